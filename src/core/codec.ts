@@ -1,0 +1,14 @@
+/**
+ * What the core asks of whoever gives entries their bytes (storage/codec.ts). The core keeps records as
+ * those bytes in its heap, and never looks inside them itself.
+ */
+import type { Entry } from './entry.ts';
+
+export interface EntryCodec {
+  /** The entry whose bytes are `bytes[from, to)`. */
+  decode(bytes: Uint8Array, from: number, to: number): Entry;
+  /** Whether the entry that begins at `from` carries this handle, without decoding it. */
+  handleEquals(bytes: Uint8Array, from: number, handle: string): boolean;
+  /** The same for its luid. */
+  luidEquals(bytes: Uint8Array, from: number, luid: string): boolean;
+}

@@ -1,0 +1,94 @@
+/**
+ * An entry is one line of the journal: a fact, not a wish. It says what was stored and what was decided,
+ * so that replay decides nothing again and new rules never rewrite old books.
+ *
+ * `decide` makes entries, `apply` is the only reader that changes state, storage/codec.ts gives them
+ * their bytes. The same bytes lie in the journal and in the record heap.
+ *
+ * Entries carry no sequence number: a frame numbers the ones in it.
+ */
+import type { Kind } from './kinds.ts';
+
+/** One signature over a record. `digest` is not kept: it follows from the record's hash and `custom`. */
+export interface StoredProof {
+  /** Ed25519 public key, 32 raw bytes. */
+  public: Uint8Array;
+  /** Ed25519 signature over the digest's 32 bytes, 64 raw bytes. */
+  result: Uint8Array;
+  /** canon(custom), or null where the proof has none. */
+  custom: string | null;
+}
+
+export const EntryType = { create: 1, update: 2, drop: 3, proof: 4, intent: 5 } as const;
+export type EntryType = (typeof EntryType)[keyof typeof EntryType];
+
+interface EntryBase {
+  /** Index of the ledger it belongs to; 0 is the server itself, where ledger records live. */
+  ledger: number;
+  kind: Kind;
+  luid: string;
+  handle: string;
+  /** Milliseconds since 1970, taken at the door, never going back from entry to entry. */
+  moment: number;
+}
+
+/** A record as a client signed it, with the server's own signature over it. */
+interface SignedContent {
+  /** SHA-256 of `data`, 32 bytes. */
+  hash: Uint8Array;
+  /** canon(data). */
+  data: string;
+  /** The client's proofs, in order. */
+  proofs: StoredProof[];
+  /** The server's signature, 64 bytes; its custom follows from the entry (core/proofs.ts). */
+  seal: Uint8Array;
+}
+
+export interface CreateEntry extends EntryBase, SignedContent {
+  type: typeof EntryType.create;
+}
+
+/** A new version of the record in row `row`; its luid is the record's. */
+export interface UpdateEntry extends EntryBase, SignedContent {
+  type: typeof EntryType.update;
+  row: number;
+}
+
+/** The end of the record in row `row`: hash, data and proofs are those of the drop body. */
+export interface DropEntry extends EntryBase {
+  type: typeof EntryType.drop;
+  row: number;
+  hash: Uint8Array;
+  data: string;
+  proofs: StoredProof[];
+}
+
+/** One more proof on the record in row `row`, and the status it gave, or null. */
+export interface ProofEntry extends EntryBase {
+  type: typeof EntryType.proof;
+  row: number;
+  proof: StoredProof;
+  status: string | null;
+}
+
+/** An intent and what clearing made of it. */
+export interface IntentEntry extends EntryBase, SignedContent {
+  type: typeof EntryType.intent;
+  thread: string;
+  /** When clearing decided; `moment` is when it was received. */
+  cleared: number;
+  /** Final status: `completed` or `rejected`. */
+  status: string;
+  /** Why it was refused, both empty where it was not. */
+  reason: string;
+  detail: string;
+  /** Flat rows of POSTING_WIDTH numbers: wallet row, symbol row, change of the available balance, moved (sum of both directions, transfers only). */
+  postings: number[];
+  /** Flat rows of LIMIT_WIDTH numbers: wallet row, symbol row, metric (row of METRICS), amount. */
+  limits: number[];
+}
+
+export const POSTING_WIDTH = 4;
+export const LIMIT_WIDTH = 4;
+
+export type Entry = CreateEntry | UpdateEntry | DropEntry | ProofEntry | IntentEntry;

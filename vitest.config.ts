@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+// Tests run on what the build made, so that they exercise the files that ship (workers included).
+const dist = process.env.AYNI_DIST ?? 'dist';
+
+export default defineConfig({
+  test: {
+    include: [`${dist}/test/**/*.test.js`],
+    exclude: ['**/node_modules/**'],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+});
