@@ -1,0 +1,70 @@
+/**
+ * The acceptance rule by libsodium, and the only door to it. sodium-native is an optional dependency: where it
+ * is not installed, has no binary for the platform, or its binary fails to load or to answer a known question,
+ * `sodium` is null and the caller takes the other library.
+ *
+ * libsodium's crypto_sign_verify_detached is the rule as it stands: it refuses S >= L, non-canonical and
+ * small-order A and R, and compares the encoding of SB - kA with R. The tests hold it to that.
+ */
+import { createRequire } from 'node:module';
+import type { KeyPair } from './keys.ts';
+
+interface SodiumNative {
+  crypto_sign_verify_detached(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean;
+  crypto_sign_detached(signature: Uint8Array, message: Uint8Array, secretKey: Uint8Array): void;
+}
+
+export interface Sodium {
+  verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean;
+  sign(message: Uint8Array, keyPair: KeyPair): Uint8Array;
+}
+
+export const sodium: Sodium | null = loadSodium();
+
+function loadSodium(): Sodium | null {
+  try {
+    const native = createRequire(import.meta.url)('sodium-native') as SodiumNative;
+    const library = wrap(native);
+    return answersRight(library) ? library : null;
+  } catch {
+    return null;
+  }
+}
+
+function wrap(native: SodiumNative): Sodium {
+  return {
+    verify(publicKey, message, signature) {
+      // The native side asserts its lengths, and an assert there would end the process.
+      if (publicKey.length !== 32 || signature.length !== 64) return false;
+      return native.crypto_sign_verify_detached(signature, message, publicKey);
+    },
+    sign(message, keyPair) {
+      if (keyPair.secret.length !== 32 || keyPair.public.length !== 32) throw new RangeError('not a key pair');
+      // libsodium's secret key is seed and public key side by side.
+      const secretKey = new Uint8Array(64);
+      secretKey.set(keyPair.secret);
+      secretKey.set(keyPair.public, 32);
+      const signature = new Uint8Array(64);
+      native.crypto_sign_detached(signature, message, secretKey);
+      secretKey.fill(0);
+      return signature;
+    },
+  };
+}
+
+/** RFC 8032, 7.1, test 1: the signature of the empty message, and the same with one bit of S turned. */
+function answersRight(library: Sodium): boolean {
+  const keyPair = {
+    public: bytesOf('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'),
+    secret: bytesOf('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60'),
+  };
+  const message = new Uint8Array(0);
+  const signature = library.sign(message, keyPair);
+  if (!library.verify(keyPair.public, message, signature)) return false;
+  signature[40]! ^= 1;
+  return !library.verify(keyPair.public, message, signature);
+}
+
+function bytesOf(hex: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(hex, 'hex'));
+}
