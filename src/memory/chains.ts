@@ -1,0 +1,76 @@
+/**
+ * Chains: for each 32-bit key hash, the values pushed under it, newest first.
+ *
+ * An index of candidates: two keys with one hash share a chain, and the caller checks each candidate itself. A node is
+ * two rows of an append-only column, value and next node (8 bytes, in one cache line); node 0 is the end. A table
+ * leads from the hash to the newest node.
+ *
+ * What always holds: `next` of a node is an older node, so following it ends.
+ */
+import { U32Column } from './columns.ts';
+import { fail, finder, headPart, type Part, type Parts, readHead, Shape } from './parts.ts';
+import { Table, type TableOptions } from './table.ts';
+
+export class Chains {
+  readonly name: string;
+  private readonly heads: Table;
+  private readonly nodes: U32Column;
+
+  /** `options`: of the table of chains, one entry per distinct hash. `pageRows`: of the column of nodes. */
+  constructor(name: string, options: TableOptions = {}, pageRows?: number) {
+    this.name = name;
+    this.heads = new Table(`${name}.heads`, options);
+    this.nodes = new U32Column(`${name}.nodes`, true, pageRows);
+    // Node 0 stands for the end of every chain.
+    this.nodes.push(0);
+    this.nodes.push(0);
+  }
+
+  /** Nodes in all chains. */
+  get size(): number {
+    return this.nodes.length / 2 - 1;
+  }
+
+  /** Puts `value` in front of the chain under `hash`; the value that is in front already is not put there again. */
+  push(hash: number, value: number): void {
+    const head = this.heads.first(hash);
+    if (head !== -1 && this.nodes.get(head * 2) === value) return;
+    const node = this.nodes.push(value) / 2;
+    this.nodes.push(head === -1 ? 0 : head);
+    if (head === -1) this.heads.insert(hash, node);
+    else this.heads.replace(node);
+  }
+
+  /** The newest node under `hash`, or 0. */
+  head(hash: number): number {
+    const head = this.heads.first(hash);
+    return head === -1 ? 0 : head;
+  }
+
+  /** The value of a node. */
+  value(node: number): number {
+    return this.nodes.get(node * 2);
+  }
+
+  /** The node pushed before this one under the same hash, or 0. */
+  next(node: number): number {
+    const next = this.nodes.get(node * 2 + 1);
+    if (next >= node) fail(`chains ${this.name}: node ${node} points forward to ${next}`);
+    return next;
+  }
+
+  /** The parts of table and column, and a head. Copies nothing. */
+  dump(): Part[] {
+    return [...this.heads.dump(), ...this.nodes.dump(), headPart(this.name, Shape.chains, [this.size])];
+  }
+
+  /** Takes over the state of a dump. Throws where parts are missing or do not fit; then this instance is not to be used. */
+  load(parts: Parts): void {
+    const found = Array.isArray(parts) ? { get: finder(parts) } : parts;
+    const [size] = readHead(finder(found), this.name, Shape.chains, 1) as unknown as [number];
+    this.heads.load(found);
+    this.nodes.load(found);
+    if (this.nodes.length !== (size + 1) * 2)
+      throw new Error(`memory: chains ${this.name} has ${this.nodes.length} rows for ${size} nodes`);
+  }
+}

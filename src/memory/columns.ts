@@ -1,0 +1,275 @@
+/**
+ * Columns: one number per row, in pages of shared memory, growing by a page at a time.
+ *
+ * There is one class per width with its own `get`, `set` and `push`, word for word alike: code shared between widths
+ * would see several kinds of typed arrays in one place and V8 would no longer inline the access. What is rare
+ * (pages, dumps) is written once, in `Column`.
+ *
+ * What always holds: rows at or beyond `length` cannot be read. In an append-only column a page is final, and `set`
+ * refused on it, once the next page is begun. Bytes in a dump never change: the first `set` on a dumped page replaces
+ * it by a copy.
+ */
+import {
+  exactly,
+  fail,
+  finder,
+  headPart,
+  type Part,
+  type Parts,
+  pageName,
+  powerOfTwo,
+  readHead,
+  Shape,
+  sharedCopy,
+  sharedPage,
+} from './parts.ts';
+
+const PAGE_ROWS = 65_536;
+const ROWS_MAX = 2 ** 32 - 1;
+
+type Cells =
+  | Uint8Array<SharedArrayBuffer>
+  | Uint16Array<SharedArrayBuffer>
+  | Uint32Array<SharedArrayBuffer>
+  | Float64Array<SharedArrayBuffer>;
+
+abstract class Column<Page extends Cells> {
+  readonly name: string;
+  protected readonly shift: number;
+  protected readonly mask: number;
+  protected pages: Page[] = [];
+  protected rows = 0;
+  /** Rows below this one are closed for good; 0 where the column is not append-only. */
+  protected closed = 0;
+  /** Rows below this one are in some dump, so their page may have to be copied before it changes. */
+  protected dumped = 0;
+  private readonly appendOnly: boolean;
+  private readonly width: number;
+  private readonly pageRows: number;
+  /** Counts dumps; `owners[page]` is the count at which the page was last known to be in no dump. */
+  private dumps = 0;
+  private owners: number[] = [];
+
+  /** `width`: bytes per row. `pageRows`: a power of two. */
+  constructor(name: string, appendOnly: boolean, width: number, pageRows: number) {
+    if (!powerOfTwo(pageRows, 2, 2 ** 24)) fail(`column ${name}: pages of ${pageRows} rows`);
+    this.name = name;
+    this.appendOnly = appendOnly;
+    this.width = width;
+    this.pageRows = pageRows;
+    this.shift = Math.log2(pageRows);
+    this.mask = pageRows - 1;
+  }
+
+  protected abstract view(buffer: SharedArrayBuffer): Page;
+
+  /** Rows pushed so far. */
+  get length(): number {
+    return this.rows;
+  }
+
+  /** The pages as parts; full pages of an append-only column are final. Copies nothing. */
+  dump(): Part[] {
+    const parts = [headPart(this.name, Shape.column, [this.width, this.appendOnly ? 1 : 0, this.pageRows, this.rows])];
+    for (let page = 0; page < this.pages.length; page++) {
+      const start = page * this.pageRows;
+      const final = start < this.closed;
+      const rows = Math.min(this.pageRows, this.rows - start);
+      const bytes = new Uint8Array(this.pages[page]!.buffer, 0, rows * this.width);
+      parts.push({ name: pageName(this.name, final ? 'page' : 'open', page), final, bytes });
+    }
+    this.dumps++;
+    this.dumped = this.rows;
+    return parts;
+  }
+
+  /** Takes over the state of a dump. Throws where parts are missing or do not fit, and then changes nothing. */
+  load(parts: Parts): void {
+    const find = finder(parts);
+    const [width, appendOnly, pageRows, rows] = readHead(find, this.name, Shape.column, 4) as unknown as [
+      number,
+      number,
+      number,
+      number,
+    ];
+    if (width !== this.width || appendOnly !== (this.appendOnly ? 1 : 0) || pageRows !== this.pageRows) {
+      throw new Error(`memory: column ${this.name} was dumped with another layout`);
+    }
+    const count = Math.ceil(rows / pageRows);
+    const pages: Page[] = [];
+    for (let page = 0; page < count; page++) {
+      const final = this.appendOnly && page < count - 1;
+      const bytesCount = Math.min(pageRows, rows - page * pageRows) * width;
+      const bytes = exactly(find, pageName(this.name, final ? 'page' : 'open', page), bytesCount);
+      pages.push(this.view(final ? sharedPage(bytes) : sharedCopy(bytes, pageRows * width)));
+    }
+    this.pages = pages;
+    this.rows = rows;
+    this.closed = this.appendOnly && count > 0 ? (count - 1) * pageRows : 0;
+    this.dumps = 0;
+    this.dumped = 0;
+    this.owners = pages.map(() => 0);
+  }
+
+  /** Begins the next page. */
+  protected begin(): void {
+    if (this.rows + this.pageRows > ROWS_MAX) fail(`column ${this.name} is full`);
+    if (this.appendOnly) this.closed = this.rows;
+    this.pages.push(this.view(new SharedArrayBuffer(this.pageRows * this.width)));
+    this.owners.push(this.dumps);
+  }
+
+  /** Called before a row below `dumped` changes: gives the column a page of its own where a dump holds this one. */
+  protected own(row: number): void {
+    const page = row >>> this.shift;
+    if (this.owners[page] === this.dumps) return;
+    this.pages[page] = this.view(sharedCopy(new Uint8Array(this.pages[page]!.buffer), this.pageRows * this.width));
+    this.owners[page] = this.dumps;
+  }
+
+  protected noRow(row: number): never {
+    fail(`column ${this.name} has no row ${row}, its length is ${this.rows}`);
+  }
+
+  protected closedRow(row: number): never {
+    fail(`column ${this.name}: row ${row} is on a closed page`);
+  }
+
+  protected noFit(value: number): never {
+    fail(`column ${this.name}: ${value} does not fit`);
+  }
+}
+
+/** Whole numbers from 0 to 255. */
+export class U8Column extends Column<Uint8Array<SharedArrayBuffer>> {
+  constructor(name: string, appendOnly: boolean, pageRows: number = PAGE_ROWS) {
+    super(name, appendOnly, 1, pageRows);
+  }
+
+  get(row: number): number {
+    if (!(row < this.rows)) this.noRow(row);
+    return this.pages[row >>> this.shift]![row & this.mask]!;
+  }
+
+  set(row: number, value: number): void {
+    if (!(row < this.rows)) this.noRow(row);
+    if (row < this.closed) this.closedRow(row);
+    if ((value & 0xff) !== value) this.noFit(value);
+    if (row < this.dumped) this.own(row);
+    this.pages[row >>> this.shift]![row & this.mask] = value;
+  }
+
+  /** Adds a row and returns its number, from 0. */
+  push(value: number): number {
+    const row = this.rows;
+    if ((value & 0xff) !== value) this.noFit(value);
+    if ((row & this.mask) === 0) this.begin();
+    this.pages[row >>> this.shift]![row & this.mask] = value;
+    this.rows = row + 1;
+    return row;
+  }
+
+  protected override view(buffer: SharedArrayBuffer): Uint8Array<SharedArrayBuffer> {
+    return new Uint8Array(buffer);
+  }
+}
+
+/** Whole numbers from 0 to 65 535. */
+export class U16Column extends Column<Uint16Array<SharedArrayBuffer>> {
+  constructor(name: string, appendOnly: boolean, pageRows: number = PAGE_ROWS) {
+    super(name, appendOnly, 2, pageRows);
+  }
+
+  get(row: number): number {
+    if (!(row < this.rows)) this.noRow(row);
+    return this.pages[row >>> this.shift]![row & this.mask]!;
+  }
+
+  set(row: number, value: number): void {
+    if (!(row < this.rows)) this.noRow(row);
+    if (row < this.closed) this.closedRow(row);
+    if ((value & 0xffff) !== value) this.noFit(value);
+    if (row < this.dumped) this.own(row);
+    this.pages[row >>> this.shift]![row & this.mask] = value;
+  }
+
+  /** Adds a row and returns its number, from 0. */
+  push(value: number): number {
+    const row = this.rows;
+    if ((value & 0xffff) !== value) this.noFit(value);
+    if ((row & this.mask) === 0) this.begin();
+    this.pages[row >>> this.shift]![row & this.mask] = value;
+    this.rows = row + 1;
+    return row;
+  }
+
+  protected override view(buffer: SharedArrayBuffer): Uint16Array<SharedArrayBuffer> {
+    return new Uint16Array(buffer);
+  }
+}
+
+/** Whole numbers from 0 to 4 294 967 295. */
+export class U32Column extends Column<Uint32Array<SharedArrayBuffer>> {
+  constructor(name: string, appendOnly: boolean, pageRows: number = PAGE_ROWS) {
+    super(name, appendOnly, 4, pageRows);
+  }
+
+  get(row: number): number {
+    if (!(row < this.rows)) this.noRow(row);
+    return this.pages[row >>> this.shift]![row & this.mask]!;
+  }
+
+  set(row: number, value: number): void {
+    if (!(row < this.rows)) this.noRow(row);
+    if (row < this.closed) this.closedRow(row);
+    if (value >>> 0 !== value) this.noFit(value);
+    if (row < this.dumped) this.own(row);
+    this.pages[row >>> this.shift]![row & this.mask] = value;
+  }
+
+  /** Adds a row and returns its number, from 0. */
+  push(value: number): number {
+    const row = this.rows;
+    if (value >>> 0 !== value) this.noFit(value);
+    if ((row & this.mask) === 0) this.begin();
+    this.pages[row >>> this.shift]![row & this.mask] = value;
+    this.rows = row + 1;
+    return row;
+  }
+
+  protected override view(buffer: SharedArrayBuffer): Uint32Array<SharedArrayBuffer> {
+    return new Uint32Array(buffer);
+  }
+}
+
+/** Any numbers: amounts, moments. */
+export class F64Column extends Column<Float64Array<SharedArrayBuffer>> {
+  constructor(name: string, appendOnly: boolean, pageRows: number = PAGE_ROWS) {
+    super(name, appendOnly, 8, pageRows);
+  }
+
+  get(row: number): number {
+    if (!(row < this.rows)) this.noRow(row);
+    return this.pages[row >>> this.shift]![row & this.mask]!;
+  }
+
+  set(row: number, value: number): void {
+    if (!(row < this.rows)) this.noRow(row);
+    if (row < this.closed) this.closedRow(row);
+    if (row < this.dumped) this.own(row);
+    this.pages[row >>> this.shift]![row & this.mask] = value;
+  }
+
+  /** Adds a row and returns its number, from 0. */
+  push(value: number): number {
+    const row = this.rows;
+    if ((row & this.mask) === 0) this.begin();
+    this.pages[row >>> this.shift]![row & this.mask] = value;
+    this.rows = row + 1;
+    return row;
+  }
+
+  protected override view(buffer: SharedArrayBuffer): Float64Array<SharedArrayBuffer> {
+    return new Float64Array(buffer);
+  }
+}

@@ -1,0 +1,12 @@
+/**
+ * The one door of this room: storage outside the V8 heap, in typed arrays over shared memory.
+ *
+ * It knows nothing of ledgers. Everything grows by pages, so nothing large is ever copied at once, and everything is
+ * dumped as parts for a snapshot (see parts.ts).
+ */
+export { Chains } from './chains.ts';
+export { F64Column, U8Column, U16Column, U32Column } from './columns.ts';
+export { hashMix, hashText } from './hash.ts';
+export { Heap } from './heap.ts';
+export type { Part, Parts } from './parts.ts';
+export { Table, type TableOptions } from './table.ts';

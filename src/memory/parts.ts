@@ -1,0 +1,106 @@
+/**
+ * What a snapshot takes from memory and gives back: parts, named pieces of bytes.
+ *
+ * Every structure of this room lies in pages of shared memory. `dump()` names the pages as parts without
+ * copying them, so it costs microseconds whatever the size; `load()` takes the same parts back.
+ *
+ * What always holds: the bytes of a dumped part never change afterwards. Append-only pages are not written
+ * twice; a page that can change is replaced by its copy at the first change after a dump, and the dump keeps
+ * the old one. So a worker may write all parts to disk in its own time.
+ *
+ * Numbers in parts are little-endian, as typed arrays are on every machine Node runs on today; the magic word
+ * of each head would not match on another one.
+ */
+
+/** A piece of state for a snapshot. */
+export interface Part {
+  /** Unique within a dump, and safe as a file name. */
+  name: string;
+  /** True for a page that was closed for good: each later dump holds it under the same name with the same bytes, so it is written once. */
+  final: boolean;
+  /** A view of shared memory that never changes after the dump. */
+  bytes: Uint8Array;
+}
+
+/** Where `load` finds parts by name: a dump itself, a Map, or anything that reads them one by one. */
+export type Parts = Part[] | { get(name: string): Uint8Array | undefined };
+
+/** A part-finder over `parts`; it throws where a part is missing, with its name. */
+export function finder(parts: Parts): (name: string) => Uint8Array {
+  const source = Array.isArray(parts) ? new Map(parts.map((part) => [part.name, part.bytes])) : parts;
+  return (name) => {
+    const bytes = source.get(name);
+    if (bytes === undefined) throw new Error(`memory: part ${name} is missing`);
+    return bytes;
+  };
+}
+
+/** Our own mistake: a broken promise between this room and its caller. Kept out of line so that hot functions stay small. */
+export function fail(message: string): never {
+  throw new Error(`memory: ${message}`);
+}
+
+/** The first word of every head part: 'AYM' and the version of the layout. */
+const MAGIC = 0x014d5941;
+
+/** Which structure a head part belongs to, so that one is never loaded as another. */
+export const Shape = { heap: 1, column: 2, table: 3, chains: 4 } as const;
+export type Shape = (typeof Shape)[keyof typeof Shape];
+
+/** The part that says how the pages of `name` are to be read: magic, shape, then `words`. */
+export function headPart(name: string, shape: Shape, words: ArrayLike<number>): Part {
+  const all = new Uint32Array(new SharedArrayBuffer((words.length + 2) * 4));
+  all[0] = MAGIC;
+  all[1] = shape;
+  all.set(words, 2);
+  return { name: `${name}.head`, final: false, bytes: new Uint8Array(all.buffer) };
+}
+
+/** The words `headPart` was given. Throws where the part is no head of that shape, or where `count` is given and does not fit. */
+export function readHead(find: (name: string) => Uint8Array, name: string, shape: Shape, count?: number): Uint32Array {
+  const bytes = find(`${name}.head`);
+  if (bytes.length < 8 || bytes.length % 4 !== 0) throw new Error(`memory: ${name}.head has ${bytes.length} bytes`);
+  const words = new Uint32Array(bytes.length / 4);
+  new Uint8Array(words.buffer).set(bytes);
+  if (words[0] !== MAGIC || words[1] !== shape) throw new Error(`memory: ${name}.head is not of this shape or version`);
+  if (count !== undefined && words.length !== count + 2) {
+    throw new Error(`memory: ${name}.head has ${words.length} words instead of ${count + 2}`);
+  }
+  return words.subarray(2);
+}
+
+/** Number of a page in a name: fixed width, so that names sort as pages do. */
+export function pageName(name: string, word: string, page: number): string {
+  return `${name}.${word}.${String(page).padStart(6, '0')}`;
+}
+
+/** The bytes of part `name`, which must be exactly `bytesCount` long. */
+export function exactly(find: (name: string) => Uint8Array, name: string, bytesCount: number): Uint8Array {
+  const bytes = find(name);
+  if (bytes.length !== bytesCount) {
+    throw new Error(`memory: part ${name} has ${bytes.length} bytes instead of ${bytesCount}`);
+  }
+  return bytes;
+}
+
+/** A shared buffer of `size` bytes that begins with `bytes`; the rest is zero. */
+export function sharedCopy(bytes: Uint8Array, size: number): SharedArrayBuffer {
+  const buffer = new SharedArrayBuffer(size);
+  new Uint8Array(buffer).set(bytes);
+  return buffer;
+}
+
+/**
+ * The shared buffer of a page nobody writes any more. Where `bytes` already fill a shared buffer of their own, that
+ * one is taken as it is: whoever reads a snapshot straight into shared memory does not pay for the memory twice.
+ */
+export function sharedPage(bytes: Uint8Array): SharedArrayBuffer {
+  const buffer = bytes.buffer;
+  if (buffer instanceof SharedArrayBuffer && buffer.byteLength === bytes.length) return buffer;
+  return sharedCopy(bytes, bytes.length);
+}
+
+/** Whether `n` is a power of two between `min` and `max`. */
+export function powerOfTwo(n: number, min: number, max: number): boolean {
+  return Number.isInteger(n) && n >= min && n <= max && 2 ** Math.round(Math.log2(n)) === n;
+}
