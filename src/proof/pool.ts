@@ -1,0 +1,365 @@
+/**
+ * The proof workers: jobs come in one by one, their rows leave in batches, one message per batch.
+ *
+ * Batches form by themselves, as in a group commit: what is submitted in one turn of the event loop goes
+ * together, and while all workers are busy, rows gather and leave with the next worker that is free. No timer.
+ * A few rows with nothing else under way are worked off on this thread, which saves a lone client the trip.
+ *
+ * What always holds: `done` of each job is called exactly once and never inside `submit`; a check counts as
+ * good only where a verdict says so in this task; rows of a worker that dies are verified again, at last on
+ * this thread, so that nobody is accepted unverified or refused for our trouble.
+ */
+import { Piscina } from 'piscina';
+import { type Part, PendingJob, type ProofJob } from './jobs.ts';
+import type { KeyPair } from './keys.ts';
+import { signRows, verifyRows } from './rows.ts';
+import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, type Slab, slabBytes, slabOver, Verdict } from './slab.ts';
+import type { ProofTask, ProofWorkerData } from './worker.ts';
+
+export type { ProofJob, ProofResult } from './jobs.ts';
+
+export interface ProofPoolOptions {
+  /** Threads; 0 verifies everything on the calling thread. */
+  workers: number;
+  /** Who signs the seals. */
+  server: KeyPair;
+  /** Rows (checks and seals) in one message to a worker. */
+  rowsPerTaskMax: number;
+  /** With nothing else under way, so many rows are worked off on the calling thread. */
+  inlineRowsMax: number;
+  /** The module a worker runs, for tests; a file URL. */
+  workerUrl?: URL;
+}
+
+export interface StageTime {
+  count: number;
+  totalMs: number;
+  maxMs: number;
+}
+
+export interface ProofStats {
+  jobs: number;
+  /** Checks and seals of those jobs. */
+  rows: number;
+  /** Messages to workers, repeated ones included. */
+  tasks: number;
+  rowsInline: number;
+  /** Tasks whose worker died or threw. */
+  tasksFailed: number;
+  /** From submit until its first rows leave, once per job. */
+  queue: StageTime;
+  /** From leaving until the answer is here, once per task. */
+  trip: StageTime;
+  /** Of that, what the worker worked, once per task. */
+  work: StageTime;
+}
+
+/** Fewer rows than this are not split among idle workers, nor sent before the turn ends: a message costs as much. */
+const ROWS_PER_SPLIT_MIN = 16;
+
+/** How often a failed task goes to a worker again before this thread works it off. */
+const TASK_RETRIES_MAX = 2;
+
+/** Rows this thread works off in one turn when workers fail: other work must get its turn too. */
+const INLINE_ROWS_PER_TURN_MAX = 16;
+
+interface Task {
+  readonly parts: Part[];
+  checks: number;
+  seals: number;
+  slab: number;
+  started: number;
+  failures: number;
+}
+
+export class ProofPool {
+  readonly stats: ProofStats;
+  readonly #options: ProofPoolOptions;
+  readonly #threads: Piscina | null;
+  readonly #slabs: Slab[];
+  readonly #slabsFree: number[];
+  readonly #tasks = new Set<Task>();
+  #queue: PendingJob[] = [];
+  #rowsWaiting = 0;
+  #partsInline: Part[] = [];
+  #turn = 0;
+  #turnScheduled = false;
+  #jobsOpen = 0;
+  #closing = false;
+  #drained: (() => void) | null = null;
+
+  constructor(options: ProofPoolOptions) {
+    if (options.rowsPerTaskMax < 1) throw new RangeError('rowsPerTaskMax must be at least 1');
+    this.#options = options;
+    this.stats = {
+      jobs: 0,
+      rows: 0,
+      tasks: 0,
+      rowsInline: 0,
+      tasksFailed: 0,
+      queue: { count: 0, totalMs: 0, maxMs: 0 },
+      trip: { count: 0, totalMs: 0, maxMs: 0 },
+      work: { count: 0, totalMs: 0, maxMs: 0 },
+    };
+    const rowsMax = options.rowsPerTaskMax;
+    const memories = Array.from({ length: options.workers }, () => new SharedArrayBuffer(slabBytes(rowsMax)));
+    this.#slabs = memories.map((memory) => slabOver(memory, rowsMax));
+    this.#slabsFree = memories.map((_, slab) => slab);
+    this.#threads = options.workers === 0 ? null : this.#startThreads({ server: options.server, rowsMax, memories });
+  }
+
+  /** Takes a job. Throws a RangeError where its rows are not whole. */
+  submit(job: ProofJob): void {
+    if (!this.#turnScheduled) this.#scheduleTurn();
+    const pending = new PendingJob(job, this.#turn);
+    this.#jobsOpen++;
+    this.stats.jobs++;
+    if (this.#closing) {
+      pending.take(pending.rowsLeft);
+      setImmediate(() => this.#settle(pending, -1, new Error('the proof pool is closed')));
+      return;
+    }
+    const rows = pending.rowsLeft;
+    this.stats.rows += rows;
+    if (rows === 0) {
+      pending.take(0);
+      setImmediate(() => this.#settle(pending, -1, null));
+      return;
+    }
+    this.#rowsWaiting += rows;
+    this.#queue.push(pending);
+  }
+
+  /** Lets every job submitted before come to its end, then stops the threads. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    if (this.#jobsOpen > 0) await new Promise<void>((resolve) => (this.#drained = resolve));
+    await this.#threads?.destroy();
+  }
+
+  #startThreads(workerData: ProofWorkerData): Piscina {
+    const { workers, workerUrl } = this.#options;
+    const threads = new Piscina({
+      filename: (workerUrl ?? new URL('./worker.js', import.meta.url)).href,
+      workerData,
+      minThreads: workers,
+      maxThreads: workers,
+      idleTimeout: Infinity,
+      concurrentTasksPerWorker: 1,
+      maxQueue: Infinity,
+      atomics: 'sync',
+      recordTiming: false,
+    });
+    threads.on('error', () => this.#onThreadLost());
+    return threads;
+  }
+
+  #scheduleTurn(): void {
+    this.#turnScheduled = true;
+    this.#turn = performance.now();
+    setImmediate(() => this.#endTurn());
+  }
+
+  #endTurn(): void {
+    this.#turnScheduled = false;
+    const alone = this.#tasks.size === 0 && this.#partsInline.length === 0;
+    if (alone && this.#rowsWaiting <= this.#options.inlineRowsMax) this.#takeAllInline();
+    else if (this.#threadsLost()) this.#takeAllInline();
+    else this.#dispatch();
+    this.#workInline();
+  }
+
+  /** Hands waiting rows to free workers, evenly where there are several. */
+  #dispatch(): void {
+    while (this.#rowsWaiting > 0 && this.#slabsFree.length > 0) {
+      const share = Math.ceil(this.#rowsWaiting / this.#slabsFree.length);
+      const rowsMax = Math.min(this.#options.rowsPerTaskMax, Math.max(share, ROWS_PER_SPLIT_MIN));
+      const task: Task = { parts: [], checks: 0, seals: 0, slab: this.#slabsFree.pop()!, started: 0, failures: 0 };
+      this.#fill(task, rowsMax);
+      this.#tasks.add(task);
+      this.#send(task);
+    }
+  }
+
+  /**
+   * Takes waiting rows into a task, at most `rowsMax`. A job that fits a task is not cut. One that is larger goes
+   * to the end of the queue after each cut, so that it does not hold up the small ones.
+   */
+  #fill(task: Task, rowsMax: number): void {
+    let taken = 0;
+    let rows = 0;
+    while (taken < this.#queue.length && rows < rowsMax) {
+      const pending = this.#queue[taken]!;
+      const left = pending.rowsLeft;
+      if (left > rowsMax - rows && rows > 0 && left <= rowsMax) break;
+      taken++;
+      if (left === 0) continue;
+      const part = this.#take(pending, rowsMax - rows);
+      task.parts.push(part);
+      task.checks += part.checks;
+      task.seals += part.seals;
+      rows += part.checks + part.seals;
+      if (pending.rowsLeft > 0) this.#queue.push(pending);
+    }
+    this.#queue.splice(0, taken);
+  }
+
+  #take(pending: PendingJob, rowsMax: number): Part {
+    if (pending.checksTaken === 0 && pending.sealsTaken === 0)
+      record(this.stats.queue, performance.now() - pending.since);
+    const part = pending.take(rowsMax);
+    this.#rowsWaiting -= part.checks + part.seals;
+    return part;
+  }
+
+  #send(task: Task): void {
+    const slab = this.#slabs[task.slab]!;
+    let check = 0;
+    let seal = 0;
+    for (const { pending, checkFrom, checks, sealFrom, seals } of task.parts) {
+      slab.checks.set(rowsOf(pending.job.checks, CHECK_BYTES, checkFrom, checks), check * CHECK_BYTES);
+      slab.seals.set(rowsOf(pending.job.seals, SEAL_BYTES, sealFrom, seals), seal * SEAL_BYTES);
+      check += checks;
+      seal += seals;
+    }
+    slab.verdicts.fill(Verdict.none, 0, task.checks);
+    task.started = performance.now();
+    this.stats.tasks++;
+    const message: ProofTask = { slab: task.slab, checks: task.checks, seals: task.seals };
+    this.#threads!.run(message).then(
+      (workMs: number) => this.#onAnswer(task, workMs),
+      () => this.#onFailure(task),
+    );
+  }
+
+  #onAnswer(task: Task, workMs: number): void {
+    // Lost threads: the task has been taken over here, and this answer is late.
+    if (!this.#tasks.has(task)) return;
+    const slab = this.#slabs[task.slab]!;
+    if (slab.verdicts.subarray(0, task.checks).includes(Verdict.none)) {
+      this.#onFailure(task);
+      return;
+    }
+    record(this.stats.trip, performance.now() - task.started);
+    record(this.stats.work, workMs);
+    const bads = this.#collect(task, slab);
+    this.#tasks.delete(task);
+    this.#slabsFree.push(task.slab);
+    // The worker gets its next rows before this thread turns to the answers; few rows wait for more of this turn.
+    if (this.#rowsWaiting >= ROWS_PER_SPLIT_MIN) this.#dispatch();
+    else if (this.#rowsWaiting > 0 && !this.#turnScheduled) this.#scheduleTurn();
+    for (let i = 0; i < task.parts.length; i++) this.#settle(task.parts[i]!.pending, bads[i]!, null);
+  }
+
+  /** Reads a slab: signatures into their jobs, and for each part the first failing check of its job, or -1. */
+  #collect(task: Task, slab: Slab): number[] {
+    let check = 0;
+    let seal = 0;
+    const bads: number[] = [];
+    for (const { pending, checkFrom, checks, sealFrom, seals } of task.parts) {
+      bads.push(firstBad(slab.verdicts, check, checks, checkFrom));
+      for (let i = 0; i < seals; i++, seal++) {
+        const at = seal * SIGNATURE_BYTES;
+        pending.signatures.set(slab.signatures.subarray(at, at + SIGNATURE_BYTES), (sealFrom + i) * SIGNATURE_BYTES);
+      }
+      check += checks;
+    }
+    return bads;
+  }
+
+  #onFailure(task: Task): void {
+    if (!this.#tasks.has(task)) return;
+    this.stats.tasksFailed++;
+    task.failures++;
+    if (task.failures <= TASK_RETRIES_MAX && !this.#threadsLost()) this.#send(task);
+    else this.#takeOver(task);
+  }
+
+  /** A thread ended without a task. When none is left to start again, this thread does the work from here on. */
+  #onThreadLost(): void {
+    if (!this.#threadsLost()) return;
+    for (const task of this.#tasks) this.#takeOver(task);
+    if (!this.#turnScheduled) this.#scheduleTurn();
+  }
+
+  #threadsLost(): boolean {
+    return this.#threads === null || this.#threads.threads.length === 0;
+  }
+
+  #takeOver(task: Task): void {
+    this.#tasks.delete(task);
+    this.#slabsFree.push(task.slab);
+    this.#partsInline.push(...task.parts);
+    if (!this.#turnScheduled) this.#scheduleTurn();
+  }
+
+  #takeAllInline(): void {
+    for (const pending of this.#queue) {
+      while (pending.rowsLeft > 0) this.#partsInline.push(this.#take(pending, INLINE_ROWS_PER_TURN_MAX));
+    }
+    this.#queue = [];
+  }
+
+  /** Works off rows on this thread, some each turn. */
+  #workInline(): void {
+    let rows = 0;
+    let taken = 0;
+    while (taken < this.#partsInline.length && rows < INLINE_ROWS_PER_TURN_MAX) {
+      const part = this.#partsInline[taken++]!;
+      rows += part.checks + part.seals;
+      this.#workPart(part);
+    }
+    this.#partsInline.splice(0, taken);
+    this.stats.rowsInline += rows;
+    if (this.#partsInline.length > 0 && !this.#turnScheduled) this.#scheduleTurn();
+  }
+
+  #workPart({ pending, checkFrom, checks, sealFrom, seals }: Part): void {
+    const slab: Slab = {
+      checks: rowsOf(pending.job.checks, CHECK_BYTES, checkFrom, checks),
+      seals: rowsOf(pending.job.seals, SEAL_BYTES, sealFrom, seals),
+      verdicts: new Uint8Array(checks),
+      signatures: pending.signatures.subarray(sealFrom * SIGNATURE_BYTES),
+    };
+    try {
+      verifyRows(slab, 0, checks);
+      signRows(slab, 0, seals, this.#options.server);
+    } catch (error) {
+      this.#settle(pending, -1, error instanceof Error ? error : new Error(String(error)));
+      return;
+    }
+    this.#settle(pending, firstBad(slab.verdicts, 0, checks, checkFrom), null);
+  }
+
+  #settle(pending: PendingJob, bad: number, error: Error | null): void {
+    const left = pending.rowsLeft;
+    try {
+      if (pending.settle(bad, error)) this.#jobsOpen--;
+    } catch (thrown) {
+      this.#jobsOpen--;
+      // An exception of `done` is a bug of its owner: it is thrown, but not at the cost of the jobs beside it.
+      queueMicrotask(() => {
+        throw thrown;
+      });
+    }
+    this.#rowsWaiting -= left - pending.rowsLeft;
+    if (this.#jobsOpen === 0 && this.#drained !== null) this.#drained();
+  }
+}
+
+/** `rows` rows of `width` bytes from row `from` on, as a view. */
+function rowsOf(bytes: Uint8Array, width: number, from: number, rows: number): Uint8Array {
+  return rows * width === bytes.length ? bytes : bytes.subarray(from * width, (from + rows) * width);
+}
+
+/** Among `rows` verdicts from `from` on, the first that is not good, counted from `base`; -1 where all are. */
+function firstBad(verdicts: Uint8Array, from: number, rows: number, base: number): number {
+  for (let i = 0; i < rows; i++) if (verdicts[from + i] !== Verdict.good) return base + i;
+  return -1;
+}
+
+function record(stage: StageTime, ms: number): void {
+  stage.count++;
+  stage.totalMs += ms;
+  if (ms > stage.maxMs) stage.maxMs = ms;
+}

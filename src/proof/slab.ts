@@ -1,0 +1,43 @@
+/**
+ * A slab is the shared memory in which one task's rows travel: the pool writes checks and seals, a worker
+ * writes verdicts and signatures. Nothing is allocated or transferred per task.
+ *
+ *   checks      rowsMax x 128 bytes   public key 32 | digest 32 | signature 64
+ *   seals       rowsMax x  32 bytes   digests to sign
+ *   signatures  rowsMax x  64 bytes   one a seal
+ *   verdicts    rowsMax x   1 byte    what became of each check
+ *
+ * What always holds: a slab belongs to one task at a time, and the pool clears the verdicts before it hands it
+ * over, so a worker that wrote nothing has accepted nothing.
+ */
+
+export const CHECK_BYTES = 128;
+export const SEAL_BYTES = 32;
+export const SIGNATURE_BYTES = 64;
+
+export const Verdict = { none: 0, good: 1, bad: 2 } as const;
+
+export interface Slab {
+  readonly checks: Uint8Array;
+  readonly seals: Uint8Array;
+  readonly verdicts: Uint8Array;
+  readonly signatures: Uint8Array;
+}
+
+/** Bytes of the shared memory behind a slab of `rowsMax` checks and `rowsMax` seals. */
+export function slabBytes(rowsMax: number): number {
+  return rowsMax * (CHECK_BYTES + SEAL_BYTES + 1 + SIGNATURE_BYTES);
+}
+
+/** The four regions of a slab of `rowsMax` rows that lies at the start of `memory`. */
+export function slabOver(memory: ArrayBuffer | SharedArrayBuffer, rowsMax: number): Slab {
+  const sealsAt = rowsMax * CHECK_BYTES;
+  const signaturesAt = sealsAt + rowsMax * SEAL_BYTES;
+  const verdictsAt = signaturesAt + rowsMax * SIGNATURE_BYTES;
+  return {
+    checks: new Uint8Array(memory, 0, sealsAt),
+    seals: new Uint8Array(memory, sealsAt, rowsMax * SEAL_BYTES),
+    signatures: new Uint8Array(memory, signaturesAt, rowsMax * SIGNATURE_BYTES),
+    verdicts: new Uint8Array(memory, verdictsAt, rowsMax),
+  };
+}
