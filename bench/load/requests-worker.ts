@@ -1,0 +1,50 @@
+/** Makes the requests of one part, see requests.ts. Runs as a worker thread. */
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
+import { workerData } from 'node:worker_threads';
+import { type SignedRecord, signRecord } from '../../src/cli/client.ts';
+import { encodeBase64 } from '../../src/proof/keys.ts';
+import { intentHandle, ownerKeys, transferData } from './intents.ts';
+import type { PartPlan } from './requests.ts';
+
+const WRITE_BYTES = 4 * 1024 * 1024;
+
+const plan = workerData as PartPlan;
+const owners = Array.from({ length: plan.wallets }, (_, wallet) => {
+  const keys = ownerKeys(wallet);
+  return { keys, public: encodeBase64(keys.public) };
+});
+const lengths = new Uint32Array(plan.intents);
+const file = openSync(`${plan.path}.http`, 'w');
+let texts: string[] = [];
+let bytes = 0;
+
+for (let position = 0; position < plan.intents; position++) {
+  const source = (position * 7 + plan.part) % plan.wallets;
+  const owner = owners[source]!;
+  const handle = intentHandle(plan.run, plan.part, position);
+  const data = transferData(handle, owner.public, source, plan.wallets, plan.claims, position * 31 + plan.part);
+  const text = formatRequest(signRecord(data, owner.keys));
+  lengths[position] = text.length;
+  texts.push(text);
+  bytes += text.length;
+  if (bytes >= WRITE_BYTES) flush();
+}
+flush();
+fdatasyncSync(file);
+closeSync(file);
+
+const lengthsFile = openSync(`${plan.path}.lengths`, 'w');
+writeSync(lengthsFile, new Uint8Array(lengths.buffer));
+closeSync(lengthsFile);
+
+function flush(): void {
+  writeSync(file, texts.join(''), null, 'latin1');
+  texts = [];
+  bytes = 0;
+}
+
+/** The whole request; its text is ASCII, so characters are bytes. */
+function formatRequest(record: SignedRecord): string {
+  const body = JSON.stringify(record);
+  return `POST /v2/intents HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}

@@ -1,0 +1,25 @@
+/**
+ * Where the work tree is. Compiled files lie at different depths in different build directories, and some
+ * things they need (Lua scripts, a scratch directory on the same disk) are not compiled along.
+ */
+import { existsSync, mkdirSync, mkdtempSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The directory with package.json above this file. */
+export function findRoot(): string {
+  let directory = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(directory, 'package.json'))) {
+    const above = dirname(directory);
+    if (above === directory) throw new Error('no package.json above the bench: where is the work tree?');
+    directory = above;
+  }
+  return directory;
+}
+
+/** A fresh directory on the disk of the work tree (/tmp may be memory, which has no disk to wait for). */
+export function makeScratchDirectory(): string {
+  const above = join(findRoot(), '.build');
+  mkdirSync(above, { recursive: true });
+  return mkdtempSync(join(above, 'bench-'));
+}

@@ -1,0 +1,136 @@
+/**
+ * What a bench gives back, where it ran, and how both are printed.
+ *
+ * A result is plain data: it is written as JSON beside the commit it was measured on, and drawn from there.
+ * Numbers keep their full precision here; rounding is done when they are printed.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpus, loadavg } from 'node:os';
+
+/** What every file in bench/ exports as `run`. */
+export type RunBench = (options: BenchOptions) => Promise<BenchResult>;
+
+export interface BenchOptions {
+  /** Run each part for a moment only: it shows that the bench works, its figures mean nothing. */
+  smoke: boolean;
+}
+
+export interface BenchResult {
+  name: string;
+  tables: BenchTable[];
+  goals: BenchGoal[];
+  /** Sentences for the reader: what was missing, what the figures include. */
+  notes: string[];
+  /** False where the bench found the service wrong (lost intents, money that does not add up), not where it was slow. */
+  ok: boolean;
+}
+
+/** Units stand in the column names; null is "not measured". */
+export interface BenchTable {
+  title: string;
+  columns: string[];
+  rows: BenchCell[][];
+}
+
+export type BenchCell = string | number | null;
+
+/** One goal, what was measured for it, and whether that meets it. */
+export interface BenchGoal {
+  id: string;
+  wanted: string;
+  measured: string;
+  met: boolean;
+}
+
+/** Where and when a bench ran. Load is the machine's one-minute average before the run: above 0.5 figures are dimmed. */
+export interface BenchPlace {
+  date: string;
+  commit: string;
+  cpu: string;
+  cores: number;
+  disk: string;
+  node: string;
+  loadBefore: number;
+}
+
+/** The facts of this machine; `directory` says which disk is meant. Facts that cannot be had read `unknown`. */
+export function describePlace(directory: string): BenchPlace {
+  const processors = cpus();
+  return {
+    date: new Date().toISOString(),
+    commit: describeCommit(directory),
+    cpu: processors[0]?.model.trim() ?? 'unknown',
+    cores: processors.length,
+    disk: describeDisk(directory),
+    node: process.version,
+    loadBefore: loadavg()[0] ?? 0,
+  };
+}
+
+/** Short commit hash, `+` appended where files under version control differ from it. */
+function describeCommit(directory: string): string {
+  const commit = ask('git', ['-C', directory, 'rev-parse', '--short', 'HEAD']);
+  const changes = ask('git', ['-C', directory, 'status', '--porcelain', '--untracked-files=no']);
+  return changes === '' || changes === 'unknown' ? commit : `${commit}+`;
+}
+
+function describeDisk(directory: string): string {
+  const [source, type] = (ask('df', ['--output=source,fstype', directory]).split('\n')[1] ?? '').trim().split(/\s+/);
+  return source && type ? `${source} ${type}` : 'unknown';
+}
+
+function ask(command: string, parameters: string[]): string {
+  try {
+    return execFileSync(command, parameters, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return 'unknown';
+  }
+}
+
+/** The value below which `share` (0…1) of the sorted values lie; NaN for none. */
+export function percentile(sorted: ArrayLike<number>, share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+/** The whole result as text for a terminal. */
+export function formatResult(result: BenchResult): string {
+  const lines: string[] = [];
+  for (const table of result.tables) lines.push('', table.title, ...formatTable(table));
+  if (result.goals.length > 0) lines.push('');
+  for (const goal of result.goals) {
+    lines.push(`  ${goal.met ? 'met   ' : 'missed'}  ${goal.id}: wanted ${goal.wanted}; measured ${goal.measured}`);
+  }
+  if (result.notes.length > 0) lines.push('');
+  for (const note of result.notes) lines.push(`  note: ${note}`);
+  return lines.join('\n');
+}
+
+export function formatPlace(place: BenchPlace): string {
+  return [
+    `commit ${place.commit} · node ${place.node} · ${place.date}`,
+    `${place.cpu} · ${place.cores} cores · disk ${place.disk} · load ${place.loadBefore.toFixed(2)} before the run`,
+  ].join('\n');
+}
+
+function formatTable(table: BenchTable): string[] {
+  const cells = [table.columns, ...table.rows.map((row) => row.map(formatCell))];
+  const widths = table.columns.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const numeric = table.columns.map((_, column) => table.rows.every((row) => typeof row[column] !== 'string'));
+  const lines = cells.map((row) =>
+    row.map((cell, column) => (numeric[column] ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!))),
+  );
+  lines.splice(
+    1,
+    0,
+    widths.map((width) => '─'.repeat(width)),
+  );
+  return lines.map((row) => `  ${row.join('  ').trimEnd()}`);
+}
+
+function formatCell(cell: BenchCell): string {
+  if (cell === null) return '–';
+  if (typeof cell === 'string') return cell;
+  if (Number.isInteger(cell) || Math.abs(cell) >= 1000)
+    return Math.round(cell).toLocaleString('en').replaceAll(',', ' ');
+  return cell.toFixed(Math.abs(cell) >= 100 ? 0 : Math.abs(cell) >= 1 ? 2 : 3);
+}

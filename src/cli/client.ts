@@ -1,0 +1,100 @@
+/**
+ * A small client of the service: signs records as any client does, sends them, reads them back, and
+ * checks every signature of what it reads. The demo and the benches use it.
+ *
+ * It holds no state of the ledger: what it says about a record, it has computed from the record alone.
+ */
+import { canon } from '../proof/canon.ts';
+import { proofDigest, proofDigestHex, sha256Hex } from '../proof/digest.ts';
+import { decodePublic, decodeSignature, encodeBase64, type KeyPair } from '../proof/keys.ts';
+import { sign, verify } from '../proof/verify.ts';
+
+/** One signature over a record, as it travels. */
+export interface Proof {
+  method: string;
+  public: string;
+  digest: string;
+  result: string;
+  custom?: Record<string, unknown>;
+}
+
+/** A record as a client sends it. */
+export interface SignedRecord {
+  hash: string;
+  data: Record<string, unknown>;
+  meta: { proofs: Proof[] };
+}
+
+/** A record as the service answers it. */
+export interface StoredRecord extends SignedRecord {
+  luid: string;
+  meta: SignedRecord['meta'] & { status?: string; moment?: string };
+}
+
+/** Status of the answer and its body, which is an error envelope where the status is 400 or above. */
+export interface Answer<Body = StoredRecord> {
+  status: number;
+  body: Body;
+}
+
+/** The members a refusal has beside `hash` and `meta`. */
+export interface Refusal {
+  data: { reason: string; detail: string; custom?: Record<string, unknown> };
+}
+
+export interface Client {
+  /** Sends `body` with POST. Rejects where no whole answer came: then the record is in, or it is not. */
+  post(path: string, body: unknown): Promise<Answer>;
+  get<Body = StoredRecord>(path: string): Promise<Answer<Body>>;
+}
+
+/** A client of the service at `url`, which ends in `/v2`; paths begin with a slash. */
+export function connect(url: string): Client {
+  return {
+    post: (path, body) =>
+      request(`${url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    get: (path) => request(`${url}${path}`, { method: 'GET' }),
+  };
+}
+
+async function request<Body>(url: string, options: RequestInit): Promise<Answer<Body>> {
+  const response = await fetch(url, options);
+  return { status: response.status, body: (await response.json()) as Body };
+}
+
+/** The record of `data` with one proof by `keys`, whose custom says when it was signed and `status: created`. */
+export function signRecord(data: Record<string, unknown>, keys: KeyPair, moment = new Date()): SignedRecord {
+  const hash = sha256Hex(canon(data));
+  const custom = { moment: moment.toISOString(), status: 'created' };
+  const digest = proofDigest(hash, canon(custom));
+  const proof = {
+    custom,
+    digest: Buffer.from(digest).toString('hex'),
+    method: 'ed25519-v2',
+    public: encodeBase64(keys.public),
+    result: encodeBase64(sign(digest, keys)),
+  };
+  return { hash, data, meta: { proofs: [proof] } };
+}
+
+/**
+ * Why the record cannot be believed, or null: its hash does not follow from its data, a digest not from
+ * the hash, a signature does not verify, or it has no proof at all.
+ */
+export function findLie(record: SignedRecord): string | null {
+  if (sha256Hex(canon(record.data)) !== record.hash.toLowerCase()) return 'its hash is not that of its data';
+  if (record.meta.proofs.length === 0) return 'it has no proof';
+  for (const [position, proof] of record.meta.proofs.entries()) {
+    const digest = proofDigestHex(record.hash, proof.custom === undefined ? null : canon(proof.custom));
+    if (digest !== proof.digest.toLowerCase()) return `the digest of proof ${position} is not that of its record`;
+    const [key, signature] = [decodePublic(proof.public), decodeSignature(proof.result)];
+    if (!key || !signature || !verify(key, Buffer.from(digest, 'hex'), signature)) {
+      return `the signature of proof ${position} does not verify`;
+    }
+  }
+  return null;
+}

@@ -1,0 +1,84 @@
+/**
+ * The service as a child process: started on a directory, addressed once it says where it listens, stopped
+ * or killed like any process. The demo and the benches run the same main.js that `npm start` runs.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export interface ServerProcess {
+  /** `http://127.0.0.1:<port>/v2`. */
+  url: string;
+  port: number;
+  pid: number;
+  /** Milliseconds from starting the process until it said that it listens. */
+  startMs: number;
+  /** Sends the signal and waits for the end. Answers the exit code, null where the signal ended it. */
+  stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
+}
+
+const LISTENING = /http:\/\/127\.0\.0\.1:(\d+)\/v2/;
+const START_MS_MAX = 60_000;
+const STOP_MS_MAX = 30_000;
+
+/**
+ * Starts the service on `directory`, on a free port. Rejects, with what the service said, where it ends or
+ * a minute passes before it listens.
+ */
+export function startServer(directory: string, flags: string[] = []): Promise<ServerProcess> {
+  const began = performance.now();
+  const main = fileURLToPath(new URL('../main.js', import.meta.url));
+  const child = spawn(process.execPath, [main, '--port', '0', '--data', directory, ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  // A service outliving the one who started it would hold its directory and its port.
+  const killChild = () => child.kill('SIGKILL');
+  process.once('exit', killChild);
+  child.once('exit', () => process.removeListener('exit', killChild));
+
+  return new Promise((resolve, reject) => {
+    let said = '';
+    const fail = (why: string) => {
+      killChild();
+      reject(new Error(`the service did not start: ${why}\n${said.trim()}`));
+    };
+    const timer = setTimeout(() => fail(`nothing listens after ${START_MS_MAX / 1000} s`), START_MS_MAX);
+    const read = (text: string) => {
+      if (said.length < 10_000) said += text;
+    };
+    const settle = () => clearTimeout(timer);
+    child.once('error', (error) => {
+      settle();
+      fail(error.message);
+    });
+    child.once('exit', (code, signal) => {
+      settle();
+      fail(`it ended with ${code ?? signal}`);
+    });
+    child.stderr.setEncoding('utf8').on('data', read);
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      read(text);
+      const port = LISTENING.exec(said)?.[1];
+      if (port === undefined) return;
+      settle();
+      resolve({
+        url: `http://127.0.0.1:${port}/v2`,
+        port: Number(port),
+        pid: child.pid!,
+        startMs: performance.now() - began,
+        stop: (signal) => stop(child, signal),
+      });
+    });
+  });
+}
+
+function stop(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(child.exitCode);
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX);
+    child.once('exit', (code) => {
+      clearTimeout(timer);
+      resolve(code);
+    });
+    child.kill(signal);
+  });
+}
