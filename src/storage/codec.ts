@@ -1,0 +1,270 @@
+/**
+ * Entries as MessagePack, and back. The same bytes lie in the journal and in the record heap, so this is
+ * the hottest code of the room: entries are written and read by hand, field by field in one fixed order,
+ * which was measured against msgpackr (bench/journal.ts) and needs no intermediate objects. What is
+ * written is plain MessagePack with the shortest encodings; any reader of it reads an entry. msgpackr is
+ * for the few small values without a fixed shape (`packValue`, `unpackValue`).
+ *
+ * An entry is one array; elements in this order:
+ *
+ *     luid (22 ASCII characters), handle, type, ledger, kind, moment, then by type
+ *     create:  hash, data, proofs, seal
+ *     update:  hash, data, proofs, seal, row
+ *     drop:    hash, data, proofs, row
+ *     proof:   row, proof, status | nil
+ *     intent:  hash, data, proofs, seal, thread,
+ *              [cleared, status, reason, detail, postings, limits]
+ *
+ * with proof = [public, result, custom | nil], strings as str, keys, hashes and signatures as bin, rows
+ * flat as in core/entry.ts. Never more than 15 elements, so the array's header is one byte, the luid's
+ * another, and both luid and handle are compared where they lie, without decoding.
+ *
+ * Bytes being read are checked against their end and for the exact shape before anything is allocated;
+ * what does not fit throws CodecError. Strings are UTF-8: a lone surrogate would not survive, and
+ * canonical JSON has none.
+ */
+import assert from 'node:assert/strict';
+import { Packr } from 'msgpackr';
+import type { EntryCodec } from '../core/codec.ts';
+import {
+  type CreateEntry,
+  type DropEntry,
+  type Entry,
+  EntryType,
+  type IntentEntry,
+  type ProofEntry,
+  type StoredProof,
+  type UpdateEntry,
+} from '../core/entry.ts';
+import { KINDS, type Kind } from '../core/kinds.ts';
+import { HASH_BYTES, SIGNATURE_BYTES } from './format.ts';
+import { FrameBuffer } from './frame-buffer.ts';
+import * as msgpack from './msgpack.ts';
+
+export { CodecError } from './msgpack.ts';
+export { FrameBuffer };
+
+const LUID_CHARS = 22;
+const KEY_BYTES = 32;
+/** Where the luid's characters begin, and the handle's header, counted from the entry's first byte. */
+const LUID_AT = 2;
+const HANDLE_AT = LUID_AT + LUID_CHARS;
+/** More than the headers and numbers of any entry's fixed fields take together. */
+const FIXED_BYTES_MAX = 256;
+const PROOF_BYTES_MAX = 128;
+
+const ELEMENTS = { 1: 10, 2: 11, 3: 10, 4: 9, 5: 12 } as const satisfies Record<EntryType, number>;
+const OUTCOME_ELEMENTS = 6;
+const PROOF_ELEMENTS = 3;
+
+const packr = new Packr({
+  useRecords: false,
+  mapsAsObjects: true,
+  variableMapSize: true,
+  moreTypes: false,
+  bundleStrings: false,
+  structuredClone: false,
+  copyBuffers: true,
+  encodeUndefinedAsNil: false,
+  int64AsType: 'number',
+});
+
+/** A small value of plain data as MessagePack. */
+export function packValue(value: unknown): Uint8Array {
+  return Uint8Array.prototype.slice.call(packr.pack(value));
+}
+
+/** The value whose bytes these are; throws where they are no MessagePack, or more than one value. */
+export function unpackValue(bytes: Uint8Array): unknown {
+  return packr.unpack(bytes);
+}
+
+/** Appends the entry to the buffer. */
+export function encode(entry: Entry, buffer: FrameBuffer): void {
+  assert(entry.luid.length === LUID_CHARS, 'a luid has 22 characters');
+  buffer.reserve(encodedBytesMax(entry));
+  const bytes = buffer.bytes;
+  let at = buffer.end;
+  bytes[at++] = 0x90 + ELEMENTS[entry.type];
+  at = msgpack.writeText(bytes, at, entry.luid);
+  assert(at === buffer.end + HANDLE_AT, 'a luid is ASCII');
+  at = msgpack.writeText(bytes, at, entry.handle);
+  at = msgpack.writeNumber(bytes, at, entry.type);
+  at = msgpack.writeNumber(bytes, at, entry.ledger);
+  at = msgpack.writeNumber(bytes, at, entry.kind);
+  at = msgpack.writeNumber(bytes, at, entry.moment);
+  buffer.end = writeBody(bytes, at, entry);
+}
+
+function writeBody(bytes: Buffer, start: number, entry: Entry): number {
+  let at = start;
+  if (entry.type === EntryType.proof) {
+    at = msgpack.writeNumber(bytes, at, entry.row);
+    at = writeProof(bytes, at, entry.proof);
+    return msgpack.writeTextOrNil(bytes, at, entry.status);
+  }
+  at = msgpack.writeBinary(bytes, at, entry.hash, HASH_BYTES);
+  at = msgpack.writeText(bytes, at, entry.data);
+  at = msgpack.writeArrayHead(bytes, at, entry.proofs.length);
+  for (const proof of entry.proofs) at = writeProof(bytes, at, proof);
+  if (entry.type === EntryType.drop) return msgpack.writeNumber(bytes, at, entry.row);
+  at = msgpack.writeBinary(bytes, at, entry.seal, SIGNATURE_BYTES);
+  if (entry.type === EntryType.update) return msgpack.writeNumber(bytes, at, entry.row);
+  return entry.type === EntryType.intent ? writeOutcome(bytes, at, entry) : at;
+}
+
+function writeOutcome(bytes: Buffer, start: number, entry: IntentEntry): number {
+  let at = msgpack.writeText(bytes, start, entry.thread);
+  bytes[at++] = 0x90 + OUTCOME_ELEMENTS;
+  at = msgpack.writeNumber(bytes, at, entry.cleared);
+  at = msgpack.writeText(bytes, at, entry.status);
+  at = msgpack.writeText(bytes, at, entry.reason);
+  at = msgpack.writeText(bytes, at, entry.detail);
+  at = msgpack.writeNumbers(bytes, at, entry.postings);
+  return msgpack.writeNumbers(bytes, at, entry.limits);
+}
+
+function writeProof(bytes: Buffer, start: number, proof: StoredProof): number {
+  let at = start;
+  bytes[at++] = 0x90 + PROOF_ELEMENTS;
+  at = msgpack.writeBinary(bytes, at, proof.public, KEY_BYTES);
+  at = msgpack.writeBinary(bytes, at, proof.result, SIGNATURE_BYTES);
+  return msgpack.writeTextOrNil(bytes, at, proof.custom);
+}
+
+/** An upper bound of what `encode` appends: three bytes a character, nine a number. */
+function encodedBytesMax(entry: Entry): number {
+  let chars = entry.handle.length;
+  let rest = FIXED_BYTES_MAX;
+  if (entry.type === EntryType.proof) {
+    chars += (entry.proof.custom?.length ?? 0) + (entry.status?.length ?? 0);
+    return rest + PROOF_BYTES_MAX + 3 * chars;
+  }
+  chars += entry.data.length;
+  for (const proof of entry.proofs) {
+    chars += proof.custom?.length ?? 0;
+    rest += PROOF_BYTES_MAX;
+  }
+  if (entry.type === EntryType.intent) {
+    chars += entry.thread.length + entry.status.length + entry.reason.length + entry.detail.length;
+    rest += 9 * (entry.postings.length + entry.limits.length);
+  }
+  return rest + 3 * chars;
+}
+
+/** The entry whose bytes are bytes[from, to); it shares no memory with them. Throws CodecError. */
+export function decode(bytes: Uint8Array, from: number, to: number): Entry {
+  const reader = msgpack.open(bytes, from, to);
+  const entry = readEntry(reader);
+  if (reader.at !== to) throw msgpack.misfit(reader, 'bytes after the entry');
+  return entry;
+}
+
+/** Like `decode` for entries that lie one after the other: reads one at `cursor.at` and moves that behind it. */
+export function decodeNext(bytes: Uint8Array, cursor: { at: number }, to: number): Entry {
+  const reader = msgpack.open(bytes, cursor.at, to);
+  const entry = readEntry(reader);
+  cursor.at = reader.at;
+  return entry;
+}
+
+function readEntry(reader: msgpack.Reader): Entry {
+  const elements = msgpack.readArrayHead(reader);
+  const luid = msgpack.readText(reader);
+  if (luid.length !== LUID_CHARS) throw msgpack.misfit(reader, 'a luid of another length');
+  const handle = msgpack.readText(reader);
+  const type = msgpack.readUnsigned(reader);
+  if (ELEMENTS[type as EntryType] !== elements) throw msgpack.misfit(reader, `no entry of type ${type}`);
+  const ledger = msgpack.readUnsigned(reader);
+  const kind = msgpack.readUnsigned(reader);
+  if (kind >= KINDS.length) throw msgpack.misfit(reader, `no kind ${kind}`);
+  const moment = msgpack.readUnsigned(reader);
+  return readBody(reader, type as EntryType, ledger, kind as Kind, luid, handle, moment);
+}
+
+// Each literal names its fields in the order of its interface, so that all entries of a type share a shape.
+function readBody(
+  reader: msgpack.Reader,
+  type: EntryType,
+  ledger: number,
+  kind: Kind,
+  luid: string,
+  handle: string,
+  moment: number,
+): Entry {
+  if (type === EntryType.proof) {
+    const row = msgpack.readUnsigned(reader);
+    const proof = readProof(reader);
+    const status = msgpack.readTextOrNil(reader);
+    return { type, ledger, kind, luid, handle, moment, row, proof, status } satisfies ProofEntry;
+  }
+  const hash = msgpack.readBinary(reader, HASH_BYTES);
+  const data = msgpack.readText(reader);
+  const proofs = readProofs(reader);
+  if (type === EntryType.drop) {
+    const row = msgpack.readUnsigned(reader);
+    return { type, ledger, kind, luid, handle, moment, row, hash, data, proofs } satisfies DropEntry;
+  }
+  const seal = msgpack.readBinary(reader, SIGNATURE_BYTES);
+  if (type === EntryType.create) {
+    return { type, ledger, kind, luid, handle, moment, hash, data, proofs, seal } satisfies CreateEntry;
+  }
+  if (type === EntryType.update) {
+    const row = msgpack.readUnsigned(reader);
+    return { type, ledger, kind, luid, handle, moment, hash, data, proofs, seal, row } satisfies UpdateEntry;
+  }
+  const thread = msgpack.readText(reader);
+  if (msgpack.readArrayHead(reader) !== OUTCOME_ELEMENTS) throw msgpack.misfit(reader, 'an outcome of another length');
+  return {
+    type,
+    ledger,
+    kind,
+    luid,
+    handle,
+    moment,
+    hash,
+    data,
+    proofs,
+    seal,
+    thread,
+    cleared: msgpack.readUnsigned(reader),
+    status: msgpack.readText(reader),
+    reason: msgpack.readText(reader),
+    detail: msgpack.readText(reader),
+    postings: msgpack.readNumbers(reader),
+    limits: msgpack.readNumbers(reader),
+  } satisfies IntentEntry;
+}
+
+function readProofs(reader: msgpack.Reader): StoredProof[] {
+  const count = msgpack.readArrayHead(reader);
+  const proofs: StoredProof[] = [];
+  for (let index = 0; index < count; index++) proofs.push(readProof(reader));
+  return proofs;
+}
+
+function readProof(reader: msgpack.Reader): StoredProof {
+  if (msgpack.readArrayHead(reader) !== PROOF_ELEMENTS) throw msgpack.misfit(reader, 'a proof of another length');
+  return {
+    public: msgpack.readBinary(reader, KEY_BYTES),
+    result: msgpack.readBinary(reader, SIGNATURE_BYTES),
+    custom: msgpack.readTextOrNil(reader),
+  };
+}
+
+/** See EntryCodec. Both run on entries that were checked when they came in, and trust them. */
+function luidEquals(bytes: Uint8Array, from: number, luid: string): boolean {
+  if (luid.length !== LUID_CHARS) return false;
+  const start = from + LUID_AT;
+  // From the back: luids of one second differ only there.
+  for (let index = LUID_CHARS - 1; index >= 0; index--) {
+    if (bytes[start + index] !== luid.charCodeAt(index)) return false;
+  }
+  return true;
+}
+
+function handleEquals(bytes: Uint8Array, from: number, handle: string): boolean {
+  return msgpack.textEquals(bytes, from + HANDLE_AT, handle);
+}
+
+export const entryCodec: EntryCodec = { decode, handleEquals, luidEquals };

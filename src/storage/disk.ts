@@ -1,0 +1,210 @@
+/**
+ * The one door to files. Everything ayni keeps goes through `Disk`, so that a test can lose, tear and
+ * spoil what was written (test/storage/fake-disk.ts) and the rest of the code cannot tell.
+ *
+ * Calls are synchronous where they only touch the page cache and asynchronous (`…Later`) where they wait
+ * for the device: one synchronous write followed by one asynchronous sync was measured to be cheaper than
+ * two asynchronous calls, and a write while no sync is in flight is a copy. What always holds: a `…Later`
+ * call reports exactly once and never before it returned; files are made with mode 0600, directories
+ * with 0700; `read` and `write` may do less than asked, as the system calls may, so callers use `readAll`
+ * and `writeAll`.
+ */
+import * as fs from 'node:fs';
+import { dirname } from 'node:path';
+
+export type Done = (error: Error | null) => void;
+export type Counted = (error: Error | null, count: number) => void;
+
+/** `read` and `write` want a file that exists, `create` one that does not (EEXIST). */
+export type OpenMode = 'read' | 'write' | 'create';
+
+export interface DiskFile {
+  readonly path: string;
+  /** Length in bytes. */
+  size(): number;
+  /** Reads into bytes[from, to) what lies at `position`; returns how many bytes, 0 at the end of the file. */
+  read(bytes: Uint8Array, from: number, to: number, position: number): number;
+  readLater(bytes: Uint8Array, from: number, to: number, position: number, done: Counted): void;
+  /** Writes bytes[from, to) at `position`; returns how many bytes it took. */
+  write(bytes: Uint8Array, from: number, to: number, position: number): number;
+  writeLater(bytes: Uint8Array, from: number, to: number, position: number, done: Counted): void;
+  truncate(size: number): void;
+  /** Returns when content and length are on the device (fdatasync). */
+  sync(): void;
+  syncLater(done: Done): void;
+  close(): void;
+}
+
+export interface Disk {
+  open(path: string, mode: OpenMode): DiskFile;
+  exists(path: string): boolean;
+  /** Names in the directory, sorted. */
+  readdir(path: string): string[];
+  /** Makes the directory and the ones above it, durably; nothing where it exists. */
+  mkdir(path: string): void;
+  /** A second name for a file; fails with EEXIST where the name is taken, which makes it a lock. */
+  link(from: string, to: string): void;
+  rename(from: string, to: string): void;
+  unlink(path: string): void;
+  /** Returns when the names in the directory are on the device. */
+  syncDirectory(path: string): void;
+  syncDirectoryLater(path: string, done: Done): void;
+}
+
+/** The `code` of a system error ('ENOENT', …), or ''. */
+export function errorCode(error: unknown): string {
+  const code = error instanceof Error ? (error as Error & { code?: unknown }).code : undefined;
+  return typeof code === 'string' ? code : '';
+}
+
+/** Reads until bytes[from, to) is full or the file ends; returns how many bytes were read. */
+export function readAll(file: DiskFile, bytes: Uint8Array, from: number, to: number, position: number): number {
+  let at = from;
+  while (at < to) {
+    const count = file.read(bytes, at, to, position + (at - from));
+    if (count === 0) break;
+    at += count;
+  }
+  return at - from;
+}
+
+/** Writes all of bytes[from, to), however little one call takes. */
+export function writeAll(file: DiskFile, bytes: Uint8Array, from: number, to: number, position: number): void {
+  let at = from;
+  while (at < to) {
+    const count = file.write(bytes, at, to, position + (at - from));
+    if (count === 0) throw new Error(`${file.path}: the disk takes no more bytes`);
+    at += count;
+  }
+}
+
+/** `readAll` without blocking. */
+export async function readAllLater(
+  file: DiskFile,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  position: number,
+): Promise<number> {
+  let at = from;
+  while (at < to) {
+    const count = await counted((done) => file.readLater(bytes, at, to, position + (at - from), done));
+    if (count === 0) break;
+    at += count;
+  }
+  return at - from;
+}
+
+/** `writeAll` without blocking; `bytes` must not change before it is done. */
+export async function writeAllLater(
+  file: DiskFile,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  position: number,
+): Promise<void> {
+  let at = from;
+  while (at < to) {
+    const count = await counted((done) => file.writeLater(bytes, at, to, position + (at - from), done));
+    if (count === 0) throw new Error(`${file.path}: the disk takes no more bytes`);
+    at += count;
+  }
+}
+
+export function syncLater(file: DiskFile): Promise<void> {
+  return new Promise((resolve, reject) => file.syncLater((error) => (error === null ? resolve() : reject(error))));
+}
+
+export function syncDirectoryLater(disk: Disk, path: string): Promise<void> {
+  return new Promise((resolve, reject) =>
+    disk.syncDirectoryLater(path, (error) => (error === null ? resolve() : reject(error))),
+  );
+}
+
+/** The whole of a small file, of at most `bytesMax` bytes; also of files under /proc, which claim to be empty. */
+export function readWhole(disk: Disk, path: string, bytesMax: number): Uint8Array {
+  const file = disk.open(path, 'read');
+  try {
+    const bytes = new Uint8Array(bytesMax + 1);
+    const count = readAll(file, bytes, 0, bytes.length, 0);
+    if (count > bytesMax) throw new Error(`${path}: longer than ${bytesMax} bytes`);
+    return bytes.subarray(0, count);
+  } finally {
+    file.close();
+  }
+}
+
+/** Makes a file whole or not at all: temporary name, sync, rename, sync of the directory. */
+export function writeWhole(disk: Disk, path: string, bytes: Uint8Array): void {
+  const temporary = `${path}.tmp`;
+  if (disk.exists(temporary)) disk.unlink(temporary);
+  const file = disk.open(temporary, 'create');
+  try {
+    writeAll(file, bytes, 0, bytes.length, 0);
+    file.sync();
+  } finally {
+    file.close();
+  }
+  disk.rename(temporary, path);
+  disk.syncDirectory(dirname(path));
+}
+
+function counted(start: (done: Counted) => void): Promise<number> {
+  return new Promise((resolve, reject) =>
+    start((error, count) => {
+      if (error === null) resolve(count);
+      else reject(error);
+    }),
+  );
+}
+
+const FILE_MODE = 0o600;
+const DIRECTORY_MODE = 0o700;
+const FLAGS = { read: 'r', write: 'r+', create: 'wx+' } as const satisfies Record<OpenMode, string>;
+
+function openFile(path: string, mode: OpenMode): DiskFile {
+  const fd = fs.openSync(path, FLAGS[mode], FILE_MODE);
+  return {
+    path,
+    size: () => fs.fstatSync(fd).size,
+    read: (bytes, from, to, position) => fs.readSync(fd, bytes, from, to - from, position),
+    readLater: (bytes, from, to, position, done) => fs.read(fd, bytes, from, to - from, position, done),
+    write: (bytes, from, to, position) => fs.writeSync(fd, bytes, from, to - from, position),
+    writeLater: (bytes, from, to, position, done) => fs.write(fd, bytes, from, to - from, position, done),
+    truncate: (size) => fs.ftruncateSync(fd, size),
+    sync: () => fs.fdatasyncSync(fd),
+    syncLater: (done) => fs.fdatasync(fd, done),
+    close: () => fs.closeSync(fd),
+  };
+}
+
+function syncDirectory(path: string): void {
+  const fd = fs.openSync(path, 'r');
+  try {
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+export const realDisk: Disk = {
+  open: openFile,
+  exists: (path) => fs.existsSync(path),
+  readdir: (path) => fs.readdirSync(path).sort(),
+  mkdir(path) {
+    const first = fs.mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE });
+    if (first === undefined) return;
+    // Each new name must outlive a power cut: it lies in the directory above it.
+    for (let made = path; made.length >= first.length; made = dirname(made)) syncDirectory(dirname(made));
+  },
+  link: (from, to) => fs.linkSync(from, to),
+  rename: (from, to) => fs.renameSync(from, to),
+  unlink: (path) => fs.unlinkSync(path),
+  syncDirectory,
+  syncDirectoryLater(path, done) {
+    fs.open(path, 'r', (openError, fd) => {
+      if (openError !== null) return done(openError);
+      fs.fsync(fd, (syncError) => fs.close(fd, (closeError) => done(syncError ?? closeError ?? null)));
+    });
+  },
+};

@@ -1,0 +1,228 @@
+/**
+ * What the journal looks like on disk: the format in prose, its constants beside it, and the functions
+ * that put a header or a frame's rim into bytes and take them out again.
+ *
+ * A journal is a row of segments, files named `journal-<first seq, 20 digits>.ayj`, so that name order is
+ * seq order. All numbers are big-endian, as in MessagePack.
+ *
+ * A segment begins with a header of 56 bytes:
+ *
+ *     0   8  magic 'AYNIJRNL'
+ *     8   4  format version, 1
+ *    12   8  seq of the first entry in this segment, the number in its name
+ *    20  32  chain before it: the hash of the last frame of the segment before; zeros in the first one
+ *    52   4  CRC-32 of bytes 0..52
+ *
+ * Then frames without gaps, one per batch:
+ *
+ *     0   4  CRC-32 of everything after it, the length included
+ *     4   4  length of the payload in bytes
+ *     8   n  payload, one MessagePack array of always the widest encodings, so that it can be filled in
+ *            when the batch is complete, and a frame can be recognised wherever it lies:
+ *              dd u32   array of 6 + count elements
+ *              01       format version
+ *              cf u64   seq of the first entry; the others follow without gap
+ *              ce u32   count of entries
+ *              cf u64   moment of the frame, milliseconds since 1970
+ *              c4 20    the hash of the frame before (32 bytes, zeros before the first frame)
+ *              …        the entries, each one MessagePack array (codec.ts)
+ *              c4 40    the server's Ed25519 signature of this frame's hash (64 bytes)
+ *
+ * A frame's hash is the SHA-256 of its bytes from the length (byte 4) up to the signature's 64 bytes: all
+ * that is in it but the CRC, which follows from the rest, and the signature, which covers it. It holds the
+ * hash before, so the last signature vouches for every byte before it. A segment's header holds nothing
+ * that does not follow from the frames around it, and is compared with them.
+ *
+ * Reading stops at the first bytes that are no whole frame: too short, an impossible length, or a CRC that
+ * does not fit (a flipped bit in the length moves the end, so it is found like any other). One write makes
+ * one frame, and none is begun before the one before it is synced. So where such bytes are the last thing
+ * in the last segment they are a torn tail: a frame nobody was told about. Where a whole frame with a
+ * higher seq follows, or another segment, they are damage: something that had been synced is gone. A whole
+ * frame that does not continue the one before is damage anywhere. A fake frame cannot hide inside a real
+ * one: the marks of a frame are not UTF-8, and no binary field is long enough to hold them.
+ *
+ * A journal cut exactly between two frames looks whole: only something signed later can tell, which is
+ * why a journal that ends before its snapshot is damage too.
+ */
+import { hash as digest } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+export const FORMAT_VERSION = 1;
+export const HASH_BYTES = 32;
+export const SIGNATURE_BYTES = 64;
+
+export const SEGMENT_HEADER_BYTES = 56;
+/** From the start of a frame to its first entry. */
+export const FRAME_HEAD_BYTES = 71;
+/** From the end of its last entry to the end of the frame. */
+export const FRAME_FOOT_BYTES = 2 + SIGNATURE_BYTES;
+/** No frame is longer; the engine closes its batches long before. */
+export const FRAME_BYTES_MAX = 64 * 1024 * 1024;
+
+const SEGMENT_MAGIC = Buffer.from('AYNIJRNL', 'latin1');
+const SEGMENT_NAME = /^journal-(\d{20})\.ayj$/;
+
+// Offsets within a frame, see above.
+const CRC_AT = 0;
+const LENGTH_AT = 4;
+const PAYLOAD_AT = 8;
+const VERSION_AT = 13;
+const SEQ_AT = 14;
+const COUNT_AT = 23;
+const MOMENT_AT = 28;
+const CHAIN_AT = 37;
+/** Elements of the payload array that are not entries. */
+const RIM_ELEMENTS = 6;
+
+/** A frame's rim. Readers reuse one, so that small frames make no garbage. */
+export interface FrameHead {
+  /** Bytes of the whole frame. */
+  bytes: number;
+  firstSeq: number;
+  count: number;
+  moment: number;
+}
+
+export interface SegmentHeader {
+  version: number;
+  firstSeq: number;
+  /** A copy, 32 bytes. */
+  chain: Uint8Array;
+}
+
+export function segmentName(firstSeq: number): string {
+  return `journal-${seqDigits(firstSeq)}.ayj`;
+}
+
+/** The first seq a segment's name gives, or 0 where it is no segment's name. */
+export function segmentSeq(name: string): number {
+  const match = SEGMENT_NAME.exec(name);
+  const seq = match === null ? 0 : Number(match[1]);
+  return Number.isSafeInteger(seq) ? seq : 0;
+}
+
+export function seqDigits(seq: number): string {
+  return String(seq).padStart(20, '0');
+}
+
+export function sha256(bytes: Uint8Array): Uint8Array {
+  return digest('sha256', bytes, 'buffer');
+}
+
+export function crc(bytes: Uint8Array, from: number, to: number, before = 0): number {
+  return crc32(bytes.subarray(from, to), before);
+}
+
+export function bytesEqual(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && Buffer.compare(left, right) === 0;
+}
+
+export function writeSegmentHeader(bytes: Buffer, at: number, firstSeq: number, chain: Uint8Array): void {
+  bytes.set(SEGMENT_MAGIC, at);
+  bytes.writeUInt32BE(FORMAT_VERSION, at + 8);
+  writeSafe(bytes, at + 12, firstSeq);
+  bytes.set(chain, at + 20);
+  bytes.writeUInt32BE(crc(bytes, at, at + 52), at + 52);
+}
+
+/** The header at `at`, or null where the bytes are none. */
+export function readSegmentHeader(bytes: Buffer, at: number, to: number): SegmentHeader | null {
+  if (to - at < SEGMENT_HEADER_BYTES) return null;
+  if (!bytesEqual(bytes.subarray(at, at + 8), SEGMENT_MAGIC)) return null;
+  if (bytes.readUInt32BE(at + 52) !== crc(bytes, at, at + 52)) return null;
+  return {
+    version: bytes.readUInt32BE(at + 8),
+    firstSeq: readSafe(bytes, at + 12),
+    chain: Uint8Array.prototype.slice.call(bytes, at + 20, at + 52),
+  };
+}
+
+/**
+ * Fills in everything of the frame bytes[from, to) but its entries, its signature and its CRC, and returns
+ * its hash. `sealFrame` does the rest.
+ */
+export function fillFrame(bytes: Buffer, from: number, to: number, head: FrameHead, chain: Uint8Array): Uint8Array {
+  bytes.writeUInt32BE(to - from - PAYLOAD_AT, from + LENGTH_AT);
+  bytes[from + PAYLOAD_AT] = 0xdd;
+  bytes.writeUInt32BE(RIM_ELEMENTS + head.count, from + PAYLOAD_AT + 1);
+  bytes[from + VERSION_AT] = FORMAT_VERSION;
+  bytes[from + SEQ_AT] = 0xcf;
+  writeSafe(bytes, from + SEQ_AT + 1, head.firstSeq);
+  bytes[from + COUNT_AT] = 0xce;
+  bytes.writeUInt32BE(head.count, from + COUNT_AT + 1);
+  bytes[from + MOMENT_AT] = 0xcf;
+  writeSafe(bytes, from + MOMENT_AT + 1, head.moment);
+  bytes[from + CHAIN_AT] = 0xc4;
+  bytes[from + CHAIN_AT + 1] = HASH_BYTES;
+  bytes.set(chain, from + CHAIN_AT + 2);
+  bytes[to - FRAME_FOOT_BYTES] = 0xc4;
+  bytes[to - FRAME_FOOT_BYTES + 1] = SIGNATURE_BYTES;
+  return frameHash(bytes, from, to);
+}
+
+export function sealFrame(bytes: Buffer, from: number, to: number, signature: Uint8Array): void {
+  bytes.set(signature, to - SIGNATURE_BYTES);
+  bytes.writeUInt32BE(crc(bytes, from + LENGTH_AT, to), from + CRC_AT);
+}
+
+export function frameHash(bytes: Uint8Array, from: number, to: number): Uint8Array {
+  return sha256(bytes.subarray(from + LENGTH_AT, to - SIGNATURE_BYTES));
+}
+
+/** The hash of the frame before, as the frame at `from` states it; a view. */
+export function frameChain(bytes: Uint8Array, from: number): Uint8Array {
+  return bytes.subarray(from + CHAIN_AT + 2, from + FRAME_HEAD_BYTES);
+}
+
+/** A view, like `frameChain`. */
+export function frameSignature(bytes: Uint8Array, to: number): Uint8Array {
+  return bytes.subarray(to - SIGNATURE_BYTES, to);
+}
+
+/**
+ * Length in bytes of the frame that claims to begin at `from`, or 0 where no frame of at most `bytesMax`
+ * bytes can begin there. Only FRAME_HEAD_BYTES are looked at; the CRC is the reader's to check.
+ */
+export function frameBytesAt(bytes: Buffer, from: number, bytesMax: number): number {
+  const marked =
+    bytes[from + PAYLOAD_AT] === 0xdd &&
+    bytes[from + SEQ_AT] === 0xcf &&
+    bytes[from + COUNT_AT] === 0xce &&
+    bytes[from + MOMENT_AT] === 0xcf &&
+    bytes[from + CHAIN_AT] === 0xc4 &&
+    bytes[from + CHAIN_AT + 1] === HASH_BYTES;
+  if (!marked) return 0;
+  const length = PAYLOAD_AT + bytes.readUInt32BE(from + LENGTH_AT);
+  return length > FRAME_HEAD_BYTES + FRAME_FOOT_BYTES && length <= Math.min(bytesMax, FRAME_BYTES_MAX) ? length : 0;
+}
+
+/** Whether the CRC of the frame bytes[from, to) fits. */
+export function frameWhole(bytes: Buffer, from: number, to: number): boolean {
+  return bytes.readUInt32BE(from + CRC_AT) === crc(bytes, from + LENGTH_AT, to);
+}
+
+/** Reads the rim of a whole frame into `head`; returns what is wrong with it, or ''. */
+export function readFrameHead(bytes: Buffer, from: number, to: number, head: FrameHead): string {
+  head.bytes = to - from;
+  head.firstSeq = readSafe(bytes, from + SEQ_AT + 1);
+  head.count = bytes.readUInt32BE(from + COUNT_AT + 1);
+  head.moment = readSafe(bytes, from + MOMENT_AT + 1);
+  if (bytes[from + VERSION_AT] !== FORMAT_VERSION) return `frame of format version ${bytes[from + VERSION_AT]}`;
+  if (head.count === 0) return 'a frame without entries';
+  if (bytes.readUInt32BE(from + PAYLOAD_AT + 1) !== RIM_ELEMENTS + head.count) return 'a frame that miscounts itself';
+  if (bytes[to - FRAME_FOOT_BYTES] !== 0xc4 || bytes[to - FRAME_FOOT_BYTES + 1] !== SIGNATURE_BYTES) {
+    return 'a frame without a signature';
+  }
+  return '';
+}
+
+/** An integer of at most 2^53 - 1 as u64. */
+export function writeSafe(bytes: Buffer, at: number, value: number): void {
+  bytes.writeUInt32BE(Math.floor(value / 0x1_0000_0000), at);
+  bytes.writeUInt32BE(value % 0x1_0000_0000, at + 4);
+}
+
+/** A u64; beyond 2^53 it is no longer exact, and fails whatever it is compared with. */
+export function readSafe(bytes: Buffer, at: number): number {
+  return bytes.readUInt32BE(at) * 0x1_0000_0000 + bytes.readUInt32BE(at + 4);
+}

@@ -1,0 +1,375 @@
+/**
+ * The reading side of the journal: segment by segment, frame by frame, each checked before its entries
+ * are handed on. What it meets is either whole, or a torn tail (the last frame of a crash, never
+ * acknowledged), or damage, which stops it. format.ts says how they are told apart.
+ *
+ * What always holds: no entry is handed on before its frame's CRC, place in the sequence, chain and, where
+ * asked for, signature were checked; memory is bounded by the longest frame; nothing on disk is changed
+ * but by `cutTornTail`.
+ */
+import { join } from 'node:path';
+import type { Entry } from '../core/entry.ts';
+import { CodecError, decodeNext } from './codec.ts';
+import { type Disk, type DiskFile, errorCode, readAll } from './disk.ts';
+import {
+  bytesEqual,
+  FRAME_FOOT_BYTES,
+  FRAME_HEAD_BYTES,
+  type FrameHead,
+  frameBytesAt,
+  frameChain,
+  frameHash,
+  frameSignature,
+  frameWhole,
+  readFrameHead,
+  readSegmentHeader,
+  SEGMENT_HEADER_BYTES,
+  segmentSeq,
+} from './format.ts';
+import type { JournalEnd, JournalPosition } from './journal.ts';
+
+/** Bytes on disk that were once whole and are not any more, or are missing. */
+export class DamageError extends Error {
+  override name = 'DamageError';
+  /** Path of the file. */
+  readonly file: string;
+  /** Where in it the damage begins. */
+  readonly byte: number;
+  readonly what: string;
+
+  constructor(file: string, byte: number, what: string) {
+    super(`${file}: damaged at byte ${byte}: ${what}`);
+    this.file = file;
+    this.byte = byte;
+    this.what = what;
+  }
+}
+
+/** What a crash left of the frame that was being written. */
+export interface TornTail {
+  /** Name of the segment, without its directory. */
+  file: string;
+  /** Where the tail begins; 0 where the segment's header itself is torn. */
+  byte: number;
+  /** How many bytes it has. */
+  bytes: number;
+}
+
+export interface ReadOptions {
+  /** Whether this is the server's signature of a frame's hash; null: do not check. */
+  verifyFrame(hash: Uint8Array, signature: Uint8Array): boolean | null;
+  /** Each entry in order. bytes[from, to) are its bytes, good during the call only; `entry` may be kept. */
+  onEntry(entry: Entry, bytes: Uint8Array, from: number, to: number, seq: number): void;
+  /** After a frame's last entry. */
+  onFrame?(frame: FrameRead): void;
+}
+
+export interface FrameRead extends JournalPosition {
+  /** Path of the segment, and where in it the frame begins. */
+  file: string;
+  byte: number;
+  bytes: number;
+  /** Entries in it. */
+  count: number;
+}
+
+export interface ReadResult {
+  /** The journal's end; where to open it for append. */
+  position: JournalEnd;
+  /** The last frame's signature over `position.chain`, or null where no frame was read. */
+  signature: Uint8Array | null;
+  torn: TornTail | null;
+  /** Counts of what lay behind `after`. */
+  frames: number;
+  entries: number;
+  bytes: number;
+}
+
+export interface SegmentFile {
+  file: string;
+  firstSeq: number;
+}
+
+/** The segments in a directory, in order; none where there is no directory. */
+export function listSegments(disk: Disk, directory: string): SegmentFile[] {
+  const segments: SegmentFile[] = [];
+  for (const file of namesIn(disk, directory)) {
+    const firstSeq = segmentSeq(file);
+    if (firstSeq > 0) segments.push({ file, firstSeq });
+  }
+  return segments;
+}
+
+function namesIn(disk: Disk, directory: string): string[] {
+  try {
+    return disk.readdir(directory);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/**
+ * Reads everything behind `after`, a point between two frames (a snapshot's, or JOURNAL_START). Throws
+ * DamageError, or what the disk throws. A journal that ends before `after` is damaged: what a snapshot
+ * holds was synced in the journal first.
+ */
+export function readJournal(disk: Disk, directory: string, after: JournalPosition, options: ReadOptions): ReadResult {
+  const run: Run = {
+    disk,
+    directory,
+    after,
+    options,
+    window: null,
+    head: { bytes: 0, firstSeq: 0, count: 0, moment: 0 },
+    result: {
+      position: { seq: after.seq, chain: after.chain, moment: after.moment, file: null, byte: 0 },
+      signature: null,
+      torn: null,
+      frames: 0,
+      entries: 0,
+      bytes: 0,
+    },
+  };
+  const segments = neededSegments(disk, directory, after);
+  for (const [index, segment] of segments.entries())
+    readSegment(run, segment, index === 0, index === segments.length - 1);
+  const { position } = run.result;
+  if (position.seq < after.seq) {
+    const path = join(directory, position.file ?? '');
+    throw new DamageError(
+      path,
+      position.byte,
+      `the journal ends at entry ${position.seq}, entry ${after.seq} is known`,
+    );
+  }
+  return run.result;
+}
+
+/** Cuts a torn tail off, durably. A segment with a torn header goes altogether. */
+export function cutTornTail(disk: Disk, directory: string, torn: TornTail): void {
+  const path = join(directory, torn.file);
+  if (torn.byte < SEGMENT_HEADER_BYTES) {
+    disk.unlink(path);
+    disk.syncDirectory(directory);
+    return;
+  }
+  const file = disk.open(path, 'write');
+  try {
+    file.truncate(torn.byte);
+    file.sync();
+  } finally {
+    file.close();
+  }
+}
+
+/** State of one reading. */
+interface Run {
+  readonly disk: Disk;
+  readonly directory: string;
+  readonly after: JournalPosition;
+  readonly options: ReadOptions;
+  readonly head: FrameHead;
+  readonly result: ReadResult;
+  window: Window | null;
+}
+
+/**
+ * The segments from the one that holds entry `after.seq`, so that the chain can be followed up to it; from
+ * the next one where that is gone, as it may be after a snapshot.
+ */
+function neededSegments(disk: Disk, directory: string, after: JournalPosition): SegmentFile[] {
+  const segments = listSegments(disk, directory);
+  const first = segments[0];
+  if (first === undefined) {
+    if (after.seq === 0) return [];
+    throw new DamageError(directory, 0, `no journal, but entry ${after.seq} is known`);
+  }
+  if (first.firstSeq > after.seq + 1) {
+    throw new DamageError(join(directory, first.file), 0, `the segment with entry ${after.seq + 1} is missing`);
+  }
+  const from = segments.findLastIndex((segment) => segment.firstSeq <= after.seq);
+  return segments.slice(Math.max(from, 0));
+}
+
+function readSegment(run: Run, segment: SegmentFile, isFirst: boolean, isLast: boolean): void {
+  const path = join(run.directory, segment.file);
+  const file = run.disk.open(path, 'read');
+  try {
+    run.window = new Window(file, run.window);
+    if (!readHeader(run, segment, isFirst, isLast)) return;
+    let at = SEGMENT_HEADER_BYTES;
+    while (at < run.window.size) {
+      const bytes = readFrame(run, path, at);
+      if (bytes === 0) {
+        tear(run, segment, at, isLast);
+        return;
+      }
+      at += bytes;
+      run.result.position.byte = at;
+    }
+  } finally {
+    file.close();
+  }
+}
+
+/** Checks the header and goes to its place in the sequence; false where it is torn. */
+function readHeader(run: Run, segment: SegmentFile, isFirst: boolean, isLast: boolean): boolean {
+  const path = join(run.directory, segment.file);
+  const window = run.window!;
+  const { position } = run.result;
+  const skips = isFirst && segment.firstSeq <= run.after.seq;
+  if (!skips && segment.firstSeq !== position.seq + 1) {
+    throw new DamageError(path, 0, `begins with entry ${segment.firstSeq} where ${position.seq + 1} belongs`);
+  }
+  const at = window.load(0, SEGMENT_HEADER_BYTES);
+  const header = at === -1 ? null : readSegmentHeader(window.bytes, at, at + SEGMENT_HEADER_BYTES);
+  if (header === null) {
+    tear(run, segment, 0, isLast);
+    return false;
+  }
+  if (header.firstSeq !== segment.firstSeq) {
+    throw new DamageError(path, 0, `the header of the segment with entry ${header.firstSeq}`);
+  }
+  if (skips) {
+    position.seq = header.firstSeq - 1;
+    position.chain = header.chain;
+    position.moment = 0;
+  } else if (!bytesEqual(header.chain, position.chain)) {
+    throw new DamageError(path, 0, 'does not continue the frame before it');
+  }
+  position.file = segment.file;
+  position.byte = SEGMENT_HEADER_BYTES;
+  return true;
+}
+
+/** Reads the frame at byte `at`; returns its length, or 0 where there is no whole frame. */
+function readFrame(run: Run, path: string, at: number): number {
+  const window = run.window!;
+  const { head, result, options } = run;
+  const { position } = result;
+  const length = wholeFrameAt(window, at);
+  if (length === 0) return 0;
+  const from = window.load(at, length);
+  const to = from + length;
+  const wrong = readFrameHead(window.bytes, from, to, head) || misplaced(head, position, window.bytes, from);
+  if (wrong !== '') throw new DamageError(path, at, wrong);
+  const hash = frameHash(window.bytes, from, to);
+  const signature = frameSignature(window.bytes, to);
+  if (options.verifyFrame(hash, signature) === false) throw new DamageError(path, at, 'not signed by this server');
+
+  const known = head.firstSeq <= run.after.seq;
+  if (!known) readEntries(run, path, at, from, to);
+  position.seq = head.firstSeq + head.count - 1;
+  position.chain = hash;
+  position.moment = head.moment;
+  if (known) {
+    checkKnown(run, path, at);
+    return length;
+  }
+  result.signature = Uint8Array.prototype.slice.call(signature);
+  result.frames += 1;
+  result.entries += head.count;
+  result.bytes += length;
+  const { seq, chain, moment } = position;
+  options.onFrame?.({ seq, chain, moment, file: path, byte: at, bytes: length, count: head.count });
+  return length;
+}
+
+function misplaced(head: FrameHead, position: JournalPosition, bytes: Buffer, from: number): string {
+  if (head.firstSeq !== position.seq + 1) return `entry ${head.firstSeq} where ${position.seq + 1} belongs`;
+  if (!bytesEqual(frameChain(bytes, from), position.chain)) return 'does not continue the frame before it';
+  if (head.moment < position.moment) return 'time goes back';
+  return '';
+}
+
+/** A frame that `after` already covers must lead exactly there. */
+function checkKnown(run: Run, path: string, at: number): void {
+  const { position } = run.result;
+  const { after } = run;
+  if (position.seq < after.seq) return;
+  if (position.seq > after.seq) throw new DamageError(path, at, `entry ${after.seq} does not end a frame`);
+  if (!bytesEqual(position.chain, after.chain)) throw new DamageError(path, at, `another entry ${after.seq}`);
+}
+
+function readEntries(run: Run, path: string, at: number, from: number, to: number): void {
+  const { head, options, window } = run;
+  const bytes = window!.bytes;
+  const end = to - FRAME_FOOT_BYTES;
+  const cursor = { at: from + FRAME_HEAD_BYTES };
+  for (let index = 0; index < head.count; index++) {
+    const start = cursor.at;
+    let entry: Entry;
+    try {
+      entry = decodeNext(bytes, cursor, end);
+    } catch (error) {
+      if (error instanceof CodecError) throw new DamageError(path, at + start - from, error.message);
+      throw error;
+    }
+    options.onEntry(entry, bytes, start, cursor.at, head.firstSeq + index);
+  }
+  if (cursor.at !== end) throw new DamageError(path, at + cursor.at - from, 'bytes after the last entry');
+}
+
+/** No whole frame at `at`: a torn tail where nothing whole comes after, else damage. */
+function tear(run: Run, segment: SegmentFile, at: number, isLast: boolean): void {
+  const path = join(run.directory, segment.file);
+  const window = run.window!;
+  if (!isLast) throw new DamageError(path, at, 'no whole frame, and another segment follows');
+  const next = findFrame(run, at + 1);
+  if (next !== -1) throw new DamageError(path, at, `no whole frame, but one follows at byte ${next}`);
+  run.result.torn = { file: segment.file, byte: at, bytes: window.size - at };
+}
+
+/** Where the next whole frame with a higher seq begins, at byte `start` or later, or -1. */
+function findFrame(run: Run, start: number): number {
+  const window = run.window!;
+  for (let at = start; at < window.size; at++) {
+    const length = wholeFrameAt(window, at);
+    if (length === 0) continue;
+    const from = window.load(at, length);
+    readFrameHead(window.bytes, from, from + length, run.head);
+    if (run.head.firstSeq > run.result.position.seq) return at;
+  }
+  return -1;
+}
+
+/** Length of the frame at `at` if it is all there and its CRC fits, else 0. */
+function wholeFrameAt(window: Window, at: number): number {
+  const head = window.load(at, FRAME_HEAD_BYTES);
+  if (head === -1) return 0;
+  const length = frameBytesAt(window.bytes, head, window.size - at);
+  if (length === 0) return 0;
+  const from = window.load(at, length);
+  return frameWhole(window.bytes, from, from + length) ? length : 0;
+}
+
+/** How much of a segment is read at once. */
+const WINDOW_BYTES = 4 * 1024 * 1024;
+
+/** A part of a file in memory that moves forward, growing only for a frame longer than itself. */
+class Window {
+  bytes: Buffer;
+  readonly size: number;
+  readonly #file: DiskFile;
+  /** bytes[0, #length) are the file's from #base on. */
+  #base = 0;
+  #length = 0;
+
+  constructor(file: DiskFile, before: Window | null) {
+    this.#file = file;
+    this.size = file.size();
+    this.bytes = before === null ? Buffer.allocUnsafeSlow(WINDOW_BYTES) : before.bytes;
+  }
+
+  /** Where in `bytes` the file's [position, position + count) lie now, or -1 where it ends before. */
+  load(position: number, count: number): number {
+    if (position + count > this.size) return -1;
+    const at = position - this.#base;
+    if (at >= 0 && at + count <= this.#length) return at;
+    if (count > this.bytes.length) this.bytes = Buffer.allocUnsafeSlow(Math.max(count, 2 * this.bytes.length));
+    this.#base = position;
+    this.#length = readAll(this.#file, this.bytes, 0, this.bytes.length, position);
+    return this.#length >= count ? 0 : -1;
+  }
+}

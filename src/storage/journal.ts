@@ -1,0 +1,261 @@
+/**
+ * The writing side of the journal: entries are added to the frame under construction, `commit` seals it,
+ * writes it with one call and has it synced. The format is told in format.ts, the reading side in
+ * journal-reader.ts.
+ *
+ * What always holds: one frame is on its way at a time; a frame's `done` runs once, after `commit`
+ * returned, and with null only when the frame, and the name of a segment made for it, are on the device.
+ * A failed write, sync or open is final: what reached the disk is unknown until it is read again, so
+ * every later commit is refused with the same error and no sync is ever tried twice.
+ */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import type { Entry } from '../core/entry.ts';
+import { encode, FrameBuffer } from './codec.ts';
+import { type Disk, type DiskFile, type Done, readAll, writeAll } from './disk.ts';
+import {
+  bytesEqual,
+  FRAME_BYTES_MAX,
+  FRAME_FOOT_BYTES,
+  FRAME_HEAD_BYTES,
+  type FrameHead,
+  fillFrame,
+  HASH_BYTES,
+  readSegmentHeader,
+  SEGMENT_HEADER_BYTES,
+  sealFrame,
+  segmentName,
+  writeSegmentHeader,
+} from './format.ts';
+import { listSegments } from './journal-reader.ts';
+
+export { cutTornTail, DamageError, readJournal, type TornTail } from './journal-reader.ts';
+
+/** A point between two frames. */
+export interface JournalPosition {
+  /** The last entry, 0 before the first. */
+  seq: number;
+  /** Hash of the last frame, 32 bytes; zeros before the first. */
+  chain: Uint8Array;
+  /** Moment of the last frame, milliseconds since 1970. */
+  moment: number;
+}
+
+/** A position and where on disk it lies, as `readJournal` found it. */
+export interface JournalEnd extends JournalPosition {
+  /** Name of the last segment, or null where there is none. */
+  file: string | null;
+  /** Its length in bytes, the torn tail not counted. */
+  byte: number;
+}
+
+export const JOURNAL_START: JournalPosition = { seq: 0, chain: new Uint8Array(HASH_BYTES), moment: 0 };
+
+export interface JournalOptions {
+  /** A segment that has grown past this many bytes is followed by a new one. */
+  segmentBytesMax: number;
+  /** The server's Ed25519 signature of a frame's hash, 64 bytes. */
+  sign(hash: Uint8Array): Uint8Array;
+  /** 'none' acknowledges what is only in the page cache: for tests, a power cut loses it. */
+  durability?: 'sync' | 'none';
+}
+
+/** Where an entry's bytes lie. */
+export interface EntryBytes {
+  bytes: Uint8Array;
+  from: number;
+  to: number;
+}
+
+/** The frame begins here in the buffer, so that a new segment's header fits before it into the same write. */
+const FRAME_AT = SEGMENT_HEADER_BYTES;
+const FIRST_ENTRY_AT = FRAME_AT + FRAME_HEAD_BYTES;
+
+export class Journal {
+  readonly #disk: Disk;
+  readonly #directory: string;
+  readonly #options: JournalOptions;
+  readonly #buffer = new FrameBuffer();
+  readonly #head: FrameHead = { bytes: 0, firstSeq: 0, count: 0, moment: 0 };
+  readonly #added: EntryBytes;
+  #position: JournalPosition;
+  #file: DiskFile | null = null;
+  #fileBytes = 0;
+  #entries = 0;
+  /** Entries of the frame that is being synced. */
+  #underway = 0;
+  #committing = false;
+  #failure: Error | null = null;
+  #closed = false;
+  #idle: (() => void) | null = null;
+
+  private constructor(disk: Disk, directory: string, position: JournalPosition, options: JournalOptions) {
+    this.#disk = disk;
+    this.#directory = directory;
+    this.#options = options;
+    this.#position = { seq: position.seq, chain: position.chain.slice(), moment: position.moment };
+    this.#buffer.end = FIRST_ENTRY_AT;
+    this.#added = { bytes: this.#buffer.bytes, from: 0, to: 0 };
+  }
+
+  /**
+   * Opens the journal for append behind `position`, which `readJournal` returned and whose torn tail, if
+   * there was one, has been cut. Asserts that the last segment on disk fits it.
+   */
+  static open(disk: Disk, directory: string, position: JournalPosition | JournalEnd, options: JournalOptions): Journal {
+    const journal = new Journal(disk, directory, position, options);
+    const last = listSegments(disk, directory).at(-1);
+    if (last === undefined) assert(position.seq === 0, 'the journal is gone');
+    else journal.#openLast(last.file, last.firstSeq, 'byte' in position ? position : null);
+    return journal;
+  }
+
+  #openLast(name: string, firstSeq: number, end: JournalEnd | null): void {
+    const file = this.#disk.open(join(this.#directory, name), 'write');
+    const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
+    const header = readSegmentHeader(bytes, 0, readAll(file, bytes, 0, bytes.length, 0));
+    this.#file = file;
+    this.#fileBytes = file.size();
+    assert(header !== null && header.firstSeq === firstSeq, `${file.path}: not a segment`);
+    assert(firstSeq <= this.#position.seq + 1, `${file.path}: begins after the journal's end`);
+    if (this.#fileBytes === SEGMENT_HEADER_BYTES) {
+      assert(firstSeq === this.#position.seq + 1, `${file.path}: begins before the journal's end`);
+      assert(bytesEqual(header.chain, this.#position.chain), `${file.path}: continues another journal`);
+    }
+    if (end === null) return;
+    assert(end.file === name && end.byte === this.#fileBytes, `${file.path}: not as long as it was read`);
+  }
+
+  /** The last entry that is on the device, and its frame. */
+  get position(): Readonly<JournalPosition> {
+    return this.#position;
+  }
+
+  /** Seq of the entry added last, on the device or not. */
+  get seq(): number {
+    return this.#position.seq + this.#underway + this.#entries;
+  }
+
+  /** What the frame under construction would take on disk now. */
+  get frameBytes(): number {
+    return this.#buffer.end - FRAME_AT + FRAME_FOOT_BYTES;
+  }
+
+  get frameEntries(): number {
+    return this.#entries;
+  }
+
+  /**
+   * Appends the entry to the frame under construction. The result says where its bytes lie; it is the same
+   * object each time, and the bytes are good until the next `commit`.
+   */
+  add(entry: Entry): Readonly<EntryBytes> {
+    const from = this.#buffer.end;
+    encode(entry, this.#buffer);
+    assert(this.frameBytes <= FRAME_BYTES_MAX, 'the batch outgrew a frame');
+    this.#entries += 1;
+    this.#added.bytes = this.#buffer.bytes;
+    this.#added.from = from;
+    this.#added.to = this.#buffer.end;
+    return this.#added;
+  }
+
+  /**
+   * Seals the frame (chain, signature, CRC), writes and syncs it. `done` gets null when it is on the
+   * device, or what went wrong. One commit at a time, never an empty one, moments never go back.
+   */
+  commit(moment: number, done: Done): void {
+    assert(!this.#committing, 'one commit at a time');
+    assert(!this.#closed, 'the journal is closed');
+    assert(this.#entries > 0, 'an empty frame');
+    assert(moment >= this.#position.moment, 'time goes back');
+    this.#committing = true;
+    const settle = (error: Error | null, next = this.#position) => this.#settle(error, next, done);
+    if (this.#failure !== null) {
+      queueMicrotask(() => settle(this.#failure));
+      return;
+    }
+    try {
+      const next = this.#seal(moment);
+      const created = this.#write();
+      this.#sync(created, (error) => settle(error, next));
+    } catch (error) {
+      queueMicrotask(() => settle(error as Error));
+    }
+  }
+
+  #sync(created: boolean, done: Done): void {
+    if (this.#options.durability === 'none') {
+      queueMicrotask(() => done(null));
+      return;
+    }
+    this.#file!.syncLater((error) => {
+      if (error === null && created) this.#disk.syncDirectoryLater(this.#directory, done);
+      else done(error);
+    });
+  }
+
+  #seal(moment: number): JournalPosition {
+    const buffer = this.#buffer;
+    buffer.reserve(FRAME_FOOT_BYTES);
+    const to = buffer.end + FRAME_FOOT_BYTES;
+    const head = this.#head;
+    head.bytes = to - FRAME_AT;
+    head.firstSeq = this.#position.seq + 1;
+    head.count = this.#entries;
+    head.moment = moment;
+    const hash = fillFrame(buffer.bytes, FRAME_AT, to, head, this.#position.chain);
+    sealFrame(buffer.bytes, FRAME_AT, to, this.#options.sign(hash));
+    return { seq: this.#position.seq + this.#entries, chain: hash, moment };
+  }
+
+  /** Hands the frame to the page cache; returns whether that made a new segment. */
+  #write(): boolean {
+    const created = this.#file === null || this.#fileBytes >= this.#options.segmentBytesMax;
+    if (created) this.#startSegment();
+    const { bytes } = this.#buffer;
+    const from = created ? 0 : FRAME_AT;
+    const to = FRAME_AT + this.#head.bytes;
+    writeAll(this.#file!, bytes, from, to, this.#fileBytes);
+    this.#fileBytes += to - from;
+    this.#buffer.end = FIRST_ENTRY_AT;
+    this.#underway = this.#entries;
+    this.#entries = 0;
+    return created;
+  }
+
+  #startSegment(): void {
+    const { firstSeq } = this.#head;
+    const before = this.#file;
+    this.#file = null;
+    before?.close();
+    this.#file = this.#disk.open(join(this.#directory, segmentName(firstSeq)), 'create');
+    this.#fileBytes = 0;
+    writeSegmentHeader(this.#buffer.bytes, 0, firstSeq, this.#position.chain);
+  }
+
+  #settle(error: Error | null, next: JournalPosition, done: Done): void {
+    this.#failure ??= error;
+    if (error === null) this.#position = next;
+    this.#committing = false;
+    this.#underway = 0;
+    this.#idle?.();
+    done(error);
+  }
+
+  /**
+   * Waits for the commit on its way, then closes; entries not committed are forgotten. Rejects where the
+   * close fails.
+   */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#committing)
+      await new Promise<void>((resolve) => {
+        this.#idle = resolve;
+      });
+    const file = this.#file;
+    this.#file = null;
+    file?.close();
+  }
+}
