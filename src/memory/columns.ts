@@ -9,6 +9,7 @@
  * refused on it, once the next page is begun. Bytes in a dump never change: the first `set` on a dumped page replaces
  * it by a copy.
  */
+import { Pages } from './pages.ts';
 import {
   exactly,
   fail,
@@ -46,6 +47,7 @@ abstract class Column<Page extends Cells> {
   private readonly appendOnly: boolean;
   private readonly width: number;
   private readonly pageRows: number;
+  private readonly pool: Pages;
   /** Counts dumps; `owners[page]` is the count at which the page was last known to be in no dump. */
   private dumps = 0;
   private owners: number[] = [];
@@ -59,6 +61,7 @@ abstract class Column<Page extends Cells> {
     this.pageRows = pageRows;
     this.shift = Math.log2(pageRows);
     this.mask = pageRows - 1;
+    this.pool = new Pages(pageRows * width);
   }
 
   protected abstract view(buffer: SharedArrayBuffer): Page;
@@ -80,7 +83,15 @@ abstract class Column<Page extends Cells> {
     }
     this.dumps++;
     this.dumped = this.rows;
+    this.pool.forget();
     return parts;
+  }
+
+  /** Says that the bytes of all dumps so far are needed no more, so that pages kept for them are used again. Optional. */
+  release(): void {
+    this.pool.release();
+    this.dumped = 0;
+    this.owners.fill(this.dumps);
   }
 
   /** Takes over the state of a dump. Throws where parts are missing or do not fit, and then changes nothing. */
@@ -109,13 +120,14 @@ abstract class Column<Page extends Cells> {
     this.dumps = 0;
     this.dumped = 0;
     this.owners = pages.map(() => 0);
+    this.pool.reset();
   }
 
   /** Begins the next page. */
   protected begin(): void {
     if (this.rows + this.pageRows > ROWS_MAX) fail(`column ${this.name} is full`);
     if (this.appendOnly) this.closed = this.rows;
-    this.pages.push(this.view(new SharedArrayBuffer(this.pageRows * this.width)));
+    this.pages.push(this.view(this.pool.take()));
     this.owners.push(this.dumps);
   }
 
@@ -123,7 +135,7 @@ abstract class Column<Page extends Cells> {
   protected own(row: number): void {
     const page = row >>> this.shift;
     if (this.owners[page] === this.dumps) return;
-    this.pages[page] = this.view(sharedCopy(new Uint8Array(this.pages[page]!.buffer), this.pageRows * this.width));
+    this.pages[page] = this.view(this.pool.replace(this.pages[page]!.buffer));
     this.owners[page] = this.dumps;
   }
 
