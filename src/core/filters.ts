@@ -1,0 +1,115 @@
+/**
+ * Filters: one condition on one member of a record, as lists use them.
+ *
+ * A condition that came in a query string knows only text, so the record's own type decides: a number
+ * is compared as a number where the text is one, a boolean with `true` and `false`, everything else as
+ * text by UTF-16 code units (which puts ISO moments in the order of time).
+ *
+ * What always holds: pure, total, and blind to prototypes; a member that is absent equals nothing.
+ */
+
+export const OPERATORS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'regex'] as const;
+export type Operator = (typeof OPERATORS)[number];
+export type Scalar = string | number | boolean;
+
+export interface Filter {
+  /** Member names from the record down: `['data', 'custom', 'city']`. */
+  readonly path: readonly string[];
+  readonly operator: Operator;
+  /** A list for `in` and `nin`, the pattern for `regex`. */
+  readonly value: Scalar | readonly Scalar[];
+  /** For `regex`: whether a text matches. Compiled outside, since the core runs no patterns itself. */
+  readonly test?: (text: string) => boolean;
+}
+
+/** Whether a record, seen as `{data, meta}`, passes every filter. */
+export function matchesAll(record: object, filters: readonly Filter[]): boolean {
+  return filters.every((filter) => matches(memberAt(record, filter.path), filter));
+}
+
+/**
+ * Whether one member passes. Where the member is an array (labels, or one member of every claim) it
+ * passes if any element does; `ne` and `nin` are the exact opposite of `eq` and `in`, so no element may
+ * equal. A reference `{handle, …}` is compared by its handle.
+ */
+export function matches(value: unknown, filter: Filter): boolean {
+  if (filter.operator === 'ne') return !matchesAny(value, isEqual, filter.value);
+  if (filter.operator === 'nin') return !matchesAny(value, isOneOf, filter.value);
+  if (filter.operator === 'regex') return matchesAny(value, isMatch, filter.test);
+  return matchesAny(value, COMPARISONS[filter.operator], filter.value);
+}
+
+const COMPARISONS = {
+  eq: isEqual,
+  in: isOneOf,
+  gt: (member: unknown, value: Filter['value']) => order(member, value) === 1,
+  lt: (member: unknown, value: Filter['value']) => order(member, value) === -1,
+  gte: (member: unknown, value: Filter['value']) => order(member, value) >= 0,
+  lte: (member: unknown, value: Filter['value']) => order(member, value) <= 0,
+};
+
+function matchesAny<T>(member: unknown, holds: (member: unknown, value: T) => boolean, value: T): boolean {
+  if (Array.isArray(member)) return member.some((element) => holds(plain(element), value));
+  return holds(plain(member), value);
+}
+
+/** A reference by its handle, everything else as it is. */
+function plain(member: unknown): unknown {
+  return isObject(member) && Object.hasOwn(member, 'handle') ? member.handle : member;
+}
+
+function isEqual(member: unknown, value: Filter['value']): boolean {
+  return order(member, value) === 0;
+}
+
+function isOneOf(member: unknown, values: Filter['value']): boolean {
+  return Array.isArray(values) ? values.some((value) => isEqual(member, value)) : isEqual(member, values);
+}
+
+function isMatch(member: unknown, test: Filter['test']): boolean {
+  return typeof member === 'string' && test !== undefined && test(member);
+}
+
+/** -1, 0 or 1 where member and value can be compared, NaN where they cannot; NaN passes no comparison. */
+function order(member: unknown, value: Filter['value']): number {
+  if (typeof value === 'object') return Number.NaN;
+  if (typeof member === 'string') return sign(member, String(value));
+  if (typeof member === 'number') {
+    const number = typeof value === 'string' ? numberOf(value) : value;
+    return typeof number === 'number' ? sign(member, number) : Number.NaN;
+  }
+  if (typeof member === 'boolean') return String(member) === String(value) ? 0 : Number.NaN;
+  return Number.NaN;
+}
+
+function sign<T extends string | number>(a: T, b: T): number {
+  if (a === b) return 0;
+  return a < b ? -1 : a > b ? 1 : Number.NaN;
+}
+
+/** The number a text writes in JSON's form, or NaN; `Number` alone would take ' ', '0x10' and 'Infinity'. */
+function numberOf(text: string): number {
+  return /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : Number.NaN;
+}
+
+/**
+ * The member at a path, or undefined. Through an array the path leads to that member of every element,
+ * so the answer is then an array of those that have it.
+ */
+export function memberAt(record: unknown, path: readonly string[], from = 0): unknown {
+  let at = record;
+  for (let i = from; i < path.length; i++) {
+    if (Array.isArray(at)) {
+      const rest = i;
+      return at.map((element) => memberAt(element, path, rest)).filter((member) => member !== undefined);
+    }
+    const name = path[i]!;
+    if (!isObject(at) || !Object.hasOwn(at, name)) return undefined;
+    at = at[name];
+  }
+  return at;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

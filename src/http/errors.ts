@@ -1,0 +1,125 @@
+/**
+ * Refusals and the bodies that carry them.
+ *
+ * Every way of saying no has one name, a reason; this table is the only place where a reason meets an
+ * HTTP status. A refusal is a plain value: whoever finds the mistake returns it, whoever holds the
+ * socket sends it. Reasons of the families `core.*` and `bridge.*` stand only in proofs of intents and
+ * have no row here.
+ *
+ * What always holds: a body made here is canonical JSON, hashed over its `data` and signed like any
+ * record, and holds nothing but what the refusal says: no stack, no path, no echo of the request.
+ */
+import type { Refusal as CoreRefusal } from '../core/refusal.ts';
+import { canon } from '../proof/canon.ts';
+import { sha256Hex } from '../proof/digest.ts';
+
+/** Reason → HTTP status. A reason with several statuses has its usual one here; see Refusal.status. */
+export const REASONS = {
+  'api.body-malformed': 400,
+  'api.query-malformed': 400,
+  'auth.unauthorized': 401,
+  'auth.forbidden': 403,
+  'record.not-found': 404,
+  'api.route-not-found': 404,
+  'api.request-timeout': 408,
+  'record.duplicated': 409,
+  'record.schema-invalid': 422,
+  'record.relation-not-found': 422,
+  'record.invalid': 422,
+  'record.drop-rejected': 422,
+  'record.status-policy-violation': 422,
+  'crypto.hash-invalid': 422,
+  'crypto.parent-hash-invalid': 422,
+  'crypto.signature-invalid': 422,
+  'crypto.signature-missing': 422,
+  'api.no-tenant-allowed': 422,
+  'api.rate-limit-exceeded': 429,
+  'api.unexpected-error': 500,
+} as const satisfies Record<string, number>;
+
+export type Reason = keyof typeof REASONS;
+
+/** A header of an answer: name, value. */
+export type Header = readonly [name: string, value: string];
+
+/**
+ * Why a request was not done: what the core says, and where the reason alone does not tell, how HTTP
+ * says it. `reason` is a row of REASONS; an unknown one is answered as 500.
+ */
+export interface Refusal extends CoreRefusal {
+  /** Where it differs from the reason's row: 405, 413, 503. */
+  readonly status?: number;
+  /** Headers the answer needs: Allow, Retry-After. */
+  readonly headers?: readonly Header[];
+}
+
+/** Seconds a client is asked to wait on 429 and 503 where nothing better is known. */
+const RETRY_AFTER_SECONDS = 1;
+
+/** A refusal by its reason. `custom` is left out of the body where it is undefined. */
+export function refuse(reason: Reason, detail: string, custom?: Record<string, unknown>): Refusal {
+  return custom === undefined ? { reason, detail } : { reason, detail, custom };
+}
+
+/** 413: the body is larger than the server takes. */
+export function refuseBodySize(bytesMax: number): Refusal {
+  return { reason: 'api.body-malformed', detail: `body must not be larger than ${bytesMax} bytes`, status: 413 };
+}
+
+/** 405: the path is known, the method is not among `allowed`. */
+export function refuseMethod(allowed: readonly string[]): Refusal {
+  return {
+    reason: 'api.route-not-found',
+    detail: `method not allowed, use ${allowed.join(', ')}`,
+    status: 405,
+    headers: [['allow', allowed.join(', ')]],
+  };
+}
+
+/** 503: starting, stopping, after a disk failure, or too many connections. */
+export function refuseUnavailable(detail: string, retryAfterSeconds = RETRY_AFTER_SECONDS): Refusal {
+  return {
+    reason: 'api.unexpected-error',
+    detail,
+    status: 503,
+    headers: [['retry-after', String(retryAfterSeconds)]],
+  };
+}
+
+/** 429: the inbox is full, or a tenant is over its rate. */
+export function refuseRate(detail: string, retryAfterSeconds = RETRY_AFTER_SECONDS): Refusal {
+  return { reason: 'api.rate-limit-exceeded', detail, headers: [['retry-after', String(retryAfterSeconds)]] };
+}
+
+/** The HTTP status of a refusal. */
+export function statusOf(refusal: Refusal): number {
+  if (refusal.status !== undefined) return refusal.status;
+  return Object.hasOwn(REASONS, refusal.reason) ? REASONS[refusal.reason as Reason] : 500;
+}
+
+/** The headers of a refusal; 429 and 503 always name a time to wait. */
+export function headersOf(refusal: Refusal): readonly Header[] {
+  const headers = refusal.headers ?? [];
+  const status = statusOf(refusal);
+  if ((status !== 429 && status !== 503) || headers.some(([name]) => name === 'retry-after')) return headers;
+  return [...headers, ['retry-after', String(RETRY_AFTER_SECONDS)]];
+}
+
+/**
+ * Signs for the server: takes a hash (64 hex) and canon(custom), returns the whole proof as canonical
+ * JSON text.
+ */
+export type Seal = (hashHex: string, customCanon: string) => string;
+
+/**
+ * The body of a refusal: `{data: {custom?, detail, reason}, hash, meta: {moment, proofs}}` as canonical
+ * JSON. `moment` is milliseconds since 1970 and stands in meta and in the server's proof.
+ */
+export function errorBody(refusal: Refusal, moment: number, seal: Seal): string {
+  const { reason, detail, custom } = refusal;
+  const data = canon(custom === undefined ? { reason, detail } : { reason, detail, custom });
+  const hash = sha256Hex(data);
+  const at = new Date(moment).toISOString();
+  const proof = seal(hash, `{"moment":"${at}"}`);
+  return `{"data":${data},"hash":"${hash}","meta":{"moment":"${at}","proofs":[${proof}]}}`;
+}

@@ -1,0 +1,293 @@
+/**
+ * The query of a list: page, filters, order.
+ *
+ * Clients write the same wish in many ways: with dots (`page.index=0`, `filter.data.schema=x`), with
+ * brackets (`page[index]=0`, `filter[data.schema]=x`, `filter[data][schema]=x`), at top level
+ * (`data.schema=x`), or as JSON (`filter={"data.schema":"x"}`). All are taken apart into the same
+ * segments, and only segments are looked at after that.
+ *
+ * What always holds: a filter that comes out names a path this kind supports, with values bounded in
+ * number and length. Keys that are neither page nor filter nor order are ignored, and never appear in a
+ * refusal: some clients send secrets there by mistake.
+ */
+import type { Filter, Operator } from '../core/filters.ts';
+import { OPERATORS } from '../core/filters.ts';
+import { Kind } from '../core/kinds.ts';
+import { type Refusal, refuse } from './errors.ts';
+import { parseJson } from './json.ts';
+import { compileRegex } from './regex.ts';
+import type { SchemaError } from './schema-errors.ts';
+
+export interface ListQuery {
+  readonly page: { readonly index: number; readonly limit: number };
+  /** All must hold. */
+  readonly filters: readonly Filter[];
+  readonly order: 'newest' | 'oldest';
+}
+
+export interface QueryLimits {
+  readonly pageLimitMax: number;
+  readonly queryBytesMax: number;
+  readonly pairsMax: number;
+  readonly filtersMax: number;
+  readonly filterValuesMax: number;
+  readonly filterTextMax: number;
+}
+
+export const QUERY_LIMITS: QueryLimits = {
+  pageLimitMax: 100,
+  queryBytesMax: 16_384,
+  pairsMax: 256,
+  filtersMax: 32,
+  filterValuesMax: 128,
+  filterTextMax: 1024,
+};
+
+const PAGE_LIMIT_DEFAULT = 20;
+const JSON_DEPTH_MAX = 8;
+const CUSTOM_DEPTH_MAX = 8;
+
+/** Paths any kind can be filtered by; `data.custom.*` beside them. */
+const COMMON_PATHS = ['data.handle', 'data.schema', 'meta.status', 'meta.moment', 'meta.labels'];
+const KIND_PATHS: Partial<Record<Kind, readonly string[]>> = {
+  [Kind.anchor]: ['data.wallet', 'data.target', 'data.symbol'],
+  [Kind.signer]: ['data.public'],
+  [Kind.policy]: ['data.record'],
+  [Kind.schema]: ['data.record'],
+  [Kind.effect]: ['data.signal'],
+  [Kind.intent]: [
+    'meta.thread',
+    'data.claims.action',
+    'data.claims.amount',
+    'data.claims.metric',
+    'data.claims.source',
+    'data.claims.target',
+    'data.claims.wallet',
+    'data.claims.symbol',
+  ],
+};
+const CLAIM_REFERENCES = new Set(['source', 'target', 'wallet', 'symbol']);
+
+/** A pair of the query, its key in segments. */
+interface Pair {
+  readonly segments: readonly string[];
+  readonly text: string;
+}
+
+/** Thrown inside this file only, so that the many small parsers need not pass a refusal up by hand. */
+class QueryRefused extends Error {
+  readonly refusal: Refusal;
+  constructor(refusal: Refusal) {
+    super(refusal.detail);
+    this.refusal = refusal;
+  }
+}
+
+/**
+ * Parses the part of a URL after `?` (without it) for a list of records of `kind`; null for lists that
+ * have no filters. Refusals: 400 `api.query-malformed`, and 422 `record.schema-invalid` with
+ * `custom.errors` for a page outside its bounds.
+ */
+export function parseQuery(query: string, kind: Kind | null, limits: QueryLimits = QUERY_LIMITS): ListQuery | Refusal {
+  try {
+    const pairs = splitPairs(query, limits);
+    return { page: parsePage(pairs, limits), filters: parseFilters(pairs, kind, limits), order: parseOrder(pairs) };
+  } catch (error) {
+    if (error instanceof QueryRefused) return error.refusal;
+    throw error;
+  }
+}
+
+function malformed(detail: string): QueryRefused {
+  return new QueryRefused(refuse('api.query-malformed', detail));
+}
+
+/** The pairs that speak of page, filter, order or a member; JSON values are spread into several. */
+function splitPairs(query: string, limits: QueryLimits): Pair[] {
+  if (query.length > limits.queryBytesMax) throw malformed(`query is longer than ${limits.queryBytesMax} bytes`);
+  const pairs: Pair[] = [];
+  let count = 0;
+  for (const piece of query.split('&')) {
+    if (piece === '') continue;
+    if (++count > limits.pairsMax) throw malformed(`query has more than ${limits.pairsMax} members`);
+    const equals = piece.indexOf('=');
+    const key = decode(equals < 0 ? piece : piece.slice(0, equals));
+    const text = decode(equals < 0 ? '' : piece.slice(equals + 1));
+    const segments = splitKey(key);
+    const first = segments[0];
+    if (segments.length === 1 && (first === 'page' || first === 'filter' || first === 'sort')) {
+      spreadJson([first], text, pairs, limits);
+    } else if (segments.length > 1 && WORDS.has(first!)) {
+      pairs.push({ segments, text });
+    }
+  }
+  return pairs;
+}
+
+const WORDS = new Set(['page', 'filter', 'sort', 'data', 'meta']);
+
+/** One side of a pair, as forms encode it. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw malformed('query is not valid percent-encoded UTF-8');
+  }
+}
+
+/** `filter[data.schema][$in][0]` → filter, data, schema, $in, 0. `$in[]` keeps its empty last segment. */
+function splitKey(key: string): string[] {
+  return key.replaceAll(']', '').split(/[.[]/);
+}
+
+/** A page, filter or sort given as one JSON object. */
+function spreadJson(prefix: readonly string[], text: string, pairs: Pair[], limits: QueryLimits): void {
+  if (text.trim() === '') return;
+  const parsed = parseJson(Buffer.from(text), JSON_DEPTH_MAX, limits.pairsMax);
+  if (parsed.refusal !== undefined || !isPlainObject(parsed.value)) {
+    throw malformed(`${prefix[0]} must be an object, or be written with dots: ${prefix[0]}.<member>=<value>`);
+  }
+  spread(prefix, parsed.value, pairs, limits);
+}
+
+function spread(segments: readonly string[], value: unknown, pairs: Pair[], limits: QueryLimits): void {
+  if (pairs.length > limits.pairsMax) throw malformed(`query has more than ${limits.pairsMax} members`);
+  if (typeof value === 'object' && value !== null) {
+    for (const [name, member] of Object.entries(value)) spread([...segments, ...splitKey(name)], member, pairs, limits);
+  } else if (value === null) {
+    throw malformed('null is not supported in filters');
+  } else {
+    pairs.push({ segments, text: String(value) });
+  }
+}
+
+function parsePage(pairs: readonly Pair[], limits: QueryLimits): ListQuery['page'] {
+  const page = { index: 0, limit: Math.min(PAGE_LIMIT_DEFAULT, limits.pageLimitMax) };
+  const errors: SchemaError[] = [];
+  for (const { segments, text } of pairs) {
+    if (segments[0] !== 'page' || segments.length !== 2) continue;
+    if (segments[1] === 'index') page.index = readInteger('index', text, 0, Number.MAX_SAFE_INTEGER, errors);
+    if (segments[1] === 'limit') page.limit = readInteger('limit', text, 1, limits.pageLimitMax, errors);
+  }
+  if (page.index * page.limit > Number.MAX_SAFE_INTEGER && errors.length === 0) {
+    errors.push(pageError('index', 'maximum', { comparison: '<=', limit: Number.MAX_SAFE_INTEGER }, 'is too large'));
+  }
+  if (errors.length > 0) {
+    throw new QueryRefused(refuse('record.schema-invalid', 'page does not fit the schema', { errors }));
+  }
+  return page;
+}
+
+function readInteger(member: string, text: string, min: number, max: number, errors: SchemaError[]): number {
+  if (!/^-?\d{1,20}$/.test(text)) {
+    errors.push(pageError(member, 'type', { type: 'integer' }, 'must be integer'));
+    return min;
+  }
+  const value = Number(text);
+  if (value < min) errors.push(pageError(member, 'minimum', { comparison: '>=', limit: min }, `must be >= ${min}`));
+  if (value > max) errors.push(pageError(member, 'maximum', { comparison: '<=', limit: max }, `must be <= ${max}`));
+  return value;
+}
+
+function pageError(member: string, keyword: string, params: Record<string, unknown>, message: string): SchemaError {
+  const schemaPath = `#/properties/page/properties/${member}/${keyword}`;
+  return { instancePath: `/page/${member}`, schemaPath, keyword, params, message };
+}
+
+/** `sort.meta.moment`: 1 or asc is oldest first, -1 or desc newest first, which is the default. */
+function parseOrder(pairs: readonly Pair[]): ListQuery['order'] {
+  let order: ListQuery['order'] = 'newest';
+  for (const { segments, text } of pairs) {
+    if (segments[0] !== 'sort') continue;
+    if (segments.slice(1).join('.') !== 'meta.moment') throw malformed('lists are sorted by meta.moment only');
+    if (text !== '1' && text !== '-1') throw malformed('sort.meta.moment must be 1 or -1');
+    order = text === '1' ? 'oldest' : 'newest';
+  }
+  return order;
+}
+
+function parseFilters(pairs: readonly Pair[], kind: Kind | null, limits: QueryLimits): Filter[] {
+  const filters: Filter[] = [];
+  const lists = new Map<string, string[]>();
+  for (const { segments, text } of pairs) {
+    if (segments[0] === 'page' || segments[0] === 'sort') continue;
+    const wish = readWish(segments[0] === 'filter' ? segments.slice(1) : segments, kind);
+    const value = readValue(wish.path, wish.operator, text, limits);
+    if (wish.operator === 'in' || wish.operator === 'nin') {
+      const key = `${wish.operator} ${wish.path.join('.')}`;
+      const list = lists.get(key);
+      if (list === undefined) filters.push({ ...wish, value: addTo(lists, key, value) });
+      else if (list.push(value) > limits.filterValuesMax) throw malformed('a filter lists too many values');
+    } else if (wish.operator === 'regex') {
+      const test = compileRegex(value);
+      if (test === null) throw malformed('$regex is not a pattern this server runs (RE2 syntax, 256 characters)');
+      filters.push({ ...wish, value, test });
+    } else {
+      filters.push({ ...wish, value });
+    }
+    if (filters.length > limits.filtersMax) throw malformed(`query has more than ${limits.filtersMax} filters`);
+  }
+  return filters;
+}
+
+function addTo(lists: Map<string, string[]>, key: string, value: string): string[] {
+  const list = [value];
+  lists.set(key, list);
+  return list;
+}
+
+/** Path and operator out of segments; the path is one the kind supports. */
+function readWish(segments: readonly string[], kind: Kind | null): { path: string[]; operator: Operator } {
+  const at = segments.findIndex((segment) => segment.startsWith('$'));
+  let operator: Operator = 'eq';
+  let path = at < 0 ? [...segments] : segments.slice(0, at);
+  if (at >= 0) {
+    const name = segments[at]!.slice(1);
+    const rest = segments.slice(at + 1);
+    const isList = name === 'in' || name === 'nin';
+    if (!OPERATORS.includes(name as Operator) || rest.length > (isList ? 1 : 0) || !/^\d{0,9}$/.test(rest[0] ?? '')) {
+      throw malformed('filter has an unsupported operator');
+    }
+    operator = name as Operator;
+  }
+  if (path[0] === 'data' && path[1] === 'claims' && path.length === 4 && path[3] === 'handle') {
+    if (CLAIM_REFERENCES.has(path[2]!)) path = path.slice(0, 3);
+  }
+  if (!isSupported(path, kind)) throw malformed('filter has an unsupported path');
+  return { path, operator };
+}
+
+function isSupported(path: readonly string[], kind: Kind | null): boolean {
+  if (kind === null) return false;
+  if (path[0] === 'data' && path[1] === 'custom') {
+    return path.length > 2 && path.length <= CUSTOM_DEPTH_MAX + 2 && !path.includes('');
+  }
+  const name = path.join('.');
+  return COMMON_PATHS.includes(name) || (KIND_PATHS[kind]?.includes(name) ?? false);
+}
+
+/**
+ * The text a filter compares with. Where no value can hold a space (addresses, keys, moments) a space
+ * is a `+` that the client did not encode, as in `data.handle=tel:+573001`. Moments become the one form
+ * that records carry, whatever ISO form or zone they came in.
+ */
+function readValue(path: readonly string[], operator: Operator, text: string, limits: QueryLimits): string {
+  if (text.length > limits.filterTextMax) {
+    throw malformed(`a filter value is longer than ${limits.filterTextMax} characters`);
+  }
+  if (operator === 'regex' || path[1] === 'custom' || path[1] === 'labels') return text;
+  const value = text.replaceAll(' ', '+');
+  return path[1] === 'moment' ? readMoment(value) : value;
+}
+
+function readMoment(text: string): string {
+  const isWritten = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text);
+  const zoned = isWritten && text.includes('T') && !/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? `${text}Z` : text;
+  const moment = /^\d{1,13}$/.test(text) ? Number(text) : isWritten ? Date.parse(zoned) : Number.NaN;
+  if (Number.isNaN(moment)) throw malformed('meta.moment must be an ISO 8601 moment');
+  return new Date(moment).toISOString();
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

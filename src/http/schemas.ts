@@ -1,0 +1,111 @@
+/**
+ * The shape of every body, checked once at the door; past it the types are trusted.
+ *
+ * `data` is closed: an unknown member is refused, since what the ledger does not understand it must not
+ * sign. What stands beside `data` is not: members of `meta` other than `proofs` are the server's own and
+ * are ignored in a request.
+ *
+ * An empty list of proofs has the right shape. A body that nobody signed is a missing signature, not a
+ * wrong form: `isUnsigned` tells.
+ *
+ * What always holds: schemas are compiled when the server starts; checking a body that is right builds
+ * nothing, and errors are only looked for once a body is known to be wrong.
+ */
+import Type, { type TSchema } from 'typebox';
+import { Compile, type Validator } from 'typebox/compile';
+import { Settings } from 'typebox/system';
+import { Kind } from '../core/kinds.ts';
+import { ERRORS_MAX, type SchemaError, tellErrors } from './schema-errors.ts';
+import { CheckData, CircleSignerData, CLAIMS, DropData, kindSchemas } from './schema-kinds.ts';
+import { Hash, Luid, PATTERN_MESSAGES, Proof } from './schema-shapes.ts';
+
+export type { SchemaError } from './schema-errors.ts';
+
+/** `proof` is a bare proof, `circle-signer` and `check` are bodies beside the records. */
+export type Operation = 'create' | 'update' | 'drop' | 'proof' | 'circle-signer' | 'check';
+
+export interface SchemaLimits {
+  readonly claimsMax: number;
+  readonly proofsMax: number;
+}
+
+export const SCHEMA_LIMITS: SchemaLimits = { claimsMax: 10_000, proofsMax: 256 };
+
+/** The errors of a body, or null for one that has the right shape. `kind` is of no matter to a proof. */
+export type ValidateBody = (kind: Kind, operation: Operation, value: unknown) => SchemaError[] | null;
+
+/** Compiles every schema; some milliseconds, so once per process. */
+export function compileSchemas(limits: SchemaLimits = SCHEMA_LIMITS): ValidateBody {
+  Settings.Set({ maxErrors: 4 * ERRORS_MAX });
+  const proofs = Type.Array(Proof, { maxItems: limits.proofsMax });
+  const signed = (data: TSchema) =>
+    Compile(Type.Object({ hash: Hash, luid: Type.Optional(Luid), data, meta: Type.Object({ proofs }) }));
+  const byKind = Object.entries(kindSchemas(limits.claimsMax))
+    .sort(([one], [other]) => Number(one) - Number(other))
+    .map(([, data]) => signed(data));
+  const drop = Compile(
+    Type.Object({
+      hash: Hash,
+      luid: Type.Optional(Luid),
+      data: DropData,
+      meta: Type.Object({ proofs: Type.Optional(proofs) }),
+    }),
+  );
+  const others = {
+    drop,
+    proof: Compile(Proof),
+    'circle-signer': signed(CircleSignerData),
+    check: signed(CheckData),
+  };
+
+  return (kind, operation, value) => {
+    if (operation !== 'create' && operation !== 'update') return check(others[operation], value);
+    const errors = check(byKind[kind]!, value);
+    if (kind !== Kind.intent || (errors !== null && !hasClaims(value))) return errors;
+    const wrong = checkClaims((value as { data: { claims: unknown[] } }).data.claims);
+    return errors === null ? wrong : [...errors, ...(wrong ?? [])].slice(0, ERRORS_MAX);
+  };
+}
+
+/** Whether a body of the right shape has no proof at all: 422 `crypto.signature-missing` where one is needed. */
+export function isUnsigned(body: { readonly meta: { readonly proofs?: readonly unknown[] } }): boolean {
+  return body.meta.proofs === undefined || body.meta.proofs.length === 0;
+}
+
+function check(validator: Validator, value: unknown): SchemaError[] | null {
+  return validator.Check(value) ? null : tellErrors(validator.Errors(value), PATTERN_MESSAGES);
+}
+
+const CLAIM_VALIDATORS = new Map(Object.entries(CLAIMS).map(([action, schema]) => [action, Compile(schema)]));
+const ACTIONS = [...CLAIM_VALIDATORS.keys()];
+/** What is wrong with a claim of no known action. */
+const AnyClaim = Compile(Type.Object({ action: Type.Enum(ACTIONS) }));
+
+/** Whether the claims can be looked at although something else is wrong: then all errors are told at once. */
+function hasClaims(value: unknown): boolean {
+  const data = (value as { data?: { claims?: unknown } } | null)?.data;
+  return typeof data === 'object' && data !== null && Array.isArray(data.claims);
+}
+
+function checkClaims(claims: readonly unknown[]): SchemaError[] | null {
+  for (let i = 0; i < claims.length; i++) {
+    if (!claimValidator(claims[i]).Check(claims[i])) return tellClaims(claims, i);
+  }
+  return null;
+}
+
+function tellClaims(claims: readonly unknown[], first: number): SchemaError[] {
+  const errors: SchemaError[] = [];
+  for (let i = first; i < claims.length && errors.length < ERRORS_MAX; i++) {
+    const validator = claimValidator(claims[i]);
+    if (!validator.Check(claims[i])) {
+      errors.push(...tellErrors(validator.Errors(claims[i]), PATTERN_MESSAGES, `/data/claims/${i}`));
+    }
+  }
+  return errors.slice(0, ERRORS_MAX);
+}
+
+function claimValidator(claim: unknown): Validator {
+  const action = (claim as { action?: unknown } | null)?.action;
+  return (typeof action === 'string' && CLAIM_VALIDATORS.get(action)) || AnyClaim;
+}

@@ -1,0 +1,390 @@
+/**
+ * Sockets: the only door to uWebSockets.js. Turns bytes into requests and answers into bytes, and knows
+ * nothing of what either says.
+ *
+ * The native response object is valid until it was answered or the client went away; touching it after
+ * that ends the process. So it never leaves this file: others hold a Reply, which forgets the native
+ * object at that moment and quietly drops what comes too late.
+ *
+ * What the native part does by itself, without asking here: malformed requests (400), headers above
+ * HEADER_BYTES_MAX (431) and other HTTP versions (505) are answered with a bare status; a connection
+ * that sends nothing for about ten seconds is closed, also in the middle of headers or of a body; a
+ * request that is pipelined behind one still unanswered closes the connection, since answers could
+ * change places otherwise.
+ *
+ * What always holds: a request is handed over once, whole, with a body of at most `bodyBytesMax`; each
+ * gets at most one answer; memory held for bodies on their way is bounded by
+ * `connectionsMax × bodyBytesMax`, and their time by `bodyMsMax`.
+ */
+
+import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import { createRequire } from 'node:module';
+import { type Header, type Refusal, refuse, refuseBodySize, refuseUnavailable } from './errors.ts';
+
+/** Start line and headers together. The native part takes 4 KiB unless told otherwise before it loads. */
+export const HEADER_BYTES_MAX = 16_384;
+process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(HEADER_BYTES_MAX);
+const uws = createRequire(import.meta.url)('uWebSockets.js') as typeof import('uWebSockets.js');
+
+export interface ServerOptions {
+  readonly host: string;
+  /** 0 takes any free one. */
+  readonly port: number;
+  /** Largest body; beyond: 413 and the connection is closed. */
+  readonly bodyBytesMax: number;
+  /** Time from the end of the headers to the end of the body; beyond: 408 and the connection is closed. */
+  readonly bodyMsMax: number;
+  /** Open connections; requests on further ones get 503, and past twice as many they are cut at once. */
+  readonly connectionsMax: number;
+  /** How long close() waits for running requests. */
+  readonly drainMsMax: number;
+}
+
+export const SERVER_LIMITS = {
+  bodyBytesMax: 1_048_576,
+  bodyMsMax: 8_000,
+  connectionsMax: 10_000,
+  drainMsMax: 10_000,
+};
+
+/** A request before its body. */
+export interface RequestHead {
+  /** Upper case. HEAD is told as GET, and its answer leaves without the body; see methodSent. */
+  readonly method: string;
+  readonly methodSent: string;
+  /** As sent, not decoded. */
+  readonly path: string;
+  /** What stands behind `?`, as sent. */
+  readonly query: string;
+  /** A header by its lower-case name, '' where absent. Names beyond KEPT_HEADERS only if there is an authorization. */
+  header(name: string): string;
+}
+
+export interface Request extends RequestHead {
+  /** Empty where there is none. The receiver's own copy. */
+  readonly body: Uint8Array;
+}
+
+export interface Reply {
+  /** The client is gone: no answer can reach it any more. */
+  readonly aborted: boolean;
+  /** An answer has been sent. */
+  readonly ended: boolean;
+  /** Answers. A second call, or one after the client has gone, does nothing. Content type is JSON unless `headers` says otherwise. */
+  send(status: number, body: string | Uint8Array, headers?: readonly Header[]): void;
+}
+
+/** What the server does not know itself. All are called synchronously and must not throw. */
+export interface Handler {
+  /** Whether a request may come in at all, asked before its body is read. */
+  admit?(head: RequestHead): Refusal | null;
+  handle(request: Request, reply: Reply): void;
+  /** Answers a refusal of the server itself with a signed body. */
+  refuse(refusal: Refusal, reply: Reply): void;
+}
+
+export interface Server {
+  readonly port: number;
+  /** Requests that have no answer yet. */
+  running(): number;
+  /** Stops listening, answers new requests on open connections with 503, waits for running ones, then closes all. */
+  close(): Promise<void>;
+}
+
+/** Headers every request carries along; few, because reading one costs more than keeping it. */
+export const KEPT_HEADERS = [
+  'authorization',
+  'x-ledger',
+  'prefer',
+  'host',
+  'content-type',
+  'content-length',
+  'transfer-encoding',
+  'expect',
+  'x-forwarded-proto',
+] as const;
+
+const ALLOWED = 'GET, HEAD, POST, PUT, DELETE, OPTIONS';
+const JSON_TYPE = 'application/json; charset=utf-8';
+const EMPTY = new Uint8Array(0);
+/** Of a body that is too large, as much is read away so that the client sees the answer instead of a reset. */
+const LINGER_BYTES_MAX = 8 * 1_048_576;
+const LINGER_MS_MAX = 1000;
+const TICK_MS = 250;
+
+const STATUS_TEXTS: Readonly<Record<number, string>> = {
+  200: '200 OK',
+  201: '201 Created',
+  202: '202 Accepted',
+  204: '204 No Content',
+  400: '400 Bad Request',
+  401: '401 Unauthorized',
+  403: '403 Forbidden',
+  404: '404 Not Found',
+  405: '405 Method Not Allowed',
+  408: '408 Request Timeout',
+  409: '409 Conflict',
+  413: '413 Content Too Large',
+  422: '422 Unprocessable Entity',
+  429: '429 Too Many Requests',
+  500: '500 Internal Server Error',
+  503: '503 Service Unavailable',
+};
+
+/** Listens. Rejects where the port cannot be had. */
+export function startServer(options: ServerOptions, handler: Handler): Promise<Server> {
+  const app = uws.App();
+  const hall = new Hall(options, handler);
+  app.filter((res, change) => hall.countConnection(res, Number(change)));
+  app.any('/*', (res, req) => hall.receive(res, req));
+  return new Promise((resolve, reject) => {
+    app.listen(options.host, options.port, (socket) => {
+      if (socket === false) reject(new Error(`cannot listen on ${options.host}:${options.port}`));
+      else resolve(serverOver(app, socket, hall, options));
+    });
+  });
+}
+
+function serverOver(app: TemplatedApp, socket: us_listen_socket, hall: Hall, options: ServerOptions): Server {
+  let closing: Promise<void> | undefined;
+  return {
+    port: uws.us_socket_local_port(socket),
+    running: () => hall.running,
+    close: () => {
+      closing ??= (async () => {
+        uws.us_listen_socket_close(socket);
+        await hall.drain(options.drainMsMax);
+        app.close();
+      })();
+      return closing;
+    },
+  };
+}
+
+/** Everything under way in one server. */
+class Hall {
+  running = 0;
+  connections = 0;
+  isDraining = false;
+  readonly options: ServerOptions;
+  readonly handler: Handler;
+  /** Bodies on their way, oldest first, and bodies being read away; the first of each is due first. */
+  readonly arriving = new Set<Exchange>();
+  readonly lingering = new Set<Exchange>();
+  private readonly ticker: NodeJS.Timeout;
+  private onIdle: (() => void) | undefined;
+
+  constructor(options: ServerOptions, handler: Handler) {
+    this.options = options;
+    this.handler = handler;
+    this.ticker = setInterval(() => this.tick(Date.now()), Math.min(TICK_MS, options.bodyMsMax));
+    this.ticker.unref();
+  }
+
+  countConnection(res: HttpResponse, change: number): void {
+    this.connections += change;
+    if (change === 1 && this.connections > 2 * this.options.connectionsMax) res.close();
+  }
+
+  receive(res: HttpResponse, req: HttpRequest): void {
+    const exchange = new Exchange(this, res, req);
+    this.running++;
+    res.onAborted(() => exchange.abort());
+    exchange.begin();
+  }
+
+  /** One timer for all: ends bodies that take too long. */
+  private tick(now: number): void {
+    for (const exchange of this.arriving) {
+      if (exchange.due > now) break;
+      exchange.refuseAndClose(refuse('api.request-timeout', 'body did not arrive in time'));
+    }
+    for (const exchange of this.lingering) {
+      if (exchange.due > now) break;
+      exchange.endLingering();
+    }
+  }
+
+  /** An exchange is over, answered or not. */
+  leave(exchange: Exchange): void {
+    this.arriving.delete(exchange);
+    this.lingering.delete(exchange);
+    if (--this.running === 0) this.onIdle?.();
+  }
+
+  async drain(msMax: number): Promise<void> {
+    this.isDraining = true;
+    if (this.running > 0) {
+      let timer: NodeJS.Timeout | undefined;
+      await new Promise<void>((resolve) => {
+        this.onIdle = resolve;
+        timer = setTimeout(resolve, msMax);
+      });
+      clearTimeout(timer);
+    }
+    clearInterval(this.ticker);
+  }
+}
+
+/** One request and its answer. Holds the native response while it is valid, and nobody else does. */
+class Exchange implements Request, Reply {
+  readonly method: string;
+  readonly methodSent: string;
+  readonly path: string;
+  readonly query: string;
+  body: Uint8Array = EMPTY;
+  aborted = false;
+  ended = false;
+  /** Milliseconds since 1970 when the body's time is over. */
+  due = 0;
+
+  private readonly hall: Hall;
+  private readonly headers = new Map<string, string>();
+  private res: HttpResponse | null;
+  private chunks: Uint8Array[] | null = null;
+  private received = 0;
+  private closes = false;
+  private lingers = false;
+
+  constructor(hall: Hall, res: HttpResponse, req: HttpRequest) {
+    this.hall = hall;
+    this.res = res;
+    this.methodSent = req.getCaseSensitiveMethod();
+    this.method = this.methodSent === 'HEAD' ? 'GET' : this.methodSent;
+    this.path = req.getUrl();
+    this.query = req.getQuery();
+    for (const name of KEPT_HEADERS) {
+      const value = req.getHeader(name);
+      if (value !== '') this.headers.set(name, value);
+    }
+    // A token may protect any header, and the native request is gone once this handler returns.
+    if (this.headers.has('authorization')) {
+      req.forEach((name, value) => {
+        if (!this.headers.has(name)) this.headers.set(name, value);
+      });
+    }
+  }
+
+  header(name: string): string {
+    return this.headers.get(name) ?? '';
+  }
+
+  /** From the headers on: refuse, answer, or wait for the body. */
+  begin(): void {
+    const { hall } = this;
+    const { bodyBytesMax, bodyMsMax } = hall.options;
+    const length = Number(this.header('content-length'));
+    const isChunked = this.header('transfer-encoding') !== '';
+    const refusal = this.refuseHead(length);
+    if (refusal !== null) {
+      // A body of unknown length could otherwise go on for ever behind its answer.
+      if (isChunked) this.closes = true;
+      hall.handler.refuse(refusal, this);
+    } else if (this.method === 'OPTIONS') {
+      this.send(204, EMPTY, [['allow', ALLOWED]]);
+    } else if (!isChunked && !(length > 0)) {
+      hall.handler.handle(this, this);
+    } else {
+      if (length > bodyBytesMax) {
+        this.linger();
+      } else {
+        this.due = Date.now() + bodyMsMax;
+        hall.arriving.add(this);
+      }
+      this.res!.onData((chunk, isLast) => this.take(chunk, isLast));
+    }
+  }
+
+  /** Reasons to answer before the body was read. */
+  private refuseHead(length: number): Refusal | null {
+    const { isDraining, connections, handler, options } = this.hall;
+    this.closes = true;
+    if (isDraining) return refuseUnavailable('server is stopping');
+    if (connections > options.connectionsMax) return refuseUnavailable('too many connections');
+    // Nothing of it was sent yet, or more than is worth reading away: answer at once.
+    const isWaiting = this.header('expect') !== '';
+    if (length > LINGER_BYTES_MAX || (length > options.bodyBytesMax && isWaiting)) {
+      return refuseBodySize(options.bodyBytesMax);
+    }
+    this.closes = false;
+    return handler.admit?.(this) ?? null;
+  }
+
+  /** A piece of the body. The native memory is only lent until this returns. */
+  private take(chunk: ArrayBuffer, isLast: boolean): void {
+    if (this.ended || this.aborted) return;
+    this.received += chunk.byteLength;
+    if (this.lingers) {
+      if (isLast || this.received > LINGER_BYTES_MAX) this.endLingering();
+      return;
+    }
+    if (this.received > this.hall.options.bodyBytesMax) {
+      this.chunks = null;
+      this.linger();
+      if (isLast) this.endLingering();
+      return;
+    }
+    if (!isLast) {
+      this.chunks ??= [];
+      this.chunks.push(copyOf(chunk));
+      return;
+    }
+    this.body = this.chunks === null ? copyOf(chunk) : Buffer.concat([...this.chunks, new Uint8Array(chunk)]);
+    this.chunks = null;
+    this.hall.arriving.delete(this);
+    this.hall.handler.handle(this, this);
+  }
+
+  /** The body is too large: drop what comes, so that the client is done sending before it is answered. */
+  private linger(): void {
+    this.lingers = true;
+    this.hall.arriving.delete(this);
+    this.due = Date.now() + LINGER_MS_MAX;
+    this.hall.lingering.add(this);
+  }
+
+  endLingering(): void {
+    this.refuseAndClose(refuseBodySize(this.hall.options.bodyBytesMax));
+  }
+
+  refuseAndClose(refusal: Refusal): void {
+    this.closes = true;
+    this.hall.handler.refuse(refusal, this);
+  }
+
+  send(status: number, body: string | Uint8Array, headers: readonly Header[] = []): void {
+    const { res } = this;
+    if (res === null) return;
+    this.res = null;
+    this.ended = true;
+    this.hall.leave(this);
+    const closes = this.closes || this.hall.isDraining;
+    res.cork(() => {
+      res.writeStatus(STATUS_TEXTS[status] ?? String(status));
+      const isEmpty = status === 204;
+      if (!isEmpty && !headers.some(([name]) => name.toLowerCase() === 'content-type')) {
+        res.writeHeader('content-type', JSON_TYPE);
+      }
+      for (const [name, value] of headers) res.writeHeader(name, value);
+      if (isEmpty) res.endWithoutBody(undefined, closes);
+      else if (this.methodSent === 'HEAD') res.endWithoutBody(bytesOf(body), closes);
+      else res.end(body, closes);
+    });
+  }
+
+  abort(): void {
+    if (this.res === null) return;
+    this.res = null;
+    this.aborted = true;
+    this.chunks = null;
+    this.hall.leave(this);
+  }
+}
+
+function copyOf(chunk: ArrayBuffer): Uint8Array {
+  return Buffer.from(new Uint8Array(chunk));
+}
+
+function bytesOf(body: string | Uint8Array): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
+}

@@ -1,0 +1,240 @@
+/**
+ * Bearer tokens: JWTs (RFC 7519) signed with Ed25519, as the ledger's clients make them.
+ *
+ * A token is checked in two steps, because its `hsh` covers the body and the body is only parsed for a
+ * caller whose token holds: `check` looks at form, signature, times and audience, `checkRequestHash` at
+ * what the token says about the request. Every token that is sent is checked, needed or not.
+ *
+ * What always holds: the algorithm is EdDSA whatever the token says; a token from the cache has had its
+ * signature verified under the very key that its `kid` names now, and is still checked for its times,
+ * its audience and its request. Refusals tell which rule failed and nothing of the token.
+ */
+import { isRefusal } from '../core/refusal.ts';
+import { canon } from '../proof/canon.ts';
+import { sha256Hex } from '../proof/digest.ts';
+import { decodePublic, encodeBase64 } from '../proof/keys.ts';
+import { type Refusal, refuse } from './errors.ts';
+import { parseJson } from './json.ts';
+
+export interface Token {
+  readonly iss: string;
+  readonly sub: string;
+  readonly aud: string;
+  /** Seconds since 1970. */
+  readonly iat: number;
+  readonly exp: number;
+  /** Good once until `exp`; whoever keeps state sees to that. */
+  readonly jti: string | null;
+  /** What the token says about the request, to be given to checkRequestHash. */
+  readonly hsh: string | null;
+  /** The key that signed it: 32 raw bytes, and their base64 form. */
+  readonly key: Uint8Array;
+  readonly public: string;
+}
+
+export interface TokenOptions {
+  /** The acceptance rule for Ed25519. */
+  verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean;
+  readonly tokenBytesMax: number;
+  /** Tokens whose verified signature is remembered. */
+  readonly cacheMax: number;
+}
+
+export const TOKEN_LIMITS = { tokenBytesMax: 8192, cacheMax: 4096 };
+
+/** What a token is checked against. */
+export interface TokenContext {
+  /** Seconds since 1970. */
+  readonly now: number;
+  /** Handle of the selected ledger. */
+  readonly audience: string;
+  /** Public key of a signer of that ledger, 32 raw bytes, or null for an unknown one. */
+  keyOf(handle: string): Uint8Array | null;
+}
+
+/** What an `hsh` covers. `body` is the parsed body, null without one. */
+export interface HashedRequest {
+  readonly method: string;
+  /** Absolute, as the client sent it; see absoluteUrl. */
+  readonly url: string;
+  header(name: string): string;
+  readonly body: unknown;
+}
+
+export interface TokenChecker {
+  /** Takes the authorization header as sent. */
+  check(authorization: string, context: TokenContext): Token | Refusal;
+}
+
+/** Allowed difference of clocks for `iat` and `nbf`. */
+const SKEW_SECONDS = 60;
+/** Longest life of a token that is good only once. */
+const JTI_SECONDS_MAX = 300;
+const JSON_DEPTH_MAX = 8;
+const SIGNATURE_BYTES = 64;
+const HASHED_HEADERS_MAX = 32;
+
+/** A token's claims after form and signature, with the `kid` that led to the key. */
+interface Verified extends Token {
+  readonly kid: string;
+  readonly nbf: number | null;
+}
+
+export function createTokenChecker(options: TokenOptions): TokenChecker {
+  const verified = new Map<string, Verified>();
+
+  return {
+    check(authorization, context) {
+      const text = bearerOf(authorization);
+      if (text === null) return unauthorized('authorization must be a bearer token');
+      if (text.length > options.tokenBytesMax) return unauthorized('token is too large');
+
+      const known = verified.get(text);
+      if (known !== undefined) {
+        const key = keyOf(known.kid, context);
+        if (isRefusal(key)) return key;
+        if (Buffer.compare(key, known.key) === 0) return checkClaims(known, context);
+        verified.delete(text);
+      }
+
+      const token = verifyToken(text, context, options);
+      if (isRefusal(token)) return token;
+      const result = checkClaims(token, context);
+      if (isRefusal(result)) return result;
+      if (verified.size >= options.cacheMax) {
+        const oldest = verified.keys().next();
+        if (oldest.done !== true) verified.delete(oldest.value);
+      }
+      if (options.cacheMax > 0) verified.set(text, token);
+      return result;
+    },
+  };
+}
+
+function unauthorized(detail: string): Refusal {
+  return refuse('auth.unauthorized', detail);
+}
+
+function bearerOf(authorization: string): string | null {
+  return /^bearer +([^\s]+)$/i.exec(authorization.trim())?.[1] ?? null;
+}
+
+/** Form and signature. Everything is checked that does not depend on the time. */
+function verifyToken(text: string, context: TokenContext, options: TokenOptions): Verified | Refusal {
+  const [headerText, payloadText, signatureText, ...rest] = text.split('.');
+  if (headerText === undefined || payloadText === undefined || signatureText === undefined || rest.length > 0) {
+    return unauthorized('token must have three parts');
+  }
+  const header = decodeObject(headerText);
+  const payload = decodeObject(payloadText);
+  const signature = decodeBase64Url(signatureText);
+  if (header === null || payload === null || signature === null || signature.length !== SIGNATURE_BYTES) {
+    return unauthorized('token is malformed');
+  }
+  if (header.alg !== 'EdDSA') return unauthorized('token must be signed with EdDSA');
+  if (Object.hasOwn(header, 'crit')) return unauthorized('token has critical header parameters');
+  if (typeof header.kid !== 'string' || header.kid === '') return unauthorized('token must name its key in kid');
+  const claims = readClaims(payload);
+  if (isRefusal(claims)) return claims;
+
+  const key = keyOf(header.kid, context);
+  if (isRefusal(key)) return key;
+  const message = Buffer.from(`${headerText}.${payloadText}`, 'latin1');
+  if (!options.verify(key, message, signature)) return unauthorized('token signature is invalid');
+  return { ...claims, kid: header.kid, key, public: encodeBase64(key) };
+}
+
+function keyOf(kid: string, context: TokenContext): Uint8Array | Refusal {
+  const key = decodePublic(kid) ?? context.keyOf(kid);
+  return key ?? refuse('record.not-found', 'signer of the token not found');
+}
+
+type Claims = Omit<Verified, 'kid' | 'key' | 'public'>;
+
+function readClaims(payload: Record<string, unknown>): Claims | Refusal {
+  const { iss, sub, aud, iat, exp, nbf = null, jti = null, hsh = null } = payload;
+  if (!isText(iss) || !isText(sub) || !isText(aud)) return unauthorized('token must have iss, sub and aud');
+  if (!isTime(iat) || !isTime(exp) || exp < iat) return unauthorized('token must have iat and exp in seconds');
+  if (nbf !== null && !isTime(nbf)) return unauthorized('token has a malformed nbf');
+  if (jti !== null && !isText(jti)) return unauthorized('token has a malformed jti');
+  if (hsh !== null && !isText(hsh)) return unauthorized('token has a malformed hsh');
+  if (jti !== null && exp - iat > JTI_SECONDS_MAX) {
+    return unauthorized(`token with jti must not live longer than ${JTI_SECONDS_MAX} seconds`);
+  }
+  return { iss, sub, aud, iat, exp, nbf, jti, hsh };
+}
+
+/** What changes from request to request: times and the ledger spoken to. */
+function checkClaims(token: Verified, context: TokenContext): Token | Refusal {
+  if (token.exp < context.now) return unauthorized('token is expired');
+  if (token.iat > context.now + SKEW_SECONDS) return unauthorized('token is issued in the future');
+  if (token.nbf !== null && token.nbf > context.now + SKEW_SECONDS) return unauthorized('token is not valid yet');
+  if (token.aud !== context.audience) return unauthorized('token is for another ledger');
+  return token;
+}
+
+/**
+ * Whether the token's `hsh` is that of the request; null where it is, or where the token has none.
+ * Form: hex SHA-256 of canon({method, url, headers, body}), and `:name,name` where headers are covered.
+ * An empty body of any kind counts as null, as clients have it.
+ */
+export function checkRequestHash(token: Token, request: HashedRequest): Refusal | null {
+  if (token.hsh === null) return null;
+  const parts = /^([0-9a-fA-F]{64})(?::([\x21-\x7e]{1,1024}))?$/.exec(token.hsh);
+  if (parts === null) return unauthorized('token has a malformed hsh');
+  const names = parts[2]?.toLowerCase().split(',') ?? [];
+  if (names.length > HASHED_HEADERS_MAX) return unauthorized('token covers too many headers');
+  const headers: Record<string, string> = Object.create(null);
+  for (const name of names) {
+    const value = request.header(name);
+    if (value === '') return unauthorized('token covers a header that the request does not have');
+    headers[name] = value;
+  }
+  const { method, url, body } = request;
+  const covered = { method, url, headers: names.length > 0 ? headers : null, body: isEmpty(body) ? null : body };
+  if (sha256Hex(canon(covered)) !== parts[1]!.toLowerCase())
+    return unauthorized('token hsh does not match the request');
+  return null;
+}
+
+/**
+ * The URL a client sent a request to. With a public URL (`https://host/api` or `https://host/api/v2`)
+ * the request's path is put behind it, else the Host header names the server and `scheme` how.
+ */
+export function absoluteUrl(
+  publicUrl: string | null,
+  scheme: string,
+  host: string,
+  path: string,
+  query: string,
+): string {
+  const base = publicUrl === null ? `${scheme}://${host}` : publicUrl.replace(/\/+(?:v2\/*)?$|(?<=\/)v2\/*$/, '');
+  return `${base.replace(/\/+$/, '')}${path}${query === '' ? '' : `?${query}`}`;
+}
+
+function decodeObject(text: string): Record<string, unknown> | null {
+  const bytes = decodeBase64Url(text);
+  if (bytes === null) return null;
+  const { value } = parseJson(bytes, JSON_DEPTH_MAX) as { value?: unknown };
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : null;
+}
+
+/** Strict base64url: no padding, no foreign characters, unused bits zero; null otherwise. */
+function decodeBase64Url(text: string): Uint8Array | null {
+  const bytes = Buffer.from(text, 'base64url');
+  return text !== '' && bytes.toString('base64url') === text ? bytes : null;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0;
+}
+
+function isEmpty(body: unknown): boolean {
+  return typeof body !== 'object' || body === null || Object.keys(body).length === 0;
+}
