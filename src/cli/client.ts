@@ -4,10 +4,13 @@
  *
  * It holds no state of the ledger: what it says about a record, it has computed from the record alone.
  */
+import { Agent, request } from 'node:http';
 import { canon } from '../proof/canon.ts';
 import { proofDigest, proofDigestHex, sha256Hex } from '../proof/digest.ts';
 import { decodePublic, decodeSignature, encodeBase64, type KeyPair } from '../proof/keys.ts';
 import { sign, verify } from '../proof/verify.ts';
+
+const ANSWER_MS_MAX = 30_000;
 
 /** One signature over a record, as it travels. */
 export interface Proof {
@@ -50,20 +53,36 @@ export interface Client {
 
 /** A client of the service at `url`, which ends in `/v2`; paths begin with a slash. */
 export function connect(url: string): Client {
+  const agent = new Agent({ keepAlive: true, noDelay: true });
   return {
-    post: (path, body) =>
-      request(`${url}${path}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      }),
-    get: (path) => request(`${url}${path}`, { method: 'GET' }),
+    post: (path, body) => exchange(agent, 'POST', `${url}${path}`, JSON.stringify(body)),
+    get: (path) => exchange(agent, 'GET', `${url}${path}`, null),
   };
 }
 
-async function request<Body>(url: string, options: RequestInit): Promise<Answer<Body>> {
-  const response = await fetch(url, options);
-  return { status: response.status, body: (await response.json()) as Body };
+function exchange<Body>(agent: Agent, method: string, url: string, body: string | null): Promise<Answer<Body>> {
+  const headers =
+    body === null ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  return new Promise((resolve, reject) => {
+    const sending = request(url, { method, agent, headers, timeout: ANSWER_MS_MAX }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (part: string) => {
+        text += part;
+      });
+      response.once('error', reject);
+      response.once('end', () => {
+        try {
+          resolve({ status: response.statusCode!, body: JSON.parse(text) as Body });
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+    sending.once('timeout', () => sending.destroy(new Error(`no answer within ${ANSWER_MS_MAX / 1000} s`)));
+    sending.once('error', reject);
+    sending.end(body ?? undefined);
+  });
 }
 
 /** The record of `data` with one proof by `keys`, whose custom says when it was signed and `status: created`. */
