@@ -89,17 +89,17 @@ export function encode(entry: Entry, buffer: FrameBuffer): void {
   at = msgpack.writeText(bytes, at, entry.luid);
   assert(at === buffer.end + HANDLE_AT, 'a luid is ASCII');
   at = msgpack.writeText(bytes, at, entry.handle);
-  at = msgpack.writeNumber(bytes, at, entry.type);
-  at = msgpack.writeNumber(bytes, at, entry.ledger);
-  at = msgpack.writeNumber(bytes, at, entry.kind);
-  at = msgpack.writeNumber(bytes, at, entry.moment);
+  at = msgpack.writeCount(bytes, at, entry.type);
+  at = msgpack.writeCount(bytes, at, entry.ledger);
+  at = msgpack.writeCount(bytes, at, entry.kind);
+  at = msgpack.writeCount(bytes, at, entry.moment);
   buffer.end = writeBody(bytes, at, entry);
 }
 
 function writeBody(bytes: Buffer, start: number, entry: Entry): number {
   let at = start;
   if (entry.type === EntryType.proof) {
-    at = msgpack.writeNumber(bytes, at, entry.row);
+    at = msgpack.writeCount(bytes, at, entry.row);
     at = writeProof(bytes, at, entry.proof);
     return msgpack.writeTextOrNil(bytes, at, entry.status);
   }
@@ -107,16 +107,16 @@ function writeBody(bytes: Buffer, start: number, entry: Entry): number {
   at = msgpack.writeText(bytes, at, entry.data);
   at = msgpack.writeArrayHead(bytes, at, entry.proofs.length);
   for (const proof of entry.proofs) at = writeProof(bytes, at, proof);
-  if (entry.type === EntryType.drop) return msgpack.writeNumber(bytes, at, entry.row);
+  if (entry.type === EntryType.drop) return msgpack.writeCount(bytes, at, entry.row);
   at = msgpack.writeBinary(bytes, at, entry.seal, SIGNATURE_BYTES);
-  if (entry.type === EntryType.update) return msgpack.writeNumber(bytes, at, entry.row);
+  if (entry.type === EntryType.update) return msgpack.writeCount(bytes, at, entry.row);
   return entry.type === EntryType.intent ? writeOutcome(bytes, at, entry) : at;
 }
 
 function writeOutcome(bytes: Buffer, start: number, entry: IntentEntry): number {
   let at = msgpack.writeText(bytes, start, entry.thread);
   bytes[at++] = 0x90 + OUTCOME_ELEMENTS;
-  at = msgpack.writeNumber(bytes, at, entry.cleared);
+  at = msgpack.writeCount(bytes, at, entry.cleared);
   at = msgpack.writeText(bytes, at, entry.status);
   at = msgpack.writeText(bytes, at, entry.reason);
   at = msgpack.writeText(bytes, at, entry.detail);
@@ -173,12 +173,12 @@ function readEntry(reader: msgpack.Reader): Entry {
   const luid = msgpack.readText(reader);
   if (luid.length !== LUID_CHARS) throw msgpack.misfit(reader, 'a luid of another length');
   const handle = msgpack.readText(reader);
-  const type = msgpack.readUnsigned(reader);
+  const type = msgpack.readCount(reader);
   if (ELEMENTS[type as EntryType] !== elements) throw msgpack.misfit(reader, `no entry of type ${type}`);
-  const ledger = msgpack.readUnsigned(reader);
-  const kind = msgpack.readUnsigned(reader);
+  const ledger = msgpack.readCount(reader);
+  const kind = msgpack.readCount(reader);
   if (kind >= KINDS.length) throw msgpack.misfit(reader, `no kind ${kind}`);
-  const moment = msgpack.readUnsigned(reader);
+  const moment = msgpack.readCount(reader);
   return readBody(reader, type as EntryType, ledger, kind as Kind, luid, handle, moment);
 }
 
@@ -193,7 +193,7 @@ function readBody(
   moment: number,
 ): Entry {
   if (type === EntryType.proof) {
-    const row = msgpack.readUnsigned(reader);
+    const row = msgpack.readCount(reader);
     const proof = readProof(reader);
     const status = msgpack.readTextOrNil(reader);
     return { type, ledger, kind, luid, handle, moment, row, proof, status } satisfies ProofEntry;
@@ -202,7 +202,7 @@ function readBody(
   const data = msgpack.readText(reader);
   const proofs = readProofs(reader);
   if (type === EntryType.drop) {
-    const row = msgpack.readUnsigned(reader);
+    const row = msgpack.readCount(reader);
     return { type, ledger, kind, luid, handle, moment, row, hash, data, proofs } satisfies DropEntry;
   }
   const seal = msgpack.readBinary(reader, SIGNATURE_BYTES);
@@ -210,7 +210,7 @@ function readBody(
     return { type, ledger, kind, luid, handle, moment, hash, data, proofs, seal } satisfies CreateEntry;
   }
   if (type === EntryType.update) {
-    const row = msgpack.readUnsigned(reader);
+    const row = msgpack.readCount(reader);
     return { type, ledger, kind, luid, handle, moment, hash, data, proofs, seal, row } satisfies UpdateEntry;
   }
   const thread = msgpack.readText(reader);
@@ -227,7 +227,7 @@ function readBody(
     proofs,
     seal,
     thread,
-    cleared: msgpack.readUnsigned(reader),
+    cleared: msgpack.readCount(reader),
     status: msgpack.readText(reader),
     reason: msgpack.readText(reader),
     detail: msgpack.readText(reader),

@@ -62,6 +62,12 @@ export function writeNumbers(bytes: Buffer, start: number, values: readonly numb
   return at;
 }
 
+/** An integer of 0 at least. */
+export function writeCount(bytes: Buffer, at: number, value: number): number {
+  if (!Number.isSafeInteger(value) || value < 0) throw new CodecError(`${value} is no count`);
+  return writeUnsigned(bytes, at, value);
+}
+
 /** Integers in their shortest encoding, others as float 64. */
 export function writeNumber(bytes: Buffer, at: number, value: number): number {
   if (!Number.isSafeInteger(value)) {
@@ -263,7 +269,7 @@ export function readBinary(reader: Reader, length: number): Uint8Array {
 }
 
 /** An integer of 0 at least. */
-export function readUnsigned(reader: Reader): number {
+export function readCount(reader: Reader): number {
   const value = readNumber(reader);
   if (!Number.isSafeInteger(value) || value < 0) throw misfit(reader, `${value} is no count`);
   return value;
