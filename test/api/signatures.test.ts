@@ -1,0 +1,222 @@
+/**
+ * Hash and signatures at the door: whatever is not signed exactly so is refused by name, and the checks stand in
+ * their order, so that a client always hears of the first thing that is wrong.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type Client,
+  connect,
+  hashOf,
+  type Json,
+  makeKeys,
+  makeToken,
+  proof,
+  type Reply,
+  record,
+  sha256,
+} from '../support/client.ts';
+import { issue, type Kit, makeKit, unique } from '../support/kit.ts';
+import { type Server, startServer } from '../support/server.ts';
+
+const keys = makeKeys();
+const other = makeKeys();
+let server: Server;
+let client: Client;
+let kit: Kit;
+let symbol: string;
+let wallet: string;
+
+beforeAll(async () => {
+  server = await startServer();
+  client = connect(server);
+  kit = makeKit(client, keys);
+  symbol = await kit.symbol();
+  wallet = await kit.wallet();
+});
+afterAll(() => server?.stop());
+
+const reasonOf = (reply: Reply): [number, string] => [reply.status, reply.body.data.reason];
+const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
+
+/** S + L instead of S: the same point, another signature. */
+function malleate(result: string): string {
+  const bytes = Buffer.from(result, 'base64');
+  let s = 0n;
+  for (let n = 63; n >= 32; n -= 1) s = s * 256n + BigInt(bytes[n]!);
+  s += ORDER;
+  for (let n = 32; n < 64; n += 1) {
+    bytes[n] = Number(s % 256n);
+    s /= 256n;
+  }
+  return bytes.toString('base64');
+}
+
+function flip(base64: string, byte: number): string {
+  const bytes = Buffer.from(base64, 'base64');
+  bytes[byte] = bytes[byte]! ^ 1;
+  return bytes.toString('base64');
+}
+
+const identity = Buffer.concat([Buffer.from([1]), Buffer.alloc(31)]);
+const nothing = Buffer.alloc(32);
+const changed = (body: Json, change: Json): Json => ({
+  ...body,
+  meta: { proofs: [{ ...body.meta.proofs[0], ...change }] },
+});
+
+const paths: [string, () => Json][] = [
+  ['wallets', () => ({ handle: unique('wallet') })],
+  ['intents', () => ({ handle: unique('intent'), claims: [issue(wallet, symbol, 1)] })],
+];
+
+describe.each(paths)('POST /%s', (path, data) => {
+  const body = (): Json => record(data(), keys, [{ moment: '2026-01-02T03:04:05.678Z', status: 'created' }]);
+
+  async function expectRefused(sent: Json, reason: string): Promise<void> {
+    const reply = await client.post(`/${path}`, sent);
+    expect(reasonOf(reply)).toEqual([422, reason]);
+    expect((await client.get(`/${path}/${sent.data.handle}`)).status).toBe(404);
+  }
+
+  test('a hash in upper case is the same hash', async () => {
+    const sent = body();
+    const reply = await client.post(`/${path}`, { ...sent, hash: sent.hash.toUpperCase() });
+    expect(reply.status, reply.text).toBe(201);
+    expect(reply.body.hash).toBe(sent.hash);
+    expect(reply.body.meta.proofs[0]).toEqual(sent.meta.proofs[0]);
+  });
+
+  test('a proof without custom signs the hash alone', async () => {
+    const sent = record(data(), keys);
+    const reply = await client.post(`/${path}`, sent);
+    expect(reply.status, reply.text).toBe(201);
+    expect(reply.body.meta.proofs[0]).toEqual(sent.meta.proofs[0]);
+  });
+
+  test.each<[string, (sent: Json) => Json, string]>([
+    ['the hash of other data', (sent) => ({ ...sent, hash: hashOf({}) }), 'crypto.hash-invalid'],
+    ['changed data', (sent) => ({ ...sent, data: { ...sent.data, custom: { n: 1 } } }), 'crypto.hash-invalid'],
+    ['a short hash', (sent) => ({ ...sent, hash: sent.hash.slice(1) }), 'record.schema-invalid'],
+    ['a hash that is not hex', (sent) => ({ ...sent, hash: `g${sent.hash.slice(1)}` }), 'record.schema-invalid'],
+    ['no hash', (sent) => ({ ...sent, hash: undefined }), 'record.schema-invalid'],
+    ['another digest', (sent) => changed(sent, { digest: hashOf('x') }), 'crypto.signature-invalid'],
+    ['a digest of the hash alone', (sent) => changed(sent, { digest: sha256(sent.hash) }), 'crypto.signature-invalid'],
+    ['another custom', (sent) => changed(sent, { custom: { status: 'created' } }), 'crypto.signature-invalid'],
+    ['no custom where one was signed', (sent) => changed(sent, { custom: undefined }), 'crypto.signature-invalid'],
+    ['a custom nobody signed', (sent) => changed(record(sent.data, keys), { custom: {} }), 'crypto.signature-invalid'],
+    [
+      'a flipped bit in R',
+      (sent) => changed(sent, { result: flip(sent.meta.proofs[0].result, 0) }),
+      'crypto.signature-invalid',
+    ],
+    [
+      'a flipped bit in S',
+      (sent) => changed(sent, { result: flip(sent.meta.proofs[0].result, 40) }),
+      'crypto.signature-invalid',
+    ],
+    ['S + L', (sent) => changed(sent, { result: malleate(sent.meta.proofs[0].result) }), 'crypto.signature-invalid'],
+    ['the key of somebody else', (sent) => changed(sent, { public: other.public }), 'crypto.signature-invalid'],
+    [
+      'a signature of zeros',
+      (sent) => changed(sent, { result: Buffer.alloc(64).toString('base64') }),
+      'crypto.signature-invalid',
+    ],
+    [
+      'a small-order key, good for every message',
+      (sent) =>
+        changed(sent, {
+          public: identity.toString('base64'),
+          result: Buffer.concat([identity, nothing]).toString('base64'),
+        }),
+      'crypto.signature-invalid',
+    ],
+    ['a method that is not ed25519-v2', (sent) => changed(sent, { method: 'ed25519' }), 'record.schema-invalid'],
+    ['a short result', (sent) => changed(sent, { result: 'AAAA' }), 'record.schema-invalid'],
+    ['a short key', (sent) => changed(sent, { public: 'AAAA' }), 'record.schema-invalid'],
+    ['a digest that is not hex', (sent) => changed(sent, { digest: 'zz' }), 'record.schema-invalid'],
+    ['proofs that are no array', (sent) => ({ ...sent, meta: { proofs: {} } }), 'record.schema-invalid'],
+    ['a member beyond the envelope in data', (sent) => record({ ...sent.data, x: 1 }, keys), 'record.schema-invalid'],
+  ])('%s', async (_name, lie, reason) => expectRefused(JSON.parse(JSON.stringify(lie(body()))), reason));
+
+  test('one false proof among true ones', async () => {
+    const sent = record(data(), [keys, other]);
+    sent.meta.proofs[1].result = sent.meta.proofs[0].result;
+    await expectRefused(sent, 'crypto.signature-invalid');
+  });
+
+  test.each<[string, Json]>([
+    ['no proofs', { proofs: [] }],
+    ['an empty meta', {}],
+  ])('%s', async (_name, meta) => {
+    const sent = { ...body(), meta };
+    const reply = await client.post(`/${path}`, sent);
+    expect(reply.status).toBe(422);
+    expect(['crypto.signature-missing', 'record.schema-invalid']).toContain(reply.body.data.reason);
+    expect((await client.get(`/${path}/${sent.data.handle}`)).status).toBe(404);
+  });
+});
+
+describe('the checks come in their order', () => {
+  const badToken = { authorization: 'Bearer nonsense' };
+  const taken = (): Json => record({ handle: wallet }, keys);
+  const falseHash = (body: Json): Json => ({ ...body, hash: hashOf('x') });
+  const falseProof = (body: Json): Json => changed(body, { public: other.public });
+  const falseShape = (body: Json): Json => ({ ...body, data: { ...body.data, surplus: 1 } });
+
+  test('ledger before token', async () => {
+    const reply = await client.post('/wallets', '{', { ...badToken, 'x-ledger': 'nobody' });
+    expect(reasonOf(reply)).toEqual([404, 'api.route-not-found']);
+  });
+  test('token before JSON', async () => {
+    expect(reasonOf(await client.post('/wallets', '{', badToken))).toEqual([401, 'auth.unauthorized']);
+  });
+  test('JSON before schema', async () => {
+    expect(reasonOf(await client.post('/wallets', '{"hash":1,'))).toEqual([400, 'api.body-malformed']);
+  });
+  test('schema before hash', async () => {
+    expect(reasonOf(await client.post('/wallets', falseShape(falseHash(falseProof(taken())))))).toEqual([
+      422,
+      'record.schema-invalid',
+    ]);
+  });
+  test('hash before signatures', async () => {
+    expect(reasonOf(await client.post('/wallets', falseHash(falseProof(taken()))))).toEqual([
+      422,
+      'crypto.hash-invalid',
+    ]);
+  });
+  test('signatures before duplicate', async () => {
+    expect(reasonOf(await client.post('/wallets', falseProof(taken())))).toEqual([422, 'crypto.signature-invalid']);
+  });
+  test('signatures before relations', async () => {
+    const body = falseProof(record({ handle: unique(), bridge: 'nobody' }, keys));
+    expect(reasonOf(await client.post('/wallets', body))).toEqual([422, 'crypto.signature-invalid']);
+  });
+  test('relations before duplicate', async () => {
+    const body = record({ handle: wallet, bridge: 'nobody' }, keys);
+    expect(reasonOf(await client.post('/wallets', body))).toEqual([422, 'record.relation-not-found']);
+  });
+  test('a true token, a true body and a taken handle end at the duplicate', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const claims = { iss: 'test', sub: 'test', aud: 'main', iat: now, exp: now + 60 };
+    const reply = await client.post('/wallets', taken(), { authorization: `Bearer ${makeToken(claims, keys)}` });
+    expect(reasonOf(reply)).toEqual([409, 'record.duplicated']);
+  });
+});
+
+describe('a signature is worth nothing elsewhere', () => {
+  test('the proof of one record on another', async () => {
+    const first = record({ handle: unique('wallet') }, keys);
+    const second = record({ handle: unique('wallet') }, keys);
+    const reply = await client.post('/wallets', { ...second, meta: first.meta });
+    expect(reasonOf(reply)).toEqual([422, 'crypto.signature-invalid']);
+  });
+  test('a bare proof keeps exactly the members it came with', async () => {
+    const stored = await kit.make('wallets', { handle: unique('wallet') });
+    const custom = { moment: '2026-01-02T03:04:05.678Z', coreId: 'CB-991', ünï: ['ø', 1.5], '': { a: [] } };
+    const added = proof(stored.hash, other, custom);
+    const reply = await client.post(`/wallets/${stored.data.handle}/proofs`, added);
+    expect(reply.status, reply.text).toBe(200);
+    expect(reply.body.meta.proofs[2]).toEqual(added);
+  });
+});
