@@ -22,7 +22,7 @@ export interface LoadFigures {
   accepted: number;
   /** Answers other than 201, by status; wrk does not tell which: `other`. */
   refused: Record<string, number>;
-  /** Requests without an answer: connection lost, or none within the time limit. */
+  /** Requests without an answer: connection lost, none within the time limit, or due and never sent. */
   lost: number;
   seconds: number;
   p50: number;
@@ -30,7 +30,7 @@ export interface LoadFigures {
   p99: number;
   p999: number;
   max: number;
-  /** How late the generator itself sent, 99th percentile; null where that is not known. */
+  /** How late the generator itself sent though a connection was free, 99th percentile; null where that is not known. */
   lagP99: number | null;
   /** Processor time of the generator; null where that is not known. */
   cpuSeconds: number | null;

@@ -26,7 +26,7 @@ const lengths = new Uint32Array(lengthsFile.buffer, lengthsFile.byteOffset, leng
 
 const requestsMax = rate > 0 ? Math.min(lengths.length, Math.floor(rate * seconds)) : lengths.length;
 const latencies = new Float64Array(requestsMax);
-/** How long after it was due each request left: the generator's own lateness while a connection was free. */
+/** How long after it was due each request left although a connection was free: the generator's own lateness. */
 const lags = new Float64Array(requestsMax);
 const refused: Record<string, number> = {};
 let [sent, answered, accepted, lost, position, start, lastAnswer] = [0, 0, 0, 0, 0, 0, 0];
@@ -43,10 +43,15 @@ tick();
 
 function tick(): void {
   const now = performance.now();
-  while (free.length > 0 && sent < dueCount(now)) sendNext(free.pop()!, now);
+  while (free.length > 0 && sent < dueCount(now)) {
+    const connection = free.pop()!;
+    if (!connection.open) continue; // closed by the service while it had nothing to do
+    sendNext(connection, now);
+    lags[sent - 1] = now - connection.scheduled;
+  }
   const sending = sent < requestsMax && now < endOfSending;
   const waiting = sent > answered && now < endOfSending + DRAIN_MS;
-  if ((!sending && !waiting) || (free.length === 0 && all.every((connection) => !connection.open))) finish();
+  if ((!sending && !waiting) || all.every((connection) => !connection.open)) finish();
 }
 
 /** How many requests should have left by `now`. */
@@ -57,7 +62,6 @@ function dueCount(now: number): number {
 
 function sendNext(connection: RawConnection, now: number): void {
   connection.scheduled = rate === 0 ? now : start + (sent * 1000) / rate;
-  lags[sent] = now - connection.scheduled;
   const length = lengths[sent]!;
   connection.send(requests.subarray(position, position + length));
   position += length;
@@ -88,7 +92,7 @@ function finish(): void {
     ranOut: rate === 0 && sent === requestsMax,
     accepted,
     refused,
-    lost: lost + sent - answered,
+    lost: lost + (rate === 0 ? sent : requestsMax) - answered,
     seconds: (lastAnswer - start) / 1000,
     p50: percentile(sorted, 0.5),
     p90: percentile(sorted, 0.9),
