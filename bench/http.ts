@@ -51,14 +51,14 @@ interface Session {
 interface Measured extends LoadFigures {
   perSecond: number;
   cpuMicroseconds: number;
-  fileBytes: number;
+  journalBytes: number;
 }
 
 export async function run(options: BenchOptions): Promise<BenchResult> {
   const directory = makeScratchDirectory();
   const dataDirectory = join(directory, 'data');
   try {
-    const server = await startServer(dataDirectory);
+    const server = await startServer(dataDirectory, { environment: process.env });
     const sizes = options.smoke ? SMOKE : FULL;
     const client = connect(server.url);
     const session: Session = { server, client, directory, dataDirectory, sizes, rows: [], sample: [] };
@@ -98,7 +98,7 @@ async function measure(session: Session): Promise<BenchResult> {
         title: 'signed intents over HTTP, durable before the answer',
         columns: [
           ...['load', 'accepted/s', 'transfers/s', 'p50 ms', 'p99 ms', 'p99.9 ms', 'max ms'],
-          ...['server CPU µs/intent', 'disk B/intent', 'refused', 'lost', 'generator late p99 ms'],
+          ...['server CPU µs/intent', 'journal B/intent', 'refused', 'lost', 'generator late p99 ms'],
         ],
         rows: session.rows,
       },
@@ -106,6 +106,7 @@ async function measure(session: Session): Promise<BenchResult> {
     goals: judge(single, many, alone),
     notes: [
       ...(hasWrk() ? [] : ['wrk is not installed: closed loop was driven by open-loop.ts at rate 0 instead']),
+      ...describeSettings(),
       'the load generator ran on the same machine; open-loop latency is counted from when a request was due',
       `one fdatasync of 4 KB beside the lone client: p50 ${alone.syncAppendP50.toFixed(3)} ms appending, ${alone.syncOverwriteP50.toFixed(3)} ms overwriting`,
       `the service started in ${session.server.startMs.toFixed(0)} ms and held ${(residentBytes / 2 ** 20).toFixed(0)} MiB at the end`,
@@ -182,7 +183,7 @@ async function withRequests(
     ...figures,
     perSecond: figures.accepted / figures.seconds,
     cpuMicroseconds: ((after.cpuSeconds - before.cpuSeconds) * 1e6) / figures.accepted,
-    fileBytes: (after.fileBytes - before.fileBytes) / figures.accepted,
+    journalBytes: (after.journalBytes - before.journalBytes) / figures.accepted,
   };
 }
 
@@ -204,7 +205,7 @@ function addRow(session: Session, load: string, claims: number, measured: Measur
   const orNull = (value: number) => (Number.isFinite(value) ? value : null);
   session.rows.push([
     ...[words, measured.perSecond, measured.perSecond * claims, measured.p50, measured.p99, measured.p999],
-    ...[orNull(measured.max), orNull(measured.cpuMicroseconds), orNull(measured.fileBytes)],
+    ...[orNull(measured.max), orNull(measured.cpuMicroseconds), orNull(measured.journalBytes)],
     ...[refused, measured.lost, measured.lagP99],
   ]);
 }
@@ -236,4 +237,10 @@ function judge(single: Measured, many: Measured, alone: OneByOneFigures): BenchG
 
 function roundRate(rate: number): number {
   return rate >= 1000 ? Math.round(rate / 500) * 500 : Math.max(50, Math.round(rate));
+}
+
+/** Settings of the service that came from the environment: figures without them would not be understood. */
+function describeSettings(): string[] {
+  const settings = Object.entries(process.env).filter(([name]) => name.startsWith('AYNI_') && name !== 'AYNI_DIST');
+  return settings.length === 0 ? [] : [`set by the environment: ${settings.map((each) => each.join('=')).join(' ')}`];
 }

@@ -9,18 +9,20 @@ import { join } from 'node:path';
 export interface Usage {
   /** Processor seconds of all threads, in user and kernel. */
   cpuSeconds: number;
-  /** Bytes of the files in its data directory. */
-  fileBytes: number;
+  /** Bytes of all journal files in its data directory; snapshots are counted nowhere. */
+  journalBytes: number;
   /** Resident memory. */
   residentBytes: number;
 }
+
+const JOURNAL_FILE = /\.ayj$/;
 
 let ticksPerSecond: number | null = null;
 
 export function readUsage(pid: number, directory: string): Usage {
   return {
     cpuSeconds: readCpuSeconds(pid),
-    fileBytes: measureDirectory(directory),
+    journalBytes: measureJournal(directory),
     residentBytes: readResidentBytes(pid),
   };
 }
@@ -44,10 +46,10 @@ function readProc(pid: number, file: string): string {
   }
 }
 
-function measureDirectory(directory: string): number {
+function measureJournal(directory: string): number {
   let bytes = 0;
   for (const entry of readdirSync(directory, { withFileTypes: true, recursive: true })) {
-    if (!entry.isFile()) continue;
+    if (!entry.isFile() || !JOURNAL_FILE.test(entry.name)) continue;
     try {
       bytes += statSync(join(entry.parentPath ?? entry.path, entry.name)).size;
     } catch {

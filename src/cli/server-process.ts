@@ -16,6 +16,12 @@ export interface ServerProcess {
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
 }
 
+export interface StartOptions {
+  flags?: string[];
+  /** Without it the service gets this process's environment less every AYNI_… variable, so that it has its defaults. */
+  environment?: NodeJS.ProcessEnv;
+}
+
 const LISTENING = /http:\/\/127\.0\.0\.1:(\d+)\/v2/;
 const START_MS_MAX = 60_000;
 const STOP_MS_MAX = 30_000;
@@ -24,10 +30,11 @@ const STOP_MS_MAX = 30_000;
  * Starts the service on `directory`, on a free port. Rejects, with what the service said, where it ends or
  * a minute passes before it listens.
  */
-export function startServer(directory: string, flags: string[] = []): Promise<ServerProcess> {
+export function startServer(directory: string, options: StartOptions = {}): Promise<ServerProcess> {
   const began = performance.now();
   const main = fileURLToPath(new URL('../main.js', import.meta.url));
-  const child = spawn(process.execPath, [main, '--port', '0', '--data', directory, ...flags], {
+  const child = spawn(process.execPath, [main, '--port', '0', '--data', directory, ...(options.flags ?? [])], {
+    env: options.environment ?? plainEnvironment(),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   // A service outliving the one who started it would hold its directory and its port.
@@ -69,6 +76,10 @@ export function startServer(directory: string, flags: string[] = []): Promise<Se
       });
     });
   });
+}
+
+function plainEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('AYNI_')));
 }
 
 function stop(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
