@@ -1,0 +1,81 @@
+/** Chains against lists in a Map, newest first, and damaged dumps. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Chains } from '../../src/memory/index.ts';
+import { damaged, expectFinalKept, expectUnchanged, throughDisk } from './parts.ts';
+
+function listOf(chains: Chains, hash: number): number[] {
+  const values: number[] = [];
+  for (let node = chains.head(hash); node !== 0; node = chains.next(node)) values.push(chains.value(node));
+  return values;
+}
+
+test('lists come newest first, a value pushed twice in a row once, through dumps and loads', () => {
+  const step = fc.oneof(
+    {
+      weight: 9,
+      arbitrary: fc.record({ hash: fc.constantFrom(0, 1, 0x80000000, 0xffffffff, 12345), value: fc.nat(4) }),
+    },
+    { weight: 1, arbitrary: fc.constantFrom('dump' as const, 'reload' as const, 'release' as const) },
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
+      let chains = new Chains('c', { segments: 2 }, 8);
+      const model = new Map<number, number[]>();
+      let held = chains.dump();
+      let copy = throughDisk(held);
+      for (const what of steps) {
+        if (what === 'release') {
+          expectUnchanged(held, copy);
+          held = [];
+          chains.release();
+        } else if (what === 'dump' || what === 'reload') {
+          expectUnchanged(held, copy);
+          const parts = chains.dump();
+          expectFinalKept(held, parts);
+          held = parts;
+          copy = throughDisk(parts);
+          if (what === 'dump') continue;
+          chains = new Chains('c', { segments: 2 }, 8);
+          chains.load(copy);
+        } else {
+          chains.push(what.hash, what.value);
+          const list = model.get(what.hash) ?? [];
+          if (list[0] !== what.value) list.unshift(what.value);
+          model.set(what.hash, list);
+        }
+      }
+      expectUnchanged(held, copy);
+      let size = 0;
+      for (const [hash, list] of model) {
+        expect(listOf(chains, hash)).toEqual(list);
+        size += list.length;
+      }
+      expect(chains.size).toBe(size);
+      expect(chains.head(99)).toBe(0);
+    }),
+  );
+});
+
+test('a dump that is short, long or incomplete does not load', () => {
+  const chains = new Chains('c', { segments: 2 }, 8);
+  for (let i = 0; i < 20; i++) chains.push(i % 3, i);
+  for (const { what, files } of damaged(chains.dump())) {
+    expect(() => new Chains('c', { segments: 2 }, 8).load(files), what).toThrow(/memory: /);
+  }
+});
+
+test('heads and links that lead out of the nodes are refused, not followed', () => {
+  const chains = new Chains('c', { segments: 2 }, 8);
+  for (let i = 0; i < 2; i++) chains.push(0, i);
+  const files = throughDisk(chains.dump());
+  const nodes = new DataView(files.get('c.nodes.open.000000')!.buffer);
+  nodes.setUint32(5 * 4, 2, true);
+  const target = new Chains('c', { segments: 2 }, 8);
+  target.load(files);
+  expect(() => listOf(target, 0)).toThrow(/points forward/);
+  const table = new DataView(files.get('c.heads.segment.0.0')!.buffer);
+  table.setUint32(4, 900, true);
+  target.load(files);
+  expect(() => target.value(target.head(0))).toThrow(/no row/);
+});

@@ -1,0 +1,166 @@
+/** The record heap against an array of records, its edges, and damaged dumps. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Heap } from '../../src/memory/index.ts';
+import { damaged, expectFinalKept, expectUnchanged, throughDisk } from './parts.ts';
+
+const CHUNK = 256;
+
+function filled(length: number, seed: number): Uint8Array {
+  return Uint8Array.from({ length }, (_, i) => (seed * 31 + i * 7 + 1) & 255);
+}
+
+describe('heap', () => {
+  test('gives back every record, through dumps and loads', () => {
+    const step = fc.oneof(
+      {
+        weight: 8,
+        arbitrary: fc.record({ length: fc.integer({ min: 0, max: CHUNK - 8 }), prev: fc.nat(), skip: fc.nat(9) }),
+      },
+      { weight: 1, arbitrary: fc.constant('reload' as const) },
+      { weight: 1, arbitrary: fc.constant('dump' as const) },
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        let heap = new Heap('records', CHUNK);
+        const model: { at: number; prev: number; bytes: Uint8Array }[] = [];
+        let held = heap.dump();
+        let copy = throughDisk(held);
+        for (const [i, what] of steps.entries()) {
+          if (what === 'reload' || what === 'dump') {
+            const parts = heap.dump();
+            expectUnchanged(held, copy);
+            expectFinalKept(held, parts);
+            held = parts;
+            copy = throughDisk(parts);
+            if (what === 'dump') continue;
+            heap = new Heap('records', CHUNK);
+            heap.load(copy);
+            continue;
+          }
+          const prev = model.length === 0 ? 0 : model[what.prev % model.length]!.at;
+          const source = filled(what.skip + what.length + 3, i);
+          const at = heap.append(source, what.skip, what.skip + what.length, prev);
+          expect(at).toBeGreaterThan(model.at(-1)?.at ?? 0);
+          model.push({ at, prev, bytes: source.slice(what.skip, what.skip + what.length) });
+        }
+        expectUnchanged(held, copy);
+        for (const { at, prev, bytes } of model) {
+          expect(heap.prev(at)).toBe(prev);
+          expect(heap.length(at)).toBe(bytes.length);
+          expect(Uint8Array.from(heap.bytes(at))).toEqual(bytes);
+          const from = heap.offset(at);
+          expect(heap.chunk(at).slice(from, from + bytes.length)).toEqual(heap.bytes(at).slice());
+        }
+      }),
+    );
+  });
+
+  test('takes a record of a whole chunk and refuses one byte more', () => {
+    const heap = new Heap('records', CHUNK);
+    expect(heap.recordBytesMax).toBe(CHUNK - 8);
+    const whole = filled(CHUNK - 8, 1);
+    // The first chunk lacks the 8 bytes of address 0, so this one begins the second, and the next one the third.
+    const first = heap.append(whole, 0, whole.length, 0);
+    const second = heap.append(whole, 0, whole.length, first);
+    expect([first, second]).toEqual([CHUNK / 8, (2 * CHUNK) / 8]);
+    expect(heap.bytes(second).slice()).toEqual(whole);
+    expect(heap.used).toBe(3 * CHUNK);
+    expect(() => heap.append(new Uint8Array(CHUNK), 0, CHUNK - 7, 0)).toThrow(/at most 248/);
+    const again = new Heap('records', CHUNK);
+    again.load(throughDisk(heap.dump()));
+    expect(again.bytes(first).slice()).toEqual(whole);
+    expect(again.append(whole, 0, 1, second)).toBe((3 * CHUNK) / 8);
+  });
+
+  test('fills the first chunk to its last byte', () => {
+    const heap = new Heap('records', CHUNK);
+    const bytes = filled(CHUNK - 16, 2);
+    expect(heap.append(bytes, 0, bytes.length, 0)).toBe(1);
+    expect(heap.used).toBe(CHUNK);
+    expect(heap.bytes(1).slice()).toEqual(bytes);
+    expect(heap.append(bytes, 0, 0, 1)).toBe(CHUNK / 8);
+    expect(heap.length(CHUNK / 8)).toBe(0);
+  });
+
+  test('refuses addresses where no record is, and ranges outside the source', () => {
+    const heap = new Heap('records', CHUNK);
+    const bytes = new Uint8Array(16);
+    const at = heap.append(bytes, 0, 16, 0);
+    for (const wrong of [0, -1, at + 3, 1e9, Number.NaN]) {
+      expect(() => heap.bytes(wrong), `bytes at ${wrong}`).toThrow(/no record/);
+      expect(() => heap.prev(wrong), `prev at ${wrong}`).toThrow(/no record/);
+      expect(() => heap.length(wrong), `length at ${wrong}`).toThrow(/no record/);
+      expect(() => heap.chunk(wrong), `chunk at ${wrong}`).toThrow(/no record/);
+    }
+    for (const [from, to] of [
+      [-1, 4],
+      [0, 17],
+      [5, 4],
+      [Number.NaN, 4],
+    ] as const) {
+      expect(() => heap.append(bytes, from, to, 0), `${from}..${to}`).toThrow(/append of/);
+    }
+    expect(() => heap.append(bytes, 0, 4, at + 3)).toThrow(/prev/);
+  });
+
+  test('a dump that is short, long or incomplete does not load and changes nothing', () => {
+    const heap = new Heap('records', CHUNK);
+    for (let i = 0; i < 9; i++) heap.append(filled(100, i), 0, 100, 0);
+    for (const { what, files } of damaged(heap.dump())) {
+      const target = new Heap('records', CHUNK);
+      const at = target.append(filled(9, 9), 0, 9, 0);
+      expect(() => target.load(files), what).toThrow(/records\./);
+      expect(target.bytes(at).slice(), what).toEqual(filled(9, 9));
+      expect(target.used, what).toBe(32);
+    }
+  });
+
+  test('damaged record headers are refused, not followed', () => {
+    const heap = new Heap('records', CHUNK);
+    const at = heap.append(filled(40, 1), 0, 40, 0);
+    const files = throughDisk(heap.dump());
+    const words = new DataView(files.get('records.tail')!.buffer);
+    words.setUint32(8, 250, true);
+    words.setUint32(12, at, true);
+    const target = new Heap('records', CHUNK);
+    target.load(files);
+    expect(() => target.bytes(at)).toThrow(/leaves its chunk/);
+    expect(() => target.prev(at)).toThrow(/points forward/);
+  });
+
+  test('heads of other shapes and sizes are refused', () => {
+    const files = throughDisk(new Heap('records', CHUNK).dump());
+    expect(() => new Heap('records', 2 * CHUNK).load(files)).toThrow(/chunks of 256/);
+    expect(() => new Heap('others', CHUNK).load(files)).toThrow(/others\.head is missing/);
+    for (const [word, value] of [
+      [0, 7],
+      [1, 2],
+      [3, 1 << 30],
+      [4, 0],
+      [4, 12],
+      [4, CHUNK + 8],
+    ] as const) {
+      const changed = new Map(files);
+      const head = Uint8Array.from(files.get('records.head')!);
+      new DataView(head.buffer).setUint32(word * 4, value, true);
+      changed.set('records.head', head);
+      expect(() => new Heap('records', CHUNK).load(changed), `word ${word} = ${value}`).toThrow(/memory:/);
+    }
+    expect(() => new Heap('records', 100)).toThrow(/chunks/);
+  });
+
+  test('a full chunk read into shared memory is taken as it is', () => {
+    const heap = new Heap('records', CHUNK);
+    for (let i = 0; i < 4; i++) heap.append(filled(100, i), 0, 100, 0);
+    const parts = heap.dump();
+    const target = new Heap('records', CHUNK);
+    target.load(parts);
+    const final = parts.find((part) => part.final)!;
+    expect(target.dump().find((part) => part.name === final.name)!.bytes.buffer).toBe(final.bytes.buffer);
+    // The chunk still being filled must not be shared: both go on writing to theirs.
+    const at = heap.append(filled(8, 1), 0, 8, 0);
+    expect(target.append(filled(8, 2), 0, 8, 0)).toBe(at);
+    expect(heap.bytes(at).slice()).toEqual(filled(8, 1));
+  });
+});
