@@ -222,7 +222,7 @@ export class ProofPool {
       check += checks;
       seal += seals;
     }
-    slab.verdicts.fill(Verdict.none, 0, task.checks);
+    slab.verdicts.fill(Verdict.none, 0, task.checks + task.seals);
     task.started = performance.now();
     this.stats.tasks++;
     const message: ProofTask = { slab: task.slab, checks: task.checks, seals: task.seals };
@@ -236,7 +236,7 @@ export class ProofPool {
     // Lost threads: the task has been taken over here, and this answer is late.
     if (!this.#tasks.has(task)) return;
     const slab = this.#slabs[task.slab]!;
-    if (slab.verdicts.subarray(0, task.checks).includes(Verdict.none)) {
+    if (slab.verdicts.subarray(0, task.checks + task.seals).includes(Verdict.none)) {
       this.#onFailure(task);
       return;
     }
@@ -318,12 +318,12 @@ export class ProofPool {
     const slab: Slab = {
       checks: rowsOf(pending.job.checks, CHECK_BYTES, checkFrom, checks),
       seals: rowsOf(pending.job.seals, SEAL_BYTES, sealFrom, seals),
-      verdicts: new Uint8Array(checks),
+      verdicts: new Uint8Array(checks + seals),
       signatures: pending.signatures.subarray(sealFrom * SIGNATURE_BYTES),
     };
     try {
-      verifyRows(slab, 0, checks);
-      signRows(slab, 0, seals, this.#options.server);
+      verifyRows(slab, checks);
+      signRows(slab, checks, seals, this.#options.server);
     } catch (error) {
       this.#settle(pending, -1, error instanceof Error ? error : new Error(String(error)));
       return;

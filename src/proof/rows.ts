@@ -7,11 +7,9 @@ import type { Slab } from './slab.ts';
 import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, Verdict } from './slab.ts';
 import { sign, verify } from './verify.ts';
 
-/**
- * Gives each check in [from, to) its verdict. `slab` must be local memory.
- */
-export function verifyRows(slab: Slab, from: number, to: number): void {
-  for (let row = from; row < to; row++) {
+/** Gives each of the first `checks` checks its verdict. `slab` must be local memory. */
+export function verifyRows(slab: Slab, checks: number): void {
+  for (let row = 0; row < checks; row++) {
     const at = row * CHECK_BYTES;
     const holds = verify(
       slab.checks.subarray(at, at + 32),
@@ -22,10 +20,11 @@ export function verifyRows(slab: Slab, from: number, to: number): void {
   }
 }
 
-/** Signs each seal in [from, to) with the server's key. `slab` must be local memory. */
-export function signRows(slab: Slab, from: number, to: number, server: KeyPair): void {
-  for (let row = from; row < to; row++) {
+/** Signs each of the first `seals` seals with the server's key; their verdicts stand after those of `checks` checks. */
+export function signRows(slab: Slab, checks: number, seals: number, server: KeyPair): void {
+  for (let row = 0; row < seals; row++) {
     const digest = slab.seals.subarray(row * SEAL_BYTES, (row + 1) * SEAL_BYTES);
     slab.signatures.set(sign(digest, server), row * SIGNATURE_BYTES);
+    slab.verdicts[checks + row] = Verdict.good;
   }
 }

@@ -32,9 +32,9 @@ export default function work(task: ProofTask): number {
   const shared = slabs[task.slab]!;
   local.checks.set(shared.checks.subarray(0, task.checks * CHECK_BYTES));
   local.seals.set(shared.seals.subarray(0, task.seals * SEAL_BYTES));
-  verifyRows(local, 0, task.checks);
-  signRows(local, 0, task.seals, server);
-  shared.verdicts.set(local.verdicts.subarray(0, task.checks));
+  verifyRows(local, task.checks);
+  signRows(local, task.checks, task.seals, server);
   shared.signatures.set(local.signatures.subarray(0, task.seals * SIGNATURE_BYTES));
+  shared.verdicts.set(local.verdicts.subarray(0, task.checks + task.seals));
   return performance.now() - started;
 }

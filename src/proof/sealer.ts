@@ -1,0 +1,51 @@
+/**
+ * The server's own proofs as text. Ed25519 is deterministic: a proof is the same bytes whenever it is made, so the
+ * ones that tell how an intent ended are made when first asked for, and kept a while.
+ */
+import { proofDigest, proofDigestHex } from './digest.ts';
+import { encodeBase64, type KeyPair } from './keys.ts';
+import { sign } from './verify.ts';
+
+/** A proof in canonical JSON. `custom` is canon(custom), or null where there is none. */
+export function proofText(publicText: string, digestHex: string, resultText: string, custom: string | null): string {
+  const head = custom === null ? '{' : `{"custom":${custom},`;
+  return `${head}"digest":"${digestHex}","method":"ed25519-v2","public":"${publicText}","result":"${resultText}"}`;
+}
+
+export class Sealer {
+  /** The server's public key, base64. */
+  readonly publicText: string;
+  readonly #server: KeyPair;
+  readonly #lateMax: number;
+  readonly #late = new Map<string, string>();
+
+  /** Keeps the late proofs of up to `lateMax` records. */
+  constructor(server: KeyPair, lateMax = 20_000) {
+    this.#server = server;
+    this.#lateMax = lateMax;
+    this.publicText = encodeBase64(server.public);
+  }
+
+  /** Signs now. */
+  readonly proof = (hashHex: string, custom: string): string => {
+    const result = sign(proofDigest(hashHex, custom), this.#server);
+    return this.sealed(hashHex, custom, result);
+  };
+
+  /** The text of a proof that was signed before. */
+  sealed(hashHex: string, custom: string, result: Uint8Array): string {
+    return proofText(this.publicText, proofDigestHex(hashHex, custom), encodeBase64(result), custom);
+  }
+
+  /** The proofs of these customs in order, comma between; remembered under `luid`, the record's. */
+  late(luid: string, hashHex: string, customs: () => string[]): string {
+    const known = this.#late.get(luid);
+    if (known !== undefined) return known;
+    const text = customs()
+      .map((custom) => this.proof(hashHex, custom))
+      .join(',');
+    if (this.#late.size >= this.#lateMax) this.#late.delete(this.#late.keys().next().value!);
+    this.#late.set(luid, text);
+    return text;
+  }
+}

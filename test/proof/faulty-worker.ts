@@ -1,0 +1,32 @@
+/**
+ * A proof worker that fails the way AYNI_TEST_FAULT says, on every third task of a thread ('always': on every
+ * task), and works honestly otherwise.
+ */
+import honestWork, { type ProofTask } from '../../src/proof/worker.ts';
+
+const fault = process.env.AYNI_TEST_FAULT ?? '';
+let tasks = 0;
+
+if (fault === 'load') throw new Error('a worker that does not load');
+
+export default function work(task: ProofTask): number {
+  tasks++;
+  if (!fault.startsWith('always') && tasks % 3 !== 0) return honestWork(task);
+  // Silence: an answer, and nothing in the slab.
+  if (!fault.endsWith('silent')) fail(task);
+  return 0;
+}
+
+function fail(task: ProofTask): never {
+  if (fault.endsWith('exit')) process.exit(1);
+  if (fault.endsWith('late')) {
+    // All is written, and still nobody hears of it.
+    honestWork(task);
+    process.exit(1);
+  }
+  if (fault.endsWith('partial')) {
+    honestWork({ ...task, checks: task.checks >> 1, seals: 0 });
+    throw new Error('half of it');
+  }
+  throw new Error('a worker that throws');
+}

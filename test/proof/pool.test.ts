@@ -1,0 +1,267 @@
+/**
+ * The pool: each verdict and signature of thousands of mixed jobs, `done` once for each, batches that form by
+ * themselves, and workers that die, throw, fall silent or do not load.
+ */
+import { afterEach, describe, expect, test } from 'vitest';
+import { sha256 } from '../../src/proof/digest.ts';
+import { createKeyPair } from '../../src/proof/keys.ts';
+import { ProofPool, type ProofPoolOptions, type ProofResult } from '../../src/proof/pool.ts';
+import { sign } from '../../src/proof/verify.ts';
+import { hexOf } from './data.ts';
+
+const server = createKeyPair();
+const clients = Array.from({ length: 4 }, createKeyPair);
+const open: ProofPool[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((pool) => pool.close()));
+  delete process.env.AYNI_TEST_FAULT;
+});
+
+function startPool(options: Partial<ProofPoolOptions> = {}): ProofPool {
+  const pool = new ProofPool({ workers: 1, server, rowsPerTaskMax: 64, inlineRowsMax: 2, ...options });
+  open.push(pool);
+  return pool;
+}
+
+/** A pool whose workers fail in the given way, those that replace them too. */
+function startFaultyPool(fault: string, options: Partial<ProofPoolOptions> = {}): ProofPool {
+  process.env.AYNI_TEST_FAULT = fault;
+  return startPool({ workerUrl: new URL('./faulty-worker.js', import.meta.url), ...options });
+}
+
+interface Expected {
+  checks: Uint8Array;
+  seals: Uint8Array;
+  bad: number;
+  signatures: string;
+}
+
+/** Rows once made, since signing thousands takes longer than copying them. */
+const goodRows = Array.from({ length: 64 }, (_, i) => {
+  const client = clients[i % clients.length]!;
+  const digest = sha256(`row ${i}`);
+  return Uint8Array.from([...client.public, ...digest, ...sign(digest, client)]);
+});
+
+/** A job of so many rows; the checks numbered in `bads` fail, each in another way. */
+function makeJob(number: number, checks: number, seals: number, bads: number[] = []): Expected {
+  const job: Expected = {
+    checks: new Uint8Array(checks * 128),
+    seals: new Uint8Array(seals * 32),
+    bad: -1,
+    signatures: '',
+  };
+  for (let i = 0; i < checks; i++) job.checks.set(goodRows[(number + i) % goodRows.length]!, i * 128);
+  for (const bad of new Set(bads)) job.checks[bad * 128 + [40, 70, 100, 127, 5][bad % 5]!]! ^= 1 << (number & 7);
+  for (let i = 0; i < seals; i++) job.seals.set(sha256(`seal ${number} ${i}`), i * 32);
+  job.bad = bads.length === 0 ? -1 : Math.min(...bads);
+  if (job.bad < 0) {
+    for (let i = 0; i < seals; i++) job.signatures += hexOf(sign(job.seals.subarray(i * 32, i * 32 + 32), server));
+  }
+  return job;
+}
+
+/** Submits a job and checks its answer, that it comes once, and not while submitting. */
+function submit(pool: ProofPool, job: Expected): Promise<ProofResult> {
+  return new Promise((resolve, reject) => {
+    let submitting = true;
+    let answers = 0;
+    const done = (result: ProofResult) => {
+      try {
+        expect(submitting).toBe(false);
+        expect(++answers).toBe(1);
+        expect(result.error).toBeNull();
+        expect(result.bad).toBe(job.bad);
+        expect(hexOf(result.signatures)).toBe(job.signatures);
+        // A second answer would come soon, if one came.
+        setTimeout(() => (answers === 1 ? resolve(result) : reject(new Error('answered twice'))), 20);
+      } catch (error) {
+        reject(error);
+      }
+    };
+    pool.submit({ checks: job.checks, seals: job.seals, done });
+    submitting = false;
+  });
+}
+
+/** Jobs of 0 to 5 checks and 0 to 2 seals, a third of them with bad rows, and some larger than a task. */
+function mixedJobs(count: number): Expected[] {
+  return Array.from({ length: count }, (_, i) => {
+    const checks = i % 251 === 250 ? 200 : (i * 7) % 6;
+    const bads = checks > 0 && i % 3 === 0 ? [(i * 5) % checks, (i * 11) % checks] : [];
+    return makeJob(i, checks, (i * 5) % 3, bads);
+  });
+}
+
+async function submitInTurns(pool: ProofPool, jobs: Expected[], perTurn: number): Promise<void> {
+  const answers: Promise<ProofResult>[] = [];
+  for (let i = 0; i < jobs.length; i += perTurn) {
+    for (const job of jobs.slice(i, i + perTurn)) answers.push(submit(pool, job));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await Promise.all(answers);
+}
+
+describe('every verdict of mixed jobs', () => {
+  const rows: [name: string, options: Partial<ProofPoolOptions>, perTurn: number][] = [
+    ['one worker', { workers: 1 }, 40],
+    ['two workers', { workers: 2 }, 40],
+    ['three workers, tasks of three rows', { workers: 3, rowsPerTaskMax: 3 }, 10],
+    ['tasks of one row', { workers: 1, rowsPerTaskMax: 1 }, 10],
+    ['one job a turn, nothing inline', { workers: 1, inlineRowsMax: 0 }, 1],
+    ['all in one turn', { workers: 2, rowsPerTaskMax: 256 }, 10_000],
+    ['no workers', { workers: 0 }, 40],
+    ['all inline', { workers: 1, inlineRowsMax: 100_000 }, 40],
+  ];
+  test.each(rows)('%s', async (_, options, perTurn) => {
+    const pool = startPool(options);
+    const jobs = mixedJobs(1500);
+    await submitInTurns(pool, jobs, perTurn);
+    expect(pool.stats.jobs).toBe(jobs.length);
+    expect(pool.stats.tasksFailed).toBe(0);
+  });
+});
+
+describe('workers that fail: verified again, nobody accepted unverified, nobody refused', () => {
+  const faults = ['exit', 'late', 'throw', 'partial', 'silent', 'always-exit', 'always-late', 'always-throw'];
+  for (const fault of [...faults, 'always-partial', 'always-silent']) {
+    test.each([1, 2])(`${fault}, %i workers`, async (workers) => {
+      const pool = startFaultyPool(fault, { workers });
+      await submitInTurns(pool, mixedJobs(fault.startsWith('always') ? 200 : 500), 50);
+      expect(pool.stats.tasksFailed).toBeGreaterThan(0);
+      if (fault.startsWith('always')) expect(pool.stats.rowsInline).toBeGreaterThan(0);
+    });
+  }
+
+  test.each([1, 2])('none of %i loads: this thread does the work', async (workers) => {
+    const pool = startFaultyPool('load', { workers });
+    await submitInTurns(pool, mixedJobs(100), 50);
+    // And goes on doing it when all threads are known to be lost.
+    await submitInTurns(pool, mixedJobs(100), 50);
+    expect(pool.stats.rowsInline).toBeGreaterThan(0);
+  });
+});
+
+describe('batches', () => {
+  test('a lone job does not leave this thread', async () => {
+    const pool = startPool();
+    await submit(pool, makeJob(1, 1, 1));
+    expect(pool.stats.tasks).toBe(0);
+    expect(pool.stats.rowsInline).toBe(2);
+  });
+
+  test('a job of more rows does', async () => {
+    const pool = startPool();
+    await submit(pool, makeJob(1, 2, 1));
+    expect(pool.stats.tasks).toBe(1);
+    expect(pool.stats.rowsInline).toBe(0);
+  });
+
+  test('jobs of one turn leave together', async () => {
+    const pool = startPool({ rowsPerTaskMax: 200 });
+    await Promise.all(Array.from({ length: 90 }, (_, i) => submit(pool, makeJob(i, 1, 1))));
+    expect(pool.stats.tasks).toBe(1);
+    expect(pool.stats.rows).toBe(180);
+  });
+
+  test('idle workers share the rows', async () => {
+    const pool = startPool({ workers: 2, rowsPerTaskMax: 200 });
+    await Promise.all(Array.from({ length: 90 }, (_, i) => submit(pool, makeJob(i, 1, 1))));
+    expect(pool.stats.tasks).toBe(2);
+  });
+
+  test('idle workers do not share what is not worth a message', async () => {
+    const pool = startPool({ workers: 2 });
+    await Promise.all(Array.from({ length: 5 }, (_, i) => submit(pool, makeJob(i, 1, 1))));
+    expect(pool.stats.tasks).toBe(1);
+  });
+
+  test('while the worker is busy, jobs of many turns gather', async () => {
+    const pool = startPool({ rowsPerTaskMax: 1000 });
+    const first = submit(pool, makeJob(0, 1000, 0));
+    await new Promise((resolve) => setImmediate(resolve));
+    await submitInTurns(pool, mixedJobs(60).slice(0, 60), 1);
+    await first;
+    expect(pool.stats.tasks).toBeLessThan(20);
+  });
+
+  test('a job of 10 000 rows is split, answered once, and lets small ones pass', async () => {
+    const pool = startPool({ rowsPerTaskMax: 64 });
+    const order: string[] = [];
+    const large = submit(pool, makeJob(3, 9_990, 10)).then(() => order.push('large'));
+    const small = Array.from({ length: 30 }, (_, i) => submit(pool, makeJob(i, 1, 1)).then(() => order.push('small')));
+    await Promise.all([large, ...small]);
+    expect(pool.stats.tasks).toBeGreaterThan(100);
+    expect(order.indexOf('large')).toBe(30);
+  });
+
+  test.each([0, 63, 64, 300, 9_989])('the first bad of a large job is number %i', async (bad) => {
+    const pool = startPool({ workers: 2 });
+    await submit(pool, makeJob(3, 9_990, 10, [bad, 9_989]));
+  });
+
+  test('a large job that is bad at its start is not verified to its end', async () => {
+    const pool = startPool();
+    await submit(pool, makeJob(3, 9_990, 10, [0]));
+    await submit(pool, makeJob(3, 3, 0));
+    expect(pool.stats.tasks).toBeLessThan(5);
+  });
+});
+
+describe('ends', () => {
+  test('a job without rows holds', async () => {
+    await submit(startPool(), makeJob(1, 0, 0));
+  });
+
+  test('rows that are not whole are a bug of the caller', () => {
+    const pool = startPool();
+    const done = () => expect.fail('answered');
+    expect(() => pool.submit({ checks: new Uint8Array(127), seals: new Uint8Array(0), done })).toThrow(RangeError);
+    expect(() => pool.submit({ checks: new Uint8Array(0), seals: new Uint8Array(33), done })).toThrow(RangeError);
+  });
+
+  test('close lets what was submitted end, and nothing begin', async () => {
+    const pool = startPool({ workers: 2 });
+    const jobs = mixedJobs(300).map((job) => submit(pool, job));
+    const closed = pool.close();
+    const result = await new Promise<ProofResult>((done) => pool.submit({ ...makeJob(1, 1, 1), done }));
+    expect(result.error).toBeInstanceOf(Error);
+    expect(result.signatures).toHaveLength(0);
+    expect(result.bad).not.toBe(-1);
+    await Promise.all(jobs);
+    await closed;
+    await pool.close();
+  });
+
+  test('a done that throws is thrown, and the jobs beside it are answered', async () => {
+    const pool = startPool();
+    const listeners = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException');
+    const thrown = new Promise<Error>((resolve) => process.once('uncaughtException', resolve));
+    const job = makeJob(1, 2, 2);
+    const before = submit(pool, makeJob(2, 3, 3));
+    pool.submit({
+      ...job,
+      done: () => {
+        throw new Error('a bug in done');
+      },
+    });
+    const after = submit(pool, makeJob(3, 3, 3));
+    expect((await thrown).message).toBe('a bug in done');
+    for (const listener of listeners) process.on('uncaughtException', listener);
+    await Promise.all([before, after]);
+  });
+
+  test('stages are timed', async () => {
+    const pool = startPool({ inlineRowsMax: 0 });
+    await submitInTurns(pool, mixedJobs(100), 100);
+    const { queue, trip, work, tasks } = pool.stats;
+    expect(trip.count).toBe(tasks);
+    expect(work.count).toBe(tasks);
+    expect(work.totalMs).toBeGreaterThan(0);
+    expect(trip.totalMs).toBeGreaterThanOrEqual(work.totalMs);
+    expect(queue.count).toBeGreaterThan(50);
+    expect(queue.maxMs).toBeGreaterThanOrEqual(queue.totalMs / queue.count);
+  });
+});
