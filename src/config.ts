@@ -1,0 +1,121 @@
+/**
+ * Configuration: flags first, then AYNI_… variables, then these defaults, as one frozen object. Every limit of the
+ * server lives here; nothing in it is unbounded.
+ */
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+
+interface Setting<T> {
+  readonly value: T;
+  readonly help: string;
+  /** What the operator's text means, or an Error's message why it means nothing. */
+  readonly parse: (text: string) => T;
+}
+
+function text(value: string, help: string): Setting<string> {
+  return { value, help, parse: (given) => given };
+}
+
+function choice<T extends string>(value: T, choices: readonly T[], help: string): Setting<T> {
+  return {
+    value,
+    help: `${help} (${choices.join(', ')})`,
+    parse(given) {
+      if (!choices.includes(given as T)) throw new Error(`must be one of ${choices.join(', ')}`);
+      return given as T;
+    },
+  };
+}
+
+function count(value: number, min: number, max: number, help: string): Setting<number> {
+  return {
+    value,
+    help,
+    parse(given) {
+      const parsed = Number(given);
+      if (!Number.isSafeInteger(parsed) || given.trim() === '' || parsed < min || parsed > max) {
+        throw new Error(`must be a whole number from ${min} to ${max}`);
+      }
+      return parsed;
+    },
+  };
+}
+
+const MiB = 1024 * 1024;
+
+const SETTINGS = {
+  port: count(4000, 0, 65_535, 'port to listen on; 0 takes a free one'),
+  host: text('127.0.0.1', 'address to listen on'),
+  data: text('snapshots', 'directory of journal, snapshots and server key'),
+  ledger: text('main', 'handle of the default ledger, made at the first start'),
+  publicUrl: text(
+    '',
+    'URL under which clients see the server, where a proxy stands before it; tokens are checked against it',
+  ),
+  workers: count(Math.max(1, availableParallelism() - 1), 1, 256, 'threads that verify and sign'),
+  snapshotEvery: count(1_000_000, 1, 1e12, 'entries between two snapshots'),
+  logLevel: choice<'error' | 'info' | 'debug'>('info', ['error', 'info', 'debug'], 'what is told on standard error'),
+  durability: choice<'sync' | 'none'>(
+    'sync',
+    ['sync', 'none'],
+    'none: answers do not wait for the disk. For tests only',
+  ),
+
+  bodyBytesMax: count(MiB, 1024, 64 * MiB, 'largest request body'),
+  bodyMsMax: count(10_000, 10, 600_000, 'time a body may take to arrive'),
+  bodyDepthMax: count(64, 8, 512, 'nesting of a JSON body'),
+  connectionsMax: count(10_000, 1, 1_000_000, 'open connections'),
+  claimsMax: count(10_000, 1, 100_000, 'claims in an intent'),
+  proofsMax: count(64, 1, 1024, 'proofs in one request'),
+  pageLimitMax: count(100, 1, 1000, 'records on a page of a list'),
+  listMsMax: count(1_000, 1, 60_000, 'time a list may search before it is answered 408'),
+  preferWaitSecondsMax: count(30, 1, 600, 'longest wait a client may ask for'),
+  inboxMax: count(10_000, 1, 1_000_000, 'requests on their way to the disk before new ones get 429'),
+  inboxBytesMax: count(64 * MiB, MiB, 4096 * MiB, 'the same in bytes'),
+  batchEntriesMax: count(1_000, 1, 100_000, 'entries cleared and written together'),
+  batchBytesMax: count(MiB, 1024, 64 * MiB, 'bytes of a frame after which its batch ends'),
+  segmentBytesMax: count(64 * MiB, 4096, 4096 * MiB, 'size of a journal file after which the next begins'),
+} as const satisfies Record<string, Setting<string> | Setting<number>>;
+
+type Settings = typeof SETTINGS;
+export type Config = { readonly [K in keyof Settings]: Settings[K] extends Setting<infer T> ? T : never };
+
+const dashed = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+const variable = (name: string) => `AYNI_${dashed(name).replaceAll('-', '_').toUpperCase()}`;
+
+/** Thrown for a setting that cannot be used; its message is meant for the operator. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+/** Reads the command line (without node and script) and the environment. Unknown flags are an error. */
+export function readConfig(args: string[], environment: NodeJS.ProcessEnv): Config {
+  const names = Object.keys(SETTINGS) as (keyof Settings)[];
+  const options = Object.fromEntries(names.map((name) => [dashed(name), { type: 'string' as const }]));
+  let flags: Record<string, string | undefined>;
+  try {
+    flags = parseArgs({ args, options, strict: true }).values as Record<string, string | undefined>;
+  } catch (error) {
+    throw new ConfigError((error as Error).message);
+  }
+  const values = names.map((name) => {
+    const setting = SETTINGS[name] as Setting<string | number>;
+    const flag = flags[dashed(name)];
+    const given = flag ?? environment[variable(name)];
+    if (given === undefined) return [name, setting.value];
+    try {
+      return [name, setting.parse(given)];
+    } catch (error) {
+      const where = flag === undefined ? variable(name) : `--${dashed(name)}`;
+      throw new ConfigError(`${where}: ${(error as Error).message}`);
+    }
+  });
+  return Object.freeze(Object.fromEntries(values)) as Config;
+}
+
+/** One line per setting: flag, default, meaning. */
+export function configHelp(): string {
+  return Object.entries(SETTINGS)
+    .map(([name, { value, help }]) => `  --${dashed(name)} ${value === '' ? '""' : value}`.padEnd(36) + help)
+    .join('\n');
+}

@@ -1,0 +1,147 @@
+/**
+ * Balances and limits: one slot per wallet and symbol, its numbers in columns, the slots of a wallet in a chain.
+ *
+ * Always holds: amounts are integers within ±(2^53−1); a slot, once made, stays.
+ */
+import { F64Column, hashMix, type Part, Table, U32Column } from '../memory/index.ts';
+
+/** The limits a wallet may carry, in the order of their numbers on disk. */
+export const METRICS = ['minBalance', 'maxBalance', 'dailyAmount', 'dailyCount'] as const;
+export type Metric = (typeof METRICS)[number];
+export const MIN_BALANCE = 0;
+export const MAX_BALANCE = 1;
+export const DAILY_AMOUNT = 2;
+export const DAILY_COUNT = 3;
+
+export const DAY_MS = 86_400_000;
+/** Per limit row: the four amounts, NaN where not set, the moments they were set at, and the day's counters. */
+const LIMIT_COLUMNS = METRICS.length * 2 + 3;
+const SET_AT = METRICS.length;
+const DAY = METRICS.length * 2;
+const DAY_AMOUNT = DAY + 1;
+const DAY_COUNT = DAY + 2;
+
+export class Balances {
+  readonly #table = new Table('balances');
+  readonly #wallet = new U32Column('balance-wallet', false);
+  readonly #symbol = new U32Column('balance-symbol', false);
+  readonly #available = new F64Column('balance-available', false);
+  readonly #moment = new F64Column('balance-moment', false);
+  /** Next slot of the same wallet, plus one; 0 ends. */
+  readonly #next = new U32Column('balance-next', false);
+  /** Row of #limits, plus one; 0 where the slot has none. */
+  readonly #limit = new U32Column('balance-limit', false);
+  /** LIMIT_COLUMNS numbers per limited slot. */
+  readonly #limits = new F64Column('balance-limits', false);
+
+  get size(): number {
+    return this.#wallet.length;
+  }
+
+  /** The slot of this wallet row and symbol row, or -1. */
+  find(wallet: number, symbol: number): number {
+    for (let slot = this.#table.first(hashMix(wallet, symbol)); slot >= 0; slot = this.#table.next()) {
+      if (this.#wallet.get(slot) === wallet && this.#symbol.get(slot) === symbol) return slot;
+    }
+    return -1;
+  }
+
+  /** A new slot with nothing in it; `next` is the wallet's first slot so far plus one, 0 for none. */
+  create(wallet: number, symbol: number, next: number): number {
+    const slot = this.#wallet.push(wallet);
+    this.#symbol.push(symbol);
+    this.#available.push(0);
+    this.#moment.push(0);
+    this.#next.push(next);
+    this.#limit.push(0);
+    this.#table.insert(hashMix(wallet, symbol), slot);
+    return slot;
+  }
+
+  wallet(slot: number): number {
+    return this.#wallet.get(slot);
+  }
+  symbol(slot: number): number {
+    return this.#symbol.get(slot);
+  }
+  available(slot: number): number {
+    return this.#available.get(slot);
+  }
+  moment(slot: number): number {
+    return this.#moment.get(slot);
+  }
+  next(slot: number): number {
+    return this.#next.get(slot);
+  }
+
+  add(slot: number, delta: number, moment: number): void {
+    this.#available.set(slot, this.#available.get(slot) + delta);
+    this.#moment.set(slot, moment);
+  }
+
+  isLimited(slot: number): boolean {
+    return this.#limit.get(slot) !== 0;
+  }
+
+  /** The limit of this metric, NaN where none is set. */
+  limit(slot: number, metric: number): number {
+    const row = this.#limit.get(slot);
+    return row === 0 ? Number.NaN : this.#limits.get((row - 1) * LIMIT_COLUMNS + metric);
+  }
+
+  limitMoment(slot: number, metric: number): number {
+    return this.#limits.get((this.#limit.get(slot) - 1) * LIMIT_COLUMNS + SET_AT + metric);
+  }
+
+  setLimit(slot: number, metric: number, amount: number, moment: number): void {
+    let row = this.#limit.get(slot);
+    if (row === 0) {
+      for (let i = 0; i < LIMIT_COLUMNS; i++) this.#limits.push(i < SET_AT ? Number.NaN : 0);
+      row = this.#limits.length / LIMIT_COLUMNS;
+      this.#limit.set(slot, row);
+    }
+    const at = (row - 1) * LIMIT_COLUMNS;
+    this.#limits.set(at + metric, amount);
+    this.#limits.set(at + SET_AT + metric, moment);
+  }
+
+  /** What transfers moved through the slot on the UTC day of `moment`, since a daily limit counts them. */
+  movedOn(slot: number, moment: number): { amount: number; count: number } {
+    const at = (this.#limit.get(slot) - 1) * LIMIT_COLUMNS;
+    const today = this.#limits.get(at + DAY) === Math.floor(moment / DAY_MS);
+    return today
+      ? { amount: this.#limits.get(at + DAY_AMOUNT), count: this.#limits.get(at + DAY_COUNT) }
+      : { amount: 0, count: 0 };
+  }
+
+  /** Counts one intent that moved `amount` through a limited slot. Each counter runs only while its limit is set. */
+  countMoved(slot: number, amount: number, moment: number): void {
+    const at = (this.#limit.get(slot) - 1) * LIMIT_COLUMNS;
+    const before = this.movedOn(slot, moment);
+    this.#limits.set(at + DAY, Math.floor(moment / DAY_MS));
+    const counts = (metric: number) => !Number.isNaN(this.#limits.get(at + metric));
+    this.#limits.set(at + DAY_AMOUNT, before.amount + (counts(DAILY_AMOUNT) ? amount : 0));
+    this.#limits.set(at + DAY_COUNT, before.count + (counts(DAILY_COUNT) ? 1 : 0));
+  }
+
+  #parts() {
+    return [
+      this.#table,
+      this.#wallet,
+      this.#symbol,
+      this.#available,
+      this.#moment,
+      this.#next,
+      this.#limit,
+      this.#limits,
+    ];
+  }
+
+  dump(): Part[] {
+    return this.#parts().flatMap((part) => part.dump());
+  }
+
+  load(parts: Map<string, Uint8Array>): void {
+    for (const part of this.#parts()) part.load(parts);
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * What a claim action is to clearing. One file per action in this folder, one row in CLAIM_ACTIONS (index.ts).
+ */
+
+/** A reference inside a claim: older clients send the bare handle. */
+export type Reference = string | { handle: string; custom?: Record<string, unknown> };
+
+export interface Claim {
+  action: string;
+  amount: number;
+  symbol: Reference;
+  source?: Reference;
+  target?: Reference;
+  wallet?: Reference;
+  metric?: string;
+}
+
+export function handleOf(reference: Reference): string {
+  return typeof reference === 'string' ? reference : reference.handle;
+}
+
+/**
+ * What a claim may say about an intent's outcome. Rows are those of wallets and symbols; each look-up returns -1 after
+ * it has noted why the intent cannot go on, and the action then simply returns.
+ */
+export interface Plan {
+  source(reference: Reference): number;
+  target(reference: Reference): number;
+  symbol(reference: Reference): number;
+  /** A permission the signers of the intent need before it may go on. */
+  need(action: 'spend' | 'issue' | 'destroy' | 'limit', row: number): void;
+  /** Adds `sign` × `amount` to a wallet's balance; `moves`: counts towards the wallet's daily limits. */
+  post(wallet: number, symbol: number, sign: 1 | -1, amount: number, moves: boolean): void;
+  /** Sets a limit once the intent's money has moved. */
+  limit(wallet: number, symbol: number, metric: string, amount: number): void;
+}
+
+export interface ClaimAction {
+  readonly name: string;
+  /** Members that name wallets, for lists that filter by them. */
+  readonly wallets: readonly ('source' | 'target' | 'wallet')[];
+  plan(claim: Claim, plan: Plan): void;
+}

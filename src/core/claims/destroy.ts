@@ -1,0 +1,16 @@
+/** destroy: balance of a source wallet ceases to exist. Lowers the symbol's supply. */
+import type { ClaimAction } from './claim.ts';
+
+export const destroy: ClaimAction = {
+  name: 'destroy',
+  wallets: ['source'],
+  plan(claim, plan) {
+    const source = plan.source(claim.source!);
+    if (source < 0) return;
+    const symbol = plan.symbol(claim.symbol);
+    if (symbol < 0) return;
+    plan.need('spend', source);
+    plan.need('destroy', symbol);
+    plan.post(source, symbol, -1, claim.amount, false);
+  },
+};

@@ -1,0 +1,15 @@
+/** issue: new balance of a symbol for a target wallet. Raises the symbol's supply. */
+import type { ClaimAction } from './claim.ts';
+
+export const issue: ClaimAction = {
+  name: 'issue',
+  wallets: ['target'],
+  plan(claim, plan) {
+    const target = plan.target(claim.target!);
+    if (target < 0) return;
+    const symbol = plan.symbol(claim.symbol);
+    if (symbol < 0) return;
+    plan.need('issue', symbol);
+    plan.post(target, symbol, 1, claim.amount, false);
+  },
+};

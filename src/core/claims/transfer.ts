@@ -1,0 +1,18 @@
+/** transfer: balance from a source wallet to a target wallet. Never changes the symbol's supply. */
+import type { ClaimAction } from './claim.ts';
+
+export const transfer: ClaimAction = {
+  name: 'transfer',
+  wallets: ['source', 'target'],
+  plan(claim, plan) {
+    const source = plan.source(claim.source!);
+    if (source < 0) return;
+    const target = plan.target(claim.target!);
+    if (target < 0) return;
+    const symbol = plan.symbol(claim.symbol);
+    if (symbol < 0) return;
+    plan.need('spend', source);
+    plan.post(source, symbol, -1, claim.amount, true);
+    plan.post(target, symbol, 1, claim.amount, true);
+  },
+};

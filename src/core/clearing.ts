@@ -1,0 +1,214 @@
+/**
+ * Clearing: what one intent comes to. Resolves its claims, nets their movements per wallet and symbol, and judges
+ * the net against funds and limits. Reads the state and changes nothing; the answer is a list of facts.
+ *
+ * All or nothing: the first refusal ends it, and nothing of the intent moves. Judged is the net change only, so money
+ * may pass through a wallet that has none within one intent.
+ */
+import { type Caller, isAllowed } from './access.ts';
+import { fallbackAddresses } from './address.ts';
+import { DAILY_AMOUNT, DAILY_COUNT, MAX_BALANCE, METRICS, type Metric, MIN_BALANCE } from './balances.ts';
+import { CLAIM_ACTIONS, type Claim, handleOf, type Plan, type Reference } from './claims/index.ts';
+import { Kind } from './kinds.ts';
+import { assert, type Refusal, refuse } from './refusal.ts';
+import { findHandle, HAS_BRIDGE, HAS_ROUTES, readRow, type State } from './state.ts';
+
+export interface Cleared {
+  postings: number[];
+  limits: number[];
+}
+
+/** Above this, amounts are summed in two parts, so that 10 000 claims of 2^53−1 still add up exactly. */
+const SMALL_AMOUNT = 2 ** 39;
+const HIGH_UNIT = 2 ** 27;
+/** Up to this many net rows are found by walking them, more by a map. */
+const WALKED_ROWS = 16;
+
+/** The net movement of one wallet in one symbol: high × 2^27 + low. */
+interface Net {
+  wallet: number;
+  symbol: number;
+  high: number;
+  low: number;
+  moved: number;
+}
+
+class ClearingPlan implements Plan {
+  readonly nets: Net[] = [];
+  readonly limits: number[] = [];
+  refusal: Refusal | null = null;
+  readonly #state: State;
+  readonly #ledger: number;
+  readonly #caller: Caller;
+  /** By symbol, then wallet; null while there are few enough to walk. */
+  #bySymbol: Map<number, Map<number, Net>> | null = null;
+
+  constructor(state: State, ledger: number, caller: Caller) {
+    this.#state = state;
+    this.#ledger = ledger;
+    this.#caller = caller;
+  }
+
+  source(reference: Reference): number {
+    return this.#wallet(reference, 'core.source-invalid', 'Source');
+  }
+
+  target(reference: Reference): number {
+    return this.#wallet(reference, 'core.target-invalid', 'Target');
+  }
+
+  #wallet(reference: Reference, reason: string, role: string): number {
+    const handle = handleOf(reference);
+    let row = findHandle(this.#state, this.#ledger, Kind.wallet, handle);
+    if (row < 0) {
+      for (const address of fallbackAddresses(handle)) {
+        row = findHandle(this.#state, this.#ledger, Kind.wallet, address);
+        if (row >= 0) break;
+      }
+    }
+    if (row < 0) return this.#refuse(reason, `${role} wallet ${handle} does not exist`);
+    const flags = this.#state.rows.flags.get(row);
+    if ((flags & HAS_BRIDGE) !== 0) {
+      return this.#refuse(
+        'core.bridge-unreachable',
+        `Wallet ${handle} needs its bridge, and bridges are not called yet`,
+      );
+    }
+    if ((flags & HAS_ROUTES) !== 0) {
+      return this.#refuse('core.routing-failed', `Wallet ${handle} has routes, and routes are not followed yet`);
+    }
+    return row;
+  }
+
+  symbol(reference: Reference): number {
+    const handle = handleOf(reference);
+    const row = findHandle(this.#state, this.#ledger, Kind.symbol, handle);
+    return row < 0 ? this.#refuse('core.symbol-invalid', `Symbol ${handle} does not exist`) : row;
+  }
+
+  need(action: 'spend' | 'issue' | 'destroy' | 'limit', row: number): void {
+    assert(isAllowed(this.#state, this.#ledger, action, row, this.#caller), 'open ledgers grant every claim');
+  }
+
+  post(wallet: number, symbol: number, sign: 1 | -1, amount: number, moves: boolean): void {
+    const net = this.#net(wallet, symbol);
+    if (amount < SMALL_AMOUNT) {
+      net.low += sign * amount;
+    } else {
+      net.high += sign * Math.floor(amount / HIGH_UNIT);
+      net.low += sign * (amount % HIGH_UNIT);
+    }
+    if (moves) net.moved += amount;
+  }
+
+  limit(wallet: number, symbol: number, metric: string, amount: number): void {
+    this.limits.push(wallet, symbol, METRICS.indexOf(metric as Metric), amount);
+  }
+
+  #refuse(reason: string, detail: string): -1 {
+    this.refusal = refuse(reason, detail);
+    return -1;
+  }
+
+  #net(wallet: number, symbol: number): Net {
+    const { nets } = this;
+    if (this.#bySymbol === null) {
+      for (const net of nets) if (net.wallet === wallet && net.symbol === symbol) return net;
+    } else {
+      const known = this.#bySymbol.get(symbol)?.get(wallet);
+      if (known !== undefined) return known;
+    }
+    const net: Net = { wallet, symbol, high: 0, low: 0, moved: 0 };
+    nets.push(net);
+    if (this.#bySymbol !== null) this.#index(net);
+    else if (nets.length > WALKED_ROWS) {
+      this.#bySymbol = new Map();
+      for (const each of nets) this.#index(each);
+    }
+    return net;
+  }
+
+  #index(net: Net): void {
+    const byWallet = this.#bySymbol!.get(net.symbol);
+    if (byWallet === undefined) this.#bySymbol!.set(net.symbol, new Map([[net.wallet, net]]));
+    else byWallet.set(net.wallet, net);
+  }
+}
+
+/** What the claims come to for an intent received at `moment`, or why it must not happen. */
+export function clear(
+  state: State,
+  ledger: number,
+  claims: readonly Claim[],
+  caller: Caller,
+  moment: number,
+): Cleared | Refusal {
+  const plan = new ClearingPlan(state, ledger, caller);
+  for (const claim of claims) {
+    const action = CLAIM_ACTIONS.get(claim.action);
+    assert(action !== undefined, 'the door lets only known claim actions in');
+    action.plan(claim, plan);
+    if (plan.refusal !== null) return plan.refusal;
+  }
+  const postings: number[] = [];
+  for (const net of plan.nets) {
+    const delta = net.high * HIGH_UNIT + net.low;
+    const refusal = judge(state, net, delta, moment);
+    if (refusal !== null) return refusal;
+    postings.push(net.wallet, net.symbol, delta, net.moved);
+  }
+  return { postings, limits: plan.limits };
+}
+
+/** Why this wallet cannot take this net change, or null. Bounds are inclusive. */
+function judge(state: State, net: Net, delta: number, moment: number): Refusal | null {
+  const { balances } = state;
+  const slot = balances.find(net.wallet, net.symbol);
+  const available = slot < 0 ? 0 : balances.available(slot);
+  const after = available + delta;
+  if (!Number.isSafeInteger(delta) || !Number.isSafeInteger(after)) {
+    return exceeded(state, net, `would leave the range of ±(2^53-1): it has ${available}`);
+  }
+  if (slot < 0 || !balances.isLimited(slot)) return after < 0 ? short(state, net, available, delta) : null;
+
+  const min = balances.limit(slot, MIN_BALANCE);
+  if (Number.isNaN(min)) {
+    if (after < 0) return short(state, net, available, delta);
+  } else if (after < min) {
+    return exceeded(state, net, `has ${available}, changes by ${delta}, and must not fall below its minBalance ${min}`);
+  }
+  const max = balances.limit(slot, MAX_BALANCE);
+  if (after > max) {
+    return exceeded(state, net, `has ${available}, changes by ${delta}, and must not rise above its maxBalance ${max}`);
+  }
+  if (net.moved === 0) return null;
+  const day = balances.movedOn(slot, moment);
+  const dailyAmount = balances.limit(slot, DAILY_AMOUNT);
+  if (day.amount + net.moved > dailyAmount) {
+    return exceeded(
+      state,
+      net,
+      `moved ${day.amount} today, would move ${net.moved} more, and its dailyAmount is ${dailyAmount}`,
+    );
+  }
+  const dailyCount = balances.limit(slot, DAILY_COUNT);
+  if (day.count + 1 > dailyCount) {
+    return exceeded(state, net, `took part in ${day.count} transfers today, and its dailyCount is ${dailyCount}`);
+  }
+  return null;
+}
+
+function short(state: State, net: Net, available: number, delta: number): Refusal {
+  return refuse(
+    'core.insufficient-balance',
+    `${nameOf(state, net)} has ${available} available, and ${-delta} is needed`,
+  );
+}
+
+function exceeded(state: State, net: Net, what: string): Refusal {
+  return refuse('core.limit-exceeded', `${nameOf(state, net)} ${what}`);
+}
+
+function nameOf(state: State, net: Net): string {
+  return `Wallet ${readRow(state, net.wallet).entry.handle} in ${readRow(state, net.symbol).entry.handle}`;
+}

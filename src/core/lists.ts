@@ -1,0 +1,209 @@
+/**
+ * Lists: which records of a ledger and kind pass the filters, in order of their latest change.
+ *
+ * Newest first, a list walks a chain of places: the chain of one term where a filter asks for equality with a term,
+ * else that of all records of the kind. Oldest first, it walks the order of all changes from the beginning, or the
+ * term's chain turned round. Every candidate is checked against all filters, so an index can only save time, never
+ * change an answer.
+ *
+ * A walk can be long. It is done in steps, each ended by whoever holds the clock.
+ */
+import { type Filter, matchesAll } from './filters.ts';
+import { Kind } from './kinds.ts';
+import { isoMoment } from './proofs.ts';
+import {
+  ALL_TERM,
+  ANY_STATUS,
+  countKey,
+  dataOf,
+  findHandle,
+  type RecordView,
+  readRow,
+  type State,
+  termHash,
+  versionAt,
+} from './state.ts';
+import { CLAIM_WALLET_TERM, memberTerms, rowAtPlace } from './terms.ts';
+
+export interface ListRequest {
+  ledger: number;
+  kind: Kind;
+  filters: readonly Filter[];
+  order: 'newest' | 'oldest';
+  skip: number;
+  limit: number;
+}
+
+/** Candidates between two looks at the clock. */
+const STRIDE = 64;
+
+/** One list on its way. `rows` is the page once `step` has returned true. */
+export class Listing {
+  readonly rows: number[] = [];
+  readonly #state: State;
+  readonly #request: ListRequest;
+  /** Filters a candidate's columns answer; the others need its content. */
+  readonly #statuses: readonly Filter[];
+  readonly #contents: readonly Filter[];
+  readonly #next: () => number;
+  #toSkip: number;
+
+  constructor(state: State, request: ListRequest) {
+    this.#state = state;
+    this.#request = request;
+    this.#statuses = request.filters.filter(isStatus);
+    this.#contents = request.filters.filter((filter) => !isStatus(filter));
+    this.#toSkip = request.skip;
+    this.#next = this.#isHopeless() ? () => END : this.#candidates();
+  }
+
+  /** How many records there are in all, where that is known without looking: no filters. */
+  get total(): number | undefined {
+    const { ledger, kind, filters } = this.#request;
+    return filters.length > 0 ? undefined : (this.#state.counts.get(countKey(ledger, kind, ANY_STATUS)) ?? 0);
+  }
+
+  /** Goes on until the page is full, the end is reached (true), or `expired` says to pause (false). */
+  step(expired: () => boolean): boolean {
+    const { limit } = this.#request;
+    for (let seen = 1; this.rows.length < limit; seen++) {
+      const row = this.#next();
+      if (row === END) return true;
+      if (row >= 0 && this.#passes(row)) {
+        if (this.#toSkip > 0) this.#toSkip--;
+        else this.rows.push(row);
+      }
+      if (seen % STRIDE === 0 && expired()) return false;
+    }
+    return true;
+  }
+
+  /** A status nobody has needs no walk. */
+  #isHopeless(): boolean {
+    const { ledger, kind } = this.#request;
+    const { statuses, counts } = this.#state;
+    return this.#statuses.some(({ operator, value }) => {
+      if (operator !== 'eq') return false;
+      const number = statuses.indexOf(String(value));
+      return number < 0 || !counts.get(countKey(ledger, kind, number));
+    });
+  }
+
+  /** The cheapest way to meet every record that can pass: a function that gives row, NONE or END. */
+  #candidates(): () => number {
+    const { ledger, kind, filters, order } = this.#request;
+    const handle = filters.find((filter) => filter.operator === 'eq' && nameOf(filter) === 'data.handle');
+    if (handle !== undefined) return once(findHandle(this.#state, ledger, kind, String(handle.value)));
+    const term = filters.map((filter) => termOf(kind, filter)).find((found) => found !== null);
+    const [member, value] = term ?? [ALL_TERM, ''];
+    if (order === 'newest') return this.#chain(termHash(this.#state, ledger, kind, member, value));
+    return term === undefined ? this.#allChanges() : this.#turned(termHash(this.#state, ledger, kind, member, value));
+  }
+
+  #chain(hash: number): () => number {
+    const { terms } = this.#state;
+    const { ledger, kind } = this.#request;
+    let node = terms.head(hash);
+    let last = -1;
+    return () => {
+      if (node === 0) return END;
+      const place = terms.value(node);
+      node = terms.next(node);
+      // A record may stand under a term more than once: two claims, one wallet.
+      if (place === last) return NONE;
+      last = place;
+      return rowAtPlace(this.#state, ledger, kind, place);
+    };
+  }
+
+  #allChanges(): () => number {
+    const { order } = this.#state;
+    const { ledger, kind } = this.#request;
+    let place = 0;
+    return () => (place >= order.length ? END : rowAtPlace(this.#state, ledger, kind, place++));
+  }
+
+  #turned(hash: number): () => number {
+    const newestFirst = this.#chain(hash);
+    const rows: number[] = [];
+    let isTurned = false;
+    return () => {
+      if (!isTurned) {
+        const row = newestFirst();
+        if (row >= 0) rows.push(row);
+        isTurned = row === END;
+        return NONE;
+      }
+      return rows.pop() ?? END;
+    };
+  }
+
+  #passes(row: number): boolean {
+    const { rows, statuses } = this.#state;
+    if (this.#statuses.length > 0) {
+      const status = statuses[rows.status.get(row)]!;
+      if (!matchesAll({ meta: { status } }, this.#statuses)) return false;
+    }
+    return this.#contents.length === 0 || matchesAll(filterView(this.#state, row), this.#contents);
+  }
+}
+
+const NONE = -1;
+const END = -2;
+
+function once(row: number): () => number {
+  let given = false;
+  return () => {
+    if (given) return END;
+    given = true;
+    return row;
+  };
+}
+
+function isStatus(filter: Filter): boolean {
+  return nameOf(filter) === 'meta.status';
+}
+
+function nameOf(filter: Filter): string {
+  return filter.path.join('.');
+}
+
+/** The term, member and value, under which every record that passes this filter is found; null where none is. */
+function termOf(kind: Kind, filter: Filter): [string, string] | null {
+  if (filter.operator !== 'eq') return null;
+  const [root, member, part] = filter.path;
+  const value = String(filter.value);
+  if (root !== 'data' || member === undefined) return null;
+  if (kind === Kind.intent && member === 'claims') {
+    return part === 'source' || part === 'target' || part === 'wallet' ? [CLAIM_WALLET_TERM, value] : null;
+  }
+  if (filter.path.length !== 2) return null;
+  return member === 'schema' || memberTerms(kind).includes(member) ? [member, value] : null;
+}
+
+/** A record as filters see it. */
+function filterView(state: State, row: number): object {
+  const { entry } = versionAt(state, state.rows.at.get(row));
+  const meta: Record<string, unknown> = { moment: isoMoment(entry.moment) };
+  if ('thread' in entry) meta.thread = entry.thread;
+  return { data: dataOf(entry), meta };
+}
+
+// ---------------------------------------------------------------- lists that are short
+
+/** The live records of a kind that name `value` in `member`, newest first, at most `max`. */
+export function listByTerm(
+  state: State,
+  ledger: number,
+  kind: Kind,
+  member: string,
+  value: string,
+  skip: number,
+  max: number,
+): RecordView[] {
+  const path = ['data', member];
+  const filters: Filter[] = [{ path, operator: 'eq', value }];
+  const listing = new Listing(state, { ledger, kind, filters, order: 'newest', skip, limit: max });
+  listing.step(() => false);
+  return listing.rows.map((row) => readRow(state, row));
+}

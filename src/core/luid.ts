@@ -1,0 +1,56 @@
+/**
+ * Ledger unique identifiers: `$` prefix `.` and 17 characters, of which the first six count seconds in an
+ * alphabet sorted by ASCII, so that luids sort by the second they were made in; the other eleven are random.
+ */
+const ALPHABET = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz';
+export const LUID_LENGTH = 22;
+const RANDOM_CHARACTERS = 11;
+const TIME_CHARACTERS = 6;
+const SHAPE = /^\$([a-z]{3})\.[A-Za-z0-9_-]{17}$/;
+
+export function isLuid(text: string): boolean {
+  return text.length === LUID_LENGTH && SHAPE.test(text);
+}
+
+/** The six characters of the second that `moment` (milliseconds since 1970) lies in. */
+function timePart(moment: number): string {
+  let seconds = Math.floor(moment / 1000);
+  let text = '';
+  for (let i = 0; i < TIME_CHARACTERS; i++) {
+    text = ALPHABET[seconds % 64] + text;
+    seconds = Math.floor(seconds / 64);
+  }
+  return text;
+}
+
+let timeOf = Number.NaN;
+let timeText = '';
+
+/**
+ * A luid for a record received at `moment`. `random` supplies 11 bytes from `from` on, of which six bits each are used;
+ * they are handed in because the core has no randomness of its own.
+ */
+export function makeLuid(prefix: string, moment: number, random: Uint8Array, from = 0): string {
+  const second = Math.floor(moment / 1000);
+  if (second !== timeOf) {
+    timeOf = second;
+    timeText = timePart(moment);
+  }
+  let text = `$${prefix}.${timeText}`;
+  for (let i = 0; i < RANDOM_CHARACTERS; i++) text += ALPHABET[random[from + i]! & 63];
+  return text;
+}
+
+/**
+ * The luid of something that exists because two records do (a wallet's balance in a symbol): stable without being
+ * stored, as different as the records' own. `salt` tells apart several such things of one pair.
+ */
+export function pairLuid(prefix: string, one: string, other: string, salt: number): string {
+  const from = LUID_LENGTH - RANDOM_CHARACTERS;
+  let text = `$${prefix}${one.slice(4, from)}`;
+  for (let i = from; i < LUID_LENGTH; i++) {
+    const mixed = ALPHABET.indexOf(one[i]!) ^ ((ALPHABET.indexOf(other[i]!) * 5 + 3) & 63);
+    text += ALPHABET[i === LUID_LENGTH - 1 ? mixed ^ salt : mixed];
+  }
+  return text;
+}

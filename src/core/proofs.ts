@@ -1,0 +1,49 @@
+/**
+ * What the server signs. Each entry implies the server's proofs of it: their `custom` follows from the entry alone,
+ * and Ed25519 is deterministic, so a proof that is computed again after years is the same to the last byte.
+ *
+ * Customs are written here directly in canonical form: members in sorted order, no white space.
+ */
+import { type Entry, EntryType, type IntentEntry } from './entry.ts';
+
+/** ISO 8601 with milliseconds, remembered for one value: entries of a batch share theirs. */
+let isoOf = Number.NaN;
+let isoText = '';
+export function isoMoment(moment: number): string {
+  if (moment !== isoOf) {
+    isoOf = moment;
+    isoText = new Date(moment).toISOString();
+  }
+  return isoText;
+}
+
+export function createdCustom(luid: string, moment: number, status: string): string {
+  return `{"luid":"${luid}","moment":"${isoMoment(moment)}","status":"${status}"}`;
+}
+
+export function updatedCustom(luid: string, moment: number): string {
+  return `{"luid":"${luid}","moment":"${isoMoment(moment)}"}`;
+}
+
+/** The custom of the server's proof that is signed on the way in and kept in the entry as `seal`. */
+export function sealCustom(entry: Entry): string {
+  switch (entry.type) {
+    case EntryType.create:
+      return createdCustom(entry.luid, entry.moment, 'created');
+    case EntryType.intent:
+      return createdCustom(entry.luid, entry.moment, 'pending');
+    case EntryType.update:
+      return updatedCustom(entry.luid, entry.moment);
+    default:
+      return '';
+  }
+}
+
+/** The customs of the proofs that tell how an intent went on after `pending`, in order. */
+export function outcomeCustoms(entry: IntentEntry): string[] {
+  const moment = isoMoment(entry.cleared);
+  const plain = (status: string) => `{"moment":"${moment}","status":"${status}"}`;
+  if (entry.reason === '') return [plain('prepared'), plain('committed'), plain('completed')];
+  const failed = `{"detail":${JSON.stringify(entry.detail)},"moment":"${moment}","reason":"${entry.reason}","status":"failed"}`;
+  return [failed, plain('aborted'), plain('rejected')];
+}

@@ -1,0 +1,280 @@
+/**
+ * Everything the server knows, as data: records in a heap outside V8's, one row of small columns per record, and the
+ * indexes that find rows. Only `apply` changes it.
+ *
+ * A record's entries form a chain in the heap, newest first: versions, and between them the proofs added to each.
+ * Its row's address is that of the newest entry, and every entry begins with the record's luid and handle, so a
+ * look-up compares names in place and decodes nothing.
+ *
+ * `order` numbers all changes of data over all ledgers; a row's place in it is its latest change. Lists walk chains of
+ * places from the newest back and skip places their row has left.
+ */
+import { Chains, Heap, hashMix, hashText, type Part, Table, U8Column, U32Column } from '../memory/index.ts';
+import { Balances } from './balances.ts';
+import type { EntryCodec } from './codec.ts';
+import type { CreateEntry, Entry, IntentEntry, ProofEntry, UpdateEntry } from './entry.ts';
+import { EntryType } from './entry.ts';
+import { Kind } from './kinds.ts';
+import { isLuid } from './luid.ts';
+import { assert } from './refusal.ts';
+
+/** What is few lives on the V8 heap: a ledger's row, and its settings as its record gives them. */
+export interface LedgerInfo {
+  row: number;
+  handle: string;
+  config: Readonly<Record<string, unknown>>;
+}
+
+/** The ledger of ledgers: where ledger records themselves live. */
+export const SERVER_LEDGER = 0;
+
+export const DROPPED = 1;
+/** A wallet that other systems or rules take part in, see clearing. */
+export const HAS_BRIDGE = 2;
+export const HAS_ROUTES = 4;
+
+export interface State {
+  readonly codec: EntryCodec;
+  /** Seeds the hashes of names, so that nobody outside can choose colliding ones. */
+  readonly hashSeed: number;
+  readonly heap: Heap;
+  readonly rows: {
+    readonly at: U32Column;
+    readonly kind: U8Column;
+    readonly ledger: U32Column;
+    readonly status: U8Column;
+    readonly flags: U8Column;
+    readonly place: U32Column;
+    /** Wallets: first balance slot plus one. */
+    readonly aux: U32Column;
+  };
+  readonly handles: Table;
+  readonly luids: Table;
+  /** Place → row. */
+  readonly order: U32Column;
+  /** Hashed terms (a ledger's kind, a schema, a claim's wallet …) → places, newest first. */
+  readonly terms: Chains;
+  readonly balances: Balances;
+  /** Status texts by number. */
+  readonly statuses: string[];
+  /** By index; 0 is the server. */
+  readonly ledgers: LedgerInfo[];
+  /** Symbol row → issued minus destroyed. */
+  readonly supply: Map<number, bigint>;
+  /** Live records by countKey. */
+  readonly counts: Map<number, number>;
+}
+
+export function emptyState(codec: EntryCodec, hashSeed: number, chunkBytes?: number): State {
+  return {
+    codec,
+    hashSeed,
+    heap: chunkBytes === undefined ? new Heap('records') : new Heap('records', chunkBytes),
+    rows: {
+      at: new U32Column('row-at', false),
+      kind: new U8Column('row-kind', true),
+      ledger: new U32Column('row-ledger', true),
+      status: new U8Column('row-status', false),
+      flags: new U8Column('row-flags', false),
+      place: new U32Column('row-place', false),
+      aux: new U32Column('row-aux', false),
+    },
+    handles: new Table('handles'),
+    luids: new Table('luids'),
+    order: new U32Column('order', true),
+    terms: new Chains('terms'),
+    balances: new Balances(),
+    statuses: [],
+    ledgers: [{ row: -1, handle: '', config: {} }],
+    supply: new Map(),
+    counts: new Map(),
+  };
+}
+
+// ---------------------------------------------------------------- names → rows
+
+function handleHash(state: State, ledger: number, kind: Kind, handle: string): number {
+  return hashMix(hashText(state.hashSeed, handle), ledger * 16 + kind);
+}
+
+/** The row of the live record with exactly this handle, or -1. */
+export function findHandle(state: State, ledger: number, kind: Kind, handle: string): number {
+  const { rows, heap, codec } = state;
+  const hash = handleHash(state, ledger, kind, handle);
+  for (let row = state.handles.first(hash); row >= 0; row = state.handles.next()) {
+    if (rows.kind.get(row) !== kind || rows.ledger.get(row) !== ledger) continue;
+    const at = rows.at.get(row);
+    if (codec.handleEquals(heap.chunk(at), heap.offset(at), handle)) return row;
+  }
+  return -1;
+}
+
+/** The row of the record with this luid in this ledger, dropped or not, or -1. */
+export function findLuid(state: State, ledger: number, kind: Kind, luid: string): number {
+  const { rows, heap, codec } = state;
+  for (let row = state.luids.first(hashText(state.hashSeed, luid)); row >= 0; row = state.luids.next()) {
+    if (rows.kind.get(row) !== kind || rows.ledger.get(row) !== ledger) continue;
+    const at = rows.at.get(row);
+    if (codec.luidEquals(heap.chunk(at), heap.offset(at), luid)) return row;
+  }
+  return -1;
+}
+
+/** The row of the live record that a path's id names (a handle or a luid), or -1. */
+export function findRecord(state: State, ledger: number, kind: Kind, id: string): number {
+  if (!isLuid(id)) return findHandle(state, ledger, kind, id);
+  const row = findLuid(state, ledger, kind, id);
+  return row >= 0 && (state.rows.flags.get(row) & DROPPED) === 0 ? row : -1;
+}
+
+export function indexHandle(state: State, ledger: number, kind: Kind, handle: string, row: number): void {
+  state.handles.insert(handleHash(state, ledger, kind, handle), row);
+}
+
+export function unindexHandle(state: State, ledger: number, kind: Kind, handle: string, row: number): void {
+  const removed = state.handles.remove(handleHash(state, ledger, kind, handle), row);
+  assert(removed, 'a live record has its handle in the index');
+}
+
+export function indexLuid(state: State, luid: string, row: number): void {
+  state.luids.insert(hashText(state.hashSeed, luid), row);
+}
+
+// ---------------------------------------------------------------- terms of lists
+
+export const ALL_TERM = '';
+
+/** Hash under which lists find all records of a ledger and kind with this member at this value. */
+export function termHash(state: State, ledger: number, kind: Kind, member: string, value: string): number {
+  const scope = hashMix(hashText(state.hashSeed, member), ledger * 16 + kind);
+  return member === ALL_TERM ? scope : hashMix(scope, hashText(state.hashSeed, value));
+}
+
+/** Key of state.counts: live records of a ledger and kind in a status (its number), or in all (255). */
+export const ANY_STATUS = 255;
+export function countKey(ledger: number, kind: Kind, status: number): number {
+  return (ledger * 16 + kind) * 256 + status;
+}
+
+// ---------------------------------------------------------------- rows → records
+
+export type VersionEntry = CreateEntry | UpdateEntry | IntentEntry;
+
+export function entryAt(state: State, at: number): Entry {
+  const { heap } = state;
+  const from = heap.offset(at);
+  return state.codec.decode(heap.chunk(at), from, from + heap.length(at));
+}
+
+/** A version of a record: its entry, the proofs that were added to it in order, and the address before it (0: the first). */
+export interface Version {
+  entry: VersionEntry;
+  added: ProofEntry[];
+  before: number;
+}
+
+/** The version whose last entry lies at `at`. */
+export function versionAt(state: State, at: number): Version {
+  const added: ProofEntry[] = [];
+  for (let address = at; address !== 0; address = state.heap.prev(address)) {
+    const entry = entryAt(state, address);
+    if (entry.type === EntryType.proof) added.push(entry);
+    else if (entry.type !== EntryType.drop) {
+      return { entry, added: added.reverse(), before: state.heap.prev(address) };
+    }
+  }
+  throw new Error('a record begins with a version');
+}
+
+/** A stored record as it is now. */
+export interface RecordView extends Version {
+  row: number;
+  status: string;
+  /** Public keys of the proofs it was created with. */
+  owners: Uint8Array[];
+}
+
+export function readRow(state: State, row: number): RecordView {
+  const version = versionAt(state, state.rows.at.get(row));
+  let first = version;
+  while (first.before !== 0) first = versionAt(state, first.before);
+  return {
+    ...version,
+    row,
+    status: state.statuses[state.rows.status.get(row)]!,
+    owners: first.entry.proofs.map((proof) => proof.public),
+  };
+}
+
+/** All of a record's versions, newest first, each with what made it. */
+export function historyOf(state: State, row: number): Version[] {
+  const versions: Version[] = [];
+  for (let at = state.rows.at.get(row); at !== 0; ) {
+    const version = versionAt(state, at);
+    versions.push(version);
+    at = version.before;
+  }
+  return versions;
+}
+
+/** The content of a version as a value. */
+export function dataOf(entry: { data: string }): Record<string, unknown> {
+  return JSON.parse(entry.data);
+}
+
+// ---------------------------------------------------------------- snapshots
+
+/** The few things of the V8 heap that do not follow from rows. Plain data. */
+export interface StateExtra {
+  hashSeed: number;
+  statuses: string[];
+  ledgerRows: number[];
+  supply: [number, string][];
+  counts: [number, number][];
+}
+
+function structures(state: State) {
+  return [
+    ...Object.values(state.rows),
+    state.heap,
+    state.handles,
+    state.luids,
+    state.order,
+    state.terms,
+    state.balances,
+  ];
+}
+
+export function dumpState(state: State): { extra: StateExtra; parts: Part[] } {
+  return {
+    extra: {
+      hashSeed: state.hashSeed,
+      statuses: [...state.statuses],
+      ledgerRows: state.ledgers.slice(1).map((ledger) => ledger.row),
+      supply: [...state.supply].map(([symbol, amount]) => [symbol, amount.toString()]),
+      counts: [...state.counts],
+    },
+    parts: structures(state).flatMap((structure) => structure.dump()),
+  };
+}
+
+export function loadState(codec: EntryCodec, extra: StateExtra, parts: Map<string, Uint8Array>): State {
+  const state = emptyState(codec, extra.hashSeed);
+  for (const structure of structures(state)) structure.load(parts);
+  state.statuses.push(...extra.statuses);
+  for (const [symbol, amount] of extra.supply) state.supply.set(symbol, BigInt(amount));
+  for (const [key, count] of extra.counts) state.counts.set(key, count);
+  for (const row of extra.ledgerRows) state.ledgers.push(ledgerInfo(row, readRow(state, row).entry));
+  return state;
+}
+
+export function ledgerInfo(row: number, entry: VersionEntry): LedgerInfo {
+  const { config } = dataOf(entry) as { config?: Record<string, unknown> };
+  return { row, handle: entry.handle, config: config ?? {} };
+}
+
+/** Index of the ledger with this handle or luid, or -1. */
+export function findLedger(state: State, id: string): number {
+  const row = findRecord(state, SERVER_LEDGER, Kind.ledger, id);
+  return row < 0 ? -1 : state.rows.aux.get(row);
+}

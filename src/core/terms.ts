@@ -1,0 +1,63 @@
+/**
+ * Terms: the members of a record by whose values lists find it from an index. What apply pushes for a version and what
+ * lists and relations look up are one table here.
+ */
+import { CLAIM_ACTIONS, type Claim, handleOf } from './claims/index.ts';
+import { Kind } from './kinds.ts';
+import { ALL_TERM, DROPPED, dataOf, type State, termHash, versionAt } from './state.ts';
+
+/** All members of an intent's claims that name wallets share one term. */
+export const CLAIM_WALLET_TERM = 'claims.wallet';
+
+/** Plain string members of data that are terms, by kind. */
+const MEMBER_TERMS: Partial<Record<Kind, readonly string[]>> = {
+  [Kind.signer]: ['public'],
+  [Kind.wallet]: ['bridge'],
+  [Kind.anchor]: ['wallet', 'target'],
+  [Kind.effect]: ['signal'],
+};
+
+export function memberTerms(kind: Kind): readonly string[] {
+  return MEMBER_TERMS[kind] ?? [];
+}
+
+/** Makes the record's latest version findable at `place`. */
+export function pushTerms(
+  state: State,
+  ledger: number,
+  kind: Kind,
+  value: Record<string, unknown>,
+  place: number,
+): void {
+  const push = (member: string, text: string) => state.terms.push(termHash(state, ledger, kind, member, text), place);
+  push(ALL_TERM, '');
+  if (typeof value.schema === 'string') push('schema', value.schema);
+  if (kind === Kind.intent) {
+    for (const claim of value.claims as Claim[]) {
+      for (const member of CLAIM_ACTIONS.get(claim.action)!.wallets) push(CLAIM_WALLET_TERM, handleOf(claim[member]!));
+    }
+    return;
+  }
+  for (const member of memberTerms(kind)) {
+    const text = value[member];
+    if (typeof text === 'string') push(member, text);
+  }
+}
+
+/** The live row whose latest change stands at this place, or -1 where the row has moved on or the hash was another's. */
+export function rowAtPlace(state: State, ledger: number, kind: Kind, place: number): number {
+  const { rows } = state;
+  const row = state.order.get(place);
+  if (rows.place.get(row) !== place || (rows.flags.get(row) & DROPPED) !== 0) return -1;
+  return rows.kind.get(row) === kind && rows.ledger.get(row) === ledger ? row : -1;
+}
+
+/** Whether any live record of the kind has this member at this value. */
+export function isTermInUse(state: State, ledger: number, kind: Kind, member: string, value: string): boolean {
+  const { terms } = state;
+  for (let node = terms.head(termHash(state, ledger, kind, member, value)); node !== 0; node = terms.next(node)) {
+    const row = rowAtPlace(state, ledger, kind, terms.value(node));
+    if (row >= 0 && dataOf(versionAt(state, state.rows.at.get(row)).entry)[member] === value) return true;
+  }
+  return false;
+}

@@ -1,0 +1,317 @@
+/**
+ * The one loop: door → verified → inbox → batch → clear → journal → disk → answers.
+ *
+ * Order enters here and nowhere else. Commands keep the order in which they took their moment at the door, so moments
+ * never go back along the journal. A batch is what has come in while the disk was busy; the disk sets the pace.
+ *
+ * Always holds: the state runs at most one frame ahead of the disk, and no answer, a read's included, leaves before
+ * the disk has every entry it may speak of. A failed write or sync is final: nothing is acknowledged after it.
+ */
+import { randomFillSync } from 'node:crypto';
+import { apply } from './core/apply.ts';
+import type { Claim } from './core/claims/index.ts';
+import type { Command } from './core/command.ts';
+import { decide } from './core/decide.ts';
+import { type Entry, EntryType } from './core/entry.ts';
+import { assertBalanced } from './core/invariants.ts';
+import { type Kind, kindRow } from './core/kinds.ts';
+import { makeLuid } from './core/luid.ts';
+import { isRefusal, type Refusal, refuse } from './core/refusal.ts';
+import type { State } from './core/state.ts';
+import type { ProofPool } from './proof/pool.ts';
+import type { Journal } from './storage/journal.ts';
+
+/** A request on its way to the sequence: what is left to verify, and whom to tell what came of it. */
+export interface Submission {
+  command: Command;
+  /** Signatures to verify: rows of public 32 | digest 32 | signature 64. */
+  checks: Uint8Array;
+  /** Digest of the server's own proof, 32 bytes per seal the command lacks; empty where it needs none. */
+  seals: Uint8Array;
+  /** Told once: the entries now on disk (none where nothing changed), or why not. */
+  answer(outcome: Entry[] | Refusal): void;
+}
+
+export interface EngineOptions {
+  state: State;
+  journal: Journal;
+  pool: ProofPool;
+  /** Milliseconds since 1970, from wherever time comes from. */
+  clock: () => number;
+  inboxMax: number;
+  inboxBytesMax: number;
+  batchEntriesMax: number;
+  batchBytesMax: number;
+  /** After so many entries `snapshot` is called, between two batches; never again before its promise ends. */
+  snapshotEvery: number;
+  snapshot: () => Promise<void>;
+  /** The disk failed or our own code did: the process must end. */
+  fatal: (error: Error) => void;
+}
+
+interface Ticket {
+  submission: Submission;
+  bytes: number;
+  verdict: 'waiting' | 'accepted' | Refusal;
+}
+
+export interface EngineStats {
+  batches: number;
+  entries: number;
+  accepted: number;
+  refused: number;
+  /** Milliseconds, summed: waiting for the batch to begin, clearing it, waiting for the disk. */
+  inboxMs: number;
+  clearMs: number;
+  diskMs: number;
+}
+
+const RANDOM_PER_LUID = 11;
+const RANDOM_BLOCK = RANDOM_PER_LUID * 512;
+
+export const STOPPING = refuse(
+  'api.unexpected-error',
+  'The server is stopping; the request may or may not have been processed',
+);
+
+export class Engine {
+  readonly state: State;
+  readonly stats: EngineStats = { batches: 0, entries: 0, accepted: 0, refused: 0, inboxMs: 0, clearMs: 0, diskMs: 0 };
+  readonly #options: EngineOptions;
+  /** Everything at the door, in order, until its turn in the sequence. */
+  #door: Ticket[] = [];
+  #inbox: Ticket[] = [];
+  #inFlight = 0;
+  #inFlightBytes = 0;
+  #isCommitting = false;
+  #isTurnDue = false;
+  #held: ((failure: Refusal | null) => void)[] = [];
+  #lastMoment: number;
+  #random = new Uint8Array(RANDOM_BLOCK);
+  #randomAt = RANDOM_BLOCK;
+  #sinceSnapshot = 0;
+  #isSnapshotting = false;
+  #failure: Error | null = null;
+  #idle: (() => void)[] = [];
+
+  constructor(options: EngineOptions) {
+    this.#options = options;
+    this.state = options.state;
+    this.#lastMoment = options.journal.position.moment;
+  }
+
+  /** Now, as the ledger counts it: never before any moment it has already given, whatever the clock does. */
+  now(): number {
+    const now = this.#options.clock();
+    if (now > this.#lastMoment) this.#lastMoment = now;
+    return this.#lastMoment;
+  }
+
+  newLuid(kind: Kind, moment: number): string {
+    if (this.#randomAt >= RANDOM_BLOCK) {
+      randomFillSync(this.#random);
+      this.#randomAt = 0;
+    }
+    const luid = makeLuid(kindRow(kind).prefix, moment, this.#random, this.#randomAt);
+    this.#randomAt += RANDOM_PER_LUID;
+    return luid;
+  }
+
+  /** Why nothing more may come in just now, or null. Asked before any work is done for a request. */
+  overload(): Refusal | null {
+    if (this.#failure !== null) return STOPPING;
+    const { inboxMax, inboxBytesMax } = this.#options;
+    if (this.#inFlight < inboxMax && this.#inFlightBytes < inboxBytesMax) return null;
+    return refuse('api.rate-limit-exceeded', 'The server has more requests waiting than it takes; try again shortly');
+  }
+
+  get isFailed(): boolean {
+    return this.#failure !== null;
+  }
+
+  get waiting(): number {
+    return this.#inFlight;
+  }
+
+  submit(submission: Submission): void {
+    if (this.#failure !== null) return submission.answer(STOPPING);
+    const { command } = submission;
+    const bytes = 256 + ('data' in command ? command.data.length : 0);
+    const ticket: Ticket = { submission, bytes, verdict: 'waiting' };
+    this.#inFlight++;
+    this.#inFlightBytes += bytes;
+    this.#door.push(ticket);
+    const { checks, seals } = submission;
+    if (checks.length === 0 && seals.length === 0) return this.#verified(ticket, null);
+    this.#options.pool.submit({
+      checks,
+      seals,
+      done: (result) => {
+        if (result.error !== null) return this.#verified(ticket, NOT_VERIFIED);
+        if (result.bad >= 0) return this.#verified(ticket, badSignature(result.bad));
+        sealCommand(command, result.signatures);
+        this.#verified(ticket, null);
+      },
+    });
+  }
+
+  /** Runs `send` once everything the state now holds is on disk, or with the reason why it never will be. */
+  whenDurable(send: (failure: Refusal | null) => void): void {
+    if (this.#failure !== null) send(STOPPING);
+    else if (this.#isCommitting) this.#held.push(send);
+    else send(null);
+  }
+
+  /** Resolves when nothing is on its way any more. */
+  drained(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#idle.push(resolve);
+      this.#settle();
+    });
+  }
+
+  #verified(ticket: Ticket, refusal: Refusal | null): void {
+    ticket.verdict = refusal ?? 'accepted';
+    if (this.#isTurnDue) return;
+    // Verdicts come many at a time; the turn begins when the last of them is in.
+    this.#isTurnDue = true;
+    queueMicrotask(() => {
+      this.#isTurnDue = false;
+      this.#admit();
+      this.#turn();
+    });
+  }
+
+  /** Moves what has been verified from the door to the inbox, in the order it came. */
+  #admit(): void {
+    const door = this.#door;
+    let taken = 0;
+    while (taken < door.length && door[taken]!.verdict !== 'waiting') {
+      const ticket = door[taken++]!;
+      if (ticket.verdict === 'accepted') this.#inbox.push(ticket);
+      else if (ticket.verdict !== 'waiting') this.#answer(ticket, ticket.verdict);
+    }
+    if (taken === door.length) this.#door = [];
+    else if (taken > 0) this.#door = door.slice(taken);
+  }
+
+  /** One batch, unless the disk still has one. */
+  #turn(): void {
+    if (this.#isCommitting || this.#inbox.length === 0 || this.#failure !== null) return this.#settle();
+    try {
+      this.#batch();
+    } catch (error) {
+      this.#fail(error as Error);
+    }
+  }
+
+  #batch(): void {
+    const { journal, batchEntriesMax, batchBytesMax } = this.#options;
+    const began = performance.now();
+    const moment = this.now();
+    const answers: [Ticket, Entry[] | Refusal][] = [];
+    const inbox = this.#inbox;
+    let taken = 0;
+    while (taken < inbox.length && taken < batchEntriesMax && journal.frameBytes < batchBytesMax) {
+      const ticket = inbox[taken++]!;
+      answers.push([ticket, this.#clear(ticket.submission.command, moment)]);
+    }
+    this.#inbox = taken === inbox.length ? [] : inbox.slice(taken);
+    const entries = journal.frameEntries;
+    const cleared = performance.now();
+    this.stats.clearMs += cleared - began;
+    this.stats.batches++;
+    if (entries === 0) return this.#acknowledge(answers);
+    this.stats.entries += entries;
+    this.#sinceSnapshot += entries;
+    this.#isCommitting = true;
+    journal.commit(moment, (error) => {
+      this.#isCommitting = false;
+      this.stats.diskMs += performance.now() - cleared;
+      if (error !== null) return this.#fail(error, answers);
+      this.#acknowledge(answers);
+    });
+  }
+
+  /** Decides one command, and brings what was decided into the frame and the state. */
+  #clear(command: Command, moment: number): Entry[] | Refusal {
+    const { journal } = this.#options;
+    const outcome = decide(this.state, command, moment);
+    if (isRefusal(outcome)) return outcome;
+    for (const [index, entry] of outcome.entries()) {
+      const { bytes, from, to } = journal.add(entry);
+      const value = command.op === 'create' && index === 0 ? command.value : undefined;
+      apply(this.state, entry, bytes, from, to, value);
+      if (entry.type === EntryType.intent) {
+        assertBalanced(this.state, entry, (command as unknown as { value: { claims: Claim[] } }).value.claims);
+      }
+    }
+    return outcome;
+  }
+
+  #acknowledge(answers: [Ticket, Entry[] | Refusal][]): void {
+    for (const [ticket, outcome] of answers) this.#answer(ticket, outcome);
+    const held = this.#held;
+    this.#held = [];
+    for (const send of held) send(null);
+    this.#maybeSnapshot();
+    this.#turn();
+  }
+
+  #answer(ticket: Ticket, outcome: Entry[] | Refusal): void {
+    this.#inFlight--;
+    this.#inFlightBytes -= ticket.bytes;
+    if (isRefusal(outcome)) this.stats.refused++;
+    else this.stats.accepted++;
+    ticket.submission.answer(outcome);
+  }
+
+  #maybeSnapshot(): void {
+    const { snapshotEvery, snapshot } = this.#options;
+    if (this.#isSnapshotting || this.#sinceSnapshot < snapshotEvery) return;
+    this.#sinceSnapshot = 0;
+    this.#isSnapshotting = true;
+    snapshot()
+      .then(() => {
+        this.#isSnapshotting = false;
+        this.#settle();
+      })
+      .catch((error: Error) => this.#fail(error));
+  }
+
+  #settle(): void {
+    const busy = this.#inFlight > 0 || this.#isCommitting || this.#isSnapshotting;
+    if (busy && this.#failure === null) return;
+    const idle = this.#idle;
+    this.#idle = [];
+    for (const resolve of idle) resolve();
+  }
+
+  /** Everybody who still waits is told, then the process ends. */
+  #fail(error: Error, answers: [Ticket, unknown][] = []): void {
+    if (this.#failure !== null) return;
+    this.#failure = error;
+    const waiting = [...answers.map(([ticket]) => ticket), ...this.#inbox, ...this.#door];
+    this.#inbox = [];
+    this.#door = [];
+    for (const ticket of waiting) this.#answer(ticket, STOPPING);
+    const held = this.#held;
+    this.#held = [];
+    for (const send of held) send(STOPPING);
+    this.#settle();
+    this.#options.fatal(error);
+  }
+}
+
+const NOT_VERIFIED = refuse('api.unexpected-error', 'The signatures could not be verified');
+
+function badSignature(row: number): Refusal {
+  return refuse('crypto.signature-invalid', `Proof ${row} does not verify`, { proof: row });
+}
+
+/** The server's signatures, made on the trip that verified the client's, go where the command has room for them. */
+function sealCommand(command: Command, signatures: Uint8Array): void {
+  if (command.op !== 'create' && command.op !== 'update') return;
+  command.seal = signatures.subarray(0, 64);
+  if (command.op === 'create' && command.companion !== undefined) command.companion.seal = signatures.subarray(64, 128);
+}

@@ -1,0 +1,88 @@
+/**
+ * How a ledger begins: its record, and the server's own key in it as the signer `system`. Both are entries like any
+ * other, made together or not at all.
+ */
+import type { Caller } from './core/access.ts';
+import type { CreateCommand } from './core/command.ts';
+import { SYSTEM_SIGNER } from './core/decide.ts';
+import type { StoredProof } from './core/entry.ts';
+import { Kind } from './core/kinds.ts';
+import { createdCustom, isoMoment } from './core/proofs.ts';
+import { SERVER_LEDGER } from './core/state.ts';
+import type { Engine } from './engine.ts';
+import { canon } from './proof/canon.ts';
+import { proofDigest, sha256Hex } from './proof/digest.ts';
+import { encodeBase64, type KeyPair } from './proof/keys.ts';
+import { sign } from './proof/verify.ts';
+
+const NO_SEAL = new Uint8Array(0);
+
+export interface LedgerContent {
+  value: Record<string, unknown>;
+  data: string;
+  hashHex: string;
+  proofs: StoredProof[];
+}
+
+/** The command that makes a ledger, and the digests the server signs for it: the record's, then its signer's. */
+export function ledgerCommand(
+  engine: Engine,
+  server: KeyPair,
+  content: LedgerContent,
+  caller: Caller,
+): { command: CreateCommand; seals: Uint8Array } {
+  const moment = engine.now();
+  const create = (kind: Kind, { value, data, hashHex, proofs }: LedgerContent) => {
+    const luid = engine.newLuid(kind, moment);
+    const hash = Buffer.from(hashHex, 'hex');
+    const command: CreateCommand = {
+      op: 'create',
+      ledger: SERVER_LEDGER,
+      kind,
+      moment,
+      caller,
+      value,
+      data,
+      hash,
+      proofs,
+      luid,
+      seal: NO_SEAL,
+    };
+    return { command, digest: proofDigest(hashHex, createdCustom(luid, moment, 'created')) };
+  };
+  const ledger = create(Kind.ledger, content);
+  const signer = create(Kind.signer, systemSigner(server, moment));
+  ledger.command.companion = signer.command;
+  return { command: ledger.command, seals: Buffer.concat([ledger.digest, signer.digest]) };
+}
+
+function systemSigner(server: KeyPair, moment: number): LedgerContent {
+  const value = { handle: SYSTEM_SIGNER, format: 'ed25519-raw', public: encodeBase64(server.public) };
+  return signedByServer(server, value, moment);
+}
+
+function signedByServer(server: KeyPair, value: Record<string, unknown>, moment: number): LedgerContent {
+  const data = canon(value);
+  const hashHex = sha256Hex(data);
+  const custom = `{"moment":"${isoMoment(moment)}","status":"created"}`;
+  const result = sign(proofDigest(hashHex, custom), server);
+  return { value, data, hashHex, proofs: [{ public: server.public, result, custom }] };
+}
+
+/** Makes the ledger that requests without x-ledger work in: open to everybody. */
+export function createDefaultLedger(engine: Engine, server: KeyPair, handle: string): Promise<void> {
+  const value = { handle, access: [{ action: 'any', record: 'any' }] };
+  const content = signedByServer(server, value, engine.now());
+  const { command, seals } = ledgerCommand(engine, server, content, { keys: [server.public], bearer: null });
+  return new Promise((resolve, reject) => {
+    engine.submit({
+      command,
+      seals,
+      checks: new Uint8Array(0),
+      answer(outcome) {
+        if (Array.isArray(outcome)) resolve();
+        else reject(new Error(`${outcome.reason}: ${outcome.detail}`));
+      },
+    });
+  });
+}

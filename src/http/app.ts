@@ -1,0 +1,138 @@
+/**
+ * From a request to its answer. The order of checks is part of the interface: route, ledger, token, JSON, then what
+ * the route itself checks; the first that fails is what the client is told.
+ */
+
+import { isAddress, isLedgerHandle } from '../core/address.ts';
+import { Kind } from '../core/kinds.ts';
+import { isLuid } from '../core/luid.ts';
+import { isRefusal } from '../core/refusal.ts';
+import { dataOf, findHandle, findLedger, readRow, type State } from '../core/state.ts';
+import { decodePublic } from '../proof/keys.ts';
+import { type Call, type House, refuseDurable, sendRefusal } from './call.ts';
+import { type Refusal, refuse } from './errors.ts';
+import { parseJson } from './json.ts';
+import { type Action, findRoute } from './paths.ts';
+import {
+  listBalances,
+  listChanges,
+  listLimits,
+  listRecords,
+  listWalletAnchors,
+  readChange,
+  readRecord,
+  readStatus,
+} from './reads.ts';
+import type { Handler, Reply, Request } from './server.ts';
+import { absoluteUrl, checkRequestHash, type TokenChecker } from './tokens.ts';
+import { addProof, createRecord, dropRecord, updateRecord } from './writes.ts';
+
+export interface AppOptions {
+  house: House;
+  tokens: TokenChecker;
+  /** Index of the ledger that requests without x-ledger work in. */
+  defaultLedger: number;
+  /** Under which clients see the server; empty: the Host header tells. */
+  publicUrl: string;
+  bodyDepthMax: number;
+}
+
+const ACTIONS: Record<Action, (call: Call) => void> = {
+  status: readStatus,
+  create: createRecord,
+  list: listRecords,
+  read: readRecord,
+  update: updateRecord,
+  drop: dropRecord,
+  proof: addProof,
+  changes: listChanges,
+  change: readChange,
+  balances: listBalances,
+  limits: listLimits,
+  anchors: listWalletAnchors,
+};
+
+const READY = '{"status":"UP"}';
+
+export function createApp(options: AppOptions): Handler {
+  const { house } = options;
+  return {
+    admit: ({ method }) => (method === 'GET' ? null : house.engine.overload()),
+    refuse: (refusal, reply) => sendRefusal(house, reply, refusal),
+    handle(request, reply) {
+      // The port opens after recovery, so whoever gets an answer here gets this one.
+      if (request.path === '/readyz' && !house.engine.isFailed) return reply.send(200, READY);
+      serve(options, request, reply);
+    },
+  };
+}
+
+function serve(options: AppOptions, request: Request, reply: Reply): void {
+  const { house } = options;
+  const route = findRoute(request.method, request.path);
+  if (isRefusal(route)) return sendRefusal(house, reply, route);
+  const call: Call = { house, request, reply, route, ledger: -1, body: undefined, bearer: null };
+
+  call.ledger = selectLedger(options, request);
+  if (call.ledger < 0) return refuseDurable(call, NO_SUCH_LEDGER);
+
+  const authorization = request.header('authorization');
+  const token = authorization === '' ? null : checkToken(options, call, authorization);
+  if (token !== null && isRefusal(token)) return refuseDurable(call, token);
+
+  if (request.method !== 'GET') {
+    const parsed = parseJson(request.body, options.bodyDepthMax);
+    if (parsed.refusal !== undefined) return sendRefusal(house, reply, parsed.refusal);
+    call.body = parsed.value;
+  }
+  if (token !== null) {
+    const body = request.method === 'GET' ? null : call.body;
+    const scheme = request.header('x-forwarded-proto') || 'http';
+    const publicUrl = options.publicUrl === '' ? null : options.publicUrl;
+    const url = absoluteUrl(publicUrl, scheme, request.header('host'), request.path, request.query);
+    const refusal = checkRequestHash(token, { method: request.methodSent, url, header: request.header, body });
+    if (refusal !== null) return sendRefusal(house, reply, refusal);
+    call.bearer = token.key;
+  }
+  if (route.id !== null && !isId(route.kind, route.id)) return sendRefusal(house, reply, BAD_ID);
+  ACTIONS[route.action](call);
+}
+
+/** A luid, or a handle of the form its kind has. */
+function isId(kind: Kind, id: string): boolean {
+  return isLuid(id) || (kind === Kind.ledger ? isLedgerHandle(id) : isAddress(id));
+}
+
+const NO_SUCH_LEDGER = refuse('api.route-not-found', 'server does not host requested ledger');
+
+function selectLedger({ house, defaultLedger }: AppOptions, request: Request): number {
+  const selected = request.header('x-ledger');
+  return selected === '' ? defaultLedger : findLedger(house.state, selected);
+}
+
+function checkToken({ house, tokens }: AppOptions, { ledger }: Call, authorization: string) {
+  const { state, engine } = house;
+  return tokens.check(authorization, {
+    now: Math.floor(engine.now() / 1000),
+    audience: state.ledgers[ledger]!.handle,
+    keyOf: (handle) => signerKey(state, ledger, handle),
+  });
+}
+
+/** The public key of a ledger's signer, or null. */
+function signerKey(state: State, ledger: number, handle: string): Uint8Array | null {
+  const row = findHandle(state, ledger, Kind.signer, handle);
+  return row < 0 ? null : decodePublic(dataOf(readRow(state, row).entry).public as string);
+}
+
+const BAD_ID: Refusal = refuse('record.schema-invalid', 'id must be a handle or a luid', {
+  errors: [
+    {
+      instancePath: '/id',
+      schemaPath: '#/properties/id/pattern',
+      keyword: 'pattern',
+      params: {},
+      message: 'handle must consist of letters, digits, underscore, hyphen, plus and period',
+    },
+  ],
+});

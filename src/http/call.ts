@@ -1,0 +1,64 @@
+/**
+ * One request that has found its route and ledger, and the house it is served from.
+ */
+import type { Caller } from '../core/access.ts';
+import type { Refusal as CoreRefusal } from '../core/refusal.ts';
+import type { State } from '../core/state.ts';
+import type { Engine } from '../engine.ts';
+import type { KeyPair } from '../proof/keys.ts';
+import type { Sealer } from '../proof/sealer.ts';
+import { errorBody, type Header, headersOf, type Refusal, refuseUnavailable, statusOf } from './errors.ts';
+import type { Route } from './paths.ts';
+import type { QueryLimits } from './query.ts';
+import type { ValidateBody } from './schemas.ts';
+import type { Reply, Request } from './server.ts';
+
+/** What every request is served with. */
+export interface House {
+  engine: Engine;
+  state: State;
+  server: KeyPair;
+  sealer: Sealer;
+  validate: ValidateBody;
+  queryLimits: QueryLimits;
+  listMsMax: number;
+  preferWaitSecondsMax: number;
+}
+
+export interface Call {
+  house: House;
+  request: Request;
+  reply: Reply;
+  route: Route;
+  /** Index of the ledger that x-ledger selects. */
+  ledger: number;
+  /** The body as a value; undefined where there is none. */
+  body: unknown;
+  bearer: Uint8Array | null;
+}
+
+export function callerOf(call: Call, keys: Uint8Array[]): Caller {
+  return { keys, bearer: call.bearer };
+}
+
+export function send(call: Call, status: number, text: string, headers?: readonly Header[]): void {
+  call.reply.send(status, text, headers);
+}
+
+/** Answers at once: for what the request alone shows. */
+export function sendRefusal(house: House, reply: Reply, refusal: Refusal | CoreRefusal): void {
+  const told = house.engine.isFailed ? refuseUnavailable(refusal.detail) : refusal;
+  reply.send(statusOf(told), errorBody(told, house.engine.now(), house.sealer.proof), headersOf(told));
+}
+
+/** Answers with what the state shows, once the disk has all of it. */
+export function sendDurable(call: Call, answer: () => void): void {
+  call.house.engine.whenDurable((failure) => {
+    if (failure !== null) sendRefusal(call.house, call.reply, failure);
+    else answer();
+  });
+}
+
+export function refuseDurable(call: Call, refusal: Refusal | CoreRefusal): void {
+  sendDurable(call, () => sendRefusal(call.house, call.reply, refusal));
+}

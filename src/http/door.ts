@@ -1,0 +1,105 @@
+/**
+ * The door: bytes of a request become content the core can trust. In this order, and the first no ends it:
+ * JSON, schema, hash, proofs. What is left to do is verifying the signatures, which travels as flat rows.
+ */
+import type { StoredProof } from '../core/entry.ts';
+import type { Kind } from '../core/kinds.ts';
+import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
+import { canon } from '../proof/canon.ts';
+import { proofDigestHex, sha256Hex } from '../proof/digest.ts';
+import { decodePublic, decodeSignature } from '../proof/keys.ts';
+import { proofText } from '../proof/sealer.ts';
+import { isUnsigned, type SchemaError, type ValidateBody } from './schemas.ts';
+
+const CHECK_BYTES = 128;
+
+/** A proof as clients send it. */
+export interface ProofBody {
+  method: string;
+  public: string;
+  digest: string;
+  result: string;
+  custom?: Record<string, unknown>;
+}
+
+/** A body of create, update or drop. */
+interface RecordBody {
+  hash: string;
+  luid?: string;
+  data: Record<string, unknown>;
+  meta: { proofs?: ProofBody[] };
+}
+
+export interface CheckedProofs {
+  proofs: StoredProof[];
+  /** Rows of public 32 | digest 32 | signature 64, one per proof. */
+  checks: Uint8Array;
+  /** The proofs as canonical JSON, comma between, as they go back to the client. */
+  text: string;
+}
+
+export interface Content extends CheckedProofs {
+  value: Record<string, unknown>;
+  data: string;
+  hash: Uint8Array;
+  hashHex: string;
+  luid: string | undefined;
+}
+
+/** Checks everything about a record's body but its signatures. */
+export function openBody(
+  validate: ValidateBody,
+  kind: Kind,
+  operation: 'create' | 'update' | 'drop',
+  body: unknown,
+): Content | Refusal {
+  const errors = validate(kind, operation, body);
+  if (errors !== null) return refuseSchema(errors);
+  const { hash, luid, data: value, meta } = body as RecordBody;
+  const data = canon(value);
+  const hashHex = sha256Hex(data);
+  if (hash !== hashHex && hash.toLowerCase() !== hashHex) {
+    return refuse('crypto.hash-invalid', 'hash is not the SHA-256 of the canonical form of data');
+  }
+  const checked = openProofs(meta.proofs ?? [], hashHex);
+  if (isRefusal(checked)) return checked;
+  if (operation !== 'drop' && isUnsigned({ meta })) {
+    return refuse('crypto.signature-missing', 'meta.proofs must hold at least one proof');
+  }
+  return { value, data, hash: Buffer.from(hashHex, 'hex'), hashHex, luid, ...checked };
+}
+
+/** Checks that each proof speaks of this hash, and lays out the rows that remain to be verified. */
+export function openProofs(bodies: readonly ProofBody[], hashHex: string): CheckedProofs | Refusal {
+  const checks = Buffer.allocUnsafeSlow(bodies.length * CHECK_BYTES);
+  const proofs: StoredProof[] = [];
+  let text = '';
+  for (let i = 0; i < bodies.length; i++) {
+    const { public: publicText, digest, result: resultText, custom: customValue } = bodies[i]!;
+    const custom = customValue === undefined ? null : canon(customValue);
+    if (proofDigestHex(hashHex, custom) !== digest) {
+      return refuse('crypto.signature-invalid', `The digest of proof ${i} is not that of the hash and its custom`, {
+        proof: i,
+      });
+    }
+    const key = decodePublic(publicText);
+    const result = decodeSignature(resultText);
+    if (key === null || result === null) {
+      return refuse('crypto.signature-invalid', `Proof ${i} is not an Ed25519 key and signature in base64`, {
+        proof: i,
+      });
+    }
+    const at = i * CHECK_BYTES;
+    checks.set(key, at);
+    checks.write(digest, at + 32, 'hex');
+    checks.set(result, at + 64);
+    proofs.push({ public: key, result, custom });
+    const comma = i === 0 ? '' : ',';
+    text += comma + proofText(publicText, digest, resultText, custom);
+  }
+  return { proofs, checks, text };
+}
+
+export function refuseSchema(errors: readonly SchemaError[]): Refusal {
+  return refuse('record.schema-invalid', errors[0]!.message, { errors });
+}

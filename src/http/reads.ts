@@ -1,0 +1,186 @@
+/**
+ * Reads: what the state shows now, told once the disk has it.
+ */
+import { METRICS } from '../core/balances.ts';
+import { notFound } from '../core/decide.ts';
+import { EntryType } from '../core/entry.ts';
+import { Kind } from '../core/kinds.ts';
+import { Listing, listByTerm } from '../core/lists.ts';
+import { pairLuid } from '../core/luid.ts';
+import { isoMoment } from '../core/proofs.ts';
+import { isRefusal } from '../core/refusal.ts';
+import { historyOf, readRow, SERVER_LEDGER, type State, type Version } from '../core/state.ts';
+import { sha256Hex } from '../proof/digest.ts';
+import { type Call, refuseDurable, send, sendDurable } from './call.ts';
+import { refuse } from './errors.ts';
+import { parseQuery } from './query.ts';
+import { listText, ownersText, type Page, signedText, versionText } from './render.ts';
+import { rowOf } from './rows.ts';
+import { SEMVER } from './version.ts';
+
+export function readStatus(call: Call): void {
+  const { state, sealer, engine } = call.house;
+  const ledger = state.ledgers[call.ledger]!.handle;
+  const server = call.request.header('host') ?? '';
+  const uptime = Math.floor(process.uptime());
+  // Canonical order; handles and the host's text need JSON's escapes at most.
+  const data = `{"dependencies":{"db":"CONNECTED"},"handle":"ayni","ledger":${JSON.stringify(ledger)},"semver":"${SEMVER}","server":${JSON.stringify(server)},"status":"UP","uptime":${uptime}}`;
+  sendDurable(call, () => send(call, 200, signedText(data, engine.now(), sealer)));
+}
+
+export function readRecord(call: Call): void {
+  const row = rowOf(call);
+  if (row < 0) return refuseDurable(call, notFound(call.route.kind));
+  const text = rowText(call, row);
+  sendDurable(call, () => send(call, 200, text));
+}
+
+/** The record in a row as it is now. */
+export function rowText({ house: { state, sealer } }: Call, row: number): string {
+  const record = readRow(state, row);
+  return versionText(record, record.status, ownersText(record.owners), sealer);
+}
+
+// ---------------------------------------------------------------- lists
+
+/** A walk is done in slices, so that a long list delays nobody for longer. */
+const SLICE_MS = 2;
+
+export function listRecords(call: Call): void {
+  const { house, route, request } = call;
+  const query = parseQuery(request.query, route.kind, house.queryLimits);
+  if (isRefusal(query)) return refuseDurable(call, query);
+  const { index, limit } = query.page;
+  const listing = new Listing(house.state, {
+    ledger: route.kind === Kind.ledger ? SERVER_LEDGER : call.ledger,
+    kind: route.kind,
+    filters: query.filters,
+    order: query.order,
+    skip: index * limit,
+    limit,
+  });
+  const end = performance.now() + house.listMsMax;
+  const slice = () => {
+    if (call.reply.aborted) return;
+    const pause = performance.now() + SLICE_MS;
+    if (listing.step(() => performance.now() > pause)) {
+      const items = listing.rows.map((row) => rowText(call, row));
+      return sendList(call, items, { index, limit, total: listing.total });
+    }
+    if (performance.now() > end) return refuseDurable(call, LIST_TIMEOUT);
+    setImmediate(slice);
+  };
+  slice();
+}
+
+const LIST_TIMEOUT = refuse(
+  'api.request-timeout',
+  'The list took too long; narrow it by a handle, a schema or a wallet',
+);
+
+function sendList(call: Call, items: string[], page: Page | null): void {
+  const { engine, sealer } = call.house;
+  const text = listText(items, page, engine.now(), sealer);
+  sendDurable(call, () => send(call, 200, text));
+}
+
+// ---------------------------------------------------------------- history
+
+export function listChanges(call: Call): void {
+  const row = rowOf(call);
+  if (row < 0) return refuseDurable(call, notFound(call.route.kind));
+  const query = parseQuery(call.request.query, null, call.house.queryLimits);
+  if (isRefusal(query)) return refuseDurable(call, query);
+  const { index, limit } = query.page;
+  const items = changeTexts(call, row);
+  sendList(call, items.slice(index * limit, (index + 1) * limit), { index, limit, total: items.length });
+}
+
+export function readChange(call: Call): void {
+  const row = rowOf(call);
+  const items = row < 0 ? [] : changeTexts(call, row);
+  const text = /^[1-9]\d{0,8}$/.test(call.route.number) ? items.at(-Number(call.route.number)) : undefined;
+  if (text === undefined) return refuseDurable(call, refuse('record.not-found', 'Change not found'));
+  sendDurable(call, () => send(call, 200, text));
+}
+
+/** All versions of a record, newest first; the first version is change 1. */
+function changeTexts({ house: { state, sealer } }: Call, row: number): string[] {
+  const versions = historyOf(state, row);
+  const { owners, status } = readRow(state, row);
+  const ownersOf = ownersText(owners);
+  return versions.map((version, i) => {
+    const action = version.entry.type === EntryType.update ? 'update' : 'create';
+    const lead = `"action":"${action}","change":${versions.length - i},`;
+    return versionText(version, i === 0 ? status : statusThen(version), ownersOf, sealer, lead);
+  });
+}
+
+/** The status a past version ended with: the last one a proof gave it. */
+function statusThen({ added }: Version): string {
+  return added.findLast(({ status }) => status !== null)?.status ?? 'created';
+}
+
+// ---------------------------------------------------------------- wallets
+
+export function listBalances(call: Call): void {
+  listSlots(call, (state, slot, wallet, symbol) => {
+    const { balances } = state;
+    const data = `{"amount":${balances.available(slot)},"schema":"available","symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
+    return [slotText(data, pairLuid('wbl', wallet.luid, symbol.luid, 0), balances.moment(slot))];
+  });
+}
+
+export function listLimits(call: Call): void {
+  listSlots(call, (state, slot, wallet, symbol) => {
+    const { balances } = state;
+    return METRICS.flatMap((name, metric) => {
+      const amount = balances.limit(slot, metric);
+      if (Number.isNaN(amount)) return [];
+      const data = `{"amount":${amount},"metric":"${name}","symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
+      const moment = balances.limitMoment(slot, metric);
+      return [slotText(data, pairLuid('wbl', wallet.luid, symbol.luid, 2 + metric), moment)];
+    });
+  });
+}
+
+interface Named {
+  handle: string;
+  luid: string;
+}
+
+/** A list over the wallet's balance slots, each of which gives some rows. */
+function listSlots(call: Call, rowsOf: (state: State, slot: number, wallet: Named, symbol: Named) => string[]): void {
+  const { house, request } = call;
+  const { state } = house;
+  const row = rowOf(call);
+  if (row < 0) return refuseDurable(call, notFound(Kind.wallet));
+  const query = parseQuery(request.query, null, house.queryLimits);
+  if (isRefusal(query)) return refuseDurable(call, query);
+  const wallet = readRow(state, row).entry;
+  const items: string[] = [];
+  for (let next = state.rows.aux.get(row); next !== 0; next = state.balances.next(next - 1)) {
+    const slot = next - 1;
+    items.push(...rowsOf(state, slot, wallet, readRow(state, state.balances.symbol(slot)).entry));
+  }
+  const { index, limit } = query.page;
+  sendList(call, items.slice(index * limit, (index + 1) * limit), { index, limit, total: items.length });
+}
+
+function slotText(data: string, luid: string, moment: number): string {
+  return `{"data":${data},"hash":"${sha256Hex(data)}","luid":"${luid}","meta":{"moment":"${isoMoment(moment)}"}}`;
+}
+
+/** The anchors of a wallet; the envelope has no page, though one may be asked for. */
+export function listWalletAnchors(call: Call): void {
+  const { house, request, ledger } = call;
+  const row = rowOf(call);
+  if (row < 0) return refuseDurable(call, notFound(Kind.wallet));
+  const query = parseQuery(request.query, Kind.anchor, house.queryLimits);
+  if (isRefusal(query)) return refuseDurable(call, query);
+  const { index, limit } = query.page;
+  const { handle } = readRow(house.state, row).entry;
+  const anchors = listByTerm(house.state, ledger, Kind.anchor, 'wallet', handle, index * limit, limit);
+  const items = anchors.map((anchor) => versionText(anchor, anchor.status, ownersText(anchor.owners), house.sealer));
+  sendList(call, items, null);
+}

@@ -1,0 +1,106 @@
+/**
+ * Records, lists and other answers as JSON text. Members are written in canonical order, and content is the very bytes
+ * that were hashed and journaled, so nothing is ever encoded twice and a list's hash is that of the text it sends.
+ */
+import { EntryType, type StoredProof } from '../core/entry.ts';
+import { isoMoment, outcomeCustoms, sealCustom } from '../core/proofs.ts';
+import type { Version, VersionEntry } from '../core/state.ts';
+import { proofDigestHex, sha256Hex } from '../proof/digest.ts';
+import { encodeBase64 } from '../proof/keys.ts';
+import { proofText, type Sealer } from '../proof/sealer.ts';
+
+/** What a record's text is made of. Texts lists are JSON without the brackets. */
+interface RecordText {
+  data: string;
+  hash: string;
+  luid: string;
+  /** Members of meta that sort before `moment`, each followed by a comma. */
+  lead?: string;
+  moment: string;
+  owners: string;
+  proofs: string;
+  status: string;
+  thread: string | null;
+}
+
+export function recordText({
+  data,
+  hash,
+  luid,
+  lead = '',
+  moment,
+  owners,
+  proofs,
+  status,
+  thread,
+}: RecordText): string {
+  const tail = thread === null ? '' : `,"thread":"${thread}"`;
+  return `{"data":${data},"hash":"${hash}","luid":"${luid}","meta":{${lead}"moment":"${moment}","owners":[${owners}],"proofs":[${proofs}],"status":"${status}"${tail}}}`;
+}
+
+export function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
+}
+
+function storedProofText(hash: string, { public: key, result, custom }: StoredProof): string {
+  return proofText(encodeBase64(key), proofDigestHex(hash, custom), encodeBase64(result), custom);
+}
+
+/** All proofs of a version in their order of arrival: the client's, the server's, those added, those of its outcome. */
+function proofTexts({ entry, added }: Version, hash: string, sealer: Sealer): string {
+  const texts = entry.proofs.map((proof) => storedProofText(hash, proof));
+  texts.push(sealer.sealed(hash, sealCustom(entry), entry.seal));
+  if (entry.type === EntryType.intent) texts.push(sealer.late(entry.luid, hash, () => outcomeCustoms(entry)));
+  for (const { proof } of added) texts.push(storedProofText(hash, proof));
+  return texts.join(',');
+}
+
+/** Each key once, in the order of the proofs. */
+export function ownersText(owners: Uint8Array[]): string {
+  if (owners.length === 1) return `"${encodeBase64(owners[0]!)}"`;
+  return [...new Set(owners.map((key) => `"${encodeBase64(key)}"`))].join(',');
+}
+
+/** A version of a record: as it is now, or with `lead` as one of its changes. */
+export function versionText(version: Version, status: string, owners: string, sealer: Sealer, lead = ''): string {
+  const { entry } = version;
+  const hash = hexOf(entry.hash);
+  return recordText({
+    data: entry.data,
+    hash,
+    luid: entry.luid,
+    lead,
+    moment: isoMoment(entry.moment),
+    owners,
+    proofs: proofTexts(version, hash, sealer),
+    status,
+    thread: threadOf(entry),
+  });
+}
+
+export function threadOf(entry: VersionEntry): string | null {
+  return entry.type === EntryType.intent ? entry.thread : null;
+}
+
+export interface Page {
+  index: number;
+  limit: number;
+  total?: number | undefined;
+}
+
+/** The signed envelope around `items`; `page` null leaves it out. */
+export function listText(items: string[], page: Page | null, moment: number, sealer: Sealer): string {
+  const data = `[${items.join(',')}]`;
+  return signedText(data, moment, sealer, page === null ? '' : `,"page":${pageText(page)}`);
+}
+
+function pageText({ index, limit, total }: Page): string {
+  return `{"index":${index},"limit":${limit}${total === undefined ? '' : `,"total":${total}`}}`;
+}
+
+/** `data`, canonical JSON, signed by the server as of `moment`; `tail` is what follows meta. */
+export function signedText(data: string, moment: number, sealer: Sealer, tail = ''): string {
+  const hash = sha256Hex(data);
+  const at = isoMoment(moment);
+  return `{"data":${data},"hash":"${hash}","meta":{"moment":"${at}","proofs":[${sealer.proof(hash, `{"moment":"${at}"}`)}]}${tail}}`;
+}

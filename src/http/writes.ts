@@ -1,0 +1,228 @@
+/**
+ * Writes: a body becomes a command, and what came of it, once on disk, becomes the answer.
+ */
+import type { CreateCommand } from '../core/command.ts';
+import { notFound } from '../core/decide.ts';
+import { type Entry, EntryType, type IntentEntry } from '../core/entry.ts';
+import { Kind } from '../core/kinds.ts';
+import { createdCustom, isoMoment, outcomeCustoms, sealCustom, updatedCustom } from '../core/proofs.ts';
+import { isRefusal, refuse } from '../core/refusal.ts';
+import { readRow, type VersionEntry } from '../core/state.ts';
+import type { Submission } from '../engine.ts';
+import { ledgerCommand } from '../genesis.ts';
+import { proofDigest } from '../proof/digest.ts';
+import { type Call, callerOf, refuseDurable, send, sendRefusal } from './call.ts';
+import { type Content, openBody, openProofs, type ProofBody, refuseSchema } from './door.ts';
+import type { Header } from './errors.ts';
+import { rowText } from './reads.ts';
+import { hexOf, ownersText, recordText, threadOf } from './render.ts';
+import { ledgerOf, rowOf } from './rows.ts';
+
+const NO_BYTES = new Uint8Array(0);
+
+export function createRecord(call: Call): void {
+  const { house, route } = call;
+  const { kind } = route;
+  if (kind === Kind.ledger) return createLedger(call);
+  const content = openBody(house.validate, kind, 'create', call.body);
+  if (isRefusal(content)) return sendRefusal(house, call.reply, content);
+  const { engine } = house;
+  const moment = engine.now();
+  const luid = engine.newLuid(kind, moment);
+  const { value, data, hash, hashHex, proofs, checks } = content;
+  const status = kind === Kind.intent ? 'pending' : 'created';
+  const command: CreateCommand = {
+    op: 'create',
+    ledger: call.ledger,
+    kind,
+    moment,
+    caller: callerOf(
+      call,
+      proofs.map((proof) => proof.public),
+    ),
+    value,
+    data,
+    hash,
+    proofs,
+    luid,
+    seal: NO_BYTES,
+  };
+  const seals = proofDigest(hashHex, createdCustom(luid, moment, status));
+  submit(call, { command, checks, seals }, ([entry]) => answerCreated(call, content, entry as VersionEntry));
+}
+
+function createLedger(call: Call): void {
+  const { house, request } = call;
+  if (request.header('x-ledger') !== '') {
+    return sendRefusal(house, call.reply, refuse('api.no-tenant-allowed', 'Ledgers are made outside any ledger'));
+  }
+  const content = openBody(house.validate, Kind.ledger, 'create', call.body);
+  if (isRefusal(content)) return sendRefusal(house, call.reply, content);
+  const caller = callerOf(
+    call,
+    content.proofs.map((proof) => proof.public),
+  );
+  const { command, seals } = ledgerCommand(house.engine, house.server, content, caller);
+  submit(call, { command, checks: content.checks, seals }, ([entry]) => {
+    answerCreated(call, content, entry as VersionEntry);
+  });
+}
+
+/** The answer to a create is put together from what the request brought; nothing is read back. */
+function answerCreated(call: Call, content: Content, entry: VersionEntry): void {
+  const { sealer } = call.house;
+  const wait = entry.type === EntryType.intent ? waitAsked(call) : null;
+  let proofs = `${content.text},${sealer.sealed(content.hashHex, sealCustom(entry), entry.seal)}`;
+  let status = entry.type === EntryType.intent ? 'pending' : entry.kind === Kind.effect ? 'active' : 'created';
+  if (wait !== null) {
+    const intent = entry as IntentEntry;
+    proofs += `,${sealer.late(entry.luid, content.hashHex, () => outcomeCustoms(intent))}`;
+    status = intent.status;
+  }
+  const text = recordText({
+    data: content.data,
+    hash: content.hashHex,
+    luid: entry.luid,
+    moment: isoMoment(entry.moment),
+    owners: ownersText(content.proofs.map((proof) => proof.public)),
+    proofs,
+    status,
+    thread: threadOf(entry),
+  });
+  const headers: Header[] | undefined = wait === null ? undefined : [['preference-applied', `wait=${wait}`]];
+  send(call, 201, text, headers);
+}
+
+/** The seconds of `Prefer: wait=…`, or null. A local intent is final by the time it is answered, so none are spent. */
+function waitAsked(call: Call): number | null {
+  const prefer = call.request.header('prefer');
+  if (prefer === '') return null;
+  const found = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?(?=$|[,;\s])/i.exec(prefer);
+  return found === null ? null : Math.min(Number(found[1]), call.house.preferWaitSecondsMax);
+}
+
+export function updateRecord(call: Call): void {
+  const { house, route } = call;
+  const { kind } = route;
+  const content = openBody(house.validate, kind, 'update', call.body);
+  if (isRefusal(content)) return sendRefusal(house, call.reply, content);
+  const luid = luidOf(call, content);
+  if (luid === null) return;
+  const { value, data, hash, hashHex, proofs, checks } = content;
+  const moment = house.engine.now();
+  const caller = callerOf(
+    call,
+    proofs.map((proof) => proof.public),
+  );
+  const command = {
+    op: 'update' as const,
+    ledger: ledgerOf(call),
+    kind,
+    moment,
+    caller,
+    value,
+    data,
+    hash,
+    proofs,
+    luid,
+    seal: NO_BYTES,
+  };
+  submit(call, { command, checks, seals: proofDigest(hashHex, updatedCustom(luid, moment)) }, ([entry]) => {
+    const updated = entry as VersionEntry;
+    // Owners and status stay those of the record; the row is still as this batch left it.
+    const record = readRow(house.state, (updated as { row: number } & VersionEntry).row);
+    const text = recordText({
+      data,
+      hash: hashHex,
+      luid,
+      moment: isoMoment(moment),
+      owners: ownersText(record.owners),
+      proofs: `${content.text},${house.sealer.sealed(hashHex, sealCustom(updated), updated.seal)}`,
+      status: record.status,
+      thread: null,
+    });
+    send(call, 200, text);
+  });
+}
+
+export function dropRecord(call: Call): void {
+  const { house, route, request } = call;
+  const { kind } = route;
+  const content = openBody(house.validate, kind, 'drop', call.body);
+  if (isRefusal(content)) return sendRefusal(house, call.reply, content);
+  const luid = luidOf(call, content);
+  if (luid === null) return;
+  const { value, data, hash, proofs, checks } = content;
+  const moment = house.engine.now();
+  const caller = callerOf(
+    call,
+    proofs.map((proof) => proof.public),
+  );
+  const command = {
+    op: 'drop' as const,
+    ledger: ledgerOf(call),
+    kind,
+    moment,
+    caller,
+    value,
+    data,
+    hash,
+    proofs,
+    luid,
+  };
+  submit(call, { command, checks, seals: NO_BYTES }, ([entry]) => {
+    if (kind === Kind.effect && request.method === 'DELETE')
+      send(call, 200, JSON.stringify(`Effect ${entry!.handle} dropped`));
+    else send(call, 204, '');
+  });
+}
+
+export function addProof(call: Call): void {
+  const { house, route } = call;
+  const { kind } = route;
+  const errors = house.validate(kind, 'proof', call.body);
+  if (errors !== null) return sendRefusal(house, call.reply, refuseSchema(errors));
+  const row = rowOf(call);
+  if (row < 0) return refuseDurable(call, notFound(kind));
+  const { entry } = readRow(house.state, row);
+  const checked = openProofs([call.body as ProofBody], hexOf(entry.hash));
+  if (isRefusal(checked)) return refuseDurable(call, checked);
+  const { proofs, checks } = checked;
+  const proof = proofs[0]!;
+  const caller = callerOf(call, [proof.public]);
+  const moment = house.engine.now();
+  const command = {
+    op: 'proof' as const,
+    ledger: ledgerOf(call),
+    kind,
+    moment,
+    caller,
+    luid: entry.luid,
+    hash: entry.hash,
+    proof,
+  };
+  submit(call, { command, checks, seals: NO_BYTES }, () => send(call, 200, rowText(call, row)));
+}
+
+/** The luid of the record an update or drop speaks of; null once it has been told that there is none, or another. */
+function luidOf(call: Call, content: Content): string | null {
+  const row = rowOf(call);
+  const luid = row < 0 ? null : readRow(call.house.state, row).entry.luid;
+  if (luid === null) refuseDurable(call, notFound(call.route.kind));
+  else if (content.luid !== undefined && content.luid !== luid) {
+    refuseDurable(call, refuse('record.invalid', 'The luid is not that of the record'));
+    return null;
+  }
+  return luid;
+}
+
+function submit(call: Call, submission: Omit<Submission, 'answer'>, done: (entries: Entry[]) => void): void {
+  const { house, reply } = call;
+  house.engine.submit({
+    ...submission,
+    answer(outcome) {
+      if (isRefusal(outcome)) sendRefusal(house, reply, outcome);
+      else done(outcome);
+    },
+  });
+}

@@ -1,0 +1,170 @@
+/**
+ * The plan: read the configuration, lock the directory, recover, wire the rooms, listen; and the same backwards to stop.
+ */
+import { randomInt } from 'node:crypto';
+import { resolve } from 'node:path';
+import { type Config, ConfigError, configHelp, readConfig } from './config.ts';
+import { dumpState, findLedger } from './core/state.ts';
+import { Engine } from './engine.ts';
+import { createDefaultLedger } from './genesis.ts';
+import { createApp } from './http/app.ts';
+import { QUERY_LIMITS } from './http/query.ts';
+import { compileSchemas } from './http/schemas.ts';
+import { type Server, startServer } from './http/server.ts';
+import { createTokenChecker, TOKEN_LIMITS } from './http/tokens.ts';
+import { SEMVER } from './http/version.ts';
+import { createKeyPair, encodeBase64, type KeyPair, keyPairFromSecret } from './proof/keys.ts';
+import { ProofPool } from './proof/pool.ts';
+import { Sealer } from './proof/sealer.ts';
+import { sign, verify } from './proof/verify.ts';
+import { recover } from './recovery.ts';
+import { packValue } from './storage/codec.ts';
+import { realDisk } from './storage/disk.ts';
+import { Journal } from './storage/journal.ts';
+import { loadOrCreateKey } from './storage/key-file.ts';
+import { lockDirectory } from './storage/lock.ts';
+import { takeSnapshot } from './storage/snapshot.ts';
+
+const ROWS_PER_TASK_MAX = 256;
+/** A lone client's signature and ours cost less here than the trip to a worker. */
+const INLINE_ROWS_MAX = 3;
+const DRAIN_MS_MAX = 10_000;
+/** After a failure, so long the clients who still wait are given to read that they do. */
+const FATAL_LINGER_MS = 200;
+
+function tell(text: string): void {
+  process.stderr.write(`ayni: ${text}\n`);
+}
+
+async function serve(config: Config): Promise<void> {
+  const directory = resolve(config.data);
+  const began = performance.now();
+  realDisk.mkdir(directory);
+  const lock = lockDirectory(realDisk, directory);
+  const server: KeyPair = loadOrCreateKey(realDisk, directory, {
+    create: createKeyPair,
+    fromSecret: keyPairFromSecret,
+  });
+  const signHash = (hash: Uint8Array) => sign(hash, server);
+  const verifyHash = (hash: Uint8Array, signature: Uint8Array) => verify(server.public, hash, signature);
+
+  const { state, end, entries, notes } = recover({
+    disk: realDisk,
+    directory,
+    verify: verifyHash,
+    hashSeed: randomInt(2 ** 32),
+  });
+  for (const note of notes) tell(note);
+  if (config.logLevel !== 'error') {
+    tell(
+      `Recovered ${end.seq} entries, ${entries} of them from the journal, in ${Math.round(performance.now() - began)} ms.`,
+    );
+  }
+
+  const journal = Journal.open(realDisk, directory, end, {
+    segmentBytesMax: config.segmentBytesMax,
+    durability: config.durability,
+    sign: signHash,
+  });
+  const pool = new ProofPool({
+    workers: config.workers,
+    server,
+    rowsPerTaskMax: ROWS_PER_TASK_MAX,
+    inlineRowsMax: INLINE_ROWS_MAX,
+  });
+  let listening: Server | null = null;
+
+  const engine = new Engine({
+    state,
+    journal,
+    pool,
+    clock: Date.now,
+    inboxMax: config.inboxMax,
+    inboxBytesMax: config.inboxBytesMax,
+    batchEntriesMax: config.batchEntriesMax,
+    batchBytesMax: config.batchBytesMax,
+    snapshotEvery: config.snapshotEvery,
+    async snapshot() {
+      const { extra, parts } = dumpState(state);
+      const content = { ...journal.position, extra: packValue(extra), parts };
+      const { file } = await takeSnapshot(realDisk, directory, content, { sign: signHash, verify: verifyHash });
+      if (config.logLevel === 'debug') tell(`Took ${file}.`);
+    },
+    fatal(error) {
+      tell(fatalText(error, directory));
+      process.exitCode = 1;
+      setTimeout(() => process.exit(1), FATAL_LINGER_MS);
+    },
+  });
+
+  if (findLedger(state, config.ledger) < 0) await createDefaultLedger(engine, server, config.ledger);
+
+  const sealer = new Sealer(server);
+  const app = createApp({
+    house: {
+      engine,
+      state,
+      server,
+      sealer,
+      validate: compileSchemas({ claimsMax: config.claimsMax, proofsMax: config.proofsMax }),
+      queryLimits: { ...QUERY_LIMITS, pageLimitMax: config.pageLimitMax },
+      listMsMax: config.listMsMax,
+      preferWaitSecondsMax: config.preferWaitSecondsMax,
+    },
+    tokens: createTokenChecker({ ...TOKEN_LIMITS, verify }),
+    defaultLedger: findLedger(state, config.ledger),
+    publicUrl: config.publicUrl,
+    bodyDepthMax: config.bodyDepthMax,
+  });
+  listening = await startServer(
+    {
+      host: config.host,
+      port: config.port,
+      bodyBytesMax: config.bodyBytesMax,
+      bodyMsMax: config.bodyMsMax,
+      connectionsMax: config.connectionsMax,
+      drainMsMax: DRAIN_MS_MAX,
+    },
+    app,
+  );
+  process.stdout.write(startLine(config, listening.port, directory, encodeBase64(server.public)));
+
+  let isStopping = false;
+  const stop = async (signal: string) => {
+    if (isStopping) return;
+    isStopping = true;
+    if (config.logLevel !== 'error') tell(`${signal}: stops listening, finishes what is on its way.`);
+    await listening?.close();
+    await engine.drained();
+    await journal.close();
+    await pool.close();
+    lock.release();
+    process.exit(process.exitCode ?? 0);
+  };
+  process.on('SIGTERM', () => void stop('SIGTERM'));
+  process.on('SIGINT', () => void stop('SIGINT'));
+}
+
+function startLine({ host, ledger, durability }: Config, port: number, directory: string, key: string): string {
+  const shown = host.includes(':') ? `[${host}]` : host;
+  const risk = durability === 'none' ? ' DURABILITY NONE: answers do not wait for the disk.' : '';
+  return `ayni ${SEMVER} serves http://${shown}:${port}/v2, ledger ${ledger} open to all who reach ${shown}, data in ${directory}, key ${key}.${risk}\n`;
+}
+
+function fatalText(error: Error, directory: string): string {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined) return `This is a defect of ours, and nothing was acknowledged after it: ${error.stack}`;
+  const what = `The disk failed (${error.message}).`;
+  return `${what} Everything acknowledged before is safe in ${directory}; nothing was acknowledged after it. Mend the disk, then start again.`;
+}
+
+try {
+  const args = process.argv.slice(2);
+  if (args.includes('--help')) process.stdout.write(`ayni ${SEMVER}\n\n${configHelp()}\n`);
+  else await serve(readConfig(args, process.env));
+} catch (error) {
+  const known =
+    error instanceof ConfigError || ['DamageError', 'LockError', 'KeyFileError'].includes((error as Error).name);
+  tell(known ? (error as Error).message : ((error as Error).stack ?? String(error)));
+  process.exit(1);
+}

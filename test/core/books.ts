@@ -1,0 +1,134 @@
+/**
+ * A ledger without a server around it: decide, encode, apply, and nothing else. Signatures are zeros, since nothing
+ * behind the door looks at them.
+ */
+import { createHash } from 'node:crypto';
+import { apply } from '../../src/core/apply.ts';
+import type { Claim } from '../../src/core/claims/index.ts';
+import type { Command, CreateCommand } from '../../src/core/command.ts';
+import { decide } from '../../src/core/decide.ts';
+import { type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts';
+import { assertBalanced } from '../../src/core/invariants.ts';
+import { Kind, kindRow } from '../../src/core/kinds.ts';
+import { makeLuid } from '../../src/core/luid.ts';
+import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
+import { emptyState, findHandle, type State } from '../../src/core/state.ts';
+import { canon } from '../../src/proof/canon.ts';
+import { encode, entryCodec, FrameBuffer } from '../../src/storage/codec.ts';
+
+const NOBODY = { keys: [], bearer: null };
+const KEY = new Uint8Array(32).fill(7);
+const NO_SIGNATURE = new Uint8Array(64);
+
+export const MIDNIGHT = Date.UTC(2030, 0, 2);
+
+export class Books {
+  readonly state: State;
+  readonly entries: Uint8Array[] = [];
+  moment = MIDNIGHT;
+  #made = 0;
+
+  constructor(state: State = emptyState(entryCodec, 1, 1 << 20)) {
+    this.state = state;
+  }
+
+  /** A ledger `main` with index 1. */
+  static open(): Books {
+    const books = new Books();
+    books.create(Kind.ledger, { handle: 'main' }, 0);
+    return books;
+  }
+
+  do(command: Command): Entry[] | Refusal {
+    const outcome = decide(this.state, command, this.moment);
+    if (isRefusal(outcome)) return outcome;
+    for (const entry of outcome) {
+      const buffer = new FrameBuffer();
+      const from = buffer.end;
+      encode(entry, buffer);
+      const bytes = buffer.bytes.slice(from, buffer.end);
+      this.entries.push(bytes);
+      apply(this.state, entry, bytes, 0, bytes.length);
+      if (entry.type === EntryType.intent) {
+        assertBalanced(this.state, entry, (command as CreateCommand).value.claims as Claim[]);
+      }
+    }
+    return outcome;
+  }
+
+  command(kind: Kind, value: Record<string, unknown>, ledger = 1): CreateCommand {
+    const data = canon(value);
+    const random = createHash('sha256')
+      .update(`luid ${this.#made++}`)
+      .digest();
+    return {
+      op: 'create',
+      ledger,
+      kind,
+      moment: this.moment,
+      caller: NOBODY,
+      value,
+      data,
+      hash: createHash('sha256').update(data).digest(),
+      proofs: [{ public: KEY, result: NO_SIGNATURE, custom: null }],
+      luid: makeLuid(kindRow(kind).prefix, this.moment, random),
+      seal: NO_SIGNATURE,
+    };
+  }
+
+  create(kind: Kind, value: Record<string, unknown>, ledger = 1): Entry[] | Refusal {
+    return this.do(this.command(kind, value, ledger));
+  }
+
+  wallets(...handles: string[]): this {
+    for (const handle of handles) this.create(Kind.wallet, { handle });
+    return this;
+  }
+
+  symbols(...handles: string[]): this {
+    for (const handle of handles) this.create(Kind.symbol, { handle, factor: 100 });
+    return this;
+  }
+
+  /** Clears an intent of these claims; its entry. */
+  intent(...claims: Claim[]): IntentEntry {
+    const [entry] = this.create(Kind.intent, { handle: `intent-${this.#made}`, claims }) as Entry[];
+    return entry as IntentEntry;
+  }
+
+  balance(wallet: string, symbol = 'usd'): number {
+    const { balances } = this.state;
+    const slot = balances.find(
+      findHandle(this.state, 1, Kind.wallet, wallet),
+      findHandle(this.state, 1, Kind.symbol, symbol),
+    );
+    return slot < 0 ? 0 : balances.available(slot);
+  }
+}
+
+export const issue = (target: string, amount: number, symbol = 'usd'): Claim => ({
+  action: 'issue',
+  target: { handle: target },
+  symbol: { handle: symbol },
+  amount,
+});
+export const destroy = (source: string, amount: number, symbol = 'usd'): Claim => ({
+  action: 'destroy',
+  source: { handle: source },
+  symbol: { handle: symbol },
+  amount,
+});
+export const transfer = (source: string, target: string, amount: number, symbol = 'usd'): Claim => ({
+  action: 'transfer',
+  source: { handle: source },
+  target: { handle: target },
+  symbol: { handle: symbol },
+  amount,
+});
+export const limit = (wallet: string, metric: string, amount: number, symbol = 'usd'): Claim => ({
+  action: 'limit',
+  wallet: { handle: wallet },
+  symbol: { handle: symbol },
+  metric,
+  amount,
+});

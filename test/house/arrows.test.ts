@@ -1,0 +1,97 @@
+/**
+ * The house's walls: which room may import which, which file alone may import a dependency, and the words the core must
+ * not know, because replay rests on the core being a function of its inputs.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), process.env.AYNI_DIST ? '../../../..' : '../../..');
+const src = join(root, 'src');
+
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => {
+    const text = readFileSync(join(src, file), 'utf8');
+    const imports = [...text.matchAll(/(?:from|import|import\(|\))\s*\(?'([^']+)'/g)].map((match) => match[1]!);
+    return { file, text, imports };
+  });
+
+function room(file: string): string {
+  const [first, second] = file.split('/');
+  return second === undefined ? first!.replace('.ts', '') : first!;
+}
+
+/** A room, and the rooms it may import from; files of src/ itself are rooms of their own. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  memory: [],
+  core: ['memory'],
+  proof: ['core'],
+  storage: ['core'],
+  recovery: ['core', 'storage'],
+  engine: ['core', 'proof', 'storage'],
+  genesis: ['core', 'proof', 'engine'],
+  config: [],
+  http: ['core', 'proof', 'engine', 'genesis'],
+  effects: ['core'],
+};
+/** The wiring sees everything. */
+const WIRING = ['main', 'cli'];
+
+/** A package, and the only files that may import it. */
+const DOORS: Record<string, readonly string[]> = {
+  'uWebSockets.js': ['http/server.ts'],
+  piscina: ['proof/pool.ts', 'proof/worker.ts'],
+  'sodium-native': ['proof/verify-sodium.ts'],
+  '@noble/ed25519': ['proof/verify-noble.ts'],
+  '@noble/hashes': ['proof/verify-noble.ts'],
+  msgpackr: ['storage/codec.ts'],
+  re2js: ['http/regex.ts'],
+  'node:fs': ['storage/disk.ts'],
+};
+
+describe('rooms', () => {
+  test.each(files.filter(({ file }) => !WIRING.includes(room(file))))(
+    '$file imports only along the arrows',
+    ({ file, imports }) => {
+      const rooms = imports
+        .filter((path) => path.startsWith('.'))
+        .map((path) => room(relative(src, resolve(src, dirname(file), path))))
+        .filter((other) => other !== room(file) && !other.startsWith('..'));
+      const allowed = MAY_IMPORT[room(file)];
+      expect(allowed, `${room(file)} has no row`).toBeDefined();
+      expect(rooms.filter((other) => !allowed!.includes(other))).toEqual([]);
+    },
+  );
+
+  test.each(Object.entries(DOORS))('%s has one door', (name, doors) => {
+    const users = files
+      .filter(({ imports }) => imports.some((path) => path === name || path.startsWith(`${name}/`)))
+      .map(({ file }) => file)
+      .filter((file) => !file.startsWith('cli/'));
+    expect(users.filter((file) => !doors.includes(file))).toEqual([]);
+    expect(users.length).toBeGreaterThan(0);
+  });
+});
+
+describe('the core is a function of its inputs', () => {
+  const BANNED = [
+    /\bDate\.now\b/,
+    /\bnew Date\(\)/,
+    /\bMath\.random\b/,
+    /\basync\b/,
+    /\bawait\b/,
+    /\bPromise\b/,
+    /\bset(?:Timeout|Immediate|Interval)\b/,
+    /\bprocess\./,
+    /\bperformance\b/,
+    /\bBuffer\b/,
+    /'node:/,
+  ];
+  const pure = files.filter(({ file }) => file.startsWith('core/') || file.startsWith('memory/'));
+  test.each(pure)('$file knows no clock, chance, waiting or machine', ({ text }) => {
+    const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+    expect(BANNED.filter((word) => word.test(code)).map(String)).toEqual([]);
+  });
+});
