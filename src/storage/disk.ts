@@ -46,6 +46,8 @@ export interface Disk {
   link(from: string, to: string): void;
   rename(from: string, to: string): void;
   unlink(path: string): void;
+  /** Freeing a long file takes the device a while. */
+  unlinkLater(path: string, done: Done): void;
   /** Returns when the names in the directory are on the device. */
   syncDirectory(path: string): void;
   syncDirectoryLater(path: string, done: Done): void;
@@ -121,6 +123,12 @@ export function syncDirectoryLater(disk: Disk, path: string): Promise<void> {
   );
 }
 
+export function unlinkLater(disk: Disk, path: string): Promise<void> {
+  return new Promise((resolve, reject) =>
+    disk.unlinkLater(path, (error) => (error === null ? resolve() : reject(error))),
+  );
+}
+
 /** The whole of a small file, of at most `bytesMax` bytes; also of files under /proc, which claim to be empty. */
 export function readWhole(disk: Disk, path: string, bytesMax: number): Uint8Array {
   const file = disk.open(path, 'read');
@@ -160,17 +168,23 @@ function counted(start: (done: Counted) => void): Promise<number> {
 
 const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
+/** One system call moves less than 2 GiB. */
+const CALL_BYTES_MAX = 1024 * 1024 * 1024;
 const FLAGS = { read: 'r', write: 'r+', create: 'wx+' } as const satisfies Record<OpenMode, string>;
+
+function callBytes(from: number, to: number): number {
+  return Math.min(to - from, CALL_BYTES_MAX);
+}
 
 function openFile(path: string, mode: OpenMode): DiskFile {
   const fd = fs.openSync(path, FLAGS[mode], FILE_MODE);
   return {
     path,
     size: () => fs.fstatSync(fd).size,
-    read: (bytes, from, to, position) => fs.readSync(fd, bytes, from, to - from, position),
-    readLater: (bytes, from, to, position, done) => fs.read(fd, bytes, from, to - from, position, done),
-    write: (bytes, from, to, position) => fs.writeSync(fd, bytes, from, to - from, position),
-    writeLater: (bytes, from, to, position, done) => fs.write(fd, bytes, from, to - from, position, done),
+    read: (bytes, from, to, position) => fs.readSync(fd, bytes, from, callBytes(from, to), position),
+    readLater: (bytes, from, to, position, done) => fs.read(fd, bytes, from, callBytes(from, to), position, done),
+    write: (bytes, from, to, position) => fs.writeSync(fd, bytes, from, callBytes(from, to), position),
+    writeLater: (bytes, from, to, position, done) => fs.write(fd, bytes, from, callBytes(from, to), position, done),
     truncate: (size) => fs.ftruncateSync(fd, size),
     sync: () => fs.fdatasyncSync(fd),
     syncLater: (done) => fs.fdatasync(fd, done),
@@ -200,6 +214,7 @@ export const realDisk: Disk = {
   link: (from, to) => fs.linkSync(from, to),
   rename: (from, to) => fs.renameSync(from, to),
   unlink: (path) => fs.unlinkSync(path),
+  unlinkLater: (path, done) => fs.unlink(path, done),
   syncDirectory,
   syncDirectoryLater(path, done) {
     fs.open(path, 'r', (openError, fd) => {

@@ -1,0 +1,83 @@
+/**
+ * The server's Ed25519 key, kept beside the data in `server.key` as JSON: {format, public, secret}, both
+ * keys base64 of 32 raw bytes, the secret being the seed.
+ *
+ * What always holds: the file has mode 0600 and is written whole or not at all; a key is made only in a
+ * directory without books, because another key could neither continue nor vouch for them; no error shows
+ * what the file holds.
+ */
+import { join } from 'node:path';
+import { type Disk, readWhole, writeWhole } from './disk.ts';
+import { bytesEqual, segmentSeq } from './format.ts';
+import { snapshotSeq } from './snapshot-format.ts';
+
+export const KEY_FILE = 'server.key';
+const KEY_FORMAT = 'ed25519-raw';
+const KEY_BYTES = 32;
+const KEY_FILE_BYTES_MAX = 4096;
+
+export interface KeyPair {
+  public: Uint8Array;
+  /** The 32-byte seed. */
+  secret: Uint8Array;
+}
+
+/** Why the key cannot be had. */
+export class KeyFileError extends Error {
+  override name = 'KeyFileError';
+}
+
+/** The key in the directory, or null where there is no key file. Throws KeyFileError where it is damaged. */
+export function readKeyFile(disk: Disk, directory: string): KeyPair | null {
+  const path = join(directory, KEY_FILE);
+  if (!disk.exists(path)) return null;
+  const pair = parseKeyPair(Buffer.from(readWhole(disk, path, KEY_FILE_BYTES_MAX)).toString());
+  if (pair === null) throw new KeyFileError(`${path} is damaged; put the server's key file back from a copy`);
+  return pair;
+}
+
+/**
+ * The key in the directory, made with `create` where there is none yet. `create` with a secret gives the
+ * pair of that secret: so a damaged public key is found.
+ */
+export function loadOrCreateKey(disk: Disk, directory: string, create: (secret?: Uint8Array) => KeyPair): KeyPair {
+  const path = join(directory, KEY_FILE);
+  const found = readKeyFile(disk, directory);
+  if (found !== null) {
+    if (bytesEqual(create(found.secret).public, found.public)) return found;
+    throw new KeyFileError(`${path} is damaged: its two keys do not belong together; put it back from a copy`);
+  }
+  const books = disk.readdir(directory).find((name) => segmentSeq(name) > 0 || snapshotSeq(name) >= 0);
+  if (books !== undefined) {
+    throw new KeyFileError(`${path} is missing, but ${books} was signed with it; put it back from a copy`);
+  }
+  const made = create();
+  const text = { format: KEY_FORMAT, public: toBase64(made.public), secret: toBase64(made.secret) };
+  writeWhole(disk, path, Buffer.from(`${JSON.stringify(text)}\n`));
+  return made;
+}
+
+function parseKeyPair(text: string): KeyPair | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof value !== 'object' || value === null) return null;
+  const { format, public: publicText, secret: secretText } = value as Record<string, unknown>;
+  const publicKey = fromBase64(publicText);
+  const secret = fromBase64(secretText);
+  return format === KEY_FORMAT && publicKey !== null && secret !== null ? { public: publicKey, secret } : null;
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}
+
+/** 32 bytes, or null; Node's decoder skips what is not base64, so the text must be what it would write. */
+function fromBase64(text: unknown): Uint8Array | null {
+  if (typeof text !== 'string') return null;
+  const bytes = Uint8Array.from(Buffer.from(text, 'base64'));
+  return bytes.length === KEY_BYTES && toBase64(bytes) === text ? bytes : null;
+}

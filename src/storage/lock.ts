@@ -1,0 +1,194 @@
+/**
+ * One process per directory. Two would both append to the journal and each tear what the other wrote.
+ *
+ * A lock is a file `lock-<number>` that names a process: pid, its start time and the boot it belongs to.
+ * The highest number counts. It is held while that process runs; a process that is gone, is a zombie, or
+ * whose pid has been given to another (other start time, other boot) holds nothing. To take the lock is to
+ * make the next number with `link`, which fails where the name exists: of two that saw the same dead lock
+ * one wins. The highest file is never removed, only replaced by one that says it is free, so numbers never
+ * go back; and who made a number that a slower look had taken for the next one finds a higher one when it
+ * looks again, and has not won.
+ *
+ * Processes in another pid namespace (another container on the same volume) cannot be seen: they look dead.
+ */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { type Disk, errorCode, readWhole, writeAll } from './disk.ts';
+
+const LOCK_NAME = /^lock-(\d{10})$/;
+const LOCK_BYTES_MAX = 4096;
+const STAT_BYTES_MAX = 4096;
+/** Someone else took the lock in between: look again. More often than this it is not chance. */
+const ATTEMPTS_MAX = 100;
+
+export class LockError extends Error {
+  override name = 'LockError';
+  readonly pid: number;
+
+  constructor(directory: string, pid: number) {
+    super(`${directory} is in use by process ${pid}; stop that one first, or use another directory`);
+    this.pid = pid;
+  }
+}
+
+export interface Lock {
+  /** Lets others in. Does nothing the second time. */
+  release(): void;
+}
+
+export interface LockOptions {
+  /** The process that takes the lock; this one by default. */
+  pid?: number;
+  /** Whether a process runs, asked where there is no /proc. */
+  isRunning?(pid: number): boolean;
+}
+
+/** What a lock file says. `start` and `boot` are '' where there is no /proc. */
+interface Holder {
+  pid: number;
+  start: string;
+  boot: string;
+}
+
+/** Takes the lock, or throws LockError. The directory must exist. */
+export function lockDirectory(disk: Disk, directory: string, options: LockOptions = {}): Lock {
+  const pid = options.pid ?? process.pid;
+  const isRunning = options.isRunning ?? signalReaches;
+  const holder: Holder = { pid, start: processState(disk, pid)?.start ?? '', boot: bootOf(disk) };
+  const offer = writeOffer(disk, directory, holder);
+  try {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const number = tryLock(disk, directory, offer, isRunning);
+      if (number > 0) return held(disk, directory, number);
+    }
+    throw new Error(`${directory}: the lock changes hands too often`);
+  } finally {
+    disk.unlink(offer);
+  }
+}
+
+/** One attempt; returns the lock's number, or 0 where another process was faster. */
+function tryLock(disk: Disk, directory: string, offer: string, isRunning: (pid: number) => boolean): number {
+  const highest = lockNumbers(disk, directory).at(-1) ?? 0;
+  if (highest > 0) {
+    const holder = readHolder(disk, join(directory, lockName(highest)));
+    if (holder === 'gone') return 0;
+    if (holder !== null && holds(disk, holder, isRunning)) throw new LockError(directory, holder.pid);
+  }
+  const number = highest + 1;
+  const path = join(directory, lockName(number));
+  try {
+    disk.link(offer, path);
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return 0;
+    throw error;
+  }
+  const numbers = lockNumbers(disk, directory);
+  if (numbers.at(-1) !== number) {
+    remove(disk, path);
+    return 0;
+  }
+  for (const old of numbers) if (old < number) remove(disk, join(directory, lockName(old)));
+  return number;
+}
+
+function held(disk: Disk, directory: string, number: number): Lock {
+  let released = false;
+  return {
+    release() {
+      if (released) return;
+      released = true;
+      const free = writeOffer(disk, directory, null);
+      disk.rename(free, join(directory, lockName(number)));
+    },
+  };
+}
+
+function lockName(number: number): string {
+  return `lock-${String(number).padStart(10, '0')}`;
+}
+
+function lockNumbers(disk: Disk, directory: string): number[] {
+  return disk.readdir(directory).flatMap((name) => {
+    const match = LOCK_NAME.exec(name);
+    return match === null ? [] : [Number(match[1])];
+  });
+}
+
+/** A file under a name of its own, to be linked or renamed to a lock's. */
+function writeOffer(disk: Disk, directory: string, holder: Holder | null): string {
+  const path = join(directory, `lock.${randomBytes(8).toString('hex')}.tmp`);
+  const file = disk.open(path, 'create');
+  try {
+    const bytes = Buffer.from(`${JSON.stringify(holder)}\n`);
+    writeAll(file, bytes, 0, bytes.length, 0);
+  } finally {
+    file.close();
+  }
+  return path;
+}
+
+/** Who a lock file names; null where it is free, or its text was lost in a power cut that ended its holder too. */
+function readHolder(disk: Disk, path: string): Holder | null | 'gone' {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(readWhole(disk, path, LOCK_BYTES_MAX)).toString());
+    if (typeof value !== 'object' || value === null) return null;
+    const { pid, start, boot } = value as Partial<Holder>;
+    if (!Number.isSafeInteger(pid) || typeof start !== 'string' || typeof boot !== 'string') return null;
+    return { pid: pid!, start, boot };
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return 'gone';
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+function holds(disk: Disk, holder: Holder, isRunning: (pid: number) => boolean): boolean {
+  const boot = bootOf(disk);
+  if (boot !== holder.boot) return false;
+  if (boot === '') return isRunning(holder.pid);
+  const state = processState(disk, holder.pid);
+  return state !== null && state.state !== 'Z' && state.state !== 'X' && state.start === holder.start;
+}
+
+/** Which start of the machine this is, or '' where there is no /proc. */
+function bootOf(disk: Disk): string {
+  return readText(disk, '/proc/sys/kernel/random/boot_id') ?? '';
+}
+
+/** State letter and start time of a process (proc(5), fields 3 and 22), or null where it is gone. */
+function processState(disk: Disk, pid: number): { state: string; start: string } | null {
+  const stat = readText(disk, `/proc/${pid}/stat`);
+  if (stat === null) return null;
+  // Field 2 is the program's name in parentheses, which may itself hold spaces and parentheses.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return { state: fields[0] ?? '', start: fields[19] ?? '' };
+}
+
+function readText(disk: Disk, path: string): string | null {
+  try {
+    return Buffer.from(readWhole(disk, path, STAT_BYTES_MAX))
+      .toString()
+      .trim();
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ESRCH') return null;
+    throw error;
+  }
+}
+
+function signalReaches(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return errorCode(error) === 'EPERM';
+  }
+}
+
+function remove(disk: Disk, path: string): void {
+  try {
+    disk.unlink(path);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * Finds the newest snapshot that is whole, and reads it. One that is not is passed over with why:
+ * the one before it and the journal lead to the same state.
+ *
+ * What always holds: a snapshot is handed on only when every byte of it and of its parts was read and fits
+ * its hashes, and the hash carries the server's signature.
+ */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { type Disk, type DiskFile, errorCode, readAll } from './disk.ts';
+import { rememberPart } from './final-parts.ts';
+import { bytesEqual, crc } from './format.ts';
+import type { Part, SnapshotContent } from './snapshot.ts';
+import {
+  checkSnapshotHeader,
+  FOOT_BYTES,
+  type Foot,
+  MANIFEST_BYTES_MAX,
+  type Manifest,
+  type PartRow,
+  partName,
+  SNAPSHOT_HEADER_BYTES,
+  SnapshotError,
+  snapshotSeq,
+  unpackFoot,
+  unpackManifest,
+} from './snapshot-format.ts';
+
+export interface ReadSnapshotsOptions {
+  /** Whether this is the server's signature of a snapshot's hash; null: do not check. */
+  verify(hash: Uint8Array, signature: Uint8Array): boolean | null;
+  /** Snapshots after this entry are passed over. Without it such a one surfaces when the journal is read. */
+  seqMax?: number;
+}
+
+export interface RefusedSnapshot {
+  /** Name of the file. */
+  file: string;
+  why: string;
+}
+
+export interface SnapshotRead extends SnapshotContent {
+  /** Name of the file. */
+  file: string;
+}
+
+export interface ReadSnapshotsResult {
+  /** The newest whole one, or null. Each final part has memory of its own. */
+  snapshot: SnapshotRead | null;
+  /** Those passed over on the way, newest first. */
+  refused: RefusedSnapshot[];
+}
+
+/** Names of the snapshots in a directory, newest first. */
+export function listSnapshots(disk: Disk, directory: string): string[] {
+  return disk
+    .readdir(directory)
+    .filter((name) => snapshotSeq(name) >= 0)
+    .reverse();
+}
+
+export function readSnapshots(disk: Disk, directory: string, options: ReadSnapshotsOptions): ReadSnapshotsResult {
+  const refused: RefusedSnapshot[] = [];
+  for (const file of disk.exists(directory) ? listSnapshots(disk, directory) : []) {
+    try {
+      return { snapshot: { file, ...readSnapshot(disk, directory, file, options) }, refused };
+    } catch (error) {
+      if (!(error instanceof SnapshotError) && errorCode(error) === '') throw error;
+      refused.push({ file, why: (error as Error).message });
+    }
+  }
+  return { snapshot: null, refused };
+}
+
+function readSnapshot(disk: Disk, directory: string, name: string, options: ReadSnapshotsOptions): SnapshotContent {
+  if (snapshotSeq(name) > (options.seqMax ?? Number.MAX_SAFE_INTEGER)) {
+    throw new SnapshotError('it is newer than the end of the journal');
+  }
+  const file = disk.open(join(directory, name), 'read');
+  try {
+    const outline = readOutline(file, options);
+    if (outline.manifest.seq !== snapshotSeq(name)) throw new SnapshotError(`it is of entry ${outline.manifest.seq}`);
+    return readContent(disk, directory, file, outline);
+  } finally {
+    file.close();
+  }
+}
+
+export interface Outline {
+  header: Buffer;
+  manifest: Manifest;
+  manifestBytes: Buffer;
+  foot: Foot;
+}
+
+/** Header, foot and manifest: all but the parts, and the signature checked against the hash as stated. */
+export function readOutline(file: DiskFile, options: Pick<ReadSnapshotsOptions, 'verify'>): Outline {
+  const size = file.size();
+  if (size < SNAPSHOT_HEADER_BYTES + FOOT_BYTES) throw new SnapshotError('it is half-written: too short');
+  const header = readPiece(file, SNAPSHOT_HEADER_BYTES, 0);
+  checkSnapshotHeader(header);
+  const foot = unpackFoot(readPiece(file, FOOT_BYTES, size - FOOT_BYTES));
+  const at = size - FOOT_BYTES - foot.manifestBytes;
+  if (at < SNAPSHOT_HEADER_BYTES || foot.manifestBytes > MANIFEST_BYTES_MAX) {
+    throw new SnapshotError('it is damaged: no room for its manifest');
+  }
+  const manifestBytes = readPiece(file, foot.manifestBytes, at);
+  if (crc(manifestBytes, 0, manifestBytes.length) !== foot.manifestCrc) {
+    throw new SnapshotError(`it is damaged at byte ${at}: its manifest`);
+  }
+  if (options.verify(foot.hash, foot.signature) === false) throw new SnapshotError('it is not signed by this server');
+  const manifest = unpackManifest(manifestBytes);
+  const inline = manifest.parts.reduce((sum, part) => sum + (part.final ? 0 : part.bytes), SNAPSHOT_HEADER_BYTES);
+  if (inline !== at) throw new SnapshotError('it is damaged: its parts do not fill it');
+  return { header, manifest, manifestBytes, foot };
+}
+
+function readContent(disk: Disk, directory: string, file: DiskFile, outline: Outline): SnapshotContent {
+  const { seq, chain, moment, extra, parts: rows } = outline.manifest;
+  const sha = createHash('sha256').update(outline.header);
+  const parts: Part[] = [];
+  let at = SNAPSHOT_HEADER_BYTES;
+  for (const row of rows) {
+    const { name, final } = row;
+    if (final) {
+      parts.push({ name, final, bytes: readFinalPart(disk, directory, row) });
+      continue;
+    }
+    const bytes = readPiece(file, row.bytes, at);
+    if (crc(bytes, 0, bytes.length) !== row.crc) {
+      throw new SnapshotError(`it is damaged between bytes ${at} and ${at + row.bytes}: its part ${name}`);
+    }
+    sha.update(bytes);
+    at += row.bytes;
+    parts.push({ name, final, bytes });
+  }
+  if (!bytesEqual(sha.update(outline.manifestBytes).digest(), outline.foot.hash)) {
+    throw new SnapshotError('it is damaged: its hash does not fit');
+  }
+  return { seq, chain, moment, extra, parts };
+}
+
+function readFinalPart(disk: Disk, directory: string, row: PartRow): Uint8Array {
+  const name = partName(row.name, row.hash!);
+  const path = join(directory, name);
+  if (!disk.exists(path)) throw new SnapshotError(`its part ${name} is missing`);
+  const file = disk.open(path, 'read');
+  try {
+    if (file.size() !== row.bytes) throw new SnapshotError(`its part ${name} has another length`);
+    const bytes = readPiece(file, row.bytes, 0);
+    const whole = crc(bytes, 0, bytes.length) === row.crc;
+    if (!whole || !bytesEqual(createHash('sha256').update(bytes).digest(), row.hash!)) {
+      throw new SnapshotError(`its part ${name} is damaged`);
+    }
+    rememberPart(path, row, bytes);
+    return bytes;
+  } finally {
+    file.close();
+  }
+}
+
+function readPiece(file: DiskFile, count: number, position: number): Buffer {
+  if (position + count > file.size()) throw new SnapshotError('it is half-written: it ends too early');
+  const bytes = Buffer.allocUnsafeSlow(count);
+  if (readAll(file, bytes, 0, count, position) !== count) throw new SnapshotError('it ends while being read');
+  return bytes;
+}
