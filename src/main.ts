@@ -22,7 +22,7 @@ import { packValue } from './storage/codec.ts';
 import { realDisk } from './storage/disk.ts';
 import { Journal } from './storage/journal.ts';
 import { loadOrCreateKey } from './storage/key-file.ts';
-import { lockDirectory } from './storage/lock.ts';
+import { acquireLock } from './storage/lock.ts';
 import { takeSnapshot } from './storage/snapshot.ts';
 
 const ROWS_PER_TASK_MAX = 256;
@@ -40,11 +40,10 @@ async function serve(config: Config): Promise<void> {
   const directory = resolve(config.data);
   const began = performance.now();
   realDisk.mkdir(directory);
-  const lock = lockDirectory(realDisk, directory);
-  const server: KeyPair = loadOrCreateKey(realDisk, directory, {
-    create: createKeyPair,
-    fromSecret: keyPairFromSecret,
-  });
+  const lock = acquireLock(realDisk, directory);
+  const server: KeyPair = loadOrCreateKey(realDisk, directory, (secret) =>
+    secret === undefined ? createKeyPair() : keyPairFromSecret(secret),
+  );
   const signHash = (hash: Uint8Array) => sign(hash, server);
   const verifyHash = (hash: Uint8Array, signature: Uint8Array) => verify(server.public, hash, signature);
 
@@ -164,7 +163,7 @@ try {
   else await serve(readConfig(args, process.env));
 } catch (error) {
   const known =
-    error instanceof ConfigError || ['DamageError', 'LockError', 'KeyFileError'].includes((error as Error).name);
+    error instanceof ConfigError || ['DamageError', 'LockedError', 'KeyFileError'].includes((error as Error).name);
   tell(known ? (error as Error).message : ((error as Error).stack ?? String(error)));
   process.exit(1);
 }

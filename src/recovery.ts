@@ -34,12 +34,16 @@ export interface RecoveryOptions {
 export function recover({ disk, directory, verify, hashSeed }: RecoveryOptions): Recovered {
   const notes: string[] = [];
   const { snapshot, refused } = readSnapshots(disk, directory, { verify });
-  for (const { file, why } of refused) notes.push(`Snapshot ${file} is not used: ${why}.`);
+  for (const { file, reason } of refused) notes.push(`Snapshot ${file} is not used: ${reason}.`);
   const state =
     snapshot === null
       ? emptyState(entryCodec, hashSeed)
-      : loadState(entryCodec, unpackValue(snapshot.extra) as StateExtra, snapshot.parts);
-  if (snapshot !== null) notes.push(`Read snapshot ${snapshot.file}.`);
+      : loadState(
+          entryCodec,
+          unpackValue(snapshot.extra) as StateExtra,
+          new Map(snapshot.parts.map(({ name, bytes }) => [name, bytes])),
+        );
+  if (snapshot !== null) notes.push(`Read the snapshot after entry ${snapshot.seq}.`);
   const result = readJournal(disk, directory, snapshot ?? JOURNAL_START, {
     verifyFrame: verify,
     onEntry: (entry, bytes, from, to) => replay(state, entry, bytes, from, to),
