@@ -21,8 +21,8 @@ const STAT_BYTES_MAX = 4096;
 /** Someone else took the lock in between: look again. More often than this it is not chance. */
 const ATTEMPTS_MAX = 100;
 
-export class LockError extends Error {
-  override name = 'LockError';
+export class LockedError extends Error {
+  override name = 'LockedError';
   readonly pid: number;
 
   constructor(directory: string, pid: number) {
@@ -50,8 +50,8 @@ interface Holder {
   boot: string;
 }
 
-/** Takes the lock, or throws LockError. The directory must exist. */
-export function lockDirectory(disk: Disk, directory: string, options: LockOptions = {}): Lock {
+/** Takes the lock, or throws LockedError. The directory must exist. */
+export function acquireLock(disk: Disk, directory: string, options: LockOptions = {}): Lock {
   const pid = options.pid ?? process.pid;
   const isRunning = options.isRunning ?? signalReaches;
   const holder: Holder = { pid, start: processState(disk, pid)?.start ?? '', boot: bootOf(disk) };
@@ -73,7 +73,7 @@ function tryLock(disk: Disk, directory: string, offer: string, isRunning: (pid: 
   if (highest > 0) {
     const holder = readHolder(disk, join(directory, lockName(highest)));
     if (holder === 'gone') return 0;
-    if (holder !== null && holds(disk, holder, isRunning)) throw new LockError(directory, holder.pid);
+    if (holder !== null && holds(disk, holder, isRunning)) throw new LockedError(directory, holder.pid);
   }
   const number = highest + 1;
   const path = join(directory, lockName(number));

@@ -1,5 +1,5 @@
 /**
- * Finds the newest snapshot that is whole, and reads it. One that is not is passed over with why:
+ * Finds the newest snapshot that is whole, and reads it. One that is not is passed over with the reason:
  * the one before it and the journal lead to the same state.
  *
  * What always holds: a snapshot is handed on only when every byte of it and of its parts was read and fits
@@ -36,7 +36,7 @@ export interface ReadSnapshotsOptions {
 export interface RefusedSnapshot {
   /** Name of the file. */
   file: string;
-  why: string;
+  reason: string;
 }
 
 export interface SnapshotRead extends SnapshotContent {
@@ -66,7 +66,7 @@ export function readSnapshots(disk: Disk, directory: string, options: ReadSnapsh
       return { snapshot: { file, ...readSnapshot(disk, directory, file, options) }, refused };
     } catch (error) {
       if (!(error instanceof SnapshotError) && errorCode(error) === '') throw error;
-      refused.push({ file, why: (error as Error).message });
+      refused.push({ file, reason: (error as Error).message });
     }
   }
   return { snapshot: null, refused };
