@@ -109,6 +109,7 @@ async function serve(config: Config): Promise<void> {
       queryLimits: { ...QUERY_LIMITS, pageLimitMax: config.pageLimitMax },
       listMsMax: config.listMsMax,
       preferWaitSecondsMax: config.preferWaitSecondsMax,
+      defect: (error) => tell(`A defect of ours, in one request: ${error.stack}`),
     },
     tokens: createTokenChecker({ ...TOKEN_LIMITS, verify }),
     defaultLedger: findLedger(state, config.ledger),

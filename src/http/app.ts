@@ -9,7 +9,7 @@ import { isLuid } from '../core/luid.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { dataOf, findHandle, findLedger, readRow, type State } from '../core/state.ts';
 import { decodePublic } from '../proof/keys.ts';
-import { type Call, type House, refuseDurable, sendRefusal } from './call.ts';
+import { type Call, guarded, type House, refuseDurable, sendRefusal } from './call.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { parseJson } from './json.ts';
 import { type Action, findRoute } from './paths.ts';
@@ -62,7 +62,7 @@ export function createApp(options: AppOptions): Handler {
     handle(request, reply) {
       // The port opens after recovery, so whoever gets an answer here gets this one.
       if (request.path === '/readyz' && !house.engine.isFailed) return reply.send(200, READY);
-      serve(options, request, reply);
+      guarded(house, reply, () => serve(options, request, reply));
     },
   };
 }

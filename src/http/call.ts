@@ -7,7 +7,7 @@ import type { State } from '../core/state.ts';
 import type { Engine } from '../engine.ts';
 import type { KeyPair } from '../proof/keys.ts';
 import type { Sealer } from '../proof/sealer.ts';
-import { errorBody, type Header, headersOf, type Refusal, refuseUnavailable, statusOf } from './errors.ts';
+import { errorBody, type Header, headersOf, type Refusal, refuse, refuseUnavailable, statusOf } from './errors.ts';
 import type { Route } from './paths.ts';
 import type { QueryLimits } from './query.ts';
 import type { ValidateBody } from './schemas.ts';
@@ -23,6 +23,8 @@ export interface House {
   queryLimits: QueryLimits;
   listMsMax: number;
   preferWaitSecondsMax: number;
+  /** Told of errors that only a defect of ours can cause. */
+  defect: (error: Error) => void;
 }
 
 export interface Call {
@@ -55,8 +57,18 @@ export function sendRefusal(house: House, reply: Reply, refusal: Refusal | CoreR
 export function sendDurable(call: Call, answer: () => void): void {
   call.house.engine.whenDurable((failure) => {
     if (failure !== null) sendRefusal(call.house, call.reply, failure);
-    else answer();
+    else guarded(call.house, call.reply, answer);
   });
+}
+
+/** A defect of ours in one request must not take the others along; the books are guarded by the engine. */
+export function guarded(house: House, reply: Reply, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    house.defect(error as Error);
+    sendRefusal(house, reply, refuse('api.unexpected-error', 'The server met a defect of its own'));
+  }
 }
 
 export function refuseDurable(call: Call, refusal: Refusal | CoreRefusal): void {

@@ -11,7 +11,7 @@ import { isoMoment } from '../core/proofs.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { historyOf, readRow, SERVER_LEDGER, type State, type Version } from '../core/state.ts';
 import { sha256Hex } from '../proof/digest.ts';
-import { type Call, refuseDurable, send, sendDurable } from './call.ts';
+import { type Call, guarded, refuseDurable, send, sendDurable } from './call.ts';
 import { refuse } from './errors.ts';
 import { parseQuery } from './query.ts';
 import { listText, ownersText, type Page, signedText, versionText } from './render.ts';
@@ -68,7 +68,7 @@ export function listRecords(call: Call): void {
       return sendList(call, items, { index, limit, total: listing.total });
     }
     if (performance.now() > end) return refuseDurable(call, LIST_TIMEOUT);
-    setImmediate(slice);
+    setImmediate(() => guarded(house, call.reply, slice));
   };
   slice();
 }

@@ -11,7 +11,7 @@ import { readRow, type VersionEntry } from '../core/state.ts';
 import type { Submission } from '../engine.ts';
 import { ledgerCommand } from '../genesis.ts';
 import { proofDigest } from '../proof/digest.ts';
-import { type Call, callerOf, refuseDurable, send, sendRefusal } from './call.ts';
+import { type Call, callerOf, guarded, refuseDurable, send, sendRefusal } from './call.ts';
 import { type Content, openBody, openProofs, type ProofBody, refuseSchema } from './door.ts';
 import type { Header } from './errors.ts';
 import { rowText } from './reads.ts';
@@ -222,7 +222,7 @@ function submit(call: Call, submission: Omit<Submission, 'answer'>, done: (entri
     ...submission,
     answer(outcome) {
       if (isRefusal(outcome)) sendRefusal(house, reply, outcome);
-      else done(outcome);
+      else guarded(house, reply, () => done(outcome));
     },
   });
 }
