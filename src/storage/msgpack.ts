@@ -265,7 +265,11 @@ function textAfter(reader: Reader, code: number): string {
 export function readBinary(reader: Reader, length: number): Uint8Array {
   if (takeCode(reader) !== 0xc4 || take8(reader) !== length) throw misfit(reader, `no binary of ${length} bytes`);
   const from = take(reader, length);
-  return Uint8Array.prototype.slice.call(reader.bytes, from, from + length);
+  const { bytes } = reader;
+  const value = new Uint8Array(length);
+  // A plain loop: for 32 or 64 bytes it is faster than `slice` or `set`, which also leave Buffers.
+  for (let index = 0; index < length; index++) value[index] = bytes[from + index]!;
+  return value;
 }
 
 /** An integer of 0 at least. */
