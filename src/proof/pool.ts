@@ -258,11 +258,11 @@ export class ProofPool {
     const bads: number[] = [];
     for (const { pending, checkFrom, checks, sealFrom, seals } of task.parts) {
       bads.push(firstBad(slab.verdicts, check, checks, checkFrom));
-      for (let i = 0; i < seals; i++, seal++) {
-        const at = seal * SIGNATURE_BYTES;
-        pending.signatures.set(slab.signatures.subarray(at, at + SIGNATURE_BYTES), (sealFrom + i) * SIGNATURE_BYTES);
+      if (seals > 0) {
+        pending.signatures.set(rowsOf(slab.signatures, SIGNATURE_BYTES, seal, seals), sealFrom * SIGNATURE_BYTES);
       }
       check += checks;
+      seal += seals;
     }
     return bads;
   }
