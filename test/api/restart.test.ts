@@ -1,0 +1,306 @@
+/**
+ * The promise, kept across the end of a process: what was acknowledged is there with the same bytes, what was
+ * refused is not, balances add up, a torn tail is cut and named, damage stops the start, and two processes never
+ * share one directory.
+ */
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
+import { issue, type Kit, limit, makeKit, openLedger, pause, segment, transfer, unique } from '../support/kit.ts';
+import { SAMPLES } from '../support/samples.ts';
+import { makeDirectory, type Server, startRefused, startServer } from '../support/server.ts';
+
+const keys = makeKeys();
+const cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+function directory(): string {
+  const path = makeDirectory();
+  cleanups.push(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+async function start(path: string, flags: string[] = []): Promise<{ server: Server; client: Client; kit: Kit }> {
+  const server = await startServer({ directory: path, flags });
+  cleanups.push(() => server.kill());
+  const client = connect(server);
+  return { server, client, kit: makeKit(client, keys) };
+}
+
+/** Every file below a directory with its size. */
+function sizes(path: string): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const name of readdirSync(path, { recursive: true, encoding: 'utf8' })) {
+    const file = join(path, name);
+    const stat = statSync(file);
+    if (stat.isFile()) found.set(file, stat.size);
+  }
+  return found;
+}
+
+/** The file that grew while `write` ran: the journal, whatever it is called. */
+async function grown(path: string, write: () => Promise<unknown>): Promise<string> {
+  const before = sizes(path);
+  await write();
+  const after = sizes(path);
+  const files = [...after].filter(([file, size]) => size > (before.get(file) ?? 0)).map(([file]) => file);
+  expect(files, 'one file grows when a record is stored').toHaveLength(1);
+  return files[0]!;
+}
+
+/** Everything a client can read back, by path, as the bytes that came. */
+async function readAll(client: Client, paths: string[]): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const path of paths) {
+    const reply = await client.get(path);
+    expect(reply.status, path).toBe(200);
+    found.set(path, reply.text);
+  }
+  return found;
+}
+
+describe('a restart changes no byte', () => {
+  const ends = [
+    ['SIGTERM', []],
+    ['SIGKILL', []],
+    ['SIGTERM', ['--snapshot-every', '50']],
+    ['SIGKILL', ['--snapshot-every', '50']],
+  ] as [string, string[]][];
+  test.each(ends)('%s %j', async (signal, flags) => {
+    const path = directory();
+    const first = await start(path, flags);
+    const { kit } = first;
+    const paths: string[] = ['/ledger', '/signers/system'];
+    const gone: string[] = [];
+    for (const sample of SAMPLES) {
+      const stored = await kit.make(sample.path, await sample.data(kit));
+      const id = `/${sample.path}/${stored.data.handle}`;
+      const changed = await kit.change(sample.path, stored, { ...stored.data, custom: { n: 2 } });
+      expect(changed.status, changed.text).toBe(200);
+      paths.push(id, `/${sample.path}/${segment(stored.luid)}`, `${id}/changes/2`);
+      if (!sample.drop) continue;
+      const dropped = await kit.make(sample.path, await sample.data(kit));
+      await first.client.post(`/${sample.path}/${dropped.data.handle}/drop`, kit.dropBody(dropped));
+      gone.push(`/${sample.path}/${dropped.data.handle}`, `/${sample.path}/${segment(dropped.luid)}`);
+    }
+    const ledger = await openLedger(first.client, keys);
+    const [symbol, a, b] = [await kit.symbol(), await kit.wallet(), await kit.wallet()];
+    await kit.done([issue(a, symbol, 1000), limit(a, symbol, 'minBalance', 10), limit(b, symbol, 'dailyCount', 100)]);
+    for (let n = 0; n < 60; n += 1) {
+      const { body } = await kit.send([transfer(a, b, symbol, n % 7 === 6 ? 10_000 : 1 + (n % 5))]);
+      if (n % 3 === 0) paths.push(`/intents/${body.data.handle}`);
+    }
+    const held = await kit.clear([transfer(a, b, symbol, 5)], { data: { config: { commit: 'manual' } } });
+    paths.push(`/intents/${held.data.handle}`, `/wallets/${a}`, `/ledgers/${ledger.data.handle}`);
+    const before = await readAll(first.client, paths);
+    const money = [await kit.balance(a, symbol), await kit.balance(b, symbol)];
+    const limits = (await first.client.get(`/wallets/${a}/limits`)).body.data;
+    const list = (await first.client.get('/intents?page.limit=100')).body.data;
+
+    if (signal === 'SIGTERM') expect(await first.server.stop()).toBe(0);
+    else await first.server.kill();
+    const second = await start(path, flags);
+    expect(second.server.publicKey).toBe(first.server.publicKey);
+    const after = await readAll(second.client, paths);
+    for (const [one, text] of before) expect(after.get(one), one).toBe(text);
+    for (const one of gone) expect((await second.client.get(one)).status, one).toBe(404);
+    expect([await second.kit.balance(a, symbol), await second.kit.balance(b, symbol)]).toEqual(money);
+    expect((await second.client.get(`/wallets/${a}/limits`)).body.data).toEqual(limits);
+    expect((await second.client.get('/intents?page.limit=100')).body.data).toEqual(list);
+
+    const commit = { moment: new Date().toISOString(), action: 'commit' };
+    const go = record(held.data, keys, [commit]).meta.proofs[0];
+    expect((await second.client.post(`/intents/${held.data.handle}/proofs`, go)).status).toBe(200);
+    const final = (await second.client.get(`/intents/${held.data.handle}`)).body;
+    expect(final.meta.status).toBe('completed');
+    expect(await second.kit.balance(b, symbol)).toBe(money[1]! + 5);
+    await second.kit.done([transfer(a, b, symbol, 1)]);
+  });
+});
+
+interface Sent {
+  body: Json;
+  /** 0 where no answer came. */
+  status: number;
+  reply?: Json;
+}
+
+/** Four clients, one request at a time each: transfers, some too large, every tenth with a false signature. */
+function storm(client: Client, wallets: string[], symbol: string): { sent: Sent[]; stop(): Promise<void> } {
+  const sent: Sent[] = [];
+  let running = true;
+  const run = async (lane: number): Promise<void> => {
+    for (let n = 0; running; n += 1) {
+      const [from, to] = [wallets[(lane + n) % wallets.length]!, wallets[(lane + 2 * n + 1) % wallets.length]!];
+      const claims = [transfer(from, to, symbol, 1 + (n % 40))];
+      const body = record({ handle: unique('storm'), claims }, keys, [{ status: 'created' }]);
+      if (n % 10 === 9) body.meta.proofs[0].public = makeKeys().public;
+      const one: Sent = { body, status: 0 };
+      sent.push(one);
+      try {
+        const reply = await client.post('/intents', body);
+        one.status = reply.status;
+        one.reply = reply.body;
+      } catch (error) {
+        // A broken connection is a TypeError of fetch; a false answer is not, and must not be lost here.
+        if (!(error instanceof TypeError)) throw error;
+        return;
+      }
+    }
+  };
+  const lanes = [0, 1, 2, 3].map(run);
+  return {
+    sent,
+    async stop() {
+      running = false;
+      await Promise.all(lanes);
+    },
+  };
+}
+
+describe('under load from several clients', () => {
+  const runs: [string, 'SIGTERM' | 'SIGKILL', string[]][] = [
+    ['SIGKILL', 'SIGKILL', []],
+    ['SIGKILL with snapshots', 'SIGKILL', ['--snapshot-every', '50']],
+    ['SIGTERM', 'SIGTERM', []],
+  ];
+  test.each(runs)(
+    '%s: acknowledged is there, refused is not, unanswered is one or the other',
+    async (_name, signal, flags) => {
+      const path = directory();
+      const setup = await start(path, flags);
+      const symbol = await setup.kit.symbol();
+      const wallets = await Promise.all([0, 1, 2, 3, 4].map(() => setup.kit.wallet()));
+      await setup.kit.done(wallets.map((wallet) => issue(wallet, symbol, 500)));
+      const expected = new Map(wallets.map((wallet) => [wallet, 500]));
+      const settled = new Set<string>();
+      let { server, client, kit } = setup;
+      for (let life = 0; life < 3; life += 1) {
+        const load = storm(client, wallets, symbol);
+        await pause(300 + 150 * life);
+        if (signal === 'SIGTERM') expect(await server.stop()).toBe(0);
+        else await server.kill();
+        await load.stop();
+        expect(load.sent.filter((one) => one.status === 201).length).toBeGreaterThan(5);
+        ({ server, client, kit } = await start(path, flags));
+        for (const one of load.sent) await judge(client, one, expected, settled);
+        for (const wallet of wallets) expect(await kit.balance(wallet, symbol)).toBe(expected.get(wallet));
+      }
+      const total = [...expected.values()].reduce((sum, amount) => sum + amount, 0);
+      expect(total).toBe(2500);
+      expect(settled.size).toBeGreaterThan(0);
+    },
+  );
+
+  async function judge(client: Client, one: Sent, expected: Map<string, number>, settled: Set<string>): Promise<void> {
+    const { handle } = one.body.data;
+    const found = await client.get(`/intents/${handle}`);
+    if (one.status === 201) {
+      expect(found.status, `${handle} was acknowledged`).toBe(200);
+      expect(found.body.luid).toBe(one.reply.luid);
+      expect(found.body.meta.proofs.slice(0, 2)).toEqual(one.reply.meta.proofs.slice(0, 2));
+      expect(found.body.meta).toMatchObject({ moment: one.reply.meta.moment, thread: one.reply.meta.thread });
+    } else if (one.status === 422) expect(found.status, `${handle} was refused`).toBe(404);
+    else expect([200, 404]).toContain(found.status);
+    if (found.status !== 200) return;
+    expect(found.body.data).toEqual(one.body.data);
+    expect(['completed', 'rejected']).toContain(found.body.meta.status);
+    const again = await client.post('/intents', one.body);
+    expect([again.status, again.body.data.custom?.hash]).toEqual([409, one.body.hash]);
+    if (found.body.meta.status !== 'completed') return;
+    settled.add(handle);
+    const [claim] = one.body.data.claims;
+    expected.set(claim.source.handle, expected.get(claim.source.handle)! - claim.amount);
+    expected.set(claim.target.handle, expected.get(claim.target.handle)! + claim.amount);
+  }
+});
+
+describe('one directory, one process', () => {
+  test('a second one refuses and the first serves on', async () => {
+    const path = directory();
+    const { client, kit } = await start(path);
+    const wallet = await kit.wallet();
+    const second = await startRefused({ directory: path });
+    expect(second.code).not.toBe(0);
+    expect((await client.get(`/wallets/${wallet}`)).status).toBe(200);
+    await kit.wallet();
+  });
+  test('the lock of a killed process stops nobody', async () => {
+    const path = directory();
+    const { server, kit } = await start(path);
+    const wallet = await kit.wallet();
+    await server.kill();
+    const again = await start(path);
+    expect((await again.client.get(`/wallets/${wallet}`)).status).toBe(200);
+  });
+});
+
+describe('a torn tail', () => {
+  /** A killed server with some records in its journal: their paths and bytes, and the journal. */
+  async function killed(path: string): Promise<{ records: Map<string, string>; last: string; journal: string }> {
+    const { server, client, kit } = await start(path);
+    const paths: string[] = [];
+    for (let n = 0; n < 8; n += 1) paths.push(`/wallets/${await kit.wallet({ custom: { n } })}`);
+    const records = await readAll(client, paths);
+    let last = '';
+    const journal = await grown(path, async () => {
+      last = `/wallets/${await kit.wallet()}`;
+    });
+    await server.kill();
+    return { records, last, journal };
+  }
+
+  test.each([1, 3, 17, 100])('%i bytes cut off: the rest is there, and the start says so', async (bytes) => {
+    const path = directory();
+    const { records, last, journal } = await killed(path);
+    truncateSync(journal, statSync(journal).size - bytes);
+    const { server, client, kit } = await start(path);
+    expect(server.log()).toMatch(/torn|tail/i);
+    const after = await readAll(client, [...records.keys()]);
+    expect(after).toEqual(records);
+    expect((await client.get(last)).status).toBe(404);
+    const fresh = await kit.wallet();
+    await server.kill();
+    const again = await start(path);
+    expect((await again.client.get(`/wallets/${fresh}`)).status).toBe(200);
+  });
+
+  test.each([1, 37, 5000])('%i bytes of noise behind the end: cut, counted, nothing lost', async (bytes) => {
+    const path = directory();
+    const { records, last, journal } = await killed(path);
+    appendFileSync(journal, Buffer.alloc(bytes, 0xa7));
+    const { server, client } = await start(path);
+    expect(server.log()).toMatch(/torn|tail/i);
+    expect(server.log()).toMatch(new RegExp(`\\b${bytes}\\b`));
+    const after = await readAll(client, [...records.keys()]);
+    expect(after).toEqual(records);
+    expect((await client.get(last)).status).toBe(200);
+  });
+});
+
+describe('damage', () => {
+  test.each([0.2, 0.5, 0.8])('a flipped bit at %f of the journal stops the start and is named', async (place) => {
+    const path = directory();
+    const { server, kit } = await start(path);
+    for (let n = 0; n < 30; n += 1) await kit.wallet({ custom: { n } });
+    const journal = await grown(path, () => kit.wallet());
+    await server.kill();
+    const bytes = readFileSync(journal);
+    const at = Math.floor(bytes.length * place);
+    bytes[at] = bytes[at]! ^ 0x10;
+    writeFileSync(journal, bytes);
+    const ended = await startRefused({ directory: path });
+    expect(ended.code).not.toBe(0);
+    expect(ended.log).toContain(basename(journal));
+    expect(ended.log).toMatch(/(byte|offset)\D{0,20}\d+/i);
+    expect(readFileSync(journal).equals(bytes), 'damage is not repaired').toBe(true);
+    bytes[at] = bytes[at]! ^ 0x10;
+    writeFileSync(journal, bytes);
+    const healed = await start(path);
+    expect((await healed.client.get('/wallets?page.limit=100')).body.data).toHaveLength(31);
+  });
+});
