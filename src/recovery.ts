@@ -51,7 +51,7 @@ export function recover({ disk, directory, verify, hashSeed }: RecoveryOptions):
   if (result.torn !== null) {
     const { file, byte, bytes } = result.torn;
     cutTornTail(disk, directory, result.torn);
-    notes.push(`Cut ${bytes} bytes off the end of ${file} at byte ${byte}: a write that was never acknowledged.`);
+    notes.push(`Cut a torn tail of ${bytes} bytes off ${file} at byte ${byte}: a write that was never acknowledged.`);
   }
   return { state, end: result.position, entries: result.entries, notes };
 }

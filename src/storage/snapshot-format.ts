@@ -37,8 +37,8 @@ export const PIECE_BYTES = 1024 * 1024;
 
 const MAGIC = Buffer.from('AYNISNAP', 'latin1');
 const SNAPSHOT_NAME = /^snapshot-(\d{20})\.ays$/;
-const PART_NAME = /^[A-Za-z0-9-]{1,100}$/;
-const PART_FILE = /^part-[A-Za-z0-9-]+-[0-9a-f]{16}\.ayp$/;
+const PART_NAME = /^[A-Za-z0-9-][A-Za-z0-9.-]{0,99}$/;
+const PART_FILE = /^part-[A-Za-z0-9-][A-Za-z0-9.-]*-[0-9a-f]{16}\.ayp$/;
 const TEMPORARY_FILE = /^(snapshot|part)-.*\.tmp$/;
 
 export interface PartRow {
