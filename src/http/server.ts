@@ -6,11 +6,12 @@
  * that ends the process. So it never leaves this file: others hold a Reply, which forgets the native
  * object at that moment and quietly drops what comes too late.
  *
- * What the native part does by itself, without asking here: malformed requests (400), headers above
- * HEADER_BYTES_MAX (431) and other HTTP versions (505) are answered with a bare status; a connection
- * that sends nothing for about ten seconds is closed, also in the middle of headers or of a body; a
- * request that is pipelined behind one still unanswered closes the connection, since answers could
- * change places otherwise.
+ * What the native part does by itself, without asking here: malformed requests (400), too large headers
+ * (431) and other HTTP versions (505) are answered with a bare status and closed, more than 98 header
+ * lines closed without one. A connection that is silent, or that has not sent its headers whole, for
+ * about ten seconds is closed. A request that is pipelined behind one still unanswered closes the
+ * connection, since answers could change places otherwise. A start line that does not arrive in one
+ * piece (a URL beyond the network's segment size, 1.4 KB on most) is taken for a wrong version: 505.
  *
  * What always holds: a request is handed over once, whole, with a body of at most `bodyBytesMax`; each
  * gets at most one answer; memory held for bodies on their way is bounded by
@@ -21,7 +22,10 @@ import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from '
 import { createRequire } from 'node:module';
 import { type Header, type Refusal, refuse, refuseBodySize, refuseUnavailable } from './errors.ts';
 
-/** Start line and headers together. The native part takes 4 KiB unless told otherwise before it loads. */
+/**
+ * Start line and headers together, if they come in several pieces; what one read brings is taken up to
+ * 128 KiB. The native part has 4 KiB unless told otherwise before it loads, too little for large tokens.
+ */
 export const HEADER_BYTES_MAX = 16_384;
 process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(HEADER_BYTES_MAX);
 const uws = createRequire(import.meta.url)('uWebSockets.js') as typeof import('uWebSockets.js');
@@ -100,7 +104,6 @@ export const KEPT_HEADERS = [
   'content-type',
   'content-length',
   'transfer-encoding',
-  'expect',
   'x-forwarded-proto',
 ] as const;
 
@@ -252,7 +255,7 @@ class Exchange implements Request, Reply {
     this.methodSent = req.getCaseSensitiveMethod();
     this.method = this.methodSent === 'HEAD' ? 'GET' : this.methodSent;
     this.path = req.getUrl();
-    this.query = req.getQuery();
+    this.query = req.getQuery() ?? '';
     for (const name of KEPT_HEADERS) {
       const value = req.getHeader(name);
       if (value !== '') this.headers.set(name, value);
@@ -273,7 +276,8 @@ class Exchange implements Request, Reply {
   begin(): void {
     const { hall } = this;
     const { bodyBytesMax, bodyMsMax } = hall.options;
-    const length = Number(this.header('content-length'));
+    const announced = this.header('content-length');
+    const length = announced === '' ? 0 : /^\d{1,15}$/.test(announced) ? Number(announced) : Number.NaN;
     const isChunked = this.header('transfer-encoding') !== '';
     const refusal = this.refuseHead(length);
     if (refusal !== null) {
@@ -282,7 +286,7 @@ class Exchange implements Request, Reply {
       hall.handler.refuse(refusal, this);
     } else if (this.method === 'OPTIONS') {
       this.send(204, EMPTY, [['allow', ALLOWED]]);
-    } else if (!isChunked && !(length > 0)) {
+    } else if (!isChunked && length === 0) {
       hall.handler.handle(this, this);
     } else {
       if (length > bodyBytesMax) {
@@ -301,11 +305,9 @@ class Exchange implements Request, Reply {
     this.closes = true;
     if (isDraining) return refuseUnavailable('server is stopping');
     if (connections > options.connectionsMax) return refuseUnavailable('too many connections');
-    // Nothing of it was sent yet, or more than is worth reading away: answer at once.
-    const isWaiting = this.header('expect') !== '';
-    if (length > LINGER_BYTES_MAX || (length > options.bodyBytesMax && isWaiting)) {
-      return refuseBodySize(options.bodyBytesMax);
-    }
+    if (Number.isNaN(length)) return refuse('api.body-malformed', 'content-length must be a number');
+    // More than is worth reading away: answer at once.
+    if (length > LINGER_BYTES_MAX) return refuseBodySize(options.bodyBytesMax);
     this.closes = false;
     return handler.admit?.(this) ?? null;
   }
@@ -366,7 +368,8 @@ class Exchange implements Request, Reply {
         res.writeHeader('content-type', JSON_TYPE);
       }
       for (const [name, value] of headers) res.writeHeader(name, value);
-      if (isEmpty) res.endWithoutBody(undefined, closes);
+      // The native call takes an absent length only where no argument follows it.
+      if (isEmpty) closes ? res.endWithoutBody(0, true) : res.endWithoutBody();
       else if (this.methodSent === 'HEAD') res.endWithoutBody(bytesOf(body), closes);
       else res.end(body, closes);
     });

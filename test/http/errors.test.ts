@@ -1,0 +1,93 @@
+/** Refusals: each reason has a row, and its body is a signed canonical record. */
+import { describe, expect, test } from 'vitest';
+import { refuse as coreRefuse } from '../../src/core/refusal.ts';
+import {
+  errorBody,
+  headersOf,
+  REASONS,
+  type Reason,
+  refuse,
+  refuseBodySize,
+  refuseMethod,
+  refuseRate,
+  refuseUnavailable,
+  statusOf,
+} from '../../src/http/errors.ts';
+import { canon } from '../../src/proof/canon.ts';
+import { sha256Hex } from '../../src/proof/digest.ts';
+
+const seal = (hash: string, custom: string) => `{"custom":${custom},"digest":"${hash}"}`;
+
+describe('statuses', () => {
+  test.each([
+    ['api.body-malformed', 400],
+    ['api.query-malformed', 400],
+    ['auth.unauthorized', 401],
+    ['auth.forbidden', 403],
+    ['record.not-found', 404],
+    ['api.route-not-found', 404],
+    ['api.request-timeout', 408],
+    ['record.duplicated', 409],
+    ['record.schema-invalid', 422],
+    ['record.relation-not-found', 422],
+    ['record.invalid', 422],
+    ['record.drop-rejected', 422],
+    ['record.status-policy-violation', 422],
+    ['crypto.hash-invalid', 422],
+    ['crypto.parent-hash-invalid', 422],
+    ['crypto.signature-invalid', 422],
+    ['crypto.signature-missing', 422],
+    ['api.no-tenant-allowed', 422],
+    ['api.rate-limit-exceeded', 429],
+    ['api.unexpected-error', 500],
+  ])('%s is %i', (reason, status) => {
+    expect(statusOf(refuse(reason as Reason, 'x'))).toBe(status);
+    expect(Object.keys(REASONS)).toContain(reason);
+  });
+
+  test('every reason has a row above', () => expect(Object.keys(REASONS).length).toBe(20));
+
+  test.each([
+    ['a body too large', refuseBodySize(10), 413, 'api.body-malformed', []],
+    ['another method', refuseMethod(['GET', 'PUT']), 405, 'api.route-not-found', [['allow', 'GET, PUT']]],
+    ['a full inbox', refuseRate('full', 3), 429, 'api.rate-limit-exceeded', [['retry-after', '3']]],
+    ['a stopping server', refuseUnavailable('stopping'), 503, 'api.unexpected-error', [['retry-after', '1']]],
+    [
+      'a rate without a time',
+      refuse('api.rate-limit-exceeded', 'x'),
+      429,
+      'api.rate-limit-exceeded',
+      [['retry-after', '1']],
+    ],
+    ['what the core says', coreRefuse('auth.forbidden', 'x'), 403, 'auth.forbidden', []],
+    ['a reason without a row', coreRefuse('core.whatever', 'x'), 500, 'core.whatever', []],
+    ['a reason named like a prototype', coreRefuse('constructor', 'x'), 500, 'constructor', []],
+  ])('%s', (_, refusal, status, reason, headers) => {
+    expect([statusOf(refusal), refusal.reason, headersOf(refusal)]).toEqual([status, reason, headers]);
+  });
+});
+
+describe('bodies', () => {
+  test('canonical, hashed over data, signed with the moment', () => {
+    const text = errorBody(refuse('record.not-found', 'Wallet not found'), Date.UTC(2030, 0, 2), seal);
+    const body = JSON.parse(text);
+    expect(text).toBe(canon(body));
+    expect(body.data).toEqual({ reason: 'record.not-found', detail: 'Wallet not found' });
+    expect(body.hash).toBe('1a43d0d416037c8a79cac2e46cd1c5c16be619c016fceb08bbd9874a81952860');
+    expect(body.meta).toEqual({
+      moment: '2030-01-02T00:00:00.000Z',
+      proofs: [{ custom: { moment: '2030-01-02T00:00:00.000Z' }, digest: body.hash }],
+    });
+  });
+
+  test('custom is in data and in the hash; status and headers are not', () => {
+    const refusal = {
+      ...refuse('record.duplicated', 'taken', { luid: '$wlt.x', hash: 'h' }),
+      status: 409,
+      headers: [],
+    };
+    const body = JSON.parse(errorBody(refusal, 0, seal));
+    expect(Object.keys(body.data)).toEqual(['custom', 'detail', 'reason']);
+    expect(body.hash).toBe(sha256Hex(canon(body.data)));
+  });
+});

@@ -1,0 +1,92 @@
+/**
+ * What is taken for JSON. The published JSONTestSuite says what a parser must take and refuse.
+ */
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { parseJson } from '../../src/http/json.ts';
+
+type Packed = string | { repeat: string; times: number; then?: string };
+const suite = JSON.parse(readFileSync('test/data/jsontestsuite.json', 'utf8')) as { files: Record<string, Packed> };
+const cases = Object.entries(suite.files).map(([name, packed]) => [name, unpack(packed)] as const);
+
+/** A file of the suite: base64, or for the largest a text and how often it stands there. */
+function unpack(packed: Packed): Buffer {
+  if (typeof packed === 'string') return Buffer.from(packed, 'base64');
+  return Buffer.from(packed.repeat.repeat(packed.times) + (packed.then ?? ''));
+}
+
+const parseText = (text: string, depthMax?: number, keysMax?: number) =>
+  parseJson(Buffer.from(text), depthMax, keysMax);
+
+describe('JSONTestSuite', () => {
+  test('is all there', () => {
+    expect(cases.filter(([name]) => name.startsWith('y_')).length).toBeGreaterThan(90);
+    expect(cases.filter(([name]) => name.startsWith('n_')).length).toBeGreaterThan(180);
+  });
+
+  test.each(cases.filter(([name]) => name.startsWith('y_')))('%s is taken', (_, bytes) => {
+    const parsed = parseJson(bytes);
+    expect(parsed.refusal).toBeUndefined();
+    expect(parsed).toEqual({ value: JSON.parse(bytes.toString()) });
+  });
+
+  test.each(cases.filter(([name]) => name.startsWith('n_')))('%s is refused', (_, bytes) => {
+    expect(parseJson(bytes).refusal).toMatchObject({ reason: 'api.body-malformed' });
+  });
+
+  test.each(cases.filter(([name]) => name.startsWith('i_')))('%s does not throw', (_, bytes) => {
+    parseJson(bytes);
+  });
+});
+
+describe('refused before the parser sees it', () => {
+  test.each([
+    ['nothing', Buffer.alloc(0), 'body is empty, a JSON value is expected'],
+    ['a byte order mark', Buffer.from('\ufeff{}'), 'body must not begin with a byte order mark'],
+    ['broken UTF-8 in a string', Buffer.from([0x22, 0xc3, 0x28, 0x22]), 'body is not valid UTF-8'],
+    ['an encoded surrogate', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 'body is not valid UTF-8'],
+    ['an overlong slash', Buffer.from([0x22, 0xc0, 0xaf, 0x22]), 'body is not valid UTF-8'],
+    ['UTF-16', Buffer.from('{"a":1}', 'utf16le'), 'body is not valid JSON'],
+    ['65 arrays', Buffer.from(`${'['.repeat(65)}${']'.repeat(65)}`), 'body is nested deeper than 64 levels'],
+    ['65 objects', Buffer.from(`${'{"a":'.repeat(65)}1${'}'.repeat(65)}`), 'body is nested deeper than 64 levels'],
+    ['a megabyte of open arrays', Buffer.alloc(1_000_000, '['), 'body is nested deeper than 64 levels'],
+  ])('%s', (_, bytes, detail) => {
+    expect(parseJson(bytes).refusal).toEqual({ reason: 'api.body-malformed', detail });
+  });
+
+  test('one member too many', () => {
+    expect(parseText('{"a":1,"b":{"c":2}}', 64, 2).refusal?.detail).toBe('body has more than 2 members');
+    expect(parseText('{"a":1,"b":{"c":2}}', 64, 3).refusal).toBeUndefined();
+  });
+});
+
+describe('not counted', () => {
+  test.each([
+    ['64 levels', '['.repeat(64) + ']'.repeat(64)],
+    ['brackets in strings', JSON.stringify('['.repeat(500))],
+    ['brackets behind an escaped quote', JSON.stringify(`"${'[{'.repeat(500)}`)],
+    ['brackets behind an escaped backslash', `["\\\\",${'[1],'.repeat(500)}1]`],
+    ['brackets side by side', `[${'[],'.repeat(5000)}[]]`],
+    ['brackets in keys', `{${JSON.stringify('{'.repeat(500))}:1}`],
+  ])('%s', (_, text) => {
+    expect(parseText(text)).toEqual({ value: JSON.parse(text) });
+  });
+
+  test('colons in strings', () => {
+    expect(parseText(JSON.stringify({ a: ':::::' }), 64, 1).refusal).toBeUndefined();
+  });
+});
+
+test('a part of a larger buffer is parsed alone', () => {
+  expect(parseJson(Buffer.from('xx{"a":1}yy').subarray(2, 9))).toEqual({ value: { a: 1 } });
+});
+
+test('keys named like members of the prototype are plain keys', () => {
+  const { value } = parseText('{"__proto__":{"admin":true},"constructor":1}') as { value: Record<string, unknown> };
+  expect(Object.keys(value)).toEqual(['__proto__', 'constructor']);
+  expect(value.admin).toBeUndefined();
+});
+
+test('a refusal does not quote the body', () => {
+  expect(parseText('{"secret":"s3cr3t",}').refusal?.detail).toBe('body is not valid JSON');
+});

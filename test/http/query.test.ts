@@ -1,0 +1,327 @@
+/**
+ * Queries of lists, in every spelling clients use, and filters as they meet records.
+ */
+import { createRequire } from 'node:module';
+import { describe, expect, test } from 'vitest';
+import { type Filter, matches, matchesAll, memberAt } from '../../src/core/filters.ts';
+import { Kind } from '../../src/core/kinds.ts';
+import { isRefusal } from '../../src/core/refusal.ts';
+import { type ListQuery, parseQuery, QUERY_LIMITS } from '../../src/http/query.ts';
+import { compileRegex } from '../../src/http/regex.ts';
+
+// The public package's own axios, with the serializer its list calls use.
+const sdk = createRequire(import.meta.resolve('@minka/ledger-sdk'));
+const axios = sdk('axios') as { getUri(config: object): string };
+
+function serialize(params: object, isDotted = true): string {
+  const config = isDotted ? { params, paramsSerializer: { dots: true } } : { params };
+  return axios.getUri({ url: '/wallets', ...config }).split('?')[1] ?? '';
+}
+
+function parse(query: string, kind: Kind | null = Kind.wallet): ListQuery {
+  const parsed = parseQuery(query, kind);
+  if (isRefusal(parsed)) throw new Error(`${parsed.reason}: ${parsed.detail}`);
+  return parsed as ListQuery;
+}
+
+function refusalOf(query: string, kind: Kind | null = Kind.wallet) {
+  const parsed = parseQuery(query, kind);
+  if (!isRefusal(parsed)) throw new Error(`taken: ${JSON.stringify(parsed)}`);
+  return parsed;
+}
+
+/** path operator value, as one line each. */
+const told = (query: string, kind: Kind | null = Kind.wallet): string[] =>
+  parse(query, kind).filters.map(
+    ({ path, operator, value }) => `${path.join('.')} ${operator} ${JSON.stringify(value)}`,
+  );
+
+describe('page', () => {
+  test.each([
+    ['', 0, 20],
+    ['page.index=3&page.limit=7', 3, 7],
+    ['page[index]=3&page[limit]=7', 3, 7],
+    ['page%5Bindex%5D=3&page%5Blimit%5D=7', 3, 7],
+    ['page={"index":3,"limit":7}', 3, 7],
+    ['page=%7B%22index%22%3A3%2C%22limit%22%3A7%7D', 3, 7],
+    ['page=', 0, 20],
+    ['page.limit=100', 0, 100],
+    ['page.limit=1', 0, 1],
+    ['page.size=7', 0, 20],
+    ['&&page.index=1&&', 1, 20],
+    [serialize({ page: { index: 3, limit: 7 } }), 3, 7],
+    [serialize({ page: { index: 3, limit: 7 } }, false), 3, 7],
+  ])('%s', (query, index, limit) => {
+    expect(parse(query).page).toEqual({ index, limit });
+  });
+
+  test.each([
+    ['page.index=-1', '/page/index', 'minimum'],
+    ['page.limit=0', '/page/limit', 'minimum'],
+    ['page.limit=101', '/page/limit', 'maximum'],
+    ['page[limit]=101', '/page/limit', 'maximum'],
+    ['page={"limit":101}', '/page/limit', 'maximum'],
+    ['page.limit=ten', '/page/limit', 'type'],
+    ['page.limit=', '/page/limit', 'type'],
+    ['page.limit=1.5', '/page/limit', 'type'],
+    ['page.limit=1e1', '/page/limit', 'type'],
+    ['page.limit=0x10', '/page/limit', 'type'],
+    ['page.index=99999999999999999999', '/page/index', 'maximum'],
+    ['page.index=9007199254740991&page.limit=2', '/page/index', 'maximum'],
+  ])('%s is outside', (query, instancePath, keyword) => {
+    const refusal = refusalOf(query);
+    expect(refusal.reason).toBe('record.schema-invalid');
+    expect(refusal.custom).toMatchObject({ errors: [{ instancePath, keyword }] });
+    const [error] = (refusal.custom as { errors: object[] }).errors;
+    expect(Object.keys(error!).sort()).toEqual(['instancePath', 'keyword', 'message', 'params', 'schemaPath']);
+  });
+
+  test('both members wrong: both told', () => {
+    expect(refusalOf('page.index=x&page.limit=0').custom).toMatchObject({
+      errors: [{ instancePath: '/page/index' }, { instancePath: '/page/limit' }],
+    });
+  });
+});
+
+describe('filters, however they are spelled', () => {
+  test.each([
+    ['data.schema=x', ['data.schema eq "x"']],
+    ['filter.data.schema=x', ['data.schema eq "x"']],
+    ['filter[data.schema]=x', ['data.schema eq "x"']],
+    ['filter[data][schema]=x', ['data.schema eq "x"']],
+    ['filter%5Bdata.schema%5D=x', ['data.schema eq "x"']],
+    ['data[schema]=x', ['data.schema eq "x"']],
+    ['filter={"data.schema":"x"}', ['data.schema eq "x"']],
+    ['filter={"data":{"schema":"x"}}', ['data.schema eq "x"']],
+    ['filter=%7B%22data.schema%22%3A%22x%22%7D', ['data.schema eq "x"']],
+    ['filter={}', []],
+    ['filter=', []],
+    ['data.schema.$eq=x', ['data.schema eq "x"']],
+    ['data.schema.%24ne=x', ['data.schema ne "x"']],
+    ['filter[data.schema][$ne]=x', ['data.schema ne "x"']],
+    ['filter[data.schema.$ne]=x', ['data.schema ne "x"']],
+    ['filter={"data.custom.n":{"$gt":1,"$lte":5}}', ['data.custom.n gt "1"', 'data.custom.n lte "5"']],
+    ['data.schema.$in[0]=a&data.schema.$in[1]=b', ['data.schema in ["a","b"]']],
+    ['filter[data.schema][$in][0]=a&filter[data.schema][$in][1]=b', ['data.schema in ["a","b"]']],
+    ['data.schema.$in.0=a&data.schema.$in.1=b', ['data.schema in ["a","b"]']],
+    ['data.schema.$in[]=a&data.schema.$in[]=b', ['data.schema in ["a","b"]']],
+    ['data.schema.$in=a', ['data.schema in ["a"]']],
+    ['data.schema.$nin[0]=a', ['data.schema nin ["a"]']],
+    ['filter={"data.schema":{"$in":["a","b"]}}', ['data.schema in ["a","b"]']],
+    ['data.schema=x&meta.status=created', ['data.schema eq "x"', 'meta.status eq "created"']],
+    ['data.custom.city=S%C3%A3o+Paulo', ['data.custom.city eq "São Paulo"']],
+    ['data.custom.a.b.c=1', ['data.custom.a.b.c eq "1"']],
+    ['data.custom.__proto__=1', ['data.custom.__proto__ eq "1"']],
+    ['data.custom.flag=true', ['data.custom.flag eq "true"']],
+    ['data.custom.name=', ['data.custom.name eq ""']],
+    ['data.handle=tel:%2B57300', ['data.handle eq "tel:+57300"']],
+    ['data.handle=tel:+57300', ['data.handle eq "tel:+57300"']],
+    ['data.handle=a=b', ['data.handle eq "a=b"']],
+    ['meta.labels=one', ['meta.labels eq "one"']],
+    ['meta.moment.$gte=2030-01-02T03:04:05.678Z', ['meta.moment gte "2030-01-02T03:04:05.678Z"']],
+    ['meta.moment.$gte=2030-01-02', ['meta.moment gte "2030-01-02T00:00:00.000Z"']],
+    ['meta.moment.$gte=2030-01-02T03:04', ['meta.moment gte "2030-01-02T03:04:00.000Z"']],
+    ['meta.moment.$lt=2030-01-02T03:04:05+02:00', ['meta.moment lt "2030-01-02T01:04:05.000Z"']],
+    ['meta.moment.$lt=1893553445678', ['meta.moment lt "2030-01-02T03:04:05.678Z"']],
+    [serialize({ filter: { 'data.schema': 'x' } }), ['data.schema eq "x"']],
+    [serialize({ filter: { data: { schema: 'x' } } }), ['data.schema eq "x"']],
+    [serialize({ filter: { 'data.schema': 'x' } }, false), ['data.schema eq "x"']],
+    [serialize({ filter: { data: { schema: 'x' } } }, false), ['data.schema eq "x"']],
+    [serialize({ filter: { 'data.schema': { $in: ['a', 'b'] } } }), ['data.schema in ["a","b"]']],
+    [serialize({ filter: { 'data.schema': { $in: ['a', 'b'] } } }, false), ['data.schema in ["a","b"]']],
+    [serialize({ 'data.schema.$in': ['a', 'b'] }), ['data.schema in ["a","b"]']],
+    [serialize({ filter: { 'data.handle': 'tel:+57' } }), ['data.handle eq "tel:+57"']],
+    [serialize({ filter: { 'meta.moment': { $lt: new Date(0) } } }), ['meta.moment lt "1970-01-01T00:00:00.000Z"']],
+    ['luid=x&authParams.keyPair.secret=s&foo=1&data=1&meta=2&databases.x=1', []],
+  ])('%s', (query, expected) => {
+    expect(told(query)).toEqual(expected);
+  });
+});
+
+describe('paths by kind', () => {
+  const COMMON = ['data.handle', 'data.schema', 'data.custom.x', 'meta.status', 'meta.labels'];
+  const OWN: [string, Kind, string[]][] = [
+    ['anchor', Kind.anchor, ['data.wallet', 'data.target', 'data.symbol']],
+    ['signer', Kind.signer, ['data.public']],
+    ['policy', Kind.policy, ['data.record']],
+    ['schema', Kind.schema, ['data.record']],
+    ['effect', Kind.effect, ['data.signal']],
+    ['intent', Kind.intent, ['meta.thread', 'data.claims.action', 'data.claims.amount', 'data.claims.metric']],
+    ['wallet', Kind.wallet, []],
+    ['ledger', Kind.ledger, []],
+  ];
+  const all = OWN.flatMap(([, , paths]) => paths);
+  test.each(OWN)('%s', (_, kind, own) => {
+    for (const path of [...COMMON, ...own]) expect(told(`${path}=x`, kind)).toEqual([`${path} eq "x"`]);
+    for (const path of all.filter((path) => !own.includes(path))) {
+      expect([path, refusalOf(`${path}=x`, kind).reason]).toEqual([path, 'api.query-malformed']);
+    }
+  });
+
+  test.each(['source', 'target', 'wallet', 'symbol'])('claims.%s with and without handle is one path', (member) => {
+    for (const end of ['', '.handle']) {
+      expect(told(`data.claims.${member}${end}=x`, Kind.intent)).toEqual([`data.claims.${member} eq "x"`]);
+    }
+  });
+
+  test('lists that have no filters refuse them, and take a page', () => {
+    expect(refusalOf('data.handle=x', null).reason).toBe('api.query-malformed');
+    expect(parse('page.limit=3', null).page.limit).toBe(3);
+  });
+});
+
+describe('refused as malformed', () => {
+  test.each([
+    'data.nope=x',
+    'data.claims.source.custom=x',
+    'data.claims=x',
+    'data.custom=x',
+    'data.custom.=x',
+    'data.custom.a.b.c.d.e.f.g.h.i=x',
+    'filter.nope=x',
+    'filter.hash=x',
+    'meta.owners=x',
+    'data.constructor=x',
+    'data.__proto__.x=1',
+    'data.schema.$or=x',
+    'data.schema.$exists=true',
+    'data.schema.$where=1',
+    'data.schema.$=x',
+    'data.schema.$constructor=x',
+    'data.schema.$eq.x=1',
+    'data.schema.$eq[0]=1',
+    'data.schema.$in.a=1',
+    'data.schema.$in[0][1]=1',
+    'filter=x',
+    'filter=[1]',
+    'filter={"data.schema":null}',
+    `filter=${'{"a":'.repeat(9)}1${'}'.repeat(9)}`,
+    'page=5',
+    'data.handle=%ff',
+    'data.handle=%',
+    '%zz=1',
+    'sort.data.handle=1',
+    'sort.meta.moment=2',
+    'sort=1',
+    'meta.moment=yesterday',
+    'meta.moment.$gt=2030-13-01',
+    'data.handle.$regex=(',
+    'data.handle.$regex=(a)\\1',
+    'data.handle.$regex=',
+    `data.handle.$regex=${'a'.repeat(257)}`,
+    `data.handle=${'a'.repeat(1025)}`,
+    Array.from({ length: 33 }, (_, i) => `data.custom.a${i}=1`).join('&'),
+    Array.from({ length: 129 }, (_, i) => `data.handle.$in[${i}]=${i}`).join('&'),
+    `filter=${JSON.stringify({ 'data.handle': { $in: Array.from({ length: 300 }, String) } })}`,
+    'a=1&'.repeat(257),
+    'a'.repeat(QUERY_LIMITS.queryBytesMax + 1),
+  ])('%s', (query) => {
+    expect(refusalOf(query).reason).toBe('api.query-malformed');
+  });
+
+  test('a refusal never repeats the query', () => {
+    expect(JSON.stringify(refusalOf('data.s3cr3t=s3cr3t'))).not.toContain('s3cr3t');
+  });
+});
+
+test.each([
+  ['', 'newest'],
+  ['sort.meta.moment=1', 'oldest'],
+  ['sort.meta.moment=-1', 'newest'],
+  ['sort[meta.moment]=1', 'oldest'],
+  ['sort[meta][moment]=1', 'oldest'],
+  ['sort={"meta.moment":1}', 'oldest'],
+  [serialize({ sort: { 'meta.moment': 1 } }), 'oldest'],
+])('order of %s', (query, order) => {
+  expect(parse(query).order).toBe(order);
+});
+
+describe('a filter meets a member', () => {
+  const filter = (operator: Filter['operator'], value: Filter['value']): Filter => ({ path: [], operator, value });
+  test.each<[unknown, Filter['operator'], Filter['value'], boolean]>([
+    ['a', 'eq', 'a', true],
+    ['a', 'eq', 'b', false],
+    ['10', 'eq', '10.0', false],
+    [10, 'eq', '10', true],
+    [10, 'eq', '10.0', true],
+    [10, 'eq', '1e1', true],
+    [10, 'eq', '0xa', false],
+    [0, 'eq', '', false],
+    [0, 'eq', ' ', false],
+    [10, 'eq', 10, true],
+    [true, 'eq', 'true', true],
+    [true, 'eq', '1', false],
+    [false, 'eq', 'false', true],
+    [null, 'eq', 'null', false],
+    [undefined, 'eq', 'undefined', false],
+    [{}, 'eq', '[object Object]', false],
+    ['a', 'ne', 'b', true],
+    ['a', 'ne', 'a', false],
+    [undefined, 'ne', 'a', true],
+    [10, 'ne', '10', false],
+    [9, 'gt', '10', false],
+    ['9', 'gt', '10', true],
+    [11, 'gt', '10', true],
+    [10, 'gt', '10', false],
+    [10, 'gte', '10', true],
+    [10, 'lte', '10', true],
+    [-1, 'lt', '0', true],
+    [10, 'lt', 'abc', false],
+    [10, 'gte', 'abc', false],
+    [undefined, 'lt', '1', false],
+    [undefined, 'gte', '1', false],
+    [true, 'gte', 'true', true],
+    [true, 'gt', 'false', false],
+    ['2030-01-01T00:00:00.000Z', 'lt', '2031-01-01T00:00:00.000Z', true],
+    ['a', 'in', ['b', 'a'], true],
+    ['c', 'in', ['b', 'a'], false],
+    [2, 'in', ['1', '2'], true],
+    ['c', 'nin', ['b', 'a'], true],
+    ['a', 'nin', ['b', 'a'], false],
+    [undefined, 'nin', ['a'], true],
+    [['x', 'y'], 'eq', 'y', true],
+    [['x', 'y'], 'eq', 'z', false],
+    [['x', 'y'], 'ne', 'y', false],
+    [['x', 'y'], 'ne', 'z', true],
+    [['x', 'y'], 'in', ['y', 'q'], true],
+    [['x', 'y'], 'nin', ['q'], true],
+    [[], 'eq', 'x', false],
+    [[], 'ne', 'x', true],
+    [{ handle: 'w' }, 'eq', 'w', true],
+    [[{ handle: 'v' }, 'w'], 'eq', 'w', true],
+    [[{ handle: 'v' }, 'w'], 'eq', 'v', true],
+  ])('%j %s %j is %s', (member, operator, value, expected) => {
+    expect(matches(member, filter(operator, value))).toBe(expected);
+  });
+
+  test('every claim is looked at, whichever form its reference has', () => {
+    const data = { claims: [{ source: 'a', amount: 1 }, { source: { handle: 'b' }, amount: 5 }, { target: 'c' }] };
+    const passes = (query: string) => matchesAll({ data, meta: {} }, parse(query, Kind.intent).filters);
+    expect(passes('data.claims.source=a&data.claims.source.handle=b')).toBe(true);
+    expect(passes('data.claims.source=c')).toBe(false);
+    expect(passes('data.claims.target.handle=c&data.claims.amount.$gt=4')).toBe(true);
+    expect(passes('data.claims.amount.$gt=5')).toBe(false);
+    expect(passes('data.claims.source.$ne=a')).toBe(false);
+  });
+
+  test('paths are blind to prototypes', () => {
+    expect(memberAt({ a: {} }, ['a', 'constructor', 'name'])).toBeUndefined();
+    expect(memberAt({ a: 'text' }, ['a', 'length'])).toBeUndefined();
+    expect(memberAt({ a: [1] }, ['a', 'length'])).toEqual([]);
+    expect(memberAt(JSON.parse('{"__proto__":{"x":1}}'), ['__proto__', 'x'])).toBe(1);
+  });
+
+  test('$regex', () => {
+    const [filter] = parse('data.handle.$regex=^tel:.*7$').filters;
+    expect(matches('tel:+57', filter!)).toBe(true);
+    expect(matches('tel:+58', filter!)).toBe(false);
+    expect(matches(7, filter!)).toBe(false);
+    expect(matches(undefined, filter!)).toBe(false);
+  });
+
+  test('a pattern that backtracks for ever elsewhere is answered at once here', () => {
+    const test = compileRegex('^(a+)+$')!;
+    expect(test(`${'a'.repeat(10_000)}b`)).toBe(false);
+    expect(compileRegex('((((a{1,100}){1,100}){1,100}){1,100})')).toBeNull();
+  });
+});
