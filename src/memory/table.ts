@@ -8,7 +8,7 @@
  * entries back (Knuth 6.4, algorithm R), so no tombstones gather. Because the hash lies beside the value, growing
  * needs no keys.
  *
- * A slot is two words: hash, value + 1; a second word of 0 means free. The slots of a segment lie in pages of 16 KiB.
+ * A slot is two words: hash, value + 1; a second word of 0 means free. The slots of a segment lie in pages of 8 KiB.
  * A segment begins as a part of one page that doubles, and then grows by a page (from 16 pages on, by an eighth)
  * into the pages it has and the new ones, so that growing leaves no outgrown memory behind. It is never more than
  * four fifths full: with p pages, 10 bytes an entry and at most 10 (p + 1) / p.
@@ -30,9 +30,9 @@ import {
   sharedCopy,
 } from './parts.ts';
 
-const SEGMENTS = 512;
+const SEGMENTS = 1024;
 const SEGMENT_SLOTS_MIN = 8;
-const PAGE_SHIFT = 11;
+const PAGE_SHIFT = 10;
 const PAGE_SLOTS = 1 << PAGE_SHIFT;
 const PAGE_MASK = PAGE_SLOTS - 1;
 const SLOT_BYTES = 8;
@@ -71,7 +71,7 @@ NOTHING.capacity = 1;
 let scratch = new Uint32Array(PAGE_SLOTS);
 
 export interface TableOptions {
-  /** A power of two from 2 to 65 536. About one for each 10 000 entries expected; less costs memory where entries are few, more costs longer pauses to grow. */
+  /** A power of two from 2 to 65 536. About one for each 5 000 entries expected; less costs memory where entries are few, more costs longer pauses to grow. */
   segments?: number;
 }
 

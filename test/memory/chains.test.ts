@@ -79,3 +79,12 @@ test('heads and links that lead out of the nodes are refused, not followed', () 
   target.load(files);
   expect(() => target.value(target.head(0))).toThrow(/no row/);
 });
+
+test('a table and nodes of different moments do not load together', () => {
+  const chains = new Chains('c', { segments: 2 }, 8);
+  for (let i = 0; i < 5; i++) chains.push(0, i);
+  const files = throughDisk(chains.dump());
+  chains.push(0, 5);
+  files.set('c.head', throughDisk(chains.dump()).get('c.head')!);
+  expect(() => new Chains('c', { segments: 2 }, 8).load(files)).toThrow(/12 rows for 6 nodes/);
+});

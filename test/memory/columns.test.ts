@@ -118,3 +118,15 @@ test('a column of another width does not load', () => {
   column.push(1);
   expect(() => new U16Column('c', true, PAGE).load(column.dump())).toThrow(/another layout/);
 });
+
+test('two dumps are held at once, whatever changes after each', () => {
+  const column = new U32Column('c', false, PAGE);
+  for (let i = 0; i < 3 * PAGE; i++) column.push(i);
+  const dumps = [];
+  for (let round = 1; round < 6; round++) {
+    const parts = column.dump();
+    dumps.push({ parts, copy: throughDisk(parts) });
+    for (let i = 0; i < 3 * PAGE; i++) column.set(i, i * 100 + round);
+    for (const { parts, copy } of dumps) expectUnchanged(parts, copy);
+  }
+});

@@ -147,6 +147,11 @@ describe('heap', () => {
       changed.set('records.head', head);
       expect(() => new Heap('records', CHUNK).load(changed), `word ${word} = ${value}`).toThrow(/memory:/);
     }
+    const odd = new Map(files);
+    const head = Uint8Array.from(files.get('records.head')!);
+    new DataView(head.buffer).setUint32(16, 12, true);
+    odd.set('records.head', head).set('records.tail', new Uint8Array(12));
+    expect(() => new Heap('records', CHUNK).load(odd)).toThrow(/cannot end at byte 12/);
     expect(() => new Heap('records', 100)).toThrow(/chunks/);
   });
 
