@@ -251,7 +251,7 @@ describe('another ledger', () => {
     const switched = makeSdk();
     switched.setActiveLedger(ledger);
     expect((await switched.wallet.read(wallet)).wallet.handle).toBe(wallet);
-    expect((await there.status()).status.ledger).toBe('main');
+    expect((await there.status()).status.ledger).toBe(ledger);
   });
   test('one that is not hosted', async () => {
     expect(await reasonOf(makeSdk({ ledger: 'nowhere' }).wallet.list())).toBe('api.route-not-found');

@@ -1,0 +1,72 @@
+/**
+ * An HTTP server that stands for somebody else's: a webhook or a bridge. It keeps what it was sent, whole, and
+ * answers as it is told.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Json } from './client.ts';
+import { pause } from './kit.ts';
+
+const WAIT_MS = 12_000;
+
+export interface Call {
+  method: string;
+  path: string;
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+  body: Json;
+}
+
+export interface Hook {
+  url: string;
+  calls: Call[];
+  /** Status of the answer to a call; 202 unless told otherwise. */
+  answer: (call: Call) => number;
+  /** The calls that match, as soon as there are so many. */
+  waitFor(match: (call: Call) => boolean, count?: number): Promise<Call[]>;
+  close(): Promise<void>;
+}
+
+export async function openHook(): Promise<Hook> {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString();
+      const call: Call = {
+        method: request.method ?? '',
+        path: request.url ?? '',
+        headers: request.headers,
+        text,
+        body: text === '' ? undefined : JSON.parse(text),
+      };
+      hook.calls.push(call);
+      response.writeHead(hook.answer(call), { 'content-type': 'application/json' });
+      response.end('{}');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const hook: Hook = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls: [],
+    answer: () => 202,
+    async waitFor(match, count = 1) {
+      const late = Date.now() + WAIT_MS;
+      for (;;) {
+        const found = hook.calls.filter(match);
+        if (found.length >= count) return found;
+        if (Date.now() > late) {
+          const seen = hook.calls.map((call) => `${call.method} ${call.path}`).join(', ');
+          throw new Error(`${found.length} of ${count} calls came; all calls: ${seen}`);
+        }
+        await pause(15);
+      }
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+  return hook;
+}
