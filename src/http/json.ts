@@ -25,15 +25,12 @@ const KEYS_MAX = 200_000;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
-
-/** What a byte outside of strings does: 1 opens, 2 closes, 3 begins a string, 4 ends a key. */
-const ROLES = new Uint8Array(256);
-ROLES[0x5b] = 1;
-ROLES[0x7b] = 1;
-ROLES[0x5d] = 2;
-ROLES[0x7d] = 2;
-ROLES[QUOTE] = 3;
-ROLES[COLON] = 4;
+/** `[`, the lowest of the four brackets. */
+const BRACKET = 0x5b;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+/** The bit between `[` and `{`, and between `]` and `}`. */
+const CURLY = 0x20;
 
 /**
  * Parses a body. Refusals are all `api.body-malformed`: empty, not UTF-8, a byte order mark, nested
@@ -60,20 +57,21 @@ function scan(bytes: Uint8Array, depthMax: number, keysMax: number): string | nu
   const end = bytes.length;
   let depth = 0;
   let keys = 0;
-  for (let at = 0; at < end; at++) {
-    const role = ROLES[bytes[at]!]!;
-    if (role === 0) continue;
-    if (role === 3) {
-      at++;
-      for (let byte = bytes[at]; at < end && byte !== QUOTE; byte = bytes[++at]) {
-        if (byte === BACKSLASH) at++;
+  let at = 0;
+  while (at < end) {
+    const byte = bytes[at++]!;
+    if (byte === QUOTE) {
+      while (at < end) {
+        const inside = bytes[at++]!;
+        if (inside === QUOTE) break;
+        if (inside === BACKSLASH) at++;
       }
-    } else if (role === 1) {
-      if (++depth > depthMax) return `body is nested deeper than ${depthMax} levels`;
-    } else if (role === 2) {
-      depth--;
-    } else if (++keys > keysMax) {
-      return `body has more than ${keysMax} members`;
+    } else if (byte === COLON) {
+      if (++keys > keysMax) return `body has more than ${keysMax} members`;
+    } else if (byte >= BRACKET) {
+      const bracket = byte | CURLY;
+      if (bracket === OPEN && ++depth > depthMax) return `body is nested deeper than ${depthMax} levels`;
+      if (bracket === CLOSE) depth--;
     }
   }
   return null;

@@ -20,6 +20,7 @@ export interface SchemaError {
 
 /** At most this many errors are told about one body. */
 export const ERRORS_MAX = 50;
+const NAME_LENGTH_MAX = 128;
 
 /**
  * The validator's errors in the form above. `messages` gives the message of a pattern, by its source;
@@ -30,9 +31,15 @@ export function tellErrors(
   messages: ReadonlyMap<string, string>,
   prefix = '',
 ): SchemaError[] {
-  return dropLesserBranches(found)
+  const errors = settleUnions(found, 0)
     .flatMap((error) => tellError(error, messages, prefix))
     .slice(0, ERRORS_MAX);
+  return errors.length > 0 ? errors : [unnamed(prefix)];
+}
+
+/** Said where the validator refused and named nothing, so that a refusal is never empty. */
+function unnamed(instancePath: string): SchemaError {
+  return { instancePath, schemaPath: '#', keyword: 'schema', params: {}, message: 'must match the schema' };
 }
 
 /** One error → what ajv would say: several where it names several members, none where it only echoes. */
@@ -41,73 +48,95 @@ function tellError(
   messages: ReadonlyMap<string, string>,
   prefix: string,
 ): SchemaError[] {
-  const { keyword } = error;
-  const instancePath = prefix + error.instancePath;
-  const schemaPath = `${error.schemaPath}/${keyword}`;
+  const { keyword, schemaPath } = error;
   const params = error.params as Record<string, unknown>;
+  // A closed object reports each unknown member as a false schema, and then all of them once more.
+  if (keyword === 'boolean') return [tellUnknown(prefix + error.instancePath, schemaPath)];
+  if (keyword === 'additionalProperties') return [];
   const one = (params: Record<string, unknown>, message: string): SchemaError => {
-    return { instancePath, schemaPath, keyword, params, message };
+    return {
+      instancePath: prefix + error.instancePath,
+      schemaPath: `${schemaPath}/${keyword}`,
+      keyword,
+      params,
+      message,
+    };
   };
-  if (keyword === 'boolean') return [];
   if (keyword === 'required') {
     const missing = params.requiredProperties as string[];
     return missing.map((name) => one({ missingProperty: name }, `must have required property '${name}'`));
-  }
-  if (keyword === 'additionalProperties') {
-    const names = params.additionalProperties as string[];
-    return names
-      .slice(0, ERRORS_MAX)
-      .map((name) => one({ additionalProperty: name.slice(0, 128) }, 'must NOT have additional properties'));
   }
   const pattern = keyword === 'pattern' ? messages.get(String(params.pattern)) : undefined;
   return [one(params, pattern ?? error.message)];
 }
 
+/** The last segment of the pointer is the unknown member, the rest the object that has it. */
+function tellUnknown(pointer: string, schemaPath: string): SchemaError {
+  const at = pointer.lastIndexOf('/');
+  const name = pointer
+    .slice(at + 1)
+    .replaceAll('~1', '/')
+    .replaceAll('~0', '~');
+  return {
+    instancePath: pointer.slice(0, at),
+    schemaPath,
+    keyword: 'additionalProperties',
+    params: { additionalProperty: name.slice(0, NAME_LENGTH_MAX) },
+    message: 'must NOT have additional properties',
+  };
+}
+
 /**
- * Of a union that failed, the errors of the branch that came furthest: one whose only complaints lie
- * deeper than the union itself, else the first.
+ * Of every union that failed, the errors of one branch alone. `from` is where in the schema paths to
+ * look for unions: behind the branch that was chosen further out.
  */
-function dropLesserBranches(found: readonly TLocalizedValidationError[]): TLocalizedValidationError[] {
+function settleUnions(found: readonly TLocalizedValidationError[], from: number): TLocalizedValidationError[] {
+  const settled: TLocalizedValidationError[] = [];
   const unions = new Map<string, Map<string, TLocalizedValidationError[]>>();
-  const kept: TLocalizedValidationError[] = [];
   for (const error of found) {
-    const at = /^(.*?\/anyOf)\/(\d+)/.exec(error.schemaPath);
-    if (at === null) {
-      if (error.keyword !== 'anyOf') kept.push(error);
+    const path = error.schemaPath;
+    const at = path.indexOf(ANY_OF, from);
+    if (at < 0) {
+      if (error.keyword !== 'anyOf') settled.push(error);
       continue;
     }
-    const union = `${at[1]} ${unionInstance(error, at[1]!)}`;
-    let branches = unions.get(union);
-    if (branches === undefined) {
-      branches = new Map();
-      unions.set(union, branches);
-    }
-    const branch = branches.get(at[2]!);
-    if (branch === undefined) branches.set(at[2]!, [error]);
-    else branch.push(error);
+    const end = path.indexOf('/', at + ANY_OF.length);
+    const branch = end < 0 ? path : path.slice(0, end);
+    const union = `${instanceOf(error, path.slice(0, at))} ${path.slice(0, at)}`;
+    const branches = unions.get(union) ?? new Map<string, TLocalizedValidationError[]>();
+    unions.set(union, branches);
+    branches.set(branch, [...(branches.get(branch) ?? []), error]);
   }
-  for (const branches of unions.values()) kept.push(...best([...branches.values()]));
-  return kept;
+  for (const [union, branches] of unions) {
+    const instance = union.slice(0, union.indexOf(' '));
+    const tried = [...branches].map(([path, errors]) => settleUnions(errors, path.length));
+    settled.push(
+      ...tried.reduce((one, other) => (strangeness(other, instance) < strangeness(one, instance) ? other : one)),
+    );
+  }
+  return settled;
 }
+
+const ANY_OF = '/anyOf/';
 
 /**
- * The instance a union was tried on. Only array items make one schema path meet several instances, so
- * as many leading segments as the schema path has properties and items before the union.
+ * How little a value looks like a branch of a union: of another type altogether, then another
+ * `schema`, which names the branch, then members missing or unknown, then faults deeper inside.
  */
-function unionInstance(error: TLocalizedValidationError, unionPath: string): string {
-  const depth = unionPath.match(/\/(?:properties\/[^/]+|items)/g)?.length ?? 0;
-  return error.instancePath
-    .split('/')
-    .slice(0, depth + 1)
-    .join('/');
+function strangeness(errors: readonly TLocalizedValidationError[], instance: string): number {
+  let sum = 0;
+  for (const { instancePath, keyword } of errors) {
+    const isOwn = instancePath === instance;
+    if (isOwn && keyword === 'type') sum += 1000;
+    else if (instancePath === `${instance}/schema` || (isOwn && keyword === 'enum')) sum += 100;
+    else sum += isOwn ? 10 : 1;
+  }
+  return sum;
 }
 
-function best(branches: TLocalizedValidationError[][]): TLocalizedValidationError[] {
-  const refusesWhole = (errors: TLocalizedValidationError[]): number => {
-    const top = Math.min(...branches.flat().map((error) => error.instancePath.length));
-    const isWhole = (error: TLocalizedValidationError) =>
-      error.instancePath.length === top && ['type', 'const', 'enum'].includes(error.keyword);
-    return (errors.some(isWhole) ? 1_000_000 : 0) + errors.length;
-  };
-  return branches.reduce((one, other) => (refusesWhole(other) < refusesWhole(one) ? other : one));
+/** The part of the instance that a schema was applied to: one segment for each property or item on the way. */
+function instanceOf(error: TLocalizedValidationError, schemaPath: string): string {
+  const depth = schemaPath.match(/\/(?:properties\/[^/]+|items)/g)?.length ?? 0;
+  const segments = error.instancePath.split('/');
+  return segments.slice(0, depth + 1).join('/');
 }

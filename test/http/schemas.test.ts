@@ -1,0 +1,452 @@
+/**
+ * The shape of bodies: what clients send passes, each rule has a row that breaks it.
+ */
+import { LedgerSdk } from '@minka/ledger-sdk';
+import { describe, expect, test } from 'vitest';
+import { KINDS, Kind, type KindName } from '../../src/core/kinds.ts';
+import { compileSchemas, isUnsigned, type Operation } from '../../src/http/schemas.ts';
+
+const validate = compileSchemas();
+const PUBLIC = '6kpsY+KcUgq+9VB7Ey7F+ZVHdq6+vnuSQh7qaRRG0iw=';
+const SECRET = 'BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=';
+const HASH = 'f8b904775578e562e4acd2f449fc8fea4cac00c97ad714f3a092880c341e07fb';
+const HANDLE_MESSAGE = 'handle must consist of letters, digits, underscore, hyphen, plus and period';
+const PROOF = {
+  method: 'ed25519-v2',
+  public: PUBLIC,
+  digest: 'c165d4984909df388f4074840c57b0771ef08ae26ec8713c2ffa101da8de3770',
+  result: 'cTYuS/lOto70Pww1LrfIT7fUkaw+iAWp+E+4Iy4cz2Do0wY8aqtECHzvQZxUdaY1jpinY5NzYDsQzhSEaobaCQ==',
+};
+const TRANSFER = {
+  action: 'transfer',
+  source: { handle: 'a' },
+  target: { handle: 'b' },
+  symbol: { handle: 'usd' },
+  amount: 1,
+};
+
+/** The least `data` each kind takes. */
+const LEAST: Record<KindName, Record<string, unknown>> = {
+  ledger: { handle: 'main' },
+  signer: { handle: 's', public: PUBLIC, format: 'ed25519-raw' },
+  symbol: { handle: 'usd', factor: 100 },
+  wallet: { handle: 'w' },
+  anchor: { handle: 'a', wallet: 'w', target: 't' },
+  intent: { handle: 'i', claims: [TRANSFER] },
+  effect: { handle: 'e', signal: 'intent-created', action: { bridge: 'b', schema: 'rest' } },
+  bridge: { handle: 'b', config: { server: 'http://localhost:3001' } },
+  circle: { handle: 'c' },
+  policy: { handle: 'p', record: 'wallet', schema: 'access', values: [] },
+  schema: { handle: 's', record: 'wallet', format: 'json-schema', schema: {} },
+};
+const names = KINDS.map((row) => row.name);
+const bodyOf = (data: unknown) => ({ hash: HASH, data, meta: { proofs: [PROOF] } });
+
+/** Errors as `instancePath keyword`, one line each. */
+function wrongs(kind: KindName, data: unknown, operation: Operation = 'create'): string[] {
+  return toldOf(kind, bodyOf(data), operation);
+}
+function toldOf(kind: KindName, body: unknown, operation: Operation = 'create'): string[] {
+  return (validate(Kind[kind], operation, body) ?? []).map((error) => `${error.instancePath} ${error.keyword}`);
+}
+const withMember = (kind: KindName, member: Record<string, unknown>) => ({ ...LEAST[kind], ...member });
+
+describe.each(names)('%s', (kind) => {
+  test('the least and the common members', () => {
+    expect(wrongs(kind, LEAST[kind])).toEqual([]);
+    const common = { custom: { a: [1, { b: null }] }, access: [{ action: 'any' }], parent: HASH };
+    expect(wrongs(kind, withMember(kind, common), 'update')).toEqual([]);
+  });
+
+  test('each member is needed', () => {
+    for (const name of Object.keys(LEAST[kind])) {
+      const { [name]: _, ...rest } = LEAST[kind];
+      // A policy's kind of values is named by its schema, so without one it has no branch to be told by.
+      expect(wrongs(kind, rest).some((wrong) => wrong.startsWith('/data '))).toBe(true);
+    }
+  });
+
+  test.each([['extra'], ['__proto__'], ['constructor'], ['toString'], [''], ['a/b~1c']])(
+    'an unknown member %j',
+    (name) => {
+      const data = JSON.parse(JSON.stringify(LEAST[kind]).replace('{', `{${JSON.stringify(name)}:1,`)) as object;
+      const errors = validate(Kind[kind], 'create', bodyOf(data));
+      expect(errors).toMatchObject([
+        { instancePath: '/data', keyword: 'additionalProperties', params: { additionalProperty: name } },
+      ]);
+    },
+  );
+
+  test.each(['é', '$wlt.AAAAAAAAAAAAAAAAA', 'a b', '', 'a/b', 'ａ'])('a bad handle %j', (handle) => {
+    const errors = validate(Kind[kind], 'create', bodyOf(withMember(kind, { handle })));
+    expect(errors).toMatchObject([{ instancePath: '/data/handle', keyword: 'pattern', message: HANDLE_MESSAGE }]);
+  });
+
+  test.each([
+    ['hash', { hash: 'zz' }, ['/hash pattern']],
+    ['hash of 65', { hash: `${HASH}0` }, ['/hash pattern']],
+    ['upper-case hash', { hash: HASH.toUpperCase() }, []],
+    ['luid', { luid: 'x' }, ['/luid pattern']],
+    ['right luid', { luid: '$wlt.AAAAAAAAAAAAAAAAA' }, []],
+    ['meta', { meta: 1 }, ['/meta type']],
+    ['proofs', { meta: {} }, ['/meta required']],
+    ['proofs as object', { meta: { proofs: {} } }, ['/meta/proofs type']],
+    ['no proof', { meta: { proofs: [] } }, []],
+    ["the server's meta", { meta: { proofs: [PROOF], status: 1, moment: 'x', owners: 7 } }, []],
+    ['parent', { data: withMember(kind, { parent: 'x' }) }, ['/data/parent pattern']],
+    ['custom', { data: withMember(kind, { custom: [] }) }, ['/data/custom type']],
+    ['access', { data: withMember(kind, { access: {} }) }, ['/data/access type']],
+  ])('%s', (_, part, expected) => {
+    const body = { ...bodyOf(LEAST[kind]), ...part };
+    expect(toldOf(kind, body)).toEqual(expected);
+    expect(toldOf(kind, body, 'update')).toEqual(expected);
+  });
+
+  test.each([null, 1, 'x', true, [], [[]]])('a body that is %j', (body) => {
+    for (const operation of ['create', 'update', 'drop', 'proof', 'check', 'circle-signer'] as const) {
+      expect(toldOf(kind, body, operation)).toEqual([' type']);
+    }
+  });
+});
+
+describe('errors have the form clients know', () => {
+  test('one for each missing member', () => {
+    expect(validate(Kind.wallet, 'create', {})).toEqual(
+      ['hash', 'data', 'meta'].map((name) => ({
+        instancePath: '',
+        schemaPath: '#/required',
+        keyword: 'required',
+        params: { missingProperty: name },
+        message: `must have required property '${name}'`,
+      })),
+    );
+  });
+
+  test('a pattern', () => {
+    const [error] = validate(Kind.wallet, 'create', bodyOf({ handle: 'é' }))!;
+    expect(error).toMatchObject({
+      schemaPath: '#/properties/data/properties/handle/pattern',
+      params: { pattern: expect.any(String) },
+    });
+  });
+
+  test('never more than fifty', () => {
+    const claims = Array.from({ length: 10_000 }, () => ({ action: 'transfer' }));
+    expect(validate(Kind.intent, 'create', bodyOf({ handle: 'i', claims }))!.length).toBe(50);
+    const members = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`m${i}`, 1]));
+    expect(validate(Kind.wallet, 'create', bodyOf({ handle: 'w', ...members }))!.length).toBe(50);
+  });
+});
+
+describe('addresses', () => {
+  const LONG = 'a'.repeat(256);
+  test.each(['a', 'tel:+57300', 'a@b', 's:a@b.c', 'A-Z_0.9+', LONG])('%s', (handle) => {
+    expect(wrongs('wallet', { handle })).toEqual([]);
+  });
+  test.each([':a', 'a:', 'a@', '@a', 'a:b:c', 'a@b@c', 'a@b:c', 'a\n', 'a\u0000'])('not %j', (handle) => {
+    expect(wrongs('wallet', { handle })).toEqual(['/data/handle pattern']);
+  });
+  test('257 characters', () => {
+    expect(wrongs('wallet', { handle: `${LONG}a` })).toEqual(['/data/handle maxLength']);
+  });
+  test('a ledger has a plain handle, of 128', () => {
+    expect(wrongs('ledger', { handle: 'a'.repeat(128) })).toEqual([]);
+    expect(wrongs('ledger', { handle: 'a'.repeat(129) })).toEqual(['/data/handle maxLength']);
+    for (const handle of ['a:b', 'a@b']) expect(wrongs('ledger', { handle })).toEqual(['/data/handle pattern']);
+  });
+});
+
+describe('proofs', () => {
+  const tell = (proof: unknown) => toldOf('intent', proof, 'proof');
+  test.each([
+    ['as it is', {}, []],
+    ['custom', { custom: { moment: 'x', status: 'committed' } }, []],
+    ['empty custom', { custom: {} }, []],
+    ['custom as text', { custom: 'x' }, ['/custom type']],
+    ['custom as null', { custom: null }, ['/custom type']],
+    ['another method', { method: 'ed25519' }, ['/method const']],
+    ['unknown member', { status: 'x' }, [' additionalProperties']],
+    ['upper-case digest', { digest: PROOF.digest.toUpperCase() }, ['/digest pattern']],
+    ['short digest', { digest: 'ab' }, ['/digest pattern']],
+    ['public of 31 bytes', { public: `${'A'.repeat(42)}==` }, ['/public pattern']],
+    ['public with unused bits', { public: PUBLIC.replace('iw=', 'ix=') }, ['/public pattern']],
+    ['public in base64url', { public: PUBLIC.replace('+', '-') }, ['/public pattern']],
+    ['public without padding', { public: PUBLIC.slice(0, -1) }, ['/public pattern']],
+    ['result with unused bits', { result: PROOF.result.replace('CQ==', 'CR==') }, ['/result pattern']],
+    ['result of 32 bytes', { result: PUBLIC }, ['/result pattern']],
+  ])('%s', (_, part, expected) => {
+    expect(tell({ ...PROOF, ...part })).toEqual(expected);
+  });
+  test('each member is needed', () => {
+    expect(tell({})).toEqual([' required', ' required', ' required', ' required']);
+  });
+  test('a wrong one is named by its place', () => {
+    const body = { ...bodyOf(LEAST.wallet), meta: { proofs: [PROOF, { ...PROOF, digest: 'x' }] } };
+    expect(toldOf('wallet', body)).toEqual(['/meta/proofs/1/digest pattern']);
+  });
+  test('more than the limit', () => {
+    const body = { ...bodyOf(LEAST.wallet), meta: { proofs: Array.from({ length: 257 }, () => PROOF) } };
+    expect(toldOf('wallet', body)).toEqual(['/meta/proofs maxItems']);
+  });
+  test.each([
+    [{ meta: {} }, true],
+    [{ meta: { proofs: [] } }, true],
+    [{ meta: { proofs: [PROOF] } }, false],
+  ])('%j is unsigned: %s', (body, expected) => {
+    expect(isUnsigned(body)).toBe(expected);
+  });
+});
+
+describe('claims', () => {
+  const ISSUE = { action: 'issue', target: 'b', symbol: 'usd', amount: 1 };
+  const DESTROY = { action: 'destroy', source: 'a', symbol: 'usd', amount: 1 };
+  const LIMIT = { action: 'limit', wallet: 'a', symbol: 'usd', metric: 'minBalance', amount: -5 };
+  const tell = (...claims: unknown[]) => wrongs('intent', { handle: 'i', claims });
+  const MAX = Number.MAX_SAFE_INTEGER;
+
+  test.each([
+    ['objects', [TRANSFER]],
+    ['bare handles', [{ ...TRANSFER, source: 'a', target: 's:b@c', symbol: 'usd' }]],
+    ['all four', [TRANSFER, ISSUE, DESTROY, LIMIT]],
+    ['custom of a reference', [{ ...TRANSFER, source: { handle: 'a', custom: { x: 1 } } }]],
+    ['the largest amount', [{ ...ISSUE, amount: MAX }]],
+    ['the lowest limit', [{ ...LIMIT, amount: -MAX }]],
+    ['the highest limit', [{ ...LIMIT, amount: MAX, metric: 'maxBalance' }]],
+    ['a limit of nothing', [{ ...LIMIT, amount: 0, metric: 'dailyCount' }]],
+    ['dailyAmount', [{ ...LIMIT, metric: 'dailyAmount' }]],
+  ])('%s', (_, claims) => {
+    expect(tell(...claims)).toEqual([]);
+  });
+
+  test.each([
+    ['nothing', [], ['/data/claims minItems']],
+    ['no object', [1], ['/data/claims/0 type']],
+    ['null', [null], ['/data/claims/0 type']],
+    ['a list', [[]], ['/data/claims/0 type']],
+    ['no action', [{}], ['/data/claims/0 required']],
+    ['unknown action', [{ action: 'steal' }], ['/data/claims/0/action enum']],
+    ['an action of the prototype', [{ action: 'constructor' }], ['/data/claims/0/action enum']],
+    ['an action that is no text', [{ action: ['issue'] }], ['/data/claims/0/action enum']],
+    ['amount 0', [{ ...ISSUE, amount: 0 }], ['/data/claims/0/amount minimum']],
+    ['amount -1', [{ ...ISSUE, amount: -1 }], ['/data/claims/0/amount minimum']],
+    ['amount 1.5', [{ ...ISSUE, amount: 1.5 }], ['/data/claims/0/amount type']],
+    ['amount as text', [{ ...ISSUE, amount: '1' }], ['/data/claims/0/amount type']],
+    ['amount 2^53', [{ ...ISSUE, amount: 2 ** 53 }], ['/data/claims/0/amount maximum']],
+    ['amount without end', [{ ...ISSUE, amount: Number.POSITIVE_INFINITY }], ['/data/claims/0/amount type']],
+    ['limit -2^53', [{ ...LIMIT, amount: -(2 ** 53) }], ['/data/claims/0/amount minimum']],
+    ['unknown metric', [{ ...LIMIT, metric: 'x' }], ['/data/claims/0/metric enum']],
+    ['source of an issue', [{ ...ISSUE, source: 'a' }], ['/data/claims/0 additionalProperties']],
+    ['no target', [{ ...DESTROY, action: 'transfer' }], ['/data/claims/0 required']],
+    ['second is wrong', [ISSUE, { ...ISSUE, amount: 0 }], ['/data/claims/1/amount minimum']],
+    ['bad bare handle', [{ ...ISSUE, target: 'é' }], ['/data/claims/0/target pattern']],
+    ['bad handle', [{ ...ISSUE, target: { handle: 'é' } }], ['/data/claims/0/target/handle pattern']],
+    ['no handle', [{ ...ISSUE, target: {} }], ['/data/claims/0/target required']],
+    [
+      'unknown member of a reference',
+      [{ ...ISSUE, target: { handle: 'a', x: 1 } }],
+      ['/data/claims/0/target additionalProperties'],
+    ],
+    ['reference as number', [{ ...ISSUE, target: 1 }], ['/data/claims/0/target type']],
+  ])('%s', (_, claims, expected) => {
+    expect(tell(...claims)).toEqual(expected);
+  });
+
+  test('a member of the prototype in a claim', () => {
+    expect(tell(JSON.parse('{"action":"issue","target":"b","symbol":"u","amount":1,"__proto__":{}}'))).toEqual([
+      '/data/claims/0 additionalProperties',
+    ]);
+  });
+
+  test('as many as allowed', () => {
+    expect(tell(...Array.from({ length: 10_000 }, () => TRANSFER))).toEqual([]);
+    expect(tell(...Array.from({ length: 10_001 }, () => TRANSFER))).toEqual(['/data/claims maxItems']);
+    const few = compileSchemas({ claimsMax: 2, proofsMax: 1 });
+    expect(few(Kind.intent, 'create', bodyOf({ handle: 'i', claims: [TRANSFER, TRANSFER, TRANSFER] }))).not.toBeNull();
+  });
+
+  test('everything that is wrong is told at once', () => {
+    expect(wrongs('intent', { handle: 'é', claims: [{ ...ISSUE, amount: 0 }] })).toEqual([
+      '/data/handle pattern',
+      '/data/claims/0/amount minimum',
+    ]);
+  });
+});
+
+describe('members of kinds', () => {
+  test.each<[KindName, Record<string, unknown>]>([
+    ['ledger', { signer: 'owner', config: { 'intent.expiryThresholdMinutes': 5, 'anchor.walletRequired': false } }],
+    ['ledger', { config: { 'access.strategy': 'policy-based' } }],
+    ['signer', { secret: 'MIGbMFcGCSqGSIb3' }],
+    ['symbol', { factor: 1 }],
+    ['symbol', { factor: 10 ** 15 }],
+    ['wallet', { bridge: 'b', schema: 'bank-wallet' }],
+    [
+      'wallet',
+      { routes: [{ action: 'forward', target: 'x', filter: { 'symbol.handle': 'usd' } }, { action: 'accept' }] },
+    ],
+    ['anchor', { symbol: 'usd' }],
+    ['intent', { config: { commit: 'manual' } }],
+    ['intent', { schema: 'transfer', config: { commit: 'auto' } }],
+    ['effect', { filter: { 'signer.data.schema': 'x' }, action: { schema: 'bridge', bridge: 'b' } }],
+    ['effect', { action: { schema: 'webhook', endpoint: 'https://example.com/hook?x=1' } }],
+    ['effect', { signal: 'balance-received' }],
+    ['effect', { signal: 'bridge-entry-updated' }],
+    ['bridge', { secure: [{ schema: 'header', key: 'x-key', value: 's' }], traits: ['statuses'], schema: 'rest' }],
+    ['bridge', { secure: [{ schema: 'oauth2', url: 'https://x', clientId: 'c', clientSecret: 's' }] }],
+    ['bridge', { secure: [{ schema: 'own', public: PUBLIC, secret: 's' }], config: { server: 'https://x', more: 1 } }],
+    ['policy', { values: [{ action: 'read', bearer: { sub: 'x' } }], extend: 'other', filter: { 'data.schema': 'x' } }],
+    ['policy', { schema: 'status', values: [{ status: 'active', signer: {} }], extend: ['a', 'b'] }],
+    ['policy', { schema: 'labels', values: ['a', { label: 'b' }], record: 'wallet-proof' }],
+    ['schema', { schema: { type: 'object', properties: { custom: { $ref: '#/x' } } } }],
+  ])('%s takes %j', (kind, member) => {
+    expect(wrongs(kind, withMember(kind, member))).toEqual([]);
+  });
+
+  test.each<[KindName, Record<string, unknown>, string]>([
+    ['ledger', { config: { 'access.strategi': 'x' } }, '/data/config additionalProperties'],
+    ['ledger', { config: { 'access.strategy': 'x' } }, '/data/config/access.strategy enum'],
+    [
+      'ledger',
+      { config: { 'intent.expiryThresholdMinutes': 0 } },
+      '/data/config/intent.expiryThresholdMinutes minimum',
+    ],
+    ['signer', { public: 'x' }, '/data/public pattern'],
+    ['signer', { format: 'ed25519' }, '/data/format const'],
+    ['symbol', { factor: 0 }, '/data/factor enum'],
+    ['symbol', { factor: 20 }, '/data/factor enum'],
+    ['symbol', { factor: 0.1 }, '/data/factor enum'],
+    ['symbol', { factor: 10 ** 16 }, '/data/factor enum'],
+    ['symbol', { factor: '100' }, '/data/factor enum'],
+    ['wallet', { bridge: 'é' }, '/data/bridge pattern'],
+    ['wallet', { routes: [{ action: 'x' }] }, '/data/routes/0/action enum'],
+    ['wallet', { routes: [{ action: 'forward', to: 'x' }] }, '/data/routes/0 additionalProperties'],
+    ['anchor', { wallet: '$wlt.AAAAAAAAAAAAAAAAA' }, '/data/wallet pattern'],
+    ['anchor', { symbol: { handle: 'usd' } }, '/data/symbol type'],
+    ['intent', { config: { commit: 'later' } }, '/data/config/commit enum'],
+    ['intent', { claims: {} }, '/data/claims type'],
+    ['effect', { signal: 'intent-exploded' }, '/data/signal enum'],
+    ['effect', { action: { schema: 'webhook', endpoint: 'file:///etc/passwd' } }, '/data/action/endpoint pattern'],
+    ['effect', { action: { bridge: 'b' } }, '/data/action required'],
+    ['effect', { action: 'x' }, '/data/action type'],
+    ['bridge', { config: {} }, '/data/config required'],
+    ['bridge', { config: { server: 'ftp://x' } }, '/data/config/server pattern'],
+    ['bridge', { secure: [{ schema: 'header', key: 'x' }] }, '/data/secure/0 required'],
+    ['policy', { schema: 'other' }, '/data/schema const'],
+    ['policy', { record: 'x' }, '/data/record enum'],
+    ['policy', { values: [{ action: 'x' }] }, '/data/values/0/action enum'],
+    ['schema', { record: 'x' }, '/data/record enum'],
+    ['schema', { schema: 'x' }, '/data/schema type'],
+  ])('%s refuses %j', (kind, member, expected) => {
+    expect(wrongs(kind, withMember(kind, member))).toEqual([expected]);
+  });
+});
+
+describe('access rules', () => {
+  const tell = (rule: unknown) => wrongs('wallet', { handle: 'w', access: [rule] });
+  test.each<[unknown]>([
+    [{ action: 'any', signer: { public: PUBLIC } }],
+    [{ action: 'any', signer: { $record: 'owner' } }],
+    [{ action: 'read', bearer: { $signer: { $record: 'owner' } } }],
+    [{ action: 'any', record: 'any' }],
+    [{ action: 'access', record: 'server' }],
+    [{ action: 'sign', signer: {} }],
+    [{ action: 'sign-intent', signer: {} }],
+    [{ action: { $in: ['read', 'update'] }, record: 'wallet-proof' }],
+    [{ action: 'spend', signer: { $in: [{ handle: 'a' }, { public: PUBLIC }] } }],
+    [{ action: 'spend', signer: { $circle: 'ops', schema: 'person', custom: { a: 1 }, format: 'ed25519-raw' } }],
+    [{ action: 'create', record: 'intent', signer: { $ledger: 'owner' }, bearer: { hsh: true } }],
+    [{ action: 'read', bearer: { iss: 'i', sub: 's', aud: 'a', $signer: { handle: 'x' } } }],
+    [{ action: 'read', bearer: { $in: [{ sub: 'a' }, { sub: 'b' }] } }],
+    [{ policy: 'p' }],
+    [{ policy: { $in: ['p', 'q'] } }],
+  ])('%j', (rule) => {
+    expect(tell(rule)).toEqual([]);
+  });
+
+  test.each<[unknown, string]>([
+    [{}, '/data/access/0 required'],
+    [1, '/data/access/0 type'],
+    [{ action: 'fly' }, '/data/access/0/action enum'],
+    [{ action: 'any', deny: true }, '/data/access/0 additionalProperties'],
+    [{ action: 'any', record: 'x' }, '/data/access/0/record enum'],
+    [{ action: 'any', signer: { $record: 'me' } }, '/data/access/0/signer/$record const'],
+    [{ action: 'any', signer: { key: 'x' } }, '/data/access/0/signer additionalProperties'],
+    [{ action: 'any', bearer: { $signer: { public: 'x' } } }, '/data/access/0/bearer/$signer/public pattern'],
+    [{ policy: 1 }, '/data/access/0/policy type'],
+  ])('not %j', (rule, expected) => {
+    expect(tell(rule)[0]).toBe(expected);
+  });
+});
+
+describe('bodies beside the records', () => {
+  test.each<[Operation, unknown, string[]]>([
+    ['drop', { hash: HASH, luid: '$eff.AAAAAAAAAAAAAAAAA', data: { parent: HASH }, meta: {} }, []],
+    ['drop', { hash: HASH, data: { parent: HASH }, meta: { proofs: [PROOF] } }, []],
+    ['drop', { hash: HASH, data: { parent: 'x' }, meta: {} }, ['/data/parent pattern']],
+    ['drop', { hash: HASH, data: { parent: HASH, x: 1 }, meta: {} }, ['/data additionalProperties']],
+    ['drop', { hash: HASH, data: { parent: HASH } }, [' required']],
+    ['drop', { hash: HASH, data: { parent: HASH }, meta: { proofs: [1] } }, ['/meta/proofs/0 type']],
+    ['circle-signer', bodyOf({ circle: 'c', signer: 's' }), []],
+    ['circle-signer', bodyOf({ circle: 'c' }), ['/data required']],
+    ['check', bodyOf({ action: 'spend' }), []],
+    ['check', bodyOf({ action: 'read', record: 'wallet' }), []],
+    ['check', bodyOf({ action: 'fly' }), ['/data/action enum']],
+  ])('%s %j', (operation, body, expected) => {
+    expect(toldOf('circle', body, operation)).toEqual(expected);
+  });
+});
+
+describe('what the public package builds', () => {
+  const sdk = new LedgerSdk({ server: 'http://127.0.0.1:1', ledger: 'main' } as never);
+  const keyPair = { format: 'ed25519-raw', public: PUBLIC, secret: SECRET } as const;
+  const clients: [KindName, { init(): unknown; from(record: never): unknown }][] = [
+    ['ledger', sdk.ledger],
+    ['signer', sdk.signer],
+    ['symbol', sdk.symbol],
+    ['wallet', sdk.wallet],
+    ['effect', sdk.effect],
+    ['bridge', sdk.bridge],
+  ] as never;
+  interface Builder {
+    data(data: unknown): Builder;
+    hash(): Builder;
+    sign(signers: unknown[]): Builder;
+    read(): Promise<unknown>;
+  }
+  const send = async (builder: unknown) => JSON.parse(JSON.stringify(await (builder as Builder).read())) as object;
+
+  test.each(clients)('%s, created and updated', async (kind, client) => {
+    const data = { ...LEAST[kind], custom: { name: 'Ñandú' }, access: [{ action: 'any', signer: { public: PUBLIC } }] };
+    const built = (client.init() as Builder).data(data).hash().sign([{ keyPair }]);
+    const record = await send(built);
+    expect(toldOf(kind, record)).toEqual([]);
+    const stored = { ...record, luid: '$wlt.AAAAAAAAAAAAAAAAA' };
+    const changed = (client.from(stored as never) as Builder)
+      .data({ custom: { name: 'b' } })
+      .hash()
+      .sign([{ keyPair }]);
+    expect(toldOf(kind, await send(changed), 'update')).toEqual([]);
+  });
+
+  test('a signer that is locked with its own keys', async () => {
+    const built = sdk.signer
+      .init()
+      .data({ handle: 's' } as never)
+      .keys({ format: 'ed25519-raw' } as never)
+      .hash();
+    expect(toldOf('signer', await send(built.sign([{ keyPair }])))).toEqual([]);
+  });
+
+  test('an intent, and a proof on it', async () => {
+    const built = sdk.intent
+      .init()
+      .data(LEAST.intent as never)
+      .hash()
+      .sign([{ keyPair }]);
+    const record = (await send(built)) as { meta: { proofs: unknown[] } };
+    expect(toldOf('intent', record)).toEqual([]);
+    const more = sdk.intent.from(record as never).hash();
+    expect(record.meta.proofs.map((proof) => toldOf('intent', proof, 'proof'))).toEqual([[]]);
+    expect(more).toBeDefined();
+  });
+});

@@ -1,0 +1,301 @@
+/**
+ * Bearer tokens: those of the public package pass, and every rule has a token that breaks it.
+ */
+import { createPrivateKey, sign as nodeSign } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { signJWT } from '@minka/ledger-sdk/crypto/src/index.js';
+import { describe, expect, test } from 'vitest';
+import { isRefusal } from '../../src/core/refusal.ts';
+import {
+  absoluteUrl,
+  checkRequestHash,
+  createTokenChecker,
+  TOKEN_LIMITS,
+  type Token,
+  type TokenContext,
+} from '../../src/http/tokens.ts';
+import { decodePublic } from '../../src/proof/keys.ts';
+import { verify } from '../../src/proof/verify.ts';
+
+interface Vectors {
+  keys: { public: string; secret: string }[];
+  hsh: { method: string; url: string; body: unknown; headers: Record<string, string> | null; hsh: string }[];
+}
+const vectors = JSON.parse(readFileSync('test/data/crypto.json', 'utf8')) as Vectors;
+const [first, second] = vectors.keys as [Vectors['keys'][0], Vectors['keys'][0]];
+const NOW = 1_900_000_000;
+const CLAIMS = { iss: 'me', sub: 'me', aud: 'main', iat: NOW - 10, exp: NOW + 60 };
+
+const signers = new Map([['owner', first.public]]);
+const context: TokenContext = {
+  now: NOW,
+  audience: 'main',
+  keyOf: (handle) => decodePublic(signers.get(handle) ?? ''),
+};
+
+let verified = 0;
+const newChecker = (limits = TOKEN_LIMITS) =>
+  createTokenChecker({
+    ...limits,
+    verify: (...args) => {
+      verified++;
+      return verify(...args);
+    },
+  });
+
+/** What is said of a header: a reason, or 'good'. */
+function judge(authorization: string, checker = newChecker(), change: Partial<TokenContext> = {}): string {
+  const token = checker.check(authorization, { ...context, ...change });
+  return isRefusal(token) ? token.reason : 'good';
+}
+
+/** A token signed by hand, so that its parts can be wrong. */
+function forge(header: unknown, payload: unknown, secret = first.secret): string {
+  const part = (value: unknown) =>
+    Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
+  const text = `${part(header)}.${part(payload)}`;
+  const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.from(secret, 'base64')]);
+  const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+  return `Bearer ${text}.${nodeSign(null, Buffer.from(text), key).toString('base64url')}`;
+}
+const HEADER = { alg: 'EdDSA', kid: first.public };
+
+describe('tokens of the public package', () => {
+  test('signed with a key named by itself', async () => {
+    const token = newChecker().check(`Bearer ${await signJWT(CLAIMS, first.secret, first.public)}`, context) as Token;
+    expect(token).toMatchObject({ ...CLAIMS, jti: null, hsh: null, public: first.public });
+    expect(Buffer.from(token.key).toString('base64')).toBe(first.public);
+  });
+
+  test('signed with a key named by a signer', async () => {
+    const token = newChecker().check(`Bearer ${await signJWT(CLAIMS, first.secret, 'owner')}`, context);
+    expect(token).toMatchObject({ public: first.public });
+  });
+
+  test('signed with another key than the one it names', async () => {
+    expect(judge(`Bearer ${await signJWT(CLAIMS, second.secret, first.public)}`)).toBe('auth.unauthorized');
+    expect(judge(`Bearer ${await signJWT(CLAIMS, second.secret, 'owner')}`)).toBe('auth.unauthorized');
+  });
+
+  test('a signer nobody knows', async () => {
+    expect(judge(`Bearer ${await signJWT(CLAIMS, first.secret, 'nobody')}`)).toBe('record.not-found');
+  });
+});
+
+describe('claims', () => {
+  test.each<[string, Record<string, unknown>, string]>([
+    ['as they are', {}, 'good'],
+    ['no iss', { iss: undefined }, 'auth.unauthorized'],
+    ['no sub', { sub: undefined }, 'auth.unauthorized'],
+    ['no aud', { aud: undefined }, 'auth.unauthorized'],
+    ['no iat', { iat: undefined }, 'auth.unauthorized'],
+    ['no exp', { exp: undefined }, 'auth.unauthorized'],
+    ['empty iss', { iss: '' }, 'auth.unauthorized'],
+    ['iss as number', { iss: 1 }, 'auth.unauthorized'],
+    ['aud as list', { aud: ['main'] }, 'auth.unauthorized'],
+    ['another ledger', { aud: 'other' }, 'auth.unauthorized'],
+    ['exp as text', { exp: String(NOW + 60) }, 'auth.unauthorized'],
+    ['exp now', { exp: NOW }, 'good'],
+    ['exp a second ago', { exp: NOW - 1 }, 'auth.unauthorized'],
+    ['exp before iat', { iat: NOW + 50, exp: NOW + 40 }, 'auth.unauthorized'],
+    ['iat a minute ahead', { iat: NOW + 60 }, 'good'],
+    ['iat more than a minute ahead', { iat: NOW + 61, exp: NOW + 100 }, 'auth.unauthorized'],
+    ['times in milliseconds', { iat: NOW * 1000, exp: NOW * 1000 + 60 }, 'auth.unauthorized'],
+    ['not before now', { nbf: NOW }, 'good'],
+    ['not before long', { nbf: NOW + 61 }, 'auth.unauthorized'],
+    ['nbf as text', { nbf: 'x' }, 'auth.unauthorized'],
+    ['jti for five minutes', { jti: 'a', iat: NOW - 10, exp: NOW + 290 }, 'good'],
+    ['jti for longer', { jti: 'a', iat: NOW - 10, exp: NOW + 291 }, 'auth.unauthorized'],
+    ['jti as number', { jti: 5 }, 'auth.unauthorized'],
+    ['hsh as number', { hsh: 5 }, 'auth.unauthorized'],
+    ['a long life without jti', { exp: NOW + 1e9 }, 'good'],
+    ['more than needed', { other: { deep: [1] } }, 'good'],
+  ])('%s', (_, change, expected) => {
+    expect(judge(forge(HEADER, { ...CLAIMS, ...change }))).toBe(expected);
+  });
+
+  test('the last of two claims of one name counts, as everywhere in JSON', () => {
+    const payload = JSON.stringify(CLAIMS).replace('{', '{"aud":"other",');
+    expect(judge(forge(HEADER, payload))).toBe('good');
+  });
+});
+
+describe('form', () => {
+  const good = forge(HEADER, CLAIMS);
+  const [head, body, signature] = good.slice(7).split('.') as [string, string, string];
+  test.each([
+    ['as it is', good, 'good'],
+    ['lower-case scheme', good.replace('Bearer', 'bearer'), 'good'],
+    ['nothing', '', 'auth.unauthorized'],
+    ['no scheme', good.slice(7), 'auth.unauthorized'],
+    ['basic', 'Basic YTpi', 'auth.unauthorized'],
+    ['no token', 'Bearer ', 'auth.unauthorized'],
+    ['two tokens', `${good} ${good.slice(7)}`, 'auth.unauthorized'],
+    ['two parts', `Bearer ${head}.${body}`, 'auth.unauthorized'],
+    ['four parts', `${good}.`, 'auth.unauthorized'],
+    ['no signature', `Bearer ${head}.${body}.`, 'auth.unauthorized'],
+    ['padding', `${good}==`, 'auth.unauthorized'],
+    [
+      'unused bits',
+      `Bearer ${head}.${body}.${signature.slice(0, -1)}${signature.endsWith('A') ? 'B' : 'z'}`,
+      'auth.unauthorized',
+    ],
+    ['a foreign character', `Bearer ${head}.${body}.+${signature.slice(1)}`, 'auth.unauthorized'],
+    [
+      'another payload',
+      `Bearer ${head}.${forge(HEADER, { ...CLAIMS, sub: 'you' }).split('.')[1]}.${signature}`,
+      'auth.unauthorized',
+    ],
+    ['alg none', forge({ ...HEADER, alg: 'none' }, CLAIMS), 'auth.unauthorized'],
+    ['alg HS256', forge({ ...HEADER, alg: 'HS256' }, CLAIMS), 'auth.unauthorized'],
+    ['alg in lower case', forge({ ...HEADER, alg: 'eddsa' }, CLAIMS), 'auth.unauthorized'],
+    ['no alg', forge({ kid: first.public }, CLAIMS), 'auth.unauthorized'],
+    ['no kid', forge({ alg: 'EdDSA' }, CLAIMS), 'auth.unauthorized'],
+    ['kid as number', forge({ alg: 'EdDSA', kid: 7 }, CLAIMS), 'auth.unauthorized'],
+    [
+      'a key of its own beside',
+      forge({ ...HEADER, jwk: { x: second.public } }, CLAIMS, second.secret),
+      'auth.unauthorized',
+    ],
+    ['crit', forge({ ...HEADER, crit: ['b64'], b64: false }, CLAIMS), 'auth.unauthorized'],
+    ['typ', forge({ ...HEADER, typ: 'JWT' }, CLAIMS), 'good'],
+    ['a header that is a list', forge('[]', CLAIMS), 'auth.unauthorized'],
+    ['a payload that is null', forge(HEADER, 'null'), 'auth.unauthorized'],
+    ['a payload that is not JSON', forge(HEADER, '{iss:1}'), 'auth.unauthorized'],
+    ['a payload too deep', forge(HEADER, `{"a":${'['.repeat(20)}${']'.repeat(20)}}`), 'auth.unauthorized'],
+    ['claims of a prototype', forge(HEADER, `{"__proto__":${JSON.stringify(CLAIMS)}}`), 'auth.unauthorized'],
+    ['too large', forge(HEADER, { ...CLAIMS, pad: 'x'.repeat(8192) }), 'auth.unauthorized'],
+  ])('%s', (_, authorization, expected) => {
+    expect(judge(authorization)).toBe(expected);
+  });
+
+  test('any flipped bit of any part', () => {
+    for (let at = 7; at < good.length; at += 5) {
+      const flipped = good.slice(0, at) + (good[at] === 'A' ? 'B' : 'A') + good.slice(at + 1);
+      expect(judge(flipped)).not.toBe('good');
+    }
+  });
+});
+
+describe('the cache', () => {
+  test('a token that comes again is not verified again, but its times and ledger are looked at', () => {
+    const checker = newChecker();
+    const token = forge(HEADER, CLAIMS);
+    verified = 0;
+    for (let i = 0; i < 5; i++) expect(judge(token, checker)).toBe('good');
+    expect(verified).toBe(1);
+    expect(judge(token, checker, { now: NOW + 61 })).toBe('auth.unauthorized');
+    expect(judge(token, checker, { audience: 'other' })).toBe('auth.unauthorized');
+    expect(judge(token, checker)).toBe('good');
+    expect(verified).toBe(1);
+  });
+
+  test('a signer that got another key does not live on in the cache', () => {
+    const checker = newChecker();
+    const token = forge({ alg: 'EdDSA', kid: 'owner' }, CLAIMS);
+    expect(judge(token, checker)).toBe('good');
+    expect(judge(token, checker, { keyOf: () => decodePublic(second.public) })).toBe('auth.unauthorized');
+    expect(judge(token, checker, { keyOf: () => null })).toBe('record.not-found');
+    expect(judge(token, checker)).toBe('good');
+  });
+
+  test('it is bounded: the oldest goes', () => {
+    const checker = newChecker({ ...TOKEN_LIMITS, cacheMax: 2 });
+    const [a, b, c] = ['a', 'b', 'c'].map((sub) => forge(HEADER, { ...CLAIMS, sub })) as [string, string, string];
+    verified = 0;
+    for (const token of [a, b, c, c, b]) judge(token, checker);
+    expect(verified).toBe(3);
+    judge(a, checker);
+    expect(verified).toBe(4);
+  });
+
+  test('a refused token is not remembered', () => {
+    const checker = newChecker();
+    const token = forge(HEADER, CLAIMS, second.secret);
+    verified = 0;
+    for (let i = 0; i < 3; i++) expect(judge(token, checker)).toBe('auth.unauthorized');
+    expect(verified).toBe(3);
+  });
+});
+
+describe('hsh', () => {
+  const tokenWith = (hsh: string | null) =>
+    ({ ...CLAIMS, jti: null, hsh, key: new Uint8Array(32), public: '' }) as Token;
+  const requestOf = ({ method, url, body, headers }: Vectors['hsh'][0]) => ({
+    method,
+    url,
+    body,
+    header: (name: string) => headers?.[name] ?? '',
+  });
+
+  test.each(vectors.hsh)('of the public package: $method $url', (vector) => {
+    const request = requestOf(vector);
+    const reason = (change: object, hsh = vector.hsh) =>
+      checkRequestHash(tokenWith(hsh), { ...request, ...change })?.reason ?? 'good';
+    expect(reason({})).toBe('good');
+    expect(reason({}, vector.hsh.toUpperCase())).toBe('good');
+    expect(reason({ method: 'PUT' })).toBe('auth.unauthorized');
+    expect(reason({ url: `${vector.url}x` })).toBe('auth.unauthorized');
+    expect(reason({ body: { a: 1 } })).toBe('auth.unauthorized');
+    expect(
+      reason(
+        {},
+        vector.hsh.replace(/^./, (c) => (c === '0' ? '1' : '0')),
+      ),
+    ).toBe('auth.unauthorized');
+  });
+
+  test('a covered header must be there and be the same; which are covered cannot be changed', () => {
+    const vector = vectors.hsh.find(({ headers }) => headers !== null)!;
+    const request = requestOf(vector);
+    const reason = (hsh: string, header = request.header) =>
+      checkRequestHash(tokenWith(hsh), { ...request, header })?.reason;
+    expect(reason(vector.hsh, () => '')).toBe('auth.unauthorized');
+    expect(reason(vector.hsh, () => 'other')).toBe('auth.unauthorized');
+    expect(reason(vector.hsh.slice(0, 64))).toBe('auth.unauthorized');
+    expect(reason(`${vector.hsh},host`, () => 'main')).toBe('auth.unauthorized');
+  });
+
+  test('an empty body counts as none', () => {
+    const vector = vectors.hsh.find(({ body }) => body === null)!;
+    for (const body of [null, {}, []]) {
+      expect(checkRequestHash(tokenWith(vector.hsh), { ...requestOf(vector), body })).toBeNull();
+    }
+  });
+
+  test('a token without one says nothing of the request', () => {
+    expect(checkRequestHash(tokenWith(null), requestOf(vectors.hsh[0]!))).toBeNull();
+  });
+
+  test.each(['x', '', 'a'.repeat(63), `${'a'.repeat(64)}:`, `${'a'.repeat(64)}:a b`, `${'a'.repeat(64)}:__proto__`])(
+    'malformed: %j',
+    (hsh) => {
+      const refusal = checkRequestHash(tokenWith(hsh), requestOf(vectors.hsh[0]!));
+      expect(refusal?.reason).toBe('auth.unauthorized');
+    },
+  );
+
+  test('made by the public package for a list request, read from the wire', () => {
+    const sdk = createRequire(import.meta.resolve('@minka/ledger-sdk'));
+    const axios = sdk('axios') as { create(config: object): { getUri(config: object): string } };
+    const client = axios.create({ baseURL: 'http://127.0.0.1:4000/v2' });
+    const params = { page: { index: 0, limit: 2 } };
+    const sent = client.getUri({ url: '/wallets/tel%3A%2B57/balances', params, paramsSerializer: { dots: true } });
+    const { host, pathname, search } = new URL(sent);
+    expect(absoluteUrl(null, 'http', host, pathname, search.slice(1))).toBe(sent);
+  });
+});
+
+test.each([
+  [null, 'http://h:1/v2/x?a=1'],
+  ['https://l.example', 'https://l.example/v2/x?a=1'],
+  ['https://l.example/', 'https://l.example/v2/x?a=1'],
+  ['https://l.example/api', 'https://l.example/api/v2/x?a=1'],
+  ['https://l.example/api/v2', 'https://l.example/api/v2/x?a=1'],
+  ['https://l.example/api/v2/', 'https://l.example/api/v2/x?a=1'],
+  ['https://l.example/v2', 'https://l.example/v2/x?a=1'],
+])('absolute under public URL %s', (publicUrl, expected) => {
+  expect(absoluteUrl(publicUrl, 'http', 'h:1', '/v2/x', 'a=1')).toBe(expected);
+  expect(absoluteUrl(publicUrl, 'http', 'h:1', '/v2/x', '')).toBe(expected.slice(0, -4));
+});
