@@ -106,9 +106,14 @@ describe('texts that are easily got wrong', () => {
     expect(canon({ b: undefined })).toBe('{}');
   });
 
-  test('a long string with an escape at its end', () => {
-    const text = `${'a'.repeat(200)}"`;
-    expect(canon([text])).toBe(JSON.stringify([text]));
+  const edges = [0, 0x1f, 0x20, 0x22, 0x5c, 0x7f, 0x80, 0xd7ff, 0xd800, 0xdbff, 0xdc00, 0xdfff, 0xe000, 0xfeff, 0xffff];
+  test.each(edges)('code unit %i at the end of a short and of a long string, and of a key', (code) => {
+    for (const length of [0, 31, 32, 200]) {
+      const text = 'a'.repeat(length) + String.fromCharCode(code);
+      expect(canon(text)).toBe(JSON.stringify(text));
+      expect(canon([text])).toBe(JSON.stringify([text]));
+      expect(canon({ [text]: text })).toBe(JSON.stringify({ [text]: text }));
+    }
   });
 
   test('more keys than insertion sorts, and than are cached', () => {
