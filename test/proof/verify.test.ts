@@ -2,6 +2,11 @@
  * The acceptance rule, in every library that runs here: published cases, and forgeries made for it. Each forgery
  * satisfies the equation some verifier uses, so that only the rule's own checks stand against it.
  */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Point } from '@noble/ed25519';
 import { sha512 } from '@noble/hashes/sha2.js';
 import fc from 'fast-check';
@@ -30,8 +35,42 @@ function expectVerdict(expected: boolean, publicKey: Uint8Array, message: Uint8A
   expect(verify(publicKey, message, signature)).toBe(expected);
 }
 
-test('both libraries run here, so that they are compared at all', () => {
-  expect(LIBRARIES.map((library) => library.name)).toStrictEqual(['sodium', 'noble']);
+test('both libraries run where both are installed, so that they are compared at all', () => {
+  expect(LIBRARIES.map((library) => library.name)).toStrictEqual(
+    isInstalled('sodium-native') ? ['sodium', 'noble'] : ['noble'],
+  );
+});
+
+function isInstalled(name: string): boolean {
+  try {
+    createRequire(import.meta.url).resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('the native library fails: the other one takes its place', () => {
+  const rows: [name: string, module: string][] = [
+    ['it is not there', "throw new Error('Cannot find module')"],
+    ['it accepts everything', 'return { crypto_sign_verify_detached: () => true, crypto_sign_detached() {} }'],
+    ['it accepts nothing', 'return { crypto_sign_verify_detached: () => false, crypto_sign_detached() {} }'],
+    ['it lacks a function', 'return {}'],
+  ];
+  test.each(rows)('%s', (_, module) => {
+    const directory = mkdtempSync(join(tmpdir(), 'ayni-proof-'));
+    const stub = join(directory, 'stub.cjs');
+    const load = 'const { Module } = require("node:module"); const load = Module._load;';
+    writeFileSync(
+      stub,
+      `${load} Module._load = (name, ...rest) => { if (name === 'sodium-native') { ${module} } return load(name, ...rest); };`,
+    );
+    const url = new URL('../../src/proof/verify.js', import.meta.url).href;
+    const script = `import { LIBRARIES } from '${url}'; console.log(LIBRARIES.map(({ name }) => name).join());`;
+    const parameters = ['--require', stub, '--input-type=module', '--eval', script];
+    expect(execFileSync(process.execPath, parameters, { encoding: 'utf8' }).trim()).toBe('noble');
+    rmSync(directory, { recursive: true });
+  });
 });
 
 describe('Wycheproof', () => {
