@@ -9,11 +9,10 @@
  */
 import { randomFillSync } from 'node:crypto';
 import { apply } from './core/apply.ts';
-import type { Claim } from './core/claims/index.ts';
 import type { Command } from './core/command.ts';
 import { decide } from './core/decide.ts';
-import { type Entry, EntryType } from './core/entry.ts';
-import { assertBalanced } from './core/invariants.ts';
+import type { Entry } from './core/entry.ts';
+import { stepsDue } from './core/intents.ts';
 import { type Kind, kindRow } from './core/kinds.ts';
 import { makeLuid } from './core/luid.ts';
 import { isRefusal, type Refusal, refuse } from './core/refusal.ts';
@@ -45,6 +44,8 @@ export interface EngineOptions {
   /** After so many entries `snapshot` is called, between two batches; never again before its promise ends. */
   snapshotEvery: number;
   snapshot: () => Promise<void>;
+  /** Told of entries once they are on disk, in order. */
+  publish: (entries: readonly Entry[]) => void;
   /** The disk failed or our own code did: the process must end. */
   fatal: (error: Error) => void;
 }
@@ -85,6 +86,7 @@ export class Engine {
   #inFlightBytes = 0;
   #isCommitting = false;
   #isTurnDue = false;
+  #isTickDue = false;
   #held: ((failure: Refusal | null) => void)[] = [];
   #lastMoment: number;
   #random = new Uint8Array(RANDOM_BLOCK);
@@ -162,6 +164,13 @@ export class Engine {
     else send(null);
   }
 
+  /** Lets intents that have waited too long end. To be called now and then. */
+  tick(): void {
+    if (this.state.open.size === 0) return;
+    this.#isTickDue = true;
+    this.#turn();
+  }
+
   /** Resolves when nothing is on its way any more. */
   drained(): Promise<void> {
     return new Promise((resolve) => {
@@ -197,7 +206,8 @@ export class Engine {
 
   /** One batch, unless the disk still has one. */
   #turn(): void {
-    if (this.#isCommitting || this.#inbox.length === 0 || this.#failure !== null) return this.#settle();
+    const isIdle = this.#inbox.length === 0 && !this.#isTickDue;
+    if (this.#isCommitting || isIdle || this.#failure !== null) return this.#settle();
     try {
       this.#batch();
     } catch (error) {
@@ -210,18 +220,25 @@ export class Engine {
     const began = performance.now();
     const moment = this.now();
     const answers: [Ticket, Entry[] | Refusal][] = [];
+    const published: Entry[] = [];
+    if (this.#isTickDue) {
+      this.#isTickDue = false;
+      for (const step of stepsDue(this.state, moment)) published.push(this.#record(step));
+    }
     const inbox = this.#inbox;
     let taken = 0;
     while (taken < inbox.length && taken < batchEntriesMax && journal.frameBytes < batchBytesMax) {
       const ticket = inbox[taken++]!;
-      answers.push([ticket, this.#clear(ticket.submission.command, moment)]);
+      const outcome = this.#clear(ticket.submission.command, moment);
+      if (!isRefusal(outcome)) published.push(...outcome);
+      answers.push([ticket, outcome]);
     }
     this.#inbox = taken === inbox.length ? [] : inbox.slice(taken);
     const entries = journal.frameEntries;
     const cleared = performance.now();
     this.stats.clearMs += cleared - began;
     this.stats.batches++;
-    if (entries === 0) return this.#acknowledge(answers);
+    if (entries === 0) return this.#acknowledge(answers, published);
     this.stats.entries += entries;
     this.#sinceSnapshot += entries;
     this.#isCommitting = true;
@@ -229,27 +246,29 @@ export class Engine {
       this.#isCommitting = false;
       this.stats.diskMs += performance.now() - cleared;
       if (error !== null) return this.#fail(error, answers);
-      this.#acknowledge(answers);
+      this.#acknowledge(answers, published);
     });
   }
 
   /** Decides one command, and brings what was decided into the frame and the state. */
   #clear(command: Command, moment: number): Entry[] | Refusal {
-    const { journal } = this.#options;
     const outcome = decide(this.state, command, moment);
     if (isRefusal(outcome)) return outcome;
     for (const [index, entry] of outcome.entries()) {
-      const { bytes, from, to } = journal.add(entry);
-      const value = command.op === 'create' && index === 0 ? command.value : undefined;
-      apply(this.state, entry, bytes, from, to, value);
-      if (entry.type === EntryType.intent) {
-        assertBalanced(this.state, entry, (command as unknown as { value: { claims: Claim[] } }).value.claims);
-      }
+      this.#record(entry, command.op === 'create' && index === 0 ? command.value : undefined);
     }
     return outcome;
   }
 
-  #acknowledge(answers: [Ticket, Entry[] | Refusal][]): void {
+  /** Below this line nothing can be refused: the entry is in the frame and in the state. */
+  #record(entry: Entry, value?: Record<string, unknown>): Entry {
+    const { bytes, from, to } = this.#options.journal.add(entry);
+    apply(this.state, entry, bytes, from, to, value);
+    return entry;
+  }
+
+  #acknowledge(answers: [Ticket, Entry[] | Refusal][], published: Entry[]): void {
+    this.#options.publish(published);
     for (const [ticket, outcome] of answers) this.#answer(ticket, outcome);
     const held = this.#held;
     this.#held = [];

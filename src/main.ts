@@ -13,6 +13,7 @@ import { compileSchemas } from './http/schemas.ts';
 import { type Server, startServer } from './http/server.ts';
 import { createTokenChecker, TOKEN_LIMITS } from './http/tokens.ts';
 import { SEMVER } from './http/version.ts';
+import { Waiters } from './http/waiters.ts';
 import { createKeyPair, encodeBase64, type KeyPair, keyPairFromSecret } from './proof/keys.ts';
 import { ProofPool } from './proof/pool.ts';
 import { Sealer } from './proof/sealer.ts';
@@ -29,6 +30,8 @@ const ROWS_PER_TASK_MAX = 256;
 /** A lone client's signature and ours cost less here than the trip to a worker. */
 const INLINE_ROWS_MAX = 3;
 const DRAIN_MS_MAX = 10_000;
+/** How often intents are looked at that may have waited too long. */
+const TICK_MS = 1000;
 /** After a failure, so long the clients who still wait are given to read that they do. */
 const FATAL_LINGER_MS = 200;
 
@@ -73,6 +76,7 @@ async function serve(config: Config): Promise<void> {
   });
   let listening: Server | null = null;
 
+  const waiters = new Waiters();
   const engine = new Engine({
     state,
     journal,
@@ -89,6 +93,7 @@ async function serve(config: Config): Promise<void> {
       const { file } = await takeSnapshot(realDisk, directory, content, { sign: signHash, verify: verifyHash });
       if (config.logLevel === 'debug') tell(`Took ${file}.`);
     },
+    publish: (entries) => waiters.publish(entries),
     fatal(error) {
       tell(fatalText(error, directory));
       process.exitCode = 1;
@@ -105,6 +110,7 @@ async function serve(config: Config): Promise<void> {
       state,
       server,
       sealer,
+      waiters,
       validate: compileSchemas({ claimsMax: config.claimsMax, proofsMax: config.proofsMax }),
       queryLimits: { ...QUERY_LIMITS, pageLimitMax: config.pageLimitMax },
       listMsMax: config.listMsMax,
@@ -128,6 +134,8 @@ async function serve(config: Config): Promise<void> {
     app,
   );
   process.stdout.write(startLine(config, listening.port, directory, encodeBase64(server.public)));
+
+  setInterval(() => engine.tick(), TICK_MS).unref();
 
   let isStopping = false;
   const stop = async (signal: string) => {

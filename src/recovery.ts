@@ -4,10 +4,7 @@
  * is damage: the error names file and byte, and nothing is changed.
  */
 import { apply } from './core/apply.ts';
-import type { Claim } from './core/claims/index.ts';
-import { type Entry, EntryType } from './core/entry.ts';
-import { assertBalanced } from './core/invariants.ts';
-import { dataOf, emptyState, loadState, type State, type StateExtra } from './core/state.ts';
+import { emptyState, loadState, type State, type StateExtra } from './core/state.ts';
 import { entryCodec, unpackValue } from './storage/codec.ts';
 import type { Disk } from './storage/disk.ts';
 import { cutTornTail, JOURNAL_START, type JournalEnd, readJournal } from './storage/journal.ts';
@@ -46,7 +43,7 @@ export function recover({ disk, directory, verify, hashSeed }: RecoveryOptions):
   if (snapshot !== null) notes.push(`Read the snapshot after entry ${snapshot.seq}.`);
   const result = readJournal(disk, directory, snapshot ?? JOURNAL_START, {
     verifyFrame: verify,
-    onEntry: (entry, bytes, from, to) => replay(state, entry, bytes, from, to),
+    onEntry: (entry, bytes, from, to) => apply(state, entry, bytes, from, to),
   });
   if (result.torn !== null) {
     const { file, byte, bytes } = result.torn;
@@ -54,12 +51,4 @@ export function recover({ disk, directory, verify, hashSeed }: RecoveryOptions):
     notes.push(`Cut a torn tail of ${bytes} bytes off ${file} at byte ${byte}: a write that was never acknowledged.`);
   }
   return { state, end: result.position, entries: result.entries, notes };
-}
-
-/** One entry of the books, read again. */
-export function replay(state: State, entry: Entry, bytes: Uint8Array, from: number, to: number): void {
-  if (entry.type !== EntryType.intent) return apply(state, entry, bytes, from, to);
-  const value = dataOf(entry);
-  apply(state, entry, bytes, from, to, value);
-  assertBalanced(state, entry, value.claims as Claim[]);
 }

@@ -12,7 +12,17 @@ export interface Caller {
   readonly bearer: Uint8Array | null;
 }
 
-export type AccessAction = 'create' | 'read' | 'update' | 'drop' | 'spend' | 'issue' | 'destroy' | 'limit';
+export type AccessAction =
+  | 'create'
+  | 'read'
+  | 'update'
+  | 'drop'
+  | 'spend'
+  | 'issue'
+  | 'destroy'
+  | 'limit'
+  | 'commit'
+  | 'abort';
 
 /** Whether the caller may do this to the record in `row` (-1: to one that does not exist yet). */
 export function isAllowed(

@@ -3,7 +3,9 @@
  * in the same order, so both end in the same state. It decides nothing and cannot fail; an assert here is our own bug
  * or books that lie.
  */
-import { type Entry, EntryType, type IntentEntry, LIMIT_WIDTH, POSTING_WIDTH } from './entry.ts';
+import type { Claim } from './claims/index.ts';
+import { type Entry, EntryType, LIMIT_WIDTH, type Outcome, POSTING_WIDTH, statusAfter } from './entry.ts';
+import { assertBalanced } from './invariants.ts';
 import { Kind, kindRow } from './kinds.ts';
 import { assert } from './refusal.ts';
 import {
@@ -16,6 +18,7 @@ import {
   indexHandle,
   indexLuid,
   ledgerInfo,
+  readRow,
   SERVER_LEDGER,
   type State,
   unindexHandle,
@@ -54,14 +57,16 @@ export function apply(
       state.rows.flags.set(row, state.rows.flags.get(row) | DROPPED);
       return;
     }
-    case EntryType.proof: {
-      const { row, ledger, kind } = entry;
+    case EntryType.proof:
+      append(state, entry.row, bytes, from, to);
+      if (entry.status !== null) setStatus(state, entry.row, entry.ledger, entry.kind, entry.status);
+      return;
+    case EntryType.step: {
+      const { row, ledger, kind, outcome } = entry;
+      const { claims } = dataOf(readRow(state, row).entry) as { claims: Claim[] };
       append(state, row, bytes, from, to);
-      if (entry.status === null) return;
-      count(state, ledger, kind, state.rows.status.get(row), -1);
-      const status = statusNumber(state, entry.status);
-      state.rows.status.set(row, status);
-      count(state, ledger, kind, status, 1);
+      setStatus(state, row, ledger, kind, statusAfter(outcome));
+      applyOutcome(state, row, ledger, state.open.get(row)!.moment, outcome, claims);
     }
   }
 }
@@ -77,7 +82,10 @@ function applyCreate(
   const { rows } = state;
   const { ledger, kind } = entry;
   const row = rows.at.push(state.heap.append(bytes, from, to, 0));
-  const status = statusNumber(state, entry.type === EntryType.intent ? entry.status : kindRow(kind).status);
+  const status = statusNumber(
+    state,
+    entry.type === EntryType.intent ? statusAfter(entry.outcome) : kindRow(kind).status,
+  );
   rows.kind.push(kind);
   rows.ledger.push(ledger);
   rows.status.push(status);
@@ -88,7 +96,9 @@ function applyCreate(
   indexLuid(state, entry.luid, row);
   count(state, ledger, kind, status, 1);
   applyVersion(state, row, entry, value);
-  if (entry.type === EntryType.intent) applyOutcome(state, entry);
+  if (entry.type === EntryType.intent) {
+    applyOutcome(state, row, ledger, entry.moment, entry.outcome, value.claims as Claim[]);
+  }
 }
 
 /** What holds for every new version of a record, the first included. */
@@ -109,22 +119,77 @@ function applyVersion(state: State, row: number, entry: VersionEntry, value: Rec
   }
 }
 
-/** Moves the money of an accepted intent, then sets its limits. */
-function applyOutcome(state: State, { postings, limits, moment }: IntentEntry): void {
-  for (let i = 0; i < limits.length; i += LIMIT_WIDTH) {
-    state.balances.setLimit(slotOf(state, limits[i]!, limits[i + 1]!), limits[i + 2]!, limits[i + 3]!, moment);
+/** What an outcome does to the books. `received` is the moment of the intent: daily limits count on its day. */
+function applyOutcome(
+  state: State,
+  row: number,
+  ledger: number,
+  received: number,
+  outcome: Outcome,
+  claims: readonly Claim[],
+): void {
+  const { steps, moment, postings, limits } = outcome;
+  assertBalanced(state, ledger, outcome, claims);
+  const status = statusAfter(outcome);
+  const isHeld = state.open.get(row)?.isPrepared === true;
+  if (status === 'pending' || status === 'prepared') {
+    const counted: number[] = [];
+    if (status === 'prepared') hold(state, outcome, received, counted);
+    state.open.set(row, { ledger, moment: received, isPrepared: status === 'prepared', counted });
+    return;
   }
+  const moves = steps.includes('committed');
+  if (moves) {
+    for (let i = 0; i < limits.length; i += LIMIT_WIDTH) {
+      state.balances.setLimit(slotOf(state, limits[i]!, limits[i + 1]!), limits[i + 2]!, limits[i + 3]!, moment);
+    }
+  }
+  if (isHeld) release(state, row, outcome, moves, received);
+  else if (moves) move(state, outcome, received);
+  if (moves) addSupply(state, postings);
+  state.open.delete(row);
+}
+
+/** Moves money at once, and counts it towards daily limits, from the intent that sets them on. */
+function move(state: State, { postings, moment }: Outcome, received: number): void {
+  const { balances } = state;
   for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
-    const symbol = postings[i + 1]!;
-    const delta = postings[i + 2]!;
+    const slot = slotOf(state, postings[i]!, postings[i + 1]!);
     const moved = postings[i + 3]!;
-    const slot = slotOf(state, postings[i]!, symbol);
-    state.balances.add(slot, delta, moment);
-    assert(Number.isSafeInteger(state.balances.available(slot)), 'a balance stays within ±(2^53-1)');
-    // Counted after the intent's limits are set: daily limits count from the intent that sets them on.
-    if (moved !== 0 && state.balances.isLimited(slot)) state.balances.countMoved(slot, moved, moment);
+    balances.add(slot, postings[i + 2]!, moment);
+    assert(Number.isSafeInteger(balances.available(slot)), 'a balance stays within ±(2^53-1)');
+    if (moved !== 0 && balances.isLimited(slot)) balances.countMoved(slot, moved, received);
   }
-  addSupply(state, postings);
+}
+
+/** Sets money aside; what that adds to daily counters is noted in `counted`. */
+function hold(state: State, { postings, moment }: Outcome, received: number, counted: number[]): void {
+  const { balances } = state;
+  for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
+    const slot = slotOf(state, postings[i]!, postings[i + 1]!);
+    const moved = postings[i + 3]!;
+    balances.hold(slot, postings[i + 2]!, moment);
+    if (moved === 0 || !balances.isLimited(slot)) continue;
+    const before = balances.movedOn(slot, received);
+    balances.countMoved(slot, moved, received);
+    const after = balances.movedOn(slot, received);
+    counted.push(slot, after.amount - before.amount, after.count - before.count);
+  }
+}
+
+/** Ends a hold, for good or as if it had never been. */
+function release(state: State, row: number, { postings, moment }: Outcome, moves: boolean, received: number): void {
+  const { balances } = state;
+  for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
+    balances.release(slotOf(state, postings[i]!, postings[i + 1]!), postings[i + 2]!, moves, moment);
+  }
+  if (moves) return;
+  const { counted } = state.open.get(row)!;
+  for (let i = 0; i < counted.length; i += 3) {
+    // A counter that has gone on to another day keeps nothing of this one.
+    if (balances.countsDayOf(counted[i]!, received))
+      balances.addMoved(counted[i]!, -counted[i + 1]!, -counted[i + 2]!, received);
+  }
 }
 
 /** Transfers cancel out; what remains per symbol was issued or destroyed. */
@@ -157,6 +222,13 @@ function handleOfRow(state: State, row: number): string {
   const at = rows.at.get(row);
   const from = heap.offset(at);
   return codec.decode(heap.chunk(at), from, from + heap.length(at)).handle;
+}
+
+function setStatus(state: State, row: number, ledger: number, kind: Kind, text: string): void {
+  count(state, ledger, kind, state.rows.status.get(row), -1);
+  const status = statusNumber(state, text);
+  state.rows.status.set(row, status);
+  count(state, ledger, kind, status, 1);
 }
 
 function statusNumber(state: State, status: string): number {

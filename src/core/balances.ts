@@ -26,6 +26,10 @@ export class Balances {
   readonly #wallet = new U32Column('balance-wallet', false);
   readonly #symbol = new U32Column('balance-symbol', false);
   readonly #available = new F64Column('balance-available', false);
+  /** Spoken for by prepared intents: taken from what is available, not yet gone. */
+  readonly #reserved = new F64Column('balance-reserved', false);
+  /** What prepared intents will bring, so that a maxBalance still holds when they are committed. */
+  readonly #incoming = new F64Column('balance-incoming', false);
   readonly #moment = new F64Column('balance-moment', false);
   /** Next slot of the same wallet, plus one; 0 ends. */
   readonly #next = new U32Column('balance-next', false);
@@ -51,6 +55,8 @@ export class Balances {
     const slot = this.#wallet.push(wallet);
     this.#symbol.push(symbol);
     this.#available.push(0);
+    this.#reserved.push(0);
+    this.#incoming.push(0);
     this.#moment.push(0);
     this.#next.push(next);
     this.#limit.push(0);
@@ -67,6 +73,12 @@ export class Balances {
   available(slot: number): number {
     return this.#available.get(slot);
   }
+  reserved(slot: number): number {
+    return this.#reserved.get(slot);
+  }
+  incoming(slot: number): number {
+    return this.#incoming.get(slot);
+  }
   moment(slot: number): number {
     return this.#moment.get(slot);
   }
@@ -77,6 +89,21 @@ export class Balances {
   add(slot: number, delta: number, moment: number): void {
     this.#available.set(slot, this.#available.get(slot) + delta);
     this.#moment.set(slot, moment);
+  }
+
+  /** Sets `delta` aside: what leaves is no longer available, what comes is expected. */
+  hold(slot: number, delta: number, moment: number): void {
+    const column = delta < 0 ? this.#reserved : this.#incoming;
+    column.set(slot, column.get(slot) + Math.abs(delta));
+    if (delta < 0) this.add(slot, delta, moment);
+  }
+
+  /** Ends a hold of `delta`: it moves for good, or everything is as before. */
+  release(slot: number, delta: number, moves: boolean, moment: number): void {
+    const column = delta < 0 ? this.#reserved : this.#incoming;
+    column.set(slot, column.get(slot) - Math.abs(delta));
+    if (delta > 0 === moves) this.add(slot, moves ? delta : -delta, moment);
+    else this.#moment.set(slot, moment);
   }
 
   isLimited(slot: number): boolean {
@@ -108,20 +135,29 @@ export class Balances {
   /** What transfers moved through the slot on the UTC day of `moment`, since a daily limit counts them. */
   movedOn(slot: number, moment: number): { amount: number; count: number } {
     const at = (this.#limit.get(slot) - 1) * LIMIT_COLUMNS;
-    const today = this.#limits.get(at + DAY) === Math.floor(moment / DAY_MS);
-    return today
+    return this.countsDayOf(slot, moment)
       ? { amount: this.#limits.get(at + DAY_AMOUNT), count: this.#limits.get(at + DAY_COUNT) }
       : { amount: 0, count: 0 };
   }
 
-  /** Counts one intent that moved `amount` through a limited slot. Each counter runs only while its limit is set. */
+  /** Whether the counters are those of the day of `moment`. */
+  countsDayOf(slot: number, moment: number): boolean {
+    return this.#limits.get((this.#limit.get(slot) - 1) * LIMIT_COLUMNS + DAY) === Math.floor(moment / DAY_MS);
+  }
+
+  /** Counts one intent that moved `amount` through a limited slot; each counter runs only while its limit is set. */
   countMoved(slot: number, amount: number, moment: number): void {
+    const counts = (metric: number) => !Number.isNaN(this.limit(slot, metric));
+    this.addMoved(slot, counts(DAILY_AMOUNT) ? amount : 0, counts(DAILY_COUNT) ? 1 : 0, moment);
+  }
+
+  /** Adds to the counters of the day of `moment`; the day of a later moment begins at zero. */
+  addMoved(slot: number, amount: number, count: number, moment: number): void {
     const at = (this.#limit.get(slot) - 1) * LIMIT_COLUMNS;
     const before = this.movedOn(slot, moment);
     this.#limits.set(at + DAY, Math.floor(moment / DAY_MS));
-    const counts = (metric: number) => !Number.isNaN(this.#limits.get(at + metric));
-    this.#limits.set(at + DAY_AMOUNT, before.amount + (counts(DAILY_AMOUNT) ? amount : 0));
-    this.#limits.set(at + DAY_COUNT, before.count + (counts(DAILY_COUNT) ? 1 : 0));
+    this.#limits.set(at + DAY_AMOUNT, before.amount + amount);
+    this.#limits.set(at + DAY_COUNT, before.count + count);
   }
 
   #parts() {
@@ -130,6 +166,8 @@ export class Balances {
       this.#wallet,
       this.#symbol,
       this.#available,
+      this.#reserved,
+      this.#incoming,
       this.#moment,
       this.#next,
       this.#limit,

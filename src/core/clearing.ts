@@ -18,6 +18,9 @@ export interface Cleared {
   limits: number[];
 }
 
+/** A permission is missing: no error, since a proof that brings it may still come. */
+export const WAITING = 'waiting';
+
 /** Above this, amounts are summed in two parts, so that 10 000 claims of 2^53−1 still add up exactly. */
 const SMALL_AMOUNT = 2 ** 39;
 const HIGH_UNIT = 2 ** 27;
@@ -37,6 +40,7 @@ class ClearingPlan implements Plan {
   readonly nets: Net[] = [];
   readonly limits: number[] = [];
   refusal: Refusal | null = null;
+  isPermitted = true;
   readonly #state: State;
   readonly #ledger: number;
   readonly #caller: Caller;
@@ -87,7 +91,7 @@ class ClearingPlan implements Plan {
   }
 
   need(action: 'spend' | 'issue' | 'destroy' | 'limit', row: number): void {
-    assert(isAllowed(this.#state, this.#ledger, action, row, this.#caller), 'open ledgers grant every claim');
+    this.isPermitted &&= isAllowed(this.#state, this.#ledger, action, row, this.#caller);
   }
 
   post(wallet: number, symbol: number, sign: 1 | -1, amount: number, moves: boolean): void {
@@ -142,7 +146,7 @@ export function clear(
   claims: readonly Claim[],
   caller: Caller,
   moment: number,
-): Cleared | Refusal {
+): Cleared | typeof WAITING | Refusal {
   const plan = new ClearingPlan(state, ledger, caller);
   for (const claim of claims) {
     const action = CLAIM_ACTIONS.get(claim.action);
@@ -150,6 +154,7 @@ export function clear(
     action.plan(claim, plan);
     if (plan.refusal !== null) return plan.refusal;
   }
+  if (!plan.isPermitted) return WAITING;
   const postings: number[] = [];
   for (const net of plan.nets) {
     const delta = net.high * HIGH_UNIT + net.low;
@@ -166,7 +171,9 @@ function judge(state: State, net: Net, delta: number, moment: number): Refusal |
   const slot = balances.find(net.wallet, net.symbol);
   const available = slot < 0 ? 0 : balances.available(slot);
   const after = available + delta;
-  if (!Number.isSafeInteger(delta) || !Number.isSafeInteger(after)) {
+  // What is held counts as well: whatever becomes of it, the balance stays in range.
+  const most = slot < 0 ? after : after + balances.reserved(slot) + balances.incoming(slot);
+  if (!Number.isSafeInteger(delta) || !Number.isSafeInteger(after) || !Number.isSafeInteger(most)) {
     return exceeded(state, net, `would leave the range of ±(2^53-1): it has ${available}`);
   }
   if (slot < 0 || !balances.isLimited(slot)) return after < 0 ? short(state, net, available, delta) : null;
@@ -178,8 +185,10 @@ function judge(state: State, net: Net, delta: number, moment: number): Refusal |
     return exceeded(state, net, `has ${available}, changes by ${delta}, and must not fall below its minBalance ${min}`);
   }
   const max = balances.limit(slot, MAX_BALANCE);
-  if (after > max) {
-    return exceeded(state, net, `has ${available}, changes by ${delta}, and must not rise above its maxBalance ${max}`);
+  const held = balances.reserved(slot) + balances.incoming(slot);
+  if (after + held > max) {
+    const has = available + held;
+    return exceeded(state, net, `has ${has}, changes by ${delta}, and must not rise above its maxBalance ${max}`);
   }
   if (net.moved === 0) return null;
   const day = balances.movedOn(slot, moment);

@@ -6,12 +6,11 @@
  */
 import { type AccessAction, isAllowed } from './access.ts';
 import { equalBytes, hex } from './bytes.ts';
-import type { Claim } from './claims/index.ts';
-import { clear } from './clearing.ts';
 import type { Command, CreateCommand, DropCommand, ProofCommand, UpdateCommand } from './command.ts';
-import { type CreateEntry, type DropEntry, type Entry, EntryType, type IntentEntry, type ProofEntry } from './entry.ts';
+import { type CreateEntry, type DropEntry, type Entry, EntryType, type ProofEntry } from './entry.ts';
+import { beginIntent, stepByProof } from './intents.ts';
 import { Kind, kindRow } from './kinds.ts';
-import { isRefusal, type Refusal, refuse } from './refusal.ts';
+import { type Refusal, refuse } from './refusal.ts';
 import { DROPPED, findHandle, findLuid, type RecordView, readRow, type State } from './state.ts';
 import { isTermInUse } from './terms.ts';
 
@@ -31,7 +30,7 @@ export function decide(state: State, command: Command, now: number): Entry[] | R
     case 'drop':
       return decideDrop(state, command);
     case 'proof':
-      return decideProof(state, command);
+      return decideProof(state, command, now);
   }
 }
 
@@ -40,7 +39,7 @@ function decideCreate(state: State, command: CreateCommand, now: number): Entry[
   const handle = command.value.handle as string;
   const no = denied(state, command, 'create', -1) ?? unrelated(state, command) ?? duplicate(state, command, handle);
   if (no !== null) return no;
-  if (kind === Kind.intent) return [clearIntent(state, command, handle, now)];
+  if (kind === Kind.intent) return [beginIntent(state, command, handle, now)];
   const entry = createEntry(command, ledger);
   if (command.companion === undefined) return [entry];
   return [entry, createEntry(command.companion, state.ledgers.length)];
@@ -50,34 +49,6 @@ function createEntry(command: CreateCommand, ledger: number): CreateEntry {
   const { kind, luid, moment, hash, data, proofs, seal } = command;
   const handle = command.value.handle as string;
   return { type: EntryType.create, ledger, kind, luid, handle, moment, hash, data, proofs, seal };
-}
-
-/** A new intent with its outcome: a rejected one is an entry too. */
-function clearIntent(state: State, command: CreateCommand, handle: string, now: number): IntentEntry {
-  const { ledger, kind, luid, moment, hash, data, proofs, seal } = command;
-  const { claims } = command.value as unknown as { claims: Claim[] };
-  const outcome = clear(state, ledger, claims, command.caller, moment);
-  const refusal = isRefusal(outcome) ? outcome : null;
-  return {
-    type: EntryType.intent,
-    ledger,
-    kind,
-    luid,
-    handle,
-    moment,
-    hash,
-    data,
-    proofs,
-    seal,
-    // The thread is named after the intent that begins it.
-    thread: luid.slice(5),
-    cleared: now,
-    status: refusal === null ? 'completed' : 'rejected',
-    reason: refusal?.reason ?? '',
-    detail: refusal?.detail ?? '',
-    postings: isRefusal(outcome) ? [] : outcome.postings,
-    limits: isRefusal(outcome) ? [] : outcome.limits,
-  };
 }
 
 function decideUpdate(state: State, command: UpdateCommand): Entry[] | Refusal {
@@ -123,7 +94,7 @@ function decideDrop(state: State, command: DropCommand): Entry[] | Refusal {
   return [entry];
 }
 
-function decideProof(state: State, command: ProofCommand): Entry[] | Refusal {
+function decideProof(state: State, command: ProofCommand, now: number): Entry[] | Refusal {
   const { ledger, kind, luid, moment, proof } = command;
   const row = liveRow(state, command);
   if (row < 0) return notFound(kind);
@@ -132,7 +103,8 @@ function decideProof(state: State, command: ProofCommand): Entry[] | Refusal {
     return refuse('crypto.signature-invalid', 'The record has changed since the proof was made');
   }
   // A repeated report changes nothing.
-  const known = [...record.entry.proofs, ...record.added.map((entry) => entry.proof)];
+  const known = [...record.entry.proofs];
+  for (const entry of record.added) if (entry.type === EntryType.proof) known.push(entry.proof);
   if (known.some((each) => equalBytes(each.result, proof.result) && each.custom === proof.custom)) return [];
   const status = kind === Kind.intent ? null : statusOf(proof.custom);
   if (status !== null && !state.statuses.includes(status) && state.statuses.length >= STATUSES_MAX) {
@@ -149,7 +121,9 @@ function decideProof(state: State, command: ProofCommand): Entry[] | Refusal {
     proof,
     status,
   };
-  return [entry];
+  if (kind !== Kind.intent) return [entry];
+  const step = stepByProof(state, record, proof.public, proof.custom, command.caller, now);
+  return step === null ? [entry] : [entry, step];
 }
 
 /** The status a proof gives to a record that is not an intent: ledgers without status policies let any proof give one. */

@@ -19,7 +19,7 @@ export interface StoredProof {
   custom: string | null;
 }
 
-export const EntryType = { create: 1, update: 2, drop: 3, proof: 4, intent: 5 } as const;
+export const EntryType = { create: 1, update: 2, drop: 3, proof: 4, intent: 5, step: 6 } as const;
 export type EntryType = (typeof EntryType)[keyof typeof EntryType];
 
 interface EntryBase {
@@ -28,7 +28,7 @@ interface EntryBase {
   kind: Kind;
   luid: string;
   handle: string;
-  /** Milliseconds since 1970, taken at the door, never going back from entry to entry. */
+  /** Milliseconds since 1970, taken at the door; of what the server does by itself, the moment of its batch. */
   moment: number;
 }
 
@@ -71,24 +71,57 @@ export interface ProofEntry extends EntryBase {
   status: string | null;
 }
 
-/** An intent and what clearing made of it. */
+/** The statuses of an intent, in the order of their numbers on disk; `failed` is a proof's status only. */
+export const INTENT_STATUSES = [
+  'pending',
+  'prepared',
+  'committed',
+  'completed',
+  'failed',
+  'aborted',
+  'rejected',
+] as const;
+export type IntentStatus = (typeof INTENT_STATUSES)[number];
+
+/** How an intent went on: the statuses it passed, each with a proof by the server, and what they did to the books. */
+export interface Outcome {
+  /** When it was decided. */
+  moment: number;
+  /** Statuses passed, in order; none where the intent goes on waiting. */
+  steps: IntentStatus[];
+  /** Why it failed, both empty where it did not. */
+  reason: string;
+  detail: string;
+  /**
+   * Flat rows of POSTING_WIDTH numbers: wallet row, symbol row, change of the balance, moved (sum of both directions,
+   * transfers only). Reserved where the steps end with `prepared`, moved where they include `committed`, given back
+   * where a prepared intent is `aborted`.
+   */
+  postings: number[];
+  /** Flat rows of LIMIT_WIDTH numbers: wallet row, symbol row, metric (row of METRICS), amount. Set on `committed`. */
+  limits: number[];
+}
+
+/** A new intent, and how far it came at once. */
 export interface IntentEntry extends EntryBase, SignedContent {
   type: typeof EntryType.intent;
   thread: string;
-  /** When clearing decided; `moment` is when it was received. */
-  cleared: number;
-  /** Final status: `completed` or `rejected`. */
-  status: string;
-  /** Why it was refused, both empty where it was not. */
-  reason: string;
-  detail: string;
-  /** Flat rows of POSTING_WIDTH numbers: wallet row, symbol row, change of the available balance, moved (sum of both directions, transfers only). */
-  postings: number[];
-  /** Flat rows of LIMIT_WIDTH numbers: wallet row, symbol row, metric (row of METRICS), amount. */
-  limits: number[];
+  outcome: Outcome;
+}
+
+/** The intent in row `row` goes on: a proof it waited for, its time, or a command. `moment` is the outcome's. */
+export interface StepEntry extends EntryBase {
+  type: typeof EntryType.step;
+  row: number;
+  outcome: Outcome;
 }
 
 export const POSTING_WIDTH = 4;
 export const LIMIT_WIDTH = 4;
 
-export type Entry = CreateEntry | UpdateEntry | DropEntry | ProofEntry | IntentEntry;
+export type Entry = CreateEntry | UpdateEntry | DropEntry | ProofEntry | IntentEntry | StepEntry;
+
+/** The status an outcome leaves the intent in. */
+export function statusAfter(outcome: Outcome): IntentStatus {
+  return outcome.steps.at(-1) ?? 'pending';
+}

@@ -4,7 +4,7 @@
  *
  * Customs are written here directly in canonical form: members in sorted order, no white space.
  */
-import { type Entry, EntryType, type IntentEntry } from './entry.ts';
+import { type Entry, EntryType, type Outcome } from './entry.ts';
 
 /** ISO 8601 with milliseconds, remembered for one value: entries of a batch share theirs. */
 let isoOf = Number.NaN;
@@ -39,11 +39,12 @@ export function sealCustom(entry: Entry): string {
   }
 }
 
-/** The customs of the proofs that tell how an intent went on after `pending`, in order. */
-export function outcomeCustoms(entry: IntentEntry): string[] {
-  const moment = isoMoment(entry.cleared);
-  const plain = (status: string) => `{"moment":"${moment}","status":"${status}"}`;
-  if (entry.reason === '') return [plain('prepared'), plain('committed'), plain('completed')];
-  const failed = `{"detail":${JSON.stringify(entry.detail)},"moment":"${moment}","reason":"${entry.reason}","status":"failed"}`;
-  return [failed, plain('aborted'), plain('rejected')];
+/** The customs of the proofs that tell how an intent went on, in order. */
+export function outcomeCustoms({ moment, steps, reason, detail }: Outcome): string[] {
+  const at = isoMoment(moment);
+  return steps.map((status) =>
+    status === 'failed'
+      ? `{"detail":${JSON.stringify(detail)},"moment":"${at}","reason":"${reason}","status":"failed"}`
+      : `{"moment":"${at}","status":"${status}"}`,
+  );
 }

@@ -12,7 +12,7 @@
 import { Chains, Heap, hashMix, hashText, type Part, Table, U8Column, U32Column } from '../memory/index.ts';
 import { Balances } from './balances.ts';
 import type { EntryCodec } from './codec.ts';
-import type { CreateEntry, Entry, IntentEntry, ProofEntry, UpdateEntry } from './entry.ts';
+import type { CreateEntry, Entry, IntentEntry, ProofEntry, StepEntry, UpdateEntry } from './entry.ts';
 import { EntryType } from './entry.ts';
 import { Kind } from './kinds.ts';
 import { isLuid } from './luid.ts';
@@ -23,6 +23,16 @@ export interface LedgerInfo {
   row: number;
   handle: string;
   config: Readonly<Record<string, unknown>>;
+}
+
+/** An intent on its way, by what clearing needs to know of it. */
+export interface OpenIntent {
+  ledger: number;
+  /** When it was received: it expires so long after that. Prepared ones do not. */
+  moment: number;
+  isPrepared: boolean;
+  /** What its hold added to daily counters: flat rows of balance slot, amount, count. */
+  counted: number[];
 }
 
 /** The ledger of ledgers: where ledger records themselves live. */
@@ -63,6 +73,8 @@ export interface State {
   readonly supply: Map<number, bigint>;
   /** Live records by countKey. */
   readonly counts: Map<number, number>;
+  /** Intents that are not final, by row, in the order they came. */
+  readonly open: Map<number, OpenIntent>;
 }
 
 export function emptyState(codec: EntryCodec, hashSeed: number, chunkBytes?: number): State {
@@ -88,6 +100,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, chunkBytes?: num
     ledgers: [{ row: -1, handle: '', config: {} }],
     supply: new Map(),
     counts: new Map(),
+    open: new Map(),
   };
 }
 
@@ -166,19 +179,19 @@ export function entryAt(state: State, at: number): Entry {
   return state.codec.decode(heap.chunk(at), from, from + heap.length(at));
 }
 
-/** A version of a record: its entry, the proofs that were added to it in order, and the address before it (0: the first). */
+/** A version of a record: its entry, the proofs and steps added to it in order, and the address before it (0: none). */
 export interface Version {
   entry: VersionEntry;
-  added: ProofEntry[];
+  added: (ProofEntry | StepEntry)[];
   before: number;
 }
 
 /** The version whose last entry lies at `at`. */
 export function versionAt(state: State, at: number): Version {
-  const added: ProofEntry[] = [];
+  const added: Version['added'] = [];
   for (let address = at; address !== 0; address = state.heap.prev(address)) {
     const entry = entryAt(state, address);
-    if (entry.type === EntryType.proof) added.push(entry);
+    if (entry.type === EntryType.proof || entry.type === EntryType.step) added.push(entry);
     else if (entry.type !== EntryType.drop) {
       return { entry, added: added.reverse(), before: state.heap.prev(address) };
     }
@@ -231,6 +244,7 @@ export interface StateExtra {
   ledgerRows: number[];
   supply: [number, string][];
   counts: [number, number][];
+  open: [number, OpenIntent][];
 }
 
 function structures(state: State) {
@@ -253,6 +267,7 @@ export function dumpState(state: State): { extra: StateExtra; parts: Part[] } {
       ledgerRows: state.ledgers.slice(1).map((ledger) => ledger.row),
       supply: [...state.supply].map(([symbol, amount]) => [symbol, amount.toString()]),
       counts: [...state.counts],
+      open: [...state.open],
     },
     parts: structures(state).flatMap((structure) => structure.dump()),
   };
@@ -264,6 +279,7 @@ export function loadState(codec: EntryCodec, extra: StateExtra, parts: Map<strin
   state.statuses.push(...extra.statuses);
   for (const [symbol, amount] of extra.supply) state.supply.set(symbol, BigInt(amount));
   for (const [key, count] of extra.counts) state.counts.set(key, count);
+  for (const [row, intent] of extra.open) state.open.set(row, intent);
   for (const row of extra.ledgerRows) state.ledgers.push(ledgerInfo(row, readRow(state, row).entry));
   return state;
 }

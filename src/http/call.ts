@@ -12,6 +12,7 @@ import type { Route } from './paths.ts';
 import type { QueryLimits } from './query.ts';
 import type { ValidateBody } from './schemas.ts';
 import type { Reply, Request } from './server.ts';
+import type { Waiters } from './waiters.ts';
 
 /** What every request is served with. */
 export interface House {
@@ -21,6 +22,7 @@ export interface House {
   sealer: Sealer;
   validate: ValidateBody;
   queryLimits: QueryLimits;
+  waiters: Waiters;
   listMsMax: number;
   preferWaitSecondsMax: number;
   /** Told of errors that only a defect of ours can cause. */

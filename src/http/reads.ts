@@ -118,7 +118,8 @@ function changeTexts({ house: { state, sealer } }: Call, row: number): string[] 
 
 /** The status a past version ended with: the last one a proof gave it. */
 function statusThen({ added }: Version): string {
-  return added.findLast(({ status }) => status !== null)?.status ?? 'created';
+  const given = added.map((entry) => (entry.type === EntryType.proof ? entry.status : null));
+  return given.findLast((status) => status !== null) ?? 'created';
 }
 
 // ---------------------------------------------------------------- wallets
@@ -126,8 +127,13 @@ function statusThen({ added }: Version): string {
 export function listBalances(call: Call): void {
   listSlots(call, (state, slot, wallet, symbol) => {
     const { balances } = state;
-    const data = `{"amount":${balances.available(slot)},"schema":"available","symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
-    return [slotText(data, pairLuid('wbl', wallet.luid, symbol.luid, 0), balances.moment(slot))];
+    const row = (schema: string, amount: number, salt: number) => {
+      const data = `{"amount":${amount},"schema":"${schema}","symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
+      return slotText(data, pairLuid('wbl', wallet.luid, symbol.luid, salt), balances.moment(slot));
+    };
+    const reserved = balances.reserved(slot);
+    const available = row('available', balances.available(slot), 0);
+    return reserved === 0 ? [available] : [available, row('reserved', reserved, 1)];
   });
 }
 

@@ -2,7 +2,7 @@
  * Records, lists and other answers as JSON text. Members are written in canonical order, and content is the very bytes
  * that were hashed and journaled, so nothing is ever encoded twice and a list's hash is that of the text it sends.
  */
-import { EntryType, type StoredProof } from '../core/entry.ts';
+import { EntryType, type Outcome, type StoredProof } from '../core/entry.ts';
 import { isoMoment, outcomeCustoms, sealCustom } from '../core/proofs.ts';
 import type { Version, VersionEntry } from '../core/state.ts';
 import { proofDigestHex, sha256Hex } from '../proof/digest.ts';
@@ -50,9 +50,20 @@ function storedProofText(hash: string, { public: key, result, custom }: StoredPr
 function proofTexts({ entry, added }: Version, hash: string, sealer: Sealer): string {
   const texts = entry.proofs.map((proof) => storedProofText(hash, proof));
   texts.push(sealer.sealed(hash, sealCustom(entry), entry.seal));
-  if (entry.type === EntryType.intent) texts.push(sealer.late(entry.luid, hash, () => outcomeCustoms(entry)));
-  for (const { proof } of added) texts.push(storedProofText(hash, proof));
+  const go = (outcome: Outcome) => {
+    if (outcome.steps.length > 0) texts.push(outcomeText(outcome, entry.luid, hash, sealer));
+  };
+  if (entry.type === EntryType.intent) go(entry.outcome);
+  for (const each of added) {
+    if (each.type === EntryType.proof) texts.push(storedProofText(hash, each.proof));
+    else go(each.outcome);
+  }
   return texts.join(',');
+}
+
+/** The server's proofs of what became of an intent. */
+export function outcomeText(outcome: Outcome, luid: string, hash: string, sealer: Sealer): string {
+  return sealer.late(`${luid} ${outcome.steps[0]}`, hash, () => outcomeCustoms(outcome));
 }
 
 /** Each key once, in the order of the proofs. */

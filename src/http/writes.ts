@@ -3,19 +3,19 @@
  */
 import type { CreateCommand } from '../core/command.ts';
 import { notFound } from '../core/decide.ts';
-import { type Entry, EntryType, type IntentEntry } from '../core/entry.ts';
+import { type Entry, EntryType, type IntentEntry, statusAfter } from '../core/entry.ts';
 import { Kind } from '../core/kinds.ts';
-import { createdCustom, isoMoment, outcomeCustoms, sealCustom, updatedCustom } from '../core/proofs.ts';
+import { createdCustom, isoMoment, sealCustom, updatedCustom } from '../core/proofs.ts';
 import { isRefusal, refuse } from '../core/refusal.ts';
-import { readRow, type VersionEntry } from '../core/state.ts';
+import { findRecord, readRow, type VersionEntry } from '../core/state.ts';
 import type { Submission } from '../engine.ts';
 import { ledgerCommand } from '../genesis.ts';
 import { proofDigest } from '../proof/digest.ts';
-import { type Call, callerOf, guarded, refuseDurable, send, sendRefusal } from './call.ts';
+import { type Call, callerOf, guarded, refuseDurable, send, sendDurable, sendRefusal } from './call.ts';
 import { type Content, openBody, openProofs, type ProofBody, refuseSchema } from './door.ts';
 import type { Header } from './errors.ts';
 import { rowText } from './reads.ts';
-import { hexOf, ownersText, recordText, threadOf } from './render.ts';
+import { hexOf, outcomeText, ownersText, recordText, threadOf } from './render.ts';
 import { ledgerOf, rowOf } from './rows.ts';
 
 const NO_BYTES = new Uint8Array(0);
@@ -70,30 +70,44 @@ function createLedger(call: Call): void {
 
 /** The answer to a create is put together from what the request brought; nothing is read back. */
 function answerCreated(call: Call, content: Content, entry: VersionEntry): void {
-  const { sealer } = call.house;
-  const wait = entry.type === EntryType.intent ? waitAsked(call) : null;
-  let proofs = `${content.text},${sealer.sealed(content.hashHex, sealCustom(entry), entry.seal)}`;
-  let status = entry.type === EntryType.intent ? 'pending' : entry.kind === Kind.effect ? 'active' : 'created';
-  if (wait !== null) {
-    const intent = entry as IntentEntry;
-    proofs += `,${sealer.late(entry.luid, content.hashHex, () => outcomeCustoms(intent))}`;
-    status = intent.status;
+  if (entry.type === EntryType.intent) {
+    const wait = waitAsked(call);
+    if (wait !== null) return answerFinal(call, content, entry, wait);
   }
-  const text = recordText({
+  const status = entry.type === EntryType.intent ? 'pending' : entry.kind === Kind.effect ? 'active' : 'created';
+  send(call, 201, createdText(call, content, entry, status, ''));
+}
+
+function createdText(call: Call, content: Content, entry: VersionEntry, status: string, late: string): string {
+  const sealed = call.house.sealer.sealed(content.hashHex, sealCustom(entry), entry.seal);
+  return recordText({
     data: content.data,
     hash: content.hashHex,
     luid: entry.luid,
     moment: isoMoment(entry.moment),
     owners: ownersText(content.proofs.map((proof) => proof.public)),
-    proofs,
+    proofs: `${content.text},${sealed}${late}`,
     status,
     thread: threadOf(entry),
   });
-  const headers: Header[] | undefined = wait === null ? undefined : [['preference-applied', `wait=${wait}`]];
-  send(call, 201, text, headers);
 }
 
-/** The seconds of `Prefer: wait=…`, or null. A local intent is final by the time it is answered, so none are spent. */
+/** With `Prefer: wait`: the intent in its final status, or as far as it came in the time asked for. */
+function answerFinal(call: Call, content: Content, entry: IntentEntry, wait: number): void {
+  const { house } = call;
+  const headers: Header[] = [['preference-applied', `wait=${wait}`]];
+  const status = statusAfter(entry.outcome);
+  if (status === 'completed' || status === 'rejected') {
+    const late = outcomeText(entry.outcome, entry.luid, content.hashHex, house.sealer);
+    return send(call, 201, createdText(call, content, entry, status, `,${late}`), headers);
+  }
+  house.waiters.watch(entry.luid, wait * 1000, () => {
+    const row = findRecord(house.state, call.ledger, Kind.intent, entry.luid);
+    sendDurable(call, () => send(call, 201, rowText(call, row), headers));
+  });
+}
+
+/** The seconds of `Prefer: wait=…`, or null. */
 function waitAsked(call: Call): number | null {
   const prefer = call.request.header('prefer');
   if (prefer === '') return null;

@@ -37,15 +37,15 @@ export class Sealer {
     return proofText(this.publicText, proofDigestHex(hashHex, custom), encodeBase64(result), custom);
   }
 
-  /** The proofs of these customs in order, comma between; remembered under `luid`, the record's. */
-  late(luid: string, hashHex: string, customs: () => string[]): string {
-    const known = this.#late.get(luid);
+  /** The proofs of these customs in order, comma between; remembered under `key`. */
+  late(key: string, hashHex: string, customs: () => string[]): string {
+    const known = this.#late.get(key);
     if (known !== undefined) return known;
     const text = customs()
       .map((custom) => this.proof(hashHex, custom))
       .join(',');
     if (this.#late.size >= this.#lateMax) this.#late.delete(this.#late.keys().next().value!);
-    this.#late.set(luid, text);
+    this.#late.set(key, text);
     return text;
   }
 }

@@ -12,10 +12,10 @@
  *     update:  hash, data, proofs, seal, row
  *     drop:    hash, data, proofs, row
  *     proof:   row, proof, status | nil
- *     intent:  hash, data, proofs, seal, thread,
- *              [cleared, status, reason, detail, postings, limits]
+ *     intent:  hash, data, proofs, seal, thread, outcome
+ *     step:    row, outcome
  *
- * with proof = [public, result, custom | nil], strings as str, keys, hashes and signatures as bin, rows
+ * with outcome = [moment, steps as rows of INTENT_STATUSES, reason, detail, postings, limits] and proof = [public, result, custom | nil], strings as str, keys, hashes and signatures as bin, rows
  * flat as in core/entry.ts. Never more than 15 elements, so the array's header is one byte, the luid's
  * another, and both luid and handle are compared where they lie, without decoding.
  *
@@ -31,8 +31,12 @@ import {
   type DropEntry,
   type Entry,
   EntryType,
+  INTENT_STATUSES,
   type IntentEntry,
+  type IntentStatus,
+  type Outcome,
   type ProofEntry,
+  type StepEntry,
   type StoredProof,
   type UpdateEntry,
 } from '../core/entry.ts';
@@ -53,7 +57,7 @@ const HANDLE_AT = LUID_AT + LUID_CHARS;
 const FIXED_BYTES_MAX = 256;
 const PROOF_BYTES_MAX = 128;
 
-const ELEMENTS = { 1: 10, 2: 11, 3: 10, 4: 9, 5: 12 } as const satisfies Record<EntryType, number>;
+const ELEMENTS = { 1: 10, 2: 11, 3: 10, 4: 9, 5: 12, 6: 8 } as const satisfies Record<EntryType, number>;
 const OUTCOME_ELEMENTS = 6;
 const PROOF_ELEMENTS = 3;
 
@@ -103,6 +107,8 @@ function writeBody(bytes: Buffer, start: number, entry: Entry): number {
     at = writeProof(bytes, at, entry.proof);
     return msgpack.writeTextOrNil(bytes, at, entry.status);
   }
+  if (entry.type === EntryType.step)
+    return writeOutcome(bytes, msgpack.writeCount(bytes, at, entry.row), entry.outcome);
   at = msgpack.writeBinary(bytes, at, entry.hash, HASH_BYTES);
   at = msgpack.writeText(bytes, at, entry.data);
   at = msgpack.writeArrayHead(bytes, at, entry.proofs.length);
@@ -110,18 +116,20 @@ function writeBody(bytes: Buffer, start: number, entry: Entry): number {
   if (entry.type === EntryType.drop) return msgpack.writeCount(bytes, at, entry.row);
   at = msgpack.writeBinary(bytes, at, entry.seal, SIGNATURE_BYTES);
   if (entry.type === EntryType.update) return msgpack.writeCount(bytes, at, entry.row);
-  return entry.type === EntryType.intent ? writeOutcome(bytes, at, entry) : at;
+  if (entry.type === EntryType.create) return at;
+  return writeOutcome(bytes, msgpack.writeText(bytes, at, entry.thread), entry.outcome);
 }
 
-function writeOutcome(bytes: Buffer, start: number, entry: IntentEntry): number {
-  let at = msgpack.writeText(bytes, start, entry.thread);
+function writeOutcome(bytes: Buffer, start: number, outcome: Outcome): number {
+  let at = start;
   bytes[at++] = 0x90 + OUTCOME_ELEMENTS;
-  at = msgpack.writeCount(bytes, at, entry.cleared);
-  at = msgpack.writeText(bytes, at, entry.status);
-  at = msgpack.writeText(bytes, at, entry.reason);
-  at = msgpack.writeText(bytes, at, entry.detail);
-  at = msgpack.writeNumbers(bytes, at, entry.postings);
-  return msgpack.writeNumbers(bytes, at, entry.limits);
+  at = msgpack.writeCount(bytes, at, outcome.moment);
+  at = msgpack.writeArrayHead(bytes, at, outcome.steps.length);
+  for (const status of outcome.steps) at = msgpack.writeCount(bytes, at, INTENT_STATUSES.indexOf(status));
+  at = msgpack.writeText(bytes, at, outcome.reason);
+  at = msgpack.writeText(bytes, at, outcome.detail);
+  at = msgpack.writeNumbers(bytes, at, outcome.postings);
+  return msgpack.writeNumbers(bytes, at, outcome.limits);
 }
 
 function writeProof(bytes: Buffer, start: number, proof: StoredProof): number {
@@ -140,16 +148,21 @@ function encodedBytesMax(entry: Entry): number {
     chars += (entry.proof.custom?.length ?? 0) + (entry.status?.length ?? 0);
     return rest + PROOF_BYTES_MAX + 3 * chars;
   }
+  if (entry.type === EntryType.step) return rest + outcomeBytesMax(entry.outcome) + 3 * chars;
   chars += entry.data.length;
   for (const proof of entry.proofs) {
     chars += proof.custom?.length ?? 0;
     rest += PROOF_BYTES_MAX;
   }
   if (entry.type === EntryType.intent) {
-    chars += entry.thread.length + entry.status.length + entry.reason.length + entry.detail.length;
-    rest += 9 * (entry.postings.length + entry.limits.length);
+    chars += entry.thread.length;
+    rest += outcomeBytesMax(entry.outcome);
   }
   return rest + 3 * chars;
+}
+
+function outcomeBytesMax({ steps, reason, detail, postings, limits }: Outcome): number {
+  return FIXED_BYTES_MAX + steps.length + 3 * (reason.length + detail.length) + 9 * (postings.length + limits.length);
 }
 
 /** The entry whose bytes are bytes[from, to); it shares no memory with them. Throws CodecError. */
@@ -198,6 +211,11 @@ function readBody(
     const status = msgpack.readTextOrNil(reader);
     return { type, ledger, kind, luid, handle, moment, row, proof, status } satisfies ProofEntry;
   }
+  if (type === EntryType.step) {
+    const row = msgpack.readCount(reader);
+    const outcome = readOutcome(reader);
+    return { type, ledger, kind, luid, handle, moment, row, outcome } satisfies StepEntry;
+  }
   const hash = msgpack.readBinary(reader, HASH_BYTES);
   const data = msgpack.readText(reader);
   const proofs = readProofs(reader);
@@ -214,26 +232,31 @@ function readBody(
     return { type, ledger, kind, luid, handle, moment, hash, data, proofs, seal, row } satisfies UpdateEntry;
   }
   const thread = msgpack.readText(reader);
+  const outcome = readOutcome(reader);
+  return { type, ledger, kind, luid, handle, moment, hash, data, proofs, seal, thread, outcome } satisfies IntentEntry;
+}
+
+function readOutcome(reader: msgpack.Reader): Outcome {
   if (msgpack.readArrayHead(reader) !== OUTCOME_ELEMENTS) throw msgpack.misfit(reader, 'an outcome of another length');
   return {
-    type,
-    ledger,
-    kind,
-    luid,
-    handle,
-    moment,
-    hash,
-    data,
-    proofs,
-    seal,
-    thread,
-    cleared: msgpack.readCount(reader),
-    status: msgpack.readText(reader),
+    moment: msgpack.readCount(reader),
+    steps: readSteps(reader),
     reason: msgpack.readText(reader),
     detail: msgpack.readText(reader),
     postings: msgpack.readNumbers(reader),
     limits: msgpack.readNumbers(reader),
-  } satisfies IntentEntry;
+  };
+}
+
+function readSteps(reader: msgpack.Reader): IntentStatus[] {
+  const count = msgpack.readArrayHead(reader);
+  const steps: IntentStatus[] = [];
+  for (let index = 0; index < count; index++) {
+    const status = INTENT_STATUSES[msgpack.readCount(reader)];
+    if (status === undefined) throw msgpack.misfit(reader, 'no status of an intent');
+    steps.push(status);
+  }
+  return steps;
 }
 
 function readProofs(reader: msgpack.Reader): StoredProof[] {

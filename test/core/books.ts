@@ -7,8 +7,7 @@ import { apply } from '../../src/core/apply.ts';
 import type { Claim } from '../../src/core/claims/index.ts';
 import type { Command, CreateCommand } from '../../src/core/command.ts';
 import { decide } from '../../src/core/decide.ts';
-import { type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts';
-import { assertBalanced } from '../../src/core/invariants.ts';
+import type { Entry, IntentEntry } from '../../src/core/entry.ts';
 import { Kind, kindRow } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
@@ -49,9 +48,6 @@ export class Books {
       const bytes = buffer.bytes.slice(from, buffer.end);
       this.entries.push(bytes);
       apply(this.state, entry, bytes, 0, bytes.length);
-      if (entry.type === EntryType.intent) {
-        assertBalanced(this.state, entry, (command as CreateCommand).value.claims as Claim[]);
-      }
     }
     return outcome;
   }

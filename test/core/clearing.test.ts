@@ -150,10 +150,10 @@ describe('one intent', () => {
 
   test.each(cases)('%s', (_name, before, claims, reason, after) => {
     const books = fresh();
-    for (const earlier of before) expect(books.intent(...earlier).reason).toBe('');
+    for (const earlier of before) expect(books.intent(...earlier).outcome.reason).toBe('');
     const entry = books.intent(...claims);
-    expect(entry.reason).toBe(reason);
-    expect(entry.status).toBe(reason === '' ? 'completed' : 'rejected');
+    expect(entry.outcome.reason).toBe(reason);
+    expect(entry.outcome.steps.at(-1)).toBe(reason === '' ? 'completed' : 'rejected');
     for (const [wallet, amount] of Object.entries(after))
       expect([wallet, books.balance(wallet)]).toEqual([wallet, amount]);
   });
@@ -162,10 +162,10 @@ describe('one intent', () => {
     const books = fresh();
     books.intent(issue('a', 9), limit('a', 'dailyCount', 1));
     books.moment = MIDNIGHT + 86_399_999;
-    expect(books.intent(transfer('a', 'b', 1)).reason).toBe('');
-    expect(books.intent(transfer('a', 'b', 1)).reason).toBe('core.limit-exceeded');
+    expect(books.intent(transfer('a', 'b', 1)).outcome.reason).toBe('');
+    expect(books.intent(transfer('a', 'b', 1)).outcome.reason).toBe('core.limit-exceeded');
     books.moment += 1;
-    expect(books.intent(transfer('a', 'b', 1)).reason).toBe('');
+    expect(books.intent(transfer('a', 'b', 1)).outcome.reason).toBe('');
   });
 
   test('10 000 of the largest amounts still add up exactly', () => {
@@ -174,14 +174,14 @@ describe('one intent', () => {
       Array.from({ length: 5000 }, () => destroy('a', MAX)),
     );
     claims[9999] = destroy('a', MAX - 1);
-    expect(books.intent(...claims).reason).toBe('');
+    expect(books.intent(...claims).outcome.reason).toBe('');
     expect(books.balance('a')).toBe(1);
   });
 
   test('the detail names wallet, symbol, what is there and what is needed', () => {
     const books = fresh();
     books.intent(issue('a', 5));
-    const { detail } = books.intent(transfer('a', 'b', 8));
+    const { detail } = books.intent(transfer('a', 'b', 8)).outcome;
     expect(detail).toBe('Wallet a in usd has 5 available, and 8 is needed');
   });
 
@@ -189,7 +189,7 @@ describe('one intent', () => {
     const books = fresh();
     books.create(Kind.ledger, { handle: 'other' }, 0);
     const [entry] = books.create(Kind.intent, { handle: 'i', claims: [issue('a', 1)] }, 2) as IntentEntry[];
-    expect(entry!.reason).toBe('core.target-invalid');
+    expect(entry!.outcome.reason).toBe('core.target-invalid');
   });
 });
 
@@ -230,7 +230,7 @@ describe('random lives', () => {
         for (const handle of ['usd', 'eur']) model.symbols.add(handle);
         for (const { claims, hours } of steps) {
           books.moment += hours * 3_600_000;
-          expect(books.intent(...claims).reason).toBe(model.clear(claims, books.moment));
+          expect(books.intent(...claims).outcome.reason).toBe(model.clear(claims, books.moment));
           for (const [key, { balance }] of model.rows) {
             const [name, of] = key.split(' ') as [string, string];
             expect([key, BigInt(books.balance(name, of))]).toEqual([key, balance]);

@@ -1,0 +1,32 @@
+/**
+ * Clients who asked to hear how their intent ends (`Prefer: wait`). Told by what the engine publishes, or by time.
+ */
+import { type Entry, EntryType, statusAfter } from '../core/entry.ts';
+
+const FINAL = new Set(['completed', 'rejected']);
+
+export class Waiters {
+  readonly #byLuid = new Map<string, Set<() => void>>();
+
+  /** Calls `tell` once, when the intent is final or the time is over. */
+  watch(luid: string, ms: number, tell: () => void): void {
+    const tellers = this.#byLuid.get(luid) ?? new Set();
+    this.#byLuid.set(luid, tellers);
+    const once = () => {
+      clearTimeout(timer);
+      tellers.delete(once);
+      if (tellers.size === 0) this.#byLuid.delete(luid);
+      tell();
+    };
+    const timer = setTimeout(once, ms);
+    tellers.add(once);
+  }
+
+  /** Takes entries that are on disk. */
+  publish(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      if (entry.type !== EntryType.step || !FINAL.has(statusAfter(entry.outcome))) continue;
+      for (const tell of [...(this.#byLuid.get(entry.luid) ?? [])]) tell();
+    }
+  }
+}
