@@ -115,6 +115,20 @@ function namesIn(disk: Disk, directory: string): string[] {
  * holds was synced in the journal first.
  */
 export function readJournal(disk: Disk, directory: string, after: JournalPosition, options: ReadOptions): ReadResult {
+  const steps = stepJournal(disk, directory, after, options);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** `readJournal` a frame at a time, for readers who have something to wait for in between. */
+export function* stepJournal(
+  disk: Disk,
+  directory: string,
+  after: JournalPosition,
+  options: ReadOptions,
+): Generator<undefined, ReadResult, undefined> {
   const run: Run = {
     disk,
     directory,
@@ -133,7 +147,7 @@ export function readJournal(disk: Disk, directory: string, after: JournalPositio
   };
   const segments = neededSegments(disk, directory, after);
   for (const [index, segment] of segments.entries())
-    readSegment(run, segment, index === 0, index === segments.length - 1);
+    yield* readSegment(run, segment, index === 0, index === segments.length - 1);
   const { position } = run.result;
   if (position.seq < after.seq) {
     const path = join(directory, position.file ?? '');
@@ -192,7 +206,12 @@ function neededSegments(disk: Disk, directory: string, after: JournalPosition): 
   return segments.slice(Math.max(from, 0));
 }
 
-function readSegment(run: Run, segment: SegmentFile, isFirst: boolean, isLast: boolean): void {
+function* readSegment(
+  run: Run,
+  segment: SegmentFile,
+  isFirst: boolean,
+  isLast: boolean,
+): Generator<undefined, void, undefined> {
   const path = join(run.directory, segment.file);
   const file = run.disk.open(path, 'read');
   try {
@@ -207,6 +226,7 @@ function readSegment(run: Run, segment: SegmentFile, isFirst: boolean, isLast: b
       }
       at += bytes;
       run.result.position.byte = at;
+      yield;
     }
   } finally {
     file.close();
