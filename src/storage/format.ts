@@ -41,6 +41,9 @@
  * frame that does not continue the one before is damage anywhere. A fake frame cannot hide inside a real
  * one: the marks of a frame are not UTF-8, and no binary field is long enough to hold them.
  *
+ * Frames are not padded to sectors: like SQLite's "powersafe overwrite" this rests on disks that, losing
+ * power while they append to a sector, leave alone what was synced in it before.
+ *
  * A journal cut exactly between two frames looks whole: only something signed later can tell, which is
  * why a journal that ends before its snapshot is damage too.
  */

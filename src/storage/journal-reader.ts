@@ -13,6 +13,7 @@ import { CodecError, decodeNext } from './codec.ts';
 import { type Disk, type DiskFile, errorCode, readAll } from './disk.ts';
 import {
   bytesEqual,
+  FORMAT_VERSION,
   FRAME_FOOT_BYTES,
   FRAME_HEAD_BYTES,
   type FrameHead,
@@ -248,6 +249,7 @@ function readHeader(run: Run, segment: SegmentFile, isFirst: boolean, isLast: bo
     tear(run, segment, 0, isLast);
     return false;
   }
+  if (header.version !== FORMAT_VERSION) throw new DamageError(path, 0, `format version ${header.version}`);
   if (header.firstSeq !== segment.firstSeq) {
     throw new DamageError(path, 0, `the header of the segment with entry ${header.firstSeq}`);
   }
@@ -379,7 +381,8 @@ class Window {
   constructor(file: DiskFile, before: Window | null) {
     this.#file = file;
     this.size = file.size();
-    this.bytes = before === null ? Buffer.allocUnsafeSlow(WINDOW_BYTES) : before.bytes;
+    const needed = Math.min(this.size, WINDOW_BYTES);
+    this.bytes = before !== null && before.bytes.length >= needed ? before.bytes : Buffer.allocUnsafeSlow(needed);
   }
 
   /** Where in `bytes` the file's [position, position + count) lie now, or -1 where it ends before. */

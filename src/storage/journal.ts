@@ -100,7 +100,7 @@ export class Journal {
 
   /**
    * Opens the journal for append behind `position`, which `readJournal` returned and whose torn tail, if
-   * there was one, has been cut. Asserts that the last segment on disk fits it.
+   * there was one, has been cut. Asserts that the last segment on disk fits it, and syncs that segment.
    */
   static open(disk: Disk, directory: string, position: JournalPosition | JournalEnd, options: JournalOptions): Journal {
     const journal = new Journal(disk, directory, position, options);
@@ -122,8 +122,13 @@ export class Journal {
       assert(firstSeq === this.#position.seq + 1, `${file.path}: begins before the journal's end`);
       assert(bytesEqual(header.chain, this.#position.chain), `${file.path}: continues another journal`);
     }
-    if (end === null) return;
-    assert(end.file === name && end.byte === this.#fileBytes, `${file.path}: not as long as it was read`);
+    if (end !== null) {
+      assert(end.file === name && end.byte === this.#fileBytes, `${file.path}: not as long as it was read`);
+    }
+    // A process that was killed may have left its last frame in the page cache only. It was read, so it
+    // counts, and answers will rest on it: it must not go with the next power cut.
+    file.sync();
+    this.#disk.syncDirectory(this.#directory);
   }
 
   /** The last entry that is on the device, and its frame. */

@@ -1,0 +1,444 @@
+/**
+ * A disk in memory that can be torn, from one seed: what was written and what was synced are kept apart,
+ * and `crash` decides by chance what of the difference survives.
+ *
+ * What it takes from real disks: a sector of 512 bytes is written whole or not at all, or noise is found
+ * where it should have changed; bytes next to the ones written are safe; unsynced sectors survive in any subset; a new name, a rename or an unlink survives or not until
+ * its directory is synced, apart from the file's content; a failed sync forgets what it should have
+ * written, and the next sync says all is well without it. What always holds: synced bytes under a synced
+ * name are there after every crash; a `…Later` call reports once, never before it returned, and never
+ * after a crash.
+ */
+import { dirname } from 'node:path';
+import type { Counted, Disk, DiskFile, Done, OpenMode } from '../../src/storage/disk.ts';
+
+export const SECTOR_BYTES = 512;
+
+export type Call =
+  | 'open'
+  | 'read'
+  | 'write'
+  | 'truncate'
+  | 'sync'
+  | 'close'
+  | 'readdir'
+  | 'mkdir'
+  | 'link'
+  | 'rename'
+  | 'unlink'
+  | 'syncDirectory';
+
+/** A fault to come. */
+export interface Fault {
+  call: Call;
+  /** Only calls on paths that hold this text. */
+  path?: string;
+  /** So many such calls go well before. */
+  skip?: number;
+  /** How many calls fail, 1 by default. */
+  times?: number;
+  /** 'ENOSPC', 'EIO', 'EROFS', …; or with `short` none. */
+  code?: string;
+  /** Instead of failing, read or write no more than so many bytes. */
+  short?: number;
+}
+
+/** Runs something after the present call is over; a simulator puts its clock here. */
+export type Schedule = (run: () => void) => void;
+
+interface Inode {
+  /** As programs see it. */
+  bytes: Buffer;
+  size: number;
+  /** As it is on the device. */
+  durable: Buffer;
+  durableSize: number;
+  /** Sectors whose two versions differ and that a sync will write. */
+  dirty: Set<number>;
+}
+
+type NameChange = { directory: string; set?: [string, Inode]; remove?: string };
+
+/** A generator of numbers from 0 up to 1 (mulberry32, public domain, Tommy Ettinger). */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
+  };
+}
+
+export class FakeDisk implements Disk {
+  /** How often each call was made. */
+  readonly calls = new Map<Call, number>();
+  readonly #random: () => number;
+  readonly #schedule: Schedule;
+  readonly #directories = new Set<string>(['/']);
+  #names = new Map<string, Inode>();
+  #durableNames = new Map<string, Inode>();
+  #changes: NameChange[] = [];
+  #faults: Required<Fault>[] = [];
+  #life = 0;
+  #heldSyncs: (() => void)[] | null = null;
+
+  constructor(seed = 1, schedule: Schedule = queueMicrotask) {
+    this.#random = randomFrom(seed);
+    this.#schedule = schedule;
+  }
+
+  // Faults
+
+  /** Adds a fault; faults are tried in the order they were added. */
+  inject(fault: Fault): void {
+    this.#faults.push({ path: '', skip: 0, times: 1, code: '', short: -1, ...fault });
+  }
+
+  /** Takes back the faults that have not come. */
+  heal(): void {
+    this.#faults = [];
+  }
+
+  /** From now on asynchronous syncs wait for `releaseSyncs`. */
+  holdSyncs(): void {
+    this.#heldSyncs ??= [];
+  }
+
+  releaseSyncs(): void {
+    const held = this.#heldSyncs ?? [];
+    this.#heldSyncs = null;
+    for (const run of held) run();
+  }
+
+  /** The power goes: files that were open are dead, and chance decides about everything unsynced. */
+  crash(): void {
+    this.#life += 1;
+    this.#heldSyncs = this.#heldSyncs === null ? null : [];
+    for (const inode of new Set([...this.#names.values(), ...this.#durableNames.values()])) this.#tear(inode);
+    for (const change of this.#changes) {
+      if (this.#random() < 0.5) applyChange(this.#durableNames, change);
+    }
+    this.#changes = [];
+    this.#names = new Map(this.#durableNames);
+  }
+
+  /** The process ends, the machine goes on: nothing is lost but what was on its way. */
+  kill(): void {
+    this.#life += 1;
+    this.#heldSyncs = this.#heldSyncs === null ? null : [];
+  }
+
+  #tear(inode: Inode): void {
+    const size = this.#tornSize(inode);
+    const next = Buffer.alloc(Math.max(size, inode.durable.length));
+    inode.durable.copy(next, 0, 0, inode.durableSize);
+    for (const sector of inode.dirty) {
+      const from = sector * SECTOR_BYTES;
+      const chance = this.#random();
+      if (chance < 0.4) inode.bytes.copy(next, from, from, from + SECTOR_BYTES);
+      else if (chance < 0.6) this.#noise(inode, next, from, Math.min(from + SECTOR_BYTES, next.length));
+    }
+    next.fill(0, size);
+    inode.durable = next;
+    inode.durableSize = size;
+    inode.bytes = Buffer.from(next);
+    inode.size = size;
+    inode.dirty.clear();
+  }
+
+  #tornSize(inode: Inode): number {
+    const chance = this.#random();
+    if (chance < 0.25) return inode.durableSize;
+    if (chance < 0.75) return inode.size;
+    const [low, high] = [Math.min(inode.size, inode.durableSize), Math.max(inode.size, inode.durableSize)];
+    return low + Math.floor(this.#random() * (high - low + 1));
+  }
+
+  /** Bytes that the lost write would not have changed stay as they are. */
+  #noise(inode: Inode, next: Buffer, from: number, to: number): void {
+    for (let at = from; at < to; at++) {
+      if (at >= inode.durableSize || next[at] !== inode.bytes[at]) next[at] = Math.floor(this.#random() * 256);
+    }
+  }
+
+  // A look from outside, past every fault
+
+  /** A file's bytes, copied; fails where there is none. */
+  bytesOf(path: string): Buffer {
+    const inode = this.#inode(path);
+    return Buffer.from(inode.bytes.subarray(0, inode.size));
+  }
+
+  /** Puts a file there, synced; `null` takes it away. */
+  put(path: string, bytes: Uint8Array | null): void {
+    this.#names.delete(path);
+    this.#durableNames.delete(path);
+    if (bytes === null) return;
+    const durable = Buffer.from(bytes);
+    const inode = {
+      bytes: Buffer.from(bytes),
+      size: bytes.length,
+      durable,
+      durableSize: bytes.length,
+      dirty: new Set<number>(),
+    };
+    this.#names.set(path, inode);
+    this.#durableNames.set(path, inode);
+    this.#makeDirectories(dirname(path));
+  }
+
+  // Disk
+
+  open(path: string, mode: OpenMode): DiskFile {
+    this.#meet('open', path);
+    if (mode === 'create') {
+      if (this.#names.has(path)) throw systemError('EEXIST', 'open', path);
+      this.#needDirectory(dirname(path), 'open');
+      const inode = {
+        bytes: Buffer.alloc(0),
+        size: 0,
+        durable: Buffer.alloc(0),
+        durableSize: 0,
+        dirty: new Set<number>(),
+      };
+      this.#change({ directory: dirname(path), set: [path, inode] });
+    }
+    return this.#file(path, this.#inode(path), mode !== 'read');
+  }
+
+  exists(path: string): boolean {
+    return this.#names.has(path) || this.#directories.has(path);
+  }
+
+  readdir(path: string): string[] {
+    this.#meet('readdir', path);
+    this.#needDirectory(path, 'readdir');
+    const names: string[] = [];
+    for (const name of this.#names.keys()) {
+      if (dirname(name) === path) names.push(name.slice(path.length + 1));
+    }
+    return names.sort();
+  }
+
+  mkdir(path: string): void {
+    this.#meet('mkdir', path);
+    this.#makeDirectories(path);
+  }
+
+  link(from: string, to: string): void {
+    this.#meet('link', to);
+    const inode = this.#inode(from);
+    if (this.#names.has(to)) throw systemError('EEXIST', 'link', to);
+    this.#change({ directory: dirname(to), set: [to, inode] });
+  }
+
+  rename(from: string, to: string): void {
+    this.#meet('rename', to);
+    this.#change({ directory: dirname(to), set: [to, this.#inode(from)], remove: from });
+  }
+
+  unlink(path: string): void {
+    this.#meet('unlink', path);
+    this.#inode(path);
+    this.#change({ directory: dirname(path), remove: path });
+  }
+
+  unlinkLater(path: string, done: Done): void {
+    this.#later(() => this.unlink(path), done);
+  }
+
+  syncDirectory(path: string): void {
+    this.#meet('syncDirectory', path);
+    this.#needDirectory(path, 'fsync');
+    this.#syncNames(path, this.#changes.length);
+  }
+
+  syncDirectoryLater(path: string, done: Done): void {
+    const count = this.#changes.length;
+    this.#laterSync(() => {
+      this.#meet('syncDirectory', path);
+      this.#syncNames(path, count);
+    }, done);
+  }
+
+  #syncNames(path: string, count: number): void {
+    const rest: NameChange[] = [];
+    for (const [index, change] of this.#changes.entries()) {
+      if (index < count && change.directory === path) applyChange(this.#durableNames, change);
+      else rest.push(change);
+    }
+    this.#changes = rest;
+  }
+
+  #change(change: NameChange): void {
+    applyChange(this.#names, change);
+    this.#changes.push(change);
+  }
+
+  #inode(path: string): Inode {
+    const inode = this.#names.get(path);
+    if (inode === undefined) throw systemError('ENOENT', 'open', path);
+    return inode;
+  }
+
+  #needDirectory(path: string, call: string): void {
+    if (!this.#directories.has(path)) throw systemError('ENOENT', call, path);
+  }
+
+  #makeDirectories(path: string): void {
+    for (let at = path; !this.#directories.has(at); at = dirname(at)) this.#directories.add(at);
+  }
+
+  #file(path: string, inode: Inode, writable: boolean): DiskFile {
+    const life = this.#life;
+    let open = true;
+    const alive = (call: string) => {
+      if (!open || life !== this.#life) throw systemError('EBADF', call, path);
+    };
+    const read = (bytes: Uint8Array, from: number, to: number, position: number): number => {
+      alive('read');
+      const short = this.#meet('read', path);
+      const count = Math.min(to - from, Math.max(0, inode.size - position), short);
+      bytes.set(inode.bytes.subarray(position, position + count), from);
+      return count;
+    };
+    const write = (bytes: Uint8Array, from: number, to: number, position: number): number => {
+      alive('write');
+      if (!writable) throw systemError('EBADF', 'write', path);
+      const short = this.#meet('write', path);
+      const count = Math.min(to - from, short);
+      writeInode(inode, bytes.subarray(from, from + count), position);
+      return count;
+    };
+    const sync = (): (() => void) => {
+      alive('sync');
+      const written = capture(inode);
+      return () => {
+        try {
+          this.#meet('sync', path);
+        } catch (error) {
+          inode.dirty.clear();
+          throw error;
+        }
+        written();
+      };
+    };
+    return {
+      path,
+      size: () => {
+        alive('fstat');
+        return inode.size;
+      },
+      read,
+      readLater: (bytes, from, to, position, done) => this.#laterCount(() => read(bytes, from, to, position), done),
+      write,
+      writeLater: (bytes, from, to, position, done) => this.#laterCount(() => write(bytes, from, to, position), done),
+      truncate: (size) => {
+        alive('truncate');
+        this.#meet('truncate', path);
+        truncateInode(inode, size);
+      },
+      sync: () => sync()(),
+      syncLater: (done) => this.#laterSync(sync(), done),
+      close: () => {
+        alive('close');
+        open = false;
+        this.#meet('close', path);
+      },
+    };
+  }
+
+  /** Counts the call and lets a fault have it; returns how many bytes it may move. */
+  #meet(call: Call, path: string): number {
+    this.calls.set(call, (this.calls.get(call) ?? 0) + 1);
+    const fault = this.#faults.find((one) => one.call === call && path.includes(one.path));
+    if (fault === undefined) return Number.POSITIVE_INFINITY;
+    if (fault.skip > 0) {
+      fault.skip -= 1;
+      return Number.POSITIVE_INFINITY;
+    }
+    fault.times -= 1;
+    if (fault.times <= 0) this.#faults.splice(this.#faults.indexOf(fault), 1);
+    if (fault.short >= 0) return fault.short;
+    throw systemError(fault.code, call, path);
+  }
+
+  #later(work: () => void, done: Done): void {
+    this.#laterCount(
+      () => {
+        work();
+        return 0;
+      },
+      (error) => done(error),
+    );
+  }
+
+  #laterCount(work: () => number, done: Counted): void {
+    const life = this.#life;
+    this.#schedule(() => {
+      if (life !== this.#life) return;
+      let count = 0;
+      let failure: Error | null = null;
+      try {
+        count = work();
+      } catch (error) {
+        failure = error as Error;
+      }
+      done(failure, count);
+    });
+  }
+
+  #laterSync(work: () => void, done: Done): void {
+    if (this.#heldSyncs === null) this.#later(work, done);
+    else this.#heldSyncs.push(() => this.#later(work, done));
+  }
+}
+
+function applyChange(names: Map<string, Inode>, change: NameChange): void {
+  if (change.remove !== undefined) names.delete(change.remove);
+  if (change.set !== undefined) names.set(...change.set);
+}
+
+function writeInode(inode: Inode, bytes: Uint8Array, position: number): void {
+  const end = position + bytes.length;
+  if (end > inode.bytes.length) {
+    const grown = Buffer.alloc(Math.max(end, 2 * inode.bytes.length));
+    inode.bytes.copy(grown, 0, 0, inode.size);
+    inode.bytes = grown;
+  }
+  inode.bytes.set(bytes, position);
+  inode.size = Math.max(inode.size, end);
+  const last = Math.floor((end - 1) / SECTOR_BYTES);
+  for (let sector = Math.floor(position / SECTOR_BYTES); sector <= last; sector++) inode.dirty.add(sector);
+}
+
+function truncateInode(inode: Inode, size: number): void {
+  if (size < inode.size) inode.bytes.fill(0, size);
+  else if (size > inode.bytes.length) inode.bytes = Buffer.concat([inode.bytes], size);
+  inode.size = size;
+}
+
+/** What a sync that begins now will have written when it ends. */
+function capture(inode: Inode): () => void {
+  const sectors = [...inode.dirty];
+  const bytes = Buffer.from(inode.bytes);
+  const { size } = inode;
+  return () => {
+    const durable = Buffer.alloc(Math.max(size, inode.durable.length));
+    inode.durable.copy(durable, 0, 0, Math.min(inode.durableSize, size));
+    for (const sector of sectors) {
+      const from = sector * SECTOR_BYTES;
+      bytes.copy(durable, from, from, from + SECTOR_BYTES);
+      if (inode.bytes.subarray(from, from + SECTOR_BYTES).equals(bytes.subarray(from, from + SECTOR_BYTES))) {
+        inode.dirty.delete(sector);
+      }
+    }
+    inode.durable = durable;
+    inode.durableSize = size;
+  };
+}
+
+function systemError(code: string, call: string, path: string): Error {
+  return Object.assign(new Error(`${code}: ${call} '${path}'`), { code, syscall: call, path });
+}

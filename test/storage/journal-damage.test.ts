@@ -1,0 +1,276 @@
+/**
+ * Each way a journal can be spoilt: found, named with file and byte, and never passed over. Only in the
+ * last frame can spoilt bytes look like a torn tail; there they are cut, and nothing before them.
+ */
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Entry } from '../../src/core/entry.ts';
+import { SEGMENT_HEADER_BYTES } from '../../src/storage/format.ts';
+import { DamageError, Journal, type JournalPosition } from '../../src/storage/journal.ts';
+import { FakeDisk, randomFrom, SECTOR_BYTES } from './fake-disk.ts';
+import { DIRECTORY, JOURNAL_OPTIONS, readFrames, recover, writeFrames } from './kit.ts';
+
+interface Span {
+  file: string;
+  byte: number;
+  bytes: number;
+  position: JournalPosition;
+}
+
+/** Two segments of three small frames each, on a disk that every test spoils anew. */
+let files: Map<string, Buffer>;
+let entries: Entry[];
+let spans: Span[];
+let last: Span;
+
+beforeAll(async () => {
+  const disk = new FakeDisk();
+  disk.mkdir(DIRECTORY);
+  entries = await writeFrames(disk, [2, 1, 2, 1, 2, 2], { segmentBytesMax: 1300 });
+  spans = readFrames(disk).spans;
+  last = spans.at(-1)!;
+  files = new Map(
+    disk.readdir(DIRECTORY).map((name) => [`${DIRECTORY}/${name}`, disk.bytesOf(`${DIRECTORY}/${name}`)]),
+  );
+  expect(files.size).toBeGreaterThan(1);
+});
+
+function diskWith(file: string, bytes: Uint8Array | null): FakeDisk {
+  const disk = new FakeDisk();
+  disk.mkdir(DIRECTORY);
+  for (const [path, content] of files) disk.put(path, path === file ? bytes : content);
+  return disk;
+}
+
+function changed(file: string, change: (bytes: Buffer) => void): FakeDisk {
+  const bytes = Buffer.from(files.get(file)!);
+  change(bytes);
+  return diskWith(file, bytes);
+}
+
+/** Reads a spoilt journal: the error, which must be named damage, or the seq it was cut back to. */
+function outcome(disk: FakeDisk): DamageError | number {
+  try {
+    const { read, position, torn } = recover(disk);
+    expect(torn).not.toBeNull();
+    expect(read).toEqual(entries.slice(0, position.seq));
+    return position.seq;
+  } catch (error) {
+    expect(error).toBeInstanceOf(DamageError);
+    return error as DamageError;
+  }
+}
+
+/** The frame that holds this byte, or undefined for a segment's header. */
+function spanAt(file: string, byte: number): Span | undefined {
+  return spans.find((span) => span.file === file && byte >= span.byte && byte < span.byte + span.bytes);
+}
+
+const beforeLast = () => spans.at(-2)!.position.seq;
+
+test.each([
+  ['one bit flipped', (value: number) => value ^ 0x10],
+  ['the highest bit flipped', (value: number) => value ^ 0x80],
+  ['the lowest bit flipped', (value: number) => value ^ 0x01],
+  ['all bits flipped', (value: number) => value ^ 0xff],
+])('%s, at every byte: damage named within its frame, or a torn tail where it is the last', (_name, spoil) => {
+  for (const [file, content] of files) {
+    for (let byte = 0; byte < content.length; byte++) {
+      const found = outcome(
+        changed(file, (bytes) => {
+          bytes[byte] = spoil(bytes[byte]!);
+        }),
+      );
+      const span = spanAt(file, byte);
+      if (span === last) {
+        expect(found).toBe(beforeLast());
+        continue;
+      }
+      expect(found).toMatchObject({ file, byte: span?.byte ?? 0 });
+    }
+  }
+});
+
+test('torn at every byte of the last frame: cut there, and the journal goes on', async () => {
+  const content = files.get(last.file)!;
+  for (let size = last.byte; size < content.length; size++) {
+    const disk = diskWith(last.file, content.subarray(0, size));
+    const { read, position, torn } = recover(disk);
+    expect(read).toEqual(entries.slice(0, beforeLast()));
+    expect(torn).toEqual(size === last.byte ? null : { file: position.file, byte: last.byte, bytes: size - last.byte });
+    expect(disk.bytesOf(last.file)).toHaveLength(last.byte);
+    const more = await writeFrames(disk, [1], {}, position);
+    expect(readFrames(disk).read).toEqual([...read, ...more]);
+  }
+});
+
+test('the tail of a frame replaced by zeros or noise, from every byte on: cut', () => {
+  const random = randomFrom(7);
+  const content = files.get(last.file)!;
+  for (let from = last.byte; from < content.length; from++) {
+    for (const fill of [() => 0, () => Math.floor(random() * 256)]) {
+      const disk = changed(last.file, (bytes) => {
+        for (let at = from; at < bytes.length; at++) bytes[at] = fill();
+        // The last byte at least must differ, or nothing is torn.
+        bytes[bytes.length - 1]! = content.at(-1)! ^ 0x55;
+      });
+      expect(outcome(disk)).toBe(beforeLast());
+    }
+  }
+});
+
+test('zeros, noise or old bytes behind the last frame: cut', () => {
+  const content = files.get(last.file)!;
+  const random = randomFrom(3);
+  const tails = [
+    Buffer.alloc(4096),
+    Buffer.from(Array.from({ length: 4096 }, () => Math.floor(random() * 256))),
+    content.subarray(SEGMENT_HEADER_BYTES + 13, last.byte),
+  ];
+  for (const tail of tails) {
+    const disk = diskWith(last.file, Buffer.concat([content, tail]));
+    expect(outcome(disk)).toBe(entries.length);
+    expect(disk.bytesOf(last.file)).toEqual(content);
+  }
+});
+
+test('a whole segment cut short at any byte is damage while another follows', () => {
+  const [first] = [...files.keys()];
+  const content = files.get(first!)!;
+  for (let size = 0; size < content.length; size++) {
+    expect(outcome(diskWith(first!, content.subarray(0, size)))).toBeInstanceOf(DamageError);
+  }
+});
+
+test('the last segment cut short at any byte loses its last frames only, and never reads other entries', () => {
+  const content = files.get(last.file)!;
+  for (let size = 0; size < content.length; size++) {
+    const disk = diskWith(last.file, content.subarray(0, size));
+    const { read, position } = recover(disk);
+    expect(read).toEqual(entries.slice(0, position.seq));
+    expect(readFrames(disk).torn).toBeNull();
+    expect(() => Journal.open(disk, DIRECTORY, position, JOURNAL_OPTIONS)).not.toThrow();
+  }
+});
+
+describe('a sector', () => {
+  const spoil: [string, (bytes: Buffer, at: number) => void][] = [
+    ['zeroed', (bytes, at) => bytes.fill(0, at, Math.min(at + SECTOR_BYTES, bytes.length))],
+    ['with the content of the one before', (bytes, at) => bytes.copy(bytes, at, at - SECTOR_BYTES, at)],
+    ["with the content of the file's first", (bytes, at) => bytes.copy(bytes, at, 0, SECTOR_BYTES)],
+  ];
+  test.each(spoil)('%s, at every sector: found', (_name, change) => {
+    for (const [file, content] of files) {
+      for (let at = SECTOR_BYTES; at < content.length; at += SECTOR_BYTES) {
+        const found = outcome(changed(file, (bytes) => change(bytes, at)));
+        const onlyLast = file === last.file && at >= last.byte;
+        if (onlyLast) expect(found).toBe(beforeLast());
+        else if (file !== last.file) expect(found).toBeInstanceOf(DamageError);
+        else if (!(found instanceof DamageError)) {
+          // Spoilt up to the end of the file: as torn as far as anyone can tell, back to the first frame in it.
+          expect(at + SECTOR_BYTES).toBeGreaterThan(last.byte);
+        }
+      }
+    }
+  });
+});
+
+describe('frames', () => {
+  const bytesOf = (span: Span) => files.get(span.file)!.subarray(span.byte, span.byte + span.bytes);
+
+  test('one twice is damage, also at the end', () => {
+    for (const span of spans) {
+      const content = files.get(span.file)!;
+      const end = span.byte + span.bytes;
+      const disk = diskWith(span.file, Buffer.concat([content.subarray(0, end), bytesOf(span), content.subarray(end)]));
+      expect(outcome(disk)).toMatchObject({ file: span.file, byte: end });
+    }
+  });
+
+  test('one missing is damage, unless it is the last', () => {
+    for (const span of spans.slice(0, -1)) {
+      const content = files.get(span.file)!;
+      const rest = content.subarray(span.byte + span.bytes);
+      const disk = diskWith(span.file, Buffer.concat([content.subarray(0, span.byte), rest]));
+      expect(outcome(disk)).toBeInstanceOf(DamageError);
+    }
+  });
+
+  test('two swapped are damage', () => {
+    const [one, two] = [spans[0]!, spans[1]!];
+    const content = files.get(one.file)!;
+    const rest = content.subarray(two.byte + two.bytes);
+    const parts = [content.subarray(0, one.byte), bytesOf(two), bytesOf(one), rest];
+    expect(outcome(diskWith(one.file, Buffer.concat(parts)))).toMatchObject({ file: one.file, byte: one.byte });
+  });
+
+  test('one of another journal with the same numbers is damage', async () => {
+    const other = new FakeDisk();
+    other.mkdir(DIRECTORY);
+    await writeFrames(other, [2, 1, 2, 1, 2, 1, 1], { segmentBytesMax: 1300 });
+    const stranger = readFrames(other).spans[5]!;
+    expect(stranger.position.seq).toBe(9);
+    const bytes = other.bytesOf(stranger.file).subarray(stranger.byte, stranger.byte + stranger.bytes);
+    bytes.fill(9, 37 + 2, 37 + 2 + 32);
+    const tail = other.bytesOf(readFrames(other).spans[6]!.file);
+    const disk = diskWith(last.file, Buffer.concat([files.get(last.file)!.subarray(0, last.byte), bytes, tail]));
+    expect(outcome(disk)).toBeInstanceOf(DamageError);
+  });
+});
+
+describe('segments', () => {
+  test('any but the last missing is damage', () => {
+    for (const file of [...files.keys()].slice(0, -1)) {
+      expect(outcome(diskWith(file, null))).toBeInstanceOf(DamageError);
+    }
+  });
+
+  test('one under the name of another is damage', () => {
+    const [first, second] = [...files.keys()];
+    expect(outcome(diskWith(second!, files.get(first!)!))).toMatchObject({ file: second, byte: 0 });
+    const renamed = diskWith(second!, null);
+    renamed.put(`${DIRECTORY}/journal-00000000000000000099.ayj`, files.get(second!)!);
+    expect(outcome(renamed)).toBeInstanceOf(DamageError);
+  });
+
+  test.each([0, 1, 55])(
+    'made by a crash with %i bytes of its header: gone with the tail, and made again',
+    async (size) => {
+      const disk = diskWith('', null);
+      disk.put(`${DIRECTORY}/journal-00000000000000000011.ayj`, Buffer.alloc(size));
+      const { position, torn, read } = recover(disk);
+      expect([read.length, torn?.byte ?? null, torn?.bytes ?? null]).toEqual([10, size === 0 ? 0 : 0, size]);
+      const more = await writeFrames(disk, [1], { segmentBytesMax: 1 }, position);
+      expect(readFrames(disk).read).toEqual([...entries, ...more]);
+    },
+  );
+
+  test('one with a header and no frame is used', async () => {
+    const disk = diskWith('', null);
+    const content = files.get(last.file)!;
+    const tail = diskWith(last.file, content.subarray(0, SEGMENT_HEADER_BYTES));
+    const { position, torn } = recover(tail);
+    expect([torn, position.file, position.byte]).toEqual([null, last.file.slice(DIRECTORY.length + 1), 56]);
+    const more = await writeFrames(tail, [2], {}, position);
+    expect(readFrames(tail).read).toEqual([...entries.slice(0, position.seq), ...more]);
+    expect(tail.readdir(DIRECTORY)).toEqual(disk.readdir(DIRECTORY));
+  });
+
+  test('one of a later format is refused as such, not cut', () => {
+    for (const file of files.keys()) {
+      const disk = changed(file, (bytes) => {
+        bytes.writeUInt32BE(2, 8);
+        bytes.writeUInt32BE(crcOf(bytes.subarray(0, 52)), 52);
+      });
+      expect(outcome(disk)).toMatchObject({ what: 'format version 2' });
+    }
+  });
+});
+
+function crcOf(bytes: Uint8Array): number {
+  let crc = 0xffff_ffff;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb8_8320 : 0);
+  }
+  return (crc ^ 0xffff_ffff) >>> 0;
+}

@@ -1,0 +1,378 @@
+import { createHash } from 'node:crypto';
+import { Unpackr } from 'msgpackr';
+import { describe, expect, test } from 'vitest';
+import { FRAME_HEAD_BYTES, SEGMENT_HEADER_BYTES } from '../../src/storage/format.ts';
+import { cutTornTail, DamageError, JOURNAL_START, Journal, readJournal } from '../../src/storage/journal.ts';
+import { FakeDisk, type Fault } from './fake-disk.ts';
+import {
+  commit,
+  DIRECTORY,
+  entriesFrom,
+  intentFrom,
+  JOURNAL_OPTIONS,
+  readFrames,
+  recover,
+  server,
+  signerOf,
+  writeFrames,
+} from './kit.ts';
+
+function fresh(seed = 1): FakeDisk {
+  const disk = new FakeDisk(seed);
+  disk.mkdir(DIRECTORY);
+  return disk;
+}
+
+describe('what was written', () => {
+  test('is read again, in order, numbered without gap', async () => {
+    const disk = fresh();
+    const entries = await writeFrames(disk, [1, 3, 2, 64]);
+    const { read, position, torn, frames } = readFrames(disk);
+    expect(read).toEqual(entries);
+    expect({ seq: position.seq, torn, frames }).toEqual({ seq: 70, torn: null, frames: 4 });
+  });
+
+  test('is continued after a start, in the same segment', async () => {
+    const disk = fresh();
+    const first = await writeFrames(disk, [2, 2]);
+    const second = await writeFrames(disk, [3], {}, readFrames(disk).position);
+    expect(readFrames(disk).read).toEqual([...first, ...second]);
+    expect(disk.readdir(DIRECTORY)).toHaveLength(1);
+  });
+
+  test('an empty directory, or none, is an empty journal', () => {
+    expect(readFrames(fresh()).position).toEqual({ ...JOURNAL_START, file: null, byte: 0 });
+    expect(readFrames(new FakeDisk()).position.seq).toBe(0);
+  });
+
+  test('add tells where the bytes lie, and counts', () => {
+    const disk = fresh();
+    const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
+    const next = entriesFrom(3);
+    const empty = journal.frameBytes;
+    let total = 0;
+    for (let count = 1; count <= 500; count++) {
+      const { bytes, from, to } = journal.add(next());
+      expect(bytes[from]! & 0xf0).toBe(0x90);
+      total += to - from;
+      expect([journal.frameEntries, journal.seq, journal.frameBytes]).toEqual([count, count, empty + total]);
+    }
+  });
+
+  test('seq and frame go on while a commit waits for the disk', async () => {
+    const disk = fresh();
+    const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
+    const next = entriesFrom(3);
+    journal.add(next());
+    journal.add(next());
+    disk.holdSyncs();
+    const done = commit(journal, 1);
+    journal.add(next());
+    expect([journal.seq, journal.frameEntries, journal.position.seq]).toEqual([3, 1, 0]);
+    disk.releaseSyncs();
+    await done;
+    expect([journal.seq, journal.position.seq]).toEqual([3, 2]);
+    await commit(journal, 1);
+    expect(readFrames(disk).position.seq).toBe(3);
+  });
+
+  test('a frame is one MessagePack array that any reader reads, signed over its hash', async () => {
+    const disk = fresh();
+    await writeFrames(disk, [2]);
+    const { spans, position } = readFrames(disk);
+    const { file, byte, bytes } = spans[0]!;
+    const frame = disk.bytesOf(file).subarray(byte, byte + bytes);
+    const items = new Unpackr({ useRecords: false, int64AsType: 'number' }).unpack(frame.subarray(8)) as unknown[];
+    expect(items.slice(0, 4)).toEqual([1, 1, 2, 1]);
+    expect(items).toHaveLength(8);
+    const hash = createHash('sha256').update(frame.subarray(4, -64)).digest();
+    expect(Buffer.compare(hash, position.chain)).toBe(0);
+    expect(server.verify(hash, items.at(-1) as Uint8Array)).toBe(true);
+  });
+
+  test('a frame larger than a read of the disk comes back too', async () => {
+    const disk = fresh();
+    const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
+    const entry = intentFrom(1, (length) => new Uint8Array(length));
+    const big = { ...entry, data: 'é'.repeat(3_000_000) };
+    journal.add(entry);
+    await commit(journal, 1);
+    journal.add(big);
+    journal.add(entry);
+    await commit(journal, 2);
+    expect(readFrames(disk).read).toEqual([entry, big, entry]);
+  });
+});
+
+describe('segments', () => {
+  test('a full one is followed by the next, named by its first entry', async () => {
+    const disk = fresh();
+    const entries = await writeFrames(disk, [4, 4, 4, 4], { segmentBytesMax: 500 });
+    expect(disk.readdir(DIRECTORY)).toEqual([1, 5, 9, 13].map((seq) => `journal-${String(seq).padStart(20, '0')}.ayj`));
+    expect(readFrames(disk).read).toEqual(entries);
+  });
+
+  test('a frame in a new segment is acknowledged after the directory is synced', async () => {
+    const disk = fresh();
+    const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
+    journal.add(entriesFrom(1)());
+    disk.inject({ call: 'syncDirectory', code: 'EIO' });
+    await expect(commit(journal, 1)).rejects.toThrow('EIO');
+    expect(journal.position.seq).toBe(0);
+  });
+
+  test('reading behind a snapshot skips what lies before it, from every frame on', async () => {
+    const disk = fresh();
+    const entries = await writeFrames(disk, [4, 4, 1, 4, 2, 4], { segmentBytesMax: 500 });
+    for (const { position } of readFrames(disk).spans) {
+      expect(readFrames(disk, position).read).toEqual(entries.slice(position.seq));
+    }
+  });
+
+  test('segments that a snapshot made superfluous may be gone', async () => {
+    const disk = fresh();
+    const entries = await writeFrames(disk, [4, 4, 4], { segmentBytesMax: 500 });
+    const after = readFrames(disk).spans[0]!.position;
+    disk.unlink(`${DIRECTORY}/${disk.readdir(DIRECTORY)[0]}`);
+    expect(readFrames(disk, after).read).toEqual(entries.slice(4));
+    expect(() => readFrames(disk)).toThrow(/journal-0+5\.ayj: damaged at byte 0: .*entry 1 is missing/);
+  });
+
+  test('another journal than the snapshot was taken from is damage', async () => {
+    const disk = fresh();
+    await writeFrames(disk, [4, 4, 4], { segmentBytesMax: 500 });
+    for (const { position } of readFrames(disk).spans) {
+      const other = { ...position, chain: new Uint8Array(32).fill(1) };
+      expect(() => readFrames(disk, other)).toThrow(DamageError);
+    }
+  });
+
+  test('a snapshot inside a frame is damage', async () => {
+    const disk = fresh();
+    await writeFrames(disk, [4]);
+    const { position } = readFrames(disk);
+    expect(() => readFrames(disk, { ...position, seq: 2 })).toThrow('entry 2 does not end a frame');
+  });
+
+  test.each([
+    ['the last segment is gone', (disk: FakeDisk, names: string[]) => disk.unlink(`${DIRECTORY}/${names.at(-1)}`)],
+    [
+      'all are gone',
+      (disk: FakeDisk, names: string[]) => {
+        for (const name of names) disk.unlink(`${DIRECTORY}/${name}`);
+      },
+    ],
+  ])('a journal that ends before its snapshot is damage: %s', async (_name, spoil) => {
+    const disk = fresh();
+    await writeFrames(disk, [4, 4, 4], { segmentBytesMax: 500 });
+    const { position } = readFrames(disk);
+    spoil(disk, disk.readdir(DIRECTORY));
+    expect(() => readFrames(disk, position)).toThrow(/entry 12 is known/);
+  });
+});
+
+describe('a failed write is final', () => {
+  const faults: [string, Fault][] = [
+    ['ENOSPC on write', { call: 'write', code: 'ENOSPC' }],
+    ['EIO on write', { call: 'write', code: 'EIO' }],
+    ['ENOSPC after a part was written', { call: 'write', code: 'ENOSPC', skip: 1 }],
+    ['a write that takes nothing', { call: 'write', short: 0 }],
+    ['EIO on sync', { call: 'sync', code: 'EIO' }],
+    ['ENOSPC on sync', { call: 'sync', code: 'ENOSPC' }],
+    ['EROFS on open of a new segment', { call: 'open', code: 'EROFS' }],
+    ['ENOSPC on open of a new segment', { call: 'open', code: 'ENOSPC' }],
+    ['EIO on close of the full segment', { call: 'close', code: 'EIO' }],
+    ['EIO on sync of the directory', { call: 'syncDirectory', code: 'EIO' }],
+  ];
+
+  test.each(faults)('%s: reported once, every later commit refused, no second sync', async (name, fault) => {
+    const disk = fresh();
+    const rotates = /segment|directory/.test(name);
+    const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, {
+      ...JOURNAL_OPTIONS,
+      segmentBytesMax: rotates ? 1 : 1 << 20,
+    });
+    const next = entriesFrom(1);
+    journal.add(next());
+    await commit(journal, 1);
+    if (fault.skip !== undefined) disk.inject({ call: 'write', short: 100 });
+    disk.inject(fault.skip === undefined ? fault : { ...fault, skip: 0 });
+    let reports = 0;
+    journal.add(next());
+    const error = await new Promise<Error | null>((resolve) =>
+      journal.commit(2, (result) => {
+        reports += 1;
+        resolve(result);
+      }),
+    );
+    expect(error).toBeInstanceOf(Error);
+    expect(journal.position.seq).toBe(1);
+    const syncs = disk.calls.get('sync');
+    const writes = disk.calls.get('write');
+    disk.heal();
+    journal.add(next());
+    await expect(commit(journal, 3)).rejects.toBe(error);
+    await expect(commit(journal, 4)).rejects.toBe(error);
+    expect([reports, disk.calls.get('sync'), disk.calls.get('write')]).toEqual([1, syncs, writes]);
+    await journal.close();
+  });
+
+  test('what a failed sync left is decided by reading again, and the journal goes on', async () => {
+    for (let seed = 1; seed <= 50; seed++) {
+      const disk = fresh(seed);
+      const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
+      const next = entriesFrom(seed);
+      journal.add(next());
+      await commit(journal, 1);
+      disk.inject({ call: 'sync', code: 'EIO' });
+      for (let count = 0; count < 20; count++) journal.add(next());
+      await expect(commit(journal, 2)).rejects.toThrow('EIO');
+      disk.crash();
+      const { position } = recover(disk);
+      expect([1, 21]).toContain(position.seq);
+      await writeFrames(disk, [2], {}, position);
+      expect(readFrames(disk).position.seq).toBe(position.seq + 2);
+    }
+  });
+
+  test('done comes after commit returned, also where writing fails at once', async () => {
+    for (const fault of [null, { call: 'write', code: 'EIO' }, { call: 'open', code: 'EROFS' }] as (Fault | null)[]) {
+      const disk = fresh();
+      const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
+      journal.add(entriesFrom(1)());
+      if (fault !== null) disk.inject(fault);
+      let returned = false;
+      const done = new Promise<boolean>((resolve) => journal.commit(1, () => resolve(returned)));
+      returned = true;
+      expect(await done).toBe(true);
+    }
+  });
+
+  test('a signer that fails is final too', async () => {
+    const sign = () => {
+      throw new Error('no key');
+    };
+    const journal = Journal.open(fresh(), DIRECTORY, JOURNAL_START, { ...JOURNAL_OPTIONS, sign });
+    journal.add(entriesFrom(1)());
+    await expect(commit(journal, 1)).rejects.toThrow('no key');
+    await expect(commit(journal, 1)).rejects.toThrow('no key');
+  });
+});
+
+test('short writes are gone on with until all is written', async () => {
+  const disk = fresh();
+  for (const short of [1, 55, 200, 1]) disk.inject({ call: 'write', short });
+  const entries = await writeFrames(disk, [3, 3]);
+  expect(readFrames(disk).read).toEqual(entries);
+});
+
+test('short reads are gone on with until all is read', async () => {
+  const disk = fresh();
+  const entries = await writeFrames(disk, [3, 3], { segmentBytesMax: 500 });
+  disk.inject({ call: 'read', short: 7, times: 400 });
+  expect(readFrames(disk).read).toEqual(entries);
+});
+
+describe('what only a mistake of ours can ask for is refused', () => {
+  function opened(): { journal: Journal; disk: FakeDisk } {
+    const disk = fresh();
+    const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
+    return { journal, disk };
+  }
+
+  test('a second commit while one is on its way', async () => {
+    const { journal } = opened();
+    journal.add(entriesFrom(1)());
+    const first = commit(journal, 1);
+    journal.add(entriesFrom(1)());
+    expect(() => journal.commit(1, () => {})).toThrow('one commit at a time');
+    await first;
+  });
+
+  test('an empty frame, time going back, a commit after close', async () => {
+    const { journal } = opened();
+    expect(() => journal.commit(1, () => {})).toThrow('an empty frame');
+    journal.add(entriesFrom(1)());
+    await commit(journal, 5);
+    journal.add(entriesFrom(1)());
+    expect(() => journal.commit(4, () => {})).toThrow('time goes back');
+    await journal.close();
+    expect(() => journal.commit(6, () => {})).toThrow('closed');
+  });
+
+  test('opening behind a position the disk does not have', async () => {
+    const { journal, disk } = opened();
+    journal.add(entriesFrom(1)());
+    await commit(journal, 1);
+    await journal.close();
+    const { position } = readFrames(disk);
+    const open = (at: typeof position) => () => Journal.open(disk, DIRECTORY, at, JOURNAL_OPTIONS);
+    expect(open({ ...position, byte: position.byte - 1 })).toThrow('not as long as it was read');
+    expect(open({ ...position, file: null })).toThrow('not as long as it was read');
+    disk.put(`${DIRECTORY}/${position.file}`, null);
+    expect(open(position)).toThrow('the journal is gone');
+  });
+});
+
+test('close waits for the commit on its way', async () => {
+  const disk = fresh();
+  const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
+  journal.add(entriesFrom(1)());
+  disk.holdSyncs();
+  const order: string[] = [];
+  const done = commit(journal, 1).then(() => order.push('commit'));
+  const closed = journal.close().then(() => order.push('close'));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(order).toEqual([]);
+  disk.releaseSyncs();
+  await Promise.all([done, closed]);
+  expect(order).toEqual(['commit', 'close']);
+});
+
+test('durability none acknowledges without a sync', async () => {
+  const disk = fresh();
+  await writeFrames(disk, [1, 1], { durability: 'none' });
+  expect(disk.calls.get('sync')).toBeUndefined();
+  expect(readFrames(disk).position.seq).toBe(2);
+});
+
+describe('signatures', () => {
+  test('of another server: damage, at the first frame', async () => {
+    const disk = fresh();
+    await writeFrames(disk, [1, 1], { sign: signerOf('another server').sign });
+    expect(() => readFrames(disk)).toThrow(/damaged at byte 56: not signed by this server/);
+  });
+
+  test('are not checked where the reader does not want it, and the last is handed on', async () => {
+    const disk = fresh();
+    const other = signerOf('another server');
+    await writeFrames(disk, [1, 1], { sign: other.sign });
+    const { position, signature } = readJournal(disk, DIRECTORY, JOURNAL_START, {
+      verifyFrame: () => null,
+      onEntry: () => {},
+    });
+    expect(other.verify(position.chain, signature!)).toBe(true);
+  });
+});
+
+test('an entry that cannot be read, in a frame that is whole, is damage at its byte', async () => {
+  const disk = fresh();
+  const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
+  const { bytes, from } = journal.add(entriesFrom(1)());
+  bytes[from] = 0x91;
+  await commit(journal, 1);
+  const at = SEGMENT_HEADER_BYTES + FRAME_HEAD_BYTES;
+  expect(() => readFrames(disk)).toThrow(`damaged at byte ${at}`);
+});
+
+test('an error of the disk while reading is no damage', async () => {
+  const disk = fresh();
+  await writeFrames(disk, [2]);
+  for (const call of ['open', 'read', 'readdir'] as const) {
+    disk.inject({ call, code: 'EIO' });
+    expect(() => readFrames(disk)).toThrow('EIO');
+  }
+  disk.inject({ call: 'truncate', code: 'EROFS' });
+  const torn = { file: readFrames(disk).position.file!, byte: 60, bytes: 1 };
+  expect(() => cutTornTail(disk, DIRECTORY, torn)).toThrow('EROFS');
+});

@@ -1,0 +1,153 @@
+/**
+ * What the tests of this room share: entries of every type from a seed, a signature that is quick to make,
+ * and short ways to write and read a journal.
+ */
+import { createHash } from 'node:crypto';
+import { type Entry, EntryType, type IntentEntry, type Outcome, type StoredProof } from '../../src/core/entry.ts';
+import { Kind } from '../../src/core/kinds.ts';
+import type { Disk } from '../../src/storage/disk.ts';
+import {
+  cutTornTail,
+  JOURNAL_START,
+  Journal,
+  type JournalOptions,
+  type JournalPosition,
+  readJournal,
+} from '../../src/storage/journal.ts';
+import { randomFrom } from './fake-disk.ts';
+
+export const DIRECTORY = '/books';
+
+/** 64 bytes that only who knows `key` can make: what a signature is to this room. */
+export function signerOf(key: string): {
+  sign(hash: Uint8Array): Uint8Array;
+  verify(hash: Uint8Array, signature: Uint8Array): boolean;
+} {
+  const sign = (hash: Uint8Array) => new Uint8Array(createHash('sha512').update(key).update(hash).digest());
+  return { sign, verify: (hash, signature) => Buffer.compare(sign(hash), signature) === 0 };
+}
+
+export const server = signerOf('this server');
+
+/** Entries one after the other, of all types, the same for the same seed. */
+export function entriesFrom(seed: number): () => Entry {
+  const random = randomFrom(seed);
+  let made = 0;
+  const below = (limit: number) => Math.floor(random() * limit);
+  const bytes = (length: number) => Uint8Array.from({ length }, () => below(256));
+  const proof = (): StoredProof => ({
+    public: bytes(32),
+    result: bytes(64),
+    custom: random() < 0.5 ? null : '{"status":"created"}',
+  });
+  return () => {
+    made += 1;
+    const base = {
+      ledger: below(3),
+      kind: Kind.wallet,
+      luid: `$wlt.${String(made).padStart(17, '0')}`,
+      handle: `wallet-${made}`,
+      moment: 1_700_000_000_000 + made,
+    };
+    const signed = { hash: bytes(32), data: `{"handle":"wallet-${made}"}`, proofs: [proof()], seal: bytes(64) };
+    switch (below(6)) {
+      case 0:
+        return { ...base, ...signed, type: EntryType.create };
+      case 1:
+        return { ...base, ...signed, type: EntryType.update, row: below(1000) };
+      case 2: {
+        const { hash, data, proofs } = signed;
+        return { ...base, type: EntryType.drop, row: below(1000), hash, data, proofs };
+      }
+      case 3:
+        return { ...base, type: EntryType.proof, row: below(1000), proof: proof(), status: null };
+      case 4:
+        return { ...base, type: EntryType.step, row: below(1000), outcome: outcomeFrom(made) };
+      default:
+        return intentFrom(made, bytes);
+    }
+  };
+}
+
+export function intentFrom(number: number, bytes: (length: number) => Uint8Array, dataBytes = 40): IntentEntry {
+  return {
+    type: EntryType.intent,
+    ledger: 1,
+    kind: Kind.intent,
+    luid: `$int.${String(number).padStart(17, '0')}`,
+    handle: `transfer-${number}`,
+    moment: 1_700_000_000_000 + number,
+    hash: bytes(32),
+    data: `{"handle":"transfer-${number}","fill":"${'x'.repeat(dataBytes)}"}`,
+    proofs: [{ public: bytes(32), result: bytes(64), custom: '{"moment":"2024-01-01T00:00:00.000Z"}' }],
+    seal: bytes(64),
+    thread: 'thread-of-an-intent',
+    outcome: outcomeFrom(number),
+  };
+}
+
+function outcomeFrom(number: number): Outcome {
+  return {
+    moment: 1_700_000_000_001 + number,
+    steps: ['prepared', 'committed', 'completed'],
+    reason: '',
+    detail: '',
+    postings: [1, 2, -500, 500, 2, 2, 500, 500],
+    limits: [],
+  };
+}
+
+export const JOURNAL_OPTIONS: JournalOptions = { segmentBytesMax: 1 << 20, sign: server.sign };
+
+/** One commit as a promise. */
+export function commit(journal: Journal, moment: number): Promise<void> {
+  return new Promise((resolve, reject) =>
+    journal.commit(moment, (error) => (error === null ? resolve() : reject(error))),
+  );
+}
+
+/** Writes frames of so many entries each behind `after`, and closes; returns the entries. */
+export async function writeFrames(
+  disk: Disk,
+  counts: readonly number[],
+  options: Partial<JournalOptions> = {},
+  after: JournalPosition = JOURNAL_START,
+  directory = DIRECTORY,
+): Promise<Entry[]> {
+  const next = entriesFrom(after.seq + 1);
+  const entries: Entry[] = [];
+  const journal = Journal.open(disk, directory, after, { ...JOURNAL_OPTIONS, ...options });
+  for (const [index, count] of counts.entries()) {
+    for (let added = 0; added < count; added++) {
+      const entry = next();
+      entries.push(entry);
+      journal.add(entry);
+    }
+    await commit(journal, after.moment + index + 1);
+  }
+  await journal.close();
+  return entries;
+}
+
+/** Reads all behind `after`, checking signatures; what came, and how it ended. */
+export function readFrames(disk: Disk, after: JournalPosition = JOURNAL_START, directory = DIRECTORY) {
+  const entries: Entry[] = [];
+  const frames: { file: string; byte: number; bytes: number; position: JournalPosition }[] = [];
+  const result = readJournal(disk, directory, after, {
+    verifyFrame: server.verify,
+    onEntry: (entry, _bytes, _from, _to, seq) => {
+      if (seq !== after.seq + entries.length + 1) throw new Error(`entry ${seq} came out of turn`);
+      entries.push(entry);
+    },
+    onFrame: ({ file, byte, bytes, seq, chain, moment }) =>
+      frames.push({ file, byte, bytes, position: { seq, chain, moment } }),
+  });
+  return { ...result, read: entries, spans: frames };
+}
+
+/** What a start does: read, and cut the torn tail. */
+export function recover(disk: Disk) {
+  const result = readFrames(disk);
+  if (result.torn !== null) cutTornTail(disk, DIRECTORY, result.torn);
+  return result;
+}
