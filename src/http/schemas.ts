@@ -16,8 +16,9 @@ import { Compile, type Validator } from 'typebox/compile';
 import { Settings } from 'typebox/system';
 import { Kind } from '../core/kinds.ts';
 import { ERRORS_MAX, type SchemaError, tellErrors } from './schema-errors.ts';
+import { isUsualIntent } from './schema-fast.ts';
 import { CheckData, CircleSignerData, CLAIMS, DropData, kindSchemas } from './schema-kinds.ts';
-import { Hash, Luid, PATTERN_MESSAGES, Proof } from './schema-shapes.ts';
+import { Access, Hash, Luid, PATTERN_MESSAGES, Proof } from './schema-shapes.ts';
 
 export type { SchemaError } from './schema-errors.ts';
 
@@ -58,8 +59,12 @@ export function compileSchemas(limits: SchemaLimits = SCHEMA_LIMITS): ValidateBo
     check: signed(CheckData),
   };
 
+  const access = Compile(Access);
+  const isAccess = (value: unknown): boolean => access.Check(value);
+
   return (kind, operation, value) => {
     if (operation !== 'create' && operation !== 'update') return check(others[operation], value);
+    if (kind === Kind.intent && isUsualIntent(value, limits.claimsMax, limits.proofsMax, isAccess)) return null;
     const errors = check(byKind[kind]!, value);
     if (kind !== Kind.intent || (errors !== null && !hasClaims(value))) return errors;
     const wrong = checkClaims((value as { data: { claims: unknown[] } }).data.claims);
