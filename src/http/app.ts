@@ -90,7 +90,12 @@ function serve(options: AppOptions, request: Request, reply: Reply): void {
     const scheme = request.header('x-forwarded-proto') || 'http';
     const publicUrl = options.publicUrl === '' ? null : options.publicUrl;
     const url = absoluteUrl(publicUrl, scheme, request.header('host'), request.path, request.query);
-    const refusal = checkRequestHash(token, { method: request.methodSent, url, header: request.header, body });
+    const refusal = checkRequestHash(token, {
+      method: request.methodSent,
+      url,
+      header: (name) => request.header(name),
+      body,
+    });
     if (refusal !== null) return sendRefusal(house, reply, refusal);
     call.bearer = token.key;
   }
