@@ -122,7 +122,7 @@ describe('an entry', () => {
         const { buffer, from } = encoded(value);
         expect(decode(buffer.bytes, from, buffer.end)).toEqual(value);
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 
@@ -134,7 +134,7 @@ describe('an entry', () => {
         const seen: unknown = unpackr.unpack(buffer.bytes.subarray(from, buffer.end));
         expect(plain(seen)).toEqual(plain(elementsOf(value)));
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 
@@ -209,7 +209,7 @@ describe('bytes that are no entry', () => {
     for (const sample of samples) {
       const { buffer, from } = encoded(sample);
       for (let at = from; at < buffer.end; at++) {
-        for (const mask of [0x01, 0x80, 0xff, 0x55]) {
+        for (const mask of [0x01, 0x80]) {
           buffer.bytes[at]! ^= mask;
           let read: Entry | null = null;
           try {

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { type Entry, EntryType, type IntentEntry, type Outcome, type StoredProof } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
+import { encode, FrameBuffer } from '../../src/storage/codec.ts';
 import type { Disk } from '../../src/storage/disk.ts';
 import {
   cutTornTail,
@@ -98,6 +99,17 @@ function outcomeFrom(number: number): Outcome {
 }
 
 export const JOURNAL_OPTIONS: JournalOptions = { segmentBytesMax: 1 << 20, sign: server.sign };
+
+/** Whether two rows of entries are the same, by their bytes: deep comparison of many takes its time. */
+export function sameEntries(left: readonly Entry[], right: readonly Entry[]): boolean {
+  return encodeAll(left).equals(encodeAll(right));
+}
+
+function encodeAll(entries: readonly Entry[]): Buffer {
+  const buffer = new FrameBuffer();
+  for (const entry of entries) encode(entry, buffer);
+  return buffer.bytes.subarray(0, buffer.end);
+}
 
 /** One commit as a promise. */
 export function commit(journal: Journal, moment: number): Promise<void> {

@@ -1,0 +1,165 @@
+/** The real disk, and the fake one beside it: what a caller of `Disk` may count on holds for both. */
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Disk, errorCode, readAll, readWhole, realDisk, writeAll, writeWhole } from '../../src/storage/disk.ts';
+import { cutTornTail, DamageError, JOURNAL_START } from '../../src/storage/journal.ts';
+import { readSnapshots, takeSnapshot } from '../../src/storage/snapshot.ts';
+import { FakeDisk } from './fake-disk.ts';
+import { readFrames, server, writeFrames } from './kit.ts';
+
+let root: string;
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), 'ayni-disk-'));
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+const code = (work: () => unknown): string => {
+  try {
+    work();
+  } catch (error) {
+    return errorCode(error);
+  }
+  return '';
+};
+
+describe.each([
+  ['the real disk', () => realDisk],
+  ['the fake disk', () => new FakeDisk()],
+])('%s', (name, make: () => Disk) => {
+  let disk: Disk;
+  let directory: string;
+  beforeAll(() => {
+    disk = make();
+    directory = join(root, name.replaceAll(' ', '-'), 'deep', 'books');
+    disk.mkdir(directory);
+    disk.mkdir(directory);
+  });
+
+  test('gives back what was written, wherever it was written', () => {
+    const file = disk.open(join(directory, 'positions'), 'create');
+    const bytes = Buffer.from('0123456789');
+    writeAll(file, bytes, 0, 10, 0);
+    writeAll(file, bytes, 2, 4, 8);
+    writeAll(file, bytes, 0, 1, 12);
+    const read = Buffer.alloc(20);
+    expect([file.size(), readAll(file, read, 1, 20, 0)]).toEqual([13, 13]);
+    expect(read.toString('latin1', 1, 14)).toBe('0123456723\0\x000');
+    file.truncate(3);
+    file.sync();
+    expect([file.size(), readAll(file, read, 0, 20, 1), readAll(file, read, 0, 20, 9)]).toEqual([3, 2, 0]);
+    file.close();
+  });
+
+  test('knows what exists and what does not', () => {
+    const path = join(directory, 'once');
+    expect(code(() => disk.open(path, 'read'))).toBe('ENOENT');
+    expect(code(() => disk.open(path, 'write'))).toBe('ENOENT');
+    disk.open(path, 'create').close();
+    expect(code(() => disk.open(path, 'create'))).toBe('EEXIST');
+    expect(code(() => disk.link(path, path))).toBe('EEXIST');
+    disk.link(path, `${path}-too`);
+    disk.rename(path, `${path}-more`);
+    expect([disk.exists(path), disk.exists(`${path}-too`), disk.exists(directory)]).toEqual([false, true, true]);
+    disk.unlink(`${path}-too`);
+    disk.unlink(`${path}-more`);
+    expect(code(() => disk.unlink(path))).toBe('ENOENT');
+    expect(code(() => disk.readdir(join(directory, 'none')))).toBe('ENOENT');
+    expect(code(() => disk.syncDirectory(join(directory, 'none')))).toBe('ENOENT');
+    disk.syncDirectory(directory);
+  });
+
+  test('reports later calls once, after they returned', async () => {
+    const file = disk.open(join(directory, 'later'), 'create');
+    const reports: string[] = [];
+    const bytes = Buffer.from('abc');
+    await new Promise<void>((resolve) => {
+      file.writeLater(bytes, 0, 3, 0, (error, count) => {
+        reports.push(`wrote ${count} ${error}`);
+        file.syncLater((syncError) => {
+          reports.push(`synced ${syncError}`);
+          file.readLater(bytes, 0, 3, 1, (readError, read) => {
+            reports.push(`read ${read} ${readError}`);
+            disk.syncDirectoryLater(directory, (directoryError) => {
+              reports.push(`directory ${directoryError}`);
+              disk.unlinkLater(file.path, (unlinkError) => {
+                reports.push(`gone ${unlinkError}`);
+                resolve();
+              });
+            });
+          });
+        });
+      });
+      reports.push('returned');
+    });
+    expect(reports).toEqual(['returned', 'wrote 3 null', 'synced null', 'read 2 null', 'directory null', 'gone null']);
+    file.close();
+  });
+
+  test('makes small files whole, in place of what was there', () => {
+    const path = join(directory, 'whole');
+    writeWhole(disk, path, Buffer.from('one'));
+    writeWhole(disk, path, Buffer.from('two'));
+    expect(Buffer.from(readWhole(disk, path, 3)).toString()).toBe('two');
+    expect(() => readWhole(disk, path, 2)).toThrow('longer than 2 bytes');
+    expect(disk.readdir(directory).filter((file) => file.endsWith('.tmp'))).toEqual([]);
+  });
+
+  test('carries a journal through a torn tail and damage', async () => {
+    const books = join(directory, 'journal');
+    disk.mkdir(books);
+    const entries = await writeFrames(disk, [3, 3, 3, 3], { segmentBytesMax: 600 }, JOURNAL_START, books);
+    const { spans, position } = readFrames(disk, JOURNAL_START, books);
+    const last = spans.at(-1)!;
+    const file = disk.open(last.file, 'write');
+    file.truncate(last.byte + 100);
+    file.close();
+    const torn = readFrames(disk, JOURNAL_START, books);
+    expect(torn.torn).toEqual({ file: position.file, byte: last.byte, bytes: 100 });
+    cutTornTail(disk, books, torn.torn!);
+    const more = await writeFrames(disk, [2], {}, torn.position, books);
+    expect(readFrames(disk, JOURNAL_START, books).read).toEqual([...entries.slice(0, 9), ...more]);
+
+    const first = disk.open(spans[0]!.file, 'write');
+    writeAll(first, Buffer.alloc(1, 0xff), 0, 1, 100);
+    first.close();
+    expect(() => readFrames(disk, JOURNAL_START, books)).toThrow(DamageError);
+  });
+
+  test('carries snapshots', async () => {
+    const books = join(directory, 'snapshots');
+    disk.mkdir(books);
+    const parts = [
+      { name: 'chunk', final: true, bytes: Buffer.alloc(2_000_000, 'chunk') },
+      { name: 'table', final: false, bytes: Buffer.alloc(10_000, 'table') },
+    ];
+    for (let seq = 1; seq <= 3; seq++) {
+      const content = { seq, chain: new Uint8Array(32), moment: seq, extra: new Uint8Array(3), parts };
+      await takeSnapshot(disk, books, content, server);
+    }
+    const { snapshot } = readSnapshots(disk, books, server);
+    expect(snapshot?.seq).toBe(3);
+    for (const [index, part] of snapshot!.parts.entries()) {
+      expect(Buffer.compare(part.bytes, parts[index]!.bytes)).toBe(0);
+    }
+    expect(disk.readdir(books)).toHaveLength(3);
+  });
+});
+
+test('files are for the owner only, and so are directories', () => {
+  const before = process.umask(0);
+  try {
+    const directory = join(root, 'mode', 'books');
+    realDisk.mkdir(directory);
+    const path = join(directory, 'file');
+    realDisk.open(path, 'create').close();
+    writeWhole(realDisk, `${path}-whole`, Buffer.from('x'));
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(statSync(`${path}-whole`).mode & 0o777).toBe(0o600);
+    expect(statSync(directory).mode & 0o777).toBe(0o700);
+    expect(statSync(join(root, 'mode')).mode & 0o777).toBe(0o700);
+  } finally {
+    process.umask(before);
+  }
+});

@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { KeyFileError, type KeyPair, loadOrCreateKey, readKeyFile } from '../../src/storage/key-file.ts';
+import { FakeDisk } from './fake-disk.ts';
+import { DIRECTORY, writeFrames } from './kit.ts';
+
+const PATH = `${DIRECTORY}/server.key`;
+
+/** Pairs that belong together, and a new one at each call. */
+function maker(): (secret?: Uint8Array) => KeyPair {
+  let made = 0;
+  return (given) => {
+    const secret = given ?? new Uint8Array(createHash('sha256').update(`secret ${++made}`).digest());
+    return { public: new Uint8Array(createHash('sha256').update(secret).digest()), secret };
+  };
+}
+
+function fresh(): FakeDisk {
+  const disk = new FakeDisk();
+  disk.mkdir(DIRECTORY);
+  return disk;
+}
+
+test('made at the first start, the same at the second, whole after a power cut', () => {
+  const disk = fresh();
+  const create = maker();
+  const first = loadOrCreateKey(disk, DIRECTORY, create);
+  disk.crash();
+  expect(loadOrCreateKey(disk, DIRECTORY, create)).toEqual(first);
+  expect(readKeyFile(disk, DIRECTORY)).toEqual(first);
+  expect(JSON.parse(disk.bytesOf(PATH).toString())).toEqual({
+    format: 'ed25519-raw',
+    public: Buffer.from(first.public).toString('base64'),
+    secret: Buffer.from(first.secret).toString('base64'),
+  });
+});
+
+test('one left half-written by a crash is made anew while there are no books', () => {
+  const disk = fresh();
+  disk.put(`${PATH}.tmp`, Buffer.from('{"for'));
+  loadOrCreateKey(disk, DIRECTORY, maker());
+  expect(disk.readdir(DIRECTORY)).toEqual(['server.key']);
+});
+
+test('missing beside books: never a new one', async () => {
+  const disk = fresh();
+  await writeFrames(disk, [1]);
+  expect(() => loadOrCreateKey(disk, DIRECTORY, maker())).toThrow(/server\.key is missing, but journal-0+1\.ayj/);
+  const other = fresh();
+  other.put(`${DIRECTORY}/snapshot-00000000000000000001.ays`, new Uint8Array(1));
+  expect(() => loadOrCreateKey(other, DIRECTORY, maker())).toThrow(KeyFileError);
+  expect(disk.exists(PATH)).toBe(false);
+});
+
+describe('damaged: an error that names the file and shows nothing of it, and the file stays', () => {
+  const pair = maker()();
+  const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+  const good = { format: 'ed25519-raw', public: base64(pair.public), secret: base64(pair.secret) };
+  test.each([
+    ['empty', ''],
+    ['cut short', JSON.stringify(good).slice(0, 100)],
+    ['no object', 'null'],
+    ['another format', JSON.stringify({ ...good, format: 'pem' })],
+    ['no secret', JSON.stringify({ ...good, secret: undefined })],
+    ['a short secret', JSON.stringify({ ...good, secret: base64(pair.secret.subarray(1)) })],
+    ['a secret that is not base64', JSON.stringify({ ...good, secret: `!${good.secret.slice(1)}` })],
+    ['keys that do not belong together', JSON.stringify({ ...good, public: good.secret })],
+    ['very long', ' '.repeat(5000)],
+  ])('%s', (_name, text) => {
+    const disk = fresh();
+    disk.put(PATH, Buffer.from(text));
+    let message = '';
+    try {
+      loadOrCreateKey(disk, DIRECTORY, maker());
+    } catch (error) {
+      message = (error as Error).message;
+    }
+    expect(message).toContain(PATH);
+    expect(message).not.toContain(good.secret.slice(5, 20));
+    expect(disk.bytesOf(PATH).toString()).toBe(text);
+  });
+
+  test('any character of the file changed', () => {
+    const text = JSON.stringify(good);
+    for (let index = 0; index < text.length; index++) {
+      const disk = fresh();
+      disk.put(PATH, Buffer.from(`${text.slice(0, index)}~${text.slice(index + 1)}`));
+      expect(() => loadOrCreateKey(disk, DIRECTORY, maker())).toThrow(KeyFileError);
+    }
+  });
+});
+
+test.each(['open', 'write', 'sync', 'close', 'rename', 'syncDirectory'] as const)(
+  'EIO on %s while it is made: no key',
+  (call) => {
+    const disk = fresh();
+    disk.inject({ call, code: 'EIO' });
+    expect(() => loadOrCreateKey(disk, DIRECTORY, maker())).toThrow('EIO');
+    disk.heal();
+    loadOrCreateKey(disk, DIRECTORY, maker());
+  },
+);

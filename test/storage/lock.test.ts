@@ -1,0 +1,204 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Disk, realDisk } from '../../src/storage/disk.ts';
+import { acquireLock, LockedError } from '../../src/storage/lock.ts';
+import { FakeDisk } from './fake-disk.ts';
+import { DIRECTORY } from './kit.ts';
+
+const stat = (pid: number, state: string, start: number) =>
+  Buffer.from(`${pid} (a (strange) name) ${state} 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 ${start} 1000 10\n`);
+
+/** A machine with /proc: processes come and go by `put`. */
+function machine(): FakeDisk {
+  const disk = new FakeDisk();
+  disk.mkdir(DIRECTORY);
+  disk.put('/proc/sys/kernel/random/boot_id', Buffer.from('boot-1\n'));
+  for (const pid of [10, 11, 12]) disk.put(`/proc/${pid}/stat`, stat(pid, 'S', 100 + pid));
+  return disk;
+}
+
+describe('a lock', () => {
+  test('is held against everyone else, also this process, until released', () => {
+    const disk = machine();
+    const lock = acquireLock(disk, DIRECTORY, { pid: 10 });
+    for (const pid of [10, 11]) {
+      expect(() => acquireLock(disk, DIRECTORY, { pid })).toThrow(LockedError);
+      expect(() => acquireLock(disk, DIRECTORY, { pid })).toThrow(/\/books is in use by process 10;/);
+    }
+    lock.release();
+    lock.release();
+    const next = acquireLock(disk, DIRECTORY, { pid: 11 });
+    lock.release();
+    expect(() => acquireLock(disk, DIRECTORY, { pid: 12 })).toThrow('process 11');
+    next.release();
+  });
+
+  test.each([
+    ['is gone', null, 'boot-1'],
+    ['is a zombie', stat(10, 'Z', 110), 'boot-1'],
+    ['is dead', stat(10, 'X', 110), 'boot-1'],
+    ['gave its pid to another', stat(10, 'R', 999), 'boot-1'],
+    ['ran before the machine was started again', stat(10, 'S', 110), 'boot-2'],
+  ])('left by a process that %s does not stop a start', (_name, content, boot) => {
+    const disk = machine();
+    acquireLock(disk, DIRECTORY, { pid: 10 });
+    disk.put('/proc/10/stat', content);
+    disk.put('/proc/sys/kernel/random/boot_id', Buffer.from(boot));
+    acquireLock(disk, DIRECTORY, { pid: 11 });
+    expect(() => acquireLock(disk, DIRECTORY, { pid: 12 })).toThrow('process 11');
+    expect(disk.readdir(DIRECTORY)).toHaveLength(1);
+  });
+
+  test.each(['', '{', 'null', '[]', '{"pid":"10"}', '\0\0\0\0'])(
+    'whose text was lost (%j) does not stop a start',
+    (text) => {
+      const disk = machine();
+      disk.put(`${DIRECTORY}/lock-0000000001`, Buffer.from(text));
+      acquireLock(disk, DIRECTORY, { pid: 10 });
+      expect(() => acquireLock(disk, DIRECTORY, { pid: 11 })).toThrow('process 10');
+    },
+  );
+
+  test('where there is no /proc asks whether the process runs', () => {
+    const disk = new FakeDisk();
+    disk.mkdir(DIRECTORY);
+    let running = true;
+    const isRunning = () => running;
+    acquireLock(disk, DIRECTORY, { pid: 10, isRunning });
+    expect(() => acquireLock(disk, DIRECTORY, { pid: 11, isRunning })).toThrow('process 10');
+    running = false;
+    acquireLock(disk, DIRECTORY, { pid: 11, isRunning });
+  });
+
+  test('that the disk refuses is no lock', () => {
+    for (const [call, code] of [
+      ['open', 'EROFS'],
+      ['write', 'ENOSPC'],
+      ['link', 'EIO'],
+      ['readdir', 'EIO'],
+    ] as const) {
+      const disk = machine();
+      disk.inject({ call, code, path: 'books' });
+      expect(() => acquireLock(disk, DIRECTORY, { pid: 10 })).toThrow(code);
+    }
+  });
+});
+
+/**
+ * A disk that, before its n-th call on the directory, lets something else happen: two processes racing,
+ * one of them stopped at every point in turn.
+ */
+function interrupted(disk: Disk, at: number, happen: () => void): Disk {
+  let calls = 0;
+  const step = () => {
+    if (++calls === at) happen();
+  };
+  return {
+    ...disk,
+    exists: (path) => disk.exists(path),
+    open: (path, mode) => {
+      if (path.startsWith(DIRECTORY)) step();
+      return disk.open(path, mode);
+    },
+    readdir: (path) => {
+      step();
+      return disk.readdir(path);
+    },
+    link: (from, to) => {
+      step();
+      disk.link(from, to);
+    },
+    unlink: (path) => {
+      step();
+      disk.unlink(path);
+    },
+    rename: (from, to) => {
+      step();
+      disk.rename(from, to);
+    },
+  };
+}
+
+describe('of two that race for it exactly one wins', () => {
+  const takes = (disk: Disk, pid: number) => {
+    try {
+      return acquireLock(disk, DIRECTORY, { pid });
+    } catch (error) {
+      expect(error).toBeInstanceOf(LockedError);
+      return null;
+    }
+  };
+
+  test.each([
+    ['no lock', () => {}],
+    [
+      'a dead lock',
+      (disk: FakeDisk) => {
+        acquireLock(disk, DIRECTORY, { pid: 10 });
+        disk.put('/proc/10/stat', null);
+      },
+    ],
+    ['a free lock', (disk: FakeDisk) => acquireLock(disk, DIRECTORY, { pid: 10 }).release()],
+  ])('over %s, whenever the other comes', (_name, prepare) => {
+    for (let at = 1; at < 15; at++) {
+      const disk = machine();
+      prepare(disk);
+      let other: unknown = null;
+      const mine = takes(
+        interrupted(disk, at, () => {
+          other = takes(disk, 11);
+        }),
+        12,
+      );
+      expect(
+        [mine, other].filter((lock) => lock !== null),
+        `at ${at}`,
+      ).toHaveLength(mine === null || other === null ? 1 : 0);
+      expect(() => acquireLock(disk, DIRECTORY, { pid: 12 })).toThrow(LockedError);
+    }
+  });
+
+  test('also where others take and release it in between', () => {
+    for (let at = 1; at < 15; at++) {
+      const disk = machine();
+      acquireLock(disk, DIRECTORY, { pid: 10 });
+      disk.put('/proc/10/stat', null);
+      let other: unknown = null;
+      const mine = takes(
+        interrupted(disk, at, () => {
+          takes(disk, 11)?.release();
+          other = takes(disk, 11);
+        }),
+        12,
+      );
+      expect(
+        [mine, other].filter((lock) => lock !== null),
+        `at ${at}`,
+      ).toHaveLength(1);
+    }
+  });
+});
+
+describe('on the real disk', () => {
+  let directory: string;
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'ayni-lock-'));
+  });
+  afterEach(() => rmSync(directory, { recursive: true }));
+
+  test('this process holds it; a process that was killed, and not yet waited for, does not', async () => {
+    const lock = acquireLock(realDisk, directory);
+    expect(() => acquireLock(realDisk, directory)).toThrow(`process ${process.pid}`);
+    lock.release();
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+    acquireLock(realDisk, directory, { pid: child.pid! });
+    expect(() => acquireLock(realDisk, directory)).toThrow(`process ${child.pid}`);
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await ended;
+    acquireLock(realDisk, directory).release();
+  });
+});

@@ -1,0 +1,359 @@
+/**
+ * Snapshots: what was taken comes back; what was spoilt is passed over with the reason; nothing old goes
+ * before two newer ones stand, whatever fails on the way.
+ */
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { JournalPosition } from '../../src/storage/journal.ts';
+import { type Part, readSnapshots, type SnapshotContent, takeSnapshot } from '../../src/storage/snapshot.ts';
+import { FakeDisk, type Fault, randomFrom } from './fake-disk.ts';
+import { DIRECTORY, readFrames, server, signerOf, writeFrames } from './kit.ts';
+
+const random = randomFrom(11);
+const noise = (length: number) => Uint8Array.from({ length }, () => Math.floor(random() * 256));
+
+function part(name: string, final: boolean, length: number): Part {
+  return { name, final, bytes: noise(length) };
+}
+
+function contentAt(position: JournalPosition, parts: Part[]): SnapshotContent {
+  return { ...position, extra: noise(20), parts };
+}
+
+function fresh(seed = 1): FakeDisk {
+  const disk = new FakeDisk(seed, (run) => setImmediate(run));
+  disk.mkdir(DIRECTORY);
+  return disk;
+}
+
+const read = (disk: FakeDisk, seqMax?: number) =>
+  readSnapshots(disk, DIRECTORY, seqMax === undefined ? server : { ...server, seqMax });
+const take = (disk: FakeDisk, content: SnapshotContent) => takeSnapshot(disk, DIRECTORY, content, server);
+
+const plain = (content: SnapshotContent | null) =>
+  content === null
+    ? null
+    : {
+        seq: content.seq,
+        chain: [...content.chain],
+        moment: content.moment,
+        extra: [...content.extra],
+        parts: content.parts.map(({ name, final, bytes }) => [name, final, Buffer.from(bytes).toString('hex')]),
+      };
+
+/** A journal of six segments of one frame each, and the positions behind its frames. */
+async function withJournal(): Promise<{ disk: FakeDisk; positions: JournalPosition[] }> {
+  const disk = fresh();
+  await writeFrames(disk, [2, 2, 2, 2, 2, 2], { segmentBytesMax: 1 });
+  return { disk, positions: readFrames(disk).spans.map((span) => span.position) };
+}
+
+const chunk = part('chunk-0', true, 3000);
+const chunk2 = part('chunk.1', true, 100);
+const START: JournalPosition = { seq: 5, chain: noise(32), moment: 17 };
+
+describe('a snapshot', () => {
+  test('comes back as it was', async () => {
+    const disk = fresh();
+    const content = contentAt(START, [part('table', false, 1000), chunk, part('empty', false, 0), chunk2]);
+    await take(disk, content);
+    const { snapshot, refused } = read(disk);
+    expect(plain(snapshot)).toEqual(plain(content));
+    expect([snapshot?.file, refused]).toEqual(['snapshot-00000000000000000005.ays', []]);
+  });
+
+  test('without parts, and of an empty ledger, comes back too', async () => {
+    const disk = fresh();
+    const content = contentAt({ seq: 0, chain: new Uint8Array(32), moment: 0 }, []);
+    await take(disk, content);
+    expect(plain(read(disk).snapshot)).toEqual(plain(content));
+  });
+
+  test('of several pieces comes back', async () => {
+    const disk = fresh();
+    const bytes = Buffer.alloc(2_500_000, 'some bytes to repeat');
+    const content = contentAt(START, [
+      { name: 'long', final: true, bytes },
+      { name: 'table', final: false, bytes },
+    ]);
+    disk.inject({ call: 'write', short: 1000, times: 3 });
+    disk.inject({ call: 'read', short: 1000, times: 3 });
+    await take(disk, content);
+    const { snapshot } = read(disk);
+    for (const got of snapshot!.parts) expect(Buffer.compare(got.bytes, bytes)).toBe(0);
+  });
+
+  test('holds what was when it was asked for, whatever changes while it is written', async () => {
+    const disk = fresh();
+    const table = part('table', false, 1000);
+    const content = contentAt(START, [table]);
+    const before = plain(content);
+    const taken = take(disk, content);
+    table.bytes.fill(0);
+    content.extra.fill(0);
+    content.chain.fill(0);
+    content.parts.push(part('late', false, 10));
+    await taken;
+    expect(plain(read(disk).snapshot)).toEqual(before);
+  });
+
+  test('one at a time', async () => {
+    const disk = fresh();
+    const first = take(disk, contentAt(START, [chunk]));
+    await expect(take(disk, contentAt(START, [chunk]))).rejects.toThrow('one snapshot at a time');
+    await first;
+    await take(disk, contentAt(START, [chunk]));
+  });
+
+  test('two parts of one name, or a name that is a path, are refused', async () => {
+    const disk = fresh();
+    await expect(take(disk, contentAt(START, [part('a', false, 1), part('a', false, 1)]))).rejects.toThrow("'a'");
+    await expect(take(disk, contentAt(START, [part('../a', false, 1)]))).rejects.toThrow("'../a'");
+  });
+
+  test('no directory is no snapshot', () => {
+    expect(read(new FakeDisk())).toEqual({ snapshot: null, refused: [] });
+  });
+});
+
+describe('final parts', () => {
+  const partFiles = (disk: FakeDisk) => disk.readdir(DIRECTORY).filter((name) => name.startsWith('part-'));
+
+  test('are written once, and later only named', async () => {
+    const disk = fresh();
+    const first = await take(disk, contentAt(START, [chunk]));
+    const second = await take(disk, contentAt({ ...START, seq: 6 }, [chunk, chunk2]));
+    const third = await take(disk, contentAt({ ...START, seq: 7 }, [chunk, chunk2]));
+    expect(first.bytes).toBeGreaterThan(3000);
+    expect(second.bytes).toBeLessThan(1000);
+    expect(third.bytes).toBeLessThan(second.bytes);
+    expect(partFiles(disk)).toHaveLength(2);
+    expect(plain(read(disk).snapshot)?.parts).toEqual(plain(contentAt(START, [chunk, chunk2]))?.parts);
+  });
+
+  test('as read from disk are known again', async () => {
+    const disk = fresh();
+    await take(disk, contentAt(START, [part('chunk-0', true, 3000)]));
+    const { snapshot } = read(disk);
+    const { bytes } = await take(disk, contentAt({ ...START, seq: 6 }, snapshot!.parts));
+    expect(bytes).toBeLessThan(1000);
+  });
+
+  test('whose file is gone or cut short are written again', async () => {
+    for (const spoil of [null, new Uint8Array(10)]) {
+      const disk = fresh();
+      const own = part('chunk-0', true, 3000);
+      await take(disk, contentAt(START, [own]));
+      disk.put(`${DIRECTORY}/${partFiles(disk)[0]}`, spoil);
+      await take(disk, contentAt({ ...START, seq: 6 }, [own]));
+      expect(read(disk).snapshot?.seq).toBe(6);
+    }
+  });
+
+  test('go with the last snapshot that names them', async () => {
+    const disk = fresh();
+    for (let seq = 1; seq <= 4; seq++) {
+      await take(disk, contentAt({ ...START, seq }, seq === 1 ? [chunk, chunk2] : [chunk]));
+    }
+    expect(partFiles(disk)).toHaveLength(1);
+    expect(read(disk).snapshot?.seq).toBe(4);
+  });
+});
+
+describe('what a new one makes superfluous', () => {
+  test('two are kept, and the segments the older of them needs', async () => {
+    const { disk, positions } = await withJournal();
+    for (const [index, position] of positions.slice(0, 4).entries()) {
+      await take(disk, contentAt(position, [part('table', false, 10 + index)]));
+    }
+    expect(disk.readdir(DIRECTORY)).toEqual([
+      ...[7, 9, 11].map((seq) => `journal-${String(seq).padStart(20, '0')}.ayj`),
+      ...[6, 8].map((seq) => `snapshot-${String(seq).padStart(20, '0')}.ays`),
+    ]);
+    for (const position of positions.slice(2, 4)) expect(readFrames(disk, position).position.seq).toBe(12);
+  });
+
+  test('the first removes nothing', async () => {
+    const { disk, positions } = await withJournal();
+    const { removed } = await take(disk, contentAt(positions[4]!, []));
+    expect(removed).toEqual([]);
+    expect(readFrames(disk).position.seq).toBe(12);
+  });
+
+  test('a damaged one does not count as kept', async () => {
+    const { disk, positions } = await withJournal();
+    await take(disk, contentAt(positions[0]!, []));
+    await take(disk, contentAt(positions[2]!, []));
+    disk.put(`${DIRECTORY}/snapshot-00000000000000000006.ays`, new Uint8Array(50));
+    await take(disk, contentAt(positions[3]!, []));
+    expect(readFrames(disk, positions[0]).position.seq).toBe(12);
+    disk.put(`${DIRECTORY}/snapshot-00000000000000000008.ays`, null);
+    expect(read(disk).snapshot?.seq).toBe(2);
+  });
+
+  test('what a crash left half-written', async () => {
+    const disk = fresh();
+    disk.put(`${DIRECTORY}/snapshot-00000000000000000003.ays.tmp`, noise(10));
+    disk.put(`${DIRECTORY}/part-chunk-9.tmp`, noise(10));
+    await take(disk, contentAt(START, []));
+    await take(disk, contentAt({ ...START, seq: 6 }, []));
+    expect(disk.readdir(DIRECTORY).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+  });
+});
+
+describe('a spoilt newest one is passed over, with the reason', () => {
+  const own = [part('table', false, 300), part('chunk-0', true, 200), part('tail', false, 30)];
+  const newest = `${DIRECTORY}/snapshot-00000000000000000006.ays`;
+  let files: Map<string, Buffer>;
+
+  beforeAll(async () => {
+    const disk = fresh();
+    await take(disk, contentAt(START, [part('table', false, 10)]));
+    await take(disk, contentAt({ ...START, seq: 6 }, own));
+    files = new Map(
+      disk.readdir(DIRECTORY).map((name) => [`${DIRECTORY}/${name}`, disk.bytesOf(`${DIRECTORY}/${name}`)]),
+    );
+  });
+
+  function spoilt(path: string, bytes: Uint8Array | null): FakeDisk {
+    const disk = fresh();
+    for (const [file, content] of files) disk.put(file, file === path ? bytes : content);
+    return disk;
+  }
+
+  function expectOlder(disk: FakeDisk, reason: RegExp): void {
+    const { snapshot, refused } = read(disk);
+    expect(snapshot?.seq).toBe(5);
+    expect(refused).toEqual([
+      { file: 'snapshot-00000000000000000006.ays', reason: expect.stringMatching(reason) as string },
+    ]);
+  }
+
+  test('a bit flipped at every byte', () => {
+    const content = files.get(newest)!;
+    for (let byte = 0; byte < content.length; byte++) {
+      const bytes = Buffer.from(content);
+      bytes[byte]! ^= 1 << (byte % 8);
+      expectOlder(spoilt(newest, bytes), /^its? /);
+    }
+  });
+
+  test('cut short at every byte', () => {
+    const content = files.get(newest)!;
+    for (let size = 0; size < content.length; size++) {
+      expectOlder(spoilt(newest, content.subarray(0, size)), /half-written|damaged/);
+    }
+  });
+
+  test('a page of zeros', () => {
+    const bytes = Buffer.from(files.get(newest)!);
+    bytes.fill(0, 100, 200);
+    expectOlder(spoilt(newest, bytes), /damaged between bytes 12 and 312: its part table/);
+  });
+
+  test("its part missing, cut short, with one bit flipped, or another part's", () => {
+    const path = [...files.keys()].find((name) => name.includes('/part-'))!;
+    expectOlder(spoilt(path, null), /part .* is missing/);
+    expectOlder(spoilt(path, files.get(path)!.subarray(1)), /another length/);
+    const bytes = Buffer.from(files.get(path)!);
+    bytes[7]! ^= 1;
+    expectOlder(spoilt(path, bytes), /part .* is damaged/);
+    expectOlder(spoilt(path, noise(200)), /part .* is damaged/);
+  });
+
+  test('of another server', async () => {
+    const disk = fresh();
+    await take(disk, contentAt(START, []));
+    await takeSnapshot(disk, DIRECTORY, contentAt({ ...START, seq: 6 }, []), signerOf('another server'));
+    expectOlder(disk, /not signed by this server/);
+  });
+
+  test('under the name of another entry', () => {
+    const disk = spoilt(newest, null);
+    disk.put(`${DIRECTORY}/snapshot-00000000000000000009.ays`, files.get(newest)!);
+    const { snapshot, refused } = read(disk);
+    expect([snapshot?.seq, refused[0]?.reason]).toEqual([5, 'it is of entry 6']);
+  });
+
+  test('newer than the journal, where the reader asks', () => {
+    const { snapshot, refused } = read(spoilt('', null), 5);
+    expect([snapshot?.seq, refused[0]?.reason]).toEqual([5, 'it is newer than the end of the journal']);
+  });
+
+  test('of a later format', () => {
+    const bytes = Buffer.from(files.get(newest)!);
+    bytes.writeUInt32BE(2, 8);
+    expectOlder(spoilt(newest, bytes), /its format version is 2/);
+  });
+
+  test('that the disk does not give', () => {
+    const disk = spoilt('', null);
+    disk.inject({ call: 'read', path: newest, code: 'EIO' });
+    expectOlder(disk, /EIO/);
+  });
+
+  test('none whole: none, and all are named', () => {
+    const disk = fresh();
+    for (const [file, content] of files) disk.put(file, content.subarray(0, content.length - 1));
+    const { snapshot, refused } = read(disk);
+    expect([snapshot, refused.length]).toEqual([null, 2]);
+  });
+});
+
+describe('a fault while taking one leaves the older ones, and the next one is taken', () => {
+  const calls: Fault['call'][] = ['open', 'write', 'sync', 'close', 'rename', 'syncDirectory', 'unlink', 'readdir'];
+  const cases = calls.flatMap((call) =>
+    ['ENOSPC', 'EIO', 'EROFS'].map((code): [string, Fault] => [`${code} on ${call}`, { call, code }]),
+  );
+
+  test.each(cases)('%s, at each such call', async (_name, fault) => {
+    for (let skip = 0; ; skip++) {
+      const { disk, positions } = await withJournal();
+      const first = part('table', false, 100);
+      await take(disk, contentAt(positions[0]!, [first, chunk]));
+      await take(disk, contentAt(positions[1]!, [first, chunk]));
+      disk.inject({ ...fault, skip });
+      const error = await take(disk, contentAt(positions[2]!, [first, chunk, part('chunk-1', true, 50)])).catch(
+        (thrown: Error) => thrown,
+      );
+      disk.heal();
+      disk.crash();
+      const { snapshot } = read(disk);
+      expect([positions[1]!.seq, positions[2]!.seq]).toContain(snapshot?.seq);
+      expect(readFrames(disk, snapshot!).position.seq).toBe(12);
+      await take(disk, contentAt(positions[3]!, [first, chunk]));
+      expect(read(disk).snapshot?.seq).toBe(positions[3]!.seq);
+      if (!(error instanceof Error)) break;
+      expect(error.message).toContain(fault.code);
+    }
+  });
+
+  test('read back with other bytes: refused, the older ones stand', async () => {
+    const disk = fresh();
+    await take(disk, contentAt(START, []));
+    const lying = {
+      sign: server.sign,
+      verify: () => false,
+    };
+    await expect(takeSnapshot(disk, DIRECTORY, contentAt({ ...START, seq: 6 }, []), lying)).rejects.toThrow('signed');
+    expect(read(disk).snapshot?.seq).toBe(5);
+    expect(disk.exists(`${DIRECTORY}/snapshot-00000000000000000006.ays`)).toBe(false);
+  });
+
+  test('power cuts at every moment: a whole snapshot, and the journal behind it', async () => {
+    for (let seed = 1; seed <= 120; seed++) {
+      const disk = new FakeDisk(seed, (run) => setImmediate(run));
+      disk.mkdir(DIRECTORY);
+      await writeFrames(disk, [2, 2, 2, 2], { segmentBytesMax: 1 });
+      const positions = readFrames(disk).spans.map((span) => span.position);
+      await take(disk, contentAt(positions[0]!, [chunk]));
+      await take(disk, contentAt(positions[1]!, [chunk, part('table', false, 2000)]));
+      const parts = [chunk, part('chunk-1', true, 900), part('table', false, 2000)];
+      void take(disk, contentAt(positions[2]!, parts)).catch(() => {});
+      for (let turn = 0; turn < seed % 24; turn++) await new Promise((resolve) => setImmediate(resolve));
+      disk.crash();
+      const { snapshot } = read(disk);
+      expect([4, 6], `seed ${seed}`).toContain(snapshot?.seq);
+      expect(readFrames(disk, snapshot!).position.seq).toBe(8);
+    }
+  });
+});
