@@ -5,18 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, connect, hashOf, type Json, makeKeys, proof, verifyRecord } from '../support/client.ts';
 import { type Call, type Hook, openHook } from '../support/hook.ts';
-import {
-  failure,
-  issue,
-  type Kit,
-  limit,
-  makeKit,
-  pause,
-  segment,
-  statuses,
-  transfer,
-  unique,
-} from '../support/kit.ts';
+import { failure, type Kit, limit, makeKit, pause, segment, statuses, transfer, unique } from '../support/kit.ts';
 import { type Server, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
@@ -40,11 +29,8 @@ afterAll(async () => {
 });
 
 const balances = (...wallets: string[]): Promise<number[]> => Promise.all(wallets.map((one) => kit.balance(one, usd)));
-async function funded(amount: number, data?: Json): Promise<string> {
-  const wallet = await kit.wallet(data);
-  if (amount > 0) await kit.done([issue(wallet, usd, amount)]);
-  return wallet;
-}
+/** A new wallet with `amount` in it. */
+const funded = (amount: number, data?: Json): Promise<string> => kit.funded(usd, amount, data);
 
 describe('a bridge', () => {
   /** A wallet behind a bridge of its own that may go down to -1000. */

@@ -1,29 +1,13 @@
 /**
- * Money: what an intent moves, all of it or nothing, judged on the net; whom a claim reaches; which limits hold;
- * what a refusal is called; and that not one unit is made or lost on the way.
+ * Money: what an intent moves, all of it or nothing, judged on the net; whom a claim reaches; and that not one
+ * unit is made or lost on the way.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, connect, hashOf, type Json, makeKeys, proof, type Reply, record } from '../support/client.ts';
-import {
-  destroy,
-  failure,
-  issue,
-  type Kit,
-  limit,
-  luidOf,
-  MOMENT,
-  makeKit,
-  pause,
-  proofFor,
-  segment,
-  statuses,
-  transfer,
-  unique,
-} from '../support/kit.ts';
+import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
+import { destroy, issue, type Kit, limit, makeKit, reasonOf, transfer, unique } from '../support/kit.ts';
 import { type Server, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
-const MAX = Number.MAX_SAFE_INTEGER;
 let server: Server;
 let client: Client;
 let kit: Kit;
@@ -37,20 +21,9 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
-/** A wallet with `amount` in it. */
-async function funded(amount: number, data?: Json): Promise<string> {
-  const wallet = await kit.wallet(data);
-  if (amount > 0) await kit.done([issue(wallet, usd, amount)]);
-  return wallet;
-}
+/** A new wallet with `amount` in it. */
+const funded = (amount: number, data?: Json): Promise<string> => kit.funded(usd, amount, data);
 const balances = (...wallets: string[]): Promise<number[]> => Promise.all(wallets.map((one) => kit.balance(one, usd)));
-const reasonOf = (reply: Reply): [number, string] => [reply.status, reply.body.data.reason];
-
-/** Daily limits count by UTC day: a test of one does not begin in the last seconds of a day. */
-async function awayFromMidnight(): Promise<void> {
-  const left = 86_400_000 - (Date.now() % 86_400_000);
-  if (left < 15_000) await pause(left + 100);
-}
 
 describe('the four actions', () => {
   test('issue makes, transfer moves, destroy takes away', async () => {
@@ -142,108 +115,6 @@ describe('funds are judged on the net of the whole intent', () => {
   });
 });
 
-describe('limits, bounds inclusive', () => {
-  const rows = async (wallet: string): Promise<Json[]> => {
-    const reply = await client.get(`/wallets/${segment(wallet)}/limits`);
-    expect(reply.status).toBe(200);
-    for (const row of reply.body.data) {
-      expect(row.luid).toMatch(luidOf('wbl'));
-      expect(row.hash).toBe(hashOf(row.data));
-    }
-    return reply.body.data.map((row: Json) => row.data);
-  };
-
-  test('minBalance above zero', async () => {
-    const [a, b] = [await funded(100), await funded(0)];
-    await kit.done([limit(a, usd, 'minBalance', 50)]);
-    expect(await kit.refused([transfer(a, b, usd, 51)])).toBe('core.limit-exceeded');
-    await kit.done([transfer(a, b, usd, 50)]);
-    expect(await kit.refused([destroy(a, usd, 1)])).toBe('core.limit-exceeded');
-    expect(await balances(a, b)).toEqual([50, 50]);
-  });
-  test('minBalance below zero', async () => {
-    const [a, b] = [await funded(0), await funded(0)];
-    await kit.done([limit(a, usd, 'minBalance', -500)]);
-    await kit.done([transfer(a, b, usd, 500)]);
-    expect(await kit.refused([transfer(a, b, usd, 1)])).toBe('core.limit-exceeded');
-    expect(await balances(a, b)).toEqual([-500, 500]);
-  });
-  test('maxBalance', async () => {
-    const [a, b] = [await funded(0), await funded(100)];
-    await kit.done([limit(a, usd, 'maxBalance', 100)]);
-    expect(await kit.refused([issue(a, usd, 101)])).toBe('core.limit-exceeded');
-    await kit.done([issue(a, usd, 100)]);
-    expect(await kit.refused([transfer(b, a, usd, 1)])).toBe('core.limit-exceeded');
-    await kit.done([transfer(b, a, usd, 1), transfer(a, b, usd, 1)]);
-    expect(await balances(a, b)).toEqual([100, 100]);
-  });
-  test('dailyAmount counts both directions, from the intent that set it on', async () => {
-    await awayFromMidnight();
-    const [a, b] = [await funded(1000), await funded(1000)];
-    await kit.done([transfer(a, b, usd, 300)]);
-    await kit.done([limit(a, usd, 'dailyAmount', 100)]);
-    await kit.done([transfer(a, b, usd, 60)]);
-    expect(await kit.refused([transfer(a, b, usd, 41)])).toBe('core.limit-exceeded');
-    await kit.done([transfer(b, a, usd, 40)]);
-    expect(await kit.refused([transfer(a, b, usd, 1)])).toBe('core.limit-exceeded');
-    expect(await kit.refused([transfer(b, a, usd, 1)])).toBe('core.limit-exceeded');
-    expect(await balances(a, b)).toEqual([680, 1320]);
-  });
-  test('dailyCount counts intents, either way', async () => {
-    await awayFromMidnight();
-    const [a, b] = [await funded(100), await funded(100)];
-    await kit.done([limit(a, usd, 'dailyCount', 2)]);
-    await kit.done([transfer(a, b, usd, 1), transfer(a, b, usd, 1), transfer(a, b, usd, 1)]);
-    await kit.done([transfer(b, a, usd, 1)]);
-    expect(await kit.refused([transfer(a, b, usd, 1)])).toBe('core.limit-exceeded');
-    expect(await kit.refused([transfer(b, a, usd, 1)])).toBe('core.limit-exceeded');
-    expect(await balances(a, b)).toEqual([98, 102]);
-  });
-  test('a refused intent is not counted', async () => {
-    await awayFromMidnight();
-    const [a, b] = [await funded(100), await funded(0)];
-    await kit.done([limit(a, usd, 'dailyCount', 1), limit(a, usd, 'dailyAmount', 50)]);
-    await kit.refused([transfer(a, b, usd, 51)]);
-    await kit.refused([transfer(a, b, usd, 101)]);
-    await kit.done([transfer(a, b, usd, 50)]);
-    expect(await balances(a, b)).toEqual([50, 50]);
-  });
-  test('limits speak of one symbol only', async () => {
-    const eur = await kit.symbol();
-    const [a, b] = [await funded(10), await funded(0)];
-    await kit.done([issue(a, eur, 10), limit(a, usd, 'minBalance', 10)]);
-    await kit.done([transfer(a, b, eur, 10)]);
-    expect(await kit.refused([transfer(a, b, usd, 1)])).toBe('core.limit-exceeded');
-  });
-  test('a limit takes effect after the money of its own intent', async () => {
-    const [a, b] = [await funded(120), await funded(0)];
-    await kit.done([limit(a, usd, 'minBalance', 100), transfer(a, b, usd, 50)]);
-    expect(await kit.refused([transfer(a, b, usd, 1)])).toBe('core.limit-exceeded');
-    const [c, d] = [await funded(0), await funded(0)];
-    expect(await kit.refused([limit(c, usd, 'minBalance', -50), transfer(c, d, usd, 50)])).toBe(
-      'core.insufficient-balance',
-    );
-  });
-  test('the last of two limit claims holds', async () => {
-    const a = await funded(0);
-    await kit.done([limit(a, usd, 'maxBalance', 5), limit(a, usd, 'maxBalance', 7)]);
-    expect(await rows(a)).toEqual([{ wallet: a, symbol: usd, metric: 'maxBalance', amount: 7 }]);
-    await kit.done([issue(a, usd, 7)]);
-  });
-  test('the limits endpoint shows each metric once, the latest amount', async () => {
-    const a = await funded(0);
-    await kit.done([limit(a, usd, 'minBalance', -5), limit(a, usd, 'maxBalance', 5)]);
-    await kit.done([
-      limit(a, usd, 'minBalance', -MAX),
-      limit(a, usd, 'dailyCount', 3),
-      limit(a, usd, 'dailyAmount', MAX),
-    ]);
-    const found = Object.fromEntries((await rows(a)).map((row) => [row.metric, row.amount]));
-    expect(found).toEqual({ minBalance: -MAX, maxBalance: 5, dailyCount: 3, dailyAmount: MAX });
-    expect((await client.get('/wallets/nobody/limits')).status).toBe(404);
-  });
-});
-
 describe('whom a claim reaches', () => {
   const claims: [string, (handle: string) => Json, string][] = [
     ['issue', (handle) => issue(handle, usd, 1), 'core.target-invalid'],
@@ -293,203 +164,6 @@ describe('whom a claim reaches', () => {
     await kit.wallet({ handle: `x:${own}` });
     await kit.wallet({ handle: `${own}@x` });
     expect(await kit.refused([issue(own, usd, 1)])).toBe('core.target-invalid');
-  });
-});
-
-describe('what the proofs tell', () => {
-  test('success: prepared, committed, completed, by the server, in order', async () => {
-    const stored = await kit.done([issue(await kit.wallet(), usd, 1)]);
-    expect(statuses(stored)).toEqual(['created', 'pending', 'prepared', 'committed', 'completed']);
-    const moments = stored.meta.proofs.slice(1).map((one: Json) => one.custom.moment);
-    expect([...moments].sort()).toEqual(moments);
-  });
-  test('failure: failed with reason and detail, aborted, rejected', async () => {
-    const [a, b] = [await funded(3), await funded(0)];
-    const stored = await kit.clear([transfer(a, b, usd, 5)]);
-    expect(statuses(stored)).toEqual(['created', 'pending', 'failed', 'aborted', 'rejected']);
-    const failed = failure(stored);
-    expect(failed.moment).toMatch(MOMENT);
-    for (const word of [a, usd, '3', '5']) expect(failed.detail).toContain(word);
-  });
-  test('a rejected intent stays rejected and its handle stays taken', async () => {
-    const [a, b] = [await funded(0), await funded(0)];
-    const body = record({ handle: unique('intent'), claims: [transfer(a, b, usd, 5)] }, keys);
-    expect((await client.post('/intents', body)).status).toBe(201);
-    await kit.done([issue(a, usd, 100)]);
-    const again = await client.post('/intents', body);
-    expect(reasonOf(again)).toEqual([409, 'record.duplicated']);
-    expect(again.body.data.custom.hash).toBe(body.hash);
-    expect((await client.get(`/intents/${body.data.handle}`)).body.meta.status).toBe('rejected');
-    expect(await balances(a, b)).toEqual([100, 0]);
-  });
-  test('a proof added after the end moves nothing', async () => {
-    const stored = await kit.done([issue(await kit.wallet(), usd, 1)]);
-    for (const status of ['rejected', 'aborted', 'pending', 'whatever']) {
-      const added = proofFor(stored, keys, { moment: new Date().toISOString(), status });
-      const reply = await client.post(`/intents/${stored.data.handle}/proofs`, added);
-      expect(reply.status).not.toBe(500);
-    }
-    expect((await client.get(`/intents/${stored.data.handle}`)).body.meta.status).toBe('completed');
-  });
-});
-
-describe('Prefer: wait', () => {
-  test.each<[string, number, string, string[]]>([
-    ['completed', 10, 'completed', ['created', 'pending', 'prepared', 'committed', 'completed']],
-    ['rejected', 11, 'rejected', ['created', 'pending', 'failed', 'aborted', 'rejected']],
-  ])('the answer is the record %s', async (_name, amount, status, proofs) => {
-    const [a, b] = [await funded(10), await funded(0)];
-    const reply = await kit.send([transfer(a, b, usd, amount)], { headers: { prefer: 'wait=5' } });
-    expect(reply.status).toBe(201);
-    expect(reply.headers.get('preference-applied')).toMatch(/^wait/);
-    expect(reply.body.meta.status).toBe(status);
-    expect(statuses(reply.body)).toEqual(proofs);
-    expect((await client.get(`/intents/${reply.body.data.handle}`)).body).toEqual(reply.body);
-  });
-  test('without it there is no Preference-Applied', async () => {
-    const reply = await kit.send([issue('rich', usd, 1)]);
-    expect([reply.body.meta.status, reply.headers.get('preference-applied')]).toEqual(['pending', null]);
-  });
-});
-
-describe('commit by hand', () => {
-  const manual = { data: { config: { commit: 'manual' } } };
-  async function prepared(): Promise<{ a: string; b: string; stored: Json; act(custom: Json): Promise<Json> }> {
-    const [a, b] = [await funded(100), await funded(0)];
-    const options = { data: { ...manual.data, handle: unique('intent') } };
-    const stored = await kit.clear([transfer(a, b, usd, 70)], options);
-    expect(stored.meta.status).toBe('prepared');
-    const act = async (custom: Json): Promise<Json> => {
-      const added = proof(stored.hash, keys, { moment: new Date().toISOString(), ...custom });
-      const reply = await client.post(`/intents/${stored.data.handle}/proofs`, added);
-      expect(reply.status, reply.text).toBe(200);
-      return (await client.get(`/intents/${stored.data.handle}`)).body;
-    };
-    return { a, b, stored, act };
-  }
-  test('funds of a prepared intent are spoken for, and not yet there', async () => {
-    const { a, b } = await prepared();
-    expect(await kit.balance(b, usd)).toBe(0);
-    expect(await kit.refused([transfer(a, b, usd, 31)])).toBe('core.insufficient-balance');
-    await kit.done([transfer(a, b, usd, 30)]);
-  });
-  test.each([[{ action: 'commit' }], [{ status: 'committed' }]])('%j moves them', async (custom) => {
-    const { a, b, act } = await prepared();
-    const final = await act(custom);
-    expect(final.meta.status).toBe('completed');
-    expect(await balances(a, b)).toEqual([30, 70]);
-  });
-  test.each([[{ action: 'abort' }], [{ status: 'aborted' }]])('%j gives them back', async (custom) => {
-    const { a, b, act } = await prepared();
-    const final = await act(custom);
-    expect(final.meta.status).toBe('rejected');
-    expect(await balances(a, b)).toEqual([100, 0]);
-    await kit.done([transfer(a, b, usd, 100)]);
-  });
-  test('any other proof moves nothing', async () => {
-    const { act } = await prepared();
-    for (const custom of [{}, { status: 'nonsense' }, { action: 'nonsense' }]) {
-      expect((await act(custom)).meta.status).toBe('prepared');
-    }
-  });
-});
-
-describe('the balances endpoint', () => {
-  test('a row per symbol with the shape of a balance', async () => {
-    const eur = await kit.symbol();
-    const a = await funded(12);
-    await kit.done([issue(a, eur, 34)]);
-    const { luid } = (await client.get(`/wallets/${a}`)).body;
-    for (const id of [a, luid]) {
-      const reply = await client.get(`/wallets/${segment(id)}/balances`);
-      expect(reply.status).toBe(200);
-      const available = reply.body.data.filter((row: Json) => row.data.schema === 'available');
-      expect(available).toHaveLength(2);
-      for (const row of available) {
-        expect(row.luid).toMatch(luidOf('wbl'));
-        expect(row.meta.moment).toMatch(MOMENT);
-        expect(row.hash).toBe(hashOf(row.data));
-        const amount = row.data.symbol === eur ? 34 : 12;
-        expect(row.data).toEqual({ wallet: a, symbol: row.data.symbol, schema: 'available', amount });
-      }
-    }
-  });
-  test('404 for a wallet that is not there', async () => {
-    expect(reasonOf(await client.get('/wallets/nobody/balances'))).toEqual([404, 'record.not-found']);
-  });
-});
-
-describe('the ends of the range', () => {
-  test('2^53-1 is issued, moved and destroyed, one more is refused', async () => {
-    const symbol = await kit.symbol();
-    const [a, b] = [await kit.wallet(), await kit.wallet()];
-    await kit.done([issue(a, symbol, MAX)]);
-    expect(await kit.refused([issue(a, symbol, 1)])).toBe('core.limit-exceeded');
-    await kit.done([transfer(a, b, symbol, MAX)]);
-    expect([await kit.balance(a, symbol), await kit.balance(b, symbol)]).toEqual([0, MAX]);
-    await kit.done([destroy(b, symbol, MAX)]);
-    expect(await kit.balance(b, symbol)).toBe(0);
-  });
-  test('sums far beyond 2^53 are judged exactly', async () => {
-    const symbol = await kit.symbol();
-    const [a, b] = [await kit.wallet(), await kit.wallet()];
-    const many = Array.from({ length: 9 }, () => issue(a, symbol, MAX));
-    expect(await kit.refused([...many, issue(a, symbol, 1)])).toBe('core.limit-exceeded');
-    await kit.done([...many, ...many.map(() => destroy(a, symbol, MAX)), issue(a, symbol, 1)]);
-    expect([await kit.balance(a, symbol), await kit.balance(b, symbol)]).toEqual([1, 0]);
-  });
-  test.each<[string, Json]>([
-    ['0', 0],
-    ['-1', -1],
-    ['1.5', 1.5],
-    ['2^53', 2 ** 53],
-    ['1e300', 1e300],
-    ['"1"', '1'],
-    ['null', null],
-    ['true', true],
-  ])('an amount of %s is refused at the door', async (_name, amount) => {
-    for (const claim of [
-      issue('rich', usd, amount),
-      transfer('rich', 'rich', usd, amount),
-      destroy('rich', usd, amount),
-    ]) {
-      expect(reasonOf(await kit.send([claim]))).toEqual([422, 'record.schema-invalid']);
-    }
-  });
-  test.each([2 ** 53, -(2 ** 53), 0.5, '1', null])('a limit amount of %j is refused at the door', async (amount) => {
-    const reply = await kit.send([limit('rich', usd, 'minBalance', amount as number)]);
-    expect(reasonOf(reply)).toEqual([422, 'record.schema-invalid']);
-  });
-  const broken: [string, Json][] = [
-    ['an unknown action', { ...issue('rich', 'usd', 1), action: 'borrow' }],
-    ['no action', { target: 'rich', symbol: 'usd', amount: 1 }],
-    ['an unknown member', { ...issue('rich', 'usd', 1), surplus: 1 }],
-    ['a source in an issue', { ...issue('rich', 'usd', 1), source: 'rich' }],
-    ['a target in a destroy', { ...destroy('rich', 'usd', 1), target: 'rich' }],
-    ['no target in a transfer', { action: 'transfer', source: 'rich', symbol: 'usd', amount: 1 }],
-    ['no symbol', { action: 'issue', target: 'rich', amount: 1 }],
-    ['an unknown metric', limit('rich', 'usd', 'hourlyAmount', 1)],
-    ['a wallet without handle', { ...issue('rich', 'usd', 1), target: {} }],
-    ['a wallet with an unknown member', { ...issue('rich', 'usd', 1), target: { handle: 'rich', x: 1 } }],
-    ['a wallet handle that is none', issue('not ok', 'usd', 1)],
-    ['a claim that is no object', 'issue'],
-  ];
-  test.each(broken)('%s is refused at the door', async (_name, claim) => {
-    const reply = await kit.send([claim]);
-    expect(reasonOf(reply)).toEqual([422, 'record.schema-invalid']);
-  });
-  test('no claims, and one too many', async () => {
-    expect(reasonOf(await kit.send([]))).toEqual([422, 'record.schema-invalid']);
-    const small = { action: 'issue', target: 'rich', symbol: usd, amount: 1 };
-    const over = await kit.send(Array.from({ length: 10_001 }, () => small));
-    expect(reasonOf(over)).toEqual([422, 'record.schema-invalid']);
-  });
-  test('ten thousand claims in one intent', async () => {
-    const [a, b] = [await funded(10_000), await funded(0)];
-    const small = { action: 'transfer', source: a, target: b, symbol: usd, amount: 1 };
-    const stored = await kit.done(Array.from({ length: 10_000 }, () => small));
-    expect(stored.data.claims).toHaveLength(10_000);
-    expect(await balances(a, b)).toEqual([0, 10_000]);
   });
 });
 

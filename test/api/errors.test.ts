@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, connect, hashOf, type Json, makeKeys, type Reply, record } from '../support/client.ts';
-import { type Kit, MOMENT, makeKit, pause, unique } from '../support/kit.ts';
+import { type Kit, MOMENT, makeKit, pause, reasonOf, unique } from '../support/kit.ts';
 import { head, rawRequest } from '../support/raw.ts';
 import { type Server, startServer } from '../support/server.ts';
 
@@ -20,8 +20,6 @@ beforeAll(async () => {
   kit = makeKit(client, keys);
 });
 afterAll(() => server?.stop());
-
-const reasonOf = (reply: Reply): [number, string] => [reply.status, reply.body.data.reason];
 
 describe('the error envelope', () => {
   test('hash over data, reason, detail, one proof of the server with a moment', async () => {

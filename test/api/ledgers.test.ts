@@ -3,17 +3,7 @@
  * outside; and the rules of a ledger that is not open to everybody.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  type Client,
-  connect,
-  hashOf,
-  type Json,
-  type Keys,
-  makeKeys,
-  makeToken,
-  type Reply,
-  record,
-} from '../support/client.ts';
+import { type Client, connect, hashOf, type Json, type Keys, makeKeys, makeToken, record } from '../support/client.ts';
 import {
   issue,
   type Kit,
@@ -21,6 +11,7 @@ import {
   makeKit,
   openLedger,
   proofFor,
+  reasonOf,
   segment,
   statuses,
   transfer,
@@ -40,7 +31,6 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
-const reasonOf = (reply: Reply): [number, string] => [reply.status, reply.body.data.reason];
 const inside = (ledger: Json): Client => connect(server, { 'x-ledger': ledger.data.handle });
 
 function bearer(owner: Keys, ledger: string): Record<string, string> {

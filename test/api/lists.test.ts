@@ -3,8 +3,8 @@
  * compared with what the test itself put in.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, connect, hashOf, type Json, makeKeys, type Reply } from '../support/client.ts';
-import { issue, type Kit, makeKit, openLedger, pause, segment, transfer, unique } from '../support/kit.ts';
+import { type Client, connect, hashOf, type Json, makeKeys } from '../support/client.ts';
+import { issue, type Kit, makeKit, openLedger, pause, reasonOf, segment, transfer, unique } from '../support/kit.ts';
 import { NOWHERE } from '../support/samples.ts';
 import { type Server, startServer } from '../support/server.ts';
 
@@ -17,8 +17,6 @@ beforeAll(async () => {
   client = connect(server);
 });
 afterAll(() => server?.stop());
-
-const reasonOf = (reply: Reply): [number, string] => [reply.status, reply.body.data.reason];
 
 async function freshLedger(): Promise<{ there: Client; kit: Kit }> {
   const ledger = await openLedger(client, keys);

@@ -13,6 +13,7 @@ import {
   makeKit,
   openLedger,
   proofFor,
+  reasonOf,
   segment,
   transfer,
   unique,
@@ -35,7 +36,6 @@ afterAll(() => server?.stop());
 
 const droppable = SAMPLES.filter((sample) => sample.drop);
 const kept = [...SAMPLES.filter((sample) => !sample.drop).map((sample) => sample.path), 'intents'];
-const reasonOf = (reply: Json): [number, string] => [reply.status, reply.body.data.reason];
 
 describe.each(SAMPLES)('$path', (sample: Sample) => {
   const { path, prefix, status } = sample;

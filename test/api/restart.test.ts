@@ -182,7 +182,7 @@ describe('under load from several clients', () => {
       let { server, client, kit } = setup;
       for (let life = 0; life < 3; life += 1) {
         const load = storm(client, wallets, symbol);
-        await pause(300 + 150 * life);
+        await pause(150 + 100 * life);
         if (signal === 'SIGTERM') expect(await server.stop()).toBe(0);
         else await server.kill();
         await load.stop();

@@ -11,11 +11,10 @@ import {
   makeKeys,
   makeToken,
   proof,
-  type Reply,
   record,
   sha256,
 } from '../support/client.ts';
-import { issue, type Kit, makeKit, unique } from '../support/kit.ts';
+import { issue, type Kit, makeKit, reasonOf, unique } from '../support/kit.ts';
 import { type Server, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
@@ -35,7 +34,6 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
-const reasonOf = (reply: Reply): [number, string] => [reply.status, reply.body.data.reason];
 const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
 
 /** S + L instead of S: the same point, another signature. */

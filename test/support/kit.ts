@@ -46,6 +46,8 @@ export interface Kit {
   done(claims: Json[], options?: ClearOptions): Promise<Json>;
   /** clear() that must end in `rejected`; the reason of its failed proof. */
   refused(claims: Json[], options?: ClearOptions): Promise<string>;
+  /** A new wallet with `amount` of `symbol` in it. */
+  funded(symbol: string, amount: number, data?: Json): Promise<string>;
   /** The available (or reserved) amount, 0 where there is no row. */
   balance(wallet: string, symbol: string, schema?: string): Promise<number>;
 }
@@ -76,6 +78,9 @@ export const limit = (wallet: string, symbol: string, metric: string, amount: nu
   metric,
   amount,
 });
+
+/** Status and reason of an error, as one thing to compare. */
+export const reasonOf = (reply: Reply): [number, string] => [reply.status, reply.body.data.reason];
 
 export const statuses = (stored: Json): string[] => stored.meta.proofs.map((one: Json) => one.custom?.status);
 
@@ -132,6 +137,11 @@ export function makeKit(client: Client, keys: Keys): Kit {
       const stored = await kit.clear(claims, options);
       expect(stored.meta.status).toBe('rejected');
       return failure(stored)?.reason;
+    },
+    async funded(symbol, amount, data) {
+      const wallet = await kit.wallet(data);
+      if (amount > 0) await kit.done([issue(wallet, symbol, amount)]);
+      return wallet;
     },
     async balance(wallet, symbol, schema = 'available') {
       const reply = await client.get(`/wallets/${segment(wallet)}/balances?page.limit=100`);

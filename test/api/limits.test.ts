@@ -1,0 +1,221 @@
+/**
+ * The bounds of money: limits a wallet was given, inclusive and judged on the net, and the ends of what an
+ * amount and a claim may be.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Client, connect, hashOf, type Json, makeKeys } from '../support/client.ts';
+import {
+  destroy,
+  issue,
+  type Kit,
+  limit,
+  luidOf,
+  makeKit,
+  pause,
+  reasonOf,
+  segment,
+  transfer,
+} from '../support/kit.ts';
+import { type Server, startServer } from '../support/server.ts';
+
+const keys = makeKeys();
+const MAX = Number.MAX_SAFE_INTEGER;
+let server: Server;
+let client: Client;
+let kit: Kit;
+let usd: string;
+
+beforeAll(async () => {
+  server = await startServer();
+  client = connect(server);
+  kit = makeKit(client, keys);
+  usd = await kit.symbol();
+  await funded(1000, { handle: 'rich' });
+});
+afterAll(() => server?.stop());
+
+/** A new wallet with `amount` in it. */
+const funded = (amount: number, data?: Json): Promise<string> => kit.funded(usd, amount, data);
+const balances = (...wallets: string[]): Promise<number[]> => Promise.all(wallets.map((one) => kit.balance(one, usd)));
+
+/** Daily limits count by UTC day: a test of one does not begin in the last seconds of a day. */
+async function awayFromMidnight(): Promise<void> {
+  const left = 86_400_000 - (Date.now() % 86_400_000);
+  if (left < 15_000) await pause(left + 100);
+}
+
+describe('limits, bounds inclusive', () => {
+  const rows = async (wallet: string): Promise<Json[]> => {
+    const reply = await client.get(`/wallets/${segment(wallet)}/limits`);
+    expect(reply.status).toBe(200);
+    for (const row of reply.body.data) {
+      expect(row.luid).toMatch(luidOf('wbl'));
+      expect(row.hash).toBe(hashOf(row.data));
+    }
+    return reply.body.data.map((row: Json) => row.data);
+  };
+
+  test('minBalance above zero', async () => {
+    const [a, b] = [await funded(100), await funded(0)];
+    await kit.done([limit(a, usd, 'minBalance', 50)]);
+    expect(await kit.refused([transfer(a, b, usd, 51)])).toBe('core.limit-exceeded');
+    await kit.done([transfer(a, b, usd, 50)]);
+    expect(await kit.refused([destroy(a, usd, 1)])).toBe('core.limit-exceeded');
+    expect(await balances(a, b)).toEqual([50, 50]);
+  });
+  test('minBalance below zero', async () => {
+    const [a, b] = [await funded(0), await funded(0)];
+    await kit.done([limit(a, usd, 'minBalance', -500)]);
+    await kit.done([transfer(a, b, usd, 500)]);
+    expect(await kit.refused([transfer(a, b, usd, 1)])).toBe('core.limit-exceeded');
+    expect(await balances(a, b)).toEqual([-500, 500]);
+  });
+  test('maxBalance', async () => {
+    const [a, b] = [await funded(0), await funded(100)];
+    await kit.done([limit(a, usd, 'maxBalance', 100)]);
+    expect(await kit.refused([issue(a, usd, 101)])).toBe('core.limit-exceeded');
+    await kit.done([issue(a, usd, 100)]);
+    expect(await kit.refused([transfer(b, a, usd, 1)])).toBe('core.limit-exceeded');
+    await kit.done([transfer(b, a, usd, 1), transfer(a, b, usd, 1)]);
+    expect(await balances(a, b)).toEqual([100, 100]);
+  });
+  test('dailyAmount counts both directions, from the intent that set it on', async () => {
+    await awayFromMidnight();
+    const [a, b] = [await funded(1000), await funded(1000)];
+    await kit.done([transfer(a, b, usd, 300)]);
+    await kit.done([limit(a, usd, 'dailyAmount', 100)]);
+    await kit.done([transfer(a, b, usd, 60)]);
+    expect(await kit.refused([transfer(a, b, usd, 41)])).toBe('core.limit-exceeded');
+    await kit.done([transfer(b, a, usd, 40)]);
+    expect(await kit.refused([transfer(a, b, usd, 1)])).toBe('core.limit-exceeded');
+    expect(await kit.refused([transfer(b, a, usd, 1)])).toBe('core.limit-exceeded');
+    expect(await balances(a, b)).toEqual([680, 1320]);
+  });
+  test('dailyCount counts intents, either way', async () => {
+    await awayFromMidnight();
+    const [a, b] = [await funded(100), await funded(100)];
+    await kit.done([limit(a, usd, 'dailyCount', 2)]);
+    await kit.done([transfer(a, b, usd, 1), transfer(a, b, usd, 1), transfer(a, b, usd, 1)]);
+    await kit.done([transfer(b, a, usd, 1)]);
+    expect(await kit.refused([transfer(a, b, usd, 1)])).toBe('core.limit-exceeded');
+    expect(await kit.refused([transfer(b, a, usd, 1)])).toBe('core.limit-exceeded');
+    expect(await balances(a, b)).toEqual([98, 102]);
+  });
+  test('a refused intent is not counted', async () => {
+    await awayFromMidnight();
+    const [a, b] = [await funded(100), await funded(0)];
+    await kit.done([limit(a, usd, 'dailyCount', 1), limit(a, usd, 'dailyAmount', 50)]);
+    await kit.refused([transfer(a, b, usd, 51)]);
+    await kit.refused([transfer(a, b, usd, 101)]);
+    await kit.done([transfer(a, b, usd, 50)]);
+    expect(await balances(a, b)).toEqual([50, 50]);
+  });
+  test('limits speak of one symbol only', async () => {
+    const eur = await kit.symbol();
+    const [a, b] = [await funded(10), await funded(0)];
+    await kit.done([issue(a, eur, 10), limit(a, usd, 'minBalance', 10)]);
+    await kit.done([transfer(a, b, eur, 10)]);
+    expect(await kit.refused([transfer(a, b, usd, 1)])).toBe('core.limit-exceeded');
+  });
+  test('a limit takes effect after the money of its own intent', async () => {
+    const [a, b] = [await funded(120), await funded(0)];
+    await kit.done([limit(a, usd, 'minBalance', 100), transfer(a, b, usd, 50)]);
+    expect(await kit.refused([transfer(a, b, usd, 1)])).toBe('core.limit-exceeded');
+    const [c, d] = [await funded(0), await funded(0)];
+    expect(await kit.refused([limit(c, usd, 'minBalance', -50), transfer(c, d, usd, 50)])).toBe(
+      'core.insufficient-balance',
+    );
+  });
+  test('the last of two limit claims holds', async () => {
+    const a = await funded(0);
+    await kit.done([limit(a, usd, 'maxBalance', 5), limit(a, usd, 'maxBalance', 7)]);
+    expect(await rows(a)).toEqual([{ wallet: a, symbol: usd, metric: 'maxBalance', amount: 7 }]);
+    await kit.done([issue(a, usd, 7)]);
+  });
+  test('the limits endpoint shows each metric once, the latest amount', async () => {
+    const a = await funded(0);
+    await kit.done([limit(a, usd, 'minBalance', -5), limit(a, usd, 'maxBalance', 5)]);
+    await kit.done([
+      limit(a, usd, 'minBalance', -MAX),
+      limit(a, usd, 'dailyCount', 3),
+      limit(a, usd, 'dailyAmount', MAX),
+    ]);
+    const found = Object.fromEntries((await rows(a)).map((row) => [row.metric, row.amount]));
+    expect(found).toEqual({ minBalance: -MAX, maxBalance: 5, dailyCount: 3, dailyAmount: MAX });
+    expect((await client.get('/wallets/nobody/limits')).status).toBe(404);
+  });
+});
+
+describe('the ends of the range', () => {
+  test('2^53-1 is issued, moved and destroyed, one more is refused', async () => {
+    const symbol = await kit.symbol();
+    const [a, b] = [await kit.wallet(), await kit.wallet()];
+    await kit.done([issue(a, symbol, MAX)]);
+    expect(await kit.refused([issue(a, symbol, 1)])).toBe('core.limit-exceeded');
+    await kit.done([transfer(a, b, symbol, MAX)]);
+    expect([await kit.balance(a, symbol), await kit.balance(b, symbol)]).toEqual([0, MAX]);
+    await kit.done([destroy(b, symbol, MAX)]);
+    expect(await kit.balance(b, symbol)).toBe(0);
+  });
+  test('sums far beyond 2^53 are judged exactly', async () => {
+    const symbol = await kit.symbol();
+    const [a, b] = [await kit.wallet(), await kit.wallet()];
+    const many = Array.from({ length: 9 }, () => issue(a, symbol, MAX));
+    expect(await kit.refused([...many, issue(a, symbol, 1)])).toBe('core.limit-exceeded');
+    await kit.done([...many, ...many.map(() => destroy(a, symbol, MAX)), issue(a, symbol, 1)]);
+    expect([await kit.balance(a, symbol), await kit.balance(b, symbol)]).toEqual([1, 0]);
+  });
+  test.each<[string, Json]>([
+    ['0', 0],
+    ['-1', -1],
+    ['1.5', 1.5],
+    ['2^53', 2 ** 53],
+    ['1e300', 1e300],
+    ['"1"', '1'],
+    ['null', null],
+    ['true', true],
+  ])('an amount of %s is refused at the door', async (_name, amount) => {
+    for (const claim of [
+      issue('rich', usd, amount),
+      transfer('rich', 'rich', usd, amount),
+      destroy('rich', usd, amount),
+    ]) {
+      expect(reasonOf(await kit.send([claim]))).toEqual([422, 'record.schema-invalid']);
+    }
+  });
+  test.each([2 ** 53, -(2 ** 53), 0.5, '1', null])('a limit amount of %j is refused at the door', async (amount) => {
+    const reply = await kit.send([limit('rich', usd, 'minBalance', amount as number)]);
+    expect(reasonOf(reply)).toEqual([422, 'record.schema-invalid']);
+  });
+  const broken: [string, Json][] = [
+    ['an unknown action', { ...issue('rich', 'usd', 1), action: 'borrow' }],
+    ['no action', { target: 'rich', symbol: 'usd', amount: 1 }],
+    ['an unknown member', { ...issue('rich', 'usd', 1), surplus: 1 }],
+    ['a source in an issue', { ...issue('rich', 'usd', 1), source: 'rich' }],
+    ['a target in a destroy', { ...destroy('rich', 'usd', 1), target: 'rich' }],
+    ['no target in a transfer', { action: 'transfer', source: 'rich', symbol: 'usd', amount: 1 }],
+    ['no symbol', { action: 'issue', target: 'rich', amount: 1 }],
+    ['an unknown metric', limit('rich', 'usd', 'hourlyAmount', 1)],
+    ['a wallet without handle', { ...issue('rich', 'usd', 1), target: {} }],
+    ['a wallet with an unknown member', { ...issue('rich', 'usd', 1), target: { handle: 'rich', x: 1 } }],
+    ['a wallet handle that is none', issue('not ok', 'usd', 1)],
+    ['a claim that is no object', 'issue'],
+  ];
+  test.each(broken)('%s is refused at the door', async (_name, claim) => {
+    const reply = await kit.send([claim]);
+    expect(reasonOf(reply)).toEqual([422, 'record.schema-invalid']);
+  });
+  test('no claims, and one too many', async () => {
+    expect(reasonOf(await kit.send([]))).toEqual([422, 'record.schema-invalid']);
+    const small = { action: 'issue', target: 'rich', symbol: usd, amount: 1 };
+    const over = await kit.send(Array.from({ length: 10_001 }, () => small));
+    expect(reasonOf(over)).toEqual([422, 'record.schema-invalid']);
+  });
+  test('ten thousand claims in one intent', async () => {
+    const [a, b] = [await funded(10_000), await funded(0)];
+    const small = { action: 'transfer', source: a, target: b, symbol: usd, amount: 1 };
+    const stored = await kit.done(Array.from({ length: 10_000 }, () => small));
+    expect(stored.data.claims).toHaveLength(10_000);
+    expect(await balances(a, b)).toEqual([0, 10_000]);
+  });
+});
