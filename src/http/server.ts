@@ -20,6 +20,7 @@
 
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { createRequire } from 'node:module';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Header, type Refusal, refuse, refuseBodySize, refuseUnavailable } from './errors.ts';
 
 /**
@@ -114,6 +115,9 @@ const EMPTY = new Uint8Array(0);
 const LINGER_BYTES_MAX = 8 * 1_048_576;
 const LINGER_MS_MAX = 1000;
 const TICK_MS = 250;
+/** How long the last answers may take to leave when the server closes. Idle connections use it up in vain. */
+const FLUSH_MS_MAX = 250;
+const FLUSH_TICK_MS = 10;
 
 const STATUS_TEXTS: Readonly<Record<number, string>> = {
   200: '200 OK',
@@ -226,6 +230,9 @@ class Hall {
       clearTimeout(timer);
     }
     clearInterval(this.ticker);
+    // Closing drops what the network has not taken yet; connections that were answered close by themselves.
+    const until = Date.now() + FLUSH_MS_MAX;
+    while (this.connections > 0 && Date.now() < until) await pause(FLUSH_TICK_MS);
   }
 }
 

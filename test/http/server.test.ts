@@ -341,6 +341,15 @@ describe('bodies that are too much', () => {
     expect(line.text()).toMatch(/^HTTP\/1.1 413 /);
   });
 
+  test('chunks beyond the limit and then nothing get 413, and are closed', async () => {
+    const server = await start();
+    const line = await wire(server);
+    line.socket.write('POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n');
+    line.socket.write(`${(100_001).toString(16)}\r\n${'x'.repeat(100_001)}\r\n`);
+    await line.closed;
+    expect(line.text()).toMatch(/^HTTP\/1.1 413 /);
+  });
+
   test('a slow body gets 408 and is closed, while others are served', async () => {
     const server = await start();
     const line = await wire(server);
@@ -466,8 +475,19 @@ describe('closing', () => {
     expect([busy.isClosed(), idle.isClosed()]).toEqual([false, false]);
     replies[0]!.send(200, '"done"');
     await Promise.all([closed, busy.closed, idle.closed]);
-    expect(busy.text()).toContain('"done"');
+    expect(busy.text()).toMatch(/^HTTP\/1.1 200 .*connection: close.*"done"$/is);
     await expect(fetch(url(server, '/c'))).rejects.toThrow();
+  });
+
+  test('a large last answer leaves whole', async () => {
+    const replies: Reply[] = [];
+    const server = await start({ handle: (_, reply) => replies.push(reply) });
+    const answer = fetch(url(server, '/large'));
+    await until(() => replies.length === 1);
+    const closed = server.close();
+    replies[0]!.send(200, 'x'.repeat(8_000_000));
+    expect((await (await answer).text()).length).toBe(8_000_000);
+    await closed;
   });
 
   test('a request that is never answered does not hold it up for ever', async () => {
