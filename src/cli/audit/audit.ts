@@ -1,0 +1,370 @@
+/**
+ * The audit of a directory: everything in it read from the beginning, believed only as far as the server's public key
+ * goes. The plan: pin the files, find the key, replay the journal entry by entry, compare every snapshot with the
+ * replayed state at its place, look at what remains.
+ *
+ * Where segments have gone because snapshots made them superfluous, their entries are taken from the record heap of
+ * the oldest snapshot, which holds them all in order.
+ *
+ * What always holds: not a byte of the directory changes, and no lock is taken, so it may be run beside a server.
+ */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Entry } from '../../core/entry.ts';
+import { dumpState, type State } from '../../core/state.ts';
+import { verify } from '../../proof/verify.ts';
+import { type Disk, readAll } from '../../storage/disk.ts';
+import { FRAME_HEAD_BYTES, HASH_BYTES, readSegmentHeader, SEGMENT_HEADER_BYTES } from '../../storage/format.ts';
+import { JOURNAL_START, type JournalPosition } from '../../storage/journal.ts';
+import { type FrameRead, listSegments, type ReadResult, stepJournal } from '../../storage/journal-reader.ts';
+import { isPartName, isTemporaryName, snapshotSeq } from '../../storage/snapshot-format.ts';
+import { differencesOf } from '../../storage/state-digest.ts';
+import { EntryAudit, type EntryCounts, type PlacedEntry } from './entries.ts';
+import { type Finding, FoundError, findingOf } from './finding.ts';
+import { heapEntries } from './heap-entries.ts';
+import { type FoundKey, findKey } from './key.ts';
+import { type Pinned, pin } from './pinned.ts';
+import { recordShapes } from './shapes.ts';
+import { Signatures } from './signatures.ts';
+import { type LoadedSnapshot, loadSnapshot } from './snapshots.ts';
+import { flippedByte } from './tail.ts';
+
+export interface AuditOptions {
+  disk: Disk;
+  directory: string;
+  /** The server's public key, where the auditor knows it. */
+  key: Uint8Array | null;
+  /** Threads that verify signatures. */
+  workers: number;
+  /** Whether entries that today's rules decide otherwise only count. */
+  otherRules: boolean;
+}
+
+export interface AuditReport {
+  key: FoundKey;
+  segments: number;
+  segmentBytes: number;
+  frames: number;
+  counts: EntryCounts;
+  signatures: number;
+  postings: number;
+  balances: number;
+  snapshots: number;
+  parts: number;
+  partBytes: number;
+  /** The last entry, and the hash of the last frame, hex: who keeps them can tell a journal that was cut short later. */
+  seq: number;
+  chain: string;
+  milliseconds: number;
+  /** What is no lie but should be known, in sentences. */
+  notes: string[];
+  /** The first thing that is wrong, or null. */
+  finding: Finding | null;
+}
+
+/** Throws where there is nothing to audit, or what the disk throws; all else is in the report. */
+export async function audit(options: AuditOptions): Promise<AuditReport> {
+  const began = performance.now();
+  const pinned = pin(options.disk, options.directory);
+  const signatures = new Signatures(options.workers);
+  try {
+    const run = new Run(options, pinned, signatures);
+    await run.go();
+    run.report.milliseconds = performance.now() - began;
+    return run.report;
+  } finally {
+    await signatures.close();
+    pinned.release();
+  }
+}
+
+class Run {
+  readonly report: AuditReport;
+  readonly #options: AuditOptions;
+  readonly #pinned: Pinned;
+  readonly #signatures: Signatures;
+  readonly #key: FoundKey;
+  readonly #verify: (hash: Uint8Array, signature: Uint8Array) => boolean;
+  #entries: EntryAudit | null = null;
+  /** Names of snapshots not yet compared, oldest first. */
+  #snapshots: string[];
+
+  constructor(options: AuditOptions, pinned: Pinned, signatures: Signatures) {
+    this.#options = options;
+    this.#pinned = pinned;
+    this.#signatures = signatures;
+    const names = pinned.readdir(options.directory);
+    this.#snapshots = names.filter((name) => snapshotSeq(name) >= 0);
+    const segments = listSegments(pinned, options.directory);
+    if (segments.length === 0 && this.#snapshots.length === 0) {
+      throw new Error(`${options.directory} holds no books: neither journal nor snapshot`);
+    }
+    this.#key = findKey(options, pinned);
+    this.#verify = (hash, signature) => verify(this.#key.public, hash, signature);
+    const parts = names.filter(isPartName);
+    const bytesOf = (files: string[]) => files.reduce((sum, name) => sum + pinned.size(name), 0);
+    this.report = {
+      key: this.#key,
+      segments: segments.length,
+      segmentBytes: bytesOf(segments.map(({ file }) => file)),
+      frames: 0,
+      counts: { entries: 0, records: 0, hashes: 0, proofs: 0, seals: 0, luids: 0, decisions: 0, otherwise: 0 },
+      signatures: 0,
+      postings: 0,
+      balances: 0,
+      snapshots: 0,
+      parts: parts.length,
+      partBytes: bytesOf(parts),
+      seq: 0,
+      chain: '',
+      milliseconds: 0,
+      notes: [],
+      finding: null,
+    };
+  }
+
+  async go(): Promise<void> {
+    try {
+      await this.#check();
+    } catch (error) {
+      this.report.finding = await this.#first(error);
+    }
+    this.report.signatures = this.#signatures.count;
+    if (this.#entries === null) return;
+    this.report.postings = this.#entries.money.postings;
+    this.report.balances = this.#entries.money.accounts;
+  }
+
+  /** What is told: a signature that is found bad meanwhile stands before what ended the reading. */
+  async #first(error: unknown): Promise<Finding> {
+    const finding = findingOf(error);
+    if (finding === null) throw error;
+    try {
+      await this.#signatures.settle();
+    } catch (earlier) {
+      return findingOf(earlier) ?? finding;
+    }
+    return finding;
+  }
+
+  async #check(): Promise<void> {
+    const { directory, otherRules } = this.#options;
+    const { report } = this;
+    for (const name of this.#pinned.readdir(directory)) if (isPartName(name)) this.#checkPart(name);
+    const oldest = this.#snapshots[0];
+    const first = oldest === undefined ? null : this.#load(oldest);
+    const entries = new EntryAudit({
+      serverKey: this.#key.public,
+      signatures: this.#signatures,
+      shapes: recordShapes(),
+      // With the seed of the snapshots the indexes of both states can be compared byte by byte.
+      hashSeed: first?.state.hashSeed ?? 1,
+      otherwise(finding) {
+        if (!otherRules) throw new FoundError(finding.kind, finding, finding.what);
+      },
+    });
+    this.#entries = entries;
+    report.counts = entries.counts;
+    const after = await this.#start(entries, first);
+    await this.#readJournal(entries, after);
+    await this.#signatures.settle();
+
+    const newer = this.#snapshots[0];
+    if (newer !== undefined) {
+      const what = `it is of entry ${snapshotSeq(newer)}, and the journal ends at ${report.seq}`;
+      throw new FoundError('damage', { file: join(directory, newer), byte: 0, seq: snapshotSeq(newer) }, what);
+    }
+    const wrong = entries.money.differenceTo(entries.state);
+    if (wrong !== null) throw new FoundError('lie', { file: directory, seq: report.seq }, wrong);
+    const left = this.#options.disk.readdir(directory).filter(isTemporaryName);
+    if (left.length > 0) report.notes.push(`Half-written and of no account: ${left.join(', ')}.`);
+  }
+
+  /** Brings the entries before the first segment into the state; where the journal is to be read from. */
+  async #start(entries: EntryAudit, oldest: LoadedSnapshot | null): Promise<JournalPosition> {
+    const { directory } = this.#options;
+    const first = listSegments(this.#pinned, directory)[0];
+    if (first === undefined) {
+      throw new FoundError('damage', { file: directory }, 'there are snapshots, but no journal');
+    }
+    if (first.firstSeq === 1) return JOURNAL_START;
+    const seq = first.firstSeq - 1;
+    if (oldest === null || oldest.seq < seq) {
+      const what = `entries up to ${seq} are missing: neither a segment nor a snapshot holds them`;
+      throw new FoundError('damage', { file: join(directory, first.file), byte: 0 }, what);
+    }
+    const file = join(directory, oldest.file);
+    this.report.notes.push(
+      `Segments before entry ${first.firstSeq} are gone, as they may be after two snapshots: entries 1 to ${seq} are read from the records of ${oldest.file}, without the frames they came in.`,
+    );
+    let held: PlacedEntry | null = null;
+    let count = 0;
+    for (const { entry, bytes } of heapEntries(oldest.state)) {
+      if (count === seq) break;
+      count++;
+      if (held !== null) entries.add(held, entry, null);
+      held = { entry, bytes, place: { file, seq: count, luid: entry.luid } };
+      if (this.#signatures.isBehind) await this.#signatures.relief();
+    }
+    if (held !== null) entries.add(held, null, null);
+    if (count < seq) throw new FoundError('lie', { file }, `it holds ${count} entries, not ${oldest.seq}`);
+    return { seq, chain: this.#chainBefore(first.file), moment: 0 };
+  }
+
+  /** The chain a segment continues, as its header says; its first frame will have to agree. */
+  #chainBefore(name: string): Uint8Array {
+    const file = this.#pinned.open(join(this.#options.directory, name), 'read');
+    const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
+    const header = readSegmentHeader(bytes, 0, readAll(file, bytes, 0, bytes.length, 0));
+    return header?.chain ?? new Uint8Array(HASH_BYTES);
+  }
+
+  async #readJournal(entries: EntryAudit, after: JournalPosition): Promise<void> {
+    const { directory } = this.#options;
+    const frame: { entries: { entry: Entry; bytes: Uint8Array; at: number }[]; sums: Uint8Array[]; from: number } = {
+      entries: [],
+      sums: [],
+      from: 0,
+    };
+    const steps = stepJournal(this.#pinned, directory, after, {
+      verifyFrame(hash, signature) {
+        frame.sums = [hash, copyOf(signature)];
+        return null;
+      },
+      onEntry(entry, bytes, from, to) {
+        if (frame.entries.length === 0) frame.from = from;
+        frame.entries.push({ entry, bytes: copyOf(bytes.subarray(from, to)), at: from - frame.from });
+      },
+      onFrame: (read) => {
+        const placed = frame.entries.map(({ entry, bytes, at }, index) => ({
+          entry,
+          bytes,
+          place: {
+            file: read.file,
+            byte: read.byte + FRAME_HEAD_BYTES + at,
+            seq: read.seq - read.count + 1 + index,
+            luid: entry.luid,
+          },
+        }));
+        const [hash, signature] = frame.sums as [Uint8Array, Uint8Array];
+        frame.entries = [];
+        this.#addFrame(entries, read, placed, hash, signature);
+      },
+    });
+    try {
+      for (;;) {
+        const step = steps.next();
+        if (step.done === true) return this.#end(step.value);
+        if (this.#signatures.isBehind) await this.#signatures.relief();
+      }
+    } finally {
+      steps.return({} as ReadResult);
+    }
+  }
+
+  #addFrame(
+    entries: EntryAudit,
+    frame: FrameRead,
+    placed: PlacedEntry[],
+    hash: Uint8Array,
+    signature: Uint8Array,
+  ): void {
+    const place = { file: frame.file, byte: frame.byte, seq: frame.seq };
+    this.#signatures.add(this.#key.public, hash, signature, place, 'this frame is not signed by the server');
+    for (const [index, one] of placed.entries()) entries.add(one, placed[index + 1]?.entry ?? null, frame.moment);
+    entries.endFrame(place);
+    this.report.frames++;
+    this.report.seq = frame.seq;
+    this.report.chain = Buffer.from(frame.chain).toString('hex');
+    for (
+      let name = this.#snapshots[0];
+      name !== undefined && snapshotSeq(name) <= frame.seq;
+      name = this.#snapshots[0]
+    ) {
+      this.#compare(this.#load(name), entries.state, frame);
+      this.#snapshots.shift();
+    }
+  }
+
+  #load(name: string): LoadedSnapshot {
+    return loadSnapshot(this.#pinned, this.#options.directory, name, this.#verify);
+  }
+
+  /** A snapshot must be the very state that its entries lead to. */
+  #compare(snapshot: LoadedSnapshot, state: State, frame: FrameRead): void {
+    const file = join(this.#options.directory, snapshot.file);
+    const place = { file, seq: snapshot.seq };
+    const lie = (what: string): never => {
+      throw new FoundError('lie', place, what);
+    };
+    if (snapshot.seq !== frame.seq) lie(`entry ${snapshot.seq} does not end a frame`);
+    if (!Buffer.from(frame.chain).equals(snapshot.chain)) lie('it is of another journal: its chain differs');
+    if (snapshot.moment !== frame.moment) lie('its moment is not that of its frame');
+    const money = this.#entries!.money.differenceTo(snapshot.state);
+    if (money !== null) lie(money);
+    const different = differencesOf(state, snapshot.state);
+    if (different.length > 0) lie(`it differs from what its entries lead to in ${different.join(', ')}`);
+    if (state.hashSeed === snapshot.state.hashSeed) {
+      const index = differingIndex(state, snapshot.state);
+      if (index !== null) lie(`its index ${index} differs from what its entries lead to`);
+    } else {
+      this.report.notes.push(`The indexes of ${snapshot.file} have a seed of their own and were not compared.`);
+    }
+    this.report.snapshots++;
+  }
+
+  /** A part's name holds the beginning of its hash, whichever snapshot names it. */
+  #checkPart(name: string): void {
+    const path = join(this.#options.directory, name);
+    const file = this.#pinned.open(path, 'read');
+    const bytes = Buffer.allocUnsafeSlow(file.size());
+    readAll(file, bytes, 0, bytes.length, 0);
+    const digits = createHash('sha256').update(bytes).digest('hex').slice(0, PART_DIGITS);
+    if (name.endsWith(`-${digits}.ayp`)) return;
+    throw new FoundError(
+      'damage',
+      { file: path, byte: 0 },
+      `its ${bytes.length} bytes have another hash than its name`,
+    );
+  }
+
+  #end({ torn }: ReadResult): void {
+    if (torn === null) return;
+    const path = join(this.#options.directory, torn.file);
+    if (torn.byte > 0) {
+      const tail = Buffer.allocUnsafeSlow(torn.bytes);
+      readAll(this.#pinned.open(path, 'read'), tail, 0, tail.length, torn.byte);
+      const byte = flippedByte(tail, this.#verify);
+      if (byte >= 0) {
+        throw new FoundError('damage', { file: path, byte: torn.byte + byte }, 'one bit of a signed frame has flipped');
+      }
+    }
+    this.report.notes.push(
+      `${torn.file} ends with a torn tail of ${torn.bytes} bytes at byte ${torn.byte}: a write that did not end, and was never acknowledged. The next start cuts it off.`,
+    );
+  }
+}
+
+const PART_DIGITS = 16;
+
+/** The reader's bytes are good for one call only, and `slice` of a Buffer would be a view of them. */
+function copyOf(bytes: Uint8Array): Uint8Array {
+  return Uint8Array.from(bytes);
+}
+
+/** The first dumped piece of the tables and chains that find rows in which two states with one seed differ, or null. */
+function differingIndex(one: State, other: State): string | null {
+  const indexes = (state: State) =>
+    new Map(
+      dumpState(state)
+        .parts.filter(({ name }) => /^(?:handles|luids|terms|balances)\./.test(name))
+        .map(({ name, bytes }) => [name, bytes]),
+    );
+  const others = indexes(other);
+  const ours = indexes(one);
+  for (const [name, bytes] of ours) {
+    const others_ = others.get(name);
+    if (others_ === undefined || Buffer.compare(bytes, others_) !== 0) return name;
+  }
+  return ours.size === others.size ? null : 'of other pages';
+}

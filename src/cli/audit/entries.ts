@@ -1,0 +1,294 @@
+/**
+ * One entry after the other: is it what a client signed, what the server sealed, and what the rules decide?
+ *
+ * Every command is put together again from the entry it led to and decided against the state before it; then the
+ * entry goes through `apply` like live traffic. Signatures are only gathered here.
+ *
+ * What always holds: an entry reaches the state only after everything about it that needs no signature was checked.
+ */
+import { apply } from '../../core/apply.ts';
+import { equalBytes, hex } from '../../core/bytes.ts';
+import type { Command, CreateCommand } from '../../core/command.ts';
+import { decide, SYSTEM_SIGNER } from '../../core/decide.ts';
+import { type CreateEntry, type Entry, EntryType, type IntentEntry, type StoredProof } from '../../core/entry.ts';
+import { stepsDue } from '../../core/intents.ts';
+import { Kind, kindRow } from '../../core/kinds.ts';
+import { isLuid, makeLuid } from '../../core/luid.ts';
+import { sealCustom } from '../../core/proofs.ts';
+import { isRefusal } from '../../core/refusal.ts';
+import { emptyState, readRow, SERVER_LEDGER, type State } from '../../core/state.ts';
+import { hashText } from '../../memory/index.ts';
+import { canon } from '../../proof/canon.ts';
+import { proofDigest, sha256 } from '../../proof/digest.ts';
+import { encodeBase64 } from '../../proof/keys.ts';
+import { entryCodec } from '../../storage/codec.ts';
+import { type Finding, FoundError, type Place } from './finding.ts';
+import { Money } from './money.ts';
+import type { Shapes } from './shapes.ts';
+import type { Signatures } from './signatures.ts';
+
+/** An entry and where it stands. */
+export interface PlacedEntry {
+  entry: Entry;
+  bytes: Uint8Array;
+  place: Place;
+}
+
+export interface EntryCounts {
+  entries: number;
+  records: number;
+  hashes: number;
+  proofs: number;
+  seals: number;
+  luids: number;
+  decisions: number;
+  otherwise: number;
+}
+
+export interface EntryAuditOptions {
+  serverKey: Uint8Array;
+  signatures: Signatures;
+  shapes: Shapes;
+  hashSeed: number;
+  /** Called for an entry that today's rules would not have written; may throw. */
+  otherwise: (finding: Finding) => void;
+}
+
+/** Bytes of a luid that follow from kind and moment. */
+const LUID_HEAD_CHARS = 11;
+const NO_RANDOM = new Uint8Array(11);
+
+export class EntryAudit {
+  readonly state: State;
+  readonly money = new Money();
+  readonly counts: EntryCounts = {
+    entries: 0,
+    records: 0,
+    hashes: 0,
+    proofs: 0,
+    seals: 0,
+    luids: 0,
+    decisions: 0,
+    otherwise: 0,
+  };
+  readonly #options: EntryAuditOptions;
+  /** Entries still to come from what was decided last. */
+  #expected: Entry[] = [];
+  #lastMoment = 0;
+
+  constructor(options: EntryAuditOptions) {
+    this.#options = options;
+    this.state = emptyState(entryCodec, options.hashSeed);
+  }
+
+  /**
+   * Checks and applies one entry. `next` is the one after it, or null where its frame ends; `frameMoment` that of its
+   * frame, where it is known. Throws FoundError.
+   */
+  add(placed: PlacedEntry, next: Entry | null, frameMoment: number | null): void {
+    const { entry, bytes, place } = placed;
+    try {
+      this.#check(placed, next, frameMoment);
+      apply(this.state, entry, bytes, 0, bytes.length);
+      this.money.add(entry);
+      this.counts.entries++;
+    } catch (error) {
+      if (error instanceof FoundError) throw error;
+      // Whatever the core asserts over an entry speaks of the entry: its own code has run on these books before.
+      throw new FoundError('lie', place, `it cannot be applied: ${(error as Error).message}`);
+    }
+  }
+
+  /** To be called where a frame ends: what is decided together is written together. */
+  endFrame(place: Place): void {
+    const missing = this.#expected[0];
+    this.#expected = [];
+    if (missing !== undefined) this.#otherwise(place, `an entry about ${missing.luid} should follow`);
+  }
+
+  #check(placed: PlacedEntry, next: Entry | null, frameMoment: number | null): void {
+    const { entry, place } = placed;
+    this.#checkMoments(entry, place, frameMoment);
+    this.#checkLuid(entry, place);
+    this.#checkContent(entry, place);
+    this.#checkDecision(entry, next, place, frameMoment);
+  }
+
+  #checkMoments(entry: Entry, place: Place, frameMoment: number | null): void {
+    const lie = (what: string): never => {
+      throw new FoundError('lie', place, what);
+    };
+    if (frameMoment !== null && entry.moment > frameMoment) lie('it was received after it was written');
+    if ('outcome' in entry && frameMoment !== null && entry.outcome.moment !== frameMoment) {
+      lie('its outcome is of another moment than its frame');
+    }
+    if (entry.type === EntryType.step) {
+      if (entry.moment !== entry.outcome.moment) lie('its moment is not that of its outcome');
+      return;
+    }
+    if (entry.moment < this.#lastMoment) lie('time goes back: it was received before the entry before it');
+    this.#lastMoment = entry.moment;
+  }
+
+  #checkLuid(entry: Entry, place: Place): void {
+    const { luid, kind, type, moment } = entry;
+    if (!isLuid(luid)) throw new FoundError('lie', place, 'its luid is none');
+    if (type !== EntryType.create && type !== EntryType.intent) return;
+    const head = makeLuid(kindRow(kind).prefix, moment, NO_RANDOM).slice(0, LUID_HEAD_CHARS);
+    if (!luid.startsWith(head)) throw new FoundError('lie', place, 'its luid is of another kind or moment');
+    if (luidExists(this.state, luid)) throw new FoundError('lie', place, 'its luid is that of another record');
+    this.counts.luids++;
+  }
+
+  /** Hash, canonical form, shape, and the rows of its signatures. */
+  #checkContent(entry: Entry, place: Place): void {
+    if (entry.type === EntryType.step) return;
+    if (entry.type === EntryType.proof) {
+      const record = readRow(this.state, entry.row);
+      return this.#addProof(entry.proof, hex(record.entry.hash), place, 0);
+    }
+    const { data, hash, kind } = entry;
+    if (!equalBytes(sha256(data), hash)) throw new FoundError('lie', place, 'its hash is not that of its data');
+    const value = parse(data);
+    if (value === undefined || canon(value) !== data) throw new FoundError('lie', place, 'its data is not canonical');
+    this.counts.hashes++;
+    this.counts.records++;
+    const operation = entry.type === EntryType.update ? 'update' : entry.type === EntryType.drop ? 'drop' : 'create';
+    const misfit = this.#options.shapes.misfit(kind, operation, value);
+    if (misfit !== null) this.#otherwise(place, `such a record is not let in: ${misfit}`);
+    const hashHex = hex(hash);
+    if (entry.proofs.length === 0 && entry.type !== EntryType.drop) {
+      throw new FoundError('lie', place, 'nobody signed it');
+    }
+    for (const [index, proof] of entry.proofs.entries()) this.#addProof(proof, hashHex, place, index);
+    if (entry.type === EntryType.drop) return;
+    const { serverKey, signatures } = this.#options;
+    signatures.add(serverKey, proofDigest(hashHex, sealCustom(entry)), entry.seal, place, 'the server did not seal it');
+    this.counts.seals++;
+    if (kind === Kind.signer && entry.handle === SYSTEM_SIGNER) this.#checkSystemSigner(value, place);
+  }
+
+  #addProof({ public: key, result, custom }: StoredProof, hashHex: string, place: Place, index: number): void {
+    if (custom !== null) {
+      const value = parse(custom);
+      if (typeof value !== 'object' || value === null || Array.isArray(value) || canon(value) !== custom) {
+        throw new FoundError('lie', place, `custom of proof ${index} is not canonical`);
+      }
+    }
+    const what = `proof ${index} is not a signature of ${encodeBase64(key)}`;
+    this.#options.signatures.add(key, proofDigest(hashHex, custom), result, place, what);
+    this.counts.proofs++;
+  }
+
+  #checkSystemSigner(value: unknown, place: Place): void {
+    const { serverKey } = this.#options;
+    if ((value as { public?: unknown }).public === encodeBase64(serverKey)) return;
+    throw new FoundError('lie', place, "it gives another key as the server's");
+  }
+
+  /** Decides again what led to this entry, or goes on with what was decided with the one before. */
+  #checkDecision(entry: Entry, next: Entry | null, place: Place, frameMoment: number | null): void {
+    if (this.#expected.length === 0) {
+      const decided = this.#decide(entry, next, frameMoment);
+      if (typeof decided === 'string') return this.#otherwise(place, decided);
+      this.#expected = decided;
+    }
+    const expected = this.#expected.shift();
+    this.counts.decisions++;
+    const member = expected === undefined ? '' : differingMember(expected, entry);
+    if (member === null) return;
+    this.#expected = [];
+    this.#otherwise(
+      place,
+      expected === undefined
+        ? 'it changes nothing, and would not be written'
+        : `${member} would be ${shown(expected, member)}, not ${shown(entry, member)}`,
+    );
+  }
+
+  /** The entries that today's rules make of what led to this entry, or why they make none. */
+  #decide(entry: Entry, next: Entry | null, frameMoment: number | null): Entry[] | string {
+    if (entry.type === EntryType.step) return stepsDue(this.state, entry.moment);
+    const command = this.#commandOf(entry, next);
+    if (typeof command === 'string') return command;
+    const outcome = decide(this.state, command, frameMoment ?? nowOf(entry, next));
+    return isRefusal(outcome) ? `it would be refused: ${outcome.reason}: ${outcome.detail}` : outcome;
+  }
+
+  #commandOf(entry: Exclude<Entry, { type: typeof EntryType.step }>, next: Entry | null): Command | string {
+    const { ledger, kind, moment, luid } = entry;
+    if (entry.type === EntryType.proof) {
+      const { hash } = readRow(this.state, entry.row).entry;
+      const caller = { keys: [entry.proof.public], bearer: null };
+      return { op: 'proof', ledger, kind, moment, caller, luid, hash, proof: entry.proof };
+    }
+    const { data, hash, proofs } = entry;
+    const caller = { keys: proofs.map((proof) => proof.public), bearer: null };
+    const content = { ledger, kind, moment, caller, value: JSON.parse(data), data, hash, proofs, luid };
+    if (entry.type === EntryType.drop) return { op: 'drop', ...content };
+    if (entry.type === EntryType.update) return { op: 'update', ...content, seal: entry.seal };
+    const command: CreateCommand = { op: 'create', ...content, seal: entry.seal };
+    if (kind !== Kind.ledger) return command;
+    if (next?.type !== EntryType.create || next.kind !== Kind.signer || next.handle !== SYSTEM_SIGNER) {
+      return 'the server would be its first signer';
+    }
+    return { ...command, companion: companionOf(next) };
+  }
+
+  #otherwise(place: Place, what: string): void {
+    this.counts.otherwise++;
+    this.#options.otherwise({ kind: 'decided', ...place, what });
+  }
+}
+
+function companionOf({ kind, moment, data, hash, proofs, luid, seal }: CreateEntry): CreateCommand {
+  const caller = { keys: proofs.map((proof) => proof.public), bearer: null };
+  const value = JSON.parse(data);
+  return { op: 'create', ledger: SERVER_LEDGER, kind, moment, caller, value, data, hash, proofs, luid, seal };
+}
+
+/** When it was decided, as far as the entries tell: without frames only outcomes do. */
+function nowOf(entry: Entry, next: Entry | null): number {
+  if (entry.type === EntryType.intent) return (entry as IntentEntry).outcome.moment;
+  return next?.type === EntryType.step ? next.moment : entry.moment;
+}
+
+function luidExists({ luids, rows, heap, codec, hashSeed }: State, luid: string): boolean {
+  for (let row = luids.first(hashText(hashSeed, luid)); row >= 0; row = luids.next()) {
+    const at = rows.at.get(row);
+    if (codec.luidEquals(heap.chunk(at), heap.offset(at), luid)) return true;
+  }
+  return false;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The path of the first member in which two plain values differ, '' for the values themselves, or null. */
+function differingMember(one: unknown, other: unknown): string | null {
+  if (one === other) return null;
+  if (one instanceof Uint8Array && other instanceof Uint8Array) return equalBytes(one, other) ? null : '';
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return '';
+  if (Array.isArray(one) && Array.isArray(other) && one.length !== other.length) return '';
+  const others = other as Record<string, unknown>;
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  for (const name of names) {
+    const path = differingMember((one as Record<string, unknown>)[name], others[name]);
+    if (path !== null) return path === '' ? name : `${name}.${path}`;
+  }
+  return null;
+}
+
+const SHOWN_CHARS = 200;
+
+function shown(entry: Entry, path: string): string {
+  let value: unknown = entry;
+  for (const name of path === '' ? [] : path.split('.')) value = (value as Record<string, unknown>)[name];
+  const text = value instanceof Uint8Array ? hex(value) : (JSON.stringify(value) ?? 'absent');
+  return text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text;
+}

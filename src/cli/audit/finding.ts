@@ -1,0 +1,53 @@
+/** What an audit may find: where it is, and what is wrong there. */
+import { DamageError } from '../../storage/journal.ts';
+
+/**
+ * damage: bytes are not what they were. lie: the bytes are whole, and what they say cannot be. decided: today's rules
+ * decide otherwise than the books say.
+ */
+export type FindingKind = 'damage' | 'lie' | 'decided';
+
+/** Where something stands in the books. */
+export interface Place {
+  /** Path of the file. */
+  file: string;
+  byte?: number | undefined;
+  seq?: number | undefined;
+  luid?: string | undefined;
+}
+
+export interface Finding extends Place {
+  kind: FindingKind;
+  what: string;
+}
+
+/** Ends an audit at the first thing that is wrong. */
+export class FoundError extends Error {
+  override name = 'FoundError';
+  readonly finding: Finding;
+
+  constructor(kind: FindingKind, place: Place, what: string) {
+    super(what);
+    const { file, byte, seq, luid } = place;
+    this.finding = { kind, file, byte, seq, luid, what };
+  }
+}
+
+/** The finding an error stands for, or null where it is no finding but a failure of disk or program. */
+export function findingOf(error: unknown): Finding | null {
+  if (error instanceof FoundError) return error.finding;
+  if (error instanceof DamageError) return { kind: 'damage', file: error.file, byte: error.byte, what: error.what };
+  return null;
+}
+
+/** One line for people. */
+export function findingText({ kind, file, byte, seq, luid, what }: Finding): string {
+  const where = [
+    file,
+    byte === undefined ? '' : `byte ${byte}`,
+    seq === undefined ? '' : `entry ${seq}`,
+    luid === undefined ? '' : luid,
+  ].filter((part) => part !== '');
+  const name = { damage: 'DAMAGE', lie: 'LIE', decided: 'DECIDED OTHERWISE' }[kind];
+  return `${name}: ${where.join(', ')}: ${what}`;
+}

@@ -1,0 +1,100 @@
+/**
+ * A directory as it was at one moment, to be read while a server goes on writing to it. Every file is opened before
+ * anything is read, so nothing that is removed meanwhile goes missing, and each keeps the length it had.
+ *
+ * What always holds: nothing can be written through it: every call that would change a byte throws. Snapshots are
+ * opened before segments, so the journal reaches at least as far as any snapshot.
+ */
+import { basename, join } from 'node:path';
+import { type Disk, type DiskFile, errorCode } from '../../storage/disk.ts';
+import { segmentSeq } from '../../storage/format.ts';
+import { isPartName, snapshotSeq } from '../../storage/snapshot-format.ts';
+
+export interface Pinned extends Disk {
+  /** Bytes of a file. */
+  size(name: string): number;
+  /** Closes every file. */
+  release(): void;
+}
+
+/** A server may remove what it no longer needs while we look; more often than this it is not chance. */
+const ATTEMPTS_MAX = 10;
+
+/** Opens snapshots, parts and segments of the directory. Throws what the disk throws. */
+export function pin(disk: Disk, directory: string): Pinned {
+  for (let attempt = 1; ; attempt++) {
+    const files = tryPin(disk, directory);
+    if (files !== null) return pinnedDisk(directory, files);
+    if (attempt === ATTEMPTS_MAX) throw new Error(`${directory}: files come and go too quickly to be read`);
+  }
+}
+
+/** One attempt; null where a file went in between. */
+function tryPin(disk: Disk, directory: string): Map<string, DiskFile> | null {
+  const names = disk.readdir(directory);
+  const ordered = [
+    ...names.filter((name) => snapshotSeq(name) >= 0),
+    ...names.filter(isPartName),
+    ...names.filter((name) => segmentSeq(name) > 0),
+  ];
+  const files = new Map<string, DiskFile>();
+  try {
+    for (const name of ordered) {
+      const path = join(directory, name);
+      const file = disk.open(path, 'read');
+      files.set(name, pinnedFile(path, file, file.size()));
+    }
+    const now = new Set(disk.readdir(directory));
+    if (ordered.every((name) => now.has(name))) return files;
+  } catch (error) {
+    for (const file of files.values()) file.close();
+    if (errorCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+  for (const file of files.values()) file.close();
+  return null;
+}
+
+function refuse(): never {
+  throw new Error('an audit changes nothing');
+}
+
+function pinnedFile(path: string, file: DiskFile, size: number): DiskFile {
+  return {
+    path,
+    size: () => size,
+    read: (bytes, from, to, position) =>
+      file.read(bytes, from, Math.max(from, Math.min(to, from + size - position)), position),
+    readLater: refuse,
+    write: refuse,
+    writeLater: refuse,
+    truncate: refuse,
+    sync: refuse,
+    syncLater: refuse,
+    close: () => file.close(),
+  };
+}
+
+function pinnedDisk(directory: string, files: Map<string, DiskFile>): Pinned {
+  const names = [...files.keys()].sort();
+  return {
+    open(path, mode) {
+      const file = files.get(basename(path));
+      if (mode !== 'read' || file === undefined) return refuse();
+      return { ...file, close() {} };
+    },
+    exists: (path) => path === directory || files.has(basename(path)),
+    readdir: () => names,
+    size: (name) => files.get(name)!.size(),
+    release() {
+      for (const file of files.values()) file.close();
+    },
+    mkdir: refuse,
+    link: refuse,
+    rename: refuse,
+    unlink: refuse,
+    unlinkLater: refuse,
+    syncDirectory: refuse,
+    syncDirectoryLater: refuse,
+  };
+}

@@ -1,0 +1,103 @@
+/**
+ * The signatures of an audit: gathered as the books are read, verified in bulk by worker threads meanwhile.
+ *
+ * What always holds: `settle` answers for every row added before it; of several bad rows the one added first is told.
+ */
+import { ProofPool } from '../../proof/pool.ts';
+import { type FindingKind, FoundError, type Place } from './finding.ts';
+
+const CHECK_BYTES = 128;
+const ROWS_PER_JOB = 2048;
+const ROWS_PER_TASK = 256;
+/** Rows on their way before the reader has to wait. */
+const JOBS_MAX = 16;
+
+interface Blame {
+  place: Place;
+  what: string;
+}
+
+export class Signatures {
+  /** Rows added so far. */
+  count = 0;
+  readonly #pool: ProofPool;
+  #rows = new Uint8Array(ROWS_PER_JOB * CHECK_BYTES);
+  #blames: Blame[] = [];
+  #underway = 0;
+  #jobs = 0;
+  #first: { job: number; blame: Blame } | null = null;
+  #failure: Error | null = null;
+  #wake: (() => void) | null = null;
+
+  constructor(workers: number) {
+    this.#pool = new ProofPool({
+      workers,
+      // Nothing is signed here.
+      server: { public: new Uint8Array(32), secret: new Uint8Array(32) },
+      rowsPerTaskMax: ROWS_PER_TASK,
+      inlineRowsMax: 0,
+    });
+  }
+
+  /** Adds one signature: 32 bytes of key, 32 of digest, 64 of signature. `what` is said of it where it does not hold. */
+  add(key: Uint8Array, digest: Uint8Array, signature: Uint8Array, place: Place, what: string): void {
+    const at = this.#blames.length * CHECK_BYTES;
+    this.#rows.set(key, at);
+    this.#rows.set(digest, at + 32);
+    this.#rows.set(signature, at + 64);
+    this.#blames.push({ place, what });
+    this.count++;
+    if (this.#blames.length === ROWS_PER_JOB) this.#submit();
+  }
+
+  /** Whether the reader should wait before it adds more. */
+  get isBehind(): boolean {
+    return this.#underway >= JOBS_MAX;
+  }
+
+  /** Resolves when the workers can take more. Throws FoundError where a signature was found not to hold. */
+  async relief(): Promise<void> {
+    while (this.#underway >= JOBS_MAX / 2 && this.#first === null && this.#failure === null) await this.#change();
+    if (this.#first !== null || this.#failure !== null) await this.settle();
+  }
+
+  /** Resolves when every signature added so far holds. Throws FoundError for the first that does not. */
+  async settle(kind: FindingKind = 'lie'): Promise<void> {
+    if (this.#blames.length > 0) this.#submit();
+    while (this.#underway > 0) await this.#change();
+    if (this.#failure !== null) throw this.#failure;
+    if (this.#first !== null) throw new FoundError(kind, this.#first.blame.place, this.#first.blame.what);
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  #submit(): void {
+    const blames = this.#blames;
+    const job = this.#jobs++;
+    const checks = this.#rows.subarray(0, blames.length * CHECK_BYTES);
+    this.#rows = new Uint8Array(ROWS_PER_JOB * CHECK_BYTES);
+    this.#blames = [];
+    this.#underway++;
+    this.#pool.submit({
+      checks,
+      seals: new Uint8Array(0),
+      done: ({ error, bad }) => {
+        this.#underway--;
+        this.#failure ??= error;
+        if (bad >= 0 && error === null && (this.#first === null || job < this.#first.job)) {
+          this.#first = { job, blame: blames[bad]! };
+        }
+        this.#wake?.();
+        this.#wake = null;
+      },
+    });
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+}

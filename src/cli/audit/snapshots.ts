@@ -1,0 +1,45 @@
+/** One snapshot, read whole and loaded as a state, or a finding. */
+import { join } from 'node:path';
+import { loadState, type State, type StateExtra } from '../../core/state.ts';
+import { entryCodec, unpackValue } from '../../storage/codec.ts';
+import type { Disk } from '../../storage/disk.ts';
+import type { JournalPosition } from '../../storage/journal.ts';
+import { readSnapshots } from '../../storage/snapshot.ts';
+import { snapshotSeq } from '../../storage/snapshot-format.ts';
+import { FoundError } from './finding.ts';
+
+export interface LoadedSnapshot extends JournalPosition {
+  file: string;
+  state: State;
+}
+
+/** Throws FoundError where the snapshot is damaged, unsigned, or no state. */
+export function loadSnapshot(
+  disk: Disk,
+  directory: string,
+  name: string,
+  verify: (hash: Uint8Array, signature: Uint8Array) => boolean,
+): LoadedSnapshot {
+  // Seen through a directory of its own, no other one is read in its place.
+  const alone: Disk = { ...disk, readdir: () => [name] };
+  const { snapshot, refused } = readSnapshots(alone, directory, { verify });
+  const place = { file: join(directory, name), seq: snapshotSeq(name) };
+  if (snapshot === null) {
+    const reason = refused[0]?.reason ?? 'it cannot be read';
+    const kind = reason.includes('not signed') ? 'lie' : 'damage';
+    throw new FoundError(kind, { ...place, byte: byteOf(reason) }, reason);
+  }
+  const { seq, chain, moment, extra, parts } = snapshot;
+  try {
+    const pieces = new Map(parts.map(({ name: part, bytes }) => [part, bytes]));
+    const state = loadState(entryCodec, unpackValue(extra) as StateExtra, pieces);
+    return { file: name, seq, chain, moment, state };
+  } catch (error) {
+    throw new FoundError('lie', place, `it is no state: ${(error as Error).message}`);
+  }
+}
+
+/** Where in the file, as far as the reader said. */
+function byteOf(reason: string): number {
+  return Number(/bytes? (\d+)/.exec(reason)?.[1] ?? 0);
+}

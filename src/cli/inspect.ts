@@ -1,0 +1,185 @@
+/**
+ * `ayni inspect [dir]`: the recovery plan of a directory (what a start would read), or entries as lines of JSON.
+ * Believes what it reads as far as CRC and chain go; `ayni verify` says whether it is true. Prints no secret: the key
+ * file is never opened.
+ */
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Entry, EntryType } from '../core/entry.ts';
+import { kindRow } from '../core/kinds.ts';
+import { isLuid } from '../core/luid.ts';
+import { isoMoment } from '../core/proofs.ts';
+import { encodeBase64 } from '../proof/keys.ts';
+import { readAll, realDisk } from '../storage/disk.ts';
+import { readSegmentHeader, SEGMENT_HEADER_BYTES } from '../storage/format.ts';
+import { JOURNAL_START, type JournalPosition } from '../storage/journal.ts';
+import { type FrameRead, listSegments, type ReadResult, stepJournal } from '../storage/journal-reader.ts';
+import { isPartName, snapshotSeq } from '../storage/snapshot-format.ts';
+import { type Pinned, pin } from './audit/pinned.ts';
+import { dataDirectory } from './directory.ts';
+import { UsageError } from './usage.ts';
+
+export const INSPECT_HELP = `ayni inspect [dir] [--seq <n> | --luid <luid> | --handle <handle> | --from <n> --to <m>]
+
+Without a choice: the files a start would read, their sizes, and the entries in them. With one: those entries of the
+journal, each as a line of JSON. Changes nothing. The directory is AYNI_DATA, else snapshots, where none is given.
+`;
+
+/** Runs the command; returns the exit code: 1 where no entry was found. */
+export function inspect(args: string[]): number {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    strict: true,
+    options: {
+      seq: { type: 'string' },
+      luid: { type: 'string' },
+      handle: { type: 'string' },
+      from: { type: 'string' },
+      to: { type: 'string' },
+    },
+  });
+  const choice = choiceOf(values);
+  const directory = resolve(dataDirectory(positionals));
+  const pinned = pin(realDisk, directory);
+  try {
+    return choice === null ? printPlan(pinned, directory) : printEntries(pinned, directory, choice);
+  } finally {
+    pinned.release();
+  }
+}
+
+interface Choice {
+  from: number;
+  to: number;
+  holds(entry: Entry): boolean;
+}
+
+function choiceOf(values: Record<string, string | undefined>): Choice | null {
+  const { seq, luid, handle, from, to } = values;
+  const ways = [seq, luid, handle, from ?? to].filter((value) => value !== undefined);
+  if (ways.length > 1) throw new UsageError('one of --seq, --luid, --handle, and --from with --to');
+  if (ways.length === 0) return null;
+  if (luid !== undefined && !isLuid(luid)) throw new UsageError(`--luid: ${luid} is no luid`);
+  return {
+    from: seqOf('--seq', seq) ?? seqOf('--from', from) ?? 1,
+    to: seqOf('--seq', seq) ?? seqOf('--to', to) ?? Number.MAX_SAFE_INTEGER,
+    holds: (entry) => (luid === undefined || entry.luid === luid) && (handle === undefined || entry.handle === handle),
+  };
+}
+
+function seqOf(flag: string, text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const seq = Number(text);
+  if (!Number.isSafeInteger(seq) || seq < 1) throw new UsageError(`${flag}: must be a whole number from 1`);
+  return seq;
+}
+
+// ---------------------------------------------------------------- entries
+
+function printEntries(pinned: Pinned, directory: string, choice: Choice): number {
+  const first = listSegments(pinned, directory)[0];
+  if (first === undefined) throw new Error(`${directory} holds no journal`);
+  if (choice.from < first.firstSeq && choice.from > 1) {
+    throw new Error(`entries before ${first.firstSeq} are only in snapshots: their segments are gone`);
+  }
+  let found = 0;
+  let isPast = false;
+  const steps = stepJournal(pinned, directory, startOf(pinned, directory, choice.from), {
+    verifyFrame: () => null,
+    onEntry(entry, _bytes, _from, _to, seq) {
+      isPast = seq >= choice.to;
+      if (seq < choice.from || seq > choice.to || !choice.holds(entry)) return;
+      found++;
+      process.stdout.write(`${JSON.stringify(shown(entry, seq))}\n`);
+    },
+  });
+  while (!isPast && steps.next().done !== true);
+  steps.return({} as ReadResult);
+  if (found === 0) process.stderr.write('ayni: no such entry in the journal\n');
+  return found === 0 ? 1 : 0;
+}
+
+/** The end of the segment before the one with this entry. */
+function startOf(pinned: Pinned, directory: string, seq: number): JournalPosition {
+  const segments = listSegments(pinned, directory);
+  const segment = segments.findLast(({ firstSeq }) => firstSeq <= seq) ?? segments[0]!;
+  if (segment.firstSeq === 1) return JOURNAL_START;
+  const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
+  const file = pinned.open(segment.file, 'read');
+  const header = readSegmentHeader(bytes, 0, readAll(file, bytes, 0, bytes.length, 0));
+  return { ...JOURNAL_START, seq: segment.firstSeq - 1, chain: header?.chain ?? JOURNAL_START.chain };
+}
+
+const TYPE_NAMES = new Map<number, string>(Object.entries(EntryType).map(([name, type]) => [type, name]));
+
+/** An entry as people and machines read it: names for numbers, base64 for keys and signatures, hex for hashes. */
+function shown(entry: Entry, seq: number): Record<string, unknown> {
+  const { type, kind, ledger, luid, handle, moment, ...rest } = entry;
+  const head = { seq, type: TYPE_NAMES.get(type), ledger, kind: kindRow(kind).name, luid, handle };
+  return { ...head, moment: isoMoment(moment), ...(readable(rest) as Record<string, unknown>) };
+}
+
+function readable(value: unknown, name = ''): unknown {
+  if (value instanceof Uint8Array) return name === 'hash' ? Buffer.from(value).toString('hex') : encodeBase64(value);
+  if ((name === 'data' || name === 'custom') && typeof value === 'string') return JSON.parse(value);
+  if (name === 'moment' && typeof value === 'number') return isoMoment(value);
+  if (Array.isArray(value)) return value.map((element) => readable(element));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([member, each]) => [member, readable(each, member)]));
+}
+
+// ---------------------------------------------------------------- the plan
+
+function printPlan(pinned: Pinned, directory: string): number {
+  const names = pinned.readdir(directory);
+  const snapshots = names.filter((name) => snapshotSeq(name) >= 0);
+  const parts = names.filter(isPartName);
+  const frames = new Map<string, FrameRead[]>();
+  const first = listSegments(pinned, directory)[0];
+  let end: ReadResult | null = null;
+  if (first !== undefined) {
+    const steps = stepJournal(pinned, directory, startOf(pinned, directory, first.firstSeq), {
+      verifyFrame: () => null,
+      onEntry() {},
+      onFrame(frame) {
+        const list = frames.get(frame.file) ?? [];
+        list.push(frame);
+        frames.set(frame.file, list);
+      },
+    });
+    for (let step = steps.next(); ; step = steps.next()) {
+      if (step.done !== true) continue;
+      end = step.value;
+      break;
+    }
+  }
+  const line = (name: string, what: string) =>
+    process.stdout.write(`${name.padEnd(40)} ${sizeText(pinned.size(name))}  ${what}\n`);
+  process.stdout.write(`Books in ${directory}\n`);
+  for (const name of snapshots) {
+    const isNewest = name === snapshots.at(-1);
+    line(name, `the state after entry ${snapshotSeq(name)}${isNewest ? ': a start begins here' : ''}`);
+  }
+  for (const name of parts) line(name, 'part of a snapshot');
+  for (const { file } of listSegments(pinned, directory)) {
+    const list = [...frames].find(([path]) => path.endsWith(file))?.[1] ?? [];
+    const from = list[0] === undefined ? 0 : list[0].seq - list[0].count + 1;
+    const entries =
+      list.length === 0 ? 'no entries' : `entries ${from} to ${list.at(-1)!.seq} in ${list.length} frames`;
+    line(file, entries);
+  }
+  if (snapshots.length === 0) process.stdout.write('No snapshot: a start reads the journal from its beginning.\n');
+  if (end !== null) {
+    const { position, torn } = end;
+    if (torn !== null) process.stdout.write(`Torn tail: ${torn.bytes} bytes of ${torn.file} from byte ${torn.byte}.\n`);
+    if (position.seq > 0) {
+      process.stdout.write(`Last entry ${position.seq}, written ${isoMoment(position.moment)}.\n`);
+    }
+  }
+  return 0;
+}
+
+function sizeText(bytes: number): string {
+  return `${bytes.toLocaleString('en')} B`.padStart(16);
+}
