@@ -4,7 +4,7 @@
 import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import { type Config, ConfigError, configHelp, readConfig } from './config.ts';
-import { dumpState, findLedger } from './core/state.ts';
+import { dumpState, findLedger, releaseDump } from './core/state.ts';
 import { Engine } from './engine.ts';
 import { createDefaultLedger } from './genesis.ts';
 import { createApp } from './http/app.ts';
@@ -91,6 +91,7 @@ async function serve(config: Config): Promise<void> {
       const { extra, parts } = dumpState(state);
       const content = { ...journal.position, extra: packValue(extra), parts };
       const { file } = await takeSnapshot(realDisk, directory, content, { sign: signHash, verify: verifyHash });
+      releaseDump(state);
       if (config.logLevel === 'debug') tell(`Took ${file}.`);
     },
     publish: (entries) => waiters.publish(entries),
@@ -147,6 +148,8 @@ async function serve(config: Config): Promise<void> {
     await journal.close();
     await pool.close();
     lock.release();
+    if (config.logLevel === 'debug')
+      tell(`Engine ${JSON.stringify(engine.stats)}, proofs ${JSON.stringify(pool.stats)}.`);
     process.exit(process.exitCode ?? 0);
   };
   process.on('SIGTERM', () => void stop('SIGTERM'));

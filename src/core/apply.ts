@@ -181,7 +181,7 @@ function hold(state: State, { postings, moment }: Outcome, received: number, cou
 function release(state: State, row: number, { postings, moment }: Outcome, moves: boolean, received: number): void {
   const { balances } = state;
   for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
-    balances.release(slotOf(state, postings[i]!, postings[i + 1]!), postings[i + 2]!, moves, moment);
+    balances.settle(slotOf(state, postings[i]!, postings[i + 1]!), postings[i + 2]!, moves, moment);
   }
   if (moves) return;
   const { counted } = state.open.get(row)!;

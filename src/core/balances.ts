@@ -22,7 +22,7 @@ const DAY_AMOUNT = DAY + 1;
 const DAY_COUNT = DAY + 2;
 
 export class Balances {
-  readonly #table = new Table('balances');
+  readonly #table = new Table('balances', { segments: 256 });
   readonly #wallet = new U32Column('balance-wallet', false);
   readonly #symbol = new U32Column('balance-symbol', false);
   readonly #available = new F64Column('balance-available', false);
@@ -99,7 +99,7 @@ export class Balances {
   }
 
   /** Ends a hold of `delta`: it moves for good, or everything is as before. */
-  release(slot: number, delta: number, moves: boolean, moment: number): void {
+  settle(slot: number, delta: number, moves: boolean, moment: number): void {
     const column = delta < 0 ? this.#reserved : this.#incoming;
     column.set(slot, column.get(slot) - Math.abs(delta));
     if (delta > 0 === moves) this.add(slot, moves ? delta : -delta, moment);
@@ -177,6 +177,10 @@ export class Balances {
 
   dump(): Part[] {
     return this.#parts().flatMap((part) => part.dump());
+  }
+
+  release(): void {
+    for (const part of this.#parts()) part.release();
   }
 
   load(parts: Map<string, Uint8Array>): void {

@@ -273,6 +273,11 @@ export function dumpState(state: State): { extra: StateExtra; parts: Part[] } {
   };
 }
 
+/** Gives back what the last dump kept of the past, once that has been written. */
+export function releaseDump(state: State): void {
+  for (const structure of structures(state)) if ('release' in structure) structure.release();
+}
+
 export function loadState(codec: EntryCodec, extra: StateExtra, parts: Map<string, Uint8Array>): State {
   const state = emptyState(codec, extra.hashSeed);
   for (const structure of structures(state)) structure.load(parts);

@@ -34,10 +34,11 @@ export { type ReadSnapshotsResult, type RefusedSnapshot, readSnapshots, type Sna
 
 /** A piece of the state, as src/memory hands it out and takes it back. */
 export interface Part {
-  /** Letters, digits and hyphens; no two of one name in a snapshot. */
+  /** Letters, digits, hyphens and periods; no two of one name in a snapshot. */
   name: string;
-  /** Whether its bytes will never change again. */
+  /** Whether every later snapshot will hold the same bytes under this name. */
   final: boolean;
+  /** Must not change until the snapshot is taken; a dump of src/memory never does. */
   bytes: Uint8Array;
 }
 
@@ -77,32 +78,15 @@ export async function takeSnapshot(
   content: SnapshotContent,
   options: SnapshotOptions,
 ): Promise<SnapshotTaken> {
-  const frozen = freeze(content);
   const directories = busy.get(disk) ?? new Set();
   busy.set(disk, directories);
   assert(!directories.has(directory), 'one snapshot at a time');
   directories.add(directory);
   try {
-    return await writeSnapshot(disk, directory, frozen, options);
+    return await writeSnapshot(disk, directory, content, options);
   } finally {
     directories.delete(directory);
   }
-}
-
-function freeze(content: SnapshotContent): SnapshotContent {
-  return {
-    seq: content.seq,
-    chain: content.chain.slice(),
-    moment: content.moment,
-    extra: content.extra.slice(),
-    parts: content.parts.map((part) => (part.final ? { ...part } : { ...part, bytes: copy(part.bytes) })),
-  };
-}
-
-function copy(bytes: Uint8Array): Uint8Array {
-  const copied = Buffer.allocUnsafeSlow(bytes.length);
-  copied.set(bytes);
-  return copied;
 }
 
 /** `takeSnapshot` for content that does not change any more. */

@@ -82,20 +82,6 @@ describe('a snapshot', () => {
     for (const got of snapshot!.parts) expect(Buffer.compare(got.bytes, bytes)).toBe(0);
   });
 
-  test('holds what was when it was asked for, whatever changes while it is written', async () => {
-    const disk = fresh();
-    const table = part('table', false, 1000);
-    const content = contentAt(START, [table]);
-    const before = plain(content);
-    const taken = take(disk, content);
-    table.bytes.fill(0);
-    content.extra.fill(0);
-    content.chain.fill(0);
-    content.parts.push(part('late', false, 10));
-    await taken;
-    expect(plain(read(disk).snapshot)).toEqual(before);
-  });
-
   test('one at a time', async () => {
     const disk = fresh();
     const first = take(disk, contentAt(START, [chunk]));
