@@ -80,7 +80,7 @@ export const limit = (wallet: string, symbol: string, metric: string, amount: nu
 });
 
 /** Status and reason of an error, as one thing to compare. */
-export const reasonOf = (reply: Reply): [number, string] => [reply.status, reply.body.data.reason];
+export const reasonOf = (reply: Reply): [number, string | undefined] => [reply.status, reply.body?.data?.reason];
 
 export const statuses = (stored: Json): string[] => stored.meta.proofs.map((one: Json) => one.custom?.status);
 

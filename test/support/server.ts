@@ -18,6 +18,8 @@ export interface ServerOptions {
   /** Further flags, `['--snapshot-every', '50']`. */
   flags?: string[];
   env?: Record<string, string>;
+  /** Sent when the server's own signer record is read: a token, where reading needs one. */
+  headers?: Record<string, string>;
 }
 
 export interface Server {
@@ -79,7 +81,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   const running = launch(directory, options);
   const port = await listening(running);
   const url = `http://127.0.0.1:${port}/v2`;
-  const answer = await fetch(`${url}/signers/system`);
+  const answer = await fetch(`${url}/signers/system`, { headers: options.headers ?? {} });
   const system = JSON.parse(await answer.text());
   const publicKey: string = system.data.public;
   verifyRecord(system, publicKey);

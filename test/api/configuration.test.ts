@@ -1,0 +1,132 @@
+/**
+ * What can be set when the server starts, seen from outside: the default ledger and its owner, the public
+ * address, the door for everybody or nobody, and that what it cannot use stops it.
+ */
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  canon,
+  connect,
+  type Json,
+  type Keys,
+  makeKeys,
+  makeToken,
+  type Reply,
+  record,
+  sha256,
+} from '../support/client.ts';
+import { luidOf, makeKit, reasonOf, unique } from '../support/kit.ts';
+import { makeDirectory, type Server, type ServerOptions, startRefused, startServer } from '../support/server.ts';
+
+const keys = makeKeys();
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+async function start(options: ServerOptions): Promise<Server> {
+  const server = await startServer(options);
+  cleanups.push(() => server.kill());
+  return server;
+}
+function bearer(owner: Keys, more: Json = {}): Record<string, string> {
+  const now = Math.floor(Date.now() / 1000);
+  const claims = { iss: 'judge', sub: 'judge', aud: 'main', iat: now, exp: now + 60, ...more };
+  return { authorization: `Bearer ${makeToken(claims, owner)}` };
+}
+const wallet = (owner: Keys): Json => record({ handle: unique('wallet') }, owner);
+
+describe('the default ledger', () => {
+  test.each<[string, ServerOptions]>([
+    ['by flag', { flags: ['--ledger', 'andes'] }],
+    ['by environment', { env: { AYNI_LEDGER: 'andes' } }],
+  ])('is named %s', async (_name, options) => {
+    const client = connect(await start(options));
+    const ledger = (await client.get('/ledger')).body;
+    expect(ledger.data.handle).toBe('andes');
+    expect(ledger.luid).toMatch(luidOf('ldg'));
+    expect((await client.get('')).body.data.ledger).toBe('andes');
+    expect((await client.get('/ledger', { 'x-ledger': 'andes' })).body).toEqual(ledger);
+    expect(reasonOf(await client.get('/ledger', { 'x-ledger': 'main' }))).toEqual([404, 'api.route-not-found']);
+    expect((await client.get('/wallets', bearer(keys, { aud: 'andes' }))).status).toBe(200);
+    expect((await client.get('/wallets', bearer(keys))).status).toBe(401);
+  });
+  test('grants everything to its owner and nothing to others', async () => {
+    const client = connect(await startOwned());
+    expect(reasonOf(await client.post('/wallets', wallet(makeKeys())))).toEqual([403, 'auth.forbidden']);
+    expect(reasonOf(await client.get('/wallets'))).toEqual([403, 'auth.forbidden']);
+    expect(reasonOf(await client.get('/wallets', bearer(makeKeys())))).toEqual([403, 'auth.forbidden']);
+    const made = await client.post('/wallets', wallet(keys), bearer(keys));
+    expect(made.status, made.text).toBe(201);
+    const read = await client.get(`/wallets/${made.body.data.handle}`, bearer(keys));
+    expect([read.status, read.body]).toEqual([200, made.body]);
+    expect(reasonOf(await client.get(`/wallets/${made.body.data.handle}`))).toEqual([403, 'auth.forbidden']);
+    expect((await client.post('/wallets', wallet(keys))).status, 'a signature of the owner is enough to create').toBe(
+      201,
+    );
+  });
+
+  /** The support asks for the signer `system` without a token, which an owned ledger refuses: asked with one here. */
+  async function startOwned(): Promise<Server> {
+    return start({ flags: ['--owner', keys.public], headers: bearer(keys) });
+  }
+});
+
+describe('the public address', () => {
+  test('is what request hashes are taken over', async () => {
+    const server = await start({ flags: ['--public-url', 'https://ledger.example/api/v2'] });
+    const client = connect(server);
+    const ask = (url: string): Promise<Reply> => {
+      const hsh = sha256(canon({ method: 'GET', url: `${url}/wallets`, headers: null, body: null }));
+      return client.get('/wallets', bearer(keys, { hsh }));
+    };
+    expect((await ask('https://ledger.example/api/v2')).status).toBe(200);
+    expect((await ask(server.url)).status).toBe(401);
+  });
+});
+
+describe('the process', () => {
+  test('says where it listens, is ready when the port is open, and keeps its files to itself', async () => {
+    const server = await start({});
+    const answer = await fetch(`http://127.0.0.1:${server.port}/readyz`);
+    expect(answer.status).toBe(200);
+    await makeKit(connect(server), keys).wallet();
+    const names = readdirSync(server.directory, { recursive: true, encoding: 'utf8' });
+    const files = names.map((name) => statSync(join(server.directory, name))).filter((stat) => stat.isFile());
+    expect(files.length).toBeGreaterThan(1);
+    for (const stat of files) expect(stat.mode & 0o077).toBe(0);
+    expect(
+      server
+        .log()
+        .split('\n')
+        .filter((line) => line.includes(server.url)),
+    ).toHaveLength(1);
+  });
+  test.each([
+    ['a flag nobody knows', ['--colour', 'red']],
+    ['a port that is none', ['--port', 'north']],
+    ['a port out of range', ['--port', '70000']],
+    ['an owner that is no key', ['--owner', 'me']],
+    ['a ledger handle that is none', ['--ledger', 'a b']],
+    ['rules that are no JSON', ['--access-rules', '{']],
+    ['workers that are no number', ['--workers', 'many']],
+  ])('refuses %s', async (_name, flags) => {
+    const directory = makeDirectory();
+    cleanups.push(() => rmSync(directory, { recursive: true, force: true }));
+    const ended = await startRefused({ directory, flags });
+    expect(ended.code).not.toBe(0);
+    expect(ended.log).toMatch(/./);
+    expect(ended.log, 'a message for a person, not a stack').not.toMatch(/\n\s+at /);
+  });
+  test('refuses a port that is taken and leaves the directory free', async () => {
+    const first = await start({});
+    const directory = makeDirectory();
+    mkdirSync(join(directory, 'books'));
+    cleanups.push(() => rmSync(directory, { recursive: true, force: true }));
+    const data = join(directory, 'books');
+    const ended = await startRefused({ directory: data, flags: ['--port', String(first.port)] });
+    expect(ended.code).not.toBe(0);
+    await start({ directory: data });
+  });
+});
