@@ -42,6 +42,8 @@ export interface Disk {
   readdir(path: string): string[];
   /** Makes the directory and the ones above it, durably; nothing where it exists. */
   mkdir(path: string): void;
+  /** Takes away an empty directory. */
+  rmdir(path: string): void;
   /** A second name for a file; fails with EEXIST where the name is taken, which makes it a lock. */
   link(from: string, to: string): void;
   rename(from: string, to: string): void;
@@ -211,6 +213,7 @@ export const realDisk: Disk = {
     // Each new name must outlive a power cut: it lies in the directory above it.
     for (let made = path; made.length >= first.length; made = dirname(made)) syncDirectory(dirname(made));
   },
+  rmdir: (path) => fs.rmdirSync(path),
   link: (from, to) => fs.linkSync(from, to),
   rename: (from, to) => fs.renameSync(from, to),
   unlink: (path) => fs.unlinkSync(path),

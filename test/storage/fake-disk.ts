@@ -226,6 +226,11 @@ export class FakeDisk implements Disk {
     this.#makeDirectories(path);
   }
 
+  rmdir(path: string): void {
+    if (this.readdir(path).length > 0) throw systemError('ENOTEMPTY', 'rmdir', path);
+    this.#directories.delete(path);
+  }
+
   link(from: string, to: string): void {
     this.#meet('link', to);
     const inode = this.#inode(from);

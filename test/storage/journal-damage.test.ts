@@ -4,10 +4,10 @@
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
-import { SEGMENT_HEADER_BYTES } from '../../src/storage/format.ts';
-import { DamageError, Journal, type JournalPosition } from '../../src/storage/journal.ts';
+import { fillFrame, SEGMENT_HEADER_BYTES, sealFrame } from '../../src/storage/format.ts';
+import { DamageError, JOURNAL_START, Journal, type JournalPosition } from '../../src/storage/journal.ts';
 import { FakeDisk, randomFrom, SECTOR_BYTES } from './fake-disk.ts';
-import { DIRECTORY, JOURNAL_OPTIONS, readFrames, recover, sameEntries, writeFrames } from './kit.ts';
+import { DIRECTORY, JOURNAL_OPTIONS, readFrames, recover, sameEntries, server, writeFrames } from './kit.ts';
 
 interface Span {
   file: string;
@@ -203,18 +203,45 @@ describe('frames', () => {
     expect(outcome(diskWith(one.file, Buffer.concat(parts)))).toMatchObject({ file: one.file, byte: one.byte });
   });
 
-  test('one of another journal with the same numbers is damage', async () => {
+  test('one of another journal that fits in number and time is damage', async () => {
     const other = new FakeDisk();
     other.mkdir(DIRECTORY);
-    await writeFrames(other, [2, 1, 2, 1, 2, 1, 1], { segmentBytesMax: 1300 });
-    const stranger = readFrames(other).spans[5]!;
-    expect(stranger.position.seq).toBe(9);
-    const bytes = other.bytesOf(stranger.file).subarray(stranger.byte, stranger.byte + stranger.bytes);
-    bytes.fill(9, 37 + 2, 37 + 2 + 32);
-    const tail = other.bytesOf(readFrames(other).spans[6]!.file);
-    const disk = diskWith(last.file, Buffer.concat([files.get(last.file)!.subarray(0, last.byte), bytes, tail]));
-    expect(outcome(disk)).toBeInstanceOf(DamageError);
+    const later = { ...JOURNAL_START, moment: 100 };
+    await writeFrames(other, [2, 1, 2, 1, 2, 2], { segmentBytesMax: 1300 }, later);
+    const stranger = readFrames(other).spans.at(-1)!;
+    const bytes = other.bytesOf(stranger.file).subarray(stranger.byte);
+    const disk = diskWith(last.file, Buffer.concat([files.get(last.file)!.subarray(0, last.byte), bytes]));
+    expect(outcome(disk)).toMatchObject({ byte: last.byte, what: 'does not continue the frame before it' });
   });
+
+  test.each([
+    ['a gap in the sequence', { firstSeq: 10 }, 'entry 10 where 9 belongs'],
+    ['an entry twice', { firstSeq: 8 }, 'entry 8 where 9 belongs'],
+    ['time going back', { moment: 4 }, 'time goes back'],
+    ['a wrong count', { count: 1 }, 'bytes after the last entry'],
+    ['no entries', { count: 0 }, 'a frame without entries'],
+  ])('one signed by this server with %s is damage', (_name, wrong, what) => {
+    const disk = changed(last.file, (bytes) => {
+      const head = { bytes: last.bytes, firstSeq: 9, count: 2, moment: 6, ...wrong };
+      const before = spans.at(-2)!.position.chain;
+      const hash = fillFrame(bytes, last.byte, bytes.length, head, before);
+      sealFrame(bytes, last.byte, bytes.length, server.sign(hash));
+    });
+    expect(outcome(disk)).toMatchObject({ file: last.file, what });
+  });
+});
+
+test('a tail that was cut stays cut after a power cut', () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    for (const kept of [last.byte + 50, 20]) {
+      const disk = new FakeDisk(seed);
+      disk.mkdir(DIRECTORY);
+      for (const [path, content] of files) disk.put(path, path === last.file ? content.subarray(0, kept) : content);
+      expect(recover(disk).torn).not.toBeNull();
+      disk.crash();
+      expect(readFrames(disk).torn).toBeNull();
+    }
+  }
 });
 
 describe('segments', () => {
