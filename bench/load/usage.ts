@@ -9,6 +9,10 @@ import { join } from 'node:path';
 export interface Usage {
   /** Processor seconds of all threads, in user and kernel. */
   cpuSeconds: number;
+  /** The same of this process and of its children that have ended: the load generator's share. */
+  ownSeconds: number;
+  /** The same of the whole machine, whoever used it, time taken by the machine's host included. */
+  machineSeconds: number;
   /** Bytes of all journal files in its data directory; snapshots are counted nowhere. */
   journalBytes: number;
   /** Resident memory. */
@@ -21,26 +25,41 @@ let ticksPerSecond: number | null = null;
 
 export function readUsage(pid: number, directory: string): Usage {
   return {
-    cpuSeconds: readCpuSeconds(pid),
+    cpuSeconds: readCpuSeconds(pid, 2),
+    ownSeconds: readCpuSeconds(process.pid, 4),
+    machineSeconds: readMachineSeconds(),
     journalBytes: measureJournal(directory),
     residentBytes: readResidentBytes(pid),
   };
 }
 
-/** Fields 14 and 15 of /proc/<pid>/stat, proc(5); counted after the name, which may hold spaces. */
-function readCpuSeconds(pid: number): number {
-  const fields = readProc(pid, 'stat').split(') ').pop()?.split(' ') ?? [];
+/**
+ * Fields 14 (user) and 15 (kernel) of /proc/<pid>/stat, and with `fields` 4 also 16 and 17 (the same of ended
+ * children), proc(5); counted after the name, which may hold spaces.
+ */
+function readCpuSeconds(pid: number, fields: 2 | 4): number {
+  const all = readProc(`${pid}/stat`).split(') ').pop()?.split(' ') ?? [];
+  return sumTicks(all.slice(11, 11 + fields));
+}
+
+/** The first line of /proc/stat less its 4th and 5th number, which are idle time, and the guests, counted before. */
+function readMachineSeconds(): number {
+  const all = readProc('stat').split('\n', 1)[0]?.split(/\s+/) ?? [];
+  return sumTicks([...all.slice(1, 4), ...all.slice(6, 9)]);
+}
+
+function sumTicks(ticks: string[]): number {
   ticksPerSecond ??= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+  return ticks.length === 0 ? Number.NaN : ticks.reduce((sum, each) => sum + Number(each), 0) / ticksPerSecond;
 }
 
 function readResidentBytes(pid: number): number {
-  return Number(/VmRSS:\s+(\d+) kB/.exec(readProc(pid, 'status'))?.[1]) * 1024;
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readProc(`${pid}/status`))?.[1]) * 1024;
 }
 
-function readProc(pid: number, file: string): string {
+function readProc(file: string): string {
   try {
-    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+    return readFileSync(`/proc/${file}`, 'utf8');
   } catch {
     return '';
   }
