@@ -204,15 +204,16 @@ export class Engine {
     else if (taken > 0) this.#door = door.slice(taken);
   }
 
-  /** One batch, unless the disk still has one. */
+  /** One batch after the other, until the disk has one or none is due. */
   #turn(): void {
-    const isIdle = this.#inbox.length === 0 && !this.#isTickDue;
-    if (this.#isCommitting || isIdle || this.#failure !== null) return this.#settle();
-    try {
-      this.#batch();
-    } catch (error) {
-      this.#fail(error as Error);
+    while (!this.#isCommitting && this.#failure === null && (this.#inbox.length > 0 || this.#isTickDue)) {
+      try {
+        this.#batch();
+      } catch (error) {
+        return this.#fail(error as Error);
+      }
     }
+    this.#settle();
   }
 
   #batch(): void {
@@ -247,6 +248,7 @@ export class Engine {
       this.stats.diskMs += performance.now() - cleared;
       if (error !== null) return this.#fail(error, answers);
       this.#acknowledge(answers, published);
+      this.#turn();
     });
   }
 
@@ -274,7 +276,6 @@ export class Engine {
     this.#held = [];
     for (const send of held) send(null);
     this.#maybeSnapshot();
-    this.#turn();
   }
 
   #answer(ticket: Ticket, outcome: Entry[] | Refusal): void {
