@@ -159,6 +159,13 @@ describe('whom a claim reaches', () => {
     await kit.done([transfer(named('s:h@p'), 'rich', usd, 5)]);
     expect(await kit.balance(named(meant), usd)).toBe(0);
   });
+  test('the symbol of a claim is resolved in the same way', async () => {
+    const own = unique('c');
+    const symbol = await kit.symbol({ handle: `${own}s@${own}p` });
+    const wallet = await kit.wallet();
+    await kit.done([issue(wallet, `${own}s:${own}h@${own}p`, 5)]);
+    expect(await kit.balance(wallet, symbol)).toBe(5);
+  });
   test('a bare handle falls back to nothing', async () => {
     const own = unique('r');
     await kit.wallet({ handle: `x:${own}` });
