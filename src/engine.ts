@@ -82,6 +82,8 @@ export class Engine {
   /** Everything at the door, in order, until its turn in the sequence. */
   #door: Ticket[] = [];
   #inbox: Ticket[] = [];
+  /** The batch that is on its way to the disk. */
+  #underway: Ticket[] = [];
   #inFlight = 0;
   #inFlightBytes = 0;
   #isCommitting = false;
@@ -243,10 +245,14 @@ export class Engine {
     this.stats.entries += entries;
     this.#sinceSnapshot += entries;
     this.#isCommitting = true;
+    this.#underway = answers.map(([ticket]) => ticket);
     journal.commit(moment, (error) => {
       this.#isCommitting = false;
       this.stats.diskMs += performance.now() - cleared;
-      if (error !== null) return this.#fail(error, answers);
+      if (error !== null) this.#fail(error);
+      // Something else may have failed meanwhile: then everybody in this batch has been told so.
+      if (this.#failure !== null) return;
+      this.#underway = [];
       this.#acknowledge(answers, published);
       this.#turn();
     });
@@ -308,10 +314,11 @@ export class Engine {
   }
 
   /** Everybody who still waits is told, then the process ends. */
-  #fail(error: Error, answers: [Ticket, unknown][] = []): void {
+  #fail(error: Error): void {
     if (this.#failure !== null) return;
     this.#failure = error;
-    const waiting = [...answers.map(([ticket]) => ticket), ...this.#inbox, ...this.#door];
+    const waiting = [...this.#underway, ...this.#inbox, ...this.#door];
+    this.#underway = [];
     this.#inbox = [];
     this.#door = [];
     for (const ticket of waiting) this.#answer(ticket, STOPPING);

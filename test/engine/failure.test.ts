@@ -1,0 +1,162 @@
+/** A disk that fails is final: nothing is acknowledged after it, everybody is told, and the books are read again. */
+import { describe, expect, test } from 'vitest';
+import { Kind } from '../../src/core/kinds.ts';
+import { differencesOf } from '../../src/storage/state-digest.ts';
+import { issue, transfer } from '../core/books.ts';
+import { FakeDisk, type Fault } from '../storage/fake-disk.ts';
+import {
+  DIRECTORY,
+  House,
+  type HouseOptions,
+  isAcknowledged,
+  reasonOf,
+  recoverFrom,
+  type Sent,
+  turns,
+} from './house.ts';
+import { entriesOf, keyOf } from './view.ts';
+
+async function open(options: HouseOptions = {}): Promise<House> {
+  const house = await House.open(new FakeDisk(), options);
+  house.create(Kind.symbol, { handle: 'usd', factor: 100 });
+  for (const handle of ['a', 'b']) house.create(Kind.wallet, { handle });
+  house.intent('funds', issue('a', 1000));
+  await house.quiet();
+  return house;
+}
+
+/** The faults of one commit: what fails, and the codes it fails with. */
+const FAULTS: [string, Fault, HouseOptions?][] = [
+  ['write: the disk is full', { call: 'write', code: 'ENOSPC' }],
+  ['write: input/output error', { call: 'write', code: 'EIO' }],
+  ['write: read-only', { call: 'write', code: 'EROFS' }],
+  ['write: short, then full', { call: 'write', short: 100 }],
+  ['write: takes nothing', { call: 'write', short: 0 }],
+  ['sync fails once, then works', { call: 'sync', code: 'EIO' }],
+  ['sync of a full disk', { call: 'sync', code: 'ENOSPC' }],
+  ['open of the next segment', { call: 'open', code: 'EMFILE' }, { segmentBytesMax: 1 }],
+  ['close of the segment before', { call: 'close', code: 'EIO' }, { segmentBytesMax: 1 }],
+  ['sync of the directory with the new segment', { call: 'syncDirectory', code: 'EIO' }, { segmentBytesMax: 1 }],
+];
+
+describe.each(FAULTS)('%s', (name, fault, options = {}) => {
+  /** A house that met the fault while ten commands were on their way, and ten more at the door behind them. */
+  async function broken(): Promise<{ house: House; before: Sent[]; after: Sent[]; heard: unknown[] }> {
+    const house = await open(options);
+    const before = [...house.sent];
+    house.disk.inject(fault);
+    if (fault.short === 100) house.disk.inject({ ...fault, short: -1, code: 'ENOSPC' });
+    for (let n = 0; n < 10; n++) house.create(Kind.wallet, { handle: `w${n}` });
+    const heard: unknown[] = [];
+    queueMicrotask(() => queueMicrotask(() => house.engine.whenDurable((failure) => heard.push(failure))));
+    for (let n = 10; n < 20; n++) house.submitSigned(house.command(Kind.wallet, { handle: `w${n}` }));
+    await house.quiet();
+    await turns(3);
+    return { house, before, after: house.sent.slice(before.length), heard };
+  }
+
+  test('nothing is acknowledged, everybody is told once, the process ends once', async () => {
+    const { house, after } = await broken();
+    for (const sent of after) expect([reasonOf(sent), sent.answers], name).toEqual(['api.unexpected-error', 1]);
+    expect(house.fatals).toHaveLength(1);
+    expect(house.engine.isFailed).toBe(true);
+  });
+
+  test('whoever waits to read, or comes later, is refused', async () => {
+    const { house, heard } = await broken();
+    house.engine.whenDurable((failure) => heard.push(failure));
+    expect(heard).toHaveLength(2);
+    for (const failure of heard) expect(failure).toMatchObject({ reason: 'api.unexpected-error' });
+    expect(house.engine.overload()).toMatchObject({ reason: 'api.unexpected-error' });
+    const late = house.create(Kind.wallet, { handle: 'late' });
+    await turns(3);
+    expect([reasonOf(late), late.answers]).toEqual(['api.unexpected-error', 1]);
+    expect(house.fatals).toHaveLength(1);
+  });
+
+  test('no sync is tried again', async () => {
+    const { house } = await broken();
+    const { calls } = house.disk;
+    const [syncs, writes] = [calls.get('sync'), calls.get('write')];
+    for (let n = 0; n < 5; n++) house.create(Kind.wallet, { handle: `late${n}` });
+    await turns(5);
+    expect([calls.get('sync'), calls.get('write')]).toEqual([syncs, writes]);
+  });
+
+  test.each(['kill', 'power'] as const)('after it and %s the books have what was acknowledged', async (how) => {
+    const { house, before, after } = await broken();
+    house.power.cut(how);
+    house.disk.heal();
+    const again = await House.open(house.disk, options);
+    const present = new Set(entriesOf(again.state).map(keyOf));
+    for (const { command } of before) expect(present.has(keyOf(command)), keyOf(command)).toBe(true);
+    const survived = after.filter(({ command }) => present.has(keyOf(command))).length;
+    expect([0, 10], 'a frame is there whole or not at all').toContain(survived);
+    expect(again.balance('a')).toBe(1000);
+    const fresh = again.create(Kind.wallet, { handle: 'fresh' });
+    await again.quiet();
+    expect(isAcknowledged(fresh)).toBe(true);
+    expect(differencesOf(again.state, recoverFrom(house.disk).state)).toEqual([]);
+  });
+});
+
+describe('a short write that goes on', () => {
+  test('is no failure', async () => {
+    const house = await open();
+    house.disk.inject({ call: 'write', short: 10, times: 3 });
+    const sent = house.intent('move', transfer('a', 'b', 1));
+    await house.quiet();
+    expect(isAcknowledged(sent)).toBe(true);
+    expect(differencesOf(house.state, recoverFrom(house.disk).state)).toEqual([]);
+  });
+});
+
+describe('a failure beside a batch that is being synced', () => {
+  async function failing(): Promise<{ house: House; sent: Sent }> {
+    let fail = (_error: Error) => {};
+    const snapshot = () => new Promise<void>((_resolve, reject) => (fail = reject));
+    const house = await open({ snapshotEvery: 7, snapshot });
+    house.create(Kind.wallet, { handle: 'c' });
+    await turns(3);
+    house.disk.holdSyncs();
+    const sent = house.create(Kind.wallet, { handle: 'd' });
+    await turns(3);
+    fail(new Error('ENOSPC: no space left on device'));
+    await turns(3);
+    return { house, sent };
+  }
+
+  test('tells those in that batch too', async () => {
+    const { house, sent } = await failing();
+    expect([reasonOf(sent), sent.answers]).toEqual(['api.unexpected-error', 1]);
+    expect(house.fatals).toHaveLength(1);
+  });
+
+  test.each(['goes well', 'fails too'])('acknowledges nothing when that sync %s', async (end) => {
+    const { house, sent } = await failing();
+    if (end === 'fails too') house.disk.inject({ call: 'sync', code: 'EIO' });
+    house.disk.releaseSyncs();
+    await turns(3);
+    expect([reasonOf(sent), sent.answers]).toEqual(['api.unexpected-error', 1]);
+    expect(house.fatals).toHaveLength(1);
+  });
+});
+
+describe('a defect of ours in the middle of a batch', () => {
+  test('stops before anything of the batch is written', async () => {
+    const house = await open();
+    const before = house.disk.bytesOf(
+      `${DIRECTORY}/${house.recovered.end.file ?? house.disk.readdir(DIRECTORY).at(-1)!}`,
+    );
+    const good = house.create(Kind.wallet, { handle: 'good' });
+    // No door lets such a claim in.
+    const bad = house.intent('bad', { ...issue('a', 1), action: 'conjure' });
+    const later = house.create(Kind.wallet, { handle: 'later' });
+    await turns(5);
+    for (const sent of [good, bad, later]) {
+      expect([reasonOf(sent), sent.answers]).toEqual(['api.unexpected-error', 1]);
+    }
+    expect(house.fatals).toHaveLength(1);
+    expect(house.disk.bytesOf(`${DIRECTORY}/${house.disk.readdir(DIRECTORY).at(-1)!}`)).toEqual(before);
+  });
+});
