@@ -15,9 +15,10 @@
  *     intent:  hash, data, proofs, seal, thread, outcome
  *     step:    row, outcome
  *
- * with outcome = [moment, steps as rows of INTENT_STATUSES, reason, detail, postings, limits] and proof = [public, result, custom | nil], strings as str, keys, hashes and signatures as bin, rows
- * flat as in core/entry.ts. Never more than 15 elements, so the array's header is one byte, the luid's
- * another, and both luid and handle are compared where they lie, without decoding.
+ * with outcome = [moment, steps as rows of INTENT_STATUSES, reason, detail, postings, limits] and
+ * proof = [public, result, custom | nil]; strings as str; keys, hashes and signatures as bin; postings and
+ * limits flat as in core/entry.ts. Never more than 15 elements, so the array's header is one byte, the
+ * luid's another, and both luid and handle are compared where they lie, without decoding.
  *
  * Bytes being read are checked against their end and for the exact shape before anything is allocated;
  * what does not fit throws CodecError. Strings are UTF-8: a lone surrogate would not survive, and

@@ -33,7 +33,7 @@ export const TEMPORARY = '.tmp';
 /** A manifest has a row for each part and a few small things. */
 export const MANIFEST_BYTES_MAX = 64 * 1024 * 1024;
 /** Read, written and hashed in pieces of this size, so that the event loop comes round in between. */
-export const PIECE_BYTES = 1024 * 1024;
+export const PIECE_BYTES = 256 * 1024;
 
 const MAGIC = Buffer.from('AYNISNAP', 'latin1');
 const SNAPSHOT_NAME = /^snapshot-(\d{20})\.ays$/;

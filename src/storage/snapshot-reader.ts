@@ -45,7 +45,7 @@ export interface SnapshotRead extends SnapshotContent {
 }
 
 export interface ReadSnapshotsResult {
-  /** The newest whole one, or null. Each final part has memory of its own. */
+  /** The newest whole one, or null. Each final part has shared memory of its own. */
   snapshot: SnapshotRead | null;
   /** Those passed over on the way, newest first. */
   refused: RefusedSnapshot[];
@@ -147,7 +147,10 @@ function readFinalPart(disk: Disk, directory: string, row: PartRow): Uint8Array 
   const file = disk.open(path, 'read');
   try {
     if (file.size() !== row.bytes) throw new SnapshotError(`its part ${name} has another length`);
-    const bytes = readPiece(file, row.bytes, 0);
+    // Shared memory is what src/memory keeps its pages in: it takes these over as they are, and the next
+    // snapshot knows them again.
+    const bytes = new Uint8Array(new SharedArrayBuffer(row.bytes));
+    fillFrom(file, bytes, 0);
     const whole = crc(bytes, 0, bytes.length) === row.crc;
     if (!whole || !bytesEqual(createHash('sha256').update(bytes).digest(), row.hash!)) {
       throw new SnapshotError(`its part ${name} is damaged`);
@@ -160,8 +163,13 @@ function readFinalPart(disk: Disk, directory: string, row: PartRow): Uint8Array 
 }
 
 function readPiece(file: DiskFile, count: number, position: number): Buffer {
-  if (position + count > file.size()) throw new SnapshotError('it is half-written: it ends too early');
   const bytes = Buffer.allocUnsafeSlow(count);
-  if (readAll(file, bytes, 0, count, position) !== count) throw new SnapshotError('it ends while being read');
+  fillFrom(file, bytes, position);
   return bytes;
+}
+
+function fillFrom(file: DiskFile, bytes: Uint8Array, position: number): void {
+  if (position + bytes.length > file.size()) throw new SnapshotError('it is half-written: it ends too early');
+  if (readAll(file, bytes, 0, bytes.length, position) === bytes.length) return;
+  throw new SnapshotError('it ends while being read');
 }

@@ -3,10 +3,10 @@
  * anything old goes. A snapshot saves recovery from reading the whole journal; format and names are told
  * in snapshot-format.ts, the way back in snapshot-reader.ts.
  *
- * What always holds: what may change is copied before `takeSnapshot` returns, and nothing after that
- * blocks the event loop for longer than a piece takes to hash; a file gets its name only when its bytes
- * are on the device; the newest snapshot has been read back; two are kept; segments and parts go only
- * when neither of those two needs them.
+ * What always holds: nothing is copied, the content handed in stays as it is until the promise settles;
+ * nothing blocks the event loop for longer than a piece takes to hash; a file gets its name only when its
+ * bytes are on the device and have been read back; two snapshots are kept; segments and parts go only when
+ * neither of those two needs them.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -89,7 +89,6 @@ export async function takeSnapshot(
   }
 }
 
-/** `takeSnapshot` for content that does not change any more. */
 async function writeSnapshot(
   disk: Disk,
   directory: string,

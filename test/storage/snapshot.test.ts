@@ -120,6 +120,7 @@ describe('final parts', () => {
     const disk = fresh();
     await take(disk, contentAt(START, [part('chunk-0', true, 3000)]));
     const { snapshot } = read(disk);
+    expect(snapshot!.parts[0]!.bytes.buffer).toBeInstanceOf(SharedArrayBuffer);
     const { bytes } = await take(disk, contentAt({ ...START, seq: 6 }, snapshot!.parts));
     expect(bytes).toBeLessThan(1000);
   });
