@@ -111,6 +111,7 @@ async function serve(config: Config): Promise<void> {
       state,
       server,
       sealer,
+      pool,
       waiters,
       validate: compileSchemas({ claimsMax: config.claimsMax, proofsMax: config.proofsMax }),
       queryLimits: { ...QUERY_LIMITS, pageLimitMax: config.pageLimitMax },

@@ -6,6 +6,7 @@ import type { Refusal as CoreRefusal } from '../core/refusal.ts';
 import type { State } from '../core/state.ts';
 import type { Engine } from '../engine.ts';
 import type { KeyPair } from '../proof/keys.ts';
+import type { ProofPool } from '../proof/pool.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { errorBody, type Header, headersOf, type Refusal, refuse, refuseUnavailable, statusOf } from './errors.ts';
 import type { Route } from './paths.ts';
@@ -20,6 +21,7 @@ export interface House {
   state: State;
   server: KeyPair;
   sealer: Sealer;
+  pool: ProofPool;
   validate: ValidateBody;
   queryLimits: QueryLimits;
   waiters: Waiters;

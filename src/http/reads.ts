@@ -9,10 +9,12 @@ import { Listing, listByTerm } from '../core/lists.ts';
 import { pairLuid } from '../core/luid.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { isRefusal } from '../core/refusal.ts';
-import { historyOf, readRow, SERVER_LEDGER, type State, type Version } from '../core/state.ts';
+import { historyOf, type RecordView, readRow, SERVER_LEDGER, type State, type Version } from '../core/state.ts';
 import { sha256Hex } from '../proof/digest.ts';
+import type { Sealer } from '../proof/sealer.ts';
 import { type Call, guarded, refuseDurable, send, sendDurable } from './call.ts';
-import { refuse } from './errors.ts';
+import { type Header, refuse } from './errors.ts';
+import { withLateProofs } from './late.ts';
 import { parseQuery } from './query.ts';
 import { listText, ownersText, type Page, signedText, versionText } from './render.ts';
 import { rowOf } from './rows.ts';
@@ -31,13 +33,20 @@ export function readStatus(call: Call): void {
 export function readRecord(call: Call): void {
   const row = rowOf(call);
   if (row < 0) return refuseDurable(call, notFound(call.route.kind));
-  const text = rowText(call, row);
-  sendDurable(call, () => send(call, 200, text));
+  sendRow(call, 200, row);
 }
 
-/** The record in a row as it is now. */
-export function rowText({ house: { state, sealer } }: Call, row: number): string {
-  const record = readRow(state, row);
+/** Answers with the record in a row as it is now. */
+export function sendRow(call: Call, status: number, row: number, headers?: readonly Header[]): void {
+  const { house, reply } = call;
+  const record = readRow(house.state, row);
+  withLateProofs(house, reply, [record], () => {
+    const text = viewText(record, house.sealer);
+    sendDurable(call, () => send(call, status, text, headers));
+  });
+}
+
+function viewText(record: RecordView, sealer: Sealer): string {
   return versionText(record, record.status, ownersText(record.owners), sealer);
 }
 
@@ -64,8 +73,8 @@ export function listRecords(call: Call): void {
     if (call.reply.aborted) return;
     const pause = performance.now() + SLICE_MS;
     if (listing.step(() => performance.now() > pause)) {
-      const items = listing.rows.map((row) => rowText(call, row));
-      return sendList(call, items, { index, limit, total: listing.total });
+      const records = listing.rows.map((row) => readRow(house.state, row));
+      return sendRecords(call, records, { index, limit, total: listing.total });
     }
     if (performance.now() > end) return refuseDurable(call, LIST_TIMEOUT);
     setImmediate(() => guarded(house, call.reply, slice));
@@ -77,6 +86,14 @@ const LIST_TIMEOUT = refuse(
   'api.request-timeout',
   'The list took too long; narrow it by a handle, a schema or a wallet',
 );
+
+function sendRecords(call: Call, records: RecordView[], page: Page | null): void {
+  const { house, reply } = call;
+  withLateProofs(house, reply, records, () => {
+    const items = records.map((record) => viewText(record, house.sealer));
+    sendList(call, items, page);
+  });
+}
 
 function sendList(call: Call, items: string[], page: Page | null): void {
   const { engine, sealer } = call.house;
@@ -187,6 +204,5 @@ export function listWalletAnchors(call: Call): void {
   const { index, limit } = query.page;
   const { handle } = readRow(house.state, row).entry;
   const anchors = listByTerm(house.state, ledger, Kind.anchor, 'wallet', handle, index * limit, limit);
-  const items = anchors.map((anchor) => versionText(anchor, anchor.status, ownersText(anchor.owners), house.sealer));
-  sendList(call, items, null);
+  sendRecords(call, anchors, null);
 }

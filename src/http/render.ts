@@ -63,7 +63,20 @@ function proofTexts({ entry, added }: Version, hash: string, sealer: Sealer): st
 
 /** The server's proofs of what became of an intent. */
 export function outcomeText(outcome: Outcome, luid: string, hash: string, sealer: Sealer): string {
-  return sealer.late(`${luid} ${outcome.steps[0]}`, hash, () => outcomeCustoms(outcome));
+  return sealer.late(outcomeKey(luid, outcome), hash, () => outcomeCustoms(outcome));
+}
+
+/** An intent passes each status once, so the first of an outcome's names it. */
+export function outcomeKey(luid: string, outcome: Outcome): string {
+  return `${luid} ${outcome.steps[0]}`;
+}
+
+/** The outcomes of a version that have proofs, in order. */
+export function outcomesOf({ entry, added }: Version): Outcome[] {
+  if (entry.type !== EntryType.intent) return [];
+  const outcomes = [entry.outcome];
+  for (const each of added) if (each.type === EntryType.step) outcomes.push(each.outcome);
+  return outcomes.filter(({ steps }) => steps.length > 0);
 }
 
 /** Each key once, in the order of the proofs. */

@@ -11,10 +11,10 @@ import { findRecord, readRow, type VersionEntry } from '../core/state.ts';
 import type { Submission } from '../engine.ts';
 import { ledgerCommand } from '../genesis.ts';
 import { proofDigest } from '../proof/digest.ts';
-import { type Call, callerOf, guarded, refuseDurable, send, sendDurable, sendRefusal } from './call.ts';
+import { type Call, callerOf, guarded, refuseDurable, send, sendRefusal } from './call.ts';
 import { type Content, openBody, openProofs, type ProofBody, refuseSchema } from './door.ts';
 import type { Header } from './errors.ts';
-import { rowText } from './reads.ts';
+import { sendRow } from './reads.ts';
 import { hexOf, outcomeText, ownersText, recordText, threadOf } from './render.ts';
 import { ledgerOf, rowOf } from './rows.ts';
 
@@ -103,7 +103,7 @@ function answerFinal(call: Call, content: Content, entry: IntentEntry, wait: num
   }
   house.waiters.watch(entry.luid, wait * 1000, () => {
     const row = findRecord(house.state, call.ledger, Kind.intent, entry.luid);
-    sendDurable(call, () => send(call, 201, rowText(call, row), headers));
+    sendRow(call, 201, row, headers);
   });
 }
 
@@ -215,7 +215,7 @@ export function addProof(call: Call): void {
     hash: entry.hash,
     proof,
   };
-  submit(call, { command, checks, seals: NO_BYTES }, () => send(call, 200, rowText(call, row)));
+  submit(call, { command, checks, seals: NO_BYTES }, () => sendRow(call, 200, row));
 }
 
 /** The luid of the record an update or drop speaks of; null once it has been told that there is none, or another. */

@@ -37,6 +37,10 @@ export class Sealer {
     return proofText(this.publicText, proofDigestHex(hashHex, custom), encodeBase64(result), custom);
   }
 
+  hasLate(key: string): boolean {
+    return this.#late.has(key);
+  }
+
   /** The proofs of these customs in order, comma between; remembered under `key`. */
   late(key: string, hashHex: string, customs: () => string[]): string {
     const known = this.#late.get(key);
@@ -44,8 +48,12 @@ export class Sealer {
     const text = customs()
       .map((custom) => this.proof(hashHex, custom))
       .join(',');
+    this.keepLate(key, text);
+    return text;
+  }
+
+  keepLate(key: string, text: string): void {
     if (this.#late.size >= this.#lateMax) this.#late.delete(this.#late.keys().next().value!);
     this.#late.set(key, text);
-    return text;
   }
 }

@@ -1,0 +1,60 @@
+/**
+ * Proofs that tell how an intent ended are signed when a reader first asks: by the workers, in one message for a whole
+ * page, and remembered. Same bytes whenever they are made.
+ */
+import type { Outcome } from '../core/entry.ts';
+import { outcomeCustoms } from '../core/proofs.ts';
+import type { Version } from '../core/state.ts';
+import { proofDigest } from '../proof/digest.ts';
+import { guarded, type House } from './call.ts';
+import { hexOf, outcomeKey, outcomesOf } from './render.ts';
+import type { Reply } from './server.ts';
+
+const SIGNATURE_BYTES = 64;
+const NO_CHECKS = new Uint8Array(0);
+
+interface Missing {
+  key: string;
+  hash: string;
+  customs: string[];
+}
+
+/** Goes on with `then` once every late proof of these versions is at hand; at once where they are. */
+export function withLateProofs(house: House, reply: Reply, versions: readonly Version[], then: () => void): void {
+  const missing = versions.flatMap((version) => missingOf(house, version));
+  if (missing.length === 0) return then();
+  const digests = missing.flatMap(({ hash, customs }) => customs.map((custom) => proofDigest(hash, custom)));
+  house.pool.submit({
+    checks: NO_CHECKS,
+    seals: Buffer.concat(digests),
+    done({ error, signatures }) {
+      // Without the workers they are signed here, as they are rendered.
+      if (error === null) remember(house, missing, signatures);
+      guarded(house, reply, then);
+    },
+  });
+}
+
+function missingOf({ sealer }: House, version: Version): Missing[] {
+  const { entry } = version;
+  const open = outcomesOf(version).filter((outcome) => !sealer.hasLate(outcomeKey(entry.luid, outcome)));
+  if (open.length === 0) return [];
+  const hash = hexOf(entry.hash);
+  return open.map((outcome: Outcome) => ({
+    key: outcomeKey(entry.luid, outcome),
+    hash,
+    customs: outcomeCustoms(outcome),
+  }));
+}
+
+function remember({ sealer }: House, missing: Missing[], signatures: Uint8Array): void {
+  let at = 0;
+  for (const { key, hash, customs } of missing) {
+    const texts = customs.map((custom) => {
+      const result = signatures.subarray(at, at + SIGNATURE_BYTES);
+      at += SIGNATURE_BYTES;
+      return sealer.sealed(hash, custom, result);
+    });
+    sealer.keepLate(key, texts.join(','));
+  }
+}
