@@ -14,7 +14,7 @@ import type { Entry } from '../../core/entry.ts';
 import { dumpState, type State } from '../../core/state.ts';
 import { verify } from '../../proof/verify.ts';
 import { type Disk, readAll } from '../../storage/disk.ts';
-import { FRAME_HEAD_BYTES, HASH_BYTES, readSegmentHeader, SEGMENT_HEADER_BYTES } from '../../storage/format.ts';
+import { FRAME_HEAD_BYTES, readSegmentHeader, SEGMENT_HEADER_BYTES } from '../../storage/format.ts';
 import { JOURNAL_START, type JournalPosition } from '../../storage/journal.ts';
 import { type FrameRead, listSegments, type ReadResult, stepJournal } from '../../storage/journal-reader.ts';
 import { isPartName, isTemporaryName, snapshotSeq } from '../../storage/snapshot-format.ts';
@@ -208,7 +208,13 @@ class Run {
     }
     if (held !== null) entries.add(held, null, null);
     if (count < seq) throw new FoundError('lie', { file }, `it holds ${count} entries, not ${oldest.seq}`);
-    return { seq, chain: this.#chainBefore(first.file), moment: 0 };
+    const chain = this.#chainBefore(first.file);
+    // Where it is of the very entry before the first segment, no frame will lead to it. Its moment then is as it says.
+    if (oldest.seq === seq) {
+      this.#compare(oldest, entries.state, { seq, chain, moment: oldest.moment });
+      this.#snapshots.shift();
+    }
+    return { seq, chain, moment: 0 };
   }
 
   /** The chain a segment continues, as its header says; its first frame will have to agree. */
@@ -216,7 +222,8 @@ class Run {
     const file = this.#pinned.open(join(this.#options.directory, name), 'read');
     const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
     const header = readSegmentHeader(bytes, 0, readAll(file, bytes, 0, bytes.length, 0));
-    return header?.chain ?? new Uint8Array(HASH_BYTES);
+    if (header === null) throw new FoundError('damage', { file: file.path, byte: 0 }, 'its header is not whole');
+    return header.chain;
   }
 
   async #readJournal(entries: EntryAudit, after: JournalPosition): Promise<void> {
@@ -291,7 +298,7 @@ class Run {
   }
 
   /** A snapshot must be the very state that its entries lead to. */
-  #compare(snapshot: LoadedSnapshot, state: State, frame: FrameRead): void {
+  #compare(snapshot: LoadedSnapshot, state: State, frame: JournalPosition): void {
     const file = join(this.#options.directory, snapshot.file);
     const place = { file, seq: snapshot.seq };
     const lie = (what: string): never => {

@@ -94,6 +94,7 @@ function pinnedDisk(directory: string, files: Map<string, DiskFile>): Pinned {
     rename: refuse,
     unlink: refuse,
     unlinkLater: refuse,
+    rmdir: refuse,
     syncDirectory: refuse,
     syncDirectoryLater: refuse,
   };

@@ -11,7 +11,15 @@ export interface Shapes {
 const LIMITS = { claimsMax: 100_000, proofsMax: 1024 };
 const HASH = '0'.repeat(64);
 
+let shapes: Shapes | null = null;
+
+/** Compiled at the first call, once per process. */
 export function recordShapes(): Shapes {
+  shapes ??= compileShapes();
+  return shapes;
+}
+
+function compileShapes(): Shapes {
   const validate = compileSchemas(LIMITS);
   return {
     misfit(kind, operation, data) {

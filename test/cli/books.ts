@@ -1,0 +1,179 @@
+/**
+ * Directories of books to be audited: made by a real server, copied, and rewritten by somebody who holds its key.
+ */
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, rmSync, unlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Entry } from '../../src/core/entry.ts';
+import { dumpState, loadState, type State, type StateExtra } from '../../src/core/state.ts';
+import { type KeyPair, keyPairFromSecret } from '../../src/proof/keys.ts';
+import { sign, verify } from '../../src/proof/verify.ts';
+import { entryCodec, packValue, unpackValue } from '../../src/storage/codec.ts';
+import { realDisk } from '../../src/storage/disk.ts';
+import { JOURNAL_START, Journal, readJournal } from '../../src/storage/journal.ts';
+import { readKeyFile } from '../../src/storage/key-file.ts';
+import { readSnapshots, takeSnapshot } from '../../src/storage/snapshot.ts';
+import { connect, type Json, makeKeys, record } from '../support/client.ts';
+import { destroy, issue, limit, makeKit, openLedger, proofFor, transfer, unique } from '../support/kit.ts';
+import type { Server } from '../support/server.ts';
+
+const AYNI = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
+const made: string[] = [];
+
+export function freshDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'ayni-audit-'));
+  made.push(directory);
+  return directory;
+}
+
+export function removeDirectories(): void {
+  for (const directory of made) rmSync(directory, { recursive: true, force: true });
+}
+
+export function copyOf(directory: string): string {
+  const copy = freshDirectory();
+  cpSync(directory, copy, { recursive: true });
+  return copy;
+}
+
+export interface Ran {
+  code: number;
+  out: string;
+  err: string;
+}
+
+export async function ayni(...args: string[]): Promise<Ran> {
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [AYNI, ...args]);
+    return { code: 0, out: stdout, err: stderr };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+    return { code, out: stdout, err: stderr };
+  }
+}
+
+/** A bit of everything a ledger can be asked for. */
+export async function fillBooks(server: Server, transfers: number): Promise<void> {
+  const keys = makeKeys(Buffer.alloc(32, 5));
+  const client = connect(server);
+  const kit = makeKit(client, keys);
+  const symbol = await kit.symbol();
+  const wallets: string[] = [];
+  for (let i = 0; i < 4; i++) wallets.push(await kit.wallet());
+  const [a, b, c, d] = wallets as [string, string, string, string];
+  await kit.done([issue(a, symbol, 1_000_000), issue(b, symbol, 500)]);
+  await kit.done([limit(c, symbol, 'maxBalance', 300), limit(d, symbol, 'dailyAmount', 1000)]);
+  for (let i = 0; i < transfers; i++) {
+    const claims = [transfer(a, wallets[1 + (i % 3)]!, symbol, 1 + (i % 9))];
+    if (i % 10 === 0) claims.push(transfer(b, a, symbol, 2));
+    await kit.send(claims);
+  }
+  await kit.refused([transfer(d, a, symbol, 900_000)]);
+  await kit.done([destroy(a, symbol, 1000)]);
+  for (const action of ['commit', 'abort']) {
+    const sent = await kit.send([transfer(a, b, symbol, 77)], { data: { config: { commit: 'manual' } } });
+    const proof = proofFor(sent.body, keys, { action, moment: new Date().toISOString() });
+    await client.post(`/intents/${encodeURIComponent(sent.body.data.handle)}/proofs`, proof);
+  }
+  await kit.send([transfer(a, d, symbol, 5)], { data: { config: { commit: 'manual' } } });
+  const anchor = await kit.make('anchors', {
+    handle: unique('anchor'),
+    wallet: a,
+    target: b,
+    custom: { name: 'ñandú ☀' },
+  });
+  const changed = await kit.change('anchors', anchor, { ...anchor.data, custom: { name: 'other' } });
+  await client.post(
+    `/anchors/${encodeURIComponent(anchor.data.handle)}/proofs`,
+    proofFor(changed.body, keys, { moment: new Date().toISOString(), status: 'connected' }),
+  );
+  const loose = await kit.make('wallets', { handle: unique('loose') });
+  await client.del(`/wallets/${loose.data.handle}`, kit.dropBody(loose));
+  const ledger = await openLedger(client, keys);
+  const elsewhere = { 'x-ledger': ledger.data.handle as string };
+  await client.post('/symbols', record({ handle: 'inti', factor: 1 }, keys), elsewhere);
+  await client.post('/wallets', record({ handle: 'sol' }, keys), elsewhere);
+  await kit.send([issue('sol', 'inti', 9)], { headers: elsewhere });
+}
+
+export function keyIn(directory: string): KeyPair {
+  return keyPairFromSecret(readKeyFile(realDisk, directory)!.secret);
+}
+
+export function filesIn(directory: string, pattern: RegExp): string[] {
+  return readdirSync(directory)
+    .filter((name) => pattern.test(name))
+    .sort();
+}
+
+interface Frame {
+  moment: number;
+  entries: Entry[];
+}
+
+export function framesOf(directory: string): Frame[] {
+  const frames: Frame[] = [];
+  let entries: Entry[] = [];
+  readJournal(realDisk, directory, JOURNAL_START, {
+    verifyFrame: () => null,
+    onEntry: (entry) => entries.push(entry),
+    onFrame({ moment }) {
+      frames.push({ moment, entries });
+      entries = [];
+    },
+  });
+  return frames;
+}
+
+/** A copy whose journal was written again, whole and signed with `key`, after `lie` had its way with it. */
+export async function rewritten(
+  directory: string,
+  lie: (frames: Frame[]) => void,
+  key = keyIn(directory),
+): Promise<string> {
+  const copy = copyOf(directory);
+  const frames = framesOf(directory);
+  lie(frames);
+  for (const name of filesIn(copy, /^(journal|snapshot|part)-/)) unlinkSync(join(copy, name));
+  const journal = Journal.open(realDisk, copy, JOURNAL_START, {
+    segmentBytesMax: 1 << 26,
+    durability: 'none',
+    sign: (hash) => sign(hash, key),
+  });
+  for (const { moment, entries } of frames) {
+    for (const entry of entries) journal.add(entry);
+    await new Promise<void>((resolve, reject) => {
+      journal.commit(moment, (error) => (error === null ? resolve() : reject(error)));
+    });
+  }
+  await journal.close();
+  return copy;
+}
+
+/** A copy whose newest snapshot was taken again, whole and signed with `key`, after `lie` had its way with the state. */
+export async function resnapped(
+  directory: string,
+  lie: (state: State, extra: StateExtra) => void,
+  key = keyIn(directory),
+): Promise<string> {
+  const copy = copyOf(directory);
+  const check = (hash: Uint8Array, signature: Uint8Array) => verify(key.public, hash, signature);
+  const { snapshot } = readSnapshots(realDisk, copy, { verify: () => null });
+  const { seq, chain, moment } = snapshot!;
+  const pieces = new Map(snapshot!.parts.map(({ name, bytes }) => [name, bytes]));
+  const state = loadState(entryCodec, unpackValue(snapshot!.extra) as StateExtra, pieces);
+  unlinkSync(join(copy, snapshot!.file));
+  const { extra } = dumpState(state);
+  lie(state, extra);
+  const { parts } = dumpState(state);
+  const content = { seq, chain, moment, extra: packValue(extra), parts };
+  await takeSnapshot(realDisk, copy, content, { sign: (hash) => sign(hash, key), verify: check });
+  return copy;
+}
+
+export function reportOf(ran: Ran): Json {
+  return JSON.parse(ran.out);
+}
