@@ -10,7 +10,9 @@ import { isRefusal, refuse } from '../core/refusal.ts';
 import { findRecord, readRow, type VersionEntry } from '../core/state.ts';
 import type { Submission } from '../engine.ts';
 import { ledgerCommand } from '../genesis.ts';
-import { proofDigest } from '../proof/digest.ts';
+import { proofDigest, proofDigestHex } from '../proof/digest.ts';
+import { encodeBase64 } from '../proof/keys.ts';
+import { proofText } from '../proof/sealer.ts';
 import { type Call, callerOf, guarded, refuseDurable, send, sendRefusal } from './call.ts';
 import { type Content, openBody, openProofs, type ProofBody, refuseSchema } from './door.ts';
 import type { Header } from './errors.ts';
@@ -47,8 +49,10 @@ export function createRecord(call: Call): void {
     luid,
     seal: NO_BYTES,
   };
-  const seals = proofDigest(hashHex, createdCustom(luid, moment, status));
-  submit(call, { command, checks, seals }, ([entry]) => answerCreated(call, content, entry as VersionEntry));
+  const digest = proofDigestHex(hashHex, createdCustom(luid, moment, status));
+  submit(call, { command, checks, seals: Buffer.from(digest, 'hex') }, ([entry]) => {
+    answerCreated(call, content, entry as VersionEntry, digest);
+  });
 }
 
 function createLedger(call: Call): void {
@@ -64,22 +68,33 @@ function createLedger(call: Call): void {
   );
   const { command, seals } = ledgerCommand(house.engine, house.server, content, caller);
   submit(call, { command, checks: content.checks, seals }, ([entry]) => {
-    answerCreated(call, content, entry as VersionEntry);
+    const created = entry as VersionEntry;
+    answerCreated(call, content, created, proofDigestHex(content.hashHex, sealCustom(created)));
   });
 }
 
-/** The answer to a create is put together from what the request brought; nothing is read back. */
-function answerCreated(call: Call, content: Content, entry: VersionEntry): void {
+/**
+ * The answer to a create is put together from what the request brought; nothing is read back. `digest` is that of the
+ * server's proof, as it was signed.
+ */
+function answerCreated(call: Call, content: Content, entry: VersionEntry, digest: string): void {
   if (entry.type === EntryType.intent) {
     const wait = waitAsked(call);
-    if (wait !== null) return answerFinal(call, content, entry, wait);
+    if (wait !== null) return answerFinal(call, content, entry, digest, wait);
   }
   const status = entry.type === EntryType.intent ? 'pending' : entry.kind === Kind.effect ? 'active' : 'created';
-  send(call, 201, createdText(call, content, entry, status, ''));
+  send(call, 201, createdText(call, content, entry, digest, status, ''));
 }
 
-function createdText(call: Call, content: Content, entry: VersionEntry, status: string, late: string): string {
-  const sealed = call.house.sealer.sealed(content.hashHex, sealCustom(entry), entry.seal);
+function createdText(
+  call: Call,
+  content: Content,
+  entry: VersionEntry,
+  digest: string,
+  status: string,
+  late: string,
+): string {
+  const sealed = proofText(call.house.sealer.publicText, digest, encodeBase64(entry.seal), sealCustom(entry));
   return recordText({
     data: content.data,
     hash: content.hashHex,
@@ -93,13 +108,13 @@ function createdText(call: Call, content: Content, entry: VersionEntry, status: 
 }
 
 /** With `Prefer: wait`: the intent in its final status, or as far as it came in the time asked for. */
-function answerFinal(call: Call, content: Content, entry: IntentEntry, wait: number): void {
+function answerFinal(call: Call, content: Content, entry: IntentEntry, digest: string, wait: number): void {
   const { house } = call;
   const headers: Header[] = [['preference-applied', `wait=${wait}`]];
   const status = statusAfter(entry.outcome);
   if (status === 'completed' || status === 'rejected') {
     const late = outcomeText(entry.outcome, entry.luid, content.hashHex, house.sealer);
-    return send(call, 201, createdText(call, content, entry, status, `,${late}`), headers);
+    return send(call, 201, createdText(call, content, entry, digest, status, `,${late}`), headers);
   }
   house.waiters.watch(entry.luid, wait * 1000, () => {
     const row = findRecord(house.state, call.ledger, Kind.intent, entry.luid);
