@@ -129,7 +129,7 @@ function applyOutcome(
   claims: readonly Claim[],
 ): void {
   const { steps, moment, postings, limits } = outcome;
-  assertBalanced(state, ledger, outcome, claims);
+  assertBalanced(outcome, claims);
   const status = statusAfter(outcome);
   const isHeld = state.open.get(row)?.isPrepared === true;
   if (status === 'pending' || status === 'prepared') {

@@ -63,13 +63,7 @@ class ClearingPlan implements Plan {
 
   #wallet(reference: Reference, reason: string, role: string): number {
     const handle = handleOf(reference);
-    let row = findHandle(this.#state, this.#ledger, Kind.wallet, handle);
-    if (row < 0) {
-      for (const address of fallbackAddresses(handle)) {
-        row = findHandle(this.#state, this.#ledger, Kind.wallet, address);
-        if (row >= 0) break;
-      }
-    }
+    const row = this.#resolve(Kind.wallet, handle);
     if (row < 0) return this.#refuse(reason, `${role} wallet ${handle} does not exist`);
     const flags = this.#state.rows.flags.get(row);
     if ((flags & HAS_BRIDGE) !== 0) {
@@ -86,8 +80,19 @@ class ClearingPlan implements Plan {
 
   symbol(reference: Reference): number {
     const handle = handleOf(reference);
-    const row = findHandle(this.#state, this.#ledger, Kind.symbol, handle);
+    const row = this.#resolve(Kind.symbol, handle);
     return row < 0 ? this.#refuse('core.symbol-invalid', `Symbol ${handle} does not exist`) : row;
+  }
+
+  /** The record at this address, or at the nearest one that it stands for. */
+  #resolve(kind: Kind, handle: string): number {
+    const exact = findHandle(this.#state, this.#ledger, kind, handle);
+    if (exact >= 0) return exact;
+    for (const address of fallbackAddresses(handle)) {
+      const row = findHandle(this.#state, this.#ledger, kind, address);
+      if (row >= 0) return row;
+    }
+    return -1;
   }
 
   need(action: 'spend' | 'issue' | 'destroy' | 'limit', row: number): void {

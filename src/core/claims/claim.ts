@@ -39,5 +39,7 @@ export interface ClaimAction {
   readonly name: string;
   /** Members that name wallets, for lists that filter by them. */
   readonly wallets: readonly ('source' | 'target' | 'wallet')[];
+  /** What it adds to its symbol's supply, per unit of its amount. */
+  readonly supply: 1 | 0 | -1;
   plan(claim: Claim, plan: Plan): void;
 }

@@ -4,6 +4,7 @@ import type { ClaimAction } from './claim.ts';
 export const destroy: ClaimAction = {
   name: 'destroy',
   wallets: ['source'],
+  supply: -1,
   plan(claim, plan) {
     const source = plan.source(claim.source!);
     if (source < 0) return;

@@ -4,6 +4,7 @@ import type { ClaimAction } from './claim.ts';
 export const issue: ClaimAction = {
   name: 'issue',
   wallets: ['target'],
+  supply: 1,
   plan(claim, plan) {
     const target = plan.target(claim.target!);
     if (target < 0) return;

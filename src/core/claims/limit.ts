@@ -4,6 +4,7 @@ import type { ClaimAction } from './claim.ts';
 export const limit: ClaimAction = {
   name: 'limit',
   wallets: ['wallet'],
+  supply: 0,
   plan(claim, plan) {
     const wallet = plan.target(claim.wallet!);
     if (wallet < 0) return;

@@ -4,6 +4,7 @@ import type { ClaimAction } from './claim.ts';
 export const transfer: ClaimAction = {
   name: 'transfer',
   wallets: ['source', 'target'],
+  supply: 0,
   plan(claim, plan) {
     const source = plan.source(claim.source!);
     if (source < 0) return;
