@@ -113,6 +113,33 @@ describe('no answer before the sync', () => {
   });
 });
 
+describe('what others are told of', () => {
+  test('is on disk, whole and in the order of the journal', async () => {
+    const published: string[] = [];
+    const house = await open({ publish: (entries) => published.push(...entries.map(({ handle }) => handle)) });
+    published.length = 0;
+    house.disk.holdSyncs();
+    house.create(Kind.wallet, { handle: 'one' });
+    await turns(2);
+    for (const handle of ['two', 'one', 'three']) house.create(Kind.wallet, { handle });
+    await turns(5);
+    expect(published).toEqual([]);
+    house.disk.releaseSyncs();
+    await house.quiet();
+    expect(published).toEqual(['one', 'two', 'three']);
+  });
+
+  test('is nothing where the disk failed', async () => {
+    const published: string[] = [];
+    const house = await open({ publish: (entries) => published.push(...entries.map(({ handle }) => handle)) });
+    published.length = 0;
+    house.disk.inject({ call: 'sync', code: 'EIO' });
+    house.create(Kind.wallet, { handle: 'one' });
+    await house.quiet();
+    expect(published).toEqual([]);
+  });
+});
+
 describe('with nothing on its way to the disk', () => {
   test('a read is answered at once', async () => {
     const house = await open();

@@ -11,7 +11,7 @@ import type { Entry } from '../../src/core/entry.ts';
 import { Kind, kindRow } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
-import { dumpState, findHandle, findLedger, readRow, releaseDump, type State } from '../../src/core/state.ts';
+import { dumpState, findHandle, findLedger, findLuid, readRow, releaseDump, type State } from '../../src/core/state.ts';
 import { Engine, type EngineOptions, type Submission } from '../../src/engine.ts';
 import { createDefaultLedger } from '../../src/genesis.ts';
 import { canon } from '../../src/proof/canon.ts';
@@ -203,7 +203,8 @@ export class House {
 
   drop(kind: Kind, handle: string): Sent {
     const { entry } = this.read(kind, handle)!;
-    const content = contentOf({ parent: Buffer.from(entry.hash).toString('hex') });
+    // A number makes the body another one each time, as a client's signature over its moment would.
+    const content = contentOf({ parent: Buffer.from(entry.hash).toString('hex'), custom: { n: this.world.made++ } });
     return this.submit({ op: 'drop', ...this.#base(kind), ...content, luid: entry.luid });
   }
 
@@ -217,6 +218,15 @@ export class House {
   read(kind: Kind, handle: string) {
     const row = findHandle(this.state, MAIN_LEDGER, kind, handle);
     return row < 0 ? null : readRow(this.state, row);
+  }
+
+  /** Row of the wallet with this luid; rows count up in the order of the journal. */
+  luidRow(luid: string): number {
+    return findLuid(this.state, MAIN_LEDGER, Kind.wallet, luid);
+  }
+
+  entryOf(row: number) {
+    return readRow(this.state, row).entry;
   }
 
   balance(wallet: string, symbol = 'usd'): number {

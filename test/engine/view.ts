@@ -45,7 +45,7 @@ function entryBytesOf(state: State, row: number): Uint8Array[] {
 function slotLine(state: State, slot: number): string {
   const { balances } = state;
   const [wallet, symbol] = [balances.wallet(slot), balances.symbol(slot)];
-  const line = `slot ${slot}: ${wallet} ${symbol} ${balances.available(slot)} at ${balances.moment(slot)}, next ${balances.next(slot)}, found ${balances.find(wallet, symbol)}`;
+  const line = `slot ${slot}: ${wallet} ${symbol} ${balances.available(slot)} and ${balances.reserved(slot)} at ${balances.moment(slot)}, next ${balances.next(slot)}, found ${balances.find(wallet, symbol)}`;
   if (!balances.isLimited(slot)) return line;
   const limits = METRICS.map((_, metric) => `${balances.limit(slot, metric)} ${balances.limitMoment(slot, metric)}`);
   return `${line}, limits ${limits}, moved ${JSON.stringify(balances.movedOn(slot, balances.moment(slot)))}`;
@@ -102,7 +102,7 @@ export function checkSupply(state: State): void {
   const sums = new Map<number, bigint>();
   for (let slot = 0; slot < state.balances.size; slot++) {
     const symbol = state.balances.symbol(slot);
-    sums.set(symbol, (sums.get(symbol) ?? 0n) + BigInt(state.balances.available(slot)));
+    sums.set(symbol, (sums.get(symbol) ?? 0n) + BigInt(state.balances.available(slot) + state.balances.reserved(slot)));
   }
   for (const [symbol, sum] of sums) {
     if (sum !== (state.supply.get(symbol) ?? 0n))

@@ -1,0 +1,147 @@
+/**
+ * The power goes, or the process, at every point of a scripted life and of lives by chance. Acknowledged is there,
+ * refused is not, unanswered is one or the other and stays so; the books read again are the books that were live.
+ */
+import { describe, expect, test } from 'vitest';
+import { FakeDisk, randomFrom } from '../storage/fake-disk.ts';
+import { House, type HouseOptions, isAcknowledged, turns } from './house.ts';
+import { chance, checkReplay, freshWorld, Ledger, live, openOrNull, restart, SCRIPT } from './life.ts';
+
+/** Small segments and early snapshots, so that a short life meets them all. */
+const DENSE: HouseOptions = { segmentBytesMax: 1500, snapshotEvery: 12 };
+const PLAIN: HouseOptions = {};
+
+/** Disk calls of a whole scripted life. */
+async function callsOf(options: HouseOptions, waits: boolean): Promise<number> {
+  const house = await House.open(new FakeDisk(), options);
+  await live(house, SCRIPT, waits);
+  expect(house.fatals).toEqual([]);
+  return house.power.count;
+}
+
+/** A life whose power goes at one call, and what becomes of it. */
+async function cutLife(seed: number, cutAt: number, options: HouseOptions, waits: boolean): Promise<void> {
+  const disk = new FakeDisk(seed);
+  const ledger = new Ledger();
+  const world = freshWorld();
+  const first = await openOrNull(disk, { ...options, world, cutAt });
+  if (first !== null) {
+    await live(first, SCRIPT, waits);
+    ledger.remember(first);
+    first.power.cut();
+  }
+  const second = await restart(disk, ledger, { ...options, world });
+  await live(second, SCRIPT, waits);
+  ledger.remember(second);
+  ledger.check(second.state);
+  checkReplay(second);
+  second.power.cut();
+  const third = await restart(disk, ledger, { ...options, world });
+  third.power.cut('kill');
+}
+
+describe('the power goes at every call of the disk', () => {
+  test.each([
+    ['a plain life, step by step', PLAIN, true, 1, 1],
+    ['a plain life in a hurry', PLAIN, false, 1, 1],
+    // These two share the calls between them: most are reads and writes of snapshots, which snapshot.test.ts cuts one by one.
+    ['every odd one of a life with snapshots and small segments', DENSE, true, 1, 2],
+    ['every even one of the same in a hurry', DENSE, false, 2, 2],
+  ])('%s', async (name, options, waits, first, stride) => {
+    const calls = await callsOf(options, waits);
+    expect(calls).toBeGreaterThan(20);
+    for (let cutAt = first; cutAt <= calls; cutAt += stride) {
+      try {
+        await cutLife(cutAt, cutAt, options, waits);
+      } catch (error) {
+        throw new Error(`${name}, cut at call ${cutAt} of ${calls}: ${(error as Error).message}`, { cause: error });
+      }
+    }
+  });
+
+  test('and again at every call of the recovery from it', async () => {
+    const options = DENSE;
+    const calls = await callsOf(options, true);
+    for (const share of [0.4, 0.7, 0.95]) {
+      for (let second = 1; second < 40; second++) {
+        const disk = new FakeDisk(second);
+        const ledger = new Ledger();
+        const world = freshWorld();
+        const first = await House.open(disk, { ...options, world, cutAt: Math.floor(calls * share) });
+        await live(first, SCRIPT, false);
+        ledger.remember(first);
+        first.power.cut();
+        const house = await restart(disk, ledger, { ...options, world, cutAt: second });
+        checkReplay(house);
+      }
+    }
+  });
+});
+
+describe('the end comes after each step of a script', () => {
+  test.each(['power', 'kill'] as const)('%s', async (how) => {
+    for (let steps = 0; steps <= SCRIPT.length; steps++) {
+      const disk = new FakeDisk(steps);
+      const ledger = new Ledger();
+      const house = await House.open(disk);
+      await live(house, SCRIPT.slice(0, steps));
+      checkReplay(house);
+      ledger.remember(house);
+      house.power.cut(how);
+      const again = await restart(disk, ledger);
+      await live(again, SCRIPT.slice(steps));
+      ledger.remember(again);
+      ledger.check(again.state);
+      checkReplay(again);
+    }
+  });
+
+  test('a whole script without any end acknowledges all but what must be refused', async () => {
+    const house = await House.open(new FakeDisk());
+    await live(house, SCRIPT);
+    const refused = house.sent.filter((sent) => !isAcknowledged(sent));
+    expect(refused.map(({ outcome }) => (outcome as { reason: string }).reason)).toEqual([
+      'crypto.signature-invalid',
+      'record.duplicated',
+      'record.duplicated',
+    ]);
+    expect([house.balance('a'), house.balance('b'), house.balance('c')]).toEqual([973, 22, 2]);
+  });
+});
+
+/** Lives by chance: up to six processes on one disk, each ended by chance at some call or in the middle of a step. */
+async function randomLife(seed: number): Promise<void> {
+  const random = randomFrom(seed);
+  const later = random() < 0.5;
+  const disk = new FakeDisk(seed, later ? (run) => void setImmediate(run) : queueMicrotask);
+  const ledger = new Ledger();
+  const world = freshWorld();
+  const act = chance(seed + 1);
+  for (let life = 0; life < 6; life++) {
+    const options: HouseOptions = {
+      world,
+      segmentBytesMax: random() < 0.5 ? 1 << 20 : 2000,
+      snapshotEvery: random() < 0.5 ? 1e9 : 5 + Math.floor(random() * 40),
+      batchEntriesMax: random() < 0.3 ? 2 : 1000,
+      ...(random() < 0.6 ? { cutAt: 20 + Math.floor(random() * 300) } : {}),
+    };
+    const house = await restart(disk, ledger, options);
+    for (let step = Math.floor(random() * 30); step > 0 && !house.power.isOff; step--) {
+      act(house);
+      if (random() < 0.3) await house.quiet();
+      else await turns(1);
+    }
+    if (random() < 0.5) {
+      await house.quiet();
+      if (!house.power.isOff) checkReplay(house);
+    }
+    ledger.remember(house);
+    house.power.cut(random() < 0.7 ? 'power' : 'kill');
+  }
+  const last = await restart(disk, ledger, { world });
+  checkReplay(last);
+}
+
+describe('lives by chance', () => {
+  test.each(Array.from({ length: 20 }, (_, n) => n))('seed %i', randomLife);
+});

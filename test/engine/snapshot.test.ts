@@ -1,0 +1,222 @@
+/** Snapshots beside traffic: what they hold, what a cut or a fault leaves of them, and the way back without them. */
+import { describe, expect, test } from 'vitest';
+import { Kind } from '../../src/core/kinds.ts';
+import { differencesOf } from '../../src/storage/state-digest.ts';
+import { transfer } from '../core/books.ts';
+import { FakeDisk, type Fault } from '../storage/fake-disk.ts';
+import { DIRECTORY, House, type HouseOptions, isAcknowledged, reasonOf, recoverFrom, turns } from './house.ts';
+import { chance, checkReplay, freshWorld, Ledger, live, restart, SCRIPT } from './life.ts';
+import { viewOf } from './view.ts';
+
+const path = (name: string) => `${DIRECTORY}/${name}`;
+const namesOf = (disk: FakeDisk, end: string) => disk.readdir(DIRECTORY).filter((name) => name.endsWith(end));
+
+/** A house with books in it, and everything written. */
+async function lived(options: HouseOptions = {}, seed = 1): Promise<House> {
+  const house = await House.open(new FakeDisk(seed), { world: freshWorld(), ...options });
+  await live(house, SCRIPT);
+  return house;
+}
+
+describe('a snapshot', () => {
+  test('with the tail behind it is the live state, and so is the journal alone', async () => {
+    const house = await lived();
+    await house.takeSnapshot();
+    const act = chance(5);
+    for (let step = 0; step < 20; step++) act(house);
+    await house.quiet();
+    const bySnapshot = recoverFrom(house.disk);
+    expect(bySnapshot.notes.join()).toMatch(/snapshot after entry/);
+    for (const name of namesOf(house.disk, '.ays')) house.disk.put(path(name), null);
+    const byJournal = recoverFrom(house.disk, 3);
+    expect(byJournal.entries).toBeGreaterThan(bySnapshot.entries);
+    expect(differencesOf(bySnapshot.state, house.state)).toEqual([]);
+    expect(differencesOf(byJournal.state, house.state)).toEqual([]);
+    expect(viewOf(bySnapshot.state)).toEqual(viewOf(house.state));
+    expect(viewOf(byJournal.state)).toEqual(viewOf(house.state));
+  });
+
+  test('holds the state at its entry, though traffic goes on while it is written', async () => {
+    // A slow disk: each of its answers takes a turn of the event loop.
+    const disk = new FakeDisk(1, (run) => void setImmediate(run));
+    const house = await House.open(disk, { world: freshWorld() });
+    await live(house, SCRIPT);
+    const view = viewOf(house.state);
+    const [segment] = namesOf(disk, '.ayj');
+    const journal = disk.bytesOf(path(segment!));
+    const taken = house.takeSnapshot();
+    const act = chance(8);
+    let batches = 0;
+    while (house.snapshots === 0) {
+      const before = house.engine.stats.batches;
+      act(house);
+      await turns(3);
+      batches += house.engine.stats.batches - before;
+    }
+    await taken;
+    await house.quiet();
+    expect(batches, 'traffic was cleared meanwhile').toBeGreaterThan(3);
+    checkReplay(house);
+    // The journal as it was when the snapshot was begun, and the snapshot: nothing of what came later is in it.
+    const then = new FakeDisk();
+    then.put(path(segment!), journal);
+    const [snapshot] = namesOf(disk, '.ays');
+    then.put(path(snapshot!), disk.bytesOf(path(snapshot!)));
+    const { state, entries } = recoverFrom(then);
+    expect(entries).toBe(0);
+    expect(viewOf(state)).toEqual(view);
+  });
+
+  test('is due after so many entries, and never begun while one is under way', async () => {
+    const ends: (() => void)[] = [];
+    const snapshot = () => new Promise<void>((resolve) => ends.push(resolve));
+    const house = await House.open(new FakeDisk(), { snapshotEvery: 5, snapshot });
+    const counts: number[] = [];
+    for (let n = 0; n < 20; n++) {
+      house.create(Kind.wallet, { handle: `w${n}` });
+      await turns(3);
+      counts.push(ends.length);
+      if (n === 11) ends[0]!();
+      await turns(2);
+    }
+    // Two entries make the ledger; the third wallet is the fifth entry.
+    expect(counts.slice(0, 4)).toEqual([0, 0, 1, 1]);
+    expect(counts.slice(3, 12)).toEqual(Array(9).fill(1));
+    expect(counts.at(-1)).toBe(2);
+  });
+
+  test('keeps a stop waiting until it is done', async () => {
+    const ends: (() => void)[] = [];
+    const snapshot = () => new Promise<void>((resolve) => ends.push(resolve));
+    const house = await House.open(new FakeDisk(), { snapshotEvery: 3, snapshot });
+    house.create(Kind.wallet, { handle: 'w' });
+    let isStopped = false;
+    const stopped = house.stop().then(() => (isStopped = true));
+    await turns(5);
+    expect([ends.length, isStopped]).toEqual([1, false]);
+    ends[0]!();
+    await stopped;
+    expect(isStopped).toBe(true);
+  });
+});
+
+/** Disk calls of one snapshot, taken after the script and another one. */
+async function callsOfSnapshot(): Promise<{ from: number; to: number }> {
+  const house = await lived();
+  await house.takeSnapshot();
+  await live(house, [(each) => each.create(Kind.wallet, { handle: 'between' })]);
+  const from = house.power.count + 1;
+  await house.takeSnapshot();
+  return { from, to: house.power.count };
+}
+
+describe('the power goes during a snapshot', () => {
+  test('at every call of the disk: nothing acknowledged is lost, and the next snapshot is taken', async () => {
+    const { from, to } = await callsOfSnapshot();
+    expect(to - from).toBeGreaterThan(10);
+    for (let cutAt = from; cutAt <= to; cutAt++) {
+      const ledger = new Ledger();
+      const house = await lived({ cutAt }, cutAt);
+      await house.takeSnapshot();
+      await live(house, [(each) => each.create(Kind.wallet, { handle: 'between' })]);
+      await Promise.race([house.takeSnapshot().catch(() => {}), house.power.gone]);
+      expect(house.power.isOff).toBe(true);
+      ledger.remember(house);
+      const again = await restart(house.disk, ledger);
+      checkReplay(again);
+      await live(again, [(each) => each.intent('later', transfer('a', 'b', 1))]);
+      await again.takeSnapshot();
+      expect(namesOf(again.disk, '.tmp'), 'what was half-written is gone').toEqual([]);
+      checkReplay(again);
+    }
+  });
+});
+
+describe('a snapshot that is not whole', () => {
+  /** Two snapshots and a tail. */
+  async function twoSnapshots(): Promise<{ house: House; names: string[] }> {
+    const house = await lived({ segmentBytesMax: 1500 });
+    await house.takeSnapshot();
+    await live(house, [(each) => each.intent('one', transfer('a', 'b', 1))]);
+    await house.takeSnapshot();
+    await live(house, [(each) => each.intent('two', transfer('a', 'b', 1))]);
+    return { house, names: namesOf(house.disk, '.ays') };
+  }
+
+  const spoil: [string, (bytes: Buffer, older: Buffer) => Buffer | null][] = [
+    ['a bit of a part', (bytes) => bytes.fill(bytes[200]! ^ 1, 200, 201)],
+    ['a bit of its foot', (bytes) => bytes.fill(bytes.at(-20)! ^ 1, bytes.length - 20, bytes.length - 19)],
+    ['half of it', (bytes) => bytes.subarray(0, bytes.length >> 1)],
+    ['all of its bytes', (bytes) => bytes.subarray(0, 0)],
+    ['a page zeroed', (bytes) => bytes.fill(0, 512, 1024)],
+    ['the bytes of the one before', (_bytes, older) => older],
+    ['itself', () => null],
+  ];
+  test.each(spoil)('newest one loses %s: the one before is read, and the state is the same', async (what, change) => {
+    const { house, names } = await twoSnapshots();
+    const [older, newest] = names as [string, string];
+    const olderBytes = house.disk.bytesOf(path(older));
+    house.disk.put(path(newest), change(house.disk.bytesOf(path(newest)), olderBytes));
+    const { state, notes } = recoverFrom(house.disk);
+    expect(differencesOf(state, house.state)).toEqual([]);
+    expect(viewOf(state)).toEqual(viewOf(house.state));
+    expect(notes.join('\n')).toContain(`snapshot after entry ${Number(/\d+/.exec(older)![0])}`);
+    if (what !== 'itself') expect(notes.join('\n')).toContain(`${newest} is not used`);
+  });
+
+  test('and the journal before the older one gone: damage, named, nothing changed', async () => {
+    const { house, names } = await twoSnapshots();
+    for (const name of names) house.disk.put(path(name), Buffer.from('no snapshot'));
+    const before = house.disk.readdir(DIRECTORY);
+    expect(() => recoverFrom(house.disk)).toThrow(/missing/);
+    expect(house.disk.readdir(DIRECTORY)).toEqual(before);
+  });
+
+  test('of another server is not used', async () => {
+    const { house, names } = await twoSnapshots();
+    const stranger = house.disk.bytesOf(path(names[1]!));
+    // The signature lies before the last four bytes, and those are a CRC that a stranger computes as well.
+    stranger[stranger.length - 40]! ^= 1;
+    house.disk.put(path(names[1]!), stranger);
+    expect(differencesOf(recoverFrom(house.disk).state, house.state)).toEqual([]);
+  });
+});
+
+describe('a fault while a snapshot is taken', () => {
+  const faults: [string, Fault][] = [
+    ['no space to write it', { call: 'write', path: 'snapshot-', code: 'ENOSPC' }],
+    ['no space to sync it', { call: 'sync', path: 'snapshot-', code: 'ENOSPC' }],
+    ['no file to open', { call: 'open', path: 'snapshot-', code: 'EMFILE' }],
+    ['read-only at the rename', { call: 'rename', path: 'snapshot-', code: 'EROFS' }],
+    ['an error when the directory is synced', { call: 'syncDirectory', code: 'EIO' }],
+    ['an error when it is read back', { call: 'read', path: 'snapshot-', code: 'EIO' }],
+  ];
+  test.each(faults)(
+    '%s: the process ends, everybody is told, and all that was acknowledged is there',
+    async (_n, fault) => {
+      const ledger = new Ledger();
+      const house = await lived({ snapshotEvery: 30 });
+      house.disk.inject(fault);
+      while (house.fatals.length === 0) {
+        expect(house.sent.length, 'a snapshot must come').toBeLessThan(200);
+        house.create(Kind.wallet, { handle: `w${house.sent.length}` });
+        await turns(2);
+      }
+      const late = house.create(Kind.wallet, { handle: 'late' });
+      await turns(3);
+      expect(reasonOf(late)).toBe('api.unexpected-error');
+      expect(house.sent.every(({ answers }) => answers === 1)).toBe(true);
+      expect(house.fatals).toHaveLength(1);
+      expect(house.fatals[0]).toMatchObject({ code: fault.code });
+      ledger.remember(house);
+      house.power.cut();
+      house.disk.heal();
+      const again = await restart(house.disk, ledger);
+      const sent = again.create(Kind.wallet, { handle: 'after' });
+      await again.takeSnapshot();
+      await again.quiet();
+      expect(isAcknowledged(sent)).toBe(true);
+      checkReplay(again);
+    },
+  );
+});
