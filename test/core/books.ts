@@ -31,10 +31,10 @@ export class Books {
     this.state = state;
   }
 
-  /** A ledger `main` with index 1. */
-  static open(): Books {
+  /** An open ledger `main` with index 1. */
+  static open(config: Record<string, unknown> = {}): Books {
     const books = new Books();
-    books.create(Kind.ledger, { handle: 'main' }, 0);
+    books.create(Kind.ledger, { handle: 'main', config, access: [{ action: 'any', record: 'any' }] }, 0);
     return books;
   }
 

@@ -187,7 +187,7 @@ describe('one intent', () => {
 
   test('wallets of other ledgers are not there', () => {
     const books = fresh();
-    books.create(Kind.ledger, { handle: 'other' }, 0);
+    books.create(Kind.ledger, { handle: 'other', access: [{ action: 'any', record: 'any' }] }, 0);
     const [entry] = books.create(Kind.intent, { handle: 'i', claims: [issue('a', 1)] }, 2) as IntentEntry[];
     expect(entry!.outcome.reason).toBe('core.target-invalid');
   });

@@ -1,0 +1,248 @@
+/** The life of an intent after its first clearing: prepared and ended by proof, waiting and expired. */
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Claim } from '../../src/core/claims/index.ts';
+import { type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts';
+import { stepsDue } from '../../src/core/intents.ts';
+import { Kind } from '../../src/core/kinds.ts';
+import { findHandle, findLuid, type OpenIntent, readRow, type State } from '../../src/core/state.ts';
+import { Books, issue, limit, MIDNIGHT, transfer } from './books.ts';
+
+function fresh(): Books {
+  return Books.open().symbols('usd').wallets('a', 'b', 'c');
+}
+
+/** An intent that rests at prepared. */
+function prepare(books: Books, ...claims: Claim[]): IntentEntry {
+  const handle = `manual-${books.entries.length}`;
+  const [entry] = books.create(Kind.intent, { handle, claims, config: { commit: 'manual' } }) as Entry[];
+  return entry as IntentEntry;
+}
+
+let proofs = 0;
+
+/** Adds a proof with this custom to the intent; the entries it made. */
+function prove(books: Books, { luid, hash }: IntentEntry, custom: Record<string, unknown>): Entry[] {
+  const key = new Uint8Array(32).fill(3);
+  const result = createHash('sha512').update(`proof ${proofs++}`).digest();
+  return books.do({
+    op: 'proof',
+    ledger: 1,
+    kind: Kind.intent,
+    moment: books.moment,
+    caller: { keys: [key], bearer: null },
+    luid,
+    hash,
+    proof: { public: key, result, custom: JSON.stringify(custom) },
+  }) as Entry[];
+}
+
+function statusOf({ state }: Books, { luid }: IntentEntry): string {
+  return readRow(state, findLuid(state, 1, Kind.intent, luid)).status;
+}
+
+function slotOf({ state }: Books, wallet: string): number {
+  return state.balances.find(findHandle(state, 1, Kind.wallet, wallet), findHandle(state, 1, Kind.symbol, 'usd'));
+}
+
+/** Available, reserved and incoming of a wallet. */
+function money(books: Books, wallet: string): number[] {
+  const slot = slotOf(books, wallet);
+  const { balances } = books.state;
+  return slot < 0 ? [0, 0, 0] : [balances.available(slot), balances.reserved(slot), balances.incoming(slot)];
+}
+
+describe('a prepared intent', () => {
+  test('has its money reserved, and nobody has it yet', () => {
+    const books = fresh();
+    books.intent(issue('a', 10));
+    const held = prepare(books, transfer('a', 'b', 4));
+    expect(statusOf(books, held)).toBe('prepared');
+    expect([money(books, 'a'), money(books, 'b')]).toEqual([
+      [6, 4, 0],
+      [0, 0, 4],
+    ]);
+    expect(books.intent(transfer('a', 'b', 7)).outcome.reason).toBe('core.insufficient-balance');
+  });
+
+  test.each([
+    [{ action: 'commit' }, 'completed', [6, 0, 0], [4, 0, 0]],
+    [{ status: 'committed' }, 'completed', [6, 0, 0], [4, 0, 0]],
+    [{ action: 'abort' }, 'rejected', [10, 0, 0], [0, 0, 0]],
+    [{ status: 'aborted' }, 'rejected', [10, 0, 0], [0, 0, 0]],
+    [{ status: 'completed' }, 'prepared', [6, 4, 0], [0, 0, 4]],
+    [{ status: 'nonsense' }, 'prepared', [6, 4, 0], [0, 0, 4]],
+    [{}, 'prepared', [6, 4, 0], [0, 0, 4]],
+  ])('with the proof %j is %s', (custom, status, a, b) => {
+    const books = fresh();
+    books.intent(issue('a', 10));
+    const held = prepare(books, transfer('a', 'b', 4));
+    prove(books, held, custom);
+    expect([statusOf(books, held), money(books, 'a'), money(books, 'b')]).toEqual([status, a, b]);
+  });
+
+  test('is over once: a later command moves nothing', () => {
+    const books = fresh();
+    books.intent(issue('a', 10));
+    const held = prepare(books, transfer('a', 'b', 4));
+    prove(books, held, { action: 'commit' });
+    expect(prove(books, held, { action: 'abort' }).map((entry) => entry.type)).toEqual([EntryType.proof]);
+    expect([statusOf(books, held), money(books, 'a')]).toEqual(['completed', [6, 0, 0]]);
+  });
+
+  test('may break no limit when it is committed: what it will bring counts already', () => {
+    const books = fresh();
+    books.intent(issue('a', 10), limit('b', 'maxBalance', 5));
+    const held = prepare(books, transfer('a', 'b', 4));
+    expect(books.intent(transfer('a', 'b', 2)).outcome.reason).toBe('core.limit-exceeded');
+    expect(books.intent(transfer('a', 'b', 1)).outcome.reason).toBe('');
+    prove(books, held, { action: 'commit' });
+    expect(money(books, 'b')).toEqual([5, 0, 0]);
+  });
+
+  test('gives back what it counted towards daily limits when it is aborted, and no more', () => {
+    const books = fresh();
+    books.intent(issue('a', 100), limit('a', 'dailyCount', 2));
+    const held = prepare(books, transfer('a', 'b', 4));
+    // A second limit begins to count while the first intent is held.
+    books.intent(limit('a', 'dailyAmount', 50));
+    books.intent(transfer('a', 'b', 30));
+    expect(books.intent(transfer('a', 'b', 1)).outcome.reason).toBe('core.limit-exceeded');
+    prove(books, held, { action: 'abort' });
+    const slot = slotOf(books, 'a');
+    expect(books.state.balances.movedOn(slot, books.moment)).toEqual({ amount: 30, count: 1 });
+    expect(books.intent(transfer('a', 'b', 20)).outcome.reason).toBe('');
+  });
+
+  test('aborted on another day leaves that day alone', () => {
+    const books = fresh();
+    books.intent(issue('a', 100), limit('a', 'dailyCount', 5));
+    const held = prepare(books, transfer('a', 'b', 4));
+    books.moment = MIDNIGHT + 86_400_000;
+    books.intent(transfer('a', 'b', 1));
+    prove(books, held, { action: 'abort' });
+    expect(books.state.balances.movedOn(slotOf(books, 'a'), books.moment).count).toBe(1);
+  });
+
+  test('sets its limits when it is committed, not before', () => {
+    const books = fresh();
+    const held = prepare(books, limit('a', 'maxBalance', 1));
+    expect(books.intent(issue('a', 5)).outcome.reason).toBe('');
+    prove(books, held, { action: 'commit' });
+    expect(books.intent(issue('a', 1)).outcome.reason).toBe('core.limit-exceeded');
+  });
+
+  test('whose symbol is renamed meanwhile can still be committed', () => {
+    const books = fresh();
+    const held = prepare(books, issue('a', 5));
+    const symbol = readRow(books.state, findHandle(books.state, 1, Kind.symbol, 'usd'));
+    const parent = Buffer.from(symbol.entry.hash).toString('hex');
+    const update = { ...books.command(Kind.symbol, { handle: 'usd-2', factor: 100, parent }), op: 'update' as const };
+    books.do({ ...update, luid: symbol.entry.luid });
+    prove(books, held, { action: 'commit' });
+    expect([statusOf(books, held), books.balance('a', 'usd-2')]).toEqual(['completed', 5]);
+  });
+
+  test('counts towards the supply when it is committed', () => {
+    const books = fresh();
+    const held = prepare(books, issue('a', 5));
+    const symbol = findHandle(books.state, 1, Kind.symbol, 'usd');
+    expect(books.state.supply.get(symbol) ?? 0n).toBe(0n);
+    prove(books, held, { action: 'commit' });
+    expect(books.state.supply.get(symbol)).toBe(5n);
+  });
+});
+
+describe('waiting', () => {
+  /** Makes a pending intent of `moment`, as one whose permission is missing. */
+  function wait(state: State, row: number, moment: number): void {
+    const open: OpenIntent = { ledger: 1, moment, isPrepared: false, counted: [] };
+    state.open.set(row, open);
+  }
+
+  test.each([
+    [10, 10 * 60_000, 0],
+    [10, 10 * 60_000 + 1, 1],
+    [undefined, 1e12, 0],
+  ])('an intent of a ledger that lets it wait %s minutes, after %s ms: %s expired', (minutes, ms, expired) => {
+    const books = Books.open(minutes === undefined ? {} : { 'intent.expiryThresholdMinutes': minutes });
+    books.symbols('usd').wallets('a');
+    const entry = books.intent(issue('a', 1));
+    const row = findLuid(books.state, 1, Kind.intent, entry.luid);
+    wait(books.state, row, MIDNIGHT);
+    const steps = stepsDue(books.state, MIDNIGHT + ms);
+    expect(steps.map(({ outcome }) => [outcome.reason, ...outcome.steps])).toEqual(
+      Array.from({ length: expired }, () => ['core.intent-expired', 'failed', 'aborted', 'rejected']),
+    );
+  });
+
+  test('never ends a prepared intent', () => {
+    const books = Books.open({ 'intent.expiryThresholdMinutes': 1 });
+    books.symbols('usd').wallets('a');
+    prepare(books, issue('a', 1));
+    expect(stepsDue(books.state, MIDNIGHT + 1e12)).toEqual([]);
+  });
+});
+
+describe('random lives with holds', () => {
+  const wallet = fc.constantFrom('a', 'b', 'c');
+  const amount = fc.integer({ min: 1, max: 40 });
+  const claims = fc.array(
+    fc.oneof(
+      fc.tuple(wallet, amount).map(([a, n]) => issue(a, n)),
+      fc.tuple(wallet, wallet, amount).map(([a, b, n]) => transfer(a, b, n)),
+    ),
+    { minLength: 1, maxLength: 5 },
+  );
+  const event = fc.record({
+    claims,
+    isManual: fc.boolean(),
+    end: fc.constantFrom('commit', 'abort', 'none'),
+    which: fc.nat(),
+  });
+
+  test('each reservation is accounted for, and ends with its intent', () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 50 }), (events) => {
+        const books = fresh();
+        const open: IntentEntry[] = [];
+        const end = (held: IntentEntry, action: string) => {
+          prove(books, held, { action });
+          open.splice(open.indexOf(held), 1);
+        };
+        for (const { claims: wishes, isManual, end: action, which } of events) {
+          if (!isManual) books.intent(...wishes);
+          else {
+            const held = prepare(books, ...wishes);
+            if (held.outcome.steps.at(-1) === 'prepared') open.push(held);
+          }
+          if (action !== 'none' && open.length > 0) end(open[which % open.length]!, action);
+          const expected = { reserved: 0, incoming: 0 };
+          for (const { outcome } of open) {
+            for (let i = 0; i < outcome.postings.length; i += 4) {
+              const delta = outcome.postings[i + 2]!;
+              if (delta < 0) expected.reserved -= delta;
+              else expected.incoming += delta;
+            }
+          }
+          const rows = ['a', 'b', 'c'].map((name) => money(books, name));
+          expect(rows.reduce((sum, row) => sum + row[1]!, 0)).toBe(expected.reserved);
+          expect(rows.reduce((sum, row) => sum + row[2]!, 0)).toBe(expected.incoming);
+          for (const [available] of rows) expect(available).toBeGreaterThanOrEqual(0);
+        }
+        for (const held of [...open]) end(held, 'abort');
+        const rows = ['a', 'b', 'c'].map((name) => money(books, name));
+        expect(rows.map((row) => row.slice(1))).toEqual([
+          [0, 0],
+          [0, 0],
+          [0, 0],
+        ]);
+        const supply = books.state.supply.get(findHandle(books.state, 1, Kind.symbol, 'usd')) ?? 0n;
+        expect(BigInt(rows.reduce((sum, row) => sum + row[0]!, 0))).toBe(supply);
+        expect(books.state.open.size).toBe(0);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
