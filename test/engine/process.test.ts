@@ -1,0 +1,156 @@
+/** The promise kept by the real process: killed, stopped, shut out, and on a disk that is full. */
+import { chmodSync, chownSync, rmSync } from 'node:fs';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Client, connect, type Json, makeKeys } from '../support/client.ts';
+import { makeKit } from '../support/kit.ts';
+import { makeDirectory, type Server, startRefused, startServer } from '../support/server.ts';
+import { type Crowd, crowd, launch, type Sent } from './process.ts';
+
+const keys = makeKeys();
+const cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+function directory(): string {
+  const path = makeDirectory();
+  cleanups.push(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+async function start(path: string, flags: string[] = []): Promise<{ server: Server; client: Client }> {
+  const server = await startServer({ directory: path, flags });
+  cleanups.push(() => server.kill());
+  return { server, client: connect(server) };
+}
+
+/** A wallet and a symbol to bring into it. */
+async function open(client: Client): Promise<{ wallet: string; symbol: string }> {
+  const kit = makeKit(client, keys);
+  return { wallet: await kit.wallet(), symbol: await kit.symbol() };
+}
+
+/** All intents of the default ledger by handle. The proofs they carry are judged elsewhere. */
+async function intentsOf(client: Client): Promise<Map<string, Json>> {
+  const intents = new Map<string, Json>();
+  for (let index = 0; ; index++) {
+    const answer = await fetch(`${client.url}/intents?page.limit=100&page.index=${index}`);
+    const { data } = JSON.parse(await answer.text()) as { data: Json[] };
+    for (const intent of data) intents.set(intent.data.handle, intent);
+    if (data.length < 100) return intents;
+  }
+}
+
+/** Every acknowledged one is there as it was told; what was not answered is there or not, and the money agrees. */
+async function judge(client: Client, sent: readonly Sent[], wallet: string, symbol: string): Promise<void> {
+  const intents = await intentsOf(client);
+  for (const { body, status, reply } of sent) {
+    if (status !== 201) continue;
+    const found = intents.get(body.data.handle);
+    expect(found, `${body.data.handle} was acknowledged`).toBeDefined();
+    expect([found.luid, found.hash, found.meta.status]).toEqual([reply.luid, reply.hash, 'completed']);
+  }
+  expect(await makeKit(client, keys).balance(wallet, symbol)).toBe(intents.size);
+}
+
+const answeredWith = ({ sent }: Crowd, status: number) => sent.filter((one) => one.status === status).length;
+
+describe('kill -9 under load, again and again', () => {
+  test('every acknowledged intent is there, whichever process acknowledged it', async () => {
+    const path = directory();
+    const flags = ['--snapshot-every', '100', '--segment-bytes-max', '65536'];
+    let { server, client } = await start(path, flags);
+    const { wallet, symbol } = await open(client);
+    const sent: Sent[] = [];
+    for (const wanted of [37, 150, 70]) {
+      const load = crowd(server.url, 16, wallet, symbol);
+      await load.acknowledged(wanted);
+      await server.kill();
+      await load.end();
+      expect(answeredWith(load, 201)).toBeGreaterThanOrEqual(wanted);
+      sent.push(...load.sent);
+      ({ server, client } = await start(path, flags));
+    }
+    await judge(client, sent, wallet, symbol);
+  });
+});
+
+describe('SIGTERM under load', () => {
+  test('ends with 0, answers all it took, and all that is there', async () => {
+    const path = directory();
+    const { server, client } = await start(path);
+    const { wallet, symbol } = await open(client);
+    const load = crowd(server.url, 32, wallet, symbol);
+    await load.acknowledged(150);
+    const began = performance.now();
+    const code = await server.stop();
+    await load.end();
+    expect(code).toBe(0);
+    const cut = load.sent.filter((one) => one.status === 0 && one.at < began);
+    expect(cut, 'sent before the signal, never answered').toEqual([]);
+    expect(
+      [...new Set(load.sent.map((one) => one.status))].filter((status) => ![0, 201, 503].includes(status)),
+    ).toEqual([]);
+    await judge((await start(path)).client, load.sent, wallet, symbol);
+  });
+});
+
+describe('a directory that cannot be had', () => {
+  test('because another process has it: told who, and that one serves on', async () => {
+    const path = directory();
+    const { server, client } = await start(path);
+    const { wallet, symbol } = await open(client);
+    const load = crowd(server.url, 4, wallet, symbol);
+    const second = await startRefused({ directory: path });
+    expect(second.code).toBe(1);
+    expect(second.log).toContain(`in use by process ${server.process.pid}`);
+    await load.end(true);
+    expect(load.sent.every((one) => one.status === 201)).toBe(true);
+    await server.kill();
+    await judge((await start(path)).client, load.sent, wallet, symbol);
+  });
+
+  test('because nobody may write there: told where and why', async () => {
+    const path = directory();
+    // Root may write anywhere, so where the tests run as root the server must not.
+    const uid = process.getuid?.() === 0 ? 65_534 : undefined;
+    if (uid !== undefined) chownSync(path, uid, uid);
+    chmodSync(path, 0o500);
+    const server = await launch(path, uid === undefined ? {} : { uid });
+    expect(await server.ended).toBe(1);
+    expect(server.log()).toContain(path);
+    expect(server.log()).toMatch(/EACCES|EROFS|EPERM/);
+  });
+});
+
+describe('a full disk', () => {
+  test('stops the process with words to act on; with room again everything acknowledged is there', async () => {
+    const path = directory();
+    const limited = await launch(path, { before: 'ulimit -f 200' });
+    cleanups.push(() => limited.child.kill('SIGKILL'));
+    const system = JSON.parse(await (await fetch(`${limited.url}/signers/system`)).text());
+    const client = connect({ url: limited.url, publicKey: system.data.public });
+    const { wallet, symbol } = await open(client);
+    const load = crowd(limited.url, 16, wallet, symbol);
+    await load.end();
+    expect(await limited.ended).toBe(1);
+    expect(limited.log()).toContain('The disk failed');
+    expect(limited.log()).toContain('EFBIG');
+    expect(limited.log()).toContain(path);
+    expect(limited.log()).not.toMatch(/\n\s+at /);
+    expect(answeredWith(load, 201)).toBeGreaterThan(20);
+    expect(
+      [...new Set(load.sent.map((one) => one.status))].filter((status) => ![0, 201, 503].includes(status)),
+    ).toEqual([]);
+    expect(answeredWith(load, 503), 'those who waited were told').toBeGreaterThan(0);
+    await judge((await start(path)).client, load.sent, wallet, symbol);
+  });
+
+  test('from the start on: it does not start, and says why', async () => {
+    const path = directory();
+    const limited = await launch(path, { before: 'ulimit -f 0' });
+    expect(await limited.ended).toBe(1);
+    expect(limited.log()).toMatch(/EFBIG/);
+  });
+});
