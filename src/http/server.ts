@@ -61,12 +61,15 @@ export interface RequestHead {
   readonly path: string;
   /** What stands behind `?`, as sent. */
   readonly query: string;
-  /** A header by its lower-case name, '' where absent. Names beyond KEPT_HEADERS only if there is an authorization. */
+  /**
+   * A header by its lower-case name, '' where absent. Behind a body only KEPT_HEADERS are there, or all of them where
+   * there is an authorization.
+   */
   header(name: string): string;
 }
 
 export interface Request extends RequestHead {
-  /** Empty where there is none. The receiver's own copy. */
+  /** Empty where there is none. Lent until `handle` returns. */
   readonly body: Uint8Array;
 }
 
@@ -96,17 +99,8 @@ export interface Server {
   close(): Promise<void>;
 }
 
-/** Headers every request carries along; few, because reading one costs more than keeping it. */
-export const KEPT_HEADERS = [
-  'authorization',
-  'x-ledger',
-  'prefer',
-  'host',
-  'content-type',
-  'content-length',
-  'transfer-encoding',
-  'x-forwarded-proto',
-] as const;
+/** Headers that are kept past the arrival of a body; each costs a call to read. With a token all are kept. */
+export const KEPT_HEADERS = ['x-ledger', 'prefer', 'content-length', 'transfer-encoding'] as const;
 
 const ALLOWED = 'GET, HEAD, POST, PUT, DELETE, OPTIONS';
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -198,6 +192,7 @@ class Hall {
     this.running++;
     res.onAborted(() => exchange.abort());
     exchange.begin();
+    exchange.letGo();
   }
 
   /** One timer for all: ends bodies that take too long. */
@@ -249,7 +244,14 @@ class Exchange implements Request, Reply {
   due = 0;
 
   private readonly hall: Hall;
-  private readonly headers = new Map<string, string>();
+  /** The native request, while it is valid: until its handler returns. */
+  private req: HttpRequest | null;
+  private readonly ledger: string;
+  private readonly prefer: string;
+  private readonly length: string;
+  private readonly encoding: string;
+  /** All headers, where there is an authorization. */
+  private headers: Map<string, string> | null = null;
   private res: HttpResponse | null;
   private chunks: Uint8Array[] | null = null;
   private received = 0;
@@ -263,29 +265,46 @@ class Exchange implements Request, Reply {
     this.method = this.methodSent === 'HEAD' ? 'GET' : this.methodSent;
     this.path = req.getUrl();
     this.query = req.getQuery() ?? '';
-    for (const name of KEPT_HEADERS) {
-      const value = req.getHeader(name);
-      if (value !== '') this.headers.set(name, value);
-    }
-    // A token may protect any header, and the native request is gone once this handler returns.
-    if (this.headers.has('authorization')) {
-      req.forEach((name, value) => {
-        if (!this.headers.has(name)) this.headers.set(name, value);
-      });
-    }
+    this.req = req;
+    this.ledger = req.getHeader('x-ledger');
+    this.prefer = req.getHeader('prefer');
+    this.length = req.getHeader('content-length');
+    this.encoding = req.getHeader('transfer-encoding');
+    if (req.getHeader('authorization') !== '') this.keepHeaders(req);
+  }
+
+  /** A token may protect any header, and the native request is gone once its handler returns. */
+  private keepHeaders(req: HttpRequest): void {
+    const headers = new Map<string, string>();
+    req.forEach((name, value) => {
+      if (!headers.has(name)) headers.set(name, value);
+    });
+    this.headers = headers;
   }
 
   header(name: string): string {
-    return this.headers.get(name) ?? '';
+    if (this.headers !== null) return this.headers.get(name) ?? '';
+    switch (name) {
+      case 'x-ledger':
+        return this.ledger;
+      case 'prefer':
+        return this.prefer;
+      case 'content-length':
+        return this.length;
+      case 'transfer-encoding':
+        return this.encoding;
+      default:
+        return this.req?.getHeader(name) ?? '';
+    }
   }
 
   /** From the headers on: refuse, answer, or wait for the body. */
   begin(): void {
     const { hall } = this;
     const { bodyBytesMax, bodyMsMax } = hall.options;
-    const announced = this.header('content-length');
+    const announced = this.length;
     const length = announced === '' ? 0 : /^\d{1,15}$/.test(announced) ? Number(announced) : Number.NaN;
-    const isChunked = this.header('transfer-encoding') !== '';
+    const isChunked = this.encoding !== '';
     const refusal = this.refuseHead(length);
     if (refusal !== null) {
       // A body of unknown length could otherwise go on for ever behind its answer.
@@ -304,6 +323,11 @@ class Exchange implements Request, Reply {
       }
       this.res!.onData((chunk, isLast) => this.take(chunk, isLast));
     }
+  }
+
+  /** The handler returns: the native request is no longer ours. */
+  letGo(): void {
+    this.req = null;
   }
 
   /** Reasons to answer before the body was read. */
@@ -338,10 +362,12 @@ class Exchange implements Request, Reply {
       this.chunks.push(copyOf(chunk));
       return;
     }
-    this.body = this.chunks === null ? copyOf(chunk) : Buffer.concat([...this.chunks, new Uint8Array(chunk)]);
+    const last = new Uint8Array(chunk);
+    this.body = this.chunks === null ? last : Buffer.concat([...this.chunks, last]);
     this.chunks = null;
     this.hall.arriving.delete(this);
     this.hall.handler.handle(this, this);
+    this.body = EMPTY;
   }
 
   /** The body is too large: drop what comes, so that the client is done sending before it is answered. */
