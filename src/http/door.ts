@@ -50,7 +50,7 @@ export interface Content extends CheckedProofs {
 export function openBody(
   validate: ValidateBody,
   kind: Kind,
-  operation: 'create' | 'update' | 'drop',
+  operation: 'create' | 'update' | 'drop' | 'check',
   body: unknown,
 ): Content | Refusal {
   const errors = validate(kind, operation, body);
@@ -71,7 +71,7 @@ export function openBody(
 
 /** Checks that each proof speaks of this hash, and lays out the rows that remain to be verified. */
 export function openProofs(bodies: readonly ProofBody[], hashHex: string): CheckedProofs | Refusal {
-  const checks = Buffer.allocUnsafeSlow(bodies.length * CHECK_BYTES);
+  const checks = Buffer.allocUnsafe(bodies.length * CHECK_BYTES);
   const proofs: StoredProof[] = [];
   let text = '';
   for (let i = 0; i < bodies.length; i++) {
