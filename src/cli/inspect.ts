@@ -19,14 +19,14 @@ import { type Pinned, pin } from './audit/pinned.ts';
 import { dataDirectory } from './directory.ts';
 import { UsageError } from './usage.ts';
 
-export const INSPECT_HELP = `ayni inspect [dir] [--seq <n> | --luid <luid> | --handle <handle> | --from <n> --to <m>]
+export const HELP = `ayni inspect [dir] [--seq <n> | --luid <luid> | --handle <handle> | --from <n> --to <m>]
 
 Without a choice: the files a start would read, their sizes, and the entries in them. With one: those entries of the
 journal, each as a line of JSON. Changes nothing. The directory is AYNI_DATA, else snapshots, where none is given.
 `;
 
 /** Runs the command; returns the exit code: 1 where no entry was found. */
-export function inspect(args: string[]): number {
+export function run(args: string[]): number {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,

@@ -5,14 +5,14 @@ import { parseArgs } from 'node:util';
 import { createKeyPair, encodeBase64 } from '../proof/keys.ts';
 import { errorCode, realDisk, writeAll } from '../storage/disk.ts';
 
-export const KEYGEN_HELP = `ayni keygen [--out <file>]
+export const HELP = `ayni keygen [--out <file>]
 
 Prints a fresh key pair as JSON {format, public, secret}. With --out it is written to a new file that only you can
 read, and the public key alone is printed.
 `;
 
 /** Runs the command; returns the exit code. */
-export function keygen(args: string[]): number {
+export function run(args: string[]): number {
   const { values } = parseArgs({ args, options: { out: { type: 'string' } }, strict: true });
   const pair = createKeyPair();
   const text = `${JSON.stringify({

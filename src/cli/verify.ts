@@ -12,7 +12,7 @@ import { type Finding, findingOf, findingText } from './audit/finding.ts';
 import { dataDirectory } from './directory.ts';
 import { UsageError } from './usage.ts';
 
-export const VERIFY_HELP = `ayni verify [dir] [--key <base64>] [--json] [--other-rules] [--workers <n>]
+export const HELP = `ayni verify [dir] [--key <base64>] [--json] [--other-rules] [--workers <n>]
 
 Reads every file in the directory (default: AYNI_DATA, else snapshots) and checks every frame, hash, signature,
 decision and balance in it. Changes nothing, takes no lock: it may be run while the server works, or on a copy.
@@ -24,7 +24,7 @@ decision and balance in it. Changes nothing, takes no lock: it may be run while 
 `;
 
 /** Runs the command; resolves with the exit code. */
-export async function verifyBooks(args: string[]): Promise<number> {
+export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,

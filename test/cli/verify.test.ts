@@ -339,6 +339,21 @@ describe("lies that the server's key signs", () => {
       'decided',
       /outcome\.steps\.0/,
     ],
+    [
+      'a step left out',
+      (frames) => void drop(frames, (entry) => entry.type === EntryType.step && entry.outcome.steps[0] === 'aborted'),
+      'decided',
+      /should follow/,
+    ],
+    [
+      'a step out of turn',
+      (frames) => {
+        const step = pick<Entry>(frames, (entry) => entry.type === EntryType.step);
+        frames.at(-1)!.entries.push({ ...step });
+      },
+      'lie',
+      /outcome is of another moment/,
+    ],
     ['an entry left out', (frames) => void drop(frames, isTransfer), 'decided', /would be/],
     ['an entry twice', (frames) => twice(frames, isTransfer), 'lie', /luid is that of another record/],
     ['a luid of another kind', (frames) => reluid(pickTransfer(frames), 'wlt'), 'lie', /another kind or moment/],

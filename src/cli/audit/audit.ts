@@ -108,7 +108,17 @@ class Run {
       segments: segments.length,
       segmentBytes: bytesOf(segments.map(({ file }) => file)),
       frames: 0,
-      counts: { entries: 0, records: 0, hashes: 0, proofs: 0, seals: 0, luids: 0, decisions: 0, otherwise: 0 },
+      counts: {
+        entries: 0,
+        records: 0,
+        hashes: 0,
+        proofs: 0,
+        seals: 0,
+        luids: 0,
+        decisions: 0,
+        permitted: 0,
+        otherwise: 0,
+      },
       signatures: 0,
       postings: 0,
       balances: 0,
@@ -176,6 +186,12 @@ class Run {
     }
     const wrong = entries.money.differenceTo(entries.state);
     if (wrong !== null) throw new FoundError('lie', { file: directory, seq: report.seq }, wrong);
+    const { permitted } = entries.counts;
+    if (permitted > 0) {
+      report.notes.push(
+        `${permitted} decisions rest on permissions by tokens or by the server's own rules, which the books do not hold.`,
+      );
+    }
     const left = this.#options.disk.readdir(directory).filter(isTemporaryName);
     if (left.length > 0) report.notes.push(`Half-written and of no account: ${left.join(', ')}.`);
   }
@@ -204,7 +220,7 @@ class Run {
       count++;
       if (held !== null) entries.add(held, entry, null);
       held = { entry, bytes, place: { file, seq: count, luid: entry.luid } };
-      if (this.#signatures.isBehind) await this.#signatures.relief();
+      if (this.#signatures.isDue) await this.#signatures.relief();
     }
     if (held !== null) entries.add(held, null, null);
     if (count < seq) throw new FoundError('lie', { file }, `it holds ${count} entries, not ${oldest.seq}`);
@@ -262,7 +278,7 @@ class Run {
       for (;;) {
         const step = steps.next();
         if (step.done === true) return this.#end(step.value);
-        if (this.#signatures.isBehind) await this.#signatures.relief();
+        if (this.#signatures.isDue) await this.#signatures.relief();
       }
     } finally {
       steps.return({} as ReadResult);

@@ -6,6 +6,7 @@
  *
  * What always holds: an entry reaches the state only after everything about it that needs no signature was checked.
  */
+import { type Caller, GRANTED } from '../../core/access/index.ts';
 import { apply } from '../../core/apply.ts';
 import { equalBytes, hex } from '../../core/bytes.ts';
 import type { Command, CreateCommand } from '../../core/command.ts';
@@ -42,6 +43,8 @@ export interface EntryCounts {
   seals: number;
   luids: number;
   decisions: number;
+  /** Of those, how many rest on permissions that the signatures in the books do not explain: tokens, server rules. */
+  permitted: number;
   otherwise: number;
 }
 
@@ -53,6 +56,9 @@ export interface EntryAuditOptions {
   /** Called for an entry that today's rules would not have written; may throw. */
   otherwise: (finding: Finding) => void;
 }
+
+/** What a client's command leads to; steps are the server's own, or follow from one. */
+type ClientEntry = Exclude<Entry, { type: typeof EntryType.step }>;
 
 /** Bytes of a luid that follow from kind and moment. */
 const LUID_HEAD_CHARS = 11;
@@ -69,6 +75,7 @@ export class EntryAudit {
     seals: 0,
     luids: 0,
     decisions: 0,
+    permitted: 0,
     otherwise: 0,
   };
   readonly #options: EntryAuditOptions;
@@ -142,7 +149,7 @@ export class EntryAudit {
 
   /** Hash, canonical form, shape, and the rows of its signatures. */
   #checkContent(entry: Entry, place: Place): void {
-    if (entry.type === EntryType.step) return;
+    if (entry.type === EntryType.step || entry.type === EntryType.token) return;
     if (entry.type === EntryType.proof) {
       const record = readRow(this.state, entry.row);
       return this.#addProof(entry.proof, hex(record.entry.hash), place, 0);
@@ -188,42 +195,60 @@ export class EntryAudit {
 
   /** Decides again what led to this entry, or goes on with what was decided with the one before. */
   #checkDecision(entry: Entry, next: Entry | null, place: Place, frameMoment: number | null): void {
-    if (this.#expected.length === 0) {
-      const decided = this.#decide(entry, next, frameMoment);
-      if (typeof decided === 'string') return this.#otherwise(place, decided);
-      this.#expected = decided;
-    }
-    const expected = this.#expected.shift();
     this.counts.decisions++;
-    const member = expected === undefined ? '' : differingMember(expected, entry);
-    if (member === null) return;
-    this.#expected = [];
-    this.#otherwise(
-      place,
-      expected === undefined
-        ? 'it changes nothing, and would not be written'
-        : `${member} would be ${shown(expected, member)}, not ${shown(entry, member)}`,
-    );
+    if (this.#expected.length > 0) {
+      const wrong = differenceTo(this.#expected, entry, undefined);
+      this.#expected = wrong === null ? this.#expected.slice(1) : [];
+      if (wrong !== null) this.#otherwise(place, wrong);
+      return;
+    }
+    const bySigners = this.#decide(entry, next, frameMoment, false);
+    let wrong = differenceTo(bySigners, entry, next);
+    if (wrong === null) {
+      this.#expected = (bySigners as Entry[]).slice(1);
+      return;
+    }
+    // Tokens and the server's own rules allow things too, and stand in no entry. They only ever add permissions.
+    const byAll = this.#decide(entry, next, frameMoment, true);
+    for (const decided of [byAll, waiting(bySigners, byAll)]) {
+      const difference = differenceTo(decided, entry, next);
+      if (difference === null) {
+        this.counts.permitted++;
+        this.#expected = (decided as Entry[]).slice(1);
+        return;
+      }
+      if (typeof bySigners === 'string' && typeof decided !== 'string') wrong = difference;
+    }
+    const begun = [bySigners, byAll].find((decided) => differenceTo(decided, entry, undefined) === null);
+    // This entry is as it should be, and what is wrong follows it.
+    if (begun !== undefined) this.#expected = (begun as Entry[]).slice(1);
+    else this.#otherwise(place, wrong);
   }
 
   /** The entries that today's rules make of what led to this entry, or why they make none. */
-  #decide(entry: Entry, next: Entry | null, frameMoment: number | null): Entry[] | string {
+  #decide(entry: Entry, next: Entry | null, frameMoment: number | null, isGranted: boolean): Entry[] | string {
     if (entry.type === EntryType.step) return stepsDue(this.state, entry.moment);
-    const command = this.#commandOf(entry, next);
+    const command = this.#commandOf(entry, next, isGranted);
     if (typeof command === 'string') return command;
     const outcome = decide(this.state, command, frameMoment ?? nowOf(entry, next));
     return isRefusal(outcome) ? `it would be refused: ${outcome.reason}: ${outcome.detail}` : outcome;
   }
 
-  #commandOf(entry: Exclude<Entry, { type: typeof EntryType.step }>, next: Entry | null): Command | string {
+  #commandOf(entry: ClientEntry, next: Entry | null, isGranted: boolean): Command | string {
     const { ledger, kind, moment, luid } = entry;
+    const callerOf = (proofs: readonly StoredProof[]): Caller =>
+      isGranted ? GRANTED : { keys: proofs.map((proof) => proof.public), bearer: null };
+    if (entry.type === EntryType.token) {
+      const { handle: id, exp } = entry;
+      return { op: 'token', ledger, kind, moment, caller: callerOf([]), luid, id, exp };
+    }
     if (entry.type === EntryType.proof) {
+      const { proof } = entry;
       const { hash } = readRow(this.state, entry.row).entry;
-      const caller = { keys: [entry.proof.public], bearer: null };
-      return { op: 'proof', ledger, kind, moment, caller, luid, hash, proof: entry.proof };
+      return { op: 'proof', ledger, kind, moment, caller: callerOf([proof]), luid, hash, proof };
     }
     const { data, hash, proofs } = entry;
-    const caller = { keys: proofs.map((proof) => proof.public), bearer: null };
+    const caller = callerOf(proofs);
     const content = { ledger, kind, moment, caller, value: JSON.parse(data), data, hash, proofs, luid };
     if (entry.type === EntryType.drop) return { op: 'drop', ...content };
     if (entry.type === EntryType.update) return { op: 'update', ...content, seal: entry.seal };
@@ -232,7 +257,7 @@ export class EntryAudit {
     if (next?.type !== EntryType.create || next.kind !== Kind.signer || next.handle !== SYSTEM_SIGNER) {
       return 'the server would be its first signer';
     }
-    return { ...command, companion: companionOf(next) };
+    return { ...command, companion: companionOf(next, caller) };
   }
 
   #otherwise(place: Place, what: string): void {
@@ -241,10 +266,38 @@ export class EntryAudit {
   }
 }
 
-function companionOf({ kind, moment, data, hash, proofs, luid, seal }: CreateEntry): CreateCommand {
-  const caller = { keys: proofs.map((proof) => proof.public), bearer: null };
+function companionOf(entry: CreateEntry, caller: Caller): CreateCommand {
+  const { kind, moment, data, hash, proofs, luid, seal } = entry;
   const value = JSON.parse(data);
   return { op: 'create', ledger: SERVER_LEDGER, kind, moment, caller, value, data, hash, proofs, luid, seal };
+}
+
+/** What is decided where some permission is there and another missing, so that neither of these two is. */
+function waiting(bySigners: Entry[] | string, byAll: Entry[] | string): Entry[] | string {
+  if (typeof byAll === 'string') return byAll;
+  const [first, step] = byAll;
+  if (first?.type === EntryType.intent && first.outcome.reason === '') {
+    if (typeof bySigners !== 'string') return bySigners;
+    const { moment } = first.outcome;
+    return [{ ...first, outcome: { moment, steps: [], reason: '', detail: '', postings: [], limits: [] } }];
+  }
+  // A proof by somebody who may add it, and whose permission is not enough for what waits.
+  if (first?.type === EntryType.proof && step !== undefined && typeof bySigners === 'string') return [first];
+  return byAll;
+}
+
+/**
+ * How entries that were decided together differ from what the books have, or null. With `next` undefined only the first
+ * is compared.
+ */
+function differenceTo(decided: Entry[] | string, entry: Entry, next: Entry | null | undefined): string | null {
+  if (typeof decided === 'string') return decided;
+  const [first, second] = decided;
+  if (first === undefined) return 'it changes nothing, and would not be written';
+  const member = differingMember(first, entry);
+  if (member !== null) return `${member} would be ${shown(first, member)}, not ${shown(entry, member)}`;
+  if (second === undefined || next === undefined) return null;
+  return next !== null && differingMember(second, next) === null ? null : `an entry about ${second.luid} should follow`;
 }
 
 /** When it was decided, as far as the entries tell: without frames only outcomes do. */

@@ -4,11 +4,11 @@
  * What always holds: `settle` answers for every row added before it; of several bad rows the one added first is told.
  */
 import { ProofPool } from '../../proof/pool.ts';
-import { type FindingKind, FoundError, type Place } from './finding.ts';
+import { FoundError, type Place } from './finding.ts';
 
 const CHECK_BYTES = 128;
-const ROWS_PER_JOB = 2048;
-const ROWS_PER_TASK = 256;
+const ROWS_PER_JOB = 1024;
+const ROWS_PER_TASK = 1024;
 /** Rows on their way before the reader has to wait. */
 const JOBS_MAX = 16;
 
@@ -28,6 +28,7 @@ export class Signatures {
   #first: { job: number; blame: Blame } | null = null;
   #failure: Error | null = null;
   #wake: (() => void) | null = null;
+  #jobsSeen = 0;
 
   constructor(workers: number) {
     this.#pool = new ProofPool({
@@ -50,23 +51,25 @@ export class Signatures {
     if (this.#blames.length === ROWS_PER_JOB) this.#submit();
   }
 
-  /** Whether the reader should wait before it adds more. */
-  get isBehind(): boolean {
-    return this.#underway >= JOBS_MAX;
+  /** Whether the reader should call `relief` before it adds more: the pool moves only when the event loop turns. */
+  get isDue(): boolean {
+    return this.#jobs > this.#jobsSeen;
   }
 
   /** Resolves when the workers can take more. Throws FoundError where a signature was found not to hold. */
   async relief(): Promise<void> {
-    while (this.#underway >= JOBS_MAX / 2 && this.#first === null && this.#failure === null) await this.#change();
+    this.#jobsSeen = this.#jobs;
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#underway >= JOBS_MAX && this.#first === null && this.#failure === null) await this.#change();
     if (this.#first !== null || this.#failure !== null) await this.settle();
   }
 
   /** Resolves when every signature added so far holds. Throws FoundError for the first that does not. */
-  async settle(kind: FindingKind = 'lie'): Promise<void> {
+  async settle(): Promise<void> {
     if (this.#blames.length > 0) this.#submit();
     while (this.#underway > 0) await this.#change();
     if (this.#failure !== null) throw this.#failure;
-    if (this.#first !== null) throw new FoundError(kind, this.#first.blame.place, this.#first.blame.what);
+    if (this.#first !== null) throw new FoundError('lie', this.#first.blame.place, this.#first.blame.what);
   }
 
   close(): Promise<void> {

@@ -1,0 +1,209 @@
+/** The small tools: what they print, what they refuse, and that they change and tell nothing they should not. */
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { pin } from '../../src/cli/audit/pinned.ts';
+import { flippedByte } from '../../src/cli/audit/tail.ts';
+import { createKeyPair } from '../../src/proof/keys.ts';
+import { sign, verify } from '../../src/proof/verify.ts';
+import { publicKeyOf } from '../../src/proof/verify-noble.ts';
+import { realDisk } from '../../src/storage/disk.ts';
+import { FRAME_FOOT_BYTES, FRAME_HEAD_BYTES, fillFrame, sealFrame } from '../../src/storage/format.ts';
+import { startServer } from '../support/server.ts';
+import { ayni, copyOf, filesIn, fillBooks, framesOf, freshDirectory, removeDirectories } from './books.ts';
+
+let books = '';
+
+beforeAll(async () => {
+  books = freshDirectory();
+  const server = await startServer({
+    directory: books,
+    flags: ['--snapshot-every', '25', '--segment-bytes-max', '9000'],
+  });
+  await fillBooks(server, 50);
+  await server.stop();
+}, 60_000);
+
+afterAll(removeDirectories);
+
+describe('ayni', () => {
+  test('lists its commands, and each tells of itself', async () => {
+    const { code, out } = await ayni();
+    expect(code).toBe(0);
+    for (const name of ['serve', 'verify', 'inspect', 'keygen', 'demo']) expect(out).toContain(`  ${name} `);
+    for (const name of ['serve', 'verify', 'inspect', 'keygen']) {
+      const help = await ayni(name, '--help');
+      expect(help.code, help.err).toBe(0);
+      expect(help.out).toContain(name === 'serve' ? '--port' : `ayni ${name}`);
+    }
+  });
+});
+
+describe('keygen', () => {
+  test('prints a pair that belongs together', async () => {
+    const { out, code } = await ayni('keygen');
+    const { format, public: key, secret } = JSON.parse(out);
+    expect([code, format]).toEqual([0, 'ed25519-raw']);
+    expect(Buffer.from(publicKeyOf(Buffer.from(secret, 'base64'))).toString('base64')).toBe(key);
+    expect((await ayni('keygen')).out).not.toBe(out);
+  });
+
+  test('writes a file for its owner alone, and never over another', async () => {
+    const path = join(freshDirectory(), 'pair.json');
+    const { out, code } = await ayni('keygen', '--out', path);
+    const text = readFileSync(path, 'utf8');
+    expect(code).toBe(0);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(out.trim()).toBe(JSON.parse(text).public);
+    expect(out).not.toContain(JSON.parse(text).secret);
+    const again = await ayni('keygen', '--out', path);
+    expect(again.code).toBe(1);
+    expect(again.err).toContain('exists already');
+    expect(readFileSync(path, 'utf8')).toBe(text);
+  });
+});
+
+describe('inspect', () => {
+  const lines = (out: string) =>
+    out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  /** Entries still in the journal, by seq. */
+  const first = () => Number(/\d+/.exec(filesIn(books, /^journal/)[0]!)![0]);
+
+  test('prints the plan: each file once, with what is in it', async () => {
+    const { out, code } = await ayni('inspect', books);
+    expect(code).toBe(0);
+    for (const name of filesIn(books, /^(journal|snapshot)-/)) expect(out.split(name).length).toBe(2);
+    expect(out).toContain(`entries ${first()} to `);
+    expect(out).toContain(': a start begins here');
+    expect(out).toMatch(/Last entry \d+, written 20/);
+  });
+
+  test('finds entries by seq, range, luid and handle', async () => {
+    const seq = first() + 5;
+    const [entry] = lines((await ayni('inspect', books, '--seq', String(seq))).out);
+    expect(entry.seq).toBe(seq);
+    expect(entry.hash).toMatch(/^[0-9a-f]{64}$/);
+    expect(entry.proofs[0].public).toMatch(/^[A-Za-z0-9+/]{43}=$/);
+    const range = lines((await ayni('inspect', books, '--from', String(seq), '--to', String(seq + 3))).out);
+    expect(range.map((each) => each.seq)).toEqual([seq, seq + 1, seq + 2, seq + 3]);
+    const byLuid = lines((await ayni('inspect', books, '--luid', entry.luid)).out);
+    expect(byLuid.map((each) => each.seq)).toContain(seq);
+    const byHandle = lines((await ayni('inspect', books, '--handle', entry.handle)).out);
+    expect(byHandle[0]).toEqual(entry);
+  });
+
+  test('agrees with the journal entry by entry', async () => {
+    const whole = freshDirectory();
+    const server = await startServer({ directory: whole });
+    await fillBooks(server, 3);
+    await server.stop();
+    const entries = framesOf(whole).flatMap((frame) => frame.entries);
+    const printed = lines((await ayni('inspect', whole, '--from', '1')).out);
+    expect(printed.map((each) => each.luid)).toEqual(entries.map((entry) => entry.luid));
+    expect(new Set(printed.map((each) => each.type))).toEqual(
+      new Set(['create', 'update', 'drop', 'proof', 'intent', 'step']),
+    );
+  });
+
+  test.each<[string, string[], number, RegExp]>([
+    ['no such entry', ['--seq', '99999'], 1, /no such entry/],
+    ['an entry whose segment is gone', ['--seq', '2'], 1, /segments are gone/],
+    ['two choices', ['--seq', '40', '--handle', 'a'], 2, /one of/],
+    ['a luid that is none', ['--luid', 'abc'], 2, /no luid/],
+    ['a number that is none', ['--from', 'x'], 2, /whole number/],
+  ])('%s', async (_, args, code, what) => {
+    const ran = await ayni('inspect', books, ...args);
+    expect(ran.err).toMatch(what);
+    expect(ran.code).toBe(code);
+  });
+
+  test('shows no secret', async () => {
+    const { secret } = JSON.parse(readFileSync(join(books, 'server.key'), 'utf8'));
+    for (const args of [[], ['--from', String(first())]]) {
+      expect((await ayni('inspect', books, ...args)).out).not.toContain(secret);
+    }
+    expect((await ayni('verify', books, '--json')).out).not.toContain(secret);
+  });
+});
+
+describe('a pinned directory', () => {
+  test('stays as it was while files grow and go', () => {
+    const directory = copyOf(books);
+    const [one, two] = filesIn(directory, /^journal/) as [string, string];
+    const size = statSync(join(directory, one)).size;
+    const pinned = pin(realDisk, directory);
+    const before = readFileSync(join(directory, one));
+    writeFileSync(join(directory, one), Buffer.concat([before, Buffer.alloc(99)]));
+    rmSync(join(directory, two));
+    writeFileSync(join(directory, 'journal-00000000000000009999.ayj'), 'x');
+    const file = pinned.open(join(directory, one), 'read');
+    const bytes = Buffer.alloc(size + 99);
+    expect(file.size()).toBe(size);
+    expect(file.read(bytes, 0, bytes.length, 0)).toBe(size);
+    expect(pinned.open(join(directory, two), 'read').size()).toBeGreaterThan(0);
+    expect(pinned.readdir(directory)).not.toContain('journal-00000000000000009999.ayj');
+    pinned.release();
+  });
+
+  test('is not written to', () => {
+    const directory = copyOf(books);
+    mkdirSync(join(directory, 'sub'));
+    const pinned = pin(realDisk, directory);
+    const name = filesIn(directory, /^journal/)[0]!;
+    const file = pinned.open(join(directory, name), 'read');
+    const writes: (() => void)[] = [
+      () => pinned.open(join(directory, name), 'write'),
+      () => pinned.open(join(directory, 'new'), 'create'),
+      () => pinned.unlink(join(directory, name)),
+      () => pinned.rename(join(directory, name), join(directory, 'x')),
+      () => pinned.link(join(directory, name), join(directory, 'x')),
+      () => pinned.mkdir(join(directory, 'x')),
+      () => pinned.rmdir(join(directory, 'sub')),
+      () => void file.write(new Uint8Array(1), 0, 1, 0),
+      () => file.truncate(0),
+    ];
+    for (const write of writes) expect(write).toThrow('changes nothing');
+    pinned.release();
+  });
+});
+
+describe('the last frame', () => {
+  const server = createKeyPair();
+  const isServers = (hash: Uint8Array, signature: Uint8Array) => verify(server.public, hash, signature);
+  const bytes = Buffer.alloc(FRAME_HEAD_BYTES + 200 + FRAME_FOOT_BYTES, 0x41);
+  const head = { bytes: bytes.length, firstSeq: 7, count: 1, moment: 1_900_000_000_000 };
+  sealFrame(bytes, 0, bytes.length, sign(fillFrame(bytes, 0, bytes.length, head, Buffer.alloc(32, 3)), server));
+
+  test('with any one bit flipped is known to have been whole', () => {
+    const missed: string[] = [];
+    for (let bit = 0; bit < bytes.length * 8; bit += 7) {
+      const damaged = Buffer.from(bytes);
+      damaged[bit >>> 3]! ^= 1 << (bit & 7);
+      const copy = Buffer.from(damaged);
+      if (flippedByte(damaged, isServers) !== bit >>> 3 || !damaged.equals(copy)) missed.push(`bit ${bit}`);
+    }
+    expect(missed).toEqual([]);
+  });
+
+  test.each<[string, Buffer]>([
+    ['nothing', Buffer.alloc(0)],
+    ['zeros', Buffer.alloc(4096)],
+    ['the beginning of a frame', bytes.subarray(0, bytes.length - 1)],
+    [
+      'a frame with zeros in its middle',
+      Buffer.concat([bytes.subarray(0, 90), Buffer.alloc(100), bytes.subarray(190)]),
+    ],
+    ['a frame and noise', Buffer.concat([bytes, Buffer.alloc(5, 1)])],
+  ])('torn, it is not: %s', (_, tail) => {
+    expect(flippedByte(Buffer.from(tail), isServers)).toBe(-1);
+  });
+
+  test('of another server was never ours', () => {
+    const damaged = Buffer.from(bytes);
+    damaged[100]! ^= 1;
+    expect(flippedByte(damaged, () => false)).toBe(-1);
+  });
+});
