@@ -41,6 +41,37 @@ function count(value: number, min: number, max: number, help: string): Setting<n
   };
 }
 
+function publicKey(help: string): Setting<string> {
+  return {
+    value: '',
+    help,
+    parse(given) {
+      const isKey = given === '' || (/^[A-Za-z0-9+/]{43}=$/.test(given) && Buffer.from(given, 'base64').length === 32);
+      if (!isKey) throw new Error('must be the base64 form of a public key of 32 bytes');
+      return given;
+    },
+  };
+}
+
+/** A list as JSON; what its rules may say is checked where rules are known. */
+function rules(help: string): Setting<string> {
+  return {
+    value: '',
+    help,
+    parse(given) {
+      if (given === '') return given;
+      let value: unknown;
+      try {
+        value = JSON.parse(given);
+      } catch {
+        throw new Error('must be JSON');
+      }
+      if (!Array.isArray(value)) throw new Error('must be a list of rules');
+      return given;
+    },
+  };
+}
+
 const MiB = 1024 * 1024;
 
 const SETTINGS = {
@@ -48,6 +79,8 @@ const SETTINGS = {
   host: text('127.0.0.1', 'address to listen on'),
   data: text('snapshots', 'directory of journal, snapshots and server key'),
   ledger: text('main', 'handle of the default ledger, made at the first start'),
+  owner: publicKey('base64 public key to which a default ledger made at the first start grants everything'),
+  accessRules: rules('access rules of the server itself, as JSON; by default everybody may enter and make ledgers'),
   publicUrl: text(
     '',
     'URL under which clients see the server, where a proxy stands before it; tokens are checked against it',

@@ -2,7 +2,7 @@
  * How a ledger begins: its record, and the server's own key in it as the signer `system`. Both are entries like any
  * other, made together or not at all.
  */
-import type { Caller } from './core/access.ts';
+import { type Caller, GRANTED } from './core/access/index.ts';
 import type { CreateCommand } from './core/command.ts';
 import { SYSTEM_SIGNER } from './core/decide.ts';
 import type { StoredProof } from './core/entry.ts';
@@ -69,11 +69,19 @@ function signedByServer(server: KeyPair, value: Record<string, unknown>, moment:
   return { value, data, hashHex, proofs: [{ public: server.public, result, custom }] };
 }
 
-/** Makes the ledger that requests without x-ledger work in: open to everybody. */
-export function createDefaultLedger(engine: Engine, server: KeyPair, handle: string): Promise<void> {
-  const value = { handle, access: [{ action: 'any', record: 'any' }] };
+/**
+ * Makes the ledger that requests without x-ledger work in: open to everybody, or, with the base64 key of an owner, to
+ * whoever signs or brings a token with that key, and to nobody else.
+ */
+export function createDefaultLedger(engine: Engine, server: KeyPair, handle: string, owner = ''): Promise<void> {
+  const everything = { action: 'any', record: 'any' };
+  const ofOwner = [
+    { ...everything, signer: { public: owner } },
+    { ...everything, bearer: { $signer: { public: owner } } },
+  ];
+  const value = { handle, access: owner === '' ? [everything] : ofOwner };
   const content = signedByServer(server, value, engine.now());
-  const { command, seals } = ledgerCommand(engine, server, content, { keys: [server.public], bearer: null });
+  const { command, seals } = ledgerCommand(engine, server, content, GRANTED);
   return new Promise((resolve, reject) => {
     engine.submit({
       command,

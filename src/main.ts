@@ -4,12 +4,13 @@
 import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import { type Config, ConfigError, configHelp, readConfig } from './config.ts';
-import { dumpState, findLedger, releaseDump } from './core/state.ts';
+import { isOpenToAll, setServerRules } from './core/access/index.ts';
+import { dumpState, findLedger, releaseDump, type State } from './core/state.ts';
 import { Engine } from './engine.ts';
 import { createDefaultLedger } from './genesis.ts';
 import { createApp } from './http/app.ts';
 import { QUERY_LIMITS } from './http/query.ts';
-import { compileSchemas } from './http/schemas.ts';
+import { accessErrors, compileSchemas } from './http/schemas.ts';
 import { type Server, startServer } from './http/server.ts';
 import { createTokenChecker, TOKEN_LIMITS } from './http/tokens.ts';
 import { SEMVER } from './http/version.ts';
@@ -102,7 +103,8 @@ async function serve(config: Config): Promise<void> {
     },
   });
 
-  if (findLedger(state, config.ledger) < 0) await createDefaultLedger(engine, server, config.ledger);
+  if (config.accessRules !== '') setServerRules(state, serverRules(config.accessRules));
+  if (findLedger(state, config.ledger) < 0) await createDefaultLedger(engine, server, config.ledger, config.owner);
 
   const sealer = new Sealer(server);
   const app = createApp({
@@ -135,7 +137,9 @@ async function serve(config: Config): Promise<void> {
     },
     app,
   );
-  process.stdout.write(startLine(config, listening.port, directory, encodeBase64(server.public)));
+  process.stdout.write(
+    startLine(config, whoMay(config, state), listening.port, directory, encodeBase64(server.public)),
+  );
 
   setInterval(() => engine.tick(), TICK_MS).unref();
 
@@ -157,10 +161,30 @@ async function serve(config: Config): Promise<void> {
   process.on('SIGINT', () => void stop('SIGINT'));
 }
 
-function startLine({ host, ledger, durability }: Config, port: number, directory: string, key: string): string {
+/** The server's own rules. Signers and policies belong to ledgers, so these can only speak of keys. */
+function serverRules(text: string): unknown[] {
+  const list = JSON.parse(text) as unknown[];
+  const error = accessErrors(list)?.[0];
+  if (error !== undefined) throw new ConfigError(`--access-rules: ${error.instancePath} ${error.message}`);
+  if (/"(?:policy|handle|custom|schema|\$circle)":/.test(JSON.stringify(list))) {
+    throw new ConfigError('--access-rules: rules of the server name signers by public key, and no policies');
+  }
+  return list;
+}
+
+/** Who may use the default ledger, and the server around it, in words. */
+function whoMay({ host, ledger, owner, accessRules }: Config, state: State): string {
+  const shown = host.includes(':') ? `[${host}]` : host;
+  const isOpen = isOpenToAll(state, findLedger(state, ledger));
+  const named = `open to whom its rules name${owner === '' ? '' : `, owner ${owner}`}`;
+  const server = accessRules === '' ? '' : ', server rules as configured';
+  return `ledger ${ledger} ${isOpen ? `open to all who reach ${shown}` : named}${server}`;
+}
+
+function startLine({ host, durability }: Config, who: string, port: number, directory: string, key: string): string {
   const shown = host.includes(':') ? `[${host}]` : host;
   const risk = durability === 'none' ? ' DURABILITY NONE: answers do not wait for the disk.' : '';
-  return `ayni ${SEMVER} serves http://${shown}:${port}/v2, ledger ${ledger} open to all who reach ${shown}, data in ${directory}, key ${key}.${risk}\n`;
+  return `ayni ${SEMVER} serves http://${shown}:${port}/v2, ${who}, data in ${directory}, key ${key}.${risk}\n`;
 }
 
 function fatalText(error: Error, directory: string): string {

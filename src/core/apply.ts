@@ -4,7 +4,15 @@
  * or books that lie.
  */
 import type { Claim } from './claims/index.ts';
-import { type Entry, EntryType, LIMIT_WIDTH, type Outcome, POSTING_WIDTH, statusAfter } from './entry.ts';
+import {
+  type Entry,
+  EntryType,
+  LIMIT_WIDTH,
+  type Outcome,
+  POSTING_WIDTH,
+  statusAfter,
+  type TokenEntry,
+} from './entry.ts';
 import { assertBalanced } from './invariants.ts';
 import { Kind, kindRow } from './kinds.ts';
 import { assert } from './refusal.ts';
@@ -13,6 +21,7 @@ import {
   countKey,
   DROPPED,
   dataOf,
+  HAS_ACCESS,
   HAS_BRIDGE,
   HAS_ROUTES,
   indexHandle,
@@ -35,7 +44,10 @@ export function apply(
   to: number,
   value?: Record<string, unknown>,
 ): void {
+  state.memo.changed(entry.kind, entry.ledger);
   switch (entry.type) {
+    case EntryType.token:
+      return useToken(state, entry);
     case EntryType.create:
     case EntryType.intent:
       return applyCreate(state, entry, bytes, from, to, value ?? dataOf(entry));
@@ -108,15 +120,30 @@ function applyVersion(state: State, row: number, entry: VersionEntry, value: Rec
   const place = state.order.push(row);
   rows.place.set(row, place);
   pushTerms(state, ledger, kind, value, place);
+  const access = Array.isArray(value.access) && value.access.length > 0 ? HAS_ACCESS : 0;
   if (kind === Kind.wallet) {
     const routes = Array.isArray(value.routes) && value.routes.length > 0;
-    rows.flags.set(row, (value.bridge === undefined ? 0 : HAS_BRIDGE) | (routes ? HAS_ROUTES : 0));
-  } else if (kind === Kind.ledger) {
+    rows.flags.set(row, access | (value.bridge === undefined ? 0 : HAS_BRIDGE) | (routes ? HAS_ROUTES : 0));
+    return;
+  }
+  if (access !== rows.flags.get(row)) rows.flags.set(row, access);
+  if (kind === Kind.ledger) {
     assert(ledger === SERVER_LEDGER, 'ledgers live in the ledger of ledgers');
     const info = ledgerInfo(row, entry);
     if (entry.type === EntryType.create) rows.aux.set(row, state.ledgers.push(info) - 1);
     else state.ledgers[rows.aux.get(row)] = info;
   }
+}
+
+/** Notes the token, and forgets those before it that hold no longer. */
+function useToken({ tokens }: State, { handle, exp, moment }: TokenEntry): void {
+  const now = Math.floor(moment / 1000);
+  for (const [id, end] of tokens) {
+    // Those that last longer may stand before others that are over; they go in their turn, minutes later.
+    if (end >= now) break;
+    tokens.delete(id);
+  }
+  tokens.set(handle, exp);
 }
 
 /** What an outcome does to the books. `received` is the moment of the intent: daily limits count on its day. */

@@ -1,4 +1,4 @@
-/** Bytes, compared and shown. The core runs anywhere, so these do without Node's Buffer. */
+/** Bytes, compared, shown and read. The core runs anywhere, so these do without Node's Buffer. */
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
@@ -12,4 +12,34 @@ export function equalBytes(one: Uint8Array, other: Uint8Array): boolean {
   if (one.length !== other.length) return false;
   for (let i = 0; i < one.length; i++) if (one[i] !== other[i]) return false;
   return true;
+}
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+
+/** Base64, padded. */
+export function base64(bytes: Uint8Array): string {
+  let text = '';
+  for (let i = 0; i < bytes.length; i += 3) {
+    const bits = (bytes[i]! << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
+    const rest = bytes.length - i;
+    text += ALPHABET[bits >> 18]! + ALPHABET[(bits >> 12) & 63]!;
+    text += (rest > 1 ? ALPHABET[(bits >> 6) & 63]! : '=') + (rest > 2 ? ALPHABET[bits & 63]! : '=');
+  }
+  return text;
+}
+
+/** The bytes of a base64 text that was checked when it came in. */
+export function bytesOfBase64(text: string): Uint8Array {
+  const bytes: number[] = [];
+  const digits = text.replace(/=+$/, '');
+  let bits = 0;
+  let count = 0;
+  for (const digit of digits) {
+    bits = ((bits << 6) | ALPHABET.indexOf(digit)) & 0xffff;
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes.push((bits >> count) & 0xff);
+  }
+  return Uint8Array.from(bytes);
 }

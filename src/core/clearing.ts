@@ -5,7 +5,7 @@
  * All or nothing: the first refusal ends it, and nothing of the intent moves. Judged is the net change only, so money
  * may pass through a wallet that has none within one intent.
  */
-import { type Caller, isAllowed } from './access.ts';
+import { type Caller, isGranted } from './access/index.ts';
 import { fallbackAddresses } from './address.ts';
 import { DAILY_AMOUNT, DAILY_COUNT, MAX_BALANCE, METRICS, type Metric, MIN_BALANCE } from './balances.ts';
 import { CLAIM_ACTIONS, type Claim, handleOf, type Plan, type Reference } from './claims/index.ts';
@@ -96,7 +96,8 @@ class ClearingPlan implements Plan {
   }
 
   need(action: 'spend' | 'issue' | 'destroy' | 'limit', row: number): void {
-    this.isPermitted &&= isAllowed(this.#state, this.#ledger, action, row, this.#caller);
+    const kind = this.#state.rows.kind.get(row) as Kind;
+    this.isPermitted &&= isGranted(this.#state, this.#ledger, action, kind, row, this.#caller);
   }
 
   post(wallet: number, symbol: number, sign: 1 | -1, amount: number, moves: boolean): void {

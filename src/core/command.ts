@@ -2,7 +2,7 @@
  * A command is a request that has passed the door: parsed, validated, hashed, its signatures verified. Everything the
  * core may not make itself (the moment, the luid, the server's signature) comes with it.
  */
-import type { Caller } from './access.ts';
+import type { Caller } from './access/index.ts';
 import type { StoredProof } from './entry.ts';
 import type { Kind } from './kinds.ts';
 
@@ -33,14 +33,17 @@ export interface CreateCommand extends CommandBase, Content {
 
 export interface UpdateCommand extends CommandBase, Content {
   op: 'update';
-  /** The luid the path's id meant at the door; the seal speaks of it. */
+  /** The luid the path's id meant at the door, empty where it meant none; the seal speaks of it. */
   luid: string;
+  /** The luid in the body, if any. */
+  luidSent?: string | undefined;
   seal: Uint8Array;
 }
 
 export interface DropCommand extends CommandBase, Content {
   op: 'drop';
   luid: string;
+  luidSent?: string | undefined;
 }
 
 export interface ProofCommand extends CommandBase {
@@ -51,4 +54,21 @@ export interface ProofCommand extends CommandBase {
   proof: StoredProof;
 }
 
-export type Command = CreateCommand | UpdateCommand | DropCommand | ProofCommand;
+/** A token that is good only once, on its way to be used. */
+export interface TokenCommand extends CommandBase {
+  op: 'token';
+  luid: string;
+  /** The same for the same jti of the same key in the same ledger, and for no other. */
+  id: string;
+  /** The last second, since 1970, in which it holds. */
+  exp: number;
+}
+
+/** A question about access: its signatures are verified on the way, and it changes nothing. */
+export interface CheckCommand extends CommandBase {
+  op: 'check';
+  /** Of the record in question, `kind`'s. */
+  luid: string;
+}
+
+export type Command = CreateCommand | UpdateCommand | DropCommand | ProofCommand | TokenCommand | CheckCommand;

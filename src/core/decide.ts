@@ -2,12 +2,29 @@
  * decide: what a command comes to, against the state as it is, as entries for the journal or a refusal. Reads only;
  * all reasons to say no stand here, and `apply` below it cannot fail.
  *
- * The order of checks: access, then existence, then what the record relates to, then duplicates.
+ * The order of checks: the gate, existence, access, then what the record relates to, then duplicates. Whoever may not
+ * come in does not learn what there is.
  */
-import { type AccessAction, isAllowed } from './access.ts';
+import {
+  type AccessAction,
+  isAllowed,
+  mayEnter,
+  memberHandle,
+  NO_ROW,
+  proofTarget,
+  type Target,
+} from './access/index.ts';
 import { equalBytes, hex } from './bytes.ts';
-import type { Command, CreateCommand, DropCommand, ProofCommand, UpdateCommand } from './command.ts';
-import { type CreateEntry, type DropEntry, type Entry, EntryType, type ProofEntry } from './entry.ts';
+import type {
+  CheckCommand,
+  Command,
+  CreateCommand,
+  DropCommand,
+  ProofCommand,
+  TokenCommand,
+  UpdateCommand,
+} from './command.ts';
+import { type CreateEntry, type DropEntry, type Entry, EntryType, type ProofEntry, type TokenEntry } from './entry.ts';
 import { beginIntent, stepByProof } from './intents.ts';
 import { Kind, kindRow } from './kinds.ts';
 import { type Refusal, refuse } from './refusal.ts';
@@ -19,6 +36,8 @@ export const SYSTEM_SIGNER = 'system';
 
 /** Different status texts over all ledgers; each is one byte in a record's row. */
 const STATUSES_MAX = 200;
+/** Tokens good only once that are remembered at a time: each for some minutes. */
+const TOKENS_MAX = 1_000_000;
 
 /** `now` is when clearing happens: the moment of the batch. */
 export function decide(state: State, command: Command, now: number): Entry[] | Refusal {
@@ -31,31 +50,35 @@ export function decide(state: State, command: Command, now: number): Entry[] | R
       return decideDrop(state, command);
     case 'proof':
       return decideProof(state, command, now);
+    case 'token':
+      return decideToken(state, command);
+    case 'check':
+      return decideCheck(state, command);
   }
 }
 
 function decideCreate(state: State, command: CreateCommand, now: number): Entry[] | Refusal {
   const { ledger, kind } = command;
+  if (kind === Kind['circle-signer']) return decideMember(state, command);
   const handle = command.value.handle as string;
-  const no = denied(state, command, 'create', -1) ?? unrelated(state, command) ?? duplicate(state, command, handle);
+  const isMine = isAllowed(state, ledger, 'create', kind, NO_ROW, command.caller, command);
+  const no = (isMine ? null : FORBIDDEN) ?? unrelated(state, command) ?? duplicate(state, command, handle);
   if (no !== null) return no;
   if (kind === Kind.intent) return [beginIntent(state, command, handle, now)];
-  const entry = createEntry(command, ledger);
+  const entry = createEntry(command, ledger, handle);
   if (command.companion === undefined) return [entry];
-  return [entry, createEntry(command.companion, state.ledgers.length)];
+  return [entry, createEntry(command.companion, state.ledgers.length, SYSTEM_SIGNER)];
 }
 
-function createEntry(command: CreateCommand, ledger: number): CreateEntry {
+function createEntry(command: CreateCommand, ledger: number, handle: string): CreateEntry {
   const { kind, luid, moment, hash, data, proofs, seal } = command;
-  const handle = command.value.handle as string;
   return { type: EntryType.create, ledger, kind, luid, handle, moment, hash, data, proofs, seal };
 }
 
 function decideUpdate(state: State, command: UpdateCommand): Entry[] | Refusal {
   const { ledger, kind, luid, moment, hash, data, proofs, seal } = command;
   const row = liveRow(state, command);
-  if (row < 0) return notFound(kind);
-  const no = denied(state, command, 'update', row);
+  const no = denied(state, command, 'update', kind, row);
   if (no !== null) return no;
   const record = readRow(state, row);
   const handle = command.value.handle as string;
@@ -63,6 +86,7 @@ function decideUpdate(state: State, command: UpdateCommand): Entry[] | Refusal {
     return refuse('record.invalid', 'The system signer is kept by the server itself');
   }
   const late =
+    luidMismatch(command) ??
     parentMismatch(command.value, record) ??
     unrelated(state, command) ??
     (handle === record.entry.handle ? null : duplicate(state, command, handle));
@@ -73,11 +97,14 @@ function decideUpdate(state: State, command: UpdateCommand): Entry[] | Refusal {
 function decideDrop(state: State, command: DropCommand): Entry[] | Refusal {
   const { ledger, kind, luid, moment, hash, data, proofs } = command;
   const row = liveRow(state, command);
-  if (row < 0) return notFound(kind);
-  const no = denied(state, command, 'drop', row);
+  const no =
+    kind === Kind['circle-signer'] ? deniedRemoval(state, command, row) : denied(state, command, 'drop', kind, row);
   if (no !== null) return no;
   const record = readRow(state, row);
-  const late = parentMismatch(command.value, record) ?? inUse(state, ledger, kind, record);
+  const isMember = kind === Kind['circle-signer'];
+  const late = isMember
+    ? null
+    : (luidMismatch(command) ?? parentMismatch(command.value, record) ?? inUse(state, ledger, kind, record));
   if (late !== null) return late;
   const entry: DropEntry = {
     type: EntryType.drop,
@@ -97,7 +124,8 @@ function decideDrop(state: State, command: DropCommand): Entry[] | Refusal {
 function decideProof(state: State, command: ProofCommand, now: number): Entry[] | Refusal {
   const { ledger, kind, luid, moment, proof } = command;
   const row = liveRow(state, command);
-  if (row < 0) return notFound(kind);
+  const no = denied(state, command, 'create', proofTarget(kind), row);
+  if (no !== null) return no;
   const record = readRow(state, row);
   if (!equalBytes(record.entry.hash, command.hash)) {
     return refuse('crypto.signature-invalid', 'The record has changed since the proof was made');
@@ -126,6 +154,50 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   return step === null ? [entry] : [entry, step];
 }
 
+/** A signer joins a circle. */
+function decideMember(state: State, command: CreateCommand): Entry[] | Refusal {
+  const { ledger, value } = command;
+  const circle = findHandle(state, ledger, Kind.circle, value.circle as string);
+  const no = denied(state, { ...command, kind: Kind.circle }, 'assign-signer', Kind.circle, circle);
+  if (no !== null) return no;
+  const signer = findHandle(state, ledger, Kind.signer, value.signer as string);
+  if (signer < 0) return refuse('record.relation-not-found', `Signer ${value.signer} does not exist`);
+  const handle = memberHandle(readRow(state, circle).entry.luid, readRow(state, signer).entry.luid);
+  const what = `Signer ${value.signer} is in circle ${value.circle} already`;
+  return duplicate(state, command, handle, what) ?? [createEntry(command, ledger, handle)];
+}
+
+/** Who may take a signer out of a circle is a matter of the circle. */
+function deniedRemoval(state: State, command: DropCommand, row: number): Refusal | null {
+  const { ledger, value } = command;
+  const circle = findHandle(state, ledger, Kind.circle, String(value.circle));
+  const no = denied(state, { ...command, kind: Kind.circle }, 'remove-signer', Kind.circle, circle);
+  if (no !== null) return no;
+  const isIn = row >= 0 && readRow(state, row).entry.handle.startsWith(readRow(state, circle).entry.luid);
+  return isIn ? null : notFound(Kind['circle-signer']);
+}
+
+/** A token that was used is used up, whatever becomes of the request it came with. */
+function decideToken(state: State, command: TokenCommand): Entry[] | Refusal {
+  const { ledger, kind, luid, moment, id, exp } = command;
+  if (state.tokens.has(id)) return USED_UP;
+  if (state.tokens.size >= TOKENS_MAX) {
+    return refuse('api.rate-limit-exceeded', 'More tokens that are good only once came than the server remembers');
+  }
+  const entry: TokenEntry = { type: EntryType.token, ledger, kind, luid, handle: id, moment, exp };
+  return [entry];
+}
+
+/** What is told of a token that was used before. */
+export const USED_UP = refuse('auth.unauthorized', 'token was used before');
+
+function decideCheck(state: State, command: CheckCommand): Entry[] | Refusal {
+  const { ledger, kind, caller } = command;
+  const row = liveRow(state, command);
+  if (!mayEnter(state, ledger, kind, row, caller)) return FORBIDDEN;
+  return row < 0 ? notFound(kind) : [];
+}
+
 /** The status a proof gives to a record that is not an intent: ledgers without status policies let any proof give one. */
 function statusOf(custom: string | null): string | null {
   if (custom === null) return null;
@@ -142,19 +214,33 @@ function liveRow(state: State, command: { ledger: number; kind: Kind; luid: stri
 
 export function notFound(kind: Kind): Refusal {
   const { name } = kindRow(kind);
-  return refuse('record.not-found', `${name[0]!.toUpperCase()}${name.slice(1)} not found`);
+  return refuse('record.not-found', `${name[0]!.toUpperCase()}${name.slice(1).replace('-', ' ')} not found`);
 }
 
-function denied(state: State, command: Command, action: AccessAction, row: number): Refusal | null {
-  if (isAllowed(state, command.ledger, action, row, command.caller)) return null;
-  return refuse('auth.forbidden', 'Request is not authorized');
+export const FORBIDDEN = refuse('auth.forbidden', 'Request is not authorized');
+
+/** The gate, then whether there is such a record, then whether this may be done to it. */
+function denied(
+  state: State,
+  { ledger, kind, caller }: Pick<Command, 'ledger' | 'kind' | 'caller'>,
+  action: AccessAction,
+  target: Target,
+  row: number,
+): Refusal | null {
+  if (row < 0) return mayEnter(state, ledger, target, row, caller) ? notFound(kind) : FORBIDDEN;
+  return isAllowed(state, ledger, action, target, row, caller) ? null : FORBIDDEN;
 }
 
-function duplicate(state: State, command: CreateCommand | UpdateCommand, handle: string): Refusal | null {
+function duplicate(
+  state: State,
+  command: CreateCommand | UpdateCommand,
+  handle: string,
+  what = `A record with handle ${handle} already exists`,
+): Refusal | null {
   const row = findHandle(state, command.ledger, command.kind, handle);
   if (row < 0) return null;
   const { entry } = readRow(state, row);
-  return refuse('record.duplicated', `A record with handle ${handle} already exists`, {
+  return refuse('record.duplicated', what, {
     luid: entry.luid,
     hash: hex(entry.hash),
   });
@@ -174,6 +260,11 @@ function unrelated(state: State, command: CreateCommand | UpdateCommand): Refusa
   return null;
 }
 
+function luidMismatch({ luid, luidSent }: UpdateCommand | DropCommand): Refusal | null {
+  if (luidSent === undefined || luidSent === luid) return null;
+  return refuse('record.invalid', 'The luid is not that of the record');
+}
+
 function parentMismatch(value: Record<string, unknown>, record: RecordView): Refusal | null {
   const { parent } = value;
   if (typeof parent === 'string' && parent.toLowerCase() === hex(record.entry.hash)) return null;
@@ -187,6 +278,7 @@ function inUse(state: State, ledger: number, kind: Kind, record: RecordView): Re
   if (kind === Kind.wallet) {
     for (let slot = state.rows.aux.get(record.row); slot !== 0; slot = state.balances.next(slot - 1)) {
       if (state.balances.available(slot - 1) !== 0) return no('The wallet has a balance');
+      if (state.balances.isHeld(slot - 1)) return no('A prepared intent speaks of the wallet');
     }
     const anchored = (member: string) => isTermInUse(state, ledger, Kind.anchor, member, handle);
     if (anchored('wallet') || anchored('target')) return no('An anchor names the wallet');

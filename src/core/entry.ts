@@ -19,7 +19,7 @@ export interface StoredProof {
   custom: string | null;
 }
 
-export const EntryType = { create: 1, update: 2, drop: 3, proof: 4, intent: 5, step: 6 } as const;
+export const EntryType = { create: 1, update: 2, drop: 3, proof: 4, intent: 5, step: 6, token: 7 } as const;
 export type EntryType = (typeof EntryType)[keyof typeof EntryType];
 
 interface EntryBase {
@@ -116,10 +116,19 @@ export interface StepEntry extends EntryBase {
   outcome: Outcome;
 }
 
+/**
+ * A token that is good only once was used. `handle` is its id, `luid` is made of that, `kind` is of no meaning. From
+ * the second after `exp` (seconds since 1970) on it is forgotten: it would no longer hold anyway.
+ */
+export interface TokenEntry extends EntryBase {
+  type: typeof EntryType.token;
+  exp: number;
+}
+
 export const POSTING_WIDTH = 4;
 export const LIMIT_WIDTH = 4;
 
-export type Entry = CreateEntry | UpdateEntry | DropEntry | ProofEntry | IntentEntry | StepEntry;
+export type Entry = CreateEntry | UpdateEntry | DropEntry | ProofEntry | IntentEntry | StepEntry | TokenEntry;
 
 /** The status an outcome leaves the intent in. */
 export function statusAfter(outcome: Outcome): IntentStatus {

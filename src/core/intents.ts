@@ -5,7 +5,7 @@
  *     pending ──▶ prepared ──▶ committed ──▶ completed
  *        └──────────┴──▶ (failed) aborted ──▶ rejected
  */
-import { type Caller, isAllowed } from './access.ts';
+import { type Caller, GRANTED, isGranted } from './access/index.ts';
 import type { Claim } from './claims/index.ts';
 import { clear, WAITING } from './clearing.ts';
 import type { CreateCommand } from './command.ts';
@@ -41,13 +41,17 @@ export function stepByProof(
   if (open === undefined) return null;
   if (open.isPrepared) {
     const action = commandOf(custom);
-    if (action === null || !isAllowed(state, open.ledger, action, record.row, { ...caller, keys: [key] })) return null;
+    if (action === null) return null;
+    // In the books of those who decide again, the caller stands for whoever was allowed.
+    const by = caller === GRANTED ? caller : { ...caller, keys: [key] };
+    if (!isGranted(state, open.ledger, action, Kind.intent, record.row, by)) return null;
     return stepEntry(record, open, endOf(record, action, now));
   }
   const keys = [...record.entry.proofs.map((proof) => proof.public), key];
   for (const entry of record.added) if (entry.type === EntryType.proof) keys.push(entry.proof.public);
   const data = dataOf(record.entry) as unknown as IntentData;
-  const outcome = attempt(state, open.ledger, data, { ...caller, keys }, open.moment, now);
+  const by = caller === GRANTED ? caller : { ...caller, keys };
+  const outcome = attempt(state, open.ledger, data, by, open.moment, now);
   return outcome.steps.length === 0 ? null : stepEntry(record, open, outcome);
 }
 

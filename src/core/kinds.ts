@@ -9,7 +9,7 @@
 export interface KindRow {
   /** Name in the singular: the member of events, the word in details. */
   readonly name: string;
-  /** Path segment under /v2. */
+  /** Path segment under /v2; empty for what is reached through another record. */
   readonly path: string;
   /** Type prefix of its luids. */
   readonly prefix: string;
@@ -31,6 +31,7 @@ export const KINDS = [
   { name: 'circle', path: 'circles', prefix: 'crc', status: 'created', update: true, drop: true },
   { name: 'policy', path: 'policies', prefix: 'plc', status: 'created', update: true, drop: true },
   { name: 'schema', path: 'schemas', prefix: 'sch', status: 'created', update: true, drop: false },
+  { name: 'circle-signer', path: '', prefix: 'csn', status: 'created', update: false, drop: true },
 ] as const satisfies readonly KindRow[];
 
 export type KindName = (typeof KINDS)[number]['name'];
@@ -48,6 +49,7 @@ export const Kind = {
   circle: 8,
   policy: 9,
   schema: 10,
+  'circle-signer': 11,
 } as const satisfies Record<KindName, number>;
 export type Kind = (typeof Kind)[KindName];
 

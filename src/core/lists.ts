@@ -32,6 +32,8 @@ export interface ListRequest {
   order: 'newest' | 'oldest';
   skip: number;
   limit: number;
+  /** Which rows are shown to whoever asks; all where it is left out. */
+  isVisible?: ((row: number) => boolean) | undefined;
 }
 
 /** Candidates between two looks at the clock. */
@@ -57,10 +59,12 @@ export class Listing {
     this.#next = this.#isHopeless() ? () => END : this.#candidates();
   }
 
-  /** How many records there are in all, where that is known without looking: no filters. */
+  /** How many records there are in all, where that is known without looking: no filters, nothing left out. */
   get total(): number | undefined {
-    const { ledger, kind, filters } = this.#request;
-    return filters.length > 0 ? undefined : (this.#state.counts.get(countKey(ledger, kind, ANY_STATUS)) ?? 0);
+    const { ledger, kind, filters, isVisible } = this.#request;
+    return filters.length > 0 || isVisible !== undefined
+      ? undefined
+      : (this.#state.counts.get(countKey(ledger, kind, ANY_STATUS)) ?? 0);
   }
 
   /** Goes on until the page is full, the end is reached (true), or `expired` says to pause (false). */
@@ -144,7 +148,9 @@ export class Listing {
       const status = statuses[rows.status.get(row)]!;
       if (!matchesAll({ meta: { status } }, this.#statuses)) return false;
     }
-    return this.#contents.length === 0 || matchesAll(filterView(this.#state, row), this.#contents);
+    if (this.#contents.length > 0 && !matchesAll(filterView(this.#state, row), this.#contents)) return false;
+    const { isVisible } = this.#request;
+    return isVisible === undefined || isVisible(row);
   }
 }
 
@@ -200,10 +206,11 @@ export function listByTerm(
   value: string,
   skip: number,
   max: number,
+  isVisible?: (row: number) => boolean,
 ): RecordView[] {
   const path = ['data', member];
   const filters: Filter[] = [{ path, operator: 'eq', value }];
-  const listing = new Listing(state, { ledger, kind, filters, order: 'newest', skip, limit: max });
+  const listing = new Listing(state, { ledger, kind, filters, order: 'newest', skip, limit: max, isVisible });
   listing.step(() => false);
   return listing.rows.map((row) => readRow(state, row));
 }

@@ -10,6 +10,7 @@
  * places from the newest back and skip places their row has left.
  */
 import { Chains, Heap, hashMix, hashText, type Part, Table, U8Column, U32Column } from '../memory/index.ts';
+import { AccessMemo } from './access/memo.ts';
 import { Balances } from './balances.ts';
 import type { EntryCodec } from './codec.ts';
 import type { CreateEntry, Entry, IntentEntry, ProofEntry, StepEntry, UpdateEntry } from './entry.ts';
@@ -23,6 +24,8 @@ export interface LedgerInfo {
   row: number;
   handle: string;
   config: Readonly<Record<string, unknown>>;
+  /** Its access rules as they stand in its record. */
+  access: readonly unknown[];
 }
 
 /** An intent on its way, by what clearing needs to know of it. */
@@ -42,6 +45,8 @@ export const DROPPED = 1;
 /** A wallet that other systems or rules take part in, see clearing. */
 export const HAS_BRIDGE = 2;
 export const HAS_ROUTES = 4;
+/** A record that brings access rules of its own. */
+export const HAS_ACCESS = 8;
 
 export interface State {
   readonly codec: EntryCodec;
@@ -75,6 +80,10 @@ export interface State {
   readonly counts: Map<number, number>;
   /** Intents that are not final, by row, in the order they came. */
   readonly open: Map<number, OpenIntent>;
+  /** Tokens that are good only once and were used: their ids, and the last second in which they would hold. */
+  readonly tokens: Map<string, number>;
+  /** Not part of the books. */
+  readonly memo: AccessMemo;
 }
 
 export function emptyState(codec: EntryCodec, hashSeed: number, chunkBytes?: number): State {
@@ -97,10 +106,12 @@ export function emptyState(codec: EntryCodec, hashSeed: number, chunkBytes?: num
     terms: new Chains('terms'),
     balances: new Balances(),
     statuses: [],
-    ledgers: [{ row: -1, handle: '', config: {} }],
+    ledgers: [{ row: -1, handle: '', config: {}, access: [] }],
     supply: new Map(),
     counts: new Map(),
     open: new Map(),
+    tokens: new Map(),
+    memo: new AccessMemo(),
   };
 }
 
@@ -192,7 +203,7 @@ export function versionAt(state: State, at: number): Version {
   for (let address = at; address !== 0; address = state.heap.prev(address)) {
     const entry = entryAt(state, address);
     if (entry.type === EntryType.proof || entry.type === EntryType.step) added.push(entry);
-    else if (entry.type !== EntryType.drop) {
+    else if (entry.type !== EntryType.drop && entry.type !== EntryType.token) {
       return { entry, added: added.reverse(), before: state.heap.prev(address) };
     }
   }
@@ -245,6 +256,7 @@ export interface StateExtra {
   supply: [number, string][];
   counts: [number, number][];
   open: [number, OpenIntent][];
+  tokens: [string, number][];
 }
 
 function structures(state: State) {
@@ -268,6 +280,7 @@ export function dumpState(state: State): { extra: StateExtra; parts: Part[] } {
       supply: [...state.supply].map(([symbol, amount]) => [symbol, amount.toString()]),
       counts: [...state.counts],
       open: [...state.open],
+      tokens: [...state.tokens],
     },
     parts: structures(state).flatMap((structure) => structure.dump()),
   };
@@ -285,13 +298,14 @@ export function loadState(codec: EntryCodec, extra: StateExtra, parts: Map<strin
   for (const [symbol, amount] of extra.supply) state.supply.set(symbol, BigInt(amount));
   for (const [key, count] of extra.counts) state.counts.set(key, count);
   for (const [row, intent] of extra.open) state.open.set(row, intent);
+  for (const [id, exp] of extra.tokens ?? []) state.tokens.set(id, exp);
   for (const row of extra.ledgerRows) state.ledgers.push(ledgerInfo(row, readRow(state, row).entry));
   return state;
 }
 
 export function ledgerInfo(row: number, entry: VersionEntry): LedgerInfo {
-  const { config } = dataOf(entry) as { config?: Record<string, unknown> };
-  return { row, handle: entry.handle, config: config ?? {} };
+  const { config = {}, access = [] } = dataOf(entry) as { config?: Record<string, unknown>; access?: unknown[] };
+  return { row, handle: entry.handle, config, access };
 }
 
 /** Index of the ledger with this handle or luid, or -1. */

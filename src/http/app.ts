@@ -4,12 +4,16 @@
  */
 
 import { isAddress, isLedgerHandle } from '../core/address.ts';
+import { USED_UP } from '../core/decide.ts';
 import { Kind } from '../core/kinds.ts';
-import { isLuid } from '../core/luid.ts';
+import { isLuid, makeLuid } from '../core/luid.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { dataOf, findHandle, findLedger, readRow, type State } from '../core/state.ts';
+import { sha256Hex } from '../proof/digest.ts';
 import { decodePublic } from '../proof/keys.ts';
-import { type Call, guarded, type House, refuseDurable, sendRefusal } from './call.ts';
+import { type Call, callerOf, guarded, type House, refuseDurable, sendRefusal } from './call.ts';
+import { checkAccess } from './check.ts';
+import { assignSigner, removeSigner } from './circles.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { parseJson } from './json.ts';
 import { type Action, findRoute } from './paths.ts';
@@ -24,7 +28,7 @@ import {
   readStatus,
 } from './reads.ts';
 import type { Handler, Reply, Request } from './server.ts';
-import { absoluteUrl, checkRequestHash, type TokenChecker } from './tokens.ts';
+import { absoluteUrl, checkRequestHash, type Token, type TokenChecker } from './tokens.ts';
 import { addProof, createRecord, dropRecord, updateRecord } from './writes.ts';
 
 export interface AppOptions {
@@ -50,6 +54,9 @@ const ACTIONS: Record<Action, (call: Call) => void> = {
   balances: listBalances,
   limits: listLimits,
   anchors: listWalletAnchors,
+  check: checkAccess,
+  assign: assignSigner,
+  remove: removeSigner,
 };
 
 const READY = '{"status":"UP"}';
@@ -79,6 +86,9 @@ function serve(options: AppOptions, request: Request, reply: Reply): void {
   const authorization = request.header('authorization');
   const token = authorization === '' ? null : checkToken(options, call, authorization);
   if (token !== null && isRefusal(token)) return refuseDurable(call, token);
+  if (token !== null && token.jti !== null && house.state.tokens.has(tokenId(call, token))) {
+    return refuseDurable(call, USED_UP);
+  }
 
   if (request.method !== 'GET') {
     const parsed = parseJson(request.body, options.bodyDepthMax);
@@ -97,11 +107,41 @@ function serve(options: AppOptions, request: Request, reply: Reply): void {
       body,
     });
     if (refusal !== null) return sendRefusal(house, reply, refusal);
-    call.bearer = token.key;
+    const { iss, sub, aud, hsh, key } = token;
+    call.bearer = { iss, sub, aud, hsh: hsh !== null, key };
   }
   if (route.id !== null && !isId(route.kind, route.id)) return sendRefusal(house, reply, BAD_ID);
-  ACTIONS[route.action](call);
+  if (token !== null && token.jti !== null) useToken(call, token, () => ACTIONS[route.action](call));
+  else ACTIONS[route.action](call);
 }
+
+/** Of a token that is good only once: the same for the same jti of the same key, and for no other. */
+function tokenId({ ledger }: Call, { public: key, jti }: Token): string {
+  return sha256Hex(`${ledger} ${key} ${jti}`);
+}
+
+/** Writes down that the token is used, and goes on once the disk has that: it is used up even after a restart. */
+function useToken(call: Call, token: Token, goOn: () => void): void {
+  const { house, reply, ledger } = call;
+  const { engine } = house;
+  const full = engine.overload();
+  if (full !== null) return sendRefusal(house, reply, full);
+  const moment = engine.now();
+  const id = tokenId(call, token);
+  const luid = makeLuid('tkn', moment, Buffer.from(id, 'hex'));
+  const exp = Math.floor(token.exp);
+  engine.submit({
+    command: { op: 'token', ledger, kind: Kind.ledger, moment, caller: callerOf(call, []), luid, id, exp },
+    checks: NO_BYTES,
+    seals: NO_BYTES,
+    answer(outcome) {
+      if (isRefusal(outcome)) sendRefusal(house, reply, outcome);
+      else guarded(house, reply, goOn);
+    },
+  });
+}
+
+const NO_BYTES = new Uint8Array(0);
 
 /** A luid, or a handle of the form its kind has. */
 function isId(kind: Kind, id: string): boolean {

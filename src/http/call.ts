@@ -1,7 +1,7 @@
 /**
  * One request that has found its route and ledger, and the house it is served from.
  */
-import type { Caller } from '../core/access.ts';
+import type { Bearer, Caller } from '../core/access/index.ts';
 import type { Refusal as CoreRefusal } from '../core/refusal.ts';
 import type { State } from '../core/state.ts';
 import type { Engine } from '../engine.ts';
@@ -40,10 +40,11 @@ export interface Call {
   ledger: number;
   /** The body as a value; undefined where there is none. */
   body: unknown;
-  bearer: Uint8Array | null;
+  bearer: Bearer | null;
 }
 
-export function callerOf(call: Call, keys: Uint8Array[]): Caller {
+/** Who asks; `keys` signed the body, of which reads have none. */
+export function callerOf(call: Call, keys: readonly Uint8Array[]): Caller {
   return { keys, bearer: call.bearer };
 }
 

@@ -17,19 +17,24 @@ export type Action =
   | 'change'
   | 'balances'
   | 'limits'
-  | 'anchors';
+  | 'anchors'
+  | 'check'
+  | 'assign'
+  | 'remove';
 
 export interface Route {
   action: Action;
   kind: Kind;
   /** Handle or luid, decoded; null in collections, and for `/ledger`, the selected one. */
   id: string | null;
-  /** Of `change`: its number as sent. */
+  /** What stands behind the part: of `change` its number, of `remove` the signer; as sent, decoded. */
   number: string;
 }
 
 const VERSION = 'v2';
-const KIND_BY_PATH = new Map<string, Kind>(KINDS.map(({ path }, kind) => [path, kind as Kind]));
+const KIND_BY_PATH = new Map<string, Kind>(
+  KINDS.flatMap(({ path }, kind) => (path === '' ? [] : [[path, kind as Kind] as const])),
+);
 
 /** The route of a method and raw path; a refusal where the path is unknown, or known for other methods only. */
 export function findRoute(method: string, path: string): Route | Refusal {
@@ -75,6 +80,10 @@ function recordMethods(kind: Kind, id: string | null, [part, number, ...more]: s
     });
   }
   if (part === 'changes') return methods({ GET: number === undefined ? 'changes' : 'change' });
+  if (part === 'access') return number === '!check' ? methods({ POST: 'check' }) : null;
+  if (part === 'signers' && kind === Kind.circle) {
+    return methods(number === undefined ? { POST: 'assign' } : { DELETE: 'remove' });
+  }
   if (number !== undefined) return null;
   if (part === 'proofs' || (part === 'sign' && kind === Kind.intent)) return methods({ POST: 'proof' });
   if (part === 'drop' && drop) return methods({ POST: 'drop' });

@@ -2,22 +2,22 @@
  * Reads: what the state shows now, told once the disk has it.
  */
 import { METRICS } from '../core/balances.ts';
-import { notFound } from '../core/decide.ts';
 import { EntryType } from '../core/entry.ts';
 import { Kind } from '../core/kinds.ts';
 import { Listing, listByTerm } from '../core/lists.ts';
 import { pairLuid } from '../core/luid.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { isRefusal } from '../core/refusal.ts';
-import { historyOf, type RecordView, readRow, SERVER_LEDGER, type State, type Version } from '../core/state.ts';
+import { historyOf, type RecordView, readRow, type State, type Version } from '../core/state.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { type Call, guarded, refuseDurable, send, sendDurable } from './call.ts';
 import { type Header, refuse } from './errors.ts';
 import { withLateProofs } from './late.ts';
+import { entersFor, readableRow, visibleRows } from './may.ts';
 import { parseQuery } from './query.ts';
 import { listText, ownersText, type Page, signedText, versionText } from './render.ts';
-import { rowOf } from './rows.ts';
+import { ledgerOf } from './rows.ts';
 import { SEMVER } from './version.ts';
 
 export function readStatus(call: Call): void {
@@ -31,9 +31,8 @@ export function readStatus(call: Call): void {
 }
 
 export function readRecord(call: Call): void {
-  const row = rowOf(call);
-  if (row < 0) return refuseDurable(call, notFound(call.route.kind));
-  sendRow(call, 200, row);
+  const row = readableRow(call);
+  if (row >= 0) sendRow(call, 200, row);
 }
 
 /** Answers with the record in a row as it is now. */
@@ -59,14 +58,16 @@ export function listRecords(call: Call): void {
   const { house, route, request } = call;
   const query = parseQuery(request.query, route.kind, house.queryLimits);
   if (isRefusal(query)) return refuseDurable(call, query);
+  if (!entersFor(call, route.kind)) return;
   const { index, limit } = query.page;
   const listing = new Listing(house.state, {
-    ledger: route.kind === Kind.ledger ? SERVER_LEDGER : call.ledger,
+    ledger: ledgerOf(call),
     kind: route.kind,
     filters: query.filters,
     order: query.order,
     skip: index * limit,
     limit,
+    isVisible: visibleRows(call, route.kind),
   });
   const end = performance.now() + house.listMsMax;
   const slice = () => {
@@ -95,7 +96,8 @@ function sendRecords(call: Call, records: RecordView[], page: Page | null): void
   });
 }
 
-function sendList(call: Call, items: string[], page: Page | null): void {
+/** A list as its envelope; `page` null leaves that out. */
+export function sendList(call: Call, items: string[], page: Page | null): void {
   const { engine, sealer } = call.house;
   const text = listText(items, page, engine.now(), sealer);
   sendDurable(call, () => send(call, 200, text));
@@ -104,8 +106,8 @@ function sendList(call: Call, items: string[], page: Page | null): void {
 // ---------------------------------------------------------------- history
 
 export function listChanges(call: Call): void {
-  const row = rowOf(call);
-  if (row < 0) return refuseDurable(call, notFound(call.route.kind));
+  const row = readableRow(call);
+  if (row < 0) return;
   const query = parseQuery(call.request.query, null, call.house.queryLimits);
   if (isRefusal(query)) return refuseDurable(call, query);
   const { index, limit } = query.page;
@@ -114,8 +116,9 @@ export function listChanges(call: Call): void {
 }
 
 export function readChange(call: Call): void {
-  const row = rowOf(call);
-  const items = row < 0 ? [] : changeTexts(call, row);
+  const row = readableRow(call);
+  if (row < 0) return;
+  const items = changeTexts(call, row);
   const text = /^[1-9]\d{0,8}$/.test(call.route.number) ? items.at(-Number(call.route.number)) : undefined;
   if (text === undefined) return refuseDurable(call, refuse('record.not-found', 'Change not found'));
   sendDurable(call, () => send(call, 200, text));
@@ -176,8 +179,8 @@ interface Named {
 function listSlots(call: Call, rowsOf: (state: State, slot: number, wallet: Named, symbol: Named) => string[]): void {
   const { house, request } = call;
   const { state } = house;
-  const row = rowOf(call);
-  if (row < 0) return refuseDurable(call, notFound(Kind.wallet));
+  const row = readableRow(call);
+  if (row < 0) return;
   const query = parseQuery(request.query, null, house.queryLimits);
   if (isRefusal(query)) return refuseDurable(call, query);
   const wallet = readRow(state, row).entry;
@@ -197,12 +200,13 @@ function slotText(data: string, luid: string, moment: number): string {
 /** The anchors of a wallet; the envelope has no page, though one may be asked for. */
 export function listWalletAnchors(call: Call): void {
   const { house, request, ledger } = call;
-  const row = rowOf(call);
-  if (row < 0) return refuseDurable(call, notFound(Kind.wallet));
+  const row = readableRow(call);
+  if (row < 0 || !entersFor(call, Kind.anchor)) return;
   const query = parseQuery(request.query, Kind.anchor, house.queryLimits);
   if (isRefusal(query)) return refuseDurable(call, query);
   const { index, limit } = query.page;
   const { handle } = readRow(house.state, row).entry;
-  const anchors = listByTerm(house.state, ledger, Kind.anchor, 'wallet', handle, index * limit, limit);
+  const isVisible = visibleRows(call, Kind.anchor);
+  const anchors = listByTerm(house.state, ledger, Kind.anchor, 'wallet', handle, index * limit, limit, isVisible);
   sendRecords(call, anchors, null);
 }

@@ -92,6 +92,9 @@ const policy = (schema: string, value: TSchema) =>
     filter: Type.Optional(Free),
   });
 
+/** data of `POST /circles/{id}/signers`, and of taking the signer out again. */
+export const CircleSignerData = closed({ circle: Address, signer: Address, custom: Type.Optional(Free) });
+
 /**
  * data by kind, for create and update alike. `claimsMax` bounds an intent's claims; each claim's own
  * shape stands in CLAIMS and is checked apart, because one look at its action finds the right one.
@@ -144,14 +147,12 @@ export function kindSchemas(claimsMax: number): Readonly<Record<Kind, TSchema>> 
     [Kind.circle]: closed(COMMON),
     [Kind.policy]: Type.Union([policy('access', AccessRule), policy('status', Free), policy('labels', Type.Unknown())]),
     [Kind.schema]: closed({ ...COMMON, record: KindName, format: Type.Literal('json-schema'), schema: Free }),
+    [Kind['circle-signer']]: CircleSignerData,
   };
 }
 
 /** data of a drop. The address says which record, so `handle` is only accepted, not needed. */
 export const DropData = closed({ parent: Type.Optional(Hash), handle: Type.Optional(Address) });
-
-/** data of `POST /circles/{id}/signers`. */
-export const CircleSignerData = closed({ circle: Address, signer: Address, custom: Type.Optional(Free) });
 
 /** data of `POST …/access/!check`. */
 export const CheckData = closed({ action: Action, record: Type.Optional(AccessRecord) });

@@ -44,14 +44,17 @@ export function compileSchemas(limits: SchemaLimits = SCHEMA_LIMITS): ValidateBo
   const byKind = Object.entries(kindSchemas(limits.claimsMax))
     .sort(([one], [other]) => Number(one) - Number(other))
     .map(([, data]) => signed(data));
-  const drop = Compile(
-    Type.Object({
-      hash: Hash,
-      luid: Type.Optional(Luid),
-      data: DropData,
-      meta: Type.Object({ proofs: Type.Optional(proofs) }),
-    }),
-  );
+  const dropped = (data: TSchema) =>
+    Compile(
+      Type.Object({
+        hash: Hash,
+        luid: Type.Optional(Luid),
+        data,
+        meta: Type.Object({ proofs: Type.Optional(proofs) }),
+      }),
+    );
+  const drop = dropped(DropData);
+  const dropMember = dropped(CircleSignerData);
   const others = {
     drop,
     proof: Compile(Proof),
@@ -63,6 +66,7 @@ export function compileSchemas(limits: SchemaLimits = SCHEMA_LIMITS): ValidateBo
   const isAccess = (value: unknown): boolean => access.Check(value);
 
   return (kind, operation, value) => {
+    if (operation === 'drop' && kind === Kind['circle-signer']) return check(dropMember, value);
     if (operation !== 'create' && operation !== 'update') return check(others[operation], value);
     if (kind === Kind.intent && isUsualIntent(value, limits.claimsMax, limits.proofsMax, isAccess)) return null;
     const errors = check(byKind[kind]!, value);
@@ -70,6 +74,11 @@ export function compileSchemas(limits: SchemaLimits = SCHEMA_LIMITS): ValidateBo
     const wrong = checkClaims((value as { data: { claims: unknown[] } }).data.claims);
     return errors === null ? wrong : [...errors, ...(wrong ?? [])].slice(0, ERRORS_MAX);
   };
+}
+
+/** What is wrong with a list of access rules, or null. */
+export function accessErrors(value: unknown): SchemaError[] | null {
+  return check(Compile(Access), value);
 }
 
 /** Whether a body of the right shape has no proof at all: 422 `crypto.signature-missing` where one is needed. */

@@ -6,7 +6,7 @@ import { notFound } from '../core/decide.ts';
 import { type Entry, EntryType, type IntentEntry, statusAfter } from '../core/entry.ts';
 import { Kind } from '../core/kinds.ts';
 import { createdCustom, isoMoment, sealCustom, updatedCustom } from '../core/proofs.ts';
-import { isRefusal, refuse } from '../core/refusal.ts';
+import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
 import { findRecord, readRow, type VersionEntry } from '../core/state.ts';
 import type { Submission } from '../engine.ts';
 import { ledgerCommand } from '../genesis.ts';
@@ -16,6 +16,7 @@ import { proofText } from '../proof/sealer.ts';
 import { type Call, callerOf, guarded, refuseDurable, send, sendRefusal } from './call.ts';
 import { type Content, openBody, openProofs, type ProofBody, refuseSchema } from './door.ts';
 import type { Header } from './errors.ts';
+import { entersFor } from './may.ts';
 import { sendRow } from './reads.ts';
 import { hexOf, outcomeText, ownersText, recordText, threadOf } from './render.ts';
 import { ledgerOf, rowOf } from './rows.ts';
@@ -135,8 +136,7 @@ export function updateRecord(call: Call): void {
   const { kind } = route;
   const content = openBody(house.validate, kind, 'update', call.body);
   if (isRefusal(content)) return sendRefusal(house, call.reply, content);
-  const luid = luidOf(call, content);
-  if (luid === null) return;
+  const luid = luidOf(call);
   const { value, data, hash, hashHex, proofs, checks } = content;
   const moment = house.engine.now();
   const caller = callerOf(
@@ -154,6 +154,7 @@ export function updateRecord(call: Call): void {
     hash,
     proofs,
     luid,
+    luidSent: content.luid,
     seal: NO_BYTES,
   };
   submit(call, { command, checks, seals: proofDigest(hashHex, updatedCustom(luid, moment)) }, ([entry]) => {
@@ -179,8 +180,7 @@ export function dropRecord(call: Call): void {
   const { kind } = route;
   const content = openBody(house.validate, kind, 'drop', call.body);
   if (isRefusal(content)) return sendRefusal(house, call.reply, content);
-  const luid = luidOf(call, content);
-  if (luid === null) return;
+  const luid = luidOf(call);
   const { value, data, hash, proofs, checks } = content;
   const moment = house.engine.now();
   const caller = callerOf(
@@ -198,6 +198,7 @@ export function dropRecord(call: Call): void {
     hash,
     proofs,
     luid,
+    luidSent: content.luid,
   };
   submit(call, { command, checks, seals: NO_BYTES }, ([entry]) => {
     if (kind === Kind.effect && request.method === 'DELETE')
@@ -212,10 +213,14 @@ export function addProof(call: Call): void {
   const errors = house.validate(kind, 'proof', call.body);
   if (errors !== null) return sendRefusal(house, call.reply, refuseSchema(errors));
   const row = rowOf(call);
-  if (row < 0) return refuseDurable(call, notFound(kind));
+  // Nothing is verified yet: only who comes in without a signature may learn what there is.
+  const tell = (refusal: Refusal) => {
+    if (entersFor(call, kind)) refuseDurable(call, refusal);
+  };
+  if (row < 0) return tell(notFound(kind));
   const { entry } = readRow(house.state, row);
   const checked = openProofs([call.body as ProofBody], hexOf(entry.hash));
-  if (isRefusal(checked)) return refuseDurable(call, checked);
+  if (isRefusal(checked)) return tell(checked);
   const { proofs, checks } = checked;
   const proof = proofs[0]!;
   const caller = callerOf(call, [proof.public]);
@@ -233,19 +238,13 @@ export function addProof(call: Call): void {
   submit(call, { command, checks, seals: NO_BYTES }, () => sendRow(call, 200, row));
 }
 
-/** The luid of the record an update or drop speaks of; null once it has been told that there is none, or another. */
-function luidOf(call: Call, content: Content): string | null {
+/** The luid of the record an update or drop speaks of, empty for none: that is told once signatures are verified. */
+function luidOf(call: Call): string {
   const row = rowOf(call);
-  const luid = row < 0 ? null : readRow(call.house.state, row).entry.luid;
-  if (luid === null) refuseDurable(call, notFound(call.route.kind));
-  else if (content.luid !== undefined && content.luid !== luid) {
-    refuseDurable(call, refuse('record.invalid', 'The luid is not that of the record'));
-    return null;
-  }
-  return luid;
+  return row < 0 ? '' : readRow(call.house.state, row).entry.luid;
 }
 
-function submit(call: Call, submission: Omit<Submission, 'answer'>, done: (entries: Entry[]) => void): void {
+export function submit(call: Call, submission: Omit<Submission, 'answer'>, done: (entries: Entry[]) => void): void {
   const { house, reply } = call;
   house.engine.submit({
     ...submission,

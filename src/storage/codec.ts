@@ -14,6 +14,7 @@
  *     proof:   row, proof, status | nil
  *     intent:  hash, data, proofs, seal, thread, outcome
  *     step:    row, outcome
+ *     token:   exp
  *
  * with outcome = [moment, steps as rows of INTENT_STATUSES, reason, detail, postings, limits] and
  * proof = [public, result, custom | nil]; strings as str; keys, hashes and signatures as bin; postings and
@@ -39,6 +40,7 @@ import {
   type ProofEntry,
   type StepEntry,
   type StoredProof,
+  type TokenEntry,
   type UpdateEntry,
 } from '../core/entry.ts';
 import { KINDS, type Kind } from '../core/kinds.ts';
@@ -58,7 +60,7 @@ const HANDLE_AT = LUID_AT + LUID_CHARS;
 const FIXED_BYTES_MAX = 256;
 const PROOF_BYTES_MAX = 128;
 
-const ELEMENTS = { 1: 10, 2: 11, 3: 10, 4: 9, 5: 12, 6: 8 } as const satisfies Record<EntryType, number>;
+const ELEMENTS = { 1: 10, 2: 11, 3: 10, 4: 9, 5: 12, 6: 8, 7: 7 } as const satisfies Record<EntryType, number>;
 const OUTCOME_ELEMENTS = 6;
 const PROOF_ELEMENTS = 3;
 
@@ -108,6 +110,7 @@ function writeBody(bytes: Buffer, start: number, entry: Entry): number {
     at = writeProof(bytes, at, entry.proof);
     return msgpack.writeTextOrNil(bytes, at, entry.status);
   }
+  if (entry.type === EntryType.token) return msgpack.writeCount(bytes, at, entry.exp);
   if (entry.type === EntryType.step)
     return writeOutcome(bytes, msgpack.writeCount(bytes, at, entry.row), entry.outcome);
   at = msgpack.writeBinary(bytes, at, entry.hash, HASH_BYTES);
@@ -149,6 +152,7 @@ function encodedBytesMax(entry: Entry): number {
     chars += (entry.proof.custom?.length ?? 0) + (entry.status?.length ?? 0);
     return rest + PROOF_BYTES_MAX + 3 * chars;
   }
+  if (entry.type === EntryType.token) return rest + 3 * chars;
   if (entry.type === EntryType.step) return rest + outcomeBytesMax(entry.outcome) + 3 * chars;
   chars += entry.data.length;
   for (const proof of entry.proofs) {
@@ -216,6 +220,9 @@ function readBody(
     const row = msgpack.readCount(reader);
     const outcome = readOutcome(reader);
     return { type, ledger, kind, luid, handle, moment, row, outcome } satisfies StepEntry;
+  }
+  if (type === EntryType.token) {
+    return { type, ledger, kind, luid, handle, moment, exp: msgpack.readCount(reader) } satisfies TokenEntry;
   }
   const hash = msgpack.readBinary(reader, HASH_BYTES);
   const data = msgpack.readText(reader);

@@ -3,6 +3,7 @@
  * behind the door looks at them.
  */
 import { createHash } from 'node:crypto';
+import { type Caller, NOBODY } from '../../src/core/access/index.ts';
 import { apply } from '../../src/core/apply.ts';
 import type { Claim } from '../../src/core/claims/index.ts';
 import type { Command, CreateCommand } from '../../src/core/command.ts';
@@ -15,7 +16,6 @@ import { emptyState, findHandle, type State } from '../../src/core/state.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { encode, entryCodec, FrameBuffer } from '../../src/storage/codec.ts';
 
-const NOBODY = { keys: [], bearer: null };
 const KEY = new Uint8Array(32).fill(7);
 const NO_SIGNATURE = new Uint8Array(64);
 
@@ -52,7 +52,8 @@ export class Books {
     return outcome;
   }
 
-  command(kind: Kind, value: Record<string, unknown>, ledger = 1): CreateCommand {
+  /** The caller's keys sign it; where there are none, some key does. */
+  command(kind: Kind, value: Record<string, unknown>, ledger = 1, caller: Caller = NOBODY): CreateCommand {
     const data = canon(value);
     const random = createHash('sha256')
       .update(`luid ${this.#made++}`)
@@ -62,18 +63,22 @@ export class Books {
       ledger,
       kind,
       moment: this.moment,
-      caller: NOBODY,
+      caller,
       value,
       data,
       hash: createHash('sha256').update(data).digest(),
-      proofs: [{ public: KEY, result: NO_SIGNATURE, custom: null }],
+      proofs: (caller.keys.length > 0 ? caller.keys : [KEY]).map((key) => ({
+        public: key,
+        result: NO_SIGNATURE,
+        custom: null,
+      })),
       luid: makeLuid(kindRow(kind).prefix, this.moment, random),
       seal: NO_SIGNATURE,
     };
   }
 
-  create(kind: Kind, value: Record<string, unknown>, ledger = 1): Entry[] | Refusal {
-    return this.do(this.command(kind, value, ledger));
+  create(kind: Kind, value: Record<string, unknown>, ledger = 1, caller: Caller = NOBODY): Entry[] | Refusal {
+    return this.do(this.command(kind, value, ledger, caller));
   }
 
   wallets(...handles: string[]): this {

@@ -43,8 +43,9 @@ const LEAST: Record<KindName, Record<string, unknown>> = {
   circle: { handle: 'c' },
   policy: { handle: 'p', record: 'wallet', schema: 'access', values: [] },
   schema: { handle: 's', record: 'wallet', format: 'json-schema', schema: {} },
+  'circle-signer': { circle: 'c', signer: 's' },
 };
-const names = KINDS.map((row) => row.name);
+const names = KINDS.map((row) => row.name).filter((name) => name !== 'circle-signer');
 const bodyOf = (data: unknown) => ({ hash: HASH, data, meta: { proofs: [PROOF] } });
 
 /** Errors as `instancePath keyword`, one line each. */

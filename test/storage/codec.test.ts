@@ -95,6 +95,7 @@ function elementsOf(value: Entry): unknown[] {
   const proofOf = (one: StoredProof) => [one.public, one.result, one.custom];
   if (value.type === EntryType.proof) return [...head, value.row, proofOf(value.proof), value.status];
   if (value.type === EntryType.step) return [...head, value.row, outcomeOf(value.outcome)];
+  if (value.type === EntryType.token) return [...head, value.exp];
   const content = [value.hash, value.data, value.proofs.map(proofOf)];
   switch (value.type) {
     case EntryType.create:

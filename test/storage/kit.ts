@@ -51,7 +51,7 @@ export function entriesFrom(seed: number): () => Entry {
       moment: 1_700_000_000_000 + made,
     };
     const signed = { hash: bytes(32), data: `{"handle":"wallet-${made}"}`, proofs: [proof()], seal: bytes(64) };
-    switch (below(6)) {
+    switch (below(7)) {
       case 0:
         return { ...base, ...signed, type: EntryType.create };
       case 1:
@@ -64,6 +64,8 @@ export function entriesFrom(seed: number): () => Entry {
         return { ...base, type: EntryType.proof, row: below(1000), proof: proof(), status: null };
       case 4:
         return { ...base, type: EntryType.step, row: below(1000), outcome: outcomeFrom(made) };
+      case 5:
+        return { ...base, type: EntryType.token, exp: 1_700_000_000 + made };
       default:
         return intentFrom(made, bytes);
     }

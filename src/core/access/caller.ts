@@ -1,0 +1,74 @@
+/**
+ * Who asks, and for what: the words of access rules.
+ */
+import type { Kind } from '../kinds.ts';
+
+/** A token that was sent and holds. */
+export interface Bearer {
+  readonly iss: string;
+  readonly sub: string;
+  readonly aud: string;
+  /** Whether the token speaks of this one request. */
+  readonly hsh: boolean;
+  /** The key that signed it, 32 bytes. */
+  readonly key: Uint8Array;
+}
+
+export interface Caller {
+  /** Keys that signed the body, 32 bytes each. */
+  readonly keys: readonly Uint8Array[];
+  readonly bearer: Bearer | null;
+}
+
+/** Whoever sends no body and no token. */
+export const NOBODY: Caller = { keys: [], bearer: null };
+
+/**
+ * The server itself, and whoever only repeats what was allowed before: no rule is asked. Known by identity, so no
+ * request can be it.
+ */
+export const GRANTED: Caller = { keys: [], bearer: null };
+
+/** What a rule may allow. The position of an action is its bit in a rule's mask. */
+export const ACCESS_ACTIONS = [
+  'access',
+  'create',
+  'read',
+  'update',
+  'drop',
+  'lookup',
+  'issue',
+  'destroy',
+  'spend',
+  'limit',
+  'commit',
+  'abort',
+  'activate',
+  'assign-signer',
+  'remove-signer',
+  'query-event',
+  'retry-event',
+  'sign',
+  'sign-intent',
+] as const;
+export type AccessAction = (typeof ACCESS_ACTIONS)[number];
+
+export const ACTION_NUMBERS: ReadonlyMap<string, number> = new Map(ACCESS_ACTIONS.map((action, i) => [action, i]));
+export const ACCESS = 0;
+export const CREATE = 1;
+export const READ = 2;
+const SIGNS = (1 << 17) | (1 << 18);
+
+/** What a rule speaks of: a kind of record, or the proofs on records of a kind. */
+export type Target = number;
+export const PROOF_TARGET = 16;
+
+export function proofTarget(kind: Kind): Target {
+  return kind + PROOF_TARGET;
+}
+
+/** The bits of a rule's mask that allow this: what signs may be added by whoever may `sign`, as the older name is. */
+export function wantedMask(action: number, target: Target): number {
+  const isSigning = action === CREATE && target >= PROOF_TARGET;
+  return (1 << action) | (isSigning ? SIGNS : 0);
+}

@@ -1,0 +1,280 @@
+/**
+ * Who may do what, decided in sequence against the state, so that a change of rules holds from the next decision on.
+ *
+ * Two questions. The gate: may the caller come in, first to the server, then to the ledger for this kind of record? The
+ * action: does a rule of the ledger, of the server or of the record itself grant it? Rules only add: the order in which
+ * they are asked changes nothing, so what costs least is asked first. Owners have no right but what rules give them.
+ *
+ * Under `access.strategy: policy-based` a ledger's policies are its rules, each for the records it speaks of; what
+ * stands in `access` of the ledger and its records then counts for nothing.
+ */
+import { equalBytes } from '../bytes.ts';
+import { Kind } from '../kinds.ts';
+import { isoMoment } from '../proofs.ts';
+import { dataOf, HAS_ACCESS, type LedgerInfo, readRow, type State, type VersionEntry, versionAt } from '../state.ts';
+import {
+  ACCESS,
+  ACTION_NUMBERS,
+  type AccessAction,
+  type Caller,
+  GRANTED,
+  PROOF_TARGET,
+  type Target,
+} from './caller.ts';
+import type { LedgerFacts, RecordFacts } from './memo.ts';
+import { compileList, compilePolicies } from './policies.ts';
+import { holds, type RecordScene, type Rule, type Rules } from './rules.ts';
+
+export { type AccessAction, type Bearer, type Caller, GRANTED, NOBODY, proofTarget, type Target } from './caller.ts';
+export { memberHandle } from './people.ts';
+export { targetOf } from './rules.ts';
+
+/** A record that is about to be made: nobody's yet, so whoever signs it owns it. */
+export interface Draft {
+  readonly value: Record<string, unknown>;
+}
+
+/** No record: a row for questions about a whole kind, or about what does not exist. */
+export const NO_ROW = -1;
+
+/** Both questions. `target` is the record's kind, or proofTarget of it; `draft` goes with NO_ROW where one is made. */
+export function isAllowed(
+  state: State,
+  ledger: number,
+  action: AccessAction,
+  target: Target,
+  row: number,
+  caller: Caller,
+  draft: Draft | null = null,
+): boolean {
+  return (
+    mayEnter(state, ledger, target, row, caller, draft) && isGranted(state, ledger, action, target, row, caller, draft)
+  );
+}
+
+/** The gate. Asked without a record, rules about its owners let nobody in. */
+export function mayEnter(
+  state: State,
+  ledger: number,
+  target: Target,
+  row: number,
+  caller: Caller,
+  draft: Draft | null = null,
+): boolean {
+  if (caller === GRANTED) return true;
+  const home = homeOf(state, ledger, target, row);
+  const scene = { home, row, draft };
+  if (!opensGate(state, serverRules(state), target, caller, scene)) return false;
+  // A ledger that is only being made has no gate yet.
+  return home < 0 || opensGate(state, ledgerRules(state, home), target, caller, scene);
+}
+
+/** The action alone: for claims, whose intent has passed the gate already. */
+export function isGranted(
+  state: State,
+  ledger: number,
+  action: AccessAction,
+  target: Target,
+  row: number,
+  caller: Caller,
+  draft: Draft | null = null,
+): boolean {
+  if (caller === GRANTED) return true;
+  const number = ACTION_NUMBERS.get(action)!;
+  const home = homeOf(state, ledger, target, row);
+  const scene = { home, row, draft };
+  if (home >= 0 && grants(state, ledgerRules(state, home), number, target, caller, scene)) return true;
+  if (grants(state, serverRules(state), number, target, caller, scene)) return true;
+  const rules = ownRules(state, home, target, row, draft);
+  return rules !== null && grants(state, rules, number, target, caller, scene);
+}
+
+/** The rules that would grant this, without whom they name: the ledger's, then the record's. */
+export function grantingRules(
+  state: State,
+  ledger: number,
+  action: AccessAction | 'any',
+  target: Target,
+  row: number,
+  caller: Caller,
+): object[] {
+  const home = homeOf(state, ledger, target, row);
+  const scene = new Judged(state, { home, row, draft: null }, caller);
+  const lists = [home < 0 ? null : ledgerRules(state, home), ownRules(state, home, target, row, null)];
+  const wanted = action === 'any' ? [...ACTION_NUMBERS.values()] : [ACTION_NUMBERS.get(action)!];
+  return lists.flatMap((rules) => {
+    if (rules === null) return [];
+    const found = rules.list.filter((rule) =>
+      wanted.every((number) => rules.of(number, target).includes(rule) && holds(rule, number, caller, scene)),
+    );
+    return found.map((rule) => rule.shown);
+  });
+}
+
+/** Whether the ledger lets everybody do everything, by a rule that says so without conditions. */
+export function isOpenToAll(state: State, ledger: number): boolean {
+  const probe = (rules: Rules) => isUnconditional(rules.of(ACCESS, Kind.wallet));
+  const { list } = ledgerRules(state, ledger);
+  const isWhole = (rule: Rule) => rule.mask === -1 && rule.shown.record === 'any' && isUnconditional([rule]);
+  return list.some(isWhole) && probe(serverRules(state));
+}
+
+/** What the server's configuration allows, in place of the default. */
+export function setServerRules(state: State, list: readonly unknown[]): void {
+  state.memo.server = compileList(state, 0, 'server', list);
+}
+
+/** By default everybody may enter the server and make ledgers in it. */
+const DEFAULT_SERVER_RULES = [{ action: { $in: ['access', 'create'] } }];
+
+function serverRules(state: State): Rules {
+  state.memo.server ??= compileList(state, 0, 'server', DEFAULT_SERVER_RULES);
+  return state.memo.server;
+}
+
+// ---------------------------------------------------------------- asking a list
+
+/** Where a question is asked: the ledger whose rules count (-1: none), and the record. */
+interface Where {
+  readonly home: number;
+  readonly row: number;
+  readonly draft: Draft | null;
+}
+
+/** A ledger's record belongs to the ledger it is; one that is only being made has none. */
+function homeOf(state: State, ledger: number, target: Target, row: number): number {
+  if (target % PROOF_TARGET !== Kind.ledger) return ledger;
+  return row < 0 ? -1 : state.rows.aux.get(row);
+}
+
+function opensGate(state: State, rules: Rules, target: Target, caller: Caller, where: Where): boolean {
+  if (grants(state, rules, ACCESS, target, caller, where)) return true;
+  // Who may come in for a kind may come in for the proofs on it.
+  return target >= PROOF_TARGET && grants(state, rules, ACCESS, target - PROOF_TARGET, caller, where);
+}
+
+function grants(state: State, rules: Rules, action: number, target: Target, caller: Caller, where: Where): boolean {
+  const found = rules.of(action, target);
+  if (found.length === 0) return false;
+  if (isUnconditional(found)) return true;
+  const scene = new Judged(state, where, caller);
+  for (const rule of found) if (holds(rule, action, caller, scene)) return true;
+  return false;
+}
+
+/** Whether the first of these asks nothing of anybody: the usual open ledger. */
+function isUnconditional(found: readonly Rule[]): boolean {
+  const first = found[0];
+  return first !== undefined && first.signer === null && first.bearer === null && first.narrowed.length === 0;
+}
+
+class Judged implements RecordScene {
+  readonly state: State;
+  readonly ledger: number;
+  readonly #where: Where;
+  readonly #caller: Caller;
+  #view: object | null | undefined;
+
+  constructor(state: State, where: Where, caller: Caller) {
+    this.state = state;
+    this.ledger = where.home;
+    this.#where = where;
+    this.#caller = caller;
+  }
+
+  isOwner(key: Uint8Array): boolean {
+    const { row, draft } = this.#where;
+    if (row >= 0) return includesKey(ownersOf(this.state, row), key);
+    return draft !== null && includesKey(this.#caller.keys, key);
+  }
+
+  isLedgerOwner(key: Uint8Array): boolean {
+    return this.ledger >= 0 && includesKey(ledgerOwners(this.state, this.ledger), key);
+  }
+
+  view(): object | null {
+    this.#view ??= viewOf(this.state, this.#where);
+    return this.#view;
+  }
+}
+
+function viewOf(state: State, { row, draft }: Where): object | null {
+  if (row < 0) return draft === null ? null : { data: draft.value, meta: {} };
+  const { entry } = versionAt(state, state.rows.at.get(row));
+  const status = state.statuses[state.rows.status.get(row)];
+  return { data: dataOf(entry), meta: { status, moment: isoMoment(entry.moment) } };
+}
+
+function includesKey(keys: readonly Uint8Array[], key: Uint8Array): boolean {
+  for (const each of keys) if (equalBytes(each, key)) return true;
+  return false;
+}
+
+// ---------------------------------------------------------------- finding lists
+
+function ledgerFacts(state: State, ledger: number): LedgerFacts {
+  const info = state.ledgers[ledger]!;
+  const known = state.memo.ledgers[ledger];
+  if (known !== undefined && known.info === info) return known;
+  const facts: LedgerFacts = { info, rules: null, owners: null };
+  state.memo.ledgers[ledger] = facts;
+  return facts;
+}
+
+function ledgerRules(state: State, ledger: number): Rules {
+  const facts = ledgerFacts(state, ledger);
+  if (facts.rules !== null && isCurrent(state, ledger, facts.rules)) return facts.rules;
+  const info = facts.info as LedgerInfo;
+  facts.rules = isPolicyBased(info)
+    ? compilePolicies(state, ledger)
+    : compileList(state, ledger, 'ledger', info.access);
+  return facts.rules;
+}
+
+function isPolicyBased({ config }: LedgerInfo): boolean {
+  return config['access.strategy'] === 'policy-based';
+}
+
+function isCurrent({ memo }: State, ledger: number, rules: Rules): boolean {
+  return !rules.isLinked || rules.epoch === memo.policyEpoch(ledger);
+}
+
+function ledgerOwners(state: State, ledger: number): readonly Uint8Array[] {
+  const facts = ledgerFacts(state, ledger);
+  facts.owners ??= ownersOf(state, state.ledgers[ledger]!.row);
+  return facts.owners;
+}
+
+function recordFacts(state: State, row: number): RecordFacts {
+  return state.memo.record(state.rows.at.get(row));
+}
+
+function ownersOf(state: State, row: number): readonly Uint8Array[] {
+  const facts = recordFacts(state, row);
+  facts.owners ??= readRow(state, row).owners;
+  return facts.owners;
+}
+
+/** The rules a record brings along; null where it has none, or where they do not count. */
+function ownRules(state: State, home: number, target: Target, row: number, draft: Draft | null): Rules | null {
+  const kind = target % PROOF_TARGET;
+  // A ledger's own rules are those of the ledger; what is only being made grants nothing to itself.
+  if (row < 0 || draft !== null || kind === Kind.ledger || state.rows.kind.get(row) !== kind) return null;
+  if ((state.rows.flags.get(row) & HAS_ACCESS) === 0 || isPolicyBased(state.ledgers[home]!)) return null;
+  const facts = recordFacts(state, row);
+  if (facts.rules !== null && isCurrent(state, home, facts.rules)) return facts.rules;
+  const rules = listOf(state, home, versionAt(state, state.rows.at.get(row)).entry);
+  state.memo.setRecordRules(facts, rules);
+  return rules;
+}
+
+/** The compiled list of a version; equal lists are compiled once. */
+function listOf(state: State, ledger: number, entry: VersionEntry): Rules {
+  const access = dataOf(entry).access as unknown[];
+  const text = `${ledger} ${JSON.stringify(access)}`;
+  const known = state.memo.list(text);
+  if (known !== undefined && isCurrent(state, ledger, known)) return known;
+  const rules = compileList(state, ledger, 'record', access);
+  state.memo.setList(text, rules);
+  return rules;
+}

@@ -1,0 +1,125 @@
+/**
+ * What access decisions remember between them. Nothing in here is part of the books: all of it follows from the state,
+ * and a state with an empty memo decides the same, only slower.
+ *
+ * Three ways keep it true. What hangs on a record's content is kept by the heap address of its newest entry, and bytes
+ * at an address never change. What hangs on signers and circles, or on policies, is kept with a count of the changes
+ * to those in its ledger, and looked up again once the count has moved. Everything has a bound; past it, all goes.
+ */
+import { Kind } from '../kinds.ts';
+import type { People } from './people.ts';
+import type { Rule, Rules } from './rules.ts';
+
+/** What is known of the record whose newest entry lies at some address. */
+export interface RecordFacts {
+  /** Null until they are asked for. */
+  rules: Rules | null;
+  owners: readonly Uint8Array[] | null;
+}
+
+/** What is known of a ledger as one version of its record tells it. */
+export interface LedgerFacts {
+  /** The version, by identity. */
+  readonly info: object;
+  rules: Rules | null;
+  owners: readonly Uint8Array[] | null;
+}
+
+/** Rules held for records, counted with repetition; some hundred bytes each. */
+const RECORD_WEIGHT_MAX = 250_000;
+/** Characters of rule lists by which equal ones are found. */
+const LIST_CHARS_MAX = 8_000_000;
+const POLICY_RULES_MAX = 250_000;
+const PEOPLE_MAX = 4096;
+
+export class AccessMemo {
+  /** The server's own rules; null while it has the default ones. */
+  server: Rules | null = null;
+  readonly ledgers: (LedgerFacts | undefined)[] = [];
+  /** Changes of signers, circles and their members, by ledger. */
+  readonly #peopleEpochs: number[] = [];
+  readonly #policyEpochs: number[] = [];
+  readonly #people = new Map<number, People>();
+  readonly #records = new Map<number, RecordFacts>();
+  #recordWeight = 0;
+  readonly #lists = new Map<string, Rules>();
+  #listChars = 0;
+  readonly #policies = new Map<number, readonly Rule[]>();
+  #policyRules = 0;
+
+  /** To be told of every change of a record. */
+  changed(kind: Kind, ledger: number): void {
+    if (kind === Kind.signer || kind === Kind.circle || kind === Kind['circle-signer']) {
+      this.#peopleEpochs[ledger] = this.peopleEpoch(ledger) + 1;
+    } else if (kind === Kind.policy) {
+      this.#policyEpochs[ledger] = this.policyEpoch(ledger) + 1;
+    }
+  }
+
+  peopleEpoch(ledger: number): number {
+    return this.#peopleEpochs[ledger] ?? 0;
+  }
+
+  policyEpoch(ledger: number): number {
+    return this.#policyEpochs[ledger] ?? 0;
+  }
+
+  people(ledger: number): People | undefined {
+    return this.#people.get(ledger);
+  }
+
+  setPeople(ledger: number, people: People): void {
+    if (this.#people.size >= PEOPLE_MAX) this.#people.clear();
+    this.#people.set(ledger, people);
+  }
+
+  /** Facts of the record at this address; made empty where there are none. */
+  record(at: number): RecordFacts {
+    const known = this.#records.get(at);
+    if (known !== undefined) return known;
+    this.#weigh(1);
+    const facts: RecordFacts = { rules: null, owners: null };
+    this.#records.set(at, facts);
+    return facts;
+  }
+
+  setRecordRules(facts: RecordFacts, rules: Rules): void {
+    this.#weigh(rules.list.length);
+    facts.rules = rules;
+  }
+
+  /** Makes room first: facts that go are still good for whoever holds them. */
+  #weigh(more: number): void {
+    if (this.#recordWeight + more > RECORD_WEIGHT_MAX) {
+      this.#records.clear();
+      this.#recordWeight = 0;
+    }
+    this.#recordWeight += more;
+  }
+
+  list(text: string): Rules | undefined {
+    return this.#lists.get(text);
+  }
+
+  setList(text: string, rules: Rules): void {
+    if (this.#listChars + text.length > LIST_CHARS_MAX) {
+      this.#lists.clear();
+      this.#listChars = 0;
+    }
+    this.#listChars += text.length;
+    this.#lists.set(text, rules);
+  }
+
+  policy(at: number): readonly Rule[] | undefined {
+    return this.#policies.get(at);
+  }
+
+  setPolicy(at: number, rules: readonly Rule[]): void {
+    if (this.#policyRules + rules.length + 1 > POLICY_RULES_MAX) {
+      this.#policies.clear();
+      this.#policyRules = 0;
+    }
+    this.#policyRules += rules.length + 1;
+    this.#policies.set(at, rules);
+  }
+}

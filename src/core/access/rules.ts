@@ -1,0 +1,157 @@
+/**
+ * Rules, compiled: what a list of access rules comes to once its policies stand in it as their values.
+ *
+ * A list is asked for one action on one target; the rules that speak of those are found once and kept. What a rule
+ * without `record` speaks of depends on where it stands: in a record, of the record and its proofs; in a ledger, of the
+ * ledger's own record; in the server's configuration, of entering the server and making ledgers in it.
+ */
+import { type Filter, matchesAll } from '../filters.ts';
+import { KINDS } from '../kinds.ts';
+import { ACCESS, ACTION_NUMBERS, type Caller, CREATE, PROOF_TARGET, READ, type Target, wantedMask } from './caller.ts';
+import {
+  alternatives,
+  type BearerJson,
+  BearerTest,
+  type OneOrIn,
+  type Scene,
+  type SignerJson,
+  SignerTest,
+} from './matchers.ts';
+
+export interface RuleJson {
+  action: OneOrIn<string>;
+  record?: string;
+  signer?: OneOrIn<SignerJson>;
+  bearer?: OneOrIn<BearerJson>;
+}
+
+/** A policy a rule came through: what it speaks of, and the records it is for. */
+export interface Narrowing {
+  readonly record: number;
+  readonly filters: readonly Filter[];
+}
+
+export interface Rule {
+  /** Bits of the actions it allows. */
+  readonly mask: number;
+  readonly record: number;
+  readonly signer: SignerTest | null;
+  readonly bearer: BearerTest | null;
+  /** Empty for a rule that stands in the list itself. */
+  readonly narrowed: readonly Narrowing[];
+  /** The rule without saying whom it means. */
+  readonly shown: { action: OneOrIn<string>; record?: string };
+}
+
+/** What `record` of a rule may say beside a target. */
+const ABSENT = -1;
+const ANY = -2;
+const SERVER = -3;
+const ALL_ACTIONS = -1;
+
+const TARGETS: ReadonlyMap<string, number> = new Map([
+  ...KINDS.map(({ name }, kind) => [name, kind] as const),
+  ...KINDS.map(({ name }, kind) => [`${name}-proof`, kind + PROOF_TARGET] as const),
+  ['any', ANY],
+  ['server', SERVER],
+]);
+
+export function recordCode(record: string | undefined): number {
+  return record === undefined ? ABSENT : (TARGETS.get(record) ?? SERVER);
+}
+
+/** The target a check names, or null for a name that is none. */
+export function targetOf(record: string): Target | null {
+  const code = TARGETS.get(record);
+  return code === undefined || code < 0 ? null : code;
+}
+
+export function compileRule(json: RuleJson, narrowed: readonly Narrowing[]): Rule {
+  const { signer, bearer, ...shown } = json;
+  let mask = 0;
+  for (const action of alternatives(json.action)) {
+    const bit = ACTION_NUMBERS.get(action);
+    mask |= action === 'any' ? ALL_ACTIONS : bit === undefined ? 0 : 1 << bit;
+  }
+  return {
+    mask,
+    record: recordCode(json.record),
+    signer: signer === undefined ? null : new SignerTest(signer),
+    bearer: bearer === undefined ? null : new BearerTest(bearer),
+    narrowed,
+    shown,
+  };
+}
+
+/** Where a list stands. */
+export type Place = 'record' | 'ledger' | 'server';
+
+const TARGET_COUNT = 2 * PROOF_TARGET;
+
+/** A list of rules in its place. */
+export class Rules {
+  readonly list: readonly Rule[];
+  /** Whether it holds rules of policies, and then the count of changes at which it did. */
+  readonly isLinked: boolean;
+  readonly epoch: number;
+  readonly #place: Place;
+  readonly #found: (readonly Rule[] | undefined)[] = [];
+
+  constructor(place: Place, list: readonly Rule[], isLinked: boolean, epoch: number) {
+    this.#place = place;
+    this.list = list;
+    this.isLinked = isLinked;
+    this.epoch = epoch;
+  }
+
+  /** The rules that speak of this action on this target, in their order. */
+  of(action: number, target: Target): readonly Rule[] {
+    const at = action * TARGET_COUNT + target;
+    const known = this.#found[at];
+    if (known !== undefined) return known;
+    const wanted = wantedMask(action, target);
+    const found = this.list.filter((rule) => (rule.mask & wanted) !== 0 && this.#speaksOf(rule, action, target));
+    this.#found[at] = found;
+    return found;
+  }
+
+  #speaksOf({ record, narrowed }: Rule, action: number, target: Target): boolean {
+    if (!narrowed.every((narrowing) => narrowing.record === ANY || narrowing.record === target)) return false;
+    if (record === ANY || record === target) return true;
+    // A rule of a policy without `record` is about whatever its policies are about.
+    if (record === ABSENT && narrowed.length > 0) return true;
+    if (this.#place === 'record') return record === ABSENT;
+    if (this.#place === 'ledger') return record === ABSENT && target % PROOF_TARGET === 0;
+    const isOfServer = record === ABSENT || record === SERVER;
+    return isOfServer && (action === ACCESS || (action === CREATE && target === 0));
+  }
+}
+
+/** The record in question, as rules and filters of policies ask for it. */
+export interface RecordScene extends Scene {
+  /** `{data, meta}`; null where no record is in question. */
+  view(): object | null;
+}
+
+/** Whether the rule grants the action it was found for. */
+export function holds({ signer, bearer, narrowed }: Rule, action: number, caller: Caller, scene: RecordScene): boolean {
+  if (signer !== null) {
+    // Signatures are on bodies, and what is read has none: such a rule was never meant to open a record.
+    if (bearer === null && action === READ) return false;
+    if (!anyPasses(signer, caller.keys, scene)) return false;
+  }
+  if (bearer !== null && (caller.bearer === null || !bearer.passes(caller.bearer, scene))) return false;
+  for (const { filters } of narrowed) if (filters.length > 0 && !isWithin(filters, action, scene)) return false;
+  return true;
+}
+
+function anyPasses(signer: SignerTest, keys: readonly Uint8Array[], scene: Scene): boolean {
+  for (const key of keys) if (signer.passes(key, scene)) return true;
+  return false;
+}
+
+/** Where no record is in question, only the gate may be asked for, and it is open to whom some record is. */
+function isWithin(filters: readonly Filter[], action: number, scene: RecordScene): boolean {
+  const view = scene.view();
+  return view === null ? action === ACCESS : matchesAll(view, filters);
+}

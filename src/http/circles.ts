@@ -1,0 +1,106 @@
+/**
+ * Signers join circles and leave them. A membership is a signed record `{circle, signer}`, reached through its circle.
+ */
+import { memberHandle } from '../core/access/index.ts';
+import { Kind } from '../core/kinds.ts';
+import { isLuid } from '../core/luid.ts';
+import { createdCustom, isoMoment, sealCustom } from '../core/proofs.ts';
+import { isRefusal, refuse } from '../core/refusal.ts';
+import type { VersionEntry } from '../core/state.ts';
+import { findHandle, findRecord, readRow } from '../core/state.ts';
+import { proofDigest } from '../proof/digest.ts';
+import { type Call, callerOf, send, sendRefusal } from './call.ts';
+import { type Content, openBody } from './door.ts';
+import { ownersText, recordText } from './render.ts';
+import { submit } from './writes.ts';
+
+const MEMBER = Kind['circle-signer'];
+const NO_BYTES = new Uint8Array(0);
+
+export function assignSigner(call: Call): void {
+  const content = openMember(call, 'create');
+  if (content === null) return;
+  const { engine, sealer } = call.house;
+  const { value, data, hash, hashHex, proofs, checks, text } = content;
+  const moment = engine.now();
+  const luid = engine.newLuid(MEMBER, moment);
+  const keys = proofs.map((proof) => proof.public);
+  const caller = callerOf(call, keys);
+  const { ledger } = call;
+  const command = {
+    op: 'create' as const,
+    ledger,
+    kind: MEMBER,
+    moment,
+    caller,
+    value,
+    data,
+    hash,
+    proofs,
+    luid,
+    seal: NO_BYTES,
+  };
+  const seals = proofDigest(hashHex, createdCustom(luid, moment, 'created'));
+  submit(call, { command, checks, seals }, ([entry]) => {
+    const made = entry as VersionEntry;
+    const record = recordText({
+      data,
+      hash: hashHex,
+      luid,
+      moment: isoMoment(moment),
+      owners: ownersText(keys),
+      proofs: `${text},${sealer.sealed(hashHex, sealCustom(made), made.seal)}`,
+      status: 'created',
+      thread: null,
+    });
+    send(call, 200, record);
+  });
+}
+
+export function removeSigner(call: Call): void {
+  const content = openMember(call, 'drop');
+  if (content === null) return;
+  const { value, data, hash, proofs, checks } = content;
+  const { house, ledger, route } = call;
+  if (!isNamed(call, Kind.signer, route.number, value.signer as string)) {
+    return sendRefusal(house, call.reply, refuse('record.invalid', 'The signer is not that of the path'));
+  }
+  const caller = callerOf(
+    call,
+    proofs.map((proof) => proof.public),
+  );
+  const moment = house.engine.now();
+  const luid = memberLuid(call, value.circle as string, value.signer as string);
+  const command = { op: 'drop' as const, ledger, kind: MEMBER, moment, caller, value, data, hash, proofs, luid };
+  submit(call, { command, checks, seals: NO_BYTES }, () => send(call, 204, ''));
+}
+
+/** The body, checked up to its signatures; null once it has been told what is wrong with it. */
+function openMember(call: Call, operation: 'create' | 'drop'): Content | null {
+  const { house, route } = call;
+  const content = openBody(house.validate, MEMBER, operation, call.body);
+  const refusal = isRefusal(content)
+    ? content
+    : isNamed(call, Kind.circle, route.id!, content.value.circle as string)
+      ? null
+      : refuse('record.invalid', 'The circle is not that of the path');
+  if (refusal === null) return content as Content;
+  sendRefusal(house, call.reply, refusal);
+  return null;
+}
+
+/** Whether a path's id, handle or luid, is that of the record with this handle. */
+function isNamed({ house: { state }, ledger }: Call, kind: Kind, id: string, handle: string): boolean {
+  if (!isLuid(id)) return id === handle;
+  const row = findRecord(state, ledger, kind, id);
+  return row >= 0 && readRow(state, row).entry.handle === handle;
+}
+
+/** The luid of the membership, empty where there is none: what is told of it waits until signatures are verified. */
+function memberLuid({ house: { state }, ledger }: Call, circle: string, signer: string): string {
+  const rows = [findHandle(state, ledger, Kind.circle, circle), findHandle(state, ledger, Kind.signer, signer)];
+  if (rows.some((row) => row < 0)) return '';
+  const [circleLuid, signerLuid] = rows.map((row) => readRow(state, row).entry.luid);
+  const row = findHandle(state, ledger, MEMBER, memberHandle(circleLuid!, signerLuid!));
+  return row < 0 ? '' : readRow(state, row).entry.luid;
+}

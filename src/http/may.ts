@@ -1,0 +1,37 @@
+/**
+ * Access at reads: nothing of a record leaves that the caller may not read, and whoever may not come in for a kind of
+ * record does not learn what there is of it. Writes are judged in the sequence, once their signatures are verified.
+ */
+import { isAllowed, isGranted, mayEnter, NO_ROW } from '../core/access/index.ts';
+import { FORBIDDEN, notFound } from '../core/decide.ts';
+import { Kind } from '../core/kinds.ts';
+import { type Call, callerOf, refuseDurable } from './call.ts';
+import { ledgerOf, rowOf } from './rows.ts';
+
+/** The row the request speaks of; -1 once it has been told that there is none, or that it is not for this caller. */
+export function readableRow(call: Call): number {
+  const { house, route } = call;
+  const row = rowOf(call);
+  const caller = callerOf(call, []);
+  const ledger = ledgerOf(call);
+  if (row >= 0 && isAllowed(house.state, ledger, 'read', route.kind, row, caller)) return row;
+  const isMissing = row < 0 && mayEnter(house.state, ledger, route.kind, NO_ROW, caller);
+  refuseDurable(call, isMissing ? notFound(route.kind) : FORBIDDEN);
+  return -1;
+}
+
+/** Whether the caller may come in for records of this kind; told where not. */
+export function entersFor(call: Call, kind: Kind): boolean {
+  const isIn = mayEnter(call.house.state, ledgerOf(call), kind, NO_ROW, callerOf(call, []));
+  if (!isIn) refuseDurable(call, FORBIDDEN);
+  return isIn;
+}
+
+/** Which rows of a kind the caller may read; undefined where it is all of them. */
+export function visibleRows(call: Call, kind: Kind): ((row: number) => boolean) | undefined {
+  const { state } = call.house;
+  const caller = callerOf(call, []);
+  if (kind === Kind.ledger) return (row) => isAllowed(state, ledgerOf(call), 'read', kind, row, caller);
+  if (isGranted(state, call.ledger, 'read', kind, NO_ROW, caller)) return undefined;
+  return (row) => isGranted(state, call.ledger, 'read', kind, row, caller);
+}
