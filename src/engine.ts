@@ -224,13 +224,21 @@ export class Engine {
     const moment = this.now();
     const answers: [Ticket, Entry[] | Refusal][] = [];
     const published: Entry[] = [];
+    const isFull = (count: number) => count >= batchEntriesMax || journal.frameBytes >= batchBytesMax;
     if (this.#isTickDue) {
       this.#isTickDue = false;
-      for (const step of stepsDue(this.state, moment)) published.push(this.#record(step));
+      for (const step of stepsDue(this.state, moment)) {
+        // However many are due at once, a frame is bounded: the others are due in the next.
+        if (isFull(published.length)) {
+          this.#isTickDue = true;
+          break;
+        }
+        published.push(this.#record(step));
+      }
     }
     const inbox = this.#inbox;
     let taken = 0;
-    while (taken < inbox.length && taken < batchEntriesMax && journal.frameBytes < batchBytesMax) {
+    while (taken < inbox.length && !isFull(taken)) {
       const ticket = inbox[taken++]!;
       const outcome = this.#clear(ticket.submission.command, moment);
       if (!isRefusal(outcome)) published.push(...outcome);

@@ -3,6 +3,7 @@
  * refused is not, unanswered is one or the other and stays so; the books read again are the books that were live.
  */
 import { describe, expect, test } from 'vitest';
+import { Kind } from '../../src/core/kinds.ts';
 import { FakeDisk, randomFrom } from '../storage/fake-disk.ts';
 import { House, type HouseOptions, isAcknowledged, turns } from './house.ts';
 import { chance, checkReplay, freshWorld, Ledger, live, openOrNull, restart, SCRIPT } from './life.ts';
@@ -74,6 +75,25 @@ describe('the power goes at every call of the disk', () => {
         const house = await restart(disk, ledger, { ...options, world, cutAt: second });
         checkReplay(house);
       }
+    }
+  });
+});
+
+describe('a frame that a killed process left in the page cache only', () => {
+  test('is there for good once the next process has answered by it', async () => {
+    for (let seed = 0; seed < 20; seed++) {
+      const disk = new FakeDisk(seed);
+      const first = await House.open(disk);
+      disk.holdSyncs();
+      const sent = first.create(Kind.wallet, { handle: 'w' });
+      await turns(3);
+      first.power.cut('kill');
+      expect(sent.answers).toBe(0);
+      disk.releaseSyncs();
+      const second = await House.open(disk);
+      expect(second.read(Kind.wallet, 'w')).not.toBeNull();
+      second.power.cut('power');
+      expect((await House.open(disk)).read(Kind.wallet, 'w'), `seed ${seed}`).not.toBeNull();
     }
   });
 });

@@ -210,6 +210,54 @@ describe('one write and one sync in flight', () => {
     expect(house.sent.slice(-count).every(isAcknowledged)).toBe(true);
   });
 
+  /** A house with intents that wait for a permission, set so by hand: a hundred, and a minute to wait. */
+  async function waiting(options: HouseOptions): Promise<House> {
+    const house = await open(options);
+    for (let n = 0; n < 100; n++) {
+      const claims = [transfer('a', 'b', 1)];
+      house.create(Kind.intent, { handle: `m${n}`, claims, config: { commit: 'manual' } });
+    }
+    await house.quiet();
+    for (const intent of house.state.open.values()) intent.isPrepared = false;
+    Object.assign(house.state.ledgers[1]!, { config: { 'intent.expiryThresholdMinutes': 1 } });
+    house.world.now += 61_000;
+    return house;
+  }
+
+  test.each([
+    ['entries', { batchEntriesMax: 10 }, 10],
+    ['bytes', { batchBytesMax: 3000 }, 5],
+  ] as [string, HouseOptions, number][])(
+    'a hundred intents that expire at once keep to the bound of %s',
+    async (_n, options, least) => {
+      const house = await waiting(options);
+      const before = house.engine.stats.batches;
+      house.engine.tick();
+      const sent = house.create(Kind.wallet, { handle: 'new' });
+      await house.quiet();
+      expect(house.engine.stats.batches - before).toBeGreaterThanOrEqual(least);
+      expect(house.state.open.size).toBe(0);
+      expect(isAcknowledged(sent)).toBe(true);
+    },
+  );
+
+  test('what expires while a sync is under way waits for the next batch', async () => {
+    const house = await waiting({});
+    house.disk.holdSyncs();
+    house.create(Kind.wallet, { handle: 'new' });
+    await turns(2);
+    house.engine.tick();
+    await turns(2);
+    expect(house.state.open.size).toBe(100);
+    let isDrained = false;
+    void house.engine.drained().then(() => {
+      isDrained = true;
+    });
+    house.disk.releaseSyncs();
+    await house.quiet();
+    expect([house.state.open.size, isDrained]).toEqual([0, true]);
+  });
+
   test('ten thousand refusals in batches of one end the same way', async () => {
     const house = await open({ batchEntriesMax: 1 });
     for (let n = 0; n < 10_000; n++) house.create(Kind.wallet, { handle: 'a', custom: { n } });

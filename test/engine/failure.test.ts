@@ -100,6 +100,21 @@ describe.each(FAULTS)('%s', (name, fault, options = {}) => {
   });
 });
 
+describe('whoever waits to read', () => {
+  test('while the sync that fails is under way is refused, once', async () => {
+    const house = await open();
+    house.disk.holdSyncs();
+    house.create(Kind.wallet, { handle: 'w' });
+    await turns(2);
+    const heard: unknown[] = [];
+    house.engine.whenDurable((failure) => heard.push(failure));
+    house.disk.inject({ call: 'sync', code: 'EIO' });
+    house.disk.releaseSyncs();
+    await turns(3);
+    expect(heard).toMatchObject([{ reason: 'api.unexpected-error' }]);
+  });
+});
+
 describe('a short write that goes on', () => {
   test('is no failure', async () => {
     const house = await open();
