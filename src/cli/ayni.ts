@@ -50,6 +50,12 @@ async function main([name = '--help', ...args]: string[]): Promise<number | unde
   return 0;
 }
 
+// Whoever reads our output may have read enough (`ayni inspect | head`).
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
+
 try {
   const code = await main(process.argv.slice(2));
   if (code !== undefined) process.exitCode = code;

@@ -3,7 +3,7 @@
  * Believes what it reads as far as CRC and chain go; `ayni verify` says whether it is true. Prints no secret: the key
  * file is never opened.
  */
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Entry, EntryType } from '../core/entry.ts';
 import { kindRow } from '../core/kinds.ts';
@@ -12,8 +12,8 @@ import { isoMoment } from '../core/proofs.ts';
 import { encodeBase64 } from '../proof/keys.ts';
 import { readAll, realDisk } from '../storage/disk.ts';
 import { readSegmentHeader, SEGMENT_HEADER_BYTES } from '../storage/format.ts';
-import { JOURNAL_START, type JournalPosition } from '../storage/journal.ts';
-import { type FrameRead, listSegments, type ReadResult, stepJournal } from '../storage/journal-reader.ts';
+import { DamageError, JOURNAL_START, type JournalPosition, readJournal } from '../storage/journal.ts';
+import { listSegments, type ReadResult, stepJournal } from '../storage/journal-reader.ts';
 import { isPartName, snapshotSeq } from '../storage/snapshot-format.ts';
 import { type Pinned, pin } from './audit/pinned.ts';
 import { dataDirectory } from './directory.ts';
@@ -131,53 +131,63 @@ function readable(value: unknown, name = ''): unknown {
 
 // ---------------------------------------------------------------- the plan
 
+/** What a segment holds, as far as it is whole. */
+interface Held {
+  from: number;
+  to: number;
+  frames: number;
+}
+
 function printPlan(pinned: Pinned, directory: string): number {
+  const say = (text: string) => process.stdout.write(`${text}\n`);
+  const line = (name: string, what: string) => say(`${name.padEnd(40)} ${sizeText(pinned.size(name))}  ${what}`);
   const names = pinned.readdir(directory);
   const snapshots = names.filter((name) => snapshotSeq(name) >= 0);
-  const parts = names.filter(isPartName);
-  const frames = new Map<string, FrameRead[]>();
-  const first = listSegments(pinned, directory)[0];
-  let end: ReadResult | null = null;
-  if (first !== undefined) {
-    const steps = stepJournal(pinned, directory, startOf(pinned, directory, first.firstSeq), {
-      verifyFrame: () => null,
-      onEntry() {},
-      onFrame(frame) {
-        const list = frames.get(frame.file) ?? [];
-        list.push(frame);
-        frames.set(frame.file, list);
-      },
-    });
-    for (let step = steps.next(); ; step = steps.next()) {
-      if (step.done !== true) continue;
-      end = step.value;
-      break;
-    }
-  }
-  const line = (name: string, what: string) =>
-    process.stdout.write(`${name.padEnd(40)} ${sizeText(pinned.size(name))}  ${what}\n`);
-  process.stdout.write(`Books in ${directory}\n`);
+  say(`Books in ${directory}`);
   for (const name of snapshots) {
     const isNewest = name === snapshots.at(-1);
     line(name, `the state after entry ${snapshotSeq(name)}${isNewest ? ': a start begins here' : ''}`);
   }
-  for (const name of parts) line(name, 'part of a snapshot');
+  for (const name of names.filter(isPartName)) line(name, 'part of a snapshot');
+  const { held, end, damage } = survey(pinned, directory);
   for (const { file } of listSegments(pinned, directory)) {
-    const list = [...frames].find(([path]) => path.endsWith(file))?.[1] ?? [];
-    const from = list[0] === undefined ? 0 : list[0].seq - list[0].count + 1;
-    const entries =
-      list.length === 0 ? 'no entries' : `entries ${from} to ${list.at(-1)!.seq} in ${list.length} frames`;
-    line(file, entries);
+    const has = held.get(file);
+    line(file, has === undefined ? 'no whole frame' : `entries ${has.from} to ${has.to} in ${has.frames} frames`);
   }
-  if (snapshots.length === 0) process.stdout.write('No snapshot: a start reads the journal from its beginning.\n');
-  if (end !== null) {
-    const { position, torn } = end;
-    if (torn !== null) process.stdout.write(`Torn tail: ${torn.bytes} bytes of ${torn.file} from byte ${torn.byte}.\n`);
-    if (position.seq > 0) {
-      process.stdout.write(`Last entry ${position.seq}, written ${isoMoment(position.moment)}.\n`);
-    }
+  if (snapshots.length === 0) say('No snapshot: a start reads the journal from its beginning.');
+  if (damage !== null) {
+    say(`DAMAGE: ${damage.message}`);
+    return 1;
   }
+  if (end === null) return 0;
+  const { position, torn } = end;
+  if (torn !== null) say(`Torn tail: ${torn.bytes} bytes of ${torn.file} from byte ${torn.byte}.`);
+  if (position.seq > 0) say(`Last entry ${position.seq}, written ${isoMoment(position.moment)}.`);
   return 0;
+}
+
+/** Reads the journal from its first segment to its end, or to what is damaged. */
+function survey(pinned: Pinned, directory: string) {
+  const held = new Map<string, Held>();
+  const first = listSegments(pinned, directory)[0];
+  let end: ReadResult | null = null;
+  let damage: DamageError | null = null;
+  try {
+    if (first !== undefined) {
+      end = readJournal(pinned, directory, startOf(pinned, directory, first.firstSeq), {
+        verifyFrame: () => null,
+        onEntry() {},
+        onFrame({ file, seq, count }) {
+          const before = held.get(basename(file)) ?? { from: seq - count + 1, to: 0, frames: 0 };
+          held.set(basename(file), { ...before, to: seq, frames: before.frames + 1 });
+        },
+      });
+    }
+  } catch (error) {
+    if (!(error instanceof DamageError)) throw error;
+    damage = error;
+  }
+  return { held, end, damage };
 }
 
 function sizeText(bytes: number): string {

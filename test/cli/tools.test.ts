@@ -81,6 +81,19 @@ describe('inspect', () => {
     expect(out).toMatch(/Last entry \d+, written 20/);
   });
 
+  test('prints the plan up to what is damaged', async () => {
+    const directory = copyOf(books);
+    const name = filesIn(directory, /^journal/)[1]!;
+    const bytes = readFileSync(join(directory, name));
+    bytes[3000]! ^= 4;
+    writeFileSync(join(directory, name), bytes);
+    const { out, code } = await ayni('inspect', directory);
+    expect(code).toBe(1);
+    expect(out).toContain('DAMAGE: ');
+    expect(out).toContain(`${name}: damaged at byte`);
+    expect(out).toContain(`entries ${first()} to `);
+  });
+
   test('finds entries by seq, range, luid and handle', async () => {
     const seq = first() + 5;
     const [entry] = lines((await ayni('inspect', books, '--seq', String(seq))).out);

@@ -267,6 +267,7 @@ describe("lies that the server's key signs", () => {
     ['no proof', (frames) => void pickTransfer(frames).proofs.pop(), 'lie', /nobody signed/],
     ['the seal', (frames) => forgeSeal(pickWallet(frames)), 'lie', /did not seal/],
     ['a moment', (frames) => void pickTransfer(frames).moment--, 'lie', /time goes back|luid|seal/],
+    ['two records in another order', (frames) => turnRound(frames), 'lie', /time goes back/],
     [
       'a later moment',
       (frames) => void Object.assign(pickTransfer(frames), { moment: Date.now() + 60_000 }),
@@ -530,6 +531,17 @@ function drop(frames: Frames, passes: (entry: Entry) => boolean): void {
   const frame = frames[at]!;
   frame.entries = frame.entries.filter((entry) => !passes(entry));
   if (frame.entries.length === 0) frames.splice(at, 1);
+}
+
+/** The later of two records comes first, in the frame of the later one. */
+function turnRound(frames: Frames): void {
+  const isMade = (entry: Entry | undefined) => entry?.type === EntryType.create && entry.kind === Kind.wallet;
+  const at = frames.findIndex(({ entries: [one] }, index) => {
+    const other = frames[index + 1]?.entries[0];
+    return isMade(one) && isMade(other) && one!.moment < other!.moment;
+  });
+  frames[at + 1]!.entries.push(...frames[at]!.entries);
+  frames.splice(at, 1);
 }
 
 function twice(frames: Frames, passes: (entry: Entry) => boolean): void {

@@ -18,6 +18,7 @@ import { isLuid, makeLuid } from '../../core/luid.ts';
 import { sealCustom } from '../../core/proofs.ts';
 import { isRefusal } from '../../core/refusal.ts';
 import { emptyState, readRow, SERVER_LEDGER, type State } from '../../core/state.ts';
+import { compileUserSchema } from '../../http/user-schemas.ts';
 import { hashText } from '../../memory/index.ts';
 import { canon } from '../../proof/canon.ts';
 import { proofDigest, sha256 } from '../../proof/digest.ts';
@@ -86,6 +87,7 @@ export class EntryAudit {
   constructor(options: EntryAuditOptions) {
     this.#options = options;
     this.state = emptyState(entryCodec, options.hashSeed);
+    this.state.compileSchema = compileUserSchema;
   }
 
   /**
