@@ -94,7 +94,7 @@ export class House {
   static async open(disk: FakeDisk, options: HouseOptions = {}): Promise<House> {
     const house = new House(disk, options);
     if (findLedger(house.state, 'main') >= 0) return house;
-    const made = createDefaultLedger(house.engine, SERVER, 'main');
+    const made = createDefaultLedger(house.engine, SERVER, 'main', '');
     // A cut leaves it unanswered; a broken disk rejects it, as it would end the start.
     await Promise.race([made, house.power.gone]);
     return house;
