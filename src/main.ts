@@ -13,6 +13,7 @@ import { QUERY_LIMITS } from './http/query.ts';
 import { accessErrors, compileSchemas } from './http/schemas.ts';
 import { type Server, startServer } from './http/server.ts';
 import { createTokenChecker, TOKEN_LIMITS } from './http/tokens.ts';
+import { compileUserSchema } from './http/user-schemas.ts';
 import { SEMVER } from './http/version.ts';
 import { Waiters } from './http/waiters.ts';
 import { createKeyPair, encodeBase64, type KeyPair, keyPairFromSecret } from './proof/keys.ts';
@@ -57,6 +58,7 @@ async function serve(config: Config): Promise<void> {
     verify: verifyHash,
     hashSeed: randomInt(2 ** 32),
   });
+  state.compileSchema = compileUserSchema;
   for (const note of notes) tell(note);
   if (config.logLevel !== 'error') {
     tell(

@@ -65,6 +65,7 @@ export function apply(
       const { row, ledger, kind, handle } = entry;
       append(state, row, bytes, from, to);
       unindexHandle(state, ledger, kind, handle, row);
+      state.norms.dropped(row);
       count(state, ledger, kind, state.rows.status.get(row), -1);
       state.rows.flags.set(row, state.rows.flags.get(row) | DROPPED);
       return;
@@ -120,6 +121,7 @@ function applyVersion(state: State, row: number, entry: VersionEntry, value: Rec
   const place = state.order.push(row);
   rows.place.set(row, place);
   pushTerms(state, ledger, kind, value, place);
+  if (kind === Kind.schema || kind === Kind.policy) state.norms.changed(row, ledger, kind, value);
   const access = Array.isArray(value.access) && value.access.length > 0 ? HAS_ACCESS : 0;
   if (kind === Kind.wallet) {
     const routes = Array.isArray(value.routes) && value.routes.length > 0;

@@ -2,7 +2,8 @@
  * decide: what a command comes to, against the state as it is, as entries for the journal or a refusal. Reads only;
  * all reasons to say no stand here, and `apply` below it cannot fail.
  *
- * The order of checks: the gate, existence, access, then what the record relates to, then duplicates. Whoever may not
+ * The order of checks: the gate, existence, access, then what the record relates to, the ledger's own
+ * schemas, then duplicates. Whoever may not
  * come in does not learn what there is.
  */
 import {
@@ -30,6 +31,7 @@ import { Kind, kindRow } from './kinds.ts';
 import { type Refusal, refuse } from './refusal.ts';
 import { DROPPED, findHandle, findLuid, type RecordView, readRow, type State } from './state.ts';
 import { isTermInUse } from './terms.ts';
+import { misfit } from './user-schemas.ts';
 
 /** The handle under which the server itself appears as a signer in every ledger. */
 export const SYSTEM_SIGNER = 'system';
@@ -62,7 +64,11 @@ function decideCreate(state: State, command: CreateCommand, now: number): Entry[
   if (kind === Kind['circle-signer']) return decideMember(state, command);
   const handle = command.value.handle as string;
   const isMine = isAllowed(state, ledger, 'create', kind, NO_ROW, command.caller, command);
-  const no = (isMine ? null : FORBIDDEN) ?? unrelated(state, command) ?? duplicate(state, command, handle);
+  const no =
+    (isMine ? null : FORBIDDEN) ??
+    unrelated(state, command) ??
+    misfit(state, command) ??
+    duplicate(state, command, handle);
   if (no !== null) return no;
   if (kind === Kind.intent) return [beginIntent(state, command, handle, now)];
   const entry = createEntry(command, ledger, handle);
@@ -89,6 +95,7 @@ function decideUpdate(state: State, command: UpdateCommand): Entry[] | Refusal {
     luidMismatch(command) ??
     parentMismatch(command.value, record) ??
     unrelated(state, command) ??
+    misfit(state, command) ??
     (handle === record.entry.handle ? null : duplicate(state, command, handle));
   if (late !== null) return late;
   return [{ type: EntryType.update, ledger, kind, luid, handle, moment, hash, data, proofs, seal, row }];

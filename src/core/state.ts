@@ -17,7 +17,9 @@ import type { CreateEntry, Entry, IntentEntry, ProofEntry, StepEntry, UpdateEntr
 import { EntryType } from './entry.ts';
 import { Kind } from './kinds.ts';
 import { isLuid } from './luid.ts';
-import { assert } from './refusal.ts';
+import { Norms } from './norms.ts';
+import { AssertionError, assert } from './refusal.ts';
+import type { CompileSchema } from './user-schemas.ts';
 
 /** What is few lives on the V8 heap: a ledger's row, and its settings as its record gives them. */
 export interface LedgerInfo {
@@ -84,6 +86,10 @@ export interface State {
   readonly tokens: Map<string, number>;
   /** Not part of the books. */
   readonly memo: AccessMemo;
+  /** What the ledgers ask of their records. */
+  readonly norms: Norms;
+  /** Handed in by whoever decides; applying never asks. */
+  compileSchema: CompileSchema;
 }
 
 export function emptyState(codec: EntryCodec, hashSeed: number, chunkBytes?: number): State {
@@ -112,6 +118,10 @@ export function emptyState(codec: EntryCodec, hashSeed: number, chunkBytes?: num
     open: new Map(),
     tokens: new Map(),
     memo: new AccessMemo(),
+    norms: new Norms(),
+    compileSchema: () => {
+      throw new AssertionError('whoever decides hands in what compiles schemas');
+    },
   };
 }
 
@@ -300,7 +310,19 @@ export function loadState(codec: EntryCodec, extra: StateExtra, parts: Map<strin
   for (const [row, intent] of extra.open) state.open.set(row, intent);
   for (const [id, exp] of extra.tokens ?? []) state.tokens.set(id, exp);
   for (const row of extra.ledgerRows) state.ledgers.push(ledgerInfo(row, readRow(state, row).entry));
+  restoreNorms(state);
   return state;
+}
+
+/** Norms follow from the schemas and policies there are. */
+function restoreNorms(state: State): void {
+  const { kind, ledger, flags, at } = state.rows;
+  for (let row = 0; row < kind.length; row++) {
+    const number = kind.get(row);
+    if (number !== Kind.schema && number !== Kind.policy) continue;
+    if ((flags.get(row) & DROPPED) !== 0) continue;
+    state.norms.changed(row, ledger.get(row), number, dataOf(versionAt(state, at.get(row)).entry));
+  }
 }
 
 export function ledgerInfo(row: number, entry: VersionEntry): LedgerInfo {

@@ -1,5 +1,5 @@
 /**
- * Patterns that clients send (`$regex`), run in time linear in the text: the one door to re2js.
+ * Patterns that clients send (`$regex`, `pattern` in a schema), run in time linear in the text: the one door to re2js.
  *
  * JavaScript's own engine backtracks, so one short pattern could hold the event loop for hours. RE2
  * syntax has no backreferences and no lookaround; a pattern that needs them is refused.
@@ -13,6 +13,9 @@ const PATTERN_LENGTH_MAX = 256;
 /** A member longer than this matches no pattern: even linear time is too much of one request's share. */
 const TEXT_LENGTH_MAX = 16_384;
 
+/** What a pattern of a schema may grow to once its counted repetitions are written out. */
+const PATTERN_SIZE_MAX = 512;
+
 /** A matcher (anywhere in the text, unless the pattern is anchored), or null for a pattern that is refused. */
 export function compileRegex(pattern: string): ((text: string) => boolean) | null {
   if (pattern.length === 0 || pattern.length > PATTERN_LENGTH_MAX) return null;
@@ -22,4 +25,40 @@ export function compileRegex(pattern: string): ((text: string) => boolean) | nul
   } catch {
     return null;
   }
+}
+
+/**
+ * The same for patterns that are kept: `size` is how many steps each character of a text may take. Refused before they
+ * are compiled where counted repetitions (`(a{100}){100}`) would make them large.
+ */
+export function compileSmallRegex(pattern: string): { test: (text: string) => boolean; size: number } | null {
+  const size = writtenOut(pattern);
+  const test = size > PATTERN_SIZE_MAX ? null : compileRegex(pattern);
+  return test === null ? null : { test, size };
+}
+
+/** About how many single characters and classes a pattern has with `{n,m}` written out. */
+function writtenOut(pattern: string): number {
+  const TOKENS = /\\[pP]\{[^}]*\}|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d{1,4})(,?)(\d{0,4})\}|[\s\S]/gy;
+  /** Sizes of the groups that are open, the pattern itself first. */
+  const open = [0];
+  let last = 0;
+  for (const [token, least, comma, most] of pattern.matchAll(TOKENS)) {
+    const top = open.length - 1;
+    if (least !== undefined) {
+      // `a{3,}` is three times a, and once more for the loop.
+      const times = Math.max(1, most ? Number(most) : Number(least) + (comma === '' ? 0 : 1));
+      open[top]! += last * (times - 1);
+      last *= times;
+    } else if (token === '(') {
+      open.push(0);
+    } else if (token === ')' && top > 0) {
+      last = 1 + open.pop()!;
+      open[top - 1]! += last;
+    } else {
+      last = 1;
+      open[top]! += 1;
+    }
+  }
+  return open.reduce((sum, size) => sum + size, 1);
 }

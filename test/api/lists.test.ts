@@ -354,9 +354,9 @@ describe('filters of the other kinds', () => {
     await kit.make('policies', { handle: unique('policy'), schema: 'access', record: 'wallet', values: [] });
     expect(await luids('policies', 'filter.data.record=anchor')).toEqual([policy.luid]);
     const schema = { format: 'json-schema', schema: { type: 'object' } };
-    const made = await kit.make('schemas', { handle: unique('schema'), record: 'symbol', ...schema });
-    await kit.make('schemas', { handle: unique('schema'), record: 'anchor', ...schema });
-    expect(await luids('schemas', 'data.record=symbol')).toEqual([made.luid]);
+    const made = await kit.make('schemas', { handle: unique('schema'), record: 'bridge', ...schema });
+    await kit.make('schemas', { handle: unique('schema'), record: 'effect', ...schema });
+    expect(await luids('schemas', 'data.record=bridge')).toEqual([made.luid]);
     const action = { schema: 'webhook', endpoint: NOWHERE };
     const effect = await kit.make('effects', { handle: unique('effect'), signal: 'circle-dropped', action });
     await kit.make('effects', { handle: unique('effect'), signal: 'bridge-dropped', action });

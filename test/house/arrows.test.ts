@@ -48,6 +48,7 @@ const DOORS: Record<string, readonly string[]> = {
   '@noble/hashes': ['proof/verify-noble.ts'],
   msgpackr: ['storage/codec.ts'],
   re2js: ['http/regex.ts'],
+  ajv: ['http/user-schemas.ts'],
   'node:fs': ['storage/disk.ts'],
 };
 

@@ -1,0 +1,115 @@
+/**
+ * What a ledger asks of its records: which kinds have schemas, and which policies say who may set statuses and labels.
+ * Few things, found for every change of a record, so they stand on the V8 heap. All of it follows from the records.
+ *
+ * Only `apply` and the loading of a snapshot change it; deciding reads. What is compiled from a record is remembered by
+ * the heap address of its newest entry, whose bytes never change, and within a bound: then all of it goes.
+ */
+import { KINDS, Kind } from './kinds.ts';
+
+/** Sorts of policies that are found by the kind they speak of. */
+export type PolicySort = 'status' | 'labels';
+
+/** Policies of one sort for one kind in a ledger. */
+export const POLICIES_MAX = 100;
+/** What is remembered may weigh so many characters of the records it comes from. */
+const REMEMBERED_MAX = 8_000_000;
+
+/** A kind's number for policies of all kinds. */
+const ANY_KIND = 15;
+const NO_KIND = -1;
+const SORTS: readonly string[] = ['status', 'labels'];
+
+interface Norm {
+  ledger: number;
+  /** Row of SORTS, or -1 for a schema. */
+  sort: number;
+  kind: number;
+}
+
+export class Norms {
+  /** By row, schemas and policies of the sorts. */
+  readonly #norms = new Map<number, Norm>();
+  /** How many schemas by ledger and kind. */
+  readonly #schemas = new Map<number, number>();
+  /** Rows of policies by ledger, kind and sort, in the order they came. */
+  readonly #policies = new Map<number, number[]>();
+  readonly #remembered = new Map<number, unknown>();
+  #weight = 0;
+
+  /** A schema or policy is new, or has a new version. */
+  changed(row: number, ledger: number, kind: Kind, value: Record<string, unknown>): void {
+    this.dropped(row);
+    const sort = kind === Kind.schema ? -1 : SORTS.indexOf(String(value.schema));
+    if (kind !== Kind.schema && sort < 0) return;
+    const norm: Norm = { ledger, sort, kind: kindNumber(value.record) };
+    this.#norms.set(row, norm);
+    const key = keyOf(ledger, norm.kind, sort);
+    if (sort < 0) this.#schemas.set(key, (this.#schemas.get(key) ?? 0) + 1);
+    else this.#policies.set(key, [...(this.#policies.get(key) ?? []), row]);
+  }
+
+  dropped(row: number): void {
+    const norm = this.#norms.get(row);
+    if (norm === undefined) return;
+    this.#norms.delete(row);
+    const key = keyOf(norm.ledger, norm.kind, norm.sort);
+    if (norm.sort < 0) this.#schemas.set(key, this.#schemas.get(key)! - 1);
+    else
+      this.#policies.set(
+        key,
+        this.#policies.get(key)!.filter((other) => other !== row),
+      );
+  }
+
+  hasSchemas(ledger: number, kind: Kind): boolean {
+    return this.#schemas.size > 0 && (this.#schemas.get(keyOf(ledger, kind, -1)) ?? 0) > 0;
+  }
+
+  /** The kind that the schema in this row speaks of, or -1. */
+  schemaKind(row: number): number {
+    return this.#norms.get(row)?.kind ?? NO_KIND;
+  }
+
+  /** Rows of the policies of a sort that speak of a kind. */
+  policies(ledger: number, kind: Kind, sort: PolicySort): readonly number[] {
+    if (this.#policies.size === 0) return NONE;
+    const number = SORTS.indexOf(sort);
+    const own = this.#policies.get(keyOf(ledger, kind, number)) ?? NONE;
+    const any = this.#policies.get(keyOf(ledger, ANY_KIND, number)) ?? NONE;
+    return any.length === 0 ? own : [...own, ...any];
+  }
+
+  /** Whether the policy's sort and kind have no room for one more; `row` is its own, or -1. */
+  isFull(ledger: number, value: Record<string, unknown>, row: number): boolean {
+    const sort = SORTS.indexOf(String(value.schema));
+    if (sort < 0) return false;
+    const rows = this.#policies.get(keyOf(ledger, kindNumber(value.record), sort)) ?? NONE;
+    return rows.length >= POLICIES_MAX && !rows.includes(row);
+  }
+
+  /** What `make` makes of the record whose newest entry lies at `at`; made once, as long as there is room. */
+  remember<T>(at: number, make: () => { value: T; weight: number }): T {
+    if (this.#remembered.has(at)) return this.#remembered.get(at) as T;
+    const { value, weight } = make();
+    if (this.#weight + weight > REMEMBERED_MAX) {
+      this.#remembered.clear();
+      this.#weight = 0;
+    }
+    this.#weight += weight;
+    this.#remembered.set(at, value);
+    return value;
+  }
+}
+
+const NONE: readonly number[] = [];
+
+function keyOf(ledger: number, kind: number, sort: number): number {
+  return (ledger * 16 + kind) * 4 + sort + 1;
+}
+
+function kindNumber(record: unknown): number {
+  if (record === 'any') return ANY_KIND;
+  const kind = KINDS.findIndex(({ name }) => name === record);
+  return kind < 0 ? ANY_KIND - 1 : kind;
+}

@@ -1,0 +1,85 @@
+/**
+ * Which schema of a ledger's own a record must satisfy, and whether it does.
+ *
+ * Once a ledger has a schema for a kind, every record of the kind that is created or updated from then on names one in
+ * `data.schema` by its handle. In some kinds that member is also a word of the interface's own (`access` in a policy,
+ * `transfer` in an intent, `rest` in a bridge): there a word that is no schema's handle stays what it was, and only
+ * records that name a schema are bound by it. Records of before stay as they are until they are changed.
+ *
+ * The core runs no JSON Schema itself: `state.compileSchema` is handed in, and asked only where something is decided.
+ */
+import { Kind, kindRow } from './kinds.ts';
+import { type Refusal, refuse } from './refusal.ts';
+import { findHandle, type State, versionAt } from './state.ts';
+
+/** What is wrong with a record, in the form clients know. */
+export interface SchemaFault {
+  readonly instancePath: string;
+  readonly schemaPath: string;
+  readonly keyword: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+/**
+ * The schema of a schema record, by the record's data: what is wrong with it, or the check of values, which gives what
+ * is wrong with one or null. A function of nothing but the texts and values it is given.
+ */
+export type CompileSchema = (data: string) => { errors: readonly SchemaFault[] } | { check: CheckValue };
+type CheckValue = (value: Record<string, unknown>) => readonly SchemaFault[] | null;
+
+/** Kinds whose `schema` has no meaning but this one. */
+const BOUND: readonly Kind[] = [Kind.signer, Kind.symbol, Kind.wallet, Kind.anchor, Kind.circle];
+
+/** Why a record of this content must not be stored, by the ledger's own schemas; or null. */
+export function misfit(
+  state: State,
+  { ledger, kind, value, data }: { ledger: number; kind: Kind; value: Record<string, unknown>; data: string },
+): Refusal | null {
+  const { norms } = state;
+  if (kind === Kind.schema) {
+    const made = state.compileSchema(data);
+    if ('errors' in made) return refuseFaults(made.errors);
+  }
+  if (!norms.hasSchemas(ledger, kind)) return null;
+  const { schema } = value;
+  const named = typeof schema === 'string' ? findHandle(state, ledger, Kind.schema, schema) : -1;
+  if (named < 0 || norms.schemaKind(named) !== kind) {
+    return BOUND.includes(kind) ? refuseFaults([unnamed(kind, schema)]) : null;
+  }
+  const at = state.rows.at.get(named);
+  const check = norms.remember(at, () => {
+    const { data } = versionAt(state, at).entry;
+    const made = state.compileSchema(data);
+    return { value: 'check' in made ? made.check : UNUSABLE, weight: data.length };
+  });
+  const faults = check(value);
+  return faults === null ? null : refuseFaults(faults);
+}
+
+/** Books from other times may hold a schema that cannot be used any more: what cannot be checked is not let in. */
+const UNUSABLE: CheckValue = () => [
+  {
+    instancePath: '/data/schema',
+    schemaPath: '#',
+    keyword: 'schema',
+    params: {},
+    message: 'names a schema that cannot be used any more',
+  },
+];
+
+function unnamed(kind: Kind, schema: unknown): SchemaFault {
+  const { name } = kindRow(kind);
+  if (schema === undefined) {
+    const params = { missingProperty: 'schema' };
+    const message = `must have required property 'schema': this ledger has schemas for a ${name}`;
+    return { instancePath: '/data', schemaPath: '#/required', keyword: 'required', params, message };
+  }
+  const message = `must be the handle of a schema for a ${name}`;
+  const schemaPath = '#/properties/schema/enum';
+  return { instancePath: '/data/schema', schemaPath, keyword: 'enum', params: {}, message };
+}
+
+function refuseFaults(errors: readonly SchemaFault[]): Refusal {
+  return refuse('record.schema-invalid', errors[0]!.message, { errors });
+}

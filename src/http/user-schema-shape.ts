@@ -1,0 +1,305 @@
+/**
+ * What a JSON Schema that a client brings may be: draft-07, read here before any library sees it.
+ *
+ * A schema is bounded in text, nodes, depth and patterns. Only keywords that are known here are handed on; annotations
+ * are left out, everything else is refused, so that nothing is signed that nobody checks. `$ref` stays within the
+ * schema. References may lead back to where they came from only by way of a member or an item: then each turn goes one
+ * level down the data, and the data has few levels. Every node gets its cost, by which the work of a check is counted.
+ */
+import type { SchemaError } from './schema-errors.ts';
+import { FORMATS } from './user-schema-formats.ts';
+
+/** Characters of the schema as JSON, nodes (schemas within it, itself included), and their nesting. */
+export const SCHEMA_CHARS_MAX = 32_768;
+export const SCHEMA_NODES_MAX = 200;
+export const SCHEMA_DEPTH_MAX = 24;
+/** Schemas that one and the same value is checked against, one within or named by the other. */
+const SAME_VALUE_MAX = 32;
+const PATTERNS_MAX = 25;
+/** Parts of all keywords together: names, values, schemas. Compiling takes as long as there are many. */
+const PARTS_MAX = 1500;
+
+/** Members by which a node tells the validator its cost; nobody may bring them. */
+export const COST = 'ayni-cost';
+export const KEYS_COST = 'ayni-keys-cost';
+
+type Schema = Record<string, unknown>;
+type Place = 'same' | 'below' | 'nowhere';
+
+/** Keywords whose value is a schema, a list of them, or a map of them, and whether they speak of the same value. */
+const SINGLE: Readonly<Record<string, Place>> = {
+  additionalItems: 'below',
+  additionalProperties: 'below',
+  contains: 'below',
+  propertyNames: 'below',
+  not: 'same',
+  if: 'same',
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  then: 'same',
+  else: 'same',
+};
+const LISTS: Readonly<Record<string, Place>> = { allOf: 'same', anyOf: 'same', oneOf: 'same' };
+const MAPS: Readonly<Record<string, Place>> = {
+  properties: 'below',
+  patternProperties: 'below',
+  definitions: 'nowhere',
+};
+const PLAIN = new Set([
+  'type',
+  'format',
+  'pattern',
+  'minLength',
+  'maxLength',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'minItems',
+  'maxItems',
+  'uniqueItems',
+  'minProperties',
+  'maxProperties',
+  'required',
+  'enum',
+  'const',
+]);
+const ANNOTATIONS = new Set([
+  '$schema',
+  '$comment',
+  'title',
+  'description',
+  'default',
+  'examples',
+  'readOnly',
+  'writeOnly',
+  'contentMediaType',
+  'contentEncoding',
+]);
+/** What these apply may fail without the whole failing. */
+const TRIES = new Set(['anyOf', 'oneOf', 'not', 'if', 'contains', 'propertyNames']);
+/** Each of these looks at all keys of an object. */
+const LOOKS_AT_KEYS = [
+  'additionalProperties',
+  'patternProperties',
+  'propertyNames',
+  'minProperties',
+  'maxProperties',
+] as const;
+
+const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/;
+
+/** A schema node: those it applies to the same value, by pointer. */
+interface Node {
+  readonly same: string[];
+  /** The longest chain of such steps from here; 0 while it is not known, -1 while it is looked for. */
+  reach: number;
+}
+
+class Misfit extends Error {
+  readonly pointer: string;
+  readonly keyword: string;
+
+  constructor(pointer: string, keyword: string, message: string) {
+    super(message);
+    this.pointer = pointer;
+    this.keyword = keyword;
+  }
+}
+
+export interface ReadSchema {
+  /** The schema as it is compiled. */
+  prepared: Schema;
+  /** Whether it tries what need not hold: each try that fails makes errors nobody is told. */
+  isTrying: boolean;
+}
+
+/** The schema, read, or what is wrong with it. */
+export function readUserSchema(schema: unknown): ReadSchema | { errors: SchemaError[] } {
+  try {
+    const reader = new Reader();
+    const prepared = reader.read(schema);
+    return { prepared, isTrying: reader.isTrying };
+  } catch (error) {
+    if (!(error instanceof Misfit)) throw error;
+    const { pointer, keyword, message } = error;
+    return { errors: [schemaError(pointer, keyword, message)] };
+  }
+}
+
+/** An error about a place within the schema of a schema record. */
+export function schemaError(pointer: string, keyword: string, message: string): SchemaError {
+  return {
+    instancePath: `/data/schema${pointer}`,
+    schemaPath: '#/properties/data/properties/schema',
+    keyword,
+    params: {},
+    message,
+  };
+}
+
+class Reader {
+  readonly #nodes = new Map<string, Node>();
+  readonly #refs: { pointer: string; target: string }[] = [];
+  isTrying = false;
+  #patterns = 0;
+  #parts = 0;
+
+  read(schema: unknown): Schema {
+    if (!isObject(schema)) throw new Misfit('', 'type', 'must be object');
+    if (JSON.stringify(schema).length > SCHEMA_CHARS_MAX) {
+      throw new Misfit('', 'maxLength', `must not be longer than ${SCHEMA_CHARS_MAX} characters`);
+    }
+    // The name it goes by elsewhere says nothing here: references stay within.
+    const { $schema, $id: _, ...rest } = schema;
+    if ($schema !== undefined && (typeof $schema !== 'string' || !DRAFT_07.test($schema))) {
+      throw new Misfit('/$schema', 'const', 'must be http://json-schema.org/draft-07/schema#');
+    }
+    const prepared = this.#schema(rest, '', 0) as Schema;
+    for (const { pointer, target } of this.#refs) {
+      if (!this.#nodes.has(target)) throw new Misfit(pointer, '$ref', 'must name a schema within this one');
+    }
+    for (const pointer of this.#nodes.keys()) this.#reach(pointer);
+    return prepared;
+  }
+
+  /** A copy of the schema at `pointer`, with what is not needed left out. */
+  #schema(schema: unknown, pointer: string, depth: number): Schema | boolean {
+    const node: Node = { same: [], reach: 0 };
+    this.#nodes.set(pointer, node);
+    if (this.#nodes.size > SCHEMA_NODES_MAX) {
+      throw new Misfit(pointer, 'maxItems', `must not hold more than ${SCHEMA_NODES_MAX} schemas`);
+    }
+    if (depth > SCHEMA_DEPTH_MAX) throw new Misfit(pointer, 'maxDepth', 'must not be nested so deeply');
+    if (typeof schema === 'boolean') return schema;
+    if (!isObject(schema)) throw new Misfit(pointer, 'type', 'must be object,boolean');
+    const copy: Schema = {};
+    let cost = 1;
+    for (const [keyword, value] of Object.entries(schema)) {
+      if (ANNOTATIONS.has(keyword)) continue;
+      const at = `${pointer}/${escapePointer(keyword)}`;
+      const inner = (within: unknown, path: string, place: Place) => {
+        if (place === 'same') node.same.push(path);
+        return this.#schema(within, path, depth + 1);
+      };
+      if (Object.hasOwn(SINGLE, keyword)) copy[keyword] = inner(value, at, SINGLE[keyword]!);
+      else if (Object.hasOwn(LISTS, keyword)) copy[keyword] = mapList(value, at, LISTS[keyword]!, inner);
+      else if (Object.hasOwn(MAPS, keyword)) {
+        copy[keyword] = mapMembers(value, at, MAPS[keyword]!, inner);
+        if (keyword === 'patternProperties') this.#countPatterns(Object.keys(copy[keyword] as object).length, at);
+      } else if (keyword === 'items') {
+        copy[keyword] = Array.isArray(value) ? mapList(value, at, 'below', inner) : inner(value, at, 'below');
+      } else if (keyword === 'dependencies') copy[keyword] = mapDependencies(value, at, inner);
+      else if (keyword === '$ref') copy[keyword] = this.#ref(value, at, node);
+      else if (PLAIN.has(keyword)) copy[keyword] = plain(keyword, value, at);
+      else throw new Misfit(at, 'additionalProperties', `${keyword.slice(0, 128)} is no keyword that is checked here`);
+      if (keyword === 'pattern') this.#countPatterns(1, at);
+      if (TRIES.has(keyword)) this.isTrying = true;
+      this.#parts += sizeOf(value);
+      if (this.#parts > PARTS_MAX)
+        throw new Misfit(at, 'maxItems', `the schema must not have more than ${PARTS_MAX} parts`);
+      cost += keyword === 'definitions' ? 0 : sizeOf(value);
+    }
+    const keysCost = LOOKS_AT_KEYS.filter((keyword) => keyword in schema).length;
+    return { [COST]: cost, ...(keysCost > 0 ? { [KEYS_COST]: keysCost } : {}), ...copy };
+  }
+
+  /** The reference in the form the library resolves as we do; where it leads is looked at once all nodes are known. */
+  #ref(value: unknown, pointer: string, node: Node): string {
+    if (typeof value !== 'string' || !(value === '#' || value.startsWith('#/'))) {
+      throw new Misfit(pointer, '$ref', 'must lead to a place within this schema: # or #/…');
+    }
+    const tokens = value.split('/').slice(1).map(decodeToken);
+    if (tokens.includes(null)) throw new Misfit(pointer, '$ref', 'must be a JSON pointer');
+    const target = tokens.map((token) => `/${escapePointer(token!)}`).join('');
+    node.same.push(target);
+    this.#refs.push({ pointer, target });
+    return `#${tokens.map((token) => `/${encodeURIComponent(escapePointer(token!))}`).join('')}`;
+  }
+
+  #countPatterns(more: number, pointer: string): void {
+    this.#patterns += more;
+    if (this.#patterns > PATTERNS_MAX) {
+      throw new Misfit(pointer, 'maxItems', `the schema must not have more than ${PATTERNS_MAX} patterns`);
+    }
+  }
+
+  /** The longest chain of schemas for one and the same value that begins here. Without an end, it is refused. */
+  #reach(pointer: string): number {
+    const node = this.#nodes.get(pointer)!;
+    if (node.reach < 0) {
+      throw new Misfit(pointer, '$ref', 'must not lead back to itself but by way of a member or an item');
+    }
+    if (node.reach > 0) return node.reach;
+    node.reach = -1;
+    let most = 0;
+    for (const next of node.same) most = Math.max(most, this.#reach(next));
+    node.reach = most + 1;
+    if (node.reach > SAME_VALUE_MAX) {
+      throw new Misfit(pointer, 'maxDepth', `must not lead one value through more than ${SAME_VALUE_MAX} schemas`);
+    }
+    return node.reach;
+  }
+}
+
+type Inner = (within: unknown, pointer: string, place: Place) => Schema | boolean;
+
+function mapList(value: unknown, pointer: string, place: Place, inner: Inner): unknown[] {
+  if (!Array.isArray(value) || value.length === 0) throw new Misfit(pointer, 'type', 'must be array of schemas');
+  return value.map((each, i) => inner(each, `${pointer}/${i}`, place));
+}
+
+function mapMembers(value: unknown, pointer: string, place: Place, inner: Inner): Schema {
+  if (!isObject(value)) throw new Misfit(pointer, 'type', 'must be object');
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [name, inner(each, `${pointer}/${escapePointer(name)}`, place)]),
+  );
+}
+
+/** Schemas for the same value, or lists of members that must be there too. */
+function mapDependencies(value: unknown, pointer: string, inner: Inner): Schema {
+  if (!isObject(value)) throw new Misfit(pointer, 'type', 'must be object');
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [
+      name,
+      Array.isArray(each) ? each : inner(each, `${pointer}/${escapePointer(name)}`, 'same'),
+    ]),
+  );
+}
+
+/** A value the library looks at by itself. Objects and lists in enum and const would be compared at any depth. */
+function plain(keyword: string, value: unknown, pointer: string): unknown {
+  const held = keyword === 'const' ? [value] : keyword === 'enum' && Array.isArray(value) ? value : [];
+  if (held.some((each) => typeof each === 'object' && each !== null)) {
+    throw new Misfit(pointer, keyword, 'must hold only strings, numbers, booleans and null');
+  }
+  if (keyword === 'format' && !Object.hasOwn(FORMATS, String(value))) {
+    throw new Misfit(pointer, keyword, `must be one of ${Object.keys(FORMATS).join(', ')}`);
+  }
+  return value;
+}
+
+/** How many parts of a keyword's value one look may touch. */
+function sizeOf(value: unknown): number {
+  if (Array.isArray(value)) {
+    return value.reduce((sum, each) => sum + (Array.isArray(each) ? each.length : 1), 1);
+  }
+  if (!isObject(value)) return 1;
+  return Object.values(value).reduce<number>((sum, each) => sum + (Array.isArray(each) ? each.length : 1), 1);
+}
+
+function decodeToken(token: string): string | null {
+  try {
+    return decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~');
+  } catch {
+    return null;
+  }
+}
+
+function escapePointer(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+function isObject(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

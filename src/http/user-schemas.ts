@@ -1,0 +1,244 @@
+/**
+ * Schemas of the users' own, compiled: the one door to ajv.
+ *
+ * A check is a pure function of schema and data: nothing is loaded, no patterns that backtrack, no order of objects
+ * that counts. Its work is bounded whatever schema and data are: each node that is applied, each key, character and
+ * step of a pattern that is looked at costs, and who runs out of `WORK_MAX` is refused. The count is part of the
+ * answer: the same data is refused on every machine.
+ */
+import { _, Ajv, type ErrorObject, type KeywordCxt, type ValidateFunction } from 'ajv';
+import type { CompileSchema } from '../core/user-schemas.ts';
+import { compileSmallRegex } from './regex.ts';
+import type { SchemaError } from './schema-errors.ts';
+import { FORMATS } from './user-schema-formats.ts';
+import { COST, KEYS_COST, type ReadSchema, readUserSchema, schemaError } from './user-schema-shape.ts';
+
+/** Work one check may take; a unit is some tens of nanoseconds. */
+export const WORK_MAX = 400_000;
+/** Where branches are tried that may fail, their errors are work that no unit counts. */
+const TRYING_WORK_MAX = 100_000;
+/** Work that finding all errors may take, once there is one; past it, the first is told. */
+const TELLING_WORK_MAX = 30_000;
+
+/** Units for one run of a pattern, and how many of its steps are one more. */
+const PATTERN_UNITS = 30;
+const PATTERN_STEPS_PER_UNIT = 2;
+const CHARS_PER_UNIT = 16;
+const KEY_UNITS = 4;
+const ITEM_UNITS = 8;
+
+const ERRORS_MAX = 50;
+const PARAM_CHARS_MAX = 128;
+const PARAM_ITEMS_MAX = 20;
+const MESSAGE_CHARS_MAX = 512;
+const PATH_CHARS_MAX = 1024;
+
+/** Compiled schemas that are kept, and their text in all. */
+const KEPT_MAX = 256;
+const KEPT_CHARS_MAX = 2_000_000;
+
+type Compiled = ReturnType<CompileSchema>;
+
+/** Thrown out of a check whose work is used up. */
+const EXHAUSTED = Symbol('the work of a check is used up');
+let left = Number.POSITIVE_INFINITY;
+
+function spend(cost: number): void {
+  left -= cost;
+  if (left < 0) throw EXHAUSTED;
+}
+
+function spendNode(cost: number, data: unknown): void {
+  spend(typeof data === 'string' ? cost + data.length / CHARS_PER_UNIT : cost);
+}
+
+function spendKeys(cost: number, data: unknown): void {
+  if (typeof data === 'object' && data !== null) spend(KEY_UNITS * cost * Object.keys(data).length);
+}
+
+const OPTIONS = {
+  inlineRefs: false,
+  ownProperties: true,
+  strict: false,
+  unicodeRegExp: false,
+  logger: false,
+} as const;
+
+/** Knows the schema of schemas; compiles none of the users'. */
+let judge: Ajv | null = null;
+
+/** A compiler of one schema: ajv keeps what it compiled for as long as it lives. */
+function createCompiler(allErrors: boolean): Ajv {
+  const made = new Ajv({
+    ...OPTIONS,
+    allErrors,
+    meta: false,
+    validateSchema: false,
+    formats: FORMATS,
+    code: { regExp: linearPattern, optimize: false },
+  });
+  // ajv compares all pairs of items; this one looks at each once.
+  made.removeKeyword('uniqueItems');
+  made.addKeyword({
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    errors: false,
+    error: { message: 'must NOT have duplicate items' },
+    validate: (isWanted: boolean, items: unknown[]) => !isWanted || areUnique(items),
+  });
+  // Costs are paid before anything of the node is looked at.
+  const payable = (keyword: string, pay: (cost: number, data: unknown) => void) =>
+    made.addKeyword({
+      keyword,
+      schemaType: 'number',
+      before: '$ref',
+      code({ gen, schema, data }: KeywordCxt) {
+        const name = gen.scopeValue('func', { ref: pay });
+        gen.code(_`${name}(${schema}, ${data})`);
+      },
+    });
+  payable(KEYS_COST, spendKeys);
+  payable(COST, spendNode);
+  return made;
+}
+
+function linearPattern(source: string): { test(text: string): boolean; toString(): string } {
+  const compiled = compileSmallRegex(source);
+  if (compiled === null) throw new Error(`pattern ${source.slice(0, PARAM_CHARS_MAX)} is not supported`);
+  const { test, size } = compiled;
+  return {
+    test(text) {
+      spend(PATTERN_UNITS + (text.length * size) / PATTERN_STEPS_PER_UNIT);
+      return test(text);
+    },
+    // ajv tells patterns apart by this.
+    toString: () => source,
+  };
+}
+linearPattern.code = 'linearPattern';
+
+function areUnique(items: readonly unknown[]): boolean {
+  const seen = new Set<string>();
+  for (const item of items) {
+    const text = sortedText(item);
+    if (seen.has(text)) return false;
+    seen.add(text);
+  }
+  return true;
+}
+
+/** JSON with members in order: equal for equal values. */
+function sortedText(value: unknown): string {
+  spend(ITEM_UNITS);
+  if (Array.isArray(value)) return `[${value.map(sortedText).join()}]`;
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+    return `{${members.map(([name, member]) => `${plainText(name)}:${sortedText(member)}`).join()}}`;
+  }
+  return plainText(value);
+}
+
+function plainText(value: unknown): string {
+  const text = JSON.stringify(value);
+  spend(text.length / CHARS_PER_UNIT);
+  return text;
+}
+
+// ---------------------------------------------------------------- compiling
+
+/** Least recently used first. */
+const kept = new Map<string, Compiled>();
+let keptChars = 0;
+
+/** The schema of a schema record, by the record's data as JSON. */
+export const compileUserSchema: CompileSchema = (data) => compiledOf((JSON.parse(data) as { schema?: unknown }).schema);
+
+function compiledOf(schema: unknown): Compiled {
+  const read = readUserSchema(schema);
+  if ('errors' in read) return read;
+  const text = JSON.stringify(read.prepared);
+  const known = kept.get(text);
+  if (known !== undefined) kept.delete(text);
+  else keptChars += text.length;
+  const compiled = known ?? compile(read);
+  kept.set(text, compiled);
+  for (const oldest of kept.keys()) {
+    if (kept.size <= KEPT_MAX && keptChars <= KEPT_CHARS_MAX) break;
+    kept.delete(oldest);
+    keptChars -= oldest.length;
+  }
+  return compiled;
+}
+
+function compile({ prepared, isTrying }: ReadSchema): Compiled {
+  judge ??= new Ajv({ ...OPTIONS, allErrors: true });
+  if (judge.validateSchema(prepared) !== true) return { errors: tellUnfit(judge.errors ?? []) };
+  const workMax = isTrying ? TRYING_WORK_MAX : WORK_MAX;
+  try {
+    const validate = createCompiler(false).compile(prepared);
+    /** Tells all errors; made for the first value that has one. */
+    let teller: ValidateFunction | null = null;
+    return {
+      check(value) {
+        const first = run(validate, value, workMax);
+        if (first === null) return null;
+        if (first === EXHAUSTED) return [TOO_MUCH_WORK];
+        teller ??= createCompiler(true).compile(prepared);
+        const all = run(teller, value, TELLING_WORK_MAX);
+        return tellErrors(all === null || all === EXHAUSTED ? first : all);
+      },
+    };
+  } catch (error) {
+    return { errors: [schemaError('', 'schema', (error as Error).message.slice(0, MESSAGE_CHARS_MAX))] };
+  }
+}
+
+/** The errors of a value, null where it has none, or that its work was used up. */
+function run(validate: ValidateFunction, value: unknown, workMax: number): ErrorObject[] | null | typeof EXHAUSTED {
+  left = workMax;
+  try {
+    return validate(value) ? null : (validate.errors ?? []);
+  } catch (error) {
+    if (error === EXHAUSTED) return EXHAUSTED;
+    throw error;
+  } finally {
+    left = Number.POSITIVE_INFINITY;
+    validate.errors = null;
+  }
+}
+
+const TOO_MUCH_WORK: SchemaError = {
+  instancePath: '/data',
+  schemaPath: '#',
+  keyword: 'maxWork',
+  params: {},
+  message: 'must take less work to be checked against its schema',
+};
+
+// ---------------------------------------------------------------- telling
+
+/** The schema itself is not one: errors by the schema of schemas. */
+function tellUnfit(errors: readonly ErrorObject[]): SchemaError[] {
+  const told = tellErrors(errors).map((error) => ({
+    ...error,
+    instancePath: `/data/schema${error.instancePath.slice('/data'.length)}`,
+  }));
+  return told.length > 0 ? told : [schemaError('', 'schema', 'must be a JSON Schema of draft-07')];
+}
+
+/** In the form of all errors of shape; long names and lists are cut, since a client may have made them long. */
+function tellErrors(errors: readonly ErrorObject[]): SchemaError[] {
+  return errors.slice(0, ERRORS_MAX).map(({ instancePath, schemaPath, keyword, params, message }) => ({
+    instancePath: `/data${instancePath.length > PATH_CHARS_MAX ? '' : instancePath}`,
+    schemaPath: schemaPath.slice(0, PATH_CHARS_MAX),
+    keyword,
+    params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, shortened(value)])),
+    message: (message ?? `must pass ${keyword}`).slice(0, MESSAGE_CHARS_MAX),
+  }));
+}
+
+function shortened(value: unknown): unknown {
+  if (typeof value === 'string') return value.slice(0, PARAM_CHARS_MAX);
+  return Array.isArray(value) ? value.slice(0, PARAM_ITEMS_MAX).map(shortened) : value;
+}
