@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pin } from '../../src/cli/audit/pinned.ts';
+import { Signatures } from '../../src/cli/audit/signatures.ts';
 import { flippedByte } from '../../src/cli/audit/tail.ts';
 import { createKeyPair } from '../../src/proof/keys.ts';
 import { sign, verify } from '../../src/proof/verify.ts';
@@ -180,6 +181,22 @@ describe('a pinned directory', () => {
     ];
     for (const write of writes) expect(write).toThrow('changes nothing');
     pinned.release();
+  });
+});
+
+describe('signatures', () => {
+  test('of several bad ones, however far apart, the first is told', async () => {
+    const keys = createKeyPair();
+    const digest = Buffer.alloc(32, 1);
+    const good = sign(digest, keys);
+    const bad = Buffer.alloc(64, 1);
+    const signatures = new Signatures(0);
+    for (let row = 0; row < 3000; row++) {
+      const isBad = row === 700 || row === 1500 || row === 2999;
+      signatures.add(keys.public, digest, isBad ? bad : good, { file: 'f', seq: row }, 'bad');
+    }
+    await expect(signatures.settle()).rejects.toMatchObject({ finding: { kind: 'lie', seq: 700, what: 'bad' } });
+    await signatures.close();
   });
 });
 

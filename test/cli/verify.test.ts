@@ -18,8 +18,8 @@ import { proofDigest, sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
 import { realDisk } from '../../src/storage/disk.ts';
-import { connect, makeKeys } from '../support/client.ts';
-import { makeKit, transfer } from '../support/kit.ts';
+import { connect, type Json, type Keys, makeKeys, makeToken, record } from '../support/client.ts';
+import { issue, makeKit, openLedger, proofFor, transfer } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 import {
   ayni,
@@ -155,6 +155,72 @@ describe('honest books', () => {
   });
 });
 
+describe('permissions that stand in no entry', () => {
+  const [owner, clerk] = [makeKeys(), makeKeys()];
+  let directory = '';
+  const statuses: string[] = [];
+
+  beforeAll(async () => {
+    directory = freshDirectory();
+    const server = await startServer({ directory });
+    const client = connect(server);
+    const byToken = (keys: Keys) => ({ bearer: { $signer: { public: keys.public } } });
+    const ledger = await openLedger(client, owner, {
+      access: [
+        { action: 'any', record: 'any', ...byToken(owner) },
+        { action: { $in: ['access', 'create'] }, record: 'intent', ...byToken(clerk) },
+        { action: { $in: ['access', 'create'] }, record: 'intent-proof', ...byToken(clerk) },
+      ],
+    });
+    const handle: string = ledger.data.handle;
+    const now = Math.floor(Date.now() / 1000);
+    const claims = { iss: 'audit', sub: 'audit', aud: handle, iat: now, exp: now + 60 };
+    const headers = (keys: Keys) => ({ 'x-ledger': handle, authorization: `Bearer ${makeToken(claims, keys)}` });
+    const post = async (path: string, body: Json, keys: Keys) => {
+      const reply = await client.post(path, body, headers(keys));
+      if (reply.status >= 300) throw new Error(reply.text);
+      return reply.body;
+    };
+    await post('/symbols', record({ handle: 'inti', factor: 1 }, owner), owner);
+    for (const wallet of ['a', 'b']) await post('/wallets', record({ handle: wallet }, owner), owner);
+    await post('/intents', record({ handle: 'i-0', claims: [issue('a', 'inti', 50)] }, owner), owner);
+    const sent = record({ handle: 'i-1', claims: [transfer('a', 'b', 'inti', 5)] }, clerk);
+    const waits = await post('/intents', sent, clerk);
+    const moment = new Date().toISOString();
+    for (const keys of [clerk, owner]) {
+      await post('/intents/i-1/proofs', proofFor(waits, keys, { moment, note: keys.public }), keys);
+      statuses.push((await client.get('/intents/i-1', headers(owner))).body.meta.status);
+    }
+    await server.stop();
+  });
+
+  test('are taken for given, counted, and told', async () => {
+    expect(statuses).toEqual(['pending', 'completed']);
+    const report = await look(directory);
+    expect(report.finding).toBeNull();
+    expect(report.counts.permitted).toBeGreaterThan(5);
+    expect(report.notes.join()).toContain(`${report.counts.permitted} decisions rest on permissions`);
+  });
+
+  test('excuse nothing else', async () => {
+    const lies: ((frames: Frames) => void)[] = [
+      (frames) => void pickTransfer(frames, EntryType.step).outcome.postings[2]!--,
+      (frames) => void Object.assign(pick<IntentEntry>(frames, waits).outcome, { reason: 'core.other' }),
+    ];
+    const waits = (entry: Entry) => entry.type === EntryType.intent && entry.outcome.steps.length === 0;
+    for (const lie of lies) {
+      expect((await look(await rewritten(directory, lie))).finding?.kind).toBe('decided');
+    }
+  });
+
+  test('do not excuse an intent that everybody could have made and that is kept waiting', async () => {
+    const kept = await rewritten(plain, (frames) => {
+      Object.assign(pickTransfer(frames).outcome, { steps: [], postings: [] });
+    });
+    expect((await look(kept)).finding?.kind).toBe('decided');
+  });
+});
+
 describe('damage', () => {
   const names = () =>
     [plain, pruned].flatMap((directory) => filesIn(directory, BOOKS).map((name) => ({ directory, name })));
@@ -230,9 +296,10 @@ function pick<T extends Entry>(frames: Frames, passes: (entry: Entry) => boolean
   return frames.flatMap((frame) => frame.entries).find(passes)! as T;
 }
 
-const isTransfer = (entry: Entry): boolean =>
-  entry.type === EntryType.intent && entry.outcome.steps.length === 3 && entry.outcome.postings.length === 8;
-const pickTransfer = (frames: Frames) => pick<IntentEntry>(frames, isTransfer);
+const isTransfer = (entry: Entry, type: EntryType = EntryType.intent): boolean =>
+  entry.type === type && 'outcome' in entry && entry.outcome.steps.length === 3 && entry.outcome.postings.length === 8;
+const pickTransfer = (frames: Frames, type: EntryType = EntryType.intent) =>
+  pick<IntentEntry>(frames, (entry) => isTransfer(entry, type));
 const pickWallet = (frames: Frames) =>
   pick<CreateEntry>(frames, (entry) => entry.type === EntryType.create && entry.kind === Kind.wallet);
 const isSystem = (entry: Entry) => entry.kind === Kind.signer && entry.handle === 'system';
@@ -355,8 +422,13 @@ describe("lies that the server's key signs", () => {
       'lie',
       /outcome is of another moment/,
     ],
-    ['an entry left out', (frames) => void drop(frames, isTransfer), 'decided', /would be/],
-    ['an entry twice', (frames) => twice(frames, isTransfer), 'lie', /luid is that of another record/],
+    ['an entry left out', (frames) => void drop(frames, (entry) => isTransfer(entry)), 'decided', /would be/],
+    [
+      'an entry twice',
+      (frames) => twice(frames, (entry) => isTransfer(entry)),
+      'lie',
+      /luid is that of another record/,
+    ],
     ['a luid of another kind', (frames) => reluid(pickTransfer(frames), 'wlt'), 'lie', /another kind or moment/],
     [
       'no luid',
@@ -413,7 +485,7 @@ describe("lies that the server's key signs", () => {
 
   test('the first of several lies is told', async () => {
     const directory = await rewritten(plain, (frames) => {
-      const all = frames.flatMap((frame) => frame.entries).filter(isTransfer) as IntentEntry[];
+      const all = frames.flatMap((frame) => frame.entries).filter((entry) => isTransfer(entry)) as IntentEntry[];
       forgeProof(all[2]!);
       all[5]!.outcome.postings[2]!--;
       forgeProof(all[7]!);
