@@ -45,25 +45,40 @@ export async function run({ smoke }: BenchOptions): Promise<BenchResult> {
   const server = createKeyPair();
   try {
     await writeBooks(directory, server, smoke ? 500 : INTENTS);
-    const rows: [number, AuditReport][] = [];
+    const rows: [number, AuditReport, cpuSeconds: number][] = [];
     for (const workers of new Set([1, availableParallelism()])) {
       const options = { disk: realDisk, directory, key: server.public, workers, otherRules: false };
-      rows.push([workers, await audit(options)]);
+      const before = process.cpuUsage();
+      const report = await audit(options);
+      const { user, system } = process.cpuUsage(before);
+      rows.push([workers, report, (user + system) / 1e6]);
     }
     return {
       name: 'verify',
       tables: [
         {
           title: 'ayni verify',
-          columns: ['workers', 'entries', 'MB', 'signatures', 's', 'entries/s', 'signatures/s'],
-          rows: rows.map(([workers, { counts, segmentBytes, signatures, milliseconds }]) => [
+          columns: [
+            'workers',
+            'entries',
+            'MB',
+            'signatures',
+            's',
+            'CPU s',
+            'entries/s',
+            'signatures/s',
+            'CPU µs an entry',
+          ],
+          rows: rows.map(([workers, { counts, segmentBytes, signatures, milliseconds }, cpu]) => [
             workers,
             counts.entries,
             segmentBytes / 1e6,
             signatures,
             milliseconds / 1000,
+            cpu,
             (counts.entries * 1000) / milliseconds,
             (signatures * 1000) / milliseconds,
+            (cpu * 1e6) / counts.entries,
           ]),
         },
       ],
