@@ -3,7 +3,7 @@
  * behind the door looks at them.
  */
 import { createHash } from 'node:crypto';
-import { type Caller, NOBODY } from '../../src/core/access/index.ts';
+import { type Caller, GRANTED, NOBODY } from '../../src/core/access/index.ts';
 import { apply } from '../../src/core/apply.ts';
 import type { Claim } from '../../src/core/claims/index.ts';
 import type { Command, CreateCommand } from '../../src/core/command.ts';
@@ -12,7 +12,7 @@ import type { Entry, IntentEntry } from '../../src/core/entry.ts';
 import { Kind, kindRow } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
-import { emptyState, findHandle, type State } from '../../src/core/state.ts';
+import { emptyState, findHandle, readRow, type State } from '../../src/core/state.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { encode, entryCodec, FrameBuffer } from '../../src/storage/codec.ts';
 
@@ -77,8 +77,30 @@ export class Books {
     };
   }
 
-  create(kind: Kind, value: Record<string, unknown>, ledger = 1, caller: Caller = NOBODY): Entry[] | Refusal {
-    return this.do(this.command(kind, value, ledger, caller));
+  /** `byServer`: the caller's keys sign it, and no rule is asked. */
+  create(
+    kind: Kind,
+    value: Record<string, unknown>,
+    ledger = 1,
+    caller: Caller = NOBODY,
+    byServer = false,
+  ): Entry[] | Refusal {
+    const command = this.command(kind, value, ledger, caller);
+    return this.do(byServer ? { ...command, caller: GRANTED } : command);
+  }
+
+  /** A new version of the record with this handle; `value` is all of its data but the parent. */
+  update(kind: Kind, handle: string, value: Record<string, unknown>, ledger = 1): Entry[] | Refusal {
+    const { entry } = readRow(this.state, findHandle(this.state, ledger, kind, handle));
+    const parent = Buffer.from(entry.hash).toString('hex');
+    const { luid } = entry;
+    return this.do({ ...this.command(kind, { ...value, parent }, ledger, GRANTED), op: 'update', luid });
+  }
+
+  drop(kind: Kind, handle: string, value: Record<string, unknown> = {}, ledger = 1): Entry[] | Refusal {
+    const { entry } = readRow(this.state, findHandle(this.state, ledger, kind, handle));
+    const parent = Buffer.from(entry.hash).toString('hex');
+    return this.do({ ...this.command(kind, { ...value, parent }, ledger, GRANTED), op: 'drop', luid: entry.luid });
   }
 
   wallets(...handles: string[]): this {

@@ -1,0 +1,235 @@
+/**
+ * What access remembers must never show: after every change of signers, circles, policies, ledgers and records, a
+ * state that has been asked before answers like one that is asked for the first time.
+ */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isAllowed, memberHandle, NO_ROW, setServerRules } from '../../src/core/access/index.ts';
+import { KeyMap } from '../../src/core/access/key-map.ts';
+import { AccessMemo } from '../../src/core/access/memo.ts';
+import { base64, bytesOfBase64 } from '../../src/core/bytes.ts';
+import { Kind } from '../../src/core/kinds.ts';
+import { findHandle, readRow, type State } from '../../src/core/state.ts';
+import { type Asker, callerOf, keyOf, OPEN_GATE, OPEN_SERVER, textOf, World } from './access-world.ts';
+
+const ASKERS: Asker[] = [
+  { signs: ['anna'] },
+  { signs: ['ben'] },
+  { signs: ['carl'] },
+  { signs: [], token: 'anna' },
+  { signs: ['anna'], token: 'ben' },
+];
+
+/** Answers to everything, as one text. */
+function answersOf(state: State): string {
+  const lines: string[] = [];
+  for (const action of ['read', 'update', 'spend', 'create'] as const) {
+    for (const asker of ASKERS) {
+      for (const handle of ['mine', 'hers']) {
+        const row = findHandle(state, 1, Kind.wallet, handle);
+        lines.push(String(row >= 0 && isAllowed(state, 1, action, Kind.wallet, row, callerOf(asker))));
+      }
+      lines.push(String(isAllowed(state, 1, action, Kind.wallet, NO_ROW, callerOf(asker))));
+    }
+  }
+  return lines.join(' ');
+}
+
+function answersAfresh(state: State): string {
+  const forgetful: State = { ...state, memo: new AccessMemo() };
+  setServerRules(forgetful, OPEN_SERVER);
+  return answersOf(forgetful);
+}
+
+const SIGNERS = [
+  { handle: 'anna' },
+  { $circle: 'ops' },
+  { schema: 'bank' },
+  { public: textOf('carl') },
+  { $record: 'owner' },
+];
+const access = fc.array(
+  fc.oneof(
+    fc.record({ action: fc.constantFrom('any', 'spend', 'update'), signer: fc.constantFrom(...SIGNERS) }),
+    fc.record({ action: fc.constant('read'), bearer: fc.record({ $signer: fc.constantFrom(...SIGNERS) }) }),
+    fc.constantFrom({ policy: 'p' }, { policy: 'q' }),
+  ),
+  { maxLength: 3 },
+);
+const change = fc.record({
+  what: fc.constantFrom(
+    'rules',
+    'ledger',
+    'strategy',
+    'policy',
+    'drop policy',
+    'rename',
+    'key',
+    'schema',
+    'join',
+    'leave',
+    'circle',
+    'new wallet',
+  ),
+  access,
+  name: fc.constantFrom('anna', 'ben', 'carl'),
+  circle: fc.constantFrom('ops', 'audit'),
+  policy: fc.constantFrom('p', 'q'),
+});
+type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
+
+class Life {
+  readonly world = new World({ ledger: OPEN_GATE });
+  config: Record<string, unknown> = {};
+  rules: object[] = [...OPEN_GATE];
+
+  do({ what, access, name, circle, policy }: Change): void {
+    const { books, state } = this.world;
+    const has = (kind: Kind, handle: string) => findHandle(state, 1, kind, handle) >= 0;
+    const signer = { handle: name, public: textOf(name), format: 'ed25519-raw' };
+    const values = access.map((rule) => ('policy' in rule ? { policy: 'q' } : rule));
+    switch (what) {
+      case 'rules':
+        books.update(Kind.wallet, 'mine', { handle: 'mine', access });
+        return;
+      case 'new wallet':
+        if (!has(Kind.wallet, 'hers')) this.world.make(Kind.wallet, { handle: 'hers', access }, 1, ['anna']);
+        else books.drop(Kind.wallet, 'hers');
+        return;
+      case 'strategy':
+        this.config = this.config['access.strategy'] ? {} : { 'access.strategy': 'policy-based' };
+        break;
+      case 'ledger':
+        this.rules = [
+          ...OPEN_GATE,
+          ...access.map((rule) => ({ ...rule, ...('policy' in rule ? {} : { record: 'wallet' }) })),
+        ];
+        break;
+      case 'policy': {
+        const value = { handle: policy, schema: 'access', record: 'any', values };
+        if (has(Kind.policy, policy)) books.update(Kind.policy, policy, value);
+        else this.world.make(Kind.policy, value, 1, ['lead']);
+        return;
+      }
+      case 'drop policy':
+        if (has(Kind.policy, policy)) books.drop(Kind.policy, policy);
+        return;
+      case 'rename':
+        if (has(Kind.signer, name) && !has(Kind.signer, `${name}-2`))
+          books.update(Kind.signer, name, { ...signer, handle: `${name}-2` });
+        else if (!has(Kind.signer, name)) this.world.make(Kind.signer, signer, 1, ['lead']);
+        return;
+      case 'key':
+        if (has(Kind.signer, name))
+          books.update(Kind.signer, name, { ...signer, public: textOf(circle === 'ops' ? name : 'carl') });
+        return;
+      case 'schema':
+        if (has(Kind.signer, name))
+          books.update(Kind.signer, name, { ...signer, schema: circle === 'ops' ? 'bank' : 'person' });
+        return;
+      case 'join':
+        if (has(Kind.circle, circle) && has(Kind.signer, name)) {
+          books.create(Kind['circle-signer'], { circle, signer: name }, 1, undefined, true);
+        }
+        return;
+      case 'leave':
+        if (has(Kind.circle, circle) && has(Kind.signer, name)) this.leave(circle, name);
+        return;
+      case 'circle':
+        if (has(Kind.circle, circle)) books.drop(Kind.circle, circle);
+        else this.world.make(Kind.circle, { handle: circle }, 1, ['lead']);
+        return;
+    }
+    const { config } = this;
+    books.update(Kind.ledger, 'one', { handle: 'one', access: this.rules, config }, 0);
+  }
+
+  leave(circle: string, name: string): void {
+    const { books, state } = this.world;
+    const luid = (kind: Kind, handle: string) => readRow(state, findHandle(state, 1, kind, handle)).entry.luid;
+    const handle = memberHandle(luid(Kind.circle, circle), luid(Kind.signer, name));
+    if (findHandle(state, 1, Kind['circle-signer'], handle) >= 0) {
+      books.drop(Kind['circle-signer'], handle, { circle, signer: name });
+    }
+  }
+}
+
+test('whatever changes, an asked state answers like one that never was', () => {
+  let different = 0;
+  fc.assert(
+    fc.property(fc.array(change, { minLength: 10, maxLength: 40 }), (changes) => {
+      const life = new Life();
+      let before = answersOf(life.world.state);
+      for (const each of changes) {
+        life.do(each);
+        const answers = answersOf(life.world.state);
+        expect(answers, each.what).toBe(answersAfresh(life.world.state));
+        if (answers !== before) different++;
+        before = answers;
+      }
+    }),
+    { numRuns: 200 },
+  );
+  expect(different).toBeGreaterThan(200);
+});
+
+describe('a name taken anew is not who had it', () => {
+  const rule = [{ action: 'update', signer: { $circle: 'ops' } }];
+  const mayUpdate = (world: World, name: string) => world.core({ signs: [name] }, 'update', 'wallet', 'mine');
+
+  test('a circle made anew has no members', () => {
+    const world = new World({ record: rule });
+    expect(mayUpdate(world, 'anna')).toBe(true);
+    world.books.drop(Kind.circle, 'ops');
+    expect(mayUpdate(world, 'anna')).toBe(false);
+    world.make(Kind.circle, { handle: 'ops' }, 1, ['lead']);
+    expect(mayUpdate(world, 'anna')).toBe(false);
+  });
+  test('a signer made anew under a name is in no circle', () => {
+    const world = new World({ record: rule });
+    const anna = { handle: 'anna', public: textOf('anna'), format: 'ed25519-raw' };
+    world.books.update(Kind.signer, 'anna', { ...anna, handle: 'anna-2' });
+    world.make(Kind.signer, { ...anna, public: textOf('carl') }, 1, ['carl']);
+    expect(mayUpdate(world, 'anna')).toBe(true);
+    expect(mayUpdate(world, 'carl')).toBe(false);
+  });
+  test('a circle goes on under a new name, with its members', () => {
+    const world = new World({ record: rule });
+    world.books.update(Kind.circle, 'ops', { handle: 'ops-2' });
+    expect(mayUpdate(world, 'anna')).toBe(false);
+    world.books.update(Kind.wallet, 'mine', {
+      handle: 'mine',
+      access: [{ action: 'update', signer: { $circle: 'ops-2' } }],
+    });
+    expect(mayUpdate(world, 'anna')).toBe(true);
+  });
+  test('a key that a signer gave up is nobody’s', () => {
+    const world = new World({ record: [{ action: 'update', signer: { handle: 'anna' } }] });
+    world.books.update(Kind.signer, 'anna', { handle: 'anna', public: textOf('carl'), format: 'ed25519-raw' });
+    expect([mayUpdate(world, 'anna'), mayUpdate(world, 'carl')]).toEqual([false, true]);
+  });
+});
+
+test('a memo that overflows forgets, and answers the same', () => {
+  const world = new World({ record: [{ action: 'update', signer: { handle: 'anna' } }] });
+  const { memo } = world.state;
+  for (let at = 1_000_000; at < 1_260_000; at++) memo.record(at);
+  expect(world.core({ signs: ['anna'] }, 'update', 'wallet', 'mine')).toBe(true);
+  expect(world.core({ signs: ['ben'] }, 'update', 'wallet', 'mine')).toBe(false);
+});
+
+test('keys that begin alike are not taken for one another', () => {
+  const map = new KeyMap<number>();
+  const keys = [0, 1, 2].map((last) => Uint8Array.from({ length: 32 }, (_, i) => (i === 31 ? last : 9)));
+  for (const [n, key] of keys.entries()) map.add(key, n);
+  expect(keys.map((key) => map.get(key))).toEqual([0, 1, 2]);
+  expect(map.get(keyOf('anna'))).toBeUndefined();
+});
+
+test('base64 as elsewhere', () => {
+  for (const length of [0, 1, 2, 3, 31, 32, 33, 64]) {
+    const bytes = Uint8Array.from({ length }, (_, i) => (i * 37 + length) & 255);
+    expect(base64(bytes)).toBe(Buffer.from(bytes).toString('base64'));
+    expect([...bytesOfBase64(base64(bytes))]).toEqual([...bytes]);
+  }
+});
