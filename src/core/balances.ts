@@ -79,6 +79,10 @@ export class Balances {
   incoming(slot: number): number {
     return this.#incoming.get(slot);
   }
+  /** Whether prepared intents will still change it. */
+  isHeld(slot: number): boolean {
+    return this.#reserved.get(slot) !== 0 || this.#incoming.get(slot) !== 0;
+  }
   moment(slot: number): number {
     return this.#moment.get(slot);
   }
