@@ -23,9 +23,12 @@ import {
   dataOf,
   HAS_ACCESS,
   HAS_BRIDGE,
+  HAS_LABELS,
   HAS_ROUTES,
   indexHandle,
   indexLuid,
+  labelKey,
+  labelsOf,
   ledgerInfo,
   readRow,
   SERVER_LEDGER,
@@ -66,11 +69,13 @@ export function apply(
       append(state, row, bytes, from, to);
       unindexHandle(state, ledger, kind, handle, row);
       state.norms.dropped(row);
+      setLabels(state, row, []);
       count(state, ledger, kind, state.rows.status.get(row), -1);
       state.rows.flags.set(row, state.rows.flags.get(row) | DROPPED);
       return;
     }
     case EntryType.proof:
+      if (entry.labels !== undefined) setLabels(state, entry.row, entry.labels);
       append(state, entry.row, bytes, from, to);
       if (entry.status !== null) setStatus(state, entry.row, entry.ledger, entry.kind, entry.status);
       return;
@@ -123,12 +128,13 @@ function applyVersion(state: State, row: number, entry: VersionEntry, value: Rec
   pushTerms(state, ledger, kind, value, place);
   if (kind === Kind.schema || kind === Kind.policy) state.norms.changed(row, ledger, kind, value);
   const access = Array.isArray(value.access) && value.access.length > 0 ? HAS_ACCESS : 0;
+  const kept = access | (rows.flags.get(row) & HAS_LABELS);
   if (kind === Kind.wallet) {
     const routes = Array.isArray(value.routes) && value.routes.length > 0;
-    rows.flags.set(row, access | (value.bridge === undefined ? 0 : HAS_BRIDGE) | (routes ? HAS_ROUTES : 0));
+    rows.flags.set(row, kept | (value.bridge === undefined ? 0 : HAS_BRIDGE) | (routes ? HAS_ROUTES : 0));
     return;
   }
-  if (access !== rows.flags.get(row)) rows.flags.set(row, access);
+  if (kept !== rows.flags.get(row)) rows.flags.set(row, kept);
   if (kind === Kind.ledger) {
     assert(ledger === SERVER_LEDGER, 'ledgers live in the ledger of ledgers');
     const info = ledgerInfo(row, entry);
@@ -258,6 +264,20 @@ function setStatus(state: State, row: number, ledger: number, kind: Kind, text: 
   const status = statusNumber(state, text);
   state.rows.status.set(row, status);
   count(state, ledger, kind, status, 1);
+}
+
+/** Counts who has which label; the labels themselves stand in the entry, which is appended after this. */
+function setLabels(state: State, row: number, labels: readonly string[]): void {
+  const { rows } = state;
+  const count = (label: string, change: number) => {
+    const key = labelKey(rows.ledger.get(row), rows.kind.get(row) as Kind, label);
+    const now = (state.labels.get(key) ?? 0) + change;
+    if (now === 0) state.labels.delete(key);
+    else state.labels.set(key, now);
+  };
+  for (const label of labelsOf(state, row)) count(label, -1);
+  for (const label of labels) count(label, 1);
+  if (labels.length > 0) rows.flags.set(row, rows.flags.get(row) | HAS_LABELS);
 }
 
 function statusNumber(state: State, status: string): number {

@@ -28,8 +28,12 @@ import type {
 import { type CreateEntry, type DropEntry, type Entry, EntryType, type ProofEntry, type TokenEntry } from './entry.ts';
 import { beginIntent, stepByProof } from './intents.ts';
 import { Kind, kindRow } from './kinds.ts';
-import { type Refusal, refuse } from './refusal.ts';
+import { judgeLabels } from './labels.ts';
+import { POLICIES_MAX } from './norms.ts';
+import { ProofScene } from './quorum.ts';
+import { isRefusal, type Refusal, refuse } from './refusal.ts';
 import { DROPPED, findHandle, findLuid, type RecordView, readRow, type State } from './state.ts';
+import { judgeStatus } from './status-policies.ts';
 import { isTermInUse } from './terms.ts';
 import { misfit } from './user-schemas.ts';
 
@@ -68,6 +72,7 @@ function decideCreate(state: State, command: CreateCommand, now: number): Entry[
     (isMine ? null : FORBIDDEN) ??
     unrelated(state, command) ??
     misfit(state, command) ??
+    crowded(state, command, NO_ROW) ??
     duplicate(state, command, handle);
   if (no !== null) return no;
   if (kind === Kind.intent) return [beginIntent(state, command, handle, now)];
@@ -96,6 +101,7 @@ function decideUpdate(state: State, command: UpdateCommand): Entry[] | Refusal {
     parentMismatch(command.value, record) ??
     unrelated(state, command) ??
     misfit(state, command) ??
+    crowded(state, command, row) ??
     (handle === record.entry.handle ? null : duplicate(state, command, handle));
   if (late !== null) return late;
   return [{ type: EntryType.update, ledger, kind, luid, handle, moment, hash, data, proofs, seal, row }];
@@ -141,7 +147,13 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   const known = [...record.entry.proofs];
   for (const entry of record.added) if (entry.type === EntryType.proof) known.push(entry.proof);
   if (known.some((each) => equalBytes(each.result, proof.result) && each.custom === proof.custom)) return [];
-  const status = kind === Kind.intent ? null : statusOf(proof.custom);
+  const scene = new ProofScene(state, ledger, kind, record);
+  const custom = proof.custom === null ? {} : JSON.parse(proof.custom);
+  const given = judgeStatus(scene, proof.public, custom);
+  if (isRefusal(given)) return given;
+  const labelled = judgeLabels(scene, proof.public, custom);
+  if (isRefusal(labelled)) return labelled;
+  const { status } = given;
   if (status !== null && !state.statuses.includes(status) && state.statuses.length >= STATUSES_MAX) {
     return refuse('record.status-policy-violation', `${status} would be one status more than this server keeps`);
   }
@@ -156,6 +168,7 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
     proof,
     status,
   };
+  if (labelled.labels !== undefined) entry.labels = labelled.labels;
   if (kind !== Kind.intent) return [entry];
   const step = stepByProof(state, record, proof.public, proof.custom, command.caller, now);
   return step === null ? [entry] : [entry, step];
@@ -205,13 +218,6 @@ function decideCheck(state: State, command: CheckCommand): Entry[] | Refusal {
   return row < 0 ? notFound(kind) : [];
 }
 
-/** The status a proof gives to a record that is not an intent: ledgers without status policies let any proof give one. */
-function statusOf(custom: string | null): string | null {
-  if (custom === null) return null;
-  const { status } = JSON.parse(custom) as { status?: unknown };
-  return typeof status === 'string' && /^[a-z][a-z-]{0,31}$/.test(status) ? status : null;
-}
-
 // ---------------------------------------------------------------- reasons to say no
 
 function liveRow(state: State, command: { ledger: number; kind: Kind; luid: string }): number {
@@ -251,6 +257,12 @@ function duplicate(
     luid: entry.luid,
     hash: hex(entry.hash),
   });
+}
+
+/** Policies of one sort for one kind are all asked of every proof, so they are few. `row`: its own, or NO_ROW. */
+function crowded(state: State, { ledger, kind, value }: CreateCommand | UpdateCommand, row: number): Refusal | null {
+  if (kind !== Kind.policy || !state.norms.isFull(ledger, value, row)) return null;
+  return refuse('record.invalid', `A kind has at most ${POLICIES_MAX} policies of one sort`);
 }
 
 /** Records that a new or changed record names must exist. */

@@ -69,6 +69,8 @@ export interface ProofEntry extends EntryBase {
   row: number;
   proof: StoredProof;
   status: string | null;
+  /** All labels of the record from here on, in order; absent where the proof changed none. */
+  labels?: string[];
 }
 
 /** The statuses of an intent, in the order of their numbers on disk; `failed` is a proof's status only. */

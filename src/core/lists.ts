@@ -17,6 +17,7 @@ import {
   countKey,
   dataOf,
   findHandle,
+  labelsOf,
   type RecordView,
   readRow,
   type State,
@@ -192,6 +193,8 @@ function filterView(state: State, row: number): object {
   const { entry } = versionAt(state, state.rows.at.get(row));
   const meta: Record<string, unknown> = { moment: isoMoment(entry.moment) };
   if ('thread' in entry) meta.thread = entry.thread;
+  const labels = labelsOf(state, row);
+  if (labels.length > 0) meta.labels = labels;
   return { data: dataOf(entry), meta };
 }
 

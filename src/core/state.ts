@@ -49,6 +49,8 @@ export const HAS_BRIDGE = 2;
 export const HAS_ROUTES = 4;
 /** A record that brings access rules of its own. */
 export const HAS_ACCESS = 8;
+/** Proofs gave it labels. */
+export const HAS_LABELS = 16;
 
 export interface State {
   readonly codec: EntryCodec;
@@ -80,6 +82,8 @@ export interface State {
   readonly supply: Map<number, bigint>;
   /** Live records by countKey. */
   readonly counts: Map<number, number>;
+  /** How many live records have a label, by labelKey. */
+  readonly labels: Map<string, number>;
   /** Intents that are not final, by row, in the order they came. */
   readonly open: Map<number, OpenIntent>;
   /** Tokens that are good only once and were used: their ids, and the last second in which they would hold. */
@@ -115,6 +119,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, chunkBytes?: num
     ledgers: [{ row: -1, handle: '', config: {}, access: [] }],
     supply: new Map(),
     counts: new Map(),
+    labels: new Map(),
     open: new Map(),
     tokens: new Map(),
     memo: new AccessMemo(),
@@ -190,6 +195,11 @@ export function countKey(ledger: number, kind: Kind, status: number): number {
   return (ledger * 16 + kind) * 256 + status;
 }
 
+/** Key of state.labels. */
+export function labelKey(ledger: number, kind: Kind, label: string): string {
+  return `${ledger} ${kind} ${label}`;
+}
+
 // ---------------------------------------------------------------- rows → records
 
 export type VersionEntry = CreateEntry | UpdateEntry | IntentEntry;
@@ -226,6 +236,8 @@ export interface RecordView extends Version {
   status: string;
   /** Public keys of the proofs it was created with. */
   owners: Uint8Array[];
+  /** In order. */
+  labels: readonly string[];
 }
 
 export function readRow(state: State, row: number): RecordView {
@@ -237,8 +249,22 @@ export function readRow(state: State, row: number): RecordView {
     row,
     status: state.statuses[state.rows.status.get(row)]!,
     owners: first.entry.proofs.map((proof) => proof.public),
+    labels: labelsOf(state, row),
   };
 }
+
+/** The labels of the record in this row, in order: those of the last proof that changed them. */
+export function labelsOf({ heap, rows, codec }: State, row: number): readonly string[] {
+  if ((rows.flags.get(row) & HAS_LABELS) === 0) return NO_LABELS;
+  for (let at = rows.at.get(row); at !== 0; at = heap.prev(at)) {
+    const from = heap.offset(at);
+    const entry = codec.decode(heap.chunk(at), from, from + heap.length(at));
+    if (entry.type === EntryType.proof && entry.labels !== undefined) return entry.labels;
+  }
+  return NO_LABELS;
+}
+
+const NO_LABELS: readonly string[] = [];
 
 /** All of a record's versions, newest first, each with what made it. */
 export function historyOf(state: State, row: number): Version[] {
@@ -265,6 +291,7 @@ export interface StateExtra {
   ledgerRows: number[];
   supply: [number, string][];
   counts: [number, number][];
+  labels?: [string, number][];
   open: [number, OpenIntent][];
   tokens: [string, number][];
 }
@@ -289,6 +316,7 @@ export function dumpState(state: State): { extra: StateExtra; parts: Part[] } {
       ledgerRows: state.ledgers.slice(1).map((ledger) => ledger.row),
       supply: [...state.supply].map(([symbol, amount]) => [symbol, amount.toString()]),
       counts: [...state.counts],
+      labels: [...state.labels],
       open: [...state.open],
       tokens: [...state.tokens],
     },
@@ -307,6 +335,7 @@ export function loadState(codec: EntryCodec, extra: StateExtra, parts: Map<strin
   state.statuses.push(...extra.statuses);
   for (const [symbol, amount] of extra.supply) state.supply.set(symbol, BigInt(amount));
   for (const [key, count] of extra.counts) state.counts.set(key, count);
+  for (const [key, count] of extra.labels ?? []) state.labels.set(key, count);
   for (const [row, intent] of extra.open) state.open.set(row, intent);
   for (const [id, exp] of extra.tokens ?? []) state.tokens.set(id, exp);
   for (const row of extra.ledgerRows) state.ledgers.push(ledgerInfo(row, readRow(state, row).entry));

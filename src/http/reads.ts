@@ -16,7 +16,7 @@ import { type Header, refuse } from './errors.ts';
 import { withLateProofs } from './late.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
 import { parseQuery } from './query.ts';
-import { listText, ownersText, type Page, signedText, versionText } from './render.ts';
+import { labelsText, listText, ownersText, type Page, signedText, versionText } from './render.ts';
 import { ledgerOf } from './rows.ts';
 import { SEMVER } from './version.ts';
 
@@ -46,7 +46,7 @@ export function sendRow(call: Call, status: number, row: number, headers?: reado
 }
 
 function viewText(record: RecordView, sealer: Sealer): string {
-  return versionText(record, record.status, ownersText(record.owners), sealer);
+  return versionText(record, record.status, ownersText(record.owners), sealer, labelsText(record.labels));
 }
 
 // ---------------------------------------------------------------- lists
@@ -129,11 +129,22 @@ function changeTexts({ house: { state, sealer } }: Call, row: number): string[] 
   const versions = historyOf(state, row);
   const { owners, status } = readRow(state, row);
   const ownersOf = ownersText(owners);
+  const labels = labelsThen(versions);
   return versions.map((version, i) => {
     const action = version.entry.type === EntryType.update ? 'update' : 'create';
-    const lead = `"action":"${action}","change":${versions.length - i},`;
+    const lead = `"action":"${action}","change":${versions.length - i},${labelsText(labels[i]!)}`;
     return versionText(version, i === 0 ? status : statusThen(version), ownersOf, sealer, lead);
   });
+}
+
+/** The labels each of these versions, newest first, ended with: the last that a proof gave up to then. */
+function labelsThen(versions: readonly Version[]): (readonly string[])[] {
+  let labels: readonly string[] = [];
+  const oldestFirst = versions.toReversed().map(({ added }) => {
+    for (const entry of added) if (entry.type === EntryType.proof && entry.labels !== undefined) labels = entry.labels;
+    return labels;
+  });
+  return oldestFirst.reverse();
 }
 
 /** The status a past version ended with: the last one a proof gave it. */

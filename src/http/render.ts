@@ -85,6 +85,11 @@ export function ownersText(owners: Uint8Array[]): string {
   return [...new Set(owners.map((key) => `"${encodeBase64(key)}"`))].join(',');
 }
 
+/** The member of meta that tells a record's labels, with the comma after it; nothing where it has none. */
+export function labelsText(labels: readonly string[]): string {
+  return labels.length === 0 ? '' : `"labels":${JSON.stringify(labels)},`;
+}
+
 /** A version of a record: as it is now, or with `lead` as one of its changes. */
 export function versionText(version: Version, status: string, owners: string, sealer: Sealer, lead = ''): string {
   const { entry } = version;

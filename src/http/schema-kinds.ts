@@ -6,6 +6,7 @@
  */
 import Type, { type TSchema } from 'typebox';
 import { Kind } from '../core/kinds.ts';
+import { LabelValue, StatusValue } from './schema-policies.ts';
 import {
   Access,
   AccessRecord,
@@ -17,6 +18,7 @@ import {
   Free,
   Hash,
   KindName,
+  KindOrAny,
   LedgerHandle,
   LimitAmount,
   Public,
@@ -82,11 +84,11 @@ const EffectAction = Type.Union([
   closed({ schema: Type.Literal('webhook'), endpoint: Url }),
 ]);
 
-const policy = (schema: string, value: TSchema) =>
+const policy = (schema: string, record: TSchema, value: TSchema) =>
   closed({
     ...COMMON,
     schema: Type.Literal(schema),
-    record: AccessRecord,
+    record,
     values: Type.Array(value, { maxItems: LIST_MAX }),
     extend: Type.Optional(Type.Union([Address, Type.Array(Address, { maxItems: LIST_MAX })])),
     filter: Type.Optional(Free),
@@ -145,7 +147,11 @@ export function kindSchemas(claimsMax: number): Readonly<Record<Kind, TSchema>> 
       traits: Type.Optional(Type.Array(Text, { maxItems: LIST_MAX })),
     }),
     [Kind.circle]: closed(COMMON),
-    [Kind.policy]: Type.Union([policy('access', AccessRule), policy('status', Free), policy('labels', Type.Unknown())]),
+    [Kind.policy]: Type.Union([
+      policy('access', AccessRecord, AccessRule),
+      policy('status', KindOrAny, StatusValue),
+      policy('labels', KindOrAny, LabelValue),
+    ]),
     [Kind.schema]: closed({ ...COMMON, record: KindName, format: Type.Literal('json-schema'), schema: Free }),
     [Kind['circle-signer']]: CircleSignerData,
   };

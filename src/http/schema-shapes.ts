@@ -101,6 +101,7 @@ const ACCESS_RECORDS = ['any', 'server', ...KIND_NAMES, ...KIND_NAMES.map((name)
 export const Action = Type.Enum(ACTIONS);
 export const AccessRecord = Type.Enum(ACCESS_RECORDS);
 export const KindName = Type.Enum(KIND_NAMES);
+export const KindOrAny = Type.Enum(['any', ...KIND_NAMES]);
 
 const Signer = closed({
   handle: Type.Optional(Address),
@@ -112,6 +113,9 @@ const Signer = closed({
   $record: Type.Optional(Type.Literal('owner')),
   $ledger: Type.Optional(Type.Literal('owner')),
 });
+
+/** Whom a rule or a quorum means. */
+export const Signers = oneOrIn(Signer);
 
 const Bearer = closed({
   iss: Type.Optional(Text),

@@ -18,7 +18,7 @@ import { type Content, openBody, openProofs, type ProofBody, refuseSchema } from
 import type { Header } from './errors.ts';
 import { entersFor } from './may.ts';
 import { sendRow } from './reads.ts';
-import { hexOf, outcomeText, ownersText, recordText, threadOf } from './render.ts';
+import { hexOf, labelsText, outcomeText, ownersText, recordText, threadOf } from './render.ts';
 import { ledgerOf, rowOf } from './rows.ts';
 
 const NO_BYTES = new Uint8Array(0);
@@ -165,6 +165,7 @@ export function updateRecord(call: Call): void {
       data,
       hash: hashHex,
       luid,
+      lead: labelsText(record.labels),
       moment: isoMoment(moment),
       owners: ownersText(record.owners),
       proofs: `${content.text},${house.sealer.sealed(hashHex, sealCustom(updated), updated.seal)}`,

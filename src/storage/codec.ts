@@ -11,7 +11,7 @@
  *     create:  hash, data, proofs, seal
  *     update:  hash, data, proofs, seal, row
  *     drop:    hash, data, proofs, row
- *     proof:   row, proof, status | nil
+ *     proof:   row, proof, status | nil, and where it changed them, labels
  *     intent:  hash, data, proofs, seal, thread, outcome
  *     step:    row, outcome
  *     token:   exp
@@ -61,6 +61,8 @@ const FIXED_BYTES_MAX = 256;
 const PROOF_BYTES_MAX = 128;
 
 const ELEMENTS = { 1: 10, 2: 11, 3: 10, 4: 9, 5: 12, 6: 8, 7: 7 } as const satisfies Record<EntryType, number>;
+/** Where a proof changed labels, they come last. */
+const LABELLED_ELEMENTS = ELEMENTS[EntryType.proof] + 1;
 const OUTCOME_ELEMENTS = 6;
 const PROOF_ELEMENTS = 3;
 
@@ -92,7 +94,7 @@ export function encode(entry: Entry, buffer: FrameBuffer): void {
   buffer.reserve(encodedBytesMax(entry));
   const bytes = buffer.bytes;
   let at = buffer.end;
-  bytes[at++] = 0x90 + ELEMENTS[entry.type];
+  bytes[at++] = 0x90 + (isLabelled(entry) ? LABELLED_ELEMENTS : ELEMENTS[entry.type]);
   at = msgpack.writeText(bytes, at, entry.luid);
   assert(at === buffer.end + HANDLE_AT, 'a luid is ASCII');
   at = msgpack.writeText(bytes, at, entry.handle);
@@ -103,12 +105,23 @@ export function encode(entry: Entry, buffer: FrameBuffer): void {
   buffer.end = writeBody(bytes, at, entry);
 }
 
+function isLabelled(entry: Entry): boolean {
+  return entry.type === EntryType.proof && entry.labels !== undefined;
+}
+
+function writeTexts(bytes: Buffer, start: number, texts: readonly string[]): number {
+  let at = msgpack.writeArrayHead(bytes, start, texts.length);
+  for (const text of texts) at = msgpack.writeText(bytes, at, text);
+  return at;
+}
+
 function writeBody(bytes: Buffer, start: number, entry: Entry): number {
   let at = start;
   if (entry.type === EntryType.proof) {
     at = msgpack.writeCount(bytes, at, entry.row);
     at = writeProof(bytes, at, entry.proof);
-    return msgpack.writeTextOrNil(bytes, at, entry.status);
+    at = msgpack.writeTextOrNil(bytes, at, entry.status);
+    return entry.labels === undefined ? at : writeTexts(bytes, at, entry.labels);
   }
   if (entry.type === EntryType.token) return msgpack.writeCount(bytes, at, entry.exp);
   if (entry.type === EntryType.step)
@@ -150,6 +163,8 @@ function encodedBytesMax(entry: Entry): number {
   let rest = FIXED_BYTES_MAX;
   if (entry.type === EntryType.proof) {
     chars += (entry.proof.custom?.length ?? 0) + (entry.status?.length ?? 0);
+    // Two more characters have room for the five bytes that a text's own header takes at most.
+    for (const label of entry.labels ?? []) chars += label.length + 2;
     return rest + PROOF_BYTES_MAX + 3 * chars;
   }
   if (entry.type === EntryType.token) return rest + 3 * chars;
@@ -192,12 +207,15 @@ function readEntry(reader: msgpack.Reader): Entry {
   if (luid.length !== LUID_CHARS) throw msgpack.misfit(reader, 'a luid of another length');
   const handle = msgpack.readText(reader);
   const type = msgpack.readCount(reader);
-  if (ELEMENTS[type as EntryType] !== elements) throw msgpack.misfit(reader, `no entry of type ${type}`);
+  const labelled = type === EntryType.proof && elements === LABELLED_ELEMENTS;
+  if (ELEMENTS[type as EntryType] !== elements && !labelled) throw msgpack.misfit(reader, `no entry of type ${type}`);
   const ledger = msgpack.readCount(reader);
   const kind = msgpack.readCount(reader);
   if (kind >= KINDS.length) throw msgpack.misfit(reader, `no kind ${kind}`);
   const moment = msgpack.readCount(reader);
-  return readBody(reader, type as EntryType, ledger, kind as Kind, luid, handle, moment);
+  const entry = readBody(reader, type as EntryType, ledger, kind as Kind, luid, handle, moment);
+  if (labelled) (entry as ProofEntry).labels = readTexts(reader);
+  return entry;
 }
 
 // Each literal names its fields in the order of its interface, so that all entries of a type share a shape.
@@ -272,6 +290,13 @@ function readProofs(reader: msgpack.Reader): StoredProof[] {
   const proofs: StoredProof[] = [];
   for (let index = 0; index < count; index++) proofs.push(readProof(reader));
   return proofs;
+}
+
+function readTexts(reader: msgpack.Reader): string[] {
+  const count = msgpack.readArrayHead(reader);
+  const texts: string[] = [];
+  for (let index = 0; index < count; index++) texts.push(msgpack.readText(reader));
+  return texts;
 }
 
 function readProof(reader: msgpack.Reader): StoredProof {

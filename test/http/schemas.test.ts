@@ -302,7 +302,7 @@ describe('members of kinds', () => {
     ['bridge', { secure: [{ schema: 'own', public: PUBLIC, secret: 's' }], config: { server: 'https://x', more: 1 } }],
     ['policy', { values: [{ action: 'read', bearer: { sub: 'x' } }], extend: 'other', filter: { 'data.schema': 'x' } }],
     ['policy', { schema: 'status', values: [{ status: 'active', signer: {} }], extend: ['a', 'b'] }],
-    ['policy', { schema: 'labels', values: ['a', { label: 'b' }], record: 'wallet-proof' }],
+    ['policy', { schema: 'labels', values: ['a', { label: 'b' }], record: 'wallet' }],
     ['schema', { schema: { type: 'object', properties: { custom: { $ref: '#/x' } } } }],
   ])('%s takes %j', (kind, member) => {
     expect(wrongs(kind, withMember(kind, member))).toEqual([]);

@@ -1,0 +1,124 @@
+/**
+ * Labels: words on a record that proofs put there, under `meta.labels`.
+ *
+ * A proof's `custom.labels` lists labels to put on, and with a `-` before them labels to take away: `["gold", "-new"]`.
+ * Which labels there are on a kind, and who may put them on and take them away, its labels policies say; a kind without
+ * them has no labels, and the member means nothing. A quorum counts the proofs on the record's present version since
+ * the label was last put on or taken away. A label that a policy calls unique is on one live record of the ledger and
+ * kind at most. Labels stay when the record is updated, and end with it.
+ *
+ * A proof entry tells all labels that the record has after it, where it changed them: replay judges nothing again.
+ */
+import { EntryType } from './entry.ts';
+import { kindRow } from './kinds.ts';
+import {
+  compileSeats,
+  fits,
+  groupBy,
+  isReached,
+  type ProofScene,
+  policiesFor,
+  type QuorumJson,
+  type Seats,
+} from './quorum.ts';
+import { type Refusal, refuse } from './refusal.ts';
+import { labelKey, type RecordView } from './state.ts';
+
+/** A bare label is one that everybody may put on. */
+type LabelJson = string | ({ label: string; unique?: boolean } & QuorumJson);
+
+interface LabelRule {
+  label: string;
+  isUnique: boolean;
+  seats: Seats;
+}
+
+/** Labels on a record, and words in one proof. */
+const LABELS_MAX = 100;
+const SHOWN_CHARS = 64;
+
+/** One word of a proof: a label, to be put on or taken away. */
+interface Wish {
+  label: string;
+  isOff: boolean;
+}
+
+/** All labels the record has after this proof, in order; undefined where it changes none; or why it must not be. */
+export function judgeLabels(
+  scene: ProofScene,
+  key: Uint8Array,
+  custom: Record<string, unknown>,
+): { labels: string[] | undefined } | Refusal {
+  const { labels: words } = custom;
+  if (words === undefined) return UNCHANGED;
+  const policies = policiesFor(scene, 'labels', compile);
+  if (policies === null) return UNCHANGED;
+  if (!Array.isArray(words) || words.length > LABELS_MAX || !words.every((word) => typeof word === 'string')) {
+    return violation(`custom.labels must be an array of at most ${LABELS_MAX} labels`);
+  }
+  const { record } = scene;
+  const labels = new Set(record.labels);
+  for (const word of words as string[]) {
+    const wish = wishOf(word);
+    const listed = policies.flatMap((policy) => policy.get(wish.label) ?? []);
+    const isDone = judgeWish(scene, key, wish, listed);
+    if (typeof isDone !== 'boolean') return isDone;
+    if (isDone && wish.isOff) labels.delete(wish.label);
+    else if (isDone) labels.add(wish.label);
+  }
+  if (labels.size > LABELS_MAX) return violation(`A record has at most ${LABELS_MAX} labels`);
+  const isSame = labels.size === record.labels.length && record.labels.every((label) => labels.has(label));
+  return isSame ? UNCHANGED : { labels: [...labels].sort() };
+}
+
+const UNCHANGED = { labels: undefined };
+
+/** Whether the wish comes true with this proof, or why it must not be said. */
+function judgeWish(scene: ProofScene, key: Uint8Array, wish: Wish, listed: readonly LabelRule[]): boolean | Refusal {
+  const { record, kind, state } = scene;
+  const shown = wish.label.slice(0, SHOWN_CHARS);
+  if (listed.length === 0) return violation(`No policy lists the label ${shown} for a ${kindRow(kind).name}`);
+  const own = listed.filter(({ seats }) => fits(seats, key, scene));
+  if (own.length === 0) return violation(`No policy lets this signer put on or take away the label ${shown}`);
+  const isOn = record.labels.includes(wish.label);
+  if (isOn !== wish.isOff) return false;
+  if (!wish.isOff && listed.some(({ isUnique }) => isUnique)) {
+    const others = state.labels.get(labelKey(record.entry.ledger, kind, wish.label)) ?? 0;
+    if (others > 0) return violation(`Another ${kindRow(kind).name} has the label ${shown}, and it is for one only`);
+  }
+  const keys = [...keysFor(record, wish), key];
+  return own.some(({ seats }) => isReached(seats, keys, scene));
+}
+
+function wishOf(word: string): Wish {
+  return word.startsWith('-') ? { label: word.slice(1), isOff: true } : { label: word, isOff: false };
+}
+
+function violation(why: string): Refusal {
+  return refuse('record.status-policy-violation', why);
+}
+
+function compile(values: readonly LabelJson[]): ReadonlyMap<string, readonly LabelRule[]> {
+  const rules = values.map((value) => {
+    const json = typeof value === 'string' ? { label: value } : value;
+    return { label: json.label, isUnique: 'unique' in json && json.unique === true, seats: compileSeats(json) };
+  });
+  return groupBy(rules, ({ label }) => label);
+}
+
+/** Keys that wished the same since the label was last put on or taken away. */
+function keysFor({ added }: RecordView, wish: Wish): Uint8Array[] {
+  let keys: Uint8Array[] = [];
+  for (const entry of added) {
+    if (entry.type !== EntryType.proof || entry.proof.custom === null) continue;
+    const { labels } = JSON.parse(entry.proof.custom) as { labels?: unknown };
+    if (!Array.isArray(labels)) continue;
+    for (const { label, isOff } of labels.filter((word) => typeof word === 'string').map(wishOf)) {
+      if (label !== wish.label) continue;
+      const isDone = entry.labels !== undefined && entry.labels.includes(label) !== isOff;
+      if (isDone) keys = [];
+      else if (isOff === wish.isOff) keys.push(entry.proof.public);
+    }
+  }
+  return keys;
+}

@@ -1,0 +1,78 @@
+/**
+ * Status policies: who may set which status on records of a kind, by a proof whose custom names it.
+ *
+ * A kind without them takes any status from any proof. Once there is one, only what some value lists may be said: this
+ * status, from these statuses, by these signers. Values only add; where several are about one status, any of them will
+ * do. With a quorum the proofs stand on the record, and the status changes with the one that completes it; counted are
+ * the proofs on the record's present version since its status last changed. An intent's status is never set this way.
+ */
+import { EntryType } from './entry.ts';
+import { Kind, kindRow } from './kinds.ts';
+import {
+  compileSeats,
+  fits,
+  groupBy,
+  isReached,
+  type ProofScene,
+  policiesFor,
+  type QuorumJson,
+  type Seats,
+} from './quorum.ts';
+import { type Refusal, refuse } from './refusal.ts';
+import type { RecordView } from './state.ts';
+
+interface StatusJson extends QuorumJson {
+  status: string;
+  from?: string[];
+}
+
+interface StatusRule {
+  status: string;
+  from: readonly string[] | null;
+  seats: Seats;
+}
+
+const STATUS = /^[a-z][a-z-]{0,31}$/;
+const SHOWN_CHARS = 64;
+
+/** The status that a proof of this key and custom gives, null where it gives none, or why it must not be said. */
+export function judgeStatus(
+  scene: ProofScene,
+  key: Uint8Array,
+  custom: Record<string, unknown>,
+): { status: string | null } | Refusal {
+  const { kind, record } = scene;
+  const wish = custom.status;
+  if (kind === Kind.intent || typeof wish !== 'string') return NO_STATUS;
+  const policies = policiesFor(scene, 'status', compile);
+  if (policies === null) return STATUS.test(wish) ? { status: wish } : NO_STATUS;
+  const listed = policies.flatMap((policy) => policy.get(wish) ?? []);
+  const shown = wish.slice(0, SHOWN_CHARS);
+  const no = (why: string) => refuse('record.status-policy-violation', why);
+  if (listed.length === 0) return no(`No policy lets ${shown} be the status of a ${kindRow(kind).name}`);
+  const next = listed.filter(({ from }) => from === null || from.includes(record.status));
+  if (next.length === 0) return no(`No policy lets ${shown} follow ${record.status}`);
+  const own = next.filter(({ seats }) => fits(seats, key, scene));
+  if (own.length === 0) return no(`No policy lets this signer set ${shown}`);
+  const keys = [...keysFor(record, wish), key];
+  return { status: own.some(({ seats }) => isReached(seats, keys, scene)) ? wish : null };
+}
+
+const NO_STATUS = { status: null };
+
+function compile(values: readonly StatusJson[]): ReadonlyMap<string, readonly StatusRule[]> {
+  const rules = values.map((json) => ({ status: json.status, from: json.from ?? null, seats: compileSeats(json) }));
+  return groupBy(rules, ({ status }) => status);
+}
+
+/** Keys that said this status since it last changed. */
+function keysFor({ added }: RecordView, status: string): Uint8Array[] {
+  let keys: Uint8Array[] = [];
+  for (const entry of added) {
+    if (entry.type !== EntryType.proof) continue;
+    if (entry.status !== null) keys = [];
+    else if (entry.proof.custom !== null && JSON.parse(entry.proof.custom).status === status)
+      keys.push(entry.proof.public);
+  }
+  return keys;
+}
