@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isAllowed, memberHandle, NO_ROW, setServerRules } from '../../src/core/access/index.ts';
+import { isAllowed, isGranted, memberHandle, NO_ROW, setServerRules } from '../../src/core/access/index.ts';
 import { KeyMap } from '../../src/core/access/key-map.ts';
 import { AccessMemo } from '../../src/core/access/memo.ts';
 import { base64, bytesOfBase64 } from '../../src/core/bytes.ts';
@@ -207,6 +207,45 @@ describe('a name taken anew is not who had it', () => {
     const world = new World({ record: [{ action: 'update', signer: { handle: 'anna' } }] });
     world.books.update(Kind.signer, 'anna', { handle: 'anna', public: textOf('carl'), format: 'ed25519-raw' });
     expect([mayUpdate(world, 'anna'), mayUpdate(world, 'carl')]).toEqual([false, true]);
+  });
+});
+
+describe('two ledgers with equal names and equal rules never see each other', () => {
+  const isOne = { signs: ['anna'] };
+  const isTwo = { signs: ['anna of two'] };
+  const policy = (signer: object) => ({
+    handle: 'p',
+    schema: 'access',
+    record: 'wallet',
+    values: [{ action: 'spend', signer }],
+  });
+  test.each<[string, object]>([
+    ['by handle', { action: 'spend', signer: { handle: 'anna' } }],
+    ['by circle', { action: 'spend', signer: { $circle: 'ops' } }],
+    ['by custom', { action: 'spend', signer: { custom: { role: 'cashier' } } }],
+    ['by owner', { action: 'spend', signer: { $record: 'owner' } }],
+    ['by policy', { policy: 'p' }],
+  ])('%s', (_name, rule) => {
+    const world = new World({});
+    for (const [ledger, asker] of [isOne, isTwo].entries()) {
+      const [name] = asker.signs as [string];
+      world.make(Kind.policy, policy({ public: textOf(name) }), ledger + 1, ['lead']);
+      world.make(Kind.wallet, { handle: 'same', access: [rule] }, ledger + 1, [name]);
+    }
+    const may = (ledger: number, asker: Asker): boolean =>
+      isGranted(
+        world.state,
+        ledger,
+        'spend',
+        Kind.wallet,
+        findHandle(world.state, ledger, Kind.wallet, 'same'),
+        callerOf(asker),
+      );
+    // Ledger two lets everybody do everything by its own rules; those are taken away for this.
+    world.books.update(Kind.ledger, 'two', { handle: 'two', access: OPEN_GATE }, 0);
+    for (let round = 0; round < 2; round++) {
+      expect([may(2, isOne), may(2, isTwo), may(1, isOne), may(1, isTwo)]).toEqual([false, true, true, false]);
+    }
   });
 });
 

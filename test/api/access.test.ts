@@ -1,0 +1,432 @@
+/**
+ * Who may do what, from outside: what a caller may not see it does not learn of, lists leave it out and still turn
+ * their pages, circles and policies give and take rights at once, and a token good only once is good only once even
+ * after a restart.
+ */
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type Client,
+  connect,
+  hashOf,
+  type Json,
+  type Keys,
+  makeKeys,
+  makeToken,
+  proof,
+  record,
+} from '../support/client.ts';
+import { issue, type Kit, luidOf, makeKit, openLedger, proofFor, reasonOf, transfer, unique } from '../support/kit.ts';
+import { makeDirectory, type Server, startRefused, startServer } from '../support/server.ts';
+
+const owner = makeKeys();
+const anna = makeKeys();
+const ben = makeKeys();
+let server: Server;
+let client: Client;
+
+beforeAll(async () => {
+  server = await startServer();
+  client = connect(server);
+});
+afterAll(() => server?.stop());
+
+const now = (): number => Math.floor(Date.now() / 1000);
+function bearer(keys: Keys, ledger: string, more: Json = {}): Record<string, string> {
+  const claims = { iss: 'judge', sub: 'judge', aud: ledger, iat: now(), exp: now() + 60, ...more };
+  return { authorization: `Bearer ${makeToken(claims, keys)}` };
+}
+
+/** A ledger with these rules, and everything for its owner, by signature and by token. */
+async function ledgerWith(
+  rules: Json[],
+  config?: Json,
+): Promise<{ there: Client; kit: Kit; handle: string; asOwner: Record<string, string> }> {
+  const all = { action: 'any', record: 'any' };
+  const access = [
+    ...rules,
+    { ...all, signer: { public: owner.public } },
+    { ...all, bearer: { $signer: { public: owner.public } } },
+  ];
+  const ledger = await openLedger(client, owner, config === undefined ? { access } : { access, config });
+  const { handle } = ledger.data;
+  const there = connect(server, { 'x-ledger': handle });
+  const asOwner = bearer(owner, handle);
+  return { there, kit: makeKit(connect(server, { 'x-ledger': handle, ...asOwner }), owner), handle, asOwner };
+}
+const GATE = { action: 'access', record: 'any' };
+const FORBIDDEN = [403, 'auth.forbidden'];
+
+describe('before a closed gate', () => {
+  test('what is there and what is not look alike', async () => {
+    const { there, kit } = await ledgerWith([]);
+    const made = await kit.make('wallets', { handle: unique('wallet') });
+    const { handle } = made.data;
+    for (const id of [handle, made.luid, 'nobody', '$wlt.00000000000000000']) {
+      for (const part of ['', '/balances', '/limits', '/anchors', '/changes', '/changes/1']) {
+        expect(reasonOf(await there.get(`/wallets/${id}${part}`)), id + part).toEqual(FORBIDDEN);
+      }
+      const change = record({ handle, custom: {}, parent: made.hash }, anna);
+      expect(reasonOf(await there.put(`/wallets/${id}`, change))).toEqual(FORBIDDEN);
+      expect(reasonOf(await there.put(`/wallets/${id}`, { ...change, luid: '$wlt.00000000000000000' }))).toEqual(
+        FORBIDDEN,
+      );
+      expect(reasonOf(await there.del(`/wallets/${id}`, record({ parent: made.hash }, anna)))).toEqual(FORBIDDEN);
+      expect(reasonOf(await there.post(`/wallets/${id}/proofs`, proof(hashOf({}), anna)))).toEqual(FORBIDDEN);
+      expect(reasonOf(await there.post(`/wallets/${id}/access/!check`, record({ action: 'read' }, anna)))).toEqual(
+        FORBIDDEN,
+      );
+    }
+    expect(reasonOf(await there.post(`/wallets/${handle}/proofs`, proofFor(made, anna)))).toEqual(FORBIDDEN);
+    expect(reasonOf(await there.post('/wallets', record({ handle }, anna))), 'no duplicate is told of').toEqual(
+      FORBIDDEN,
+    );
+    for (const path of ['/wallets', '/intents', '/ledger', '/signers/system']) {
+      expect(reasonOf(await there.get(path)), path).toEqual(FORBIDDEN);
+    }
+  });
+  test('a forged signature of whoever may is no way to look', async () => {
+    const { there, kit } = await ledgerWith([]);
+    const made = await kit.make('wallets', { handle: unique('wallet') });
+    const forged = (id: string): Json => {
+      const body = record({ handle: id, custom: {}, parent: made.hash }, anna);
+      body.meta.proofs[0].public = owner.public;
+      return body;
+    };
+    const answers = [];
+    for (const id of [made.data.handle, 'nobody'])
+      answers.push(reasonOf(await there.put(`/wallets/${id}`, forged(id))));
+    expect(answers).toEqual([
+      [422, 'crypto.signature-invalid'],
+      [422, 'crypto.signature-invalid'],
+    ]);
+  });
+  test('the owner is told the truth', async () => {
+    const { there, asOwner } = await ledgerWith([]);
+    expect(reasonOf(await there.get('/wallets/nobody', asOwner))).toEqual([404, 'record.not-found']);
+    const change = record({ handle: 'nobody', parent: hashOf({}) }, owner);
+    expect(reasonOf(await there.put('/wallets/nobody', change))).toEqual([404, 'record.not-found']);
+    expect(reasonOf(await there.post('/wallets/nobody/proofs', proof(hashOf({}), owner), asOwner))).toEqual([
+      404,
+      'record.not-found',
+    ]);
+  });
+});
+
+describe('lists', () => {
+  test('leave out what may not be read, fill their pages, and tell no total', async () => {
+    const { there, kit, asOwner } = await ledgerWith([GATE]);
+    const open: string[] = [];
+    for (let n = 0; n < 23; n++) {
+      const isOpen = n % 3 === 0;
+      const handle = unique('wallet');
+      await kit.make('wallets', { handle, schema: 'kept', ...(isOpen ? { access: [{ action: 'read' }] } : {}) });
+      if (isOpen) open.unshift(handle);
+    }
+    for (const query of ['', '&sort.meta.moment=1', '&data.schema=kept']) {
+      const seen: string[] = [];
+      for (let index = 0; index < 4; index++) {
+        const { body } = await there.get(`/wallets?page.index=${index}&page.limit=3${query}`);
+        expect(body.page).toEqual({ index, limit: 3 });
+        seen.push(...body.data.map((row: Json) => row.data.handle));
+      }
+      expect(seen).toEqual(query.includes('sort') ? [...open].reverse() : open);
+    }
+    const all = await there.get('/wallets?page.limit=100', asOwner);
+    expect([all.body.data.length, all.body.page.total]).toEqual([23, 23]);
+  });
+  test('of ledgers show those that may be read', async () => {
+    const { handle: shut } = await ledgerWith([]);
+    const { handle: open } = await ledgerWith([{ action: { $in: ['access', 'read'] } }]);
+    const { body } = await client.get('/ledgers?page.limit=100');
+    const handles = body.data.map((row: Json) => row.data.handle);
+    expect([handles.includes(shut), handles.includes(open)]).toEqual([false, true]);
+    expect(body.page).not.toHaveProperty('total');
+    expect(reasonOf(await client.get(`/ledgers/${shut}`))).toEqual(FORBIDDEN);
+    expect((await client.get(`/ledgers/${open}`)).status).toBe(200);
+  });
+  test('of a wallet’s anchors, and nothing of a wallet that may not be read', async () => {
+    const { there, kit, asOwner } = await ledgerWith([GATE]);
+    const open = await kit.wallet({ access: [{ action: 'read' }] });
+    const shut = await kit.wallet();
+    const anchor = (wallet: string, more: Json = {}): Json => ({
+      handle: unique('anchor'),
+      wallet,
+      target: wallet,
+      ...more,
+    });
+    const shown = await kit.make('anchors', anchor(open, { access: [{ action: 'read' }] }));
+    await kit.make('anchors', anchor(open));
+    expect((await there.get(`/wallets/${open}/anchors`)).body.data).toEqual([shown]);
+    expect((await there.get(`/wallets/${open}/anchors`, asOwner)).body.data.length).toBe(2);
+    for (const part of ['', '/balances', '/limits', '/anchors', '/changes', '/changes/1']) {
+      expect(reasonOf(await there.get(`/wallets/${shut}${part}`)), part).toEqual(FORBIDDEN);
+      expect((await there.get(`/wallets/${open}${part}`)).status, part).toBe(200);
+    }
+  });
+});
+
+describe('circles', () => {
+  const assignment = (circle: string, signer: string, by: Keys): Json => record({ circle, signer }, by);
+
+  test('give their members rights, and take them again', async () => {
+    const { there, kit } = await ledgerWith([GATE, { action: 'create', record: 'wallet', signer: { $circle: 'ops' } }]);
+    await kit.make('circles', { handle: 'ops' });
+    await kit.make('signers', { handle: 'anna', public: anna.public, format: 'ed25519-raw' });
+    const create = async (keys: Keys): Promise<number> =>
+      (await there.post('/wallets', record({ handle: unique('wallet') }, keys))).status;
+    expect(await create(anna)).toBe(403);
+    expect(reasonOf(await there.post('/circles/ops/signers', assignment('ops', 'anna', anna)))).toEqual(FORBIDDEN);
+    const joined = await there.post('/circles/ops/signers', assignment('ops', 'anna', owner));
+    expect(joined.status, joined.text).toBe(200);
+    expect(joined.body.luid).toMatch(luidOf('csn'));
+    expect(joined.body.data).toEqual({ circle: 'ops', signer: 'anna' });
+    expect(await create(anna)).toBe(201);
+    expect(await create(ben)).toBe(403);
+    expect(reasonOf(await there.post('/circles/ops/signers', assignment('ops', 'anna', owner)))).toEqual([
+      409,
+      'record.duplicated',
+    ]);
+    expect(reasonOf(await there.del('/circles/ops/signers/anna', assignment('ops', 'anna', anna)))).toEqual(FORBIDDEN);
+    expect((await there.del('/circles/ops/signers/anna', assignment('ops', 'anna', owner))).status).toBe(204);
+    expect(await create(anna)).toBe(403);
+    expect(reasonOf(await there.del('/circles/ops/signers/anna', assignment('ops', 'anna', owner)))).toEqual([
+      404,
+      'record.not-found',
+    ]);
+    expect((await there.post('/circles/ops/signers', assignment('ops', 'anna', owner))).status).toBe(200);
+    expect(await create(anna)).toBe(201);
+  });
+  test('take no signer, no circle and no path that is not there', async () => {
+    const { there, kit } = await ledgerWith([GATE]);
+    const circle = await kit.make('circles', { handle: 'ops' });
+    await kit.make('circles', { handle: 'other' });
+    await kit.make('signers', { handle: 'anna', public: anna.public, format: 'ed25519-raw' });
+    const post = async (path: string, body: Json): Promise<unknown> => reasonOf(await there.post(path, body));
+    expect(await post('/circles/ops/signers', assignment('ops', 'nobody', owner))).toEqual([
+      422,
+      'record.relation-not-found',
+    ]);
+    expect(await post('/circles/nowhere/signers', assignment('nowhere', 'anna', owner))).toEqual([
+      404,
+      'record.not-found',
+    ]);
+    expect(await post('/circles/other/signers', assignment('ops', 'anna', owner))).toEqual([422, 'record.invalid']);
+    expect(await post('/circles/ops/signers', { ...assignment('ops', 'anna', owner), meta: { proofs: [] } })).toEqual([
+      422,
+      'crypto.signature-missing',
+    ]);
+    expect(await post('/circles/ops/signers', record({ circle: 'ops' }, owner))).toEqual([
+      422,
+      'record.schema-invalid',
+    ]);
+    expect((await there.post(`/circles/${circle.luid}/signers`, assignment('ops', 'anna', owner))).status).toBe(200);
+    expect((await there.get('/circle-signers')).status).toBe(404);
+  });
+});
+
+describe('policies', () => {
+  test('stand where they are named, and a change of one holds at once', async () => {
+    const { there, kit } = await ledgerWith([GATE, { policy: 'tellers' }]);
+    const policy = await kit.make('policies', {
+      handle: 'tellers',
+      schema: 'access',
+      record: 'wallet',
+      values: [{ action: 'create', signer: { public: anna.public } }],
+      filter: { 'data.schema': 'savings' },
+    });
+    const create = async (keys: Keys, schema: string): Promise<number> =>
+      (await there.post('/wallets', record({ handle: unique('wallet'), schema }, keys))).status;
+    expect([await create(anna, 'savings'), await create(anna, 'credit'), await create(ben, 'savings')]).toEqual([
+      201, 403, 403,
+    ]);
+    const changed = { ...policy.data, values: [{ action: 'create', signer: { public: ben.public } }] };
+    expect((await kit.change('policies', policy, changed)).status).toBe(200);
+    expect([await create(anna, 'savings'), await create(ben, 'savings')]).toEqual([403, 201]);
+  });
+  test('are all that counts where the ledger says so', async () => {
+    const { there, kit, asOwner } = await ledgerWith([GATE]);
+    const open = await kit.wallet({ access: [{ action: 'any' }] });
+    const values = [
+      { action: 'any', signer: { public: owner.public } },
+      { action: 'any', bearer: { $signer: { public: owner.public } } },
+    ];
+    await kit.make('policies', { handle: 'all', schema: 'access', record: 'any', values });
+    expect((await there.get(`/wallets/${open}`)).status).toBe(200);
+    const ledger = (await there.get('/ledger', asOwner)).body;
+    const data = { ...ledger.data, config: { 'access.strategy': 'policy-based' }, parent: ledger.hash };
+    const put = await there.put('/ledger', record(data, owner));
+    expect(put.status, put.text).toBe(200);
+    expect(reasonOf(await there.get(`/wallets/${open}`))).toEqual(FORBIDDEN);
+    expect((await there.get(`/wallets/${open}`, asOwner)).status).toBe(200);
+  });
+});
+
+describe('may I', () => {
+  const ask = (there: Client, path: string, data: Json, keys: Keys, headers = {}): Promise<Json> =>
+    there.post(`${path}/access/!check`, record(data, keys), headers);
+
+  test('the ledger’s rules, then the record’s, policies as their values, and nobody named', async () => {
+    const { there, kit, handle } = await ledgerWith([
+      GATE,
+      { action: { $in: ['update', 'drop'] }, record: 'wallet', signer: { public: anna.public } },
+      { policy: 'p' },
+    ]);
+    await kit.make('policies', {
+      handle: 'p',
+      schema: 'access',
+      record: 'wallet',
+      values: [{ action: 'update', bearer: { $signer: { public: ben.public } } }],
+    });
+    const wallet = await kit.wallet({ access: [{ action: 'any', signer: { $in: [{ public: anna.public }] } }] });
+    const path = `/wallets/${wallet}`;
+    const of = async (data: Json, keys: Keys, headers = {}): Promise<Json> => {
+      const reply = await ask(there, path, data, keys, headers);
+      expect(reply.status, reply.text).toBe(200);
+      expect(reply.body).not.toHaveProperty('page');
+      return reply.body.data;
+    };
+    const some = { action: { $in: ['update', 'drop'] }, record: 'wallet' };
+    expect(await of({ action: 'update' }, anna)).toEqual([some, { action: 'any' }]);
+    expect(await of({ action: 'update' }, anna, bearer(ben, handle))).toEqual([
+      some,
+      { action: 'update' },
+      { action: 'any' },
+    ]);
+    expect(await of({ action: 'update' }, ben)).toEqual([]);
+    expect(await of({ action: 'read' }, anna), 'a signature opens no read').toEqual([]);
+    expect(await of({ action: 'create', record: 'wallet-proof' }, anna)).toEqual([{ action: 'any' }]);
+    expect(reasonOf(await ask(there, '/wallets/nobody', { action: 'read' }, anna))).toEqual([404, 'record.not-found']);
+    const unsigned = { ...record({ action: 'read' }, anna), meta: { proofs: [] } };
+    expect(reasonOf(await there.post(`${path}/access/!check`, unsigned))).toEqual([422, 'crypto.signature-missing']);
+    const forged = record({ action: 'update' }, ben);
+    forged.meta.proofs[0].public = anna.public;
+    expect(reasonOf(await there.post(`${path}/access/!check`, forged))).toEqual([422, 'crypto.signature-invalid']);
+  });
+  test('of the ledger itself', async () => {
+    const { there } = await ledgerWith([{ action: 'access' }, { action: 'create', record: 'symbol', signer: {} }]);
+    const reply = await ask(there, '/ledger', { action: 'create', record: 'symbol' }, anna);
+    expect([reply.status, reply.body.data]).toEqual([200, [{ action: 'create', record: 'symbol' }]]);
+  });
+});
+
+describe('claims and commands', () => {
+  test('each needs its own right', async () => {
+    const { there, kit } = await ledgerWith([
+      GATE,
+      { action: 'create', record: 'any' },
+      { action: 'read', record: 'any' },
+    ]);
+    const symbol = await kit.symbol({ access: [{ action: 'issue', signer: { public: anna.public } }] });
+    const mine = await kit.wallet({ access: [{ action: 'spend', signer: { public: ben.public } }] });
+    const other = await kit.wallet();
+    const as = (keys: Keys): Kit => makeKit(there, keys);
+    expect((await as(ben).clear([issue(mine, symbol, 5)])).meta.status).toBe('pending');
+    await as(anna).done([issue(mine, symbol, 5)]);
+    expect((await as(anna).clear([transfer(mine, other, symbol, 1)])).meta.status).toBe('pending');
+    await as(ben).done([transfer(mine, other, symbol, 1)]);
+    const limit = {
+      action: 'limit',
+      wallet: { handle: mine },
+      symbol: { handle: symbol },
+      metric: 'maxBalance',
+      amount: 9,
+    };
+    expect((await as(ben).clear([limit])).meta.status).toBe('pending');
+    const both = await as(anna).clear([issue(mine, symbol, 1), transfer(mine, other, symbol, 1)]);
+    expect(both.meta.status).toBe('pending');
+    await there.post(`/intents/${both.data.handle}/proofs`, proofFor(both, ben, { moment: new Date().toISOString() }));
+    expect((await there.get(`/intents/${both.data.handle}`)).body.meta.status).toBe('completed');
+  });
+  test('a prepared intent is committed by whoever may, and by nobody else', async () => {
+    const { there, kit } = await ledgerWith([GATE, { action: { $in: ['create', 'read', 'issue'] }, record: 'any' }]);
+    const [symbol, wallet] = [await kit.symbol(), await kit.wallet()];
+    const data = { config: { commit: 'manual' }, access: [{ action: 'commit', signer: { public: anna.public } }] };
+    const stored = await makeKit(there, ben).clear([issue(wallet, symbol, 5)], { data });
+    expect(stored.meta.status).toBe('prepared');
+    const path = `/intents/${stored.data.handle}`;
+    for (const [keys, action, status] of [
+      [ben, 'commit', 'prepared'],
+      [anna, 'abort', 'prepared'],
+      [anna, 'commit', 'completed'],
+    ] as const) {
+      const moment = new Date().toISOString();
+      expect((await there.post(`${path}/proofs`, proofFor(stored, keys, { action, moment }))).status).toBe(200);
+      expect((await there.get(path)).body.meta.status).toBe(status);
+    }
+  });
+});
+
+describe('a token good only once', () => {
+  test('is used up by a read, by a write, by a refused write, and after a restart', async () => {
+    const directory = makeDirectory();
+    let own = await startServer({ directory, flags: ['--snapshot-every', '5'] });
+    try {
+      const used: Record<string, string>[] = [];
+      const once = (keys = anna): Record<string, string> => {
+        const token = bearer(keys, 'main', { jti: unique('jti') });
+        used.push(token);
+        return token;
+      };
+      const send = () => connect(own);
+      expect((await send().get('/wallets', once())).status).toBe(200);
+      expect((await send().post('/wallets', record({ handle: 'w' }, anna), once())).status).toBe(201);
+      expect((await send().post('/wallets', record({ handle: 'w' }, anna), once())).status).toBe(409);
+      for (const token of used)
+        expect(reasonOf(await send().get('/wallets', token))).toEqual([401, 'auth.unauthorized']);
+      for (let n = 0; n < 8; n++) await send().post('/wallets', record({ handle: `w${n}` }, anna));
+      await own.kill();
+      own = await startServer({ directory });
+      for (const token of used)
+        expect(reasonOf(await send().get('/wallets', token))).toEqual([401, 'auth.unauthorized']);
+      expect((await send().get('/wallets', once())).status).toBe(200);
+    } finally {
+      await own.kill();
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+  test('of two that race, one gets through', async () => {
+    const token = bearer(anna, 'main', { jti: unique('jti') });
+    const replies = await Promise.all(Array.from({ length: 8 }, () => client.get('/wallets', token)));
+    expect(replies.map((reply) => reply.status).sort()).toEqual([200, ...Array(7).fill(401)]);
+  });
+  test('a jti of one key is not that of another, nor of another ledger', async () => {
+    const jti = unique('jti');
+    const { handle } = (await openLedger(client, owner)).data;
+    const there = connect(server, { 'x-ledger': handle });
+    expect((await client.get('/wallets', bearer(anna, 'main', { jti }))).status).toBe(200);
+    expect((await client.get('/wallets', bearer(ben, 'main', { jti }))).status).toBe(200);
+    expect((await there.get('/wallets', bearer(anna, handle, { jti }))).status).toBe(200);
+    expect((await client.get('/wallets', bearer(anna, 'main', { jti, sub: 'another' }))).status).toBe(401);
+  });
+});
+
+describe('rules of the server', () => {
+  const rules = (list: Json[]): string[] => ['--access-rules', JSON.stringify(list)];
+
+  test('say who makes ledgers', async () => {
+    const mine = [{ action: 'access' }, { action: 'create', record: 'ledger', signer: { public: owner.public } }];
+    const own = await startServer({ flags: rules(mine) });
+    try {
+      const there = connect(own);
+      const ledger = (keys: Keys): Json =>
+        record({ handle: unique('ledger'), access: [{ action: 'any', record: 'any' }] }, keys);
+      expect(reasonOf(await there.post('/ledgers', ledger(anna)))).toEqual(FORBIDDEN);
+      expect((await there.post('/ledgers', ledger(owner))).status).toBe(201);
+      expect((await there.post('/wallets', record({ handle: 'w' }, anna))).status).toBe(201);
+    } finally {
+      await own.stop();
+    }
+  });
+  test.each<[string, Json[]]>([
+    ['an action nobody knows', [{ action: 'fly' }]],
+    ['a signer by handle', [{ action: 'any', signer: { handle: 'anna' } }]],
+    ['a policy', [{ policy: 'p' }]],
+  ])('%s stops the start', async (_name, list) => {
+    const directory = makeDirectory();
+    const ended = await startRefused({ directory, flags: rules(list) });
+    rmSync(directory, { recursive: true, force: true });
+    expect(ended.code).toBe(1);
+    expect(ended.log).toContain('--access-rules');
+  });
+});
