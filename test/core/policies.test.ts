@@ -1,0 +1,328 @@
+/** Status and labels policies: what a proof may give a record, by whom, from where, and with how many others. */
+import { describe, expect, test } from 'vitest';
+import { apply } from '../../src/core/apply.ts';
+import { Kind } from '../../src/core/kinds.ts';
+import { Listing } from '../../src/core/lists.ts';
+import { POLICIES_MAX } from '../../src/core/norms.ts';
+import type { State } from '../../src/core/state.ts';
+import { historyOf } from '../../src/core/state.ts';
+import { entryCodec } from '../../src/storage/codec.ts';
+import { stateDigest } from '../../src/storage/state-digest.ts';
+import type { Books } from './books.ts';
+import { keyOf, make, only, openBooks, prove, publicOf, recordOf, recovered, said } from './proof-world.ts';
+
+const { wallet } = Kind;
+const VIOLATION = 'record.status-policy-violation';
+
+/** Books with a wallet `w` and status policies of these values for wallets. */
+function withStatuses(...values: object[]): Books {
+  const books = openBooks();
+  make(books, wallet, { handle: 'w' });
+  make(books, Kind.policy, { handle: 'p', schema: 'status', record: 'wallet', values });
+  return books;
+}
+
+function withLabels(...values: unknown[]): Books {
+  const books = openBooks();
+  for (const handle of ['w', 'v']) make(books, wallet, { handle });
+  make(books, Kind.policy, { handle: 'p', schema: 'labels', record: 'wallet', values });
+  return books;
+}
+
+const status = (books: Books, handle = 'w', kind: Kind = wallet) => recordOf(books.state, kind, handle).status;
+const labels = (books: Books, handle = 'w') => recordOf(books.state, wallet, handle).labels.join(' ');
+const sets = (books: Books, letter: string, wish: unknown, handle = 'w') =>
+  said(prove(books, wallet, handle, letter, { status: wish }));
+const puts = (books: Books, letter: string, words: unknown, handle = 'w') =>
+  said(prove(books, wallet, handle, letter, { labels: words }));
+
+describe('status policies', () => {
+  test('a kind without them takes any status from any proof', () => {
+    const books = openBooks();
+    make(books, wallet, { handle: 'w' });
+    make(books, Kind.policy, { handle: 'p', schema: 'status', record: 'anchor', values: [] });
+    make(books, Kind.policy, { handle: 'q', schema: 'access', record: 'wallet', values: [] });
+    expect([sets(books, 'a', 'active'), status(books)]).toEqual(['ok', 'active']);
+  });
+
+  test.each<[string, object[], string, unknown, string, string]>([
+    ['a status nobody lists', [{ status: 'active' }], 'a', 'closed', VIOLATION, 'created'],
+    ['a listed status, by anybody', [{ status: 'active' }], 'a', 'active', 'ok', 'active'],
+    ['what is no status at all', [{ status: 'active' }], 'a', 'Active!', VIOLATION, 'created'],
+    ['a status that is no text', [{ status: 'active' }], 'a', 7, 'ok', 'created'],
+    ['no status', [{ status: 'active' }], 'a', undefined, 'ok', 'created'],
+    ['the signer named', [{ status: 'active', signer: only('a') }], 'a', 'active', 'ok', 'active'],
+    ['another signer', [{ status: 'active', signer: only('a') }], 'b', 'active', VIOLATION, 'created'],
+    ['the owner', [{ status: 'active', signer: { $record: 'owner' } }], 'o', 'active', 'ok', 'active'],
+    ['not the owner', [{ status: 'active', signer: { $record: 'owner' } }], 'a', 'active', VIOLATION, 'created'],
+    ['from the status it has', [{ status: 'active', from: ['x', 'created'] }], 'a', 'active', 'ok', 'active'],
+    ['from another status', [{ status: 'active', from: ['x'] }], 'a', 'active', VIOLATION, 'created'],
+    [
+      'the second value about the status',
+      [
+        { status: 'active', signer: only('b') },
+        { status: 'active', signer: only('a') },
+      ],
+      'a',
+      'active',
+      'ok',
+      'active',
+    ],
+    [
+      'a value for its signer, but from elsewhere',
+      [
+        { status: 'active', signer: only('b') },
+        { status: 'active', from: ['x'], signer: only('a') },
+      ],
+      'a',
+      'active',
+      VIOLATION,
+      'created',
+    ],
+    ['no value at all', [], 'a', 'active', VIOLATION, 'created'],
+  ])('%s', (_, values, letter, wish, reason, after) => {
+    const books = withStatuses(...values);
+    expect([sets(books, letter, wish), status(books)]).toEqual([reason, after]);
+  });
+
+  test('a policy of all kinds is for this one, one with a filter for the records it passes', () => {
+    const books = openBooks();
+    make(books, wallet, { handle: 'w', schema: 'vip' });
+    make(books, wallet, { handle: 'v' });
+    make(books, Kind.circle, { handle: 'c' });
+    const filter = { 'data.schema': 'vip' };
+    make(books, Kind.policy, { handle: 'p', schema: 'status', record: 'any', values: [{ status: 'gold' }], filter });
+    expect([sets(books, 'a', 'silver'), sets(books, 'a', 'gold'), sets(books, 'a', 'silver', 'v')]).toEqual([
+      VIOLATION,
+      'ok',
+      'ok',
+    ]);
+    expect(said(prove(books, Kind.circle, 'c', 'a', { status: 'silver' }))).toBe('ok');
+  });
+
+  test('signers by their circle', () => {
+    const books = withStatuses({ status: 'active', signer: { $circle: 'ops' } });
+    make(books, Kind.circle, { handle: 'ops' });
+    make(books, Kind.signer, { handle: 'anna', public: publicOf('a'), format: 'ed25519-raw' });
+    expect(sets(books, 'a', 'active')).toBe(VIOLATION);
+    make(books, Kind['circle-signer'], { circle: 'ops', signer: 'anna' });
+    expect(sets(books, 'a', 'active')).toBe('ok');
+  });
+
+  test('a changed policy holds from the next proof on, a dropped one no longer', () => {
+    const books = withStatuses({ status: 'active' });
+    expect(sets(books, 'a', 'active')).toBe('ok');
+    const changed = { handle: 'p', schema: 'status', record: 'wallet', values: [{ status: 'closed' }] };
+    expect(said(books.update(Kind.policy, 'p', changed))).toBe('ok');
+    expect([sets(books, 'a', 'active'), sets(books, 'a', 'closed')]).toEqual([VIOLATION, 'ok']);
+    expect(said(books.update(Kind.policy, 'p', { ...changed, record: 'anchor' }))).toBe('ok');
+    expect(sets(books, 'a', 'free')).toBe('ok');
+    expect(said(books.update(Kind.policy, 'p', changed))).toBe('ok');
+    expect(sets(books, 'a', 'free')).toBe(VIOLATION);
+    books.drop(Kind.policy, 'p');
+    expect(sets(books, 'a', 'freed')).toBe('ok');
+  });
+
+  test('never on intents, and those of another ledger do not count', () => {
+    const books = openBooks();
+    make(books, Kind.ledger, { handle: 'other', access: [{ action: 'any', record: 'any' }] }, 0);
+    books.symbols('usd').wallets('w');
+    make(books, Kind.intent, { handle: 'i', claims: [{ action: 'issue', target: 'w', symbol: 'usd', amount: 1 }] });
+    make(books, Kind.policy, { handle: 'p', schema: 'status', record: 'any', values: [] });
+    expect(said(prove(books, Kind.intent, 'i', 'a', { status: 'whatever' }))).toBe('ok');
+    expect(status(books, 'i', Kind.intent)).toBe('completed');
+    make(books, wallet, { handle: 'w' }, 2);
+    expect(said(prove(books, wallet, 'w', 'a', { status: 'active' }, 2))).toBe('ok');
+  });
+
+  test("policies of a ledger are for the ledger's own record too", () => {
+    const books = openBooks();
+    make(books, Kind.policy, { handle: 'p', schema: 'status', record: 'ledger', values: [{ status: 'live' }] });
+    expect(said(prove(books, Kind.ledger, 'main', 'a', { status: 'dead' }, 0))).toBe(VIOLATION);
+    expect(said(prove(books, Kind.ledger, 'main', 'a', { status: 'live' }, 0))).toBe('ok');
+  });
+
+  test('policies of one sort for one kind have an end, and an update of one of them is no more', () => {
+    const books = openBooks();
+    const policy = (handle: string, record = 'wallet') => ({ handle, schema: 'status', record, values: [] });
+    for (let i = 0; i < POLICIES_MAX; i++) expect(said(make(books, Kind.policy, policy(`p${i}`)))).toBe('ok');
+    expect(said(make(books, Kind.policy, policy('more')))).toBe('record.invalid');
+    expect(said(books.update(Kind.policy, 'p7', policy('p7')))).toBe('ok');
+    expect(said(make(books, Kind.policy, policy('more', 'anchor')))).toBe('ok');
+    expect(said(books.update(Kind.policy, 'more', policy('more')))).toBe('record.invalid');
+    expect(said(make(books, Kind.policy, { ...policy('labels'), schema: 'labels' }))).toBe('ok');
+  });
+});
+
+describe('quorums', () => {
+  /** Who says `active` in this order, and after which of them the status changes; 0: never. */
+  test.each<[string, object[], string, number]>([
+    ['two of three', [{ signer: only('abc'), count: 2 }], 'ab', 2],
+    ['one key twice is one', [{ signer: only('abc'), count: 2 }], 'aaac', 4],
+    ['one of each', [{ signer: only('ab') }, { signer: only('cd') }], 'abc', 3],
+    ['who fits two lines fills one', [{ signer: only('ab') }, { signer: only('ac') }], 'a', 0],
+    ['and moves over for whom there is one seat only', [{ signer: only('ab') }, { signer: only('ac') }], 'ab', 2],
+    ['in whatever order', [{ signer: only('ac') }, { signer: only('ab') }], 'ab', 2],
+    ['three lines, three people', [{ signer: only('abc') }, { signer: only('ab') }, { signer: only('a') }], 'abc', 3],
+    ['three lines, two people', [{ signer: only('abc') }, { signer: only('ab') }, { signer: only('a') }], 'acac', 0],
+    ['any two', [{ signer: {}, count: 2 }], 'xy', 2],
+  ])('%s', (_, quorum, letters, when) => {
+    const books = withStatuses({ status: 'active', quorum });
+    let reached = 0;
+    for (const [i, letter] of [...letters].entries()) {
+      expect(sets(books, letter, 'active')).toBe('ok');
+      if (reached === 0 && status(books) === 'active') reached = i + 1;
+    }
+    expect(reached).toBe(when);
+  });
+
+  test('who has no seat is refused, not counted', () => {
+    const books = withStatuses({ status: 'active', quorum: [{ signer: only('ab'), count: 2 }] });
+    expect([sets(books, 'a', 'active'), sets(books, 'x', 'active'), status(books)]).toEqual([
+      'ok',
+      VIOLATION,
+      'created',
+    ]);
+  });
+
+  test('proofs of before the last change of status count no more, nor do those of the version before', () => {
+    const books = withStatuses({ status: 'active', quorum: [{ signer: only('ab'), count: 2 }] }, { status: 'off' });
+    for (const letter of 'ab') sets(books, letter, 'active');
+    expect([sets(books, 'x', 'off'), sets(books, 'a', 'active'), status(books)]).toEqual(['ok', 'ok', 'off']);
+    books.update(wallet, 'w', { handle: 'w', custom: { n: 1 } });
+    expect([sets(books, 'b', 'active'), status(books)]).toEqual(['ok', 'off']);
+    expect([sets(books, 'a', 'active'), status(books)]).toEqual(['ok', 'active']);
+  });
+
+  test('proofs for another status do not count', () => {
+    const quorum = [{ signer: only('ab'), count: 2 }];
+    const books = withStatuses({ status: 'active', quorum }, { status: 'off', quorum });
+    expect([sets(books, 'a', 'off'), sets(books, 'b', 'active'), status(books)]).toEqual(['ok', 'ok', 'created']);
+  });
+});
+
+describe('labels', () => {
+  test('mean nothing in a kind without labels policies', () => {
+    const books = withStatuses({ status: 'active' });
+    expect([puts(books, 'a', ['gold']), puts(books, 'a', 'gold'), labels(books)]).toEqual(['ok', 'ok', '']);
+  });
+
+  test.each<[string, unknown[], unknown, string, string]>([
+    ['are put on in order', ['gold', 'blue'], ['gold', 'blue'], 'ok', 'blue gold'],
+    ['once', ['gold'], ['gold', 'gold'], 'ok', 'gold'],
+    ['not listed', ['gold'], ['gold', 'red'], VIOLATION, ''],
+    ['not by this signer', [{ label: 'gold', signer: only('b') }], ['gold'], VIOLATION, ''],
+    ['by this signer', [{ label: 'gold', signer: only('ab') }], ['gold'], 'ok', 'gold'],
+    ['that are no list', ['gold'], 'gold', VIOLATION, ''],
+    ['that are no texts', ['gold'], ['gold', 1], VIOLATION, ''],
+    ['too many words', ['gold'], new Array(101).fill('gold'), VIOLATION, ''],
+    ['taken away that are not there', ['gold'], ['-gold'], 'ok', ''],
+    ['taken away that nobody lists', ['gold'], ['-red'], VIOLATION, ''],
+  ])('%s', (_, values, words, reason, after) => {
+    const books = withLabels(...values);
+    expect([puts(books, 'a', words), labels(books)]).toEqual([reason, after]);
+  });
+
+  test('stay over an update of the record, and are taken away by a minus', () => {
+    const books = withLabels('gold', 'blue');
+    puts(books, 'a', ['gold', 'blue']);
+    books.update(wallet, 'w', { handle: 'w', custom: { n: 1 }, access: [{ action: 'read' }] });
+    expect(labels(books)).toBe('blue gold');
+    expect([puts(books, 'a', ['-gold']), labels(books)]).toEqual(['ok', 'blue']);
+    expect([puts(books, 'a', ['-blue']), labels(books)]).toEqual(['ok', '']);
+  });
+
+  test('with a quorum come and go by proofs since the last time', () => {
+    const books = withLabels('blue', { label: 'gold', quorum: [{ signer: only('ab'), count: 2 }] });
+    expect([puts(books, 'a', ['gold', 'blue']), labels(books)]).toEqual(['ok', 'blue']);
+    expect([puts(books, 'a', ['gold']), labels(books)]).toEqual(['ok', 'blue']);
+    expect([puts(books, 'b', ['gold']), labels(books)]).toEqual(['ok', 'blue gold']);
+    expect([puts(books, 'a', ['-gold']), labels(books)]).toEqual(['ok', 'blue gold']);
+    expect([puts(books, 'b', ['-gold']), labels(books)]).toEqual(['ok', 'blue']);
+    expect([puts(books, 'a', ['gold']), labels(books)]).toEqual(['ok', 'blue']);
+  });
+
+  test('for one only: free again when taken away, and when its record is dropped', () => {
+    const books = withLabels({ label: 'main', unique: true }, 'gold');
+    expect([puts(books, 'a', ['main', 'gold']), puts(books, 'a', ['gold'], 'v')]).toEqual(['ok', 'ok']);
+    expect([puts(books, 'a', ['main'], 'v'), labels(books, 'v')]).toEqual([VIOLATION, 'gold']);
+    expect(puts(books, 'b', ['main'])).toBe('ok');
+    expect(puts(books, 'a', ['-main'])).toBe('ok');
+    expect(puts(books, 'a', ['main'], 'v')).toBe('ok');
+    expect(puts(books, 'a', ['main'])).toBe(VIOLATION);
+    books.drop(wallet, 'v');
+    expect(puts(books, 'a', ['main'])).toBe('ok');
+    make(books, Kind.circle, { handle: 'c' });
+    make(books, Kind.policy, {
+      handle: 'q',
+      schema: 'labels',
+      record: 'circle',
+      values: [{ label: 'main', unique: true }],
+    });
+    expect(said(prove(books, Kind.circle, 'c', 'a', { labels: ['main'] }))).toBe('ok');
+  });
+
+  test('a proof that one part of forbids gives nothing', () => {
+    const books = withLabels('gold');
+    make(books, Kind.policy, { handle: 's', schema: 'status', record: 'wallet', values: [{ status: 'active' }] });
+    expect(said(prove(books, wallet, 'w', 'a', { labels: ['gold'], status: 'closed' }))).toBe(VIOLATION);
+    expect(said(prove(books, wallet, 'w', 'a', { labels: ['red'], status: 'active' }))).toBe(VIOLATION);
+    expect([labels(books), status(books)]).toEqual(['', 'created']);
+    expect(said(prove(books, wallet, 'w', 'a', { labels: ['gold'], status: 'active' }))).toBe('ok');
+    expect([labels(books), status(books)]).toEqual(['gold', 'active']);
+  });
+
+  test('are found by lists', () => {
+    const books = withLabels('gold', 'blue');
+    puts(books, 'a', ['gold', 'blue'], 'v');
+    const found = (value: string, operator: 'eq' | 'ne' = 'eq') => {
+      const filters = [{ path: ['meta', 'labels'], operator, value }];
+      const listing = new Listing(books.state, {
+        ledger: 1,
+        kind: wallet,
+        filters,
+        order: 'newest',
+        skip: 0,
+        limit: 9,
+      });
+      listing.step(() => false);
+      return listing.rows.map((row) => historyOf(books.state, row)[0]!.entry.handle);
+    };
+    expect([found('blue'), found('red'), found('blue', 'ne')]).toEqual([['v'], [], ['w']]);
+  });
+
+  test('statuses, labels and policies are the same after replay and out of a snapshot', () => {
+    const books = withLabels({ label: 'main', unique: true }, 'gold', 'blue');
+    make(books, Kind.policy, { handle: 's', schema: 'status', record: 'wallet', values: [{ status: 'active' }] });
+    puts(books, 'a', ['main', 'gold']);
+    puts(books, 'a', ['-gold', 'blue']);
+    puts(books, 'a', ['gold'], 'v');
+    sets(books, 'a', 'active');
+    make(books, wallet, { handle: 'u' });
+    puts(books, 'a', ['gold'], 'u');
+    books.drop(wallet, 'u');
+    const digest = stateDigest(books.state);
+    for (const state of recovered(books)) {
+      expect(stateDigest(state)).toEqual(digest);
+      expect(recordOf(state, wallet, 'w').labels).toEqual(['blue', 'main']);
+      expect(goesOn(books, state)).toEqual([VIOLATION, VIOLATION, 'ok']);
+    }
+  });
+});
+
+/** What the policies say in this state, as they did in the books it comes from. */
+function goesOn(books: Books, state: State): string[] {
+  const twin = Object.assign(openBooks(), { state, moment: books.moment });
+  return [puts(twin, 'a', ['main'], 'v'), sets(twin, 'a', 'closed', 'v'), puts(twin, 'a', ['blue'], 'v')];
+}
+
+test('replay believes the labels an entry tells, whatever policies say', () => {
+  const books = withLabels('gold');
+  puts(books, 'a', ['gold']);
+  const bytes = books.entries.at(-1)!;
+  const entry = entryCodec.decode(bytes, 0, bytes.length);
+  expect(entry).toMatchObject({ labels: ['gold'], proof: { public: new Uint8Array(keyOf('a')) } });
+  const [replayed] = recovered(withLabels());
+  apply(replayed!, entry, bytes, 0, bytes.length);
+  expect(recordOf(replayed!, wallet, 'w').labels).toEqual(['gold']);
+});
