@@ -195,10 +195,11 @@ class Reader {
       else throw new Misfit(at, 'additionalProperties', `${keyword.slice(0, 128)} is no keyword that is checked here`);
       if (keyword === 'pattern') this.#countPatterns(1, at);
       if (TRIES.has(keyword)) this.isTrying = true;
-      this.#parts += sizeOf(value);
+      const size = sizeOf(keyword, value);
+      this.#parts += size;
       if (this.#parts > PARTS_MAX)
         throw new Misfit(at, 'maxItems', `the schema must not have more than ${PARTS_MAX} parts`);
-      cost += keyword === 'definitions' ? 0 : sizeOf(value);
+      cost += keyword === 'definitions' ? 0 : size;
     }
     const keysCost = LOOKS_AT_KEYS.filter((keyword) => keyword in schema).length;
     return { [COST]: cost, ...(keysCost > 0 ? { [KEYS_COST]: keysCost } : {}), ...copy };
@@ -279,12 +280,10 @@ function plain(keyword: string, value: unknown, pointer: string): unknown {
   return value;
 }
 
-/** How many parts of a keyword's value one look may touch. */
-function sizeOf(value: unknown): number {
-  if (Array.isArray(value)) {
-    return value.reduce((sum, each) => sum + (Array.isArray(each) ? each.length : 1), 1);
-  }
-  if (!isObject(value)) return 1;
+/** How many parts of a keyword's value one look may touch; schemas within it count for themselves. */
+function sizeOf(keyword: string, value: unknown): number {
+  if (Array.isArray(value)) return 1 + value.length;
+  if (!isObject(value) || Object.hasOwn(SINGLE, keyword) || keyword === 'items') return 1;
   return Object.values(value).reduce<number>((sum, each) => sum + (Array.isArray(each) ? each.length : 1), 1);
 }
 

@@ -1,0 +1,258 @@
+/** Schemas of users' own: what they may be, what they find, and that no schema with no data takes more than its share. */
+import { describe, expect, test } from 'vitest';
+import { compileUserSchema } from '../../src/http/user-schemas.ts';
+
+type Json = Record<string, unknown>;
+
+function unfit(schema: unknown): string[] | null {
+  const made = compileUserSchema(JSON.stringify({ schema }));
+  return 'errors' in made ? made.errors.map(({ instancePath, keyword }) => `${instancePath} ${keyword}`) : null;
+}
+
+function check(schema: Json, value: Json): string[] | null {
+  const made = compileUserSchema(JSON.stringify({ schema }));
+  if ('errors' in made) throw new Error(JSON.stringify(made.errors));
+  const errors = made.check(JSON.parse(JSON.stringify(value)));
+  return errors === null ? null : errors.map(({ instancePath, keyword }) => `${instancePath} ${keyword}`);
+}
+
+const many = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
+const named = <T>(count: number, make: (i: number) => T): Record<string, T> =>
+  Object.fromEntries(many(count, (i) => [`p${i}`, make(i)]));
+
+/** `{a: {a: … value}}` */
+function nested(depth: number, value: unknown, wrap: (inner: unknown) => unknown = (a) => ({ a })): unknown {
+  let outer = value;
+  for (let i = 0; i < depth; i++) outer = wrap(outer);
+  return outer;
+}
+
+describe('a schema', () => {
+  test.each<[string, unknown, string[] | null]>([
+    ['of nothing', {}, null],
+    [
+      'of draft-07, with annotations',
+      { $schema: 'http://json-schema.org/draft-07/schema#', title: 'x', examples: [1] },
+      null,
+    ],
+    ['with a name of its own', { $id: 'https://example.com/x', type: 'object' }, null],
+    ['that is no object', [], ['/data/schema type']],
+    ['of another draft', { $schema: 'http://json-schema.org/draft-04/schema#' }, ['/data/schema/$schema const']],
+    ['with a keyword nobody knows', { requried: [] }, ['/data/schema/requried additionalProperties']],
+    ['that would be asynchronous', { $async: true }, ['/data/schema/$async additionalProperties']],
+    ['that asks for costs of its own', { 'ayni-cost': -9 }, ['/data/schema/ayni-cost additionalProperties']],
+    ['with a name within', { items: { $id: 'x' } }, ['/data/schema/items/$id additionalProperties']],
+    [
+      'with a keyword of a wrong form',
+      { properties: { a: { minLength: -1 } } },
+      ['/data/schema/properties/a/minLength minimum'],
+    ],
+    ['with a schema of a wrong form', { properties: { a: 1 } }, ['/data/schema/properties/a type']],
+    ['with an empty choice', { anyOf: [] }, ['/data/schema/anyOf type']],
+    ['that leads elsewhere', { $ref: 'https://example.com/x' }, ['/data/schema/$ref $ref']],
+    ['that leads to another file', { $ref: 'x.json#/a' }, ['/data/schema/$ref $ref']],
+    ['that leads nowhere', { items: { $ref: '#/definitions/a' } }, ['/data/schema/items/$ref $ref']],
+    ['that leads into what is no schema', { enum: ['a'], items: { $ref: '#/enum' } }, ['/data/schema/items/$ref $ref']],
+    ['that leads to itself', { $ref: '#' }, ['/data/schema $ref']],
+    ['that leads to itself by a choice', { items: { anyOf: [{ $ref: '#/items' }] } }, ['/data/schema/items $ref']],
+    [
+      'that leads to itself in a circle',
+      { definitions: { a: { not: { $ref: '#/definitions/b' } }, b: { if: { $ref: '#/definitions/a' } } } },
+      ['/data/schema/definitions/a $ref'],
+    ],
+    ['that leads to itself by an item', { items: { $ref: '#' } }, null],
+    [
+      'that leads on and on',
+      { definitions: named(40, (i) => ({ $ref: `#/definitions/p${i + 1}` })) },
+      ['/data/schema/definitions/p39/$ref $ref'],
+    ],
+    [
+      'that leads one value through too many',
+      { definitions: { ...named(40, (i) => ({ $ref: `#/definitions/p${i + 1}` })), p40: {} } },
+      ['/data/schema/definitions/p8 maxDepth'],
+    ],
+    [
+      'with a name full of signs',
+      { definitions: { 'a/b~c%d é': { type: 'string' } }, items: { $ref: '#/definitions/a~1b~0c%25d%20%C3%A9' } },
+      null,
+    ],
+    ['with a pattern that looks ahead', { pattern: '(?=a)b' }, ['/data/schema schema']],
+    ['with a pattern that looks back', { pattern: '(a)\\1' }, ['/data/schema schema']],
+    ['with a pattern that is written out long', { pattern: '((a{1,50}){1,50}){1,50}' }, ['/data/schema schema']],
+    ['with a pattern of usual length', { pattern: '^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$' }, null],
+    ['with a format nobody checks', { format: 'iban' }, ['/data/schema/format format']],
+    ['with constants of parts', { enum: [{ a: 1 }] }, ['/data/schema/enum enum']],
+    [
+      'nested too deeply',
+      nested(30, {}, (items) => ({ items })),
+      [
+        '/data/schema/items/items/items/items/items/items/items/items/items/items/items/items/items/items/items/items/items/items/items/items/items/items/items/items/items maxDepth',
+      ],
+    ],
+    ['with too many schemas', { properties: named(200, () => ({})) }, ['/data/schema/properties/p199 maxItems']],
+    ['with too many parts', { required: many(1501, (i) => `m${i}`) }, ['/data/schema/required maxItems']],
+    [
+      'with too many patterns',
+      { patternProperties: named(26, () => true) },
+      ['/data/schema/patternProperties maxItems'],
+    ],
+    ['that is too long', { title: 'x'.repeat(40_000) }, ['/data/schema maxLength']],
+  ])('%s', (_, schema, errors) => {
+    expect(unfit(schema)).toEqual(errors);
+  });
+});
+
+describe('a check', () => {
+  const tree = {
+    properties: { custom: { $ref: '#/definitions/node' } },
+    definitions: {
+      node: {
+        type: 'object',
+        required: ['v'],
+        properties: { v: { type: 'integer' }, c: { type: 'array', items: { $ref: '#/definitions/node' } } },
+      },
+    },
+  };
+  const custom = (schema: Json): Json => ({ properties: { custom: schema } });
+  test.each<[string, Json, unknown, string[] | null]>([
+    ['follows references into themselves', tree, { v: 1, c: [{ v: 2, c: [] }] }, null],
+    ['and finds the fault there', tree, { v: 1, c: [{ v: 2, c: [{}] }] }, ['/data/custom/c/0/c/0 required']],
+    [
+      'tells all errors',
+      custom({ required: ['x', 'y'], additionalProperties: false }),
+      { z: 1 },
+      ['/data/custom required', '/data/custom required', '/data/custom additionalProperties'],
+    ],
+    [
+      'knows equal items whatever their order',
+      custom({ uniqueItems: true }),
+      [
+        { a: 1, b: [2] },
+        { b: [2], a: 1 },
+      ],
+      ['/data/custom uniqueItems'],
+    ],
+    [
+      'knows different items',
+      custom({ uniqueItems: true }),
+      [1, '1', [1], { a: 1 }, { a: '1' }, null, 'null', true],
+      null,
+    ],
+    ['asks for nothing where items need not differ', custom({ uniqueItems: false }), [1, 1], null],
+    ['is blind to prototypes', custom({ required: ['constructor'] }), {}, ['/data/custom required']],
+    [
+      'sees members of such names',
+      custom({ properties: { constructor: { type: 'string' } } }),
+      { constructor: 1 },
+      ['/data/custom/constructor type'],
+    ],
+    [
+      'tells two patterns apart',
+      custom({ properties: { a: { pattern: '^a$' }, b: { pattern: '^b$' } } }),
+      { a: 'a', b: 'a' },
+      ['/data/custom/b pattern'],
+    ],
+    ['matches anywhere, as JSON Schema does', custom({ pattern: 'b+' }), 'abbc', null],
+    ['date', custom({ format: 'date' }), '2024-02-29', null],
+    ['no such date', custom({ format: 'date' }), '2023-02-29', ['/data/custom format']],
+    ['date-time', custom({ format: 'date-time' }), '2024-02-29T23:59:59.123Z', null],
+    ['no such time', custom({ format: 'date-time' }), '2024-02-29T24:59:59Z', ['/data/custom format']],
+    ['uuid', custom({ format: 'uuid' }), '123e4567-e89b-12d3-a456-426614174000', null],
+    ['ipv4', custom({ format: 'ipv4' }), '10.0.0.256', ['/data/custom format']],
+    ['email', custom({ format: 'email' }), 'a@b@c', ['/data/custom format']],
+    ['uri', custom({ format: 'uri' }), 'no uri', ['/data/custom format']],
+    ['pays no heed to formats of what is no text', custom({ format: 'uri' }), 5, null],
+  ])('%s', (_, schema, value, errors) => {
+    expect(check(schema, { custom: value })).toEqual(errors);
+  });
+
+  test('cuts what a client may have made long', () => {
+    const made = compileUserSchema(JSON.stringify({ schema: custom({ additionalProperties: false }) }));
+    const errors = 'check' in made ? made.check({ custom: { ['k'.repeat(100_000)]: 1 } }) : [];
+    expect(JSON.stringify(errors).length).toBeLessThan(2000);
+    const enums = compileUserSchema(JSON.stringify({ schema: custom({ items: { enum: many(500, String) } }) }));
+    const found = 'check' in enums ? enums.check({ custom: many(1000, () => 'x') }) : [];
+    expect(found!.length).toBeLessThanOrEqual(50);
+    expect(JSON.stringify(found).length).toBeLessThan(30_000);
+  });
+
+  test('ends the same way every time, also after one that was broken off', () => {
+    const schema = custom({ items: { pattern: '(a?){100}a{100}' } });
+    const made = compileUserSchema(JSON.stringify({ schema }));
+    if ('errors' in made) throw new Error('fit');
+    const hostile = { custom: many(60, () => 'a'.repeat(16_000)) };
+    const tell = (value: Json) => made.check(value)?.map(({ keyword }) => keyword) ?? null;
+    const times = [tell(hostile), tell({ custom: ['a'.repeat(100)] }), tell(hostile), tell({ custom: ['b'] })];
+    expect(times).toEqual([['maxWork'], null, ['maxWork'], ['pattern']]);
+  });
+});
+
+describe('work is bounded', () => {
+  const list = (schema: unknown): Json => ({ properties: { custom: { items: schema } } });
+  test.each<[string, Json, unknown]>([
+    ['many nodes by much data', list({ allOf: many(150, (i) => ({ maximum: i + 9 })) }), many(100_000, () => 9)],
+    ['choices of choices all the way down', deepChoice(), nested(50, 0)],
+    ['a slow pattern', list({ pattern: '(a?){100}a{100}' }), many(60, () => 'a'.repeat(16_000))],
+    [
+      'many patterns',
+      list({ allOf: many(25, (i) => ({ pattern: `^[a-z${i}]+$` })) }),
+      many(20_000, () => 'abcdefghij'),
+    ],
+    [
+      'keys by patterns',
+      { properties: { custom: { patternProperties: named(25, () => ({ type: 'number' })) } } },
+      named(50_000, () => 1),
+    ],
+    ['names of keys', { properties: { custom: { propertyNames: { maxLength: 99 } } } }, named(100_000, () => 1)],
+    [
+      'keys of one object, again and again',
+      { properties: { custom: { allOf: many(100, () => ({ minProperties: 1 })) } } },
+      named(20_000, () => 1),
+    ],
+    ['items that must differ', { properties: { custom: { uniqueItems: true } } }, many(100_000, (i) => ({ i }))],
+    [
+      'items within items that must differ',
+      unique(),
+      nested(
+        50,
+        many(20_000, (i) => i),
+        (a) => [a],
+      ),
+    ],
+    ['lists of constants', list({ enum: many(1000, (i) => `aaaaaaaa${i}`) }), many(50_000, () => 'aaaaaaaa1')],
+    ['members that must be there', list({ dependencies: named(300, () => ['b']) }), many(50_000, () => ({ b: 1 }))],
+    ['tries that fail', list({ anyOf: [...many(50, () => ({ type: 'string' })), {}] }), many(50_000, () => 1)],
+  ])('%s', (_, schema, value) => {
+    expect(check(schema, { custom: value })).toEqual(['/data maxWork']);
+  });
+
+  test('one error is told where finding all would be too much', () => {
+    expect(check(list({ type: 'string' }), { custom: many(100_000, () => 1) })).toEqual(['/data/custom/0 type']);
+  });
+
+  test('and leaves room for the largest records there usually are', () => {
+    const claim = {
+      type: 'object',
+      required: ['action', 'amount'],
+      properties: { action: { type: 'string' }, amount: { minimum: 1 } },
+    };
+    const schema = { properties: { custom: { type: 'array', maxItems: 10_000, items: claim } } };
+    expect(
+      check(schema, { custom: many(10_000, (i) => ({ action: 'transfer', amount: i + 1, symbol: 'usd' })) }),
+    ).toBeNull();
+  });
+});
+
+/** Every level of the data is tried twice, and each try tries the next twice. */
+function deepChoice(): Json {
+  const a = { anyOf: [{ $ref: '#/properties/custom' }, { $ref: '#/properties/custom' }] };
+  return { properties: { custom: { properties: { a }, type: 'object' } } };
+}
+
+/** Every list, at whatever depth, must hold different items. */
+function unique(): Json {
+  return {
+    properties: { custom: { $ref: '#/definitions/u' } },
+    definitions: { u: { uniqueItems: true, items: { $ref: '#/definitions/u' } } },
+  };
+}
