@@ -54,7 +54,7 @@ const access = fc.array(
     fc.record({ action: fc.constant('read'), bearer: fc.record({ $signer: fc.constantFrom(...SIGNERS) }) }),
     fc.constantFrom({ policy: 'p' }, { policy: 'q' }),
   ),
-  { maxLength: 3 },
+  { maxLength: 9 },
 );
 const change = fc.record({
   what: fc.constantFrom(

@@ -105,7 +105,7 @@ export function grantingRules(
   return lists.flatMap((rules) => {
     if (rules === null) return [];
     const found = rules.list.filter((rule) =>
-      wanted.every((number) => rules.of(number, target).includes(rule) && holds(rule, number, caller, scene)),
+      wanted.every((number) => rules.of(number, target).all.includes(rule) && holds(rule, number, caller, scene)),
     );
     return found.map((rule) => rule.shown);
   });
@@ -113,10 +113,10 @@ export function grantingRules(
 
 /** Whether the ledger lets everybody do everything, by a rule that says so without conditions. */
 export function isOpenToAll(state: State, ledger: number): boolean {
-  const probe = (rules: Rules) => isUnconditional(rules.of(ACCESS, Kind.wallet));
   const { list } = ledgerRules(state, ledger);
-  const isWhole = (rule: Rule) => rule.mask === -1 && rule.shown.record === 'any' && isUnconditional([rule]);
-  return list.some(isWhole) && probe(serverRules(state));
+  const isWhole = ({ mask, shown, signer, bearer, narrowed }: Rule) =>
+    mask === -1 && shown.record === 'any' && signer === null && bearer === null && narrowed.length === 0;
+  return list.some(isWhole) && serverRules(state).of(ACCESS, Kind.wallet).isOpen;
 }
 
 /** What the server's configuration allows, in place of the default. */
@@ -155,17 +155,8 @@ function opensGate(state: State, rules: Rules, target: Target, caller: Caller, w
 
 function grants(state: State, rules: Rules, action: number, target: Target, caller: Caller, where: Where): boolean {
   const found = rules.of(action, target);
-  if (found.length === 0) return false;
-  if (isUnconditional(found)) return true;
-  const scene = new Judged(state, where, caller);
-  for (const rule of found) if (holds(rule, action, caller, scene)) return true;
-  return false;
-}
-
-/** Whether the first of these asks nothing of anybody: the usual open ledger. */
-function isUnconditional(found: readonly Rule[]): boolean {
-  const first = found[0];
-  return first !== undefined && first.signer === null && first.bearer === null && first.narrowed.length === 0;
+  if (found.isOpen) return true;
+  return found.all.length > 0 && found.grants(action, caller, new Judged(state, where, caller));
 }
 
 class Judged implements RecordScene {

@@ -48,6 +48,8 @@ export function alternatives<T>(json: OneOrIn<T>): T[] {
 export class SignerTest {
   /** Whether every key passes. */
   readonly isAny: boolean;
+  /** Whether the key alone decides, as long as signers and circles stay what they are: no owner is asked for. */
+  readonly isFixed: boolean;
   readonly #keys = new KeyMap<true>();
   readonly #others: SignerMatch[] = [];
 
@@ -60,6 +62,9 @@ export class SignerTest {
       else if (this.#keys.get(match.key!) === undefined) this.#keys.add(match.key!, true);
     }
     this.isAny = isAny;
+    this.isFixed = this.#others.every(
+      ({ json: { $record, $ledger } }) => $record === undefined && $ledger === undefined,
+    );
   }
 
   passes(key: Uint8Array, scene: Scene): boolean {

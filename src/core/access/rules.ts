@@ -8,6 +8,7 @@
 import { type Filter, matchesAll } from '../filters.ts';
 import { KINDS } from '../kinds.ts';
 import { ACCESS, ACTION_NUMBERS, type Caller, CREATE, PROOF_TARGET, READ, type Target, wantedMask } from './caller.ts';
+import { KeyMap } from './key-map.ts';
 import {
   alternatives,
   type BearerJson,
@@ -87,15 +88,68 @@ export function compileRule(json: RuleJson, narrowed: readonly Narrowing[]): Rul
 export type Place = 'record' | 'ledger' | 'server';
 
 const TARGET_COUNT = 2 * PROOF_TARGET;
+/** From so many on, the answers of rules that depend on the key alone are kept by key. */
+const KEPT_RULES_MIN = 4;
+const KEPT_KEYS_MAX = 4096;
 
-/** A list of rules in its place. */
+/** The rules of a list that speak of one action on one target. */
+export class Found {
+  /** Whether one of them asks nothing of anybody: the usual open ledger. */
+  readonly isOpen: boolean;
+  readonly all: readonly Rule[];
+  /** Those that a key decides by itself, and the others. */
+  readonly #fixed: readonly Rule[];
+  readonly #others: readonly Rule[];
+  readonly #kept = new KeyMap<boolean>();
+  #epoch = -1;
+  #ledger = -1;
+
+  constructor(all: readonly Rule[], action: number) {
+    this.all = all;
+    this.isOpen = all.some((rule) => rule.signer === null && rule.bearer === null && rule.narrowed.length === 0);
+    const fixed = action === READ ? [] : all.filter(isFixed);
+    this.#fixed = fixed.length < KEPT_RULES_MIN ? [] : fixed;
+    this.#others = this.#fixed.length === 0 ? all : all.filter((rule) => !isFixed(rule));
+  }
+
+  /** Whether any of them grants the action. */
+  grants(action: number, caller: Caller, scene: RecordScene): boolean {
+    if (this.isOpen) return true;
+    if (this.#fixed.length > 0) {
+      for (const key of caller.keys) if (this.#passes(key, scene)) return true;
+    }
+    for (const rule of this.#others) if (holds(rule, action, caller, scene)) return true;
+    return false;
+  }
+
+  #passes(key: Uint8Array, scene: RecordScene): boolean {
+    const { ledger } = scene;
+    const epoch = scene.state.memo.peopleEpoch(ledger);
+    if (this.#epoch !== epoch || this.#ledger !== ledger || this.#kept.size >= KEPT_KEYS_MAX) {
+      this.#kept.clear();
+      this.#epoch = epoch;
+      this.#ledger = ledger;
+    }
+    const known = this.#kept.get(key);
+    if (known !== undefined) return known;
+    const passes = this.#fixed.some((rule) => rule.signer!.passes(key, scene));
+    this.#kept.add(key.slice(), passes);
+    return passes;
+  }
+}
+
+function isFixed({ signer, bearer, narrowed }: Rule): boolean {
+  return signer?.isFixed === true && bearer === null && narrowed.every(({ filters }) => filters.length === 0);
+}
+
+/** A list of rules in its place, of one ledger or of the server. */
 export class Rules {
   readonly list: readonly Rule[];
   /** Whether it holds rules of policies, and then the count of changes at which it did. */
   readonly isLinked: boolean;
   readonly epoch: number;
   readonly #place: Place;
-  readonly #found: (readonly Rule[] | undefined)[] = [];
+  readonly #found: (Found | undefined)[] = [];
 
   constructor(place: Place, list: readonly Rule[], isLinked: boolean, epoch: number) {
     this.#place = place;
@@ -104,13 +158,13 @@ export class Rules {
     this.epoch = epoch;
   }
 
-  /** The rules that speak of this action on this target, in their order. */
-  of(action: number, target: Target): readonly Rule[] {
+  of(action: number, target: Target): Found {
     const at = action * TARGET_COUNT + target;
     const known = this.#found[at];
     if (known !== undefined) return known;
     const wanted = wantedMask(action, target);
-    const found = this.list.filter((rule) => (rule.mask & wanted) !== 0 && this.#speaksOf(rule, action, target));
+    const all = this.list.filter((rule) => (rule.mask & wanted) !== 0 && this.#speaksOf(rule, action, target));
+    const found = new Found(all, action);
     this.#found[at] = found;
     return found;
   }
