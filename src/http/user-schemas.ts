@@ -18,13 +18,13 @@ export const WORK_MAX = 400_000;
 /** Where branches are tried that may fail, their errors are work that no unit counts. */
 const TRYING_WORK_MAX = 100_000;
 /** Work that finding all errors may take, once there is one; past it, the first is told. */
-const TELLING_WORK_MAX = 30_000;
+const TELLING_WORK_MAX = 10_000;
 
-/** Units for one run of a pattern, and how many of its steps are one more. */
+/** Units for one run of a pattern or format, and how many of its steps are one more. */
 const PATTERN_UNITS = 30;
 const PATTERN_STEPS_PER_UNIT = 2;
-const CHARS_PER_UNIT = 16;
-const KEY_UNITS = 4;
+const CHARS_PER_UNIT = 8;
+const KEY_UNITS = 8;
 const ITEM_UNITS = 8;
 
 const ERRORS_MAX = 50;
@@ -64,6 +64,16 @@ const OPTIONS = {
   logger: false,
 } as const;
 
+const PAID_FORMATS = Object.fromEntries(
+  Object.entries(FORMATS).map(([name, test]) => [
+    name,
+    (text: string) => {
+      spend(PATTERN_UNITS);
+      return test(text);
+    },
+  ]),
+);
+
 /** Knows the schema of schemas; compiles none of the users'. */
 let judge: Ajv | null = null;
 
@@ -74,7 +84,7 @@ function createCompiler(allErrors: boolean): Ajv {
     allErrors,
     meta: false,
     validateSchema: false,
-    formats: FORMATS,
+    formats: PAID_FORMATS,
     code: { regExp: linearPattern, optimize: false },
   });
   // ajv compares all pairs of items; this one looks at each once.
@@ -133,7 +143,9 @@ function sortedText(value: unknown): string {
   spend(ITEM_UNITS);
   if (Array.isArray(value)) return `[${value.map(sortedText).join()}]`;
   if (typeof value === 'object' && value !== null) {
-    const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+    const members = Object.entries(value);
+    spend(KEY_UNITS * members.length);
+    members.sort(([one], [other]) => (one < other ? -1 : 1));
     return `{${members.map(([name, member]) => `${plainText(name)}:${sortedText(member)}`).join()}}`;
   }
   return plainText(value);

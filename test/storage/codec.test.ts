@@ -71,6 +71,14 @@ const entry: fc.Arbitrary<Entry> = fc.oneof(
   }),
   fc.record({ type: fc.constant(EntryType.proof), ...base, row: count, proof, status: fc.option(text) }),
   fc.record({
+    type: fc.constant(EntryType.proof),
+    ...base,
+    row: count,
+    proof,
+    status: fc.option(text),
+    labels: fc.array(text),
+  }),
+  fc.record({
     type: fc.constant(EntryType.intent),
     ...base,
     ...signed,
@@ -93,7 +101,10 @@ function encoded(value: Entry): { buffer: FrameBuffer; from: number } {
 function elementsOf(value: Entry): unknown[] {
   const head = [value.luid, value.handle, value.type, value.ledger, value.kind, value.moment];
   const proofOf = (one: StoredProof) => [one.public, one.result, one.custom];
-  if (value.type === EntryType.proof) return [...head, value.row, proofOf(value.proof), value.status];
+  if (value.type === EntryType.proof) {
+    const labels = value.labels === undefined ? [] : [value.labels];
+    return [...head, value.row, proofOf(value.proof), value.status, ...labels];
+  }
   if (value.type === EntryType.step) return [...head, value.row, outcomeOf(value.outcome)];
   if (value.type === EntryType.token) return [...head, value.exp];
   const content = [value.hash, value.data, value.proofs.map(proofOf)];
