@@ -13,7 +13,7 @@ import { sha256Hex } from '../proof/digest.ts';
 import { decodePublic } from '../proof/keys.ts';
 import { type Call, callerOf, guarded, type House, refuseDurable, sendRefusal } from './call.ts';
 import { checkAccess } from './check.ts';
-import { assignSigner, removeSigner } from './circles.ts';
+import { assignSigner, listSigners, removeSigner } from './circles.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { parseJson } from './json.ts';
 import { type Action, findRoute } from './paths.ts';
@@ -56,6 +56,7 @@ const ACTIONS: Record<Action, (call: Call) => void> = {
   anchors: listWalletAnchors,
   check: checkAccess,
   assign: assignSigner,
+  members: listSigners,
   remove: removeSigner,
 };
 

@@ -2,6 +2,7 @@
 
 import type { AccessAction } from '../core/access/index.ts';
 import { grantingRules, targetOf } from '../core/access/index.ts';
+import { Kind } from '../core/kinds.ts';
 import { isRefusal, refuse } from '../core/refusal.ts';
 import { readRow } from '../core/state.ts';
 import { type Call, callerOf, sendRefusal } from './call.ts';
@@ -29,7 +30,9 @@ export function checkAccess(call: Call): void {
   const ledger = ledgerOf(call);
   const command = { op: 'check' as const, ledger, kind, moment: house.engine.now(), caller, luid };
   submit(call, { command, checks, seals: new Uint8Array(0) }, () => {
-    const rules = grantingRules(house.state, call.ledger, action, target, row, caller);
+    // A question to a ledger's record may be about any kind of record in that ledger.
+    const home = kind === Kind.ledger ? house.state.rows.aux.get(row) : ledger;
+    const rules = grantingRules(house.state, home, action, target, row, caller);
     const items = rules.map((rule) => JSON.stringify(rule));
     sendList(call, items, null);
   });

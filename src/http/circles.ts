@@ -9,8 +9,11 @@ import { isRefusal, refuse } from '../core/refusal.ts';
 import type { VersionEntry } from '../core/state.ts';
 import { findHandle, findRecord, readRow } from '../core/state.ts';
 import { proofDigest } from '../proof/digest.ts';
-import { type Call, callerOf, send, sendRefusal } from './call.ts';
+import { type Call, callerOf, refuseDurable, send, sendRefusal } from './call.ts';
 import { type Content, openBody } from './door.ts';
+import { readableRow } from './may.ts';
+import { parseQuery } from './query.ts';
+import { sendListing } from './reads.ts';
 import { ownersText, recordText } from './render.ts';
 import { submit } from './writes.ts';
 
@@ -73,6 +76,18 @@ export function removeSigner(call: Call): void {
   const luid = memberLuid(call, value.circle as string, value.signer as string);
   const command = { op: 'drop' as const, ledger, kind: MEMBER, moment, caller, value, data, hash, proofs, luid };
   submit(call, { command, checks, seals: NO_BYTES }, () => send(call, 204, ''));
+}
+
+/** The members of a circle, for whoever may read it. */
+export function listSigners(call: Call): void {
+  const { house, request } = call;
+  const row = readableRow(call);
+  if (row < 0) return;
+  const query = parseQuery(request.query, null, house.queryLimits);
+  if (isRefusal(query)) return refuseDurable(call, query);
+  const { luid } = readRow(house.state, row).entry;
+  const isMember = (member: number) => readRow(house.state, member).entry.handle.startsWith(luid);
+  sendListing(call, MEMBER, query, () => isMember);
 }
 
 /** The body, checked up to its signatures; null once it has been told what is wrong with it. */

@@ -20,6 +20,7 @@ export type Action =
   | 'anchors'
   | 'check'
   | 'assign'
+  | 'members'
   | 'remove';
 
 export interface Route {
@@ -82,7 +83,7 @@ function recordMethods(kind: Kind, id: string | null, [part, number, ...more]: s
   if (part === 'changes') return methods({ GET: number === undefined ? 'changes' : 'change' });
   if (part === 'access') return number === '!check' ? methods({ POST: 'check' }) : null;
   if (part === 'signers' && kind === Kind.circle) {
-    return methods(number === undefined ? { POST: 'assign' } : { DELETE: 'remove' });
+    return methods(number === undefined ? { GET: 'members', POST: 'assign' } : { DELETE: 'remove' });
   }
   if (number !== undefined) return null;
   if (part === 'proofs' || (part === 'sign' && kind === Kind.intent)) return methods({ POST: 'proof' });

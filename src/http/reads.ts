@@ -8,16 +8,15 @@ import { Listing, listByTerm } from '../core/lists.ts';
 import { pairLuid } from '../core/luid.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { isRefusal } from '../core/refusal.ts';
-import { historyOf, type RecordView, readRow, type State, type Version } from '../core/state.ts';
+import { historyOf, type RecordView, readRow, SERVER_LEDGER, type State, type Version } from '../core/state.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { type Call, guarded, refuseDurable, send, sendDurable } from './call.ts';
 import { type Header, refuse } from './errors.ts';
 import { withLateProofs } from './late.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
-import { parseQuery } from './query.ts';
+import { type ListQuery, parseQuery } from './query.ts';
 import { labelsText, listText, ownersText, type Page, signedText, versionText } from './render.ts';
-import { ledgerOf } from './rows.ts';
 import { SEMVER } from './version.ts';
 
 export function readStatus(call: Call): void {
@@ -58,23 +57,34 @@ export function listRecords(call: Call): void {
   const { house, route, request } = call;
   const query = parseQuery(request.query, route.kind, house.queryLimits);
   if (isRefusal(query)) return refuseDurable(call, query);
-  if (!entersFor(call, route.kind)) return;
+  if (entersFor(call, route.kind)) sendListing(call, route.kind, query, () => visibleRows(call, route.kind));
+}
+
+/** Answers with a page of the records of a kind. `visible` is asked again at the end: a walk may outlast a rule. */
+export function sendListing(
+  call: Call,
+  kind: Kind,
+  query: ListQuery,
+  visible: () => ((row: number) => boolean) | undefined,
+): void {
+  const { house } = call;
   const { index, limit } = query.page;
   const listing = new Listing(house.state, {
-    ledger: ledgerOf(call),
-    kind: route.kind,
+    ledger: kind === Kind.ledger ? SERVER_LEDGER : call.ledger,
+    kind,
     filters: query.filters,
     order: query.order,
     skip: index * limit,
     limit,
-    isVisible: visibleRows(call, route.kind),
+    isVisible: visible(),
   });
   const end = performance.now() + house.listMsMax;
   const slice = () => {
     if (call.reply.aborted) return;
     const pause = performance.now() + SLICE_MS;
     if (listing.step(() => performance.now() > pause)) {
-      const records = listing.rows.map((row) => readRow(house.state, row));
+      const isVisible = visible() ?? (() => true);
+      const records = listing.rows.filter(isVisible).map((row) => readRow(house.state, row));
       return sendRecords(call, records, { index, limit, total: listing.total });
     }
     if (performance.now() > end) return refuseDurable(call, LIST_TIMEOUT);

@@ -170,7 +170,10 @@ describe('circles', () => {
   const assignment = (circle: string, signer: string, by: Keys): Json => record({ circle, signer }, by);
 
   test('give their members rights, and take them again', async () => {
-    const { there, kit } = await ledgerWith([GATE, { action: 'create', record: 'wallet', signer: { $circle: 'ops' } }]);
+    const { there, kit, asOwner } = await ledgerWith([
+      GATE,
+      { action: 'create', record: 'wallet', signer: { $circle: 'ops' } },
+    ]);
     await kit.make('circles', { handle: 'ops' });
     await kit.make('signers', { handle: 'anna', public: anna.public, format: 'ed25519-raw' });
     const create = async (keys: Keys): Promise<number> =>
@@ -183,6 +186,8 @@ describe('circles', () => {
     expect(joined.body.data).toEqual({ circle: 'ops', signer: 'anna' });
     expect(await create(anna)).toBe(201);
     expect(await create(ben)).toBe(403);
+    expect((await there.get('/circles/ops/signers', asOwner)).body.data).toEqual([joined.body]);
+    expect(reasonOf(await there.get('/circles/ops/signers'))).toEqual(FORBIDDEN);
     expect(reasonOf(await there.post('/circles/ops/signers', assignment('ops', 'anna', owner)))).toEqual([
       409,
       'record.duplicated',

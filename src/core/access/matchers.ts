@@ -50,28 +50,35 @@ export class SignerTest {
   readonly isAny: boolean;
   /** Whether the key alone decides, as long as signers and circles stay what they are: no owner is asked for. */
   readonly isFixed: boolean;
-  readonly #keys = new KeyMap<true>();
-  readonly #others: SignerMatch[] = [];
+  readonly #key: Uint8Array | null;
+  /** Where there are several: most lists name one key, and there can be many lists. */
+  readonly #keys: KeyMap<true> | null;
+  readonly #others: readonly SignerMatch[];
 
   constructor(json: OneOrIn<SignerJson>) {
-    let isAny = false;
-    for (const each of alternatives(json)) {
-      const match = compileSigner(each);
-      if (match.isPlain && match.key === null) isAny = true;
-      else if (!match.isPlain) this.#others.push(match);
-      else if (this.#keys.get(match.key!) === undefined) this.#keys.add(match.key!, true);
-    }
-    this.isAny = isAny;
+    const matches = alternatives(json).map(compileSigner);
+    const keys = matches.flatMap(({ isPlain, key }) => (isPlain && key !== null ? [key] : []));
+    this.isAny = matches.some(({ isPlain, key }) => isPlain && key === null);
+    this.#key = keys[0] ?? null;
+    this.#keys = keys.length < 2 ? null : keysOf(keys);
+    this.#others = matches.filter(({ isPlain }) => !isPlain);
     this.isFixed = this.#others.every(
       ({ json: { $record, $ledger } }) => $record === undefined && $ledger === undefined,
     );
   }
 
   passes(key: Uint8Array, scene: Scene): boolean {
-    if (this.isAny || this.#keys.get(key) === true) return true;
+    if (this.isAny || (this.#key !== null && equalBytes(this.#key, key))) return true;
+    if (this.#keys !== null && this.#keys.get(key) === true) return true;
     for (const match of this.#others) if (matchesSigner(match, key, scene)) return true;
     return false;
   }
+}
+
+function keysOf(keys: readonly Uint8Array[]): KeyMap<true> {
+  const map = new KeyMap<true>();
+  for (const key of keys) if (map.get(key) === undefined) map.add(key, true);
+  return map;
 }
 
 interface SignerMatch {

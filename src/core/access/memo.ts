@@ -25,11 +25,11 @@ export interface LedgerFacts {
   owners: readonly Uint8Array[] | null;
 }
 
-/** Rules held for records, counted with repetition; some hundred bytes each. */
-const RECORD_WEIGHT_MAX = 250_000;
+/** Rules held for records, counted with repetition; about a kilobyte each. */
+const RECORD_WEIGHT_MAX = 60_000;
 /** Characters of rule lists by which equal ones are found. */
-const LIST_CHARS_MAX = 8_000_000;
-const POLICY_RULES_MAX = 250_000;
+const LIST_CHARS_MAX = 4_000_000;
+const POLICY_RULES_MAX = 60_000;
 const PEOPLE_MAX = 4096;
 
 export class AccessMemo {

@@ -100,7 +100,7 @@ export class Found {
   /** Those that a key decides by itself, and the others. */
   readonly #fixed: readonly Rule[];
   readonly #others: readonly Rule[];
-  readonly #kept = new KeyMap<boolean>();
+  readonly #kept: KeyMap<boolean> | null;
   #epoch = -1;
   #ledger = -1;
 
@@ -109,31 +109,32 @@ export class Found {
     this.isOpen = all.some((rule) => rule.signer === null && rule.bearer === null && rule.narrowed.length === 0);
     const fixed = action === READ ? [] : all.filter(isFixed);
     this.#fixed = fixed.length < KEPT_RULES_MIN ? [] : fixed;
+    this.#kept = this.#fixed.length === 0 ? null : new KeyMap();
     this.#others = this.#fixed.length === 0 ? all : all.filter((rule) => !isFixed(rule));
   }
 
   /** Whether any of them grants the action. */
   grants(action: number, caller: Caller, scene: RecordScene): boolean {
     if (this.isOpen) return true;
-    if (this.#fixed.length > 0) {
-      for (const key of caller.keys) if (this.#passes(key, scene)) return true;
+    if (this.#kept !== null) {
+      for (const key of caller.keys) if (this.#passes(key, this.#kept, scene)) return true;
     }
     for (const rule of this.#others) if (holds(rule, action, caller, scene)) return true;
     return false;
   }
 
-  #passes(key: Uint8Array, scene: RecordScene): boolean {
+  #passes(key: Uint8Array, kept: KeyMap<boolean>, scene: RecordScene): boolean {
     const { ledger } = scene;
     const epoch = scene.state.memo.peopleEpoch(ledger);
-    if (this.#epoch !== epoch || this.#ledger !== ledger || this.#kept.size >= KEPT_KEYS_MAX) {
-      this.#kept.clear();
+    if (this.#epoch !== epoch || this.#ledger !== ledger || kept.size >= KEPT_KEYS_MAX) {
+      kept.clear();
       this.#epoch = epoch;
       this.#ledger = ledger;
     }
-    const known = this.#kept.get(key);
+    const known = kept.get(key);
     if (known !== undefined) return known;
     const passes = this.#fixed.some((rule) => rule.signer!.passes(key, scene));
-    this.#kept.add(key.slice(), passes);
+    kept.add(key.slice(), passes);
     return passes;
   }
 }
@@ -149,7 +150,8 @@ export class Rules {
   readonly isLinked: boolean;
   readonly epoch: number;
   readonly #place: Place;
-  readonly #found: (Found | undefined)[] = [];
+  /** By action and target, as one number. */
+  readonly #found = new Map<number, Found>();
 
   constructor(place: Place, list: readonly Rule[], isLinked: boolean, epoch: number) {
     this.#place = place;
@@ -160,12 +162,12 @@ export class Rules {
 
   of(action: number, target: Target): Found {
     const at = action * TARGET_COUNT + target;
-    const known = this.#found[at];
+    const known = this.#found.get(at);
     if (known !== undefined) return known;
     const wanted = wantedMask(action, target);
     const all = this.list.filter((rule) => (rule.mask & wanted) !== 0 && this.#speaksOf(rule, action, target));
     const found = new Found(all, action);
-    this.#found[at] = found;
+    this.#found.set(at, found);
     return found;
   }
 
