@@ -6,7 +6,8 @@ const dist = process.env.AYNI_DIST ?? 'dist';
 export default defineConfig({
   test: {
     include: [`${dist}/test/**/*.test.js`],
-    exclude: ['**/node_modules/**'],
+    // Acceptance tests of what is not built yet; `npm run test:ahead` runs them, and they fail.
+    exclude: ['**/node_modules/**', ...(process.env.AYNI_AHEAD ? [] : [`${dist}/test/ahead/**`])],
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

@@ -4,6 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { isLedgerHandle } from './core/address.ts';
 
 interface Setting<T> {
   readonly value: T;
@@ -14,6 +15,18 @@ interface Setting<T> {
 
 function text(value: string, help: string): Setting<string> {
   return { value, help, parse: (given) => given };
+}
+
+function ledgerHandle(value: string, help: string): Setting<string> {
+  return {
+    value,
+    help,
+    parse(given) {
+      if (!isLedgerHandle(given))
+        throw new Error('must consist of letters, digits, underscore, hyphen, plus and period');
+      return given;
+    },
+  };
 }
 
 function choice<T extends string>(value: T, choices: readonly T[], help: string): Setting<T> {
@@ -78,7 +91,7 @@ const SETTINGS = {
   port: count(4000, 0, 65_535, 'port to listen on; 0 takes a free one'),
   host: text('127.0.0.1', 'address to listen on'),
   data: text('snapshots', 'directory of journal, snapshots and server key'),
-  ledger: text('main', 'handle of the default ledger, made at the first start'),
+  ledger: ledgerHandle('main', 'handle of the default ledger, made at the first start'),
   owner: publicKey('base64 public key to which a default ledger made at the first start grants everything'),
   accessRules: rules('access rules of the server itself, as JSON; by default everybody may enter and make ledgers'),
   publicUrl: text(
@@ -94,7 +107,7 @@ const SETTINGS = {
     'none: answers do not wait for the disk. For tests only',
   ),
 
-  bodyBytesMax: count(MiB, 1024, 64 * MiB, 'largest request body'),
+  bodyBytesMax: count(MiB, 1024, 16 * MiB, 'largest request body'),
   bodyMsMax: count(10_000, 10, 600_000, 'time a body may take to arrive'),
   bodyDepthMax: count(64, 8, 512, 'nesting of a JSON body'),
   connectionsMax: count(10_000, 1, 1_000_000, 'open connections'),
@@ -106,7 +119,7 @@ const SETTINGS = {
   inboxMax: count(10_000, 1, 1_000_000, 'requests on their way to the disk before new ones get 429'),
   inboxBytesMax: count(64 * MiB, MiB, 4096 * MiB, 'the same in bytes'),
   batchEntriesMax: count(1_000, 1, 100_000, 'entries cleared and written together'),
-  batchBytesMax: count(MiB, 1024, 64 * MiB, 'bytes of a frame after which its batch ends'),
+  batchBytesMax: count(MiB, 1024, 16 * MiB, 'bytes of a frame after which its batch ends'),
   segmentBytesMax: count(64 * MiB, 4096, 4096 * MiB, 'size of a journal file after which the next begins'),
 } as const satisfies Record<string, Setting<string> | Setting<number>>;
 

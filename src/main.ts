@@ -5,6 +5,7 @@ import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import { type Config, ConfigError, configHelp, readConfig } from './config.ts';
 import { isOpenToAll, setServerRules } from './core/access/index.ts';
+import { AssertionError } from './core/refusal.ts';
 import { dumpState, findLedger, releaseDump, type State } from './core/state.ts';
 import { Engine } from './engine.ts';
 import { createDefaultLedger } from './genesis.ts';
@@ -41,8 +42,7 @@ function tell(text: string): void {
   process.stderr.write(`ayni: ${text}\n`);
 }
 
-async function serve(config: Config): Promise<void> {
-  const directory = resolve(config.data);
+async function serve(config: Config, directory: string): Promise<void> {
   const began = performance.now();
   realDisk.mkdir(directory);
   const lock = acquireLock(realDisk, directory);
@@ -189,20 +189,37 @@ function startLine({ host, durability }: Config, who: string, port: number, dire
   return `ayni ${SEMVER} serves http://${shown}:${port}/v2, ${who}, data in ${directory}, key ${key}.${risk}\n`;
 }
 
+/** What stopped the server, what is safe, what to do next. */
 function fatalText(error: Error, directory: string): string {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === undefined) return `This is a defect of ours, and nothing was acknowledged after it: ${error.stack}`;
-  const what = `The disk failed (${error.message}).`;
-  return `${what} Everything acknowledged before is safe in ${directory}; nothing was acknowledged after it. Mend the disk, then start again.`;
+  if (error instanceof AssertionError || error instanceof TypeError || error instanceof RangeError) {
+    return `This is a defect of ours, and nothing was acknowledged after it. Everything acknowledged before is safe in ${directory}. ${error.stack}`;
+  }
+  const safe = `Everything acknowledged before is safe in ${directory}; nothing was acknowledged after it`;
+  return `The disk failed (${error.message}). ${safe}. Mend the disk, or make room on it, then start again.`;
 }
 
+/** Why there was no start: a sentence for what the operator can change, a stack for what only we can. */
+function startText(error: Error, directory: string): string {
+  if (KNOWN_ERRORS.has(error.name)) return error.message;
+  if (typeof (error as NodeJS.ErrnoException).code === 'string') {
+    return `Cannot use ${directory} (${error.message}). See that it exists, has room, and may be written by this user.`;
+  }
+  return error.stack ?? String(error);
+}
+
+const KNOWN_ERRORS = new Set(['ConfigError', 'DamageError', 'LockedError', 'KeyFileError']);
+
+let directory = '';
 try {
   const args = process.argv.slice(2);
   if (args.includes('--help')) process.stdout.write(`ayni ${SEMVER}\n\n${configHelp()}\n`);
-  else await serve(readConfig(args, process.env));
+  else {
+    const config = readConfig(args, process.env);
+    directory = resolve(config.data);
+    await serve(config, directory);
+  }
 } catch (error) {
-  const known =
-    error instanceof ConfigError || ['DamageError', 'LockedError', 'KeyFileError'].includes((error as Error).name);
-  tell(known ? (error as Error).message : ((error as Error).stack ?? String(error)));
+  // A failure of the disk on the way has been told by then.
+  if (process.exitCode === undefined) tell(startText(error as Error, directory));
   process.exit(1);
 }

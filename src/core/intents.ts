@@ -55,16 +55,14 @@ export function stepByProof(
   return outcome.steps.length === 0 ? null : stepEntry(record, open, outcome);
 }
 
-/** The ends of all intents that have waited too long, as of `now`. */
-export function stepsDue(state: State, now: number): StepEntry[] {
-  const steps: StepEntry[] = [];
+/** The ends of all intents that have waited too long, as of `now`; each may be applied before the next is asked for. */
+export function* stepsDue(state: State, now: number): Generator<StepEntry> {
   for (const [row, open] of state.open) {
     const minutes = expiryMinutes(state, open.ledger);
     if (open.isPrepared || now - open.moment <= minutes * 60_000) continue;
     const expired = refuse('core.intent-expired', `The intent has been pending for more than ${minutes} minutes`);
-    steps.push(stepEntry(readRow(state, row), open, failure(expired, now)));
+    yield stepEntry(readRow(state, row), open, failure(expired, now));
   }
-  return steps;
 }
 
 /** How long an intent of this ledger may be pending; for ever where its config does not say. */

@@ -171,7 +171,7 @@ describe('waiting', () => {
     const entry = books.intent(issue('a', 1));
     const row = findLuid(books.state, 1, Kind.intent, entry.luid);
     wait(books.state, row, MIDNIGHT);
-    const steps = stepsDue(books.state, MIDNIGHT + ms);
+    const steps = [...stepsDue(books.state, MIDNIGHT + ms)];
     expect(steps.map(({ outcome }) => [outcome.reason, ...outcome.steps])).toEqual(
       Array.from({ length: expired }, () => ['core.intent-expired', 'failed', 'aborted', 'rejected']),
     );
@@ -181,7 +181,7 @@ describe('waiting', () => {
     const books = Books.open({ 'intent.expiryThresholdMinutes': 1 });
     books.symbols('usd').wallets('a');
     prepare(books, issue('a', 1));
-    expect(stepsDue(books.state, MIDNIGHT + 1e12)).toEqual([]);
+    expect([...stepsDue(books.state, MIDNIGHT + 1e12)]).toEqual([]);
   });
 });
 

@@ -32,7 +32,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   recovery: ['core', 'storage'],
   engine: ['core', 'proof', 'storage'],
   genesis: ['core', 'proof', 'engine'],
-  config: [],
+  config: ['core'],
   http: ['core', 'proof', 'engine', 'genesis'],
   effects: ['core'],
 };

@@ -229,7 +229,7 @@ export class EntryAudit {
 
   /** The entries that today's rules make of what led to this entry, or why they make none. */
   #decide(entry: Entry, next: Entry | null, frameMoment: number | null, isGranted: boolean): Entry[] | string {
-    if (entry.type === EntryType.step) return stepsDue(this.state, entry.moment);
+    if (entry.type === EntryType.step) return [...stepsDue(this.state, entry.moment)];
     const command = this.#commandOf(entry, next, isGranted);
     if (typeof command === 'string') return command;
     const outcome = decide(this.state, command, frameMoment ?? nowOf(entry, next));
