@@ -39,7 +39,10 @@ describe('a record of a kind that has schemas', () => {
     expect(schema(books, 'other', 'effect')).toBe('ok');
     expect(add({ schema: 'named', custom: { name: 'x' } })).toBe('ok');
     expect(add({ schema: 'named', custom: {} })).toBe(INVALID);
-    expect([add({}), add({ schema: 'whatever' }), add({ schema: 'other' })]).toEqual([INVALID, INVALID, INVALID]);
+    const others = [{}, { schema: 'whatever' }, { schema: 'other' }].map((more) =>
+      add({ ...more, custom: { name: 'x' } }),
+    );
+    expect(others).toEqual([INVALID, INVALID, INVALID]);
   });
 
   test.each(['effect', 'bridge', 'policy', 'intent'] as const)(
