@@ -406,6 +406,21 @@ describe('a token good only once', () => {
   });
 });
 
+test('the start line says to whom the ledger is open', async () => {
+  expect(server.log()).toContain('ledger main open to all who reach 127.0.0.1');
+  const directory = makeDirectory();
+  const flags = ['--owner', owner.public];
+  const own = await startServer({ directory, flags, headers: bearer(owner, 'main') });
+  await own.stop();
+  expect(own.log()).toContain(`ledger main open to whom its rules name, owner ${owner.public}`);
+  // It is the books that say who may: without the flag the ledger is as shut as before.
+  const again = await startServer({ directory, headers: bearer(owner, 'main') });
+  expect(again.log()).toContain('ledger main open to whom its rules name,');
+  expect(reasonOf(await connect(again).get('/wallets'))).toEqual(FORBIDDEN);
+  await again.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
 describe('rules of the server', () => {
   const rules = (list: Json[]): string[] => ['--access-rules', JSON.stringify(list)];
 

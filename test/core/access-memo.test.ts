@@ -60,6 +60,7 @@ const change = fc.record({
   what: fc.constantFrom(
     'rules',
     'ledger',
+    'open',
     'strategy',
     'policy',
     'drop policy',
@@ -98,6 +99,9 @@ class Life {
         return;
       case 'strategy':
         this.config = this.config['access.strategy'] ? {} : { 'access.strategy': 'policy-based' };
+        break;
+      case 'open':
+        this.rules = [{ action: 'any', record: 'any' }];
         break;
       case 'ledger':
         this.rules = [
@@ -247,6 +251,18 @@ describe('two ledgers with equal names and equal rules never see each other', ()
       expect([may(2, isOne), may(2, isTwo), may(1, isOne), may(1, isTwo)]).toEqual([false, true, true, false]);
     }
   });
+});
+
+test.each<[string, (world: World) => void]>([
+  ['its ledger shuts', ({ books }) => books.update(Kind.ledger, 'one', { handle: 'one', access: OPEN_GATE }, 0)],
+  ['the server shuts', ({ state }) => setServerRules(state, [])],
+  ['the server shuts but for one kind', ({ state }) => setServerRules(state, [{ action: 'access', record: 'symbol' }])],
+])('what was open to all is shut once %s', (_what, shut) => {
+  const world = new World({ ledger: [{ action: 'any', record: 'any' }] });
+  const ask = () => world.core({ signs: [] }, 'update', 'wallet', 'mine');
+  expect([ask(), ask()]).toEqual([true, true]);
+  shut(world);
+  expect([ask(), ask()]).toEqual([false, false]);
 });
 
 test('a memo that overflows forgets, and answers the same', () => {

@@ -9,7 +9,7 @@
  * stands in `access` of the ledger and its records then counts for nothing.
  */
 import { equalBytes } from '../bytes.ts';
-import { Kind } from '../kinds.ts';
+import { KINDS, Kind } from '../kinds.ts';
 import { isoMoment } from '../proofs.ts';
 import { dataOf, HAS_ACCESS, type LedgerInfo, readRow, type State, type VersionEntry, versionAt } from '../state.ts';
 import {
@@ -23,7 +23,7 @@ import {
 } from './caller.ts';
 import type { LedgerFacts, RecordFacts } from './memo.ts';
 import { compileList, compilePolicies } from './policies.ts';
-import { holds, type RecordScene, type Rule, type Rules } from './rules.ts';
+import { holds, type RecordScene, type Rules } from './rules.ts';
 
 export { type AccessAction, type Bearer, type Caller, GRANTED, NOBODY, proofTarget, type Target } from './caller.ts';
 export { memberHandle } from './people.ts';
@@ -47,6 +47,7 @@ export function isAllowed(
   caller: Caller,
   draft: Draft | null = null,
 ): boolean {
+  if (isOpen(state, ledger, target) && state.memo.isServerOpen) return true;
   return (
     mayEnter(state, ledger, target, row, caller, draft) && isGranted(state, ledger, action, target, row, caller, draft)
   );
@@ -79,7 +80,7 @@ export function isGranted(
   caller: Caller,
   draft: Draft | null = null,
 ): boolean {
-  if (caller === GRANTED) return true;
+  if (caller === GRANTED || isOpen(state, ledger, target)) return true;
   const number = ACTION_NUMBERS.get(action)!;
   const home = homeOf(state, ledger, target, row);
   const scene = { home, row, draft };
@@ -87,6 +88,12 @@ export function isGranted(
   if (grants(state, serverRules(state), number, target, caller, scene)) return true;
   const rules = ownRules(state, home, target, row, draft);
   return rules !== null && grants(state, rules, number, target, caller, scene);
+}
+
+/** The usual case, told without looking at a rule: a ledger that lets everybody do everything, as it is now. */
+function isOpen({ memo, ledgers }: State, ledger: number, target: Target): boolean {
+  const facts = memo.ledgers[ledger];
+  return facts?.isOpen === true && facts.info === ledgers[ledger] && target % PROOF_TARGET !== Kind.ledger;
 }
 
 /** The rules that would grant this, without whom they name: the ledger's, then the record's. */
@@ -113,23 +120,23 @@ export function grantingRules(
 
 /** Whether the ledger lets everybody do everything, by a rule that says so without conditions. */
 export function isOpenToAll(state: State, ledger: number): boolean {
-  const { list } = ledgerRules(state, ledger);
-  const isWhole = ({ mask, shown, signer, bearer, narrowed }: Rule) =>
-    mask === -1 && shown.record === 'any' && signer === null && bearer === null && narrowed.length === 0;
-  return list.some(isWhole) && serverRules(state).of(ACCESS, Kind.wallet).isOpen;
+  return ledgerRules(state, ledger).isOpen && serverRules(state).of(ACCESS, Kind.wallet).isOpen;
 }
 
 /** What the server's configuration allows, in place of the default. */
 export function setServerRules(state: State, list: readonly unknown[]): void {
-  state.memo.server = compileList(state, 0, 'server', list);
+  const rules = compileList(state, 0, 'server', list);
+  state.memo.server = rules;
+  // A rule that opens the gate for one kind only opens it for that one: it must be open for all that ledgers keep.
+  state.memo.isServerOpen = KINDS.every((_, kind) => rules.of(ACCESS, kind).isOpen);
 }
 
 /** By default everybody may enter the server and make ledgers in it. */
 const DEFAULT_SERVER_RULES = [{ action: { $in: ['access', 'create'] } }];
 
 function serverRules(state: State): Rules {
-  state.memo.server ??= compileList(state, 0, 'server', DEFAULT_SERVER_RULES);
-  return state.memo.server;
+  if (state.memo.server === null) setServerRules(state, DEFAULT_SERVER_RULES);
+  return state.memo.server!;
 }
 
 // ---------------------------------------------------------------- asking a list
@@ -207,7 +214,7 @@ function ledgerFacts(state: State, ledger: number): LedgerFacts {
   const info = state.ledgers[ledger]!;
   const known = state.memo.ledgers[ledger];
   if (known !== undefined && known.info === info) return known;
-  const facts: LedgerFacts = { info, rules: null, owners: null };
+  const facts: LedgerFacts = { info, rules: null, isOpen: false, owners: null };
   state.memo.ledgers[ledger] = facts;
   return facts;
 }
@@ -219,6 +226,7 @@ function ledgerRules(state: State, ledger: number): Rules {
   facts.rules = isPolicyBased(info)
     ? compilePolicies(state, ledger)
     : compileList(state, ledger, 'ledger', info.access);
+  facts.isOpen = facts.rules.isOpen;
   return facts.rules;
 }
 

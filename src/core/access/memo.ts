@@ -22,6 +22,8 @@ export interface LedgerFacts {
   /** The version, by identity. */
   readonly info: object;
   rules: Rules | null;
+  /** Whether it lets everybody do everything, whatever its policies are. */
+  isOpen: boolean;
   owners: readonly Uint8Array[] | null;
 }
 
@@ -33,8 +35,10 @@ const POLICY_RULES_MAX = 60_000;
 const PEOPLE_MAX = 4096;
 
 export class AccessMemo {
-  /** The server's own rules; null while it has the default ones. */
+  /** The server's own rules; null until they are asked for, or set. */
   server: Rules | null = null;
+  /** Whether the server lets everybody in for wallets and the like, that is, for whatever lives in a ledger. */
+  isServerOpen = false;
   readonly ledgers: (LedgerFacts | undefined)[] = [];
   /** Changes of signers, circles and their members, by ledger. */
   readonly #peopleEpochs: number[] = [];

@@ -149,6 +149,8 @@ export class Rules {
   /** Whether it holds rules of policies, and then the count of changes at which it did. */
   readonly isLinked: boolean;
   readonly epoch: number;
+  /** Whether a rule that stands in the list itself lets everybody do everything. */
+  readonly isOpen: boolean;
   readonly #place: Place;
   /** By action and target, as one number. */
   readonly #found = new Map<number, Found>();
@@ -158,6 +160,10 @@ export class Rules {
     this.list = list;
     this.isLinked = isLinked;
     this.epoch = epoch;
+    this.isOpen = list.some(
+      ({ mask, record, signer, bearer, narrowed }) =>
+        mask === ALL_ACTIONS && record === ANY && signer === null && bearer === null && narrowed.length === 0,
+    );
   }
 
   of(action: number, target: Target): Found {
