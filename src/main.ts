@@ -4,7 +4,8 @@
 import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import { type Config, ConfigError, configHelp, readConfig } from './config.ts';
-import { isOpenToAll, setServerRules } from './core/access/index.ts';
+import { isAllowed, isOpenToAll, NO_ROW, setServerRules } from './core/access/index.ts';
+import { Kind } from './core/kinds.ts';
 import { AssertionError } from './core/refusal.ts';
 import { dumpState, findLedger, releaseDump, type State } from './core/state.ts';
 import { Engine } from './engine.ts';
@@ -177,8 +178,12 @@ function serverRules(text: string): unknown[] {
 /** Who may use the default ledger, and the server around it, in words. */
 function whoMay({ host, ledger, owner, accessRules }: Config, state: State): string {
   const shown = host.includes(':') ? `[${host}]` : host;
-  const isOpen = isOpenToAll(state, findLedger(state, ledger));
-  const named = `open to whom its rules name${owner === '' ? '' : `, owner ${owner}`}`;
+  const index = findLedger(state, ledger);
+  const isOpen = isOpenToAll(state, index);
+  // The flag counts at the first start only; afterwards it is the books that say whose the ledger is.
+  const by = { keys: [Buffer.from(owner, 'base64')], bearer: null };
+  const isOwned = owner !== '' && isAllowed(state, index, 'drop', Kind.wallet, NO_ROW, by);
+  const named = `open to whom its rules name${isOwned ? `, owner ${owner}` : ''}`;
   const server = accessRules === '' ? '' : ', server rules as configured';
   return `ledger ${ledger} ${isOpen ? `open to all who reach ${shown}` : named}${server}`;
 }

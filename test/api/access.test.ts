@@ -413,9 +413,10 @@ test('the start line says to whom the ledger is open', async () => {
   const own = await startServer({ directory, flags, headers: bearer(owner, 'main') });
   await own.stop();
   expect(own.log()).toContain(`ledger main open to whom its rules name, owner ${owner.public}`);
-  // It is the books that say who may: without the flag the ledger is as shut as before.
-  const again = await startServer({ directory, headers: bearer(owner, 'main') });
-  expect(again.log()).toContain('ledger main open to whom its rules name,');
+  // It is the books that say who may: another owner at a later start is none.
+  const other = ['--owner', anna.public];
+  const again = await startServer({ directory, flags: other, headers: bearer(owner, 'main') });
+  expect(again.log()).toContain('ledger main open to whom its rules name, data');
   expect(reasonOf(await connect(again).get('/wallets'))).toEqual(FORBIDDEN);
   await again.stop();
   rmSync(directory, { recursive: true, force: true });
