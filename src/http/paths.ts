@@ -46,7 +46,8 @@ export function findRoute(method: string, path: string): Route | Refusal {
   if (segments === null) return refuse('api.query-malformed', 'The path is not percent-encoded UTF-8');
   const found = methodsOf(segments);
   if (found === null) return unknownPath();
-  const action = found.methods[method];
+  // Methods are any word a client likes, `constructor` too.
+  const action = Object.hasOwn(found.methods, method) ? found.methods[method] : undefined;
   if (action === undefined) return refuseMethod(Object.keys(found.methods));
   return { action, kind: found.kind, id: found.id, number: found.number };
 }

@@ -1,0 +1,22 @@
+/**
+ * Paths and methods are any words a client likes; none of them reaches what JavaScript keeps on every object.
+ */
+import { describe, expect, test } from 'vitest';
+import { findRoute } from '../../src/http/paths.ts';
+
+describe('methods nobody has', () => {
+  const methods = ['constructor', 'toString', '__proto__', 'hasOwnProperty', 'valueOf', 'get', 'PATCH', ''];
+  const paths = ['/v2', '/v2/wallets', '/v2/wallets/w', '/v2/wallets/w/proofs', '/v2/ledger', '/v2/circles/c/signers'];
+
+  test.each(paths)('are refused on %s', (path) => {
+    for (const method of methods) expect(findRoute(method, path), method).toMatchObject({ status: 405 });
+  });
+});
+
+test.each(['/v2/constructor', '/v2/__proto__', '/v2/wallets/w/constructor', '/v2/wallets/w/toString'])(
+  'there is nothing at %s',
+  (path) => {
+    expect(findRoute('GET', path)).toMatchObject({ reason: 'api.route-not-found' });
+    expect(findRoute('constructor', path)).toMatchObject({ reason: 'api.route-not-found' });
+  },
+);
