@@ -16,7 +16,7 @@ import { stepsDue } from './core/intents.ts';
 import { type Kind, kindRow } from './core/kinds.ts';
 import { makeLuid } from './core/luid.ts';
 import { isRefusal, type Refusal, refuse } from './core/refusal.ts';
-import type { State } from './core/state.ts';
+import { proofSize, type State } from './core/state.ts';
 import type { ProofPool } from './proof/pool.ts';
 import type { Journal } from './storage/journal.ts';
 
@@ -140,7 +140,7 @@ export class Engine {
   submit(submission: Submission): void {
     if (this.#failure !== null) return submission.answer(STOPPING);
     const { command } = submission;
-    const bytes = 256 + ('data' in command ? command.data.length : 0);
+    const bytes = sizeOfCommand(command);
     const ticket: Ticket = { submission, bytes, verdict: 'waiting' };
     this.#inFlight++;
     this.#inFlightBytes += bytes;
@@ -337,6 +337,16 @@ export class Engine {
     this.#options.fatal(error);
   }
 }
+
+/** About how much memory a command holds until it is answered. */
+function sizeOfCommand(command: Command): number {
+  let size = COMMAND_SIZE + ('data' in command ? command.data.length : 0);
+  const proofs = 'proofs' in command ? command.proofs : 'proof' in command ? [command.proof] : [];
+  for (const proof of proofs) size += proofSize(proof);
+  return size;
+}
+
+const COMMAND_SIZE = 256;
 
 const NOT_VERIFIED = refuse('api.unexpected-error', 'The signatures could not be verified');
 

@@ -21,8 +21,8 @@ export interface Cleared {
 /** A permission is missing: no error, since a proof that brings it may still come. */
 export const WAITING = 'waiting';
 
-/** Above this, amounts are summed in two parts, so that 10 000 claims of 2^53−1 still add up exactly. */
-const SMALL_AMOUNT = 2 ** 39;
+/** Above this, amounts are summed in two parts, so that 100 000 claims of 2^53−1 still add up exactly. */
+const SMALL_AMOUNT = 2 ** 36;
 const HIGH_UNIT = 2 ** 27;
 /** Up to this many net rows are found by walking them, more by a map. */
 const WALKED_ROWS = 16;

@@ -32,7 +32,7 @@ import { judgeLabels } from './labels.ts';
 import { POLICIES_MAX } from './norms.ts';
 import { ProofScene } from './quorum.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
-import { DROPPED, findHandle, findLuid, type RecordView, readRow, type State } from './state.ts';
+import { DROPPED, findHandle, findLuid, proofSize, type RecordView, readRow, type State } from './state.ts';
 import { judgeStatus } from './status-policies.ts';
 import { isTermInUse } from './terms.ts';
 import { misfit } from './user-schemas.ts';
@@ -42,6 +42,9 @@ export const SYSTEM_SIGNER = 'system';
 
 /** Different status texts over all ledgers; each is one byte in a record's row. */
 const STATUSES_MAX = 200;
+/** Characters of all proofs added to one version of a record: it is read as a whole, so its end must be in sight. */
+const ADDED_SIZE_MAX = 4 * 1024 * 1024;
+
 /** Tokens good only once that are remembered at a time: each for some minutes. */
 const TOKENS_MAX = 1_000_000;
 
@@ -169,9 +172,16 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
     status,
   };
   if (labelled.labels !== undefined) entry.labels = labelled.labels;
-  if (kind !== Kind.intent) return [entry];
-  const step = stepByProof(state, record, proof.public, proof.custom, command.caller, now);
-  return step === null ? [entry] : [entry, step];
+  const step =
+    kind === Kind.intent ? stepByProof(state, record, proof.public, proof.custom, command.caller, now) : null;
+  // A proof that moves its intent is never one too many: an intent passes each status once.
+  if (step !== null) return [entry, step];
+  const added = record.added.reduce(
+    (sum, each) => sum + (each.type === EntryType.proof ? proofSize(each.proof) : 0),
+    0,
+  );
+  if (added + proofSize(proof) <= ADDED_SIZE_MAX) return [entry];
+  return refuse('record.invalid', 'The record has as many proofs as it can take; a new version begins without them');
 }
 
 /** A signer joins a circle. */

@@ -13,7 +13,7 @@ import { Chains, Heap, hashMix, hashText, type Part, Table, U8Column, U32Column 
 import { AccessMemo } from './access/memo.ts';
 import { Balances } from './balances.ts';
 import type { EntryCodec } from './codec.ts';
-import type { CreateEntry, Entry, IntentEntry, ProofEntry, StepEntry, UpdateEntry } from './entry.ts';
+import type { CreateEntry, Entry, IntentEntry, ProofEntry, StepEntry, StoredProof, UpdateEntry } from './entry.ts';
 import { EntryType } from './entry.ts';
 import { Kind } from './kinds.ts';
 import { isLuid } from './luid.ts';
@@ -242,16 +242,38 @@ export interface RecordView extends Version {
 
 export function readRow(state: State, row: number): RecordView {
   const version = versionAt(state, state.rows.at.get(row));
-  let first = version;
-  while (first.before !== 0) first = versionAt(state, first.before);
   return {
     ...version,
     row,
     status: state.statuses[state.rows.status.get(row)]!,
-    owners: first.entry.proofs.map((proof) => proof.public),
+    owners: firstEntry(state, version).proofs.map((proof) => proof.public),
     labels: labelsOf(state, row),
   };
 }
+
+/** What a record was created with. Versions in between are passed by, not read: there may be very many. */
+function firstEntry({ heap, codec }: State, { entry, before }: Version): VersionEntry {
+  if (before === 0) return entry;
+  let at = before;
+  for (let prev = heap.prev(at); prev !== 0; prev = heap.prev(at)) at = prev;
+  const from = heap.offset(at);
+  return codec.decode(heap.chunk(at), from, from + heap.length(at)) as VersionEntry;
+}
+
+/** About how many characters a version is in an answer: its data and its proofs. */
+export function sizeOf({ entry, added }: Version): number {
+  let size = entry.data.length;
+  for (const proof of entry.proofs) size += proofSize(proof);
+  for (const each of added) size += each.type === EntryType.proof ? proofSize(each.proof) : PROOF_SIZE;
+  return size;
+}
+
+export function proofSize({ custom }: StoredProof): number {
+  return PROOF_SIZE + (custom?.length ?? 0);
+}
+
+/** A proof without its custom. */
+const PROOF_SIZE = 256;
 
 /** The labels of the record in this row, in order: those of the last proof that changed them. */
 export function labelsOf({ heap, rows, codec }: State, row: number): readonly string[] {
@@ -264,18 +286,7 @@ export function labelsOf({ heap, rows, codec }: State, row: number): readonly st
   return NO_LABELS;
 }
 
-const NO_LABELS: readonly string[] = [];
-
-/** All of a record's versions, newest first, each with what made it. */
-export function historyOf(state: State, row: number): Version[] {
-  const versions: Version[] = [];
-  for (let at = state.rows.at.get(row); at !== 0; ) {
-    const version = versionAt(state, at);
-    versions.push(version);
-    at = version.before;
-  }
-  return versions;
-}
+export const NO_LABELS: readonly string[] = [];
 
 /** The content of a version as a value. */
 export function dataOf(entry: { data: string }): Record<string, unknown> {

@@ -32,6 +32,8 @@ export interface QueryLimits {
   readonly filtersMax: number;
   readonly filterValuesMax: number;
   readonly filterTextMax: number;
+  /** Characters of the records on a page; beyond, fewer must be asked for. */
+  readonly pageTextMax: number;
 }
 
 export const QUERY_LIMITS: QueryLimits = {
@@ -41,6 +43,7 @@ export const QUERY_LIMITS: QueryLimits = {
   filtersMax: 32,
   filterValuesMax: 128,
   filterTextMax: 1024,
+  pageTextMax: 32 * 1024 * 1024,
 };
 
 const PAGE_LIMIT_DEFAULT = 20;

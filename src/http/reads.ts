@@ -3,12 +3,13 @@
  */
 import { METRICS } from '../core/balances.ts';
 import { EntryType } from '../core/entry.ts';
+import { historyOf, type PastVersion } from '../core/history.ts';
 import { Kind } from '../core/kinds.ts';
 import { Listing, listByTerm } from '../core/lists.ts';
 import { pairLuid } from '../core/luid.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { isRefusal } from '../core/refusal.ts';
-import { historyOf, type RecordView, readRow, SERVER_LEDGER, type State, type Version } from '../core/state.ts';
+import { type RecordView, readRow, SERVER_LEDGER, type State, sizeOf } from '../core/state.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { type Call, guarded, refuseDurable, send, sendDurable } from './call.ts';
@@ -84,8 +85,7 @@ export function sendListing(
     const pause = performance.now() + SLICE_MS;
     if (listing.step(() => performance.now() > pause)) {
       const isVisible = visible() ?? (() => true);
-      const records = listing.rows.filter(isVisible).map((row) => readRow(house.state, row));
-      return sendRecords(call, records, { index, limit, total: listing.total });
+      return sendRecords(call, listing.rows.filter(isVisible), { index, limit, total: listing.total });
     }
     if (performance.now() > end) return refuseDurable(call, LIST_TIMEOUT);
     setImmediate(() => guarded(house, call.reply, slice));
@@ -98,8 +98,21 @@ const LIST_TIMEOUT = refuse(
   'The list took too long; narrow it by a handle, a schema or a wallet',
 );
 
-function sendRecords(call: Call, records: RecordView[], page: Page | null): void {
+const PAGE_TOO_LARGE = refuse(
+  'api.query-malformed',
+  'The records of this page are larger than one answer may be; ask for fewer with page.limit',
+);
+
+function sendRecords(call: Call, rows: readonly number[], page: Page | null): void {
   const { house, reply } = call;
+  const records: RecordView[] = [];
+  let size = 0;
+  for (const row of rows) {
+    const record = readRow(house.state, row);
+    size += sizeOf(record);
+    if (size > house.queryLimits.pageTextMax) return refuseDurable(call, PAGE_TOO_LARGE);
+    records.push(record);
+  }
   withLateProofs(house, reply, records, () => {
     const items = records.map((record) => viewText(record, house.sealer));
     sendList(call, items, page);
@@ -121,46 +134,31 @@ export function listChanges(call: Call): void {
   const query = parseQuery(call.request.query, null, call.house.queryLimits);
   if (isRefusal(query)) return refuseDurable(call, query);
   const { index, limit } = query.page;
-  const items = changeTexts(call, row);
-  sendList(call, items.slice(index * limit, (index + 1) * limit), { index, limit, total: items.length });
+  const { versions, total } = historyOf(call.house.state, row, index * limit, limit);
+  const size = versions.reduce((sum, version) => sum + sizeOf(version), 0);
+  if (size > call.house.queryLimits.pageTextMax) return refuseDurable(call, PAGE_TOO_LARGE);
+  sendList(call, changeTexts(call, row, versions), { index, limit, total });
 }
 
 export function readChange(call: Call): void {
   const row = readableRow(call);
   if (row < 0) return;
-  const items = changeTexts(call, row);
-  const text = /^[1-9]\d{0,8}$/.test(call.route.number) ? items.at(-Number(call.route.number)) : undefined;
-  if (text === undefined) return refuseDurable(call, refuse('record.not-found', 'Change not found'));
-  sendDurable(call, () => send(call, 200, text));
+  const { state } = call.house;
+  const { total } = historyOf(state, row, 0, 0);
+  const number = /^[1-9]\d{0,8}$/.test(call.route.number) ? Number(call.route.number) : 0;
+  if (number < 1 || number > total) return refuseDurable(call, refuse('record.not-found', 'Change not found'));
+  const [text] = changeTexts(call, row, historyOf(state, row, total - number, 1).versions);
+  sendDurable(call, () => send(call, 200, text!));
 }
 
-/** All versions of a record, newest first; the first version is change 1. */
-function changeTexts({ house: { state, sealer } }: Call, row: number): string[] {
-  const versions = historyOf(state, row);
-  const { owners, status } = readRow(state, row);
-  const ownersOf = ownersText(owners);
-  const labels = labelsThen(versions);
-  return versions.map((version, i) => {
-    const action = version.entry.type === EntryType.update ? 'update' : 'create';
-    const lead = `"action":"${action}","change":${versions.length - i},${labelsText(labels[i]!)}`;
-    return versionText(version, i === 0 ? status : statusThen(version), ownersOf, sealer, lead);
+function changeTexts({ house: { state, sealer } }: Call, row: number, versions: readonly PastVersion[]): string[] {
+  const owners = ownersText(readRow(state, row).owners);
+  return versions.map((version) => {
+    const { entry, change, status, labels } = version;
+    const action = entry.type === EntryType.update ? 'update' : 'create';
+    const lead = `"action":"${action}","change":${change},${labelsText(labels)}`;
+    return versionText(version, status, owners, sealer, lead);
   });
-}
-
-/** The labels each of these versions, newest first, ended with: the last that a proof gave up to then. */
-function labelsThen(versions: readonly Version[]): (readonly string[])[] {
-  let labels: readonly string[] = [];
-  const oldestFirst = versions.toReversed().map(({ added }) => {
-    for (const entry of added) if (entry.type === EntryType.proof && entry.labels !== undefined) labels = entry.labels;
-    return labels;
-  });
-  return oldestFirst.reverse();
-}
-
-/** The status a past version ended with: the last one a proof gave it. */
-function statusThen({ added }: Version): string {
-  const given = added.map((entry) => (entry.type === EntryType.proof ? entry.status : null));
-  return given.findLast((status) => status !== null) ?? 'created';
 }
 
 // ---------------------------------------------------------------- wallets

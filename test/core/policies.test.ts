@@ -4,8 +4,7 @@ import { apply } from '../../src/core/apply.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { Listing } from '../../src/core/lists.ts';
 import { POLICIES_MAX } from '../../src/core/norms.ts';
-import type { State } from '../../src/core/state.ts';
-import { historyOf } from '../../src/core/state.ts';
+import { readRow, type State } from '../../src/core/state.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
 import { stateDigest } from '../../src/storage/state-digest.ts';
 import type { Books } from './books.ts';
@@ -286,7 +285,7 @@ describe('labels', () => {
         limit: 9,
       });
       listing.step(() => false);
-      return listing.rows.map((row) => historyOf(books.state, row)[0]!.entry.handle);
+      return listing.rows.map((row) => readRow(books.state, row).entry.handle);
     };
     expect([found('blue'), found('red'), found('blue', 'ne')]).toEqual([['v'], [], ['w']]);
   });

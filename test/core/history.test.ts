@@ -1,0 +1,133 @@
+/**
+ * Records that have been through much: their history tells each version as it was, and no record grows so large that
+ * reading it would end the process.
+ */
+import { describe, expect, test } from 'vitest';
+import { NOBODY } from '../../src/core/access/index.ts';
+import { historyOf } from '../../src/core/history.ts';
+import { Kind } from '../../src/core/kinds.ts';
+import { isRefusal } from '../../src/core/refusal.ts';
+import { findHandle, readRow } from '../../src/core/state.ts';
+import { Books } from './books.ts';
+
+const KEY = new Uint8Array(32).fill(7);
+let made = 0;
+
+function rowOf(books: Books, kind: Kind, handle: string): number {
+  return findHandle(books.state, 1, kind, handle);
+}
+
+/** Adds a proof with this custom; '' where it was taken, else why not. */
+function prove(books: Books, kind: Kind, handle: string, custom: object): string {
+  const { entry } = readRow(books.state, rowOf(books, kind, handle));
+  const result = new Uint8Array(64);
+  new DataView(result.buffer).setUint32(0, ++made);
+  const outcome = books.do({
+    op: 'proof',
+    ledger: 1,
+    kind,
+    moment: books.moment,
+    caller: { ...NOBODY, keys: [KEY] },
+    luid: entry.luid,
+    hash: entry.hash,
+    proof: { public: KEY, result, custom: JSON.stringify(custom) },
+  });
+  return isRefusal(outcome) ? outcome.reason : '';
+}
+
+describe('past versions', () => {
+  test('keep the status that was given before them', () => {
+    const books = Books.open().wallets('w');
+    prove(books, Kind.wallet, 'w', { status: 'onboarded' });
+    books.update(Kind.wallet, 'w', { handle: 'w', custom: { n: 2 } });
+    books.update(Kind.wallet, 'w', { handle: 'w', custom: { n: 3 } });
+    prove(books, Kind.wallet, 'w', { status: 'closed' });
+    books.update(Kind.wallet, 'w', { handle: 'w', custom: { n: 4 } });
+    const { versions, total } = historyOf(books.state, rowOf(books, Kind.wallet, 'w'), 0, 9);
+    expect(total).toBe(4);
+    expect(versions.map(({ change, status }) => [change, status])).toEqual([
+      [4, 'closed'],
+      [3, 'closed'],
+      [2, 'onboarded'],
+      [1, 'onboarded'],
+    ]);
+  });
+
+  test('begin with the status of their kind', () => {
+    const books = Books.open();
+    const value = { handle: 'e', signal: 'wallet-created', action: { schema: 'webhook', endpoint: 'http://h' } };
+    books.create(Kind.effect, value);
+    books.update(Kind.effect, 'e', { ...value, signal: 'wallet-updated' });
+    const { versions } = historyOf(books.state, rowOf(books, Kind.effect, 'e'), 1, 1);
+    expect(versions.map(({ change, status }) => [change, status])).toEqual([[1, 'active']]);
+  });
+
+  test('any page of them is that part of all of them', () => {
+    const books = Books.open().wallets('w');
+    for (let n = 2; n <= 9; n++) {
+      if (n % 3 === 0) prove(books, Kind.wallet, 'w', { status: `s${'abc'[n / 3 - 1]}` });
+      books.update(Kind.wallet, 'w', { handle: 'w', custom: { n } });
+    }
+    const row = rowOf(books, Kind.wallet, 'w');
+    const all = historyOf(books.state, row, 0, 100);
+    expect(all.versions.map(({ change }) => change)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
+    for (const [skip, max] of [
+      [0, 0],
+      [0, 1],
+      [1, 3],
+      [4, 5],
+      [8, 5],
+      [9, 5],
+    ] as const) {
+      const page = historyOf(books.state, row, skip, max);
+      expect(page).toEqual({ versions: all.versions.slice(skip, skip + max), total: 9 });
+    }
+  });
+
+  test('reading a record that was changed often decodes its first and its last version only', () => {
+    const books = Books.open().wallets('w');
+    for (let n = 0; n < 50; n++) books.update(Kind.wallet, 'w', { handle: 'w', custom: { n } });
+    let decoded = 0;
+    const { codec } = books.state;
+    const counting = {
+      ...codec,
+      decode: (...given: Parameters<typeof codec.decode>) => {
+        decoded++;
+        return codec.decode(...given);
+      },
+    };
+    const record = readRow({ ...books.state, codec: counting }, rowOf(books, Kind.wallet, 'w'));
+    expect(record.owners).toEqual([KEY]);
+    expect(decoded).toBe(2);
+  });
+});
+
+describe('proofs added to a record', () => {
+  const LONG = 'x'.repeat(1 << 19);
+
+  test('come to an end, and a new version takes more', () => {
+    const books = Books.open().wallets('w');
+    let reason = '';
+    let taken = 0;
+    while (reason === '' && taken < 100) {
+      reason = prove(books, Kind.wallet, 'w', { text: LONG });
+      if (reason === '') taken++;
+    }
+    expect([taken, reason]).toEqual([7, 'record.invalid']);
+    // A small one still fits where a large one does not.
+    expect(prove(books, Kind.wallet, 'w', { status: 'onboarded' })).toBe('');
+    books.update(Kind.wallet, 'w', { handle: 'w' });
+    expect(prove(books, Kind.wallet, 'w', { text: LONG })).toBe('');
+  });
+
+  test('that move an intent are always taken', () => {
+    const books = Books.open().wallets('a').symbols('usd');
+    const claims = [{ action: 'issue', target: 'a', symbol: 'usd', amount: 5 }];
+    books.create(Kind.intent, { handle: 'i', claims, config: { commit: 'manual' } });
+    while (prove(books, Kind.intent, 'i', { text: LONG }) === '');
+    while (prove(books, Kind.intent, 'i', { text: 'x'.repeat(100) }) === '');
+    expect(prove(books, Kind.intent, 'i', { note: 'x' })).toBe('record.invalid');
+    expect(prove(books, Kind.intent, 'i', { action: 'commit' })).toBe('');
+    expect(books.balance('a')).toBe(5);
+  });
+});
