@@ -108,7 +108,12 @@ const SETTINGS = {
   ),
 
   bodyBytesMax: count(MiB, 1024, 16 * MiB, 'largest request body'),
-  bodyMsMax: count(7_000, 10, 600_000, 'time a body may take to arrive; a silent client is cut off after 8 to 12 seconds anyway'),
+  bodyMsMax: count(
+    7_000,
+    10,
+    600_000,
+    'time a body may take to arrive; a silent client is cut off after 8 to 12 seconds anyway',
+  ),
   bodyDepthMax: count(64, 8, 512, 'nesting of a JSON body'),
   connectionsMax: count(10_000, 1, 1_000_000, 'open connections'),
   claimsMax: count(10_000, 1, 100_000, 'claims in an intent'),

@@ -39,6 +39,9 @@ const TICK_MS = 1000;
 /** After a failure, so long the clients who still wait are given to read that they do. */
 const FATAL_LINGER_MS = 200;
 
+// Who read the log may be gone, as `| head` is: that is no reason to stop.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+
 function tell(text: string): void {
   process.stderr.write(`ayni: ${text}\n`);
 }
@@ -144,14 +147,19 @@ async function serve(config: Config, directory: string): Promise<void> {
     startLine(config, whoMay(config, state), listening.port, directory, encodeBase64(server.public)),
   );
 
-  setInterval(() => engine.tick(), TICK_MS).unref();
+  const ticker = setInterval(() => engine.tick(), TICK_MS);
+  ticker.unref();
 
   let isStopping = false;
   const stop = async (signal: string) => {
     if (isStopping) return;
     isStopping = true;
     if (config.logLevel !== 'error') tell(`${signal}: stops listening, finishes what is on its way.`);
-    await listening?.close();
+    const closed = listening?.close();
+    // Whoever waits for an intent's end hears how far it came, instead of a broken connection.
+    waiters.end();
+    await closed;
+    clearInterval(ticker);
     await engine.drained();
     await journal.close();
     await pool.close();
@@ -160,8 +168,14 @@ async function serve(config: Config, directory: string): Promise<void> {
       tell(`Engine ${JSON.stringify(engine.stats)}, proofs ${JSON.stringify(pool.stats)}.`);
     process.exit(process.exitCode ?? 0);
   };
-  process.on('SIGTERM', () => void stop('SIGTERM'));
-  process.on('SIGINT', () => void stop('SIGINT'));
+  for (const signal of ['SIGTERM', 'SIGINT']) {
+    process.on(signal, () => {
+      stop(signal).catch((error: Error) => {
+        tell(fatalText(error, directory));
+        process.exit(1);
+      });
+    });
+  }
 }
 
 /** The server's own rules. Signers and policies belong to ledgers, so these can only speak of keys. */

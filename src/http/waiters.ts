@@ -7,9 +7,11 @@ const FINAL = new Set(['completed', 'rejected']);
 
 export class Waiters {
   readonly #byLuid = new Map<string, Set<() => void>>();
+  #isEnded = false;
 
   /** Calls `tell` once, when the intent is final or the time is over. */
   watch(luid: string, ms: number, tell: () => void): void {
+    if (this.#isEnded) return tell();
     const tellers = this.#byLuid.get(luid) ?? new Set();
     this.#byLuid.set(luid, tellers);
     const once = () => {
@@ -28,5 +30,11 @@ export class Waiters {
       if (entry.type !== EntryType.step || !FINAL.has(statusAfter(entry.outcome))) continue;
       for (const tell of [...(this.#byLuid.get(entry.luid) ?? [])]) tell();
     }
+  }
+
+  /** The server stops: nobody waits any longer. */
+  end(): void {
+    this.#isEnded = true;
+    for (const tellers of [...this.#byLuid.values()]) for (const tell of [...tellers]) tell();
   }
 }

@@ -1,8 +1,8 @@
 /** The promise kept by the real process: killed, stopped, shut out, and on a disk that is full. */
 import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Client, connect, type Json, makeKeys } from '../support/client.ts';
-import { makeKit } from '../support/kit.ts';
+import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
+import { issue, makeKit } from '../support/kit.ts';
 import { makeDirectory, type Server, startRefused, startServer } from '../support/server.ts';
 import { type Crowd, crowd, launch, type Sent } from './process.ts';
 
@@ -152,5 +152,23 @@ describe('a full disk', () => {
     const limited = await launch(path, { before: 'ulimit -f 0' });
     expect(await limited.ended).toBe(1);
     expect(limited.log()).toMatch(/EFBIG/);
+  });
+});
+
+describe('stopped while', () => {
+  test('clients wait for the end of their intents: they hear how far those came', async () => {
+    const { server, client } = await start(directory());
+    const { wallet, symbol } = await open(client);
+    const claims = [issue(wallet, symbol, 5)];
+    const data = { handle: 'slow', claims, config: { commit: 'manual' } };
+    const waiting = client.post('/intents', record(data, keys), { prefer: 'wait=30' });
+    while ((await fetch(`${client.url}/intents/slow`)).status !== 200);
+  });
+
+  test('nobody reads its log any more: it stops as ever', async () => {
+    const { server } = await start(directory());
+    server.process.stderr!.destroy();
+    server.process.stdout!.destroy();
+    expect(await server.stop()).toBe(0);
   });
 });
