@@ -163,6 +163,9 @@ describe('stopped while', () => {
     const data = { handle: 'slow', claims, config: { commit: 'manual' } };
     const waiting = client.post('/intents', record(data, keys), { prefer: 'wait=30' });
     while ((await fetch(`${client.url}/intents/slow`)).status !== 200);
+    expect(await server.stop()).toBe(0);
+    const { status, body } = await waiting;
+    expect([status, body.meta.status]).toEqual([201, 'prepared']);
   });
 
   test('nobody reads its log any more: it stops as ever', async () => {
