@@ -208,7 +208,7 @@ function hold(state: State, { postings, moment }: Outcome, received: number, cou
     const before = balances.movedOn(slot, received);
     balances.countMoved(slot, moved, received);
     const after = balances.movedOn(slot, received);
-    counted.push(slot, after.amount - before.amount, after.count - before.count);
+    counted.push(slot, balances.countedDay(slot), after.amount - before.amount, after.count - before.count);
   }
 }
 
@@ -220,10 +220,10 @@ function release(state: State, row: number, { postings, moment }: Outcome, moves
   }
   if (moves) return;
   const { counted } = state.open.get(row)!;
-  for (let i = 0; i < counted.length; i += 3) {
+  for (let i = 0; i < counted.length; i += 4) {
+    const [slot, day, amount, count] = counted.slice(i, i + 4) as [number, number, number, number];
     // A counter that has gone on to another day keeps nothing of this one.
-    if (balances.countsDayOf(counted[i]!, received))
-      balances.addMoved(counted[i]!, -counted[i + 1]!, -counted[i + 2]!, received);
+    if (balances.countedDay(slot) === day) balances.addMoved(slot, -amount, -count, received);
   }
 }
 

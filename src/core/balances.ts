@@ -136,17 +136,20 @@ export class Balances {
     this.#limits.set(at + SET_AT + metric, moment);
   }
 
-  /** What transfers moved through the slot on the UTC day of `moment`, since a daily limit counts them. */
+  /**
+   * What transfers moved through the slot on the UTC day of `moment`, since a daily limit counts them. Counters of past
+   * days are not kept: an intent that waited over midnight is judged, and counted, on the day they have gone on to.
+   */
   movedOn(slot: number, moment: number): { amount: number; count: number } {
     const at = (this.#limit.get(slot) - 1) * LIMIT_COLUMNS;
-    return this.countsDayOf(slot, moment)
+    return this.countedDay(slot) >= Math.floor(moment / DAY_MS)
       ? { amount: this.#limits.get(at + DAY_AMOUNT), count: this.#limits.get(at + DAY_COUNT) }
       : { amount: 0, count: 0 };
   }
 
-  /** Whether the counters are those of the day of `moment`. */
-  countsDayOf(slot: number, moment: number): boolean {
-    return this.#limits.get((this.#limit.get(slot) - 1) * LIMIT_COLUMNS + DAY) === Math.floor(moment / DAY_MS);
+  /** The day of a limited slot's counters, in days since 1970. */
+  countedDay(slot: number): number {
+    return this.#limits.get((this.#limit.get(slot) - 1) * LIMIT_COLUMNS + DAY);
   }
 
   /** Counts one intent that moved `amount` through a limited slot; each counter runs only while its limit is set. */
@@ -155,11 +158,11 @@ export class Balances {
     this.addMoved(slot, counts(DAILY_AMOUNT) ? amount : 0, counts(DAILY_COUNT) ? 1 : 0, moment);
   }
 
-  /** Adds to the counters of the day of `moment`; the day of a later moment begins at zero. */
+  /** Adds to the counters of the day of `moment`, which begin at zero where theirs was an earlier one; never goes back. */
   addMoved(slot: number, amount: number, count: number, moment: number): void {
     const at = (this.#limit.get(slot) - 1) * LIMIT_COLUMNS;
     const before = this.movedOn(slot, moment);
-    this.#limits.set(at + DAY, Math.floor(moment / DAY_MS));
+    this.#limits.set(at + DAY, Math.max(this.countedDay(slot), Math.floor(moment / DAY_MS)));
     this.#limits.set(at + DAY_AMOUNT, before.amount + amount);
     this.#limits.set(at + DAY_COUNT, before.count + count);
   }

@@ -36,7 +36,7 @@ export interface OpenIntent {
   /** When it was received: it expires so long after that. Prepared ones do not. */
   moment: number;
   isPrepared: boolean;
-  /** What its hold added to daily counters: flat rows of balance slot, amount, count. */
+  /** What its hold added to daily counters: flat rows of balance slot, day counted on, amount, count. */
   counted: number[];
 }
 

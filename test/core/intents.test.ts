@@ -115,6 +115,24 @@ describe('a prepared intent', () => {
     expect(books.intent(transfer('a', 'b', 20)).outcome.reason).toBe('');
   });
 
+  test.each(['auto', 'manual'])(
+    'that waited over midnight (%s) does not make daily limits forget the new day',
+    (commit) => {
+      const books = fresh();
+      books.intent(issue('a', 100), limit('a', 'dailyCount', 2), limit('a', 'dailyAmount', 50));
+      const late = books.command(Kind.intent, { handle: 'late', claims: [transfer('a', 'b', 7)], config: { commit } });
+      books.moment = MIDNIGHT + 86_400_000;
+      books.intent(transfer('a', 'b', 4));
+      const [entry] = books.do(late) as Entry[];
+      const slot = slotOf(books, 'a');
+      expect(books.state.balances.movedOn(slot, books.moment)).toEqual({ amount: 11, count: 2 });
+      expect(books.intent(transfer('a', 'b', 1)).outcome.reason).toBe('core.limit-exceeded');
+      if (commit === 'auto') return;
+      prove(books, entry as IntentEntry, { action: 'abort' });
+      expect(books.state.balances.movedOn(slot, books.moment)).toEqual({ amount: 4, count: 1 });
+    },
+  );
+
   test('aborted on another day leaves that day alone', () => {
     const books = fresh();
     books.intent(issue('a', 100), limit('a', 'dailyCount', 5));
