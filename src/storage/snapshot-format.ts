@@ -30,8 +30,11 @@ export const SNAPSHOT_VERSION = 1;
 export const SNAPSHOT_HEADER_BYTES = 12;
 export const FOOT_BYTES = 8 + HASH_BYTES + SIGNATURE_BYTES + 4;
 export const TEMPORARY = '.tmp';
-/** A manifest has a row for each part and a few small things. */
-export const MANIFEST_BYTES_MAX = 64 * 1024 * 1024;
+/**
+ * A manifest has a row for each part, and with `extra` what the state keeps outside its parts: some 70 bytes for each
+ * used token and each open intent, of which there may be millions. Beyond this no snapshot could be taken any more.
+ */
+export const MANIFEST_BYTES_MAX = 1024 * 1024 * 1024;
 /** Read, written and hashed in pieces of this size, so that the event loop comes round in between. */
 export const PIECE_BYTES = 256 * 1024;
 

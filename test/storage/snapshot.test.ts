@@ -68,6 +68,15 @@ describe('a snapshot', () => {
     expect(plain(read(disk).snapshot)).toEqual(plain(content));
   });
 
+  test('with as much outside its parts as a million used tokens take comes back', async () => {
+    const disk = fresh();
+    const extra = Buffer.alloc(72_000_013, 'a token ');
+    await take(disk, { ...START, extra, parts: [] });
+    const { snapshot, refused } = read(disk);
+    expect(refused).toEqual([]);
+    expect(Buffer.compare(snapshot!.extra, extra)).toBe(0);
+  });
+
   test('of several pieces comes back', async () => {
     const disk = fresh();
     const bytes = Buffer.alloc(2_500_000, 'some bytes to repeat');
