@@ -7,6 +7,7 @@
  * proof of it checked, and the balances must sum up to what was issued: figures of a service that loses
  * something are not printed as success.
  */
+import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Client, connect } from '../src/cli/client.ts';
@@ -185,6 +186,8 @@ async function withRequests(
 ): Promise<Measured> {
   const { server, dataDirectory, directory, sizes } = session;
   const paths = await prepareRequests(directory, run, parts, intents, claims, sizes.wallets);
+  // Else the kernel writes the requests out while the service syncs its journal.
+  execFileSync('sync');
   const before = readUsage(server.pid, dataDirectory);
   const start = performance.now();
   const figures = await drive(paths);

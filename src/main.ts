@@ -110,7 +110,10 @@ async function serve(config: Config, directory: string): Promise<void> {
   });
 
   if (config.accessRules !== '') setServerRules(state, serverRules(config.accessRules));
-  if (findLedger(state, config.ledger) < 0) await createDefaultLedger(engine, server, config.ledger, config.owner);
+  if (findLedger(state, config.ledger) < 0) {
+    refuseOtherBooks(state, config, directory);
+    await createDefaultLedger(engine, server, config.ledger, config.owner);
+  }
 
   const sealer = new Sealer(server);
   const app = createApp({
@@ -187,6 +190,14 @@ function serverRules(text: string): unknown[] {
     throw new ConfigError('--access-rules: rules of the server name signers by public key, and no policies');
   }
   return list;
+}
+
+/** Books that have ledgers, and not this one: it was renamed, or another directory is meant. An empty one helps nobody. */
+function refuseOtherBooks({ ledgers }: State, { ledger }: Config, directory: string): void {
+  const others = ledgers.slice(1).map(({ handle }) => handle);
+  if (others.length === 0) return;
+  const named = others.slice(0, 5).join(', ') + (others.length > 5 ? ', …' : '');
+  throw new ConfigError(`${directory} has no ledger ${ledger}; it has ${named}. Name one with --ledger`);
 }
 
 /** Who may use the default ledger, and the server around it, in words. */

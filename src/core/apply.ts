@@ -283,7 +283,7 @@ function setLabels(state: State, row: number, labels: readonly string[]): void {
 function statusNumber(state: State, status: string): number {
   const known = state.statuses.indexOf(status);
   if (known >= 0) return known;
-  assert(state.statuses.length < ANY_STATUS, 'status texts fit a byte');
+  assert(state.statuses.length < ANY_STATUS, 'status texts fit two bytes');
   return state.statuses.push(status) - 1;
 }
 

@@ -40,8 +40,8 @@ import { misfit } from './user-schemas.ts';
 /** The handle under which the server itself appears as a signer in every ledger. */
 export const SYSTEM_SIGNER = 'system';
 
-/** Different status texts over all ledgers; each is one byte in a record's row. */
-const STATUSES_MAX = 200;
+/** Different status texts over all ledgers; each is two bytes in a record's row. */
+const STATUSES_MAX = 10_000;
 /** Characters of all proofs added to one version of a record: it is read as a whole, so its end must be in sight. */
 const ADDED_SIZE_MAX = 4 * 1024 * 1024;
 

@@ -9,7 +9,7 @@
  * `order` numbers all changes of data over all ledgers; a row's place in it is its latest change. Lists walk chains of
  * places from the newest back and skip places their row has left.
  */
-import { Chains, Heap, hashMix, hashText, type Part, Table, U8Column, U32Column } from '../memory/index.ts';
+import { Chains, Heap, hashMix, hashText, type Part, Table, U8Column, U16Column, U32Column } from '../memory/index.ts';
 import { AccessMemo } from './access/memo.ts';
 import { Balances } from './balances.ts';
 import type { EntryCodec } from './codec.ts';
@@ -61,7 +61,7 @@ export interface State {
     readonly at: U32Column;
     readonly kind: U8Column;
     readonly ledger: U32Column;
-    readonly status: U8Column;
+    readonly status: U16Column;
     readonly flags: U8Column;
     readonly place: U32Column;
     /** Wallets: first balance slot plus one. */
@@ -105,7 +105,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, chunkBytes?: num
       at: new U32Column('row-at', false),
       kind: new U8Column('row-kind', true),
       ledger: new U32Column('row-ledger', true),
-      status: new U8Column('row-status', false),
+      status: new U16Column('row-status', false),
       flags: new U8Column('row-flags', false),
       place: new U32Column('row-place', false),
       aux: new U32Column('row-aux', false),
@@ -189,10 +189,10 @@ export function termHash(state: State, ledger: number, kind: Kind, member: strin
   return member === ALL_TERM ? scope : hashMix(scope, hashText(state.hashSeed, value));
 }
 
-/** Key of state.counts: live records of a ledger and kind in a status (its number), or in all (255). */
-export const ANY_STATUS = 255;
+/** Key of state.counts: live records of a ledger and kind in a status (its number), or in all. */
+export const ANY_STATUS = 65_535;
 export function countKey(ledger: number, kind: Kind, status: number): number {
-  return (ledger * 16 + kind) * 256 + status;
+  return (ledger * 16 + kind) * 65_536 + status;
 }
 
 /** Key of state.labels. */
