@@ -2,6 +2,7 @@
  * Signers join circles and leave them. A membership is a signed record `{circle, signer}`, reached through its circle.
  */
 import { memberHandle } from '../core/access/index.ts';
+import type { CreateCommand, DropCommand } from '../core/command.ts';
 import { Kind } from '../core/kinds.ts';
 import { isLuid } from '../core/luid.ts';
 import { createdCustom, isoMoment, sealCustom } from '../core/proofs.ts';
@@ -9,13 +10,13 @@ import { isRefusal, refuse } from '../core/refusal.ts';
 import type { VersionEntry } from '../core/state.ts';
 import { findHandle, findRecord, readRow } from '../core/state.ts';
 import { proofDigest } from '../proof/digest.ts';
-import { type Call, callerOf, refuseDurable, send, sendRefusal } from './call.ts';
+import { type Call, refuseDurable, send, sendRefusal } from './call.ts';
 import { type Content, openBody } from './door.ts';
 import { readableRow } from './may.ts';
 import { parseQuery } from './query.ts';
 import { sendListing } from './reads.ts';
 import { ownersText, recordText } from './render.ts';
-import { submit } from './writes.ts';
+import { contentCommand, submit } from './writes.ts';
 
 const MEMBER = Kind['circle-signer'];
 const NO_BYTES = new Uint8Array(0);
@@ -24,25 +25,11 @@ export function assignSigner(call: Call): void {
   const content = openMember(call, 'create');
   if (content === null) return;
   const { engine, sealer } = call.house;
-  const { value, data, hash, hashHex, proofs, checks, text } = content;
+  const { data, hashHex, checks, text } = content;
   const moment = engine.now();
   const luid = engine.newLuid(MEMBER, moment);
-  const keys = proofs.map((proof) => proof.public);
-  const caller = callerOf(call, keys);
-  const { ledger } = call;
-  const command = {
-    op: 'create' as const,
-    ledger,
-    kind: MEMBER,
-    moment,
-    caller,
-    value,
-    data,
-    hash,
-    proofs,
-    luid,
-    seal: NO_BYTES,
-  };
+  const shared = contentCommand(call, content, moment);
+  const command: CreateCommand = { op: 'create', luid, seal: NO_BYTES, ...shared, kind: MEMBER };
   const seals = proofDigest(hashHex, createdCustom(luid, moment, 'created'));
   submit(call, { command, checks, seals }, ([entry]) => {
     const made = entry as VersionEntry;
@@ -51,7 +38,7 @@ export function assignSigner(call: Call): void {
       hash: hashHex,
       luid,
       moment: isoMoment(moment),
-      owners: ownersText(keys),
+      owners: ownersText(shared.caller.keys),
       proofs: `${text},${sealer.sealed(hashHex, sealCustom(made), made.seal)}`,
       status: 'created',
       thread: null,
@@ -63,18 +50,14 @@ export function assignSigner(call: Call): void {
 export function removeSigner(call: Call): void {
   const content = openMember(call, 'drop');
   if (content === null) return;
-  const { value, data, hash, proofs, checks } = content;
-  const { house, ledger, route } = call;
+  const { value, checks } = content;
+  const { house, route } = call;
   if (!isNamed(call, Kind.signer, route.number, value.signer as string)) {
     return sendRefusal(house, call.reply, refuse('record.invalid', 'The signer is not that of the path'));
   }
-  const caller = callerOf(
-    call,
-    proofs.map((proof) => proof.public),
-  );
-  const moment = house.engine.now();
   const luid = memberLuid(call, value.circle as string, value.signer as string);
-  const command = { op: 'drop' as const, ledger, kind: MEMBER, moment, caller, value, data, hash, proofs, luid };
+  const shared = contentCommand(call, content, house.engine.now());
+  const command: DropCommand = { op: 'drop', luid, ...shared, kind: MEMBER };
   submit(call, { command, checks, seals: NO_BYTES }, () => send(call, 204, ''));
 }
 

@@ -80,7 +80,7 @@ export function outcomesOf({ entry, added }: Version): Outcome[] {
 }
 
 /** Each key once, in the order of the proofs. */
-export function ownersText(owners: Uint8Array[]): string {
+export function ownersText(owners: readonly Uint8Array[]): string {
   if (owners.length === 1) return `"${encodeBase64(owners[0]!)}"`;
   return [...new Set(owners.map((key) => `"${encodeBase64(key)}"`))].join(',');
 }

@@ -6,11 +6,10 @@
  * and give the very same text back.
  */
 import Type, { type TSchema } from 'typebox';
+import { ACCESS_ACTIONS } from '../core/access/caller.ts';
+import { ADDRESS_MAX, ADDRESS_PATTERN, HANDLE_PATTERN, LEDGER_HANDLE_MAX } from '../core/address.ts';
 import { KINDS } from '../core/kinds.ts';
 
-const PART = '[A-Za-z0-9_+.-]+';
-const ADDRESS_PATTERN = `^(?:${PART}:)?${PART}(?:@${PART})?$`;
-const HANDLE_PATTERN = `^${PART}$`;
 const PUBLIC_PATTERN = '^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$';
 const RESULT_PATTERN = '^[A-Za-z0-9+/]{85}[AQgw]==$';
 const HASH_PATTERN = '^[A-Fa-f0-9]{64}$';
@@ -39,8 +38,8 @@ export function closed<T extends Record<string, TSchema>>(members: T) {
   return Type.Object(members, { additionalProperties: false });
 }
 
-export const Address = Type.String({ pattern: ADDRESS_PATTERN, maxLength: 256 });
-export const LedgerHandle = Type.String({ pattern: HANDLE_PATTERN, maxLength: 128 });
+export const Address = Type.String({ pattern: ADDRESS_PATTERN, maxLength: ADDRESS_MAX });
+export const LedgerHandle = Type.String({ pattern: HANDLE_PATTERN, maxLength: LEDGER_HANDLE_MAX });
 export const Public = Type.String({ pattern: PUBLIC_PATTERN });
 export const Result = Type.String({ pattern: RESULT_PATTERN });
 export const Hash = Type.String({ pattern: HASH_PATTERN });
@@ -71,28 +70,7 @@ function oneOrIn(schema: TSchema) {
 }
 
 /** `sign` and `sign-intent` are what the public package calls rights that a proof needs. */
-const ACTIONS = [
-  'any',
-  'access',
-  'create',
-  'read',
-  'update',
-  'drop',
-  'lookup',
-  'issue',
-  'destroy',
-  'spend',
-  'limit',
-  'commit',
-  'abort',
-  'activate',
-  'assign-signer',
-  'remove-signer',
-  'query-event',
-  'retry-event',
-  'sign',
-  'sign-intent',
-];
+const ACTIONS = ['any', ...ACCESS_ACTIONS];
 
 const KIND_NAMES = KINDS.map((kind) => kind.name);
 /** `server` is what the public package calls the server's own rights. */

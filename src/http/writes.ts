@@ -1,7 +1,7 @@
 /**
  * Writes: a body becomes a command, and what came of it, once on disk, becomes the answer.
  */
-import type { CreateCommand } from '../core/command.ts';
+import type { CreateCommand, DropCommand, UpdateCommand } from '../core/command.ts';
 import { notFound } from '../core/decide.ts';
 import { type Entry, EntryType, type IntentEntry, statusAfter } from '../core/entry.ts';
 import { Kind } from '../core/kinds.ts';
@@ -32,28 +32,27 @@ export function createRecord(call: Call): void {
   const { engine } = house;
   const moment = engine.now();
   const luid = engine.newLuid(kind, moment);
-  const { value, data, hash, hashHex, proofs, checks } = content;
   const status = kind === Kind.intent ? 'pending' : 'created';
-  const command: CreateCommand = {
-    op: 'create',
-    ledger: call.ledger,
-    kind,
+  const command: CreateCommand = { op: 'create', luid, seal: NO_BYTES, ...contentCommand(call, content, moment) };
+  const digest = proofDigestHex(content.hashHex, createdCustom(luid, moment, status));
+  submit(call, { command, checks: content.checks, seals: Buffer.from(digest, 'hex') }, ([entry]) => {
+    answerCreated(call, content, entry as VersionEntry, digest);
+  });
+}
+
+/** What every command takes from a body that passed the door. */
+export function contentCommand(call: Call, { value, data, hash, proofs }: Content, moment: number) {
+  const keys = proofs.map((proof) => proof.public);
+  return {
+    ledger: ledgerOf(call),
+    kind: call.route.kind,
     moment,
-    caller: callerOf(
-      call,
-      proofs.map((proof) => proof.public),
-    ),
+    caller: callerOf(call, keys),
     value,
     data,
     hash,
     proofs,
-    luid,
-    seal: NO_BYTES,
   };
-  const digest = proofDigestHex(hashHex, createdCustom(luid, moment, status));
-  submit(call, { command, checks, seals: Buffer.from(digest, 'hex') }, ([entry]) => {
-    answerCreated(call, content, entry as VersionEntry, digest);
-  });
 }
 
 function createLedger(call: Call): void {
@@ -137,26 +136,10 @@ export function updateRecord(call: Call): void {
   const content = openBody(house.validate, kind, 'update', call.body);
   if (isRefusal(content)) return sendRefusal(house, call.reply, content);
   const luid = luidOf(call);
-  const { value, data, hash, hashHex, proofs, checks } = content;
+  const { data, hashHex, checks } = content;
   const moment = house.engine.now();
-  const caller = callerOf(
-    call,
-    proofs.map((proof) => proof.public),
-  );
-  const command = {
-    op: 'update' as const,
-    ledger: ledgerOf(call),
-    kind,
-    moment,
-    caller,
-    value,
-    data,
-    hash,
-    proofs,
-    luid,
-    luidSent: content.luid,
-    seal: NO_BYTES,
-  };
+  const shared = contentCommand(call, content, moment);
+  const command: UpdateCommand = { op: 'update', luid, luidSent: content.luid, seal: NO_BYTES, ...shared };
   submit(call, { command, checks, seals: proofDigest(hashHex, updatedCustom(luid, moment)) }, ([entry]) => {
     const updated = entry as VersionEntry;
     // Owners and status stay those of the record; the row is still as this batch left it.
@@ -182,26 +165,9 @@ export function dropRecord(call: Call): void {
   const content = openBody(house.validate, kind, 'drop', call.body);
   if (isRefusal(content)) return sendRefusal(house, call.reply, content);
   const luid = luidOf(call);
-  const { value, data, hash, proofs, checks } = content;
-  const moment = house.engine.now();
-  const caller = callerOf(
-    call,
-    proofs.map((proof) => proof.public),
-  );
-  const command = {
-    op: 'drop' as const,
-    ledger: ledgerOf(call),
-    kind,
-    moment,
-    caller,
-    value,
-    data,
-    hash,
-    proofs,
-    luid,
-    luidSent: content.luid,
-  };
-  submit(call, { command, checks, seals: NO_BYTES }, ([entry]) => {
+  const shared = contentCommand(call, content, house.engine.now());
+  const command: DropCommand = { op: 'drop', luid, luidSent: content.luid, ...shared };
+  submit(call, { command, checks: content.checks, seals: NO_BYTES }, ([entry]) => {
     if (kind === Kind.effect && request.method === 'DELETE')
       send(call, 200, JSON.stringify(`Effect ${entry!.handle} dropped`));
     else send(call, 204, '');

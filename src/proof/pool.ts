@@ -150,7 +150,10 @@ export class ProofPool {
       atomics: 'sync',
       recordTiming: false,
     });
-    threads.on('error', () => this.#onThreadLost());
+    // A thread that ends without an error says so only by its end. Looked at once it is off the list.
+    for (const event of ['error', 'workerDestroy']) {
+      threads.on(event, () => setImmediate(() => this.#onThreadLost()));
+    }
     return threads;
   }
 
