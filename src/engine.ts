@@ -54,6 +54,8 @@ interface Ticket {
   submission: Submission;
   bytes: number;
   verdict: 'waiting' | 'accepted' | Refusal;
+  /** When the verdict came, as performance.now() tells it. */
+  since: number;
 }
 
 export interface EngineStats {
@@ -61,7 +63,7 @@ export interface EngineStats {
   entries: number;
   accepted: number;
   refused: number;
-  /** Milliseconds, summed: waiting for the batch to begin, clearing it, waiting for the disk. */
+  /** Milliseconds, summed: of each command from its verdict to its batch; of each batch clearing, and the disk. */
   inboxMs: number;
   clearMs: number;
   diskMs: number;
@@ -141,7 +143,7 @@ export class Engine {
     if (this.#failure !== null) return submission.answer(STOPPING);
     const { command } = submission;
     const bytes = sizeOfCommand(command);
-    const ticket: Ticket = { submission, bytes, verdict: 'waiting' };
+    const ticket: Ticket = { submission, bytes, verdict: 'waiting', since: 0 };
     this.#inFlight++;
     this.#inFlightBytes += bytes;
     this.#door.push(ticket);
@@ -183,6 +185,7 @@ export class Engine {
 
   #verified(ticket: Ticket, refusal: Refusal | null): void {
     ticket.verdict = refusal ?? 'accepted';
+    ticket.since = performance.now();
     if (this.#isTurnDue) return;
     // Verdicts come many at a time; the turn begins when the last of them is in.
     this.#isTurnDue = true;
@@ -240,6 +243,7 @@ export class Engine {
     let taken = 0;
     while (taken < inbox.length && !isFull(taken)) {
       const ticket = inbox[taken++]!;
+      this.stats.inboxMs += began - ticket.since;
       const outcome = this.#clear(ticket.submission.command, moment);
       if (!isRefusal(outcome)) published.push(...outcome);
       answers.push([ticket, outcome]);

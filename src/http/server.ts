@@ -45,13 +45,6 @@ export interface ServerOptions {
   readonly drainMsMax: number;
 }
 
-export const SERVER_LIMITS = {
-  bodyBytesMax: 1_048_576,
-  bodyMsMax: 8_000,
-  connectionsMax: 10_000,
-  drainMsMax: 10_000,
-};
-
 /** A request before its body. */
 export interface RequestHead {
   /** Upper case. HEAD is told as GET, and its answer leaves without the body; see methodSent. */
@@ -62,8 +55,8 @@ export interface RequestHead {
   /** What stands behind `?`, as sent. */
   readonly query: string;
   /**
-   * A header by its lower-case name, '' where absent. Behind a body only KEPT_HEADERS are there, or all of them where
-   * there is an authorization.
+   * A header by its lower-case name, '' where absent. Behind a body only x-ledger, prefer, content-length and
+   * transfer-encoding are there, since each costs a call to read; all of them where there is an authorization.
    */
   header(name: string): string;
 }
@@ -98,9 +91,6 @@ export interface Server {
   /** Stops listening, answers new requests on open connections with 503, waits for running ones, then closes all. */
   close(): Promise<void>;
 }
-
-/** Headers that are kept past the arrival of a body; each costs a call to read. With a token all are kept. */
-export const KEPT_HEADERS = ['x-ledger', 'prefer', 'content-length', 'transfer-encoding'] as const;
 
 const ALLOWED = 'GET, HEAD, POST, PUT, DELETE, OPTIONS';
 const JSON_TYPE = 'application/json; charset=utf-8';

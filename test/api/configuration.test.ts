@@ -130,3 +130,59 @@ describe('the process', () => {
     await start({ directory: data });
   });
 });
+
+describe('a limit that is set is the limit that holds', () => {
+  test('requests on their way: the rest is told at once when to come again, and nothing of it is kept', async () => {
+    const server = await start({ flags: ['--inbox-max', '1'] });
+    const client = connect(server);
+    const wallets = Array.from({ length: 200 }, () => wallet(keys));
+    const replies = await Promise.all(wallets.map((body) => client.post('/wallets', body)));
+    const refused = replies.filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(replies.filter(({ status }) => status === 201).length).toBe(replies.length - refused.length);
+    for (const reply of refused) {
+      expect([...reasonOf(reply), reply.headers.get('retry-after')]).toEqual([429, 'api.rate-limit-exceeded', '1']);
+    }
+    for (const [i, { status }] of replies.entries()) {
+      const { handle } = wallets[i].data;
+      expect((await client.get(`/wallets/${handle}`)).status).toBe(status === 201 ? 200 : 404);
+    }
+  });
+
+  test('body, depth, claims, proofs and page', async () => {
+    const flags = ['--body-bytes-max', '4000', '--body-depth-max', '10', '--claims-max', '2', '--proofs-max', '2'];
+    const server = await start({ flags: [...flags, '--page-limit-max', '5'] });
+    const client = connect(server);
+    const deep = (depth: number): Json => (depth === 0 ? {} : { a: deep(depth - 1) });
+    const intent = (claims: number): Json => {
+      const claim = { action: 'issue', target: { handle: 'x' }, symbol: { handle: 'y' }, amount: 1 };
+      return record(
+        { handle: unique('intent'), claims: Array.from({ length: claims }, () => claim) },
+        [keys],
+        [{ status: 'created' }],
+      );
+    };
+    const noted = (custom: Json): Json => record({ handle: unique('wallet'), custom }, keys);
+    const asked: [string, Promise<Reply>, number, string | undefined][] = [
+      ['a body within', client.post('/wallets', noted({ text: 'x'.repeat(2000) })), 201, undefined],
+      ['a body beyond', client.post('/wallets', noted({ text: 'x'.repeat(4000) })), 413, 'api.body-malformed'],
+      ['nesting within', client.post('/wallets', noted(deep(7))), 201, undefined],
+      ['nesting beyond', client.post('/wallets', noted(deep(8))), 400, 'api.body-malformed'],
+      ['claims within', client.post('/intents', intent(2)), 201, undefined],
+      ['claims beyond', client.post('/intents', intent(3)), 422, 'record.schema-invalid'],
+      ['proofs within', client.post('/wallets', record({ handle: unique('w') }, [keys, keys])), 201, undefined],
+      [
+        'proofs beyond',
+        client.post('/wallets', record({ handle: unique('w') }, [keys, keys, keys])),
+        422,
+        'record.schema-invalid',
+      ],
+      ['a page within', client.get('/wallets?page.limit=5'), 200, undefined],
+      ['a page beyond', client.get('/wallets?page.limit=6'), 422, 'record.schema-invalid'],
+    ];
+    for (const [name, reply, status, reason] of asked) {
+      const answer = await reply;
+      expect([name, ...reasonOf(answer)]).toEqual([name, status, reason]);
+    }
+  });
+});
