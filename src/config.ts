@@ -2,6 +2,7 @@
  * Configuration: flags first, then AYNI_… variables, then these defaults, as one frozen object. Every limit of the
  * server lives here; nothing in it is unbounded.
  */
+import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isLedgerHandle } from './core/address.ts';
@@ -85,6 +86,27 @@ function rules(help: string): Setting<string> {
   };
 }
 
+/** Hosts separated by commas: names, addresses, subnets, the first two also with a port. */
+function hosts(help: string): Setting<string> {
+  return {
+    value: '',
+    help,
+    parse(given) {
+      const wrong = given.split(',').find((host) => host.trim() !== '' && !isHost(host.trim()));
+      if (wrong !== undefined) throw new Error(`${wrong} is no name, address or subnet`);
+      return given;
+    },
+  };
+}
+
+const BITS_MAX: Readonly<Record<number, number>> = { 4: 32, 6: 128 };
+
+function isHost(given: string): boolean {
+  const [address, bits] = given.split(/\/(.*)/s) as [string, string | undefined];
+  if (bits !== undefined) return /^\d{1,3}$/.test(bits) && Number(bits) <= (BITS_MAX[isIP(address)] ?? -1);
+  return isIP(given) !== 0 || /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i.test(given);
+}
+
 const MiB = 1024 * 1024;
 
 const SETTINGS = {
@@ -105,6 +127,24 @@ const SETTINGS = {
     'sync',
     ['sync', 'none'],
     'none: answers do not wait for the disk. For tests only',
+  ),
+
+  callsAllow: hosts(
+    'hosts bridges and webhooks may be called on though their addresses are private, with commas between: name, name:port, address, subnet; needless while listening on a loopback address',
+  ),
+  callMsMax: count(10_000, 10, 600_000, 'time a call of a bridge or webhook may take'),
+  callsInFlightMax: count(256, 1, 65_536, 'calls of bridges and webhooks on their way at once'),
+  bridgeCallsMax: count(
+    16,
+    1,
+    1_000,
+    'the same for one bridge; a webhook or effect has one at a time, for their order',
+  ),
+  bridgeAttemptsMax: count(
+    100,
+    1,
+    10_000,
+    'attempts to deliver before a bridge or webhook is given up; a hundred take over two days',
   ),
 
   bodyBytesMax: count(MiB, 1024, 16 * MiB, 'largest request body'),

@@ -34,7 +34,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   genesis: ['core', 'proof', 'engine'],
   config: ['core'],
   http: ['core', 'proof', 'engine', 'genesis'],
-  effects: ['core'],
+  effects: ['core', 'proof'],
 };
 /** The wiring sees everything. */
 const WIRING = ['main', 'cli'];
@@ -50,6 +50,9 @@ const DOORS: Record<string, readonly string[]> = {
   re2js: ['http/regex.ts'],
   ajv: ['http/user-schemas.ts'],
   'node:fs': ['storage/disk.ts'],
+  'node:http': ['effects/outgoing.ts'],
+  'node:https': ['effects/outgoing.ts'],
+  'node:dns': ['effects/addresses.ts'],
 };
 
 describe('rooms', () => {

@@ -1,0 +1,285 @@
+/**
+ * The one door for calls to other systems: bridges, webhooks, and the token endpoints bridges name.
+ *
+ * Whatever the other side does is an answer or an error text, never an exception: a call has a time limit over all of
+ * it (the lookup of its name, a token, the connection, the answer), answers are read up to a limit and thrown away,
+ * redirects are not followed, and the status is what counts: once it is here, a body that is too long, too slow or
+ * broken off changes nothing, it only costs the connection.
+ *
+ * What always holds: no more than `callsInFlightMax` calls and twice as many connections at a time; no connection to an
+ * address the guard refuses; error texts hold no secret, URL or word of the other side.
+ */
+import http from 'node:http';
+import https from 'node:https';
+import type { Socket } from 'node:net';
+import { urlToHttpOptions } from 'node:url';
+import { Guard, NOT_ALLOWED, type Resolve, systemResolve } from './addresses.ts';
+import { readRules, type SecureRule, Tokens } from './secure.ts';
+
+export type { SecureRule } from './secure.ts';
+
+export interface OutgoingCall {
+  method: string;
+  url: string;
+  body: string;
+  /** Rules of the bridge's record; those of unknown schemas are passed over. */
+  secure: readonly SecureRule[];
+  /** Calls it off. */
+  signal?: AbortSignal;
+}
+
+/** The status of an answer that came, or why none did. `retryAfterMs`: what its Retry-After asks for. */
+export type Answer = { status: number; retryAfterMs?: number } | { error: string };
+
+/** Never rejects. */
+export type Call = (call: OutgoingCall) => Promise<Answer>;
+
+export interface OutgoingOptions {
+  /** Longest a call may take in all. */
+  callMsMax: number;
+  callsInFlightMax: number;
+  /** Private and loopback addresses may be called. */
+  allowPrivate: boolean;
+  /** What may be called whatever its address: names, addresses, each also with a port, and subnets; commas between. */
+  callsAllow: string;
+  /** How names become addresses, for tests. */
+  resolve?: Resolve;
+}
+
+/** What is read of an answer: a token must fit, everything else is thrown away. */
+const ANSWER_BYTES_MAX = 64 * 1024;
+const HEADER_BYTES_MAX = 16 * 1024;
+const SOCKETS_PER_HOST_MAX = 64;
+const IDLE_SOCKETS_PER_HOST_MAX = 8;
+/** Shorter than the five seconds after which common servers close a silent connection. */
+const IDLE_MS_MAX = 4_000;
+
+interface Parcel {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+  /** Whether the body of the answer is wanted. */
+  readonly keepsAnswer: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** `text`: the whole body where it was wanted; null where it was not, broke off or was too long. */
+type Reply = { status: number; retryAfterMs?: number; text: string | null } | { error: string };
+
+export class Outgoing {
+  readonly #options: OutgoingOptions;
+  readonly #guard: Guard;
+  readonly #tokens: Tokens;
+  readonly #agents: { readonly http: http.Agent; readonly https: https.Agent };
+  readonly #sockets = new Set<Socket>();
+  /** One for each call and token fetch on its way. */
+  readonly #underWay = new Set<AbortController>();
+  #calls = 0;
+  #closed = false;
+
+  /** Throws where `callsAllow` names a subnet that is none. */
+  constructor(options: OutgoingOptions) {
+    this.#options = options;
+    this.#guard = new Guard({ ...options, resolve: options.resolve ?? systemResolve });
+    this.#tokens = new Tokens(
+      (url, headers, body) =>
+        this.#timed((signal) => this.#send({ method: 'POST', url, headers, body, keepsAnswer: true, signal })),
+      () => performance.now(),
+    );
+    const agent = {
+      keepAlive: true,
+      maxSockets: SOCKETS_PER_HOST_MAX,
+      maxFreeSockets: IDLE_SOCKETS_PER_HOST_MAX,
+      timeout: IDLE_MS_MAX,
+    };
+    this.#agents = { http: new http.Agent(agent), https: new https.Agent(agent) };
+  }
+
+  readonly call: Call = async (call) => {
+    if (this.#closed) return { error: 'closed' };
+    if (this.#calls >= this.#options.callsInFlightMax) return { error: 'too many calls at once' };
+    this.#calls++;
+    try {
+      return await this.#timed((signal) => this.#secured(call, signal), call.signal);
+    } finally {
+      this.#calls--;
+    }
+  };
+
+  /** Cuts every connection. Calls on their way end with an error. */
+  close(): void {
+    this.#closed = true;
+    for (const one of this.#underWay) one.abort('closed');
+    this.#agents.http.destroy();
+    this.#agents.https.destroy();
+  }
+
+  /** Does the work with a signal that says, as its reason, when the time is up or the work is called off. */
+  async #timed<R>(work: (signal: AbortSignal) => Promise<R>, outer?: AbortSignal): Promise<R | { error: string }> {
+    const { callMsMax } = this.#options;
+    const inner = new AbortController();
+    const timer = setTimeout(() => inner.abort(`no answer within ${callMsMax} ms`), callMsMax);
+    const stop = () => inner.abort('called off');
+    if (outer?.aborted) stop();
+    outer?.addEventListener('abort', stop, { once: true });
+    this.#underWay.add(inner);
+    try {
+      return await work(inner.signal);
+    } finally {
+      clearTimeout(timer);
+      outer?.removeEventListener('abort', stop);
+      this.#underWay.delete(inner);
+    }
+  }
+
+  /** Sends with what the rules ask for. A token the bridge does not take is renewed, once. */
+  async #secured({ method, url, body, secure }: OutgoingCall, signal: AbortSignal): Promise<Answer> {
+    const rules = readRules(secure);
+    if ('error' in rules) return rules;
+    const { credentials } = rules;
+    const headers = new Map([['content-type', 'application/json'], ...rules.headers]);
+    const parcel = { method, url, headers, body, keepsAnswer: false, signal };
+    if (credentials === null) return toAnswer(await this.#send(parcel));
+    for (let renewed = false; ; renewed = true) {
+      // The fetch is shared by all calls with these credentials, so it goes on where one of them is called off.
+      const got = await unlessAborted(this.#tokens.get(credentials), signal);
+      if ('error' in got) return got;
+      headers.set('authorization', `Bearer ${got.token}`);
+      const reply = await this.#send(parcel);
+      if ('error' in reply || reply.status !== 401 || renewed) return toAnswer(reply);
+      this.#tokens.drop(credentials, got.token);
+    }
+  }
+
+  /**
+   * Sends and reads the answer. The other side may close a kept connection at the very moment it is used again; that
+   * is no fault of anybody, so it is sent once more, on a new one.
+   */
+  async #send(parcel: Parcel): Promise<Reply> {
+    const reply = await this.#exchange(parcel, false);
+    if (reply !== 'stale') return reply;
+    const again = await this.#exchange(parcel, true);
+    return again === 'stale' ? { error: describe(null) } : again;
+  }
+
+  #exchange(parcel: Parcel, onNewSocket: boolean): Promise<Reply | 'stale'> {
+    const { headers, body, signal } = parcel;
+    return new Promise((resolve) => {
+      const failed = (error: unknown) => resolve({ error: signal.aborted ? String(signal.reason) : describe(error) });
+      if (signal.aborted) return failed(null);
+      let request: http.ClientRequest;
+      try {
+        request = this.#open(parcel, onNewSocket);
+        for (const [name, value] of headers) request.setHeader(name, value);
+        request.setHeader('content-length', Buffer.byteLength(body));
+      } catch (error) {
+        return failed(error);
+      }
+      let answered = false;
+      request.on('socket', (socket) => this.#count(socket));
+      request.on('response', (response) => {
+        answered = true;
+        readReply(response, parcel.keepsAnswer, resolve);
+      });
+      request.on('error', (error: NodeJS.ErrnoException) => {
+        // Once there is an answer, this is about the connection alone.
+        if (answered) return;
+        if (request.reusedSocket && error.code === 'ECONNRESET' && !signal.aborted) resolve('stale');
+        else failed(error);
+      });
+      request.end(body);
+    });
+  }
+
+  /** Throws what `describe` has words for. */
+  #open({ method, url, signal }: Parcel, onNewSocket: boolean): http.ClientRequest {
+    const target = new URL(url);
+    const { protocol } = target;
+    if (protocol !== 'http:' && protocol !== 'https:')
+      throw Object.assign(new Error(), { code: 'ERR_INVALID_PROTOCOL' });
+    const lookup = this.#guard.lookupFor(target);
+    if (lookup === null) throw Object.assign(new Error(), { code: NOT_ALLOWED });
+    this.#makeRoom();
+    const { request } = protocol === 'https:' ? https : http;
+    const agent = protocol === 'https:' ? this.#agents.https : this.#agents.http;
+    return request({
+      ...urlToHttpOptions(target),
+      method,
+      lookup,
+      signal,
+      agent: onNewSocket ? false : agent,
+      maxHeaderSize: HEADER_BYTES_MAX,
+    });
+  }
+
+  /** Idle connections make way for new ones: the agents themselves bound them per host only. */
+  #makeRoom(): void {
+    if (this.#sockets.size < 2 * this.#options.callsInFlightMax) return;
+    for (const agent of [this.#agents.http, this.#agents.https]) {
+      for (const idle of Object.values(agent.freeSockets)) for (const socket of idle ?? []) socket.destroy();
+    }
+  }
+
+  #count(socket: Socket): void {
+    if (this.#sockets.has(socket)) return;
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+  }
+}
+
+/** Reads the answer to its end, or to where it must be cut, and settles then, so that nothing of it is left on its way. */
+function readReply(response: http.IncomingMessage, keeps: boolean, settle: (reply: Reply) => void): void {
+  const kept: Buffer[] = [];
+  let bytes = 0;
+  response.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > ANSWER_BYTES_MAX) response.destroy();
+    else if (keeps) kept.push(chunk);
+  });
+  response.on('error', () => {});
+  response.on('close', () => {
+    const retryAfterMs = readRetryAfter(response.headers['retry-after']);
+    settle({
+      status: response.statusCode ?? 0,
+      text: keeps && response.complete ? Buffer.concat(kept).toString() : null,
+      ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    });
+  });
+}
+
+/** Seconds, or a date. */
+function readRetryAfter(value: string | undefined): number | null {
+  if (value === undefined) return null;
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
+  const at = Date.parse(value);
+  return Number.isNaN(at) ? null : Math.max(0, at - Date.now());
+}
+
+function toAnswer(reply: Reply): Answer {
+  if ('error' in reply) return reply;
+  const { text: _, ...answer } = reply;
+  return answer;
+}
+
+async function unlessAborted<R>(work: Promise<R>, signal: AbortSignal): Promise<R | { error: string }> {
+  let stop = () => {};
+  const aborted = new Promise<{ error: string }>((resolve) => {
+    stop = () => resolve({ error: String(signal.reason) });
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** Only the code: messages of errors name URLs, and what the other side sent. */
+function describe(error: unknown): string {
+  const code = Object(error).code;
+  if (code === NOT_ALLOWED) return 'address not allowed';
+  if (code === 'ERR_INVALID_PROTOCOL' || code === 'ERR_INVALID_URL') return 'not an http or https URL';
+  return typeof code === 'string' ? `connection failed: ${code}` : 'connection failed';
+}
