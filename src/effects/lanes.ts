@@ -1,0 +1,316 @@
+/**
+ * Lanes: what is to be delivered, address by address, again and again until it is taken or given up.
+ *
+ * A lane is one address of delivery. Jobs of one lane with the same key go one at a time, in the order they were
+ * added: while the first of them waits to be tried again, the others wait behind it. Jobs with different keys go side
+ * by side, up to `parallelMax` calls at once; with a `parallelMax` of 1 the whole lane is one such row, whatever the
+ * keys, so its order is strict. A job that waits to be tried again holds no place among the `parallelMax`.
+ *
+ * Calls of all lanes share `inFlightMax`. A lane may have as many calls on their way as there are places still free,
+ * at most `parallelMax`: the fuller the house, the smaller the share, so lanes whose calls hang until their time limit
+ * always leave a place for one that had none, and lanes take turns for it.
+ *
+ * What always holds: `make`, `call` and `settled` are never called inside `add`, `cancel`, `wake` or `close`; `settled`
+ * is called at most once a job, and not at all after it was cancelled, dropped (`make` said null) or the lanes closed;
+ * never two calls with the same lane and key at a time, a cancelled one included until it has ended. Time and network
+ * are handed in, and there is no chance: the same calls, answers and clock give the same run.
+ */
+import { backoffMs } from './backoff.ts';
+import type { Answer, Call, OutgoingCall } from './outgoing.ts';
+import type { Timer, Timers } from './timers.ts';
+
+export interface Job {
+  /** Jobs of a lane with the same key go one after the other. */
+  readonly key: string;
+  /**
+   * The call, made anew for each attempt, so that what waits costs little memory;
+   * null where it is no longer wanted. What this or `settled` throws is a defect and is thrown on.
+   */
+  make(): OutgoingCall | null;
+  /** How it ended. `attempts` are counted since it was added or last woken. */
+  settled(outcome: Outcome, attempts: number, lastError: string | null): void;
+}
+
+/** `final`: the other side said 501, never to be asked again. `gaveUp`: as many attempts as allowed have failed. */
+export type Outcome = 'delivered' | 'final' | 'gaveUp';
+
+export interface LanesOptions {
+  timers: Timers;
+  /** Does the call. Never rejects; where its signal is aborted it ends soon, with whatever answer. */
+  call: Call;
+  /** Calls on their way at once, over all lanes. */
+  inFlightMax: number;
+  /** Attempts of a job before it is given up. */
+  attemptsMax: number;
+}
+
+export interface LaneCounts {
+  /** Jobs added and not settled, those on their way included. */
+  jobs: number;
+  inFlight: number;
+  /** Rows whose first job failed and waits to be tried again. */
+  waiting: number;
+}
+
+const NOT_IMPLEMENTED = 501;
+/** Attempts begun in one turn: each makes, and perhaps signs, a body, and requests of clients must get their turn too. */
+const STARTS_PER_TURN_MAX = 16;
+
+interface Entry {
+  readonly job: Job;
+  attempts: number;
+  lastError: string | null;
+  next: Entry | null;
+}
+
+/** Jobs with one key, the first of them to be delivered next. At most one of `timer` and `calling` is set. */
+interface Row {
+  readonly key: string;
+  head: Entry;
+  tail: Entry;
+  /** Set while the head waits to be tried again. */
+  timer: Timer | null;
+  /** Set while a call of this row is on its way. */
+  calling: AbortController | null;
+  /** The head was cancelled while its call was on its way. */
+  cancelled: boolean;
+}
+
+interface Lane {
+  readonly address: string;
+  readonly parallelMax: number;
+  readonly rows: Map<string, Row>;
+  /** Rows whose head may go now, longest ready first. */
+  readonly ready: Set<Row>;
+  jobs: number;
+  inFlight: number;
+}
+
+export class Lanes {
+  readonly #options: LanesOptions;
+  readonly #lanes = new Map<string, Lane>();
+  /** Lanes with something ready and fewer calls than their `parallelMax`; the next in turn first. */
+  readonly #hungry = new Set<Lane>();
+  #inFlight = 0;
+  #jobs = 0;
+  #turn: Timer | null = null;
+  #closed = false;
+
+  constructor(options: LanesOptions) {
+    if (options.inFlightMax < 1 || options.attemptsMax < 1) throw new RangeError('lanes need at least one call');
+    this.#options = options;
+  }
+
+  /** Adds a job to the end of the lane of `address`. The lane takes the `parallelMax` of its first job. */
+  add(address: string, parallelMax: number, job: Job): void {
+    if (this.#closed) return;
+    let lane = this.#lanes.get(address);
+    if (lane === undefined) {
+      lane = { address, parallelMax, rows: new Map(), ready: new Set(), jobs: 0, inFlight: 0 };
+      this.#lanes.set(address, lane);
+    }
+    const entry: Entry = { job, attempts: 0, lastError: null, next: null };
+    const key = lane.parallelMax === 1 ? '' : job.key;
+    const row = lane.rows.get(key);
+    lane.jobs++;
+    this.#jobs++;
+    if (row !== undefined) {
+      row.tail.next = entry;
+      row.tail = entry;
+      return;
+    }
+    const begun: Row = { key, head: entry, tail: entry, timer: null, calling: null, cancelled: false };
+    lane.rows.set(key, begun);
+    this.#makeReady(lane, begun);
+  }
+
+  /** Takes out the jobs of a lane that `matches` names. One on its way is called off; none of them is settled. */
+  cancel(address: string, matches: (job: Job) => boolean): void {
+    const lane = this.#lanes.get(address);
+    if (lane === undefined) return;
+    for (const row of lane.rows.values()) this.#cancelIn(lane, row, matches);
+    this.#forgetIdle(lane);
+  }
+
+  /** What waits to be tried again goes now, and attempts are counted anew: in one lane, or in all of them. */
+  wake(address?: string): void {
+    const one = address === undefined ? undefined : this.#lanes.get(address);
+    const lanes = address === undefined ? this.#lanes.values() : one === undefined ? [] : [one];
+    for (const lane of lanes) {
+      for (const row of lane.rows.values()) {
+        row.head.attempts = 0;
+        if (row.timer === null) continue;
+        this.#options.timers.cancel(row.timer);
+        row.timer = null;
+        this.#makeReady(lane, row);
+      }
+    }
+  }
+
+  /** Calls off what is on its way. Nothing is called back any more, and nothing added. */
+  close(): void {
+    this.#closed = true;
+    if (this.#turn !== null) this.#options.timers.cancel(this.#turn);
+    for (const lane of this.#lanes.values()) {
+      for (const row of lane.rows.values()) {
+        if (row.timer !== null) this.#options.timers.cancel(row.timer);
+        row.calling?.abort();
+      }
+    }
+    this.#lanes.clear();
+    this.#hungry.clear();
+    this.#jobs = 0;
+  }
+
+  counts(): { lanes: number; jobs: number; inFlight: number } {
+    return { lanes: this.#lanes.size, jobs: this.#jobs, inFlight: this.#inFlight };
+  }
+
+  /** The same for one lane; null where nothing is to be delivered to that address. */
+  laneCounts(address: string): LaneCounts | null {
+    const lane = this.#lanes.get(address);
+    if (lane === undefined) return null;
+    let waiting = 0;
+    for (const row of lane.rows.values()) if (row.timer !== null) waiting++;
+    return { jobs: lane.jobs, inFlight: lane.inFlight, waiting };
+  }
+
+  #makeReady(lane: Lane, row: Row): void {
+    lane.ready.add(row);
+    this.#offer(lane);
+  }
+
+  /** The lane takes part in the next turn, if it can use one. */
+  #offer(lane: Lane): void {
+    if (lane.ready.size === 0 || lane.inFlight >= lane.parallelMax) return;
+    this.#hungry.add(lane);
+    this.#turn ??= this.#options.timers.after(0, () => this.#takeTurn());
+  }
+
+  /** Begins attempts, one a lane in turn. What finds no place is left for the turn that the end of a call brings. */
+  #takeTurn(): void {
+    this.#turn = null;
+    let starts = 0;
+    // A set is walked in the order of adding, what is added on the way included.
+    for (const lane of this.#hungry) {
+      const free = this.#options.inFlightMax - this.#inFlight;
+      if (free === 0) return;
+      if (lane.inFlight >= free) continue;
+      if (starts++ === STARTS_PER_TURN_MAX) {
+        this.#turn = this.#options.timers.after(0, () => this.#takeTurn());
+        return;
+      }
+      this.#hungry.delete(lane);
+      this.#startNext(lane);
+      if (this.#closed) return;
+      if (lane.ready.size > 0 && lane.inFlight < lane.parallelMax) this.#hungry.add(lane);
+    }
+  }
+
+  #startNext(lane: Lane): void {
+    const [row] = lane.ready;
+    if (row === undefined) return;
+    lane.ready.delete(row);
+    const entry = row.head;
+    const wanted = entry.job.make();
+    if (wanted === null) {
+      this.#removeHead(lane, row);
+      return;
+    }
+    const calling = new AbortController();
+    row.calling = calling;
+    entry.attempts++;
+    lane.inFlight++;
+    this.#inFlight++;
+    void this.#options.call({ ...wanted, signal: calling.signal }).then((answer) => this.#ended(lane, row, answer));
+  }
+
+  #ended(lane: Lane, row: Row, answer: Answer): void {
+    lane.inFlight--;
+    this.#inFlight--;
+    if (this.#closed) return;
+    row.calling = null;
+    const { head: entry, cancelled } = row;
+    const outcome = cancelled ? null : this.#judge(entry, answer);
+    if (cancelled || outcome !== null) this.#removeHead(lane, row);
+    else this.#waitAgain(lane, row, answer);
+    this.#offer(lane);
+    if (this.#hungry.size > 0) this.#turn ??= this.#options.timers.after(0, () => this.#takeTurn());
+    // Last, because whoever is told may add, cancel or close.
+    if (outcome !== null) entry.job.settled(outcome, entry.attempts, entry.lastError);
+  }
+
+  /** What an answer makes of a job; null where it is to be tried again. */
+  #judge(entry: Entry, answer: Answer): Outcome | null {
+    if ('status' in answer && answer.status >= 200 && answer.status < 300) return 'delivered';
+    entry.lastError = 'error' in answer ? answer.error : `status ${answer.status}`;
+    if ('status' in answer && answer.status === NOT_IMPLEMENTED) return 'final';
+    // Woken while it was on its way, a job counts from 0 though this attempt has failed.
+    entry.attempts = Math.max(entry.attempts, 1);
+    return entry.attempts >= this.#options.attemptsMax ? 'gaveUp' : null;
+  }
+
+  #waitAgain(lane: Lane, row: Row, answer: Answer): void {
+    const asked = 'status' in answer && (answer.status === 429 || answer.status === 503) ? answer.retryAfterMs : 0;
+    row.timer = this.#options.timers.after(backoffMs(row.head.attempts, asked), () => {
+      row.timer = null;
+      this.#makeReady(lane, row);
+    });
+  }
+
+  /** The head of a row is done with; the next one, if any, may go. */
+  #removeHead(lane: Lane, row: Row): void {
+    this.#removed(lane, 1);
+    row.cancelled = false;
+    if (row.head.next !== null) {
+      row.head = row.head.next;
+      this.#makeReady(lane, row);
+      return;
+    }
+    lane.rows.delete(row.key);
+    this.#forgetIdle(lane);
+  }
+
+  #cancelIn(lane: Lane, row: Row, matches: (job: Job) => boolean): void {
+    const kept: Entry[] = [];
+    let removed = 0;
+    for (let entry: Entry | null = row.head; entry !== null; entry = entry.next) {
+      if (!matches(entry.job)) kept.push(entry);
+      else if (entry === row.head && row.calling !== null) {
+        // It stays at the head until its call has ended, so that the next one does not overtake it on the way.
+        row.cancelled = true;
+        row.calling.abort();
+        kept.push(entry);
+      } else removed++;
+    }
+    if (removed === 0) return;
+    this.#removed(lane, removed);
+    const headWas = row.head;
+    for (const [i, entry] of kept.entries()) entry.next = kept[i + 1] ?? null;
+    if (kept[0] === headWas) {
+      row.tail = kept.at(-1)!;
+      return;
+    }
+    if (row.timer !== null) this.#options.timers.cancel(row.timer);
+    row.timer = null;
+    lane.ready.delete(row);
+    if (kept[0] === undefined) {
+      lane.rows.delete(row.key);
+      return;
+    }
+    row.head = kept[0];
+    row.tail = kept.at(-1)!;
+    this.#makeReady(lane, row);
+  }
+
+  #removed(lane: Lane, jobs: number): void {
+    lane.jobs -= jobs;
+    this.#jobs -= jobs;
+  }
+
+  #forgetIdle(lane: Lane): void {
+    if (lane.rows.size > 0) return;
+    this.#hungry.delete(lane);
+    if (this.#lanes.get(lane.address) === lane) this.#lanes.delete(lane.address);
+  }
+}
