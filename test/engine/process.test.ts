@@ -1,10 +1,11 @@
 /** The promise kept by the real process: killed, stopped, shut out, and on a disk that is full. */
 import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
+import { killRounds } from '../process/kill-rounds.ts';
+import { type Client, connect, makeKeys, record } from '../support/client.ts';
 import { issue, makeKit } from '../support/kit.ts';
 import { makeDirectory, type Server, startRefused, startServer } from '../support/server.ts';
-import { type Crowd, crowd, launch, type Sent } from './process.ts';
+import { answeredWith, clientOf, crowd, judge, launch, strangeStatuses } from './process.ts';
 
 const keys = makeKeys();
 const cleanups: (() => unknown)[] = [];
@@ -31,48 +32,11 @@ async function open(client: Client): Promise<{ wallet: string; symbol: string }>
   return { wallet: await kit.wallet(), symbol: await kit.symbol() };
 }
 
-/** All intents of the default ledger by handle. The proofs they carry are judged elsewhere. */
-async function intentsOf(client: Client): Promise<Map<string, Json>> {
-  const intents = new Map<string, Json>();
-  for (let index = 0; ; index++) {
-    const answer = await fetch(`${client.url}/intents?page.limit=100&page.index=${index}`);
-    const { data } = JSON.parse(await answer.text()) as { data: Json[] };
-    for (const intent of data) intents.set(intent.data.handle, intent);
-    if (data.length < 100) return intents;
-  }
-}
-
-/** Every acknowledged one is there as it was told; what was not answered is there or not, and the money agrees. */
-async function judge(client: Client, sent: readonly Sent[], wallet: string, symbol: string): Promise<void> {
-  const intents = await intentsOf(client);
-  for (const { body, status, reply } of sent) {
-    if (status !== 201) continue;
-    const found = intents.get(body.data.handle);
-    expect(found, `${body.data.handle} was acknowledged`).toBeDefined();
-    expect([found.luid, found.hash, found.meta.status]).toEqual([reply.luid, reply.hash, 'completed']);
-  }
-  expect(await makeKit(client, keys).balance(wallet, symbol)).toBe(intents.size);
-}
-
-const answeredWith = ({ sent }: Crowd, status: number) => sent.filter((one) => one.status === status).length;
-
 describe('kill -9 under load, again and again', () => {
-  test('every acknowledged intent is there, whichever process acknowledged it', async () => {
-    const path = directory();
-    const flags = ['--snapshot-every', '100', '--segment-bytes-max', '65536'];
-    let { server, client } = await start(path, flags);
-    const { wallet, symbol } = await open(client);
-    const sent: Sent[] = [];
-    for (const wanted of [37, 150, 70]) {
-      const load = crowd(server.url, 16, wallet, symbol);
-      await load.acknowledged(wanted);
-      await server.kill();
-      await load.end();
-      expect(answeredWith(load, 201)).toBeGreaterThanOrEqual(wanted);
-      sent.push(...load.sent);
-      ({ server, client } = await start(path, flags));
-    }
-    await judge(client, sent, wallet, symbol);
+  // `npm run kills` plays as many rounds as one likes.
+  test('every acknowledged intent is there, and what was not answered is there or not, the same ever after', async () => {
+    const { acknowledged } = await killRounds({ directory: directory(), rounds: 3, seed: Date.now() });
+    expect(acknowledged).toBeGreaterThan(3);
   });
 });
 
@@ -89,9 +53,7 @@ describe('SIGTERM under load', () => {
     expect(code).toBe(0);
     const cut = load.sent.filter((one) => one.status === 0 && one.at < began);
     expect(cut, 'sent before the signal, never answered').toEqual([]);
-    expect(
-      [...new Set(load.sent.map((one) => one.status))].filter((status) => ![0, 201, 503].includes(status)),
-    ).toEqual([]);
+    expect(strangeStatuses(load)).toEqual([]);
     await judge((await start(path)).client, load.sent, wallet, symbol);
   });
 });
@@ -129,8 +91,7 @@ describe('a full disk', () => {
     const path = directory();
     const limited = await launch(path, { before: 'ulimit -f 200' });
     cleanups.push(() => limited.child.kill('SIGKILL'));
-    const system = JSON.parse(await (await fetch(`${limited.url}/signers/system`)).text());
-    const client = connect({ url: limited.url, publicKey: system.data.public });
+    const client = await clientOf(limited);
     const { wallet, symbol } = await open(client);
     const load = crowd(limited.url, 16, wallet, symbol);
     await load.end();
@@ -140,9 +101,7 @@ describe('a full disk', () => {
     expect(limited.log()).toContain(path);
     expect(limited.log()).not.toMatch(/\n\s+at /);
     expect(answeredWith(load, 201)).toBeGreaterThan(20);
-    expect(
-      [...new Set(load.sent.map((one) => one.status))].filter((status) => ![0, 201, 503].includes(status)),
-    ).toEqual([]);
+    expect(strangeStatuses(load)).toEqual([]);
     expect(answeredWith(load, 503), 'those who waited were told').toBeGreaterThan(0);
     await judge((await start(path)).client, load.sent, wallet, symbol);
   });

@@ -5,8 +5,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { type Json, makeKeys, record } from '../support/client.ts';
-import { issue, unique } from '../support/kit.ts';
+import { expect } from 'vitest';
+import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
+import { issue, makeKit, unique } from '../support/kit.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const START_MS = 20_000;
@@ -25,14 +26,19 @@ export interface LimitOptions {
   /** User to run as, where this process may choose. */
   uid?: number;
   flags?: string[];
+  env?: Record<string, string>;
 }
 
 /** Starts the server; resolves when it listens or has ended, whichever comes first. */
-export async function launch(directory: string, { before = ':', uid, flags = [] }: LimitOptions): Promise<Limited> {
+export async function launch(
+  directory: string,
+  { before = ':', uid, flags = [], env = {} }: LimitOptions,
+): Promise<Limited> {
   const args = [MAIN, '--port', '0', '--data', directory, '--workers', '1', ...flags];
   const identity = uid === undefined ? {} : { uid, gid: uid };
   const child = spawn('/bin/sh', ['-c', `${before}; exec "$0" "$@"`, process.execPath, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
     ...identity,
   });
   const dieWithUs = () => child.kill('SIGKILL');
@@ -57,9 +63,18 @@ export async function launch(directory: string, { before = ':', uid, flags = [] 
   }
 }
 
+/** A client of a server that was launched. */
+export async function clientOf({ url, log }: Limited): Promise<Client> {
+  if (url === '') throw new Error(`it does not listen:\n${log()}`);
+  const system = JSON.parse(await (await fetch(`${url}/signers/system`)).text());
+  return connect({ url, publicKey: system.data.public });
+}
+
 export interface Sent {
   body: Json;
   at: number;
+  /** Milliseconds until the answer was there, or the connection broken. */
+  took: number;
   /** 0 where no answer came. */
   status: number;
   reply: Json;
@@ -67,11 +82,14 @@ export interface Sent {
 
 const keys = makeKeys();
 
-/** Posts and remembers; a connection that breaks leaves status 0. */
-function post(agent: Agent, url: string, body: Json): Promise<Sent> {
-  const sent: Sent = { body, at: performance.now(), status: 0, reply: undefined };
+/** Posts an intent and remembers; a connection that breaks leaves status 0. */
+export function post(agent: Agent, url: string, body: Json): Promise<Sent> {
+  const sent: Sent = { body, at: performance.now(), took: 0, status: 0, reply: undefined };
   return new Promise((resolve) => {
-    const give = () => resolve(sent);
+    const give = () => {
+      sent.took = performance.now() - sent.at;
+      resolve(sent);
+    };
     const call = request(`${url}/intents`, { agent, method: 'POST', headers: { 'content-type': 'application/json' } });
     call.on('error', give);
     call.on('response', (response) => {
@@ -96,8 +114,9 @@ export interface Crowd {
   end(stop?: boolean): Promise<void>;
 }
 
-/** So many clients, each one request at a time: each brings one more of `symbol` to `wallet`. */
-export function crowd(url: string, lanes: number, wallet: string, symbol: string): Crowd {
+/** So many clients, each one request at a time: each brings one more of `symbol` to `wallet`, or claims what it is told. */
+export function crowd(url: string, lanes: number, wallet: string, symbol: string, claim?: () => Json): Crowd {
+  const claims = claim ?? (() => issue(wallet, symbol, 1));
   const agent = new Agent({ keepAlive: true, maxSockets: lanes });
   const sent: Sent[] = [];
   let isRunning = true;
@@ -109,9 +128,7 @@ export function crowd(url: string, lanes: number, wallet: string, symbol: string
   };
   const lane = async () => {
     while (isRunning) {
-      const body = record({ handle: unique('crowd'), claims: [issue(wallet, symbol, 1)] }, keys, [
-        { status: 'created' },
-      ]);
+      const body = record({ handle: unique('crowd'), claims: [claims()] }, keys, [{ status: 'created' }]);
       const one = await post(agent, url, body);
       sent.push(one);
       if (one.status !== 201) break;
@@ -134,4 +151,34 @@ export function crowd(url: string, lanes: number, wallet: string, symbol: string
       return ended;
     },
   };
+}
+
+/** All intents of the default ledger by handle. The proofs they carry are judged elsewhere. */
+export async function intentsOf(client: Client): Promise<Map<string, Json>> {
+  const intents = new Map<string, Json>();
+  for (let index = 0; ; index++) {
+    const answer = await fetch(`${client.url}/intents?page.limit=100&page.index=${index}`);
+    const { data } = JSON.parse(await answer.text()) as { data: Json[] };
+    for (const intent of data) intents.set(intent.data.handle, intent);
+    if (data.length < 100) return intents;
+  }
+}
+
+/** Every acknowledged one is there as it was told; what was not answered is there or not, and the money agrees. */
+export async function judge(client: Client, sent: readonly Sent[], wallet: string, symbol: string): Promise<void> {
+  const intents = await intentsOf(client);
+  for (const { body, status, reply } of sent) {
+    if (status !== 201) continue;
+    const found = intents.get(body.data.handle);
+    expect(found, `${body.data.handle} was acknowledged`).toBeDefined();
+    expect([found.luid, found.hash, found.meta.status]).toEqual([reply.luid, reply.hash, 'completed']);
+  }
+  expect(await makeKit(client, keys).balance(wallet, symbol)).toBe(intents.size);
+}
+
+export const answeredWith = ({ sent }: Crowd, status: number) => sent.filter((one) => one.status === status).length;
+
+/** Statuses in the answers that a client of a server that ends may not meet; 0 is no answer. */
+export function strangeStatuses({ sent }: Crowd): number[] {
+  return [...new Set(sent.map((one) => one.status))].filter((status) => ![0, 201, 503].includes(status));
 }

@@ -1,0 +1,236 @@
+/**
+ * The real process, on a real system that fails it: calls that fail or take long, a disk that is full or read-only,
+ * threads that die, a process that is held up. The same promise each time: what was acknowledged is there.
+ *
+ * `npm run test:long` takes the slow rows too.
+ */
+import { rmSync, statfsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  answeredWith,
+  clientOf,
+  crowd,
+  judge,
+  type LimitOptions,
+  launch,
+  type Sent,
+  strangeStatuses,
+} from '../engine/process.ts';
+import { type Client, makeKeys, record } from '../support/client.ts';
+import { issue, makeKit, pause, unique } from '../support/kit.ts';
+import { makeDirectory, startRefused } from '../support/server.ts';
+import { canMount, canTrace, mountDisk, mountReadOnly, trace } from './system.ts';
+
+const isLong = process.env.AYNI_LONG === '1';
+const traceable = canTrace('calls of the real process that fail, and syncs that take long');
+const mountable = canMount('a disk that is really full, a directory nobody may write to');
+
+const keys = makeKeys();
+const cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+function directory(): string {
+  const path = makeDirectory();
+  cleanups.push(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** One thread that syncs, so that its calls can be counted. */
+const COUNTED = { UV_THREADPOOL_SIZE: '1' };
+
+async function start(path: string, options: LimitOptions = {}) {
+  const server = await launch(path, options);
+  cleanups.push(() => server.child.kill('SIGKILL') && server.ended);
+  return { ...server, pid: server.child.pid!, client: await clientOf(server) };
+}
+
+/** A wallet and a symbol to bring into it. */
+async function open(client: Client): Promise<{ wallet: string; symbol: string }> {
+  const kit = makeKit(client, keys);
+  return { wallet: await kit.wallet(), symbol: await kit.symbol() };
+}
+
+/** Starts on the same directory, on a system that is well again, and looks for everything that was acknowledged. */
+async function judgeAgain(path: string, sent: readonly Sent[], wallet: string, symbol: string): Promise<void> {
+  const { client } = await start(path);
+  await judge(client, sent, wallet, symbol);
+}
+
+describe.skipIf(!traceable)('a call that fails while serving ends the process, and loses nothing', () => {
+  const SMALL_SEGMENTS = ['--segment-bytes-max', '8192'];
+  const SNAPSHOTS = ['--snapshot-every', '40'];
+  const rows: [string, string, string, string[]][] = [
+    ['a sync fails once and would work the next time', 'fdatasync', 'EIO:when=5', []],
+    ['a write finds no room', 'pwrite64', 'ENOSPC:when=5', []],
+    ['the disk turns read-only before a new segment', 'openat', 'EROFS:when=1', SMALL_SEGMENTS],
+    ['a snapshot cannot take its name', 'rename', 'EIO:when=1', SNAPSHOTS],
+  ];
+  const slow: typeof rows = [
+    ['a write is failed by the device', 'pwrite64', 'EIO:when=5', []],
+    ['the name of a new segment cannot be synced', 'fsync', 'EIO:when=1', SMALL_SEGMENTS],
+    ['no more files can be opened', 'openat', 'EMFILE:when=1', SMALL_SEGMENTS],
+  ];
+  test.each(isLong ? [...rows, ...slow] : rows)('%s', async (_name, call, fault, flags) => {
+    const path = directory();
+    const server = await start(path, { flags, env: COUNTED });
+    const { wallet, symbol } = await open(server.client);
+    const traced = await trace(server.pid, call, `${call}:error=${fault}`);
+    cleanups.push(traced.detach);
+    const load = crowd(server.url, 8, wallet, symbol);
+    await load.end();
+    expect(await server.ended).toBe(1);
+    const code = fault.split(':')[0]!;
+    expect(server.log()).toContain('The disk failed');
+    expect(server.log()).toContain(code);
+    expect(server.log()).toContain(path);
+    expect(server.log()).not.toMatch(/\n\s+at /);
+    expect(strangeStatuses(load)).toEqual([]);
+    const calls = traced.calls();
+    expect(calls.filter((line) => line.includes('INJECTED')).length, calls.join('\n')).toBe(1);
+    if (call === 'fdatasync') expect(calls.at(-1), 'a sync after the one that failed').toContain('INJECTED');
+    await judgeAgain(path, load.sent, wallet, symbol);
+  });
+});
+
+describe.skipIf(!traceable)('a sync that takes', () => {
+  test.each(isLong ? [100, 300, 3_000, 30_000] : [300])(
+    '%i ms: nobody is answered before its end, reads neither; killed in the middle of one, nothing is lost',
+    async (ms) => {
+      const path = directory();
+      const server = await start(path, { env: COUNTED });
+      const { wallet, symbol } = await open(server.client);
+      const traced = await trace(server.pid, 'fdatasync', `fdatasync:delay_enter=${ms * 1000}`);
+      cleanups.push(traced.detach);
+      const load = crowd(server.url, 8, wallet, symbol);
+      await pause(ms / 3);
+      const handle = unique('slow');
+      const posted = server.client.post('/intents', record({ handle, claims: [issue(wallet, symbol, 1)] }, keys));
+      const early = performance.now();
+      const read = await server.client.get(`/wallets/${wallet}/balances`);
+      expect(performance.now() - early, 'a read beside a batch that is being synced').toBeGreaterThan(ms / 3);
+      expect(read.status).toBe(200);
+      expect((await posted).status).toBe(201);
+      await load.acknowledged(16);
+      for (const { status, took } of load.sent) if (status === 201) expect(took).toBeGreaterThanOrEqual(ms);
+      server.child.kill('SIGKILL');
+      await server.ended;
+      await load.end();
+      expect(strangeStatuses(load)).toEqual([]);
+      const mine = { body: { data: { handle } }, at: 0, took: 0, status: 201, reply: (await posted).body };
+      await judgeAgain(path, [...load.sent, mine], wallet, symbol);
+    },
+    isLong ? 200_000 : undefined,
+  );
+
+  test('a while, and an inbox that is full: told to come again, and the rest is kept', async () => {
+    const path = directory();
+    const server = await start(path, { env: COUNTED, flags: ['--inbox-max', '12'] });
+    const { wallet, symbol } = await open(server.client);
+    const traced = await trace(server.pid, 'fdatasync', 'fdatasync:delay_enter=500000');
+    cleanups.push(traced.detach);
+    const load = crowd(server.url, 40, wallet, symbol);
+    await load.acknowledged(5);
+    await load.end(true);
+    expect(answeredWith(load, 429)).toBeGreaterThan(0);
+    expect(load.sent.filter(({ status }) => status !== 201 && status !== 429)).toEqual([]);
+    await judge(server.client, load.sent, wallet, symbol);
+  });
+
+  test('a while: SIGTERM waits for it, and ends with 0', async () => {
+    const path = directory();
+    const server = await start(path, { env: COUNTED });
+    const { wallet, symbol } = await open(server.client);
+    const traced = await trace(server.pid, 'fdatasync', 'fdatasync:delay_enter=700000');
+    cleanups.push(traced.detach);
+    const load = crowd(server.url, 8, wallet, symbol);
+    await pause(200);
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toBe(0);
+    await load.end();
+    expect(answeredWith(load, 201)).toBeGreaterThan(0);
+    await judgeAgain(path, load.sent, wallet, symbol);
+  });
+});
+
+describe.skipIf(!mountable)('a disk that is full', () => {
+  test.each<[string, string[], (room: number) => boolean]>([
+    ['for the journal', [], (room) => room === 0],
+    // What it began to write has gone again; a frame would have found its room.
+    ['for a snapshot', ['--snapshot-every', '25'], (room) => room > 20_000],
+  ])(
+    '%s: the process ends with words to act on; with more room it starts, and everything is there',
+    async (_for, flags, isLeft) => {
+      const disk = mountDisk('256k');
+      cleanups.push(disk.remove);
+      const server = await start(disk.path, { flags });
+      const { wallet, symbol } = await open(server.client);
+      const load = crowd(server.url, 16, wallet, symbol);
+      await load.end();
+      expect(await server.ended).toBe(1);
+      expect(server.log()).toContain('ENOSPC');
+      const { bavail, bsize } = statfsSync(disk.path);
+      expect(isLeft(bavail * bsize), `${bavail * bsize} bytes are left`).toBe(true);
+      expect(server.log()).toContain('make room');
+      expect(server.log()).toContain(disk.path);
+      expect(server.log()).not.toMatch(/\n\s+at /);
+      expect(answeredWith(load, 201)).toBeGreaterThan(20);
+      expect(strangeStatuses(load)).toEqual([]);
+      disk.resize('64m');
+      await judgeAgain(disk.path, load.sent, wallet, symbol);
+    },
+  );
+});
+
+test.skipIf(!mountable)('a directory nobody may write to, root neither: told where and why', async () => {
+  const disk = mountReadOnly(directory());
+  cleanups.push(disk.remove);
+  const { code, log } = await startRefused({ directory: disk.path });
+  expect(code).toBe(1);
+  expect(log).toContain('EROFS');
+  expect(log).toContain(disk.path);
+  expect(log).not.toMatch(/\n\s+at /);
+});
+
+test('proof workers that die in the middle of a task: everybody is verified, and nobody else is let in', async () => {
+  const path = directory();
+  const preload = fileURLToPath(new URL('./dying-worker.js', import.meta.url));
+  const server = await start(path, { env: { NODE_OPTIONS: `--import ${preload}` } });
+  const { wallet, symbol } = await open(server.client);
+  const load = crowd(server.url, 32, wallet, symbol);
+  const forgers = Array.from({ length: 8 }, async () => {
+    for (let sent = 0; sent < 10; sent++) {
+      const forged = record({ handle: unique('forged'), claims: [issue(wallet, symbol, 1)] }, keys);
+      const proof = forged.meta.proofs[0];
+      const result = Buffer.from(proof.result, 'base64');
+      result[5]! ^= 16;
+      proof.result = result.toString('base64');
+      const { status, body } = await server.client.post('/intents', forged);
+      expect([status, body.data.reason]).toEqual([422, 'crypto.signature-invalid']);
+    }
+  });
+  await Promise.all(forgers);
+  await load.acknowledged(1_000);
+  await load.end(true);
+  expect(server.log().split('a proof worker dies').length).toBeGreaterThan(2);
+  expect(load.sent.filter(({ status }) => status !== 201)).toEqual([]);
+  await judge(server.client, load.sent, wallet, symbol);
+});
+
+test('held up as a whole for a second: it goes on where it was, and nobody is told anything false', async () => {
+  const path = directory();
+  const server = await start(path);
+  const { wallet, symbol } = await open(server.client);
+  const load = crowd(server.url, 16, wallet, symbol);
+  await load.acknowledged(50);
+  server.child.kill('SIGSTOP');
+  await pause(1_000);
+  server.child.kill('SIGCONT');
+  await load.acknowledged(150);
+  await load.end(true);
+  expect(load.sent.filter(({ status }) => status !== 201)).toEqual([]);
+  await judge(server.client, load.sent, wallet, symbol);
+});

@@ -1,0 +1,124 @@
+/**
+ * Faults that only the system can make: calls of a running process that fail or take long (strace), small disks and
+ * disks nobody may write to (mount). Both need rights and a program that not every machine gives: where they are
+ * missing the tests are left out, and say so.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const ATTACH_MS = 10_000;
+
+function works(command: string, ...args: string[]): boolean {
+  return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
+}
+
+function note(missing: string, what: string): void {
+  process.stderr.write(`note: ${missing}; left out: ${what}\n`);
+}
+
+/** Whether calls can be made to fail here. */
+export function canTrace(what: string): boolean {
+  const target = spawn('sleep', ['5'], { stdio: 'ignore' });
+  const attached = spawnSync('strace', ['-o', '/dev/null', '-p', String(target.pid)], {
+    timeout: 500,
+    encoding: 'utf8',
+  });
+  target.kill('SIGKILL');
+  const can = /attached/.test(attached.stderr ?? '');
+  if (!can) note('strace is not there or may not attach (apt-get install strace)', what);
+  return can;
+}
+
+/** Whether disks can be mounted here. */
+export function canMount(what: string): boolean {
+  const path = mkdtempSync(join(tmpdir(), 'ayni-mount-'));
+  const can = works('mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', path) && works('umount', path);
+  rmSync(path, { recursive: true, force: true });
+  if (!can) note('nothing can be mounted by this user', what);
+  return can;
+}
+
+export interface Trace {
+  /** The traced calls so far, one line each: `fdatasync(17) = -1 EIO (Input/output error) (INJECTED)`. */
+  calls(): string[];
+  /** Lets the process go on by itself. */
+  detach(): Promise<void>;
+}
+
+/**
+ * Attaches to a running process. `inject` is what strace takes behind `inject=`: `fdatasync:error=EIO:when=3`,
+ * `fdatasync:delay_enter=100000`. Calls are counted for each thread by itself: a server that is to be counted
+ * exactly runs with UV_THREADPOOL_SIZE=1.
+ */
+export async function trace(pid: number, calls: string, inject: string): Promise<Trace> {
+  const directory = mkdtempSync(join(tmpdir(), 'ayni-trace-'));
+  const log = join(directory, 'log');
+  const args = ['-f', '-p', String(pid), '-o', log, '-e', `trace=${calls}`, '-e', `inject=${inject}`];
+  const tracer = spawn('strace', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const dieWithUs = () => tracer.kill('SIGKILL');
+  process.once('exit', dieWithUs);
+  let told = '';
+  tracer.stderr.on('data', (chunk) => (told += chunk));
+  const ended = new Promise<void>((resolve) => tracer.once('close', () => resolve()));
+  const late = Date.now() + ATTACH_MS;
+  while (!told.includes('attached')) {
+    if (Date.now() > late || tracer.exitCode !== null) throw new Error(`strace did not attach: ${told}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  const lines = () =>
+    readFileSync(log, 'utf8')
+      .split('\n')
+      .filter((line) => /^\d+ +\w+\(|resumed>/.test(line))
+      .map((line) => line.replace(/^\d+ +/, ''));
+  return {
+    calls: lines,
+    async detach() {
+      tracer.kill('SIGINT');
+      await ended;
+      process.off('exit', dieWithUs);
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface SmallDisk {
+  path: string;
+  /** Makes it larger or smaller: '64m'. */
+  resize(size: string): void;
+  remove(): void;
+}
+
+/** A disk of its own in memory, which is full at `size`. */
+export function mountDisk(size: string): SmallDisk {
+  const path = mkdtempSync(join(tmpdir(), 'ayni-disk-'));
+  const mount = (...args: string[]) => {
+    if (!works('mount', ...args)) throw new Error(`mount ${args.join(' ')} failed`);
+  };
+  mount('-t', 'tmpfs', '-o', `size=${size},mode=700`, 'tmpfs', path);
+  return {
+    path,
+    resize: (wanted) => mount('-o', `remount,size=${wanted}`, path),
+    remove() {
+      works('umount', '-l', path);
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Another name for a directory, under which nobody may write, root neither. */
+export function mountReadOnly(of: string): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'ayni-readonly-'));
+  if (!works('mount', '--bind', of, path) || !works('mount', '-o', 'remount,ro,bind', path)) {
+    works('umount', path);
+    throw new Error(`cannot bind ${of}`);
+  }
+  return {
+    path,
+    remove() {
+      works('umount', '-l', path);
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
