@@ -3,6 +3,7 @@
  */
 import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type Config, ConfigError, configHelp, readConfig } from './config.ts';
 import { isAllowed, isOpenToAll, NO_ROW, setServerRules } from './core/access/index.ts';
 import { Kind } from './core/kinds.ts';
@@ -36,6 +37,8 @@ const INLINE_ROWS_MAX = 3;
 const DRAIN_MS_MAX = 10_000;
 /** How often intents are looked at that may have waited too long. */
 const TICK_MS = 1000;
+/** With --log-level debug: how often the event loop is looked at. */
+const LOOP_RESOLUTION_MS = 1;
 /** After a failure, so long the clients who still wait are given to read that they do. */
 const FATAL_LINGER_MS = 200;
 
@@ -115,6 +118,8 @@ async function serve(config: Config, directory: string): Promise<void> {
     await createDefaultLedger(engine, server, config.ledger, config.owner);
   }
 
+  // Before anybody is told that this process is there to be asked.
+  const tellFigures = config.logLevel === 'debug' ? watchFigures(engine, pool) : () => {};
   const sealer = new Sealer(server);
   const app = createApp({
     house: {
@@ -167,8 +172,7 @@ async function serve(config: Config, directory: string): Promise<void> {
     await journal.close();
     await pool.close();
     lock.release();
-    if (config.logLevel === 'debug')
-      tell(`Engine ${JSON.stringify(engine.stats)}, proofs ${JSON.stringify(pool.stats)}.`);
+    tellFigures();
     process.exit(process.exitCode ?? 0);
   };
   for (const signal of ['SIGTERM', 'SIGINT']) {
@@ -179,6 +183,26 @@ async function serve(config: Config, directory: string): Promise<void> {
       });
     });
   }
+}
+
+/**
+ * Counts how long the event loop was kept from its timers, and tells all figures on SIGUSR2 and when called: one line
+ * of JSON. Sums go on from the start; the event loop's delays are those since the last line.
+ */
+function watchFigures(engine: Engine, pool: ProofPool): () => void {
+  const delays = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
+  delays.enable();
+  // The monitor tells how long its own timer took, its interval included.
+  const lateMs = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - LOOP_RESOLUTION_MS);
+  const tellFigures = () => {
+    const [p50, p99, p999] = [50, 99, 99.9].map((share) => lateMs(delays.percentile(share)));
+    const loopLateMs = { p50, p99, p999, max: lateMs(delays.max) };
+    delays.reset();
+    const memory = process.memoryUsage();
+    tell(`Figures ${JSON.stringify({ engine: engine.stats, proofs: pool.stats, loopLateMs, memory })}`);
+  };
+  process.on('SIGUSR2', tellFigures);
+  return tellFigures;
 }
 
 /** The server's own rules. Signers and policies belong to ledgers, so these can only speak of keys. */

@@ -20,6 +20,10 @@ export interface StartOptions {
   flags?: string[];
   /** Without it the service gets this process's environment less every AYNI_… variable, so that it has its defaults. */
   environment?: NodeJS.ProcessEnv;
+  /** Flags of Node itself, before the program. */
+  nodeFlags?: string[];
+  /** Told everything the service writes to its standard error, piece by piece, as long as it runs. */
+  onLog?: (text: string) => void;
 }
 
 const LISTENING = /http:\/\/127\.0\.0\.1:(\d+)\/v2/;
@@ -33,7 +37,8 @@ const STOP_MS_MAX = 30_000;
 export function startServer(directory: string, options: StartOptions = {}): Promise<ServerProcess> {
   const began = performance.now();
   const main = fileURLToPath(new URL('../main.js', import.meta.url));
-  const child = spawn(process.execPath, [main, '--port', '0', '--data', directory, ...(options.flags ?? [])], {
+  const flags = [...(options.nodeFlags ?? []), main, '--port', '0', '--data', directory, ...(options.flags ?? [])];
+  const child = spawn(process.execPath, flags, {
     env: options.environment ?? plainEnvironment(),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -61,7 +66,10 @@ export function startServer(directory: string, options: StartOptions = {}): Prom
       settle();
       fail(`it ended with ${code ?? signal}`);
     });
-    child.stderr.setEncoding('utf8').on('data', read);
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      read(text);
+      options.onLog?.(text);
+    });
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       read(text);
       const port = LISTENING.exec(said)?.[1];
