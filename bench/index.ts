@@ -1,66 +1,124 @@
 /**
- * `npm run bench [-- name …] [--smoke] [--save]`: runs the benches beside this file, all or by name, one
- * after the other, and prints where they ran and what they measured.
+ * `npm run bench [-- name …] [--smoke] [--save] [--intents <count>]`: runs the benches beside this file, all or by
+ * name, one after the other, and prints where they ran, what they measured, and which goals that meets.
  *
- * Every file of this directory that exports `run` is a bench; its name is the file's. `--save` writes each
- * result to bench/results/<date>-<commit>-<name>.json. Exit code 1 where a bench found the service wrong.
+ * Every file of this directory that exports `run` is a bench; its name is the file's. `--save` writes each result to
+ * bench/results/<date>-<commit>-<name>.json, and `npm run bench -- charts` draws the newest of each as SVG beside
+ * them. Exit code 1 where a bench found the service wrong, not where it was slow.
+ *
+ * One bench alone runs in this process, where a profiler finds it; several run in one each, so that none meets the
+ * heap and the compiled code that another left behind.
  */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { findRoot } from './load/root.ts';
+import { drawCharts } from './charts.ts';
+import { findRoot, resultsDirectory } from './load/root.ts';
 import {
-  type BenchPlace,
+  type BenchOptions,
   type BenchResult,
   describePlace,
+  formatGoals,
   formatPlace,
   formatResult,
   type RunBench,
+  type SavedResult,
 } from './result.ts';
 
-const NOT_BENCHES = new Set(['index', 'result']);
+const NOT_BENCHES = new Set(['index', 'result', 'charts', 'svg']);
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
-  options: { smoke: { type: 'boolean', default: false }, save: { type: 'boolean', default: false } },
+  options: {
+    smoke: { type: 'boolean', default: false },
+    save: { type: 'boolean', default: false },
+    intents: { type: 'string' },
+    // Tells the result to the process that started this one, instead of printing it.
+    apart: { type: 'boolean', default: false },
+  },
 });
+const options: BenchOptions = {
+  smoke: flags.smoke,
+  intents: flags.intents === undefined ? undefined : readCount(flags.intents),
+};
 
-const known = listBenches();
-const unknown = positionals.filter((name) => !known.includes(name));
-if (unknown.length > 0) {
-  console.error(`no bench is named ${unknown.join(', ')}; there are: ${known.join(', ')}`);
-  process.exit(2);
+if (positionals.join() === 'charts') {
+  for (const file of drawCharts(resultsDirectory())) console.log(`drawn ${file}`);
+} else if (flags.apart) {
+  process.send!(await runHere(positionals[0]!));
+  process.disconnect();
+} else {
+  await runBenches(chooseBenches());
 }
 
-for (const name of positionals.length > 0 ? positionals : known) {
-  const run = await loadBench(name);
-  if (!run) continue;
-  const place = describePlace(findRoot());
-  console.log(`\n── ${name}${flags.smoke ? ' (smoke: figures mean nothing)' : ''}\n${formatPlace(place)}`);
-  const result = await run({ smoke: flags.smoke });
-  console.log(formatResult(result));
-  if (flags.save) console.log(`\nsaved ${save(place, result)}`);
-  if (!result.ok) process.exitCode = 1;
+async function runBenches(names: string[]): Promise<void> {
+  console.log(formatPlace(describePlace(findRoot())));
+  const results: BenchResult[] = [];
+  for (const name of names) {
+    const began = performance.now();
+    const place = describePlace(findRoot());
+    const result = names.length === 1 ? await runHere(name) : await runApart(name);
+    const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    console.log(`\n── ${name}, ${seconds} s${flags.smoke ? ' (smoke: figures mean nothing)' : ''}`);
+    console.log(formatResult(result));
+    if (flags.save) console.log(`\n  saved ${save({ place, ...result })}`);
+    if (!result.ok) process.exitCode = 1;
+    results.push(result);
+  }
+  const goals = formatGoals(results);
+  if (goals !== '') console.log(`\n── goals\n${goals}`);
 }
 
-function listBenches(): string[] {
-  return readdirSync(fileURLToPath(new URL('.', import.meta.url)))
+async function runHere(name: string): Promise<BenchResult> {
+  const { run } = (await import(new URL(`./${name}.js`, import.meta.url).href)) as { run: RunBench };
+  const result = await run(options);
+  return flags.smoke ? { ...result, goals: [] } : result;
+}
+
+/** Runs this program with one name, and takes over what it found. */
+async function runApart(name: string): Promise<BenchResult> {
+  const passedOn = [...(flags.smoke ? ['--smoke'] : []), ...(flags.intents ? ['--intents', flags.intents] : [])];
+  const child = fork(fileURLToPath(import.meta.url), [name, '--apart', ...passedOn], {
+    serialization: 'advanced',
+  });
+  let result: BenchResult | undefined;
+  child.once('message', (told) => {
+    result = told as BenchResult;
+  });
+  const [code] = await once(child, 'exit');
+  if (result === undefined) throw new Error(`the bench ${name} ended with ${code}`);
+  return result;
+}
+
+function chooseBenches(): string[] {
+  const known = readdirSync(fileURLToPath(new URL('.', import.meta.url)))
     .filter((file) => file.endsWith('.js'))
     .map((file) => file.slice(0, -'.js'.length))
     .filter((name) => !NOT_BENCHES.has(name))
     .sort();
+  const unknown = positionals.filter((name) => !known.includes(name));
+  if (unknown.length > 0) {
+    console.error(`no bench is named ${unknown.join(', ')}; there are: ${known.join(', ')}, and charts by itself`);
+    process.exit(2);
+  }
+  return positionals.length > 0 ? positionals : known;
 }
 
-async function loadBench(name: string): Promise<RunBench | null> {
-  const module = (await import(new URL(`./${name}.js`, import.meta.url).href)) as { run?: RunBench };
-  return module.run ?? null;
-}
-
-function save(place: BenchPlace, result: BenchResult): string {
-  const directory = join(findRoot(), 'bench', 'results');
+function save(result: SavedResult): string {
+  const directory = resultsDirectory();
   mkdirSync(directory, { recursive: true });
-  const path = join(directory, `${place.date.slice(0, 10)}-${place.commit}-${result.name}.json`);
-  writeFileSync(path, `${JSON.stringify({ place, ...result }, null, 2)}\n`);
+  const { date, commit } = result.place;
+  const path = join(directory, `${date.slice(0, 10)}-${commit}-${result.name}.json`);
+  writeFileSync(path, `${JSON.stringify(result, null, 2)}\n`);
   return path;
+}
+
+function readCount(text: string): number {
+  const count = Number(text);
+  if (Number.isSafeInteger(count) && count > 0) return count;
+  console.error(`--intents is a whole number, not ${text}`);
+  process.exit(2);
 }

@@ -13,16 +13,25 @@ export type RunBench = (options: BenchOptions) => Promise<BenchResult>;
 export interface BenchOptions {
   /** Run each part for a moment only: it shows that the bench works, its figures mean nothing. */
   smoke: boolean;
+  /** How many intents the books hold, for the benches that ask what that costs; undefined is the bench's own choice. */
+  intents?: number | undefined;
 }
 
 export interface BenchResult {
   name: string;
   tables: BenchTable[];
+  /** What `npm run bench -- charts` draws. */
+  charts?: BenchChart[];
   goals: BenchGoal[];
   /** Sentences for the reader: what was missing, what the figures include. */
   notes: string[];
   /** False where the bench found the service wrong (lost intents, money that does not add up), not where it was slow. */
   ok: boolean;
+}
+
+/** As it lies in bench/results. */
+export interface SavedResult extends BenchResult {
+  place: BenchPlace;
 }
 
 /** Units stand in the column names; null is "not measured". */
@@ -34,12 +43,46 @@ export interface BenchTable {
 
 export type BenchCell = string | number | null;
 
+/** A picture of some figures, as data. Units stand in the labels. */
+export type BenchChart = LineChart | BarChart;
+
+export interface LineChart {
+  kind: 'lines';
+  /** Of the file it is drawn to. */
+  name: string;
+  title: string;
+  x: string;
+  y: string;
+  /** Whether y goes up in powers of ten. */
+  log?: boolean;
+  lines: { name: string; points: [x: number, y: number][] }[];
+}
+
+/** Bars of parts that add up, one bar a row. */
+export interface BarChart {
+  kind: 'bars';
+  name: string;
+  title: string;
+  x: string;
+  bars: { name: string; parts: [name: string, value: number][] }[];
+}
+
 /** One goal, what was measured for it, and whether that meets it. */
 export interface BenchGoal {
   id: string;
   wanted: string;
   measured: string;
   met: boolean;
+}
+
+/** A goal that is a figure to be reached, in units that name themselves. */
+export function atLeast(id: string, units: string, measured: number, wanted: number): BenchGoal {
+  return { id, wanted: `≥ ${formatCell(wanted)} ${units}`, measured: formatCell(measured), met: measured >= wanted };
+}
+
+/** A goal that is a figure not to be passed. */
+export function atMost(id: string, units: string, measured: number, wanted: number): BenchGoal {
+  return { id, wanted: `≤ ${formatCell(wanted)} ${units}`, measured: formatCell(measured), met: measured <= wanted };
 }
 
 /** Where and when a bench ran. Load is the machine's one-minute average before the run: above 0.5 figures are dimmed. */
@@ -96,13 +139,18 @@ export function percentile(sorted: ArrayLike<number>, share: number): number {
 export function formatResult(result: BenchResult): string {
   const lines: string[] = [];
   for (const table of result.tables) lines.push('', table.title, ...formatTable(table));
-  if (result.goals.length > 0) lines.push('');
-  for (const goal of result.goals) {
-    lines.push(`  ${goal.met ? 'met   ' : 'missed'}  ${goal.id}: wanted ${goal.wanted}; measured ${goal.measured}`);
-  }
   if (result.notes.length > 0) lines.push('');
   for (const note of result.notes) lines.push(`  note: ${note}`);
   return lines.join('\n');
+}
+
+/** One table of all goals, '' where there are none. */
+export function formatGoals(results: readonly BenchResult[]): string {
+  const rows = results.flatMap(({ name, goals }) =>
+    goals.map(({ id, wanted, measured, met }): BenchCell[] => [id, name, wanted, measured, met ? 'met' : 'missed']),
+  );
+  const table = { title: '', columns: ['goal', 'bench', 'wanted', 'measured', ''], rows };
+  return rows.length === 0 ? '' : formatTable(table).join('\n');
 }
 
 export function formatPlace(place: BenchPlace): string {

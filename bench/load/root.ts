@@ -23,3 +23,8 @@ export function makeScratchDirectory(): string {
   mkdirSync(above, { recursive: true });
   return mkdtempSync(join(above, 'bench-'));
 }
+
+/** Where results are kept, and the charts drawn from them. */
+export function resultsDirectory(): string {
+  return join(findRoot(), 'bench', 'results');
+}

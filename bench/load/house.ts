@@ -1,0 +1,205 @@
+/**
+ * The house without its door: engine, core and storage wired as main.ts wires them, on a directory of its own, for
+ * benches that ask what lies behind HTTP and signatures. Its directory is one the real service can start on.
+ *
+ * Commands come as the door would hand them over: parsed, in canonical form, hashed, checked. Keys and signatures in
+ * them are random bytes, because whatever looks like something else could be stored in less room than real ones.
+ */
+import { randomBytes, randomInt } from 'node:crypto';
+import type { CreateCommand } from '../../src/core/command.ts';
+import { Kind, kindRow } from '../../src/core/kinds.ts';
+import { makeLuid } from '../../src/core/luid.ts';
+import { isoMoment } from '../../src/core/proofs.ts';
+import { dumpState, emptyState, releaseDump, type State } from '../../src/core/state.ts';
+import { Engine } from '../../src/engine.ts';
+import { createDefaultLedger } from '../../src/genesis.ts';
+import { canon } from '../../src/proof/canon.ts';
+import { sha256 } from '../../src/proof/digest.ts';
+import { createKeyPair, encodeBase64, type KeyPair, keyPairFromSecret } from '../../src/proof/keys.ts';
+import { ProofPool } from '../../src/proof/pool.ts';
+import { sign, verify } from '../../src/proof/verify.ts';
+import { type Recovered, recover } from '../../src/recovery.ts';
+import { entryCodec, packValue } from '../../src/storage/codec.ts';
+import { realDisk } from '../../src/storage/disk.ts';
+import { JOURNAL_START, Journal } from '../../src/storage/journal.ts';
+import { loadOrCreateKey, readKeyFile } from '../../src/storage/key-file.ts';
+import { type SnapshotTaken, takeSnapshot } from '../../src/storage/snapshot.ts';
+import { SYMBOL, symbolData, transferData, walletData, walletHandle } from './intents.ts';
+
+/** Funds of a wallet: enough for every transfer of any run. */
+const FUNDS = 1_000_000_000;
+const FUNDING_CLAIMS = 100;
+/** Commands made and held at a time; more would measure the memory of the bench. */
+export const SLICE = 10_000;
+
+export interface House {
+  engine: Engine;
+  state: State;
+  journal: Journal;
+  directory: string;
+  server: KeyPair;
+}
+
+/** A house on an empty directory, with the ledger `main`, open to everybody. */
+export async function openHouse(directory: string): Promise<House> {
+  realDisk.mkdir(directory);
+  const server = loadOrCreateKey(realDisk, directory, (secret) =>
+    secret === undefined ? createKeyPair() : keyPairFromSecret(secret),
+  );
+  const journal = Journal.open(realDisk, directory, JOURNAL_START, {
+    segmentBytesMax: 64 * 1024 * 1024,
+    sign: (hash) => sign(hash, server),
+  });
+  const state = emptyState(entryCodec, randomInt(2 ** 32));
+  const engine = new Engine({
+    state,
+    journal,
+    pool: new ProofPool({ workers: 0, server, rowsPerTaskMax: 256, inlineRowsMax: 4 }),
+    clock: Date.now,
+    inboxMax: Number.POSITIVE_INFINITY,
+    inboxBytesMax: Number.POSITIVE_INFINITY,
+    batchEntriesMax: 1000,
+    batchBytesMax: 1024 * 1024,
+    snapshotEvery: Number.POSITIVE_INFINITY,
+    snapshot: async () => {},
+    publish: () => {},
+    fatal(error) {
+      throw error;
+    },
+  });
+  await createDefaultLedger(engine, server, 'main');
+  return { engine, state, journal, directory, server };
+}
+
+/** As the service takes one. `held` is told how long the event loop was kept meanwhile at the start and the end, ms. */
+export async function takeHouseSnapshot(house: House, held?: (ms: number) => void): Promise<SnapshotTaken> {
+  const { state, journal, directory, server } = house;
+  const began = performance.now();
+  const { extra, parts } = dumpState(state);
+  const content = { ...journal.position, extra: packValue(extra), parts };
+  held?.(performance.now() - began);
+  const taken = await takeSnapshot(realDisk, directory, content, {
+    sign: (hash) => sign(hash, server),
+    verify: verifierOf(server),
+  });
+  const written = performance.now();
+  releaseDump(state);
+  held?.(performance.now() - written);
+  return taken;
+}
+
+export async function closeHouse({ engine, journal }: House): Promise<void> {
+  await engine.drained();
+  await journal.close();
+}
+
+/** Reads the books of a house back, from its directory alone. */
+export function recoverBooks(directory: string): Recovered {
+  const key = readKeyFile(realDisk, directory);
+  if (key === null) throw new Error(`${directory} has no key`);
+  return recover({ disk: realDisk, directory, verify: verifierOf(key), hashSeed: 1 });
+}
+
+function verifierOf(server: KeyPair) {
+  return (hash: Uint8Array, signature: Uint8Array) => verify(server.public, hash, signature);
+}
+
+/** Hands all commands in at once; resolves when the last is on the disk, rejects where one is refused. */
+export function submitAll(engine: Engine, commands: readonly CreateCommand[]): Promise<void> {
+  let left = commands.length;
+  if (left === 0) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    for (const command of commands) {
+      engine.submit({
+        command,
+        checks: NONE,
+        seals: NONE,
+        answer(outcome) {
+          if (!Array.isArray(outcome)) reject(new Error(`${outcome.reason}: ${outcome.detail}`));
+          else if (--left === 0) resolve();
+        },
+      });
+    }
+  });
+}
+
+const NONE = new Uint8Array(0);
+
+// ---------------------------------------------------------------- commands
+
+const LUID_BYTES = 11;
+const RANDOM_BLOCK = 1024 * 1024;
+let random = randomBytes(RANDOM_BLOCK);
+let randomAt = 0;
+
+/** Random bytes, taken from the system many at a time. */
+function someBytes(count: number): Uint8Array {
+  if (randomAt + count > RANDOM_BLOCK) {
+    random = randomBytes(RANDOM_BLOCK);
+    randomAt = 0;
+  }
+  randomAt += count;
+  return random.subarray(randomAt - count, randomAt);
+}
+
+export function makeCommand(kind: Kind, value: Record<string, unknown>, key = someBytes(32)): CreateCommand {
+  const data = canon(value);
+  const moment = Date.now();
+  return {
+    op: 'create',
+    ledger: 1,
+    kind,
+    moment,
+    caller: { keys: [key], bearer: null },
+    value,
+    data,
+    hash: sha256(data),
+    proofs: [{ public: key, result: someBytes(64), custom: `{"moment":"${isoMoment(moment)}","status":"created"}` }],
+    luid: makeLuid(kindRow(kind).prefix, moment, someBytes(LUID_BYTES)),
+    seal: someBytes(64),
+  };
+}
+
+/** A key for a wallet's owner, always the same one. Nobody can sign with it, and nobody has to. */
+export function ownerKey(wallet: number): Uint8Array {
+  return sha256(`ayni bench owner ${wallet}`);
+}
+
+/** The symbol, and `wallets` wallets with funds, as a real client would have made them. */
+export async function fillHouse({ engine }: House, wallets: number): Promise<void> {
+  await submitAll(engine, [makeCommand(Kind.symbol, symbolData(encodeBase64(ownerKey(0))))]);
+  for (let from = 0; from < wallets; from += SLICE) {
+    const numbers = Array.from({ length: Math.min(SLICE, wallets - from) }, (_, i) => from + i);
+    const made = numbers.map((wallet) =>
+      makeCommand(Kind.wallet, walletData(wallet, encodeBase64(ownerKey(wallet))), ownerKey(wallet)),
+    );
+    await submitAll(engine, made);
+    const funds: CreateCommand[] = [];
+    for (let at = 0; at < numbers.length; at += FUNDING_CLAIMS) {
+      const claims = numbers.slice(at, at + FUNDING_CLAIMS).map((wallet) => ({
+        action: 'issue',
+        amount: FUNDS,
+        symbol: { handle: SYMBOL },
+        target: { handle: walletHandle(wallet) },
+      }));
+      funds.push(makeCommand(Kind.intent, { handle: `funding-${from + at}`, schema: 'issue', claims }));
+    }
+    await submitAll(engine, funds);
+  }
+}
+
+/** The handle of the intent with this number among those made by `makeTransfers`. */
+export function transferHandle(number: number): string {
+  return `transfer-${String(number).padStart(10, '0')}`;
+}
+
+/** Intents `from` to `from + count`, each of about 1 KB of JSON for one claim, between wallets drawn by a fixed rule. */
+export function makeTransfers(from: number, count: number, wallets: number, claims = 1): CreateCommand[] {
+  return Array.from({ length: count }, (_, i) => {
+    const number = from + i;
+    const source = (number * 7) % wallets;
+    const key = ownerKey(source);
+    const data = transferData(transferHandle(number), encodeBase64(key), source, wallets, claims, number * 31);
+    return makeCommand(Kind.intent, data, key);
+  });
+}
