@@ -3,29 +3,31 @@
  * the disk of the work tree, driven from the same machine.
  *
  * Measured are one transfer an intent at 64 connections, the same on schedule at shares of that rate, 50
- * transfers an intent, and one client alone. After the load a sample of the intents is read back and every
- * proof of it checked, and the balances must sum up to what was issued: figures of a service that loses
- * something are not printed as success.
+ * transfers an intent, and one client alone; then, under a profiler, where the processors' time of an intent goes.
+ * After the load a sample of the intents is read back and every proof of it checked, and the balances must sum up to
+ * what was issued: figures of a service that loses something are not printed as success.
  */
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Client, connect } from '../src/cli/client.ts';
-import { type ServerProcess, startServer } from '../src/cli/server-process.ts';
 import { fillBooks, findWrongBalances, findWrongIntents } from './load/books.ts';
 import { driveClosedLoop, driveOpenLoop, hasWrk, type LoadFigures } from './load/drive.ts';
 import { intentHandle } from './load/intents.ts';
 import { measureOneByOne, type OneByOneFigures } from './load/one-by-one.ts';
+import { profileFlags, readShares } from './load/profile.ts';
 import { prepareRequests } from './load/requests.ts';
 import { makeScratchDirectory } from './load/root.ts';
+import { type Service, type StageTimes, stagesBetween, startService } from './load/service.ts';
 import { readUsage } from './load/usage.ts';
-import type { BenchCell, BenchGoal, BenchOptions, BenchResult } from './result.ts';
+import { atLeast, atMost, type BarChart, type BenchCell, type BenchOptions, type BenchResult } from './result.ts';
 
 const CONNECTIONS = 64;
 /** Open loop needs room for everybody who waits while the service stalls. */
 const OPEN_CONNECTIONS = 256;
 const WRK_THREADS = 2;
-const OPEN_SHARES = [0.25, 0.5, 0.75];
+const OPEN_SHARES = [0.25, 0.5, 0.75, 0.9, 1, 1.2];
+const OPEN_SHARES_SMOKE = [0.5];
 const SAMPLE_PER_RUN = 100;
 /** Requests made for a run beyond what its warm-up suggests, because the service gets quicker as it warms. */
 const SPARE = 1.4;
@@ -38,59 +40,77 @@ const SMOKE: typeof FULL = {
 
 /** One service under load, and what was done to it so far. */
 interface Session {
-  server: ServerProcess;
+  service: Service;
   client: Client;
   directory: string;
   dataDirectory: string;
   sizes: typeof FULL;
   rows: BenchCell[][];
+  stageRows: BenchCell[][];
   /** Handles to read back at the end. */
   sample: string[];
 }
 
-/** Figures of one load with its costs. */
+/** Figures of one load with its costs. Processor time is in microseconds an accepted intent. */
 interface Measured extends LoadFigures {
   perSecond: number;
-  cpuMicroseconds: number;
-  generatorMicroseconds: number;
+  cpu: number;
+  /** Of that: the first thread's, the proof workers', and the rest, which is disk threads and V8's helpers. */
+  cpuMain: number;
+  cpuProof: number;
+  cpuOthers: number;
+  cpuGenerator: number;
   /** Processors busy with neither the service nor the load generator, on average: above 0.1 figures say little. */
   othersBusy: number;
   journalBytes: number;
+  stages: StageTimes;
+  loopLateP999: number;
 }
 
-export async function run(options: BenchOptions): Promise<BenchResult> {
+export async function run({ smoke }: BenchOptions): Promise<BenchResult> {
   const directory = makeScratchDirectory();
-  const dataDirectory = join(directory, 'data');
+  const sizes = smoke ? SMOKE : FULL;
   try {
-    const server = await startServer(dataDirectory, { environment: process.env });
-    const sizes = options.smoke ? SMOKE : FULL;
-    const client = connect(server.url);
-    const session: Session = { server, client, directory, dataDirectory, sizes, rows: [], sample: [] };
-    try {
-      const result = await measure(session);
-      return options.smoke ? { ...result, goals: [] } : result;
-    } finally {
-      await server.stop('SIGTERM');
-    }
+    const result = await withService(directory, 'data', sizes, [], (session) =>
+      measure(session, smoke ? OPEN_SHARES_SMOKE : OPEN_SHARES),
+    );
+    const bars = await profileIntents(directory, sizes);
+    return { ...result, charts: [...result.charts!, bars], tables: [...result.tables, tableOf(bars)] };
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-async function measure(session: Session): Promise<BenchResult> {
-  const { client, sizes } = session;
-  await fillBooks(client, sizes.wallets);
+async function withService<T>(
+  directory: string,
+  name: string,
+  sizes: typeof FULL,
+  nodeFlags: string[],
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  const dataDirectory = join(directory, name);
+  const service = await startService(dataDirectory, { nodeFlags });
+  const client = connect(service.url);
+  try {
+    await fillBooks(client, sizes.wallets);
+    return await work({ service, client, directory, dataDirectory, sizes, rows: [], stageRows: [], sample: [] });
+  } finally {
+    await service.stop('SIGTERM');
+  }
+}
+
+async function measure(session: Session, shares: number[]): Promise<BenchResult> {
+  const { service, client, sizes } = session;
   const single = await runClosed(session, 'single', 1, sizes.warmup, sizes.seconds);
-  for (const share of OPEN_SHARES) await runOpen(session, roundRate(single.perSecond * share));
-  const many = await runClosed(
-    session,
-    'fifty',
-    50,
-    Math.max(1000, sizes.warmup / 10),
-    Math.ceil((sizes.seconds * 2) / 3),
-  );
+  const open: [rate: number, measured: Measured][] = [];
+  for (const share of shares) {
+    const rate = roundRate(single.perSecond * share);
+    open.push([rate, await runOpen(session, rate)]);
+  }
+  const manySeconds = Math.ceil((sizes.seconds * 2) / 3);
+  const many = await runClosed(session, 'fifty', 50, Math.max(1000, sizes.warmup / 10), manySeconds);
   const alone = await runAlone(session);
-  const residentBytes = readUsage(session.server.pid, session.dataDirectory).residentBytes;
+  const residentBytes = readUsage(service.pid, session.dataDirectory).residentBytes;
 
   const wrong = [
     ...(await findWrongIntents(client, session.sample)),
@@ -100,19 +120,43 @@ async function measure(session: Session): Promise<BenchResult> {
     name: 'http',
     tables: [
       {
-        title: 'signed intents over HTTP, durable before the answer',
+        title: 'Signed intents over HTTP, durable before the answer',
         columns: [
           ...['load', 'accepted/s', 'transfers/s', 'p50 ms', 'p99 ms', 'p99.9 ms', 'server CPU µs/intent'],
-          ...[
-            'generator CPU µs/intent',
-            'others busy, cores',
-            'journal B/intent',
-            'refused',
-            'lost',
-            'sent late p99 ms',
-          ],
+          ...['generator CPU µs/intent', 'others busy, cores', 'journal B/intent', 'refused', 'lost'],
+          'sent late p99 ms',
         ],
         rows: session.rows,
+      },
+      {
+        title: 'Where an intent waits and is served (means, ms), and whose processor time it takes (µs an intent)',
+        columns: [
+          ...['load', 'waits for a worker', 'verify, sign', 'waits in the inbox', 'clear', 'disk', 'entries/batch'],
+          ...['main thread µs', 'proof workers µs', 'other threads µs', 'event loop late p99.9 ms'],
+        ],
+        rows: session.stageRows,
+      },
+    ],
+    charts: [
+      {
+        kind: 'lines',
+        name: 'http-throughput',
+        title: 'Signed intents accepted, on schedule over 256 connections',
+        x: 'sent per second',
+        y: 'accepted per second',
+        lines: [{ name: 'accepted', points: open.map(([rate, { perSecond }]) => [rate, perSecond]) }],
+      },
+      {
+        kind: 'lines',
+        name: 'http-latency',
+        title: 'Time from when a request was due to its answer',
+        x: 'sent per second',
+        y: 'ms',
+        log: true,
+        lines: [
+          { name: 'p50', points: open.map(([rate, { p50 }]) => [rate, p50]) },
+          { name: 'p99', points: open.map(([rate, { p99 }]) => [rate, p99]) },
+        ],
       },
     ],
     goals: judge(single, many, alone),
@@ -121,7 +165,7 @@ async function measure(session: Session): Promise<BenchResult> {
       ...describeSettings(),
       'the load generator ran on the same machine; open-loop latency is counted from when a request was due',
       `one fdatasync of 4 KB beside the lone client: p50 ${alone.syncAppendP50.toFixed(3)} ms appending, ${alone.syncOverwriteP50.toFixed(3)} ms overwriting`,
-      `the service started in ${session.server.startMs.toFixed(0)} ms and held ${(residentBytes / 2 ** 20).toFixed(0)} MiB at the end`,
+      `the service started in ${service.startMs.toFixed(0)} ms and held ${(residentBytes / 2 ** 20).toFixed(0)} MiB at the end`,
       wrong.length === 0
         ? `checked: ${session.sample.length} intents read back with every proof, and the sum of ${sizes.wallets} balances`
         : `WRONG: ${wrong.length} findings, the first: ${wrong.slice(0, 5).join('; ')}`,
@@ -138,8 +182,8 @@ async function runClosed(
   warmup: number,
   seconds: number,
 ): Promise<Measured> {
-  const { server, sizes } = session;
-  const drive = (parts: string[], time: number) => driveClosedLoop(server.port, parts, CONNECTIONS, time);
+  const { service, sizes } = session;
+  const drive = (parts: string[], time: number) => driveClosedLoop(service.port, parts, CONNECTIONS, time);
   const warm = await withRequests(session, `${run}-warm`, WRK_THREADS, warmup, claims, (parts) =>
     drive(parts, sizes.warmupSeconds),
   );
@@ -151,20 +195,21 @@ async function runClosed(
   return measured;
 }
 
-async function runOpen(session: Session, rate: number): Promise<void> {
-  const { server, sizes } = session;
+async function runOpen(session: Session, rate: number): Promise<Measured> {
+  const { service, sizes } = session;
   const needed = Math.ceil(rate * sizes.openSeconds);
   const measured = await withRequests(session, `open-${rate}`, 1, needed, 1, (parts) =>
-    driveOpenLoop(server.port, parts[0]!, rate, OPEN_CONNECTIONS, sizes.openSeconds),
+    driveOpenLoop(service.port, parts[0]!, rate, OPEN_CONNECTIONS, sizes.openSeconds),
   );
   addRow(session, `1 claim, ${rate}/s on schedule`, 1, measured);
+  return measured;
 }
 
 async function runAlone(session: Session): Promise<OneByOneFigures> {
-  const { server, directory, sizes } = session;
+  const { service, directory, sizes } = session;
   let alone: OneByOneFigures | undefined;
   const measured = await withRequests(session, 'alone', 1, sizes.rounds * sizes.alone, 1, async (parts) => {
-    alone = await measureOneByOne(server.port, parts[0]!, directory, sizes.rounds, sizes.alone, sizes.alone / 2);
+    alone = await measureOneByOne(service.port, parts[0]!, directory, sizes.rounds, sizes.alone, sizes.alone / 2);
     const { accepted, failed, seconds, p50, p99, p999 } = alone;
     return {
       ...{ accepted, seconds, p50, p99, p999, p90: Number.NaN, max: Number.NaN, ranOut: false, lost: 0 },
@@ -184,34 +229,41 @@ async function withRequests(
   claims: number,
   drive: (parts: string[]) => Promise<LoadFigures>,
 ): Promise<Measured> {
-  const { server, dataDirectory, directory, sizes } = session;
+  const { service, dataDirectory, directory, sizes } = session;
   const paths = await prepareRequests(directory, run, parts, intents, claims, sizes.wallets);
   // Else the kernel writes the requests out while the service syncs its journal.
   execFileSync('sync');
-  const before = readUsage(server.pid, dataDirectory);
+  const before = { ...readUsage(service.pid, dataDirectory), figures: await service.readFigures() };
   const start = performance.now();
-  const figures = await drive(paths);
+  const load = await drive(paths);
   const seconds = (performance.now() - start) / 1000;
-  const after = readUsage(server.pid, dataDirectory);
-  const serverSeconds = after.cpuSeconds - before.cpuSeconds;
-  const ownSeconds = after.ownSeconds - before.ownSeconds;
-  const machineSeconds = after.machineSeconds - before.machineSeconds;
+  const after = { ...readUsage(service.pid, dataDirectory), figures: await service.readFigures() };
   for (const path of paths) for (const end of ['http', 'lengths']) rmSync(`${path}.${end}`);
-  takeSample(session, run, figures);
+  takeSample(session, run, load);
+  const each = (name: 'cpuSeconds' | 'mainSeconds' | 'ownSeconds') =>
+    ((after[name] - before[name]) * 1e6) / load.accepted;
+  const stages = stagesBetween(before.figures, after.figures);
+  const cpuProof = (stages.workMs * 1000) / load.accepted;
+  const servedSeconds = after.cpuSeconds - before.cpuSeconds + after.ownSeconds - before.ownSeconds;
   return {
-    ...figures,
-    perSecond: figures.accepted / figures.seconds,
-    cpuMicroseconds: (serverSeconds * 1e6) / figures.accepted,
-    generatorMicroseconds: (ownSeconds * 1e6) / figures.accepted,
-    othersBusy: Math.max(0, machineSeconds - serverSeconds - ownSeconds) / seconds,
-    journalBytes: (after.journalBytes - before.journalBytes) / figures.accepted,
+    ...load,
+    perSecond: load.accepted / load.seconds,
+    cpu: each('cpuSeconds'),
+    cpuMain: each('mainSeconds'),
+    cpuProof,
+    cpuOthers: Math.max(0, each('cpuSeconds') - each('mainSeconds') - cpuProof),
+    cpuGenerator: each('ownSeconds'),
+    othersBusy: Math.max(0, after.machineSeconds - before.machineSeconds - servedSeconds) / seconds,
+    journalBytes: (after.journalBytes - before.journalBytes) / load.accepted,
+    stages,
+    loopLateP999: after.figures.loopLateMs.p999,
   };
 }
 
 /** Evenly spread over what was sent, short of the end: the last requests may have been cut off unanswered. */
-function takeSample(session: Session, run: string, figures: LoadFigures): void {
-  if (Object.keys(figures.refused).length > 0 || figures.lost > 0) return;
-  for (const [part, sent] of figures.sent.entries()) {
+function takeSample(session: Session, run: string, load: LoadFigures): void {
+  if (Object.keys(load.refused).length > 0 || load.lost > 0) return;
+  for (const [part, sent] of load.sent.entries()) {
     const certain = sent - 4 * CONNECTIONS;
     for (let pick = 0; pick < SAMPLE_PER_RUN && certain > 0; pick++) {
       const position = Math.floor((certain * pick) / SAMPLE_PER_RUN);
@@ -221,38 +273,71 @@ function takeSample(session: Session, run: string, figures: LoadFigures): void {
 }
 
 function addRow(session: Session, load: string, claims: number, measured: Measured): void {
+  const { perSecond, p50, p99, p999, cpu, cpuMain, cpuProof, cpuOthers, stages } = measured;
   const refused = Object.values(measured.refused).reduce((sum, count) => sum + count, 0);
   const words = measured.ranOut ? `${load} (requests ran out)` : load;
-  const orNull = (value: number) => (Number.isFinite(value) ? value : null);
-  session.rows.push([
-    ...[words, measured.perSecond, measured.perSecond * claims, measured.p50, measured.p99, measured.p999],
-    ...[orNull(measured.cpuMicroseconds), orNull(measured.generatorMicroseconds), orNull(measured.othersBusy)],
-    ...[orNull(measured.journalBytes), refused, measured.lost, measured.lagP99],
-  ]);
+  session.rows.push(
+    [
+      ...[words, perSecond, perSecond * claims, p50, p99, p999, cpu],
+      ...[measured.cpuGenerator, measured.othersBusy, measured.journalBytes, refused, measured.lost, measured.lagP99],
+    ].map(orNull),
+  );
+  session.stageRows.push(
+    [
+      ...[load, stages.verifyWait, stages.verify, stages.inboxWait, stages.clear, stages.disk],
+      ...[stages.entries / stages.batches, cpuMain, cpuProof, cpuOthers, measured.loopLateP999],
+    ].map(orNull),
+  );
 }
 
-function judge(single: Measured, many: Measured, alone: OneByOneFigures): BenchGoal[] {
-  const transfers = many.perSecond * 50;
-  const sync = alone.syncAppendP50;
+function orNull(cell: BenchCell): BenchCell {
+  return typeof cell === 'number' && !Number.isFinite(cell) ? null : cell;
+}
+
+/** The same load under a profiler, which costs a little: shares are the profile's, the sum is what it took here. */
+async function profileIntents(directory: string, sizes: typeof FULL): Promise<BarChart> {
+  const profiles = join(directory, 'profiles');
+  const began = performance.now();
+  let [from, to] = [0, 0];
+  const measured = await withService(directory, 'profiled', sizes, profileFlags(profiles), async (session) => {
+    const drive = (parts: string[], time: number) =>
+      driveClosedLoop(session.service.port, parts, CONNECTIONS, time).then((load) => {
+        to = performance.now() - began;
+        from = to - load.seconds * 1000;
+        return load;
+      });
+    const warm = await withRequests(session, 'warm', WRK_THREADS, sizes.warmup, 1, (parts) =>
+      drive(parts, sizes.warmupSeconds),
+    );
+    const needed = Math.ceil(warm.perSecond * sizes.openSeconds * SPARE);
+    return withRequests(session, 'profiled', WRK_THREADS, needed, 1, (parts) => drive(parts, sizes.openSeconds));
+  });
+  const shares = readShares(profiles, 'main.js', from, to);
+  return {
+    kind: 'bars',
+    name: 'http-microseconds',
+    title: 'Where the processor time of a one-claim intent goes, 64 connections',
+    x: 'µs an intent',
+    bars: [
+      { name: 'main thread', parts: shares.map(([room, share]) => [room, share * measured.cpuMain]) },
+      { name: 'proof workers', parts: [['verify and sign', measured.cpuProof]] },
+      { name: 'other threads', parts: [['disk, garbage collection', measured.cpuOthers]] },
+    ],
+  };
+}
+
+function tableOf({ title, bars }: BarChart) {
+  const rows = bars.flatMap(({ name, parts }) => parts.map(([part, value]): BenchCell[] => [name, part, value]));
+  return { title, columns: ['thread', 'room', 'µs/intent'], rows };
+}
+
+function judge(single: Measured, many: Measured, alone: OneByOneFigures) {
   return [
-    {
-      id: 'P1',
-      wanted: '16 000 accepted/s, p99 ≤ 20 ms, server CPU ≤ 100 µs an intent',
-      measured: `${single.perSecond.toFixed(0)}/s, ${single.p99.toFixed(1)} ms, ${single.cpuMicroseconds.toFixed(0)} µs`,
-      met: single.perSecond >= 16_000 && single.p99 <= 20 && single.cpuMicroseconds <= 100,
-    },
-    {
-      id: 'P2',
-      wanted: '150 000 transfers/s in 50-claim intents',
-      measured: `${transfers.toFixed(0)}/s`,
-      met: transfers >= 150_000,
-    },
-    {
-      id: 'P4',
-      wanted: `one client alone: p50 ≤ one fdatasync + 0.3 ms (${(sync + 0.3).toFixed(3)} ms)`,
-      measured: `${alone.p50.toFixed(3)} ms`,
-      met: alone.p50 <= sync + 0.3,
-    },
+    atLeast('P1', 'accepted/s at 64 connections', single.perSecond, 16_000),
+    atMost('P1', 'ms p99 at 64 connections', single.p99, 20),
+    atMost('P1', 'µs of server CPU an intent', single.cpu, 100),
+    atLeast('P2', 'transfers/s in 50-claim intents', many.perSecond * 50, 150_000),
+    atMost('P4', 'ms p50 of one client alone (one fdatasync + 0.3 ms)', alone.p50, alone.syncAppendP50 + 0.3),
   ];
 }
 

@@ -9,6 +9,8 @@ import { join } from 'node:path';
 export interface Usage {
   /** Processor seconds of all threads, in user and kernel. */
   cpuSeconds: number;
+  /** Of these, the first thread's: the one that runs the event loop. */
+  mainSeconds: number;
   /** The same of this process and of its children that have ended: the load generator's share. */
   ownSeconds: number;
   /** The same of the whole machine, whoever used it, time taken by the machine's host included. */
@@ -25,8 +27,9 @@ let ticksPerSecond: number | null = null;
 
 export function readUsage(pid: number, directory: string): Usage {
   return {
-    cpuSeconds: readCpuSeconds(pid, 2),
-    ownSeconds: readCpuSeconds(process.pid, 4),
+    cpuSeconds: readCpuSeconds(`${pid}`, 2),
+    mainSeconds: readCpuSeconds(`${pid}/task/${pid}`, 2),
+    ownSeconds: readCpuSeconds(`${process.pid}`, 4),
     machineSeconds: readMachineSeconds(),
     journalBytes: measureJournal(directory),
     residentBytes: readResidentBytes(pid),
@@ -34,11 +37,11 @@ export function readUsage(pid: number, directory: string): Usage {
 }
 
 /**
- * Fields 14 (user) and 15 (kernel) of /proc/<pid>/stat, and with `fields` 4 also 16 and 17 (the same of ended
+ * Fields 14 (user) and 15 (kernel) of /proc/<task>/stat, and with `fields` 4 also 16 and 17 (the same of ended
  * children), proc(5); counted after the name, which may hold spaces.
  */
-function readCpuSeconds(pid: number, fields: 2 | 4): number {
-  const all = readProc(`${pid}/stat`).split(') ').pop()?.split(' ') ?? [];
+function readCpuSeconds(task: string, fields: 2 | 4): number {
+  const all = readProc(`${task}/stat`).split(') ').pop()?.split(' ') ?? [];
   return sumTicks(all.slice(11, 11 + fields));
 }
 

@@ -1,0 +1,84 @@
+/**
+ * The service under measurement: a process of its own that tells its figures when asked, so that what it says of one
+ * load can be told from what went before.
+ */
+
+import { type ServerProcess, type StartOptions, startServer } from '../../src/cli/server-process.ts';
+import type { EngineStats } from '../../src/engine.ts';
+import type { ProofStats } from '../../src/proof/pool.ts';
+
+/** What main.ts tells with --log-level debug. Sums count from its start, `loopLateMs` from the line before. */
+export interface ServiceFigures {
+  engine: EngineStats;
+  proofs: ProofStats;
+  loopLateMs: { p50: number; p99: number; p999: number; max: number };
+  memory: NodeJS.MemoryUsage;
+}
+
+export interface Service extends ServerProcess {
+  readFigures(): Promise<ServiceFigures>;
+}
+
+const FIGURES = /Figures (\{.*\})\n/g;
+const ANSWER_MS_MAX = 30_000;
+
+/** The service on `directory`, with the settings of the environment and these flags. */
+export async function startService(directory: string, options: StartOptions = {}): Promise<Service> {
+  let log = '';
+  let heard: ((figures: ServiceFigures) => void) | null = null;
+  const server = await startServer(directory, {
+    environment: process.env,
+    ...options,
+    flags: ['--log-level', 'debug', ...(options.flags ?? [])],
+    onLog(text) {
+      log += text;
+      for (const [, figures] of log.matchAll(FIGURES)) heard?.(JSON.parse(figures!) as ServiceFigures);
+      log = log.slice(log.lastIndexOf('\n') + 1);
+    },
+  });
+  const readFigures = () =>
+    new Promise<ServiceFigures>((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error('the service does not tell its figures')), ANSWER_MS_MAX);
+      heard = (figures) => {
+        clearTimeout(timer);
+        resolve(figures);
+      };
+      process.kill(server.pid, 'SIGUSR2');
+    });
+  return { ...server, readFigures };
+}
+
+/** Where intents waited and were served between two readings: means in milliseconds. */
+export interface StageTimes {
+  /** Waiting for a worker, and there until the answer; batches of rows. */
+  verifyWait: number;
+  verify: number;
+  /** Verified, waiting for the batch before to be on the disk. */
+  inboxWait: number;
+  /** The batch clearing, and on its way to the disk: nobody in it waits for anything else meanwhile. */
+  clear: number;
+  disk: number;
+  /** Of the workers' time, milliseconds in all. */
+  workMs: number;
+  batches: number;
+  entries: number;
+}
+
+export function stagesBetween(before: ServiceFigures, after: ServiceFigures): StageTimes {
+  const trips = (stage: 'queue' | 'trip') => {
+    const [from, to] = [before.proofs[stage], after.proofs[stage]];
+    return (to.totalMs - from.totalMs) / (to.count - from.count);
+  };
+  const sum = (name: keyof EngineStats) => after.engine[name] - before.engine[name];
+  const batches = sum('batches');
+  return {
+    verifyWait: trips('queue'),
+    verify: trips('trip'),
+    inboxWait: sum('inboxMs') / (sum('accepted') + sum('refused')),
+    clear: sum('clearMs') / batches,
+    disk: sum('diskMs') / batches,
+    workMs: after.proofs.work.totalMs - before.proofs.work.totalMs,
+    batches,
+    entries: sum('entries'),
+  };
+}
