@@ -28,10 +28,13 @@
  *              …        the entries, each one MessagePack array (codec.ts)
  *              c4 40    the server's Ed25519 signature of this frame's hash (64 bytes)
  *
- * A frame's hash is the SHA-256 of its bytes from the length (byte 4) up to the signature's 64 bytes: all
- * that is in it but the CRC, which follows from the rest, and the signature, which covers it. It holds the
- * hash before, so the last signature vouches for every byte before it. A segment's header holds nothing
- * that does not follow from the frames around it, and is compared with them.
+ * A frame's hash is the SHA-256 of 99 bytes: its head from the length (byte 4) to its first entry, and the
+ * SHA-256 of the SHA-256s of its entries, one after the other. It covers all that is in the frame but the CRC,
+ * which follows from the rest, the signature, which covers it, and the signature's two marks, which are always
+ * the same. The head holds the hash before, so the last signature vouches for every byte before it. Because
+ * entries enter by their hashes, one can be shown to be in the books without the ones beside it, which may be
+ * another tenant's, and the way from one frame to the next takes those 99 bytes (`ayni export`). A segment's
+ * header holds nothing that does not follow from the frames around it, and is compared with them.
  *
  * Reading stops at the first bytes that are no whole frame: too short, an impossible length, or a CRC that
  * does not fit (a flipped bit in the length moves the end, so it is found like any other). One write makes
@@ -140,11 +143,25 @@ export function readSegmentHeader(bytes: Buffer, at: number, to: number): Segmen
   };
 }
 
+/** Puts the digest of the entry bytes[from, to) at `at`; `frameHash` wants those of a frame's entries in a row. */
+export function digestEntry(bytes: Uint8Array, from: number, to: number, digests: Uint8Array, at: number): void {
+  // A 'binary' string has one character a byte; unpacking it is quicker than having a Buffer made.
+  const text = digest('sha256', bytes.subarray(from, to), 'binary');
+  for (let index = 0; index < HASH_BYTES; index++) digests[at + index] = text.charCodeAt(index);
+}
+
 /**
  * Fills in everything of the frame bytes[from, to) but its entries, its signature and its CRC, and returns
- * its hash. `sealFrame` does the rest.
+ * its hash. `digests` are those of its entries. `sealFrame` does the rest.
  */
-export function fillFrame(bytes: Buffer, from: number, to: number, head: FrameHead, chain: Uint8Array): Uint8Array {
+export function fillFrame(
+  bytes: Buffer,
+  from: number,
+  to: number,
+  head: FrameHead,
+  chain: Uint8Array,
+  digests: Uint8Array,
+): Uint8Array {
   bytes.writeUInt32BE(to - from - PAYLOAD_AT, from + LENGTH_AT);
   bytes[from + PAYLOAD_AT] = 0xdd;
   bytes.writeUInt32BE(RIM_ELEMENTS + head.count, from + PAYLOAD_AT + 1);
@@ -160,7 +177,7 @@ export function fillFrame(bytes: Buffer, from: number, to: number, head: FrameHe
   bytes.set(chain, from + CHAIN_AT + 2);
   bytes[to - FRAME_FOOT_BYTES] = 0xc4;
   bytes[to - FRAME_FOOT_BYTES + 1] = SIGNATURE_BYTES;
-  return frameHash(bytes, from, to);
+  return frameHash(bytes, from, digests);
 }
 
 export function sealFrame(bytes: Buffer, from: number, to: number, signature: Uint8Array): void {
@@ -168,8 +185,14 @@ export function sealFrame(bytes: Buffer, from: number, to: number, signature: Ui
   bytes.writeUInt32BE(crc(bytes, from + LENGTH_AT, to), from + CRC_AT);
 }
 
-export function frameHash(bytes: Uint8Array, from: number, to: number): Uint8Array {
-  return sha256(bytes.subarray(from + LENGTH_AT, to - SIGNATURE_BYTES));
+/** The hash of the frame at `from`, whose entries have these digests. */
+export function frameHash(bytes: Uint8Array, from: number, digests: Uint8Array): Uint8Array {
+  return linkHash(bytes.subarray(from + LENGTH_AT, from + FRAME_HEAD_BYTES), sha256(digests));
+}
+
+/** The same from what a frame's hash is made of: its head without the CRC, and the hash of its entries' digests. */
+export function linkHash(head: Uint8Array, entries: Uint8Array): Uint8Array {
+  return sha256(Buffer.concat([head, entries]));
 }
 
 /** The hash of the frame before, as the frame at `from` states it; a view. */

@@ -13,6 +13,7 @@ import { CodecError, decodeNext } from './codec.ts';
 import { type Disk, type DiskFile, errorCode, readAll } from './disk.ts';
 import {
   bytesEqual,
+  digestEntry,
   FORMAT_VERSION,
   FRAME_FOOT_BYTES,
   FRAME_HEAD_BYTES,
@@ -22,6 +23,7 @@ import {
   frameHash,
   frameSignature,
   frameWhole,
+  HASH_BYTES,
   readFrameHead,
   readSegmentHeader,
   SEGMENT_HEADER_BYTES,
@@ -137,6 +139,7 @@ export function* stepJournal(
     options,
     window: null,
     head: { bytes: 0, firstSeq: 0, count: 0, moment: 0 },
+    entries: noEntries(),
     result: {
       position: { seq: after.seq, chain: after.chain, moment: after.moment, file: null, byte: 0 },
       signature: null,
@@ -178,6 +181,13 @@ export function cutTornTail(disk: Disk, directory: string, torn: TornTail): void
   }
 }
 
+/** A frame's entries, decoded, where each ends in the window, and their digests in a row. */
+interface FrameEntries {
+  readonly list: Entry[];
+  readonly ends: number[];
+  digests: Buffer;
+}
+
 /** State of one reading. */
 interface Run {
   readonly disk: Disk;
@@ -186,6 +196,8 @@ interface Run {
   readonly options: ReadOptions;
   readonly head: FrameHead;
   readonly result: ReadResult;
+  /** Those of the frame that was read last. */
+  readonly entries: FrameEntries;
   window: Window | null;
 }
 
@@ -276,12 +288,13 @@ function readFrame(run: Run, path: string, at: number): number {
   const to = from + length;
   const wrong = readFrameHead(window.bytes, from, to, head) || misplaced(head, position, window.bytes, from);
   if (wrong !== '') throw new DamageError(path, at, wrong);
-  const hash = frameHash(window.bytes, from, to);
+  readEntries(run, path, at, from, to);
+  const hash = frameHash(window.bytes, from, run.entries.digests.subarray(0, head.count * HASH_BYTES));
   const signature = frameSignature(window.bytes, to);
   if (options.verifyFrame(hash, signature) === false) throw new DamageError(path, at, 'not signed by this server');
 
   const known = head.firstSeq <= run.after.seq;
-  if (!known) readEntries(run, path, at, from, to);
+  if (!known) handOn(run, from);
   position.seq = head.firstSeq + head.count - 1;
   position.chain = hash;
   position.moment = head.moment;
@@ -314,23 +327,61 @@ function checkKnown(run: Run, path: string, at: number): void {
   if (!bytesEqual(position.chain, after.chain)) throw new DamageError(path, at, `another entry ${after.seq}`);
 }
 
+/** Nothing of a frame's entries counts before the frame's hash, made of their digests, does. */
 function readEntries(run: Run, path: string, at: number, from: number, to: number): void {
-  const { head, options, window } = run;
-  const bytes = window!.bytes;
+  try {
+    takeEntries(run.entries, run.window!.bytes, from, to, run.head.count);
+  } catch (error) {
+    if (!(error instanceof CodecError)) throw error;
+    const start = run.entries.ends.at(-1) ?? from + FRAME_HEAD_BYTES;
+    throw new DamageError(path, at + start - from, error.message);
+  }
+}
+
+/** Decodes and digests the entries of the frame bytes[from, to). Throws CodecError where they do not fill it. */
+function takeEntries(into: FrameEntries, bytes: Buffer, from: number, to: number, count: number): void {
   const end = to - FRAME_FOOT_BYTES;
   const cursor = { at: from + FRAME_HEAD_BYTES };
-  for (let index = 0; index < head.count; index++) {
+  into.list.length = 0;
+  into.ends.length = 0;
+  for (let index = 0; index < count; index++) {
     const start = cursor.at;
-    let entry: Entry;
-    try {
-      entry = decodeNext(bytes, cursor, end);
-    } catch (error) {
-      if (error instanceof CodecError) throw new DamageError(path, at + start - from, error.message);
-      throw error;
-    }
-    options.onEntry(entry, bytes, start, cursor.at, head.firstSeq + index);
+    into.list.push(decodeNext(bytes, cursor, end));
+    // What a frame says of its count is believed one entry at a time.
+    if (into.digests.length === index * HASH_BYTES)
+      into.digests = Buffer.concat([into.digests], 2 * index * HASH_BYTES);
+    digestEntry(bytes, start, cursor.at, into.digests, index * HASH_BYTES);
+    into.ends.push(cursor.at);
   }
-  if (cursor.at !== end) throw new DamageError(path, at + cursor.at - from, 'bytes after the last entry');
+  if (cursor.at !== end) throw new CodecError('bytes after the last entry');
+}
+
+function noEntries(): FrameEntries {
+  return { list: [], ends: [], digests: Buffer.allocUnsafeSlow(64 * HASH_BYTES) };
+}
+
+/** The hash of the frame that fills `bytes`, or null where they are none that could be read. */
+export function frameHashOf(bytes: Buffer): Uint8Array | null {
+  const head: FrameHead = { bytes: 0, firstSeq: 0, count: 0, moment: 0 };
+  if (!frameWhole(bytes, 0, bytes.length) || readFrameHead(bytes, 0, bytes.length, head) !== '') return null;
+  const entries = noEntries();
+  try {
+    takeEntries(entries, bytes, 0, bytes.length, head.count);
+  } catch (error) {
+    if (error instanceof CodecError) return null;
+    throw error;
+  }
+  return frameHash(bytes, 0, entries.digests.subarray(0, head.count * HASH_BYTES));
+}
+
+function handOn({ head, entries, options, window }: Run, from: number): void {
+  const { bytes } = window!;
+  let start = from + FRAME_HEAD_BYTES;
+  for (let index = 0; index < head.count; index++) {
+    const end = entries.ends[index]!;
+    options.onEntry(entries.list[index]!, bytes, start, end, head.firstSeq + index);
+    start = end;
+  }
 }
 
 /** No whole frame at `at`: a torn tail where nothing whole comes after, else damage. */

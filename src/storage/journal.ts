@@ -15,6 +15,7 @@ import { encode, FrameBuffer } from './codec.ts';
 import { type Disk, type DiskFile, type Done, readAll, writeAll } from './disk.ts';
 import {
   bytesEqual,
+  digestEntry,
   FRAME_BYTES_MAX,
   FRAME_FOOT_BYTES,
   FRAME_HEAD_BYTES,
@@ -82,6 +83,8 @@ export class Journal {
   #file: DiskFile | null = null;
   #fileBytes = 0;
   #entries = 0;
+  /** Of the entries in the frame under construction, in a row. */
+  #digests = Buffer.allocUnsafeSlow(64 * HASH_BYTES);
   /** Entries of the frame that is being synced. */
   #underway = 0;
   #committing = false;
@@ -158,11 +161,18 @@ export class Journal {
     const from = this.#buffer.end;
     encode(entry, this.#buffer);
     assert(this.frameBytes <= FRAME_BYTES_MAX, 'the batch outgrew a frame');
+    this.#digest(from);
     this.#entries += 1;
     this.#added.bytes = this.#buffer.bytes;
     this.#added.from = from;
     this.#added.to = this.#buffer.end;
     return this.#added;
+  }
+
+  #digest(from: number): void {
+    const at = this.#entries * HASH_BYTES;
+    if (at === this.#digests.length) this.#digests = Buffer.concat([this.#digests], 2 * at);
+    digestEntry(this.#buffer.bytes, from, this.#buffer.end, this.#digests, at);
   }
 
   /**
@@ -209,7 +219,8 @@ export class Journal {
     head.firstSeq = this.#position.seq + 1;
     head.count = this.#entries;
     head.moment = moment;
-    const hash = fillFrame(buffer.bytes, FRAME_AT, to, head, this.#position.chain);
+    const digests = this.#digests.subarray(0, this.#entries * HASH_BYTES);
+    const hash = fillFrame(buffer.bytes, FRAME_AT, to, head, this.#position.chain, digests);
     sealFrame(buffer.bytes, FRAME_AT, to, this.#options.sign(hash));
     return { seq: this.#position.seq + this.#entries, chain: hash, moment };
   }

@@ -4,7 +4,8 @@
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
-import { fillFrame, SEGMENT_HEADER_BYTES, sealFrame } from '../../src/storage/format.ts';
+import { encode, FrameBuffer } from '../../src/storage/codec.ts';
+import { digestEntry, fillFrame, SEGMENT_HEADER_BYTES, sealFrame } from '../../src/storage/format.ts';
 import { DamageError, JOURNAL_START, Journal, type JournalPosition } from '../../src/storage/journal.ts';
 import { FakeDisk, randomFrom, SECTOR_BYTES } from './fake-disk.ts';
 import { DIRECTORY, JOURNAL_OPTIONS, readFrames, recover, sameEntries, server, writeFrames } from './kit.ts';
@@ -63,6 +64,17 @@ function outcome(disk: FakeDisk): DamageError | number {
 /** The frame that holds this byte, or undefined for a segment's header. */
 function spanAt(file: string, byte: number): Span | undefined {
   return spans.find((span) => span.file === file && byte >= span.byte && byte < span.byte + span.bytes);
+}
+
+function digestsOf(some: readonly Entry[]): Uint8Array {
+  const digests = new Uint8Array(32 * some.length);
+  const buffer = new FrameBuffer();
+  for (const [index, entry] of some.entries()) {
+    const from = buffer.end;
+    encode(entry, buffer);
+    digestEntry(buffer.bytes, from, buffer.end, digests, 32 * index);
+  }
+  return digests;
 }
 
 const beforeLast = () => spans.at(-2)!.position.seq;
@@ -224,7 +236,7 @@ describe('frames', () => {
     const disk = changed(last.file, (bytes) => {
       const head = { bytes: last.bytes, firstSeq: 9, count: 2, moment: 6, ...wrong };
       const before = spans.at(-2)!.position.chain;
-      const hash = fillFrame(bytes, last.byte, bytes.length, head, before);
+      const hash = fillFrame(bytes, last.byte, bytes.length, head, before, digestsOf(entries.slice(-2)));
       sealFrame(bytes, last.byte, bytes.length, server.sign(hash));
     });
     expect(outcome(disk)).toMatchObject({ file: last.file, what });

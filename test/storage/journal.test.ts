@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Unpackr } from 'msgpackr';
 import { describe, expect, test } from 'vitest';
+import type { Entry } from '../../src/core/entry.ts';
+import { encode, FrameBuffer } from '../../src/storage/codec.ts';
 import { FRAME_HEAD_BYTES, SEGMENT_HEADER_BYTES } from '../../src/storage/format.ts';
 import { cutTornTail, DamageError, JOURNAL_START, Journal, readJournal } from '../../src/storage/journal.ts';
 import { FakeDisk, type Fault } from './fake-disk.ts';
@@ -21,6 +23,12 @@ function fresh(seed = 1): FakeDisk {
   const disk = new FakeDisk(seed);
   disk.mkdir(DIRECTORY);
   return disk;
+}
+
+function bytesOf(entry: Entry): Buffer {
+  const buffer = new FrameBuffer();
+  encode(entry, buffer);
+  return buffer.bytes.subarray(0, buffer.end);
 }
 
 describe('what was written', () => {
@@ -78,14 +86,15 @@ describe('what was written', () => {
 
   test('a frame is one MessagePack array that any reader reads, signed over its hash', async () => {
     const disk = fresh();
-    await writeFrames(disk, [2]);
+    const entries = await writeFrames(disk, [2]);
     const { spans, position } = readFrames(disk);
     const { file, byte, bytes } = spans[0]!;
     const frame = disk.bytesOf(file).subarray(byte, byte + bytes);
     const items = new Unpackr({ useRecords: false, int64AsType: 'number' }).unpack(frame.subarray(8)) as unknown[];
     expect(items.slice(0, 4)).toEqual([1, 1, 2, 1]);
     expect(items).toHaveLength(8);
-    const hash = createHash('sha256').update(frame.subarray(4, -64)).digest();
+    const sum = (...pieces: Uint8Array[]) => createHash('sha256').update(Buffer.concat(pieces)).digest();
+    const hash = sum(frame.subarray(4, 71), sum(...entries.map((entry) => sum(bytesOf(entry)))));
     expect(Buffer.compare(hash, position.chain)).toBe(0);
     expect(server.verify(hash, items.at(-1) as Uint8Array)).toBe(true);
   });

@@ -27,7 +27,7 @@ import { type Pinned, pin } from './pinned.ts';
 import { recordShapes } from './shapes.ts';
 import { Signatures } from './signatures.ts';
 import { type LoadedSnapshot, loadSnapshot } from './snapshots.ts';
-import { flippedByte } from './tail.ts';
+import { changedByte } from './tail.ts';
 
 export interface AuditOptions {
   disk: Disk;
@@ -357,9 +357,13 @@ class Run {
     if (torn.byte > 0) {
       const tail = Buffer.allocUnsafeSlow(torn.bytes);
       readAll(this.#pinned.open(path, 'read'), tail, 0, tail.length, torn.byte);
-      const byte = flippedByte(tail, this.#verify);
+      const byte = changedByte(tail, this.#verify);
       if (byte >= 0) {
-        throw new FoundError('damage', { file: path, byte: torn.byte + byte }, 'one bit of a signed frame has flipped');
+        throw new FoundError(
+          'damage',
+          { file: path, byte: torn.byte + byte },
+          'one byte of a signed frame has changed',
+        );
       }
     }
     this.report.notes.push(
