@@ -1,0 +1,448 @@
+/**
+ * Lanes under a clock turned by hand and a network that answers as told: order, retries, who gets a place when places
+ * are short, and that nothing is called back that was taken out.
+ */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { backoffMs } from '../../src/effects/backoff.ts';
+import { type Job, Lanes, type Outcome } from '../../src/effects/lanes.ts';
+import { Clock, makeNetwork, type Said } from './clock.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const taken = (afterMs = 5): Said => ({ status: 202, afterMs });
+const refused = (status = 503, retryAfterMs = 0): Said => ({ status, retryAfterMs, afterMs: 5 });
+const hangs = (): Said => ({ status: 202, afterMs: Infinity });
+
+interface Settled {
+  name: string;
+  outcome: Outcome;
+  attempts: number;
+  lastError: string | null;
+  at: number;
+}
+
+function makeWorld(
+  say: (url: string, attempt: number) => Said,
+  limits: { inFlightMax?: number; attemptsMax?: number } = {},
+) {
+  const clock = new Clock();
+  const network = makeNetwork(clock, say);
+  const lanes = new Lanes({ timers: clock, call: network.call, inFlightMax: 100, attemptsMax: 100, ...limits });
+  const settled: Settled[] = [];
+  /** A job whose URL is its name. */
+  const job = (name: string, key = name, more: Partial<Job> = {}): Job => ({
+    key,
+    make: () => ({ method: 'POST', url: name, body: '{}', secure: [] }),
+    settled: (outcome, attempts, lastError) => settled.push({ name, outcome, attempts, lastError, at: clock.now() }),
+    ...more,
+  });
+  const urls = () => network.sent.map((one) => one.url);
+  const outcomes = () => settled.map(({ name, outcome }) => `${name} ${outcome}`);
+  return { clock, network, lanes, settled, job, urls, outcomes };
+}
+
+const nothingLeft = { lanes: 0, jobs: 0, inFlight: 0 };
+
+describe('a job', () => {
+  test.each([
+    ['delivered', 200, 1, null],
+    ['delivered', 204, 1, null],
+    ['final', 501, 1, 'status 501'],
+    ['gaveUp', 300, 3, 'status 300'],
+    ['gaveUp', 404, 3, 'status 404'],
+    ['gaveUp', 500, 3, 'status 500'],
+  ] as const)('is %s by a %d, after %d attempts', async (outcome, status, attempts, lastError) => {
+    const { clock, lanes, job, settled, network } = makeWorld(() => ({ status, afterMs: 5 }), { attemptsMax: 3 });
+    lanes.add('x', 4, job('a'));
+    expect(lanes.counts()).toEqual({ lanes: 1, jobs: 1, inFlight: 0 });
+    await clock.run(DAY);
+    expect(settled).toEqual([{ name: 'a', outcome, attempts, lastError, at: settled[0]!.at }]);
+    expect(network.sent).toHaveLength(attempts);
+    expect(lanes.counts()).toEqual(nothingLeft);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('waits longer each time, and is made anew for each attempt', async () => {
+    let made = 0;
+    const make = () => ({ method: 'POST', url: `try ${++made}`, body: '', secure: [] });
+    const { clock, lanes, job, network } = makeWorld((url) => (Number(url.slice(4)) < 5 ? refused() : taken()));
+    lanes.add('x', 1, job('a', 'a', { make }));
+    await clock.run(DAY);
+    expect(network.sent.map((one) => one.url)).toEqual(['try 1', 'try 2', 'try 3', 'try 4', 'try 5']);
+    const waits = network.sent.slice(1).map((one, i) => one.at - network.sent[i]!.endedAt);
+    expect(waits).toEqual([1000, 1200, 1440, 1728]);
+  });
+
+  test.each([
+    [503, 60_000],
+    [429, 60_000],
+    [500, 1_000],
+    [404, 1_000],
+  ])('after a %d with Retry-After of a minute waits %d ms', async (status, ms) => {
+    const { clock, lanes, job, network } = makeWorld((_, attempt) =>
+      attempt === 1 ? refused(status, 60_000) : taken(),
+    );
+    lanes.add('x', 1, job('a'));
+    await clock.run(DAY);
+    expect(network.sent[1]!.at - network.sent[0]!.endedAt).toBe(ms);
+  });
+
+  test('that is no longer wanted is dropped without a word, and the next one goes', async () => {
+    const { clock, lanes, job, urls, outcomes } = makeWorld(() => taken());
+    lanes.add('x', 1, job('a', 'a', { make: () => null }));
+    lanes.add('x', 1, job('b'));
+    await clock.run(100);
+    expect([urls(), outcomes(), lanes.counts()]).toEqual([['b'], ['b delivered'], nothingLeft]);
+  });
+
+  test('nothing is called inside add, cancel, wake and close', async () => {
+    const { clock, lanes, job } = makeWorld(() => taken());
+    const calls: string[] = [];
+    const make = () => {
+      calls.push('make');
+      return null;
+    };
+    lanes.add('x', 1, job('a', 'a', { make, settled: () => calls.push('settled') }));
+    lanes.wake();
+    lanes.cancel('x', () => false);
+    expect(calls).toEqual([]);
+    await clock.run(1);
+    expect(calls).toEqual(['make']);
+    lanes.close();
+    expect(calls).toEqual(['make']);
+  });
+
+  test('whoever is told may add, cancel and close', async () => {
+    const { clock, lanes, job, urls } = makeWorld((url) => taken(url === 'd' ? 30 : 5));
+    lanes.add('x', 1, job('a', 'a', { settled: () => lanes.add('x', 1, job('c')) }));
+    lanes.add('x', 1, job('b', 'b', { settled: () => lanes.cancel('x', () => true) }));
+    lanes.add('y', 1, job('d', 'd', { settled: () => lanes.close() }));
+    await clock.run(100);
+    expect(urls()).toEqual(['a', 'd', 'b']);
+    lanes.add('y', 1, job('e'));
+    await clock.run(100);
+    expect(urls()).not.toContain('e');
+  });
+});
+
+describe('order', () => {
+  test('with one place the head is retried until it is settled, whatever the keys', async () => {
+    const { clock, lanes, job, urls } = makeWorld((url, attempt) => (url === 'a' && attempt < 4 ? refused() : taken()));
+    for (const name of ['a', 'b', 'c']) lanes.add('x', 1, job(name));
+    await clock.run(DAY);
+    expect(urls()).toEqual(['a', 'a', 'a', 'a', 'b', 'c']);
+  });
+
+  test('with more places a slow or failing key holds up only itself', async () => {
+    const { clock, lanes, job, urls, outcomes } = makeWorld((url) =>
+      url === 'a1' ? hangs() : url === 'b1' ? refused() : taken(),
+    );
+    for (const name of ['a1', 'b1', 'a2', 'b2', 'c1', 'c2', 'd1']) lanes.add('x', 3, job(name, name[0]));
+    await clock.run(500);
+    expect(urls()).toEqual(['a1', 'b1', 'c1', 'd1', 'c2']);
+    expect(outcomes()).toEqual(['c1 delivered', 'd1 delivered', 'c2 delivered']);
+    expect(lanes.laneCounts('x')).toEqual({ jobs: 4, inFlight: 1, waiting: 1 });
+  });
+
+  test('one that waits holds no place', async () => {
+    const { clock, lanes, job, urls } = makeWorld((url) => (url === 'ok' ? taken() : refused()));
+    for (const name of ['a', 'b', 'c', 'ok']) lanes.add('x', 2, job(name));
+    await clock.run(500);
+    expect(urls()).toEqual(['a', 'b', 'c', 'ok']);
+    expect(lanes.laneCounts('x')).toEqual({ jobs: 3, inFlight: 0, waiting: 3 });
+    expect(lanes.laneCounts('y')).toBeNull();
+  });
+});
+
+describe('shares', () => {
+  test('dead lanes leave a place for one that had none, at once', async () => {
+    const { clock, lanes, job, network } = makeWorld((url) => (url.startsWith('dead') ? hangs() : taken(0)), {
+      inFlightMax: 16,
+    });
+    for (let lane = 0; lane < 12; lane++) {
+      for (let i = 0; i < 20; i++) lanes.add(`dead ${lane}`, 8, job(`dead ${lane} ${i}`));
+    }
+    await clock.run(1_000);
+    expect(network.onWay()).toBeGreaterThanOrEqual(12);
+    expect(network.onWay()).toBeLessThan(16);
+    const before = clock.now();
+    for (let i = 0; i < 50; i++) lanes.add('live', 8, job(`live ${i}`));
+    await clock.run(10);
+    const live = network.sent.filter((one) => one.url.startsWith('live'));
+    expect(live).toHaveLength(50);
+    expect(Math.max(...live.map((one) => one.at))).toBe(before);
+  });
+
+  test('lanes take turns for the last place', async () => {
+    const { clock, lanes, job, urls } = makeWorld(() => taken(10), { inFlightMax: 1 });
+    for (const lane of ['a', 'b', 'c']) for (const i of [1, 2, 3]) lanes.add(lane, 4, job(`${lane}${i}`));
+    await clock.run(1_000);
+    expect(urls()).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'c2', 'a3', 'b3', 'c3']);
+  });
+
+  test('a place that becomes free is taken by whoever waits, another lane too', async () => {
+    const { clock, lanes, job, network } = makeWorld(() => taken(10), { inFlightMax: 4 });
+    for (let i = 0; i < 8; i++) lanes.add(`lane ${i}`, 1, job(`${i}`));
+    await clock.run(15);
+    expect(network.sent).toHaveLength(8);
+    expect(network.onWayMax()).toBe(4);
+  });
+
+  test('a turn begins a few attempts only', async () => {
+    const { clock, lanes, job } = makeWorld(() => taken());
+    let made = 0;
+    let madeInTurn = 0;
+    const turns: number[] = [];
+    const make = () => {
+      if (madeInTurn++ === 0) clock.after(0, () => turns.push(madeInTurn) && (madeInTurn = 0));
+      made++;
+      return null;
+    };
+    for (let i = 0; i < 100; i++) lanes.add(`${i}`, 1, job('a', 'a', { make }));
+    await clock.run(0);
+    expect(made).toBe(100);
+    expect(Math.max(...turns)).toBe(16);
+  });
+});
+
+describe('wake', () => {
+  test('retries everything at once, and counts anew', async () => {
+    const { clock, lanes, job, network, settled } = makeWorld(() => refused(), { attemptsMax: 4 });
+    for (const name of ['a', 'b']) lanes.add('x', 2, job(name));
+    lanes.add('y', 1, job('c'));
+    await clock.run(2_400);
+    for (const name of ['a', 'b', 'c']) expect(network.sent.filter((one) => one.url === name)).toHaveLength(3);
+    lanes.wake('x');
+    await clock.run(1);
+    expect(network.sent.slice(9).map((one) => [one.url, one.at])).toEqual([
+      ['a', 2_400],
+      ['b', 2_400],
+    ]);
+    await clock.run(DAY);
+    expect(network.sent.filter((one) => one.url === 'a')).toHaveLength(7);
+    expect(network.sent.filter((one) => one.url === 'c')).toHaveLength(4);
+    expect(settled.map(({ name, attempts }) => [name, attempts])).toEqual([
+      ['c', 4],
+      ['a', 4],
+      ['b', 4],
+    ]);
+    lanes.wake();
+    lanes.wake('nowhere');
+    await clock.run(DAY);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('all lanes, and one on its way is not sent twice', async () => {
+    const { clock, lanes, job, network } = makeWorld(() => ({ error: 'no', afterMs: 100 }), { attemptsMax: 2 });
+    lanes.add('x', 1, job('a'));
+    lanes.add('y', 1, job('b'));
+    await clock.run(1_150);
+    expect(network.onWay()).toBe(2);
+    lanes.wake();
+    await clock.run(1);
+    expect(network.onWay()).toBe(2);
+    // The second attempt, woken while on its way, counts as the first.
+    await clock.run(HOUR);
+    expect(network.sent).toHaveLength(6);
+  });
+});
+
+describe('cancel', () => {
+  test('what waits in line, what waits to be retried and what is on its way', async () => {
+    const { clock, lanes, job, network, urls, outcomes } = makeWorld((url) =>
+      url === 'hangs' ? hangs() : url === 'fails' ? refused() : taken(),
+    );
+    lanes.add('x', 4, job('hangs', 'k'));
+    lanes.add('x', 4, job('after hangs', 'k'));
+    lanes.add('x', 4, job('fails', 'l'));
+    lanes.add('x', 4, job('gone', 'l'));
+    lanes.add('x', 4, job('after fails', 'l'));
+    await clock.run(100);
+    const names = new Map([
+      ['k', true],
+      ['l', true],
+    ]);
+    lanes.cancel('x', (one) => names.delete(one.key));
+    let nth = 0;
+    lanes.cancel('x', (one) => one.key === 'l' && nth++ === 0);
+    expect(network.sent[0]!.aborted).toBe(true);
+    expect(lanes.counts().jobs).toBe(3);
+    await clock.run(DAY);
+    expect(urls()).toEqual(['hangs', 'fails', 'after fails', 'after hangs']);
+    expect(outcomes()).toEqual(['after fails delivered', 'after hangs delivered']);
+    expect(lanes.counts()).toEqual(nothingLeft);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('a job with the same key waits until the call that was called off has ended', async () => {
+    const { clock, lanes, job, network } = makeWorld((url) => (url === 'first' ? hangs() : taken()));
+    lanes.add('x', 4, job('first', 'k'));
+    await clock.run(10);
+    lanes.cancel('x', () => true);
+    lanes.add('x', 4, job('second', 'k'));
+    await clock.run(100);
+    const [first, second] = network.sent;
+    expect(first).toMatchObject({ url: 'first', aborted: true, endedAt: 11 });
+    expect(second).toMatchObject({ url: 'second', at: 11 });
+  });
+
+  test('a whole lane, while it waits for its first turn', async () => {
+    const { clock, lanes, job, urls } = makeWorld(() => taken());
+    for (const name of ['a', 'b']) lanes.add('x', 1, job(name));
+    lanes.add('y', 1, job('c'));
+    lanes.cancel('x', () => true);
+    expect(lanes.counts()).toEqual({ lanes: 1, jobs: 1, inFlight: 0 });
+    await clock.run(100);
+    expect(urls()).toEqual(['c']);
+  });
+
+  test('close calls off everything, and nothing is heard any more', async () => {
+    const { clock, lanes, job, network, settled } = makeWorld((url) => (url === 'fails' ? refused() : taken(50)));
+    for (const name of ['a', 'b', 'fails']) lanes.add(name, 1, job(name));
+    for (const name of ['c', 'd']) lanes.add('a', 1, job(name));
+    await clock.run(20);
+    lanes.close();
+    expect(network.sent.map((one) => one.aborted)).toEqual([true, true, false]);
+    await clock.run(DAY);
+    expect(settled).toEqual([]);
+    expect(network.sent).toHaveLength(3);
+    expect(lanes.counts()).toEqual(nothingLeft);
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe('whatever happens', () => {
+  const answer = fc.oneof(
+    { weight: 6, arbitrary: fc.record({ status: fc.constantFrom(200, 202, 204), afterMs: fc.nat(300) }) },
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        status: fc.constantFrom(301, 400, 404, 429, 500, 503),
+        retryAfterMs: fc.constantFrom(0, 2_500),
+        afterMs: fc.nat(300),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ status: fc.constant(501), afterMs: fc.nat(300) }) },
+    { weight: 3, arbitrary: fc.record({ error: fc.constant('connection failed'), afterMs: fc.nat(10_000) }) },
+  );
+  const step = fc.oneof(
+    {
+      weight: 12,
+      arbitrary: fc.record({
+        do: fc.constant('add' as const),
+        lane: fc.nat(4),
+        key: fc.nat(3),
+        unwanted: fc.nat(9).map((n) => n === 0),
+        answers: fc.array(answer, { maxLength: 6 }),
+      }),
+    },
+    { weight: 5, arbitrary: fc.record({ do: fc.constant('run' as const), ms: fc.oneof(fc.nat(50), fc.nat(5_000)) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('wake' as const), lane: fc.nat(5) }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('cancel' as const), lane: fc.nat(4), key: fc.nat(3) }) },
+  );
+  /** Lanes by number: two strict ones, three with more places. */
+  const parallel = [1, 1, 2, 3, 8];
+  const ATTEMPTS_MAX = 5;
+
+  interface Tracked {
+    lane: number;
+    key: number;
+    cancelled: boolean;
+    unwanted: boolean;
+    outcomes: Outcome[];
+    attempts: number;
+    woken: boolean;
+  }
+
+  test('rows go in order and one at a time, attempts end, and each job is settled once', async () => {
+    const limits = { inFlightMax: fc.integer({ min: 1, max: 6 }), steps: fc.array(step, { maxLength: 80 }) };
+    await fc.assert(
+      fc.asyncProperty(fc.record(limits), async ({ inFlightMax, steps }) => {
+        const jobs: Tracked[] = [];
+        const scripts: Said[][] = [];
+        const rowOf = ({ lane, key }: Tracked) => (parallel[lane] === 1 ? `${lane}` : `${lane} ${key}`);
+        const world = makeWorld((url, attempt) => scripts[Number(url)]![attempt - 1] ?? taken(), {
+          inFlightMax,
+          attemptsMax: ATTEMPTS_MAX,
+        });
+        const { clock, lanes, network } = world;
+        const add = (lane: number, key: number, unwanted: boolean, answers: Said[]) => {
+          const id = jobs.length;
+          const job: Tracked = { lane, key, cancelled: false, unwanted, outcomes: [], attempts: 0, woken: false };
+          jobs.push(job);
+          scripts.push(answers);
+          lanes.add(`${lane}`, parallel[lane]!, {
+            key: `${key}`,
+            make: () => {
+              expect(job.cancelled, 'a cancelled job is not made').toBe(false);
+              expect(job.outcomes, 'a settled job is not made').toEqual([]);
+              const before = jobs.slice(0, id).filter((one) => rowOf(one) === rowOf(job));
+              const open = before.filter((one) => !one.cancelled && !one.unwanted && one.outcomes.length === 0);
+              expect(open, 'those before it in its row are settled').toEqual([]);
+              if (unwanted) return null;
+              job.attempts++;
+              return { method: 'POST', url: `${id}`, body: '', secure: [] };
+            },
+            settled: (outcome, attempts) => {
+              job.outcomes.push(outcome);
+              expect(attempts).toBeLessThanOrEqual(ATTEMPTS_MAX);
+              if (!job.woken) expect(attempts).toBe(job.attempts);
+            },
+          });
+        };
+        for (const one of steps) {
+          if (one.do === 'add') add(one.lane, one.key, one.unwanted, one.answers as Said[]);
+          else if (one.do === 'run') await clock.run(one.ms);
+          else if (one.do === 'wake') {
+            for (const job of jobs) job.woken = true;
+            if (one.lane === 5) lanes.wake();
+            else lanes.wake(`${one.lane}`);
+          } else {
+            for (const job of jobs) {
+              if (job.lane === one.lane && job.key === one.key && job.outcomes.length === 0) job.cancelled = true;
+            }
+            lanes.cancel(`${one.lane}`, (job) => job.key === `${one.key}`);
+          }
+        }
+        await clock.run(DAY);
+
+        for (const job of jobs) expect(job.outcomes).toHaveLength(job.cancelled || job.unwanted ? 0 : 1);
+        for (const job of jobs) if (!job.woken) expect(job.attempts).toBeLessThanOrEqual(ATTEMPTS_MAX);
+        expect(lanes.counts()).toEqual(nothingLeft);
+        expect(clock.pending).toBe(0);
+        expect(network.onWayMax()).toBeLessThanOrEqual(inFlightMax);
+        checkOverlaps(
+          network.sent.map((sent) => ({
+            ...sent,
+            row: rowOf(jobs[Number(sent.url)]!),
+            lane: jobs[Number(sent.url)]!.lane,
+          })),
+        );
+        checkWaits(network.sent, jobs);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  /** Never two calls of a row at a time, nor more of a lane than it may have. */
+  function checkOverlaps(calls: { row: string; lane: number; at: number; endedAt: number }[]): void {
+    const rows = new Map<string, number>();
+    for (const call of calls) {
+      expect(call.at, `row ${call.row}`).toBeGreaterThanOrEqual(rows.get(call.row) ?? 0);
+      rows.set(call.row, call.endedAt);
+      const beside = calls.filter((one) => one.lane === call.lane && one.at <= call.at && one.endedAt > call.at);
+      expect(beside.length).toBeLessThanOrEqual(parallel[call.lane]!);
+    }
+  }
+
+  /** Unless it was woken, a job waits as long as its attempts ask for. */
+  function checkWaits(sent: { url: string; at: number; endedAt: number }[], jobs: Tracked[]): void {
+    for (const [id, job] of jobs.entries()) {
+      const calls = sent.filter((one) => one.url === `${id}`);
+      for (let n = 1; n < calls.length && !job.woken; n++) {
+        expect(calls[n]!.at - calls[n - 1]!.endedAt).toBeGreaterThanOrEqual(backoffMs(n));
+      }
+    }
+  }
+});
