@@ -145,6 +145,13 @@ describe('order', () => {
     expect(lanes.laneCounts('x')).toEqual({ jobs: 4, inFlight: 1, waiting: 1 });
   });
 
+  test('no more at a time than there are places', async () => {
+    const { clock, lanes, job, network } = makeWorld(hangs);
+    for (const name of ['a', 'b', 'c', 'd', 'e']) lanes.add('x', 3, job(name));
+    await clock.run(100);
+    expect(network.onWay()).toBe(3);
+  });
+
   test('one that waits holds no place', async () => {
     const { clock, lanes, job, urls } = makeWorld((url) => (url === 'ok' ? taken() : refused()));
     for (const name of ['a', 'b', 'c', 'ok']) lanes.add('x', 2, job(name));
@@ -287,6 +294,19 @@ describe('cancel', () => {
     expect(second).toMatchObject({ url: 'second', at: 11 });
   });
 
+  test.each([
+    ['the last', ['c'], ['a', 'b', 'd']],
+    ['the first and the last', ['a', 'c'], ['b', 'd']],
+    ['all but the last', ['a', 'b'], ['c', 'd']],
+  ])('%s of a row, and what is added then goes after the rest', async (_, gone, left) => {
+    const { clock, lanes, job, urls } = makeWorld(() => taken());
+    for (const name of ['a', 'b', 'c']) lanes.add('x', 1, job(name));
+    lanes.cancel('x', (one) => gone.includes(one.key));
+    lanes.add('x', 1, job('d'));
+    await clock.run(100);
+    expect(urls()).toEqual(left);
+  });
+
   test('a whole lane, while it waits for its first turn', async () => {
     const { clock, lanes, job, urls } = makeWorld(() => taken());
     for (const name of ['a', 'b']) lanes.add('x', 1, job(name));
@@ -356,7 +376,10 @@ describe('whatever happens', () => {
   }
 
   test('rows go in order and one at a time, attempts end, and each job is settled once', async () => {
-    const limits = { inFlightMax: fc.integer({ min: 1, max: 6 }), steps: fc.array(step, { maxLength: 80 }) };
+    const limits = {
+      inFlightMax: fc.integer({ min: 1, max: 6 }),
+      steps: fc.array(step, { maxLength: 80, size: 'max' }),
+    };
     await fc.assert(
       fc.asyncProperty(fc.record(limits), async ({ inFlightMax, steps }) => {
         const jobs: Tracked[] = [];
