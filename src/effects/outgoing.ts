@@ -164,7 +164,9 @@ export class Outgoing {
   }
 
   #exchange(parcel: Parcel, onNewSocket: boolean): Promise<Reply | 'stale'> {
-    const { headers, body, signal } = parcel;
+    const { headers, signal } = parcel;
+    // Bytes: text would be joined with the head and take its values beyond ASCII along into UTF-8.
+    const body = Buffer.from(parcel.body);
     return new Promise((resolve) => {
       const failed = (error: unknown) => resolve({ error: signal.aborted ? String(signal.reason) : describe(error) });
       if (signal.aborted) return failed(null);
@@ -172,7 +174,7 @@ export class Outgoing {
       try {
         request = this.#open(parcel, onNewSocket);
         for (const [name, value] of headers) request.setHeader(name, value);
-        request.setHeader('content-length', Buffer.byteLength(body));
+        request.setHeader('content-length', body.length);
       } catch (error) {
         return failed(error);
       }
@@ -187,6 +189,10 @@ export class Outgoing {
         if (answered) return;
         if (request.reusedSocket && error.code === 'ECONNRESET' && !signal.aborted) resolve('stale');
         else failed(error);
+      });
+      // Not every end is an error: an answer that changes the protocol (101) just ends.
+      request.on('close', () => {
+        if (!answered) failed(null);
       });
       request.end(body);
     });
@@ -252,7 +258,7 @@ function readReply(response: http.IncomingMessage, keeps: boolean, settle: (repl
 function readRetryAfter(value: string | undefined): number | null {
   if (value === undefined) return null;
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
-  const at = Date.parse(value);
+  const at = /^[A-Z][a-z]{2}/.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(at) ? null : Math.max(0, at - Date.now());
 }
 

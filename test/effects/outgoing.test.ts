@@ -1,0 +1,316 @@
+/**
+ * Calls of servers that behave and servers that do not: each fault of the other side has a row, and none of them is an
+ * exception, takes longer than allowed, or tells a secret.
+ */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Answer, Outgoing, OutgoingCall, SecureRule } from '../../src/effects/outgoing.ts';
+import { closeAll, open, serve, serveRaw } from './others.ts';
+
+afterEach(closeAll);
+
+const SECRET = 'open-sesame';
+const header = (key: string, value: string): SecureRule => ({ schema: 'header', key, value });
+
+/** A call as lanes make it; secrets wherever one may stand. */
+function post(outgoing: Outgoing, url: string, more: Partial<OutgoingCall> = {}): Promise<Answer> {
+  const secure = [header('x-key', SECRET)];
+  return outgoing.call({ method: 'POST', url, body: '{"a":"ñ"}', secure, ...more });
+}
+
+describe('a call', () => {
+  test('arrives as it was made', async () => {
+    const { url, port, seen } = await serve((_, response) => response.writeHead(202).end('{}'));
+    const answer = await post(open(), `${url}/debits/deb_1?x=%20y#part`, { method: 'PUT' });
+    expect(answer).toEqual({ status: 202 });
+    expect(seen).toHaveLength(1);
+    expect(seen[0]).toMatchObject({ method: 'PUT', url: '/debits/deb_1?x=%20y', body: '{"a":"ñ"}' });
+    expect(seen[0]!.headers).toEqual({
+      host: `127.0.0.1:${port}`,
+      'content-type': 'application/json',
+      'content-length': '10',
+      'x-key': SECRET,
+      connection: 'keep-alive',
+    });
+  });
+
+  test('carries the name and password of a URL', async () => {
+    const { port, seen } = await serve((_, response) => response.end());
+    expect(await post(open(), `http://me:pass%20word@127.0.0.1:${port}/`)).toEqual({ status: 200 });
+    expect(seen[0]!.headers.authorization).toBe(`Basic ${btoa('me:pass word')}`);
+  });
+
+  test('uses a connection again', async () => {
+    const { url, sockets } = await serve((_, response) => response.end('{}'));
+    const outgoing = open();
+    for (let i = 0; i < 5; i++) expect(await post(outgoing, url)).toEqual({ status: 200 });
+    expect(sockets.size).toBe(1);
+  });
+
+  test('goes again at once where a kept connection is cut at the moment it is used', async () => {
+    const { url, sockets } = await serveRaw((socket, _, nth) => {
+      socket.write('HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n');
+      if (nth === 1) socket.once('data', () => socket.destroy());
+    });
+    const outgoing = open();
+    expect(await post(outgoing, url)).toEqual({ status: 202 });
+    expect(await post(outgoing, url)).toEqual({ status: 202 });
+    expect(sockets.size).toBe(2);
+  });
+
+  test.each([
+    ['5', 5_000],
+    ['0', 0],
+    ['soon', undefined],
+    ['-5', undefined],
+    ['Wed, 21 Oct 2015 07:28:00 GMT', 0],
+  ])('Retry-After: %s', async (value, retryAfterMs) => {
+    const { url } = await serve((_, response) => response.writeHead(503, { 'retry-after': value }).end());
+    expect(await post(open(), url)).toEqual({ status: 503, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+  });
+
+  test('Retry-After as a date to come', async () => {
+    const date = new Date(Date.now() + 3_600_000).toUTCString();
+    const { url } = await serve((_, response) => response.writeHead(429, { 'retry-after': date }).end());
+    const answer = (await post(open(), url)) as { retryAfterMs: number };
+    expect(answer.retryAfterMs).toBeGreaterThan(3_000_000);
+    expect(answer.retryAfterMs).toBeLessThanOrEqual(3_600_000);
+  });
+
+  test('is not one more than there may be', async () => {
+    const { url, seen } = await serve(() => {});
+    const outgoing = open({ callsInFlightMax: 2, callMsMax: 300 });
+    const answers = await Promise.all([1, 2, 3].map(() => post(outgoing, url)));
+    expect(answers[2]).toEqual({ error: 'too many calls at once' });
+    expect(answers[0]).toEqual({ error: 'no answer within 300 ms' });
+    expect(seen).toHaveLength(2);
+    expect(await post(open(), url, { signal: AbortSignal.abort() })).toEqual({ error: 'called off' });
+  });
+
+  test('leaves no more idle connections than twice the calls', async () => {
+    const outgoing = open({ callsInFlightMax: 2 });
+    const servers = await Promise.all(Array.from({ length: 12 }, () => serve((_, response) => response.end('{}'))));
+    for (const { url } of servers) expect(await post(outgoing, url)).toEqual({ status: 200 });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const alive = servers.filter(({ sockets }) => [...sockets].some((socket) => !socket.destroyed));
+    expect(alive.length).toBeLessThanOrEqual(4);
+  });
+});
+
+describe('the other side', () => {
+  const ok = 'HTTP/1.1 202 Accepted\r\ncontent-type: application/json\r\n';
+  const late = { error: 'no answer within 300 ms' };
+  const cut = { error: 'connection failed: ECONNRESET' };
+  test.each<[string, string | null, 'stays' | 'closes', Answer]>([
+    ['says nothing', null, 'stays', late],
+    ['hangs up', null, 'closes', cut],
+    ['stops within the head', 'HTTP/1.1 202 Acc', 'stays', late],
+    ['hangs up within the head', `${ok}x-mor`, 'closes', cut],
+    ['stops within the body', `${ok}content-length: 100\r\n\r\n{"half":`, 'stays', { status: 202 }],
+    ['hangs up within the body', `${ok}content-length: 100\r\n\r\n{"half":`, 'closes', { status: 202 }],
+    ['hangs up within a chunk', `${ok}transfer-encoding: chunked\r\n\r\n20\r\n{"half"`, 'closes', { status: 202 }],
+    ['frames its body badly', `${ok}transfer-encoding: chunked\r\n\r\nxyz\r\n`, 'stays', { status: 202 }],
+    [
+      'does not speak HTTP',
+      `220 mail.example ESMTP ${SECRET}\r\n`,
+      'stays',
+      { error: 'connection failed: HPE_INVALID_CONSTANT' },
+    ],
+    [
+      'says two lengths',
+      `${ok}content-length: 1\r\ncontent-length: 2\r\n\r\n{}`,
+      'stays',
+      { error: 'connection failed: HPE_UNEXPECTED_CONTENT_LENGTH' },
+    ],
+    [
+      'sends a head without end',
+      `${ok}x: ${'y'.repeat(40_000)}`,
+      'stays',
+      { error: 'connection failed: HPE_HEADER_OVERFLOW' },
+    ],
+    [
+      'wants another protocol',
+      'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n',
+      'stays',
+      { error: 'connection failed' },
+    ],
+    ['only says it goes on', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(50), 'stays', late],
+    [
+      'hints first',
+      `HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n${ok}content-length: 0\r\n\r\n`,
+      'stays',
+      { status: 202 },
+    ],
+  ])('%s', async (_, words, then, expected) => {
+    const { url } = await serveRaw((socket) => {
+      if (words !== null) socket.write(words);
+      if (then === 'closes') socket.end();
+    });
+    expect(await post(open({ callMsMax: 300 }), `${url}/?key=${SECRET}`)).toEqual(expected);
+  });
+
+  test('answers without end: what is read has one', async () => {
+    let written = 0;
+    const { url, sockets } = await serveRaw((socket) => {
+      socket.write(`${ok}transfer-encoding: chunked\r\n\r\n`);
+      const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`;
+      const more = (): void => {
+        while (!socket.destroyed && written < 1e9 && socket.write(chunk)) written += chunk.length;
+      };
+      socket.on('drain', more);
+      more();
+    });
+    expect(await post(open(), url)).toEqual({ status: 202 });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect([...sockets].every((socket) => socket.destroyed)).toBe(true);
+    expect(written).toBeLessThan(1e8);
+  });
+
+  test('trickles', async () => {
+    const { url } = await serveRaw((socket) => {
+      const timer = setInterval(() => socket.write('H'), 20);
+      socket.on('close', () => clearInterval(timer));
+    });
+    const error = expect.stringMatching(/^(no answer within 300 ms|connection failed: HPE_\w+)$/);
+    expect(await post(open({ callMsMax: 300 }), url)).toEqual({ error });
+  });
+
+  test('redirects: nobody follows', async () => {
+    const target = await serve((_, response) => response.end());
+    for (const status of [301, 302, 303, 307, 308]) {
+      const { url } = await serve((_, response) => response.writeHead(status, { location: `${target.url}/x` }).end());
+      expect(await post(open(), url)).toEqual({ status });
+    }
+    expect(target.seen).toEqual([]);
+  });
+
+  test('is not there', async () => {
+    const { url } = await serve((_, response) => response.end());
+    closeAll();
+    expect(await post(open(), url)).toEqual({ error: 'connection failed: ECONNREFUSED' });
+  });
+
+  test('takes the body and never reads it', async () => {
+    const { url } = await serveRaw((socket) => socket.pause());
+    expect(await post(open({ callMsMax: 300 }), url, { body: 'x'.repeat(8e6) })).toEqual(late);
+  });
+
+  test('answers before it has read the body', async () => {
+    const { url } = await serveRaw((socket) => socket.end('HTTP/1.1 413 Too Large\r\nconnection: close\r\n\r\n'));
+    const answer = await post(open(), url, { body: 'x'.repeat(1e6) });
+    expect([{ status: 413 }, { error: 'connection failed: EPIPE' }, cut]).toContainEqual(answer);
+  });
+});
+
+describe('the caller', () => {
+  test('calls it off: the connection is cut', async () => {
+    const { url, seen, sockets } = await serve(() => {});
+    const off = new AbortController();
+    const called = post(open(), url, { signal: off.signal });
+    while (seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    off.abort();
+    expect(await called).toEqual({ error: 'called off' });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect([...sockets][0]!.destroyed).toBe(true);
+  });
+
+  test('closes: what is on its way ends, and nothing goes any more', async () => {
+    const { url, seen } = await serve(() => {});
+    const outgoing = open();
+    const called = post(outgoing, url);
+    while (seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    outgoing.close();
+    expect(await called).toEqual({ error: 'closed' });
+    expect(await post(outgoing, url)).toEqual({ error: 'closed' });
+  });
+
+  test.each([
+    ['ftp://127.0.0.1/', 'not an http or https URL'],
+    ['file:///etc/passwd', 'not an http or https URL'],
+    [`nonsense ${SECRET}`, 'not an http or https URL'],
+    ['http://', 'not an http or https URL'],
+    [`http://%zz:${SECRET}@127.0.0.1/`, 'connection failed'],
+    ['http://127.0.0.1:99999/', 'not an http or https URL'],
+  ])('names %s', async (url, error) => {
+    const answer = await post(open(), url);
+    expect([{ error }, { error: `${error}: ERR_INVALID_URI` }]).toContainEqual(answer);
+    expect(JSON.stringify(answer)).not.toContain(SECRET);
+  });
+
+  test.each<[string, SecureRule]>([
+    ['a value with a line end', header('x-key', `a\r\nx-evil: ${SECRET}`)],
+    ['a value with a lone line feed', header('x-key', `a\n${SECRET}`)],
+    ['a value with a NUL', header('x-key', `a\0${SECRET}`)],
+    ['a value beyond Latin-1', header('x-key', `€${SECRET}`)],
+    ['a key with a line end', header(`x\r\nx-evil`, SECRET)],
+    ['a key with a colon', header('x:y', SECRET)],
+    ['a key with a space', header('x y', SECRET)],
+    ['no key', header('', SECRET)],
+    ['no value', { schema: 'header', key: 'x-key' }],
+    ['a value that is no text', { schema: 'header', key: 'x-key', value: [SECRET] }],
+    ...['Host', 'content-length', 'Connection', 'TRANSFER-ENCODING', 'upgrade', 'expect'].map(
+      (key): [string, SecureRule] => [key, header(key, SECRET)],
+    ),
+  ])('asks for a header with %s: refused, nothing sent', async (_, rule) => {
+    const { url, seen } = await serve((_seen, response) => response.end());
+    const answer = await post(open(), url, { secure: [header('x-first', 'y'), rule] });
+    expect(answer).toEqual({ error: 'secure rule 1 is no header that may be set' });
+    expect(seen).toEqual([]);
+  });
+
+  test('has rules for others too', async () => {
+    const { url, seen } = await serve((_, response) => response.end());
+    const secure = [
+      { schema: 'own', public: 'x', secret: SECRET },
+      header('Authorization', 'Key 1'),
+      header('__proto__', 'a'),
+      header('X-Latin', 'ñ'),
+      header('authorization', 'Key 2'),
+    ];
+    expect(await post(open(), url, { secure })).toEqual({ status: 200 });
+    expect(seen[0]!.headers.authorization).toBe('Key 2');
+    expect(seen[0]!.headers['x-latin']).toBe('ñ');
+    expect(seen[0]!.rawHeaders).toContain('__proto__');
+    expect(JSON.stringify(seen)).not.toContain(SECRET);
+  });
+});
+
+describe('https', () => {
+  /** For these tests alone: a key, and a certificate that only itself has signed, for localhost and 127.0.0.1. */
+  const file = join(process.cwd(), 'test', 'data', 'tls.pem');
+  const pair = { key: readFileSync(file), cert: readFileSync(file) };
+
+  async function serveTls(): Promise<{ port: number; close(): void }> {
+    const server = createTlsServer(pair, (_, response) => response.writeHead(202).end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return { port: (server.address() as AddressInfo).port, close: () => server.close() };
+  }
+
+  test('is not spoken with a server that cannot prove its name', async () => {
+    const server = await serveTls();
+    const answer = await post(open(), `https://localhost:${server.port}/?key=${SECRET}`);
+    expect(answer).toEqual({ error: 'connection failed: DEPTH_ZERO_SELF_SIGNED_CERT' });
+    server.close();
+  });
+
+  test('is spoken with one that can', async () => {
+    const server = await serveTls();
+    const door = pathToFileURL(join(import.meta.dirname, '../../src/effects/outgoing.js'));
+    const script = `
+      const { Outgoing } = await import('${door}');
+      const outgoing = new Outgoing({ callMsMax: 5000, callsInFlightMax: 1, allowPrivate: true, callsAllow: '' });
+      const call = (url) => outgoing.call({ method: 'POST', url, body: '{}', secure: [] });
+      console.log(JSON.stringify([await call('https://localhost:${server.port}/'), await call('https://127.0.0.1:${server.port}/')]));
+      outgoing.close();`;
+    const env = { ...process.env, NODE_EXTRA_CA_CERTS: file };
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env });
+    expect(JSON.parse(stdout)).toEqual([{ status: 202 }, { status: 202 }]);
+    server.close();
+  });
+});
