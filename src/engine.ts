@@ -13,10 +13,11 @@ import type { Command } from './core/command.ts';
 import { decide } from './core/decide.ts';
 import type { Entry } from './core/entry.ts';
 import { stepsDue } from './core/intents.ts';
-import { type Kind, kindRow } from './core/kinds.ts';
+import { Kind, kindRow } from './core/kinds.ts';
 import { makeLuid } from './core/luid.ts';
 import { isRefusal, type Refusal, refuse } from './core/refusal.ts';
 import { proofSize, type State } from './core/state.ts';
+import { follow, type MakeIntent, type OwnIntent } from './core/threads.ts';
 import type { ProofPool } from './proof/pool.ts';
 import type { Journal } from './storage/journal.ts';
 
@@ -44,8 +45,10 @@ export interface EngineOptions {
   /** After so many entries `snapshot` is called, between two batches; never again before its promise ends. */
   snapshotEvery: number;
   snapshot: () => Promise<void>;
-  /** Told of entries once they are on disk, in order. */
-  publish: (entries: readonly Entry[]) => void;
+  /** Gives an intent of the server's own its handle, hash and signatures. */
+  signIntent: (luid: string, value: Record<string, unknown>, moment: number) => OwnIntent;
+  /** Told of entries once they are on disk, in order; the last of them has this sequence number. */
+  publish: (entries: readonly Entry[], seq: number) => void;
   /** The disk failed or our own code did: the process must end. */
   fatal: (error: Error) => void;
 }
@@ -99,6 +102,8 @@ export class Engine {
   #isSnapshotting = false;
   #failure: Error | null = null;
   #idle: (() => void)[] = [];
+  readonly #makeIntent: MakeIntent = (value, moment) =>
+    this.#options.signIntent(this.newLuid(Kind.intent, moment), value, moment);
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -237,6 +242,7 @@ export class Engine {
           break;
         }
         published.push(this.#record(step));
+        this.#follow(step, moment, moment, published);
       }
     }
     const inbox = this.#inbox;
@@ -244,8 +250,7 @@ export class Engine {
     while (taken < inbox.length && !isFull(taken)) {
       const ticket = inbox[taken++]!;
       this.stats.inboxMs += began - ticket.since;
-      const outcome = this.#clear(ticket.submission.command, moment);
-      if (!isRefusal(outcome)) published.push(...outcome);
+      const outcome = this.#clear(ticket.submission.command, moment, published);
       answers.push([ticket, outcome]);
     }
     this.#inbox = taken === inbox.length ? [] : inbox.slice(taken);
@@ -270,14 +275,22 @@ export class Engine {
     });
   }
 
-  /** Decides one command, and brings what was decided into the frame and the state. */
-  #clear(command: Command, moment: number): Entry[] | Refusal {
+  /** Decides one command, and brings what was decided, and what follows from it, into the frame and the state. */
+  #clear(command: Command, moment: number, published: Entry[]): Entry[] | Refusal {
     const outcome = decide(this.state, command, moment);
     if (isRefusal(outcome)) return outcome;
     for (const [index, entry] of outcome.entries()) {
       this.#record(entry, command.op === 'create' && index === 0 ? command.value : undefined);
+      published.push(entry);
+      this.#follow(entry, command.moment, moment, published);
     }
     return outcome;
+  }
+
+  /** Brings in what follows from an entry, such as the rest of its thread; it goes to the disk in the same frame. */
+  #follow(first: Entry, received: number, now: number, published: Entry[]): void {
+    const following = { received, now, makeIntent: this.#makeIntent };
+    for (const entry of follow(this.state, first, following)) published.push(this.#record(entry));
   }
 
   /** Below this line nothing can be refused: the entry is in the frame and in the state. */
@@ -288,7 +301,7 @@ export class Engine {
   }
 
   #acknowledge(answers: [Ticket, Entry[] | Refusal][], published: Entry[]): void {
-    this.#options.publish(published);
+    this.#options.publish(published, this.#options.journal.position.seq);
     for (const [ticket, outcome] of answers) this.#answer(ticket, outcome);
     const held = this.#held;
     this.#held = [];

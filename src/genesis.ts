@@ -5,34 +5,25 @@
 import { type Caller, GRANTED } from './core/access/index.ts';
 import type { CreateCommand } from './core/command.ts';
 import { SYSTEM_SIGNER } from './core/decide.ts';
-import type { StoredProof } from './core/entry.ts';
 import { Kind } from './core/kinds.ts';
-import { createdCustom, isoMoment } from './core/proofs.ts';
+import { createdCustom } from './core/proofs.ts';
 import { SERVER_LEDGER } from './core/state.ts';
 import type { Engine } from './engine.ts';
-import { canon } from './proof/canon.ts';
-import { proofDigest, sha256Hex } from './proof/digest.ts';
+import { type OwnContent, signedByServer } from './own-records.ts';
+import { proofDigest } from './proof/digest.ts';
 import { encodeBase64, type KeyPair } from './proof/keys.ts';
-import { sign } from './proof/verify.ts';
 
 const NO_SEAL = new Uint8Array(0);
-
-export interface LedgerContent {
-  value: Record<string, unknown>;
-  data: string;
-  hashHex: string;
-  proofs: StoredProof[];
-}
 
 /** The command that makes a ledger, and the digests the server signs for it: the record's, then its signer's. */
 export function ledgerCommand(
   engine: Engine,
   server: KeyPair,
-  content: LedgerContent,
+  content: OwnContent,
   caller: Caller,
 ): { command: CreateCommand; seals: Uint8Array } {
   const moment = engine.now();
-  const create = (kind: Kind, { value, data, hashHex, proofs }: LedgerContent) => {
+  const create = (kind: Kind, { value, data, hashHex, proofs }: OwnContent) => {
     const luid = engine.newLuid(kind, moment);
     const hash = Buffer.from(hashHex, 'hex');
     const command: CreateCommand = {
@@ -56,17 +47,9 @@ export function ledgerCommand(
   return { command: ledger.command, seals: Buffer.concat([ledger.digest, signer.digest]) };
 }
 
-function systemSigner(server: KeyPair, moment: number): LedgerContent {
+function systemSigner(server: KeyPair, moment: number): OwnContent {
   const value = { handle: SYSTEM_SIGNER, format: 'ed25519-raw', public: encodeBase64(server.public) };
   return signedByServer(server, value, moment);
-}
-
-function signedByServer(server: KeyPair, value: Record<string, unknown>, moment: number): LedgerContent {
-  const data = canon(value);
-  const hashHex = sha256Hex(data);
-  const custom = `{"moment":"${isoMoment(moment)}","status":"created"}`;
-  const result = sign(proofDigest(hashHex, custom), server);
-  return { value, data, hashHex, proofs: [{ public: server.public, result, custom }] };
 }
 
 /**

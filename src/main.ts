@@ -19,6 +19,7 @@ import { createTokenChecker, TOKEN_LIMITS } from './http/tokens.ts';
 import { compileUserSchema } from './http/user-schemas.ts';
 import { SEMVER } from './http/version.ts';
 import { Waiters } from './http/waiters.ts';
+import { signedIntent } from './own-records.ts';
 import { createKeyPair, encodeBase64, type KeyPair, keyPairFromSecret } from './proof/keys.ts';
 import { ProofPool } from './proof/pool.ts';
 import { Sealer } from './proof/sealer.ts';
@@ -104,6 +105,7 @@ async function serve(config: Config, directory: string): Promise<void> {
       releaseDump(state);
       if (config.logLevel === 'debug') tell(`Took ${file}.`);
     },
+    signIntent: (luid, value, moment) => signedIntent(server, luid, value, moment),
     publish: (entries) => waiters.publish(entries),
     fatal(error) {
       tell(fatalText(error, directory));

@@ -13,6 +13,7 @@ import { isoMoment } from '../../src/core/proofs.ts';
 import { dumpState, emptyState, releaseDump, type State } from '../../src/core/state.ts';
 import { Engine } from '../../src/engine.ts';
 import { createDefaultLedger } from '../../src/genesis.ts';
+import { signedIntent } from '../../src/own-records.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair, encodeBase64, type KeyPair, keyPairFromSecret } from '../../src/proof/keys.ts';
@@ -62,6 +63,7 @@ export async function openHouse(directory: string): Promise<House> {
     batchBytesMax: 1024 * 1024,
     snapshotEvery: Number.POSITIVE_INFINITY,
     snapshot: async () => {},
+    signIntent: (luid, value, moment) => signedIntent(server, luid, value, moment),
     publish: () => {},
     fatal(error) {
       throw error;

@@ -7,13 +7,18 @@ import type { Claim } from './claims/index.ts';
 import {
   type Entry,
   EntryType,
+  LEG_STATES,
   LIMIT_WIDTH,
+  luidOfThread,
+  MARK_WIDTH,
   type Outcome,
   POSTING_WIDTH,
   statusAfter,
+  THROUGH_WIDTH,
   type TokenEntry,
+  threadOf,
 } from './entry.ts';
-import { assertBalanced } from './invariants.ts';
+import { assertBalanced, assertStill } from './invariants.ts';
 import { Kind, kindRow } from './kinds.ts';
 import { assert } from './refusal.ts';
 import {
@@ -21,6 +26,7 @@ import {
   countKey,
   DROPPED,
   dataOf,
+  findLuid,
   HAS_ACCESS,
   HAS_BRIDGE,
   HAS_LABELS,
@@ -30,6 +36,7 @@ import {
   labelKey,
   labelsOf,
   ledgerInfo,
+  type OpenIntent,
   readRow,
   SERVER_LEDGER,
   type State,
@@ -50,6 +57,7 @@ export function apply(
   state.memo.changed(entry.kind, entry.ledger);
   switch (entry.type) {
     case EntryType.token:
+      state.log.push(0);
       return useToken(state, entry);
     case EntryType.create:
     case EntryType.intent:
@@ -70,6 +78,7 @@ export function apply(
       unindexHandle(state, ledger, kind, handle, row);
       state.norms.dropped(row);
       setLabels(state, row, []);
+      state.feeds.delete(row);
       count(state, ledger, kind, state.rows.status.get(row), -1);
       state.rows.flags.set(row, state.rows.flags.get(row) | DROPPED);
       return;
@@ -82,9 +91,21 @@ export function apply(
     case EntryType.step: {
       const { row, ledger, kind, outcome } = entry;
       const { claims } = dataOf(readRow(state, row).entry) as { claims: Claim[] };
+      const open = state.open.get(row);
+      assert(open !== undefined, 'only an intent on its way goes on');
       append(state, row, bytes, from, to);
-      setStatus(state, row, ledger, kind, statusAfter(outcome));
-      applyOutcome(state, row, ledger, state.open.get(row)!.moment, outcome, claims);
+      const status = statusAfter(outcome, open.status);
+      if (status !== open.status) setStatus(state, row, ledger, kind, status);
+      return applyOutcome(state, row, open, outcome, claims);
+    }
+    case EntryType.delivery: {
+      const { row, seq, index } = entry;
+      const feed = state.feeds.get(row);
+      assert(feed !== undefined, 'what is delivered has a receiver');
+      const last = write(state, bytes, from, to, feed.last);
+      // One that was given up may be delivered later, out of turn.
+      const isNext = seq > feed.seq || (seq === feed.seq && index > feed.index);
+      state.feeds.set(row, isNext ? { seq, index, last } : { ...feed, last });
     }
   }
 }
@@ -99,7 +120,7 @@ function applyCreate(
 ): void {
   const { rows } = state;
   const { ledger, kind } = entry;
-  const row = rows.at.push(state.heap.append(bytes, from, to, 0));
+  const row = rows.at.push(write(state, bytes, from, to, 0));
   const status = statusNumber(
     state,
     entry.type === EntryType.intent ? statusAfter(entry.outcome) : kindRow(kind).status,
@@ -115,7 +136,18 @@ function applyCreate(
   count(state, ledger, kind, status, 1);
   applyVersion(state, row, entry, value);
   if (entry.type === EntryType.intent) {
-    applyOutcome(state, row, ledger, entry.moment, entry.outcome, value.claims as Claim[]);
+    const { moment, outcome, thread } = entry;
+    const open: OpenIntent = {
+      ledger,
+      moment,
+      status: 'pending',
+      isHolding: false,
+      counted: [],
+      legs: [],
+      thread: '',
+    };
+    applyOutcome(state, row, open, outcome, value.claims as Claim[]);
+    if (thread !== threadOf(entry.luid)) joinThread(state, row, ledger, thread);
   }
 }
 
@@ -135,6 +167,7 @@ function applyVersion(state: State, row: number, entry: VersionEntry, value: Rec
     return;
   }
   if (kept !== rows.flags.get(row)) rows.flags.set(row, kept);
+  if (kind === Kind.effect || kind === Kind.bridge) feed(state, row, kind, value);
   if (kind === Kind.ledger) {
     assert(ledger === SERVER_LEDGER, 'ledgers live in the ledger of ledgers');
     const info = ledgerInfo(row, entry);
@@ -154,35 +187,73 @@ function useToken({ tokens }: State, { handle, exp, moment }: TokenEntry): void 
   tokens.set(handle, exp);
 }
 
-/** What an outcome does to the books. `received` is the moment of the intent: daily limits count on its day. */
-function applyOutcome(
-  state: State,
-  row: number,
-  ledger: number,
-  received: number,
-  outcome: Outcome,
-  claims: readonly Claim[],
-): void {
-  const { steps, moment, postings, limits } = outcome;
-  assertBalanced(outcome, claims);
-  const status = statusAfter(outcome);
-  const isHeld = state.open.get(row)?.isPrepared === true;
-  if (status === 'pending' || status === 'prepared') {
-    const counted: number[] = [];
-    if (status === 'prepared') hold(state, outcome, received, counted);
-    state.open.set(row, { ledger, moment: received, isPrepared: status === 'prepared', counted });
-    return;
+/** An effect hears of what happens after it; so does a bridge that wants to know statuses, from when it says so. */
+function feed({ feeds, log }: State, row: number, kind: Kind, { traits }: Record<string, unknown>): void {
+  const isFed = kind === Kind.effect || (Array.isArray(traits) && traits.includes(STATUSES_TRAIT));
+  if (!isFed) feeds.delete(row);
+  else if (!feeds.has(row)) feeds.set(row, { seq: log.length, index: EVERY_EVENT, last: 0 });
+}
+
+/** What a bridge says of itself to be told how intents go on that it takes part in. */
+export const STATUSES_TRAIT = 'statuses';
+/** Above the number of any event of one entry. */
+const EVERY_EVENT = 2 ** 31;
+
+/** An intent that goes on is known with the others of its thread, and they with it. */
+function joinThread(state: State, row: number, ledger: number, thread: string): void {
+  if (!state.open.has(row)) return;
+  const first = findLuid(state, ledger, Kind.intent, luidOfThread(thread));
+  const rows = state.threads.get(thread) ?? [first];
+  for (const member of [first, row]) {
+    const open = state.open.get(member);
+    assert(open !== undefined, 'a thread grows while it is open');
+    state.open.set(member, { ...open, thread });
   }
+  state.threads.set(thread, [...rows, row]);
+}
+
+/** An intent has come to its end. */
+function close({ open, threads }: State, row: number): void {
+  const thread = open.get(row)?.thread ?? '';
+  open.delete(row);
+  if (thread === '') return;
+  const rest = threads.get(thread)!.filter((member) => member !== row);
+  if (rest.length === 0) threads.delete(thread);
+  else threads.set(thread, rest);
+}
+
+/** What an outcome does to the books, for an intent that was as `open` says. */
+function applyOutcome(state: State, row: number, open: OpenIntent, outcome: Outcome, claims: readonly Claim[]): void {
+  const { steps, moment, limits, links } = outcome;
+  const status = statusAfter(outcome, open.status);
   const moves = steps.includes('committed');
+  const isEnd = moves || steps.includes('aborted');
+  const holds = !open.isHolding && !isEnd && (status === 'prepared' || (links?.legs.length ?? 0) > 0);
+  if (holds || moves || (isEnd && open.isHolding)) assertBalanced(outcome, claims);
+  else assertStill(outcome);
   if (moves) {
     for (let i = 0; i < limits.length; i += LIMIT_WIDTH) {
       state.balances.setLimit(slotOf(state, limits[i]!, limits[i + 1]!), limits[i + 2]!, limits[i + 3]!, moment);
     }
   }
-  if (isHeld) release(state, row, outcome, moves, received);
-  else if (moves) move(state, outcome, received);
-  if (moves) addSupply(state, postings);
-  state.open.delete(row);
+  const { counted } = open;
+  if (holds) hold(state, outcome, open.moment, counted);
+  else if (isEnd && open.isHolding) release(state, open, outcome, moves);
+  else if (moves) move(state, outcome, open.moment);
+  if (moves) addSupply(state, outcome.postings);
+  if (status === 'completed' || status === 'rejected') return close(state, row);
+  const isHolding = holds || (open.isHolding && !isEnd);
+  const legs = marked(links?.legs.length ? new Array(links.legs.length).fill(0) : open.legs, links?.marks ?? []);
+  state.open.set(row, { ...open, status, isHolding, counted: isHolding ? counted : [], legs });
+}
+
+function marked(legs: readonly number[], marks: readonly number[]): number[] {
+  const states = [...legs];
+  for (let i = 0; i < marks.length; i += MARK_WIDTH) {
+    assert(marks[i]! < states.length && marks[i + 1]! < LEG_STATES.length, 'a mark is on a leg there is');
+    states[marks[i]!] = marks[i + 1]!;
+  }
+  return states;
 }
 
 /** Moves money at once, and counts it towards daily limits, from the intent that sets them on. */
@@ -198,12 +269,14 @@ function move(state: State, { postings, moment }: Outcome, received: number): vo
 }
 
 /** Sets money aside; what that adds to daily counters is noted in `counted`. */
-function hold(state: State, { postings, moment }: Outcome, received: number, counted: number[]): void {
+function hold(state: State, { postings, moment, links }: Outcome, received: number, counted: number[]): void {
   const { balances } = state;
   for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
     const slot = slotOf(state, postings[i]!, postings[i + 1]!);
     const moved = postings[i + 3]!;
-    balances.hold(slot, postings[i + 2]!, moment);
+    const through = throughOf(links, i);
+    balances.hold(slot, postings[i + 2]! + through, moment);
+    balances.expect(slot, -through);
     if (moved === 0 || !balances.isLimited(slot)) continue;
     const before = balances.movedOn(slot, received);
     balances.countMoved(slot, moved, received);
@@ -213,18 +286,37 @@ function hold(state: State, { postings, moment }: Outcome, received: number, cou
 }
 
 /** Ends a hold, for good or as if it had never been. */
-function release(state: State, row: number, { postings, moment }: Outcome, moves: boolean, received: number): void {
+function release(
+  state: State,
+  { moment: received, counted }: OpenIntent,
+  { postings, moment, links }: Outcome,
+  moves: boolean,
+): void {
   const { balances } = state;
   for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
-    balances.settle(slotOf(state, postings[i]!, postings[i + 1]!), postings[i + 2]!, moves, moment);
+    const slot = slotOf(state, postings[i]!, postings[i + 1]!);
+    const through = throughOf(links, i);
+    balances.settle(slot, postings[i + 2]! + through, moves, moment);
+    balances.expect(slot, through);
+    if (moves && through > 0) balances.add(slot, -through, moment);
+    assert(Number.isSafeInteger(balances.available(slot)), 'a balance stays within ±(2^53-1)');
   }
   if (moves) return;
-  const { counted } = state.open.get(row)!;
   for (let i = 0; i < counted.length; i += 4) {
     const [slot, day, amount, count] = counted.slice(i, i + 4) as [number, number, number, number];
     // A counter that has gone on to another day keeps nothing of this one.
     if (balances.countedDay(slot) === day) balances.addMoved(slot, -amount, -count, received);
   }
+}
+
+/** How much of the posting at `at` comes and goes with its thread. */
+function throughOf(links: Outcome['links'], at: number): number {
+  if (links === undefined) return 0;
+  const { through } = links;
+  for (let i = 0; i < through.length; i += THROUGH_WIDTH) {
+    if (through[i]! * POSTING_WIDTH === at) return through[i + 1]!;
+  }
+  return 0;
 }
 
 /** Transfers cancel out; what remains per symbol was issued or destroyed. */
@@ -249,7 +341,14 @@ function slotOf(state: State, wallet: number, symbol: number): number {
 
 function append(state: State, row: number, bytes: Uint8Array, from: number, to: number): void {
   const { at } = state.rows;
-  at.set(row, state.heap.append(bytes, from, to, at.get(row)));
+  at.set(row, write(state, bytes, from, to, at.get(row)));
+}
+
+/** Every entry that is kept has its place in the heap, and is found there by its sequence number. */
+function write(state: State, bytes: Uint8Array, from: number, to: number, before: number): number {
+  const address = state.heap.append(bytes, from, to, before);
+  state.log.push(address);
+  return address;
 }
 
 function handleOfRow(state: State, row: number): string {

@@ -102,6 +102,11 @@ export class Balances {
     if (delta < 0) this.add(slot, delta, moment);
   }
 
+  /** What is to come changes by `amount`, because something that is held brings it on or takes it along. */
+  expect(slot: number, amount: number): void {
+    if (amount !== 0) this.#incoming.set(slot, this.#incoming.get(slot) + amount);
+  }
+
   /** Ends a hold of `delta`: it moves for good, or everything is as before. */
   settle(slot: number, delta: number, moves: boolean, moment: number): void {
     const column = delta < 0 ? this.#reserved : this.#incoming;

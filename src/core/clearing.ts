@@ -1,6 +1,6 @@
 /**
- * Clearing: what one intent comes to. Resolves its claims, nets their movements per wallet and symbol, and judges
- * the net against funds and limits. Reads the state and changes nothing; the answer is a list of facts.
+ * Clearing: what one intent comes to. Resolves its claims, follows routes, nets their movements per wallet and symbol,
+ * and judges the net against funds and limits. Reads the state and changes nothing; the answer is a list of facts.
  *
  * All or nothing: the first refusal ends it, and nothing of the intent moves. Judged is the net change only, so money
  * may pass through a wallet that has none within one intent.
@@ -9,13 +9,30 @@ import { type Caller, isGranted, isGrantedAll } from './access/index.ts';
 import { fallbackAddresses } from './address.ts';
 import { DAILY_AMOUNT, DAILY_COUNT, MAX_BALANCE, METRICS, type Metric, MIN_BALANCE } from './balances.ts';
 import { CLAIM_ACTIONS, type Claim, handleOf, type Plan, type Reference } from './claims/index.ts';
+import { type Forward, type Leg, POSTING_WIDTH, Side } from './entry.ts';
 import { Kind } from './kinds.ts';
-import { assert, type Refusal, refuse } from './refusal.ts';
-import { findHandle, HAS_BRIDGE, HAS_ROUTES, readRow, type State } from './state.ts';
+import { type Grouping, groupLeg } from './legs.ts';
+import { assert, isRefusal, type Refusal, refuse } from './refusal.ts';
+import { routeOf } from './routes.ts';
+import { dataOf, findHandle, HAS_BRIDGE, HAS_ROUTES, readRow, type State, versionAt } from './state.ts';
 
 export interface Cleared {
   postings: number[];
   limits: number[];
+  legs: Leg[];
+  forwards: Forward[];
+  /** Flat rows of claim, side, wallet row. */
+  routed: number[];
+  /** Flat rows of posting, amount. */
+  through: number[];
+}
+
+/** What the intents of a thread before this one bring along. */
+export interface Company {
+  /** Wallets that have passed money on: none may do so again. */
+  passedBy: ReadonlySet<number>;
+  /** What those intents will bring to a wallet and nobody has passed on yet. */
+  brought(wallet: number, symbol: number): number;
 }
 
 /** A permission is missing: no error, since a proof that brings it may still come. */
@@ -39,20 +56,30 @@ interface Net {
 class ClearingPlan implements Plan {
   readonly nets: Net[] = [];
   readonly limits: number[] = [];
+  readonly legs: Leg[] = [];
+  readonly forwards: Forward[] = [];
+  readonly routed: number[] = [];
   refusal: Refusal | null = null;
   isPermitted = true;
+  /** The number of the claim that is being planned. */
+  index = 0;
   readonly #state: State;
   readonly #ledger: number;
+  readonly #intent: IntentContent;
   readonly #caller: Caller;
+  readonly #company: Company | null;
+  #grouping: Grouping | null = null;
   /** No permission can be missing. */
   readonly #isFree: boolean;
   /** By symbol, then wallet; null while there are few enough to walk. */
   #bySymbol: Map<number, Map<number, Net>> | null = null;
 
-  constructor(state: State, ledger: number, caller: Caller) {
+  constructor(state: State, ledger: number, intent: IntentContent, caller: Caller, company: Company | null) {
     this.#state = state;
     this.#ledger = ledger;
+    this.#intent = intent;
     this.#caller = caller;
+    this.#company = company;
     this.#isFree = isGrantedAll(state, ledger, caller);
   }
 
@@ -68,16 +95,6 @@ class ClearingPlan implements Plan {
     const handle = handleOf(reference);
     const row = this.#resolve(Kind.wallet, handle);
     if (row < 0) return this.#refuse(reason, `${role} wallet ${handle} does not exist`);
-    const flags = this.#state.rows.flags.get(row);
-    if ((flags & HAS_BRIDGE) !== 0) {
-      return this.#refuse(
-        'core.bridge-unreachable',
-        `Wallet ${handle} needs its bridge, and bridges are not called yet`,
-      );
-    }
-    if ((flags & HAS_ROUTES) !== 0) {
-      return this.#refuse('core.routing-failed', `Wallet ${handle} has routes, and routes are not followed yet`);
-    }
     return row;
   }
 
@@ -104,7 +121,56 @@ class ClearingPlan implements Plan {
     this.isPermitted &&= isGranted(this.#state, this.#ledger, action, kind, row, this.#caller);
   }
 
-  post(wallet: number, symbol: number, sign: 1 | -1, amount: number, moves: boolean): void {
+  debit(wallet: number, symbol: number, claim: Claim, moves: boolean): void {
+    this.#post(Side.debit, wallet, symbol, claim, moves);
+  }
+
+  credit(wallet: number, symbol: number, claim: Claim, moves: boolean): void {
+    this.#post(Side.credit, wallet, symbol, claim, moves);
+  }
+
+  #post(side: Side, named: number, symbol: number, claim: Claim, moves: boolean): void {
+    const { flags } = this.#state.rows;
+    const wallet = (flags.get(named) & HAS_ROUTES) === 0 ? named : this.#route(side, named, symbol, claim);
+    if (wallet < 0) return;
+    if ((flags.get(wallet) & HAS_BRIDGE) !== 0) this.#involve(side, wallet, symbol, claim);
+    // Who signs for a wallet does not sign for the one that its routes let pay.
+    if (side === Side.debit) this.need('spend', wallet);
+    this.#add(wallet, symbol, side === Side.debit ? -1 : 1, claim.amount, moves);
+  }
+
+  /** The wallet that this side comes to by routes, or -1 once it is noted why it comes to none. */
+  #route(side: Side, named: number, symbol: number, claim: Claim): number {
+    const find = (handle: string) => this.#resolve(Kind.wallet, handle);
+    const found = routeOf(this.#state, side, named, { claim, intent: this.#intent }, find);
+    if (isRefusal(found)) return this.#refuse(found.reason, found.detail);
+    const { wallet, forward } = found;
+    if (wallet !== named) this.routed.push(this.index, side, wallet);
+    if (forward === '') return wallet;
+    if (this.#company?.passedBy.has(wallet)) {
+      const { handle } = readRow(this.#state, wallet).entry;
+      return this.#refuse('core.routing-failed', `Wallet ${handle} is part of a ring of routes`);
+    }
+    this.forwards.push({ claim: this.index, wallet, symbol, amount: claim.amount, target: forward });
+    return wallet;
+  }
+
+  /** A wallet behind a bridge takes part through it. */
+  #involve(side: Side, wallet: number, symbol: number, claim: Claim): void {
+    const state = this.#state;
+    const handle = dataOf(versionAt(state, state.rows.at.get(wallet)).entry).bridge as string;
+    const bridge = findHandle(state, this.#ledger, Kind.bridge, handle);
+    if (bridge < 0) {
+      this.#refuse('core.bridge-unreachable', `Bridge ${handle} does not exist any more`);
+      return;
+    }
+    const { config } = dataOf(versionAt(state, state.rows.at.get(bridge)).entry) as { config: Record<string, unknown> };
+    const leg = { side, bridge, wallet, symbol, amount: claim.amount, claims: [this.index] };
+    this.#grouping ??= new Map();
+    groupLeg(this.legs, this.#grouping, leg, claim, config);
+  }
+
+  #add(wallet: number, symbol: number, sign: 1 | -1, amount: number, moves: boolean): void {
     const net = this.#net(wallet, symbol);
     if (amount < SMALL_AMOUNT) {
       net.low += sign * amount;
@@ -149,40 +215,57 @@ class ClearingPlan implements Plan {
   }
 }
 
-/** What the claims come to for an intent received at `moment`, or why it must not happen. */
+/** What clearing looks at of an intent's data. */
+export interface IntentContent {
+  claims: readonly Claim[];
+}
+
+/**
+ * What the claims come to for an intent received at `moment`, or why it must not happen. `company` is what the thread
+ * brings along, null for the intent that begins it.
+ */
 export function clear(
   state: State,
   ledger: number,
-  claims: readonly Claim[],
+  intent: IntentContent,
   caller: Caller,
   moment: number,
+  company: Company | null = null,
 ): Cleared | typeof WAITING | Refusal {
-  const plan = new ClearingPlan(state, ledger, caller);
-  for (const claim of claims) {
+  const plan = new ClearingPlan(state, ledger, intent, caller, company);
+  for (const claim of intent.claims) {
     const action = CLAIM_ACTIONS.get(claim.action);
     assert(action !== undefined, 'the door lets only known claim actions in');
     action.plan(claim, plan);
     if (plan.refusal !== null) return plan.refusal;
+    plan.index++;
   }
   if (!plan.isPermitted) return WAITING;
   const postings: number[] = [];
+  const through: number[] = [];
   for (const net of plan.nets) {
     const delta = net.high * HIGH_UNIT + net.low;
-    const refusal = judge(state, net, delta, moment);
+    const passed = company === null || delta >= 0 ? 0 : Math.min(-delta, company.brought(net.wallet, net.symbol));
+    const refusal = judge(state, net, delta, passed, moment);
     if (refusal !== null) return refusal;
+    if (passed > 0) through.push(postings.length / POSTING_WIDTH, passed);
     postings.push(net.wallet, net.symbol, delta, net.moved);
   }
-  return { postings, limits: plan.limits };
+  const { limits, legs, forwards, routed } = plan;
+  return { postings, limits, legs, forwards, routed, through };
 }
 
-/** Why this wallet cannot take this net change, or null. Bounds are inclusive. */
-function judge(state: State, net: Net, delta: number, moment: number): Refusal | null {
+/**
+ * Why this wallet cannot take this net change, or null. Bounds are inclusive. `passed` is what of it comes with the
+ * thread and need not be there.
+ */
+function judge(state: State, net: Net, delta: number, passed: number, moment: number): Refusal | null {
   const { balances } = state;
   const slot = balances.find(net.wallet, net.symbol);
-  const available = slot < 0 ? 0 : balances.available(slot);
+  const available = (slot < 0 ? 0 : balances.available(slot)) + passed;
   const after = available + delta;
   // What is held counts as well: whatever becomes of it, the balance stays in range.
-  const most = slot < 0 ? after : after + balances.reserved(slot) + balances.incoming(slot);
+  const most = slot < 0 ? after : after + balances.reserved(slot) + balances.incoming(slot) - passed;
   if (!Number.isSafeInteger(delta) || !Number.isSafeInteger(after) || !Number.isSafeInteger(most)) {
     return exceeded(state, net, `would leave the range of ±(2^53-1): it has ${available}`);
   }
@@ -195,7 +278,7 @@ function judge(state: State, net: Net, delta: number, moment: number): Refusal |
     return exceeded(state, net, `has ${available}, changes by ${delta}, and must not fall below its minBalance ${min}`);
   }
   const max = balances.limit(slot, MAX_BALANCE);
-  const held = balances.reserved(slot) + balances.incoming(slot);
+  const held = balances.reserved(slot) + balances.incoming(slot) - passed;
   if (after + held > max) {
     const has = available + held;
     return exceeded(state, net, `has ${has}, changes by ${delta}, and must not rise above its maxBalance ${max}`);

@@ -3,7 +3,7 @@
  * core may not make itself (the moment, the luid, the server's signature) comes with it.
  */
 import type { Caller } from './access/index.ts';
-import type { StoredProof } from './entry.ts';
+import type { LegState, StoredProof } from './entry.ts';
 import type { Kind } from './kinds.ts';
 
 interface CommandBase {
@@ -71,4 +71,38 @@ export interface CheckCommand extends CommandBase {
   luid: string;
 }
 
-export type Command = CreateCommand | UpdateCommand | DropCommand | ProofCommand | TokenCommand | CheckCommand;
+/** What the server notes by itself of a call to a bridge about a leg, which was in `state`. */
+export interface LegCommand extends CommandBase {
+  op: 'leg';
+  /** The intent's. */
+  luid: string;
+  leg: number;
+  state: LegState;
+  /** It was taken and no report need follow, or it cannot be delivered. */
+  result: 'told' | 'lost';
+  detail: string;
+}
+
+/** What the server notes by itself of an event's delivery. */
+export interface DeliveryCommand extends CommandBase {
+  op: 'delivery';
+  /** The delivery's own. */
+  luid: string;
+  /** Of the effect or bridge, whose kind the command has. */
+  receiver: string;
+  seq: number;
+  index: number;
+  attempts: number;
+  isDelivered: boolean;
+  detail: string;
+}
+
+export type Command =
+  | CreateCommand
+  | UpdateCommand
+  | DropCommand
+  | ProofCommand
+  | TokenCommand
+  | CheckCommand
+  | LegCommand
+  | DeliveryCommand;

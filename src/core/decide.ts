@@ -20,13 +20,15 @@ import type {
   CheckCommand,
   Command,
   CreateCommand,
+  DeliveryCommand,
   DropCommand,
+  LegCommand,
   ProofCommand,
   TokenCommand,
   UpdateCommand,
 } from './command.ts';
 import { type CreateEntry, type DropEntry, type Entry, EntryType, type ProofEntry, type TokenEntry } from './entry.ts';
-import { beginIntent, stepByProof } from './intents.ts';
+import { beginIntent, stepByCall, stepByProof } from './intents.ts';
 import { Kind, kindRow } from './kinds.ts';
 import { judgeLabels } from './labels.ts';
 import { POLICIES_MAX } from './norms.ts';
@@ -63,6 +65,10 @@ export function decide(state: State, command: Command, now: number): Entry[] | R
       return decideToken(state, command);
     case 'check':
       return decideCheck(state, command);
+    case 'leg':
+      return decideLeg(state, command, now);
+    case 'delivery':
+      return decideDelivery(state, command);
   }
 }
 
@@ -174,7 +180,8 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   if (labelled.labels !== undefined) entry.labels = labelled.labels;
   const step =
     kind === Kind.intent ? stepByProof(state, record, proof.public, proof.custom, command.caller, now) : null;
-  // A proof that moves its intent is never one too many: an intent passes each status once.
+  if (step !== null && isRefusal(step)) return step;
+  // A proof that moves its intent is never one too many: an intent, and each of its legs, passes each state once.
   if (step !== null) return [entry, step];
   const added = record.added.reduce(
     (sum, each) => sum + (each.type === EntryType.proof ? proofSize(each.proof) : 0),
@@ -226,6 +233,23 @@ function decideCheck(state: State, command: CheckCommand): Entry[] | Refusal {
   const row = liveRow(state, command);
   if (!mayEnter(state, ledger, kind, row, caller)) return FORBIDDEN;
   return row < 0 ? notFound(kind) : [];
+}
+
+/** An intent, or leg, that has gone on meanwhile needs no such note any more. */
+function decideLeg(state: State, command: LegCommand, now: number): Entry[] {
+  const row = liveRow(state, command);
+  const step = row < 0 ? null : stepByCall(state, readRow(state, row), command, now);
+  return step === null ? [] : [step];
+}
+
+/** Nor does one whose receiver is no more. */
+function decideDelivery(state: State, command: DeliveryCommand): Entry[] {
+  const { ledger, kind, luid, moment, receiver, seq, index, attempts, isDelivered, detail } = command;
+  const row = liveRow(state, { ...command, luid: receiver });
+  if (row < 0 || !state.feeds.has(row)) return [];
+  const { handle } = readRow(state, row).entry;
+  const event = { row, seq, index, attempts, isDelivered, detail };
+  return [{ type: EntryType.delivery, ledger, kind, luid, handle, moment, ...event }];
 }
 
 // ---------------------------------------------------------------- reasons to say no

@@ -7,7 +7,7 @@
  *
  * Entries carry no sequence number: a frame numbers the ones in it.
  */
-import type { Kind } from './kinds.ts';
+import { Kind, kindRow } from './kinds.ts';
 
 /** One signature over a record. `digest` is not kept: it follows from the record's hash and `custom`. */
 export interface StoredProof {
@@ -19,7 +19,16 @@ export interface StoredProof {
   custom: string | null;
 }
 
-export const EntryType = { create: 1, update: 2, drop: 3, proof: 4, intent: 5, step: 6, token: 7 } as const;
+export const EntryType = {
+  create: 1,
+  update: 2,
+  drop: 3,
+  proof: 4,
+  intent: 5,
+  step: 6,
+  token: 7,
+  delivery: 8,
+} as const;
 export type EntryType = (typeof EntryType)[keyof typeof EntryType];
 
 interface EntryBase {
@@ -73,7 +82,7 @@ export interface ProofEntry extends EntryBase {
   labels?: string[];
 }
 
-/** The statuses of an intent, in the order of their numbers on disk; `failed` is a proof's status only. */
+/** The statuses of an intent, in the order of their numbers on disk; `failed` and `error` are proofs' statuses only. */
 export const INTENT_STATUSES = [
   'pending',
   'prepared',
@@ -82,6 +91,7 @@ export const INTENT_STATUSES = [
   'failed',
   'aborted',
   'rejected',
+  'error',
 ] as const;
 export type IntentStatus = (typeof INTENT_STATUSES)[number];
 
@@ -96,12 +106,79 @@ export interface Outcome {
   detail: string;
   /**
    * Flat rows of POSTING_WIDTH numbers: wallet row, symbol row, change of the balance, moved (sum of both directions,
-   * transfers only). Reserved where the steps end with `prepared`, moved where they include `committed`, given back
-   * where a prepared intent is `aborted`.
+   * transfers only). Set aside where the steps end with `prepared` or legs begin, moved where they include `committed`,
+   * given back where an intent that has set them aside is `aborted`.
    */
   postings: number[];
   /** Flat rows of LIMIT_WIDTH numbers: wallet row, symbol row, metric (row of METRICS), amount. Set on `committed`. */
   limits: number[];
+  /** What ties it to other systems and other intents; absent in most. */
+  links?: Links;
+}
+
+export const Side = { debit: 0, credit: 1 } as const;
+export type Side = (typeof Side)[keyof typeof Side];
+
+/** One side of an intent that another system takes part in: a debit or credit that its bridge prepares and commits. */
+export interface Leg {
+  side: Side;
+  /** Rows of the bridge, of the wallet behind it, and of the symbol. */
+  bridge: number;
+  wallet: number;
+  symbol: number;
+  amount: number;
+  /** The claims it stands for, by their number in the intent. */
+  claims: number[];
+}
+
+/** A claim whose target passes the money on, by an intent of the same thread. */
+export interface Forward {
+  claim: number;
+  /** Rows of the wallet that passes it on, and of the symbol. */
+  wallet: number;
+  symbol: number;
+  amount: number;
+  /** Where to, as the route says. */
+  target: string;
+}
+
+/** How far a leg is, in the order of the numbers on disk. Those that end in `ing` have a call out to their bridge. */
+export const LEG_STATES = [
+  'idle',
+  'preparing',
+  'prepared',
+  'committing',
+  'committed',
+  'aborting',
+  'aborted',
+  'failed',
+  /** It failed by its own word, and is told that the rest is aborted too. */
+  'dismissing',
+] as const;
+export type LegState = (typeof LEG_STATES)[number];
+
+export interface Links {
+  /** All legs, in the outcome that asks the first of them. From then on the intent's postings are set aside. */
+  legs: Leg[];
+  /** What becomes of legs: flat rows of leg, state (row of LEG_STATES). */
+  marks: number[];
+  /** What other intents the thread needs, in the outcome that sets this one's postings aside. */
+  forwards: Forward[];
+  /** Claims whose debit or credit a route gave to another wallet: flat rows of claim, side, wallet row. */
+  routed: number[];
+  /**
+   * Money that comes with the thread and goes on with it, so that it is never set aside here: flat rows of posting (its
+   * number), amount. Repeated where the postings are.
+   */
+  through: number[];
+  /** The reason a bridge gave for its failure. */
+  failId: string;
+  /** Which leg an `error` speaks of, or -1. */
+  leg: number;
+}
+
+export function links(some: Partial<Links>): Links {
+  return { legs: [], marks: [], forwards: [], routed: [], through: [], failId: '', leg: -1, ...some };
 }
 
 /** A new intent, and how far it came at once. */
@@ -127,12 +204,49 @@ export interface TokenEntry extends EntryBase {
   exp: number;
 }
 
+/**
+ * Event `index` of the entry with sequence number `seq` has been taken by the effect or bridge in row `row`, or was
+ * given up. `luid` is the delivery's own, `handle` the effect's or bridge's.
+ */
+export interface DeliveryEntry extends EntryBase {
+  type: typeof EntryType.delivery;
+  row: number;
+  seq: number;
+  index: number;
+  attempts: number;
+  isDelivered: boolean;
+  /** Why it was given up, empty where it was not. */
+  detail: string;
+}
+
 export const POSTING_WIDTH = 4;
 export const LIMIT_WIDTH = 4;
 
-export type Entry = CreateEntry | UpdateEntry | DropEntry | ProofEntry | IntentEntry | StepEntry | TokenEntry;
+export const MARK_WIDTH = 2;
+export const ROUTED_WIDTH = 3;
+export const THROUGH_WIDTH = 2;
 
-/** The status an outcome leaves the intent in. */
-export function statusAfter(outcome: Outcome): IntentStatus {
-  return outcome.steps.at(-1) ?? 'pending';
+export type Entry =
+  | CreateEntry
+  | UpdateEntry
+  | DropEntry
+  | ProofEntry
+  | IntentEntry
+  | StepEntry
+  | TokenEntry
+  | DeliveryEntry;
+
+/** The thread that begins with the intent of this luid is named after it. */
+export function threadOf(luid: string): string {
+  return luid.slice(5);
+}
+
+export function luidOfThread(thread: string): string {
+  return `$${kindRow(Kind.intent).prefix}.${thread}`;
+}
+
+/** The status an outcome leaves the intent in, where it was in `before`. */
+export function statusAfter({ steps }: Outcome, before: IntentStatus = 'pending'): IntentStatus {
+  const last = steps.at(-1) ?? 'error';
+  return last === 'error' ? before : last;
 }

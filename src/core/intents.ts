@@ -1,18 +1,42 @@
 /**
- * The life of an intent: how far it comes at once, and what moves it on later (a proof it waits for, a command while
- * it is prepared, its time). Decides only; every answer is an Outcome for the journal.
+ * The life of an intent: how far it comes at once, and what moves it on later (a proof it waits for, what a bridge
+ * reports, a command while it is prepared, its time). Decides only; every answer is an Outcome for the journal.
  *
  *     pending ──▶ prepared ──▶ committed ──▶ completed
  *        └──────────┴──▶ (failed) aborted ──▶ rejected
+ *
+ * A pending intent waits for a permission, with nothing set aside, or for the bridges of its legs, with everything set
+ * aside. Committed and aborted ones wait only for bridges to say that they have done the same.
  */
 import { type Caller, GRANTED, isGranted } from './access/index.ts';
 import type { Claim } from './claims/index.ts';
-import { clear, WAITING } from './clearing.ts';
-import type { CreateCommand } from './command.ts';
-import { EntryType, type IntentEntry, type Outcome, type StepEntry, statusAfter } from './entry.ts';
+import { type Company, clear, WAITING } from './clearing.ts';
+import type { CreateCommand, LegCommand } from './command.ts';
+import {
+  EntryType,
+  type IntentEntry,
+  LEG_STATES,
+  type Leg,
+  type LegState,
+  links,
+  type Outcome,
+  Side,
+  type StepEntry,
+  statusAfter,
+  threadOf,
+} from './entry.ts';
 import { Kind } from './kinds.ts';
+import { asksFirst, legIndex, marksOf, type Report, reported, undoing } from './legs.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
-import { dataOf, type OpenIntent, type RecordView, readRow, type State, type VersionEntry } from './state.ts';
+import {
+  dataOf,
+  type OpenIntent,
+  type RecordView,
+  readRow,
+  type State,
+  type Version,
+  type VersionEntry,
+} from './state.ts';
 
 export interface IntentData {
   claims: Claim[];
@@ -22,13 +46,13 @@ export interface IntentData {
 /** A new intent with its first outcome. A rejected one is an entry too. */
 export function beginIntent(state: State, command: CreateCommand, handle: string, now: number): IntentEntry {
   const { ledger, kind, luid, moment, hash, data, proofs, seal, caller } = command;
-  const outcome = attempt(state, ledger, command.value as unknown as IntentData, caller, moment, now);
-  // The thread is named after the intent that begins it.
-  const thread = luid.slice(5);
+  const content = command.value as unknown as IntentData;
+  const outcome = attempt(state, { ledger, content, caller, moment, company: null }, now);
+  const thread = threadOf(luid);
   return { type: EntryType.intent, ledger, kind, luid, handle, moment, hash, data, proofs, seal, thread, outcome };
 }
 
-/** What a new proof moves: a waiting intent it completes, or a prepared one it commits or aborts. Null: nothing. */
+/** What a new proof moves: an intent that waits for it, or for this report, or a prepared one. Null: nothing. */
 export function stepByProof(
   state: State,
   record: RecordView,
@@ -36,32 +60,53 @@ export function stepByProof(
   custom: string | null,
   caller: Caller,
   now: number,
-): StepEntry | null {
+): StepEntry | Refusal | null {
   const open = state.open.get(record.row);
   if (open === undefined) return null;
-  if (open.isPrepared) {
-    const action = commandOf(custom);
-    if (action === null) return null;
-    // In the books of those who decide again, the caller stands for whoever was allowed.
-    const by = caller === GRANTED ? caller : { ...caller, keys: [key] };
-    if (!isGranted(state, open.ledger, action, Kind.intent, record.row, by)) return null;
-    return stepEntry(record, open, endOf(record, action, now));
+  // In the books of those who decide again, the caller stands for whoever was allowed.
+  const by = caller === GRANTED ? caller : { ...caller, keys: [key] };
+  const words = custom === null ? {} : (JSON.parse(custom) as Words);
+  const leg = legOf(record, open, words.handle);
+  if (leg >= 0) return stepByReport(state, record, open, leg, words, by, now);
+  if (open.status === 'prepared') {
+    const action = commandOf(words);
+    if (action === null || !isGranted(state, open.ledger, action, Kind.intent, record.row, by)) return null;
+    if (action === 'abort') return stepEntry(record, open, undo(record, open, null, now));
+    return isThreadReady(state, open) ? stepEntry(record, open, commit(record, now)) : null;
   }
+  if (open.status !== 'pending' || open.isHolding) return null;
   const keys = [...record.entry.proofs.map((proof) => proof.public), key];
   for (const entry of record.added) if (entry.type === EntryType.proof) keys.push(entry.proof.public);
-  const data = dataOf(record.entry) as unknown as IntentData;
-  const by = caller === GRANTED ? caller : { ...caller, keys };
-  const outcome = attempt(state, open.ledger, data, by, open.moment, now);
-  return outcome.steps.length === 0 ? null : stepEntry(record, open, outcome);
+  const content = dataOf(record.entry) as unknown as IntentData;
+  const all = caller === GRANTED ? caller : { ...caller, keys };
+  const { ledger, moment } = open;
+  const outcome = attempt(state, { ledger, content, caller: all, moment, company: null }, now);
+  return outcome.steps.length === 0 && outcome.links === undefined ? null : stepEntry(record, open, outcome);
+}
+
+/** The members of a proof's custom that speak to an intent. */
+interface Words {
+  action?: unknown;
+  status?: unknown;
+  handle?: unknown;
+  reason?: unknown;
+  detail?: unknown;
+}
+
+/** What a proof asks of a prepared intent; the status it would give is accepted for the action itself. */
+function commandOf({ action, status }: Words): 'commit' | 'abort' | null {
+  if (action === 'commit' || status === 'committed') return 'commit';
+  return action === 'abort' || status === 'aborted' ? 'abort' : null;
 }
 
 /** The ends of all intents that have waited too long, as of `now`; each may be applied before the next is asked for. */
 export function* stepsDue(state: State, now: number): Generator<StepEntry> {
   for (const [row, open] of state.open) {
     const minutes = expiryMinutes(state, open.ledger);
-    if (open.isPrepared || now - open.moment <= minutes * 60_000) continue;
+    if (open.status !== 'pending' || now - open.moment <= minutes * 60_000) continue;
     const expired = refuse('core.intent-expired', `The intent has been pending for more than ${minutes} minutes`);
-    yield stepEntry(readRow(state, row), open, failure(expired, now));
+    const record = readRow(state, row);
+    yield stepEntry(record, open, undo(record, open, expired, now));
   }
 }
 
@@ -71,50 +116,180 @@ function expiryMinutes(state: State, ledger: number): number {
   return typeof minutes === 'number' ? minutes : Number.POSITIVE_INFINITY;
 }
 
+// ---------------------------------------------------------------- outcomes
+
+/** What an attempt is made with. `company` is null for the intent that begins its thread. */
+export interface Attempt {
+  ledger: number;
+  content: IntentData;
+  caller: Caller;
+  moment: number;
+  company: Company | null;
+}
+
 /** Clears the claims and says how far that brings the intent. */
-function attempt(
-  state: State,
-  ledger: number,
-  { claims, config }: IntentData,
-  caller: Caller,
-  moment: number,
-  now: number,
-): Outcome {
-  const cleared = clear(state, ledger, claims, caller, moment);
-  if (cleared === WAITING) return { moment: now, steps: [], reason: '', detail: '', postings: [], limits: [] };
+export function attempt(state: State, { ledger, content, caller, moment, company }: Attempt, now: number): Outcome {
+  const cleared = clear(state, ledger, content, caller, moment, company);
+  if (cleared === WAITING) return nothing(now);
   if (isRefusal(cleared)) return failure(cleared, now);
-  const steps: Outcome['steps'] = config?.commit === 'manual' ? ['prepared'] : ['prepared', 'committed', 'completed'];
-  return { moment: now, steps, reason: '', detail: '', ...cleared };
+  const { postings, limits, legs, forwards, routed, through } = cleared;
+  const outcome: Outcome = { ...nothing(now), postings, limits };
+  const isLinked = legs.length + forwards.length + routed.length + through.length > 0;
+  if (isLinked) outcome.links = links({ legs, marks: asksFirst(legs), forwards, routed, through });
+  if (legs.length > 0) return outcome;
+  // An intent that others of its thread depend on, or it on them, goes on together with them.
+  const isAlone = company === null && forwards.length === 0 && content.config?.commit !== 'manual';
+  outcome.steps = isAlone ? ['prepared', 'committed', 'completed'] : ['prepared'];
+  return outcome;
 }
 
-function failure({ reason, detail }: Refusal, now: number): Outcome {
-  return { moment: now, steps: ['failed', 'aborted', 'rejected'], reason, detail, postings: [], limits: [] };
+function nothing(now: number): Outcome {
+  return { moment: now, steps: [], reason: '', detail: '', postings: [], limits: [] };
 }
 
-/** The end of a prepared intent: its hold, moved for good or given back. */
-function endOf(record: RecordView, action: 'commit' | 'abort', now: number): Outcome {
-  const { postings, limits } = heldBy(record);
-  const steps: Outcome['steps'] = action === 'commit' ? ['committed', 'completed'] : ['aborted', 'rejected'];
-  return { moment: now, steps, reason: '', detail: '', postings, limits: action === 'commit' ? limits : [] };
+export function failure({ reason, detail }: Refusal, now: number): Outcome {
+  return { ...nothing(now), steps: ['failed', 'aborted', 'rejected'], reason, detail };
 }
 
-/** The outcome that prepared an intent. */
-function heldBy(record: RecordView): Outcome {
-  const outcomes = [record.entry as VersionEntry | StepEntry, ...record.added].flatMap((entry) =>
-    'outcome' in entry ? [entry.outcome] : [],
+/** A prepared intent happens: what was set aside moves for good, and bridges are told. */
+export function commit(record: RecordView, now: number): Outcome {
+  const { postings, limits, links: held } = heldBy(record)!;
+  const outcome: Outcome = { ...nothing(now), steps: ['committed'], postings, limits };
+  const legs = held?.legs ?? [];
+  const through = held?.through ?? [];
+  if (legs.length === 0) outcome.steps.push('completed');
+  const marks = marksOf(legs, () => 'committing');
+  if (marks.length + through.length > 0) outcome.links = links({ marks, through });
+  return outcome;
+}
+
+/** An intent does not happen: what was set aside is given back, and the bridges that were asked are told. */
+export function undo(
+  record: RecordView,
+  open: OpenIntent,
+  why: Refusal | null,
+  now: number,
+  { failId = '', states = statesOf(open) }: { failId?: string; states?: readonly LegState[] } = {},
+): Outcome {
+  const held = open.isHolding ? heldBy(record) : undefined;
+  const marks = undoing(held?.links?.legs ?? [], states);
+  const through = held?.links?.through ?? [];
+  const outcome: Outcome = { ...nothing(now), steps: why === null ? ['aborted'] : ['failed', 'aborted'] };
+  if (why !== null) {
+    outcome.reason = why.reason;
+    outcome.detail = why.detail;
+  }
+  outcome.postings = held?.postings ?? [];
+  if (marks.length === 0) outcome.steps.push('rejected');
+  if (marks.length + through.length + failId.length > 0) outcome.links = links({ marks, through, failId });
+  return outcome;
+}
+
+/** The outcome that set an intent's postings aside. */
+export function heldBy(version: Version): Outcome | undefined {
+  return outcomesIn(version).find(
+    (outcome) => statusAfter(outcome) === 'prepared' || (outcome.links?.legs.length ?? 0) > 0,
   );
-  return outcomes.findLast((outcome) => statusAfter(outcome) === 'prepared')!;
 }
 
-function stepEntry({ entry, row }: RecordView, { ledger }: OpenIntent, outcome: Outcome): StepEntry {
+function outcomesIn({ entry, added }: Version): Outcome[] {
+  return [entry as VersionEntry | StepEntry, ...added].flatMap((entry) => ('outcome' in entry ? [entry.outcome] : []));
+}
+
+export function stepEntry({ entry, row }: RecordView, { ledger }: OpenIntent, outcome: Outcome): StepEntry {
   const { luid, handle } = entry;
   return { type: EntryType.step, ledger, kind: Kind.intent, luid, handle, moment: outcome.moment, row, outcome };
 }
 
-/** What a proof asks of a prepared intent; the status it would give is accepted for the action itself. */
-function commandOf(custom: string | null): 'commit' | 'abort' | null {
-  if (custom === null) return null;
-  const { action, status } = JSON.parse(custom) as { action?: unknown; status?: unknown };
-  if (action === 'commit' || status === 'committed') return 'commit';
-  return action === 'abort' || status === 'aborted' ? 'abort' : null;
+/** Whether all intents of its thread are prepared. */
+function isThreadReady({ open, threads }: State, { thread }: OpenIntent): boolean {
+  return (threads.get(thread) ?? []).every((row) => open.get(row)!.status === 'prepared');
+}
+
+// ---------------------------------------------------------------- bridges
+
+/** The legs of an intent, where any was asked. */
+export function legsOf(version: Version): readonly Leg[] {
+  return heldBy(version)?.links?.legs ?? [];
+}
+
+export function statesOf({ legs }: OpenIntent): LegState[] {
+  return legs.map((state) => LEG_STATES[state]!);
+}
+
+/** The number of the leg a proof speaks of, or -1. */
+function legOf(record: RecordView, open: OpenIntent, handle: unknown): number {
+  if (open.legs.length === 0 || typeof handle !== 'string') return -1;
+  return legIndex(record.entry.luid, legsOf(record), handle);
+}
+
+const REPORTS: readonly unknown[] = ['prepared', 'failed', 'committed', 'aborted'];
+
+/** A bridge speaks through whoever may activate it. */
+function stepByReport(
+  state: State,
+  record: RecordView,
+  open: OpenIntent,
+  index: number,
+  { status, reason, detail }: Words,
+  by: Caller,
+  now: number,
+): StepEntry | Refusal | null {
+  if (!REPORTS.includes(status)) return null;
+  const { bridge } = legsOf(record)[index]!;
+  if (!isGranted(state, open.ledger, 'activate', Kind.bridge, bridge, by)) {
+    return refuse('auth.forbidden', 'Only who may activate a bridge reports for it');
+  }
+  const why = { failId: textOf(reason), detail: textOf(detail) };
+  const outcome = moveLeg(record, open, index, status as Report, why, now);
+  return outcome === null ? null : stepEntry(record, open, outcome);
+}
+
+/** What the server notes by itself of a call to a bridge: that it need not be made again, or that it cannot be made. */
+export function stepByCall(state: State, record: RecordView, command: LegCommand, now: number): StepEntry | null {
+  const open = state.open.get(record.row);
+  if (open === undefined || LEG_STATES[open.legs[command.leg] ?? 0] !== command.state) return null;
+  if (command.result === 'told') {
+    const outcome = moveLeg(record, open, command.leg, 'told', { failId: '', detail: '' }, now);
+    return outcome === null ? null : stepEntry(record, open, outcome);
+  }
+  const outcome: Outcome = { ...nothing(now), steps: ['error'], reason: 'core.bridge-unreachable' };
+  return stepEntry(record, open, { ...outcome, detail: command.detail, links: links({ leg: command.leg }) });
+}
+
+/** What a report makes of its leg, and that of the intent. Null: nothing. */
+function moveLeg(
+  record: RecordView,
+  open: OpenIntent,
+  index: number,
+  report: Report,
+  why: { failId: string; detail: string },
+  now: number,
+): Outcome | null {
+  const states = statesOf(open);
+  const next = reported(states[index]!, report);
+  if (next === null) return null;
+  states[index] = next;
+  const marks = [index, LEG_STATES.indexOf(next)];
+  const all = (...wanted: LegState[]) => states.every((state) => wanted.includes(state));
+  const go = (steps: Outcome['steps'], more: number[] = []): Outcome => {
+    return { ...nothing(now), steps, links: links({ marks: [...marks, ...more] }) };
+  };
+  if (open.status === 'committed') return go(all('committed') ? ['completed'] : []);
+  if (open.status === 'aborted') return go(all('idle', 'aborted') ? ['rejected'] : []);
+  const legs = legsOf(record);
+  if (next === 'failed') {
+    const failed = refuse('core.bridge-prepare-failed', why.detail);
+    return undo(record, open, failed, now, { failId: why.failId, states });
+  }
+  if (all('prepared')) return go(['prepared']);
+  const isReady = legs.every((leg, at) => leg.side === Side.credit || states[at] === 'prepared');
+  // Once the last debit is ready, the credits are asked; a credit that is ready after it asks nothing again.
+  return go([], isReady ? marksOf(legs, (_, at) => (states[at] === 'idle' ? 'preparing' : null)) : []);
+}
+
+const WORDS_MAX = 1000;
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.slice(0, WORDS_MAX) : '';
 }

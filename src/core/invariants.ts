@@ -2,23 +2,24 @@
  * What must hold whatever anybody sends, checked as the books are written and again as they are read.
  */
 import { CLAIM_ACTIONS, type Claim } from './claims/index.ts';
-import { LIMIT_WIDTH, type Outcome, POSTING_WIDTH, statusAfter } from './entry.ts';
+import { LIMIT_WIDTH, type Outcome, POSTING_WIDTH } from './entry.ts';
 import { assert } from './refusal.ts';
 
 /**
- * Value is neither made nor lost: the postings of an outcome add up to what the intent's claims issue minus what they
- * destroy, per symbol to nothing where they do neither; an intent that waits, or fails before it was prepared, has none.
+ * Value is neither made nor lost: the postings of an intent add up to what its claims issue minus what they destroy, per
+ * symbol to nothing where they do neither.
  *
  * Symbols are compared by row alone: a claim's words may have come to mean another record since the intent was prepared.
  */
-export function assertBalanced(outcome: Outcome, claims: readonly Claim[]): void {
-  const { postings, limits } = outcome;
+export function assertBalanced({ postings, limits }: Outcome, claims: readonly Claim[]): void {
+  assert(limits.length % LIMIT_WIDTH === 0, 'limits are whole rows');
   if (postings.length === 0) {
-    const moves = statusAfter(outcome) !== 'rejected' && outcome.steps.length > 0;
-    assert(!moves || claims.every((claim) => claim.action === 'limit'), 'an intent that is prepared moves its money');
+    assert(
+      claims.every((claim) => claim.action === 'limit'),
+      'an intent that is prepared moves its money',
+    );
     return;
   }
-  assert(outcome.steps.length > 0 && limits.length % LIMIT_WIDTH === 0, 'a waiting intent moves nothing');
   // One transfer between two wallets, the common case, needs no sums.
   if (claims.length === 1 && claims[0]!.action === 'transfer' && postings.length === 2 * POSTING_WIDTH) {
     assert(postings[1] === postings[POSTING_WIDTH + 1] && postings[2] === -postings[POSTING_WIDTH + 2]!, UNBALANCED);
@@ -32,6 +33,11 @@ export function assertBalanced(outcome: Outcome, claims: readonly Claim[]): void
   const symbols = new Set<number>();
   for (let i = 0; i < postings.length; i += POSTING_WIDTH) symbols.add(postings[i + 1]!);
   for (const symbol of symbols) assert(sumOf(deltasOf(postings, symbol)) === 0n, UNBALANCED);
+}
+
+/** An outcome that only says how far something else is moves nothing. */
+export function assertStill({ postings, limits }: Outcome): void {
+  assert(postings.length === 0 && limits.length === 0, 'an intent that waits moves nothing');
 }
 
 const UNBALANCED = 'the postings of an intent add up to what it issues minus what it destroys';

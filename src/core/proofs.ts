@@ -40,11 +40,15 @@ export function sealCustom(entry: Entry): string {
 }
 
 /** The customs of the proofs that tell how an intent went on, in order. */
-export function outcomeCustoms({ moment, steps, reason, detail }: Outcome): string[] {
+export function outcomeCustoms({ moment, steps, reason, detail, links }: Outcome, handleOf: LegHandles): string[] {
   const at = isoMoment(moment);
-  return steps.map((status) =>
-    status === 'failed'
-      ? `{"detail":${JSON.stringify(detail)},"moment":"${at}","reason":"${reason}","status":"failed"}`
-      : `{"moment":"${at}","status":"${status}"}`,
-  );
+  return steps.map((status) => {
+    if (status !== 'failed' && status !== 'error') return `{"moment":"${at}","status":"${status}"}`;
+    const failId = links === undefined || links.failId === '' ? '' : `"failId":${JSON.stringify(links.failId)},`;
+    const handle = links === undefined || links.leg < 0 ? '' : `"handle":"${handleOf(links.leg)}",`;
+    return `{"detail":${JSON.stringify(detail)},${failId}${handle}"moment":"${at}","reason":"${reason}","status":"${status}"}`;
+  });
 }
+
+/** The handle of an intent's leg by its number. */
+export type LegHandles = (leg: number) => string;

@@ -13,7 +13,16 @@ import { Chains, Heap, hashMix, hashText, type Part, Table, U8Column, U16Column,
 import { AccessMemo } from './access/memo.ts';
 import { Balances } from './balances.ts';
 import type { EntryCodec } from './codec.ts';
-import type { CreateEntry, Entry, IntentEntry, ProofEntry, StepEntry, StoredProof, UpdateEntry } from './entry.ts';
+import type {
+  CreateEntry,
+  Entry,
+  IntentEntry,
+  IntentStatus,
+  ProofEntry,
+  StepEntry,
+  StoredProof,
+  UpdateEntry,
+} from './entry.ts';
 import { EntryType } from './entry.ts';
 import { Kind } from './kinds.ts';
 import { isLuid } from './luid.ts';
@@ -33,11 +42,26 @@ export interface LedgerInfo {
 /** An intent on its way, by what clearing needs to know of it. */
 export interface OpenIntent {
   ledger: number;
-  /** When it was received: it expires so long after that. Prepared ones do not. */
+  /** When it was received: it expires so long after that while it is pending. */
   moment: number;
-  isPrepared: boolean;
+  status: IntentStatus;
+  /** Its postings are set aside. */
+  isHolding: boolean;
   /** What its hold added to daily counters: flat rows of balance slot, day counted on, amount, count. */
   counted: number[];
+  /** Rows of LEG_STATES, by leg; none before the first is asked. */
+  legs: number[];
+  /** Its thread, where that has other intents; else empty. */
+  thread: string;
+}
+
+/** How far an effect, or a bridge that is told of statuses, has been told what happened. */
+export interface Feed {
+  /** All events up to this one are settled: the sequence number of its entry, its number there. */
+  seq: number;
+  index: number;
+  /** Address of the newest delivery, 0 for none; each leads to the one before. */
+  last: number;
 }
 
 /** The ledger of ledgers: where ledger records themselves live. */
@@ -71,6 +95,8 @@ export interface State {
   readonly luids: Table;
   /** Place → row. */
   readonly order: U32Column;
+  /** Sequence number − 1 → address of the entry in the heap; 0 for those that are not kept there. */
+  readonly log: U32Column;
   /** Hashed terms (a ledger's kind, a schema, a claim's wallet …) → places, newest first. */
   readonly terms: Chains;
   readonly balances: Balances;
@@ -86,6 +112,10 @@ export interface State {
   readonly labels: Map<string, number>;
   /** Intents that are not final, by row, in the order they came. */
   readonly open: Map<number, OpenIntent>;
+  /** Rows of the open intents of each thread that has more than one, in the order they came. */
+  readonly threads: Map<string, number[]>;
+  /** By row of the effect or bridge. */
+  readonly feeds: Map<number, Feed>;
   /** Tokens that are good only once and were used: their ids, and the last second in which they would hold. */
   readonly tokens: Map<string, number>;
   /** Not part of the books. */
@@ -113,6 +143,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, chunkBytes?: num
     handles: new Table('handles'),
     luids: new Table('luids'),
     order: new U32Column('order', true),
+    log: new U32Column('log', true),
     terms: new Chains('terms'),
     balances: new Balances(),
     statuses: [],
@@ -121,6 +152,8 @@ export function emptyState(codec: EntryCodec, hashSeed: number, chunkBytes?: num
     counts: new Map(),
     labels: new Map(),
     open: new Map(),
+    threads: new Map(),
+    feeds: new Map(),
     tokens: new Map(),
     memo: new AccessMemo(),
     norms: new Norms(),
@@ -223,7 +256,7 @@ export function versionAt(state: State, at: number): Version {
   for (let address = at; address !== 0; address = state.heap.prev(address)) {
     const entry = entryAt(state, address);
     if (entry.type === EntryType.proof || entry.type === EntryType.step) added.push(entry);
-    else if (entry.type !== EntryType.drop && entry.type !== EntryType.token) {
+    else if (entry.type !== EntryType.drop && entry.type !== EntryType.token && entry.type !== EntryType.delivery) {
       return { entry, added: added.reverse(), before: state.heap.prev(address) };
     }
   }
@@ -304,6 +337,8 @@ export interface StateExtra {
   counts: [number, number][];
   labels?: [string, number][];
   open: [number, OpenIntent][];
+  threads: [string, number[]][];
+  feeds: [number, Feed][];
   tokens: [string, number][];
 }
 
@@ -314,6 +349,7 @@ function structures(state: State) {
     state.handles,
     state.luids,
     state.order,
+    state.log,
     state.terms,
     state.balances,
   ];
@@ -329,6 +365,8 @@ export function dumpState(state: State): { extra: StateExtra; parts: Part[] } {
       counts: [...state.counts],
       labels: [...state.labels],
       open: [...state.open],
+      threads: [...state.threads],
+      feeds: [...state.feeds],
       tokens: [...state.tokens],
     },
     parts: structures(state).flatMap((structure) => structure.dump()),
@@ -348,6 +386,8 @@ export function loadState(codec: EntryCodec, extra: StateExtra, parts: Map<strin
   for (const [key, count] of extra.counts) state.counts.set(key, count);
   for (const [key, count] of extra.labels ?? []) state.labels.set(key, count);
   for (const [row, intent] of extra.open) state.open.set(row, intent);
+  for (const [thread, rows] of extra.threads) state.threads.set(thread, rows);
+  for (const [row, feed] of extra.feeds) state.feeds.set(row, feed);
   for (const [id, exp] of extra.tokens ?? []) state.tokens.set(id, exp);
   for (const row of extra.ledgerRows) state.ledgers.push(ledgerInfo(row, readRow(state, row).entry));
   restoreNorms(state);

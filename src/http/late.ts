@@ -3,11 +3,10 @@
  * page, and remembered. Same bytes whenever they are made.
  */
 import type { Outcome } from '../core/entry.ts';
-import { outcomeCustoms } from '../core/proofs.ts';
 import type { Version } from '../core/state.ts';
 import { proofDigest } from '../proof/digest.ts';
 import { guarded, type House } from './call.ts';
-import { hexOf, outcomeKey, outcomesOf } from './render.ts';
+import { customsOf, hexOf, outcomeKey, outcomesOf } from './render.ts';
 import type { Reply } from './server.ts';
 
 const SIGNATURE_BYTES = 64;
@@ -43,7 +42,7 @@ function missingOf({ sealer }: House, version: Version): Missing[] {
   return open.map((outcome: Outcome) => ({
     key: outcomeKey(entry.luid, outcome),
     hash,
-    customs: outcomeCustoms(outcome),
+    customs: customsOf(outcome, version),
   }));
 }
 

@@ -2,7 +2,9 @@
  * Records, lists and other answers as JSON text. Members are written in canonical order, and content is the very bytes
  * that were hashed and journaled, so nothing is ever encoded twice and a list's hash is that of the text it sends.
  */
-import { EntryType, type Outcome, type StoredProof } from '../core/entry.ts';
+import { threadOf as beginsThread, EntryType, type Outcome, type StoredProof } from '../core/entry.ts';
+import { legsOf } from '../core/intents.ts';
+import { legHandle } from '../core/legs.ts';
 import { isoMoment, outcomeCustoms, sealCustom } from '../core/proofs.ts';
 import type { Version, VersionEntry } from '../core/state.ts';
 import { proofDigestHex, sha256Hex } from '../proof/digest.ts';
@@ -21,6 +23,8 @@ interface RecordText {
   proofs: string;
   status: string;
   thread: string | null;
+  /** Routes had a say in it. */
+  isRouted?: boolean;
 }
 
 export function recordText({
@@ -33,9 +37,11 @@ export function recordText({
   proofs,
   status,
   thread,
+  isRouted = false,
 }: RecordText): string {
+  const routed = isRouted ? ',"routed":true' : '';
   const tail = thread === null ? '' : `,"thread":"${thread}"`;
-  return `{"data":${data},"hash":"${hash}","luid":"${luid}","meta":{${lead}"moment":"${moment}","owners":[${owners}],"proofs":[${proofs}],"status":"${status}"${tail}}}`;
+  return `{"data":${data},"hash":"${hash}","luid":"${luid}","meta":{${lead}"moment":"${moment}","owners":[${owners}],"proofs":[${proofs}]${routed},"status":"${status}"${tail}}}`;
 }
 
 export function hexOf(bytes: Uint8Array): string {
@@ -47,11 +53,12 @@ function storedProofText(hash: string, { public: key, result, custom }: StoredPr
 }
 
 /** All proofs of a version in their order of arrival: the client's, the server's, those added, those of its outcome. */
-function proofTexts({ entry, added }: Version, hash: string, sealer: Sealer): string {
+function proofTexts(version: Version, hash: string, sealer: Sealer): string {
+  const { entry, added } = version;
   const texts = entry.proofs.map((proof) => storedProofText(hash, proof));
   texts.push(sealer.sealed(hash, sealCustom(entry), entry.seal));
   const go = (outcome: Outcome) => {
-    if (outcome.steps.length > 0) texts.push(outcomeText(outcome, entry.luid, hash, sealer));
+    if (outcome.steps.length > 0) texts.push(outcomeText(outcome, version, hash, sealer));
   };
   if (entry.type === EntryType.intent) go(entry.outcome);
   for (const each of added) {
@@ -62,13 +69,19 @@ function proofTexts({ entry, added }: Version, hash: string, sealer: Sealer): st
 }
 
 /** The server's proofs of what became of an intent. */
-export function outcomeText(outcome: Outcome, luid: string, hash: string, sealer: Sealer): string {
-  return sealer.late(outcomeKey(luid, outcome), hash, () => outcomeCustoms(outcome));
+export function outcomeText(outcome: Outcome, version: Version, hash: string, sealer: Sealer): string {
+  return sealer.late(outcomeKey(version.entry.luid, outcome), hash, () => customsOf(outcome, version));
 }
 
-/** An intent passes each status once, so the first of an outcome's names it. */
-export function outcomeKey(luid: string, outcome: Outcome): string {
-  return `${luid} ${outcome.steps[0]}`;
+/** What the server's proofs of an outcome say. */
+export function customsOf(outcome: Outcome, version: Version): string[] {
+  const { luid } = version.entry;
+  return outcomeCustoms(outcome, (leg) => legHandle(luid, legsOf(version)[leg]!, leg));
+}
+
+/** An intent passes each status once, so the first of an outcome's names it; errors are told apart by leg and time. */
+export function outcomeKey(luid: string, { steps, moment, links }: Outcome): string {
+  return steps[0] === 'error' ? `${luid} error ${moment} ${links?.leg}` : `${luid} ${steps[0]}`;
 }
 
 /** The outcomes of a version that have proofs, in order. */
@@ -104,7 +117,16 @@ export function versionText(version: Version, status: string, owners: string, se
     proofs: proofTexts(version, hash, sealer),
     status,
     thread: threadOf(entry),
+    isRouted: isRouted(version),
   });
+}
+
+/** Whether routes had a say in it: they made it, or moved what its claims name, or pass it on. */
+function isRouted({ entry, added }: Version): boolean {
+  if (entry.type !== EntryType.intent) return false;
+  if (entry.thread !== beginsThread(entry.luid)) return true;
+  const isLed = ({ links }: Outcome) => links !== undefined && links.routed.length + links.forwards.length > 0;
+  return isLed(entry.outcome) || added.some((each) => each.type === EntryType.step && isLed(each.outcome));
 }
 
 export function threadOf(entry: VersionEntry): string | null {

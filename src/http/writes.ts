@@ -113,13 +113,13 @@ function answerFinal(call: Call, content: Content, entry: IntentEntry, digest: s
   const headers: Header[] = [['preference-applied', `wait=${wait}`]];
   const status = statusAfter(entry.outcome);
   if (status === 'completed' || status === 'rejected') {
-    const late = outcomeText(entry.outcome, entry.luid, content.hashHex, house.sealer);
+    const late = outcomeText(entry.outcome, { entry, added: [], before: 0 }, content.hashHex, house.sealer);
     return send(call, 201, createdText(call, content, entry, digest, status, `,${late}`), headers);
   }
-  house.waiters.watch(entry.luid, wait * 1000, () => {
-    const row = findRecord(house.state, call.ledger, Kind.intent, entry.luid);
-    sendRow(call, 201, row, headers);
-  });
+  const row = findRecord(house.state, call.ledger, Kind.intent, entry.luid);
+  // With the rest of its thread it may have come to its end in the same batch.
+  if (!house.state.open.has(row)) return sendRow(call, 201, row, headers);
+  house.waiters.watch(entry.luid, wait * 1000, () => sendRow(call, 201, row, headers));
 }
 
 /** The seconds of `Prefer: wait=…`, or null. */

@@ -15,8 +15,11 @@
  *     intent:  hash, data, proofs, seal, thread, outcome
  *     step:    row, outcome
  *     token:   exp
+ *     delivery: row, seq, index, attempts, delivered (1) or not (0), detail
  *
- * with outcome = [moment, steps as rows of INTENT_STATUSES, reason, detail, postings, limits] and
+ * with outcome = [moment, steps as rows of INTENT_STATUSES, reason, detail, postings, limits, and where it has
+ * them, links], links = [legs, marks, numbers of forwards, their targets, routed, through, failId, leg + 1],
+ * leg = [side, bridge, wallet, symbol, amount, claims …] and
  * proof = [public, result, custom | nil]; strings as str; keys, hashes and signatures as bin; postings and
  * limits flat as in core/entry.ts. Never more than 15 elements, so the array's header is one byte, the
  * luid's another, and both luid and handle are compared where they lie, without decoding.
@@ -30,14 +33,18 @@ import { Packr } from 'msgpackr';
 import type { EntryCodec } from '../core/codec.ts';
 import {
   type CreateEntry,
+  type DeliveryEntry,
   type DropEntry,
   type Entry,
   EntryType,
   INTENT_STATUSES,
   type IntentEntry,
   type IntentStatus,
+  type Leg,
+  type Links,
   type Outcome,
   type ProofEntry,
+  Side,
   type StepEntry,
   type StoredProof,
   type TokenEntry,
@@ -60,10 +67,14 @@ const HANDLE_AT = LUID_AT + LUID_CHARS;
 const FIXED_BYTES_MAX = 256;
 const PROOF_BYTES_MAX = 128;
 
-const ELEMENTS = { 1: 10, 2: 11, 3: 10, 4: 9, 5: 12, 6: 8, 7: 7 } as const satisfies Record<EntryType, number>;
+const ELEMENTS = { 1: 10, 2: 11, 3: 10, 4: 9, 5: 12, 6: 8, 7: 7, 8: 12 } as const satisfies Record<EntryType, number>;
 /** Where a proof changed labels, they come last. */
 const LABELLED_ELEMENTS = ELEMENTS[EntryType.proof] + 1;
 const OUTCOME_ELEMENTS = 6;
+const LINKS_ELEMENTS = 8;
+/** Numbers of a leg before its claims, and of a forward beside its target. */
+const LEG_NUMBERS = 5;
+const FORWARD_NUMBERS = 4;
 const PROOF_ELEMENTS = 3;
 
 const packr = new Packr({
@@ -126,6 +137,14 @@ function writeBody(bytes: Buffer, start: number, entry: Entry): number {
   if (entry.type === EntryType.token) return msgpack.writeCount(bytes, at, entry.exp);
   if (entry.type === EntryType.step)
     return writeOutcome(bytes, msgpack.writeCount(bytes, at, entry.row), entry.outcome);
+  if (entry.type === EntryType.delivery) {
+    at = msgpack.writeCount(bytes, at, entry.row);
+    at = msgpack.writeCount(bytes, at, entry.seq);
+    at = msgpack.writeCount(bytes, at, entry.index);
+    at = msgpack.writeCount(bytes, at, entry.attempts);
+    at = msgpack.writeCount(bytes, at, entry.isDelivered ? 1 : 0);
+    return msgpack.writeText(bytes, at, entry.detail);
+  }
   at = msgpack.writeBinary(bytes, at, entry.hash, HASH_BYTES);
   at = msgpack.writeText(bytes, at, entry.data);
   at = msgpack.writeArrayHead(bytes, at, entry.proofs.length);
@@ -139,14 +158,33 @@ function writeBody(bytes: Buffer, start: number, entry: Entry): number {
 
 function writeOutcome(bytes: Buffer, start: number, outcome: Outcome): number {
   let at = start;
-  bytes[at++] = 0x90 + OUTCOME_ELEMENTS;
+  bytes[at++] = 0x90 + OUTCOME_ELEMENTS + (outcome.links === undefined ? 0 : 1);
   at = msgpack.writeCount(bytes, at, outcome.moment);
   at = msgpack.writeArrayHead(bytes, at, outcome.steps.length);
   for (const status of outcome.steps) at = msgpack.writeCount(bytes, at, INTENT_STATUSES.indexOf(status));
   at = msgpack.writeText(bytes, at, outcome.reason);
   at = msgpack.writeText(bytes, at, outcome.detail);
   at = msgpack.writeNumbers(bytes, at, outcome.postings);
-  return msgpack.writeNumbers(bytes, at, outcome.limits);
+  at = msgpack.writeNumbers(bytes, at, outcome.limits);
+  return outcome.links === undefined ? at : writeLinks(bytes, at, outcome.links);
+}
+
+function writeLinks(bytes: Buffer, start: number, links: Links): number {
+  let at = start;
+  bytes[at++] = 0x90 + LINKS_ELEMENTS;
+  at = msgpack.writeArrayHead(bytes, at, links.legs.length);
+  for (const { side, bridge, wallet, symbol, amount, claims } of links.legs) {
+    at = msgpack.writeNumbers(bytes, at, [side, bridge, wallet, symbol, amount, ...claims]);
+  }
+  at = msgpack.writeNumbers(bytes, at, links.marks);
+  const forwards = links.forwards.flatMap(({ claim, wallet, symbol, amount }) => [claim, wallet, symbol, amount]);
+  at = msgpack.writeNumbers(bytes, at, forwards);
+  const targets = links.forwards.map(({ target }) => target);
+  at = writeTexts(bytes, at, targets);
+  at = msgpack.writeNumbers(bytes, at, links.routed);
+  at = msgpack.writeNumbers(bytes, at, links.through);
+  at = msgpack.writeText(bytes, at, links.failId);
+  return msgpack.writeCount(bytes, at, links.leg + 1);
 }
 
 function writeProof(bytes: Buffer, start: number, proof: StoredProof): number {
@@ -168,6 +206,7 @@ function encodedBytesMax(entry: Entry): number {
     return rest + PROOF_BYTES_MAX + 3 * chars;
   }
   if (entry.type === EntryType.token) return rest + 3 * chars;
+  if (entry.type === EntryType.delivery) return rest + 3 * (chars + entry.detail.length);
   if (entry.type === EntryType.step) return rest + outcomeBytesMax(entry.outcome) + 3 * chars;
   chars += entry.data.length;
   for (const proof of entry.proofs) {
@@ -181,8 +220,22 @@ function encodedBytesMax(entry: Entry): number {
   return rest + 3 * chars;
 }
 
-function outcomeBytesMax({ steps, reason, detail, postings, limits }: Outcome): number {
-  return FIXED_BYTES_MAX + steps.length + 3 * (reason.length + detail.length) + 9 * (postings.length + limits.length);
+function outcomeBytesMax({ steps, reason, detail, postings, limits, links }: Outcome): number {
+  const rest = links === undefined ? 0 : linksBytesMax(links);
+  const numbers = postings.length + limits.length;
+  return FIXED_BYTES_MAX + steps.length + 3 * (reason.length + detail.length) + 9 * numbers + rest;
+}
+
+function linksBytesMax({ legs, marks, forwards, routed, through, failId }: Links): number {
+  let numbers = marks.length + routed.length + through.length;
+  let chars = failId.length;
+  // One number more has room for a list's own header, two characters for a text's.
+  for (const { claims } of legs) numbers += LEG_NUMBERS + claims.length + 1;
+  for (const { target } of forwards) {
+    numbers += FORWARD_NUMBERS;
+    chars += target.length + 2;
+  }
+  return FIXED_BYTES_MAX + 9 * numbers + 3 * chars;
 }
 
 /** The entry whose bytes are bytes[from, to); it shares no memory with them. Throws CodecError. */
@@ -242,6 +295,16 @@ function readBody(
   if (type === EntryType.token) {
     return { type, ledger, kind, luid, handle, moment, exp: msgpack.readCount(reader) } satisfies TokenEntry;
   }
+  if (type === EntryType.delivery) {
+    const row = msgpack.readCount(reader);
+    const seq = msgpack.readCount(reader);
+    const index = msgpack.readCount(reader);
+    const attempts = msgpack.readCount(reader);
+    const isDelivered = msgpack.readCount(reader) === 1;
+    const detail = msgpack.readText(reader);
+    const event = { row, seq, index, attempts, isDelivered, detail };
+    return { type, ledger, kind, luid, handle, moment, ...event } satisfies DeliveryEntry;
+  }
   const hash = msgpack.readBinary(reader, HASH_BYTES);
   const data = msgpack.readText(reader);
   const proofs = readProofs(reader);
@@ -263,8 +326,10 @@ function readBody(
 }
 
 function readOutcome(reader: msgpack.Reader): Outcome {
-  if (msgpack.readArrayHead(reader) !== OUTCOME_ELEMENTS) throw msgpack.misfit(reader, 'an outcome of another length');
-  return {
+  const elements = msgpack.readArrayHead(reader);
+  const isLinked = elements === OUTCOME_ELEMENTS + 1;
+  if (elements !== OUTCOME_ELEMENTS && !isLinked) throw msgpack.misfit(reader, 'an outcome of another length');
+  const outcome: Outcome = {
     moment: msgpack.readCount(reader),
     steps: readSteps(reader),
     reason: msgpack.readText(reader),
@@ -272,6 +337,30 @@ function readOutcome(reader: msgpack.Reader): Outcome {
     postings: msgpack.readNumbers(reader),
     limits: msgpack.readNumbers(reader),
   };
+  if (isLinked) outcome.links = readLinks(reader);
+  return outcome;
+}
+
+function readLinks(reader: msgpack.Reader): Links {
+  if (msgpack.readArrayHead(reader) !== LINKS_ELEMENTS) throw msgpack.misfit(reader, 'links of another length');
+  const legs: Leg[] = [];
+  for (let left = msgpack.readArrayHead(reader); left > 0; left--) {
+    const [side, bridge, wallet, symbol, amount, ...claims] = msgpack.readNumbers(reader);
+    if (amount === undefined || (side !== Side.debit && side !== Side.credit)) throw msgpack.misfit(reader, 'no leg');
+    legs.push({ side, bridge: bridge!, wallet: wallet!, symbol: symbol!, amount, claims });
+  }
+  const marks = msgpack.readNumbers(reader);
+  const numbers = msgpack.readNumbers(reader);
+  const targets = readTexts(reader);
+  if (numbers.length !== targets.length * FORWARD_NUMBERS) throw msgpack.misfit(reader, 'forwards without a target');
+  const forwards = targets.map((target, index) => {
+    const [claim, wallet, symbol, amount] = numbers.slice(index * FORWARD_NUMBERS);
+    return { claim: claim!, wallet: wallet!, symbol: symbol!, amount: amount!, target };
+  });
+  const routed = msgpack.readNumbers(reader);
+  const through = msgpack.readNumbers(reader);
+  const failId = msgpack.readText(reader);
+  return { legs, marks, forwards, routed, through, failId, leg: msgpack.readCount(reader) - 1 };
 }
 
 function readSteps(reader: msgpack.Reader): IntentStatus[] {

@@ -3,14 +3,14 @@
  * every request alike. Recovery, snapshots and replay are compared by it.
  *
  * It covers each row's entries from the newest back, every column, and what lies on the V8 heap (statuses, ledgers,
- * supply, counts, open intents). It leaves out what only says where things lie: heap addresses, the tables and chains
+ * supply, counts, open intents, deliveries). It leaves out what only says where things lie: heap addresses, the tables and chains
  * that find rows, and the seed of their hashes. A new column is covered the moment it is dumped.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { dumpState, type State, type StateExtra } from '../core/state.ts';
 
 /** Dumps whose content depends on the seed or the size of chunks, by the name before the first period. */
-const PLACES = ['records', 'row-at', 'handles', 'luids', 'terms', 'balances'];
+const PLACES = ['records', 'row-at', 'log', 'handles', 'luids', 'terms', 'balances'];
 
 /** The digest of each thing in a state, by name, so that a difference can be named. Changes nothing. */
 export function stateDigests(state: State): Map<string, Buffer> {
@@ -51,7 +51,7 @@ export function differencesOf(one: State, other: State): string[] {
 /** Entries are gathered before they are hashed: a call for each would cost more than the hashing. */
 const GATHERED_BYTES = 1 << 18;
 
-function entriesDigest({ heap, rows }: State): Buffer {
+function entriesDigest({ heap, rows, feeds }: State): Buffer {
   const hash = createHash('sha256');
   const gathered = Buffer.allocUnsafe(GATHERED_BYTES);
   let end = 0;
@@ -69,20 +69,23 @@ function entriesDigest({ heap, rows }: State): Buffer {
     gathered.set(bytes.subarray(from, to), end);
     end += to - from;
   };
-  for (let row = 0; row < rows.at.length; row++) {
-    for (let at = rows.at.get(row); at !== 0; at = heap.prev(at)) {
+  const addChain = (last: number) => {
+    for (let at = last; at !== 0; at = heap.prev(at)) {
       const from = heap.offset(at);
       add(heap.chunk(at), from, from + heap.length(at));
     }
-    // An entry of no bytes does not exist, so this ends the row.
+    // An entry of no bytes does not exist, so this ends the chain.
     add(gathered, 0, 0);
-  }
+  };
+  for (let row = 0; row < rows.at.length; row++) addChain(rows.at.get(row));
+  for (const [, { last }] of [...feeds].sort(([one], [other]) => one - other)) if (last !== 0) addChain(last);
   return hash.update(gathered.subarray(0, end)).digest();
 }
 
 function textsOf({ hashSeed: _, ...extra }: StateExtra): Record<string, string> {
   const first = (one: [number, unknown], other: [number, unknown]) => one[0] - other[0];
-  const sorted = { ...extra, supply: extra.supply.toSorted(first), counts: extra.counts.toSorted(first) };
+  const feeds = extra.feeds.toSorted(first).map(([row, { last: _, ...feed }]) => [row, feed]);
+  const sorted = { ...extra, feeds, supply: extra.supply.toSorted(first), counts: extra.counts.toSorted(first) };
   return Object.fromEntries(Object.entries(sorted).map(([thing, value]) => [thing, stableText(value)]));
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { apply } from '../../src/core/apply.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { dumpState, emptyState, loadState, type State } from '../../src/core/state.ts';
+import { dumpState, emptyState, loadState, type OpenIntent, type State } from '../../src/core/state.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
 import { differencesOf, stateDigest } from '../../src/storage/state-digest.ts';
 import { Books, issue, limit, transfer } from '../core/books.ts';
@@ -41,6 +41,16 @@ describe('one life, one digest', () => {
   });
 });
 
+const WAITING: OpenIntent = {
+  ledger: 1,
+  moment: 1,
+  status: 'pending',
+  isHolding: false,
+  counted: [],
+  legs: [],
+  thread: '',
+};
+
 describe('a difference is seen and named', () => {
   test.each<[string, (state: State) => void, string]>([
     ['an amount', ({ balances }) => balances.add(0, 1, balances.moment(0)), 'balance-available'],
@@ -56,7 +66,9 @@ describe('a difference is seen and named', () => {
     ['a count', ({ counts }) => void counts.set(7, 1), 'counts'],
     ['a status text', ({ statuses }) => void statuses.push('new'), 'statuses'],
     ['a ledger', ({ ledgers }) => void ledgers.push(ledgers[1]!), 'ledgerRows'],
-    ['an open intent', ({ open }) => void open.set(1, { ledger: 1, moment: 1, isPrepared: true, counted: [] }), 'open'],
+    ['an open intent', ({ open }) => void open.set(1, WAITING), 'open'],
+    ['a thread', ({ threads }) => void threads.set('t', [1]), 'threads'],
+    ['how far an effect was told', ({ feeds }) => void feeds.set(1, { seq: 1, index: 0, last: 0 }), 'feeds'],
     ['an entry', ({ rows, heap }) => rows.at.set(2, heap.append(new Uint8Array(9), 0, 9, rows.at.get(2))), 'entries'],
     [
       'an older entry',

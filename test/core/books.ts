@@ -13,10 +13,14 @@ import { Kind, kindRow } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
 import { emptyState, findHandle, readRow, type State } from '../../src/core/state.ts';
+import { follow, type MakeIntent } from '../../src/core/threads.ts';
+import { signedIntent } from '../../src/own-records.ts';
 import { canon } from '../../src/proof/canon.ts';
+import { keyPairFromSecret } from '../../src/proof/keys.ts';
 import { encode, entryCodec, FrameBuffer } from '../../src/storage/codec.ts';
 
 const KEY = new Uint8Array(32).fill(7);
+const SERVER = keyPairFromSecret(new Uint8Array(32).fill(9));
 const NO_SIGNATURE = new Uint8Array(64);
 
 export const MIDNIGHT = Date.UTC(2030, 0, 2);
@@ -41,23 +45,39 @@ export class Books {
   do(command: Command): Entry[] | Refusal {
     const outcome = decide(this.state, command, this.moment);
     if (isRefusal(outcome)) return outcome;
-    for (const entry of outcome) {
-      const buffer = new FrameBuffer();
-      const from = buffer.end;
-      encode(entry, buffer);
-      const bytes = buffer.bytes.slice(from, buffer.end);
-      this.entries.push(bytes);
-      apply(this.state, entry, bytes, 0, bytes.length);
+    return outcome.flatMap((entry) => this.settle(entry, command.moment));
+  }
+
+  /** Brings in an entry and what follows from it, as the engine does. */
+  settle(first: Entry, received = this.moment): Entry[] {
+    const makeIntent: MakeIntent = (value, moment) => signedIntent(SERVER, this.#luid(Kind.intent), value, moment);
+    const entries = [this.#record(first)];
+    for (const next of follow(this.state, first, { received, now: this.moment, makeIntent })) {
+      entries.push(this.#record(next));
     }
-    return outcome;
+    return entries;
+  }
+
+  #record(entry: Entry): Entry {
+    const buffer = new FrameBuffer();
+    const from = buffer.end;
+    encode(entry, buffer);
+    const bytes = buffer.bytes.slice(from, buffer.end);
+    this.entries.push(bytes);
+    apply(this.state, entry, bytes, 0, bytes.length);
+    return entry;
+  }
+
+  #luid(kind: Kind): string {
+    const random = createHash('sha256')
+      .update(`luid ${this.#made++}`)
+      .digest();
+    return makeLuid(kindRow(kind).prefix, this.moment, random);
   }
 
   /** The caller's keys sign it; where there are none, some key does. */
   command(kind: Kind, value: Record<string, unknown>, ledger = 1, caller: Caller = NOBODY): CreateCommand {
     const data = canon(value);
-    const random = createHash('sha256')
-      .update(`luid ${this.#made++}`)
-      .digest();
     return {
       op: 'create',
       ledger,
@@ -72,7 +92,7 @@ export class Books {
         result: NO_SIGNATURE,
         custom: null,
       })),
-      luid: makeLuid(kindRow(kind).prefix, this.moment, random),
+      luid: this.#luid(kind),
       seal: NO_SIGNATURE,
     };
   }

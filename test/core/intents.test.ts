@@ -175,7 +175,8 @@ describe('a prepared intent', () => {
 describe('waiting', () => {
   /** Makes a pending intent of `moment`, as one whose permission is missing. */
   function wait(state: State, row: number, moment: number): void {
-    const open: OpenIntent = { ledger: 1, moment, isPrepared: false, counted: [] };
+    const none = { isHolding: false, counted: [], legs: [], thread: '' };
+    const open: OpenIntent = { ledger: 1, moment, status: 'pending', ...none };
     state.open.set(row, open);
   }
 

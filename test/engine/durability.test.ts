@@ -218,7 +218,7 @@ describe('one write and one sync in flight', () => {
       house.create(Kind.intent, { handle: `m${n}`, claims, config: { commit: 'manual' } });
     }
     await house.quiet();
-    for (const intent of house.state.open.values()) intent.isPrepared = false;
+    for (const intent of house.state.open.values()) Object.assign(intent, { status: 'pending', isHolding: false });
     Object.assign(house.state.ledgers[1]!, { config: { 'intent.expiryThresholdMinutes': 1 } });
     house.world.now += 61_000;
     return house;

@@ -14,6 +14,7 @@ import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
 import { dumpState, findHandle, findLedger, findLuid, readRow, releaseDump, type State } from '../../src/core/state.ts';
 import { Engine, type EngineOptions, type Submission } from '../../src/engine.ts';
 import { createDefaultLedger } from '../../src/genesis.ts';
+import { signedIntent } from '../../src/own-records.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { sha256 } from '../../src/proof/digest.ts';
 import { keyPairFromSecret } from '../../src/proof/keys.ts';
@@ -123,6 +124,7 @@ export class House {
       batchBytesMax: 1 << 20,
       snapshotEvery: Number.POSITIVE_INFINITY,
       snapshot: () => this.takeSnapshot(),
+      signIntent: (luid, value, moment) => signedIntent(SERVER, luid, value, moment),
       publish: () => {},
       fatal: (error) => {
         if (!this.power.isOff) this.fatals.push(error);

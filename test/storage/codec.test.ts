@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { Unpackr } from 'msgpackr';
 import { describe, expect, test } from 'vitest';
-import { type Entry, EntryType, INTENT_STATUSES, type Outcome, type StoredProof } from '../../src/core/entry.ts';
+import {
+  type Entry,
+  EntryType,
+  INTENT_STATUSES,
+  type Links,
+  type Outcome,
+  Side,
+  type StoredProof,
+} from '../../src/core/entry.ts';
 import type { Kind } from '../../src/core/kinds.ts';
 import {
   CodecError,
@@ -50,14 +58,35 @@ const signed = {
   proofs: fc.array(proof, { maxLength: 20 }),
   seal: bytes(64),
 };
-const outcome: fc.Arbitrary<Outcome> = fc.record({
+const numbers = fc.array(number, { maxLength: 40 });
+const links: fc.Arbitrary<Links> = fc.record({
+  legs: fc.array(
+    fc.record({
+      side: fc.constantFrom(Side.debit, Side.credit),
+      bridge: count,
+      wallet: count,
+      symbol: count,
+      amount: count,
+      claims: fc.array(count, { maxLength: 20 }),
+    }),
+    { maxLength: 20 },
+  ),
+  marks: numbers,
+  forwards: fc.array(fc.record({ wallet: count, claim: count, symbol: count, amount: count, target: text })),
+  routed: numbers,
+  through: numbers,
+  failId: text,
+  leg: fc.integer({ min: -1, max: 100_000 }),
+});
+const plainOutcome = {
   moment: count,
   steps: fc.array(fc.constantFrom(...INTENT_STATUSES), { maxLength: 20 }),
   reason: text,
   detail: text,
-  postings: fc.array(number, { maxLength: 40 }),
-  limits: fc.array(number, { maxLength: 40 }),
-});
+  postings: numbers,
+  limits: numbers,
+};
+const outcome: fc.Arbitrary<Outcome> = fc.oneof(fc.record(plainOutcome), fc.record({ ...plainOutcome, links }));
 const entry: fc.Arbitrary<Entry> = fc.oneof(
   fc.record({ type: fc.constant(EntryType.create), ...base, ...signed }),
   fc.record({ type: fc.constant(EntryType.update), ...base, ...signed, row: count }),
@@ -86,6 +115,16 @@ const entry: fc.Arbitrary<Entry> = fc.oneof(
     outcome,
   }),
   fc.record({ type: fc.constant(EntryType.step), ...base, row: count, outcome }),
+  fc.record({
+    type: fc.constant(EntryType.delivery),
+    ...base,
+    row: count,
+    seq: count,
+    index: count,
+    attempts: count,
+    isDelivered: fc.boolean(),
+    detail: text,
+  }),
 );
 
 /** Encoded behind some other bytes, as in a frame. */
@@ -107,6 +146,9 @@ function elementsOf(value: Entry): unknown[] {
   }
   if (value.type === EntryType.step) return [...head, value.row, outcomeOf(value.outcome)];
   if (value.type === EntryType.token) return [...head, value.exp];
+  if (value.type === EntryType.delivery) {
+    return [...head, value.row, value.seq, value.index, value.attempts, value.isDelivered ? 1 : 0, value.detail];
+  }
   const content = [value.hash, value.data, value.proofs.map(proofOf)];
   switch (value.type) {
     case EntryType.create:
@@ -120,8 +162,22 @@ function elementsOf(value: Entry): unknown[] {
   }
 }
 
-function outcomeOf({ moment, steps, reason, detail, postings, limits }: Outcome): unknown[] {
-  return [moment, steps.map((status) => INTENT_STATUSES.indexOf(status)), reason, detail, postings, limits];
+function outcomeOf({ moment, steps, reason, detail, postings, limits, links: some }: Outcome): unknown[] {
+  const rest = some === undefined ? [] : [linksOf(some)];
+  return [moment, steps.map((status) => INTENT_STATUSES.indexOf(status)), reason, detail, postings, limits, ...rest];
+}
+
+function linksOf({ legs, marks, forwards, routed, through, failId, leg }: Links): unknown[] {
+  return [
+    legs.map(({ side, bridge, wallet, symbol, amount, claims }) => [side, bridge, wallet, symbol, amount, ...claims]),
+    marks,
+    forwards.flatMap(({ claim, wallet, symbol, amount }) => [claim, wallet, symbol, amount]),
+    forwards.map(({ target }) => target),
+    routed,
+    through,
+    failId,
+    leg + 1,
+  ];
 }
 
 const plain = (value: unknown): unknown =>

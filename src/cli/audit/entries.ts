@@ -9,17 +9,27 @@
 import { type Caller, GRANTED } from '../../core/access/index.ts';
 import { apply } from '../../core/apply.ts';
 import { equalBytes, hex } from '../../core/bytes.ts';
-import type { Command, CreateCommand } from '../../core/command.ts';
+import type { Command, CreateCommand, LegCommand } from '../../core/command.ts';
 import { decide, SYSTEM_SIGNER } from '../../core/decide.ts';
-import { type CreateEntry, type Entry, EntryType, type IntentEntry, type StoredProof } from '../../core/entry.ts';
+import {
+  type CreateEntry,
+  type Entry,
+  EntryType,
+  type IntentEntry,
+  LEG_STATES,
+  type StepEntry,
+  type StoredProof,
+} from '../../core/entry.ts';
 import { stepsDue } from '../../core/intents.ts';
 import { Kind, kindRow } from '../../core/kinds.ts';
 import { isLuid, makeLuid } from '../../core/luid.ts';
 import { sealCustom } from '../../core/proofs.ts';
 import { isRefusal } from '../../core/refusal.ts';
 import { emptyState, readRow, SERVER_LEDGER, type State } from '../../core/state.ts';
+import { follow, type MakeIntent } from '../../core/threads.ts';
 import { compileUserSchema } from '../../http/user-schemas.ts';
 import { hashText } from '../../memory/index.ts';
+import { ownHandle } from '../../own-records.ts';
 import { canon } from '../../proof/canon.ts';
 import { proofDigest, sha256 } from '../../proof/digest.ts';
 import { encodeBase64 } from '../../proof/keys.ts';
@@ -58,9 +68,6 @@ export interface EntryAuditOptions {
   otherwise: (finding: Finding) => void;
 }
 
-/** What a client's command leads to; steps are the server's own, or follow from one. */
-type ClientEntry = Exclude<Entry, { type: typeof EntryType.step }>;
-
 /** Bytes of a luid that follow from kind and moment. */
 const LUID_HEAD_CHARS = 11;
 const NO_RANDOM = new Uint8Array(11);
@@ -80,8 +87,13 @@ export class EntryAudit {
     otherwise: 0,
   };
   readonly #options: EntryAuditOptions;
-  /** Entries still to come from what was decided last. */
+  /** Entries still to come from what was decided last, and from what follows from the last of them. */
   #expected: Entry[] = [];
+  #following: Iterator<Entry> | null = null;
+  /** Other intents whose time was over at the same moment. */
+  #due: Iterator<Entry> | null = null;
+  /** What the books have in the place of the entry that is asked for. */
+  #upcoming: Entry | null = null;
   #lastMoment = 0;
 
   constructor(options: EntryAuditOptions) {
@@ -97,8 +109,9 @@ export class EntryAudit {
   add(placed: PlacedEntry, next: Entry | null, frameMoment: number | null): void {
     const { entry, bytes, place } = placed;
     try {
-      this.#check(placed, next, frameMoment);
+      const isFollowing = this.#check(placed, next, frameMoment);
       apply(this.state, entry, bytes, 0, bytes.length);
+      if (!isFollowing) this.#follow(entry);
       this.money.add(entry);
       this.counts.entries++;
     } catch (error) {
@@ -110,17 +123,18 @@ export class EntryAudit {
 
   /** To be called where a frame ends: what is decided together is written together. */
   endFrame(place: Place): void {
-    const missing = this.#expected[0];
-    this.#expected = [];
+    const missing = this.#next(null)?.entry;
+    this.#forget();
     if (missing !== undefined) this.#otherwise(place, `an entry about ${missing.luid} should follow`);
   }
 
-  #check(placed: PlacedEntry, next: Entry | null, frameMoment: number | null): void {
+  /** Whether the entry follows from one before it. */
+  #check(placed: PlacedEntry, next: Entry | null, frameMoment: number | null): boolean {
     const { entry, place } = placed;
     this.#checkMoments(entry, place, frameMoment);
     this.#checkLuid(entry, place);
     this.#checkContent(entry, place);
-    this.#checkDecision(entry, next, place, frameMoment);
+    return this.#checkDecision(entry, next, place, frameMoment);
   }
 
   #checkMoments(entry: Entry, place: Place, frameMoment: number | null): void {
@@ -151,7 +165,7 @@ export class EntryAudit {
 
   /** Hash, canonical form, shape, and the rows of its signatures. */
   #checkContent(entry: Entry, place: Place): void {
-    if (entry.type === EntryType.step || entry.type === EntryType.token) return;
+    if (entry.type === EntryType.step || entry.type === EntryType.token || entry.type === EntryType.delivery) return;
     if (entry.type === EntryType.proof) {
       const record = readRow(this.state, entry.row);
       return this.#addProof(entry.proof, hex(record.entry.hash), place, 0);
@@ -196,14 +210,55 @@ export class EntryAudit {
   }
 
   /** Decides again what led to this entry, or goes on with what was decided with the one before. */
-  #checkDecision(entry: Entry, next: Entry | null, place: Place, frameMoment: number | null): void {
+  #checkDecision(entry: Entry, next: Entry | null, place: Place, frameMoment: number | null): boolean {
     this.counts.decisions++;
-    if (this.#expected.length > 0) {
-      const wrong = differenceTo(this.#expected, entry, undefined);
-      this.#expected = wrong === null ? this.#expected.slice(1) : [];
-      if (wrong !== null) this.#otherwise(place, wrong);
-      return;
+    const due = this.#next(entry);
+    if (due === null) {
+      this.#checkDecided(entry, next, place, frameMoment);
+      return false;
     }
+    const wrong = differenceTo([due.entry], entry, undefined);
+    if (wrong === null) return due.isFollowing;
+    this.#forget();
+    this.#otherwise(place, wrong);
+    return false;
+  }
+
+  /** What must come next, where anything must; `upcoming` is what does. */
+  #next(upcoming: Entry | null): { entry: Entry; isFollowing: boolean } | null {
+    this.#upcoming = upcoming;
+    const follows = this.#following?.next();
+    if (follows !== undefined && follows.done !== true) return { entry: follows.value, isFollowing: true };
+    this.#following = null;
+    const expected = this.#expected.shift();
+    if (expected !== undefined) return { entry: expected, isFollowing: false };
+    if (upcoming?.type !== EntryType.step || isNoteOfCall(upcoming)) return null;
+    const due = this.#due?.next();
+    return due === undefined || due.done === true ? null : { entry: due.value, isFollowing: false };
+  }
+
+  #forget(): void {
+    this.#following = null;
+    this.#expected = [];
+    this.#due = null;
+  }
+
+  #follow(entry: Entry): void {
+    if (entry.type !== EntryType.intent && entry.type !== EntryType.step) return;
+    const following = { received: this.#lastMoment, now: entry.outcome.moment, makeIntent: this.#makeIntent };
+    this.#following = follow(this.state, entry, following)[Symbol.iterator]();
+  }
+
+  /** The server's own intent as it must be; what it may choose, its luid, is taken from the books. */
+  readonly #makeIntent: MakeIntent = (value) => {
+    const { luid, proofs, seal } = this.#upcoming?.type === EntryType.intent ? this.#upcoming : NO_INTENT;
+    const handle = ownHandle(luid);
+    const data = canon({ ...value, handle });
+    const signed = proofs.slice(0, 1).map((proof) => ({ ...proof, public: this.#options.serverKey }));
+    return { luid, handle, hash: sha256(data), data, proofs: signed, seal };
+  };
+
+  #checkDecided(entry: Entry, next: Entry | null, place: Place, frameMoment: number | null): void {
     const bySigners = this.#decide(entry, next, frameMoment, false);
     let wrong = differenceTo(bySigners, entry, next);
     if (wrong === null) {
@@ -229,15 +284,26 @@ export class EntryAudit {
 
   /** The entries that today's rules make of what led to this entry, or why they make none. */
   #decide(entry: Entry, next: Entry | null, frameMoment: number | null, isGranted: boolean): Entry[] | string {
-    if (entry.type === EntryType.step) return [...stepsDue(this.state, entry.moment)];
+    if (entry.type === EntryType.step && !isNoteOfCall(entry)) {
+      this.#due = stepsDue(this.state, entry.moment);
+      const first = this.#due.next();
+      return first.done === true ? 'nothing is due' : [first.value];
+    }
     const command = this.#commandOf(entry, next, isGranted);
     if (typeof command === 'string') return command;
     const outcome = decide(this.state, command, frameMoment ?? nowOf(entry, next));
     return isRefusal(outcome) ? `it would be refused: ${outcome.reason}: ${outcome.detail}` : outcome;
   }
 
-  #commandOf(entry: ClientEntry, next: Entry | null, isGranted: boolean): Command | string {
+  #commandOf(entry: Entry, next: Entry | null, isGranted: boolean): Command | string {
     const { ledger, kind, moment, luid } = entry;
+    if (entry.type === EntryType.step) return noteOfCall(this.state, entry);
+    if (entry.type === EntryType.delivery) {
+      const { row, seq, index, attempts, isDelivered, detail } = entry;
+      const receiver = readRow(this.state, row).entry.luid;
+      const event = { receiver, seq, index, attempts, isDelivered, detail };
+      return { op: 'delivery', ledger, kind, moment, caller: GRANTED, luid, ...event };
+    }
     const callerOf = (proofs: readonly StoredProof[]): Caller =>
       isGranted ? GRANTED : { keys: proofs.map((proof) => proof.public), bearer: null };
     if (entry.type === EntryType.token) {
@@ -266,6 +332,25 @@ export class EntryAudit {
     this.counts.otherwise++;
     this.#options.otherwise({ kind: 'decided', ...place, what });
   }
+}
+
+/** The luid, proofs and seal of no intent: where one should follow and none does. */
+const NO_INTENT = { luid: '', proofs: [] as StoredProof[], seal: new Uint8Array(0) };
+
+/** Whether a step is what the server noted of a call to a bridge; all others follow from a proof, or from time. */
+function isNoteOfCall({ outcome }: StepEntry): boolean {
+  const { steps, links } = outcome;
+  if (steps[0] === 'error') return true;
+  return !steps.includes('failed') && (links?.marks.length ?? 0) > 0;
+}
+
+function noteOfCall({ open }: State, { ledger, kind, moment, luid, row, outcome }: StepEntry): LegCommand | string {
+  const isLost = outcome.steps[0] === 'error';
+  const leg = (isLost ? outcome.links?.leg : outcome.links?.marks[0]) ?? -1;
+  const state = LEG_STATES[open.get(row)?.legs[leg] ?? -1];
+  if (state === undefined) return 'it has no such leg';
+  const result = isLost ? 'lost' : 'told';
+  return { op: 'leg', ledger, kind, moment, caller: GRANTED, luid, leg, state, result, detail: outcome.detail };
 }
 
 function companionOf(entry: CreateEntry, caller: Caller): CreateCommand {

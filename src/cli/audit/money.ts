@@ -2,14 +2,16 @@
  * The money of the books, added up apart from the core: in BigInt, from the postings alone.
  *
  *     committed at once       available += change
- *     prepared                what leaves goes from available to reserved, what comes is expected
- *     prepared, committed     reserved goes, what was expected is available
- *     prepared, aborted       as it was before
+ *     set aside               what leaves goes from available to reserved, what comes is expected
+ *     set aside, committed    reserved goes, what was expected is available
+ *     set aside, aborted      as it was before
+ *
+ * Money that comes with its thread and goes on with it is never reserved: it is expected no more.
  *
  * What always holds at the end: per symbol, available and reserved of all wallets add up to what was issued less what
  * was destroyed.
  */
-import { type Entry, EntryType, type Outcome, POSTING_WIDTH, statusAfter } from '../../core/entry.ts';
+import { type Entry, EntryType, type Outcome, POSTING_WIDTH, THROUGH_WIDTH } from '../../core/entry.ts';
 import { readRow, type State } from '../../core/state.ts';
 
 interface Account {
@@ -24,7 +26,7 @@ export class Money {
   readonly #accounts = new Map<number, Map<number, Account>>();
   readonly #supply = new Map<number, bigint>();
   /** Rows of intents that hold money. */
-  readonly #prepared = new Set<number>();
+  readonly #holding = new Set<number>();
   #rows = 0;
 
   /** To be given every entry, in order. */
@@ -35,19 +37,27 @@ export class Money {
   }
 
   #outcome(row: number, outcome: Outcome): void {
-    const { steps, postings } = outcome;
-    const isHeld = this.#prepared.delete(row);
-    const isPrepared = statusAfter(outcome) === 'prepared';
+    const { steps, postings, links } = outcome;
     const moves = steps.includes('committed');
-    if (isPrepared) this.#prepared.add(row);
+    const isEnd = moves || steps.includes('aborted');
+    const isHeld = isEnd && this.#holding.delete(row);
+    const holds = !isEnd && postings.length > 0;
+    if (holds) this.#holding.add(row);
+    const through = new Map<number, number>();
+    for (let i = 0; i < (links?.through.length ?? 0); i += THROUGH_WIDTH) {
+      through.set(links!.through[i]! * POSTING_WIDTH, links!.through[i + 1]!);
+    }
     for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
       const symbol = postings[i + 1]!;
       const change = BigInt(postings[i + 2]!);
       const account = this.#account(symbol, postings[i]!);
       this.postings++;
-      if (isHeld) release(account, change, moves);
-      else if (isPrepared) hold(account, change);
+      const passed = BigInt(through.get(i) ?? 0);
+      if (isHeld) release(account, change + passed, moves);
+      else if (holds) hold(account, change + passed);
       else if (moves) account.available += change;
+      if (isHeld || holds) account.incoming += isHeld ? passed : -passed;
+      if (isHeld && moves) account.available -= passed;
       if (moves) this.#supply.set(symbol, (this.#supply.get(symbol) ?? 0n) + change);
     }
   }

@@ -29,8 +29,9 @@ export interface Plan {
   symbol(reference: Reference): number;
   /** A permission the signers of the intent need before it may go on. */
   need(action: 'spend' | 'issue' | 'destroy' | 'limit', row: number): void;
-  /** Adds `sign` × `amount` to a wallet's balance; `moves`: counts towards the wallet's daily limits. */
-  post(wallet: number, symbol: number, sign: 1 | -1, amount: number, moves: boolean): void;
+  /** Takes the claim's amount from a wallet, or adds it; `moves`: counts towards the wallet's daily limits. */
+  debit(wallet: number, symbol: number, claim: Claim, moves: boolean): void;
+  credit(wallet: number, symbol: number, claim: Claim, moves: boolean): void;
   /** Sets a limit once the intent's money has moved. */
   limit(wallet: number, symbol: number, metric: string, amount: number): void;
 }

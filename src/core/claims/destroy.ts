@@ -12,6 +12,6 @@ export const destroy: ClaimAction = {
     if (symbol < 0) return;
     plan.need('spend', source);
     plan.need('destroy', symbol);
-    plan.post(source, symbol, -1, claim.amount, false);
+    plan.debit(source, symbol, claim, false);
   },
 };

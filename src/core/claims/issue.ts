@@ -11,6 +11,6 @@ export const issue: ClaimAction = {
     const symbol = plan.symbol(claim.symbol);
     if (symbol < 0) return;
     plan.need('issue', symbol);
-    plan.post(target, symbol, 1, claim.amount, false);
+    plan.credit(target, symbol, claim, false);
   },
 };

@@ -13,7 +13,7 @@ export const transfer: ClaimAction = {
     const symbol = plan.symbol(claim.symbol);
     if (symbol < 0) return;
     plan.need('spend', source);
-    plan.post(source, symbol, -1, claim.amount, true);
-    plan.post(target, symbol, 1, claim.amount, true);
+    plan.debit(source, symbol, claim, true);
+    plan.credit(target, symbol, claim, true);
   },
 };

@@ -1,0 +1,94 @@
+/**
+ * Routes: rules of a wallet about the money of claims that name it. The first whose filter holds decides:
+ *
+ *     accept    the wallet itself
+ *     credit    another wallet gets it instead      debit    another wallet pays instead
+ *     forward   the wallet gets it, and an intent of the same thread passes it on
+ *
+ * Routes that stand in for the other side are not asked. A wallet with routes for a side, none of which holds, takes no
+ * part. A stand-in's own routes are asked in turn, a few times at most.
+ */
+import { type Claim, handleOf, type Reference } from './claims/index.ts';
+import { type Conditions, holdAll } from './conditions.ts';
+import { Side } from './entry.ts';
+import { type Refusal, refuse } from './refusal.ts';
+import { dataOf, HAS_ROUTES, type State, versionAt } from './state.ts';
+
+interface Route {
+  action: 'forward' | 'accept' | 'debit' | 'credit';
+  target?: string;
+  filter?: Conditions;
+}
+
+/** What of a claim a route's filter may look at. */
+export interface RoutedClaim {
+  claim: Claim;
+  /** The intent's data. */
+  intent: object;
+}
+
+/** How often a debit or credit may be given on. */
+const HOPS_MAX = 3;
+
+const ACTIONS: Readonly<Record<Side, readonly Route['action'][]>> = {
+  [Side.debit]: ['debit'],
+  [Side.credit]: ['forward', 'credit'],
+};
+
+export interface Routed {
+  wallet: number;
+  /** Where the wallet passes it on to, by an intent of the same thread; empty where it keeps it. */
+  forward: string;
+}
+
+/** Which wallet this side of the claim comes to in the end. `find` is how claims name wallets. */
+export function routeOf(
+  state: State,
+  side: Side,
+  wallet: number,
+  routed: RoutedClaim,
+  find: (handle: string) => number,
+): Routed | Refusal {
+  const seen = [wallet];
+  for (let at = wallet, hops = 0; ; hops++) {
+    if ((state.rows.flags.get(at) & HAS_ROUTES) === 0) return { wallet: at, forward: '' };
+    const { entry } = versionAt(state, state.rows.at.get(at));
+    const routes = (dataOf(entry).routes as Route[]).filter(({ action }) => concerns(side, action));
+    // A wallet that says only what to accept says it of what comes in.
+    if (side === Side.debit && routes.every(({ action }) => action === 'accept')) return { wallet: at, forward: '' };
+    if (routes.length === 0) return { wallet: at, forward: '' };
+    const no = (why: string) => refuse('core.routing-failed', `Wallet ${entry.handle} ${why}`);
+    const route = routes.find(({ filter }) => holdAll(filter, viewOf(routed)));
+    if (route === undefined) return no(`has no route for claim ${handlesOf(routed.claim)}`);
+    if (route.action === 'accept') return { wallet: at, forward: '' };
+    if (route.action === 'forward') return { wallet: at, forward: route.target ?? '' };
+    const next = find(route.target ?? '');
+    if (next < 0) return no(`routes to ${route.target}, which does not exist`);
+    if (seen.includes(next)) return no('is part of a ring of routes');
+    if (hops >= HOPS_MAX) return no(`is more than ${HOPS_MAX} routes away`);
+    seen.push(next);
+    at = next;
+  }
+}
+
+function concerns(side: Side, action: Route['action']): boolean {
+  return action === 'accept' || ACTIONS[side].includes(action);
+}
+
+/** A claim as filters see it: references as objects, however they were sent. */
+function viewOf({ claim, intent }: RoutedClaim): object {
+  const view: Record<string, unknown> = { ...claim, intent };
+  for (const member of ['source', 'target', 'symbol'] as const) {
+    if (claim[member] !== undefined) view[member] = referenceOf(claim[member]);
+  }
+  return view;
+}
+
+function referenceOf(reference: Reference): object {
+  return typeof reference === 'string' ? { handle: reference } : reference;
+}
+
+function handlesOf({ source, target, amount, symbol }: Claim): string {
+  const ends = [source, target].map((end) => (end === undefined ? '–' : handleOf(end)));
+  return `${ends.join(' → ')} of ${amount} ${handleOf(symbol)}`;
+}

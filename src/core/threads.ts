@@ -1,0 +1,173 @@
+/**
+ * Threads: intents that happen together or not at all. A route that forwards money makes one more intent of the thread,
+ * by the server itself, once the one before is prepared; the intent that began the thread says when all are committed.
+ */
+import { GRANTED } from './access/index.ts';
+import type { Company } from './clearing.ts';
+import {
+  type Entry,
+  EntryType,
+  type IntentEntry,
+  luidOfThread,
+  POSTING_WIDTH,
+  type StepEntry,
+  THROUGH_WIDTH,
+  threadOf,
+} from './entry.ts';
+import { attempt, commit, heldBy, type IntentData, stepEntry, undo } from './intents.ts';
+import { Kind } from './kinds.ts';
+import { type Refusal, refuse } from './refusal.ts';
+import { dataOf, findHandle, findLuid, type RecordView, readRow, type State } from './state.ts';
+
+/** Intents of one thread. */
+const THREAD_INTENTS_MAX = 10;
+
+/** A record that the server itself makes and signs, complete but for what is decided about it. */
+export type OwnIntent = Pick<IntentEntry, 'luid' | 'handle' | 'hash' | 'data' | 'proofs' | 'seal'>;
+
+/** Makes an intent of the server's own of this data, which lacks its handle only. */
+export type MakeIntent = (value: Record<string, unknown>, moment: number) => OwnIntent;
+
+/** When the command came that this follows from, when it is decided, and who makes what it needs. */
+export interface Following {
+  received: number;
+  now: number;
+  makeIntent: MakeIntent;
+}
+
+const NOTHING: readonly Entry[] = [];
+
+/** What follows from an entry that has just been applied; each is to be applied before the next is asked for. */
+export function follow(state: State, entry: Entry, following: Following): Iterable<Entry> {
+  if (entry.type !== EntryType.intent && entry.type !== EntryType.step) return NOTHING;
+  const { steps } = entry.outcome;
+  // Most intents come to their end alone and at once.
+  if (entry.type === EntryType.intent && entry.outcome.links === undefined) return NOTHING;
+  return steps.length === 0 ? NOTHING : consequences(state, entry, following);
+}
+
+function* consequences(state: State, entry: IntentEntry | StepEntry, following: Following): Generator<Entry> {
+  const { thread } = readRow(state, rowOf(state, entry)).entry as IntentEntry;
+  const failed = yield* forward(state, entry, following);
+  yield* settle(state, failed ?? entry, thread, following);
+}
+
+function rowOf(state: State, entry: IntentEntry | StepEntry): number {
+  return entry.type === EntryType.step ? entry.row : findLuid(state, entry.ledger, Kind.intent, entry.luid);
+}
+
+/** Makes the intents that a prepared one needs, and theirs; returns the one that could not be, if any. */
+function* forward(
+  state: State,
+  entry: IntentEntry | StepEntry,
+  following: Following,
+): Generator<Entry, IntentEntry | StepEntry | null> {
+  if (!entry.outcome.steps.includes('prepared')) return null;
+  const row = rowOf(state, entry);
+  const open = state.open.get(row);
+  const parent = readRow(state, row);
+  const forwards = heldBy(parent)?.links?.forwards ?? [];
+  if (open?.status !== 'prepared') return null;
+  for (const { wallet, symbol, amount, target } of forwards) {
+    const { thread } = parent.entry as IntentEntry;
+    if ((state.threads.get(thread)?.length ?? 1) >= THREAD_INTENTS_MAX) {
+      const why = refuse('core.thread-size-exceeded', `A thread has at most ${THREAD_INTENTS_MAX} intents`);
+      const last = stepEntry(parent, open, undo(parent, open, why, following.now));
+      yield last;
+      return last;
+    }
+    const named = (record: number) => ({ handle: readRow(state, record).entry.handle });
+    const ends = { source: named(wallet), target: { handle: target }, symbol: named(symbol) };
+    const claims = [{ action: 'transfer', amount, ...ends }];
+    const child = begin(state, parent, open.ledger, { claims }, following);
+    yield child;
+    if (child.outcome.steps.includes('rejected')) return child;
+    const failed = yield* forward(state, child, following);
+    if (failed !== null) return failed;
+  }
+  return null;
+}
+
+/** An intent of the server's own, for a wallet's owner who said in its routes that money goes on. */
+function begin(
+  state: State,
+  parent: RecordView,
+  ledger: number,
+  content: IntentData,
+  { received, now, makeIntent }: Following,
+): IntentEntry {
+  const { thread, handle } = parent.entry as IntentEntry;
+  const own = makeIntent({ ...content, origin: handle }, received);
+  const company = companyOf(state, parent);
+  const outcome = attempt(state, { ledger, content, caller: GRANTED, moment: received, company }, now);
+  return { type: EntryType.intent, ledger, kind: Kind.intent, moment: received, thread, outcome, ...own };
+}
+
+/** What the intents that led to the next one of a thread bring along. */
+function companyOf(state: State, parent: RecordView): Company {
+  const passedBy = new Set<number>();
+  for (let at: RecordView | null = parent; at !== null; at = originOf(state, at)) {
+    for (const { wallet } of heldBy(at)?.links?.forwards ?? []) passedBy.add(wallet);
+  }
+  const { thread } = parent.entry as IntentEntry;
+  const members = (state.threads.get(thread) ?? [parent.row]).map((row) => heldBy(readRow(state, row)));
+  const brought = (wallet: number, symbol: number): number => {
+    let sum = 0;
+    for (const held of members) {
+      if (held === undefined) continue;
+      const { postings, links } = held;
+      const isOf = (at: number) => postings[at] === wallet && postings[at + 1] === symbol;
+      for (let i = 0; i < postings.length; i += POSTING_WIDTH) if (isOf(i)) sum += Math.max(0, postings[i + 2]!);
+      const through = links?.through ?? [];
+      for (let i = 0; i < through.length; i += THROUGH_WIDTH) {
+        if (isOf(through[i]! * POSTING_WIDTH)) sum -= through[i + 1]!;
+      }
+    }
+    return sum;
+  };
+  return { passedBy, brought };
+}
+
+/** The intent of the same thread that this one follows from. */
+function originOf(state: State, { entry }: RecordView): RecordView | null {
+  const { thread, ledger, luid } = entry as IntentEntry;
+  if (thread === threadOf(luid)) return null;
+  const row = findHandle(state, ledger, Kind.intent, dataOf(entry as IntentEntry).origin as string);
+  return row < 0 ? null : readRow(state, row);
+}
+
+/** The thread goes where one of its intents went: all fail, all are committed, or all wait. */
+function* settle(state: State, entry: IntentEntry | StepEntry, thread: string, { now }: Following): Generator<Entry> {
+  const rows = state.threads.get(thread) ?? [findLuid(state, entry.ledger, Kind.intent, luidOfThread(thread))];
+  const { steps, reason, detail } = entry.outcome;
+  const others = function* (wanted: readonly string[]): Generator<RecordView> {
+    for (const row of [...rows]) if (wanted.includes(state.open.get(row)?.status ?? '')) yield readRow(state, row);
+  };
+  if (steps.includes('aborted')) {
+    const why = reason === '' ? null : refuse(reason, `Intent ${entry.handle} of the thread: ${detail}`);
+    for (const record of others(['pending', 'prepared'])) yield* end(state, record, why, now);
+  } else if (steps.includes('committed')) {
+    yield* commitAll(state, others(['prepared']), now);
+  } else if (steps.includes('prepared') && isDue(state, rows)) {
+    yield* commitAll(state, others(['prepared']), now);
+  }
+}
+
+function* end(state: State, record: RecordView, why: Refusal | null, now: number): Generator<Entry> {
+  const open = state.open.get(record.row)!;
+  yield stepEntry(record, open, undo(record, open, why, now));
+}
+
+function* commitAll(state: State, records: Iterable<RecordView>, now: number): Generator<Entry> {
+  for (const record of records) {
+    const open = state.open.get(record.row)!;
+    yield stepEntry(record, open, commit(record, now));
+  }
+}
+
+/** Whether all of the thread are prepared, and the intent that began it waits for nobody's word. */
+function isDue(state: State, rows: readonly number[]): boolean {
+  if (!rows.every((row) => state.open.get(row)?.status === 'prepared')) return false;
+  const { config } = dataOf(readRow(state, rows[0]!).entry) as unknown as IntentData;
+  return config?.commit !== 'manual';
+}

@@ -1,0 +1,216 @@
+/**
+ * Every state of an intent with bridges and of its legs × everything that may come: what it moves, and that nothing else
+ * moves. And whatever comes in whatever order, money is set aside once, and moved or given back once.
+ */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { GRANTED } from '../../src/core/access/index.ts';
+import { type Entry, EntryType, type IntentEntry, LEG_STATES, type LegState } from '../../src/core/entry.ts';
+import { stepsDue } from '../../src/core/intents.ts';
+import { Kind } from '../../src/core/kinds.ts';
+import { type Report, reported } from '../../src/core/legs.ts';
+import { findLuid, readRow } from '../../src/core/state.ts';
+import { Books, issue, transfer } from './books.ts';
+
+const REPORTS: readonly Report[] = ['prepared', 'failed', 'committed', 'aborted', 'told'];
+
+test.each(LEG_STATES.flatMap((state) => REPORTS.map((report) => [state, report] as [LegState, Report])))(
+  'a leg that is %s and is reported %s',
+  (state, report) => {
+    const moved: Record<string, LegState> = {
+      'preparing prepared': 'prepared',
+      'preparing failed': 'failed',
+      'committing committed': 'committed',
+      'aborting aborted': 'aborted',
+      'dismissing aborted': 'aborted',
+      'dismissing told': 'aborted',
+    };
+    expect(reported(state, report)).toBe(moved[`${state} ${report}`] ?? null);
+  },
+);
+
+/** Two banks, one debit and one credit of 40 between them. */
+class TwoBanks {
+  readonly books = Books.open({ 'intent.expiryThresholdMinutes': 10 }).symbols('usd').wallets('a');
+  readonly intent: IntentEntry;
+  #made = 0;
+
+  constructor(commit: 'auto' | 'manual' = 'auto') {
+    for (const bank of ['one', 'two']) {
+      this.books.create(Kind.bridge, { handle: bank, config: { server: 'http://127.0.0.1:1' } });
+      this.books.create(Kind.wallet, { handle: `at-${bank}`, bridge: bank });
+    }
+    this.books.create(Kind.wallet, { handle: 'a' });
+    this.books.intent(issue('a', 100));
+    this.books.create(Kind.wallet, { handle: 'plain' });
+    const seed = this.books.create(Kind.intent, { handle: 's', claims: [issue('plain', 40)] }) as Entry[];
+    expect(seed).toHaveLength(1);
+    // The bank's wallet gets its money while it has no bridge.
+    this.books.update(Kind.wallet, 'at-one', { handle: 'at-one' });
+    this.books.intent(transfer('plain', 'at-one', 40));
+    this.books.update(Kind.wallet, 'at-one', { handle: 'at-one', bridge: 'one' });
+    const value = { handle: 't', claims: [transfer('at-one', 'at-two', 40)], config: { commit } };
+    [this.intent] = this.books.create(Kind.intent, value) as [IntentEntry];
+  }
+
+  do(event: string): Entry[] {
+    const [what, which] = event.split(' ');
+    if (what === 'time') {
+      this.books.moment += 11 * 60_000;
+      return [...stepsDue(this.books.state, this.books.moment)].flatMap((step) => this.books.settle(step));
+    }
+    if (what === 'told' || what === 'lost') return this.note(what, Number(which));
+    const custom: Record<string, unknown> = { n: this.#made++ };
+    if (what === 'commit' || what === 'abort') custom.action = what;
+    else Object.assign(custom, { handle: this.leg(Number(which)), status: what, reason: 'bridge.no', detail: 'no' });
+    const proof = { public: new Uint8Array(32).fill(5), result: new Uint8Array(64), custom: JSON.stringify(custom) };
+    const base = { ledger: 1, kind: Kind.intent, moment: this.books.moment, caller: GRANTED } as const;
+    return this.books.do({ op: 'proof', ...base, luid: this.intent.luid, hash: this.intent.hash, proof }) as Entry[];
+  }
+
+  note(result: 'told' | 'lost', leg: number): Entry[] {
+    const state = this.legs[leg] ?? 'idle';
+    const base = { ledger: 1, kind: Kind.intent, moment: this.books.moment, caller: GRANTED } as const;
+    const { luid } = this.intent;
+    return this.books.do({ op: 'leg', ...base, luid, leg, state, result, detail: 'gone' }) as Entry[];
+  }
+
+  leg(index: number): string {
+    return `${index === 0 ? 'deb' : 'cre'}_${this.intent.luid.slice(5)}.${index}`;
+  }
+
+  get row(): number {
+    return findLuid(this.books.state, 1, Kind.intent, this.intent.luid);
+  }
+
+  get status(): string {
+    return readRow(this.books.state, this.row).status;
+  }
+
+  get legs(): LegState[] {
+    return (this.books.state.open.get(this.row)?.legs ?? []).map((state) => LEG_STATES[state]!);
+  }
+
+  /** Status, legs, and the money of both banks and what of it is held. */
+  get picture(): string {
+    const { balances } = this.books.state;
+    let held = 0;
+    for (let slot = 0; slot < balances.size; slot++) held += balances.reserved(slot) + balances.incoming(slot);
+    const money = [this.books.balance('at-one'), this.books.balance('at-two'), held];
+    return [this.status, this.legs.join('+') || '-', money.join('/')].join(' ');
+  }
+}
+
+/** A way to each place an intent may be in, and what it looks like there. */
+const PLACES: Record<string, { way: string[]; picture: string; commit?: 'manual' }> = {
+  'asks the debit': { way: [], picture: 'pending preparing+idle 0/0/80' },
+  'asks the credit': { way: ['prepared 0'], picture: 'pending prepared+preparing 0/0/80' },
+  rests: { way: ['prepared 0', 'prepared 1'], picture: 'prepared prepared+prepared 0/0/80', commit: 'manual' },
+  commits: { way: ['prepared 0', 'prepared 1'], picture: 'committed committing+committing 0/40/0' },
+  'commits the rest': {
+    way: ['prepared 0', 'prepared 1', 'committed 0'],
+    picture: 'committed committed+committing 0/40/0',
+  },
+  completed: { way: ['prepared 0', 'prepared 1', 'committed 1', 'committed 0'], picture: 'completed - 0/40/0' },
+  'debit failed': { way: ['failed 0'], picture: 'aborted dismissing+idle 40/0/0' },
+  'credit failed': { way: ['prepared 0', 'failed 1'], picture: 'aborted aborting+dismissing 40/0/0' },
+  'credit failed, debit undone': {
+    way: ['prepared 0', 'failed 1', 'aborted 0'],
+    picture: 'aborted aborted+dismissing 40/0/0',
+  },
+  expired: { way: ['prepared 0', 'time'], picture: 'aborted aborting+aborting 40/0/0' },
+  rejected: { way: ['failed 0', 'told 0'], picture: 'rejected - 40/0/0' },
+};
+
+/** What moves at each place, and to where; everything else leaves the picture as it is. */
+const MOVES: Record<string, Record<string, string>> = {
+  'asks the debit': {
+    'prepared 0': 'pending prepared+preparing 0/0/80',
+    'failed 0': 'aborted dismissing+idle 40/0/0',
+    time: 'aborted aborting+idle 40/0/0',
+  },
+  'asks the credit': {
+    'prepared 1': 'committed committing+committing 0/40/0',
+    'failed 1': 'aborted aborting+dismissing 40/0/0',
+    time: 'aborted aborting+aborting 40/0/0',
+  },
+  rests: {
+    commit: 'committed committing+committing 0/40/0',
+    abort: 'aborted aborting+aborting 40/0/0',
+  },
+  commits: {
+    'committed 0': 'committed committed+committing 0/40/0',
+    'committed 1': 'committed committing+committed 0/40/0',
+  },
+  'commits the rest': { 'committed 1': 'completed - 0/40/0' },
+  completed: {},
+  'debit failed': { 'told 0': 'rejected - 40/0/0', 'aborted 0': 'rejected - 40/0/0' },
+  'credit failed': {
+    'aborted 0': 'aborted aborted+dismissing 40/0/0',
+    'aborted 1': 'aborted aborting+aborted 40/0/0',
+    'told 1': 'aborted aborting+aborted 40/0/0',
+  },
+  'credit failed, debit undone': { 'aborted 1': 'rejected - 40/0/0', 'told 1': 'rejected - 40/0/0' },
+  expired: { 'aborted 0': 'aborted aborted+aborting 40/0/0', 'aborted 1': 'aborted aborting+aborted 40/0/0' },
+  rejected: {},
+};
+
+const EVENTS = [
+  ...['prepared', 'failed', 'committed', 'aborted', 'told', 'lost'].flatMap((what) => [`${what} 0`, `${what} 1`]),
+  'commit',
+  'abort',
+  'time',
+];
+
+describe.each(Object.entries(PLACES))('an intent that %s', (place, { way, picture, commit }) => {
+  const there = (): TwoBanks => {
+    const banks = new TwoBanks(commit);
+    for (const event of way) banks.do(event);
+    expect(banks.picture).toBe(picture);
+    return banks;
+  };
+  test.each(EVENTS)('and hears: %s', (event) => {
+    const banks = there();
+    const after = MOVES[place]![event] ?? picture;
+    banks.do(event);
+    expect(banks.picture).toBe(after);
+    // Said twice is said once.
+    banks.do(event);
+    expect(banks.picture).toBe(after);
+  });
+});
+
+test('an unreachable bridge is told of in a proof, and the intent stays where it is', () => {
+  const banks = new TwoBanks();
+  const [step] = banks.note('lost', 0);
+  expect(step).toMatchObject({
+    type: EntryType.step,
+    outcome: { steps: ['error'], reason: 'core.bridge-unreachable' },
+  });
+  expect(banks.picture).toBe('pending preparing+idle 0/0/80');
+  banks.do('prepared 0');
+  expect(banks.picture).toBe('pending prepared+preparing 0/0/80');
+});
+
+test('whatever comes in whatever order, value is neither made nor lost, and nothing is held at the end', () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...EVENTS), { maxLength: 40 }), fc.boolean(), (events, isManual) => {
+      const banks = new TwoBanks(isManual ? 'manual' : 'auto');
+      const passed: string[] = [];
+      for (const event of events) {
+        for (const entry of banks.do(event)) if (entry.type === EntryType.step) passed.push(...entry.outcome.steps);
+        const [, , money] = banks.picture.split(' ');
+        const [one, two, held] = money!.split('/').map(Number) as [number, number, number];
+        // What is set aside leaves one wallet and is expected in the other: it counts twice.
+        expect(one + two + held / 2).toBe(40);
+      }
+      expect(new Set(passed.filter((step) => step !== 'error')).size).toBe(
+        passed.filter((step) => step !== 'error').length,
+      );
+      const isOver = banks.status === 'completed' || banks.status === 'rejected';
+      if (isOver) expect(banks.picture).toMatch(/ - (0\/40|40\/0)\/0$/);
+      expect(banks.status === 'completed' || banks.status === 'committed').toBe(passed.includes('committed'));
+    }),
+    { numRuns: 300 },
+  );
+});

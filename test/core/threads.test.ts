@@ -1,0 +1,331 @@
+/**
+ * Routes and threads: money that other wallets take, give or pass on, and intents that happen together or not at all.
+ */
+import { describe, expect, test } from 'vitest';
+import { GRANTED } from '../../src/core/access/index.ts';
+import type { Claim } from '../../src/core/claims/index.ts';
+import { type Entry, EntryType, type IntentEntry, type StepEntry } from '../../src/core/entry.ts';
+import { stepsDue } from '../../src/core/intents.ts';
+import { Kind } from '../../src/core/kinds.ts';
+import { findHandle, findLuid, readRow } from '../../src/core/state.ts';
+import { Books, issue, limit, transfer } from './books.ts';
+
+type Route = { action: string; target?: string; filter?: Record<string, unknown> };
+
+/** Books with `usd`, these wallets, and 100 in `a`. */
+function fresh(wallets: Record<string, readonly Route[]> = {}): Books {
+  const books = Books.open().symbols('usd', 'eur').wallets('a', 'b', 'd');
+  for (const [handle, routes] of Object.entries(wallets)) books.create(Kind.wallet, { handle, routes });
+  books.intent(issue('a', 100));
+  return books;
+}
+
+function send(books: Books, claims: Claim[], config?: object): Entry[] {
+  const value = { handle: `t${books.entries.length}`, claims, ...(config === undefined ? {} : { config }) };
+  return books.create(Kind.intent, value) as Entry[];
+}
+
+const intentsIn = (entries: readonly Entry[]): IntentEntry[] =>
+  entries.filter((entry): entry is IntentEntry => entry.type === EntryType.intent);
+const statusOf = (books: Books, { luid }: { luid: string }): string =>
+  readRow(books.state, findLuid(books.state, 1, Kind.intent, luid)).status;
+const reasonsOf = (entries: readonly Entry[]): string[] =>
+  entries.flatMap((entry) => ('outcome' in entry && entry.outcome.reason !== '' ? [entry.outcome.reason] : []));
+const balances = (books: Books, ...wallets: string[]): number[] => wallets.map((wallet) => books.balance(wallet));
+
+/** What no life may leave behind. */
+function expectNothingHeld({ state }: Books): void {
+  expect([...state.open.keys(), ...state.threads.keys()]).toEqual([]);
+  for (let slot = 0; slot < state.balances.size; slot++) {
+    expect([state.balances.reserved(slot), state.balances.incoming(slot)]).toEqual([0, 0]);
+  }
+}
+
+describe('forward', () => {
+  test('makes a second intent of the thread, and both happen', () => {
+    const books = fresh({ c: [{ action: 'forward', target: 'd' }] });
+    const entries = send(books, [transfer('a', 'c', 40)]);
+    const [first, second] = intentsIn(entries);
+    expect(second!.thread).toBe(first!.thread);
+    expect(JSON.parse(second!.data)).toMatchObject({
+      origin: first!.handle,
+      claims: [{ action: 'transfer', source: { handle: 'c' }, target: { handle: 'd' }, amount: 40 }],
+    });
+    expect([first!, second!].map((intent) => statusOf(books, intent))).toEqual(['completed', 'completed']);
+    expect(balances(books, 'a', 'c', 'd')).toEqual([60, 0, 40]);
+    expectNothingHeld(books);
+  });
+
+  test('of issued money, and over several hops', () => {
+    const books = fresh({ c: [{ action: 'forward', target: 'e' }], e: [{ action: 'forward', target: 'd' }] });
+    expect(intentsIn(send(books, [issue('c', 7)]))).toHaveLength(3);
+    expect(balances(books, 'c', 'e', 'd')).toEqual([0, 0, 7]);
+    expectNothingHeld(books);
+  });
+
+  test('of each claim by itself, the rest stays', () => {
+    const books = fresh({
+      c: [
+        { action: 'accept', filter: { amount: { $lte: 10 } } },
+        { action: 'forward', target: 'd' },
+      ],
+    });
+    const entries = send(books, [transfer('a', 'c', 10), transfer('a', 'c', 11), transfer('a', 'c', 12)]);
+    expect(intentsIn(entries)).toHaveLength(3);
+    expect(balances(books, 'a', 'c', 'd')).toEqual([67, 10, 23]);
+    expectNothingHeld(books);
+  });
+
+  test('takes what the thread brings, and no more than is there of the rest', () => {
+    // c gets 40 and gives 30 away in the same intent, and passes on all 40: 30 of them must be there.
+    const routes = { c: [{ action: 'forward', target: 'd' }] };
+    const books = fresh(routes);
+    const claims = [transfer('a', 'c', 40), transfer('c', 'b', 30)];
+    expect(reasonsOf(send(books, claims))[0]).toBe('core.insufficient-balance');
+    expect(balances(books, 'a', 'b', 'c', 'd')).toEqual([100, 0, 0, 0]);
+    const rich = fresh();
+    rich.create(Kind.wallet, { handle: 'c' });
+    rich.intent(issue('c', 30));
+    rich.update(Kind.wallet, 'c', { handle: 'c', routes: routes.c });
+    send(rich, claims);
+    expect(balances(rich, 'a', 'b', 'c', 'd')).toEqual([60, 30, 0, 40]);
+    expectNothingHeld(rich);
+  });
+
+  test('fails with the second, for its reason', () => {
+    const books = fresh({ c: [{ action: 'forward', target: 'd' }] });
+    books.intent(limit('d', 'maxBalance', 10));
+    const entries = send(books, [transfer('a', 'c', 40)]);
+    expect(intentsIn(entries).map((intent) => statusOf(books, intent))).toEqual(['rejected', 'rejected']);
+    expect(reasonsOf(entries)).toEqual(['core.limit-exceeded', 'core.limit-exceeded']);
+    expect(balances(books, 'a', 'c', 'd')).toEqual([100, 0, 0]);
+    expectNothingHeld(books);
+  });
+
+  test.each<[string, Record<string, Route[]>]>([
+    ['to itself', { c: [{ action: 'forward', target: 'c' }] }],
+    ['in a ring', { c: [{ action: 'forward', target: 'e' }], e: [{ action: 'forward', target: 'c' }] }],
+    ['to nobody', { c: [{ action: 'forward', target: 'nobody' }] }],
+  ])('%s fails as a whole', (_, wallets) => {
+    const books = fresh(wallets);
+    const entries = send(books, [transfer('a', 'c', 40)]);
+    for (const intent of intentsIn(entries)) expect(statusOf(books, intent)).toBe('rejected');
+    expect(reasonsOf(entries)[0]).toMatch(/core\.(routing-failed|target-invalid)/);
+    expect(balances(books, 'a', 'c')).toEqual([100, 0]);
+    expectNothingHeld(books);
+  });
+
+  test.each([
+    [9, 'completed', 10],
+    [10, 'rejected', 10],
+  ])('over %i wallets: %s', (count, status, intents) => {
+    const books = fresh();
+    for (let n = count; n > 0; n--) {
+      const target = n === count ? 'd' : `w${n + 1}`;
+      books.create(Kind.wallet, { handle: `w${n}`, routes: [{ action: 'forward', target }] });
+    }
+    const entries = send(books, [transfer('a', 'w1', 5)]);
+    expect(intentsIn(entries)).toHaveLength(intents);
+    for (const intent of intentsIn(entries)) expect(statusOf(books, intent)).toBe(status);
+    if (status === 'rejected') expect(reasonsOf(entries)).toContain('core.thread-size-exceeded');
+    expectNothingHeld(books);
+  });
+
+  test('rests where the first is manual, and goes with it', () => {
+    for (const action of ['commit', 'abort']) {
+      const books = fresh({ c: [{ action: 'forward', target: 'd' }] });
+      const [first, second] = intentsIn(send(books, [transfer('a', 'c', 40)], { commit: 'manual' }));
+      expect([first!, second!].map((intent) => statusOf(books, intent))).toEqual(['prepared', 'prepared']);
+      expect(balances(books, 'a', 'c', 'd')).toEqual([60, 0, 0]);
+      prove(books, first!, { action });
+      const end = action === 'commit' ? 'completed' : 'rejected';
+      expect([first!, second!].map((intent) => statusOf(books, intent))).toEqual([end, end]);
+      expect(balances(books, 'a', 'c', 'd')).toEqual(action === 'commit' ? [60, 0, 40] : [100, 0, 0]);
+      expectNothingHeld(books);
+    }
+  });
+});
+
+function prove(books: Books, intent: IntentEntry, custom: object): Entry[] {
+  const proof = { public: new Uint8Array(32).fill(5), result: new Uint8Array(64), custom: JSON.stringify(custom) };
+  const { luid, hash } = intent;
+  const base = { ledger: 1, kind: Kind.intent, moment: books.moment, caller: GRANTED } as const;
+  return books.do({ op: 'proof', ...base, luid, hash, proof }) as Entry[];
+}
+
+describe('debit and credit', () => {
+  test('stand in without a new intent, and say so', () => {
+    const books = fresh({ from: [{ action: 'debit', target: 'a' }], into: [{ action: 'credit', target: 'd' }] });
+    const entries = send(books, [transfer('from', 'into', 40)]);
+    expect(entries).toHaveLength(1);
+    expect(balances(books, 'a', 'from', 'into', 'd')).toEqual([60, 0, 0, 40]);
+    expect((entries[0] as IntentEntry).outcome.links!.routed).toHaveLength(6);
+  });
+
+  test('another pays only where its own rules let the signer spend', () => {
+    const books = Books.open();
+    const ledger = { handle: 'closed', access: [{ action: { $in: ['access', 'create', 'read'] }, record: 'any' }] };
+    books.create(Kind.ledger, ledger, 0);
+    const key = new Uint8Array(32).fill(3);
+    const mine = [{ action: 'spend', signer: { public: Buffer.from(key).toString('base64') } }];
+    const make = (value: Record<string, unknown>) => books.create(Kind.wallet, value, 2);
+    books.create(Kind.symbol, { handle: 'usd', factor: 1 }, 2);
+    make({ handle: 'rich' });
+    make({ handle: 'to' });
+    make({ handle: 'thief', access: mine, routes: [{ action: 'debit', target: 'rich' }] });
+    books.create(Kind.intent, { handle: 'i', claims: [issue('rich', 5)] }, 2, GRANTED);
+    const claims = [transfer('thief', 'to', 5)];
+    const [entry] = books.create(Kind.intent, { handle: 't', claims }, 2, { keys: [key], bearer: null }) as Entry[];
+    expect((entry as IntentEntry).outcome.steps).toEqual([]);
+    expect((entry as IntentEntry).outcome.postings).toEqual([]);
+  });
+
+  test.each([
+    [3, 'completed'],
+    [4, 'rejected'],
+  ])('after %i hops: %s', (hops, status) => {
+    const books = fresh();
+    for (let n = hops; n > 0; n--) {
+      const target = n === hops ? 'd' : `w${n + 1}`;
+      books.create(Kind.wallet, { handle: `w${n}`, routes: [{ action: 'credit', target }] });
+    }
+    const [entry] = send(books, [transfer('a', 'w1', 5)]);
+    expect(statusOf(books, entry!)).toBe(status);
+  });
+});
+
+describe('a filter', () => {
+  const claim = (amount: number): Claim => ({
+    ...transfer('a', 'c', amount),
+    source: { handle: 'a', custom: { city: 'Lima' } },
+  });
+  test.each<[Record<string, unknown>, boolean]>([
+    [{ amount: 5 }, true],
+    [{ amount: 6 }, false],
+    [{ amount: { $gte: 5, $lt: 6 } }, true],
+    [{ amount: { $gt: 5 } }, false],
+    [{ 'symbol.handle': 'usd', 'source.handle': { $in: ['a', 'b'] } }, true],
+    [{ symbol: 'usd' }, true],
+    [{ 'source.handle': { $nin: ['a'] } }, false],
+    [{ 'source.custom.city': 'Lima' }, true],
+    [{ 'source.custom.city': { $ne: 'Lima' } }, false],
+    [{ 'intent.schema': 'pay' }, true],
+    [{ 'intent.custom.kind': 'rent', amount: 5 }, true],
+    [{ 'intent.custom.kind': 'food' }, false],
+    [{ 'toString.length': 0 }, false],
+    [{ amount: { $unknown: 5 } }, false],
+  ])('%j: %s', (filter, isMet) => {
+    const books = fresh({ c: [{ action: 'accept', filter }] });
+    const value = { handle: 't', schema: 'pay', custom: { kind: 'rent' }, claims: [claim(5)] };
+    const [entry] = books.create(Kind.intent, value) as Entry[];
+    expect(statusOf(books, entry!)).toBe(isMet ? 'completed' : 'rejected');
+    if (!isMet) expect((entry as IntentEntry).outcome.reason).toBe('core.routing-failed');
+  });
+
+  test('reads a bare reference as one with a handle', () => {
+    const books = fresh({ c: [{ action: 'accept', filter: { 'source.handle': 'a', 'symbol.handle': 'usd' } }] });
+    const bare = { action: 'transfer', source: 'a', target: 'c', symbol: 'usd', amount: 5 };
+    expect(statusOf(books, send(books, [bare])[0]!)).toBe('completed');
+  });
+
+  test('routes of the other side are not asked', () => {
+    const books = fresh({ c: [{ action: 'debit', target: 'a', filter: { amount: 1 } }] });
+    expect(statusOf(books, send(books, [transfer('a', 'c', 5)])[0]!)).toBe('completed');
+    expect(statusOf(books, send(books, [transfer('c', 'b', 5)])[0]!)).toBe('rejected');
+  });
+});
+
+describe('bridges in a thread', () => {
+  function bridged(config: Record<string, unknown> = {}): Books {
+    const books = Books.open({ 'intent.expiryThresholdMinutes': 10 }).symbols('usd').wallets('a', 'd');
+    books.create(Kind.bridge, { handle: 'bank', config: { server: 'http://127.0.0.1:1', ...config } });
+    books.create(Kind.wallet, { handle: 'out', bridge: 'bank' });
+    books.create(Kind.wallet, { handle: 'c', routes: [{ action: 'forward', target: 'out' }] });
+    books.intent(issue('a', 100));
+    return books;
+  }
+  const report = (books: Books, intent: IntentEntry, handle: string, status: string, more: object = {}): Entry[] =>
+    prove(books, intent, { handle, status, ...more, n: books.entries.length });
+  const leg = (intent: IntentEntry, side = 'cre', index = 0): string => `${side}_${intent.luid.slice(5)}.${index}`;
+
+  test('the first waits, prepared, until the second is', () => {
+    const books = bridged();
+    const [first, second] = intentsIn(send(books, [transfer('a', 'c', 40)]));
+    expect([first!, second!].map((intent) => statusOf(books, intent))).toEqual(['prepared', 'pending']);
+    expect(prove(books, first!, { action: 'commit' })).toHaveLength(1);
+    expect(statusOf(books, first!)).toBe('prepared');
+    report(books, second!, leg(second!), 'prepared');
+    expect([first!, second!].map((intent) => statusOf(books, intent))).toEqual(['completed', 'committed']);
+    expect(balances(books, 'a', 'c', 'out')).toEqual([60, 0, 40]);
+    report(books, second!, leg(second!), 'committed');
+    expect(statusOf(books, second!)).toBe('completed');
+    expectNothingHeld(books);
+  });
+
+  test.each(['failed by its bridge', 'expired'])('the first fails with the second, %s', (how) => {
+    const books = bridged();
+    const [first, second] = intentsIn(send(books, [transfer('a', 'c', 40)]));
+    if (how === 'expired') {
+      books.moment += 11 * 60_000;
+      for (const step of stepsDue(books.state, books.moment)) books.settle(step);
+      expect(statusOf(books, second!)).toBe('aborted');
+      report(books, second!, leg(second!), 'aborted');
+    } else {
+      report(books, second!, leg(second!), 'failed', { reason: 'bridge.account-closed', detail: 'closed' });
+      expect(statusOf(books, second!)).toBe('aborted');
+      report(books, second!, leg(second!), 'aborted');
+    }
+    expect([first!, second!].map((intent) => statusOf(books, intent))).toEqual(['rejected', 'rejected']);
+    expect(balances(books, 'a', 'c', 'out')).toEqual([100, 0, 0]);
+    expectNothingHeld(books);
+  });
+
+  test('claims that are alike share a leg; what a bridge groups by decides', () => {
+    const claims = [transfer('a', 'out', 1), transfer('d', 'out', 2), transfer('a', 'out', 3)];
+    const legsOf = (books: Books): object[] => {
+      books.intent(issue('d', 5));
+      const [entry] = intentsIn(send(books, claims));
+      return entry!.outcome.links!.legs.map(({ amount, claims: numbers }) => ({ amount, claims: numbers }));
+    };
+    expect(legsOf(bridged())).toEqual([
+      { amount: 4, claims: [0, 2] },
+      { amount: 2, claims: [1] },
+    ]);
+    expect(legsOf(bridged({ 'credits.claims.groupBy': ['symbol'] }))).toEqual([{ amount: 6, claims: [0, 1, 2] }]);
+    const rows = legsOf(bridged({ 'debits.claims.groupBy': ['symbol'] }));
+    expect(rows).toHaveLength(2);
+  });
+
+  test('who may not activate the bridge does not report for it', () => {
+    const books = Books.open();
+    const access = [{ action: { $in: ['access', 'create', 'read', 'spend', 'issue'] }, record: 'any' }];
+    books.create(Kind.ledger, { handle: 'closed', access }, 0);
+    const key = new Uint8Array(32).fill(3);
+    const own = [{ action: 'activate', signer: { public: Buffer.from(key).toString('base64') } }];
+    books.create(Kind.symbol, { handle: 'usd', factor: 1 }, 2);
+    books.create(Kind.bridge, { handle: 'bank', config: { server: 'http://127.0.0.1:1' }, access: own }, 2);
+    books.create(Kind.wallet, { handle: 'out', bridge: 'bank' }, 2);
+    const value = { handle: 't', claims: [issue('out', 5)] };
+    const [intent] = intentsIn(books.create(Kind.intent, value, 2, GRANTED) as Entry[]);
+    const by = (signer: Uint8Array) => {
+      const custom = JSON.stringify({ handle: leg(intent!), status: 'prepared' });
+      const proof = { public: signer, result: new Uint8Array(64).fill(signer[0]!), custom };
+      const caller = { keys: [signer], bearer: null };
+      const base = { ledger: 2, kind: Kind.intent, moment: books.moment, caller } as const;
+      return books.do({ op: 'proof', ...base, luid: intent!.luid, hash: intent!.hash, proof });
+    };
+    expect(by(new Uint8Array(32).fill(4))).toMatchObject({ reason: 'auth.forbidden' });
+    const steps = (by(key) as Entry[]).filter((entry): entry is StepEntry => entry.type === EntryType.step);
+    expect(steps.flatMap((step) => step.outcome.steps)).toEqual(['prepared', 'committed']);
+  });
+});
+
+test('a wallet whose bridge is gone takes no part', () => {
+  const books = fresh();
+  books.create(Kind.bridge, { handle: 'bank', config: { server: 'http://127.0.0.1:1' } });
+  books.create(Kind.wallet, { handle: 'out', bridge: 'bank' });
+  books.update(Kind.bridge, 'bank', { handle: 'other', config: { server: 'http://127.0.0.1:1' } });
+  expect(findHandle(books.state, 1, Kind.bridge, 'bank')).toBe(-1);
+  const [entry] = intentsIn(send(books, [transfer('a', 'out', 5)]));
+  expect(entry!.outcome.reason).toBe('core.bridge-unreachable');
+});
