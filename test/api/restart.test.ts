@@ -183,10 +183,11 @@ describe('under load from several clients', () => {
       for (let life = 0; life < 3; life += 1) {
         const load = storm(client, wallets, symbol);
         await pause(150 + 100 * life);
+        // However slow the machine is just now, there must be something to lose.
+        while (load.sent.filter((one) => one.status === 201).length <= 5) await pause(20);
         if (signal === 'SIGTERM') expect(await server.stop()).toBe(0);
         else await server.kill();
         await load.stop();
-        expect(load.sent.filter((one) => one.status === 201).length).toBeGreaterThan(5);
         ({ server, client, kit } = await start(path, flags));
         for (const one of load.sent) await judge(client, one, expected, settled);
         for (const wallet of wallets) expect(await kit.balance(wallet, symbol)).toBe(expected.get(wallet));
