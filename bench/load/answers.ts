@@ -1,0 +1,56 @@
+/** The service's answers without sockets: requests are handed to the app as server.ts would hand them, one after the other. */
+import { createApp } from '../../src/http/app.ts';
+import { QUERY_LIMITS } from '../../src/http/query.ts';
+import { compileSchemas } from '../../src/http/schemas.ts';
+import type { Handler } from '../../src/http/server.ts';
+import { createTokenChecker, TOKEN_LIMITS } from '../../src/http/tokens.ts';
+import { Waiters } from '../../src/http/waiters.ts';
+import { ProofPool } from '../../src/proof/pool.ts';
+import { Sealer } from '../../src/proof/sealer.ts';
+import { verify } from '../../src/proof/verify.ts';
+import type { House } from './house.ts';
+
+/** The app over a house; the default ledger is the house's. */
+export function openApp({ engine, state, server }: House): Handler {
+  return createApp({
+    house: {
+      engine,
+      state,
+      server,
+      sealer: new Sealer(server),
+      pool: new ProofPool({ workers: 0, server, rowsPerTaskMax: 256, inlineRowsMax: 4 }),
+      waiters: new Waiters(),
+      validate: compileSchemas(),
+      queryLimits: QUERY_LIMITS,
+      listMsMax: 60_000,
+      preferWaitSecondsMax: 30,
+      defect(error) {
+        throw error;
+      },
+    },
+    tokens: createTokenChecker({ ...TOKEN_LIMITS, verify }),
+    defaultLedger: 1,
+    publicUrl: '',
+    bodyDepthMax: 64,
+  });
+}
+
+/** Resolves with the length of the answer's body. Rejects where it is not a 200. */
+export function askApp(app: Handler, target: string): Promise<number> {
+  const [path, query = ''] = target.split('?') as [string, string?];
+  return new Promise((resolve, reject) => {
+    const request = { method: 'GET', methodSent: 'GET', path, query, header: () => '', body: NO_BODY };
+    const reply = {
+      aborted: false,
+      ended: false,
+      send(status: number, body: string | Uint8Array) {
+        reply.ended = true;
+        if (status === 200) resolve(body.length);
+        else reject(new Error(`${target} is answered ${status}: ${body}`));
+      },
+    };
+    app.handle(request, reply);
+  });
+}
+
+const NO_BODY = new Uint8Array(0);
