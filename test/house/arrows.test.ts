@@ -36,6 +36,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   config: ['core'],
   http: ['core', 'proof', 'engine', 'genesis'],
   effects: ['core', 'proof'],
+  // Somebody else's system: it shares with the ledger what anybody must know, and nothing else.
+  bridge: ['proof'],
 };
 /** The wiring sees everything. */
 const WIRING = ['main', 'cli'];

@@ -1,0 +1,203 @@
+/** The bank's file under everything that happens to files: torn ends are cut, damage is named, nothing synced is lost. */
+import { describe, expect, test } from 'vitest';
+import { DamageError, Lines } from '../../src/bridge/lines.ts';
+import { FakeDisk, randomFrom } from '../storage/fake-disk.ts';
+
+interface Fact {
+  number: number;
+  text?: string;
+}
+
+const DIRECTORY = '/bank';
+const FILE = '/bank/lines';
+
+function makeDisk(seed = 1): FakeDisk {
+  const disk = new FakeDisk(seed);
+  disk.mkdir(DIRECTORY);
+  return disk;
+}
+
+function open(disk: FakeDisk, failed: (error: Error) => void = () => {}) {
+  const read: number[] = [];
+  const take = ({ number }: Fact): number => read.push(number);
+  const opened = Lines.open<Fact>(disk, DIRECTORY, 'lines', take, failed);
+  return { ...opened, read };
+}
+
+/** A file of `count` lines of one fact each. */
+async function written(count: number): Promise<FakeDisk> {
+  const disk = makeDisk();
+  const { lines } = open(disk);
+  for (let number = 1; number <= count; number++) await lines.append({ number });
+  await lines.close();
+  return disk;
+}
+
+const linesOf = (disk: FakeDisk): string[] =>
+  disk
+    .bytesOf(FILE)
+    .toString()
+    .split(/(?<=\n)/);
+const put = (disk: FakeDisk, lines: string[]): void => disk.put(FILE, Buffer.from(lines.join('')));
+
+describe('writing', () => {
+  test('what comes while the disk is busy goes into one line, and each waits for its own sync', async () => {
+    const disk = makeDisk();
+    const { lines } = open(disk);
+    disk.holdSyncs();
+    const done: number[] = [];
+    for (const number of [1, 2, 3]) void lines.append({ number }).then(() => done.push(number));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(done).toEqual([]);
+    expect(linesOf(disk)).toHaveLength(1);
+    disk.releaseSyncs();
+    await lines.settled();
+    expect(done).toEqual([1, 2, 3]);
+    expect(linesOf(disk)).toHaveLength(2);
+    expect(open(disk).read).toEqual([1, 2, 3]);
+  });
+
+  test('whoever looks while a sync is under way waits for it', async () => {
+    const disk = makeDisk();
+    const { lines } = open(disk);
+    disk.holdSyncs();
+    void lines.append({ number: 1 });
+    let looked = false;
+    const look = lines.settled().then(() => {
+      looked = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(looked).toBe(false);
+    disk.releaseSyncs();
+    await look;
+  });
+
+  test.each(['sync', 'write'] as const)(
+    'a %s that fails is final: nothing is written after it, all who wait are told',
+    async (call) => {
+      const disk = makeDisk();
+      const errors: Error[] = [];
+      const { lines } = open(disk, (error) => errors.push(error));
+      await lines.append({ number: 1 });
+      disk.inject({ call, code: 'EIO' });
+      const all = await Promise.allSettled([lines.append({ number: 2 }), lines.append({ number: 3 })]);
+      expect(all.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+      await expect(lines.append({ number: 4 })).rejects.toThrow('EIO');
+      await expect(lines.settled()).rejects.toThrow('EIO');
+      expect(errors).toHaveLength(1);
+      expect(linesOf(disk).length).toBeLessThanOrEqual(2);
+    },
+  );
+
+  test('a disk that takes a few bytes at a time', async () => {
+    const disk = makeDisk();
+    const { lines } = open(disk);
+    disk.inject({ call: 'write', short: 7, times: 9 });
+    await lines.append({ number: 1, text: 'a'.repeat(100) });
+    await lines.append({ number: 2 });
+    expect(open(disk).read).toEqual([1, 2]);
+  });
+
+  test('lines longer than what is read at once', async () => {
+    const disk = makeDisk();
+    const { lines } = open(disk);
+    await lines.append({ number: 1, text: 'é'.repeat(900_000) });
+    await lines.append({ number: 2, text: 'x'.repeat(3_000_000) });
+    await lines.append({ number: 3 });
+    expect(open(disk).read).toEqual([1, 2, 3]);
+  });
+});
+
+describe('reading', () => {
+  test('an end torn at any byte is cut, and writing goes on there', async () => {
+    const whole = await written(3);
+    const bytes = whole.bytesOf(FILE);
+    const third = linesOf(whole).slice(0, 2).join('').length;
+    for (let size = third; size < bytes.length; size++) {
+      const disk = makeDisk();
+      disk.put(FILE, bytes.subarray(0, size));
+      const { lines, read, cutBytes } = open(disk);
+      expect([read, cutBytes]).toEqual([[1, 2], size - third]);
+      await lines.append({ number: 4 });
+      await lines.close();
+      expect(open(disk).read).toEqual([1, 2, 4]);
+    }
+  });
+
+  test('an end of zeros or noise, with line ends in it, is cut', async () => {
+    for (const tail of ['\0'.repeat(600), 'x\n\ny\n', '00000000 {}\n']) {
+      const disk = await written(2);
+      put(disk, [...linesOf(disk), tail]);
+      const { read, cutBytes } = open(disk);
+      expect([read, cutBytes]).toEqual([[1, 2], tail.length]);
+    }
+  });
+
+  test('one bit turned anywhere before the last line is damage, named by byte', async () => {
+    const disk = await written(3);
+    const bytes = disk.bytesOf(FILE);
+    const third = linesOf(disk).slice(0, 2).join('').length;
+    for (let at = 0; at < third; at++) {
+      const spoiled = Buffer.from(bytes);
+      spoiled[at]! ^= 1;
+      disk.put(FILE, spoiled);
+      expect(() => open(disk), `byte ${at}`).toThrow(DamageError);
+      expect(() => open(disk)).toThrow(/\/bank\/lines: .*byte \d+/);
+      // Nothing is mended by looking.
+      expect(disk.bytesOf(FILE).equals(spoiled)).toBe(true);
+    }
+  });
+
+  test.each<[string, (lines: string[]) => string[]]>([
+    ['missing', ([first, , third]) => [first!, third!]],
+    ['missing at the beginning', ([, second, third]) => [second!, third!]],
+    ['doubled', ([first, second, third]) => [first!, second!, second!, third!]],
+    ['in another place', ([first, second, third]) => [second!, first!, third!]],
+    ['doubled at the end', ([first, second, third]) => [first!, second!, third!, third!]],
+  ])('a line %s is damage', async (_, change) => {
+    const disk = await written(3);
+    put(disk, change(linesOf(disk)));
+    expect(() => open(disk)).toThrow(DamageError);
+  });
+
+  test('a line of another file with the same number does not follow', async () => {
+    const disk = await written(3);
+    const other = makeDisk();
+    const { lines } = open(other);
+    for (const number of [7, 8, 9]) await lines.append({ number });
+    put(disk, [...linesOf(disk).slice(0, 2), linesOf(other)[2]!]);
+    expect(() => open(disk)).toThrow(DamageError);
+  });
+});
+
+test('power cuts at any moment: all that was acknowledged is there, in order, and nothing else but the last line', async () => {
+  let [kept, lost] = [0, 0];
+  for (let seed = 1; seed <= 200; seed++) {
+    const disk = makeDisk(seed);
+    const random = randomFrom(seed + 1000);
+    let acknowledged: number[] = [];
+    let next = 1;
+    for (let life = 0; life < 4; life++) {
+      const { lines, read } = open(disk);
+      acknowledged = read;
+      for (let line = Math.floor(random() * 6); line > 0; line--) {
+        const number = next++;
+        await lines.append({ number, text: 'x'.repeat(Math.floor(random() * 1500)) });
+        acknowledged.push(number);
+      }
+      disk.holdSyncs();
+      const number = next++;
+      void lines.append({ number, text: 'y'.repeat(Math.floor(random() * 1500)) });
+      if (random() < 0.3) disk.kill();
+      else disk.crash();
+      await new Promise((resolve) => setImmediate(resolve));
+      disk.releaseSyncs();
+      const found = open(disk).read;
+      const isWhole = found.length > acknowledged.length;
+      expect(found, `seed ${seed}`).toEqual(isWhole ? [...acknowledged, number] : acknowledged);
+      if (isWhole) kept += 1;
+      else lost += 1;
+    }
+  }
+  expect(Math.min(kept, lost)).toBeGreaterThan(50);
+});
