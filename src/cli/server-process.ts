@@ -1,12 +1,13 @@
 /**
- * The service as a child process: started on a directory, addressed once it says where it listens, stopped
- * or killed like any process. The demo and the benches run the same main.js that `npm start` runs.
+ * The service, or a bridge, as a child process: started on a directory, addressed once it says where it listens,
+ * stopped or killed like any process. The demos and the benches run the very files that `npm start` and
+ * `npm run bridge` run.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 export interface ServerProcess {
-  /** `http://127.0.0.1:<port>/v2`. */
+  /** `http://127.0.0.1:<port>/v2`; a bridge's ends with its port. */
   url: string;
   port: number;
   pid: number;
@@ -26,7 +27,8 @@ export interface StartOptions {
   onLog?: (text: string) => void;
 }
 
-const LISTENING = /http:\/\/127\.0\.0\.1:(\d+)\/v2/;
+const SERVICE = { script: '../main.js', listening: /(http:\/\/127\.0\.0\.1:(\d+)\/v2)/ };
+const BRIDGE = { script: './bridge.js', listening: /listens on (http:\/\/127\.0\.0\.1:(\d+))/ };
 const START_MS_MAX = 60_000;
 const STOP_MS_MAX = 30_000;
 
@@ -35,8 +37,21 @@ const STOP_MS_MAX = 30_000;
  * a minute passes before it listens.
  */
 export function startServer(directory: string, options: StartOptions = {}): Promise<ServerProcess> {
+  return start(SERVICE, directory, options);
+}
+
+/** The same for a bridge. */
+export function startBridge(directory: string, options: StartOptions = {}): Promise<ServerProcess> {
+  return start(BRIDGE, directory, options);
+}
+
+function start(
+  { script, listening }: typeof SERVICE,
+  directory: string,
+  options: StartOptions,
+): Promise<ServerProcess> {
   const began = performance.now();
-  const main = fileURLToPath(new URL('../main.js', import.meta.url));
+  const main = fileURLToPath(new URL(script, import.meta.url));
   const flags = [...(options.nodeFlags ?? []), main, '--port', '0', '--data', directory, ...(options.flags ?? [])];
   const child = spawn(process.execPath, flags, {
     env: options.environment ?? plainEnvironment(),
@@ -72,11 +87,11 @@ export function startServer(directory: string, options: StartOptions = {}): Prom
     });
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       read(text);
-      const port = LISTENING.exec(said)?.[1];
-      if (port === undefined) return;
+      const [, url, port] = listening.exec(said) ?? [];
+      if (url === undefined) return;
       settle();
       resolve({
-        url: `http://127.0.0.1:${port}/v2`,
+        url,
         port: Number(port),
         pid: child.pid!,
         startMs: performance.now() - began,

@@ -53,8 +53,8 @@ const DOORS: Record<string, readonly string[]> = {
   re2js: ['http/regex.ts'],
   ajv: ['http/user-schemas.ts'],
   'node:fs': ['storage/disk.ts'],
-  'node:http': ['effects/outgoing.ts'],
-  'node:https': ['effects/outgoing.ts'],
+  'node:http': ['effects/outgoing.ts', 'bridge/ledger.ts', 'bridge/server.ts'],
+  'node:https': ['effects/outgoing.ts', 'bridge/ledger.ts'],
   'node:dns': ['effects/addresses.ts'],
 };
 

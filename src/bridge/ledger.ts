@@ -1,0 +1,90 @@
+/**
+ * The ledger as the bank sees it: an address requests are sent to, and a public key. Each request has a time limit and
+ * each answer a size limit; no redirect is followed.
+ */
+import * as http from 'node:http';
+import * as https from 'node:https';
+import { parseObject } from './json.ts';
+import { findForgery } from './records.ts';
+
+export interface LedgerAnswer {
+  status: number;
+  text: string;
+}
+
+/** The ledger cannot be reached, or not now: later it may. */
+export class UnreachableError extends Error {
+  override name = 'UnreachableError';
+}
+
+const ANSWER_MS_MAX = 10_000;
+const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
+
+export class Ledger {
+  /** Ends in /v2, or wherever the paths below begin. */
+  readonly url: string;
+  readonly #headers: Record<string, string>;
+  readonly #client: typeof http | typeof https;
+  readonly #agent: http.Agent;
+
+  /** `handle` selects one of the server's ledgers; '' its default one. */
+  constructor(url: string, handle: string, socketsMax: number) {
+    this.url = url.replace(/\/+$/, '');
+    this.#headers = handle === '' ? {} : { 'x-ledger': handle };
+    this.#client = this.url.startsWith('https:') ? https : http;
+    this.#agent = new this.#client.Agent({ keepAlive: true, maxSockets: socketsMax });
+  }
+
+  /** Rejects with UnreachableError where no whole answer came in time: then the request was done, or was not. */
+  send(method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<LedgerAnswer> {
+    const text = body === undefined ? '' : JSON.stringify(body);
+    const headers = {
+      ...this.#headers,
+      ...more,
+      ...(body === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': `${Buffer.byteLength(text)}` }),
+    };
+    return new Promise((resolve, fail) => {
+      const reject = ({ message }: Error): void => fail(new UnreachableError(`${this.url}: ${message}`));
+      const signal = AbortSignal.timeout(ANSWER_MS_MAX);
+      const options = { method, agent: this.#agent, headers, signal };
+      const sending = this.#client.request(`${this.url}${path}`, options, (response) => {
+        const parts: Buffer[] = [];
+        let length = 0;
+        response.on('data', (part: Buffer) => {
+          length += part.length;
+          if (length > ANSWER_BYTES_MAX) sending.destroy(new Error('the answer is too large'));
+          else parts.push(part);
+        });
+        response.once('error', reject);
+        response.once('end', () => resolve({ status: response.statusCode!, text: Buffer.concat(parts).toString() }));
+      });
+      sending.once('error', reject);
+      sending.end(text);
+    });
+  }
+
+  /** An answer that is not about the moment only: busy, starting and stopping ledgers are not reached. */
+  async ask(method: string, path: string, body?: unknown, more?: Record<string, string>): Promise<LedgerAnswer> {
+    const answer = await this.send(method, path, body, more);
+    const isForNow = answer.status >= 500 || answer.status === 429;
+    if (isForNow) throw new UnreachableError(`${this.url}${path} answers ${answer.status}`);
+    return answer;
+  }
+
+  /** The key its signer `system` shows. Rejects where there is no answer or none that is signed by that very key. */
+  async fetchKey(): Promise<string> {
+    const { status, text } = await this.ask('GET', '/signers/system');
+    const record = status === 200 ? parseObject(Buffer.from(text)) : null;
+    const key = (record?.data as { public?: unknown } | undefined)?.public;
+    if (typeof key !== 'string') throw new Error(`${this.url}/signers/system answers ${status}, and no key`);
+    const forgery = findForgery(record, key, 'the signer');
+    if (forgery !== null) throw new Error(`${this.url}/signers/system: ${forgery.detail}`);
+    return key;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}

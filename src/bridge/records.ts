@@ -1,0 +1,80 @@
+/**
+ * Signed records: whether one that came is the ledger's, and making the bank's own.
+ *
+ * A record is believed where its hash is that of its data, at least one proof is by the ledger's key, and every proof
+ * by that key holds: its digest follows from hash and custom, and its signature from the digest. Other people's
+ * proofs in it are the ledger's business.
+ */
+import { canon } from '../proof/canon.ts';
+import { proofDigest, sha256Hex } from '../proof/digest.ts';
+import { decodePublic, decodeSignature, encodeBase64, type KeyPair } from '../proof/keys.ts';
+import { sign, verify } from '../proof/verify.ts';
+import { isObject, type JsonObject } from './json.ts';
+import { type Refusal, refuse } from './refusal.ts';
+
+export interface Proof {
+  method: string;
+  public: string;
+  digest: string;
+  result: string;
+  custom?: JsonObject;
+}
+
+export interface SignedRecord {
+  hash: string;
+  data: JsonObject;
+  meta: { proofs: Proof[] };
+}
+
+const METHOD = 'ed25519-v2';
+const HASH = /^[0-9A-Fa-f]{64}$/;
+/** Signatures of one record that are looked at. */
+const PROOFS_MAX = 256;
+
+/** Why this is no record signed by `ledgerKey`, or null; `what` names it in the answer. */
+export function findForgery(value: unknown, ledgerKey: string, what: string): Refusal | null {
+  if (!isObject(value) || !isObject(value.data) || !isObject(value.meta) || !Array.isArray(value.meta.proofs)) {
+    return refuse(422, 'record.schema-invalid', `${what} must be a record: hash, data, meta with proofs`);
+  }
+  const { hash, data, meta } = value;
+  if (typeof hash !== 'string' || !HASH.test(hash) || hash.toLowerCase() !== sha256Hex(canon(data))) {
+    return refuse(422, 'crypto.hash-invalid', `the hash of ${what} is not that of its data`);
+  }
+  const proofs = (meta.proofs as unknown[]).filter((proof) => isObject(proof) && proof.public === ledgerKey);
+  if (proofs.length === 0) return refuse(401, 'crypto.signature-missing', `${what} is not signed by the ledger`);
+  if (proofs.length > PROOFS_MAX) return refuse(422, 'record.schema-invalid', `${what} has too many proofs`);
+  if (!proofs.every((proof) => holds(hash.toLowerCase(), proof as JsonObject))) {
+    return refuse(401, 'crypto.signature-invalid', `a signature of the ledger over ${what} does not hold`);
+  }
+  return null;
+}
+
+/** Whether a proof is a true signature over `hash`, 64 lower-case hex digits. */
+export function holds(hash: string, proof: JsonObject): boolean {
+  const { method, public: key, digest, result, custom } = proof;
+  if (method !== METHOD || typeof key !== 'string' || typeof digest !== 'string' || typeof result !== 'string') {
+    return false;
+  }
+  if (custom !== undefined && !isObject(custom)) return false;
+  const expected = proofDigest(hash, custom === undefined ? null : canon(custom));
+  if (Buffer.from(expected).toString('hex') !== digest.toLowerCase()) return false;
+  const [publicKey, signature] = [decodePublic(key), decodeSignature(result)];
+  return publicKey !== null && signature !== null && verify(publicKey, expected, signature);
+}
+
+/** The proof of `keys` over a hash; the same proof for the same custom. */
+export function makeProof(hash: string, custom: JsonObject, keys: KeyPair): Proof {
+  const digest = proofDigest(hash.toLowerCase(), canon(custom));
+  return {
+    custom,
+    digest: Buffer.from(digest).toString('hex'),
+    method: METHOD,
+    public: encodeBase64(keys.public),
+    result: encodeBase64(sign(digest, keys)),
+  };
+}
+
+export function makeRecord(data: JsonObject, custom: JsonObject, keys: KeyPair): SignedRecord {
+  const hash = sha256Hex(canon(data));
+  return { hash, data, meta: { proofs: [makeProof(hash, custom, keys)] } };
+}

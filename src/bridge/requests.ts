@@ -1,0 +1,108 @@
+/**
+ * What the ledger asks for, read out of a verified body: the shape of each request, and what must agree in it.
+ *
+ * The bank believes the ledger's signature and still compares: an entry must be of its intent's claims, in their
+ * symbol and of their amount, so that a defect over there does not become money here.
+ */
+import type { IntentName } from './books.ts';
+import { isObject, type JsonObject } from './json.ts';
+import type { Command, Kind } from './machine.ts';
+import { findForgery } from './records.ts';
+import { isRefusal, type Refusal, refuse } from './refusal.ts';
+
+export interface PrepareRequest {
+  readonly handle: string;
+  readonly kind: Kind;
+  /** The wallet the entry takes from or gives to, and the account its sender named behind it, if any. */
+  readonly wallet: string;
+  readonly named: string | null;
+  readonly symbol: string;
+  readonly amount: number;
+  readonly intent: IntentName;
+}
+
+export interface StepRequest {
+  readonly handle: string;
+  readonly intent: IntentName;
+}
+
+const HANDLE_CHARS_MAX = 256;
+const PREFIX = { debit: 'deb_', credit: 'cre_' } as const satisfies Record<Kind, string>;
+/** The side of a claim, and of an entry, that a debit takes from and a credit gives to. */
+const SIDE = { debit: 'source', credit: 'target' } as const satisfies Record<Kind, string>;
+
+export function readPrepare(data: JsonObject, kind: Kind, ledgerKey: string): PrepareRequest | Refusal {
+  const handle = readHandle(data.handle);
+  if (handle === null || !handle.startsWith(PREFIX[kind])) return wrong(`handle must begin with ${PREFIX[kind]}`);
+  if (data.schema !== kind) return wrong(`schema must be ${kind}`);
+  const side = data[SIDE[kind]];
+  const wallet = handleOf(side);
+  if (wallet === null) return wrong(`${SIDE[kind]} must name a wallet`);
+  const symbol = handleOf(data.symbol);
+  if (symbol === null) return wrong('symbol must name a symbol');
+  if (!isAmount(data.amount)) return wrong('amount must be a whole number above zero');
+  const intent = readIntent(data.intent, ledgerKey);
+  if (isRefusal(intent)) return intent;
+  const { amount } = data;
+  const mismatch = findMismatch(data.inputs, (data.intent as JsonObject).data as JsonObject, kind, symbol, amount);
+  if (mismatch !== null) return wrong(mismatch);
+  const named = isObject(side) && isObject(side.custom) ? readHandle(side.custom.account) : null;
+  return { handle, kind, wallet, named, symbol, amount, intent };
+}
+
+export function readStep(data: JsonObject, handle: string, command: Command, ledgerKey: string): StepRequest | Refusal {
+  if (data.handle !== handle) return wrong('handle must be the one in the path');
+  if (data.action !== command) return wrong('action must be the one in the path');
+  const intent = readIntent(data.intent, ledgerKey);
+  return isRefusal(intent) ? intent : { handle, intent };
+}
+
+/** The name of an intent whose record is the ledger's. */
+export function readIntent(value: unknown, ledgerKey: string): IntentName | Refusal {
+  const forgery = findForgery(value, ledgerKey, 'the intent');
+  if (forgery !== null) return forgery;
+  const { hash, data } = value as { hash: string; data: JsonObject };
+  const handle = readHandle(data.handle);
+  return handle === null ? wrong('the intent must have a handle') : { handle, hash: hash.toLowerCase() };
+}
+
+/** The last status the ledger has signed, as opposed to the one beside the proofs, which anybody can change. */
+export function readStatus(intent: JsonObject, ledgerKey: string): string | null {
+  const { proofs } = intent.meta as { proofs: JsonObject[] };
+  const customs = proofs.filter((proof) => proof.public === ledgerKey).map(({ custom }) => custom);
+  const last = customs.filter((custom) => isObject(custom) && typeof custom.status === 'string').at(-1);
+  return last === undefined ? null : (last as { status: string }).status;
+}
+
+/** How the entry differs from the claims of its intent that it says it is of; null where it does not. */
+function findMismatch(inputs: unknown, intent: JsonObject, kind: Kind, symbol: string, amount: number): string | null {
+  const claims = Array.isArray(intent.claims) ? (intent.claims as unknown[]) : [];
+  if (!Array.isArray(inputs) || inputs.length === 0 || new Set(inputs).size !== inputs.length) {
+    return 'inputs must number claims, each once';
+  }
+  let sum = 0;
+  for (const input of inputs as unknown[]) {
+    const claim = Number.isSafeInteger(input) ? claims[input as number] : undefined;
+    if (!isObject(claim) || claim[SIDE[kind]] === undefined) return `inputs must number claims with a ${SIDE[kind]}`;
+    if (handleOf(claim.symbol) !== symbol) return 'symbol must be that of the claims';
+    sum += isAmount(claim.amount) ? claim.amount : 0;
+  }
+  return sum === amount ? null : 'amount must be that of the claims';
+}
+
+/** `{handle}`, or the bare handle that older clients send. */
+function handleOf(value: unknown): string | null {
+  return readHandle(isObject(value) ? value.handle : value);
+}
+
+export function readHandle(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' && value.length <= HANDLE_CHARS_MAX ? value : null;
+}
+
+function isAmount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0;
+}
+
+function wrong(detail: string): Refusal {
+  return refuse(422, 'record.schema-invalid', detail);
+}

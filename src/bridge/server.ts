@@ -1,0 +1,127 @@
+/**
+ * The bank's port: HTTP requests in, whole and bounded, answers out. Who the bank is lies in bank.ts; here are only the
+ * bytes: size and time of a body, number of connections, the secret header, and the pranks of a bank that misbehaves.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Answer } from './bank.ts';
+import type { Chaos } from './chaos.ts';
+
+export interface ServerOptions {
+  host: string;
+  port: number;
+  bodyBytesMax: number;
+  requestMsMax: number;
+  connectionsMax: number;
+  /** Every request must bring it; null where none is asked for. */
+  header: { name: string; value: string } | null;
+  chaos: Chaos;
+  handle(method: string, target: string, body: Buffer): Promise<Answer>;
+  /** An error of ours, in one request. */
+  defect(error: Error): void;
+}
+
+export interface BankServer {
+  port: number;
+  /** Takes no more requests, finishes those that came, and closes every connection. */
+  close(): Promise<void>;
+}
+
+const STOP_MS_MAX = 5000;
+/** A body this many times too large is cut off. */
+const HEARD_TIMES_MAX = 4;
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+export async function startServer(options: ServerOptions): Promise<BankServer> {
+  const server = createServer(
+    { requestTimeout: options.requestMsMax, headersTimeout: options.requestMsMax, connectionsCheckingInterval: 1000 },
+    (request, response) => {
+      serve(options, request, response).catch((error: Error) => {
+        options.defect(error);
+        answer(response, { status: 503, body: problem('api.unexpected-error', 'try again later') });
+      });
+    },
+  );
+  server.maxConnections = options.connectionsMax;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  return { port: (server.address() as AddressInfo).port, close: () => close(server) };
+}
+
+async function serve(options: ServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { header, bodyBytesMax } = options;
+  const body = await readBody(request, bodyBytesMax);
+  if (body === 'gone') return;
+  if (body === 'large') {
+    const detail = `a body has at most ${bodyBytesMax} bytes`;
+    return answer(response, { status: 413, body: problem('api.body-malformed', detail) });
+  }
+  if (header !== null && !isEqual(request.headers[header.name], header.value)) {
+    return answer(response, { status: 401, body: problem('auth.unauthorized', 'the bank does not know who asks') });
+  }
+  const { method = '', url = '/' } = request;
+  const handle = () => options.handle(method, url, body);
+  if (method === 'GET') answer(response, await handle());
+  else await misbehave(options.chaos, handle, response);
+}
+
+async function misbehave(chaos: Chaos, handle: () => Promise<Answer>, response: ServerResponse): Promise<void> {
+  if (chaos.does('slow')) await new Promise((resolve) => setTimeout(resolve, chaos.waitMs()));
+  if (chaos.does('deaf')) return void response.destroy();
+  const result = await handle();
+  if (chaos.does('mute')) return void response.destroy();
+  const { socket } = response;
+  answer(response, result);
+  if (chaos.does('twice')) socket?.write(`HTTP/1.1 ${result.status} Again\r\ncontent-length: 2\r\n\r\n{}`);
+}
+
+/**
+ * The whole body; `gone` where the sender left before its end. Of one that is too large nothing is kept, and so much
+ * more of it is heard that its sender, still sending, can be answered.
+ */
+function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | 'large' | 'gone'> {
+  return new Promise((resolve) => {
+    let parts: Buffer[] = [];
+    let length = 0;
+    request.on('data', (part: Buffer) => {
+      length += part.length;
+      if (length <= bytesMax) parts.push(part);
+      else parts = [];
+      if (length > HEARD_TIMES_MAX * bytesMax) request.destroy();
+    });
+    request.once('end', () => resolve(length > bytesMax ? 'large' : Buffer.concat(parts)));
+    request.once('error', () => resolve('gone'));
+    request.once('close', () => resolve('gone'));
+  });
+}
+
+function answer(response: ServerResponse, { status, body }: Answer): void {
+  if (response.headersSent || response.destroyed) return;
+  response.writeHead(status, { ...JSON_TYPE, 'content-length': Buffer.byteLength(body) });
+  response.end(body);
+}
+
+/** What is said before the bank has heard anything is not signed. */
+function problem(reason: string, detail: string): string {
+  return JSON.stringify({ data: { reason, detail } });
+}
+
+/** Compares in a time that tells nothing of where the two differ. */
+function isEqual(given: string | string[] | undefined, expected: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return typeof given === 'string' && timingSafeEqual(digest(given), digest(expected));
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), STOP_MS_MAX);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

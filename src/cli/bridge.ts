@@ -1,0 +1,265 @@
+/**
+ * `npm run bridge`: a bank with accounts, on the other side of a ledger's wallets. A small but whole example of a
+ * system that takes part in two-phase commits, and the peer of the tests.
+ *
+ * The plan: read the flags, lock the directory, read the books back, know the ledger, listen, send the reports that
+ * are still owed; and the same backwards to stop.
+ */
+import { join as joinPath, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type AccountPlan, Bank, BOOKS_FILE } from '../bridge/bank.ts';
+import { CALM, type Chaos, PRANKS, parseChaos } from '../bridge/chaos.ts';
+import { join } from '../bridge/join.ts';
+import { Ledger, UnreachableError } from '../bridge/ledger.ts';
+import { Reports } from '../bridge/reports.ts';
+import { startServer } from '../bridge/server.ts';
+import { createKeyPair, decodePublic, encodeBase64, type KeyPair, keyPairFromSecret } from '../proof/keys.ts';
+import { realDisk } from '../storage/disk.ts';
+import { KEY_FILE, loadOrCreateKey } from '../storage/key-file.ts';
+import { acquireLock } from '../storage/lock.ts';
+import { UsageError } from './usage.ts';
+
+const HELP = `npm run bridge -- [flags]
+
+  --port 5001 --host 127.0.0.1        where it listens; port 0 takes a free one
+  --data bank                         directory of its books and its key
+  --name bank                         its name, and that of its wallet and bridge at the ledger
+  --ledger http://127.0.0.1:4000/v2   the ledger; --x-ledger <handle> where it is not the default one
+  --key <base64>                      the ledger's public key; else it is asked for at the first start, and kept
+  --symbol usd                        what its accounts are in
+  --accounts ana=1000,old=5:inactive  accounts to open where they are not there yet, and which take part in nothing
+  --join <amount>                     make symbol, bridge and wallet at the ledger, and let the wallet go so far below 0
+  --url <url>                         where the ledger reaches it, for --join; default is where it listens
+  --header name=value                 what every request must bring; or AYNI_BRIDGE_HEADER, which no list of processes shows
+  --chaos <seed>[:<prank>,…]          misbehaves on purpose:
+${Object.entries(PRANKS)
+  .map(([name, what]) => `      ${name.padEnd(6)} ${what}`)
+  .join('\n')}
+`;
+
+const LIMITS = {
+  /** An intent of a mebibyte with its proofs, and room. */
+  bodyBytesMax: 4 * 1024 * 1024,
+  requestMsMax: 10_000,
+  connectionsMax: 1000,
+  entriesMax: 5_000_000,
+  reportsInFlightMax: 32,
+  reportWaitMsMax: 10_000,
+};
+const LEDGER_WAIT_MS = 500;
+
+interface Flags {
+  port: number;
+  host: string;
+  directory: string;
+  name: string;
+  ledger: string;
+  xLedger: string;
+  key: string | null;
+  symbol: string;
+  accounts: AccountPlan[];
+  join: number | null;
+  url: string | null;
+  header: { name: string; value: string } | null;
+  chaos: Chaos;
+}
+
+// Who read the log may be gone: that is no reason to stop.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+
+function tell(text: string): void {
+  process.stderr.write(`bridge: ${text}\n`);
+}
+
+function fatal(error: Error): void {
+  tell(`${error.message}. Stops here: what was acknowledged is in the file, and will be read from there.`);
+  process.exit(1);
+}
+
+async function serve(flags: Flags): Promise<void> {
+  realDisk.mkdir(flags.directory);
+  const lock = acquireLock(realDisk, flags.directory);
+  const keys = loadKeys(flags.directory);
+  const bank = new Bank({
+    disk: realDisk,
+    directory: flags.directory,
+    house: { name: flags.name, symbol: flags.symbol },
+    keys,
+    clock: Date.now,
+    entriesMax: LIMITS.entriesMax,
+    fatal,
+  });
+  if (bank.cutBytes > 0) tell(`Cut ${bank.cutBytes} bytes at the end of its file, which were never acknowledged.`);
+  const ledger = new Ledger(flags.ledger, flags.xLedger, LIMITS.reportsInFlightMax);
+  await bank.pinLedger(flags.key ?? bank.books.ledgerKey ?? (await patiently(() => ledger.fetchKey())));
+  await bank.plan(flags.accounts);
+
+  const server = await startServer({
+    ...LIMITS,
+    host: flags.host,
+    port: flags.port,
+    header: flags.header,
+    chaos: flags.chaos,
+    handle: (method, target, body) => bank.handle(method, target, body),
+    defect: (error) => tell(`A defect, in one request: ${error.stack}`),
+  });
+  const url = `http://${flags.host.includes(':') ? `[${flags.host}]` : flags.host}:${server.port}`;
+  const reports = new Reports({
+    ledger,
+    keys,
+    chaos: flags.chaos,
+    inFlightMax: LIMITS.reportsInFlightMax,
+    waitMsMax: LIMITS.reportWaitMsMax,
+    answered: (entry, state, status) => bank.told(entry, state, status),
+    tell,
+  });
+  bank.report(reports);
+  const { books } = bank;
+  process.stdout.write(
+    `${flags.name} listens on ${url}, for the ledger ${flags.ledger} with the key ${books.ledgerKey}.\n` +
+      `Its own key is ${encodeBase64(keys.public)}. ${books.accounts.size} accounts, ${books.entries.size} entries, ` +
+      `${reports.size} reports to send, in ${flags.directory}.\n`,
+  );
+
+  let isStopping = false;
+  const stop = async (): Promise<void> => {
+    if (isStopping) return;
+    isStopping = true;
+    await server.close();
+    await bank.close();
+    ledger.close();
+    lock.release();
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => void stop().catch(fatal));
+
+  if (flags.join === null) return;
+  const { name, symbol, header } = flags;
+  const wish = { ledger, keys, name, symbol, url: flags.url ?? url, header, limit: flags.join };
+  await patiently(() => join(wish));
+  tell(`The ledger has the wallet ${name}, which may owe ${flags.join} ${symbol}.`);
+}
+
+/** The bank's key pair, made in a directory without books only: they were reported under another one. */
+function loadKeys(directory: string): KeyPair {
+  const exists = (file: string) => realDisk.exists(joinPath(directory, file));
+  if (exists(BOOKS_FILE) && !exists(KEY_FILE)) {
+    throw new UsageError(`${directory} has books and no ${KEY_FILE}; put it back from a copy`);
+  }
+  return loadOrCreateKey(realDisk, directory, (secret) =>
+    secret === undefined ? createKeyPair() : keyPairFromSecret(secret),
+  );
+}
+
+/** Tries until the ledger is there; it may be starting too. */
+async function patiently<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let count = 0; ; count++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof UnreachableError)) throw error;
+      if (count === 0) tell(`Waits for the ledger: ${error.message}.`);
+      await new Promise((resolve) => setTimeout(resolve, LEDGER_WAIT_MS));
+    }
+  }
+}
+
+function readFlags(args: string[]): Flags {
+  const text = (value: string) => ({ type: 'string' as const, default: value });
+  const option = { type: 'string' as const };
+  const { values } = parseArgs({
+    args,
+    strict: true,
+    options: {
+      port: text('5001'),
+      host: text('127.0.0.1'),
+      data: text('bank'),
+      name: text('bank'),
+      ledger: text('http://127.0.0.1:4000/v2'),
+      'x-ledger': text(''),
+      key: option,
+      symbol: text('usd'),
+      accounts: text(''),
+      join: option,
+      url: option,
+      header: option,
+      chaos: option,
+    },
+  });
+  const header = values.header ?? process.env.AYNI_BRIDGE_HEADER;
+  return {
+    port: readWhole('--port', values.port, 65_535),
+    host: values.host,
+    directory: resolve(values.data),
+    name: readName('--name', values.name),
+    ledger: readUrl('--ledger', values.ledger),
+    xLedger: values['x-ledger'],
+    key: values.key === undefined ? null : readKey(values.key),
+    symbol: readName('--symbol', values.symbol),
+    accounts: values.accounts === '' ? [] : values.accounts.split(',').map(readAccount),
+    join: values.join === undefined ? null : readWhole('--join', values.join, Number.MAX_SAFE_INTEGER),
+    url: values.url === undefined ? null : readUrl('--url', values.url),
+    header: header === undefined ? null : readHeader(header),
+    chaos: values.chaos === undefined ? CALM : readChaos(values.chaos),
+  };
+}
+
+function readWhole(flag: string, text: string, max: number): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value > max) throw new UsageError(`${flag}: must be a whole number up to ${max}`);
+  return value;
+}
+
+function readName(flag: string, text: string): string {
+  if (!/^[\w.+:@-]{1,256}$/.test(text)) throw new UsageError(`${flag}: ${text} is no handle`);
+  return text;
+}
+
+function readUrl(flag: string, text: string): string {
+  if (!/^https?:$/.test(URL.canParse(text) ? new URL(text).protocol : '')) {
+    throw new UsageError(`${flag}: must be an http or https URL`);
+  }
+  return text;
+}
+
+function readKey(text: string): string {
+  if (decodePublic(text) === null) throw new UsageError('--key: must be the base64 of 32 bytes');
+  return text;
+}
+
+/** `ana=1000`, or `ana=1000:inactive`. */
+function readAccount(text: string): AccountPlan {
+  const parts = /^([^=]+)=(\d+)(:inactive)?$/.exec(text);
+  if (parts === null) throw new UsageError(`--accounts: ${text} is not like ana=1000 or ana=1000:inactive`);
+  const [, handle, amount, inactive] = parts;
+  return {
+    handle: readName('--accounts', handle!),
+    amount: readWhole('--accounts', amount!, Number.MAX_SAFE_INTEGER),
+    isActive: inactive === undefined,
+  };
+}
+
+function readHeader(text: string): { name: string; value: string } {
+  const parts = /^([\w-]+)=(.+)$/.exec(text);
+  // What it was is a secret.
+  if (parts === null) throw new UsageError('--header: must be like name=value');
+  return { name: parts[1]!.toLowerCase(), value: parts[2]! };
+}
+
+function readChaos(text: string): Chaos {
+  const chaos = parseChaos(text);
+  if (chaos === null) throw new UsageError(`--chaos: must be like 17 or 17:mute,late, of ${Object.keys(PRANKS)}`);
+  return chaos;
+}
+
+const args = process.argv.slice(2);
+if (args.includes('--help')) process.stdout.write(HELP);
+else {
+  try {
+    await serve(readFlags(args));
+  } catch (error) {
+    const { name, message, code } = error as NodeJS.ErrnoException;
+    tell(message);
+    process.exit(name === 'UsageError' || code?.startsWith('ERR_PARSE_ARGS') ? 2 : 1);
+  }
+}

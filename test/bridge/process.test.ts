@@ -1,0 +1,128 @@
+/** The bridge as a person runs it: its flags, its files, its port, and its ends. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type ServerProcess, startBridge } from '../../src/cli/server-process.ts';
+import { makeKeys, verifyRecord } from '../support/client.ts';
+import { entryOf, type FakeLedger, openLedger } from './kit.ts';
+
+const SCRIPT = fileURLToPath(new URL('../../src/cli/bridge.js', import.meta.url));
+
+let ledger: FakeLedger;
+let directory: string;
+let bridge: ServerProcess | undefined;
+
+beforeEach(async () => {
+  ledger = await openLedger();
+  directory = mkdtempSync(join(tmpdir(), 'ayni-bridge-'));
+});
+afterEach(async () => {
+  await bridge?.stop('SIGKILL');
+  await ledger.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function start(...more: string[]): Promise<void> {
+  const flags = ['--name', 'bank-a', '--ledger', ledger.url, '--accounts', 'ana=1000,luz=0,old=5:inactive', ...more];
+  bridge = await startBridge(join(directory, 'books'), { flags });
+}
+
+/** Runs it to its end, which must not be long. */
+function run(...flags: string[]): { code: number | null; log: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [SCRIPT, '--port', '0', ...flags], {
+    encoding: 'utf8',
+    timeout: 20_000,
+  });
+  return { code: status, log: stdout + stderr };
+}
+
+async function post(path: string, body: unknown): Promise<number> {
+  return (await fetch(bridge!.url + path, { method: 'POST', body: JSON.stringify(body) })).status;
+}
+
+const get = async (path: string) => JSON.parse(await (await fetch(bridge!.url + path)).text());
+
+test('it is there after kill -9, with its key, its books and the reports it owes', async () => {
+  ledger.answer = () => 503;
+  await start();
+  ledger.bank = (await get('/')).data.public;
+  const debit = entryOf(ledger, 'debit', 'ana', 300);
+  expect(await post('/debits', debit.body)).toBe(202);
+  await bridge!.stop('SIGKILL');
+  const before = ledger.told.length;
+  ledger.answer = () => 200;
+  await start();
+  const accounts = await get('/accounts');
+  verifyRecord(accounts, ledger.bank);
+  expect(accounts.data.accounts[0]).toMatchObject({ handle: 'ana', available: 700, held: 300 });
+  const told = (await ledger.waitFor(before + 1)).at(-1)!;
+  expect(told).toMatchObject({ status: 200, custom: { handle: debit.handle, status: 'prepared' } });
+  expect(await bridge!.stop('SIGTERM')).toBe(0);
+});
+
+test('its files are for its eyes only, and one process has them', async () => {
+  await start();
+  for (const name of readdirSync(join(directory, 'books'))) {
+    expect([name, statSync(join(directory, 'books', name)).mode & 0o777]).toEqual([name, 0o600]);
+  }
+  const { code, log } = run('--data', join(directory, 'books'), '--ledger', ledger.url);
+  expect([code, log]).toEqual([1, expect.stringContaining('in use by process')]);
+});
+
+test('it waits for a ledger that is not there yet', async () => {
+  const port = new URL(ledger.url).port;
+  await ledger.close();
+  const starting = start();
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  ledger = await openLedger(1, Number(port));
+  await starting;
+  expect(JSON.parse(await (await fetch(bridge!.url)).text()).data.ledger).toBe(ledger.keys.public);
+});
+
+describe('it does not start', () => {
+  const data = () => ['--data', join(directory, 'books')];
+  const BAD: [flag: string, value: string][] = [
+    ['--port', '70000'],
+    ['--ledger', 'ftp://example.org'],
+    ['--key', 'abc'],
+    ['--accounts', 'ana'],
+    ['--accounts', 'ana=-1'],
+    ['--join', 'much'],
+    ['--header', 'secret'],
+    ['--chaos', 'x'],
+    ['--name', 'a b'],
+    ['--colour', 'red'],
+  ];
+  test.each(BAD)('with %s %s', (flag, value) => {
+    const { code, log } = run(...data(), flag, value);
+    expect([code, log]).toEqual([2, expect.stringContaining(flag)]);
+    if (flag === '--header') expect(log).not.toContain(value);
+  });
+
+  test('with damaged books, and says where', async () => {
+    await start();
+    await bridge!.stop('SIGTERM');
+    const file = join(directory, 'books', 'books.jsonl');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('ledger', 'Ledger'));
+    const { code, log } = run(...data(), '--ledger', ledger.url);
+    expect([code, log]).toEqual([1, expect.stringContaining('damaged at byte 0')]);
+  });
+
+  test('for a ledger with another key than the one it knows', async () => {
+    await start();
+    await bridge!.stop('SIGTERM');
+    const { code, log } = run(...data(), '--ledger', ledger.url, '--key', makeKeys().public);
+    expect([code, log]).toEqual([1, expect.stringContaining('believe the ledger')]);
+  });
+
+  test('with books and no key', async () => {
+    await start();
+    await bridge!.stop('SIGTERM');
+    rmSync(join(directory, 'books', 'server.key'));
+    const { code, log } = run(...data(), '--ledger', ledger.url);
+    expect([code, log]).toEqual([2, expect.stringContaining('server.key')]);
+  });
+});

@@ -1,0 +1,152 @@
+/** Reports: sent until the ledger has them, the same bytes each time, also after a restart, and never after that. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parseChaos } from '../../src/bridge/chaos.ts';
+import { Ledger, UnreachableError } from '../../src/bridge/ledger.ts';
+import { pause } from '../support/kit.ts';
+import { entryOf, type FakeLedger, type House, openHouse, openLedger, until } from './kit.ts';
+
+let ledger: FakeLedger;
+let house: House;
+
+beforeEach(async () => {
+  ledger = await openLedger();
+  house = await openHouse(ledger, { xLedger: 'tenant' });
+});
+afterEach(async () => {
+  await house.kill();
+  await ledger.close();
+});
+
+async function restart(): Promise<void> {
+  await house.close();
+  house = await openHouse(ledger, { disk: house.disk });
+}
+
+/** Until the bank has noted that nothing is left to be told. */
+const settled = (): Promise<true> =>
+  until(() => [...house.bank.books.entries.values()].every(({ told, state }) => told === state) || null, 'all told');
+
+describe('a report', () => {
+  test.each([503, 500, 404, 408, 429, 302, 0])('is sent again after %i, the same bytes', async (status) => {
+    let refusals = 3;
+    ledger.answer = () => (refusals-- > 0 ? status : 200);
+    const debit = entryOf(ledger, 'debit', 'ana', 300);
+    await house.prepare(debit);
+    const told = await ledger.waitFor(4);
+    expect(new Set(told.map(({ text }) => text)).size).toBe(1);
+    expect(told.at(-1)).toMatchObject({ intent: debit.intent.data.handle, status: 200, ledger: 'tenant' });
+    await settled();
+    await pause(150);
+    expect(ledger.told).toHaveLength(4);
+  });
+
+  test.each([400, 401, 403, 422])('is not sent again after %i, not after a restart either', async (status) => {
+    ledger.answer = () => status;
+    const debit = entryOf(ledger, 'debit', 'ana', 300);
+    await house.prepare(debit);
+    await settled();
+    expect(house.log).toEqual([expect.stringContaining(`refuses ${debit.handle} prepared: ${status}`)]);
+    await restart();
+    await pause(150);
+    expect(ledger.told).toHaveLength(1);
+    expect(house.bank.books.refusedReports).toBe(1);
+    // Asked again, it tells again.
+    ledger.answer = () => 200;
+    await house.prepare(debit);
+    expect((await ledger.waitFor(2))[1]).toMatchObject({ status: 200, text: ledger.told[0]!.text });
+  });
+
+  test('that was never answered is sent after a restart, one that was is not', async () => {
+    const [first, second] = [entryOf(ledger, 'debit', 'ana', 1), entryOf(ledger, 'debit', 'ana', 2)];
+    await house.prepare(first);
+    await settled();
+    ledger.answer = () => 503;
+    await house.prepare(second);
+    await ledger.waitFor(2);
+    await restart();
+    const before = ledger.told.length;
+    ledger.answer = () => 200;
+    await ledger.waitFor(before + 1);
+    await settled();
+    expect(new Set(ledger.told.slice(1).map(({ text }) => text)).size).toBe(1);
+    await restart();
+    await pause(150);
+    expect(ledger.told.filter(({ status }) => status === 200)).toHaveLength(2);
+  });
+
+  test('of a newer state takes the place of the one before', async () => {
+    ledger.answer = ({ status }) => (status === 'prepared' ? 503 : 200);
+    const debit = entryOf(ledger, 'debit', 'ana', 300);
+    await house.prepare(debit);
+    await ledger.waitFor(1);
+    await house.go(debit, 'abort');
+    await settled();
+    expect(ledger.told.at(-1)!.custom).toMatchObject({ status: 'aborted', coreId: 'bank-a-1' });
+    const before = ledger.told.length;
+    await pause(150);
+    expect(ledger.told).toHaveLength(before);
+  });
+
+  test('of each of many entries is sent once', async () => {
+    const debits = Array.from({ length: 50 }, () => entryOf(ledger, 'debit', 'ana', 1));
+    await Promise.all(debits.map((debit) => house.prepare(debit)));
+    await settled();
+    expect(ledger.told.map(({ custom }) => custom.handle).toSorted()).toEqual(
+      debits.map(({ handle }) => handle).toSorted(),
+    );
+  });
+});
+
+describe('a bank that misbehaves', () => {
+  /** Prepares and commits many, over and over until each is done, as a ledger does. */
+  async function play(pranks: string): Promise<void> {
+    await house.close();
+    house = await openHouse(ledger, { disk: house.disk, chaos: parseChaos(`3:${pranks}`)! });
+    const again = async (ask: () => Promise<number>): Promise<void> => {
+      while ((await ask().catch(() => 0)) !== 202);
+    };
+    const debits = Array.from({ length: 30 }, () => entryOf(ledger, 'debit', 'ana', 1));
+    for (const debit of debits) {
+      await again(() => house.prepare(debit));
+      await again(() => house.go(debit, 'commit'));
+    }
+    await settled();
+    expect(await house.money()).toMatchObject({ ana: [970, 0, 0], bank: [30, 0] });
+  }
+
+  test.each(['deaf', 'mute', 'twice', 'slow'])('%s: its books stay right', (prank) => play(prank));
+
+  test('echo: says the same twice', async () => {
+    await play('echo');
+    const texts = ledger.told.map(({ text }) => text);
+    expect(new Set(texts).size).toBeLessThan(texts.length);
+  });
+
+  test('late: its reports come all the same', () => play('late'));
+
+  test('lie: tells the opposite, and signs what does not hold', async () => {
+    await play('lie');
+    const lies = ledger.told.filter(({ custom }) => custom.status === 'aborted' || custom.status === 'failed');
+    expect(new Set(lies.map(({ status }) => status))).toEqual(new Set([200, 422]));
+  });
+
+  test.each(['', 'x', '1:', '1:kind', '1:toString', '-1'])('is not asked for by %j', (text) => {
+    expect(parseChaos(text)).toBeNull();
+  });
+});
+
+describe("the ledger's key", () => {
+  test('is the one its signer shows', async () => {
+    const client = new Ledger(ledger.url, '', 1);
+    expect(await client.fetchKey()).toBe(ledger.keys.public);
+    client.close();
+  });
+
+  test('is none where there is no ledger', async () => {
+    const client = new Ledger(`${ledger.url}/elsewhere`, '', 1);
+    await expect(client.fetchKey()).rejects.toThrow('answers 404');
+    await ledger.close();
+    await expect(client.fetchKey()).rejects.toThrow(UnreachableError);
+    client.close();
+  });
+});
