@@ -122,7 +122,16 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   503: '503 Service Unavailable',
 };
 
-/** Listens. Rejects where the port cannot be had. */
+/** The port cannot be had; the message is for the operator. */
+export class ListenError extends Error {
+  override name = 'ListenError';
+
+  constructor(host: string, port: number) {
+    super(`Cannot listen on ${host}:${port}: another process has it, or this user may not. Choose another with --port`);
+  }
+}
+
+/** Listens. Rejects with ListenError where the port cannot be had. */
 export function startServer(options: ServerOptions, handler: Handler): Promise<Server> {
   const app = uws.App();
   const hall = new Hall(options, handler);
@@ -130,7 +139,7 @@ export function startServer(options: ServerOptions, handler: Handler): Promise<S
   app.any('/*', (res, req) => hall.receive(res, req));
   return new Promise((resolve, reject) => {
     app.listen(options.host, options.port, (socket) => {
-      if (socket === false) reject(new Error(`cannot listen on ${options.host}:${options.port}`));
+      if (socket === false) reject(new ListenError(options.host, options.port));
       else resolve(serverOver(app, socket, hall, options));
     });
   });

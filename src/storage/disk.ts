@@ -38,6 +38,8 @@ export interface DiskFile {
 export interface Disk {
   open(path: string, mode: OpenMode): DiskFile;
   exists(path: string): boolean;
+  /** Who may do what with a file: its rights as chmod counts them, those of its owner alone where there are no others. */
+  rights(path: string): number;
   /** Names in the directory, sorted. */
   readdir(path: string): string[];
   /** Makes the directory and the ones above it, durably; nothing where it exists. */
@@ -170,6 +172,8 @@ function counted(start: (done: Counted) => void): Promise<number> {
 
 const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
+/** On Windows what is told of group and others means nothing. */
+const RIGHTS = process.platform === 'win32' ? 0o700 : 0o777;
 /** One system call moves less than 2 GiB. */
 const CALL_BYTES_MAX = 1024 * 1024 * 1024;
 const FLAGS = { read: 'r', write: 'r+', create: 'wx+' } as const satisfies Record<OpenMode, string>;
@@ -206,6 +210,7 @@ function syncDirectory(path: string): void {
 export const realDisk: Disk = {
   open: openFile,
   exists: (path) => fs.existsSync(path),
+  rights: (path) => fs.statSync(path).mode & RIGHTS,
   readdir: (path) => fs.readdirSync(path).sort(),
   mkdir(path) {
     const first = fs.mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE });

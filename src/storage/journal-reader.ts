@@ -48,6 +48,9 @@ export class DamageError extends Error {
   }
 }
 
+/** What is said of a whole frame that another key has signed, or none. */
+export const NOT_SIGNED = 'not signed by this server';
+
 /** What a crash left of the frame that was being written. */
 export interface TornTail {
   /** Name of the segment, without its directory. */
@@ -291,7 +294,7 @@ function readFrame(run: Run, path: string, at: number): number {
   readEntries(run, path, at, from, to);
   const hash = frameHash(window.bytes, from, run.entries.digests.subarray(0, head.count * HASH_BYTES));
   const signature = frameSignature(window.bytes, to);
-  if (options.verifyFrame(hash, signature) === false) throw new DamageError(path, at, 'not signed by this server');
+  if (options.verifyFrame(hash, signature) === false) throw new DamageError(path, at, NOT_SIGNED);
 
   const known = head.firstSeq <= run.after.seq;
   if (!known) handOn(run, from);

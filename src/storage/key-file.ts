@@ -2,9 +2,9 @@
  * The server's Ed25519 key, kept beside the data in `server.key` as JSON: {format, public, secret}, both
  * keys base64 of 32 raw bytes, the secret being the seed.
  *
- * What always holds: the file has mode 0600 and is written whole or not at all; a key is made only in a
- * directory without books, because another key could neither continue nor vouch for them; no error shows
- * what the file holds.
+ * What always holds: the file is made with mode 0600, written whole or not at all, and not used where others may
+ * read it; a key is made only in a directory without books, because another key could neither continue nor
+ * vouch for them; no error shows what the file holds.
  */
 import { join } from 'node:path';
 import { type Disk, readWhole, writeWhole } from './disk.ts';
@@ -15,6 +15,8 @@ export const KEY_FILE = 'server.key';
 const KEY_FORMAT = 'ed25519-raw';
 const KEY_BYTES = 32;
 const KEY_FILE_BYTES_MAX = 4096;
+/** Rights of group and others. */
+const OTHERS = 0o077;
 
 export interface KeyPair {
   public: Uint8Array;
@@ -44,6 +46,12 @@ export function loadOrCreateKey(disk: Disk, directory: string, create: (secret?:
   const path = join(directory, KEY_FILE);
   const found = readKeyFile(disk, directory);
   if (found !== null) {
+    const rights = disk.rights(path);
+    if ((rights & OTHERS) !== 0) {
+      throw new KeyFileError(
+        `${path} is the server's secret, and others may use it (mode ${rights.toString(8)}); run: chmod 600 ${path}`,
+      );
+    }
     if (bytesEqual(create(found.secret).public, found.public)) return found;
     throw new KeyFileError(`${path} is damaged: its two keys do not belong together; put it back from a copy`);
   }

@@ -81,6 +81,7 @@ export class Power implements Disk {
   }
 
   exists = (path: string) => this.#now(() => this.#disk.exists(path));
+  rights = (path: string) => this.#now(() => this.#disk.rights(path));
   readdir = (path: string) => this.#now(() => this.#disk.readdir(path));
   mkdir = (path: string) => this.#now(() => this.#disk.mkdir(path));
   link = (from: string, to: string) => this.#now(() => this.#disk.link(from, to));

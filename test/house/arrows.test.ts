@@ -34,6 +34,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'own-records': ['core', 'proof'],
   genesis: ['core', 'proof', 'own-records', 'engine'],
   config: ['core'],
+  trouble: ['core', 'storage'],
   http: ['core', 'proof', 'engine', 'genesis'],
   effects: ['core', 'proof'],
   // Somebody else's system: it shares with the ledger what anybody must know, and nothing else.

@@ -211,6 +211,12 @@ export class FakeDisk implements Disk {
     return this.#names.has(path) || this.#directories.has(path);
   }
 
+  /** What a file is made with; nothing here changes them. */
+  rights(path: string): number {
+    this.#inode(path);
+    return 0o600;
+  }
+
   readdir(path: string): string[] {
     this.#meet('readdir', path);
     this.#needDirectory(path, 'readdir');

@@ -55,6 +55,9 @@ function tryPin(disk: Disk, directory: string): Map<string, DiskFile> | null {
   return null;
 }
 
+/** What a pinned file lets anybody do. */
+const READ_ONLY = 0o400;
+
 function refuse(): never {
   throw new Error('an audit changes nothing');
 }
@@ -84,6 +87,7 @@ function pinnedDisk(directory: string, files: Map<string, DiskFile>): Pinned {
       return { ...file, close() {} };
     },
     exists: (path) => path === directory || files.has(basename(path)),
+    rights: () => READ_ONLY,
     readdir: () => names,
     size: (name) => files.get(name)!.size(),
     release() {

@@ -1,0 +1,74 @@
+/**
+ * One place for trouble: what an operator reads when the server does not start or cannot go on. Each text says what
+ * happened, what is safe, and what to do next.
+ *
+ * A stack is shown for our own mistakes only; nobody else can do anything with one.
+ */
+import { AssertionError } from './core/refusal.ts';
+import { errorCode } from './storage/disk.ts';
+import { DamageError, NOT_SIGNED } from './storage/journal.ts';
+
+/** The clock may be behind the last entry by so much before it is worth a word. */
+const CLOCK_BEHIND_MS_MAX = 60_000;
+
+/** What stopped the running server. */
+export function fatalText(error: Error, directory: string): string {
+  const safe = `Everything acknowledged before is safe in ${directory}; nothing was acknowledged after it`;
+  if (isDefect(error)) return `This is a defect of ours. ${safe}. Start again, and send us this: ${error.stack}`;
+  return `The disk failed (${error.message}). ${safe}. ${remedy(error, directory)}, then start again.`;
+}
+
+/** Why there was no start. */
+export function startText(error: Error, directory: string): string {
+  if (error instanceof DamageError) return damageText(error, directory);
+  if (TOLD_ERRORS.has(error.name)) return error.message;
+  if (errorCode(error) === '' || isDefect(error)) return error.stack ?? String(error);
+  return `Cannot use ${directory} (${error.message}). Nothing acknowledged is lost. ${remedy(error, directory)}, then start again.`;
+}
+
+/** Errors whose message was written for the operator. */
+const TOLD_ERRORS = new Set(['ConfigError', 'LockedError', 'KeyFileError', 'ListenError']);
+
+function isDefect(error: Error): boolean {
+  return error instanceof AssertionError || error instanceof TypeError || error instanceof RangeError;
+}
+
+function damageText(error: DamageError, directory: string): string {
+  const next =
+    error.what === NOT_SIGNED
+      ? 'Either server.key is not the one these books were made with, then put that one back; or somebody else wrote this, then start on a copy from before'
+      : 'Put the file back from a copy, or start on your last backup; intents acknowledged after it must then be sent again, which is safe';
+  return `${error.message}. Nothing was changed, and nothing is served from damaged books. Keep ${directory} as it is; \`ayni verify\` says more. ${next}.`;
+}
+
+/** What to do about an error of the system. */
+function remedy(error: Error, directory: string): string {
+  switch (errorCode(error)) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+    case 'EFBIG':
+      return 'Make room on the disk, or raise the limit of this user';
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return `See that this user may read and write ${directory} and every file in it, and that the disk is not mounted read-only`;
+    case 'EMFILE':
+    case 'ENFILE':
+      return 'Raise the limit of open files (ulimit -n)';
+    case 'EEXIST':
+    case 'ENOTDIR':
+      return `See that ${directory} is a directory, or name another with --data`;
+    case 'EIO':
+      return 'The device itself fails: look at the log of the system, and move the directory to another disk';
+    default:
+      return 'Mend the disk, or make room on it';
+  }
+}
+
+/** A word about a clock that is behind the books, or null. Moments in the books never go back, so they stand still until it has caught up. */
+export function clockText(lastMoment: number, now: number): string | null {
+  const behind = lastMoment - now;
+  if (behind <= CLOCK_BEHIND_MS_MAX) return null;
+  const last = new Date(lastMoment).toISOString();
+  return `The machine's clock is ${Math.round(behind / 1000)} s behind the last entry (${last}). Every new entry will carry that moment until the clock has passed it: nothing is lost, but times and daily limits will be wrong, and fresh tokens may be refused. Set the clock and start again.`;
+}
