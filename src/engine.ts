@@ -180,6 +180,15 @@ export class Engine {
     this.#turn();
   }
 
+  /**
+   * A snapshot of all there is now: at once, after the batch that is on its way, or after the snapshot that is being
+   * taken.
+   */
+  requestSnapshot(): void {
+    this.#sinceSnapshot = Number.POSITIVE_INFINITY;
+    if (!this.#isCommitting && this.#failure === null) this.#maybeSnapshot();
+  }
+
   /** Resolves when nothing is on its way any more. */
   drained(): Promise<void> {
     return new Promise((resolve) => {
@@ -325,6 +334,8 @@ export class Engine {
     snapshot()
       .then(() => {
         this.#isSnapshotting = false;
+        // Between two batches only: then the state is what the journal holds.
+        if (!this.#isCommitting && this.#failure === null) this.#maybeSnapshot();
         this.#settle();
       })
       .catch((error: Error) => this.#fail(error));

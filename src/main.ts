@@ -7,7 +7,6 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type Config, ConfigError, configHelp, readConfig } from './config.ts';
 import { isAllowed, isOpenToAll, NO_ROW, setServerRules } from './core/access/index.ts';
 import { Kind } from './core/kinds.ts';
-import { AssertionError } from './core/refusal.ts';
 import { dumpState, findLedger, releaseDump, type State } from './core/state.ts';
 import { Engine } from './engine.ts';
 import { createDefaultLedger } from './genesis.ts';
@@ -31,6 +30,7 @@ import { Journal } from './storage/journal.ts';
 import { loadOrCreateKey } from './storage/key-file.ts';
 import { acquireLock } from './storage/lock.ts';
 import { takeSnapshot } from './storage/snapshot.ts';
+import { clockText, fatalText, startText } from './trouble.ts';
 
 const ROWS_PER_TASK_MAX = 256;
 /** A lone client's signature and ours cost less here than the trip to a worker. */
@@ -52,6 +52,9 @@ function tell(text: string): void {
 
 async function serve(config: Config, directory: string): Promise<void> {
   const began = performance.now();
+  // Known from the first moment on: to a process that does not know it, the signal is the end.
+  let takeSnapshotNow = () => tell('No snapshot is taken yet: the server is still starting.');
+  process.on('SIGUSR2', () => takeSnapshotNow());
   realDisk.mkdir(directory);
   const lock = acquireLock(realDisk, directory);
   const server: KeyPair = loadOrCreateKey(realDisk, directory, (secret) =>
@@ -73,6 +76,9 @@ async function serve(config: Config, directory: string): Promise<void> {
       `Recovered ${end.seq} entries, ${entries} of them from the journal, in ${Math.round(performance.now() - began)} ms.`,
     );
   }
+
+  const clockNote = clockText(end.moment, Date.now());
+  if (clockNote !== null) tell(clockNote);
 
   const journal = Journal.open(realDisk, directory, end, {
     segmentBytesMax: config.segmentBytesMax,
@@ -101,9 +107,11 @@ async function serve(config: Config, directory: string): Promise<void> {
     async snapshot() {
       const { extra, parts } = dumpState(state);
       const content = { ...journal.position, extra: packValue(extra), parts };
-      const { file } = await takeSnapshot(realDisk, directory, content, { sign: signHash, verify: verifyHash });
+      const keys = { sign: signHash, verify: verifyHash };
+      const { file, bytes, removed, ms } = await takeSnapshot(realDisk, directory, content, keys);
       releaseDump(state);
-      if (config.logLevel === 'debug') tell(`Took ${file}.`);
+      if (config.logLevel === 'error') return;
+      tell(`Took ${file}: ${bytes} bytes written in ${Math.round(ms)} ms, ${removed.length} older files removed.`);
     },
     signIntent: (luid, value, moment) => signedIntent(server, luid, value, moment),
     publish: (entries) => waiters.publish(entries),
@@ -157,6 +165,8 @@ async function serve(config: Config, directory: string): Promise<void> {
     startLine(config, whoMay(config, state), listening.port, directory, encodeBase64(server.public)),
   );
 
+  takeSnapshotNow = () => engine.requestSnapshot();
+
   const ticker = setInterval(() => engine.tick(), TICK_MS);
   ticker.unref();
 
@@ -188,7 +198,7 @@ async function serve(config: Config, directory: string): Promise<void> {
 }
 
 /**
- * Counts how long the event loop was kept from its timers, and tells all figures on SIGUSR2 and when called: one line
+ * Counts how long the event loop was kept from its timers, and tells all figures on SIGWINCH and when called: one line
  * of JSON. Sums go on from the start; the event loop's delays are those since the last line.
  */
 function watchFigures(engine: Engine, pool: ProofPool): () => void {
@@ -203,7 +213,8 @@ function watchFigures(engine: Engine, pool: ProofPool): () => void {
     const memory = process.memoryUsage();
     tell(`Figures ${JSON.stringify({ engine: engine.stats, proofs: pool.stats, loopLateMs, memory })}`);
   };
-  process.on('SIGUSR2', tellFigures);
+  // Of the signals that end no process that does not know them, so that asking the wrong one does no harm.
+  process.on('SIGWINCH', tellFigures);
   return tellFigures;
 }
 
@@ -244,26 +255,6 @@ function startLine({ host, durability }: Config, who: string, port: number, dire
   const risk = durability === 'none' ? ' DURABILITY NONE: answers do not wait for the disk.' : '';
   return `ayni ${SEMVER} serves http://${shown}:${port}/v2, ${who}, data in ${directory}, key ${key}.${risk}\n`;
 }
-
-/** What stopped the server, what is safe, what to do next. */
-function fatalText(error: Error, directory: string): string {
-  if (error instanceof AssertionError || error instanceof TypeError || error instanceof RangeError) {
-    return `This is a defect of ours, and nothing was acknowledged after it. Everything acknowledged before is safe in ${directory}. ${error.stack}`;
-  }
-  const safe = `Everything acknowledged before is safe in ${directory}; nothing was acknowledged after it`;
-  return `The disk failed (${error.message}). ${safe}. Mend the disk, or make room on it, then start again.`;
-}
-
-/** Why there was no start: a sentence for what the operator can change, a stack for what only we can. */
-function startText(error: Error, directory: string): string {
-  if (KNOWN_ERRORS.has(error.name)) return error.message;
-  if (typeof (error as NodeJS.ErrnoException).code === 'string') {
-    return `Cannot use ${directory} (${error.message}). See that it exists, has room, and may be written by this user.`;
-  }
-  return error.stack ?? String(error);
-}
-
-const KNOWN_ERRORS = new Set(['ConfigError', 'DamageError', 'LockedError', 'KeyFileError']);
 
 let directory = '';
 try {

@@ -43,7 +43,7 @@ export async function startService(directory: string, options: StartOptions = {}
         clearTimeout(timer);
         resolve(figures);
       };
-      process.kill(server.pid, 'SIGUSR2');
+      process.kill(server.pid, 'SIGWINCH');
     });
   return { ...server, readFigures };
 }

@@ -61,6 +61,8 @@ export interface SnapshotTaken {
   bytes: number;
   /** Names of the files that went. */
   removed: string[];
+  /** Milliseconds it took, the removing included. */
+  ms: number;
 }
 
 /** Directories in which one is being taken. */
@@ -95,6 +97,7 @@ async function writeSnapshot(
   content: SnapshotContent,
   options: SnapshotOptions,
 ): Promise<SnapshotTaken> {
+  const began = performance.now();
   const finals = new Map<Part, PartRow>();
   let bytes = 0;
   for (const part of content.parts) {
@@ -111,7 +114,8 @@ async function writeSnapshot(
   await proveFile(disk, temporary, options);
   disk.rename(temporary, join(directory, file));
   await syncDirectoryLater(disk, directory);
-  return { file, bytes, removed: await pruneSnapshots(disk, directory, content.seq, options) };
+  const removed = await pruneSnapshots(disk, directory, content.seq, options);
+  return { file, bytes, removed, ms: performance.now() - began };
 }
 
 /** Returns how many bytes it took. */

@@ -1,13 +1,17 @@
 /** Snapshots beside traffic: what they hold, what a cut or a fault leaves of them, and the way back without them. */
 import { describe, expect, test } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
+import { dumpState, emptyState, releaseDump } from '../../src/core/state.ts';
+import { entryCodec, packValue } from '../../src/storage/codec.ts';
+import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
-import { transfer } from '../core/books.ts';
+import { Books, issue, transfer } from '../core/books.ts';
 import { FakeDisk, type Fault } from '../storage/fake-disk.ts';
 import { DIRECTORY, House, type HouseOptions, isAcknowledged, reasonOf, recoverFrom, turns } from './house.ts';
 import { chance, checkReplay, freshWorld, Ledger, live, restart, SCRIPT } from './life.ts';
 import { viewOf } from './view.ts';
 
+const SIGNATURE = new Uint8Array(64);
 const path = (name: string) => `${DIRECTORY}/${name}`;
 const namesOf = (disk: FakeDisk, end: string) => disk.readdir(DIRECTORY).filter((name) => name.endsWith(end));
 
@@ -85,6 +89,88 @@ describe('a snapshot', () => {
     expect(counts.at(-1)).toBe(2);
   });
 
+  test('asked for is taken at once, after the batch on its way, or after the one being taken', async () => {
+    const seqs: number[] = [];
+    const ends: (() => void)[] = [];
+    const house = await House.open(new FakeDisk(), {
+      snapshot: () => {
+        expect(house.journal.seq, 'nothing is in the state that is not on the disk').toBe(house.journal.position.seq);
+        seqs.push(house.journal.position.seq);
+        return new Promise<void>((resolve) => ends.push(resolve));
+      },
+    });
+    const write = async (handle: string) => {
+      house.disk.holdSyncs();
+      house.create(Kind.wallet, { handle });
+      await turns(2);
+    };
+    house.engine.requestSnapshot();
+    expect(seqs).toEqual([2]);
+    await write('w');
+    ends[0]!();
+    await turns(2);
+    house.engine.requestSnapshot();
+    house.engine.requestSnapshot();
+    expect(seqs, 'a batch is on its way').toEqual([2]);
+    house.disk.releaseSyncs();
+    await turns(2);
+    expect(seqs).toEqual([2, 3]);
+    await write('x');
+    house.engine.requestSnapshot();
+    ends[1]!();
+    await turns(2);
+    expect(seqs, 'one was being taken, and now a batch is on its way').toEqual([2, 3]);
+    house.disk.releaseSyncs();
+    await turns(2);
+    expect(seqs).toEqual([2, 3, 4]);
+    house.engine.requestSnapshot();
+    ends[2]!();
+    await turns(2);
+    expect(seqs, 'nothing is written, and it is taken all the same').toEqual([2, 3, 4, 4]);
+    ends[3]!();
+    await house.stop();
+    expect(seqs).toEqual([2, 3, 4, 4]);
+  });
+
+  test('writes what is new: full chunks and pages once, for ever', async () => {
+    const disk = new FakeDisk();
+    disk.mkdir(DIRECTORY);
+    const books = new Books(emptyState(entryCodec, 7, 1 << 16));
+    books.create(Kind.ledger, { handle: 'main', access: [{ action: 'any', record: 'any' }] }, 0);
+    books.symbols('usd').wallets('a', 'b').intent(issue('a', 1e9));
+    const sizes = () =>
+      new Map(disk.readdir(DIRECTORY).map((name) => [name, disk.bytesOf(path(name)).length] as const));
+    let seq = 0;
+    /** Snapshots after so many more transfers: bytes written, and how the files before and after differ. */
+    const grow = async (transfers: number) => {
+      for (let n = 0; n < transfers; n++) books.intent(transfer('a', 'b', 1));
+      const before = sizes();
+      const { extra, parts } = dumpState(books.state);
+      const content = { seq: ++seq, chain: new Uint8Array(32), moment: 1, extra: packValue(extra), parts };
+      const { bytes, file } = await takeSnapshot(disk, DIRECTORY, content, {
+        sign: () => SIGNATURE,
+        verify: () => true,
+      });
+      releaseDump(books.state);
+      const fresh = [...sizes()].filter(([name]) => !before.has(name));
+      const stillThere = [...before].filter(([name]) => name.startsWith('part-') && !sizes().has(name));
+      expect(bytes).toBe(fresh.reduce((sum, [, size]) => sum + size, 0));
+      expect(stillThere, 'parts that went').toEqual([]);
+      return { bytes, own: sizes().get(file)!, parts: fresh.filter(([name]) => name.startsWith('part-')) };
+    };
+    const first = await grow(6000);
+    const second = await grow(600);
+    const third = await grow(0);
+    // What is new is a tenth, and so are the chunks; the rest is each snapshot's own: the last chunk, and the indexes.
+    expect(first.parts.length).toBeGreaterThan(30);
+    expect(second.parts.length).toBeGreaterThan(1);
+    expect(second.parts.length).toBeLessThan(first.parts.length / 8);
+    expect(second.bytes).toBeLessThan(first.bytes / 3);
+    expect([third.parts, third.bytes]).toEqual([[], third.own]);
+    const chunks = disk.readdir(DIRECTORY).filter((name) => name.startsWith('part-records'));
+    expect(chunks.length * (1 << 16)).toBeGreaterThan(3 * third.own);
+  });
+
   test('keeps a stop waiting until it is done', async () => {
     const ends: (() => void)[] = [];
     const snapshot = () => new Promise<void>((resolve) => ends.push(resolve));
@@ -132,6 +218,52 @@ describe('the power goes during a snapshot', () => {
       expect(namesOf(again.disk, '.tmp'), 'what was half-written is gone').toEqual([]);
       checkReplay(again);
     }
+  });
+});
+
+describe('the power goes while a third snapshot is taken, and what it makes superfluous removed', () => {
+  const SMALL: HouseOptions = { segmentBytesMax: 700 };
+  /** A house with two snapshots, segments before them already gone, and traffic since. */
+  async function ripe(options: HouseOptions, seed: number): Promise<House> {
+    const house = await lived({ ...SMALL, ...options }, seed, STEPS_BEFORE);
+    for (let n = 0; n < 3; n++) {
+      const steps = [1, 2, 3].map((m) => (each: House) => each.intent(`before-${n}-${m}`, transfer('a', 'b', 1)));
+      await live(house, steps);
+      if (n < 2) await house.takeSnapshot();
+    }
+    return house;
+  }
+
+  test('at every call of the disk: nothing acknowledged is lost, and no segment went that is needed', async () => {
+    const whole = await ripe({}, 1);
+    const from = whole.power.count + 1;
+    const segments = namesOf(whole.disk, '.ayj').length;
+    await whole.takeSnapshot();
+    const to = whole.power.count;
+    expect(namesOf(whole.disk, '.ayj').length, 'segments are removed').toBeLessThan(segments);
+    expect(namesOf(whole.disk, '.ays')).toHaveLength(2);
+    const starts = new Set<number>();
+    for (let cutAt = from; cutAt <= to; cutAt++) {
+      const ledger = new Ledger();
+      const house = await ripe({ cutAt }, cutAt);
+      await Promise.race([house.takeSnapshot().catch(() => {}), house.power.gone]);
+      expect(house.power.isOff).toBe(true);
+      ledger.remember(house);
+      // Also without the newest snapshot, as where that is spoilt: the one before and the journal must do.
+      const newest = namesOf(house.disk, '.ays').at(-1)!;
+      const bytes = house.disk.bytesOf(path(newest));
+      house.disk.put(path(newest), null);
+      ledger.check(recoverFrom(house.disk).state);
+      house.disk.put(path(newest), bytes);
+      const again = await restart(house.disk, ledger, SMALL);
+      checkReplay(again);
+      starts.add(Number(/\d+/.exec(namesOf(again.disk, '.ays').at(-1)!)![0]));
+      await live(again, [(each) => each.intent('later', transfer('a', 'b', 1))]);
+      await again.takeSnapshot();
+      expect(namesOf(again.disk, '.ays')).toHaveLength(2);
+      checkReplay(again);
+    }
+    expect(starts.size, 'cuts before and after the third one counts').toBe(2);
   });
 });
 

@@ -1,0 +1,195 @@
+/**
+ * What the operator reads when the server does not start or cannot go on: what happened, what is safe, what to do. A
+ * stack is for our own mistakes. And what the operator may ask of a running server.
+ */
+import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { AssertionError } from '../../src/core/refusal.ts';
+import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
+import { DamageError } from '../../src/storage/journal.ts';
+import { clockText, fatalText, startText } from '../../src/trouble.ts';
+import { copyOf, filesIn, fillBooks, freshDirectory, removeDirectories, rewritten } from '../cli/books.ts';
+import { connect, makeKeys } from '../support/client.ts';
+import { MOMENT, makeKit, pause } from '../support/kit.ts';
+import { type Server, startRefused, startServer } from '../support/server.ts';
+
+let books = '';
+const servers: Server[] = [];
+
+beforeAll(async () => {
+  books = freshDirectory();
+  const server = await startServer({ directory: books });
+  await fillBooks(server, 10);
+  await server.stop();
+}, 60_000);
+
+afterAll(async () => {
+  for (const server of servers) await server.kill();
+  removeDirectories();
+});
+
+async function start(directory: string, flags: string[] = []): Promise<Server> {
+  const server = await startServer({ directory, flags });
+  servers.push(server);
+  return server;
+}
+
+const imprint = (directory: string) =>
+  filesIn(directory, /^(journal|snapshot|part|server)/).map((name) => [
+    name,
+    readFileSync(join(directory, name)).toString('base64'),
+  ]);
+
+/** The text of a start that must be refused, from a copy of the books that `spoil` had its way with. */
+async function refusedAfter(spoil: (directory: string) => void, flags: string[] = []): Promise<string> {
+  const directory = copyOf(books);
+  spoil(directory);
+  const before = imprint(directory);
+  const { code, log } = await startRefused({ directory, flags });
+  expect(code).toBe(1);
+  expect(log).not.toMatch(/\n\s+at /);
+  expect(imprint(directory), 'not a byte of the books changes').toEqual(before);
+  return log.replaceAll(directory, 'BOOKS');
+}
+
+const keyFile = (directory: string) => join(directory, 'server.key');
+
+describe('no start', () => {
+  test('with a key that others may read; told the command that helps, which helps', async () => {
+    for (const mode of [0o644, 0o640, 0o604, 0o620]) {
+      const log = await refusedAfter((directory) => chmodSync(keyFile(directory), mode));
+      expect(log).toContain(`(mode ${mode.toString(8)})`);
+      expect(log).toContain('run: chmod 600 BOOKS/server.key');
+    }
+    const directory = copyOf(books);
+    chmodSync(keyFile(directory), 0o644);
+    chmodSync(keyFile(directory), 0o600);
+    expect((await start(directory)).log()).not.toContain('chmod');
+  });
+
+  test('with the key of another server', async () => {
+    const other = createKeyPair();
+    const text = { format: 'ed25519-raw', public: encodeBase64(other.public), secret: encodeBase64(other.secret) };
+    const log = await refusedAfter((directory) => writeFileSync(keyFile(directory), JSON.stringify(text)));
+    expect(log).toMatch(/BOOKS\/journal-0+1\.ayj: damaged at byte 56: not signed by this server/);
+    expect(log).toContain('server.key is not the one these books were made with, then put that one back');
+    expect(log).not.toContain(text.secret);
+  });
+
+  test('without the key, beside books it has signed', async () => {
+    const log = await refusedAfter((directory) => rmSync(keyFile(directory)));
+    expect(log).toMatch(
+      /BOOKS\/server\.key is missing, but journal-0+1\.ayj was signed with it; put it back from a copy/,
+    );
+  });
+
+  test('on damaged books: file and byte, what to keep, what to do', async () => {
+    const log = await refusedAfter((directory) => {
+      const path = join(directory, filesIn(directory, /^journal/)[0]!);
+      const bytes = readFileSync(path);
+      bytes[700]! ^= 8;
+      writeFileSync(path, bytes);
+    });
+    expect(log).toMatch(/BOOKS\/journal-0+1\.ayj: damaged at byte \d+: no whole frame, but one follows at byte \d+/);
+    for (const words of ['Nothing was changed', 'Keep BOOKS as it is', 'ayni verify', 'start on your last backup']) {
+      expect(log).toContain(words);
+    }
+  });
+
+  test('where another process listens', async () => {
+    const first = await start(copyOf(books));
+    const log = await refusedAfter(() => {}, ['--port', String(first.port)]);
+    expect(log).toContain(`Cannot listen on 127.0.0.1:${first.port}: another process has it`);
+  });
+
+  test('on a file where a directory belongs', async () => {
+    const directory = copyOf(books);
+    const moved = join(freshDirectory(), 'books');
+    renameSync(directory, moved);
+    writeFileSync(directory, 'a file');
+    const { code, log } = await startRefused({ directory });
+    expect(code).toBe(1);
+    expect(log).toMatch(/EEXIST|ENOTDIR/);
+    expect(log).toContain(`See that ${directory} is a directory`);
+    expect(log).not.toMatch(/\n\s+at /);
+  });
+});
+
+describe('a clock that is behind the books', () => {
+  test('by an hour: a word at the start, and moments stand still instead of going back', async () => {
+    const HOUR = 3_600_000;
+    const directory = await rewritten(books, (frames) => {
+      for (const frame of frames) frame.moment += HOUR;
+    });
+    const server = await start(directory);
+    expect(server.log()).toMatch(/clock is 3[56]\d\d s behind the last entry \(20.*Z\)/);
+    const kit = makeKit(connect(server), makeKeys());
+    const { meta } = await kit.make('wallets', { handle: 'later' });
+    expect(meta.moment).toMatch(MOMENT);
+    expect(Date.parse(meta.moment)).toBeGreaterThan(Date.now() + HOUR / 2);
+  });
+
+  test('by less than a minute, or not at all: not worth one', () => {
+    const now = Date.UTC(2030, 0, 1);
+    expect(clockText(now + 60_000, now)).toBeNull();
+    expect(clockText(now - 60_000, now)).toBeNull();
+    expect(clockText(0, now)).toBeNull();
+    expect(clockText(now + 60_001, now)).toContain('60 s behind');
+  });
+
+  test('is not told of books whose clock is right', async () => {
+    expect((await start(copyOf(books))).log()).not.toContain('clock');
+  });
+});
+
+describe('the words for', () => {
+  const systemError = (code: string) => Object.assign(new Error(`${code}: it failed, write`), { code });
+  test.each([
+    ['ENOSPC', 'Make room'],
+    ['EDQUOT', 'Make room'],
+    ['EFBIG', 'Make room'],
+    ['EACCES', 'may read and write /books'],
+    ['EROFS', 'read-only'],
+    ['EMFILE', 'ulimit -n'],
+    ['EIO', 'The device itself fails'],
+    ['EXXX', 'Mend the disk'],
+  ])('%s: what is safe, and what to do', (code, remedy) => {
+    const error = systemError(code);
+    for (const text of [fatalText(error, '/books'), startText(error, '/books')]) {
+      expect(text).toContain(error.message);
+      expect(text).toMatch(/Everything acknowledged before is safe in \/books|Nothing acknowledged is lost/);
+      expect(text).toContain(remedy);
+      expect(text).not.toMatch(/\n\s+at /);
+    }
+  });
+
+  test('damage: the place first', () => {
+    expect(startText(new DamageError('/books/f', 7, 'bad'), '/books')).toMatch(/^\/books\/f: damaged at byte 7: bad\./);
+  });
+
+  test('our own mistakes: a stack, in both', () => {
+    const ours = [new AssertionError('the sum is off'), new TypeError('x is not a function')];
+    for (const error of ours) {
+      expect(fatalText(error, '/books')).toMatch(/a defect of ours[\s\S]*\n\s+at /);
+      expect(startText(error, '/books')).toMatch(/\n\s+at /);
+    }
+  });
+});
+
+describe('SIGUSR2', () => {
+  test('has a snapshot taken at once, and says which', async () => {
+    const server = await start(copyOf(books));
+    expect(filesIn(server.directory, /^snapshot/)).toEqual([]);
+    server.process.kill('SIGUSR2');
+    while (!/Took snapshot-\d{20}\.ays: \d+ bytes written in \d+ ms, 0 older files removed\./.test(server.log())) {
+      await pause(10);
+    }
+    const [name] = filesIn(server.directory, /^snapshot-.*ays$/);
+    expect(server.log()).toContain(`Took ${name}`);
+    await server.kill();
+    expect((await start(server.directory)).log()).toContain(
+      `Read the snapshot after entry ${Number(/\d+/.exec(name!)![0])}.`,
+    );
+  });
+});
