@@ -14,6 +14,7 @@ import { createApp } from './http/app.ts';
 import { QUERY_LIMITS } from './http/query.ts';
 import { accessErrors, compileSchemas } from './http/schemas.ts';
 import { type Server, startServer } from './http/server.ts';
+import { RecordTexts } from './http/texts.ts';
 import { createTokenChecker, TOKEN_LIMITS } from './http/tokens.ts';
 import { compileUserSchema } from './http/user-schemas.ts';
 import { SEMVER } from './http/version.ts';
@@ -137,6 +138,7 @@ async function serve(config: Config, directory: string): Promise<void> {
       state,
       server,
       sealer,
+      texts: new RecordTexts(),
       pool,
       waiters,
       validate: compileSchemas({ claimsMax: config.claimsMax, proofsMax: config.proofsMax }),

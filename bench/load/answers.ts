@@ -3,6 +3,7 @@ import { createApp } from '../../src/http/app.ts';
 import { QUERY_LIMITS } from '../../src/http/query.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
 import type { Handler } from '../../src/http/server.ts';
+import { RecordTexts } from '../../src/http/texts.ts';
 import { createTokenChecker, TOKEN_LIMITS } from '../../src/http/tokens.ts';
 import { Waiters } from '../../src/http/waiters.ts';
 import { ProofPool } from '../../src/proof/pool.ts';
@@ -18,6 +19,7 @@ export function openApp({ engine, state, server }: House): Handler {
       state,
       server,
       sealer: new Sealer(server),
+      texts: new RecordTexts(),
       pool: new ProofPool({ workers: 0, server, rowsPerTaskMax: 256, inlineRowsMax: 4 }),
       waiters: new Waiters(),
       validate: compileSchemas(),

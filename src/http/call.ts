@@ -13,6 +13,7 @@ import type { Route } from './paths.ts';
 import type { QueryLimits } from './query.ts';
 import type { ValidateBody } from './schemas.ts';
 import type { Reply, Request } from './server.ts';
+import type { RecordTexts } from './texts.ts';
 import type { Waiters } from './waiters.ts';
 
 /** What every request is served with. */
@@ -21,6 +22,7 @@ export interface House {
   state: State;
   server: KeyPair;
   sealer: Sealer;
+  texts: RecordTexts;
   pool: ProofPool;
   validate: ValidateBody;
   queryLimits: QueryLimits;

@@ -4,7 +4,9 @@
  */
 import type { Outcome } from '../core/entry.ts';
 import type { Version } from '../core/state.ts';
-import { proofDigest } from '../proof/digest.ts';
+import { proofDigestHex } from '../proof/digest.ts';
+import { encodeBase64 } from '../proof/keys.ts';
+import { proofText } from '../proof/sealer.ts';
 import { guarded, type House } from './call.ts';
 import { customsOf, hexOf, outcomeKey, outcomesOf } from './render.ts';
 import type { Reply } from './server.ts';
@@ -12,20 +14,20 @@ import type { Reply } from './server.ts';
 const SIGNATURE_BYTES = 64;
 const NO_CHECKS = new Uint8Array(0);
 
+/** Proofs of one outcome that are not signed yet: what they say, and the digests to sign. */
 interface Missing {
   key: string;
-  hash: string;
   customs: string[];
+  digests: string[];
 }
 
 /** Goes on with `then` once every late proof of these versions is at hand; at once where they are. */
 export function withLateProofs(house: House, reply: Reply, versions: readonly Version[], then: () => void): void {
   const missing = versions.flatMap((version) => missingOf(house, version));
   if (missing.length === 0) return then();
-  const digests = missing.flatMap(({ hash, customs }) => customs.map((custom) => proofDigest(hash, custom)));
   house.pool.submit({
     checks: NO_CHECKS,
-    seals: Buffer.concat(digests),
+    seals: Buffer.from(missing.map(({ digests }) => digests.join('')).join(''), 'hex'),
     done({ error, signatures }) {
       // Without the workers they are signed here, as they are rendered.
       if (error === null) remember(house, missing, signatures);
@@ -39,20 +41,20 @@ function missingOf({ sealer }: House, version: Version): Missing[] {
   const open = outcomesOf(version).filter((outcome) => !sealer.hasLate(outcomeKey(entry.luid, outcome)));
   if (open.length === 0) return [];
   const hash = hexOf(entry.hash);
-  return open.map((outcome: Outcome) => ({
-    key: outcomeKey(entry.luid, outcome),
-    hash,
-    customs: customsOf(outcome, version),
-  }));
+  return open.map((outcome: Outcome) => {
+    const customs = customsOf(outcome, version);
+    const digests = customs.map((custom) => proofDigestHex(hash, custom));
+    return { key: outcomeKey(entry.luid, outcome), customs, digests };
+  });
 }
 
 function remember({ sealer }: House, missing: Missing[], signatures: Uint8Array): void {
   let at = 0;
-  for (const { key, hash, customs } of missing) {
-    const texts = customs.map((custom) => {
-      const result = signatures.subarray(at, at + SIGNATURE_BYTES);
+  for (const { key, customs, digests } of missing) {
+    const texts = customs.map((custom, index) => {
+      const result = encodeBase64(signatures.subarray(at, at + SIGNATURE_BYTES));
       at += SIGNATURE_BYTES;
-      return sealer.sealed(hash, custom, result);
+      return proofText(sealer.publicText, digests[index]!, result, custom);
     });
     sealer.keepLate(key, texts.join(','));
   }

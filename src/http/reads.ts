@@ -11,8 +11,7 @@ import { isoMoment } from '../core/proofs.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { type RecordView, readRow, SERVER_LEDGER, type State, sizeOf } from '../core/state.ts';
 import { sha256Hex } from '../proof/digest.ts';
-import type { Sealer } from '../proof/sealer.ts';
-import { type Call, guarded, refuseDurable, send, sendDurable } from './call.ts';
+import { type Call, guarded, type House, refuseDurable, send, sendDurable } from './call.ts';
 import { type Header, refuse } from './errors.ts';
 import { withLateProofs } from './late.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
@@ -38,15 +37,38 @@ export function readRecord(call: Call): void {
 /** Answers with the record in a row as it is now. */
 export function sendRow(call: Call, status: number, row: number, headers?: readonly Header[]): void {
   const { house, reply } = call;
-  const record = readRow(house.state, row);
-  withLateProofs(house, reply, [record], () => {
-    const text = viewText(record, house.sealer);
+  const seen = see(house, row);
+  withLateProofs(house, reply, seen.records, () => {
+    const text = textOf(house, seen);
     sendDurable(call, () => send(call, status, text, headers));
   });
 }
 
-function viewText(record: RecordView, sealer: Sealer): string {
-  return versionText(record, record.status, ownersText(record.owners), sealer, labelsText(record.labels));
+/** A record as it is when it is read: its text where that is at hand, else what the text is made of. */
+interface Seen {
+  at: number;
+  size: number;
+  text: string | null;
+  /** The record, where there is no text yet. */
+  records: readonly RecordView[];
+}
+
+function see({ state, texts }: House, row: number): Seen {
+  const at = state.rows.at.get(row);
+  const kept = texts.get(at);
+  if (kept !== undefined) return { at, size: kept.size, text: kept.text, records: NO_RECORDS };
+  const record = readRow(state, row);
+  return { at, size: sizeOf(record), text: null, records: [record] };
+}
+
+const NO_RECORDS: readonly RecordView[] = [];
+
+function textOf({ sealer, texts }: House, { at, size, text, records: [record] }: Seen): string {
+  if (text !== null) return text;
+  const { status, owners, labels } = record!;
+  const made = versionText(record!, status, ownersText(owners), sealer, labelsText(labels));
+  texts.keep(at, made, size);
+  return made;
 }
 
 // ---------------------------------------------------------------- lists
@@ -105,16 +127,17 @@ const PAGE_TOO_LARGE = refuse(
 
 function sendRecords(call: Call, rows: readonly number[], page: Page | null): void {
   const { house, reply } = call;
-  const records: RecordView[] = [];
+  const seen: Seen[] = [];
   let size = 0;
   for (const row of rows) {
-    const record = readRow(house.state, row);
-    size += sizeOf(record);
+    const each = see(house, row);
+    size += each.size;
     if (size > house.queryLimits.pageTextMax) return refuseDurable(call, PAGE_TOO_LARGE);
-    records.push(record);
+    seen.push(each);
   }
+  const records = seen.flatMap((each) => each.records);
   withLateProofs(house, reply, records, () => {
-    const items = records.map((record) => viewText(record, house.sealer));
+    const items = seen.map((each) => textOf(house, each));
     sendList(call, items, page);
   });
 }
