@@ -7,8 +7,15 @@ import type { Entry } from './entry.ts';
 export interface EntryCodec {
   /** The entry whose bytes are `bytes[from, to)`. */
   decode(bytes: Uint8Array, from: number, to: number): Entry;
+  /** The names of the entry that begins at `from`, without decoding the rest. */
+  names(bytes: Uint8Array, from: number, to: number): Names;
   /** Whether the entry that begins at `from` carries this handle, without decoding it. */
   handleEquals(bytes: Uint8Array, from: number, handle: string): boolean;
   /** The same for its luid. */
   luidEquals(bytes: Uint8Array, from: number, luid: string): boolean;
+}
+
+export interface Names {
+  luid: string;
+  handle: string;
 }

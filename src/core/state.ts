@@ -12,7 +12,7 @@
 import { Chains, Heap, hashMix, hashText, type Part, Table, U8Column, U16Column, U32Column } from '../memory/index.ts';
 import { AccessMemo } from './access/memo.ts';
 import { Balances } from './balances.ts';
-import type { EntryCodec } from './codec.ts';
+import type { EntryCodec, Names } from './codec.ts';
 import type {
   CreateEntry,
   Entry,
@@ -282,6 +282,13 @@ export function readRow(state: State, row: number): RecordView {
     owners: firstEntry(state, version).proofs.map((proof) => proof.public),
     labels: labelsOf(state, row),
   };
+}
+
+/** Luid and handle of the record in a row. */
+export function namesOf({ heap, rows, codec }: State, row: number): Names {
+  const at = rows.at.get(row);
+  const from = heap.offset(at);
+  return codec.names(heap.chunk(at), from, from + heap.length(at));
 }
 
 /** What a record was created with. Versions in between are passed by, not read: there may be very many. */

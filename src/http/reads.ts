@@ -2,6 +2,7 @@
  * Reads: what the state shows now, told once the disk has it.
  */
 import { METRICS } from '../core/balances.ts';
+import type { Names } from '../core/codec.ts';
 import { EntryType } from '../core/entry.ts';
 import { historyOf, type PastVersion } from '../core/history.ts';
 import { Kind } from '../core/kinds.ts';
@@ -9,7 +10,7 @@ import { Listing, listByTerm } from '../core/lists.ts';
 import { pairLuid } from '../core/luid.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { isRefusal } from '../core/refusal.ts';
-import { type RecordView, readRow, SERVER_LEDGER, type State, sizeOf } from '../core/state.ts';
+import { namesOf, type RecordView, readRow, SERVER_LEDGER, type State, sizeOf } from '../core/state.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { type Call, guarded, type House, refuseDurable, send, sendDurable } from './call.ts';
 import { type Header, refuse } from './errors.ts';
@@ -212,24 +213,19 @@ export function listLimits(call: Call): void {
   });
 }
 
-interface Named {
-  handle: string;
-  luid: string;
-}
-
 /** A list over the wallet's balance slots, each of which gives some rows. */
-function listSlots(call: Call, rowsOf: (state: State, slot: number, wallet: Named, symbol: Named) => string[]): void {
+function listSlots(call: Call, rowsOf: (state: State, slot: number, wallet: Names, symbol: Names) => string[]): void {
   const { house, request } = call;
   const { state } = house;
   const row = readableRow(call);
   if (row < 0) return;
   const query = parseQuery(request.query, null, house.queryLimits);
   if (isRefusal(query)) return refuseDurable(call, query);
-  const wallet = readRow(state, row).entry;
+  const wallet = namesOf(state, row);
   const items: string[] = [];
   for (let next = state.rows.aux.get(row); next !== 0; next = state.balances.next(next - 1)) {
     const slot = next - 1;
-    items.push(...rowsOf(state, slot, wallet, readRow(state, state.balances.symbol(slot)).entry));
+    items.push(...rowsOf(state, slot, wallet, namesOf(state, state.balances.symbol(slot))));
   }
   const { index, limit } = query.page;
   sendList(call, items.slice(index * limit, (index + 1) * limit), { index, limit, total: items.length });
@@ -247,7 +243,7 @@ export function listWalletAnchors(call: Call): void {
   const query = parseQuery(request.query, Kind.anchor, house.queryLimits);
   if (isRefusal(query)) return refuseDurable(call, query);
   const { index, limit } = query.page;
-  const { handle } = readRow(house.state, row).entry;
+  const { handle } = namesOf(house.state, row);
   const isVisible = visibleRows(call, Kind.anchor);
   const anchors = listByTerm(house.state, ledger, Kind.anchor, 'wallet', handle, index * limit, limit, isVisible);
   sendRecords(call, anchors, null);

@@ -2,7 +2,7 @@
  * The server's own proofs as text. Ed25519 is deterministic: a proof is the same bytes whenever it is made, so the
  * ones that tell how an intent ended are made when first asked for, and kept a while.
  */
-import { proofDigest, proofDigestHex } from './digest.ts';
+import { proofDigestHex } from './digest.ts';
 import { encodeBase64, type KeyPair } from './keys.ts';
 import { sign } from './verify.ts';
 
@@ -12,12 +12,18 @@ export function proofText(publicText: string, digestHex: string, resultText: str
   return `${head}"digest":"${digestHex}","method":"ed25519-v2","public":"${publicText}","result":"${resultText}"}`;
 }
 
+/** Proofs kept for one moment: more answers than this are not given in a millisecond. */
+const SAME_CUSTOM_MAX = 256;
+
 export class Sealer {
   /** The server's public key, base64. */
   readonly publicText: string;
   readonly #server: KeyPair;
   readonly #lateMax: number;
   readonly #late = new Map<string, string>();
+  /** Proofs under the custom that was asked for last, by hash: many answers of one moment say the same. */
+  readonly #same = new Map<string, string>();
+  #sameCustom = '';
 
   /** Keeps the late proofs of up to `lateMax` records. */
   constructor(server: KeyPair, lateMax = 20_000) {
@@ -26,10 +32,19 @@ export class Sealer {
     this.publicText = encodeBase64(server.public);
   }
 
-  /** Signs now. */
+  /** Signs now, unless it has just signed the same. */
   readonly proof = (hashHex: string, custom: string): string => {
-    const result = sign(proofDigest(hashHex, custom), this.#server);
-    return this.sealed(hashHex, custom, result);
+    if (custom !== this.#sameCustom || this.#same.size >= SAME_CUSTOM_MAX) {
+      this.#same.clear();
+      this.#sameCustom = custom;
+    }
+    const known = this.#same.get(hashHex);
+    if (known !== undefined) return known;
+    const digest = proofDigestHex(hashHex, custom);
+    const result = sign(Buffer.from(digest, 'hex'), this.#server);
+    const text = proofText(this.publicText, digest, encodeBase64(result), custom);
+    this.#same.set(hashHex, text);
+    return text;
   };
 
   /** The text of a proof that was signed before. */

@@ -30,7 +30,7 @@
  */
 import assert from 'node:assert/strict';
 import { Packr } from 'msgpackr';
-import type { EntryCodec } from '../core/codec.ts';
+import type { EntryCodec, Names } from '../core/codec.ts';
 import {
   type CreateEntry,
   type DeliveryEntry,
@@ -397,7 +397,7 @@ function readProof(reader: msgpack.Reader): StoredProof {
   };
 }
 
-/** See EntryCodec. Both run on entries that were checked when they came in, and trust them. */
+/** See EntryCodec. These run on entries that were checked when they came in, and trust them. */
 function luidEquals(bytes: Uint8Array, from: number, luid: string): boolean {
   if (luid.length !== LUID_CHARS) return false;
   const start = from + LUID_AT;
@@ -412,4 +412,9 @@ function handleEquals(bytes: Uint8Array, from: number, handle: string): boolean 
   return msgpack.textEquals(bytes, from + HANDLE_AT, handle);
 }
 
-export const entryCodec: EntryCodec = { decode, handleEquals, luidEquals };
+function names(bytes: Uint8Array, from: number, to: number): Names {
+  const reader = msgpack.open(bytes, from + LUID_AT - 1, to);
+  return { luid: msgpack.readText(reader), handle: msgpack.readText(reader) };
+}
+
+export const entryCodec: EntryCodec = { decode, names, handleEquals, luidEquals };

@@ -246,6 +246,16 @@ describe('handle and luid compared where they lie', () => {
     );
   });
 
+  test('both are read without the rest, whatever stands in them', () => {
+    fc.assert(
+      fc.property(handle, (text) => {
+        const value = { ...intentFrom(1, (size) => new Uint8Array(size)), handle: text };
+        const { buffer, from } = encoded(value);
+        expect(entryCodec.names(buffer.bytes, from, buffer.end)).toEqual({ luid: value.luid, handle: text });
+      }),
+    );
+  });
+
   test('a luid that differs in any one character, or in length', () => {
     const value = intentFrom(1, (size) => new Uint8Array(size));
     const { buffer, from } = encoded(value);
