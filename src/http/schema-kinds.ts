@@ -73,10 +73,23 @@ const Route = closed({
   filter: Type.Optional(Free),
 });
 
+const Secret = Type.String({ maxLength: SECRET_LENGTH_MAX });
+const CREDENTIALS = {
+  schema: Type.Literal('oauth2'),
+  clientId: Type.String({ minLength: 1, maxLength: SECRET_LENGTH_MAX }),
+  clientSecret: Type.String({ minLength: 1, maxLength: SECRET_LENGTH_MAX }),
+  scope: Type.Optional(Text),
+  audience: Type.Optional(Text),
+};
+/**
+ * What bridges are called with; rules of other schemas are kept, and passed over. A rule of credentials may say more
+ * to other programs, but must say what it takes to get a token.
+ */
 const Secure = Type.Union([
-  closed({ schema: Type.Literal('header'), key: Text, value: Type.String({ maxLength: SECRET_LENGTH_MAX }) }),
-  Type.Object({ schema: Type.Literal('oauth2') }),
-  closed({ schema: Text, public: Text, secret: Type.String({ maxLength: SECRET_LENGTH_MAX }) }),
+  closed({ schema: Type.Literal('header'), key: Text, value: Secret }),
+  Type.Object({ ...CREDENTIALS, tokenUrl: Url }),
+  Type.Object({ ...CREDENTIALS, url: Url }),
+  closed({ schema: Text, public: Text, secret: Secret }),
 ]);
 
 const EffectAction = Type.Union([

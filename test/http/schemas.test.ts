@@ -29,6 +29,7 @@ const TRANSFER = {
   symbol: { handle: 'usd' },
   amount: 1,
 };
+const CREDENTIALS = { schema: 'oauth2', tokenUrl: 'https://x/token', clientId: 'c', clientSecret: 's' };
 
 /** The least `data` each kind takes. */
 const LEAST: Record<KindName, Record<string, unknown>> = {
@@ -299,6 +300,7 @@ describe('members of kinds', () => {
     ['effect', { signal: 'bridge-entry-updated' }],
     ['bridge', { secure: [{ schema: 'header', key: 'x-key', value: 's' }], traits: ['statuses'], schema: 'rest' }],
     ['bridge', { secure: [{ schema: 'oauth2', url: 'https://x', clientId: 'c', clientSecret: 's' }] }],
+    ['bridge', { secure: [{ ...CREDENTIALS, scope: 'debits', audience: 'bank', grant: 'client_credentials' }] }],
     ['bridge', { secure: [{ schema: 'own', public: PUBLIC, secret: 's' }], config: { server: 'https://x', more: 1 } }],
     ['policy', { values: [{ action: 'read', bearer: { sub: 'x' } }], extend: 'other', filter: { 'data.schema': 'x' } }],
     ['policy', { schema: 'status', values: [{ status: 'active', signer: {} }], extend: ['a', 'b'] }],
@@ -337,6 +339,11 @@ describe('members of kinds', () => {
     ['bridge', { config: {} }, '/data/config required'],
     ['bridge', { config: { server: 'ftp://x' } }, '/data/config/server pattern'],
     ['bridge', { secure: [{ schema: 'header', key: 'x' }] }, '/data/secure/0 required'],
+    ['bridge', { secure: [{ schema: 'oauth2', clientId: 'c', clientSecret: 's' }] }, '/data/secure/0 required'],
+    ['bridge', { secure: [{ ...CREDENTIALS, tokenUrl: 'ftp://x' }] }, '/data/secure/0/tokenUrl pattern'],
+    ['bridge', { secure: [{ schema: 'oauth2', tokenUrl: 'https://x', clientSecret: 's' }] }, '/data/secure/0 required'],
+    ['bridge', { secure: [{ ...CREDENTIALS, clientSecret: '' }] }, '/data/secure/0/clientSecret minLength'],
+    ['bridge', { secure: [{ ...CREDENTIALS, scope: ['a'] }] }, '/data/secure/0/scope type'],
     ['policy', { schema: 'other' }, '/data/schema const'],
     ['policy', { record: 'x' }, '/data/record enum'],
     ['policy', { values: [{ action: 'x' }] }, '/data/values/0/action enum'],
