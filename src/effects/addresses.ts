@@ -118,11 +118,17 @@ type Addresses = readonly { address: string; family: number }[];
 const closedV4 = subnets(CLOSED_V4);
 const openV6 = subnets(OPEN_V6);
 const closedV6 = subnets(CLOSED_V6);
+const loopback = subnets(['127.0.0.0/8', '::1/128']);
 
 /** Whether an address is one of the public internet. What is no address is not. */
 export function isPublic(address: string): boolean {
   if (isIP(address) === 4) return !closedV4.check(address, 'ipv4');
   return isIP(address) === 6 && openV6.check(address, 'ipv6') && !closedV6.check(address, 'ipv6');
+}
+
+/** Whether a server listening on `host` is heard by this machine alone. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || loopback.check(host, family(host));
 }
 
 function subnets(list: readonly string[]): BlockList {
@@ -132,7 +138,8 @@ function subnets(list: readonly string[]): BlockList {
 }
 
 function addSubnet(list: BlockList, subnet: string): void {
-  const [address, bits] = subnet.split('/') as [string, string];
+  const [, address, bits] = /^(.*)\/(\d+)$/.exec(subnet) ?? [];
+  if (address === undefined) throw new RangeError(`${subnet} is no subnet`);
   list.addSubnet(address, Number(bits), family(address));
 }
 

@@ -169,7 +169,6 @@ export class Outgoing {
     const body = Buffer.from(parcel.body);
     return new Promise((resolve) => {
       const failed = (error: unknown) => resolve({ error: signal.aborted ? String(signal.reason) : describe(error) });
-      if (signal.aborted) return failed(null);
       let request: http.ClientRequest;
       try {
         request = this.#open(parcel, onNewSocket);
@@ -187,7 +186,7 @@ export class Outgoing {
       request.on('error', (error: NodeJS.ErrnoException) => {
         // Once there is an answer, this is about the connection alone.
         if (answered) return;
-        if (request.reusedSocket && error.code === 'ECONNRESET' && !signal.aborted) resolve('stale');
+        if (request.reusedSocket && error.code === 'ECONNRESET') resolve('stale');
         else failed(error);
       });
       // Not every end is an error: an answer that changes the protocol (101) just ends.

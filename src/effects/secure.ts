@@ -46,7 +46,7 @@ export function readRules(rules: readonly SecureRule[]): Security {
     if (rule.schema === 'header') {
       const { key, value } = rule;
       if (!isHeader(key, value)) return { error: `secure rule ${i} is no header that may be set` };
-      headers.set((key as string).toLowerCase(), value as string);
+      headers.set(key as string, value as string);
     } else if (rule.schema === 'oauth2') {
       credentials = readCredentials(rule);
       if (credentials === null) return { error: `secure rule ${i} lacks tokenUrl, clientId or clientSecret` };
@@ -63,7 +63,7 @@ function isHeader(key: unknown, value: unknown): boolean {
 
 function readCredentials(rule: SecureRule): ClientCredentials | null {
   const member = (name: string): string | null => {
-    const value = Object.hasOwn(rule, name) ? rule[name] : null;
+    const value = rule[name];
     return typeof value === 'string' && value !== '' ? value : null;
   };
   const tokenUrl = member('tokenUrl') ?? member('url');

@@ -110,6 +110,7 @@ describe('the process', () => {
     ['an owner that is no key', ['--owner', 'me']],
     ['a ledger handle that is none', ['--ledger', 'a b']],
     ['rules that are no JSON', ['--access-rules', '{']],
+    ['hosts to be called that are none', ['--calls-allow', 'localhost,10.0.0.0/33']],
     ['workers that are no number', ['--workers', 'many']],
   ])('refuses %s', async (_name, flags) => {
     const directory = makeDirectory();

@@ -3,6 +3,7 @@
  * exception, takes longer than allowed, or tells a secret.
  */
 import { execFile } from 'node:child_process';
+import { getEventListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -56,18 +57,20 @@ describe('a call', () => {
   test('goes again at once where a kept connection is cut at the moment it is used', async () => {
     const { url, sockets } = await serveRaw((socket, _, nth) => {
       socket.write('HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n');
-      if (nth === 1) socket.once('data', () => socket.destroy());
+      if (nth <= 3) socket.once('data', () => socket.destroy());
     });
     const outgoing = open();
+    expect(await Promise.all([1, 2, 3].map(() => post(outgoing, url)))).toEqual(Array(3).fill({ status: 202 }));
+    expect(sockets.size).toBe(3);
     expect(await post(outgoing, url)).toEqual({ status: 202 });
-    expect(await post(outgoing, url)).toEqual({ status: 202 });
-    expect(sockets.size).toBe(2);
+    expect(sockets.size).toBe(4);
   });
 
   test.each([
     ['5', 5_000],
     ['0', 0],
     ['soon', undefined],
+    ['5 minutes', undefined],
     ['-5', undefined],
     ['Wed, 21 Oct 2015 07:28:00 GMT', 0],
   ])('Retry-After: %s', async (value, retryAfterMs) => {
@@ -218,6 +221,13 @@ describe('the caller', () => {
     expect(await called).toEqual({ error: 'called off' });
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect([...sockets][0]!.destroyed).toBe(true);
+  });
+
+  test('is not held by a signal that outlives the call', async () => {
+    const { url } = await serve((_, response) => response.end());
+    const { signal } = new AbortController();
+    expect(await post(open(), url, { signal })).toEqual({ status: 200 });
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   test('closes: what is on its way ends, and nothing goes any more', async () => {
