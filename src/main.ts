@@ -145,6 +145,7 @@ async function serve(config: Config, directory: string): Promise<void> {
       queryLimits: { ...QUERY_LIMITS, pageLimitMax: config.pageLimitMax },
       listMsMax: config.listMsMax,
       preferWaitSecondsMax: config.preferWaitSecondsMax,
+      head: () => journal.position,
       defect: (error) => tell(`A defect of ours, in one request: ${error.stack}`),
     },
     tokens: createTokenChecker({ ...TOKEN_LIMITS, verify }),

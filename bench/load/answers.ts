@@ -26,6 +26,7 @@ export function openApp({ engine, state, server }: House): Handler {
       queryLimits: QUERY_LIMITS,
       listMsMax: 60_000,
       preferWaitSecondsMax: 30,
+      head: () => ({ seq: 0, chain: new Uint8Array(32), moment: 0 }),
       defect(error) {
         throw error;
       },

@@ -6,22 +6,28 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { decodePublic, encodeBase64 } from '../proof/keys.ts';
-import { realDisk } from '../storage/disk.ts';
-import { type AuditReport, audit } from './audit/audit.ts';
+import { readWhole, realDisk } from '../storage/disk.ts';
+import { type AuditReport, audit, type HeadReport } from './audit/audit.ts';
 import { type Finding, findingOf, findingText } from './audit/finding.ts';
 import { dataDirectory } from './directory.ts';
 import { UsageError } from './usage.ts';
 
-export const HELP = `ayni verify [dir] [--key <base64>] [--json] [--other-rules] [--workers <n>]
+export const HELP = `ayni verify [dir] [--against <base64>] [--head <file>] [--json] [--other-rules] [--workers <n>]
 
 Reads every file in the directory (default: AYNI_DATA, else snapshots) and checks every frame, hash, signature,
 decision and balance in it. Changes nothing, takes no lock: it may be run while the server works, or on a copy.
 
-  --key <base64>   the server's public key; without it that in server.key, else the one the books themselves give
-  --json           the report as one JSON object
-  --other-rules    entries that today's rules decide otherwise are counted, and no reason to fail
-  --workers <n>    threads that verify signatures (default: one per core)
+  --against <base64>  the server's public key as you know it; without it that in server.key, else the one the books
+                      themselves give (--key is the same)
+  --head <file>       an answer of GET /v2/head, kept from earlier: is the history up to it still in the books?
+  --json              the report as one JSON object
+  --other-rules       entries that today's rules decide otherwise are counted, and no reason to fail
+  --workers <n>       threads that verify signatures (default: one per core)
+
+Ends with 0 where nothing is wrong, with 1 where something is, or a head could not be proven.
 `;
+
+const HEAD_BYTES_MAX = 65_536;
 
 /** Runs the command; resolves with the exit code. */
 export async function run(args: string[]): Promise<number> {
@@ -30,7 +36,9 @@ export async function run(args: string[]): Promise<number> {
     allowPositionals: true,
     strict: true,
     options: {
+      against: { type: 'string' },
       key: { type: 'string' },
+      head: { type: 'string' },
       json: { type: 'boolean' },
       'other-rules': { type: 'boolean' },
       workers: { type: 'string' },
@@ -38,16 +46,19 @@ export async function run(args: string[]): Promise<number> {
   });
   const directory = resolve(dataDirectory(positionals));
   const isJson = values.json === true;
+  const key = keyOf(values.against ?? values.key);
+  const head = values.head === undefined ? null : { file: values.head, text: textOf(values.head) };
   try {
     const report = await audit({
       disk: realDisk,
       directory,
-      key: values.key === undefined ? null : keyOf(values.key),
+      key,
       workers: workersOf(values.workers),
       otherRules: values['other-rules'] === true,
+      ...(head !== null && { head }),
     });
     process.stdout.write(isJson ? jsonText(directory, report) : tableText(directory, report));
-    return report.finding === null ? 0 : 1;
+    return report.finding === null && report.head?.isProven !== false ? 0 : 1;
   } catch (error) {
     // Damage may be met before there is a report, while the key is looked for.
     const finding = findingOf(error);
@@ -59,10 +70,15 @@ export async function run(args: string[]): Promise<number> {
   }
 }
 
-function keyOf(text: string): Uint8Array {
+function keyOf(text: string | undefined): Uint8Array | null {
+  if (text === undefined) return null;
   const key = decodePublic(text);
-  if (key === null) throw new UsageError('--key: must be the base64 of 32 bytes');
+  if (key === null) throw new UsageError('--against: must be the base64 of 32 bytes');
   return key;
+}
+
+function textOf(path: string): string {
+  return Buffer.from(readWhole(realDisk, path, HEAD_BYTES_MAX)).toString();
 }
 
 function workersOf(text: string | undefined): number {
@@ -111,11 +127,17 @@ function tableText(directory: string, report: AuditReport): string {
     ...rows.map(([what, count, more]) => `${what.padEnd(16)}${shownCount(count).padStart(width)}  ${more}`.trimEnd()),
     '',
     ...report.notes,
+    ...(report.strangers.length === 0 ? [] : [`Not of the books, and not looked at: ${report.strangers.join(', ')}.`]),
+    ...(report.head?.isProven === true ? [headText(report.head)] : []),
     report.finding === null
       ? `Nothing wrong up to entry ${report.seq}, chain ${report.chain}, in ${seconds.toFixed(1)} s.`
       : findingText(report.finding),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function headText({ seq, chain }: HeadReport): string {
+  return `The history up to entry ${seq} is the one the server signed the head ${chain} of.`;
 }
 
 function shownCount(count: number): string {

@@ -15,6 +15,7 @@ import { type Call, callerOf, guarded, type House, refuseDurable, sendRefusal } 
 import { checkAccess } from './check.ts';
 import { assignSigner, listSigners, removeSigner } from './circles.ts';
 import { type Refusal, refuse } from './errors.ts';
+import { readHead } from './head.ts';
 import { parseJson } from './json.ts';
 import { type Action, findRoute } from './paths.ts';
 import {
@@ -43,6 +44,7 @@ export interface AppOptions {
 
 const ACTIONS: Record<Action, (call: Call) => void> = {
   status: readStatus,
+  head: readHead,
   create: createRecord,
   list: listRecords,
   read: readRecord,

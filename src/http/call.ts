@@ -31,6 +31,16 @@ export interface House {
   preferWaitSecondsMax: number;
   /** Told of errors that only a defect of ours can cause. */
   defect: (error: Error) => void;
+  /** The end of the journal that is on the disk. */
+  head: () => Head;
+}
+
+/** A point of the books where a frame ends. */
+export interface Head {
+  seq: number;
+  /** Hash of that frame, 32 bytes. */
+  chain: Uint8Array;
+  moment: number;
 }
 
 export interface Call {

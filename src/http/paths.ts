@@ -7,6 +7,7 @@ import { type Refusal, refuse, refuseMethod } from './errors.ts';
 /** What a request asks for. `list`, `read` … are the same for every kind; the others belong to one. */
 export type Action =
   | 'status'
+  | 'head'
   | 'create'
   | 'list'
   | 'read'
@@ -61,6 +62,9 @@ interface Methods {
 
 function methodsOf([collection, ...rest]: string[]): Methods | null {
   if (collection === undefined) return { methods: { GET: 'status' }, kind: Kind.ledger, id: null, number: '' };
+  if (collection === 'head' && rest.length === 0) {
+    return { methods: { GET: 'head' }, kind: Kind.ledger, id: null, number: '' };
+  }
   // The selected ledger is a record like any other, without its id in the path.
   if (collection === 'ledger') return recordMethods(Kind.ledger, null, rest);
   const kind = KIND_BY_PATH.get(collection);

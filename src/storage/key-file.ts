@@ -14,7 +14,7 @@ import { snapshotSeq } from './snapshot-format.ts';
 export const KEY_FILE = 'server.key';
 const KEY_FORMAT = 'ed25519-raw';
 const KEY_BYTES = 32;
-const KEY_FILE_BYTES_MAX = 4096;
+export const KEY_FILE_BYTES_MAX = 4096;
 /** Rights of group and others. */
 const OTHERS = 0o077;
 
@@ -60,9 +60,13 @@ export function loadOrCreateKey(disk: Disk, directory: string, create: (secret?:
     throw new KeyFileError(`${path} is missing, but ${books} was signed with it; put it back from a copy`);
   }
   const made = create();
-  const text = { format: KEY_FORMAT, public: toBase64(made.public), secret: toBase64(made.secret) };
-  writeWhole(disk, path, Buffer.from(`${JSON.stringify(text)}\n`));
+  writeWhole(disk, path, Buffer.from(keyText(made)));
   return made;
+}
+
+/** What the file of this pair holds. */
+export function keyText({ public: key, secret }: KeyPair): string {
+  return `${JSON.stringify({ format: KEY_FORMAT, public: toBase64(key), secret: toBase64(secret) })}\n`;
 }
 
 function parseKeyPair(text: string): KeyPair | null {

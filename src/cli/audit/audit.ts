@@ -10,19 +10,23 @@
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { hex } from '../../core/bytes.ts';
 import type { Entry } from '../../core/entry.ts';
+import { isoMoment } from '../../core/proofs.ts';
 import { dumpState, type State } from '../../core/state.ts';
 import { verify } from '../../proof/verify.ts';
 import { type Disk, readAll } from '../../storage/disk.ts';
-import { FRAME_HEAD_BYTES, readSegmentHeader, SEGMENT_HEADER_BYTES } from '../../storage/format.ts';
+import { FRAME_HEAD_BYTES, readSegmentHeader, SEGMENT_HEADER_BYTES, segmentSeq } from '../../storage/format.ts';
 import { JOURNAL_START, type JournalPosition } from '../../storage/journal.ts';
 import { type FrameRead, listSegments, type ReadResult, stepJournal } from '../../storage/journal-reader.ts';
+import { KEY_FILE } from '../../storage/key-file.ts';
 import { isPartName, isTemporaryName, snapshotSeq } from '../../storage/snapshot-format.ts';
 import { differencesOf } from '../../storage/state-digest.ts';
 import { EntryAudit, type EntryCounts, type PlacedEntry } from './entries.ts';
 import { type Finding, FoundError, findingOf } from './finding.ts';
+import { type KnownHead, readHead } from './head.ts';
 import { heapEntries } from './heap-entries.ts';
-import { type FoundKey, findKey } from './key.ts';
+import { checkKeyFile, type FoundKey, findKey } from './key.ts';
 import { type Pinned, pin } from './pinned.ts';
 import { recordShapes } from './shapes.ts';
 import { Signatures } from './signatures.ts';
@@ -38,6 +42,15 @@ export interface AuditOptions {
   workers: number;
   /** Whether entries that today's rules decide otherwise only count. */
   otherRules: boolean;
+  /** A head received once, and where it was read from. */
+  head?: { file: string; text: string };
+}
+
+/** Whether the history a head speaks of is in the books; false also where that can no longer be told. */
+export interface HeadReport {
+  seq: number;
+  chain: string;
+  isProven: boolean;
 }
 
 export interface AuditReport {
@@ -52,6 +65,10 @@ export interface AuditReport {
   snapshots: number;
   parts: number;
   partBytes: number;
+  /** Of the head that was to be looked for. */
+  head: HeadReport | null;
+  /** Files in the directory that are no part of the books: nothing is said of their bytes. */
+  strangers: string[];
   /** The last entry, and the hash of the last frame, hex: who keeps them can tell a journal that was cut short later. */
   seq: number;
   chain: string;
@@ -88,6 +105,7 @@ class Run {
   #entries: EntryAudit | null = null;
   /** Names of snapshots not yet compared, oldest first. */
   #snapshots: string[];
+  readonly #head: KnownHead | null;
 
   constructor(options: AuditOptions, pinned: Pinned, signatures: Signatures) {
     this.#options = options;
@@ -101,6 +119,8 @@ class Run {
     }
     this.#key = findKey(options, pinned);
     this.#verify = (hash, signature) => verify(this.#key.public, hash, signature);
+    const { head, directory, disk } = options;
+    this.#head = head === undefined ? null : readHead(head.file, head.text, this.#key.public);
     const parts = names.filter(isPartName);
     const bytesOf = (files: string[]) => files.reduce((sum, name) => sum + pinned.size(name), 0);
     this.report = {
@@ -125,6 +145,8 @@ class Run {
       snapshots: 0,
       parts: parts.length,
       partBytes: bytesOf(parts),
+      head: this.#head === null ? null : { seq: this.#head.seq, chain: this.#head.chain, isProven: false },
+      strangers: disk.readdir(directory).filter((name) => !isOfBooks(name)),
       seq: 0,
       chain: '',
       milliseconds: 0,
@@ -138,6 +160,7 @@ class Run {
       await this.#check();
     } catch (error) {
       this.report.finding = await this.#first(error);
+      if (this.report.head !== null) this.report.head.isProven = false;
     }
     this.report.signatures = this.#signatures.count;
     if (this.#entries === null) return;
@@ -186,12 +209,15 @@ class Run {
     }
     const wrong = entries.money.differenceTo(entries.state);
     if (wrong !== null) throw new FoundError('lie', { file: directory, seq: report.seq }, wrong);
+    this.#missHead();
     const { permitted } = entries.counts;
     if (permitted > 0) {
       report.notes.push(
         `${permitted} decisions rest on permissions by tokens or by the server's own rules, which the books do not hold.`,
       );
     }
+    const keyNote = checkKeyFile(this.#options.disk, directory, this.#key.public);
+    if (keyNote !== null) report.notes.push(keyNote);
     const left = this.#options.disk.readdir(directory).filter(isTemporaryName);
     if (left.length > 0) report.notes.push(`Half-written and of no account: ${left.join(', ')}.`);
   }
@@ -225,6 +251,7 @@ class Run {
     if (held !== null) entries.add(held, null, null);
     if (count < seq) throw new FoundError('lie', { file }, `it holds ${count} entries, not ${oldest.seq}`);
     const chain = this.#chainBefore(first.file);
+    this.#meetHead({ seq, count: seq, chain, moment: null }, file);
     // Where it is of the very entry before the first segment, no frame will lead to it. Its moment then is as it says.
     if (oldest.seq === seq) {
       this.#compare(oldest, entries.state, { seq, chain, moment: oldest.moment });
@@ -296,6 +323,7 @@ class Run {
     this.#signatures.add(this.#key.public, hash, signature, place, 'this frame is not signed by the server');
     for (const [index, one] of placed.entries()) entries.add(one, placed[index + 1]?.entry ?? null, frame.moment);
     entries.endFrame(place);
+    this.#meetHead(frame, frame.file);
     this.report.frames++;
     this.report.seq = frame.seq;
     this.report.chain = Buffer.from(frame.chain).toString('hex');
@@ -307,6 +335,40 @@ class Run {
       this.#compare(this.#load(name), entries.state, frame);
       this.#snapshots.shift();
     }
+  }
+
+  /** Where the history reaches the head, it must be the head's. `moment` is null where it is not known. */
+  #meetHead(end: { seq: number; count: number; chain: Uint8Array; moment: number | null }, file: string): void {
+    const head = this.#head;
+    if (head === null || head.seq > end.seq || this.report.head!.isProven) return;
+    const place = { file, seq: head.seq };
+    if (head.seq < end.seq) {
+      // Before the first frame that is still there nothing can be told.
+      if (head.seq <= end.seq - end.count || end.moment === null) return;
+      throw new FoundError('lie', place, `the server once signed that a frame ends with this entry; here none does`);
+    }
+    const isSame = hex(end.chain) === head.chain && (end.moment === null || isoMoment(end.moment) === head.moment);
+    if (!isSame) {
+      const what = `the history up to here was rewritten: the server once signed that it leads to ${head.chain}, here it leads to ${hex(end.chain)}`;
+      throw new FoundError('lie', place, what);
+    }
+    this.report.head!.isProven = true;
+  }
+
+  /** Says why the head was not met, where it was not. */
+  #missHead(): void {
+    const head = this.#head;
+    if (head === null || this.report.head!.isProven) return;
+    const { directory } = this.#options;
+    const last = this.report.seq;
+    if (head.seq > last) {
+      const what = `the server once signed that entry ${head.seq} is in the books; they end with entry ${last}`;
+      throw new FoundError('damage', { file: directory, seq: last + 1 }, what);
+    }
+    const first = listSegments(this.#pinned, directory)[0]!.firstSeq - 1;
+    this.report.notes.push(
+      `Not proven: the head is of entry ${head.seq}, and the frames up to entry ${first} are gone. What is proven: entries 1 to ${first} are here with all their hashes and signatures, a snapshot the server signed holds them, and every frame after them links to the next. What is not: that they are the ones the head speaks of, in that order. A backup from before tells, and so does any head of entry ${first} or later.`,
+    );
   }
 
   #load(name: string): LoadedSnapshot {
@@ -373,6 +435,11 @@ class Run {
 }
 
 const PART_DIGITS = 16;
+
+function isOfBooks(name: string): boolean {
+  const isFile = segmentSeq(name) > 0 || snapshotSeq(name) >= 0 || isPartName(name) || name === KEY_FILE;
+  return isFile || isTemporaryName(name);
+}
 
 /** The reader's bytes are good for one call only, and `slice` of a Buffer would be a view of them. */
 function copyOf(bytes: Uint8Array): Uint8Array {

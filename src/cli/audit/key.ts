@@ -7,12 +7,13 @@ import { SYSTEM_SIGNER } from '../../core/decide.ts';
 import { type Entry, EntryType } from '../../core/entry.ts';
 import { Kind } from '../../core/kinds.ts';
 import { findHandle, readRow } from '../../core/state.ts';
-import { decodePublic } from '../../proof/keys.ts';
-import type { Disk } from '../../storage/disk.ts';
+import { decodePublic, keyPairFromSecret } from '../../proof/keys.ts';
+import { type Disk, errorCode, readWhole } from '../../storage/disk.ts';
 import { JOURNAL_START } from '../../storage/journal.ts';
 import { listSegments, stepJournal } from '../../storage/journal-reader.ts';
-import { KEY_FILE, readKeyFile } from '../../storage/key-file.ts';
+import { KEY_FILE, KEY_FILE_BYTES_MAX, KeyFileError, keyText, readKeyFile } from '../../storage/key-file.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
+import { FoundError } from './finding.ts';
 import { loadSnapshot } from './snapshots.ts';
 
 export interface FoundKey {
@@ -37,14 +38,33 @@ export function findKey({ disk, directory, key }: KeyPlaces, pinned: Disk): Foun
   return { public: stated, source: 'the books themselves (give the key you know with --key)' };
 }
 
-/** The public key in server.key, or null where there is none or it may not be read. */
+/** The public key in server.key, or null where there is none or it may not be read. Throws FoundError. */
 function readable(disk: Disk, directory: string): Uint8Array | null {
+  const place = { file: join(directory, KEY_FILE), byte: 0 };
   try {
-    return readKeyFile(disk, directory)?.public ?? null;
+    const pair = readKeyFile(disk, directory);
+    if (pair === null) return null;
+    if (Buffer.compare(keyPairFromSecret(pair.secret).public, pair.public) === 0) return pair.public;
+    throw new FoundError('damage', place, 'its two keys do not belong together');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EACCES') return null;
+    if (errorCode(error) === 'EACCES') return null;
+    if (error instanceof KeyFileError) throw new FoundError('damage', place, 'it does not hold a key any more');
     throw error;
   }
+}
+
+/** What is to be said of server.key where the books are signed with `key`, or null. Throws FoundError where it is another. */
+export function checkKeyFile(disk: Disk, directory: string, key: Uint8Array): string | null {
+  const path = join(directory, KEY_FILE);
+  if (!disk.exists(path)) return null;
+  const kept = readable(disk, directory);
+  if (kept === null) return `${KEY_FILE} may not be read by this user, and was not checked.`;
+  if (Buffer.compare(kept, key) !== 0) {
+    throw new FoundError('damage', { file: path, byte: 0 }, 'it is not the key these books are signed with');
+  }
+  const text = Buffer.from(readWhole(disk, path, KEY_FILE_BYTES_MAX));
+  if (text.equals(Buffer.from(keyText(readKeyFile(disk, directory)!)))) return null;
+  return `${KEY_FILE} is not written as the server writes it, though its keys are whole.`;
 }
 
 /** The key that the first record `system` in the books gives, unverified; null where none is found. */
