@@ -568,7 +568,7 @@ describe('the command', () => {
     ['a directory without books', ['verify', '/usr/lib'], 1, /no books/],
     ['a directory that is not there', ['verify', '/nowhere/at/all'], 1, /ENOENT/],
     ['two directories', ['verify', 'a', 'b'], 2, /one directory/],
-    ['a key that is none', ['verify', '--key', 'abc'], 2, /--key/],
+    ['a key that is none', ['verify', '--key', 'abc'], 2, /--against/],
     ['an unknown flag', ['verify', '--fix'], 2, /--fix/],
     ['an unknown command', ['repair'], 2, /no command repair/],
   ])('%s', async (_, args, code, what) => {
