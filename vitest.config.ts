@@ -6,8 +6,6 @@ const dist = process.env.AYNI_DIST ?? 'dist';
 export default defineConfig({
   test: {
     include: [`${dist}/test/**/*.test.js`],
-    // Acceptance tests of what is not built yet; `npm run test:ahead` runs them, and they fail.
-    exclude: ['**/node_modules/**', ...(process.env.AYNI_AHEAD ? [] : [`${dist}/test/ahead/**`])],
     // Many tests wait for processes and disks rather than for a core.
     maxWorkers: 2,
     testTimeout: 30_000,

@@ -5,9 +5,11 @@ import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type Config, ConfigError, configHelp, readConfig } from './config.ts';
-import { isAllowed, isOpenToAll, NO_ROW, setServerRules } from './core/access/index.ts';
+import { GRANTED, isAllowed, isOpenToAll, NO_ROW, setServerRules } from './core/access/index.ts';
+import type { DeliveryCommand, LegCommand } from './core/command.ts';
 import { Kind } from './core/kinds.ts';
 import { dumpState, findLedger, releaseDump, type State } from './core/state.ts';
+import { Effects, isLoopback, Outgoing, realTimers } from './effects/index.ts';
 import { Engine } from './engine.ts';
 import { createDefaultLedger } from './genesis.ts';
 import { createApp } from './http/app.ts';
@@ -43,6 +45,7 @@ const TICK_MS = 1000;
 const LOOP_RESOLUTION_MS = 1;
 /** After a failure, so long the clients who still wait are given to read that they do. */
 const FATAL_LINGER_MS = 200;
+const NO_BYTES = new Uint8Array(0);
 
 // Who read the log may be gone, as `| head` is: that is no reason to stop.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
@@ -95,6 +98,7 @@ async function serve(config: Config, directory: string): Promise<void> {
   let listening: Server | null = null;
 
   const waiters = new Waiters();
+  const sealer = new Sealer(server);
   const engine = new Engine({
     state,
     journal,
@@ -115,12 +119,31 @@ async function serve(config: Config, directory: string): Promise<void> {
       tell(`Took ${file}: ${bytes} bytes written in ${Math.round(ms)} ms, ${removed.length} older files removed.`);
     },
     signIntent: (luid, value, moment) => signedIntent(server, luid, value, moment),
-    publish: (entries) => waiters.publish(entries),
+    publish(entries, seq) {
+      waiters.publish(entries);
+      effects.publish(entries, seq);
+    },
     fatal(error) {
       tell(fatalText(error, directory));
       process.exitCode = 1;
       setTimeout(() => process.exit(1), FATAL_LINGER_MS);
     },
+  });
+
+  const defect = (error: Error) => tell(`A defect of ours, in one request: ${error.stack}`);
+  const outgoing = new Outgoing({ ...config, allowPrivate: isLoopback(config.host) });
+  const note = (command: LegCommand | DeliveryCommand) =>
+    engine.submit({ command, checks: NO_BYTES, seals: NO_BYTES, answer: () => {} });
+  const effects = new Effects({
+    ...config,
+    state,
+    sealer,
+    timers: realTimers,
+    call: outgoing.call,
+    seq: end.seq,
+    defect,
+    noteLeg: (leg) => note({ op: 'leg', kind: Kind.intent, moment: engine.now(), caller: GRANTED, ...leg }),
+    noteDelivery: (delivery) => note({ op: 'delivery', moment: engine.now(), caller: GRANTED, ...delivery }),
   });
 
   if (config.accessRules !== '') setServerRules(state, serverRules(config.accessRules));
@@ -131,7 +154,6 @@ async function serve(config: Config, directory: string): Promise<void> {
 
   // Before anybody is told that this process is there to be asked.
   const tellFigures = config.logLevel === 'debug' ? watchFigures(engine, pool) : () => {};
-  const sealer = new Sealer(server);
   const app = createApp({
     house: {
       engine,
@@ -141,12 +163,13 @@ async function serve(config: Config, directory: string): Promise<void> {
       texts: new RecordTexts(),
       pool,
       waiters,
+      effects,
       validate: compileSchemas({ claimsMax: config.claimsMax, proofsMax: config.proofsMax }),
       queryLimits: { ...QUERY_LIMITS, pageLimitMax: config.pageLimitMax },
       listMsMax: config.listMsMax,
       preferWaitSecondsMax: config.preferWaitSecondsMax,
       head: () => journal.position,
-      defect: (error) => tell(`A defect of ours, in one request: ${error.stack}`),
+      defect,
     },
     tokens: createTokenChecker({ ...TOKEN_LIMITS, verify }),
     defaultLedger: findLedger(state, config.ledger),
@@ -169,7 +192,7 @@ async function serve(config: Config, directory: string): Promise<void> {
   );
 
   takeSnapshotNow = () => engine.requestSnapshot();
-
+  effects.start();
   const ticker = setInterval(() => engine.tick(), TICK_MS);
   ticker.unref();
 
@@ -183,6 +206,8 @@ async function serve(config: Config, directory: string): Promise<void> {
     waiters.end();
     await closed;
     clearInterval(ticker);
+    effects.close();
+    outgoing.close();
     await engine.drained();
     await journal.close();
     await pool.close();

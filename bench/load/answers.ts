@@ -1,4 +1,6 @@
 /** The service's answers without sockets: requests are handed to the app as server.ts would hand them, one after the other. */
+import type { State } from '../../src/core/state.ts';
+import { Effects, realTimers } from '../../src/effects/index.ts';
 import { createApp } from '../../src/http/app.ts';
 import { QUERY_LIMITS } from '../../src/http/query.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
@@ -13,15 +15,17 @@ import type { House } from './house.ts';
 
 /** The app over a house; the default ledger is the house's. */
 export function openApp({ engine, state, server }: House): Handler {
+  const sealer = new Sealer(server);
   return createApp({
     house: {
       engine,
       state,
       server,
-      sealer: new Sealer(server),
+      sealer,
       texts: new RecordTexts(),
       pool: new ProofPool({ workers: 0, server, rowsPerTaskMax: 256, inlineRowsMax: 4 }),
       waiters: new Waiters(),
+      effects: quiet(state, sealer),
       validate: compileSchemas(),
       queryLimits: QUERY_LIMITS,
       listMsMax: 60_000,
@@ -35,6 +39,25 @@ export function openApp({ engine, state, server }: House): Handler {
     defaultLedger: 1,
     publicUrl: '',
     bodyDepthMax: 64,
+  });
+}
+
+/** Nobody listens to these books. */
+function quiet(state: State, sealer: Sealer): Effects {
+  return new Effects({
+    state,
+    sealer,
+    timers: realTimers,
+    call: async () => ({ error: 'nobody is called' }),
+    callsInFlightMax: 1,
+    bridgeCallsMax: 1,
+    bridgeAttemptsMax: 1,
+    seq: state.log.length,
+    noteLeg: () => {},
+    noteDelivery: () => {},
+    defect(error) {
+      throw error;
+    },
   });
 }
 

@@ -306,11 +306,18 @@ function unrelated(state: State, command: CreateCommand | UpdateCommand): Refusa
     if (typeof handle !== 'string' || findHandle(state, ledger, related, handle) >= 0) return null;
     return refuse('record.relation-not-found', `${role} ${handle} does not exist`);
   };
-  if (kind === Kind.wallet) return missing('Bridge', Kind.bridge, value.bridge);
+  if (kind === Kind.wallet) return missing('Bridge', Kind.bridge, value.bridge) ?? aimless(value.routes);
   if (kind === Kind.anchor && state.ledgers[ledger]!.config['anchor.walletRequired'] !== false) {
     return missing('Wallet', Kind.wallet, value.wallet);
   }
   return null;
+}
+
+/** Every route but one that accepts leads somewhere; where to may be made later. */
+function aimless(routes: unknown): Refusal | null {
+  if (!Array.isArray(routes)) return null;
+  const lost = routes.findIndex(({ action, target }) => action !== 'accept' && target === undefined);
+  return lost < 0 ? null : refuse('record.invalid', `Route ${lost} has no target`);
 }
 
 function luidMismatch({ luid, luidSent }: UpdateCommand | DropCommand): Refusal | null {

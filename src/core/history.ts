@@ -49,7 +49,7 @@ export function historyOf(
 }
 
 /** The status and labels that proofs gave last to a version. */
-function lastGiven({ added }: Version): { status: string | null; labels: readonly string[] | undefined } {
+export function lastGiven({ added }: Version): { status: string | null; labels: readonly string[] | undefined } {
   let status: string | null = null;
   let labels: readonly string[] | undefined;
   for (const entry of added) {

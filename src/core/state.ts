@@ -279,7 +279,7 @@ export function readRow(state: State, row: number): RecordView {
     ...version,
     row,
     status: state.statuses[state.rows.status.get(row)]!,
-    owners: firstEntry(state, version).proofs.map((proof) => proof.public),
+    owners: ownersOf(state, version),
     labels: labelsOf(state, row),
   };
 }
@@ -289,6 +289,11 @@ export function namesOf({ heap, rows, codec }: State, row: number): Names {
   const at = rows.at.get(row);
   const from = heap.offset(at);
   return codec.names(heap.chunk(at), from, from + heap.length(at));
+}
+
+/** Public keys of the proofs that the record of this version was created with. */
+export function ownersOf(state: State, version: Version): Uint8Array[] {
+  return firstEntry(state, version).proofs.map((proof) => proof.public);
 }
 
 /** What a record was created with. Versions in between are passed by, not read: there may be very many. */

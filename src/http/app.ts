@@ -15,6 +15,7 @@ import { type Call, callerOf, guarded, type House, refuseDurable, sendRefusal } 
 import { checkAccess } from './check.ts';
 import { assignSigner, listSigners, removeSigner } from './circles.ts';
 import { type Refusal, refuse } from './errors.ts';
+import { activateBridge, listDeliveries, listEvents, retryEvents } from './events.ts';
 import { readHead } from './head.ts';
 import { parseJson } from './json.ts';
 import { type Action, findRoute } from './paths.ts';
@@ -60,7 +61,14 @@ const ACTIONS: Record<Action, (call: Call) => void> = {
   assign: assignSigner,
   members: listSigners,
   remove: removeSigner,
+  events: listEvents,
+  deliveries: listDeliveries,
+  retry: retryEvents,
+  activate: activateBridge,
 };
+
+/** What may be asked for without a body. */
+const BARE: readonly Action[] = ['retry', 'activate'];
 
 const READY = '{"status":"UP"}';
 
@@ -93,13 +101,14 @@ function serve(options: AppOptions, request: Request, reply: Reply): void {
     return refuseDurable(call, USED_UP);
   }
 
-  if (request.method !== 'GET') {
+  const isBare = request.body.length === 0 && BARE.includes(route.action);
+  if (request.method !== 'GET' && !isBare) {
     const parsed = parseJson(request.body, options.bodyDepthMax);
     if (parsed.refusal !== undefined) return sendRefusal(house, reply, parsed.refusal);
     call.body = parsed.value;
   }
   if (token !== null) {
-    const body = request.method === 'GET' ? null : call.body;
+    const body = request.method === 'GET' || isBare ? null : call.body;
     const scheme = request.header('x-forwarded-proto') || 'http';
     const publicUrl = options.publicUrl === '' ? null : options.publicUrl;
     const url = absoluteUrl(publicUrl, scheme, request.header('host'), request.path, request.query);

@@ -4,6 +4,7 @@
 import type { Bearer, Caller } from '../core/access/index.ts';
 import type { Refusal as CoreRefusal } from '../core/refusal.ts';
 import type { State } from '../core/state.ts';
+import type { Effects } from '../effects/index.ts';
 import type { Engine } from '../engine.ts';
 import type { KeyPair } from '../proof/keys.ts';
 import type { ProofPool } from '../proof/pool.ts';
@@ -27,6 +28,7 @@ export interface House {
   validate: ValidateBody;
   queryLimits: QueryLimits;
   waiters: Waiters;
+  effects: Effects;
   listMsMax: number;
   preferWaitSecondsMax: number;
   /** Told of errors that only a defect of ours can cause. */

@@ -10,12 +10,12 @@ import { isRefusal, refuse } from '../core/refusal.ts';
 import type { VersionEntry } from '../core/state.ts';
 import { findHandle, findRecord, readRow } from '../core/state.ts';
 import { proofDigest } from '../proof/digest.ts';
+import { ownersText, recordText } from '../render.ts';
 import { type Call, refuseDurable, send, sendRefusal } from './call.ts';
 import { type Content, openBody } from './door.ts';
 import { readableRow } from './may.ts';
 import { parseQuery } from './query.ts';
 import { sendListing } from './reads.ts';
-import { ownersText, recordText } from './render.ts';
 import { contentCommand, submit } from './writes.ts';
 
 const MEMBER = Kind['circle-signer'];

@@ -4,8 +4,8 @@
  * rewritten or cut off (`ayni verify --head`). It is the same whichever ledger is asked.
  */
 import { isoMoment } from '../core/proofs.ts';
+import { hexOf, signedText } from '../render.ts';
 import { type Call, type Head, send, sendDurable } from './call.ts';
-import { hexOf, signedText } from './render.ts';
 
 export function readHead(call: Call): void {
   const { engine, sealer, head } = call.house;

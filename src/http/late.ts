@@ -7,8 +7,8 @@ import type { Version } from '../core/state.ts';
 import { proofDigestHex } from '../proof/digest.ts';
 import { encodeBase64 } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
+import { customsOf, hexOf, outcomeKey, outcomesOf } from '../render.ts';
 import { guarded, type House } from './call.ts';
-import { customsOf, hexOf, outcomeKey, outcomesOf } from './render.ts';
 import type { Reply } from './server.ts';
 
 const SIGNATURE_BYTES = 64;

@@ -22,7 +22,11 @@ export type Action =
   | 'check'
   | 'assign'
   | 'members'
-  | 'remove';
+  | 'remove'
+  | 'events'
+  | 'deliveries'
+  | 'retry'
+  | 'activate';
 
 export interface Route {
   action: Action;
@@ -67,6 +71,9 @@ function methodsOf([collection, ...rest]: string[]): Methods | null {
   }
   // The selected ledger is a record like any other, without its id in the path.
   if (collection === 'ledger') return recordMethods(Kind.ledger, null, rest);
+  if (collection === 'events') {
+    return rest.length > 0 ? null : { methods: { GET: 'events' }, kind: Kind.effect, id: null, number: '' };
+  }
   const kind = KIND_BY_PATH.get(collection);
   if (kind === undefined) return null;
   const [id, ...parts] = rest;
@@ -90,7 +97,12 @@ function recordMethods(kind: Kind, id: string | null, [part, number, ...more]: s
   if (part === 'signers' && kind === Kind.circle) {
     return methods(number === undefined ? { GET: 'members', POST: 'assign' } : { DELETE: 'remove' });
   }
+  if (part === 'events' && kind === Kind.effect) {
+    if (number === undefined) return methods({ GET: 'deliveries' });
+    return number === 'retry' ? methods({ POST: 'retry' }) : null;
+  }
   if (number !== undefined) return null;
+  if (part === 'activate' && kind === Kind.bridge) return methods({ POST: 'activate' });
   if (part === 'proofs' || (part === 'sign' && kind === Kind.intent)) return methods({ POST: 'proof' });
   if (part === 'drop' && drop) return methods({ POST: 'drop' });
   if (kind === Kind.wallet && (part === 'balances' || part === 'limits' || part === 'anchors')) {

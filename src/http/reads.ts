@@ -12,12 +12,21 @@ import { isoMoment } from '../core/proofs.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { namesOf, type RecordView, readRow, SERVER_LEDGER, type State, sizeOf } from '../core/state.ts';
 import { sha256Hex } from '../proof/digest.ts';
+import {
+  labelsText,
+  listText,
+  ownersText,
+  type Page,
+  type PageAfter,
+  signedText,
+  versionText,
+  viewText,
+} from '../render.ts';
 import { type Call, guarded, type House, refuseDurable, send, sendDurable } from './call.ts';
 import { type Header, refuse } from './errors.ts';
 import { withLateProofs } from './late.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
 import { type ListQuery, parseQuery } from './query.ts';
-import { labelsText, listText, ownersText, type Page, signedText, versionText } from './render.ts';
 import { SEMVER } from './version.ts';
 
 export function readStatus(call: Call): void {
@@ -66,8 +75,7 @@ const NO_RECORDS: readonly RecordView[] = [];
 
 function textOf({ sealer, texts }: House, { at, size, text, records: [record] }: Seen): string {
   if (text !== null) return text;
-  const { status, owners, labels } = record!;
-  const made = versionText(record!, status, ownersText(owners), sealer, labelsText(labels));
+  const made = viewText(record!, sealer);
   texts.keep(at, made, size);
   return made;
 }
@@ -144,7 +152,7 @@ function sendRecords(call: Call, rows: readonly number[], page: Page | null): vo
 }
 
 /** A list as its envelope; `page` null leaves that out. */
-export function sendList(call: Call, items: string[], page: Page | null): void {
+export function sendList(call: Call, items: string[], page: Page | PageAfter | null): void {
   const { engine, sealer } = call.house;
   const text = listText(items, page, engine.now(), sealer);
   sendDurable(call, () => send(call, 200, text));

@@ -14,6 +14,7 @@ import {
   Action,
   Address,
   Amount,
+  Conditions,
   closed,
   Free,
   Hash,
@@ -70,8 +71,11 @@ const SIGNALS = [...KIND_SIGNALS, 'balance-received', 'wallet-limited', 'bridge-
 const Route = closed({
   action: Type.Enum(['forward', 'accept', 'debit', 'credit']),
   target: Type.Optional(Address),
-  filter: Type.Optional(Free),
+  filter: Type.Optional(Conditions),
 });
+
+/** By which members of claims their sides share a leg. */
+const GroupBy = Type.Array(Type.Enum(['source', 'target', 'symbol']), { maxItems: 3 });
 
 const Secret = Type.String({ maxLength: SECRET_LENGTH_MAX });
 const CREDENTIALS = {
@@ -150,12 +154,16 @@ export function kindSchemas(claimsMax: number): Readonly<Record<Kind, TSchema>> 
     [Kind.effect]: closed({
       ...COMMON,
       signal: Type.Enum(SIGNALS),
-      filter: Type.Optional(Free),
+      filter: Type.Optional(Conditions),
       action: EffectAction,
     }),
     [Kind.bridge]: closed({
       ...COMMON,
-      config: Type.Object({ server: Url }),
+      config: Type.Object({
+        server: Url,
+        'debits.claims.groupBy': Type.Optional(GroupBy),
+        'credits.claims.groupBy': Type.Optional(GroupBy),
+      }),
       secure: Type.Optional(Type.Array(Secure, { maxItems: LIST_MAX })),
       traits: Type.Optional(Type.Array(Text, { maxItems: LIST_MAX })),
     }),

@@ -8,6 +8,7 @@
 import Type, { type TSchema } from 'typebox';
 import { ACCESS_ACTIONS } from '../core/access/caller.ts';
 import { ADDRESS_MAX, ADDRESS_PATTERN, HANDLE_PATTERN, LEDGER_HANDLE_MAX } from '../core/address.ts';
+import { CONDITION_OPERATORS } from '../core/conditions.ts';
 import { KINDS } from '../core/kinds.ts';
 
 const PUBLIC_PATTERN = '^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$';
@@ -63,6 +64,27 @@ export const Proof = closed({
   result: Result,
   custom: Type.Optional(Free),
 });
+
+const CONDITION_VALUES_MAX = 1000;
+const ConditionScalar = Type.Union([Type.String(), Type.Number(), Type.Boolean()]);
+const ConditionList = Type.Array(ConditionScalar, { maxItems: CONDITION_VALUES_MAX });
+
+/** Dotted paths, each with the value wanted there or operators on it (core/conditions.ts). */
+export const Conditions = Type.Record(
+  Type.String(),
+  Type.Union([
+    ConditionScalar,
+    Type.Object(
+      Object.fromEntries(
+        CONDITION_OPERATORS.map((name) => [
+          name,
+          Type.Optional(name === '$in' || name === '$nin' ? ConditionList : ConditionScalar),
+        ]),
+      ),
+      { additionalProperties: false, minProperties: 1 },
+    ),
+  ]),
+);
 
 /** A schema, or `{$in: [schema, …]}`. */
 function oneOrIn(schema: TSchema) {

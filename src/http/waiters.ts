@@ -7,6 +7,7 @@ const FINAL = new Set(['completed', 'rejected']);
 
 export class Waiters {
   readonly #byLuid = new Map<string, Set<() => void>>();
+  readonly #any = new Set<() => void>();
   #isEnded = false;
 
   /** Calls `tell` once, when the intent is final or the time is over. */
@@ -24,8 +25,21 @@ export class Waiters {
     tellers.add(once);
   }
 
+  /** Calls `tell` once, when anything happens or the time is over. */
+  watchAny(ms: number, tell: () => void): void {
+    if (this.#isEnded) return tell();
+    const once = () => {
+      clearTimeout(timer);
+      this.#any.delete(once);
+      tell();
+    };
+    const timer = setTimeout(once, ms);
+    this.#any.add(once);
+  }
+
   /** Takes entries that are on disk. */
   publish(entries: readonly Entry[]): void {
+    if (entries.length > 0) for (const tell of [...this.#any]) tell();
     for (const entry of entries) {
       if (entry.type !== EntryType.step || !FINAL.has(statusAfter(entry.outcome))) continue;
       for (const tell of [...(this.#byLuid.get(entry.luid) ?? [])]) tell();
@@ -35,6 +49,7 @@ export class Waiters {
   /** The server stops: nobody waits any longer. */
   end(): void {
     this.#isEnded = true;
+    for (const tell of [...this.#any]) tell();
     for (const tellers of [...this.#byLuid.values()]) for (const tell of [...tellers]) tell();
   }
 }

@@ -13,12 +13,12 @@ import { ledgerCommand } from '../genesis.ts';
 import { proofDigest, proofDigestHex } from '../proof/digest.ts';
 import { encodeBase64 } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
+import { hexOf, labelsText, outcomeText, ownersText, recordText, threadOf } from '../render.ts';
 import { type Call, callerOf, guarded, refuseDurable, send, sendRefusal } from './call.ts';
 import { type Content, openBody, openProofs, type ProofBody, refuseSchema } from './door.ts';
 import type { Header } from './errors.ts';
 import { entersFor } from './may.ts';
 import { sendRow } from './reads.ts';
-import { hexOf, labelsText, outcomeText, ownersText, recordText, threadOf } from './render.ts';
 import { ledgerOf, rowOf } from './rows.ts';
 
 const NO_BYTES = new Uint8Array(0);

@@ -320,6 +320,13 @@ describe('bridges in a thread', () => {
   });
 });
 
+test('a route that leads nowhere is refused', () => {
+  for (const action of ['forward', 'debit', 'credit']) {
+    const made = fresh().create(Kind.wallet, { handle: 'w', routes: [{ action: 'accept' }, { action }] });
+    expect(made).toMatchObject({ reason: 'record.invalid', detail: 'Route 1 has no target' });
+  }
+});
+
 test('a wallet whose bridge is gone takes no part', () => {
   const books = fresh();
   books.create(Kind.bridge, { handle: 'bank', config: { server: 'http://127.0.0.1:1' } });

@@ -35,8 +35,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   genesis: ['core', 'proof', 'own-records', 'engine'],
   config: ['core'],
   trouble: ['core', 'storage'],
-  http: ['core', 'proof', 'engine', 'genesis'],
-  effects: ['core', 'proof'],
+  render: ['core', 'proof'],
+  events: ['core', 'proof', 'render'],
+  http: ['core', 'proof', 'render', 'events', 'effects', 'engine', 'genesis'],
+  effects: ['core', 'proof', 'render', 'events'],
   // Somebody else's system: it shares with the ledger what anybody must know, and nothing else.
   bridge: ['proof'],
 };

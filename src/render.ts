@@ -2,14 +2,14 @@
  * Records, lists and other answers as JSON text. Members are written in canonical order, and content is the very bytes
  * that were hashed and journaled, so nothing is ever encoded twice and a list's hash is that of the text it sends.
  */
-import { threadOf as beginsThread, EntryType, type Outcome, type StoredProof } from '../core/entry.ts';
-import { legsOf } from '../core/intents.ts';
-import { legHandle } from '../core/legs.ts';
-import { isoMoment, outcomeCustoms, sealCustom } from '../core/proofs.ts';
-import type { Version, VersionEntry } from '../core/state.ts';
-import { proofDigestHex, sha256Hex } from '../proof/digest.ts';
-import { encodeBase64 } from '../proof/keys.ts';
-import { proofText, type Sealer } from '../proof/sealer.ts';
+import { threadOf as beginsThread, EntryType, type Outcome, type StoredProof } from './core/entry.ts';
+import { legsOf } from './core/intents.ts';
+import { legHandle } from './core/legs.ts';
+import { isoMoment, outcomeCustoms, sealCustom } from './core/proofs.ts';
+import type { RecordView, Version, VersionEntry } from './core/state.ts';
+import { proofDigestHex, sha256Hex } from './proof/digest.ts';
+import { encodeBase64 } from './proof/keys.ts';
+import { proofText, type Sealer } from './proof/sealer.ts';
 
 /** What a record's text is made of. Texts lists are JSON without the brackets. */
 interface RecordText {
@@ -48,12 +48,13 @@ export function hexOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
 }
 
-function storedProofText(hash: string, { public: key, result, custom }: StoredProof): string {
+export function storedProofText(hash: string, { public: key, result, custom }: StoredProof): string {
   return proofText(encodeBase64(key), proofDigestHex(hash, custom), encodeBase64(result), custom);
 }
 
 /** All proofs of a version in their order of arrival: the client's, the server's, those added, those of its outcome. */
-function proofTexts(version: Version, hash: string, sealer: Sealer): string {
+function proofTexts(version: Version, hash: string, sealer: Sealer | null): string {
+  if (sealer === null) return '';
   const { entry, added } = version;
   const texts = entry.proofs.map((proof) => storedProofText(hash, proof));
   texts.push(sealer.sealed(hash, sealCustom(entry), entry.seal));
@@ -103,8 +104,14 @@ export function labelsText(labels: readonly string[]): string {
   return labels.length === 0 ? '' : `"labels":${JSON.stringify(labels)},`;
 }
 
-/** A version of a record: as it is now, or with `lead` as one of its changes. */
-export function versionText(version: Version, status: string, owners: string, sealer: Sealer, lead = ''): string {
+/** A version of a record: as it is now, or with `lead` as one of its changes. Without a sealer it lacks its proofs. */
+export function versionText(
+  version: Version,
+  status: string,
+  owners: string,
+  sealer: Sealer | null,
+  lead = '',
+): string {
   const { entry } = version;
   const hash = hexOf(entry.hash);
   return recordText({
@@ -129,6 +136,11 @@ function isRouted({ entry, added }: Version): boolean {
   return isLed(entry.outcome) || added.some((each) => each.type === EntryType.step && isLed(each.outcome));
 }
 
+/** A record with all that belongs to it; without a sealer it lacks its proofs. */
+export function viewText(record: RecordView, sealer: Sealer | null): string {
+  return versionText(record, record.status, ownersText(record.owners), sealer, labelsText(record.labels));
+}
+
 export function threadOf(entry: VersionEntry): string | null {
   return entry.type === EntryType.intent ? entry.thread : null;
 }
@@ -139,13 +151,21 @@ export interface Page {
   total?: number | undefined;
 }
 
+/** A page of what has no index: what was looked at ends with sequence number `after`. */
+export interface PageAfter {
+  after: number;
+  limit: number;
+}
+
 /** The signed envelope around `items`; `page` null leaves it out. */
-export function listText(items: string[], page: Page | null, moment: number, sealer: Sealer): string {
+export function listText(items: string[], page: Page | PageAfter | null, moment: number, sealer: Sealer): string {
   const data = `[${items.join(',')}]`;
   return signedText(data, moment, sealer, page === null ? '' : `,"page":${pageText(page)}`);
 }
 
-function pageText({ index, limit, total }: Page): string {
+function pageText(page: Page | PageAfter): string {
+  if ('after' in page) return JSON.stringify(page);
+  const { index, limit, total } = page;
   return `{"index":${index},"limit":${limit}${total === undefined ? '' : `,"total":${total}`}}`;
 }
 

@@ -1,0 +1,40 @@
+/** Records as they were: entries stay where they are, so what followed one of them is simply not looked at. */
+import { type IntentStatus, statusAfter } from './entry.ts';
+import { lastGiven } from './history.ts';
+import { type Kind, kindRow } from './kinds.ts';
+import { assert } from './refusal.ts';
+import { NO_LABELS, ownersOf, type RecordView, readRow, type State, type Version, versionAt } from './state.ts';
+
+/** The record in a row as it was right after the entry at this address of the heap; a dropped one as it was before. */
+export function recordAt(state: State, row: number, address: number): RecordView {
+  let at = state.rows.at.get(row);
+  if (at <= address) return readRow(state, row);
+  while (at > address) at = state.heap.prev(at);
+  assert(at !== 0, 'a record is not looked for before it was made');
+  const version = versionAt(state, at);
+  const first = kindRow(state.rows.kind.get(row) as Kind).status;
+  const { status, labels } = givenBy(state, version);
+  const now = intentStatus(version) ?? status ?? first;
+  return { ...version, row, status: now, owners: ownersOf(state, version), labels: labels ?? NO_LABELS };
+}
+
+/** The status of an intent by what became of it in this version; null for other kinds. */
+function intentStatus({ entry, added }: Version): IntentStatus | null {
+  if (!('outcome' in entry)) return null;
+  let status = statusAfter(entry.outcome);
+  for (const each of added) if ('outcome' in each) status = statusAfter(each.outcome, status);
+  return status;
+}
+
+/** The status and labels that proofs gave last, in this version or one before. */
+function givenBy(state: State, last: Version): ReturnType<typeof lastGiven> {
+  const given = lastGiven(last);
+  for (let { before } = last; before !== 0 && (given.status === null || given.labels === undefined); ) {
+    const version = versionAt(state, before);
+    const older = lastGiven(version);
+    given.status ??= older.status;
+    given.labels ??= older.labels;
+    before = version.before;
+  }
+  return given;
+}

@@ -1,0 +1,362 @@
+/**
+ * Feeds: events on their way to those who asked for them, each effect in order, and bridges that want to hear how the
+ * intents go on that they take part in.
+ *
+ * The books know how far each receiver has been told; what comes after is found in the log of entries, so nothing is
+ * kept here that could be lost. A receiver that keeps up gets events as they come; one that does not has a short queue,
+ * and the rest is looked up in the log, in slices, once the queue has room again. A receiver thus costs bounded memory
+ * however slow it is, and every one hears at least once, in order, also after a restart.
+ */
+import type { DeliveryCommand } from '../core/command.ts';
+import type { Conditions } from '../core/conditions.ts';
+import { type DeliveryEntry, type Entry, EntryType } from '../core/entry.ts';
+import { legsOf } from '../core/intents.ts';
+import { Kind } from '../core/kinds.ts';
+import { recordAt } from '../core/past.ts';
+import { dataOf, entryAt, findHandle, readRow, type State } from '../core/state.ts';
+import {
+  eventAt,
+  eventsOf,
+  eventText,
+  isWanted,
+  type LedgerEvent,
+  type Placed,
+  placedAt,
+  signalsOf,
+} from '../events.ts';
+import { sha256Hex } from '../proof/digest.ts';
+import type { Sealer } from '../proof/sealer.ts';
+import { viewText } from '../render.ts';
+import { addressOf } from './calls.ts';
+import type { Lanes, Outcome } from './lanes.ts';
+import type { OutgoingCall } from './outgoing.ts';
+import type { Timers } from './timers.ts';
+
+/** What is noted once an event was taken, or given up. */
+export type DeliveryNote = Omit<DeliveryCommand, 'op' | 'moment' | 'caller'>;
+
+export interface FeedsOptions {
+  state: State;
+  sealer: Sealer;
+  lanes: Lanes;
+  timers: Timers;
+  /** Sequence number of the last entry on disk. */
+  seq: number;
+  note: (note: DeliveryNote) => void;
+}
+
+/** Events queued for one receiver; further ones are looked up when there is room. */
+const QUEUE_MAX = 256;
+/** The log is read in slices, so that nobody waits for longer. */
+const SLICE_MS = 2;
+const PAUSE_MS = 5;
+const DETAIL_MAX = 200;
+
+interface Queued {
+  seq: number;
+  index: number;
+}
+
+/** An effect, or a bridge that is told of statuses. */
+interface Receiver {
+  readonly row: number;
+  readonly kind: Kind;
+  readonly ledger: number;
+  readonly signal: string;
+  readonly filter: Conditions | undefined;
+  /** On their way, in order. */
+  readonly queue: Queued[];
+  /** The first entry that was not looked at, where it does not keep up; 0 where it does. */
+  from: number;
+}
+
+/** A delivery as it is told to whoever asks. */
+export interface DeliveryView {
+  luid: string;
+  event: LedgerEvent;
+  status: 'pending' | 'delivered' | 'failed';
+  attempts: number;
+  detail: string;
+  moment: number;
+}
+
+export class Feeds {
+  readonly #options: FeedsOptions;
+  readonly #receivers = new Map<number, Receiver>();
+  /** By ledger and signal. */
+  readonly #bySignal = new Map<string, Set<Receiver>>();
+  #seq: number;
+  #isReading = false;
+
+  constructor(options: FeedsOptions) {
+    this.#options = options;
+    this.#seq = options.seq;
+  }
+
+  /** Takes up what was not delivered when the server stopped. */
+  start(): void {
+    for (const [row, feed] of this.#options.state.feeds) this.#open(row, Math.max(feed.seq, 1));
+    this.#read();
+  }
+
+  /** Takes entries that are on disk, in order; the last has sequence number `seq`. */
+  publish(entries: readonly Entry[], seq: number): void {
+    const first = seq - entries.length + 1;
+    for (const [index, entry] of entries.entries()) {
+      this.#seq = first + index;
+      if (entry.kind === Kind.effect || entry.kind === Kind.bridge) this.#changed(entry);
+      if (this.#receivers.size > 0) this.#offer(entry, this.#seq);
+    }
+  }
+
+  /** What became of a receiver's events, newest first: those on their way, then those noted. At most `max`, from `skip`. */
+  deliveries(row: number, skip: number, max: number): DeliveryView[] {
+    const { state } = this.#options;
+    const views: DeliveryView[] = [];
+    let left = skip;
+    const add = (queued: Queued, rest: Omit<DeliveryView, 'event' | 'luid'>) => {
+      if (left-- > 0) return;
+      const event = eventAt(state, queued.seq, queued.index);
+      if (event !== undefined) views.push({ luid: this.#luidOf(row, event), event, ...rest });
+    };
+    const queue = this.#receivers.get(row)?.queue ?? [];
+    for (const queued of [...queue].reverse()) {
+      if (views.length >= max) return views;
+      const placed = placedAt(state, queued.seq);
+      add(queued, { status: 'pending', attempts: 0, detail: '', moment: placed?.entry.moment ?? 0 });
+    }
+    for (let at = state.feeds.get(row)?.last ?? 0; at !== 0 && views.length < max; at = state.heap.prev(at)) {
+      const { seq, index, attempts, isDelivered, detail, moment } = entryAt(state, at) as DeliveryEntry;
+      add({ seq, index }, { status: isDelivered ? 'delivered' : 'failed', attempts, detail, moment });
+    }
+    return views;
+  }
+
+  /** Tries again: what waits, and what was given up and not delivered since. */
+  retry(row: number): void {
+    const receiver = this.#receivers.get(row);
+    if (receiver === undefined) return;
+    for (const queued of failedOf(this.#options.state, row)) {
+      if (!receiver.queue.some((other) => isSame(other, queued))) this.#send(receiver, queued);
+    }
+    this.wake(row);
+  }
+
+  /** What waits to be tried again goes now. */
+  wake(row: number): void {
+    this.#options.lanes.wake(laneOf(row));
+  }
+
+  /** The same for all whose events go to this bridge. */
+  wakeBridge(bridge: number): void {
+    const { state } = this.#options;
+    const { handle } = readRow(state, bridge).entry;
+    this.wake(bridge);
+    for (const { row, kind, ledger } of this.#receivers.values()) {
+      if (kind !== Kind.effect || ledger !== state.rows.ledger.get(bridge)) continue;
+      const { action } = dataOf(readRow(state, row).entry) as { action: { bridge?: string } };
+      if (action.bridge === handle) this.wake(row);
+    }
+  }
+
+  // ---------------------------------------------------------------- receivers
+
+  #changed(entry: Entry): void {
+    const { state } = this.#options;
+    if (entry.type === EntryType.delivery) return;
+    const placed = placedAt(state, this.#seq);
+    if (placed === null) return;
+    const { row } = placed;
+    const known = this.#receivers.get(row);
+    if (!state.feeds.has(row)) {
+      if (known === undefined) return;
+      this.#close(known);
+      this.#options.lanes.cancel(laneOf(row), () => true);
+    } else if (known === undefined) {
+      this.#open(row, 0);
+    } else if (entry.type === EntryType.update) {
+      this.#close(known);
+      this.#open(row, known.from, known.queue);
+    }
+  }
+
+  #open(row: number, from: number, queue: Queued[] = []): void {
+    const { state } = this.#options;
+    const kind = state.rows.kind.get(row) as Kind;
+    const data = dataOf(readRow(state, row).entry) as { signal?: string; filter?: Conditions };
+    const isEffect = kind === Kind.effect;
+    const receiver: Receiver = {
+      row,
+      kind,
+      ledger: state.rows.ledger.get(row),
+      signal: isEffect ? data.signal! : 'intent-updated',
+      filter: isEffect ? data.filter : undefined,
+      queue,
+      from,
+    };
+    this.#receivers.set(row, receiver);
+    const key = `${receiver.ledger} ${receiver.signal}`;
+    const others = this.#bySignal.get(key);
+    if (others === undefined) this.#bySignal.set(key, new Set([receiver]));
+    else others.add(receiver);
+  }
+
+  #close(receiver: Receiver): void {
+    this.#receivers.delete(receiver.row);
+    const key = `${receiver.ledger} ${receiver.signal}`;
+    const others = this.#bySignal.get(key)!;
+    others.delete(receiver);
+    if (others.size === 0) this.#bySignal.delete(key);
+  }
+
+  // ---------------------------------------------------------------- events
+
+  /** Gives an entry's events to those who keep up and want them. */
+  #offer(entry: Entry, seq: number): void {
+    let placed: Placed | null | undefined;
+    for (const signal of signalsOf(entry)) {
+      // A ledger's own record is heard of in the ledger, the rest where it lives.
+      if (entry.kind === Kind.ledger) placed ??= placedAt(this.#options.state, seq);
+      const receivers = this.#bySignal.get(`${placed?.ledger ?? entry.ledger} ${signal}`);
+      if (receivers === undefined) continue;
+      placed ??= placedAt(this.#options.state, seq);
+      if (placed === null) return;
+      for (const receiver of receivers) {
+        if (receiver.from !== 0) continue;
+        if (receiver.queue.length >= QUEUE_MAX) receiver.from = seq;
+        else this.#give(receiver, placed);
+      }
+    }
+  }
+
+  #give(receiver: Receiver, placed: Placed): void {
+    const { state } = this.#options;
+    const told = state.feeds.get(receiver.row);
+    if (told === undefined) return;
+    for (const event of eventsOf(state, placed, receiver.signal)) {
+      const { seq, index } = event;
+      const isOver = seq < told.seq || (seq === told.seq && index <= told.index);
+      if (!isOver && this.#wants(receiver, placed, event)) this.#send(receiver, { seq, index });
+    }
+  }
+
+  #wants(receiver: Receiver, { entry, row, address }: Placed, event: LedgerEvent): boolean {
+    const { state, sealer } = this.#options;
+    if (receiver.kind === Kind.effect) return isWanted(event, receiver.filter, sealer);
+    // Most intents have no links, so no legs, and no bridge to hear of them.
+    if (entry.type === EntryType.intent && entry.outcome.links === undefined) return false;
+    return legsOf(recordAt(state, row, address)).some(({ bridge }) => bridge === receiver.row);
+  }
+
+  #send(receiver: Receiver, queued: Queued): void {
+    receiver.queue.push(queued);
+    const { row } = receiver;
+    this.#options.lanes.add(laneOf(row), 1, {
+      key: '',
+      make: () => this.#callOf(row, queued),
+      settled: (outcome, attempts, lastError) => this.#settled(row, queued, outcome, attempts, lastError),
+    });
+  }
+
+  #callOf(row: number, { seq, index }: Queued): OutgoingCall | null {
+    const { state, sealer } = this.#options;
+    if (!state.feeds.has(row)) return null;
+    const event = eventAt(state, seq, index)!;
+    const { handle, kind, ...record } = readRow(state, row).entry;
+    const data = dataOf(record) as { action: { bridge?: string; endpoint?: string } };
+    if (kind === Kind.bridge) {
+      const { server, secure } = addressOf(state, row)!;
+      const placed = placedAt(state, seq)!;
+      const intent = recordAt(state, placed.row, placed.address);
+      const url = `${server}/intents/${encodeURIComponent(intent.entry.handle)}`;
+      return { method: 'PUT', url, body: viewText(intent, sealer), secure };
+    }
+    const body = eventText(event, sealer);
+    const { endpoint, bridge } = data.action;
+    if (endpoint !== undefined) return { method: 'POST', url: endpoint, body, secure: [] };
+    const target = findHandle(state, state.rows.ledger.get(row), Kind.bridge, bridge!);
+    // A bridge that is no more cannot be reached: the call fails, and is tried again, like any other.
+    const { server, secure } = (target < 0 ? null : addressOf(state, target)) ?? { server: 'http://-', secure: [] };
+    return { method: 'POST', url: `${server}/effects/${encodeURIComponent(handle)}`, body, secure };
+  }
+
+  #settled(row: number, queued: Queued, outcome: Outcome, attempts: number, lastError: string | null): void {
+    const { state, note } = this.#options;
+    const receiver = this.#receivers.get(row);
+    if (receiver === undefined || !state.feeds.has(row)) return;
+    const at = receiver.queue.findIndex((other) => isSame(other, queued));
+    if (at >= 0) receiver.queue.splice(at, 1);
+    const { luid, ledger, kind } = readRow(state, row).entry;
+    const isDelivered = outcome === 'delivered';
+    const detail = isDelivered ? '' : (lastError ?? '').slice(0, DETAIL_MAX);
+    const delivery = this.#luidOf(row, eventAt(state, queued.seq, queued.index)!);
+    note({ ledger, kind, luid: delivery, receiver: luid, ...queued, attempts, isDelivered, detail });
+    if (receiver.from !== 0 && receiver.queue.length < QUEUE_MAX / 2) this.#read();
+  }
+
+  /** A delivery's own name: of this event to this receiver. */
+  #luidOf(row: number, { handle }: LedgerEvent): string {
+    const { luid } = readRow(this.#options.state, row).entry;
+    const hash = Buffer.from(sha256Hex(`${luid} ${handle}`), 'hex').toString('base64url');
+    return `$evd.${hash.slice(0, 17)}`;
+  }
+
+  // ---------------------------------------------------------------- catching up
+
+  /** Reads the log for those who do not keep up, a slice at a time. */
+  #read(): void {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    this.#options.timers.after(PAUSE_MS, () => {
+      this.#isReading = false;
+      if (this.#readSlice()) this.#read();
+    });
+  }
+
+  /** Whether there is more to read just now. */
+  #readSlice(): boolean {
+    const { state, timers } = this.#options;
+    const end = timers.now() + SLICE_MS;
+    let isMore = false;
+    for (const receiver of this.#receivers.values()) {
+      while (receiver.from !== 0 && receiver.queue.length < QUEUE_MAX) {
+        if (receiver.from > this.#seq) {
+          receiver.from = 0;
+          break;
+        }
+        const placed = placedAt(state, receiver.from++);
+        if (placed !== null && placed.ledger === receiver.ledger && signalsOf(placed.entry).includes(receiver.signal)) {
+          this.#give(receiver, placed);
+        }
+        if (timers.now() >= end) return true;
+      }
+      isMore ||= receiver.from !== 0 && receiver.queue.length < QUEUE_MAX / 2;
+    }
+    return isMore;
+  }
+}
+
+export function laneOf(row: number): string {
+  return `feed ${row}`;
+}
+
+function isSame(one: Queued, other: Queued): boolean {
+  return one.seq === other.seq && one.index === other.index;
+}
+
+/** How far back what was given up is looked for. */
+const FAILED_MAX = 1000;
+
+/** What was given up and not delivered since, oldest first. */
+function failedOf(state: State, row: number): Queued[] {
+  const settled = new Set<string>();
+  const failed: Queued[] = [];
+  let left = FAILED_MAX;
+  for (let at = state.feeds.get(row)?.last ?? 0; at !== 0 && left-- > 0; at = state.heap.prev(at)) {
+    const { seq, index, isDelivered } = entryAt(state, at) as DeliveryEntry;
+    const key = `${seq} ${index}`;
+    if (!settled.has(key) && !isDelivered) failed.push({ seq, index });
+    settled.add(key);
+  }
+  return failed.reverse();
+}

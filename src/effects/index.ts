@@ -1,0 +1,126 @@
+/**
+ * What happens outside because of what happened in the books: calls to bridges, events to effects. One door to the room.
+ *
+ * Nothing here can hold up or harm the books: it is told of entries that are on disk, and what it has to say goes in by
+ * the door like everything else. A defect in here is told, and costs the one call it was met in.
+ */
+import type { Entry } from '../core/entry.ts';
+import type { State } from '../core/state.ts';
+import type { Sealer } from '../proof/sealer.ts';
+import { Calls, type LegNote } from './calls.ts';
+import { type DeliveryNote, type DeliveryView, Feeds } from './feeds.ts';
+import { type Job, Lanes } from './lanes.ts';
+import type { Call } from './outgoing.ts';
+import type { Timers } from './timers.ts';
+
+export { isLoopback } from './addresses.ts';
+export type { LegNote } from './calls.ts';
+export type { DeliveryNote, DeliveryView } from './feeds.ts';
+export { Outgoing } from './outgoing.ts';
+export { realTimers, type Timers } from './timers.ts';
+
+export interface EffectsOptions {
+  state: State;
+  sealer: Sealer;
+  timers: Timers;
+  /** Does a call over the network. */
+  call: Call;
+  callsInFlightMax: number;
+  /** Calls of one bridge at a time. */
+  bridgeCallsMax: number;
+  bridgeAttemptsMax: number;
+  /** Sequence number of the last entry on disk. */
+  seq: number;
+  noteLeg: (note: LegNote) => void;
+  noteDelivery: (note: DeliveryNote) => void;
+  defect: (error: Error) => void;
+}
+
+export class Effects {
+  readonly #options: EffectsOptions;
+  readonly #lanes: Lanes;
+  readonly #calls: Calls;
+  readonly #feeds: Feeds;
+
+  constructor(options: EffectsOptions) {
+    const { callsInFlightMax, bridgeAttemptsMax, bridgeCallsMax, noteLeg, noteDelivery, ...rest } = options;
+    this.#options = options;
+    this.#lanes = new GuardedLanes(
+      { timers: options.timers, call: options.call, inFlightMax: callsInFlightMax, attemptsMax: bridgeAttemptsMax },
+      options.defect,
+    );
+    this.#calls = new Calls({ ...rest, lanes: this.#lanes, parallelMax: bridgeCallsMax, note: noteLeg });
+    this.#feeds = new Feeds({ ...rest, lanes: this.#lanes, note: noteDelivery });
+  }
+
+  /** Takes up what was due when the server stopped. */
+  start(): void {
+    this.#calls.start();
+    this.#feeds.start();
+  }
+
+  /** Takes entries that are on disk, in order; the last has sequence number `seq`. */
+  publish(entries: readonly Entry[], seq: number): void {
+    try {
+      const { log } = this.#options.state;
+      const first = seq - entries.length;
+      for (const [index, entry] of entries.entries()) this.#calls.publish(entry, log.get(first + index));
+      this.#feeds.publish(entries, seq);
+    } catch (error) {
+      this.#options.defect(error as Error);
+    }
+  }
+
+  /** A bridge is there again: all that waits for it, or was given up, is tried. */
+  activate(bridge: number): void {
+    this.#calls.wake(bridge);
+    this.#feeds.wakeBridge(bridge);
+    this.#feeds.retry(bridge);
+  }
+
+  /** An effect's events are tried again, also those that were given up. */
+  retry(effect: number): void {
+    this.#feeds.retry(effect);
+  }
+
+  /** What became of the events of an effect, newest first. */
+  deliveries(effect: number, skip: number, max: number): DeliveryView[] {
+    return this.#feeds.deliveries(effect, skip, max);
+  }
+
+  counts(): { lanes: number; jobs: number; inFlight: number } {
+    return this.#lanes.counts();
+  }
+
+  /** Calls off what is on its way; it is due again after the next start. */
+  close(): void {
+    this.#lanes.close();
+  }
+}
+
+/** Lanes whose jobs may be wrong without taking the process along: the books behind it are not. */
+class GuardedLanes extends Lanes {
+  readonly #defect: (error: Error) => void;
+
+  constructor(options: ConstructorParameters<typeof Lanes>[0], defect: (error: Error) => void) {
+    super(options);
+    this.#defect = defect;
+  }
+
+  override add(address: string, parallelMax: number, job: Job): void {
+    super.add(address, parallelMax, {
+      key: job.key,
+      make: () => this.#guarded(() => job.make(), null),
+      settled: (...how) => this.#guarded(() => job.settled(...how), undefined),
+    });
+  }
+
+  #guarded<T>(work: () => T, otherwise: T): T {
+    try {
+      return work();
+    } catch (error) {
+      this.#defect(error as Error);
+      return otherwise;
+    }
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * Events for those who rather ask than be called, what became of those that effects were to be told, and what an operator
+ * does when the other side is there again.
+ */
+import { type AccessAction, isAllowed, mayEnter } from '../core/access/index.ts';
+import { FORBIDDEN, notFound } from '../core/decide.ts';
+import { Kind } from '../core/kinds.ts';
+import { isoMoment } from '../core/proofs.ts';
+import { isRefusal } from '../core/refusal.ts';
+import { readRow } from '../core/state.ts';
+import type { DeliveryView } from '../effects/index.ts';
+import { allEvents, eventText, type LedgerEvent, placedAt } from '../events.ts';
+import { sha256Hex } from '../proof/digest.ts';
+import { signedText } from '../render.ts';
+import { type Call, callerOf, guarded, refuseDurable, send, sendDurable, sendRefusal } from './call.ts';
+import { openBody } from './door.ts';
+import { refuse } from './errors.ts';
+import { entersFor } from './may.ts';
+import { parseQuery } from './query.ts';
+import { sendList } from './reads.ts';
+import { rowOf } from './rows.ts';
+import { submit } from './writes.ts';
+
+// ---------------------------------------------------------------- events of a ledger
+
+const SLICE_MS = 2;
+const SEQ = /^\d{1,15}$/;
+
+interface Wish {
+  /** Entries up to this sequence number are passed by. */
+  after: number;
+  limit: number;
+  /** Which signal; all where it is empty. */
+  signal: string;
+  /** How long to wait for the first event, milliseconds. */
+  waitMs: number;
+}
+
+/** `GET /events?after=<seq>&wait=<seconds>&signal=<signal>&page.limit=<n>`: the ledger's events, oldest first. */
+export function listEvents(call: Call): void {
+  const wish = wishOf(call);
+  if (isRefusal(wish)) return refuseDurable(call, wish);
+  if (!entersFor(call, Kind.effect)) return;
+  const { house, reply } = call;
+  const end = performance.now() + house.listMsMax;
+  const giveUp = performance.now() + wish.waitMs;
+  const events: string[] = [];
+  let seq = wish.after;
+  let size = 0;
+  const isFull = () => events.length >= wish.limit || size > house.queryLimits.pageTextMax;
+  const slice = (): void => {
+    if (reply.aborted) return;
+    const pause = performance.now() + SLICE_MS;
+    while (seq < house.state.log.length && !isFull()) {
+      for (const event of readableEvents(call, ++seq, wish.signal)) {
+        const text = eventText(event, house.sealer);
+        events.push(`${text.slice(0, -1)},"seq":${seq}}`);
+        size += text.length;
+      }
+      if (performance.now() > pause) break;
+    }
+    const isThrough = seq >= house.state.log.length;
+    if (isFull() || (isThrough && events.length > 0) || (!isThrough && performance.now() > end)) return sendEvents();
+    if (!isThrough) setImmediate(() => guarded(house, reply, slice));
+    else if (performance.now() >= giveUp) sendEvents();
+    else house.waiters.watchAny(giveUp - performance.now(), () => guarded(house, reply, slice));
+  };
+  const sendEvents = () => sendList(call, events, { after: Math.max(seq, wish.after), limit: wish.limit });
+  slice();
+}
+
+function wishOf({ house, request }: Call): Wish | ReturnType<typeof refuse> {
+  const query = parseQuery(request.query, null, house.queryLimits);
+  if (isRefusal(query)) return query;
+  const given = new URLSearchParams(request.query);
+  const [after, wait] = [given.get('after') ?? '0', given.get('wait') ?? '0'];
+  if (!SEQ.test(after)) return refuse('api.query-malformed', 'after must be a sequence number');
+  if (!/^\d{1,9}$/.test(wait)) return refuse('api.query-malformed', 'wait must be a number of seconds');
+  const waitMs = Math.min(Number(wait), house.preferWaitSecondsMax) * 1000;
+  return { after: Number(after), limit: query.page.limit, signal: given.get('signal') ?? '', waitMs };
+}
+
+/** The events of an entry that belong to this ledger, and show only records that this caller may read. */
+function readableEvents(call: Call, seq: number, signal: string): LedgerEvent[] {
+  const { state } = call.house;
+  const placed = placedAt(state, seq);
+  if (placed === null || placed.ledger !== call.ledger) return [];
+  const caller = callerOf(call, []);
+  const mayRead = (row: number) => {
+    const kind = state.rows.kind.get(row) as Kind;
+    return isAllowed(state, state.rows.ledger.get(row), 'read', kind, row, caller);
+  };
+  const events = allEvents(state, placed).filter((event) => signal === '' || event.signal === signal);
+  return events.filter(({ rows }) => rows.every(mayRead));
+}
+
+// ---------------------------------------------------------------- deliveries of an effect
+
+/** `GET /effects/{id}/events`: what became of its events, newest first. */
+export function listDeliveries(call: Call): void {
+  const { house, request } = call;
+  const row = rowOf(call);
+  const refusal = mayAct(call, 'query-event', row, callerOf(call, []));
+  if (refusal !== null) return refuseDurable(call, refusal);
+  const query = parseQuery(request.query, null, house.queryLimits);
+  if (isRefusal(query)) return refuseDurable(call, query);
+  const { index, limit } = query.page;
+  const { handle } = readRow(house.state, row).entry;
+  const views = house.effects.deliveries(row, index * limit, limit);
+  // Whoever may ask for events may not therefore read what they are about: these rows only name them.
+  const items = views.map((view) => deliveryText(view, handle));
+  sendList(call, items, { index, limit });
+}
+
+function deliveryText({ luid, event, status, attempts, detail, moment }: DeliveryView, effect: string): string {
+  const why = detail === '' ? '' : `"detail":${JSON.stringify(detail)},`;
+  const data = `{"attempts":${attempts},${why}"effect":"${effect}","event":"${event.handle}","signal":"${event.signal}"}`;
+  const meta = `{"moment":"${isoMoment(moment)}","status":"${status}"}`;
+  return `{"data":${data},"hash":"${sha256Hex(data)}","luid":"${luid}","meta":${meta}}`;
+}
+
+// ---------------------------------------------------------------- trying again
+
+/** `POST /effects/{id}/events/retry`: what waits goes now, what was given up is tried again. */
+export function retryEvents(call: Call): void {
+  act(call, 'retry-event', (row) => call.house.effects.retry(row));
+}
+
+/** `POST /bridges/{id}/activate`: the same for everything that goes to a bridge. */
+export function activateBridge(call: Call): void {
+  act(call, 'activate', (row) => call.house.effects.activate(row));
+}
+
+/** Does something that changes no record, for whom it is allowed: by a token, or by signatures on `{action}`. */
+function act(call: Call, action: AccessAction, work: (row: number) => void): void {
+  const { house, route } = call;
+  const row = rowOf(call);
+  const accept = (keys: readonly Uint8Array[]): void => {
+    const refusal = mayAct(call, action, row, callerOf(call, keys));
+    if (refusal !== null) return refuseDurable(call, refusal);
+    work(row);
+    const { handle, luid } = readRow(house.state, row).entry;
+    const data = `{"handle":"${handle}","luid":"${luid}"}`;
+    sendDurable(call, () => send(call, 202, signedText(data, house.engine.now(), house.sealer)));
+  };
+  if (call.body === undefined) return accept([]);
+  const content = openBody(house.validate, route.kind, 'check', call.body);
+  if (isRefusal(content)) return sendRefusal(house, call.reply, content);
+  if (content.value.action !== action) {
+    return sendRefusal(house, call.reply, refuse('record.invalid', `The action is not ${action}`));
+  }
+  const keys = content.proofs.map((proof) => proof.public);
+  const luid = row < 0 ? '' : readRow(house.state, row).entry.luid;
+  const asked = { ledger: call.ledger, kind: route.kind, moment: house.engine.now(), caller: callerOf(call, keys) };
+  submit(call, { command: { op: 'check', ...asked, luid }, checks: content.checks, seals: new Uint8Array(0) }, () =>
+    accept(keys),
+  );
+}
+
+function mayAct(
+  { house, route, ledger }: Call,
+  action: AccessAction,
+  row: number,
+  caller: ReturnType<typeof callerOf>,
+) {
+  const { state } = house;
+  if (row < 0) return mayEnter(state, ledger, route.kind, row, caller) ? notFound(route.kind) : FORBIDDEN;
+  return isAllowed(state, ledger, action, route.kind, row, caller) ? null : FORBIDDEN;
+}
