@@ -1,0 +1,354 @@
+/**
+ * `npm run bench -- growth [--intents <count>]`: whether the last intents cost what the first did. Books grow from
+ * wallets alone to so many one-claim intents of about 1 KB of JSON, in ten steps. After each: throughput and processor
+ * time of the step, memory, and a snapshot taken under load, with how long the event loop was kept meanwhile.
+ *
+ * Then the service itself, over HTTP, on books without intents and on those: closed loop, and on schedule at half that
+ * rate with and without a snapshot being taken.
+ */
+import { execFileSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { setImmediate } from 'node:timers/promises';
+import { driveClosedLoop, driveOpenLoop, type LoadFigures } from './load/drive.ts';
+import {
+  closeHouse,
+  fillHouse,
+  type House,
+  makeTransfers,
+  openHouse,
+  SLICE,
+  submitAll,
+  takeHouseSnapshot,
+} from './load/house.ts';
+import { prepareRequests } from './load/requests.ts';
+import { makeScratchDirectory } from './load/root.ts';
+import { type ServiceFigures, startService } from './load/service.ts';
+import { readUsage } from './load/usage.ts';
+import { atLeast, atMost, type BenchCell, type BenchChart, type BenchOptions, type BenchResult } from './result.ts';
+
+/** Owners who sign in the load over HTTP: making a key pair takes longer than an intent. */
+const FULL = {
+  intents: 1_000_000,
+  steps: 10,
+  warmup: 30_000,
+  pacedMs: 3000,
+  seconds: 8,
+  requests: 60_000,
+  owners: 1000,
+};
+const SMOKE: typeof FULL = {
+  ...{ intents: 2000, steps: 2, warmup: 500, pacedMs: 100, seconds: 1, requests: 300, owners: 20 },
+};
+/** Intents handed in at a time where pauses are measured: making them must not be the longest pause. */
+const PACED_SLICE = 32;
+const LOOP_RESOLUTION_MS = 1;
+
+/** After one step. Pauses are milliseconds beyond the loop's own turn of PACED_SLICE intents or less. */
+interface Step {
+  stored: number;
+  perSecond: number;
+  cpu: number;
+  residentBytes: number;
+  heapBytes: number;
+  pauseP999: number;
+  pauseMax: number;
+  snapshot: { ms: number; bytes: number; held: number; pauseP999: number; pauseMax: number };
+}
+
+interface HttpFigures {
+  perSecond: number;
+  p99: number;
+  cpu: number;
+  residentBytes: number;
+  /** On schedule at half the rate: without a snapshot, and while one is taken. */
+  quiet: Paced;
+  snapshot: Paced;
+}
+
+interface Paced {
+  rate: number;
+  p50: number;
+  p99: number;
+  p999: number;
+  loopLate: ServiceFigures['loopLateMs'];
+}
+
+export async function run({ smoke, intents: asked }: BenchOptions): Promise<BenchResult> {
+  const sizes = smoke ? SMOKE : FULL;
+  const intents = asked ?? sizes.intents;
+  const wallets = Math.ceil(intents / 5);
+  const scratch = makeScratchDirectory();
+  try {
+    await warmUp(join(scratch, 'warmup'), sizes.warmup);
+    const full = join(scratch, 'full');
+    const { base, steps } = await grow(full, intents, wallets, sizes);
+    const atAll = await measureHttp(scratch, full, wallets, sizes);
+    // For a moment's run the one service is enough.
+    const atNone = smoke ? atAll : await measureEmpty(scratch, wallets, sizes);
+    return report(intents, wallets, base, steps, atNone, atAll);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Lets V8 compile what will run, so that the first step is not the slowest. */
+async function warmUp(directory: string, intents: number): Promise<void> {
+  const house = await openHouse(directory);
+  await fillHouse(house, 1000);
+  for (let from = 0; from < intents; from += SLICE) {
+    await submitAll(house.engine, makeTransfers(from, Math.min(SLICE, intents - from), 1000));
+  }
+  await takeHouseSnapshot(house);
+  await closeHouse(house);
+}
+
+// ---------------------------------------------------------------- the engine
+
+/** Books that grow; `made` counts the intents in them, however they came. */
+interface Growing {
+  house: House;
+  wallets: number;
+  made: number;
+}
+
+/** Grows books in `directory` and leaves them closed. `base`: resident bytes before the first intent. */
+async function grow(directory: string, intents: number, wallets: number, { steps: count, pacedMs }: typeof FULL) {
+  const growing: Growing = { house: await openHouse(directory), wallets, made: 0 };
+  await fillHouse(growing.house, wallets);
+  const base = process.memoryUsage.rss();
+  const steps: Step[] = [];
+  for (let step = 1; step <= count; step++) {
+    const costs = await growTo(growing, Math.max(growing.made + 1, Math.round((intents * step) / count)));
+    const { rss: residentBytes, heapUsed: heapBytes } = process.memoryUsage();
+    const stored = growing.made;
+    const pacedEnd = performance.now() + pacedMs;
+    const { p999: pauseP999, max: pauseMax } = await pace(growing, () => performance.now() < pacedEnd);
+    const snapshot = await snapshotUnderLoad(growing);
+    steps.push({ stored, ...costs, residentBytes, heapBytes, pauseP999, pauseMax, snapshot });
+  }
+  await closeHouse(growing.house);
+  return { base, steps };
+}
+
+/** As fast as the engine takes them. */
+async function growTo(growing: Growing, until: number): Promise<{ perSecond: number; cpu: number }> {
+  const { house, wallets, made: from } = growing;
+  let [seconds, cpu] = [0, 0];
+  while (growing.made < until) {
+    const commands = makeTransfers(growing.made, Math.min(SLICE, until - growing.made), wallets);
+    const cpuBefore = process.cpuUsage();
+    const began = performance.now();
+    await submitAll(house.engine, commands);
+    seconds += (performance.now() - began) / 1000;
+    const { user, system } = process.cpuUsage(cpuBefore);
+    cpu += user + system;
+    growing.made += commands.length;
+  }
+  return { perSecond: (growing.made - from) / seconds, cpu: cpu / (growing.made - from) };
+}
+
+/** Hands in a few intents each turn of the event loop, and tells how late the loop ran meanwhile. */
+async function pace(growing: Growing, goesOn: () => boolean): Promise<{ p999: number; max: number }> {
+  const delays = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
+  delays.enable();
+  while (goesOn()) {
+    await submitAll(growing.house.engine, makeTransfers(growing.made, PACED_SLICE, growing.wallets));
+    growing.made += PACED_SLICE;
+    await setImmediate();
+  }
+  delays.disable();
+  return { p999: lateMs(delays, 99.9), max: lateMs(delays, 100) };
+}
+
+function lateMs(delays: IntervalHistogram, share: number): number {
+  return Math.max(0, delays.percentile(share) / 1e6 - LOOP_RESOLUTION_MS);
+}
+
+async function snapshotUnderLoad(growing: Growing): Promise<Step['snapshot']> {
+  let isTaken = false;
+  let held = 0;
+  const began = performance.now();
+  const taking = takeHouseSnapshot(growing.house, (ms) => {
+    held = Math.max(held, ms);
+  }).finally(() => {
+    isTaken = true;
+  });
+  const { p999, max } = await pace(growing, () => !isTaken);
+  const { bytes } = await taking;
+  return { ms: performance.now() - began, bytes, held, pauseP999: p999, pauseMax: max };
+}
+
+// ---------------------------------------------------------------- the service
+
+/** The service on books with wallets and no intents. */
+async function measureEmpty(scratch: string, wallets: number, sizes: typeof FULL): Promise<HttpFigures> {
+  const directory = join(scratch, 'empty');
+  const house = await openHouse(directory);
+  await fillHouse(house, wallets);
+  await house.engine.drained();
+  await takeHouseSnapshot(house);
+  await closeHouse(house);
+  return measureHttp(scratch, directory, wallets, sizes);
+}
+
+async function measureHttp(
+  scratch: string,
+  directory: string,
+  wallets: number,
+  sizes: typeof FULL,
+): Promise<HttpFigures> {
+  const owners = Math.min(wallets, sizes.owners);
+  const { seconds, requests } = sizes;
+  const closed = await onService(directory, Number.MAX_SAFE_INTEGER, async (service) => {
+    const load = async (run: string) => {
+      const parts = await prepareRequests(scratch, run, 2, requests, 1, owners);
+      execFileSync('sync');
+      return driveClosedLoop(service.port, parts, 64, seconds);
+    };
+    await load('warm');
+    const before = readUsage(service.pid, directory);
+    const figures = await load('closed');
+    const after = readUsage(service.pid, directory);
+    const cpu = ((after.cpuSeconds - before.cpuSeconds) * 1e6) / figures.accepted;
+    return { ...figures, cpu, residentBytes: after.residentBytes };
+  });
+  const perSecond = closed.accepted / closed.seconds;
+  const rate = Math.max(50, Math.round(perSecond / 2));
+  const count = Math.ceil(rate * seconds);
+  // A quarter of the second load runs before the snapshot begins.
+  const snapshotEvery = 2 * count + Math.ceil(count / 4);
+  const [quiet, snapshot] = await onService(directory, snapshotEvery, async (service) => {
+    const paced: Paced[] = [];
+    for (const run of ['early', 'quiet', 'snapshot']) {
+      const [part] = await prepareRequests(scratch, run, 1, count, 1, owners);
+      execFileSync('sync');
+      await service.readFigures();
+      const figures: LoadFigures = await driveOpenLoop(service.port, part!, rate, 256, seconds);
+      const { loopLateMs } = await service.readFigures();
+      paced.push({ rate, p50: figures.p50, p99: figures.p99, p999: figures.p999, loopLate: loopLateMs });
+    }
+    return paced.slice(1);
+  });
+  return {
+    ...{ perSecond, p99: closed.p99, cpu: closed.cpu, residentBytes: closed.residentBytes },
+    ...{ quiet: quiet!, snapshot: snapshot! },
+  };
+}
+
+async function onService<T>(
+  directory: string,
+  snapshotEvery: number,
+  work: (service: Awaited<ReturnType<typeof startService>>) => Promise<T>,
+): Promise<T> {
+  const every = ['--snapshot-every', String(Math.min(snapshotEvery, 1e12))];
+  const service = await startService(directory, { flags: every });
+  try {
+    return await work(service);
+  } finally {
+    await service.stop('SIGTERM');
+  }
+}
+
+// ---------------------------------------------------------------- the report
+
+function report(
+  intents: number,
+  wallets: number,
+  base: number,
+  steps: Step[],
+  atNone: HttpFigures,
+  atAll: HttpFigures,
+): BenchResult {
+  const [first, last] = [steps[0]!, steps.at(-1)!];
+  const each = (step: Step) => (step.residentBytes - base) / step.stored;
+  const pause = Math.max(...steps.map(({ pauseP999, snapshot }) => Math.max(pauseP999, snapshot.pauseP999)));
+  const latest = Math.max(atAll.quiet.loopLate.p999, atAll.snapshot.loopLate.p999);
+  return {
+    name: 'growth',
+    tables: [
+      {
+        title: `The engine: ${intents} intents over ${wallets} wallets, which take ${Math.round(base / 1e6)} MB before the first`,
+        columns: [
+          ...[
+            'stored',
+            'intents/s',
+            'CPU µs/intent',
+            'resident MB',
+            'B/intent',
+            'V8 heap MB',
+            'loop late p99.9 ms',
+            'max ms',
+          ],
+          ...['snapshot s', 'MB written', 'held at once ms', 'loop late p99.9 ms', 'max ms'],
+        ],
+        rows: steps.map((step): BenchCell[] => {
+          const { stored, perSecond, cpu, residentBytes, heapBytes, pauseP999, pauseMax, snapshot } = step;
+          return [
+            ...[stored, perSecond, cpu, residentBytes / 1e6, each(step), heapBytes / 1e6, pauseP999, pauseMax],
+            ...[snapshot.ms / 1000, snapshot.bytes / 1e6, snapshot.held, snapshot.pauseP999, snapshot.pauseMax],
+          ];
+        }),
+      },
+      {
+        title: 'The service over HTTP: 64 connections closed loop, then on schedule at half that rate',
+        columns: [
+          ...['stored', 'accepted/s', 'p99 ms', 'server CPU µs/intent', 'resident MB', 'on schedule/s', 'p50 ms'],
+          ...['p99 ms', 'p99.9 ms', 'loop late p99.9 ms', 'max ms', 'taking a snapshot: p99 ms', 'p99.9 ms'],
+          ...['loop late p99.9 ms', 'max ms'],
+        ],
+        rows: [httpRow(0, atNone), httpRow(intents, atAll)],
+      },
+    ],
+    charts: chartsOf(steps, each),
+    goals: [
+      atLeast('P5', `of the first step’s throughput at ${intents} intents`, last.perSecond / first.perSecond, 0.9),
+      atLeast('P5', `of the throughput over HTTP at ${intents} intents`, atAll.perSecond / atNone.perSecond, 0.9),
+      atMost('P5', 'ms the event loop is late, p99.9, engine', pause, 10),
+      atMost('P5', 'ms the event loop is late, p99.9, service at half its rate', latest, 10),
+      atMost('P6', `bytes an intent at ${intents}`, each(last), 900),
+    ],
+    notes: [
+      'B/intent: what resident memory has grown by since there were wallets alone, over all intents there are',
+      `late: beyond turns of ${PACED_SLICE} intents made, handed in and cleared; over HTTP as the service itself sees it`,
+    ],
+    ok: true,
+  };
+}
+
+function httpRow(stored: number, { perSecond, p99, cpu, residentBytes, quiet, snapshot }: HttpFigures): BenchCell[] {
+  return [
+    ...[stored, perSecond, p99, cpu, residentBytes / 1e6, quiet.rate, quiet.p50, quiet.p99, quiet.p999],
+    ...[quiet.loopLate.p999, quiet.loopLate.max, snapshot.p99, snapshot.p999],
+    ...[snapshot.loopLate.p999, snapshot.loopLate.max],
+  ];
+}
+
+function chartsOf(steps: Step[], each: (step: Step) => number): BenchChart[] {
+  const line = (name: string, value: (step: Step) => number) => ({
+    name,
+    points: steps.map((step): [number, number] => [step.stored, value(step)]),
+  });
+  const x = 'intents stored';
+  return [
+    {
+      ...{ kind: 'lines', name: 'growth-throughput', title: 'What the next intent costs the engine', x },
+      y: 'CPU µs',
+      lines: [line('CPU µs an intent', ({ cpu }) => cpu)],
+    },
+    {
+      ...{ kind: 'lines', name: 'growth-memory', title: 'Resident memory by intents stored', x },
+      y: 'bytes an intent',
+      lines: [line('all memory', each), line('V8 heap', ({ heapBytes, stored }) => heapBytes / stored)],
+    },
+    {
+      ...{ kind: 'lines', name: 'growth-pause', title: 'How late the event loop runs, p99.9', x },
+      y: 'ms',
+      lines: [
+        line('under load', ({ pauseP999 }) => pauseP999),
+        line('and a snapshot', ({ snapshot }) => snapshot.pauseP999),
+      ],
+    },
+  ];
+}
