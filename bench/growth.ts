@@ -203,7 +203,7 @@ async function measureHttp(
   const { seconds, requests } = sizes;
   const closed = await onService(directory, Number.MAX_SAFE_INTEGER, async (service) => {
     const load = async (run: string) => {
-      const parts = await prepareRequests(scratch, run, 2, requests, 1, owners);
+      const parts = await prepareRequests(scratch, { run, parts: 2, intents: requests, claims: 1, wallets: owners });
       execFileSync('sync');
       return driveClosedLoop(service.port, parts, 64, seconds);
     };
@@ -222,7 +222,7 @@ async function measureHttp(
   const [quiet, snapshot] = await onService(directory, snapshotEvery, async (service) => {
     const paced: Paced[] = [];
     for (const run of ['early', 'quiet', 'snapshot']) {
-      const [part] = await prepareRequests(scratch, run, 1, count, 1, owners);
+      const [part] = await prepareRequests(scratch, { run, parts: 1, intents: count, claims: 1, wallets: owners });
       execFileSync('sync');
       await service.readFigures();
       const figures: LoadFigures = await driveOpenLoop(service.port, part!, rate, 256, seconds);

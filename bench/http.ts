@@ -16,7 +16,7 @@ import { driveClosedLoop, driveOpenLoop, hasWrk, type LoadFigures } from './load
 import { intentHandle } from './load/intents.ts';
 import { measureOneByOne, type OneByOneFigures } from './load/one-by-one.ts';
 import { profileFlags, readShares } from './load/profile.ts';
-import { prepareRequests } from './load/requests.ts';
+import { prepareRequests, removeRequests } from './load/requests.ts';
 import { makeScratchDirectory } from './load/root.ts';
 import { type Service, type StageTimes, stagesBetween, startService } from './load/service.ts';
 import { readUsage } from './load/usage.ts';
@@ -214,6 +214,7 @@ async function runAlone(session: Session): Promise<OneByOneFigures> {
     return {
       ...{ accepted, seconds, p50, p99, p999, p90: Number.NaN, max: Number.NaN, ranOut: false, lost: 0 },
       ...{ sent: [accepted + failed], refused: failed > 0 ? { other: failed } : {}, lagP99: null, cpuSeconds: null },
+      ...{ refusedP50: null, refusedP99: null },
     };
   });
   addRow(session, '1 claim, one client, one at a time', 1, measured);
@@ -230,7 +231,7 @@ async function withRequests(
   drive: (parts: string[]) => Promise<LoadFigures>,
 ): Promise<Measured> {
   const { service, dataDirectory, directory, sizes } = session;
-  const paths = await prepareRequests(directory, run, parts, intents, claims, sizes.wallets);
+  const paths = await prepareRequests(directory, { run, parts, intents, claims, wallets: sizes.wallets });
   // Else the kernel writes the requests out while the service syncs its journal.
   execFileSync('sync');
   const before = { ...readUsage(service.pid, dataDirectory), figures: await service.readFigures() };
@@ -238,7 +239,7 @@ async function withRequests(
   const load = await drive(paths);
   const seconds = (performance.now() - start) / 1000;
   const after = { ...readUsage(service.pid, dataDirectory), figures: await service.readFigures() };
-  for (const path of paths) for (const end of ['http', 'lengths']) rmSync(`${path}.${end}`);
+  removeRequests(paths);
   takeSample(session, run, load);
   const each = (name: 'cpuSeconds' | 'mainSeconds' | 'ownSeconds') =>
     ((after[name] - before[name]) * 1e6) / load.accepted;

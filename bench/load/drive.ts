@@ -30,6 +30,9 @@ export interface LoadFigures {
   p99: number;
   p999: number;
   max: number;
+  /** Of answers other than 201; null where they are not told apart, and then the others are those of all answers. */
+  refusedP50: number | null;
+  refusedP99: number | null;
   /** How late the generator itself sent though a connection was free, 99th percentile; null where that is not known. */
   lagP99: number | null;
   /** Processor time of the generator; null where that is not known. */
@@ -55,14 +58,18 @@ export function hasWrk(): boolean {
   return spawnSync('wrk', ['-v']).error === undefined;
 }
 
-/** As fast as answers come, on `connections` connections, one wrk thread for each part. */
+/**
+ * As fast as answers come, on `connections` connections, one wrk thread for each part. With a `rate`, no faster than
+ * that: a flood that costs the machine little, whose latencies are those of requests sent, not of requests due.
+ */
 export async function driveClosedLoop(
   port: number,
   parts: string[],
   connections: number,
   seconds: number,
+  rate = 0,
 ): Promise<LoadFigures> {
-  if (!hasWrk()) return driveOpenLoop(port, parts[0]!, 0, connections, seconds);
+  if (!hasWrk()) return driveOpenLoop(port, parts[0]!, rate, connections, seconds);
   const { stdout } = await execute('wrk', [
     `-t${parts.length}`,
     `-c${connections}`,
@@ -71,6 +78,7 @@ export async function driveClosedLoop(
     ...['-s', join(findRoot(), 'bench', 'load', 'requests.lua')],
     `http://127.0.0.1:${port}/v2/intents`,
     '--',
+    String(rate),
     ...parts,
   ]);
   const line = /RESULT (.*)/.exec(stdout)?.[1];
@@ -84,6 +92,8 @@ export async function driveClosedLoop(
     refused: wrk.refused > 0 ? { other: wrk.refused } : {},
     lost: wrk.lost + wrk.timeouts,
     ...{ seconds: took, p50, p90, p99, p999, max },
+    refusedP50: null,
+    refusedP99: null,
     lagP99: null,
     cpuSeconds: null,
   };

@@ -26,10 +26,12 @@ const lengths = new Uint32Array(lengthsFile.buffer, lengthsFile.byteOffset, leng
 
 const requestsMax = rate > 0 ? Math.min(lengths.length, Math.floor(rate * seconds)) : lengths.length;
 const latencies = new Float64Array(requestsMax);
+/** Those of answers other than 201. */
+const refusals = new Float64Array(requestsMax);
 /** How long after it was due each request left although a connection was free: the generator's own lateness. */
 const lags = new Float64Array(requestsMax);
 const refused: Record<string, number> = {};
-let [sent, answered, accepted, lost, position, start, lastAnswer] = [0, 0, 0, 0, 0, 0, 0];
+let [sent, accepted, rejected, lost, position, start, lastAnswer] = [0, 0, 0, 0, 0, 0, 0];
 
 const free: RawConnection[] = [];
 for (let connection = 0; connection < Number(connectionsText); connection++) {
@@ -50,7 +52,7 @@ function tick(): void {
     lags[sent - 1] = now - connection.scheduled;
   }
   const sending = sent < requestsMax && now < endOfSending;
-  const waiting = sent > answered && now < endOfSending + DRAIN_MS;
+  const waiting = sent > accepted + rejected + lost && now < endOfSending + DRAIN_MS;
   if ((!sending && !waiting) || all.every((connection) => !connection.open)) finish();
 }
 
@@ -70,12 +72,13 @@ function sendNext(connection: RawConnection, now: number): void {
 
 function receive(connection: RawConnection, status: number): void {
   const now = performance.now();
-  latencies[answered] = now - connection.scheduled;
-  answered += 1;
   lastAnswer = now;
-  if (status === 201) accepted += 1;
+  if (status === 201) latencies[accepted++] = now - connection.scheduled;
   else if (status === 0) lost += 1;
-  else refused[status] = (refused[status] ?? 0) + 1;
+  else {
+    refusals[rejected++] = now - connection.scheduled;
+    refused[status] = (refused[status] ?? 0) + 1;
+  }
   if (!connection.open) return;
   if (sent < dueCount(now)) sendNext(connection, now);
   else free.push(connection);
@@ -85,20 +88,23 @@ function finish(): void {
   clearInterval(ticker);
   const usage = process.cpuUsage();
   for (const connection of all) connection.close();
-  const sorted = latencies.subarray(0, answered).sort();
+  const sorted = latencies.subarray(0, accepted).sort();
+  const sortedRefusals = refusals.subarray(0, rejected).sort();
   const sortedLags = lags.subarray(0, sent).sort();
   const figures: LoadFigures = {
     sent: [sent],
     ranOut: rate === 0 && sent === requestsMax,
     accepted,
     refused,
-    lost: lost + (rate === 0 ? sent : requestsMax) - answered,
+    lost: (rate === 0 ? sent : requestsMax) - accepted - rejected,
     seconds: (lastAnswer - start) / 1000,
     p50: percentile(sorted, 0.5),
     p90: percentile(sorted, 0.9),
     p99: percentile(sorted, 0.99),
     p999: percentile(sorted, 0.999),
     max: sorted[sorted.length - 1] ?? Number.NaN,
+    refusedP50: rejected === 0 ? null : percentile(sortedRefusals, 0.5),
+    refusedP99: rejected === 0 ? null : percentile(sortedRefusals, 0.99),
     lagP99: percentile(sortedLags, 0.99),
     cpuSeconds: (usage.user + usage.system) / 1e6,
   };

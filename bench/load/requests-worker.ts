@@ -9,7 +9,7 @@ import type { PartPlan } from './requests.ts';
 const WRITE_BYTES = 4 * 1024 * 1024;
 
 const plan = workerData as PartPlan;
-const owners = Array.from({ length: plan.wallets }, (_, wallet) => {
+const owners = Array.from({ length: plan.sources ?? plan.wallets }, (_, wallet) => {
   const keys = ownerKeys(wallet);
   return { keys, public: encodeBase64(keys.public) };
 });
@@ -19,7 +19,7 @@ let texts: string[] = [];
 let bytes = 0;
 
 for (let position = 0; position < plan.intents; position++) {
-  const source = (position * 7 + plan.part) % plan.wallets;
+  const source = (position * 7 + plan.part) % owners.length;
   const owner = owners[source]!;
   const handle = intentHandle(plan.run, plan.part, position);
   const data = transferData(handle, owner.public, source, plan.wallets, plan.claims, position * 31 + plan.part);
@@ -46,5 +46,6 @@ function flush(): void {
 /** The whole request; its text is ASCII, so characters are bytes. */
 function formatRequest(record: SignedRecord): string {
   const body = JSON.stringify(record);
-  return `POST /v2/intents HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const ledger = plan.ledger === undefined ? '' : `x-ledger: ${plan.ledger}\r\n`;
+  return `POST /v2/intents HTTP/1.1\r\nHost: 127.0.0.1\r\n${ledger}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }

@@ -1,8 +1,10 @@
 -- wrk plays requests made beforehand: each call of request() answers with the next one of this thread's
 -- part, so that every body is sent once and nothing is built while the clock runs.
 --
--- Arguments after `--`: for each wrk thread the path of its part, without extension. `<part>.http` is the
--- requests one after the other, `<part>.lengths` their lengths as 32-bit integers of this machine.
+-- Arguments after `--`: requests a second in all, 0 for as fast as answers come; then for each wrk thread the path of
+-- its part, without extension. `<part>.http` is the requests one after the other, `<part>.lengths` their lengths as
+-- 32-bit integers of this machine. With a rate, a free connection waits for its request's turn; whoever wants the
+-- schedule kept brings more connections than requests will ever wait for answers at once.
 -- A part that runs out stops its thread; done() says when, so that the rate is taken over that time.
 
 local ffi = require('ffi')
@@ -38,16 +40,28 @@ local function map(path, kind)
 end
 
 local bytes, lengths, count
+local rate, begun, turns = 0, 0, 0
 local position, rehearsed = 0, false
 
 sent, started, ended = 0, 0, 0
 
 function init(args)
-  local path = assert(args[part], 'a part for each thread')
+  local path = assert(args[part + 1], 'a part for each thread')
+  rate = tonumber(args[1]) / (#args - 1)
+  -- wrk asks for it only where there is such a function once init has run.
+  if rate > 0 then delay = untilTurn end
   bytes = map(path .. '.http', 'const char *')
   local lengths_bytes
   lengths, lengths_bytes = map(path .. '.lengths', 'const uint32_t *')
   count = lengths_bytes / 4
+end
+
+-- Milliseconds until the next turn of the schedule.
+function untilTurn()
+  if begun == 0 then begun = now() end
+  local due = begun + turns / rate
+  turns = turns + 1
+  return math.max(0, math.floor((due - now()) * 1000 + 0.5))
 end
 
 function request()

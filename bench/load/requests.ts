@@ -3,44 +3,51 @@
  * one pair for each part: `<part>.http`, the texts one after the other, and `<part>.lengths`, their lengths
  * as 32-bit integers of this machine. Both load generators send them as they lie there, each one once.
  */
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
-/** What one worker makes; parts of one run differ in `part` alone. */
-export interface PartPlan {
-  /** Path of the part, without extension. */
-  path: string;
+/** What is asked for. */
+export interface RequestPlan {
   /** Goes into every handle: no two runs against one service share it. */
   run: string;
-  part: number;
+  /** Files the requests are split over; a generator's thread sends one. */
+  parts: number;
   intents: number;
   claims: number;
   wallets: number;
+  /** Wallets whose owners send, the first ones; all of them unless said otherwise. */
+  sources?: number;
+  /** The ledger to select; the default one unless said otherwise. */
+  ledger?: string;
+}
+
+/** What one worker makes; parts of one run differ in `part` and `path` alone. */
+export interface PartPlan extends RequestPlan {
+  /** Path of the part, without extension. */
+  path: string;
+  part: number;
 }
 
 /**
- * Makes `intents` requests of `claims` transfers each, split over `parts` files in `directory`, and answers
- * the parts' paths. The files are on the disk when it does, so that writing them back does not compete with
- * what is measured.
+ * Makes the requests of a plan in files in `directory`, and answers the parts' paths. The files are on the disk when
+ * it does, so that writing them back does not compete with what is measured.
  */
-export async function prepareRequests(
-  directory: string,
-  run: string,
-  parts: number,
-  intents: number,
-  claims: number,
-  wallets: number,
-): Promise<string[]> {
+export async function prepareRequests(directory: string, plan: RequestPlan): Promise<string[]> {
+  const { run, parts, intents } = plan;
   const plans = Array.from({ length: parts }, (_, part) => ({
+    ...plan,
     path: join(directory, `${run}-${part}`),
-    run,
     part,
     intents: Math.ceil(intents / parts),
-    claims,
-    wallets,
   }));
   await Promise.all(plans.map(runWorker));
-  return plans.map((plan) => plan.path);
+  return plans.map(({ path }) => path);
+}
+
+/** Takes the files of such parts away. */
+export function removeRequests(paths: readonly string[]): void {
+  for (const path of paths) for (const end of ['http', 'lengths']) rmSync(`${path}.${end}`);
 }
 
 function runWorker(plan: PartPlan): Promise<void> {

@@ -51,18 +51,25 @@ export interface Client {
   get<Body = StoredRecord>(path: string): Promise<Answer<Body>>;
 }
 
-/** A client of the service at `url`, which ends in `/v2`; paths begin with a slash. */
-export function connect(url: string): Client {
+/** A client of the service at `url`, which ends in `/v2`; paths begin with a slash. `headers` go with every request. */
+export function connect(url: string, headers: Readonly<Record<string, string>> = {}): Client {
   const agent = new Agent({ keepAlive: true, noDelay: true });
   return {
-    post: (path, body) => exchange(agent, 'POST', `${url}${path}`, JSON.stringify(body)),
-    get: (path) => exchange(agent, 'GET', `${url}${path}`, null),
+    post: (path, body) => exchange(agent, 'POST', `${url}${path}`, headers, JSON.stringify(body)),
+    get: (path) => exchange(agent, 'GET', `${url}${path}`, headers, null),
   };
 }
 
-function exchange<Body>(agent: Agent, method: string, url: string, body: string | null): Promise<Answer<Body>> {
-  const headers =
+function exchange<Body>(
+  agent: Agent,
+  method: string,
+  url: string,
+  own: Readonly<Record<string, string>>,
+  body: string | null,
+): Promise<Answer<Body>> {
+  const content =
     body === null ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  const headers = { ...own, ...content };
   return new Promise((resolve, reject) => {
     const sending = request(url, { method, agent, headers, timeout: ANSWER_MS_MAX }, (response) => {
       let text = '';

@@ -1,0 +1,248 @@
+/**
+ * `npm run bench -- overload`: the service when more comes than it can do. What one wallet that everybody draws on
+ * costs; a flood of twice the sustainable rate in one ledger; and what senders of another ledger notice of it.
+ *
+ * wrk is the flood, because it costs the machine little. Latencies are those of probes: a few requests a second on
+ * schedule, whose answers are told apart.
+ */
+import { execFileSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Client, connect, signRecord } from '../src/cli/client.ts';
+import { fillBooks } from './load/books.ts';
+import { driveClosedLoop, driveOpenLoop, hasWrk, type LoadFigures } from './load/drive.ts';
+import { ownerKeys } from './load/intents.ts';
+import { prepareRequests, type RequestPlan, removeRequests } from './load/requests.ts';
+import { makeScratchDirectory } from './load/root.ts';
+import { type Service, type ServiceFigures, stagesBetween, startService } from './load/service.ts';
+import { readUsage } from './load/usage.ts';
+import { atLeast, atMost, type BenchCell, type BenchOptions, type BenchResult } from './result.ts';
+
+const CONNECTIONS = 64;
+/** Beyond what the inbox takes: each connection waits for one answer at a time. */
+const FLOOD_CONNECTIONS_SPARE = 500;
+const PROBE_CONNECTIONS = 64;
+const FLOOD_FACTOR = 2;
+const OTHER = 'other';
+/** How long the flood comes before the probes. */
+const LEAD_MS = 700;
+
+const FULL = { wallets: 1000, inbox: 1000, warmup: 40_000, seconds: 8, probe: 200 };
+const SMOKE: typeof FULL = { wallets: 50, inbox: 50, warmup: 600, seconds: 1, probe: 50 };
+
+interface Session {
+  service: Service;
+  scratch: string;
+  directory: string;
+  sizes: typeof FULL;
+}
+
+/** A load with what it cost the service. */
+interface Measured extends LoadFigures {
+  perSecond: number;
+  cpu: number;
+  waits: ReturnType<typeof stagesBetween>;
+}
+
+/** A flood of the default ledger, and those who sent beside it. */
+interface Flood {
+  rate: number;
+  main: Measured;
+  same: LoadFigures;
+  other: LoadFigures;
+  /** Resident bytes before, in the middle and at the end. */
+  resident: number[];
+}
+
+export async function run({ smoke }: BenchOptions): Promise<BenchResult> {
+  const sizes = smoke ? SMOKE : FULL;
+  const scratch = makeScratchDirectory();
+  const directory = join(scratch, 'data');
+  try {
+    const service = await startService(directory, { flags: ['--inbox-max', String(sizes.inbox)] });
+    try {
+      await fillLedgers(service, sizes.wallets);
+      return await measure({ service, scratch, directory, sizes });
+    } finally {
+      await service.stop('SIGTERM');
+    }
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** The default ledger and another, each with wallets and funds of its own. */
+async function fillLedgers(service: Service, wallets: number): Promise<void> {
+  await fillBooks(connect(service.url), wallets);
+  const access = [{ action: 'any', record: 'any' }];
+  const made = await connect(service.url).post('/ledgers', signRecord({ handle: OTHER, access }, ownerKeys(0)));
+  if (made.status !== 201) throw new Error(`there is no second ledger: ${made.status}`);
+  const other: Client = connect(service.url, { 'x-ledger': OTHER });
+  await fillBooks(other, wallets);
+}
+
+async function measure(session: Session): Promise<BenchResult> {
+  const { sizes } = session;
+  await runClosed(session, { run: 'warm', intents: sizes.warmup });
+  const spread = await runClosed(session, { run: 'spread', intents: sizes.warmup * 3 });
+  const hot = await runClosed(session, { run: 'hot', intents: sizes.warmup * 3, sources: 1 });
+  const alone = await runProbe(session, 'alone');
+  const half = await runFlood(session, 'half', spread.perSecond / 2);
+  const flood = await runFlood(session, 'flood', spread.perSecond * FLOOD_FACTOR);
+  const share = ({ accepted, sent }: LoadFigures) => accepted / (sent[0] ?? 0);
+  return {
+    name: 'overload',
+    tables: [
+      {
+        title: `Signed one-claim intents, ${CONNECTIONS} connections, closed loop`,
+        columns: ['money comes from', 'accepted/s', 'p50 ms', 'p99 ms', 'server CPU µs/intent'],
+        rows: [
+          [`${sizes.wallets} wallets`, spread.perSecond, spread.p50, spread.p99, spread.cpu],
+          ['one wallet', hot.perSecond, hot.p50, hot.p99, hot.cpu],
+        ],
+      },
+      {
+        title: `One ledger is flooded; the inbox takes ${sizes.inbox}`,
+        columns: [
+          ...[
+            'sent/s',
+            'accepted/s',
+            'refused/s',
+            'server CPU µs/accepted',
+            'waits for a worker ms',
+            'in the inbox ms',
+          ],
+          ...['MB before', 'MB in the middle', 'MB at the end'],
+        ],
+        rows: [half, flood].map(({ rate, main, resident }): BenchCell[] => [
+          ...[rate, main.perSecond, (main.refused.other ?? 0) / main.seconds, main.cpu],
+          ...[main.waits.verifyWait, main.waits.inboxWait, ...resident.map((bytes) => bytes / 1e6)],
+        ]),
+      },
+      {
+        title: `Those who send ${sizes.probe}/s on schedule beside it`,
+        columns: [
+          ...[
+            'beside',
+            'in ledger',
+            'accepted share',
+            'p50 ms',
+            'p99 ms',
+            'p99.9 ms',
+            'refused p50 ms',
+            'refused p99 ms',
+          ],
+          ...['lost', 'sent late p99 ms'],
+        ],
+        rows: [
+          probeRow('nothing', 'another', alone),
+          probeRow('half the sustainable rate', 'the same', half.same),
+          probeRow('half the sustainable rate', 'another', half.other),
+          probeRow('twice the sustainable rate', 'the same', flood.same),
+          probeRow('twice the sustainable rate', 'another', flood.other),
+        ],
+      },
+    ],
+    goals: [
+      atLeast(
+        'overload',
+        'of the sustainable rate accepted under twice of it',
+        flood.main.perSecond / spread.perSecond,
+        0.9,
+      ),
+      atMost('overload', 'ms p99 until a refusal', flood.same.refusedP99 ?? 0, 20),
+      atMost(
+        'overload',
+        'times the memory at the end of that in the middle',
+        flood.resident[2]! / flood.resident[1]!,
+        1.1,
+      ),
+      atLeast('hot wallet', 'of the rate over many wallets', hot.perSecond / spread.perSecond, 0.9),
+      atLeast('fair', 'of another ledger’s requests accepted beside the flood', share(flood.other), 0.99),
+      atMost(
+        'fair',
+        'times its p99 beside the flood of that beside half the rate',
+        flood.other.p99 / half.other.p99,
+        5,
+      ),
+    ],
+    notes: [
+      ...(hasWrk() ? [] : ['wrk is not installed: the flood costs the machine more than it should']),
+      `the service ran with --inbox-max ${sizes.inbox}; the flood and the probes ran on the same machine`,
+    ],
+    ok: true,
+  };
+
+  function probeRow(beside: string, ledger: string, figures: LoadFigures): BenchCell[] {
+    const { p50, p99, p999, refusedP50, refusedP99, lost, lagP99 } = figures;
+    return [beside, ledger, share(figures), p50, p99, p999, refusedP50, refusedP99, lost, lagP99];
+  }
+}
+
+type Plan = Pick<RequestPlan, 'run' | 'intents'> & Partial<RequestPlan>;
+
+function prepare({ scratch, sizes }: Session, plan: Plan): Promise<string[]> {
+  return prepareRequests(scratch, { parts: 1, claims: 1, wallets: sizes.wallets, ...plan });
+}
+
+async function runClosed(session: Session, plan: Plan): Promise<Measured> {
+  const { sizes, service } = session;
+  const parts = await prepare(session, { parts: 2, ...plan });
+  execFileSync('sync');
+  const measured = await withCosts(session, () => driveClosedLoop(service.port, parts, CONNECTIONS, sizes.seconds));
+  removeRequests(parts);
+  return measured;
+}
+
+function prepareProbe(session: Session, run: string, plan: Partial<RequestPlan>): Promise<string[]> {
+  const { probe, seconds } = session.sizes;
+  return prepare(session, { run, intents: probe * seconds, ...plan });
+}
+
+function driveProbe({ service, sizes }: Session, [part]: string[]): Promise<LoadFigures> {
+  return driveOpenLoop(service.port, part!, sizes.probe, PROBE_CONNECTIONS, sizes.seconds);
+}
+
+async function runProbe(session: Session, run: string): Promise<LoadFigures> {
+  const parts = await prepareProbe(session, run, { ledger: OTHER });
+  const figures = await driveProbe(session, parts);
+  removeRequests(parts);
+  return figures;
+}
+
+async function runFlood(session: Session, run: string, rate: number): Promise<Flood> {
+  const { sizes, service, directory } = session;
+  // The flood is there before the probes and after them.
+  const seconds = sizes.seconds + 2;
+  const parts = await prepare(session, { run, intents: Math.ceil(rate * seconds) });
+  const sameParts = await prepareProbe(session, `${run}-same`, {});
+  const otherParts = await prepareProbe(session, `${run}-other`, { ledger: OTHER });
+  execFileSync('sync');
+  const connections = sizes.inbox + FLOOD_CONNECTIONS_SPARE;
+  const readResident = () => readUsage(service.pid, directory).residentBytes;
+  const resident = [readResident()];
+  const readLater = pause((seconds * 1000) / 2).then(() => resident.push(readResident()));
+  const [main, same, other] = await Promise.all([
+    withCosts(session, () => driveClosedLoop(service.port, parts, connections, seconds, rate)),
+    pause(LEAD_MS).then(() => driveProbe(session, sameParts)),
+    pause(LEAD_MS).then(() => driveProbe(session, otherParts)),
+    readLater,
+  ]);
+  resident.push(readResident());
+  for (const paths of [parts, sameParts, otherParts]) removeRequests(paths);
+  return { rate, main, same, other, resident };
+}
+
+async function withCosts({ service, directory }: Session, drive: () => Promise<LoadFigures>): Promise<Measured> {
+  const figuresBefore: ServiceFigures = await service.readFigures();
+  const before = readUsage(service.pid, directory);
+  const load = await drive();
+  const after = readUsage(service.pid, directory);
+  return {
+    ...load,
+    perSecond: load.accepted / load.seconds,
+    cpu: ((after.cpuSeconds - before.cpuSeconds) * 1e6) / load.accepted,
+    waits: stagesBetween(figuresBefore, await service.readFigures()),
+  };
+}
