@@ -337,7 +337,7 @@ class Exchange implements Request, Reply {
     if (connections > options.connectionsMax) return refuseUnavailable('too many connections');
     if (Number.isNaN(length)) return refuse('api.body-malformed', 'content-length must be a number');
     // More than is worth reading away: answer at once.
-    if (length > LINGER_BYTES_MAX) return refuseBodySize(options.bodyBytesMax);
+    if (length > Math.max(LINGER_BYTES_MAX, options.bodyBytesMax)) return refuseBodySize(options.bodyBytesMax);
     this.closes = false;
     return handler.admit?.(this) ?? null;
   }

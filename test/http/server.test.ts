@@ -298,6 +298,14 @@ describe('bodies that are too much', () => {
     expect(await response.json()).toBe(100_000);
   });
 
+  test('exactly the largest body is taken, also where that is more than is read away of one too large', async () => {
+    const size = 16 * 1024 * 1024;
+    const handle: Handler['handle'] = ({ body }, reply) => reply.send(200, String(body.length));
+    const server = await start({ handle }, { bodyBytesMax: size, bodyMsMax: 10_000 });
+    const response = await fetch(url(server, '/x'), { method: 'POST', body: Buffer.alloc(size) });
+    expect([response.status, await response.json()]).toEqual([200, size]);
+  });
+
   test('a content-length beyond all reason is answered at once, and closed', async () => {
     const server = await start();
     const line = await wire(server);
