@@ -514,7 +514,7 @@ describe('closing', () => {
   test('a taken port is told', async () => {
     const server = await start();
     await expect(startServer({ ...OPTIONS, port: server.port }, { handle: echo, refuse: sendRefusal })).rejects.toThrow(
-      'cannot listen',
+      'Cannot listen',
     );
   });
 });
