@@ -1,13 +1,23 @@
 /**
  * The road back: newest whole snapshot, then every journal frame after it, through the same `apply` as live traffic.
- * Nothing is decided again. A torn tail was never acknowledged: it is cut, and told. Anything else that does not fit
- * is damage: the error names file and byte, and nothing is changed.
+ * Nothing is decided again. A torn tail was never acknowledged: it is cut, and told. Where only one byte of the last
+ * frame has changed, its CRC tells which and the server's signature what it was: it is put back, and told. Anything
+ * else that does not fit is damage: the error names file and byte, and nothing is changed.
  */
+import { join } from 'node:path';
 import { apply } from './core/apply.ts';
 import { emptyState, loadState, type State, type StateExtra } from './core/state.ts';
+import { changeIn, putBack } from './storage/changed-byte.ts';
 import { entryCodec, unpackValue } from './storage/codec.ts';
 import type { Disk } from './storage/disk.ts';
-import { cutTornTail, JOURNAL_START, type JournalEnd, readJournal } from './storage/journal.ts';
+import {
+  cutTornTail,
+  DamageError,
+  JOURNAL_START,
+  type JournalEnd,
+  readJournal,
+  type TornTail,
+} from './storage/journal.ts';
 import { readSnapshots } from './storage/snapshot.ts';
 
 export interface Recovered {
@@ -28,7 +38,33 @@ export interface RecoveryOptions {
   hashSeed: number;
 }
 
-export function recover({ disk, directory, verify, hashSeed }: RecoveryOptions): Recovered {
+/** What lies in a directory, and what a start would do about its end. */
+export interface Books extends Recovered {
+  torn: TornTail | null;
+}
+
+/** Brings the books up to what a server can go on with; see above. */
+export function recover(options: RecoveryOptions): Recovered {
+  const { disk, directory, verify } = options;
+  const { torn, ...recovered } = readBooks(options);
+  if (torn === null) return recovered;
+  const { file, byte, bytes } = torn;
+  const changed = changeIn(disk, directory, torn, verify);
+  if (changed === null) {
+    cutTornTail(disk, directory, torn);
+    const note = `Cut a torn tail of ${bytes} bytes off ${file} at byte ${byte}: a write that was never acknowledged.`;
+    return { ...recovered, notes: [...recovered.notes, note] };
+  }
+  putBack(disk, directory, file, changed);
+  const again = readBooks(options);
+  if (again.torn !== null) throw new DamageError(join(directory, file), changed.byte, 'a byte that cannot be put back');
+  const note = `Byte ${changed.byte} of ${file}, in the last frame, had changed. The server's signature proves what it was, and it was put back. Look after the disk.`;
+  const { torn: _, ...mended } = again;
+  return { ...mended, notes: [note, ...mended.notes] };
+}
+
+/** Reads what is there and changes nothing. */
+export function readBooks({ disk, directory, verify, hashSeed }: RecoveryOptions): Books {
   const notes: string[] = [];
   const { snapshot, refused } = readSnapshots(disk, directory, { verify });
   for (const { file, reason } of refused) notes.push(`Snapshot ${file} is not used: ${reason}.`);
@@ -41,14 +77,9 @@ export function recover({ disk, directory, verify, hashSeed }: RecoveryOptions):
           new Map(snapshot.parts.map(({ name, bytes }) => [name, bytes])),
         );
   if (snapshot !== null) notes.push(`Read the snapshot after entry ${snapshot.seq}.`);
-  const result = readJournal(disk, directory, snapshot ?? JOURNAL_START, {
+  const { position, entries, torn } = readJournal(disk, directory, snapshot ?? JOURNAL_START, {
     verifyFrame: verify,
     onEntry: (entry, bytes, from, to) => apply(state, entry, bytes, from, to),
   });
-  if (result.torn !== null) {
-    const { file, byte, bytes } = result.torn;
-    cutTornTail(disk, directory, result.torn);
-    notes.push(`Cut a torn tail of ${bytes} bytes off ${file} at byte ${byte}: a write that was never acknowledged.`);
-  }
-  return { state, end: result.position, entries: result.entries, notes };
+  return { state, end: position, entries, notes, torn };
 }

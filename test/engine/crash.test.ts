@@ -4,8 +4,9 @@
  */
 import { describe, expect, test } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
+import { differencesOf } from '../../src/storage/state-digest.ts';
 import { FakeDisk, randomFrom } from '../storage/fake-disk.ts';
-import { House, type HouseOptions, isAcknowledged, turns } from './house.ts';
+import { DIRECTORY, House, type HouseOptions, isAcknowledged, recoverFrom, turns } from './house.ts';
 import { chance, checkReplay, freshWorld, Ledger, live, openOrNull, restart, SCRIPT } from './life.ts';
 
 /** Small segments and early snapshots, so that a short life meets them all. */
@@ -95,6 +96,49 @@ describe('a frame that a killed process left in the page cache only', () => {
       second.power.cut('power');
       expect((await House.open(disk)).read(Kind.wallet, 'w'), `seed ${seed}`).not.toBeNull();
     }
+  });
+});
+
+describe('a byte of the last frame that changes on the disk', () => {
+  const SEGMENT = `${DIRECTORY}/journal-00000000000000000001.ayj`;
+
+  /** A house whose last frame was acknowledged, its journal, and where in it that frame begins. */
+  async function withLastFrame() {
+    const house = await House.open(new FakeDisk());
+    await live(house, SCRIPT.slice(0, 3));
+    const from = house.disk.bytesOf(SEGMENT).length;
+    house.create(Kind.wallet, { handle: 'last' });
+    await house.quiet();
+    return { house, from, whole: house.disk.bytesOf(SEGMENT) };
+  }
+
+  test('is put back as the signature proves it was: what was acknowledged stays', async () => {
+    const { house, from, whole } = await withLastFrame();
+    for (let byte = from; byte < whole.length; byte += 3) {
+      const changed = Buffer.from(whole);
+      changed[byte]! ^= 1 + (byte % 255);
+      house.disk.put(SEGMENT, changed);
+      const { state, notes } = recoverFrom(house.disk);
+      expect(notes).toEqual([expect.stringContaining(`Byte ${byte} of journal-00000000000000000001.ayj`)]);
+      expect(differencesOf(state, house.state)).toEqual([]);
+      expect(house.disk.bytesOf(SEGMENT).equals(whole)).toBe(true);
+      house.disk.crash();
+      expect(house.disk.bytesOf(SEGMENT).equals(whole), 'it is on the device').toBe(true);
+    }
+  });
+
+  test('where it cannot be put back, ends the start, and where two have changed the tail is torn', async () => {
+    const { house, from, whole } = await withLastFrame();
+    const changed = Buffer.from(whole);
+    changed[from + 90]! ^= 4;
+    house.disk.put(SEGMENT, changed);
+    house.disk.inject({ call: 'sync', code: 'EIO' });
+    expect(() => recoverFrom(house.disk)).toThrow('EIO');
+    changed[from + 200]! ^= 1;
+    house.disk.put(SEGMENT, changed);
+    const { state, notes } = recoverFrom(house.disk);
+    expect(notes).toEqual([expect.stringContaining('Cut a torn tail')]);
+    expect(differencesOf(state, house.state)).not.toEqual([]);
   });
 });
 

@@ -15,6 +15,7 @@ import type { Entry } from '../../core/entry.ts';
 import { isoMoment } from '../../core/proofs.ts';
 import { dumpState, type State } from '../../core/state.ts';
 import { verify } from '../../proof/verify.ts';
+import { changeIn } from '../../storage/changed-byte.ts';
 import { type Disk, readAll } from '../../storage/disk.ts';
 import { FRAME_HEAD_BYTES, readSegmentHeader, SEGMENT_HEADER_BYTES, segmentSeq } from '../../storage/format.ts';
 import { JOURNAL_START, type JournalPosition } from '../../storage/journal.ts';
@@ -31,7 +32,6 @@ import { type Pinned, pin } from './pinned.ts';
 import { recordShapes } from './shapes.ts';
 import { Signatures } from './signatures.ts';
 import { type LoadedSnapshot, loadSnapshot } from './snapshots.ts';
-import { changedByte } from './tail.ts';
 
 export interface AuditOptions {
   disk: Disk;
@@ -416,17 +416,9 @@ class Run {
   #end({ torn }: ReadResult): void {
     if (torn === null) return;
     const path = join(this.#options.directory, torn.file);
-    if (torn.byte > 0) {
-      const tail = Buffer.allocUnsafeSlow(torn.bytes);
-      readAll(this.#pinned.open(path, 'read'), tail, 0, tail.length, torn.byte);
-      const byte = changedByte(tail, this.#verify);
-      if (byte >= 0) {
-        throw new FoundError(
-          'damage',
-          { file: path, byte: torn.byte + byte },
-          'one byte of a signed frame has changed',
-        );
-      }
+    const changed = changeIn(this.#pinned, this.#options.directory, torn, this.#verify);
+    if (changed !== null) {
+      throw new FoundError('damage', { file: path, byte: changed.byte }, 'one byte of a signed frame has changed');
     }
     this.report.notes.push(
       `${torn.file} ends with a torn tail of ${torn.bytes} bytes at byte ${torn.byte}: a write that did not end, and was never acknowledged. The next start cuts it off.`,

@@ -1,0 +1,100 @@
+/**
+ * A torn tail, or an acknowledged frame in which one byte has changed? By its CRC alone the last frame of a journal
+ * looks the same in both cases. But a CRC-32 tells which single byte, put back, would make it fit; and where the
+ * server's signature then holds, that frame was whole once, and that is what the byte was: nothing is guessed.
+ */
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { type Disk, readAll, writeAll } from './disk.ts';
+import { FRAME_FOOT_BYTES, FRAME_HEAD_BYTES, frameBytesAt, frameSignature } from './format.ts';
+import { frameHashOf, type TornTail } from './journal-reader.ts';
+
+/** The reflected polynomial of CRC-32 (ISO 3309). */
+const POLYNOMIAL = 0xedb88320;
+/** The CRC covers the frame from here on. */
+const COVERED_AT = 4;
+
+/** What a CRC becomes that moves on by a byte, by its lowest byte. */
+const STEPS = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let rest = byte;
+  for (let bit = 0; bit < 8; bit++) rest = (rest & 1) === 0 ? rest >>> 1 : (rest >>> 1) ^ POLYNOMIAL;
+  return rest;
+});
+/** The way back: no two steps have the same highest byte. */
+const STEP_OF = new Uint8Array(256);
+for (const [byte, step] of STEPS.entries()) STEP_OF[step >>> 24] = byte;
+
+/** Whether this is the server's signature of a frame's hash. */
+export type VerifyFrame = (hash: Uint8Array, signature: Uint8Array) => boolean;
+
+export interface ChangedByte {
+  /** Where it is. */
+  byte: number;
+  /** The bits in which it is not what it was. */
+  change: number;
+}
+
+/** The byte of its segment in which a torn tail differs from a frame of the server's, or null where it is torn indeed. */
+export function changeIn(disk: Disk, directory: string, torn: TornTail, verify: VerifyFrame): ChangedByte | null {
+  // Without its header a segment holds no frame.
+  if (torn.byte === 0) return null;
+  const file = disk.open(join(directory, torn.file), 'read');
+  try {
+    const tail = Buffer.allocUnsafeSlow(torn.bytes);
+    const count = readAll(file, tail, 0, tail.length, torn.byte);
+    const found = count === tail.length ? changedByte(tail, verify) : null;
+    return found === null ? null : { ...found, byte: torn.byte + found.byte };
+  } finally {
+    file.close();
+  }
+}
+
+/** Puts a changed byte of a segment back, durably. */
+export function putBack(disk: Disk, directory: string, name: string, { byte, change }: ChangedByte): void {
+  const file = disk.open(join(directory, name), 'write');
+  try {
+    const bytes = Buffer.alloc(1);
+    readAll(file, bytes, 0, 1, byte);
+    bytes[0]! ^= change;
+    writeAll(file, bytes, 0, 1, byte);
+    file.sync();
+  } finally {
+    file.close();
+  }
+}
+
+/**
+ * Where in `tail` (all that lies behind the last whole frame) one byte has changed, or null where no single byte,
+ * put back, makes it a frame that `verify` knows as the server's. `tail` is as before when this returns.
+ */
+export function changedByte(tail: Buffer, verify: VerifyFrame): ChangedByte | null {
+  if (tail.length < FRAME_HEAD_BYTES + FRAME_FOOT_BYTES) return null;
+  const stated = tail.readUInt32BE(0);
+  const difference = (crc32(tail.subarray(COVERED_AT)) ^ stated) >>> 0;
+  for (const { byte, change } of candidates(difference, tail.length)) {
+    tail[byte]! ^= change;
+    const hash = frameBytesAt(tail, 0, tail.length) === tail.length ? frameHashOf(tail) : null;
+    const isServers = hash !== null && verify(hash, frameSignature(tail, tail.length));
+    tail[byte]! ^= change;
+    if (isServers) return { byte, change };
+  }
+  return null;
+}
+
+/** The changes of one byte that lead to this difference between stated and computed CRC. */
+function* candidates(difference: number, length: number): Generator<ChangedByte> {
+  if (difference === 0) return;
+  // In the CRC itself, which is written big-endian.
+  for (let byte = 0; byte < COVERED_AT; byte++) {
+    const change = (difference >>> (24 - 8 * byte)) & 0xff;
+    if (difference === (change << (24 - 8 * byte)) >>> 0) yield { byte, change };
+  }
+  // A CRC is linear: a changed byte makes a difference that moves on by a step with every byte after it. Going back
+  // step by step from the end, the change itself stands there at the byte where it was made.
+  let rest = difference;
+  for (let byte = length - 1; byte >= COVERED_AT; byte--) {
+    const step = STEP_OF[rest >>> 24]!;
+    rest = (((rest ^ STEPS[step]!) << 8) | step) >>> 0;
+    if (rest < 256) yield { byte, change: rest };
+  }
+}
