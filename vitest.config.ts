@@ -8,7 +8,8 @@ export default defineConfig({
     include: [`${dist}/test/**/*.test.js`],
     // Many tests wait for processes and disks rather than for a core.
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Nothing is judged by its time; this only ends what hangs.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });

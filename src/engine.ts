@@ -15,7 +15,7 @@ import type { Entry } from './core/entry.ts';
 import { stepsDue } from './core/intents.ts';
 import { Kind, kindRow } from './core/kinds.ts';
 import { makeLuid } from './core/luid.ts';
-import { isRefusal, type Refusal, refuse } from './core/refusal.ts';
+import { assert, isRefusal, type Refusal, refuse } from './core/refusal.ts';
 import { proofSize, type State } from './core/state.ts';
 import { follow, type MakeIntent, type OwnIntent } from './core/threads.ts';
 import type { ProofPool } from './proof/pool.ts';
@@ -264,6 +264,7 @@ export class Engine {
     }
     this.#inbox = taken === inbox.length ? [] : inbox.slice(taken);
     const entries = journal.frameEntries;
+    assert(published.length === entries, 'what is published is what is written, entry by entry');
     const cleared = performance.now();
     this.stats.clearMs += cleared - began;
     this.stats.batches++;

@@ -132,8 +132,8 @@ async function serve(config: Config, directory: string): Promise<void> {
 
   const defect = (error: Error) => tell(`A defect of ours, in one request: ${error.stack}`);
   const outgoing = new Outgoing({ ...config, allowPrivate: isLoopback(config.host) });
-  const note = (command: LegCommand | DeliveryCommand) =>
-    engine.submit({ command, checks: NO_BYTES, seals: NO_BYTES, answer: () => {} });
+  const note = (command: LegCommand | DeliveryCommand, done = () => {}) =>
+    engine.submit({ command, checks: NO_BYTES, seals: NO_BYTES, answer: done });
   const effects = new Effects({
     ...config,
     state,
@@ -143,7 +143,8 @@ async function serve(config: Config, directory: string): Promise<void> {
     seq: end.seq,
     defect,
     noteLeg: (leg) => note({ op: 'leg', kind: Kind.intent, moment: engine.now(), caller: GRANTED, ...leg }),
-    noteDelivery: (delivery) => note({ op: 'delivery', moment: engine.now(), caller: GRANTED, ...delivery }),
+    noteDelivery: (delivery, done) =>
+      note({ op: 'delivery', moment: engine.now(), caller: GRANTED, ...delivery }, done),
   });
 
   if (config.accessRules !== '') setServerRules(state, serverRules(config.accessRules));

@@ -101,7 +101,11 @@ function commandOf({ action, status }: Words): 'commit' | 'abort' | null {
 
 /** The ends of all intents that have waited too long, as of `now`; each may be applied before the next is asked for. */
 export function* stepsDue(state: State, now: number): Generator<StepEntry> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let ledger = 0; ledger < state.ledgers.length; ledger++) least = Math.min(least, expiryMinutes(state, ledger));
   for (const [row, open] of state.open) {
+    // They stand in the order they came: what follows one that is too young for every ledger is younger still.
+    if (now - open.moment <= least * 60_000) return;
     const minutes = expiryMinutes(state, open.ledger);
     if (open.status !== 'pending' || now - open.moment <= minutes * 60_000) continue;
     const expired = refuse('core.intent-expired', `The intent has been pending for more than ${minutes} minutes`);

@@ -110,7 +110,9 @@ export class Calls {
     if (due.state === 'dismissing' && outcome !== 'gaveUp') {
       note({ ledger, luid, leg, state: due.state, result: 'told', detail: '' });
     } else if (outcome !== 'delivered') {
-      this.#lost.set(due.bridge, [...(this.#lost.get(due.bridge) ?? []), due]);
+      const lost = this.#lost.get(due.bridge);
+      if (lost === undefined) this.#lost.set(due.bridge, [due]);
+      else lost.push(due);
       const detail = `The bridge could not be called: ${lastError ?? 'no answer'}`.slice(0, DETAIL_MAX);
       note({ ledger, luid, leg, state: due.state, result: 'lost', detail });
     }

@@ -42,7 +42,8 @@ export interface FeedsOptions {
   timers: Timers;
   /** Sequence number of the last entry on disk. */
   seq: number;
-  note: (note: DeliveryNote) => void;
+  /** `done` is called once the note is on disk, or never will be. */
+  note: (note: DeliveryNote, done: () => void) => void;
 }
 
 /** Events queued for one receiver; further ones are looked up when there is room. */
@@ -284,14 +285,16 @@ export class Feeds {
     const { state, note } = this.#options;
     const receiver = this.#receivers.get(row);
     if (receiver === undefined || !state.feeds.has(row)) return;
-    const at = receiver.queue.findIndex((other) => isSame(other, queued));
-    if (at >= 0) receiver.queue.splice(at, 1);
     const { luid, ledger, kind } = readRow(state, row).entry;
     const isDelivered = outcome === 'delivered';
     const detail = isDelivered ? '' : (lastError ?? '').slice(0, DETAIL_MAX);
     const delivery = this.#luidOf(row, eventAt(state, queued.seq, queued.index)!);
-    note({ ledger, kind, luid: delivery, receiver: luid, ...queued, attempts, isDelivered, detail });
-    if (receiver.from !== 0 && receiver.queue.length < QUEUE_MAX / 2) this.#read();
+    // Until the disk has the note, the event counts as on its way.
+    note({ ledger, kind, luid: delivery, receiver: luid, ...queued, attempts, isDelivered, detail }, () => {
+      const at = receiver.queue.findIndex((other) => isSame(other, queued));
+      if (at >= 0) receiver.queue.splice(at, 1);
+      if (receiver.from !== 0 && receiver.queue.length < QUEUE_MAX / 2) this.#read();
+    });
   }
 
   /** A delivery's own name: of this event to this receiver. */

@@ -32,7 +32,7 @@ export interface EffectsOptions {
   /** Sequence number of the last entry on disk. */
   seq: number;
   noteLeg: (note: LegNote) => void;
-  noteDelivery: (note: DeliveryNote) => void;
+  noteDelivery: (note: DeliveryNote, done: () => void) => void;
   defect: (error: Error) => void;
 }
 
