@@ -87,21 +87,21 @@ function sign<T extends string | number>(a: T, b: T): number {
   return a < b ? -1 : a > b ? 1 : Number.NaN;
 }
 
-/** The number a text writes in JSON's form, or NaN; `Number` alone would take ' ', '0x10' and 'Infinity'. */
+/** The number a text writes in JSON's form, or NaN; `Number` alone would take ' ', '0x10', '010' and 'Infinity'. */
 function numberOf(text: string): number {
-  return /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : Number.NaN;
 }
 
 /**
  * The member at a path, or undefined. Through an array the path leads to that member of every element,
- * so the answer is then an array of those that have it.
+ * so the answer is then an array of those that have it; where one is an array itself, of its elements.
  */
 export function memberAt(record: unknown, path: readonly string[], from = 0): unknown {
   let at = record;
   for (let i = from; i < path.length; i++) {
     if (Array.isArray(at)) {
       const rest = i;
-      return at.map((element) => memberAt(element, path, rest)).filter((member) => member !== undefined);
+      return at.flatMap((element) => memberAt(element, path, rest)).filter((member) => member !== undefined);
     }
     const name = path[i]!;
     if (!isObject(at) || !Object.hasOwn(at, name)) return undefined;

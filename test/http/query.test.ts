@@ -246,6 +246,7 @@ describe('a filter meets a member', () => {
     [10, 'eq', '10.0', true],
     [10, 'eq', '1e1', true],
     [10, 'eq', '0xa', false],
+    [10, 'eq', '010', false],
     [0, 'eq', '', false],
     [0, 'eq', ' ', false],
     [10, 'eq', 10, true],
@@ -302,6 +303,11 @@ describe('a filter meets a member', () => {
     expect(passes('data.claims.target.handle=c&data.claims.amount.$gt=4')).toBe(true);
     expect(passes('data.claims.amount.$gt=5')).toBe(false);
     expect(passes('data.claims.source.$ne=a')).toBe(false);
+  });
+
+  test('an array under an element of an array stands for its elements', () => {
+    const data = { custom: { list: [{ n: 1 }, { n: [2, 3] }, {}] } };
+    expect(memberAt({ data }, ['data', 'custom', 'list', 'n'])).toEqual([1, 2, 3]);
   });
 
   test('paths are blind to prototypes', () => {
