@@ -4,23 +4,34 @@
  * and none may be one that is not listed: a 5xx, a defect of ours, a reason nobody knows.
  */
 import assert from 'node:assert/strict';
+import { GRANTED } from '../../src/core/access/index.ts';
+import type { DeliveryCommand, LegCommand } from '../../src/core/command.ts';
+import { Kind } from '../../src/core/kinds.ts';
 import { findLedger } from '../../src/core/state.ts';
+import { Effects } from '../../src/effects/index.ts';
+import type { Answer } from '../../src/effects/outgoing.ts';
+import type { EngineOptions } from '../../src/engine.ts';
 import { createApp } from '../../src/http/app.ts';
 import { REASONS } from '../../src/http/errors.ts';
 import { QUERY_LIMITS } from '../../src/http/query.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
 import type { Handler } from '../../src/http/server.ts';
+import { RecordTexts } from '../../src/http/texts.ts';
 import { createTokenChecker, TOKEN_LIMITS } from '../../src/http/tokens.ts';
 import { compileUserSchema } from '../../src/http/user-schemas.ts';
 import { Waiters } from '../../src/http/waiters.ts';
 import { encodeBase64 } from '../../src/proof/keys.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { verify } from '../../src/proof/verify.ts';
+import { Clock } from '../effects/clock.ts';
 import { House, inlinePool, SERVER, type World } from '../engine/house.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { check, type Json, type Reply } from '../support/client.ts';
 
 const ANSWER_MS = 10_000;
+/** Between two requests the clock of deliveries goes on by so much. */
+const STEP_MS = 700;
+const NO_BYTES = new Uint8Array(0);
 const SERVER_KEY = encodeBase64(SERVER.public);
 /** Compiled once: it takes milliseconds. */
 const validate = compileSchemas();
@@ -36,33 +47,63 @@ export interface Ask {
 export class Desk {
   readonly house: House;
   readonly world: World;
+  readonly effects: Effects;
   readonly #app: Handler;
   readonly #defects: Error[] = [];
+  readonly #clock = new Clock();
+  #calls = 0;
 
   static async open(): Promise<Desk> {
     const world = { now: Date.UTC(2030, 0, 2, 12), made: 0 };
     const waiters = new Waiters();
-    const house = await House.open(new FakeDisk(), { world, publish: (entries) => waiters.publish(entries) });
+    let desk: Desk | undefined;
+    const publish: EngineOptions['publish'] = (entries, seq) => {
+      waiters.publish(entries);
+      desk?.effects.publish(entries, seq);
+    };
+    const house = await House.open(new FakeDisk(), { world, publish });
     house.state.compileSchema = compileUserSchema;
-    return new Desk(house, world, waiters);
+    desk = new Desk(house, world, waiters);
+    return desk;
   }
 
   private constructor(house: House, world: World, waiters: Waiters) {
     this.house = house;
     this.world = world;
+    const sealer = new Sealer(SERVER);
+    const { state, engine } = house;
+    const defect = (error: Error) => this.#defects.push(error);
+    const note = (command: LegCommand | DeliveryCommand) =>
+      engine.submit({ command, checks: NO_BYTES, seals: NO_BYTES, answer: () => {} });
+    this.effects = new Effects({
+      state,
+      sealer,
+      timers: this.#clock,
+      call: this.#call,
+      callsInFlightMax: 16,
+      bridgeCallsMax: 4,
+      bridgeAttemptsMax: 3,
+      seq: house.journal.position.seq,
+      defect,
+      noteLeg: (leg) => note({ op: 'leg', kind: Kind.intent, moment: engine.now(), caller: GRANTED, ...leg }),
+      noteDelivery: (delivery) => note({ op: 'delivery', moment: engine.now(), caller: GRANTED, ...delivery }),
+    });
     this.#app = createApp({
       house: {
-        engine: house.engine,
-        state: house.state,
+        engine,
+        state,
         server: SERVER,
-        sealer: new Sealer(SERVER),
+        sealer,
+        texts: new RecordTexts(),
         pool: inlinePool(),
         waiters,
+        effects: this.effects,
+        head: () => house.journal.position,
         validate,
         queryLimits: QUERY_LIMITS,
         listMsMax: ANSWER_MS,
         preferWaitSecondsMax: 0,
-        defect: (error) => this.#defects.push(error),
+        defect,
       },
       tokens: createTokenChecker({ ...TOKEN_LIMITS, verify }),
       defaultLedger: findLedger(house.state, 'main'),
@@ -74,6 +115,7 @@ export class Desk {
   /** Asks, waits for the answer, and judges it; `proofs` false leaves the signatures in it to others. */
   async ask(ask: Ask, proofs = true): Promise<Reply> {
     const reply = await this.#answer(ask);
+    await this.#clock.run(STEP_MS);
     const told = `${ask.method} ${ask.path}: ${reply.status} ${reply.text.slice(0, 300)}`;
     assert.deepEqual(
       this.#defects.map((error) => error.stack),
@@ -101,8 +143,16 @@ export class Desk {
   }
 
   async close(): Promise<void> {
+    this.effects.close();
     await this.house.stop();
   }
+
+  /** The other side of bridges and webhooks: it takes most of what it is told. */
+  readonly #call = async (): Promise<Answer> => {
+    const turn = this.#calls++ % 8;
+    if (turn === 3) return { error: 'nobody answers' };
+    return { status: turn === 5 ? 500 : turn === 6 ? 501 : 202 };
+  };
 
   #answer({ method, path, headers = {}, body = new Uint8Array(0) }: Ask): Promise<Reply> {
     const [, where = '', query = ''] = /^([^?]*)\??([\s\S]*)$/.exec(path)!;

@@ -96,6 +96,10 @@ class Scene {
       ['wallets', { handle: 'luz' }],
       ['signers', { handle: 'owner', public: owner.public, format: 'ed25519-raw' }],
       ['circles', { handle: 'ring' }],
+      ['bridges', { handle: 'core', config: { server: 'http://127.0.0.1:9' }, traits: ['statuses'] }],
+      ['wallets', { handle: 'eva', bridge: 'core' }],
+      ['wallets', { handle: 'via', routes: [{ action: 'forward', target: 'luz' }] }],
+      ['effects', { handle: 'watch', signal: 'intent-created', action: { schema: 'bridge', bridge: 'core' } }],
       ['intents', { handle: 'first', claims: [{ action: 'issue', target: 'ana', symbol: 'usd', amount: 1000 }] }],
     ] as const) {
       const reply = await this.#desk.send('POST', `/v2/${path}`, record(data, owner));
@@ -147,14 +151,28 @@ class Scene {
       '/events',
       '/access/!check',
     ]);
-    const path = dice.chance(0.3) ? `/v2/${kind}?${this.#anyQuery()}` : `/v2/${kind}/${id}${tail}?${this.#anyQuery()}`;
+    const query = this.#anyQuery();
+    if (dice.chance(0.1)) {
+      const path = dice.of(['/v2', '/v2/head', '/v2/ledger', '/v2/events', '/v2/events']);
+      return { ask: { method: 'GET', path: `${path}?after=${dice.of(['0', '3', '-1', '99999', 'x'])}&${query}` } };
+    }
+    if (dice.chance(0.1)) {
+      const path = dice.of([
+        `/v2/bridges/${id}/activate`,
+        '/v2/bridges/core/activate',
+        '/v2/effects/watch/events/retry',
+      ]);
+      return this.#signed('POST', path, { handle: 'core' });
+    }
+    const path = dice.chance(0.3) ? `/v2/${kind}?${query}` : `/v2/${kind}/${id}${tail}?${query}`;
     return { ask: { method: 'GET', path } };
   }
 
   #proof(kind: string, known: Json, id: string): Wish {
     const dice = this.#dice;
     const status = dice.of(['active', 'committed', 'aborted', 'prepared', 'x', 1, null]);
-    const custom = dice.chance(0.5) ? { status } : { action: dice.of(['commit', 'abort']), moment: 'now' };
+    const entry = { handle: dice.of(['deb_x', 'cre_x']), status: dice.of(['prepared', 'failed']) };
+    const custom = dice.of<Json>([{ status }, { action: dice.of(['commit', 'abort']), moment: 'now' }, entry]);
     const body = proof(
       dice.chance(0.9) ? known.hash : hashOf('x'),
       this.#keys(),
@@ -204,7 +222,8 @@ class Scene {
 
   #own(kind: string): Json {
     const dice = this.#dice;
-    const wallet = () => dice.of(['ana', 'luz', { handle: 'ana' }, { handle: 'luz', custom: {} }, 'nobody']);
+    const wallet = () =>
+      dice.of(['ana', 'luz', { handle: 'ana' }, { handle: 'luz', custom: {} }, 'eva', 'via', 'nobody']);
     switch (kind) {
       case 'signers':
         return { public: dice.of([owner, other]).public, format: 'ed25519-raw' };
@@ -213,7 +232,14 @@ class Scene {
       case 'anchors':
         return { wallet: 'ana', target: 'luz', symbol: 'usd' };
       case 'effects':
-        return { signal: 'wallet-created', action: { schema: 'webhook', endpoint: 'http://127.0.0.1:9/x' } };
+        return {
+          signal: dice.of(['wallet-created', 'intent-updated', 'balance-received', 'anchor-dropped']),
+          action: dice.of<Json>([
+            { schema: 'webhook', endpoint: 'http://127.0.0.1:9/x' },
+            { schema: 'bridge', bridge: 'core' },
+          ]),
+          ...(dice.chance(0.3) ? { filter: { 'wallet.data.handle': dice.of(['ana', { $ne: 'ana' }]) } } : {}),
+        };
       case 'bridges':
         return { config: { server: 'http://127.0.0.1:9' } };
       case 'policies':
@@ -229,6 +255,17 @@ class Scene {
           claims: Array.from({ length: 1 + dice.few(3) }, () => this.#claim(wallet)),
           ...(dice.chance(0.2) ? { config: { commit: dice.of(['manual', 'auto']) } } : {}),
         };
+      case 'wallets':
+        return dice.of<Json>([
+          {},
+          {},
+          { bridge: dice.of(['core', 'nobody']) },
+          {
+            routes: [
+              { action: dice.of(['forward', 'debit', 'credit', 'accept']), target: dice.of(['ana', 'via', 'x']) },
+            ],
+          },
+        ]);
       default:
         return {};
     }
