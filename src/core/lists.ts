@@ -2,14 +2,17 @@
  * Lists: which records of a ledger and kind pass the filters, in order of their latest change.
  *
  * Newest first, a list walks a chain of places: the chain of one term where a filter asks for equality with a term,
- * else that of all records of the kind. Oldest first, it walks the order of all changes from the beginning, or the
+ * else that of all records of the kind. Oldest first, it walks the order of all changes from the kind's first, or the
  * term's chain turned round. Every candidate is checked against all filters, so an index can only save time, never
  * change an answer.
+ *
+ * Records of a kind that never changes (intents) stand where they were put: with no filters and nothing left out, the
+ * n-th of them is known by its number, and a page begins next to it, however deep.
  *
  * A walk can be long. It is done in steps, each ended by whoever holds the clock.
  */
 import { type Filter, matchesAll } from './filters.ts';
-import { Kind } from './kinds.ts';
+import { Kind, kindRow } from './kinds.ts';
 import { isoMoment } from './proofs.ts';
 import {
   ALL_TERM,
@@ -99,16 +102,60 @@ export class Listing {
     const { ledger, kind, filters, order } = this.#request;
     const handle = filters.find((filter) => filter.operator === 'eq' && nameOf(filter) === 'data.handle');
     if (handle !== undefined) return once(findHandle(this.#state, ledger, kind, String(handle.value)));
+    if (this.#isNumbered()) return order === 'newest' ? this.#newestNumbered() : this.#oldestNumbered();
     const term = filters.map((filter) => termOf(kind, filter)).find((found) => found !== null);
     const [member, value] = term ?? [ALL_TERM, ''];
-    if (order === 'newest') return this.#chain(termHash(this.#state, ledger, kind, member, value));
-    return term === undefined ? this.#allChanges() : this.#turned(termHash(this.#state, ledger, kind, member, value));
+    if (order === 'oldest' && term === undefined) return this.#allChanges();
+    const chain = this.#chain(this.#state.terms.head(termHash(this.#state, ledger, kind, member, value)));
+    return order === 'newest' ? chain : turned(chain, Number.POSITIVE_INFINITY);
   }
 
-  #chain(hash: number): () => number {
+  /** Whether the list is all records of the kind, each of which changed once: when it was made. */
+  #isNumbered(): boolean {
+    const { kind, filters, isVisible } = this.#request;
+    const { update, drop } = kindRow(kind);
+    return filters.length === 0 && isVisible === undefined && !update && !drop;
+  }
+
+  #newestNumbered(): () => number {
+    const { ledger, kind, skip } = this.#request;
+    const newest = this.#state.ranks.count(ledger, kind) - 1;
+    return this.#chainDownTo(newest - skip);
+  }
+
+  #oldestNumbered(): () => number {
+    const { ledger, kind, skip, limit } = this.#request;
+    const newest = this.#state.ranks.count(ledger, kind) - 1;
+    const last = Math.min(skip + limit - 1, newest);
+    if (last < skip) return () => END;
+    const chain = this.#chainDownTo(last);
+    let toPass = this.#toSkip;
+    this.#toSkip = 0;
+    const page = () => {
+      const row = chain();
+      if (row < 0 || toPass === 0) return row;
+      toPass--;
+      return NONE;
+    };
+    return turned(page, last - skip + 1);
+  }
+
+  /** The chain of all records, begun at a mark; `#toSkip` becomes what still lies before number `number`. */
+  #chainDownTo(number: number): () => number {
+    const { ledger, kind } = this.#request;
+    const { ranks, terms } = this.#state;
+    if (number < 0) return () => END;
+    const mark = ranks.markFrom(ledger, kind, number);
+    this.#toSkip = (mark?.change ?? ranks.count(ledger, kind) - 1) - number;
+    return this.#chain(
+      mark === null ? terms.head(termHash(this.#state, ledger, kind, ALL_TERM, '')) : terms.firstOf(mark.place),
+    );
+  }
+
+  #chain(from: number): () => number {
     const { terms } = this.#state;
     const { ledger, kind } = this.#request;
-    let node = terms.head(hash);
+    let node = from;
     let last = -1;
     return () => {
       if (node === 0) return END;
@@ -122,25 +169,11 @@ export class Listing {
   }
 
   #allChanges(): () => number {
-    const { order } = this.#state;
+    const { order, ranks } = this.#state;
     const { ledger, kind } = this.#request;
-    let place = 0;
+    let place = ranks.first(ledger, kind);
+    if (place < 0) return () => END;
     return () => (place >= order.length ? END : rowAtPlace(this.#state, ledger, kind, place++));
-  }
-
-  #turned(hash: number): () => number {
-    const newestFirst = this.#chain(hash);
-    const rows: number[] = [];
-    let isTurned = false;
-    return () => {
-      if (!isTurned) {
-        const row = newestFirst();
-        if (row >= 0) rows.push(row);
-        isTurned = row === END;
-        return NONE;
-      }
-      return rows.pop() ?? END;
-    };
   }
 
   #passes(row: number): boolean {
@@ -157,6 +190,19 @@ export class Listing {
 
 const NONE = -1;
 const END = -2;
+
+/** The rows that `newestFirst` gives, up to `max` of them, the last one first. */
+function turned(newestFirst: () => number, max: number): () => number {
+  const rows: number[] = [];
+  let isTurned = false;
+  return () => {
+    if (isTurned) return rows.pop() ?? END;
+    const row = newestFirst();
+    if (row >= 0) rows.push(row);
+    isTurned = row === END || rows.length === max;
+    return NONE;
+  };
+}
 
 function once(row: number): () => number {
   let given = false;

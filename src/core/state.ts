@@ -27,6 +27,7 @@ import { EntryType } from './entry.ts';
 import { Kind } from './kinds.ts';
 import { isLuid } from './luid.ts';
 import { Norms } from './norms.ts';
+import { Ranks } from './ranks.ts';
 import { AssertionError, assert } from './refusal.ts';
 import type { CompileSchema } from './user-schemas.ts';
 
@@ -122,6 +123,8 @@ export interface State {
   readonly memo: AccessMemo;
   /** What the ledgers ask of their records. */
   readonly norms: Norms;
+  /** Follows from `order`. */
+  readonly ranks: Ranks;
   /** Handed in by whoever decides; applying never asks. */
   compileSchema: CompileSchema;
 }
@@ -157,6 +160,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, chunkBytes?: num
     tokens: new Map(),
     memo: new AccessMemo(),
     norms: new Norms(),
+    ranks: new Ranks(),
     compileSchema: () => {
       throw new AssertionError('whoever decides hands in what compiles schemas');
     },
@@ -403,6 +407,7 @@ export function loadState(codec: EntryCodec, extra: StateExtra, parts: Map<strin
   for (const [id, exp] of extra.tokens ?? []) state.tokens.set(id, exp);
   for (const row of extra.ledgerRows) state.ledgers.push(ledgerInfo(row, readRow(state, row).entry));
   restoreNorms(state);
+  restoreRanks(state);
   return state;
 }
 
@@ -414,6 +419,13 @@ function restoreNorms(state: State): void {
     if (number !== Kind.schema && number !== Kind.policy) continue;
     if ((flags.get(row) & DROPPED) !== 0) continue;
     state.norms.changed(row, ledger.get(row), number, dataOf(versionAt(state, at.get(row)).entry));
+  }
+}
+
+function restoreRanks({ order, rows, ranks }: State): void {
+  for (let place = 0; place < order.length; place++) {
+    const row = order.get(place);
+    ranks.push(rows.ledger.get(row), rows.kind.get(row) as Kind, place);
   }
 }
 

@@ -31,6 +31,7 @@ export function pushTerms(
 ): void {
   const push = (member: string, text: string) => state.terms.push(termHash(state, ledger, kind, member, text), place);
   push(ALL_TERM, '');
+  state.ranks.push(ledger, kind, place);
   if (typeof value.schema === 'string') push('schema', value.schema);
   if (kind === Kind.intent) {
     for (const claim of value.claims as Claim[]) {

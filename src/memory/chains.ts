@@ -47,6 +47,21 @@ export class Chains {
     return head === -1 ? 0 : head;
   }
 
+  /**
+   * The first node that was pushed with `value`, or 0 where none was. Only where no value pushed was ever smaller than
+   * the one before, under whatever hash.
+   */
+  firstOf(value: number): number {
+    let from = 1;
+    let to = this.size + 1;
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if (this.value(middle) < value) from = middle + 1;
+      else to = middle;
+    }
+    return from <= this.size && this.value(from) === value ? from : 0;
+  }
+
   /** The value of a node. */
   value(node: number): number {
     return this.nodes.get(node * 2);

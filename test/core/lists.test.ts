@@ -1,8 +1,10 @@
 /** A list that reads contents looks at the clock after each, since one content can be a megabyte. */
-import { expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { Listing } from '../../src/core/lists.ts';
-import { Books } from './books.ts';
+import { dumpState, emptyState, loadState, readRow, type State } from '../../src/core/state.ts';
+import { entryCodec } from '../../src/storage/codec.ts';
+import { Books, issue } from './books.ts';
 
 const REQUEST = { ledger: 1, kind: Kind.wallet, order: 'newest', skip: 0, limit: 10 } as const;
 
@@ -17,4 +19,86 @@ test('walks stop where the time is over: after each content, or after some rows'
   expect(stepsOf(new Listing(state, { ...REQUEST, filters }))).toBe(6);
   expect(stepsOf(new Listing(state, { ...REQUEST, filters: [], isVisible: () => false }))).toBe(6);
   expect(stepsOf(new Listing(state, { ...REQUEST, filters: [] }))).toBe(1);
+});
+
+describe('pages are what walking the whole list gives, however deep', () => {
+  const MADE = 900;
+  const OPEN = [{ action: 'any', record: 'any' }];
+  /** Handles in the order they were made, by ledger. */
+  const intents: string[][] = [[], [], []];
+  const wallets = ['a', 'b', 'c'];
+  let state: State;
+
+  beforeAll(() => {
+    const books = new Books(emptyState(entryCodec, 1));
+    books.create(Kind.ledger, { handle: 'main', access: OPEN }, 0);
+    books.symbols('usd', 'eur').wallets(...wallets);
+    books.create(Kind.ledger, { handle: 'other', access: OPEN }, 0);
+    for (let n = 0; n < MADE; n++) {
+      // Another ledger's intents, new wallets and new versions of old ones lie between them.
+      const ledger = n % 3 === 0 ? 2 : 1;
+      const handle = `intent-${n}`;
+      books.create(Kind.intent, { handle, claims: [issue('a', 1)] }, ledger);
+      intents[ledger]!.push(handle);
+      if (n % 50 === 0) books.create(Kind.wallet, { handle: `w${n}` });
+      if (n % 50 === 0) wallets.push(`w${n}`);
+      if (n % 7 === 0) books.update(Kind.wallet, 'b', { handle: 'b', custom: { n } });
+      if (n % 300 === 0) books.update(Kind.symbol, 'usd', { handle: 'usd', factor: 100, custom: { n } });
+    }
+    books.drop(Kind.wallet, 'c');
+    wallets.splice(wallets.indexOf('c'), 1);
+    wallets.push(...wallets.splice(wallets.indexOf('b'), 1));
+    state = books.state;
+  });
+
+  function page(
+    of: State,
+    ledger: number,
+    kind: Kind,
+    order: 'newest' | 'oldest',
+    skip: number,
+    limit: number,
+  ): string[] {
+    const listing = new Listing(of, { ledger, kind, filters: [], order, skip, limit });
+    while (!listing.step(() => true));
+    return listing.rows.map((row) => readRow(of, row).entry.handle);
+  }
+
+  function expectPages(of: State): void {
+    for (const [ledger, kind, handles] of [
+      [1, Kind.intent, intents[1]!],
+      [2, Kind.intent, intents[2]!],
+      [1, Kind.wallet, wallets],
+      [1, Kind.symbol, ['eur', 'usd']],
+      [2, Kind.wallet, []],
+    ] as const) {
+      for (const order of ['newest', 'oldest'] as const) {
+        const all = order === 'oldest' ? handles : [...handles].reverse();
+        for (const limit of [1, 20, 100]) {
+          for (const skip of [0, 1, 19, 100, 255, 256, 257, 511, 512, 580, 599, 600, 601, 100_000]) {
+            expect(page(of, ledger, kind, order, skip, limit), `${order} ${skip} ${limit}`).toEqual(
+              all.slice(skip, skip + limit),
+            );
+          }
+        }
+      }
+    }
+  }
+
+  test('as the books grew', () => expectPages(state));
+  test('as they were read from a snapshot', () => {
+    const { extra, parts } = dumpState(state);
+    expectPages(loadState(entryCodec, structuredClone(extra), new Map(parts.map((part) => [part.name, part.bytes]))));
+  });
+  test('without walking there', () => {
+    for (const order of ['newest', 'oldest'] as const) {
+      for (const skip of [0, 300, 590]) {
+        const listing = new Listing(state, { ledger: 1, kind: Kind.intent, filters: [], order, skip, limit: 10 });
+        let looks = 0;
+        while (!listing.step(() => true)) looks++;
+        // Sixty-four rows between two looks.
+        expect(looks, `${order} ${skip}`).toBeLessThan(6);
+      }
+    }
+  });
 });

@@ -57,6 +57,23 @@ test('lists come newest first, a value pushed twice in a row once, through dumps
   );
 });
 
+test('the first node of a value is found where values only grow', () => {
+  fc.assert(
+    fc.property(fc.array(fc.record({ hash: fc.nat(5), step: fc.nat(3) }), { maxLength: 60 }), (pushes) => {
+      const chains = new Chains('c', { segments: 2 }, 8);
+      const first = new Map<number, number>();
+      let value = 1;
+      for (const { hash, step } of pushes) {
+        value += step;
+        const before = chains.size;
+        chains.push(hash, value);
+        if (chains.size > before && !first.has(value)) first.set(value, chains.size);
+      }
+      for (let asked = 0; asked <= value + 1; asked++) expect(chains.firstOf(asked)).toBe(first.get(asked) ?? 0);
+    }),
+  );
+});
+
 test('a dump that is short, long or incomplete does not load', () => {
   const chains = new Chains('c', { segments: 2 }, 8);
   for (let i = 0; i < 20; i++) chains.push(i % 3, i);
