@@ -120,13 +120,16 @@ export class Feeds {
       const event = eventAt(state, queued.seq, queued.index);
       if (event !== undefined) views.push({ luid: this.#luidOf(row, event), event, ...rest });
     };
-    const queue = this.#receivers.get(row)?.queue ?? [];
-    for (const queued of [...queue].reverse()) {
+    const told = state.feeds.get(row);
+    if (told === undefined) return views;
+    // What the books have noted already is told as they note it.
+    const queue = this.#receivers.get(row)?.queue.filter((queued) => !isOver(queued, told)) ?? [];
+    for (const queued of queue.reverse()) {
       if (views.length >= max) return views;
       const placed = placedAt(state, queued.seq);
       add(queued, { status: 'pending', attempts: 0, detail: '', moment: placed?.entry.moment ?? 0 });
     }
-    for (let at = state.feeds.get(row)?.last ?? 0; at !== 0 && views.length < max; at = state.heap.prev(at)) {
+    for (let at = told.last; at !== 0 && views.length < max; at = state.heap.prev(at)) {
       const { seq, index, attempts, isDelivered, detail, moment } = entryAt(state, at) as DeliveryEntry;
       add({ seq, index }, { status: isDelivered ? 'delivered' : 'failed', attempts, detail, moment });
     }
@@ -236,8 +239,7 @@ export class Feeds {
     if (told === undefined) return;
     for (const event of eventsOf(state, placed, receiver.signal)) {
       const { seq, index } = event;
-      const isOver = seq < told.seq || (seq === told.seq && index <= told.index);
-      if (!isOver && this.#wants(receiver, placed, event)) this.#send(receiver, { seq, index });
+      if (!isOver(event, told) && this.#wants(receiver, placed, event)) this.#send(receiver, { seq, index });
     }
   }
 
@@ -341,6 +343,11 @@ export class Feeds {
 
 export function laneOf(row: number): string {
   return `feed ${row}`;
+}
+
+/** Whether the books say that the event was taken, or given up. */
+function isOver({ seq, index }: Queued, told: Queued): boolean {
+  return seq < told.seq || (seq === told.seq && index <= told.index);
 }
 
 function isSame(one: Queued, other: Queued): boolean {
