@@ -39,8 +39,8 @@ export function parseChaos(text: string): Chaos | null {
   };
 }
 
-/** Numbers from 0 to 1 (mulberry32), the same for the same seed. */
-function randomFrom(seed: number): () => number {
+/** Numbers from 0 up to 1 (mulberry32), the same for the same seed. */
+export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

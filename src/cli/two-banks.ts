@@ -1,0 +1,70 @@
+/**
+ * `npm run two-banks`: two banks, one ledger, payments between them; anybody is killed at any time, and nothing is
+ * lost. Exit code 1 where the three do not tell the same story at the end.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { audit, play } from './two-banks/play.ts';
+
+const HELP = `npm run two-banks -- [flags]
+
+  --payments 2000   how many are sent, by --clients 16, for at most --seconds 30
+  --seed <number>   decides about payments and kills; a new one each time
+  --calm            nobody is killed
+  --chaos <which>   the banks misbehave too: see npm run bridge -- --help
+`;
+const FINDINGS_SHOWN = 20;
+const END_MS_MAX = 120_000;
+
+async function main(): Promise<number> {
+  const option = { type: 'string' as const };
+  const { values } = parseArgs({
+    strict: true,
+    options: {
+      payments: { ...option, default: '2000' },
+      clients: { ...option, default: '16' },
+      seconds: { ...option, default: '30' },
+      seed: { ...option, default: `${Math.floor(Math.random() * 1e9)}` },
+      calm: { type: 'boolean', default: false },
+      chaos: option,
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    console.log(HELP);
+    return 0;
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'ayni-two-banks-'));
+  console.log(`ayni two-banks, seed ${values.seed}. Files: ${directory}\n`);
+  const findings = await play({
+    directory,
+    seed: Number(values.seed),
+    payments: Number(values.payments),
+    clients: Number(values.clients),
+    sendMsMax: Number(values.seconds) * 1000,
+    kills: !values.calm,
+    chaos: values.chaos ?? null,
+    endMsMax: END_MS_MAX,
+    say: (line) => console.log(line),
+  });
+  const lie = audit(directory);
+  if (lie !== null) findings.push(`ayni verify finds a lie in the ledger:\n${lie}`);
+  for (const finding of findings.slice(0, FINDINGS_SHOWN)) console.log(`  WRONG  ${finding}`);
+  if (findings.length > 0) {
+    // The files stay, to be looked at.
+    console.log(`\n${findings.length} findings.`);
+    return 1;
+  }
+  rmSync(directory, { recursive: true, force: true });
+  console.log('5  Every payment was done in both banks or in none, once; the ledger agrees, and its files verify.');
+  return 0;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  console.error(`two-banks: ${error instanceof Error ? error.message : error}`);
+  process.exitCode = 1;
+}

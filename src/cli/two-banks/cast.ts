@@ -1,0 +1,87 @@
+/**
+ * The three who play: a ledger and two banks, each a process of its own on its own directory and port, which it gets
+ * back each time it is started again.
+ */
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { type ServerProcess, startBridge, startServer } from '../server-process.ts';
+
+export interface Actor {
+  readonly name: string;
+  /** Where it listens whenever it runs; a ledger's ends in /v2. */
+  readonly url: string;
+  readonly directory: string;
+  kills: number;
+  start(): Promise<void>;
+  /** Answers the exit code. */
+  stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
+}
+
+export interface Cast {
+  ledger: Actor;
+  banks: [Actor, Actor];
+}
+
+export interface CastPlan {
+  directory: string;
+  symbol: string;
+  /** Accounts each bank opens, with so much in each. */
+  accounts: readonly string[];
+  funds: number;
+  /** How far each bank's wallet may go below zero. */
+  limit: number;
+  /** What the banks do badly on purpose; null where nothing. */
+  chaos: string | null;
+}
+
+/** Nobody has been started. */
+export async function engage(plan: CastPlan): Promise<Cast> {
+  const ports = await freePorts(3);
+  const at = (index: number) => `http://127.0.0.1:${ports[index]}`;
+  const ledger = makeActor('the ledger', `${at(0)}/v2`, join(plan.directory, 'ledger'), (directory) =>
+    startServer(directory, { flags: ['--port', `${ports[0]}`, '--log-level', 'error'] }),
+  );
+  const bank = (name: string, index: number): Actor => {
+    const flags = [
+      ...['--port', `${ports[index]}`, '--name', name, '--ledger', ledger.url, '--symbol', plan.symbol],
+      ...['--accounts', plan.accounts.map((account) => `${account}=${plan.funds}`).join(',')],
+      ...['--join', `${plan.limit}`, ...(plan.chaos === null ? [] : ['--chaos', plan.chaos])],
+    ];
+    return makeActor(name, at(index), join(plan.directory, name), (directory) => startBridge(directory, { flags }));
+  };
+  return { ledger, banks: [bank('bank-a', 1), bank('bank-b', 2)] };
+}
+
+function makeActor(
+  name: string,
+  url: string,
+  directory: string,
+  run: (directory: string) => Promise<ServerProcess>,
+): Actor {
+  let running: ServerProcess | null = null;
+  return {
+    name,
+    url,
+    directory,
+    kills: 0,
+    async start() {
+      running = await run(directory);
+    },
+    async stop(signal) {
+      if (signal === 'SIGKILL') this.kills += 1;
+      return (await running?.stop(signal)) ?? null;
+    },
+  };
+}
+
+/** Ports nobody listens on now; who asks for one later may be late, and says so. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  const ports: number[] = [];
+  for (const server of servers) {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    ports.push((server.address() as { port: number }).port);
+  }
+  for (const server of servers) await new Promise((resolve) => server.close(resolve));
+  return ports;
+}
