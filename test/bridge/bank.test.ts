@@ -265,6 +265,11 @@ describe('a forged body changes nothing', () => {
       },
     ],
     [
+      'a digest of something else',
+      401,
+      (body) => ({ ...body, meta: { proofs: [{ ...body.meta.proofs[0], digest: 'a'.repeat(64) }] } }),
+    ],
+    [
       'a custom that was not signed',
       401,
       (body) => ({ ...body, meta: { proofs: [{ ...body.meta.proofs[0], custom: { moment: 'now' } }] } }),
@@ -317,7 +322,11 @@ describe('a forged body changes nothing', () => {
     ['nothing', '', 400],
     ['no JSON', '{', 400],
     ['a list', '[]', 400],
-    ['nested without end', '{"a":'.repeat(10_000), 400],
+    [
+      'nested too deep',
+      `{"hash":"${'a'.repeat(64)}","meta":{"proofs":[]},"data":${'{"a":'.repeat(15_000)}1${'}'.repeat(15_001)}`,
+      400,
+    ],
     ['more than the bank takes', `{"a":"${'a'.repeat(100_000)}"}`, 413],
   ])('a body that is %s', async (_, body, status) => {
     const house = await open();

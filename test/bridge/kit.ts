@@ -38,7 +38,9 @@ export interface FakeLedger {
   /** Reports as they came, whatever was answered. */
   told: Told[];
   /** Status of the answer to a report; 0 breaks the connection. */
-  answer: (custom: Json) => number;
+  answer: (custom: Json) => number | Promise<number>;
+  /** Its own signer record. */
+  system: Json;
   /** Resolves when `count` reports have come. */
   waitFor(count: number): Promise<Told[]>;
   /** An intent of these claims as the ledger shows it. */
@@ -52,13 +54,10 @@ export async function openLedger(seed = 1, port = 0): Promise<FakeLedger> {
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
-    request.on('end', () => {
+    request.on('end', async () => {
       const path = /^\/v2\/intents\/([^/]+)\/proofs$/.exec(request.url ?? '');
       if (path === null) {
-        const system = record({ handle: 'system', public: keys.public, format: 'ed25519-raw' }, keys, [
-          { luid: '$snr' },
-        ]);
-        response.writeHead(request.url === '/v2/signers/system' ? 200 : 404).end(JSON.stringify(system));
+        response.writeHead(request.url === '/v2/signers/system' ? 200 : 404).end(JSON.stringify(ledger.system));
         return;
       }
       const intent = decodeURIComponent(path[1]!);
@@ -66,7 +65,7 @@ export async function openLedger(seed = 1, port = 0): Promise<FakeLedger> {
       const given = JSON.parse(text);
       const hash = hashes.get(intent);
       const isTrue = hash !== undefined && given.public === ledger.bank && proofHolds(hash, given);
-      const status = isTrue ? ledger.answer(given.custom) : 422;
+      const status = isTrue ? await ledger.answer(given.custom) : 422;
       const header = request.headers['x-ledger'] as string | undefined;
       ledger.told.push({ intent, status, ledger: header, text, custom: given.custom });
       if (status === 0) request.socket.destroy();
@@ -80,6 +79,7 @@ export async function openLedger(seed = 1, port = 0): Promise<FakeLedger> {
     bank: BANK_KEYS.public,
     told: [],
     answer: () => 200,
+    system: record({ handle: 'system', public: keys.public, format: 'ed25519-raw' }, keys, [{ status: 'created' }]),
     waitFor: (count) => until(() => (ledger.told.length >= count ? ledger.told : null), `${count} reports`),
     intent(handle, claims, status = 'pending') {
       const stored = record({ handle, claims }, [makeKeys(), keys], [{ status: 'created' }, { status }]);

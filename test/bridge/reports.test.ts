@@ -2,8 +2,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseChaos } from '../../src/bridge/chaos.ts';
 import { Ledger, UnreachableError } from '../../src/bridge/ledger.ts';
+import { makeKeys } from '../support/client.ts';
 import { pause } from '../support/kit.ts';
-import { entryOf, type FakeLedger, type House, openHouse, openLedger, until } from './kit.ts';
+import { entryOf, type FakeLedger, type House, openHouse, openLedger, resigned, until } from './kit.ts';
 
 let ledger: FakeLedger;
 let house: House;
@@ -87,6 +88,24 @@ describe('a report', () => {
     expect(ledger.told).toHaveLength(before);
   });
 
+  test('that is under way is not sent once more because it is asked for', async () => {
+    let release = (_: number): void => {};
+    ledger.answer = () =>
+      new Promise((resolve) => {
+        release = resolve;
+      });
+    const debit = entryOf(ledger, 'debit', 'ana', 300);
+    await house.prepare(debit);
+    await until(() => house.bank.books.entries.get(debit.handle) ?? null, 'the entry');
+    await house.prepare(debit);
+    await pause(100);
+    ledger.answer = () => 200;
+    release(200);
+    await settled();
+    await pause(100);
+    expect(ledger.told).toHaveLength(1);
+  });
+
   test('of each of many entries is sent once', async () => {
     const debits = Array.from({ length: 50 }, () => entryOf(ledger, 'debit', 'ana', 1));
     await Promise.all(debits.map((debit) => house.prepare(debit)));
@@ -139,6 +158,13 @@ describe("the ledger's key", () => {
   test('is the one its signer shows', async () => {
     const client = new Ledger(ledger.url, '', 1);
     expect(await client.fetchKey()).toBe(ledger.keys.public);
+    client.close();
+  });
+
+  test('is none where another has signed it', async () => {
+    const client = new Ledger(ledger.url, '', 1);
+    ledger.system = resigned(ledger.system, makeKeys());
+    await expect(client.fetchKey()).rejects.toThrow('not signed by the ledger');
     client.close();
   });
 
