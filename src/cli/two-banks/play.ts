@@ -187,7 +187,8 @@ function tell(story: Story, actors: Actor[], say: PlayPlan['say']): void {
   const done = completed(story);
   const reasons = new Map<string, number>();
   for (const [, { meta }] of story.stored) {
-    const failed = meta.proofs.find(({ custom }) => custom?.status === 'failed')?.custom;
+    // The ledger's own word; a bank says failed of an entry.
+    const failed = meta.proofs.find(({ custom }) => `${custom?.reason}`.startsWith('core.'))?.custom;
     if (failed === undefined) continue;
     const reason = `${failed.failId ?? failed.reason}`;
     reasons.set(reason, (reasons.get(reason) ?? 0) + 1);

@@ -47,6 +47,7 @@ export function makePayment(number: number, plan: TrafficPlan, random: () => num
   if (kind < 0.05) moves[0]!.amount *= 1000;
   else if (kind < 0.1) moves[0]!.to.account = NOBODY;
   else if (kind < 0.2) moves.push(move(far, near));
+  else if (kind < 0.3) moves.push(move(near, far));
   const handle = `payment-${number}`;
   const end = ({ bank, account }: Place) => ({ handle: bank, custom: { account } });
   const claims = moves.map(({ from, to, amount }) => ({
