@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { GRANTED } from '../../src/core/access/index.ts';
-import type { Claim } from '../../src/core/claims/index.ts';
+import type { Claim, Reference } from '../../src/core/claims/index.ts';
 import { type Entry, EntryType, type IntentEntry, type StepEntry } from '../../src/core/entry.ts';
 import { stepsDue } from '../../src/core/intents.ts';
 import { Kind } from '../../src/core/kinds.ts';
@@ -294,6 +294,20 @@ describe('bridges in a thread', () => {
     expect(legsOf(bridged({ 'credits.claims.groupBy': ['symbol'] }))).toEqual([{ amount: 6, claims: [0, 1, 2] }]);
     const rows = legsOf(bridged({ 'debits.claims.groupBy': ['symbol'] }));
     expect(rows).toHaveLength(2);
+  });
+
+  test('claims that name other accounts behind one wallet do not', () => {
+    const to = (custom?: Record<string, unknown>): Reference => ({ handle: 'out', ...(custom && { custom }) });
+    const targets: Reference[] = [
+      'out',
+      to(),
+      to({ account: 'ana', bank: { a: [1], b: 2 } }),
+      to({ bank: { b: 2, a: [1] }, account: 'ana' }),
+      to({ account: 'luz', bank: { a: [1], b: 2 } }),
+    ];
+    const claims = targets.map((target, index) => ({ ...transfer('a', 'out', index + 1), target }));
+    const [entry] = intentsIn(send(bridged(), claims));
+    expect(entry!.outcome.links!.legs.map((one) => one.claims)).toEqual([[0, 1], [2, 3], [4]]);
   });
 
   test('who may not activate the bridge does not report for it', () => {
