@@ -33,6 +33,9 @@ export function findFailure(books: Books, house: House, request: PrepareRequest)
   if (symbol !== house.symbol) {
     return { reason: 'bridge.entry-rejected', detail: `accounts are in ${house.symbol}, not in ${symbol}` };
   }
+  if (request.isMixed) {
+    return { reason: 'bridge.entry-rejected', detail: 'an entry is of one account, its claims name several' };
+  }
   const account = books.accounts.get(name);
   if (account === undefined) return { reason: 'bridge.account-not-found', detail: `no account ${name}` };
   if (!account.isActive) return { reason: 'bridge.account-inactive', detail: `account ${name} is not active` };

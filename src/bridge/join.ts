@@ -4,7 +4,7 @@
  *
  * Done again it changes nothing: what is there already is compared, and an other of the same name is an error.
  */
-import type { KeyPair } from '../proof/keys.ts';
+import { encodeBase64, type KeyPair } from '../proof/keys.ts';
 import { isObject, type JsonObject, parseObject } from './json.ts';
 import type { Ledger, LedgerAnswer } from './ledger.ts';
 import { makeRecord } from './records.ts';
@@ -32,7 +32,9 @@ export async function join({ ledger, keys, name, symbol, url, header, limit }: J
   await make('symbols', { handle: symbol, factor: FACTOR });
   const secure = header === null ? {} : { secure: [{ schema: 'header', key: header.name, value: header.value }] };
   const config = { server: url };
-  await make('bridges', { handle: name, schema: 'rest', config, traits: ['statuses'], ...secure });
+  // Who may activate a bridge reports for it.
+  const access = [{ action: 'activate', signer: { public: encodeBase64(keys.public) } }];
+  await make('bridges', { handle: name, schema: 'rest', config, traits: ['statuses'], access, ...secure });
   await make('wallets', { handle: name, schema: 'bank-wallet', bridge: name });
   const claim = { action: 'limit', metric: 'minBalance', amount: -limit, wallet: { handle: name } };
   const handle = `${name}-may-owe-${limit}`;

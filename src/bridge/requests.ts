@@ -16,6 +16,8 @@ export interface PrepareRequest {
   /** The wallet the entry takes from or gives to, and the account its sender named behind it, if any. */
   readonly wallet: string;
   readonly named: string | null;
+  /** Whether its claims name several accounts: then the one above is not the whole truth. */
+  readonly isMixed: boolean;
   readonly symbol: string;
   readonly amount: number;
   readonly intent: IntentName;
@@ -44,10 +46,14 @@ export function readPrepare(data: JsonObject, kind: Kind, ledgerKey: string): Pr
   const intent = readIntent(data.intent, ledgerKey);
   if (isRefusal(intent)) return intent;
   const { amount } = data;
-  const mismatch = findMismatch(data.inputs, (data.intent as JsonObject).data as JsonObject, kind, symbol, amount);
-  if (mismatch !== null) return wrong(mismatch);
-  const named = isObject(side) && isObject(side.custom) ? readHandle(side.custom.account) : null;
-  return { handle, kind, wallet, named, symbol, amount, intent };
+  const claims = readClaims(data.inputs, (data.intent as JsonObject).data as JsonObject, SIDE[kind]);
+  if (claims === null) return wrong(`inputs must number claims with a ${SIDE[kind]}, each once`);
+  if (claims.some((claim) => handleOf(claim.symbol) !== symbol)) return wrong('symbol must be that of the claims');
+  if (claims.reduce((sum, claim) => sum + Number(claim.amount), 0) !== amount) {
+    return wrong('amount must be that of the claims');
+  }
+  const isMixed = new Set(claims.map((claim) => accountIn(claim[SIDE[kind]]))).size > 1;
+  return { handle, kind, wallet, named: accountIn(side), isMixed, symbol, amount, intent };
 }
 
 export function readStep(data: JsonObject, handle: string, command: Command, ledgerKey: string): StepRequest | Refusal {
@@ -74,20 +80,17 @@ export function readStatus(intent: JsonObject, ledgerKey: string): string | null
   return last === undefined ? null : (last as { status: string }).status;
 }
 
-/** How the entry differs from the claims of its intent that it says it is of; null where it does not. */
-function findMismatch(inputs: unknown, intent: JsonObject, kind: Kind, symbol: string, amount: number): string | null {
-  const claims = Array.isArray(intent.claims) ? (intent.claims as unknown[]) : [];
-  if (!Array.isArray(inputs) || inputs.length === 0 || new Set(inputs).size !== inputs.length) {
-    return 'inputs must number claims, each once';
-  }
-  let sum = 0;
-  for (const input of inputs as unknown[]) {
-    const claim = Number.isSafeInteger(input) ? claims[input as number] : undefined;
-    if (!isObject(claim) || claim[SIDE[kind]] === undefined) return `inputs must number claims with a ${SIDE[kind]}`;
-    if (handleOf(claim.symbol) !== symbol) return 'symbol must be that of the claims';
-    sum += isAmount(claim.amount) ? claim.amount : 0;
-  }
-  return sum === amount ? null : 'amount must be that of the claims';
+/** The claims that an entry says it is of, null where they are not there. */
+function readClaims(inputs: unknown, { claims }: JsonObject, side: string): JsonObject[] | null {
+  if (!Array.isArray(inputs) || !Array.isArray(claims) || inputs.length === 0) return null;
+  if (new Set(inputs).size !== inputs.length) return null;
+  const found = inputs.map((input: unknown) => (Number.isSafeInteger(input) ? claims[input as number] : undefined));
+  return found.every((claim) => isObject(claim) && claim[side] !== undefined) ? found : null;
+}
+
+/** The account that a side of a claim names behind its wallet. */
+function accountIn(side: unknown): string | null {
+  return isObject(side) && isObject(side.custom) ? readHandle(side.custom.account) : null;
 }
 
 /** `{handle}`, or the bare handle that older clients send. */

@@ -154,6 +154,22 @@ describe('a prepare fails', () => {
     expect(await house.money()).toEqual(START);
   });
 
+  test('for claims of several accounts in one entry', async () => {
+    const house = await open();
+    const claim = (account: string): Json => ({
+      action: 'transfer',
+      amount: 10,
+      source: { handle: 'bank-a', custom: { account } },
+      target: { handle: 'elsewhere' },
+      symbol: { handle: 'usd' },
+    });
+    const intent = ledger.intent('mixed', [claim('ana'), claim('luz')]);
+    const asked = entryOf(ledger, 'debit', 'ana', 20, { intent, inputs: [0, 1] });
+    await house.prepare({ ...asked, intent });
+    expect((await reported(asked, 'failed')).reason).toBe('bridge.entry-rejected');
+    expect(await house.money()).toEqual(START);
+  });
+
   test('a wallet of its own is the account of that name', async () => {
     const house = await open();
     await house.prepare(entryOf(ledger, 'debit', 'luz', 1, {}, { wallet: 'ana' }));

@@ -2,6 +2,7 @@
  * The three who play: a ledger and two banks, each a process of its own on its own directory and port, which it gets
  * back each time it is started again.
  */
+import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type ServerProcess, startBridge, startServer } from '../server-process.ts';
@@ -39,7 +40,7 @@ export async function engage(plan: CastPlan): Promise<Cast> {
   const ports = await freePorts(3);
   const at = (index: number) => `http://127.0.0.1:${ports[index]}`;
   const ledger = makeActor('the ledger', `${at(0)}/v2`, join(plan.directory, 'ledger'), (directory) =>
-    startServer(directory, { flags: ['--port', `${ports[0]}`, '--log-level', 'error'] }),
+    startServer(directory, { flags: ['--port', `${ports[0]}`], onLog: logTo(directory) }),
   );
   const bank = (name: string, index: number): Actor => {
     const flags = [
@@ -47,7 +48,9 @@ export async function engage(plan: CastPlan): Promise<Cast> {
       ...['--accounts', plan.accounts.map((account) => `${account}=${plan.funds}`).join(',')],
       ...['--join', `${plan.limit}`, ...(plan.chaos === null ? [] : ['--chaos', plan.chaos])],
     ];
-    return makeActor(name, at(index), join(plan.directory, name), (directory) => startBridge(directory, { flags }));
+    return makeActor(name, at(index), join(plan.directory, name), (directory) =>
+      startBridge(directory, { flags, onLog: logTo(directory) }),
+    );
   };
   return { ledger, banks: [bank('bank-a', 1), bank('bank-b', 2)] };
 }
@@ -72,6 +75,11 @@ function makeActor(
       return (await running?.stop(signal)) ?? null;
     },
   };
+}
+
+/** What a process says goes into a file beside its directory. */
+function logTo(directory: string): (text: string) => void {
+  return (text) => appendFileSync(`${directory}.log`, text);
 }
 
 /** Ports nobody listens on now; who asks for one later may be late, and says so. */
