@@ -26,7 +26,7 @@ import {
 } from './core/entry.ts';
 import { Kind, kindRow } from './core/kinds.ts';
 import { recordAt } from './core/past.ts';
-import { dataOf, entryAt, findLuid, type State, type Version } from './core/state.ts';
+import { dataOf, entryAt, findHandle, findLuid, type State, type Version } from './core/state.ts';
 import { sha256Hex } from './proof/digest.ts';
 import type { Sealer } from './proof/sealer.ts';
 import { hexOf, signedText, storedProofText, viewText } from './render.ts';
@@ -52,8 +52,29 @@ export interface LedgerEvent {
   handle: string;
   /** The records it shows. */
   rows: readonly number[];
-  /** Members of its data beside handle and signal, as JSON; without a sealer records lack their proofs. */
-  members: (sealer: Sealer | null) => Record<string, string>;
+  /** Members of its data beside handle and signal. */
+  members: Record<string, Member>;
+}
+
+/** One member of an event's data. Events of one entry share what they have in common: an intent may have thousands. */
+class Member {
+  readonly #text: (sealer: Sealer | null) => string;
+  #value: { value: unknown } | null = null;
+
+  /** `text` makes it as JSON; without a sealer records lack their proofs. */
+  constructor(text: (sealer: Sealer | null) => string) {
+    this.#text = text;
+  }
+
+  text(sealer: Sealer): string {
+    return this.#text(sealer);
+  }
+
+  /** As a value without proofs. */
+  value(): unknown {
+    this.#value ??= { value: JSON.parse(this.#text(null)) };
+    return this.#value.value;
+  }
 }
 
 const FIRST_CREDIT = 2;
@@ -107,18 +128,18 @@ export function eventsOf(state: State, placed: Placed, signal: string): LedgerEv
     case 'wallet-limited':
       return limitsOf(state, placed as PlacedOutcome);
     case 'intent-created':
-      return [eventOf(placed, 0, signal, [row], (sealer) => ({ intent: createdText(state, placed, sealer) }))];
+      return [
+        eventOf(placed, 0, signal, [row], { intent: new Member((sealer) => createdText(state, placed, sealer)) }),
+      ];
     case 'intent-updated':
-      return [eventOf(placed, 1, signal, [row], (sealer) => ({ intent: textAt(state, row, address, sealer) }))];
+      return [eventOf(placed, 1, signal, [row], { intent: memberAt(state, row, address) })];
   }
   if (entry.type !== EntryType.proof) {
-    return [eventOf(placed, 0, signal, [row], (sealer) => ({ [name]: textAt(state, row, address, sealer) }))];
+    return [eventOf(placed, 0, signal, [row], { [name]: memberAt(state, row, address) })];
   }
-  const added = () => {
-    const hash = hexOf(recordAt(state, row, address).entry.hash);
-    return { [name]: JSON.stringify(entry.handle), proofs: `[${storedProofText(hash, entry.proof)}]` };
-  };
-  return [eventOf(placed, 0, signal, [row], added)];
+  const hash = hexOf(recordAt(state, row, address).entry.hash);
+  const proofs = new Member(() => `[${storedProofText(hash, entry.proof)}]`);
+  return [eventOf(placed, 0, signal, [row], { [name]: plain(entry.handle), proofs })];
 }
 
 function eventOf(
@@ -139,8 +160,12 @@ function momentOf(entry: Entry): number {
   return 'outcome' in entry ? entry.outcome.moment : entry.moment;
 }
 
-function textAt(state: State, row: number, address: number, sealer: Sealer | null): string {
-  return viewText(recordAt(state, row, address), sealer);
+function memberAt(state: State, row: number, address: number): Member {
+  return new Member((sealer) => viewText(recordAt(state, row, address), sealer));
+}
+
+function plain(value: string | number): Member {
+  return new Member(() => JSON.stringify(value));
 }
 
 /** An intent as it came, before anything was decided about it. */
@@ -161,47 +186,53 @@ function creditsOf(state: State, placed: PlacedOutcome): LedgerEvent[] {
   if (!outcome.steps.includes('committed')) return [];
   const record = recordAt(state, row, address);
   const { claims } = dataOf(record.entry) as { claims: Claim[] };
-  const find = namesIn(state, outcome.postings, address);
+  const routed = routedIn(record);
+  const find = namesIn(state, placed, outcome.postings);
+  const intent = memberAt(state, row, address);
   return claims.flatMap((claim, index) => {
     if (claim.target === undefined || claim.action === 'limit') return [];
-    const wallet = routedTo(record, index) ?? find(0, claim.target);
-    const symbol = find(1, claim.symbol);
+    const wallet = routed.get(index) ?? find(Kind.wallet, claim.target);
+    const symbol = find(Kind.symbol, claim.symbol);
     if (wallet === undefined || symbol === undefined) return [];
-    const members = (sealer: Sealer | null) => ({
-      amount: String(claim.amount),
-      intent: textAt(state, row, address, sealer),
-      symbol: textAt(state, symbol, address, sealer),
-      wallet: textAt(state, wallet, address, sealer),
-    });
+    const members = {
+      amount: plain(claim.amount),
+      intent,
+      symbol: memberAt(state, symbol, address),
+      wallet: memberAt(state, wallet, address),
+    };
     const rows = [row, wallet, symbol];
     return [eventOf(placed, FIRST_CREDIT + index, 'balance-received', rows, members)];
   });
 }
 
-/** The wallet that routes gave this claim's credit to. */
-function routedTo({ entry, added }: Version, claim: number): number | undefined {
-  const outcomes = [entry, ...added].flatMap((each) => ('outcome' in each ? [each.outcome] : []));
-  const routed = outcomes.flatMap(({ links }) => links?.routed ?? []);
-  for (let i = 0; i < routed.length; i += ROUTED_WIDTH) {
-    if (routed[i] === claim && routed[i + 1] === Side.credit) return routed[i + 2];
-  }
-  return undefined;
-}
-
-/** Finds the row that a claim's reference meant, among the wallets (column 0) or symbols (1) of the postings. */
-function namesIn(state: State, postings: readonly number[], address: number) {
-  const columns: Map<string, number>[] = [new Map(), new Map()];
-  for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
-    for (const column of [0, 1]) {
-      const row = postings[i + column]!;
-      columns[column]!.set(recordAt(state, row, address).entry.handle, row);
+/** The wallets that routes gave credits to, by claim. */
+function routedIn({ entry, added }: Version): Map<number, number> {
+  const found = new Map<number, number>();
+  for (const each of [entry, ...added]) {
+    const routed = 'outcome' in each ? (each.outcome.links?.routed ?? []) : [];
+    for (let i = 0; i < routed.length; i += ROUTED_WIDTH) {
+      if (routed[i + 1] === Side.credit) found.set(routed[i]!, routed[i + 2]!);
     }
   }
-  return (column: 0 | 1, reference: Reference): number | undefined => {
+  return found;
+}
+
+/** Finds the row that a claim's reference meant, among those that the postings name. */
+function namesIn(state: State, { address, entry }: Placed, postings: readonly number[]) {
+  const rows = new Set<number>();
+  for (let i = 0; i < postings.length; i += POSTING_WIDTH) rows.add(postings[i]!).add(postings[i + 1]!);
+  const nameAt = (row: number) => recordAt(state, row, address).entry.handle;
+  return (kind: Kind, reference: Reference): number | undefined => {
     const handle = handleOf(reference);
     const names = [handle, ...fallbackAddresses(handle)];
-    const found = names.find((name) => columns[column]!.has(name));
-    return found === undefined ? undefined : columns[column]!.get(found);
+    // Mostly names still mean what they meant.
+    for (const name of names) {
+      const row = findHandle(state, entry.ledger, kind, name);
+      if (rows.has(row) && nameAt(row) === name) return row;
+    }
+    const mine = [...rows].filter((row) => state.rows.kind.get(row) === kind);
+    for (const name of names) for (const row of mine) if (nameAt(row) === name) return row;
+    return undefined;
   };
 }
 
@@ -211,15 +242,16 @@ function limitsOf(state: State, placed: PlacedOutcome): LedgerEvent[] {
   if (!steps.includes('committed')) return [];
   const { claims } = dataOf(recordAt(state, row, address).entry) as { claims: Claim[] };
   const events: LedgerEvent[] = [];
+  const intent = memberAt(state, row, address);
   for (let i = 0; i < limits.length; i += LIMIT_WIDTH) {
     const [wallet, symbol, metric, amount] = limits.slice(i, i + LIMIT_WIDTH) as [number, number, number, number];
-    const members = (sealer: Sealer | null) => ({
-      amount: String(amount),
-      intent: textAt(state, row, address, sealer),
-      metric: JSON.stringify(METRICS[metric]),
-      symbol: textAt(state, symbol, address, sealer),
-      wallet: textAt(state, wallet, address, sealer),
-    });
+    const members = {
+      amount: plain(amount),
+      intent,
+      metric: plain(METRICS[metric]!),
+      symbol: memberAt(state, symbol, address),
+      wallet: memberAt(state, wallet, address),
+    };
     const index = FIRST_CREDIT + claims.length + i / LIMIT_WIDTH;
     events.push(eventOf(placed, index, 'wallet-limited', [row, wallet, symbol], members));
   }
@@ -228,23 +260,25 @@ function limitsOf(state: State, placed: PlacedOutcome): LedgerEvent[] {
 
 // ---------------------------------------------------------------- texts
 
-/** An event's data, canonical. */
-function dataText({ handle, signal, members }: LedgerEvent, sealer: Sealer | null): string {
-  const all: Record<string, string> = { ...members(sealer), handle: `"${handle}"`, signal: `"${signal}"` };
-  const names = Object.keys(all).sort();
-  return `{${names.map((name) => `"${name}":${all[name]}`).join(',')}}`;
-}
-
 /** The event as a record that the server signed. */
-export function eventText(event: LedgerEvent, sealer: Sealer): string {
-  return signedText(dataText(event, sealer), event.moment, sealer);
+export function eventText({ handle, signal, members, moment }: LedgerEvent, sealer: Sealer): string {
+  const all: Record<string, Member> = { ...members, handle: plain(handle), signal: plain(signal) };
+  const names = Object.keys(all).sort();
+  const data = names.map((name) => `"${name}":${all[name]!.text(sealer)}`).join(',');
+  return signedText(`{${data}}`, moment, sealer);
 }
 
-/** Whether an event is one that a filter asks for. Proofs are made only where the filter looks at them. */
+/** Whether an event is one that a filter asks for. Only what the filter looks at is made, and proofs only for it. */
 export function isWanted(event: LedgerEvent, filter: Conditions | undefined, sealer: Sealer): boolean {
   if (filter === undefined) return true;
-  const looksAtProofs = Object.keys(filter).some((path) => path.includes('proofs'));
-  return holdAll(filter, JSON.parse(dataText(event, looksAtProofs ? sealer : null)));
+  const { handle, signal, members } = event;
+  const view: Record<string, unknown> = { handle, signal };
+  for (const path of Object.keys(filter)) {
+    const [name] = path.split('.') as [string];
+    const member = Object.hasOwn(members, name) ? members[name]! : undefined;
+    if (member !== undefined) view[name] = path.includes('proofs') ? JSON.parse(member.text(sealer)) : member.value();
+  }
+  return holdAll(filter, view);
 }
 
 /** The event with this number, or undefined where the entry has none. */

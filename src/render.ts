@@ -151,9 +151,9 @@ export interface Page {
   total?: number | undefined;
 }
 
-/** A page of what has no index: what was looked at ends with sequence number `after`. */
+/** A page of what has no index: the next one begins after `after`. */
 export interface PageAfter {
-  after: number;
+  after: number | string;
   limit: number;
 }
 

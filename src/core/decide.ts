@@ -28,7 +28,7 @@ import type {
   UpdateCommand,
 } from './command.ts';
 import { type CreateEntry, type DropEntry, type Entry, EntryType, type ProofEntry, type TokenEntry } from './entry.ts';
-import { beginIntent, stepByCall, stepByProof } from './intents.ts';
+import { beginIntent, legsOf, stepByCall, stepByProof } from './intents.ts';
 import { Kind, kindRow } from './kinds.ts';
 import { judgeLabels } from './labels.ts';
 import { POLICIES_MAX } from './norms.ts';
@@ -320,6 +320,14 @@ function aimless(routes: unknown): Refusal | null {
   return lost < 0 ? null : refuse('record.invalid', `Route ${lost} has no target`);
 }
 
+/** Whether the bridge has a leg in an intent that is not final. */
+function isTakingPart(state: State, bridge: number): boolean {
+  for (const [row, { legs }] of state.open) {
+    if (legs.length > 0 && legsOf(readRow(state, row)).some((leg) => leg.bridge === bridge)) return true;
+  }
+  return false;
+}
+
 function luidMismatch({ luid, luidSent }: UpdateCommand | DropCommand): Refusal | null {
   if (luidSent === undefined || luidSent === luid) return null;
   return refuse('record.invalid', 'The luid is not that of the record');
@@ -346,5 +354,6 @@ function inUse(state: State, ledger: number, kind: Kind, record: RecordView): Re
   if (kind === Kind.bridge && isTermInUse(state, ledger, Kind.wallet, 'bridge', handle)) {
     return no('A wallet needs the bridge');
   }
+  if (kind === Kind.bridge && isTakingPart(state, record.row)) return no('Intents on their way need the bridge');
   return null;
 }

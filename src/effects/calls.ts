@@ -133,7 +133,7 @@ export class Calls {
     const { claims } = dataOf(intent.entry) as { claims: Claim[] };
     const data =
       at === 'preparing'
-        ? prepareData(leg, handle, claims, readRow(state, leg.wallet).entry.handle, text)
+        ? prepareData(leg, handle, claims, recordAt(state, leg.wallet, address).entry.handle, text)
         : `{"action":"${actionOf(at)}","handle":"${handle}","intent":${text}}`;
     const tail = at === 'preparing' ? '' : `/${handle}/${actionOf(at)}`;
     const body = signedText(data, moment, sealer);

@@ -24,11 +24,13 @@ import { submit } from './writes.ts';
 // ---------------------------------------------------------------- events of a ledger
 
 const SLICE_MS = 2;
-const SEQ = /^\d{1,15}$/;
+/** A sequence number, and how many events of the entry after it were told already. */
+const AFTER = /^(\d{1,15})(?:\.(\d{1,9}))?$/;
 
 interface Wish {
-  /** Entries up to this sequence number are passed by. */
+  /** Entries up to this sequence number are passed by, and of the next one so many events. */
   after: number;
+  skip: number;
   limit: number;
   /** Which signal; all where it is empty. */
   signal: string;
@@ -46,17 +48,23 @@ export function listEvents(call: Call): void {
   const giveUp = performance.now() + wish.waitMs;
   const events: string[] = [];
   let seq = wish.after;
+  let told = wish.skip;
   let size = 0;
   const isFull = () => events.length >= wish.limit || size > house.queryLimits.pageTextMax;
   const slice = (): void => {
     if (reply.aborted) return;
     const pause = performance.now() + SLICE_MS;
     while (seq < house.state.log.length && !isFull()) {
-      for (const event of readableEvents(call, ++seq, wish.signal)) {
-        const text = eventText(event, house.sealer);
-        events.push(`${text.slice(0, -1)},"seq":${seq}}`);
+      const next = readableEvents(call, seq + 1, wish.signal);
+      // Many events of one entry, each with a large intent in it, are told in several answers.
+      while (told < next.length && !isFull()) {
+        const text = eventText(next[told++]!, house.sealer);
+        events.push(`${text.slice(0, -1)},"seq":${seq + 1}}`);
         size += text.length;
       }
+      if (told < next.length) break;
+      seq++;
+      told = 0;
       if (performance.now() > pause) break;
     }
     const isThrough = seq >= house.state.log.length;
@@ -65,7 +73,7 @@ export function listEvents(call: Call): void {
     else if (performance.now() >= giveUp) sendEvents();
     else house.waiters.watchAny(giveUp - performance.now(), () => guarded(house, reply, slice));
   };
-  const sendEvents = () => sendList(call, events, { after: Math.max(seq, wish.after), limit: wish.limit });
+  const sendEvents = () => sendList(call, events, { after: told === 0 ? seq : `${seq}.${told}`, limit: wish.limit });
   slice();
 }
 
@@ -74,10 +82,12 @@ function wishOf({ house, request }: Call): Wish | ReturnType<typeof refuse> {
   if (isRefusal(query)) return query;
   const given = new URLSearchParams(request.query);
   const [after, wait] = [given.get('after') ?? '0', given.get('wait') ?? '0'];
-  if (!SEQ.test(after)) return refuse('api.query-malformed', 'after must be a sequence number');
+  const [, seq, skip = '0'] = AFTER.exec(after) ?? [];
+  if (seq === undefined)
+    return refuse('api.query-malformed', 'after must be what an answer gave, or a sequence number');
   if (!/^\d{1,9}$/.test(wait)) return refuse('api.query-malformed', 'wait must be a number of seconds');
   const waitMs = Math.min(Number(wait), house.preferWaitSecondsMax) * 1000;
-  return { after: Number(after), limit: query.page.limit, signal: given.get('signal') ?? '', waitMs };
+  return { after: Number(seq), skip: Number(skip), limit: query.page.limit, signal: given.get('signal') ?? '', waitMs };
 }
 
 /** The events of an entry that belong to this ledger, and show only records that this caller may read. */
