@@ -61,7 +61,11 @@ describe('a lie:', () => {
       /not what was signed/,
       ({ stored }) => Object.assign(stored.get('done'), { hash: '' }),
     ],
-    ['a proof that does not hold', /digest/, ({ stored }) => Object.assign(stored.get('done').data, { claims: [] })],
+    [
+      'an intent with other claims',
+      /not that of its data/,
+      ({ stored }) => Object.assign(stored.get('done').data, { claims: [] }),
+    ],
     [
       'an intent that never ends',
       /is pending, for ever/,
