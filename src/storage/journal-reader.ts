@@ -106,6 +106,25 @@ export function listSegments(disk: Disk, directory: string): SegmentFile[] {
   return segments;
 }
 
+/**
+ * Where the first segment of a directory begins: after which entry, and with which chain, as its header says and its
+ * first frame will have to confirm. The moment is not known. JOURNAL_START where there is no segment.
+ */
+export function journalStart(disk: Disk, directory: string): JournalPosition {
+  const first = listSegments(disk, directory)[0];
+  if (first === undefined || first.firstSeq === 1) return { seq: 0, chain: new Uint8Array(HASH_BYTES), moment: 0 };
+  const path = join(directory, first.file);
+  const file = disk.open(path, 'read');
+  try {
+    const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
+    const header = readSegmentHeader(bytes, 0, readAll(file, bytes, 0, bytes.length, 0));
+    if (header === null) throw new DamageError(path, 0, 'its header is not whole');
+    return { seq: first.firstSeq - 1, chain: header.chain, moment: 0 };
+  } finally {
+    file.close();
+  }
+}
+
 function namesIn(disk: Disk, directory: string): string[] {
   try {
     return disk.readdir(directory);

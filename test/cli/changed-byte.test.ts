@@ -10,8 +10,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { audit } from '../../src/cli/audit/audit.ts';
 import { realDisk } from '../../src/storage/disk.ts';
-import { readSegmentHeader, SEGMENT_HEADER_BYTES } from '../../src/storage/format.ts';
-import { listSegments, readJournal } from '../../src/storage/journal-reader.ts';
+import { journalStart, readJournal } from '../../src/storage/journal-reader.ts';
 import { FakeDisk, randomFrom } from '../storage/fake-disk.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { issue, makeKit, pause } from '../support/kit.ts';
@@ -57,11 +56,8 @@ function inMemory(): { disk: FakeDisk; files: Map<string, Buffer> } {
 const look = (disk: FakeDisk) => audit({ disk, directory: BOOKS, key: null, workers: 0, otherRules: false });
 
 function lastFrameOf(disk: FakeDisk): { file: string; byte: number } {
-  const first = listSegments(disk, BOOKS)[0]!;
-  const header = readSegmentHeader(disk.bytesOf(`${BOOKS}/${first.file}`), 0, SEGMENT_HEADER_BYTES)!;
   let last = { file: '', byte: 0 };
-  const after = { seq: first.firstSeq - 1, chain: header.chain, moment: 0 };
-  readJournal(disk, BOOKS, after, {
+  readJournal(disk, BOOKS, journalStart(disk, BOOKS), {
     verifyFrame: () => null,
     onEntry() {},
     onFrame: ({ file, byte }) => {

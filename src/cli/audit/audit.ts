@@ -17,9 +17,15 @@ import { dumpState, type State } from '../../core/state.ts';
 import { verify } from '../../proof/verify.ts';
 import { changeIn } from '../../storage/changed-byte.ts';
 import { type Disk, readAll } from '../../storage/disk.ts';
-import { FRAME_HEAD_BYTES, readSegmentHeader, SEGMENT_HEADER_BYTES, segmentSeq } from '../../storage/format.ts';
+import { FRAME_HEAD_BYTES, segmentSeq } from '../../storage/format.ts';
 import { JOURNAL_START, type JournalPosition } from '../../storage/journal.ts';
-import { type FrameRead, listSegments, type ReadResult, stepJournal } from '../../storage/journal-reader.ts';
+import {
+  type FrameRead,
+  journalStart,
+  listSegments,
+  type ReadResult,
+  stepJournal,
+} from '../../storage/journal-reader.ts';
 import { KEY_FILE } from '../../storage/key-file.ts';
 import { isPartName, isTemporaryName, snapshotSeq } from '../../storage/snapshot-format.ts';
 import { differencesOf } from '../../storage/state-digest.ts';
@@ -250,7 +256,7 @@ class Run {
     }
     if (held !== null) entries.add(held, null, null);
     if (count < seq) throw new FoundError('lie', { file }, `it holds ${count} entries, not ${oldest.seq}`);
-    const chain = this.#chainBefore(first.file);
+    const { chain } = journalStart(this.#pinned, directory);
     this.#meetHead({ seq, count: seq, chain, moment: null }, file);
     // Where it is of the very entry before the first segment, no frame will lead to it. Its moment then is as it says.
     if (oldest.seq === seq) {
@@ -258,15 +264,6 @@ class Run {
       this.#snapshots.shift();
     }
     return { seq, chain, moment: 0 };
-  }
-
-  /** The chain a segment continues, as its header says; its first frame will have to agree. */
-  #chainBefore(name: string): Uint8Array {
-    const file = this.#pinned.open(join(this.#options.directory, name), 'read');
-    const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
-    const header = readSegmentHeader(bytes, 0, readAll(file, bytes, 0, bytes.length, 0));
-    if (header === null) throw new FoundError('damage', { file: file.path, byte: 0 }, 'its header is not whole');
-    return header.chain;
   }
 
   async #readJournal(entries: EntryAudit, after: JournalPosition): Promise<void> {

@@ -3,7 +3,8 @@
  * anything is read, so nothing that is removed meanwhile goes missing, and each keeps the length it had.
  *
  * What always holds: nothing can be written through it: every call that would change a byte throws. Snapshots are
- * opened before segments, so the journal reaches at least as far as any snapshot.
+ * opened before segments are looked for, so the journal reaches at least as far as any snapshot; no segment is missing
+ * between two others.
  */
 import { basename, join } from 'node:path';
 import { type Disk, type DiskFile, errorCode } from '../../storage/disk.ts';
@@ -29,26 +30,29 @@ export function pin(disk: Disk, directory: string): Pinned {
   }
 }
 
-/** One attempt; null where a file went in between. */
+/** One attempt; null where a file went in between, or came where it was not looked for any more. */
 function tryPin(disk: Disk, directory: string): Map<string, DiskFile> | null {
-  const names = disk.readdir(directory);
-  const ordered = [
-    ...names.filter((name) => snapshotSeq(name) >= 0),
-    ...names.filter(isPartName),
-    ...names.filter((name) => segmentSeq(name) > 0),
-  ];
   const files = new Map<string, DiskFile>();
-  try {
-    for (const name of ordered) {
+  const openAll = (names: string[]) => {
+    for (const name of names) {
       const path = join(directory, name);
       const file = disk.open(path, 'read');
       files.set(name, pinnedFile(path, file, file.size()));
     }
-    const now = new Set(disk.readdir(directory));
-    if (ordered.every((name) => now.has(name))) return files;
+  };
+  try {
+    const names = disk.readdir(directory);
+    openAll(names.filter((name) => snapshotSeq(name) >= 0));
+    openAll(names.filter(isPartName));
+    openAll(disk.readdir(directory).filter((name) => segmentSeq(name) > 0));
+    const now = disk.readdir(directory);
+    const last = Math.max(0, ...[...files.keys()].map(segmentSeq));
+    const isThere = new Set(now);
+    const isMissed = (name: string) => segmentSeq(name) > 0 && segmentSeq(name) < last && !files.has(name);
+    if ([...files.keys()].every((name) => isThere.has(name)) && !now.some(isMissed)) return files;
   } catch (error) {
     for (const file of files.values()) file.close();
-    if (errorCode(error) === 'ENOENT') return null;
+    if (errorCode(error) === 'ENOENT' && disk.exists(directory)) return null;
     throw error;
   }
   for (const file of files.values()) file.close();

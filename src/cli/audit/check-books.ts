@@ -1,0 +1,78 @@
+/**
+ * Whether a server would start on a directory, and on all of it: every snapshot read, every frame of the journal from
+ * its first segment on in its place, chained and signed, and the entries after the newest snapshot applied to it. No
+ * signature of a client is verified and nothing is decided again: that is what `audit` does.
+ *
+ * What always holds: not a byte changes.
+ */
+import { join } from 'node:path';
+import { apply } from '../../core/apply.ts';
+import { emptyState, type State } from '../../core/state.ts';
+import { verify } from '../../proof/verify.ts';
+import { changeIn } from '../../storage/changed-byte.ts';
+import { entryCodec } from '../../storage/codec.ts';
+import type { Disk } from '../../storage/disk.ts';
+import { type JournalPosition, readJournal } from '../../storage/journal.ts';
+import { journalStart } from '../../storage/journal-reader.ts';
+import { listSnapshots } from '../../storage/snapshot-reader.ts';
+import { FoundError } from './finding.ts';
+import { pin } from './pinned.ts';
+import { type LoadedSnapshot, loadSnapshot } from './snapshots.ts';
+
+export interface Checked extends JournalPosition {
+  /** Bytes behind the last whole frame. */
+  torn: number;
+  checkSeconds: number;
+}
+
+/** Throws FoundError or DamageError at the first thing that is wrong. */
+export function checkBooks(disk: Disk, directory: string, key: Uint8Array): Checked {
+  const pinned = pin(disk, directory);
+  try {
+    return check(pinned, directory, key);
+  } finally {
+    pinned.release();
+  }
+}
+
+function check(disk: Disk, directory: string, key: Uint8Array): Checked {
+  const began = performance.now();
+  const verifyFrame = (hash: Uint8Array, signature: Uint8Array) => verify(key, hash, signature);
+  const start = journalStart(disk, directory);
+  const known = new Map<number, Uint8Array>();
+  let newest: LoadedSnapshot | null = null;
+  // Newest last, so that of the states only that one stays.
+  for (const name of listSnapshots(disk, directory).reverse()) {
+    newest = loadSnapshot(disk, directory, name, verifyFrame);
+    known.set(newest.seq, newest.chain);
+  }
+  const meet = ({ seq, chain }: JournalPosition) => {
+    const stated = known.get(seq);
+    known.delete(seq);
+    if (stated === undefined || Buffer.compare(stated, chain) === 0) return;
+    throw new FoundError('lie', { file: directory, seq }, 'a snapshot is of another journal: its chain differs');
+  };
+  meet(start);
+  const state: State = newest?.state ?? emptyState(entryCodec, 1);
+  const from = newest?.seq ?? 0;
+  if (start.seq > from) {
+    throw new FoundError('damage', { file: directory, seq: start.seq }, 'neither a segment nor a snapshot holds it');
+  }
+  const { position, torn } = readJournal(disk, directory, start, {
+    verifyFrame,
+    onEntry(entry, bytes, at, to, seq) {
+      if (seq > from) apply(state, entry, bytes, at, to);
+    },
+    onFrame: meet,
+  });
+  for (const seq of known.keys()) {
+    throw new FoundError('damage', { file: directory, seq }, `the journal leads to entry ${position.seq}, not there`);
+  }
+  if (torn !== null) {
+    const changed = changeIn(disk, directory, torn, verifyFrame);
+    const place = { file: join(directory, torn.file), byte: changed?.byte };
+    if (changed !== null) throw new FoundError('damage', place, 'one byte of a signed frame has changed');
+  }
+  const { seq, chain, moment } = position;
+  return { seq, chain, moment, torn: torn?.bytes ?? 0, checkSeconds: (performance.now() - began) / 1000 };
+}

@@ -1,0 +1,192 @@
+/**
+ * `ayni backup <from> <to>`: a copy of the books that can be started from, taken while the server goes on writing.
+ *
+ * What always holds: the copy is a state the directory was in after the command began, so it holds every entry that
+ * was acknowledged before; nothing of `from` changes, no lock is taken or copied. A file gets its name in `to` when its
+ * bytes are on the device, and names come in an order in which only the whole copy can be started from: the newest
+ * segment first, the oldest last, then parts, then snapshots, the key at the very end.
+ */
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { isoMoment } from '../core/proofs.ts';
+import { type Disk, type DiskFile, errorCode, readWhole, realDisk, writeAll, writeWhole } from '../storage/disk.ts';
+import { segmentSeq } from '../storage/format.ts';
+import { KEY_FILE, KEY_FILE_BYTES_MAX, readKeyFile } from '../storage/key-file.ts';
+import { isPartName, snapshotSeq } from '../storage/snapshot-format.ts';
+import { type Checked, checkBooks } from './audit/check-books.ts';
+import { findingOf, findingText } from './audit/finding.ts';
+import { findKey } from './audit/key.ts';
+import { type Pinned, pin } from './audit/pinned.ts';
+import { UsageError } from './usage.ts';
+
+export const HELP = `ayni backup <from> <to> [--with-key] [--no-check] [--json]
+
+Copies the books in <from> to <to>, a new or empty directory, also while a server writes to them. The copy holds all
+that was acknowledged before the command began. It is then read as a start would read it.
+
+  --with-key   copy the server's key too: whoever has the copy can then sign as the server
+  --no-check   only copy; reading it takes as much memory as a server on these books. Check it elsewhere: ayni verify
+  --json       the report as one JSON object
+
+Without --with-key, keep a copy of server.key somewhere else: no server starts on the books without it.
+`;
+
+/** Runs the command; resolves with the exit code. */
+export function run(args: string[]): number {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    strict: true,
+    options: { 'with-key': { type: 'boolean' }, 'no-check': { type: 'boolean' }, json: { type: 'boolean' } },
+  });
+  if (positionals.length !== 2) throw new UsageError('two directories: the books, and where their copy goes');
+  const [from, to] = positionals.map((path) => resolve(path)) as [string, string];
+  const withKey = values['with-key'] === true;
+  const began = performance.now();
+  const copied = copyBooks(realDisk, from, to, withKey);
+  const seconds = (performance.now() - began) / 1000;
+  let checked: Checked | null = null;
+  if (values['no-check'] !== true) {
+    try {
+      checked = checkBooks(realDisk, to, copied.key);
+    } catch (error) {
+      const finding = findingOf(error);
+      if (finding === null) throw error;
+      const told = `The copy is as the books are, and those are not sound. ${findingText(finding)}`;
+      process.stdout.write(
+        values.json === true ? `${JSON.stringify({ from, to, ok: false, finding })}\n` : `${told}\n`,
+      );
+      return 1;
+    }
+  }
+  const { key: _, ...files } = copied;
+  const report = { from, to, ok: true, ...files, seconds, withKey, ...checked };
+  process.stdout.write(values.json === true ? `${JSON.stringify(shown(report))}\n` : reportText(report));
+  return 0;
+}
+
+export interface Copied {
+  segments: number;
+  snapshots: number;
+  parts: number;
+  bytes: number;
+  /** The server's public key. */
+  key: Uint8Array;
+}
+
+/** Copies the books; throws where there are none, where `to` is not empty, and what the disk throws. */
+export function copyBooks(disk: Disk, from: string, to: string, withKey: boolean): Copied {
+  const pinned = pin(disk, from);
+  try {
+    const names = pinned.readdir(from);
+    if (names.length === 0) throw new Error(`${from} holds no books: neither journal nor snapshot`);
+    const key = findKey({ disk, directory: from, key: null }, pinned).public;
+    if (withKey && readKeyFile(disk, from) === null) throw new Error(`${from} holds no ${KEY_FILE} to copy`);
+    if (disk.exists(to) && disk.readdir(to).length > 0) {
+      throw new Error(`${to} is not empty; a copy goes to a new or empty directory`);
+    }
+    disk.mkdir(to);
+    const segments = names.filter((name) => segmentSeq(name) > 0).reverse();
+    const parts = names.filter(isPartName);
+    const snapshots = names.filter((name) => snapshotSeq(name) >= 0);
+    const bytes = orNothing(disk, from, to, () => {
+      let sum = 0;
+      for (const name of [...segments, ...parts, ...snapshots]) sum += copyFile(disk, pinned, from, to, name);
+      if (withKey) writeWhole(disk, join(to, KEY_FILE), readWhole(disk, join(from, KEY_FILE), KEY_FILE_BYTES_MAX));
+      return sum;
+    });
+    return { segments: segments.length, snapshots: snapshots.length, parts: parts.length, bytes, key };
+  } finally {
+    pinned.release();
+  }
+}
+
+/** How much is read and written at once. */
+const PIECE_BYTES = 4 * 1024 * 1024;
+
+/** Returns how many bytes the file has. */
+function copyFile(disk: Disk, pinned: Pinned, from: string, to: string, name: string): number {
+  const temporary = join(to, `${name}.tmp`);
+  const source = pinned.open(join(from, name), 'read');
+  const target = disk.open(temporary, 'create');
+  try {
+    copyBytes(source, target);
+    target.sync();
+  } finally {
+    target.close();
+  }
+  disk.rename(temporary, join(to, name));
+  // Each name by itself: of several, a power cut could keep any.
+  disk.syncDirectory(to);
+  return source.size();
+}
+
+function copyBytes(source: DiskFile, target: DiskFile): void {
+  const size = source.size();
+  const piece = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, Math.max(size, 1)));
+  for (let at = 0; at < size; ) {
+    const count = source.read(piece, 0, Math.min(piece.length, size - at), at);
+    if (count === 0) throw new Error(`${source.path} has become shorter`);
+    writeAll(target, piece, 0, count, at);
+    at += count;
+  }
+}
+
+/** Where the work fails, what it made goes: nobody shall take half a copy for one. */
+function orNothing<T>(disk: Disk, from: string, to: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    try {
+      for (const name of disk.readdir(to)) disk.unlink(join(to, name));
+      disk.syncDirectory(to);
+    } catch {
+      // Where even that fails, the order of names still keeps a server from starting on it.
+    }
+    const failure = error as Error;
+    throw Object.assign(
+      new Error(`the copy failed (${failure.message}); nothing of it is left in ${to}, and ${from} is as it was`),
+      {
+        code: errorCode(failure),
+      },
+    );
+  }
+}
+
+interface Report extends Omit<Copied, 'key'>, Partial<Checked> {
+  from: string;
+  to: string;
+  ok: boolean;
+  seconds: number;
+  withKey: boolean;
+}
+
+function shown({ chain, moment, ...rest }: Report): Record<string, unknown> {
+  return {
+    ...rest,
+    ...(chain !== undefined && { chain: Buffer.from(chain).toString('hex') }),
+    ...(moment !== undefined && { moment: isoMoment(moment) }),
+  };
+}
+
+function reportText(report: Report): string {
+  const { from, to, segments, snapshots, parts, bytes, seconds, withKey, seq, moment, torn, checkSeconds } = report;
+  const lines = [
+    `Copied ${from} to ${to}: ${segments} segments, ${snapshots} snapshots, ${parts} parts; ${bytes.toLocaleString('en')} bytes in ${seconds.toFixed(1)} s.`,
+  ];
+  if (seq === undefined) lines.push('Not checked: run ayni verify on it, on a machine with room for these books.');
+  else {
+    const chain = Buffer.from(report.chain!).toString('hex');
+    lines.push(
+      `It holds entries 1 to ${seq}, the last written ${isoMoment(moment!)}, chain ${chain}.`,
+      `Read as a start reads it, in ${checkSeconds!.toFixed(1)} s: every frame, its place and its signature, every snapshot, and the state they lead to.`,
+    );
+    if (torn! > 0) lines.push(`${torn} bytes at its end are of a write that was on its way; a start cuts them off.`);
+  }
+  lines.push(
+    withKey
+      ? "The server's key is in it: whoever has this copy can sign as the server."
+      : "Without the server's key: a server starts on it once server.key, which you keep elsewhere, lies beside it.",
+  );
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,353 @@
+/**
+ * Copies of books that are written to meanwhile: each can be started from and holds all that was acknowledged before
+ * it was begun; half a copy is never taken for a whole one; nothing of the books themselves changes.
+ */
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { checkBooks } from '../../src/cli/audit/check-books.ts';
+import { pin } from '../../src/cli/audit/pinned.ts';
+import { copyBooks } from '../../src/cli/backup.ts';
+import { Kind } from '../../src/core/kinds.ts';
+import { findHandle, readRow } from '../../src/core/state.ts';
+import { verify } from '../../src/proof/verify.ts';
+import { readBooks } from '../../src/recovery.ts';
+import { type Disk, realDisk } from '../../src/storage/disk.ts';
+import { differencesOf } from '../../src/storage/state-digest.ts';
+import { transfer } from '../core/books.ts';
+import { DIRECTORY, House, type HouseOptions, MAIN_LEDGER, SERVER } from '../engine/house.ts';
+import { freshWorld, live, SCRIPT } from '../engine/life.ts';
+import { Power, PowerCut } from '../engine/power.ts';
+import { crowd, judge } from '../engine/process.ts';
+import { FakeDisk } from '../storage/fake-disk.ts';
+import { connect, makeKeys } from '../support/client.ts';
+import { makeKit } from '../support/kit.ts';
+import { startServer } from '../support/server.ts';
+import { ayni, copyOf, filesIn, fillBooks, freshDirectory, keyIn, removeDirectories, reportOf } from './books.ts';
+
+const TO = '/copy';
+let books = '';
+
+beforeAll(async () => {
+  books = freshDirectory();
+  const server = await startServer({
+    directory: books,
+    flags: ['--snapshot-every', '30', '--segment-bytes-max', '9000'],
+  });
+  await fillBooks(server, 40);
+  await server.stop();
+}, 60_000);
+
+afterAll(removeDirectories);
+
+/** Where a copy may go: not there yet. */
+const fresh = () => join(freshDirectory(), 'copy');
+
+const imprint = (directory: string) =>
+  filesIn(directory, /./).map((name) => [name, readFileSync(join(directory, name)).toString('base64')]);
+
+describe('ayni backup', () => {
+  test('copies what a start needs and nothing else, and says what it is', async () => {
+    const to = fresh();
+    const before = imprint(books);
+    const ran = await ayni('backup', books, to);
+    expect(ran.out + ran.err).toContain(`Copied ${books} to ${to}: `);
+    expect(ran.code).toBe(0);
+    expect(imprint(books)).toEqual(before);
+    const copied = before.filter(([name]) => /^(journal|snapshot|part)-/.test(name!));
+    expect(imprint(to)).toEqual(copied);
+    const seq = /It holds entries 1 to (\d+), the last written 20.*Z, chain [0-9a-f]{64}\./.exec(ran.out)![1];
+    expect((await ayni('verify', books)).out).toContain(`Nothing wrong up to entry ${seq}`);
+    expect(ran.out).toContain("Without the server's key");
+    const report = reportOf(await ayni('backup', books, fresh(), '--json'));
+    expect(report).toMatchObject({ ok: true, seq: Number(seq), torn: 0, withKey: false, snapshots: 2 });
+    expect(report.bytes).toBe(copied.reduce((sum, [, text]) => sum + Buffer.from(text!, 'base64').length, 0));
+  });
+
+  test('copies the key where it is asked to, for its owner alone, and says so', async () => {
+    const to = fresh();
+    const ran = await ayni('backup', books, to, '--with-key', '--no-check');
+    expect(ran.out).toContain('whoever has this copy can sign as the server');
+    expect(ran.out).toContain('Not checked');
+    expect(statSync(join(to, 'server.key')).mode & 0o777).toBe(0o600);
+    expect(readFileSync(join(to, 'server.key'), 'utf8')).toBe(readFileSync(join(books, 'server.key'), 'utf8'));
+    const server = await startServer({ directory: to });
+    expect(await server.stop()).toBe(0);
+  });
+
+  test('tells of a torn tail, which stays', async () => {
+    const torn = copyOf(books);
+    const path = join(torn, filesIn(torn, /^journal/).at(-1)!);
+    writeFileSync(path, Buffer.concat([readFileSync(path), Buffer.alloc(333, 7)]));
+    const to = fresh();
+    const ran = await ayni('backup', torn, to);
+    expect([ran.code, ran.out.includes('333 bytes at its end are of a write that was on its way')]).toEqual([0, true]);
+    expect(readFileSync(join(to, path.split('/').at(-1)!)).equals(readFileSync(path))).toBe(true);
+  });
+
+  test('tells of books that are not sound', async () => {
+    for (const pattern of [/^journal/, /^snapshot/]) {
+      const bad = copyOf(books);
+      const path = join(bad, filesIn(bad, pattern)[0]!);
+      const bytes = readFileSync(path);
+      bytes[bytes.length >> 1]! ^= 4;
+      writeFileSync(path, bytes);
+      const ran = await ayni('backup', bad, fresh());
+      expect(ran.code).toBe(1);
+      expect(ran.out).toMatch(/those are not sound\. DAMAGE: .*\/copy/);
+    }
+  });
+
+  test.each<[string, () => string[], number, RegExp]>([
+    [
+      'a directory with something in it',
+      () => [books, join(freshWith('x'))],
+      1,
+      /is not empty; a copy goes to a new or empty/,
+    ],
+    ['the books themselves', () => [books, books], 1, /is not empty/],
+    ['a file', () => [books, join(freshWith('x'), 'x')], 1, /ENOTDIR/],
+    ['nowhere', () => [books], 2, /two directories/],
+    ['a copy of nothing', () => [freshDirectory(), fresh()], 1, /holds no books/],
+    ['a copy of what is not there', () => ['/nowhere/at/all', fresh()], 1, /ENOENT/],
+    ['with a key that is not there', () => [withoutKey(), fresh(), '--with-key'], 1, /holds no server\.key/],
+  ])('refuses %s', async (_name, args, code, what) => {
+    const given = args();
+    const ran = await ayni('backup', ...given);
+    expect(ran.err).toMatch(what);
+    expect(ran.code).toBe(code);
+    if (given[1]?.endsWith('/copy')) expect(existsSync(given[1])).toBe(false);
+  });
+
+  test('fills an empty directory', async () => {
+    const to = fresh();
+    mkdirSync(to);
+    expect((await ayni('backup', books, to)).code).toBe(0);
+  });
+});
+
+function freshWith(name: string): string {
+  const directory = freshDirectory();
+  writeFileSync(join(directory, name), 'x');
+  return directory;
+}
+
+function withoutKey(): string {
+  const copy = freshDirectory();
+  for (const name of filesIn(books, /^(journal|snapshot|part)-/))
+    writeFileSync(join(copy, name), readFileSync(join(books, name)));
+  return copy;
+}
+
+// ---------------------------------------------------------------- on a disk that fails
+
+const isServers = (hash: Uint8Array, signature: Uint8Array) => verify(SERVER.public, hash, signature);
+const booksIn = (disk: Disk) => readBooks({ disk, directory: TO, verify: isServers, hashSeed: 7 });
+
+type Shape = 'one' | 'many' | 'pruned';
+
+/** Books in memory: of one segment, of many, or of many whose first are gone. */
+async function lived(shape: Shape, seed: number): Promise<House> {
+  const isPruned = shape === 'pruned';
+  const options: HouseOptions = shape === 'one' ? {} : { segmentBytesMax: 900 };
+  const house = await House.open(new FakeDisk(seed), { world: freshWorld(), ...options });
+  await live(house, SCRIPT.slice(0, 6));
+  if (!isPruned) return house;
+  for (let n = 0; n < 3; n++) {
+    await live(house, [(each) => each.intent(`i-${n}`, transfer('a', 'b', 1))]);
+    if (n < 2) await house.takeSnapshot();
+  }
+  return house;
+}
+
+describe.each<[string, Shape]>([
+  ['one segment', 'one'],
+  ['many segments', 'many'],
+  ['many segments, the first of them gone, and two snapshots', 'pruned'],
+])('a copy of %s', (_name, shape) => {
+  test('that is cut off at any call of the disk is whole, or refused by every start', async () => {
+    const calls = await (async () => {
+      const { disk } = await lived(shape, 1);
+      const power = new Power(disk);
+      copyBooks(power, DIRECTORY, TO, false);
+      return power.count;
+    })();
+    expect(calls).toBeGreaterThan(10);
+    const ends = { whole: 0, refused: 0, nothing: 0 };
+    for (let cutAt = 1; cutAt <= calls; cutAt++) {
+      const house = await lived(shape, cutAt);
+      expect(() => copyBooks(new Power(house.disk, cutAt), DIRECTORY, TO, false)).toThrow(PowerCut);
+      const names = house.disk.exists(TO) ? house.disk.readdir(TO) : [];
+      if (names.every((name) => name.endsWith('.tmp'))) {
+        ends.nothing++;
+        continue;
+      }
+      try {
+        const { state } = booksIn(house.disk);
+        expect(differencesOf(state, house.state), `cut at ${cutAt}`).toEqual([]);
+        ends.whole++;
+      } catch (error) {
+        expect((error as Error).name, (error as Error).stack).toBe('DamageError');
+        ends.refused++;
+      }
+    }
+    expect(ends.nothing).toBeGreaterThan(0);
+    expect(ends.whole).toBeGreaterThan(0);
+    if (shape !== 'one') expect(ends.refused).toBeGreaterThan(3);
+  });
+
+  test.each(['ENOSPC', 'EIO'])('that meets %s at any call leaves nothing, and the books as they were', async (code) => {
+    const calls = ['write', 'sync', 'open', 'rename', 'syncDirectory', 'close'] as const;
+    let failed = 0;
+    for (const call of calls) {
+      for (let skip = 0; ; skip++) {
+        const house = await lived(shape, 1);
+        const before = house.disk
+          .readdir(DIRECTORY)
+          .map((name) => house.disk.bytesOf(join(DIRECTORY, name)).toString('hex'));
+        house.disk.inject({ call, code, path: TO, skip });
+        try {
+          copyBooks(house.disk, DIRECTORY, TO, false);
+          break;
+        } catch (error) {
+          failed++;
+          expect((error as Error).message).toContain(code);
+          house.disk.heal();
+          expect(house.disk.readdir(TO)).toEqual([]);
+          const after = house.disk
+            .readdir(DIRECTORY)
+            .map((name) => house.disk.bytesOf(join(DIRECTORY, name)).toString('hex'));
+          expect(after).toEqual(before);
+          copyBooks(house.disk, DIRECTORY, TO, false);
+          expect(differencesOf(booksIn(house.disk).state, house.state)).toEqual([]);
+        }
+      }
+    }
+    expect(failed).toBeGreaterThan(5);
+  });
+
+  test('is checked: what it holds, and each way it could be less', async () => {
+    const house = await lived(shape, 1);
+    const copy = () => {
+      for (const name of house.disk.exists(TO) ? house.disk.readdir(TO) : []) house.disk.put(join(TO, name), null);
+      copyBooks(house.disk, DIRECTORY, TO, false);
+      return house.disk.readdir(TO);
+    };
+    const names = copy();
+    expect(checkBooks(house.disk, TO, SERVER.public)).toMatchObject({ seq: house.journal.position.seq, torn: 0 });
+    const segments = names.filter((name) => name.startsWith('journal'));
+    const snapshots = names.filter((name) => name.startsWith('snapshot'));
+    // Without its last segment a journal looks whole, and one snapshot is enough to start from.
+    for (const gone of [...segments.slice(0, -1).map((name) => [name]), ...(shape === 'pruned' ? [snapshots] : [])]) {
+      copy();
+      for (const name of gone) house.disk.put(join(TO, name), null);
+      expect(() => checkBooks(house.disk, TO, SERVER.public), gone.join()).toThrow();
+    }
+    for (const name of copy()) {
+      const bytes = house.disk.bytesOf(join(TO, name));
+      for (let byte = 3; byte < bytes.length; byte += 211) {
+        const changed = Buffer.from(bytes);
+        changed[byte]! ^= 32;
+        house.disk.put(join(TO, name), changed);
+        expect(() => checkBooks(house.disk, TO, SERVER.public), `${name} byte ${byte}`).toThrow();
+      }
+      house.disk.put(join(TO, name), bytes);
+    }
+  });
+});
+
+describe('a directory that changes while it is pinned', () => {
+  /** Changes the directory after so many calls of `readdir`. */
+  function changing(disk: FakeDisk, at: number, change: () => void): Disk {
+    let calls = 0;
+    return Object.assign(Object.create(disk) as Disk, {
+      open: (path: string, mode: 'read') => disk.open(path, mode),
+      exists: (path: string) => disk.exists(path),
+      readdir(path: string) {
+        if (++calls === at) change();
+        return disk.readdir(path);
+      },
+    });
+  }
+  const name = (seq: number) => `${DIRECTORY}/journal-${String(seq).padStart(20, '0')}.ayj`;
+  const withSegments = (...seqs: number[]) => {
+    const disk = new FakeDisk();
+    for (const seq of seqs) disk.put(name(seq), Buffer.from('x'));
+    return disk;
+  };
+
+  test('by a segment that goes: looked at again', () => {
+    const disk = withSegments(1, 5, 9);
+    const pinned = pin(
+      changing(disk, 3, () => disk.put(name(1), null)),
+      DIRECTORY,
+    );
+    expect(pinned.readdir(DIRECTORY)).toHaveLength(2);
+  });
+
+  test('by a segment that comes between two others, missed by the first look: looked at again', () => {
+    const disk = withSegments(1, 9);
+    const pinned = pin(
+      changing(disk, 3, () => disk.put(name(5), Buffer.from('x'))),
+      DIRECTORY,
+    );
+    expect(pinned.readdir(DIRECTORY)).toHaveLength(3);
+  });
+
+  test('by a segment and a snapshot after it: the segment is in where the snapshot is', () => {
+    const disk = withSegments(1);
+    const change = () => disk.put(name(5), Buffer.from('x'));
+    expect(pin(changing(disk, 2, change), DIRECTORY).readdir(DIRECTORY)).toHaveLength(2);
+  });
+});
+
+// ---------------------------------------------------------------- of a server at work
+
+describe('copies of a server under load', () => {
+  test('one after the other, each with all that was acknowledged before it was begun', async () => {
+    const directory = freshDirectory();
+    const flags = ['--snapshot-every', '60', '--segment-bytes-max', '30000'];
+    const server = await startServer({ directory, flags });
+    const client = connect(server);
+    const kit = makeKit(client, makeKeys());
+    const [wallet, symbol] = [await kit.wallet(), await kit.symbol()];
+    const load = crowd(server.url, 8, wallet, symbol);
+    await load.acknowledged(100);
+    const copies: { to: string; acknowledged: number; seq: number }[] = [];
+    for (let n = 0; n < 6; n++) {
+      const acknowledged = load.sent.length;
+      const to = fresh();
+      const ran = await ayni('backup', directory, to, '--json', ...(n === 5 ? ['--with-key'] : []));
+      expect(ran.out + ran.err).toContain('"ok":true');
+      copies.push({ to, acknowledged, seq: reportOf(ran).seq });
+    }
+    expect(filesIn(directory, /^journal/)[0], 'segments went meanwhile').not.toMatch(/0001\.ayj$/);
+    const audited = await ayni('verify', copies[2]!.to, '--against', server.publicKey, '--workers', '1');
+    expect(audited.out + audited.err).toContain('Nothing wrong');
+    await load.end(true);
+    await server.stop();
+    expect(load.sent.every(({ status }) => status === 201)).toBe(true);
+    const key = keyIn(directory).public;
+    let seq = 0;
+    for (const copy of copies) {
+      const isOurs = (hash: Uint8Array, signature: Uint8Array) => verify(key, hash, signature);
+      const { state, end } = readBooks({ disk: realDisk, directory: copy.to, verify: isOurs, hashSeed: 1 });
+      expect(end.seq).toBe(copy.seq);
+      expect(copy.seq).toBeGreaterThan(seq);
+      seq = copy.seq;
+      for (const { body, reply } of load.sent.slice(0, copy.acknowledged)) {
+        const row = findHandle(state, MAIN_LEDGER, Kind.intent, body.data.handle);
+        expect(row, `${body.data.handle} was acknowledged`).toBeGreaterThanOrEqual(0);
+        expect(readRow(state, row).entry.luid).toBe(reply.luid);
+      }
+    }
+    expect(
+      new Set(copies.map(({ to }) => filesIn(to, /^snapshot/).join())).size,
+      'snapshots came and went',
+    ).toBeGreaterThan(2);
+    const last = copies.at(-1)!;
+    const restored = await startServer({ directory: last.to });
+    await judge(connect(restored), load.sent.slice(0, last.acknowledged), wallet, symbol);
+    await restored.stop();
+  }, 120_000);
+});
