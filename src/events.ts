@@ -12,7 +12,7 @@
 import { fallbackAddresses } from './core/address.ts';
 import { METRICS } from './core/balances.ts';
 import { type Claim, handleOf, type Reference } from './core/claims/index.ts';
-import { type Conditions, holdAll } from './core/conditions.ts';
+import { type Condition, holdAll } from './core/conditions.ts';
 import {
   type Entry,
   EntryType,
@@ -269,14 +269,13 @@ export function eventText({ handle, signal, members, moment }: LedgerEvent, seal
 }
 
 /** Whether an event is one that a filter asks for. Only what the filter looks at is made, and proofs only for it. */
-export function isWanted(event: LedgerEvent, filter: Conditions | undefined, sealer: Sealer): boolean {
-  if (filter === undefined) return true;
+export function isWanted(event: LedgerEvent, filter: readonly Condition[], sealer: Sealer): boolean {
   const { handle, signal, members } = event;
   const view: Record<string, unknown> = { handle, signal };
-  for (const path of Object.keys(filter)) {
-    const [name] = path.split('.') as [string];
-    const member = Object.hasOwn(members, name) ? members[name]! : undefined;
-    if (member !== undefined) view[name] = path.includes('proofs') ? JSON.parse(member.text(sealer)) : member.value();
+  for (const [name, member] of Object.entries(members)) {
+    const paths = filter.filter(({ path }) => path[0] === name).map(({ path }) => path);
+    if (paths.length === 0) continue;
+    view[name] = paths.some((path) => path.includes('proofs')) ? JSON.parse(member.text(sealer)) : member.value();
   }
   return holdAll(filter, view);
 }

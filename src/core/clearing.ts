@@ -12,9 +12,10 @@ import { CLAIM_ACTIONS, type Claim, handleOf, type Plan, type Reference } from '
 import { type Forward, type Leg, POSTING_WIDTH, Side } from './entry.ts';
 import { Kind } from './kinds.ts';
 import { type Grouping, groupLeg } from './legs.ts';
+import { Participants } from './participants.ts';
 import { assert, isRefusal, type Refusal, refuse } from './refusal.ts';
 import { routeOf } from './routes.ts';
-import { dataOf, findHandle, HAS_BRIDGE, HAS_ROUTES, readRow, type State, versionAt } from './state.ts';
+import { findHandle, HAS_BRIDGE, HAS_ROUTES, readRow, type State } from './state.ts';
 
 export interface Cleared {
   postings: number[];
@@ -69,6 +70,7 @@ class ClearingPlan implements Plan {
   readonly #caller: Caller;
   readonly #company: Company | null;
   #grouping: Grouping | null = null;
+  #participants: Participants | null = null;
   /** No permission can be missing. */
   readonly #isFree: boolean;
   /** By symbol, then wallet; null while there are few enough to walk. */
@@ -131,7 +133,10 @@ class ClearingPlan implements Plan {
 
   #post(side: Side, named: number, symbol: number, claim: Claim, moves: boolean): void {
     const { flags } = this.#state.rows;
-    const wallet = (flags.get(named) & HAS_ROUTES) === 0 ? named : this.#route(side, named, symbol, claim);
+    // What a wallet passes on is what came to it: no other wallet pays that in its stead.
+    const isPassedOn = side === Side.debit && this.#company !== null;
+    const isRouted = !isPassedOn && (flags.get(named) & HAS_ROUTES) !== 0;
+    const wallet = isRouted ? this.#route(side, named, symbol, claim) : named;
     if (wallet < 0) return;
     if ((flags.get(wallet) & HAS_BRIDGE) !== 0) this.#involve(side, wallet, symbol, claim);
     // Who signs for a wallet does not sign for the one that its routes let pay.
@@ -142,7 +147,8 @@ class ClearingPlan implements Plan {
   /** The wallet that this side comes to by routes, or -1 once it is noted why it comes to none. */
   #route(side: Side, named: number, symbol: number, claim: Claim): number {
     const find = (handle: string) => this.#resolve(Kind.wallet, handle);
-    const found = routeOf(this.#state, side, named, { claim, intent: this.#intent }, find);
+    this.#participants ??= new Participants(this.#state);
+    const found = routeOf(this.#participants, side, named, { claim, intent: this.#intent }, find);
     if (isRefusal(found)) return this.#refuse(found.reason, found.detail);
     const { wallet, forward } = found;
     if (wallet !== named) this.routed.push(this.index, side, wallet);
@@ -157,14 +163,18 @@ class ClearingPlan implements Plan {
 
   /** A wallet behind a bridge takes part through it. */
   #involve(side: Side, wallet: number, symbol: number, claim: Claim): void {
-    const state = this.#state;
-    const handle = dataOf(versionAt(state, state.rows.at.get(wallet)).entry).bridge as string;
-    const bridge = findHandle(state, this.#ledger, Kind.bridge, handle);
+    this.#participants ??= new Participants(this.#state);
+    const { bridge: handle } = this.#participants.of(wallet);
+    const bridge = findHandle(this.#state, this.#ledger, Kind.bridge, handle);
     if (bridge < 0) {
       this.#refuse('core.bridge-unreachable', `Bridge ${handle} does not exist any more`);
       return;
     }
-    const { config } = dataOf(versionAt(state, state.rows.at.get(bridge)).entry) as { config: Record<string, unknown> };
+    const { config } = this.#participants.of(bridge);
+    if (this.#participants.effort.left < 0) {
+      this.#refuse('core.routing-failed', 'Its wallets take more looking at than one intent is given');
+      return;
+    }
     const leg = { side, bridge, wallet, symbol, amount: claim.amount, claims: [this.index] };
     this.#grouping ??= new Map();
     groupLeg(this.legs, this.#grouping, leg, claim, config);

@@ -22,6 +22,11 @@ export interface Filter {
   readonly test?: (text: string) => boolean;
 }
 
+/** How much looking is left, counted in members and values looked at; below zero nothing is found any more. */
+export interface Effort {
+  left: number;
+}
+
 /** Whether a record, seen as `{data, meta}`, passes every filter. */
 export function matchesAll(record: object, filters: readonly Filter[]): boolean {
   return filters.every((filter) => matches(memberAt(record, filter.path), filter));
@@ -96,12 +101,14 @@ function numberOf(text: string): number {
  * The member at a path, or undefined. Through an array the path leads to that member of every element,
  * so the answer is then an array of those that have it; where one is an array itself, of its elements.
  */
-export function memberAt(record: unknown, path: readonly string[], from = 0): unknown {
+export function memberAt(record: unknown, path: readonly string[], from = 0, effort?: Effort): unknown {
   let at = record;
   for (let i = from; i < path.length; i++) {
     if (Array.isArray(at)) {
+      if (effort !== undefined) effort.left -= at.length;
+      if (effort !== undefined && effort.left < 0) return undefined;
       const rest = i;
-      return at.flatMap((element) => memberAt(element, path, rest)).filter((member) => member !== undefined);
+      return at.flatMap((element) => memberAt(element, path, rest, effort)).filter((member) => member !== undefined);
     }
     const name = path[i]!;
     if (!isObject(at) || !Object.hasOwn(at, name)) return undefined;

@@ -9,16 +9,10 @@
  * part. A stand-in's own routes are asked in turn, a few times at most.
  */
 import { type Claim, handleOf, type Reference } from './claims/index.ts';
-import { type Conditions, holdAll } from './conditions.ts';
+import { holdAll } from './conditions.ts';
 import { Side } from './entry.ts';
+import type { Participants, Route } from './participants.ts';
 import { type Refusal, refuse } from './refusal.ts';
-import { dataOf, HAS_ROUTES, type State, versionAt } from './state.ts';
-
-interface Route {
-  action: 'forward' | 'accept' | 'debit' | 'credit';
-  target?: string;
-  filter?: Conditions;
-}
 
 /** What of a claim a route's filter may look at. */
 export interface RoutedClaim {
@@ -43,26 +37,29 @@ export interface Routed {
 
 /** Which wallet this side of the claim comes to in the end. `find` is how claims name wallets. */
 export function routeOf(
-  state: State,
+  participants: Participants,
   side: Side,
   wallet: number,
   routed: RoutedClaim,
   find: (handle: string) => number,
 ): Routed | Refusal {
+  const { effort } = participants;
+  const view = viewOf(routed);
   const seen = [wallet];
   for (let at = wallet, hops = 0; ; hops++) {
-    if ((state.rows.flags.get(at) & HAS_ROUTES) === 0) return { wallet: at, forward: '' };
-    const { entry } = versionAt(state, state.rows.at.get(at));
-    const routes = (dataOf(entry).routes as Route[]).filter(({ action }) => concerns(side, action));
+    const { handle, routes: all } = participants.of(at);
+    const routes = all.filter(({ action }) => concerns(side, action));
+    effort.left -= all.length;
     // A wallet that says only what to accept says it of what comes in.
     if (side === Side.debit && routes.every(({ action }) => action === 'accept')) return { wallet: at, forward: '' };
     if (routes.length === 0) return { wallet: at, forward: '' };
-    const no = (why: string) => refuse('core.routing-failed', `Wallet ${entry.handle} ${why}`);
-    const route = routes.find(({ filter }) => holdAll(filter, viewOf(routed)));
+    const no = (why: string) => refuse('core.routing-failed', `Wallet ${handle} ${why}`);
+    const route = routes.find(({ conditions }) => holdAll(conditions, view, effort));
+    if (effort.left < 0) return no('has routes that take more looking at than one intent is given');
     if (route === undefined) return no(`has no route for claim ${handlesOf(routed.claim)}`);
     if (route.action === 'accept') return { wallet: at, forward: '' };
-    if (route.action === 'forward') return { wallet: at, forward: route.target ?? '' };
-    const next = find(route.target ?? '');
+    if (route.action === 'forward') return { wallet: at, forward: route.target };
+    const next = find(route.target);
     if (next < 0) return no(`routes to ${route.target}, which does not exist`);
     if (seen.includes(next)) return no('is part of a ring of routes');
     if (hops >= HOPS_MAX) return no(`is more than ${HOPS_MAX} routes away`);

@@ -8,7 +8,7 @@
  * however slow it is, and every one hears at least once, in order, also after a restart.
  */
 import type { DeliveryCommand } from '../core/command.ts';
-import type { Conditions } from '../core/conditions.ts';
+import { type Condition, type Conditions, compileConditions } from '../core/conditions.ts';
 import { type DeliveryEntry, type Entry, EntryType } from '../core/entry.ts';
 import { legsOf } from '../core/intents.ts';
 import { Kind } from '../core/kinds.ts';
@@ -64,7 +64,7 @@ interface Receiver {
   readonly kind: Kind;
   readonly ledger: number;
   readonly signal: string;
-  readonly filter: Conditions | undefined;
+  readonly filter: readonly Condition[];
   /** On their way, in order. */
   readonly queue: Queued[];
   /** The first entry that was not looked at, where it does not keep up; 0 where it does. */
@@ -194,7 +194,7 @@ export class Feeds {
       kind,
       ledger: state.rows.ledger.get(row),
       signal: isEffect ? data.signal! : 'intent-updated',
-      filter: isEffect ? data.filter : undefined,
+      filter: compileConditions(isEffect ? data.filter : undefined),
       queue,
       from,
     };

@@ -131,6 +131,19 @@ describe('forward', () => {
     expectNothingHeld(books);
   });
 
+  test('is paid by the wallet the money came to, whatever its routes for debits say', () => {
+    const books = fresh({
+      c: [
+        { action: 'forward', target: 'd' },
+        { action: 'debit', target: 'rich' },
+      ],
+    });
+    books.wallets('rich').intent(issue('rich', 100));
+    send(books, [transfer('a', 'c', 40)]);
+    expect(balances(books, 'a', 'c', 'd', 'rich')).toEqual([60, 0, 40, 100]);
+    expectNothingHeld(books);
+  });
+
   test('rests where the first is manual, and goes with it', () => {
     for (const action of ['commit', 'abort']) {
       const books = fresh({ c: [{ action: 'forward', target: 'd' }] });
@@ -226,6 +239,40 @@ describe('a filter', () => {
     const books = fresh({ c: [{ action: 'accept', filter: { 'source.handle': 'a', 'symbol.handle': 'usd' } }] });
     const bare = { action: 'transfer', source: 'a', target: 'c', symbol: 'usd', amount: 5 };
     expect(statusOf(books, send(books, [bare])[0]!)).toBe('completed');
+  });
+
+  /** So many routes, each with so many values that do not fit; the last takes all. */
+  function longRoutes(routes: number, values: number): Route[] {
+    const list = Array.from({ length: values }, (_, n) => `no-${n}`);
+    const long = Array.from({ length: routes }, (): Route => {
+      return { action: 'accept', filter: { 'source.custom.city': { $in: list } } };
+    });
+    return [...long, { action: 'accept' }];
+  }
+
+  test.each([
+    [10, 5, 100, 'completed'],
+    [100, 20, 50, 'completed'],
+    [1000, 50, 50, 'rejected'],
+    [20, 300, 250, 'rejected'],
+  ])('%i claims over %i routes of %i values: %s, however long it would take', (claims, routes, values, status) => {
+    const books = fresh({ c: longRoutes(routes, values) });
+    const [entry] = send(
+      books,
+      Array.from({ length: claims }, () => claim(1)),
+    );
+    if (status === 'rejected') expect((entry as IntentEntry).outcome.reason).toBe('core.routing-failed');
+    expect(statusOf(books, entry!)).toBe(status);
+  });
+
+  test.each([
+    [20, 'completed'],
+    [2000, 'rejected'],
+  ])('that looks at all %i claims for each of them: %s', (count, status) => {
+    const books = fresh({ c: [{ action: 'accept', filter: { 'intent.claims.amount': 5 } }] });
+    books.intent(issue('a', 10_000));
+    const claims = Array.from({ length: count }, (_, n) => transfer('a', 'c', n === count - 1 ? 5 : 1));
+    expect(statusOf(books, send(books, claims)[0]!)).toBe(status);
   });
 
   test('routes of the other side are not asked', () => {
