@@ -90,9 +90,9 @@ export function apply(
       return;
     case EntryType.step: {
       const { row, ledger, kind, outcome } = entry;
-      const { claims } = dataOf(readRow(state, row).entry) as { claims: Claim[] };
       const open = state.open.get(row);
       assert(open !== undefined, 'only an intent on its way goes on');
+      const claims = () => dataOf(readRow(state, row).entry).claims as Claim[];
       append(state, row, bytes, from, to);
       const status = statusAfter(outcome, open.status);
       if (status !== open.status) setStatus(state, row, ledger, kind, status);
@@ -144,9 +144,10 @@ function applyCreate(
       isHolding: false,
       counted: [],
       legs: [],
+      bridges: [],
       thread: '',
     };
-    applyOutcome(state, row, open, outcome, value.claims as Claim[]);
+    applyOutcome(state, row, open, outcome, () => value.claims as Claim[]);
     if (thread !== threadOf(entry.luid)) joinThread(state, row, ledger, thread);
   }
 }
@@ -223,13 +224,19 @@ function close({ open, threads }: State, row: number): void {
 }
 
 /** What an outcome does to the books, for an intent that was as `open` says. */
-function applyOutcome(state: State, row: number, open: OpenIntent, outcome: Outcome, claims: readonly Claim[]): void {
+function applyOutcome(
+  state: State,
+  row: number,
+  open: OpenIntent,
+  outcome: Outcome,
+  claims: () => readonly Claim[],
+): void {
   const { steps, moment, limits, links } = outcome;
   const status = statusAfter(outcome, open.status);
   const moves = steps.includes('committed');
   const isEnd = moves || steps.includes('aborted');
   const holds = !open.isHolding && !isEnd && (status === 'prepared' || (links?.legs.length ?? 0) > 0);
-  if (holds || moves || (isEnd && open.isHolding)) assertBalanced(outcome, claims);
+  if (holds || moves || (isEnd && open.isHolding)) assertBalanced(outcome, claims());
   else assertStill(outcome);
   if (moves) {
     for (let i = 0; i < limits.length; i += LIMIT_WIDTH) {
@@ -243,8 +250,10 @@ function applyOutcome(state: State, row: number, open: OpenIntent, outcome: Outc
   if (moves) addSupply(state, outcome.postings);
   if (status === 'completed' || status === 'rejected') return close(state, row);
   const isHolding = holds || (open.isHolding && !isEnd);
-  const legs = marked(links?.legs.length ? new Array(links.legs.length).fill(0) : open.legs, links?.marks ?? []);
-  state.open.set(row, { ...open, status, isHolding, counted: isHolding ? counted : [], legs });
+  const begun = links?.legs ?? [];
+  const bridges = begun.length > 0 ? [...new Set(begun.map(({ bridge }) => bridge))] : open.bridges;
+  const legs = marked(begun.length > 0 ? new Array(begun.length).fill(0) : open.legs, links?.marks ?? []);
+  state.open.set(row, { ...open, status, isHolding, counted: isHolding ? counted : [], legs, bridges });
 }
 
 function marked(legs: readonly number[], marks: readonly number[]): number[] {

@@ -27,8 +27,16 @@ import type {
   TokenCommand,
   UpdateCommand,
 } from './command.ts';
-import { type CreateEntry, type DropEntry, type Entry, EntryType, type ProofEntry, type TokenEntry } from './entry.ts';
-import { beginIntent, legsOf, stepByCall, stepByProof } from './intents.ts';
+import {
+  type CreateEntry,
+  type DropEntry,
+  type Entry,
+  EntryType,
+  type ProofEntry,
+  type StoredProof,
+  type TokenEntry,
+} from './entry.ts';
+import { beginIntent, stepByCall, stepByProof } from './intents.ts';
 import { Kind, kindRow } from './kinds.ts';
 import { judgeLabels } from './labels.ts';
 import { POLICIES_MAX } from './norms.ts';
@@ -46,6 +54,8 @@ export const SYSTEM_SIGNER = 'system';
 const STATUSES_MAX = 10_000;
 /** Characters of all proofs added to one version of a record: it is read as a whole, so its end must be in sight. */
 const ADDED_SIZE_MAX = 4 * 1024 * 1024;
+/** Of a proof that moves its intent, where there is no room for more: as many as it has legs may still come. */
+const MOVING_SIZE_MAX = 4096;
 
 /** Tokens good only once that are remembered at a time: each for some minutes. */
 const TOKENS_MAX = 1_000_000;
@@ -153,9 +163,9 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
     return refuse('crypto.signature-invalid', 'The record has changed since the proof was made');
   }
   // A repeated report changes nothing.
-  const known = [...record.entry.proofs];
-  for (const entry of record.added) if (entry.type === EntryType.proof) known.push(entry.proof);
-  if (known.some((each) => equalBytes(each.result, proof.result) && each.custom === proof.custom)) return [];
+  const isSame = (known: StoredProof) => equalBytes(known.result, proof.result) && known.custom === proof.custom;
+  if (record.entry.proofs.some(isSame)) return [];
+  if (record.added.some((each) => each.type === EntryType.proof && isSame(each.proof))) return [];
   const scene = new ProofScene(state, ledger, kind, record);
   const custom = proof.custom === null ? {} : JSON.parse(proof.custom);
   const given = judgeStatus(scene, proof.public, custom);
@@ -181,13 +191,15 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   const step =
     kind === Kind.intent ? stepByProof(state, record, proof.public, proof.custom, command.caller, now) : null;
   if (step !== null && isRefusal(step)) return step;
+  const entries = step === null ? [entry] : [entry, step];
+  const size = proofSize(proof);
   // A proof that moves its intent is never one too many: an intent, and each of its legs, passes each state once.
-  if (step !== null) return [entry, step];
+  if (step !== null && size <= MOVING_SIZE_MAX) return entries;
   const added = record.added.reduce(
     (sum, each) => sum + (each.type === EntryType.proof ? proofSize(each.proof) : 0),
     0,
   );
-  if (added + proofSize(proof) <= ADDED_SIZE_MAX) return [entry];
+  if (added + size <= ADDED_SIZE_MAX) return entries;
   return refuse('record.invalid', 'The record has as many proofs as it can take; a new version begins without them');
 }
 
@@ -322,9 +334,7 @@ function aimless(routes: unknown): Refusal | null {
 
 /** Whether the bridge has a leg in an intent that is not final. */
 function isTakingPart(state: State, bridge: number): boolean {
-  for (const [row, { legs }] of state.open) {
-    if (legs.length > 0 && legsOf(readRow(state, row)).some((leg) => leg.bridge === bridge)) return true;
-  }
+  for (const { bridges } of state.open.values()) if (bridges.includes(bridge)) return true;
   return false;
 }
 
@@ -351,9 +361,9 @@ function inUse(state: State, ledger: number, kind: Kind, record: RecordView): Re
     const anchored = (member: string) => isTermInUse(state, ledger, Kind.anchor, member, handle);
     if (anchored('wallet') || anchored('target')) return no('An anchor names the wallet');
   }
-  if (kind === Kind.bridge && isTermInUse(state, ledger, Kind.wallet, 'bridge', handle)) {
-    return no('A wallet needs the bridge');
+  if (kind === Kind.bridge) {
+    if (isTermInUse(state, ledger, Kind.wallet, 'bridge', handle)) return no('A wallet needs the bridge');
+    if (isTakingPart(state, record.row)) return no('Intents on their way need the bridge');
   }
-  if (kind === Kind.bridge && isTakingPart(state, record.row)) return no('Intents on their way need the bridge');
   return null;
 }

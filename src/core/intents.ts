@@ -28,15 +28,7 @@ import {
 import { Kind } from './kinds.ts';
 import { asksFirst, legIndex, marksOf, type Report, reported, undoing } from './legs.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
-import {
-  dataOf,
-  type OpenIntent,
-  type RecordView,
-  readRow,
-  type State,
-  type Version,
-  type VersionEntry,
-} from './state.ts';
+import { dataOf, type OpenIntent, type RecordView, readRow, type State, type Version } from './state.ts';
 
 export interface IntentData {
   claims: Claim[];
@@ -74,7 +66,7 @@ export function stepByProof(
     if (action === 'abort') return stepEntry(record, open, undo(record, open, null, now));
     return isThreadReady(state, open) ? stepEntry(record, open, commit(record, now)) : null;
   }
-  if (open.status !== 'pending' || open.isHolding) return null;
+  if (open.status !== 'pending' || open.isHolding || !isConsent(words)) return null;
   const keys = [...record.entry.proofs.map((proof) => proof.public), key];
   for (const entry of record.added) if (entry.type === EntryType.proof) keys.push(entry.proof.public);
   const content = dataOf(record.entry) as unknown as IntentData;
@@ -93,11 +85,22 @@ interface Words {
   detail?: unknown;
 }
 
-/** What a proof asks of a prepared intent; the status it would give is accepted for the action itself. */
-function commandOf({ action, status }: Words): 'commit' | 'abort' | null {
-  if (action === 'commit' || status === 'committed') return 'commit';
-  return action === 'abort' || status === 'aborted' ? 'abort' : null;
+/**
+ * What a proof asks of a prepared intent; the status it would give is accepted for the action itself. A status of
+ * something with a handle is that thing's: a report about a leg that this intent has not is no command.
+ */
+function commandOf({ action, status, handle }: Words): 'commit' | 'abort' | null {
+  const said = handle === undefined ? status : undefined;
+  if (action === 'commit' || said === 'committed') return 'commit';
+  return action === 'abort' || said === 'aborted' ? 'abort' : null;
 }
+
+/** Whoever signs that an intent did not happen, or speaks of something else, does not ask for it. */
+function isConsent({ status, handle }: Words): boolean {
+  return handle === undefined && !REFUSALS.includes(status);
+}
+
+const REFUSALS: readonly unknown[] = ['failed', 'aborted', 'rejected'];
 
 /** The ends of all intents that have waited too long, as of `now`; each may be applied before the next is asked for. */
 export function* stepsDue(state: State, now: number): Generator<StepEntry> {
@@ -190,14 +193,14 @@ export function undo(
 }
 
 /** The outcome that set an intent's postings aside. */
-export function heldBy(version: Version): Outcome | undefined {
-  return outcomesIn(version).find(
-    (outcome) => statusAfter(outcome) === 'prepared' || (outcome.links?.legs.length ?? 0) > 0,
-  );
+export function heldBy({ entry, added }: Version): Outcome | undefined {
+  if ('outcome' in entry && holds(entry.outcome)) return entry.outcome;
+  for (const each of added) if (each.type === EntryType.step && holds(each.outcome)) return each.outcome;
+  return undefined;
 }
 
-function outcomesIn({ entry, added }: Version): Outcome[] {
-  return [entry as VersionEntry | StepEntry, ...added].flatMap((entry) => ('outcome' in entry ? [entry.outcome] : []));
+function holds(outcome: Outcome): boolean {
+  return statusAfter(outcome) === 'prepared' || (outcome.links?.legs.length ?? 0) > 0;
 }
 
 export function stepEntry({ entry, row }: RecordView, { ledger }: OpenIntent, outcome: Outcome): StepEntry {

@@ -25,6 +25,7 @@ import type {
 } from './entry.ts';
 import { EntryType } from './entry.ts';
 import { Kind } from './kinds.ts';
+import { LongVersions } from './long-versions.ts';
 import { isLuid } from './luid.ts';
 import { Norms } from './norms.ts';
 import { Ranks } from './ranks.ts';
@@ -52,6 +53,8 @@ export interface OpenIntent {
   counted: number[];
   /** Rows of LEG_STATES, by leg; none before the first is asked. */
   legs: number[];
+  /** Rows of the bridges of its legs, each once. */
+  bridges: number[];
   /** Its thread, where that has other intents; else empty. */
   thread: string;
 }
@@ -121,6 +124,7 @@ export interface State {
   readonly tokens: Map<string, number>;
   /** Not part of the books. */
   readonly memo: AccessMemo;
+  readonly longVersions: LongVersions;
   /** What the ledgers ask of their records. */
   readonly norms: Norms;
   /** Follows from `order`. */
@@ -159,6 +163,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, chunkBytes?: num
     feeds: new Map(),
     tokens: new Map(),
     memo: new AccessMemo(),
+    longVersions: new LongVersions(),
     norms: new Norms(),
     ranks: new Ranks(),
     compileSchema: () => {
@@ -256,15 +261,34 @@ export interface Version {
 
 /** The version whose last entry lies at `at`. */
 export function versionAt(state: State, at: number): Version {
+  const { heap, longVersions } = state;
   const added: Version['added'] = [];
-  for (let address = at; address !== 0; address = state.heap.prev(address)) {
+  for (let address = at; address !== 0; address = heap.prev(address)) {
+    const known = longVersions.at(address);
+    if (known !== undefined) return longer(state, at, known, added.reverse(), address);
     const entry = entryAt(state, address);
     if (entry.type === EntryType.proof || entry.type === EntryType.step) added.push(entry);
     else if (entry.type !== EntryType.drop && entry.type !== EntryType.token && entry.type !== EntryType.delivery) {
-      return { entry, added: added.reverse(), before: state.heap.prev(address) };
+      const version = { entry, added: added.reverse(), before: heap.prev(address) };
+      longVersions.keep(at, version, 0);
+      return version;
     }
   }
   throw new Error('a record begins with a version');
+}
+
+/** A version that was known as far as `address`, with what was added since. */
+function longer(
+  { longVersions }: State,
+  at: number,
+  known: Version,
+  added: Version['added'],
+  address: number,
+): Version {
+  if (added.length === 0) return known;
+  const version = { ...known, added: [...known.added, ...added] };
+  longVersions.keep(at, version, address);
+  return version;
 }
 
 /** A stored record as it is now. */
@@ -401,7 +425,7 @@ export function loadState(codec: EntryCodec, extra: StateExtra, parts: Map<strin
   for (const [symbol, amount] of extra.supply) state.supply.set(symbol, BigInt(amount));
   for (const [key, count] of extra.counts) state.counts.set(key, count);
   for (const [key, count] of extra.labels ?? []) state.labels.set(key, count);
-  for (const [row, intent] of extra.open) state.open.set(row, intent);
+  for (const [row, intent] of extra.open) state.open.set(row, { ...intent, bridges: intent.bridges ?? [] });
   for (const [thread, rows] of extra.threads) state.threads.set(thread, rows);
   for (const [row, feed] of extra.feeds) state.feeds.set(row, feed);
   for (const [id, exp] of extra.tokens ?? []) state.tokens.set(id, exp);

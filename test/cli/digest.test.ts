@@ -48,6 +48,7 @@ const WAITING: OpenIntent = {
   isHolding: false,
   counted: [],
   legs: [],
+  bridges: [],
   thread: '',
 };
 

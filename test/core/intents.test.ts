@@ -175,7 +175,7 @@ describe('a prepared intent', () => {
 describe('waiting', () => {
   /** Makes a pending intent of `moment`, as one whose permission is missing. */
   function wait(state: State, row: number, moment: number): void {
-    const none = { isHolding: false, counted: [], legs: [], thread: '' };
+    const none = { isHolding: false, counted: [], legs: [], bridges: [], thread: '' };
     const open: OpenIntent = { ledger: 1, moment, status: 'pending', ...none };
     state.open.set(row, open);
   }

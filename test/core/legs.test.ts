@@ -9,7 +9,8 @@ import { type Entry, EntryType, type IntentEntry, LEG_STATES, type LegState } fr
 import { stepsDue } from '../../src/core/intents.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { type Report, reported } from '../../src/core/legs.ts';
-import { findLuid, readRow } from '../../src/core/state.ts';
+import { emptyState, findLuid, readRow } from '../../src/core/state.ts';
+import { entryCodec } from '../../src/storage/codec.ts';
 import { Books, issue, transfer } from './books.ts';
 
 const REPORTS: readonly Report[] = ['prepared', 'failed', 'committed', 'aborted', 'told'];
@@ -63,6 +64,10 @@ class TwoBanks {
     const custom: Record<string, unknown> = { n: this.#made++ };
     if (what === 'commit' || what === 'abort') custom.action = what;
     else Object.assign(custom, { handle: this.leg(Number(which)), status: what, reason: 'bridge.no', detail: 'no' });
+    return this.prove(custom);
+  }
+
+  prove(custom: object): Entry[] {
     const proof = { public: new Uint8Array(32).fill(5), result: new Uint8Array(64), custom: JSON.stringify(custom) };
     const base = { ledger: 1, kind: Kind.intent, moment: this.books.moment, caller: GRANTED } as const;
     return this.books.do({ op: 'proof', ...base, luid: this.intent.luid, hash: this.intent.hash, proof }) as Entry[];
@@ -179,6 +184,105 @@ describe.each(Object.entries(PLACES))('an intent that %s', (place, { way, pictur
     expect(banks.picture).toBe(after);
   });
 });
+
+describe('a proof that speaks of something else', () => {
+  const elsewhere = `cre_${'x'.repeat(17)}.0`;
+  test.each(['committed', 'aborted'])('moves no prepared intent: %s', (status) => {
+    const banks = new TwoBanks('manual');
+    for (const event of ['prepared 0', 'prepared 1']) banks.do(event);
+    banks.prove({ handle: elsewhere, status });
+    expect(banks.picture).toBe('prepared prepared+prepared 0/0/80');
+    banks.prove({ status });
+    expect(banks.status).toBe(status);
+  });
+
+  test('is no consent to an intent that waits for one, and neither is a no', () => {
+    const books = Books.open();
+    const access = [{ action: { $in: ['access', 'create', 'read', 'issue'] }, record: 'any' }];
+    books.create(Kind.ledger, { handle: 'closed', access }, 0);
+    const key = new Uint8Array(32).fill(3);
+    const own = [{ action: 'spend', signer: { public: Buffer.from(key).toString('base64') } }];
+    books.create(Kind.symbol, { handle: 'usd', factor: 1 }, 2);
+    books.create(Kind.wallet, { handle: 'from', access: own }, 2);
+    books.create(Kind.wallet, { handle: 'to' }, 2);
+    const claims = [issue('from', 5), transfer('from', 'to', 5)];
+    const [intent] = books.create(Kind.intent, { handle: 't', claims }, 2) as [IntentEntry];
+    let made = 0;
+    const say = (custom: object) => {
+      const result = new Uint8Array(64).fill(made++);
+      const proof = { public: key, result, custom: JSON.stringify(custom) };
+      const base = { ledger: 2, kind: Kind.intent, moment: books.moment, caller: { keys: [key], bearer: null } };
+      return books.do({ op: 'proof', ...base, luid: intent.luid, hash: intent.hash, proof }) as Entry[];
+    };
+    for (const status of ['failed', 'aborted', 'rejected']) expect(say({ status })).toHaveLength(1);
+    expect(say({ handle: elsewhere, status: 'prepared' })).toHaveLength(1);
+    expect(say({ status: 'created' })).toHaveLength(2);
+  });
+});
+
+describe('a bridge', () => {
+  const drop = (books: Books) => books.drop(Kind.bridge, 'two');
+  test('stays as long as a wallet or an intent on its way needs it', () => {
+    const banks = new TwoBanks();
+    expect(drop(banks.books)).toMatchObject({
+      reason: 'record.drop-rejected',
+      detail: expect.stringContaining('wallet'),
+    });
+    for (const event of ['prepared 0', 'prepared 1']) banks.do(event);
+    banks.books.update(Kind.wallet, 'at-two', { handle: 'at-two' });
+    expect(drop(banks.books)).toMatchObject({
+      reason: 'record.drop-rejected',
+      detail: expect.stringContaining('Intents'),
+    });
+    for (const event of ['committed 0', 'committed 1']) banks.do(event);
+    expect(drop(banks.books)).toHaveLength(1);
+  });
+});
+
+describe('very many legs', () => {
+  test('are reported on without reading all that was reported before', () => {
+    let decoded = 0;
+    const decode: typeof entryCodec.decode = (...bytes) => {
+      decoded++;
+      return entryCodec.decode(...bytes);
+    };
+    const books = new Books(emptyState({ ...entryCodec, decode }, 1, 1 << 20));
+    books.create(Kind.ledger, { handle: 'main', access: [{ action: 'any', record: 'any' }] }, 0);
+    const { intent, report } = bulk(books, 300);
+    for (let leg = 0; leg < 299; leg++) report(leg, 'prepared');
+    const before = decoded;
+    report(299, 'prepared');
+    expect(statusOf(books, intent)).toBe('committed');
+    expect(decoded - before).toBeLessThan(30);
+  });
+
+  test('are all reported on, however much was said; who says too much of one at the end is refused', () => {
+    const { intent, report } = bulk(Books.open(), 12);
+    const pad = 'x'.repeat(600_000);
+    for (let leg = 0; leg < 6; leg++) expect(report(leg, 'prepared', { pad })).toHaveLength(2);
+    expect(report(6, 'prepared', { pad })).toMatchObject({ reason: 'record.invalid' });
+    for (let leg = 6; leg < 12; leg++) expect(report(leg, 'prepared', { pad: 'x'.repeat(3000) })).toBeInstanceOf(Array);
+    expect(intent.outcome.links!.legs).toHaveLength(12);
+  });
+});
+
+/** An intent that credits so many wallets of one bank, each a leg of its own. */
+function bulk(books: Books, legs: number) {
+  books.symbols('usd').create(Kind.bridge, { handle: 'bank', config: { server: 'http://127.0.0.1:1' } });
+  for (let n = 0; n < legs; n++) books.create(Kind.wallet, { handle: `w${n}`, bridge: 'bank' });
+  const claims = Array.from({ length: legs }, (_, n) => issue(`w${n}`, 1));
+  const [intent] = books.create(Kind.intent, { handle: 'bulk', claims }) as [IntentEntry];
+  const report = (leg: number, status: string, more: object = {}) => {
+    const custom = JSON.stringify({ handle: `cre_${intent.luid.slice(5)}.${leg}`, status, ...more });
+    const proof = { public: new Uint8Array(32).fill(5), result: new Uint8Array(64), custom };
+    const base = { ledger: 1, kind: Kind.intent, moment: books.moment, caller: GRANTED } as const;
+    return books.do({ op: 'proof', ...base, luid: intent.luid, hash: intent.hash, proof });
+  };
+  return { intent, report };
+}
+
+const statusOf = ({ state }: Books, { luid }: IntentEntry): string =>
+  readRow(state, findLuid(state, 1, Kind.intent, luid)).status;
 
 test('an unreachable bridge is told of in a proof, and the intent stays where it is', () => {
   const banks = new TwoBanks();

@@ -1,0 +1,39 @@
+/**
+ * Versions with very many proofs and steps, as they were read last: an intent that a thousand bank accounts take part in
+ * gets thousands of reports, and each would otherwise read all those before it.
+ *
+ * Not part of the books: it follows from them, and a state without it answers the same, only slower. A version is kept by
+ * the address of its newest entry, and bytes at an address never change.
+ */
+import type { Version } from './state.ts';
+
+/** Shorter ones are read faster than looked up. */
+const LENGTH_MIN = 16;
+/** Entries of all versions that are kept; past it, all go. */
+const ENTRIES_MAX = 50_000;
+
+export class LongVersions {
+  readonly #byAddress = new Map<number, Version>();
+  #entries = 0;
+
+  /** The version whose newest entry lies at this address, where it is kept. */
+  at(address: number): Version | undefined {
+    return this.#byAddress.size === 0 ? undefined : this.#byAddress.get(address);
+  }
+
+  /** Keeps the version that ends at `address` instead of the shorter one that ended at `before` (0: none). */
+  keep(address: number, version: Version, before: number): void {
+    if (version.added.length < LENGTH_MIN) return;
+    const known = this.#byAddress.get(before);
+    if (known !== undefined) {
+      this.#byAddress.delete(before);
+      this.#entries -= known.added.length;
+    }
+    if (this.#entries + version.added.length > ENTRIES_MAX) {
+      this.#byAddress.clear();
+      this.#entries = 0;
+    }
+    this.#byAddress.set(address, version);
+    this.#entries += version.added.length;
+  }
+}
