@@ -199,6 +199,9 @@ async function callsOfSnapshot(): Promise<{ from: number; to: number }> {
   return { from, to: house.power.count };
 }
 
+/** By so many calls of the disk one snapshot may be shorter than another of the same life. */
+const FEWER_CALLS = 12;
+
 describe('the power goes during a snapshot', () => {
   test('at every call of the disk: nothing acknowledged is lost, and the next snapshot is taken', async () => {
     const { from, to } = await callsOfSnapshot();
@@ -209,6 +212,8 @@ describe('the power goes during a snapshot', () => {
       await house.takeSnapshot();
       await live(house, [(each) => each.create(Kind.wallet, { handle: 'between' })]);
       await Promise.race([house.takeSnapshot().catch(() => {}), house.power.gone]);
+      // Two luids are made by chance, and where they share a page of an index a snapshot has fewer parts.
+      if (cutAt > to - FEWER_CALLS && !house.power.isOff) break;
       expect(house.power.isOff).toBe(true);
       ledger.remember(house);
       const again = await restart(house.disk, ledger);
@@ -247,6 +252,8 @@ describe('the power goes while a third snapshot is taken, and what it makes supe
       const ledger = new Ledger();
       const house = await ripe({ cutAt }, cutAt);
       await Promise.race([house.takeSnapshot().catch(() => {}), house.power.gone]);
+      // Two luids are made by chance, and where they share a page of an index a snapshot has fewer parts.
+      if (cutAt > to - FEWER_CALLS && !house.power.isOff) break;
       expect(house.power.isOff).toBe(true);
       ledger.remember(house);
       // Also without the newest snapshot, as where that is spoilt: the one before and the journal must do.

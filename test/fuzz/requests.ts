@@ -162,7 +162,7 @@ class Scene {
         '/v2/bridges/core/activate',
         '/v2/effects/watch/events/retry',
       ]);
-      return this.#signed('POST', path, { handle: 'core' });
+      return this.#signed('POST', path, { action: path.endsWith('retry') ? 'retry-event' : 'activate' });
     }
     const path = dice.chance(0.3) ? `/v2/${kind}?${query}` : `/v2/${kind}/${id}${tail}?${query}`;
     return { ask: { method: 'GET', path } };
