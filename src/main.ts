@@ -165,6 +165,7 @@ async function serve(config: Config, directory: string): Promise<void> {
       pool,
       waiters,
       effects,
+      clock: Date.now,
       validate: compileSchemas({ claimsMax: config.claimsMax, proofsMax: config.proofsMax }),
       queryLimits: { ...QUERY_LIMITS, pageLimitMax: config.pageLimitMax },
       listMsMax: config.listMsMax,

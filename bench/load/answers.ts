@@ -31,6 +31,7 @@ export function openApp({ engine, state, server }: House): Handler {
       listMsMax: 60_000,
       preferWaitSecondsMax: 30,
       head: () => ({ seq: 0, chain: new Uint8Array(32), moment: 0 }),
+      clock: Date.now,
       defect(error) {
         throw error;
       },

@@ -15,7 +15,6 @@ import {
   POSTING_WIDTH,
   statusAfter,
   THROUGH_WIDTH,
-  type TokenEntry,
   threadOf,
 } from './entry.ts';
 import { assertBalanced, assertStill } from './invariants.ts';
@@ -58,7 +57,7 @@ export function apply(
   switch (entry.type) {
     case EntryType.token:
       state.log.push(0);
-      return useToken(state, entry);
+      return state.tokens.use(entry.handle, entry.exp);
     case EntryType.create:
     case EntryType.intent:
       return applyCreate(state, entry, bytes, from, to, value ?? dataOf(entry));
@@ -175,17 +174,6 @@ function applyVersion(state: State, row: number, entry: VersionEntry, value: Rec
     if (entry.type === EntryType.create) rows.aux.set(row, state.ledgers.push(info) - 1);
     else state.ledgers[rows.aux.get(row)] = info;
   }
-}
-
-/** Notes the token, and forgets those before it that hold no longer. */
-function useToken({ tokens }: State, { handle, exp, moment }: TokenEntry): void {
-  const now = Math.floor(moment / 1000);
-  for (const [id, end] of tokens) {
-    // Those that last longer may stand before others that are over; they go in their turn, minutes later.
-    if (end >= now) break;
-    tokens.delete(id);
-  }
-  tokens.set(handle, exp);
 }
 
 /** An effect hears of what happens after it; so does a bridge that wants to know statuses, from when it says so. */

@@ -57,9 +57,6 @@ const ADDED_SIZE_MAX = 4 * 1024 * 1024;
 /** Of a proof that moves its intent, where there is no room for more: as many as it has legs may still come. */
 const MOVING_SIZE_MAX = 4096;
 
-/** Tokens good only once that are remembered at a time: each for some minutes. */
-const TOKENS_MAX = 1_000_000;
-
 /** `now` is when clearing happens: the moment of the batch. */
 export function decide(state: State, command: Command, now: number): Entry[] | Refusal {
   switch (command.op) {
@@ -230,7 +227,8 @@ function deniedRemoval(state: State, command: DropCommand, row: number): Refusal
 function decideToken(state: State, command: TokenCommand): Entry[] | Refusal {
   const { ledger, kind, luid, moment, id, exp } = command;
   if (state.tokens.has(id)) return USED_UP;
-  if (state.tokens.size >= TOKENS_MAX) {
+  if (state.tokens.isForgotten(exp)) return FORGOTTEN;
+  if (!state.tokens.hasRoom(exp)) {
     return refuse('api.rate-limit-exceeded', 'More tokens that are good only once came than the server remembers');
   }
   const entry: TokenEntry = { type: EntryType.token, ledger, kind, luid, handle: id, moment, exp };
@@ -239,6 +237,7 @@ function decideToken(state: State, command: TokenCommand): Entry[] | Refusal {
 
 /** What is told of a token that was used before. */
 export const USED_UP = refuse('auth.unauthorized', 'token was used before');
+const FORGOTTEN = refuse('auth.unauthorized', 'token is so old that it may have been used before');
 
 function decideCheck(state: State, command: CheckCommand): Entry[] | Refusal {
   const { ledger, kind, caller } = command;

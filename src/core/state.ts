@@ -30,6 +30,7 @@ import { isLuid } from './luid.ts';
 import { Norms } from './norms.ts';
 import { Ranks } from './ranks.ts';
 import { AssertionError, assert } from './refusal.ts';
+import { UsedTokens, type UsedTokensExtra } from './used-tokens.ts';
 import type { CompileSchema } from './user-schemas.ts';
 
 /** What is few lives on the V8 heap: a ledger's row, and its settings as its record gives them. */
@@ -120,8 +121,7 @@ export interface State {
   readonly threads: Map<string, number[]>;
   /** By row of the effect or bridge. */
   readonly feeds: Map<number, Feed>;
-  /** Tokens that are good only once and were used: their ids, and the last second in which they would hold. */
-  readonly tokens: Map<string, number>;
+  readonly tokens: UsedTokens;
   /** Not part of the books. */
   readonly memo: AccessMemo;
   readonly longVersions: LongVersions;
@@ -161,7 +161,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, chunkBytes?: num
     open: new Map(),
     threads: new Map(),
     feeds: new Map(),
-    tokens: new Map(),
+    tokens: new UsedTokens(hashSeed),
     memo: new AccessMemo(),
     longVersions: new LongVersions(),
     norms: new Norms(),
@@ -379,7 +379,7 @@ export interface StateExtra {
   open: [number, OpenIntent][];
   threads: [string, number[]][];
   feeds: [number, Feed][];
-  tokens: [string, number][];
+  tokens: UsedTokensExtra;
 }
 
 function structures(state: State) {
@@ -407,20 +407,21 @@ export function dumpState(state: State): { extra: StateExtra; parts: Part[] } {
       open: [...state.open],
       threads: [...state.threads],
       feeds: [...state.feeds],
-      tokens: [...state.tokens],
+      tokens: state.tokens.extra(),
     },
-    parts: structures(state).flatMap((structure) => structure.dump()),
+    parts: [...structures(state), state.tokens].flatMap((structure) => structure.dump()),
   };
 }
 
 /** Gives back what the last dump kept of the past, once that has been written. */
 export function releaseDump(state: State): void {
-  for (const structure of structures(state)) if ('release' in structure) structure.release();
+  for (const structure of [...structures(state), state.tokens]) if ('release' in structure) structure.release();
 }
 
 export function loadState(codec: EntryCodec, extra: StateExtra, parts: Map<string, Uint8Array>): State {
   const state = emptyState(codec, extra.hashSeed);
   for (const structure of structures(state)) structure.load(parts);
+  state.tokens.load(parts, extra.tokens);
   state.statuses.push(...extra.statuses);
   for (const [symbol, amount] of extra.supply) state.supply.set(symbol, BigInt(amount));
   for (const [key, count] of extra.counts) state.counts.set(key, count);
@@ -428,7 +429,6 @@ export function loadState(codec: EntryCodec, extra: StateExtra, parts: Map<strin
   for (const [row, intent] of extra.open) state.open.set(row, { ...intent, bridges: intent.bridges ?? [] });
   for (const [thread, rows] of extra.threads) state.threads.set(thread, rows);
   for (const [row, feed] of extra.feeds) state.feeds.set(row, feed);
-  for (const [id, exp] of extra.tokens ?? []) state.tokens.set(id, exp);
   for (const row of extra.ledgerRows) state.ledgers.push(ledgerInfo(row, readRow(state, row).entry));
   restoreNorms(state);
   restoreRanks(state);

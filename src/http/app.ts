@@ -168,9 +168,9 @@ function selectLedger({ house, defaultLedger }: AppOptions, request: Request): n
 }
 
 function checkToken({ house, tokens }: AppOptions, { ledger }: Call, authorization: string) {
-  const { state, engine } = house;
+  const { state, clock } = house;
   return tokens.check(authorization, {
-    now: Math.floor(engine.now() / 1000),
+    now: Math.floor(clock() / 1000),
     audience: state.ledgers[ledger]!.handle,
     keyOf: (handle) => signerKey(state, ledger, handle),
   });

@@ -29,6 +29,8 @@ export interface House {
   queryLimits: QueryLimits;
   waiters: Waiters;
   effects: Effects;
+  /** Milliseconds since 1970, wherever the books are: it may jump, both ways. */
+  clock: () => number;
   listMsMax: number;
   preferWaitSecondsMax: number;
   /** Told of errors that only a defect of ours can cause. */

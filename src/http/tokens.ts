@@ -10,6 +10,7 @@
  * its audience and its request. Refusals tell which rule failed and nothing of the token.
  */
 import { isRefusal } from '../core/refusal.ts';
+import { TOKEN_LIFE_SECONDS_MAX, TOKEN_SKEW_SECONDS } from '../core/used-tokens.ts';
 import { canon } from '../proof/canon.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { decodePublic, encodeBase64 } from '../proof/keys.ts';
@@ -44,7 +45,10 @@ export const TOKEN_LIMITS = { tokenBytesMax: 8192, cacheMax: 4096 };
 
 /** What a token is checked against. */
 export interface TokenContext {
-  /** Seconds since 1970. */
+  /**
+   * Seconds since 1970 by the clock as it is now. The moments of entries never go back, so after a clock that was
+   * ahead they would refuse for hours what holds.
+   */
   readonly now: number;
   /** Handle of the selected ledger. */
   readonly audience: string;
@@ -66,10 +70,6 @@ export interface TokenChecker {
   check(authorization: string, context: TokenContext): Token | Refusal;
 }
 
-/** Allowed difference of clocks for `iat` and `nbf`. */
-const SKEW_SECONDS = 60;
-/** Longest life of a token that is good only once. */
-const JTI_SECONDS_MAX = 300;
 const JSON_DEPTH_MAX = 8;
 const SIGNATURE_BYTES = 64;
 const HASHED_HEADERS_MAX = 32;
@@ -158,8 +158,8 @@ function readClaims(payload: Record<string, unknown>): Claims | Refusal {
   if (nbf !== null && !isTime(nbf)) return unauthorized('token has a malformed nbf');
   if (jti !== null && !isText(jti)) return unauthorized('token has a malformed jti');
   if (hsh !== null && !isText(hsh)) return unauthorized('token has a malformed hsh');
-  if (jti !== null && exp - iat > JTI_SECONDS_MAX) {
-    return unauthorized(`token with jti must not live longer than ${JTI_SECONDS_MAX} seconds`);
+  if (jti !== null && exp - iat > TOKEN_LIFE_SECONDS_MAX) {
+    return unauthorized(`token with jti must not live longer than ${TOKEN_LIFE_SECONDS_MAX} seconds`);
   }
   return { iss, sub, aud, iat, exp, nbf, jti, hsh };
 }
@@ -167,8 +167,8 @@ function readClaims(payload: Record<string, unknown>): Claims | Refusal {
 /** What changes from request to request: times and the ledger spoken to. */
 function checkClaims(token: Verified, context: TokenContext): Token | Refusal {
   if (token.exp < context.now) return unauthorized('token is expired');
-  if (token.iat > context.now + SKEW_SECONDS) return unauthorized('token is issued in the future');
-  if (token.nbf !== null && token.nbf > context.now + SKEW_SECONDS) return unauthorized('token is not valid yet');
+  if (token.iat > context.now + TOKEN_SKEW_SECONDS) return unauthorized('token is issued in the future');
+  if (token.nbf !== null && token.nbf > context.now + TOKEN_SKEW_SECONDS) return unauthorized('token is not valid yet');
   if (token.aud !== context.audience) return unauthorized('token is for another ledger');
   return token;
 }

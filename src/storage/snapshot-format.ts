@@ -32,7 +32,7 @@ export const FOOT_BYTES = 8 + HASH_BYTES + SIGNATURE_BYTES + 4;
 export const TEMPORARY = '.tmp';
 /**
  * A manifest has a row for each part, and with `extra` what the state keeps outside its parts: some 70 bytes for each
- * used token and each open intent, of which there may be millions. Beyond this no snapshot could be taken any more.
+ * open intent, of which there may be millions. Beyond this no snapshot could be taken any more.
  */
 export const MANIFEST_BYTES_MAX = 1024 * 1024 * 1024;
 /** Read, written and hashed in pieces of this size, so that the event loop comes round in between. */

@@ -10,7 +10,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { dumpState, type State, type StateExtra } from '../core/state.ts';
 
 /** Dumps whose content depends on the seed or the size of chunks, by the name before the first period. */
-const PLACES = ['records', 'row-at', 'log', 'handles', 'luids', 'terms', 'balances'];
+const PLACES = ['records', 'row-at', 'log', 'handles', 'luids', 'terms', 'balances', 'tokens', 'token-hash'];
 
 /** The digest of each thing in a state, by name, so that a difference can be named. Changes nothing. */
 export function stateDigests(state: State): Map<string, Buffer> {

@@ -1,4 +1,5 @@
-/** Tokens that are good only once: used up by the first use, forgotten when they would no longer hold, never before. */
+/** Tokens that are good only once: used up by the first use, forgotten when they hold no longer, never before. */
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { NOBODY } from '../../src/core/access/index.ts';
 import { apply } from '../../src/core/apply.ts';
@@ -8,21 +9,30 @@ import { makeLuid } from '../../src/core/luid.ts';
 import { isRefusal } from '../../src/core/refusal.ts';
 import type { StateExtra } from '../../src/core/state.ts';
 import { dumpState, emptyState, loadState } from '../../src/core/state.ts';
+import { TOKEN_LIFE_SECONDS_MAX, TOKEN_SKEW_SECONDS, UsedTokens } from '../../src/core/used-tokens.ts';
 import { entryCodec, packValue, unpackValue } from '../../src/storage/codec.ts';
+import { differencesOf } from '../../src/storage/state-digest.ts';
 import { Books, MIDNIGHT } from './books.ts';
 
 const SECOND = 1000;
+/** From a token's use to its end at most. */
+const SPAN = TOKEN_LIFE_SECONDS_MAX + TOKEN_SKEW_SECONDS;
+const idOf = (name: string) => createHash('sha256').update(name).digest('hex');
 
-function use(books: Books, id: string, seconds: number): 'used' | 'refused' {
+/** Uses the token that ends so many seconds after midnight, whatever the clock of the books says. */
+function use(books: Books, name: string, seconds: number): 'used' | 'refused' {
   const { moment } = books;
-  const exp = Math.floor(MIDNIGHT / SECOND) + seconds;
+  const exp = MIDNIGHT / SECOND + seconds;
   const luid = makeLuid('tkn', moment, new Uint8Array(32));
+  const id = idOf(name);
   const command: TokenCommand = { op: 'token', ledger: 1, kind: Kind.ledger, moment, caller: NOBODY, luid, id, exp };
   const outcome = books.do(command);
   if (!isRefusal(outcome)) return 'used';
   expect(outcome.reason).toBe('auth.unauthorized');
   return 'refused';
 }
+
+const knows = (books: Books, name: string) => books.state.tokens.has(idOf(name));
 
 describe('a token good only once', () => {
   test('is refused the second time, another is not', () => {
@@ -34,40 +44,98 @@ describe('a token good only once', () => {
       'refused',
     ]);
   });
-  test('is remembered through the whole last second in which it holds', () => {
+  test('is remembered while any clock that takes another could take it', () => {
     const books = Books.open();
     use(books, 'x', 60);
-    books.moment = MIDNIGHT + 60 * SECOND + 999;
-    expect([use(books, 'y', 120), use(books, 'x', 60)]).toEqual(['used', 'refused']);
+    expect([use(books, 'y', 60 + SPAN), use(books, 'x', 60)]).toEqual(['used', 'refused']);
+    expect(knows(books, 'x')).toBe(true);
   });
-  test('is forgotten after that, so that memory has an end', () => {
+  test('is forgotten after that, so that memory has an end, and its room is used again', () => {
     const books = Books.open();
     for (let n = 0; n < 100; n++) use(books, `old-${n}`, 60);
-    books.moment = MIDNIGHT + 61 * SECOND;
-    use(books, 'new', 120);
-    expect([...books.state.tokens.keys()]).toEqual(['new']);
+    use(books, 'new', 61 + SPAN);
+    expect(books.state.tokens.size, 'not all at once').toBeGreaterThan(80);
+    expect(use(books, 'old-7', 60), 'forgotten or not').toBe('refused');
+    for (let n = 0; n < 20; n++) use(books, `more-${n}`, 61 + SPAN);
+    expect([books.state.tokens.size, knows(books, 'old-7'), knows(books, 'new')]).toEqual([21, false, true]);
+    const slots = (books: Books) => dumpState(books.state).parts.find(({ name }) => name === 'token-next.head')!.bytes;
+    const before = Buffer.from(slots(books));
+    for (let n = 0; n < 60; n++) use(books, `next-${n}`, 61 + SPAN);
+    expect(Buffer.from(slots(books))).toEqual(before);
+    for (let n = 0; n < 60; n++) expect(knows(books, `next-${n}`)).toBe(true);
   });
-  test('one that lasts longer keeps those behind it no longer than itself', () => {
+  test('one that lasts longer keeps no others', () => {
     const books = Books.open();
     use(books, 'long', 300);
     use(books, 'short', 10);
-    books.moment = MIDNIGHT + 301 * SECOND;
-    use(books, 'new', 400);
-    expect([...books.state.tokens.keys()]).toEqual(['new']);
+    use(books, 'new', 11 + SPAN);
+    expect([knows(books, 'long'), knows(books, 'short'), knows(books, 'new')]).toEqual([true, false, true]);
   });
-  test('is remembered by replay and by a snapshot', () => {
+});
+
+describe('a clock that jumps', () => {
+  test('ahead and back: what was used before is still used, and what is new still works', () => {
+    const books = Books.open();
+    use(books, 'before', 200);
+    // A day ahead: somebody whose clock jumped too uses tokens of that day. The books' own clock never goes back.
+    books.moment = MIDNIGHT + 86_400 * SECOND;
+    expect(use(books, 'during', 86_460)).toBe('used');
+    // Back: the door takes what holds by its own clock again.
+    expect([use(books, 'before', 200), use(books, 'after', 210), use(books, 'after', 210)]).toEqual([
+      'refused',
+      'used',
+      'refused',
+    ]);
+    expect([use(books, 'later', 5_000), use(books, 'after', 210), use(books, 'during', 86_460)]).toEqual([
+      'used',
+      'refused',
+      'refused',
+    ]);
+  });
+  test('back behind what was forgotten: what may have been used is refused', () => {
     const books = Books.open();
     use(books, 'x', 60);
-    const again = new Books();
-    for (const bytes of books.entries)
-      apply(again.state, entryCodec.decode(bytes, 0, bytes.length), bytes, 0, bytes.length);
-    again.moment = books.moment;
-    expect(use(again, 'x', 60)).toBe('refused');
-    const other = new Books(emptyState(entryCodec, 1));
-    use(other, 'x', 60);
-    const { extra, parts } = dumpState(other.state);
-    const kept = unpackValue(packValue(extra)) as StateExtra;
-    const loaded = loadState(entryCodec, kept, new Map(parts.map(({ name, bytes }) => [name, bytes.slice()])));
-    expect([...loaded.tokens]).toEqual([['x', MIDNIGHT / SECOND + 60]]);
+    use(books, 'much later', 3_600);
+    expect(knows(books, 'x')).toBe(false);
+    expect([use(books, 'x', 60), use(books, 'never seen', 60), use(books, 'never seen', 61)]).toEqual([
+      'refused',
+      'refused',
+      'used',
+    ]);
   });
+});
+
+describe('memory for so many', () => {
+  test('is full until some of them are over', () => {
+    const tokens = new UsedTokens(1);
+    for (let n = 0; n < 5; n++) tokens.use(idOf(`${n}`), 1000 + n);
+    expect([tokens.hasRoom(1004, 6), tokens.hasRoom(1004, 5), tokens.hasRoom(1001 + SPAN, 5)]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+  });
+});
+
+test('tokens are remembered by replay and by a snapshot', () => {
+  const books = new Books(emptyState(entryCodec, 1));
+  use(books, 'gone', 1);
+  for (let n = 0; n < 20; n++) use(books, `${n}`, 2 + SPAN + (n % 3));
+  const again = new Books(emptyState(entryCodec, 1));
+  for (const bytes of books.entries)
+    apply(again.state, entryCodec.decode(bytes, 0, bytes.length), bytes, 0, bytes.length);
+  expect(differencesOf(books.state, again.state)).toEqual([]);
+  const { extra, parts } = dumpState(books.state);
+  const kept = unpackValue(packValue(extra)) as StateExtra;
+  const loaded = new Books(loadState(entryCodec, kept, new Map(parts.map((part) => [part.name, part.bytes.slice()]))));
+  expect(differencesOf(books.state, loaded.state)).toEqual([]);
+  for (const each of [again, loaded]) {
+    expect([use(each, '7', 2 + SPAN), use(each, 'gone', 1), use(each, 'more', 5 + SPAN)]).toEqual([
+      'refused',
+      'refused',
+      'used',
+    ]);
+  }
+  use(books, 'more', 5 + SPAN);
+  expect(differencesOf(loaded.state, books.state)).toEqual([]);
 });

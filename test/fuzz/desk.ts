@@ -100,6 +100,7 @@ export class Desk {
         effects: this.effects,
         head: () => house.journal.position,
         validate,
+        clock: () => world.now,
         queryLimits: QUERY_LIMITS,
         listMsMax: ANSWER_MS,
         preferWaitSecondsMax: 0,
