@@ -58,7 +58,7 @@ export interface AccountPlan {
 
 type Handler = (id: string, bytes: Buffer, query: URLSearchParams) => Promise<Answer | Refusal>;
 
-const ENTRIES_PAGE = 1000;
+const PAGE_ITEMS = 1000;
 
 export class Bank {
   readonly books: Books;
@@ -86,6 +86,7 @@ export class Bank {
       ['GET', /^(\/)$/, () => this.#show(this.#self())],
       ['GET', /^(\/accounts)$/, () => this.#show(this.#accounts())],
       ['GET', /^(\/entries)$/, (_, __, query) => this.#show(this.#entries(query))],
+      ['GET', /^(\/intents)$/, (_, __, query) => this.#show(this.#intents(query))],
     ];
   }
 
@@ -319,17 +320,28 @@ export class Bank {
     };
   }
 
-  /** Entries in the order they came, from the `from`-th on; `next` is where the following page begins. */
   #entries(query: URLSearchParams): JsonObject {
-    const from = Number(query.get('from') ?? 0);
-    const page: Entry[] = [];
-    let number = 0;
-    for (const entry of this.books.entries.values()) {
-      if (page.length === ENTRIES_PAGE) break;
-      if (number++ >= from) page.push({ ...entry });
-    }
-    return { entries: page, next: from + page.length };
+    const { page, next } = pageOf(this.books.entries.values(), query);
+    return { entries: page.map((entry) => ({ ...entry })), next };
   }
+
+  /** Intents whose status it was told, in the order of the last news. */
+  #intents(query: URLSearchParams): JsonObject {
+    const { page, next } = pageOf(this.books.intents, query);
+    return { intents: page.map(([handle, status]) => ({ handle, status })), next };
+  }
+}
+
+/** Items in their order, from the `from`-th on; `next` is where the following page begins. */
+function pageOf<Item>(items: Iterable<Item>, query: URLSearchParams): { page: Item[]; next: number } {
+  const from = Number(query.get('from') ?? 0);
+  const page: Item[] = [];
+  let number = 0;
+  for (const item of items) {
+    if (page.length === PAGE_ITEMS) break;
+    if (number++ >= from) page.push(item);
+  }
+  return { page, next: from + page.length };
 }
 
 function kindOf(path: string): Kind {

@@ -74,8 +74,11 @@ async function misbehave(chaos: Chaos, handle: () => Promise<Answer>, response: 
   const result = await handle();
   if (chaos.does('mute')) return void response.destroy();
   const { socket } = response;
+  const isTwice = chaos.does('twice');
+  // On a connection that goes on, the second answer would be taken for that to the next request.
+  if (isTwice) response.setHeader('connection', 'close');
   answer(response, result);
-  if (chaos.does('twice')) socket?.write(`HTTP/1.1 ${result.status} Again\r\ncontent-length: 2\r\n\r\n{}`);
+  if (isTwice) socket?.write(`HTTP/1.1 ${result.status} Again\r\ncontent-length: 2\r\n\r\n{}`);
 }
 
 /**

@@ -31,6 +31,11 @@ function trueStory(): Story {
     meta: { ...payment.record.meta, status },
   });
   const account = (handle: string, available: number) => ({ handle, available, held: 0, incoming: 0 });
+  const heard = () =>
+    new Map([
+      ['done', 'completed'],
+      ['undone', 'rejected'],
+    ]);
   return {
     payments: [done, undone],
     stored: new Map([
@@ -38,8 +43,26 @@ function trueStory(): Story {
       ['undone', stored(undone, 'rejected')],
     ]),
     banks: [
-      { name: 'a', accounts: [account('ana', 70)], opened: 100, out: 30, in: 0, entries: debits, waiting: 0 },
-      { name: 'b', accounts: [account('luz', 130)], opened: 100, out: 0, in: 30, entries: credits, waiting: 0 },
+      {
+        name: 'a',
+        accounts: [account('ana', 70)],
+        opened: 100,
+        out: 30,
+        in: 0,
+        entries: debits,
+        heard: heard(),
+        waiting: 0,
+      },
+      {
+        name: 'b',
+        accounts: [account('luz', 130)],
+        opened: 100,
+        out: 0,
+        in: 30,
+        entries: credits,
+        heard: heard(),
+        waiting: 0,
+      },
     ],
     balances: new Map([
       ['a', { available: -30, reserved: 0 }],
@@ -86,6 +109,8 @@ describe('a lie:', () => {
     ['another balance at the ledger', /balance at the ledger is -29/, (s) => (s.balances.get('a').available = -29)],
     ['a reserve at the ledger', /still reserves is 5/, ({ balances }) => (balances.get('b').reserved = 5)],
     ['a report not sent', /reports to be sent is 1/, ({ banks }) => (banks[0].waiting = 1)],
+    ['a status it was not told', /has heard that done is undefined/, ({ banks }) => banks[0].heard.delete('done')],
+    ['an old status', /is prepared, and it is completed/, ({ banks }) => banks[1].heard.set('done', 'prepared')],
     ['money out of nothing', /hold 200 together, and were opened with 199/, ({ banks }) => (banks[0].opened = 99)],
   ];
   test.each(LIES)('%s', (_, found, tell) => {

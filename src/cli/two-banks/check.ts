@@ -22,6 +22,8 @@ export interface BankBooks {
   out: number;
   in: number;
   entries: EntryRow[];
+  /** The last status it was told of each intent. */
+  heard: Map<string, string>;
   /** Reports the ledger has not taken. */
   waiting: number;
 }
@@ -63,23 +65,40 @@ function checkPayment({ handle, moves, record }: Payment, { stored, banks }: Sto
   if (lie !== null) return [`${handle}: ${lie}`];
   const { status } = intent.meta;
   if (status !== 'completed' && status !== 'rejected') return [`${handle} is ${status}, for ever`];
-  const expected = status === 'completed' ? moves.flatMap(sidesOf).toSorted() : [];
+  const expected = status === 'completed' ? moves.flatMap(sidesOf) : [];
   const found = banks.flatMap((bank) =>
     bank.entries
       .filter((entry) => entry.intent.handle === handle && entry.state === 'committed')
-      .map((entry) => sideOf(entry.kind, { bank: bank.name, account: entry.account }, entry.amount)),
+      .map(({ kind, account, amount }) => ({ kind, bank: bank.name, account, amount })),
   );
-  const [wanted, done] = [expected.join(', '), found.toSorted().join(', ')];
+  const [wanted, done] = [textOf(expected), textOf(found)];
   return wanted === done ? [] : [`${handle} is ${status}: the banks should have done "${wanted}", and did "${done}"`];
 }
 
-/** A debit and a credit, as one line each. */
-function sidesOf({ from, to, amount }: Move): string[] {
-  return [sideOf('debit', from, amount), sideOf('credit', to, amount)];
+/** What a payment does to one account. */
+interface Side extends Place {
+  kind: EntryRow['kind'];
+  amount: number;
 }
 
-function sideOf(kind: string, { bank, account }: Place, amount: number): string {
-  return `${kind} ${bank} ${account} ${amount}`;
+function sidesOf({ from, to, amount }: Move): Side[] {
+  return [
+    { kind: 'debit', ...from, amount },
+    { kind: 'credit', ...to, amount },
+  ];
+}
+
+/** Claims that are alike share an entry: what counts is how much was done where. */
+function textOf(sides: Side[]): string {
+  const sums = new Map<string, number>();
+  for (const { kind, bank, account, amount } of sides) {
+    const where = `${kind} ${bank} ${account}`;
+    sums.set(where, (sums.get(where) ?? 0) + amount);
+  }
+  return [...sums]
+    .map(([where, sum]) => `${where} ${sum}`)
+    .toSorted()
+    .join(', ');
 }
 
 function checkBank(bank: BankBooks, story: Story): string[] {
@@ -104,8 +123,10 @@ function checkBank(bank: BankBooks, story: Story): string[] {
   expect('its balance at the ledger', balance?.available ?? 0, bank.in - bank.out);
   expect('what the ledger still reserves', balance?.reserved ?? 0, 0);
   expect('the number of reports to be sent', bank.waiting, 0);
-  for (const { handle, state } of bank.entries) {
+  for (const { handle, state, intent } of bank.entries) {
     if (state === 'prepared') findings.push(`${name}: ${handle} is still prepared`);
+    const [heard, status] = [bank.heard.get(intent.handle), story.stored.get(intent.handle)?.meta.status];
+    if (heard !== status) findings.push(`${name} has heard that ${intent.handle} is ${heard}, and it is ${status}`);
   }
   return findings;
 }

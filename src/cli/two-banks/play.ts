@@ -4,6 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import { randomFrom } from '../../bridge/chaos.ts';
 import { type Client, connect, type StoredRecord } from '../client.ts';
 import { runInParallel } from '../parallel.ts';
@@ -134,7 +135,7 @@ async function collect(cast: Cast, client: Client, payments: Payment[], endMsMax
       await pause(POLL_MS);
     }
   });
-  const banks = await Promise.all(cast.banks.map((bank) => settled(bank, late)));
+  const banks = await Promise.all(cast.banks.map((bank) => settled(bank, stored, late)));
   const balances = new Map<string, { available: number; reserved: number }>();
   for (const { name } of cast.banks) {
     const { body } = await client.get<{ data: { data: { schema: string; amount: number } }[] }>(
@@ -146,12 +147,17 @@ async function collect(cast: Cast, client: Client, payments: Payment[], endMsMax
   return { payments, stored, banks, balances, funds: FUNDS };
 }
 
-/** The bank's books, once it has told all it has to tell and nothing is held, or time is up. */
-async function settled(bank: Actor, late: number): Promise<BankBooks> {
+/** The bank's books, once it has told and heard all there is to tell and to hear, or time is up. */
+async function settled(bank: Actor, stored: Map<string, StoredRecord>, late: number): Promise<BankBooks> {
+  const isDone = (books: BankBooks): boolean =>
+    books.waiting === 0 &&
+    books.entries.every(
+      ({ state, intent }) =>
+        state !== 'prepared' && books.heard.get(intent.handle) === stored.get(intent.handle)?.meta.status,
+    );
   for (;;) {
     const books = await readBank(bank);
-    const isQuiet = books.waiting === 0 && books.entries.every(({ state }) => state !== 'prepared');
-    if (isQuiet || Date.now() > late) return books;
+    if (isDone(books) || Date.now() > late) return books;
     await pause(POLL_MS);
   }
 }
@@ -159,15 +165,20 @@ async function settled(bank: Actor, late: number): Promise<BankBooks> {
 async function readBank({ name, url }: Actor): Promise<BankBooks> {
   const client = connect(url);
   const read = async <Data>(path: string): Promise<Data> => (await client.get<{ data: Data }>(path)).body.data;
-  const entries: EntryRow[] = [];
-  for (;;) {
-    const page = await read<{ entries: EntryRow[] }>(`/entries?from=${entries.length}`);
-    entries.push(...page.entries);
-    if (page.entries.length === 0) break;
-  }
-  const accounts = await read<Omit<BankBooks, 'name' | 'entries' | 'waiting'>>('/accounts');
+  const readAll = async <Row>(list: string): Promise<Row[]> => {
+    const rows: Row[] = [];
+    for (;;) {
+      const page = (await read<Record<string, Row[]>>(`/${list}?from=${rows.length}`))[list]!;
+      rows.push(...page);
+      if (page.length === 0) return rows;
+    }
+  };
+  const entries = await readAll<EntryRow>('entries');
+  const intents = await readAll<{ handle: string; status: string }>('intents');
+  const heard = new Map(intents.map(({ handle, status }) => [handle, status]));
+  const accounts = await read<Omit<BankBooks, 'name' | 'entries' | 'heard' | 'waiting'>>('/accounts');
   const { reports } = await read<{ reports: { waiting: number } }>('/');
-  return { name, ...accounts, entries, waiting: reports.waiting };
+  return { name, ...accounts, entries, heard, waiting: reports.waiting };
 }
 
 /** A bank that is stopped and started once more has the same books. */
@@ -178,7 +189,7 @@ async function checkRestart({ banks }: Cast, story: Story): Promise<string[]> {
     if (code !== 0) findings.push(`${bank.name} ended with ${code}`);
     await bank.start();
     const [before, after] = [story.banks[index]!, await readBank(bank)];
-    if (JSON.stringify(before) !== JSON.stringify(after)) findings.push(`${bank.name} has other books after a restart`);
+    if (!isDeepStrictEqual(before, after)) findings.push(`${bank.name} has other books after a restart`);
   }
   return findings;
 }
