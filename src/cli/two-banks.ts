@@ -10,7 +10,7 @@ import { audit, play } from './two-banks/play.ts';
 
 const HELP = `npm run two-banks -- [flags]
 
-  --payments 2000   how many are sent, by --clients 16, for at most --seconds 30
+  --payments 1000   how many are sent, by --clients 16, for at most --seconds 20
   --seed <number>   decides about payments and kills; a new one each time
   --calm            nobody is killed
   --chaos <which>   the banks misbehave too: see npm run bridge -- --help
@@ -23,9 +23,9 @@ async function main(): Promise<number> {
   const { values } = parseArgs({
     strict: true,
     options: {
-      payments: { ...option, default: '2000' },
+      payments: { ...option, default: '1000' },
       clients: { ...option, default: '16' },
-      seconds: { ...option, default: '30' },
+      seconds: { ...option, default: '20' },
       seed: { ...option, default: `${Math.floor(Math.random() * 1e9)}` },
       calm: { type: 'boolean', default: false },
       chaos: option,

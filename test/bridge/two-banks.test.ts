@@ -20,9 +20,9 @@ test('payments between two banks: anybody is killed, the banks misbehave, and no
   const findings = await play({
     directory,
     seed: 11,
-    payments: 100,
+    payments: 60,
     clients: 8,
-    sendMsMax: 6000,
+    sendMsMax: 4000,
     kills: true,
     chaos: '11',
     endMsMax: 60_000,
