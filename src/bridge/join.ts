@@ -52,7 +52,9 @@ async function makeOnce(ledger: Ledger, keys: KeyPair, kind: string, data: JsonO
   if (made.status !== 409) throw new Error(`the ledger does not take ${what}: ${made.status} ${reasonOf(made)}`);
   const found = bodyOf(await ledger.ask('GET', `/${kind}/${encodeURIComponent(data.handle as string)}`));
   // Banks share the symbol, whoever came first.
-  if (kind !== 'symbols' && found.hash !== record.hash) throw new Error(`the ledger has another ${what}`);
+  if (kind !== 'symbols' && found.hash !== record.hash) {
+    throw new Error(`the ledger has another ${what}; leave --join out, or take another --name`);
+  }
   return found;
 }
 

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ServerProcess, startBridge } from '../../src/cli/server-process.ts';
-import { makeKeys, verifyRecord } from '../support/client.ts';
-import { entryOf, type FakeLedger, openLedger } from './kit.ts';
+import { connect, makeKeys, verifyRecord } from '../support/client.ts';
+import { startServer } from '../support/server.ts';
+import { entryOf, type FakeLedger, openLedger, until } from './kit.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../src/cli/bridge.js', import.meta.url));
 
@@ -80,6 +81,34 @@ test('it waits for a ledger that is not there yet', async () => {
   ledger = await openLedger(1, Number(port));
   await starting;
   expect(JSON.parse(await (await fetch(bridge!.url)).text()).data.ledger).toBe(ledger.keys.public);
+});
+
+test('it joins the real ledger once, however often it asks, and not in the name of another', async () => {
+  const real = await startServer();
+  const flags = ['--name', 'bank-a', '--ledger', real.url, '--join', '5000'];
+  const joined = async (books: string, port: number): Promise<ServerProcess> => {
+    let log = '';
+    const onLog = (text: string) => {
+      log += text;
+    };
+    const process = await startBridge(join(directory, books), { flags: [...flags, '--port', `${port}`], onLog });
+    await until(() => (log.includes('may owe 5000 usd') ? true : null), 'the wallet');
+    return process;
+  };
+  try {
+    const first = await joined('books', 0);
+    await first.stop('SIGTERM');
+    bridge = await joined('books', first.port);
+    const { data } = (await connect(real).get('/bridges/bank-a')).body;
+    expect(data).toMatchObject({ config: { server: bridge.url }, traits: ['statuses'] });
+    expect((await connect(real).get('/wallets/bank-a/limits')).body.data).toMatchObject([
+      { data: { metric: 'minBalance', amount: -5000 } },
+    ]);
+    const { code, log } = run('--data', join(directory, 'others'), ...flags);
+    expect([code, log]).toEqual([1, expect.stringContaining('the ledger has another bridge bank-a')]);
+  } finally {
+    await real.stop();
+  }
 });
 
 describe('it does not start', () => {
