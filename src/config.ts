@@ -108,6 +108,7 @@ function isHost(given: string): boolean {
 }
 
 const MiB = 1024 * 1024;
+const WORKERS = Math.max(1, availableParallelism() - 1);
 
 const SETTINGS = {
   port: count(4000, 0, 65_535, 'port to listen on; 0 takes a free one'),
@@ -120,7 +121,7 @@ const SETTINGS = {
     '',
     'URL under which clients see the server, where a proxy stands before it; tokens are checked against it',
   ),
-  workers: count(Math.max(1, availableParallelism() - 1), 1, 256, 'threads that verify and sign'),
+  workers: count(WORKERS, 1, 256, 'threads that verify and sign'),
   snapshotEvery: count(1_000_000, 1, 1e12, 'entries between two snapshots'),
   logLevel: choice<'error' | 'info' | 'debug'>('info', ['error', 'info', 'debug'], 'what is told on standard error'),
   durability: choice<'sync' | 'none'>(
@@ -161,8 +162,20 @@ const SETTINGS = {
   pageLimitMax: count(100, 1, 1000, 'records on a page of a list'),
   listMsMax: count(1_000, 1, 60_000, 'time a list may search before it is answered 408'),
   preferWaitSecondsMax: count(30, 1, 600, 'longest wait a client may ask for'),
-  inboxMax: count(10_000, 1, 1_000_000, 'requests on their way to the disk before new ones get 429'),
+  inboxMax: count(
+    10_000,
+    1,
+    1_000_000,
+    'requests that wait or are on their way to the disk, four fifths of them of one ledger; beyond, 429',
+  ),
   inboxBytesMax: count(64 * MiB, MiB, 4096 * MiB, 'the same in bytes'),
+  pipelineMax: count(
+    Math.min(512, 128 * WORKERS),
+    1,
+    1_000_000,
+    'requests being verified, cleared and written; the others wait for their ledger’s turn',
+  ),
+  pipelineBytesMax: count(4 * MiB, 1024, 4096 * MiB, 'the same in bytes'),
   batchEntriesMax: count(1_000, 1, 100_000, 'entries cleared and written together'),
   batchBytesMax: count(MiB, 1024, 16 * MiB, 'bytes of a frame after which its batch ends'),
   segmentBytesMax: count(64 * MiB, 4096, 4096 * MiB, 'size of a journal file after which the next begins'),

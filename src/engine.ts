@@ -1,8 +1,9 @@
 /**
- * The one loop: door → verified → inbox → batch → clear → journal → disk → answers.
+ * The one loop: turns → door → verified → inbox → batch → clear → journal → disk → answers.
  *
- * Order enters here and nowhere else. Commands keep the order in which they took their moment at the door, so moments
- * never go back along the journal. A batch is what has come in while the disk was busy; the disk sets the pace.
+ * Order enters here and nowhere else. So many requests are let in as keep the workers and the disk busy; the others
+ * wait for their ledger's turn before anything is done for them. Past that, commands keep the order in which they took
+ * their moment at the door, so moments never go back along the journal. A batch is what has come in while the disk was busy; the disk sets the pace.
  *
  * Always holds: the state runs at most one frame ahead of the disk, and no answer, a read's included, leaves before
  * the disk has every entry it may speak of. A failed write or sync is final: nothing is acknowledged after it.
@@ -20,6 +21,7 @@ import { proofSize, type State } from './core/state.ts';
 import { follow, type MakeIntent, type OwnIntent } from './core/threads.ts';
 import type { ProofPool } from './proof/pool.ts';
 import type { Journal } from './storage/journal.ts';
+import { Places, Turns } from './turns.ts';
 
 /** A request on its way to the sequence: what is left to verify, and whom to tell what came of it. */
 export interface Submission {
@@ -38,8 +40,12 @@ export interface EngineOptions {
   pool: ProofPool;
   /** Milliseconds since 1970, from wherever time comes from. */
   clock: () => number;
+  /** Requests that wait or are on their way to the disk, and their bytes. */
   inboxMax: number;
   inboxBytesMax: number;
+  /** Of these: let in, that is being verified, cleared or written. */
+  pipelineMax: number;
+  pipelineBytesMax: number;
   batchEntriesMax: number;
   batchBytesMax: number;
   /** After so many entries `snapshot` is called, between two batches; never again before its promise ends. */
@@ -66,12 +72,19 @@ export interface EngineStats {
   entries: number;
   accepted: number;
   refused: number;
-  /** Milliseconds, summed: of each command from its verdict to its batch; of each batch clearing, and the disk. */
+  /** Requests that had to wait for their turn. */
+  waited: number;
+  /**
+   * Milliseconds, summed: of each of these until its turn; of each command from its verdict to its batch; of each batch
+   * clearing, and the disk.
+   */
+  turnMs: number;
   inboxMs: number;
   clearMs: number;
   diskMs: number;
 }
 
+const LET_IN_MS = 2;
 const RANDOM_PER_LUID = 11;
 const RANDOM_BLOCK = RANDOM_PER_LUID * 512;
 
@@ -82,8 +95,13 @@ export const STOPPING = refuse(
 
 export class Engine {
   readonly state: State;
-  readonly stats: EngineStats = { batches: 0, entries: 0, accepted: 0, refused: 0, inboxMs: 0, clearMs: 0, diskMs: 0 };
+  readonly stats: EngineStats = {
+    ...{ batches: 0, entries: 0, accepted: 0, refused: 0, waited: 0, turnMs: 0, inboxMs: 0, clearMs: 0, diskMs: 0 },
+  };
   readonly #options: EngineOptions;
+  /** Of everybody from the moment they wait until they are answered. */
+  readonly #places: Places;
+  readonly #turns = new Turns();
   /** Everything at the door, in order, until its turn in the sequence. */
   #door: Ticket[] = [];
   #inbox: Ticket[] = [];
@@ -94,6 +112,7 @@ export class Engine {
   #isCommitting = false;
   #isTurnDue = false;
   #isTickDue = false;
+  #isLetInDue = false;
   #held: ((failure: Refusal | null) => void)[] = [];
   #lastMoment: number;
   #random = new Uint8Array(RANDOM_BLOCK);
@@ -108,6 +127,7 @@ export class Engine {
   constructor(options: EngineOptions) {
     this.#options = options;
     this.state = options.state;
+    this.#places = new Places(options.inboxMax, options.inboxBytesMax);
     this.#lastMoment = options.journal.position.moment;
   }
 
@@ -128,12 +148,10 @@ export class Engine {
     return luid;
   }
 
-  /** Why nothing more may come in just now, or null. Asked before any work is done for a request. */
-  overload(): Refusal | null {
+  /** Why nothing more may come in for this ledger just now, or null. Asked before any work is done for a request. */
+  overload(ledger = NO_LEDGER): Refusal | null {
     if (this.#failure !== null) return STOPPING;
-    const { inboxMax, inboxBytesMax } = this.#options;
-    if (this.#inFlight < inboxMax && this.#inFlightBytes < inboxBytesMax) return null;
-    return refuse('api.rate-limit-exceeded', 'The server has more requests waiting than it takes; try again shortly');
+    return this.#places.hasRoom(ledger) ? null : OVERLOADED;
   }
 
   get isFailed(): boolean {
@@ -141,7 +159,47 @@ export class Engine {
   }
 
   get waiting(): number {
-    return this.#inFlight;
+    return this.#places.requests;
+  }
+
+  /** Whether a request can be let in now, past nobody who waits. */
+  get isOpen(): boolean {
+    return this.#failure !== null || (this.#turns.length === 0 && this.#hasRoom());
+  }
+
+  /** Calls `begin` when it is this ledger's turn; the request takes that many bytes meanwhile. */
+  wait(ledger: number, bytes: number, begin: () => void): void {
+    const since = performance.now();
+    this.#places.take(ledger, bytes);
+    this.#turns.push(ledger, bytes, () => {
+      this.#places.leave(ledger, bytes);
+      this.stats.waited++;
+      this.stats.turnMs += performance.now() - since;
+      begin();
+    });
+  }
+
+  #hasRoom(): boolean {
+    const { pipelineMax, pipelineBytesMax } = this.#options;
+    return this.#inFlight < pipelineMax && this.#inFlightBytes < pipelineBytesMax;
+  }
+
+  /** Lets in who is next, for a while: answers, and those who read, have their turn too. */
+  #letIn(): void {
+    const end = performance.now() + LET_IN_MS;
+    while (this.#turns.length > 0 && (this.#failure !== null || this.#hasRoom())) {
+      if (performance.now() > end) return this.#letInLater();
+      this.#turns.next()();
+    }
+  }
+
+  #letInLater(): void {
+    if (this.#isLetInDue) return;
+    this.#isLetInDue = true;
+    setImmediate(() => {
+      this.#isLetInDue = false;
+      this.#turn();
+    });
   }
 
   submit(submission: Submission): void {
@@ -149,6 +207,7 @@ export class Engine {
     const { command } = submission;
     const bytes = sizeOfCommand(command);
     const ticket: Ticket = { submission, bytes, verdict: 'waiting', since: 0 };
+    this.#places.take(command.ledger, bytes);
     this.#inFlight++;
     this.#inFlightBytes += bytes;
     this.#door.push(ticket);
@@ -232,6 +291,7 @@ export class Engine {
         return this.#fail(error as Error);
       }
     }
+    this.#letIn();
     this.#settle();
   }
 
@@ -322,6 +382,7 @@ export class Engine {
   #answer(ticket: Ticket, outcome: Entry[] | Refusal): void {
     this.#inFlight--;
     this.#inFlightBytes -= ticket.bytes;
+    this.#places.leave(ticket.submission.command.ledger, ticket.bytes);
     if (isRefusal(outcome)) this.stats.refused++;
     else this.stats.accepted++;
     ticket.submission.answer(outcome);
@@ -343,7 +404,7 @@ export class Engine {
   }
 
   #settle(): void {
-    const busy = this.#inFlight > 0 || this.#isCommitting || this.#isSnapshotting;
+    const busy = this.waiting > 0 || this.#isCommitting || this.#isSnapshotting;
     if (busy && this.#failure === null) return;
     const idle = this.#idle;
     this.#idle = [];
@@ -362,6 +423,7 @@ export class Engine {
     const held = this.#held;
     this.#held = [];
     for (const send of held) send(STOPPING);
+    this.#letIn();
     this.#settle();
     this.#options.fatal(error);
   }
@@ -376,6 +438,13 @@ function sizeOfCommand(command: Command): number {
 }
 
 const COMMAND_SIZE = 256;
+
+const NO_LEDGER = -1;
+
+const OVERLOADED = refuse(
+  'api.rate-limit-exceeded',
+  'The server has more requests waiting than it takes; try again shortly',
+);
 
 const NOT_VERIFIED = refuse('api.unexpected-error', 'The signatures could not be verified');
 

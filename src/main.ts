@@ -106,6 +106,8 @@ async function serve(config: Config, directory: string): Promise<void> {
     clock: Date.now,
     inboxMax: config.inboxMax,
     inboxBytesMax: config.inboxBytesMax,
+    pipelineMax: config.pipelineMax,
+    pipelineBytesMax: config.pipelineBytesMax,
     batchEntriesMax: config.batchEntriesMax,
     batchBytesMax: config.batchBytesMax,
     snapshotEvery: config.snapshotEvery,

@@ -59,6 +59,8 @@ export async function openHouse(directory: string): Promise<House> {
     clock: Date.now,
     inboxMax: Number.POSITIVE_INFINITY,
     inboxBytesMax: Number.POSITIVE_INFINITY,
+    pipelineMax: Number.POSITIVE_INFINITY,
+    pipelineBytesMax: Number.POSITIVE_INFINITY,
     batchEntriesMax: 1000,
     batchBytesMax: 1024 * 1024,
     snapshotEvery: Number.POSITIVE_INFINITY,

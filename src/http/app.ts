@@ -29,7 +29,7 @@ import {
   readRecord,
   readStatus,
 } from './reads.ts';
-import type { Handler, Reply, Request } from './server.ts';
+import type { Handler, Reply, Request, RequestHead } from './server.ts';
 import { absoluteUrl, checkRequestHash, type Token, type TokenChecker } from './tokens.ts';
 import { addProof, createRecord, dropRecord, updateRecord } from './writes.ts';
 
@@ -75,14 +75,26 @@ const READY = '{"status":"UP"}';
 export function createApp(options: AppOptions): Handler {
   const { house } = options;
   return {
-    admit: ({ method }) => (method === 'GET' ? null : house.engine.overload()),
+    admit: (head) => (head.method === 'GET' ? null : house.engine.overload(selectLedger(options, head))),
     refuse: (refusal, reply) => sendRefusal(house, reply, refusal),
     handle(request, reply) {
       // The port opens after recovery, so whoever gets an answer here gets this one.
       if (request.path === '/readyz' && !house.engine.isFailed) return reply.send(200, READY);
-      guarded(house, reply, () => serve(options, request, reply));
+      if (request.method === 'GET' || house.engine.isOpen) {
+        return guarded(house, reply, () => serve(options, request, reply));
+      }
+      const kept = keep(request);
+      house.engine.wait(selectLedger(options, request), request.body.length, () => {
+        if (!reply.aborted) guarded(house, reply, () => serve(options, kept, reply));
+      });
     },
   };
+}
+
+/** A request that stays good after it was handed over. */
+function keep(request: Request): Request {
+  const { method, methodSent, path, query, body } = request;
+  return { method, methodSent, path, query, header: (name) => request.header(name), body: new Uint8Array(body) };
 }
 
 function serve(options: AppOptions, request: Request, reply: Reply): void {
@@ -136,7 +148,7 @@ function tokenId({ ledger }: Call, { public: key, jti }: Token): string {
 function useToken(call: Call, token: Token, goOn: () => void): void {
   const { house, reply, ledger } = call;
   const { engine } = house;
-  const full = engine.overload();
+  const full = engine.overload(ledger);
   if (full !== null) return sendRefusal(house, reply, full);
   const moment = engine.now();
   const id = tokenId(call, token);
@@ -162,7 +174,7 @@ function isId(kind: Kind, id: string): boolean {
 
 const NO_SUCH_LEDGER = refuse('api.route-not-found', 'server does not host requested ledger');
 
-function selectLedger({ house, defaultLedger }: AppOptions, request: Request): number {
+function selectLedger({ house, defaultLedger }: AppOptions, request: RequestHead): number {
   const selected = request.header('x-ledger');
   return selected === '' ? defaultLedger : findLedger(house.state, selected);
 }

@@ -150,6 +150,23 @@ describe('a limit that is set is the limit that holds', () => {
     }
   });
 
+  test('those let in at a time: the others wait, are served as they came, and another ledger is not refused', async () => {
+    const server = await start({ flags: ['--inbox-max', '50', '--pipeline-max', '2'] });
+    const client = connect(server);
+    const open = [{ action: 'any', record: 'any' }];
+    expect((await client.post('/ledgers', record({ handle: 'other', access: open }, keys))).status).toBe(201);
+    const other = connect(server, { 'x-ledger': 'other' });
+    const wallets = Array.from({ length: 200 }, () => wallet(keys));
+    const flood = Promise.all(wallets.map((body) => client.post('/wallets', body)));
+    const guests = await Promise.all(Array.from({ length: 5 }, () => other.post('/wallets', wallet(keys))));
+    expect(guests.map(({ status }) => status)).toEqual([201, 201, 201, 201, 201]);
+    const replies = await flood;
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([201, 429]));
+    for (const [i, reply] of replies.entries()) {
+      if (reply.status === 201) expect(reply.body.data).toEqual(wallets[i].data);
+    }
+  });
+
   test('body, depth, claims, proofs and page', async () => {
     const flags = ['--body-bytes-max', '4000', '--body-depth-max', '10', '--claims-max', '2', '--proofs-max', '2'];
     const server = await start({ flags: [...flags, '--page-limit-max', '5'] });

@@ -120,6 +120,8 @@ export class House {
       clock: () => this.world.now,
       inboxMax: 10_000,
       inboxBytesMax: 1 << 26,
+      pipelineMax: 256,
+      pipelineBytesMax: 1 << 22,
       batchEntriesMax: 1_000,
       batchBytesMax: 1 << 20,
       snapshotEvery: Number.POSITIVE_INFINITY,

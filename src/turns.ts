@@ -1,0 +1,120 @@
+/**
+ * Who comes in next, and who may wait at all: so that one ledger that sends more than the server can do is what waits,
+ * and the others hardly notice.
+ *
+ * Turns are deficit round robin (Shreedhar and Varghese, "Efficient Fair Queuing Using Deficit Round Robin", 1995): the
+ * ledgers in which somebody waits stand in a ring; whose turn it is gets an allowance of bytes, and goes on to the end
+ * of the ring when that does not reach for its next request. Within a ledger it is first come, first served.
+ *
+ * Places are shared by what is left of them (Choudhury and Hahne, "Dynamic Queue Length Thresholds", 1998): a ledger may
+ * hold so many times what is free, so that whoever floods the server leaves room for those who do not.
+ *
+ * What always holds: whatever waits gets its turn; a turn costs as much work for one ledger waiting as for a thousand.
+ */
+
+/** What a request costs beside its bytes. */
+const REQUEST_BYTES = 1024;
+/** Allowance of one turn: a few usual requests. */
+const TURN_BYTES = 4096;
+/** A ledger holds at most so many times the places that are free: alone, four fifths of all. */
+const SHARE = 4;
+
+interface Waiting {
+  cost: number;
+  begin: () => void;
+}
+
+interface Lane {
+  queue: Waiting[];
+  /** Those before this one have had their turn. */
+  at: number;
+  allowance: number;
+}
+
+/** Requests that wait for their ledger's turn. */
+export class Turns {
+  /** Of the ledgers in which somebody waits; the first is whose turn it is. */
+  readonly #ring = new Map<number, Lane>();
+  length = 0;
+
+  push(ledger: number, bytes: number, begin: () => void): void {
+    let lane = this.#ring.get(ledger);
+    if (lane === undefined) {
+      lane = { queue: [], at: 0, allowance: TURN_BYTES };
+      this.#ring.set(ledger, lane);
+    }
+    lane.queue.push({ cost: bytes + REQUEST_BYTES, begin });
+    this.length++;
+  }
+
+  /** Takes out who is next; there must be somebody. */
+  next(): () => void {
+    for (;;) {
+      const [ledger, lane] = this.#ring.entries().next().value!;
+      const { cost, begin } = lane.queue[lane.at]!;
+      if (cost <= lane.allowance) {
+        lane.allowance -= cost;
+        this.#pass(ledger, lane);
+        return begin;
+      }
+      lane.allowance += TURN_BYTES;
+      this.#ring.delete(ledger);
+      this.#ring.set(ledger, lane);
+    }
+  }
+
+  #pass(ledger: number, lane: Lane): void {
+    this.length--;
+    lane.at++;
+    if (lane.at === lane.queue.length) this.#ring.delete(ledger);
+    else if (lane.at * 2 > lane.queue.length) {
+      lane.queue = lane.queue.slice(lane.at);
+      lane.at = 0;
+    }
+  }
+}
+
+interface Held {
+  requests: number;
+  bytes: number;
+}
+
+/** How many requests there are on their way, and of which ledgers. */
+export class Places {
+  readonly #max: Held;
+  readonly #held = new Map<number, Held>();
+  requests = 0;
+  bytes = 0;
+
+  constructor(requestsMax: number, bytesMax: number) {
+    this.#max = { requests: requestsMax, bytes: bytesMax };
+  }
+
+  /** Whether there is a place for one more of this ledger. */
+  hasRoom(ledger: number): boolean {
+    const requests = this.#max.requests - this.requests;
+    const bytes = this.#max.bytes - this.bytes;
+    if (requests <= 0 || bytes <= 0) return false;
+    const held = this.#held.get(ledger);
+    return held === undefined || (held.requests < SHARE * requests && held.bytes < SHARE * bytes);
+  }
+
+  take(ledger: number, bytes: number): void {
+    const held = this.#held.get(ledger);
+    if (held === undefined) this.#held.set(ledger, { requests: 1, bytes });
+    else {
+      held.requests++;
+      held.bytes += bytes;
+    }
+    this.requests++;
+    this.bytes += bytes;
+  }
+
+  leave(ledger: number, bytes: number): void {
+    const held = this.#held.get(ledger)!;
+    if (--held.requests === 0) this.#held.delete(ledger);
+    else held.bytes -= bytes;
+    this.requests--;
+    this.bytes -= bytes;
+  }
+}

@@ -1,0 +1,184 @@
+/** One ledger's flood is that ledger's trouble: the others get places, and their turns, and nobody is forgotten. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Kind } from '../../src/core/kinds.ts';
+import { JOURNAL_START, readJournal } from '../../src/storage/journal.ts';
+import { Places, Turns } from '../../src/turns.ts';
+import { FakeDisk } from '../storage/fake-disk.ts';
+import { DIRECTORY, House, isAcknowledged, reasonOf } from './house.ts';
+
+describe('turns', () => {
+  /** Takes out everybody; who came, in the order of their turns. */
+  function order(turns: Turns, came: string[]): string[] {
+    while (turns.length > 0) turns.next()();
+    return came;
+  }
+
+  test('each once, and within a ledger in the order they came', () => {
+    const request = fc.record({ ledger: fc.nat(4), bytes: fc.nat(20_000), takes: fc.nat(2) });
+    fc.assert(
+      fc.property(fc.array(request, { maxLength: 80 }), (requests) => {
+        const turns = new Turns();
+        const came: [number, number][] = [];
+        let length = 0;
+        for (const [n, { ledger, bytes, takes }] of requests.entries()) {
+          turns.push(ledger, bytes, () => came.push([ledger, n]));
+          length++;
+          for (let take = 0; take < takes && length > 0; take++, length--) turns.next()();
+          expect(turns.length).toBe(length);
+        }
+        while (turns.length > 0) turns.next()();
+        for (let ledger = 0; ledger < 5; ledger++) {
+          const own = came.filter(([of]) => of === ledger).map(([, n]) => n);
+          const expected = requests.flatMap((each, n) => (each.ledger === ledger ? [n] : []));
+          expect(own).toEqual(expected);
+        }
+      }),
+    );
+  });
+
+  test('who comes late to a long queue of others is soon served', () => {
+    const turns = new Turns();
+    const came: string[] = [];
+    for (let n = 0; n < 1000; n++) turns.push(1, 1000, () => came.push('flood'));
+    for (let n = 0; n < 500; n++) turns.next()();
+    turns.push(2, 1000, () => came.push('late'));
+    expect(order(turns, came).indexOf('late') - 500).toBeLessThan(5);
+  });
+
+  test('bytes are shared, not requests: large ones get fewer turns', () => {
+    const turns = new Turns();
+    const served = { large: 0, small: 0 };
+    for (let n = 0; n < 100; n++) turns.push(1, 99 * 1024, () => (served.large += 100));
+    for (let n = 0; n < 5000; n++) turns.push(2, 1024, () => (served.small += 2));
+    while (served.small < 5000) turns.next()();
+    expect(served.large).toBeGreaterThan(4700);
+    expect(served.large).toBeLessThan(5300);
+  });
+
+  test('one that is larger than any allowance has its turn too', () => {
+    const turns = new Turns();
+    const came: string[] = [];
+    turns.push(1, 16 * 1024 * 1024, () => came.push('giant'));
+    turns.push(2, 10, () => came.push('small'));
+    expect(order(turns, came)).toEqual(['small', 'giant']);
+  });
+});
+
+describe('places', () => {
+  /** Takes as many as there are for this ledger. */
+  function fill(places: Places, ledger: number, bytes = 1): number {
+    for (let count = 0; ; count++) {
+      if (!places.hasRoom(ledger)) return count;
+      places.take(ledger, bytes);
+    }
+  }
+
+  test('one ledger leaves a fifth to others, two a ninth', () => {
+    const places = new Places(900, 1e9);
+    expect(fill(places, 1)).toBe(720);
+    expect(places.hasRoom(2)).toBe(true);
+    fill(places, 2);
+    expect(places.hasRoom(1)).toBe(false);
+    expect(fill(places, 3)).toBeGreaterThan(0);
+  });
+  test('of bytes as of requests', () => {
+    const places = new Places(1e6, 1000);
+    expect(fill(places, 1, 100)).toBe(8);
+    expect(places.hasRoom(1)).toBe(false);
+    expect(places.hasRoom(2)).toBe(true);
+  });
+  test('whoever leaves makes room, for all', () => {
+    const places = new Places(10, 1e9);
+    fill(places, 1);
+    for (let n = 0; n < 8; n++) places.leave(1, 1);
+    expect([places.requests, places.bytes]).toEqual([0, 0]);
+    expect(fill(places, 2)).toBe(8);
+  });
+  test('there are never more than there are', () => {
+    const places = new Places(50, 1e9);
+    let taken = 0;
+    for (let ledger = 0; ledger < 100; ledger++) taken += fill(places, ledger);
+    expect(taken).toBe(50);
+  });
+});
+
+describe('a flooded ledger', () => {
+  /** A house in which a few are let in at a time, with a second ledger. */
+  async function open(options = {}): Promise<House> {
+    const house = await House.open(new FakeDisk(1), { pipelineMax: 4, ...options });
+    const access = [{ action: 'any', record: 'any' }];
+    house.submit({ ...house.command(Kind.ledger, { handle: 'other', access }), ledger: 0 });
+    await house.quiet();
+    expect(house.sent.every(isAcknowledged)).toBe(true);
+    return house;
+  }
+
+  /** As the door does: the moment is taken when it is the request's turn. */
+  function send(house: House, ledger: number, handle: string): void {
+    const begin = () => void house.submit({ ...house.command(Kind.wallet, { handle }), ledger });
+    if (house.engine.isOpen) begin();
+    else house.engine.wait(ledger, 100, begin);
+  }
+
+  test('delays another by a few turns, and time goes on along the journal', async () => {
+    const house = await open();
+    house.disk.holdSyncs();
+    for (let n = 0; n < 100; n++) send(house, 1, `flood-${n}`);
+    house.world.now += 5;
+    send(house, 2, 'guest');
+    expect(house.engine.waiting).toBe(101);
+    house.disk.releaseSyncs();
+    await house.quiet();
+    expect(house.sent.every(isAcknowledged)).toBe(true);
+    const moments: number[] = [];
+    const handles: string[] = [];
+    readJournal(house.disk, DIRECTORY, JOURNAL_START, {
+      verifyFrame: () => null,
+      onEntry({ moment, handle }) {
+        moments.push(moment);
+        handles.push(handle);
+      },
+    });
+    expect(handles.indexOf('guest')).toBeLessThan(handles.indexOf('flood-15'));
+    expect(handles.filter((handle) => handle.startsWith('flood'))).toEqual(
+      Array.from({ length: 100 }, (_, n) => `flood-${n}`),
+    );
+    expect(moments).toEqual([...moments].sort((a, b) => a - b));
+    expect(house.engine.stats.waited).toBe(97);
+    await house.stop();
+  });
+
+  test('is refused where another is not', async () => {
+    const house = await open({ inboxMax: 20 });
+    house.disk.holdSyncs();
+    for (let n = 0; n < 50 && house.engine.overload(1) === null; n++) send(house, 1, `flood-${n}`);
+    expect(house.engine.waiting).toBe(16);
+    expect([house.engine.overload(1)?.reason, house.engine.overload(2)]).toEqual(['api.rate-limit-exceeded', null]);
+    house.disk.releaseSyncs();
+    await house.quiet();
+    expect([house.engine.waiting, house.engine.overload(1)]).toEqual([0, null]);
+    await house.stop();
+  });
+
+  test('is let in a few at a time, also where they take many bytes', async () => {
+    const house = await open({ pipelineMax: 1000, pipelineBytesMax: 2000 });
+    house.disk.holdSyncs();
+    for (let n = 0; n < 100; n++) send(house, 1, `flood-${n}`);
+    expect(house.sent.length).toBeLessThan(10);
+    house.disk.releaseSyncs();
+    await house.quiet();
+    expect(house.sent.filter(isAcknowledged).length).toBe(101);
+    await house.stop();
+  });
+
+  test('is told when the disk fails, whoever waits for a turn too', async () => {
+    const house = await open();
+    house.disk.inject({ call: 'sync', code: 'EIO' });
+    for (let n = 0; n < 50; n++) send(house, 1, `flood-${n}`);
+    await house.quiet();
+    expect(house.sent.length).toBe(51);
+    expect(new Set(house.sent.slice(1).map(reasonOf))).toEqual(new Set(['api.unexpected-error']));
+    expect(house.engine.waiting).toBe(0);
+  });
+});
