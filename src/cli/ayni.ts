@@ -19,6 +19,7 @@ const TOOLS: Record<string, Tool> = {
   verify: { about: 'check every byte of the books, from outside', load: () => import('./verify.ts') },
   inspect: { about: 'show what a directory holds, or entries as JSON', load: () => import('./inspect.ts') },
   backup: { about: 'copy the books while they are written to', load: () => import('./backup.ts') },
+  export: { about: 'the story of one record, for anybody to check', load: () => import('./export.ts') },
   keygen: { about: 'make a key pair', load: () => import('./keygen.ts') },
   bridge: { about: "be a bank on the other side of a ledger's wallets", load: () => import('./bridge.ts') },
   demo: { about: 'kill a server at work, and check every answer it gave', load: () => import('./demo.ts') },

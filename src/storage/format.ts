@@ -70,7 +70,7 @@ const SEGMENT_NAME = /^journal-(\d{20})\.ayj$/;
 
 // Offsets within a frame, see above.
 const CRC_AT = 0;
-const LENGTH_AT = 4;
+export const LENGTH_AT = 4;
 const PAYLOAD_AT = 8;
 const VERSION_AT = 13;
 const SEQ_AT = 14;
@@ -187,12 +187,7 @@ export function sealFrame(bytes: Buffer, from: number, to: number, signature: Ui
 
 /** The hash of the frame at `from`, whose entries have these digests. */
 export function frameHash(bytes: Uint8Array, from: number, digests: Uint8Array): Uint8Array {
-  return linkHash(bytes.subarray(from + LENGTH_AT, from + FRAME_HEAD_BYTES), sha256(digests));
-}
-
-/** The same from what a frame's hash is made of: its head without the CRC, and the hash of its entries' digests. */
-export function linkHash(head: Uint8Array, entries: Uint8Array): Uint8Array {
-  return sha256(Buffer.concat([head, entries]));
+  return sha256(Buffer.concat([bytes.subarray(from + LENGTH_AT, from + FRAME_HEAD_BYTES), sha256(digests)]));
 }
 
 /** The hash of the frame before, as the frame at `from` states it; a view. */

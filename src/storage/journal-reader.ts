@@ -24,6 +24,7 @@ import {
   frameSignature,
   frameWhole,
   HASH_BYTES,
+  LENGTH_AT,
   readFrameHead,
   readSegmentHeader,
   SEGMENT_HEADER_BYTES,
@@ -77,6 +78,9 @@ export interface FrameRead extends JournalPosition {
   bytes: number;
   /** Entries in it. */
   count: number;
+  /** Its head without the CRC, and the digests of its entries in a row, good during the call only (format.ts). */
+  head: Uint8Array;
+  digests: Uint8Array;
 }
 
 export interface ReadResult {
@@ -311,7 +315,8 @@ function readFrame(run: Run, path: string, at: number): number {
   const wrong = readFrameHead(window.bytes, from, to, head) || misplaced(head, position, window.bytes, from);
   if (wrong !== '') throw new DamageError(path, at, wrong);
   readEntries(run, path, at, from, to);
-  const hash = frameHash(window.bytes, from, run.entries.digests.subarray(0, head.count * HASH_BYTES));
+  const digests = run.entries.digests.subarray(0, head.count * HASH_BYTES);
+  const hash = frameHash(window.bytes, from, digests);
   const signature = frameSignature(window.bytes, to);
   if (options.verifyFrame(hash, signature) === false) throw new DamageError(path, at, NOT_SIGNED);
 
@@ -329,7 +334,9 @@ function readFrame(run: Run, path: string, at: number): number {
   result.entries += head.count;
   result.bytes += length;
   const { seq, chain, moment } = position;
-  options.onFrame?.({ seq, chain, moment, file: path, byte: at, bytes: length, count: head.count });
+  const { count } = head;
+  const headBytes = window.bytes.subarray(from + LENGTH_AT, from + FRAME_HEAD_BYTES);
+  options.onFrame?.({ seq, chain, moment, file: path, byte: at, bytes: length, count, head: headBytes, digests });
   return length;
 }
 

@@ -1,0 +1,192 @@
+/**
+ * `ayni export`: the whole story of one record, as a file that anybody can check with the server's public key alone
+ * (check-story.py beside this file does). The record as the server shows it, with every version and every proof; the
+ * lines of the journal that speak of it; the hashes that place them in the chain of frames; the head that chain ends in,
+ * signed.
+ *
+ * What always holds: nothing of any other record is in the file. Of the entries beside the record's own there are
+ * hashes, of the frames in between 99 bytes each, of which no content follows. Nothing is changed, no lock is taken.
+ */
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { historyOf } from '../core/history.ts';
+import { KINDS, Kind } from '../core/kinds.ts';
+import { isLuid } from '../core/luid.ts';
+import { findHandle, findLedger, findLuid, readRow, SERVER_LEDGER, type State } from '../core/state.ts';
+import { headText } from '../http/head.ts';
+import { encodeBase64, type KeyPair, keyPairFromSecret } from '../proof/keys.ts';
+import { Sealer } from '../proof/sealer.ts';
+import { verify } from '../proof/verify.ts';
+import { readBooks } from '../recovery.ts';
+import { labelsText, ownersText, signedText, versionText } from '../render.ts';
+import { type Disk, realDisk, writeAll } from '../storage/disk.ts';
+import { sha256 } from '../storage/format.ts';
+import type { JournalPosition } from '../storage/journal.ts';
+import { type FrameRead, journalStart, readJournal } from '../storage/journal-reader.ts';
+import { KEY_FILE, readKeyFile } from '../storage/key-file.ts';
+import { pin } from './audit/pinned.ts';
+import { UsageError } from './usage.ts';
+
+export const HELP = `ayni export <dir> <kind> <handle|luid> [--ledger <handle>] [--out <file>]
+
+Writes the whole story of one record as JSON: its versions with all their proofs, the journal's lines about it, their
+place in the chain, and the end of the chain signed by the server. Of other records it holds nothing but hashes. Needs
+server.key in the directory, as memory as much as a server on these books, and may be run beside one. <kind> is wallet,
+intent, anchor, ... or its plural.
+
+  --ledger <handle>   the ledger of the record (default: main)
+  --out <file>        a new file for it; without it, standard output
+
+Whoever gets the file checks it without this program: python3 src/cli/check-story.py <file> <the server's public key>
+What it says is proven then, and when it was; not that nothing came after it, which later entries of the record would be.
+`;
+
+/** Runs the command; returns the exit code: 1 where there is no such record. */
+export function run(args: string[]): number {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    strict: true,
+    options: { ledger: { type: 'string', default: 'main' }, out: { type: 'string' } },
+  });
+  if (positionals.length !== 3) throw new UsageError('a directory, a kind, and a handle or luid');
+  const [path, kindText, id] = positionals as [string, string, string];
+  const kind = KINDS.findIndex(({ name, path: plural }) => kindText === name || (plural !== '' && kindText === plural));
+  if (kind < 0) throw new UsageError(`there is no kind ${kindText}`);
+  const story = storyOf(realDisk, resolve(path), { ledger: values.ledger, kind: kind as Kind, id });
+  if (values.out === undefined) process.stdout.write(`${story}\n`);
+  else writeNew(values.out, `${story}\n`);
+  return 0;
+}
+
+export interface RecordName {
+  ledger: string;
+  kind: Kind;
+  id: string;
+}
+
+/** The story as JSON. Throws where there is no such record, and what the disk throws. */
+export function storyOf(disk: Disk, directory: string, name: RecordName): string {
+  const server = keyOf(disk, directory);
+  const pinned = pin(disk, directory);
+  try {
+    const verifyFrame = (hash: Uint8Array, signature: Uint8Array) => verify(server.public, hash, signature);
+    const { state, end } = readBooks({ disk: pinned, directory, verify: verifyFrame, hashSeed: 1 });
+    const row = rowOf(state, name);
+    const sealer = new Sealer(server);
+    const entries = entriesOf(state, row);
+    const [record, ...versions] = versionTexts(state, row, sealer);
+    const chain = chainFrom(pinned, directory, entries, end);
+    const head = signedText(headText(end), Date.now(), sealer);
+    const lines = entries.map(({ seq, bytes }) => `{"seq":${seq},"bytes":"${bytes.toString('base64')}"}`);
+    const members = [
+      `"format":"ayni-story-1"`,
+      `"server":"${encodeBase64(server.public)}"`,
+      `"record":${record}`,
+      `"versions":[${versions.join(',')}]`,
+      `"entries":[${lines.join(',\n')}]`,
+      `"chain":${chain}`,
+      `"head":${head}`,
+    ];
+    return `{${members.join(',\n')}}`;
+  } finally {
+    pinned.release();
+  }
+}
+
+function keyOf(disk: Disk, directory: string): KeyPair {
+  const pair = readKeyFile(disk, directory);
+  if (pair !== null) return keyPairFromSecret(pair.secret);
+  throw new Error(`${directory} holds no ${KEY_FILE}: what the server proves on reading, it proves with its key`);
+}
+
+/** The row of a record, of a dropped one too where its luid is given. */
+function rowOf(state: State, { ledger, kind, id }: RecordName): number {
+  const selected = findLedger(state, ledger);
+  if (selected < 0) throw new Error(`the books have no ledger ${ledger}`);
+  const index = kind === Kind.ledger ? SERVER_LEDGER : selected;
+  const row = isLuid(id) ? findLuid(state, index, kind, id) : findHandle(state, index, kind, id);
+  if (row < 0) throw new Error(`ledger ${ledger} has no ${KINDS[kind].name} ${id}`);
+  return row;
+}
+
+/** The record as it is now, then its former versions, oldest first. */
+function versionTexts(state: State, row: number, sealer: Sealer): string[] {
+  const owners = ownersText(readRow(state, row).owners);
+  const { versions } = historyOf(state, row, 0, Number.POSITIVE_INFINITY);
+  const texts = versions.map((version) =>
+    versionText(version, version.status, owners, sealer, labelsText(version.labels)),
+  );
+  return [texts[0]!, ...texts.slice(1).reverse()];
+}
+
+interface NumberedEntry {
+  seq: number;
+  bytes: Buffer;
+}
+
+/** The lines of the journal that make the record, oldest first. */
+function entriesOf({ rows, heap, log }: State, row: number): NumberedEntry[] {
+  const addresses = new Map<number, NumberedEntry>();
+  for (let at = rows.at.get(row); at !== 0; at = heap.prev(at)) {
+    addresses.set(at, { seq: 0, bytes: Buffer.from(heap.bytes(at)) });
+  }
+  for (let index = 0; index < log.length; index++) {
+    const entry = addresses.get(log.get(index));
+    if (entry !== undefined) entry.seq = index + 1;
+  }
+  return [...addresses.values()].reverse();
+}
+
+/** Links are gathered in strings of so many. */
+const LINKS_PER_STRING = 64;
+
+/**
+ * The way from the frame with the first of the entries to the end: frames with an entry of the record show its head and
+ * the hashes of all their entries; those in between are links of 99 bytes, many to a string. `null` where the segment
+ * with the first entry is gone.
+ */
+function chainFrom(pinned: Disk, directory: string, entries: NumberedEntry[], end: JournalPosition): string {
+  const start = journalStart(pinned, directory);
+  const first = entries[0]!.seq;
+  if (first <= start.seq) return 'null';
+  const wanted = new Set(entries.map(({ seq }) => seq));
+  const items: string[] = [];
+  let links: Uint8Array[] = [];
+  let before = '';
+  const flush = () => {
+    if (links.length > 0) items.push(`"${Buffer.concat(links).toString('base64')}"`);
+    links = [];
+  };
+  const onFrame = ({ seq, count, head, digests }: FrameRead) => {
+    if (seq < first || seq > end.seq) return;
+    if (before === '') before = Buffer.from(head.subarray(-32)).toString('hex');
+    let isOurs = false;
+    for (let each = seq - count + 1; each <= seq; each++) isOurs ||= wanted.has(each);
+    if (!isOurs) {
+      links.push(Buffer.concat([head, sha256(digests)]));
+      if (links.length === LINKS_PER_STRING) flush();
+      return;
+    }
+    flush();
+    const hashes: string[] = [];
+    for (let at = 0; at < digests.length; at += 32) {
+      hashes.push(`"${Buffer.from(digests.subarray(at, at + 32)).toString('hex')}"`);
+    }
+    items.push(`{"head":"${Buffer.from(head).toString('hex')}","entries":[${hashes.join(',')}]}`);
+  };
+  readJournal(pinned, directory, start, { verifyFrame: () => null, onEntry() {}, onFrame });
+  flush();
+  return `{"before":"${before}","frames":[${items.join(',\n')}]}`;
+}
+
+function writeNew(path: string, text: string): void {
+  const file = realDisk.open(path, 'create');
+  try {
+    const bytes = Buffer.from(text);
+    writeAll(file, bytes, 0, bytes.length, 0);
+    file.sync();
+  } finally {
+    file.close();
+  }
+}
