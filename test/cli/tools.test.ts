@@ -33,7 +33,8 @@ describe('ayni', () => {
   test('lists its commands, and each tells of itself', async () => {
     const { code, out } = await ayni();
     expect(code).toBe(0);
-    for (const name of ['serve', 'verify', 'inspect', 'backup', 'export', 'keygen', 'demo']) expect(out).toContain(`  ${name} `);
+    for (const name of ['serve', 'verify', 'inspect', 'backup', 'export', 'keygen', 'demo'])
+      expect(out).toContain(`  ${name} `);
     for (const name of ['serve', 'verify', 'inspect', 'backup', 'export', 'keygen']) {
       const help = await ayni(name, '--help');
       expect(help.code, help.err).toBe(0);
