@@ -56,24 +56,26 @@ export interface LedgerEvent {
   members: Record<string, Member>;
 }
 
-/** One member of an event's data. Events of one entry share what they have in common: an intent may have thousands. */
+/** One member of an event's data, made once. Events of one entry share what they have in common: there may be thousands. */
 class Member {
-  readonly #text: (sealer: Sealer | null) => string;
-  #value: { value: unknown } | null = null;
+  readonly #make: (sealer: Sealer | null) => string;
+  #text: string | null = null;
+  readonly #values = new Map<Sealer | null, unknown>();
 
-  /** `text` makes it as JSON; without a sealer records lack their proofs. */
-  constructor(text: (sealer: Sealer | null) => string) {
-    this.#text = text;
+  /** `make` gives it as JSON; without a sealer records lack their proofs. */
+  constructor(make: (sealer: Sealer | null) => string) {
+    this.#make = make;
   }
 
   text(sealer: Sealer): string {
-    return this.#text(sealer);
+    this.#text ??= this.#make(sealer);
+    return this.#text;
   }
 
-  /** As a value without proofs. */
-  value(): unknown {
-    this.#value ??= { value: JSON.parse(this.#text(null)) };
-    return this.#value.value;
+  /** As a value; without a sealer records lack their proofs. */
+  value(sealer: Sealer | null): unknown {
+    if (!this.#values.has(sealer)) this.#values.set(sealer, JSON.parse(this.#make(sealer)));
+    return this.#values.get(sealer);
   }
 }
 
@@ -149,11 +151,25 @@ function eventOf(
   rows: readonly number[],
   members: LedgerEvent['members'],
 ): LedgerEvent {
-  // Unguessable because luids are, and the same whenever it is made.
-  const handle = `evt_${Buffer.from(sha256Hex(`${entry.luid} ${seq} ${index}`), 'hex')
-    .toString('base64url')
-    .slice(0, 17)}`;
-  return { seq, index, signal, moment: momentOf(entry), handle, rows, members };
+  return { seq, index, signal, moment: momentOf(entry), handle: handleAt(entry, seq, index), rows, members };
+}
+
+/** Unguessable because luids are, and the same whenever it is made. */
+function handleAt({ luid }: Entry, seq: number, index: number): string {
+  const hash = Buffer.from(sha256Hex(`${luid} ${seq} ${index}`), 'hex').toString('base64url');
+  return `evt_${hash.slice(0, 17)}`;
+}
+
+/** What an event is called, and what it tells of, without making it. */
+export function eventNameAt(state: State, seq: number, index: number): Pick<LedgerEvent, 'handle' | 'signal'> {
+  const { entry, row, address } = placedAt(state, seq)!;
+  const [first, ...rest] = signalsOf(entry) as [string, ...string[]];
+  const handle = handleAt(entry, seq, index);
+  if (index === 0) return { handle, signal: first };
+  if (index < FIRST_CREDIT) return { handle, signal: 'intent-updated' };
+  const claims = () => dataOf(recordAt(state, row, address).entry).claims as Claim[];
+  const isLimit = rest.includes('wallet-limited') && index >= FIRST_CREDIT + claims().length;
+  return { handle, signal: isLimit ? 'wallet-limited' : 'balance-received' };
 }
 
 function momentOf(entry: Entry): number {
@@ -162,6 +178,16 @@ function momentOf(entry: Entry): number {
 
 function memberAt(state: State, row: number, address: number): Member {
   return new Member((sealer) => viewText(recordAt(state, row, address), sealer));
+}
+
+/** Members for the records that events of one entry show, one for each record. */
+function membersAt(state: State, address: number): (row: number) => Member {
+  const made = new Map<number, Member>();
+  return (row) => {
+    const known = made.get(row) ?? memberAt(state, row, address);
+    made.set(row, known);
+    return known;
+  };
 }
 
 function plain(value: string | number): Member {
@@ -188,7 +214,7 @@ function creditsOf(state: State, placed: PlacedOutcome): LedgerEvent[] {
   const { claims } = dataOf(record.entry) as { claims: Claim[] };
   const routed = routedIn(record);
   const find = namesIn(state, placed, outcome.postings);
-  const intent = memberAt(state, row, address);
+  const shown = membersAt(state, address);
   return claims.flatMap((claim, index) => {
     if (claim.target === undefined || claim.action === 'limit') return [];
     const wallet = routed.get(index) ?? find(Kind.wallet, claim.target);
@@ -196,9 +222,9 @@ function creditsOf(state: State, placed: PlacedOutcome): LedgerEvent[] {
     if (wallet === undefined || symbol === undefined) return [];
     const members = {
       amount: plain(claim.amount),
-      intent,
-      symbol: memberAt(state, symbol, address),
-      wallet: memberAt(state, wallet, address),
+      intent: shown(row),
+      symbol: shown(symbol),
+      wallet: shown(wallet),
     };
     const rows = [row, wallet, symbol];
     return [eventOf(placed, FIRST_CREDIT + index, 'balance-received', rows, members)];
@@ -217,23 +243,37 @@ function routedIn({ entry, added }: Version): Map<number, number> {
   return found;
 }
 
-/** Finds the row that a claim's reference meant, among those that the postings name. */
-function namesIn(state: State, { address, entry }: Placed, postings: readonly number[]) {
+/** Finds the row that a claim's reference meant when it was cleared, among those that the postings name. */
+function namesIn(state: State, placed: PlacedOutcome, postings: readonly number[]) {
+  const { ledger } = placed.entry;
   const rows = new Set<number>();
   for (let i = 0; i < postings.length; i += POSTING_WIDTH) rows.add(postings[i]!).add(postings[i + 1]!);
-  const nameAt = (row: number) => recordAt(state, row, address).entry.handle;
+  const cleared = clearedAt(state, placed);
+  const nameAt = (row: number) => recordAt(state, row, cleared).entry.handle;
+  let all: Map<string, number> | null = null;
   return (kind: Kind, reference: Reference): number | undefined => {
     const handle = handleOf(reference);
     const names = [handle, ...fallbackAddresses(handle)];
     // Mostly names still mean what they meant.
     for (const name of names) {
-      const row = findHandle(state, entry.ledger, kind, name);
+      const row = findHandle(state, ledger, kind, name);
       if (rows.has(row) && nameAt(row) === name) return row;
     }
-    const mine = [...rows].filter((row) => state.rows.kind.get(row) === kind);
-    for (const name of names) for (const row of mine) if (nameAt(row) === name) return row;
-    return undefined;
+    all ??= new Map([...rows].map((row) => [`${state.rows.kind.get(row)} ${nameAt(row)}`, row]));
+    const meant = names.find((name) => all!.has(`${kind} ${name}`));
+    return meant === undefined ? undefined : all.get(`${kind} ${meant}`);
   };
+}
+
+/** Address of the entry that said what the intent's claims come to: names may mean others once it is committed. */
+function clearedAt(state: State, { address, entry }: PlacedOutcome): number {
+  if (entry.type === EntryType.intent) return address;
+  let cleared = address;
+  for (let at = state.heap.prev(address); at !== 0; at = state.heap.prev(at)) {
+    const before = entryAt(state, at);
+    if ('outcome' in before && before.outcome.postings.length > 0) cleared = at;
+  }
+  return cleared;
 }
 
 function limitsOf(state: State, placed: PlacedOutcome): LedgerEvent[] {
@@ -242,15 +282,15 @@ function limitsOf(state: State, placed: PlacedOutcome): LedgerEvent[] {
   if (!steps.includes('committed')) return [];
   const { claims } = dataOf(recordAt(state, row, address).entry) as { claims: Claim[] };
   const events: LedgerEvent[] = [];
-  const intent = memberAt(state, row, address);
+  const shown = membersAt(state, address);
   for (let i = 0; i < limits.length; i += LIMIT_WIDTH) {
     const [wallet, symbol, metric, amount] = limits.slice(i, i + LIMIT_WIDTH) as [number, number, number, number];
     const members = {
       amount: plain(amount),
-      intent,
+      intent: shown(row),
       metric: plain(METRICS[metric]!),
-      symbol: memberAt(state, symbol, address),
-      wallet: memberAt(state, wallet, address),
+      symbol: shown(symbol),
+      wallet: shown(wallet),
     };
     const index = FIRST_CREDIT + claims.length + i / LIMIT_WIDTH;
     events.push(eventOf(placed, index, 'wallet-limited', [row, wallet, symbol], members));
@@ -275,16 +315,9 @@ export function isWanted(event: LedgerEvent, filter: readonly Condition[], seale
   for (const [name, member] of Object.entries(members)) {
     const paths = filter.filter(({ path }) => path[0] === name).map(({ path }) => path);
     if (paths.length === 0) continue;
-    view[name] = paths.some((path) => path.includes('proofs')) ? JSON.parse(member.text(sealer)) : member.value();
+    view[name] = member.value(paths.some((path) => path.includes('proofs')) ? sealer : null);
   }
   return holdAll(filter, view);
-}
-
-/** The event with this number, or undefined where the entry has none. */
-export function eventAt(state: State, seq: number, index: number): LedgerEvent | undefined {
-  const placed = placedAt(state, seq);
-  if (placed === null) return undefined;
-  return allEvents(state, placed).find((event) => event.index === index);
 }
 
 /** All events of an entry, in order. */

@@ -6,6 +6,9 @@
  * after a restart the calls of all open intents are simply due again. A bridge that takes a call reports by a proof on
  * the intent; only what no report can tell (that a failed leg heard of the abort, that a bridge cannot be reached) is
  * noted by the server itself.
+ *
+ * A call that was taken and never reported on is due as long as its leg waits for it: it goes again after a restart, and
+ * when somebody says that the bridge is there again.
  */
 import { type Claim, handleOf, type Reference } from '../core/claims/index.ts';
 import type { LegCommand } from '../core/command.ts';
@@ -29,6 +32,7 @@ import type { Sealer } from '../proof/sealer.ts';
 import { signedText, viewText } from '../render.ts';
 import type { Lanes, Outcome } from './lanes.ts';
 import type { OutgoingCall, SecureRule } from './outgoing.ts';
+import type { Timers } from './timers.ts';
 
 /** What the server notes by itself of a leg. */
 export type LegNote = Pick<LegCommand, 'ledger' | 'luid' | 'leg' | 'state' | 'result' | 'detail'>;
@@ -37,6 +41,7 @@ export interface CallsOptions {
   state: State;
   sealer: Sealer;
   lanes: Lanes;
+  timers: Timers;
   /** Calls of one bridge at a time. */
   parallelMax: number;
   note: (note: LegNote) => void;
@@ -52,11 +57,15 @@ interface Due {
 }
 
 const DETAIL_MAX = 200;
+/** Open intents are looked through in slices, so that nobody waits for longer. */
+const SLICE_MS = 2;
 
 export class Calls {
   readonly #options: CallsOptions;
-  /** Calls that were given up, by the row of their bridge, until somebody says that it is there again. */
-  readonly #lost = new Map<number, Due[]>();
+  /** Calls on their way, or waiting to be tried again. */
+  readonly #queued = new Set<string>();
+  /** The intent that was told of last: it may have thousands of legs. */
+  #told: Telling | null = null;
 
   constructor(options: CallsOptions) {
     this.#options = options;
@@ -64,11 +73,7 @@ export class Calls {
 
   /** Takes up what was due when the server stopped. */
   start(): void {
-    const { state } = this.#options;
-    for (const [row, { legs }] of state.open) {
-      if (!legs.some((leg) => isCalling(LEG_STATES[leg]!))) continue;
-      for (const due of outstanding(state, row)) this.#add(due);
-    }
+    this.#resume(() => true);
   }
 
   /** Takes an entry that is on disk, and lies at `address`. */
@@ -84,25 +89,59 @@ export class Calls {
     }
   }
 
-  /** The bridge is there again: what waits for it goes now, and what was given up is tried again. */
+  /** The bridge is there again: what waits for it goes now, and all it has not reported on is asked again. */
   wake(bridge: number): void {
-    const lost = this.#lost.get(bridge) ?? [];
-    this.#lost.delete(bridge);
-    for (const due of lost) this.#add(due);
     this.#options.lanes.wake(laneOf(bridge));
+    this.#resume((one) => one === bridge);
+  }
+
+  /** Makes what is due to these bridges, and not on its way, due again. */
+  #resume(wanted: (bridge: number) => boolean): void {
+    const { state, timers } = this.#options;
+    // An iterator of an array goes on where a loop over it was left.
+    const rows = [...state.open.keys()].values();
+    const slice = () => {
+      const end = timers.now() + SLICE_MS;
+      for (const row of rows) {
+        if (state.open.get(row)?.bridges.some(wanted)) {
+          for (const due of outstanding(state, row)) if (wanted(due.bridge)) this.#add(due);
+        }
+        if (timers.now() < end) continue;
+        timers.after(0, slice);
+        return;
+      }
+    };
+    slice();
   }
 
   #add(due: Due): void {
-    const { state, lanes, parallelMax } = this.#options;
+    const { lanes, parallelMax } = this.#options;
+    const name = nameOf(due);
+    if (this.#queued.has(name)) return;
+    this.#queued.add(name);
+    const key = `${due.row} ${due.leg}`;
     lanes.add(laneOf(due.bridge), parallelMax, {
-      key: `${due.row} ${due.leg}`,
-      make: () => (isDue(state, due) ? this.#callOf(due) : null),
+      key,
+      make: () => this.#make(due),
       settled: (outcome, _, lastError) => this.#settled(due, outcome, lastError),
     });
+    // What the leg waited for before may wait for its next attempt, and keep this one waiting.
+    lanes.wake(laneOf(due.bridge), key);
+  }
+
+  #make(due: Due): OutgoingCall | null {
+    let call: OutgoingCall | null = null;
+    try {
+      if (isDue(this.#options.state, due)) call = this.#callOf(due);
+      return call;
+    } finally {
+      if (call === null) this.#queued.delete(nameOf(due));
+    }
   }
 
   #settled(due: Due, outcome: Outcome, lastError: string | null): void {
     const { state, note } = this.#options;
+    this.#queued.delete(nameOf(due));
     if (!isDue(state, due)) return;
     const { ledger, luid } = readRow(state, due.row).entry;
     const { leg } = due;
@@ -110,9 +149,6 @@ export class Calls {
     if (due.state === 'dismissing' && outcome !== 'gaveUp') {
       note({ ledger, luid, leg, state: due.state, result: 'told', detail: '' });
     } else if (outcome !== 'delivered') {
-      const lost = this.#lost.get(due.bridge);
-      if (lost === undefined) this.#lost.set(due.bridge, [due]);
-      else lost.push(due);
       const detail = `The bridge could not be called: ${lastError ?? 'no answer'}`.slice(0, DETAIL_MAX);
       note({ ledger, luid, leg, state: due.state, result: 'lost', detail });
     }
@@ -120,17 +156,12 @@ export class Calls {
 
   #callOf({ row, leg: index, state: at, address, bridge }: Due): OutgoingCall | null {
     const { state, sealer } = this.#options;
-    const intent = recordAt(state, row, address);
-    const leg = legsOf(intent)[index]!;
-    const { luid } = intent.entry;
-    const handle = legHandle(luid, leg, index);
-    const text = viewText(intent, sealer);
-    const path = leg.side === Side.debit ? 'debits' : 'credits';
     const target = addressOf(state, bridge);
     if (target === null) return null;
-    const because = entryAt(state, address);
-    const moment = 'outcome' in because ? because.outcome.moment : because.moment;
-    const { claims } = dataOf(intent.entry) as { claims: Claim[] };
+    const { luid, legs, claims, moment, text } = this.#tellingOf(row, address);
+    const leg = legs[index]!;
+    const handle = legHandle(luid, leg, index);
+    const path = leg.side === Side.debit ? 'debits' : 'credits';
     const data =
       at === 'preparing'
         ? prepareData(leg, handle, claims, recordAt(state, leg.wallet, address).entry.handle, text)
@@ -139,6 +170,34 @@ export class Calls {
     const body = signedText(data, moment, sealer);
     return { method: 'POST', url: `${target.server}/${path}${tail}`, body, secure: target.secure };
   }
+
+  /** The intent as it was right after the entry at this address. */
+  #tellingOf(row: number, address: number): Telling {
+    if (this.#told?.row === row && this.#told.address === address) return this.#told;
+    const { state, sealer } = this.#options;
+    const intent = recordAt(state, row, address);
+    const { claims } = dataOf(intent.entry) as { claims: Claim[] };
+    const because = entryAt(state, address);
+    const moment = 'outcome' in because ? because.outcome.moment : because.moment;
+    const { luid } = intent.entry;
+    this.#told = { row, address, luid, legs: legsOf(intent), claims, moment, text: viewText(intent, sealer) };
+    return this.#told;
+  }
+}
+
+/** What calls about the legs of one intent have in common. */
+interface Telling {
+  row: number;
+  address: number;
+  luid: string;
+  legs: readonly Leg[];
+  claims: readonly Claim[];
+  moment: number;
+  text: string;
+}
+
+function nameOf({ row, leg, state }: Due): string {
+  return `${row} ${leg} ${state}`;
 }
 
 /** Where and how a bridge is called now; null where it is no more. */

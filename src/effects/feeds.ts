@@ -6,6 +6,9 @@
  * kept here that could be lost. A receiver that keeps up gets events as they come; one that does not has a short queue,
  * and the rest is looked up in the log, in slices, once the queue has room again. A receiver thus costs bounded memory
  * however slow it is, and every one hears at least once, in order, also after a restart.
+ *
+ * What an effect asks for is what its version of that time asked for, whenever its events are looked up: one that is
+ * changed neither loses what waits for it nor hears what it did not ask for then.
  */
 import type { DeliveryCommand } from '../core/command.ts';
 import { type Condition, type Conditions, compileConditions } from '../core/conditions.ts';
@@ -13,23 +16,16 @@ import { type DeliveryEntry, type Entry, EntryType } from '../core/entry.ts';
 import { legsOf } from '../core/intents.ts';
 import { Kind } from '../core/kinds.ts';
 import { recordAt } from '../core/past.ts';
-import { dataOf, entryAt, findHandle, readRow, type State } from '../core/state.ts';
-import {
-  eventAt,
-  eventsOf,
-  eventText,
-  isWanted,
-  type LedgerEvent,
-  type Placed,
-  placedAt,
-  signalsOf,
-} from '../events.ts';
+import { dataOf, entryAt, findHandle, namesOf, readRow, type State } from '../core/state.ts';
+import { eventNameAt, eventText, isWanted, type LedgerEvent, type Placed, placedAt, signalsOf } from '../events.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { viewText } from '../render.ts';
 import { addressOf } from './calls.ts';
+import { EventMemo } from './event-memo.ts';
 import type { Lanes, Outcome } from './lanes.ts';
 import type { OutgoingCall } from './outgoing.ts';
+import { ByKey, type Reader, Readers } from './readers.ts';
 import type { Timers } from './timers.ts';
 
 /** What is noted once an event was taken, or given up. */
@@ -44,6 +40,7 @@ export interface FeedsOptions {
   seq: number;
   /** `done` is called once the note is on disk, or never will be. */
   note: (note: DeliveryNote, done: () => void) => void;
+  defect: (error: Error) => void;
 }
 
 /** Events queued for one receiver; further ones are looked up when there is room. */
@@ -59,22 +56,23 @@ interface Queued {
 }
 
 /** An effect, or a bridge that is told of statuses. */
-interface Receiver {
+interface Receiver extends Reader {
   readonly row: number;
   readonly kind: Kind;
   readonly ledger: number;
-  readonly signal: string;
-  readonly filter: readonly Condition[];
+  filter: readonly Condition[];
   /** On their way, in order. */
   readonly queue: Queued[];
-  /** The first entry that was not looked at, where it does not keep up; 0 where it does. */
-  from: number;
+  /** It gets events as they come, or reads the log, or waits for room before it reads on. */
+  mode: 'live' | 'reading' | 'full';
+  /** Of the entry at `from`, the first event that was not looked at. */
+  index: number;
 }
 
 /** A delivery as it is told to whoever asks. */
 export interface DeliveryView {
   luid: string;
-  event: LedgerEvent;
+  event: Pick<LedgerEvent, 'handle' | 'signal'>;
   status: 'pending' | 'delivered' | 'failed';
   attempts: number;
   detail: string;
@@ -83,55 +81,58 @@ export interface DeliveryView {
 
 export class Feeds {
   readonly #options: FeedsOptions;
+  readonly #events: EventMemo;
   readonly #receivers = new Map<number, Receiver>();
-  /** By ledger and signal. */
-  readonly #bySignal = new Map<string, Set<Receiver>>();
+  readonly #live = new ByKey<Receiver>();
+  readonly #readers = new Readers<Receiver>();
   #seq: number;
   #isReading = false;
 
   constructor(options: FeedsOptions) {
     this.#options = options;
+    this.#events = new EventMemo(options.state);
     this.#seq = options.seq;
   }
 
   /** Takes up what was not delivered when the server stopped. */
   start(): void {
-    for (const [row, feed] of this.#options.state.feeds) this.#open(row, Math.max(feed.seq, 1));
+    for (const [row, feed] of this.#options.state.feeds) {
+      if (!this.#receivers.has(row)) this.#open(row, 'reading', Math.max(feed.seq, 1));
+    }
     this.#read();
   }
 
-  /** Takes entries that are on disk, in order; the last has sequence number `seq`. */
-  publish(entries: readonly Entry[], seq: number): void {
-    const first = seq - entries.length + 1;
-    for (const [index, entry] of entries.entries()) {
-      this.#seq = first + index;
-      if (entry.kind === Kind.effect || entry.kind === Kind.bridge) this.#changed(entry);
-      if (this.#receivers.size > 0) this.#offer(entry, this.#seq);
-    }
+  /** Takes an entry that is on disk, with its sequence number; all of them in order. */
+  publish(entry: Entry, seq: number): void {
+    this.#seq = seq;
+    if (entry.kind === Kind.effect || entry.kind === Kind.bridge) this.#changed(entry);
+    if (this.#receivers.size > 0) this.#offer(entry, seq);
   }
 
   /** What became of a receiver's events, newest first: those on their way, then those noted. At most `max`, from `skip`. */
   deliveries(row: number, skip: number, max: number): DeliveryView[] {
     const { state } = this.#options;
-    const views: DeliveryView[] = [];
-    let left = skip;
-    const add = (queued: Queued, rest: Omit<DeliveryView, 'event' | 'luid'>) => {
-      if (left-- > 0) return;
-      const event = eventAt(state, queued.seq, queued.index);
-      if (event !== undefined) views.push({ luid: this.#luidOf(row, event), event, ...rest });
-    };
     const told = state.feeds.get(row);
-    if (told === undefined) return views;
+    if (told === undefined) return [];
+    const viewOf = ({ seq, index }: Queued, rest: Omit<DeliveryView, 'event' | 'luid'>): DeliveryView => {
+      const event = eventNameAt(state, seq, index);
+      return { luid: this.#luidOf(row, event.handle), event, ...rest };
+    };
     // What the books have noted already is told as they note it.
     const queue = this.#receivers.get(row)?.queue.filter((queued) => !isOver(queued, told)) ?? [];
-    for (const queued of queue.reverse()) {
-      if (views.length >= max) return views;
-      const placed = placedAt(state, queued.seq);
-      add(queued, { status: 'pending', attempts: 0, detail: '', moment: placed?.entry.moment ?? 0 });
-    }
+    const views = queue
+      .reverse()
+      .slice(skip, skip + max)
+      .map((queued) => {
+        const { moment } = placedAt(state, queued.seq)!.entry;
+        return viewOf(queued, { status: 'pending', attempts: 0, detail: '', moment });
+      });
+    // Those left out are passed by, not read: there may be very many.
+    let left = Math.max(0, skip - queue.length);
     for (let at = told.last; at !== 0 && views.length < max; at = state.heap.prev(at)) {
+      if (left-- > 0) continue;
       const { seq, index, attempts, isDelivered, detail, moment } = entryAt(state, at) as DeliveryEntry;
-      add({ seq, index }, { status: isDelivered ? 'delivered' : 'failed', attempts, detail, moment });
+      views.push(viewOf({ seq, index }, { status: isDelivered ? 'delivered' : 'failed', attempts, detail, moment }));
     }
     return views;
   }
@@ -166,51 +167,64 @@ export class Feeds {
   // ---------------------------------------------------------------- receivers
 
   #changed(entry: Entry): void {
-    const { state } = this.#options;
+    const { state, lanes } = this.#options;
     if (entry.type === EntryType.delivery) return;
     const placed = placedAt(state, this.#seq);
     if (placed === null) return;
-    const { row } = placed;
+    const { row, address } = placed;
     const known = this.#receivers.get(row);
     if (!state.feeds.has(row)) {
       if (known === undefined) return;
-      this.#close(known);
-      this.#options.lanes.cancel(laneOf(row), () => true);
+      this.#leave(known);
+      this.#receivers.delete(row);
+      lanes.cancel(laneOf(row), () => true);
     } else if (known === undefined) {
-      this.#open(row, 0);
-    } else if (entry.type === EntryType.update) {
-      this.#close(known);
-      this.#open(row, known.from, known.queue);
+      this.#open(row, 'live', this.#seq);
+    } else if (entry.type === EntryType.update && known.mode === 'live') {
+      this.#change(known, address);
     }
   }
 
-  #open(row: number, from: number, queue: Queued[] = []): void {
-    const { state } = this.#options;
-    const kind = state.rows.kind.get(row) as Kind;
-    const data = dataOf(readRow(state, row).entry) as { signal?: string; filter?: Conditions };
-    const isEffect = kind === Kind.effect;
-    const receiver: Receiver = {
-      row,
-      kind,
-      ledger: state.rows.ledger.get(row),
-      signal: isEffect ? data.signal! : 'intent-updated',
-      filter: compileConditions(isEffect ? data.filter : undefined),
-      queue,
-      from,
-    };
+  #open(row: number, mode: Receiver['mode'], from: number): void {
+    const { rows, log } = this.#options.state;
+    const kind = rows.kind.get(row) as Kind;
+    const place = { mode, from, index: 0 };
+    const receiver: Receiver = { row, kind, ledger: rows.ledger.get(row), key: '', filter: [], queue: [], ...place };
+    let seq = from;
+    while (log.get(seq - 1) === 0) seq--;
+    Object.assign(receiver, this.#wishAt(receiver, log.get(seq - 1)));
     this.#receivers.set(row, receiver);
-    const key = `${receiver.ledger} ${receiver.signal}`;
-    const others = this.#bySignal.get(key);
-    if (others === undefined) this.#bySignal.set(key, new Set([receiver]));
-    else others.add(receiver);
+    this.#join(receiver);
   }
 
-  #close(receiver: Receiver): void {
-    this.#receivers.delete(receiver.row);
-    const key = `${receiver.ledger} ${receiver.signal}`;
-    const others = this.#bySignal.get(key)!;
-    others.delete(receiver);
-    if (others.size === 0) this.#bySignal.delete(key);
+  /** What it asked for right after the entry at this address. */
+  #wishAt({ row, kind, ledger }: Receiver, address: number): Pick<Receiver, 'key' | 'filter'> {
+    if (kind === Kind.bridge) return { key: `${ledger} intent-updated`, filter: [] };
+    const data = dataOf(recordAt(this.#options.state, row, address).entry) as { signal: string; filter?: Conditions };
+    return { key: `${ledger} ${data.signal}`, filter: compileConditions(data.filter) };
+  }
+
+  /** From the entry at this address on it asks for something else. */
+  #change(receiver: Receiver, address: number): void {
+    this.#leave(receiver);
+    Object.assign(receiver, this.#wishAt(receiver, address));
+    this.#join(receiver);
+  }
+
+  #join(receiver: Receiver): void {
+    if (receiver.mode === 'live') this.#live.add(receiver);
+    else if (receiver.mode === 'reading') this.#readers.add(receiver);
+  }
+
+  #leave(receiver: Receiver): void {
+    this.#live.delete(receiver);
+    this.#readers.delete(receiver);
+  }
+
+  #turn(receiver: Receiver, mode: Receiver['mode']): void {
+    this.#leave(receiver);
+    receiver.mode = mode;
+    this.#join(receiver);
   }
 
   // ---------------------------------------------------------------- events
@@ -221,25 +235,30 @@ export class Feeds {
     for (const signal of signalsOf(entry)) {
       // A ledger's own record is heard of in the ledger, the rest where it lives.
       if (entry.kind === Kind.ledger) placed ??= placedAt(this.#options.state, seq);
-      const receivers = this.#bySignal.get(`${placed?.ledger ?? entry.ledger} ${signal}`);
-      if (receivers === undefined) continue;
+      const receivers = this.#live.get(`${placed?.ledger ?? entry.ledger} ${signal}`);
+      if (receivers.length === 0) continue;
       placed ??= placedAt(this.#options.state, seq);
       if (placed === null) return;
-      for (const receiver of receivers) {
-        if (receiver.from !== 0) continue;
-        if (receiver.queue.length >= QUEUE_MAX) receiver.from = seq;
-        else this.#give(receiver, placed);
-      }
+      for (const receiver of receivers) this.#give(receiver, placed, signal);
     }
   }
 
-  #give(receiver: Receiver, placed: Placed): void {
+  /** What has no room is looked up again when there is some. */
+  #give(receiver: Receiver, placed: Placed, signal: string): void {
     const { state } = this.#options;
     const told = state.feeds.get(receiver.row);
     if (told === undefined) return;
-    for (const event of eventsOf(state, placed, receiver.signal)) {
+    for (const event of this.#events.of(placed, signal)) {
       const { seq, index } = event;
-      if (!isOver(event, told) && this.#wants(receiver, placed, event)) this.#send(receiver, { seq, index });
+      const isBefore = seq === receiver.from && index < receiver.index;
+      if (isBefore || isOver(event, told) || !this.#wants(receiver, placed, event)) continue;
+      if (receiver.queue.length >= QUEUE_MAX) {
+        this.#turn(receiver, 'full');
+        receiver.from = seq;
+        receiver.index = index;
+        return;
+      }
+      this.#send(receiver, { seq, index });
     }
   }
 
@@ -264,7 +283,7 @@ export class Feeds {
   #callOf(row: number, { seq, index }: Queued): OutgoingCall | null {
     const { state, sealer } = this.#options;
     if (!state.feeds.has(row)) return null;
-    const event = eventAt(state, seq, index)!;
+    const event = this.#events.at(seq, index);
     const { handle, kind, ...record } = readRow(state, row).entry;
     const data = dataOf(record) as { action: { bridge?: string; endpoint?: string } };
     if (kind === Kind.bridge) {
@@ -290,18 +309,21 @@ export class Feeds {
     const { luid, ledger, kind } = readRow(state, row).entry;
     const isDelivered = outcome === 'delivered';
     const detail = isDelivered ? '' : (lastError ?? '').slice(0, DETAIL_MAX);
-    const delivery = this.#luidOf(row, eventAt(state, queued.seq, queued.index)!);
+    const delivery = this.#luidOf(row, eventNameAt(state, queued.seq, queued.index).handle);
     // Until the disk has the note, the event counts as on its way.
     note({ ledger, kind, luid: delivery, receiver: luid, ...queued, attempts, isDelivered, detail }, () => {
       const at = receiver.queue.findIndex((other) => isSame(other, queued));
       if (at >= 0) receiver.queue.splice(at, 1);
-      if (receiver.from !== 0 && receiver.queue.length < QUEUE_MAX / 2) this.#read();
+      const hasRoom = receiver.mode === 'full' && receiver.queue.length < QUEUE_MAX / 2;
+      if (!hasRoom || this.#receivers.get(row) !== receiver) return;
+      this.#turn(receiver, 'reading');
+      this.#read();
     });
   }
 
   /** A delivery's own name: of this event to this receiver. */
-  #luidOf(row: number, { handle }: LedgerEvent): string {
-    const { luid } = readRow(this.#options.state, row).entry;
+  #luidOf(row: number, handle: string): string {
+    const { luid } = namesOf(this.#options.state, row);
     const hash = Buffer.from(sha256Hex(`${luid} ${handle}`), 'hex').toString('base64url');
     return `$evd.${hash.slice(0, 17)}`;
   }
@@ -310,34 +332,43 @@ export class Feeds {
 
   /** Reads the log for those who do not keep up, a slice at a time. */
   #read(): void {
-    if (this.#isReading) return;
+    if (this.#isReading || this.#readers.size === 0) return;
     this.#isReading = true;
     this.#options.timers.after(PAUSE_MS, () => {
       this.#isReading = false;
-      if (this.#readSlice()) this.#read();
+      this.#readSlice();
+      this.#read();
     });
   }
 
-  /** Whether there is more to read just now. */
-  #readSlice(): boolean {
-    const { state, timers } = this.#options;
+  #readSlice(): void {
+    const { timers, defect } = this.#options;
     const end = timers.now() + SLICE_MS;
-    let isMore = false;
-    for (const receiver of this.#receivers.values()) {
-      while (receiver.from !== 0 && receiver.queue.length < QUEUE_MAX) {
-        if (receiver.from > this.#seq) {
-          receiver.from = 0;
-          break;
-        }
-        const placed = placedAt(state, receiver.from++);
-        if (placed !== null && placed.ledger === receiver.ledger && signalsOf(placed.entry).includes(receiver.signal)) {
-          this.#give(receiver, placed);
-        }
-        if (timers.now() >= end) return true;
+    while (this.#readers.size > 0 && this.#readers.at <= this.#seq) {
+      try {
+        this.#readEntry(this.#readers.at);
+      } catch (error) {
+        defect(error as Error);
       }
-      isMore ||= receiver.from !== 0 && receiver.queue.length < QUEUE_MAX / 2;
+      this.#readers.at++;
+      if (timers.now() >= end) return;
     }
-    return isMore;
+    for (const receiver of this.#readers.all()) {
+      this.#turn(receiver, 'live');
+      receiver.index = 0;
+    }
+  }
+
+  #readEntry(seq: number): void {
+    const placed = placedAt(this.#options.state, seq);
+    if (placed === null) return;
+    const { entry, row, ledger, address } = placed;
+    const own = this.#receivers.get(row);
+    const isChange = entry.type === EntryType.update && own?.mode === 'reading' && own.from <= seq;
+    if (isChange) this.#change(own, address);
+    for (const signal of signalsOf(entry)) {
+      for (const receiver of this.#readers.waitingFor(`${ledger} ${signal}`)) this.#give(receiver, placed, signal);
+    }
   }
 }
 

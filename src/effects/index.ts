@@ -61,13 +61,11 @@ export class Effects {
 
   /** Takes entries that are on disk, in order; the last has sequence number `seq`. */
   publish(entries: readonly Entry[], seq: number): void {
-    try {
-      const { log } = this.#options.state;
-      const first = seq - entries.length;
-      for (const [index, entry] of entries.entries()) this.#calls.publish(entry, log.get(first + index));
-      this.#feeds.publish(entries, seq);
-    } catch (error) {
-      this.#options.defect(error as Error);
+    const { state, defect } = this.#options;
+    const before = seq - entries.length;
+    for (const [index, entry] of entries.entries()) {
+      guarded(() => this.#calls.publish(entry, state.log.get(before + index)), undefined, defect);
+      guarded(() => this.#feeds.publish(entry, before + index + 1), undefined, defect);
     }
   }
 
@@ -110,17 +108,17 @@ class GuardedLanes extends Lanes {
   override add(address: string, parallelMax: number, job: Job): void {
     super.add(address, parallelMax, {
       key: job.key,
-      make: () => this.#guarded(() => job.make(), null),
-      settled: (...how) => this.#guarded(() => job.settled(...how), undefined),
+      make: () => guarded(() => job.make(), null, this.#defect),
+      settled: (...how) => guarded(() => job.settled(...how), undefined, this.#defect),
     });
   }
+}
 
-  #guarded<T>(work: () => T, otherwise: T): T {
-    try {
-      return work();
-    } catch (error) {
-      this.#defect(error as Error);
-      return otherwise;
-    }
+function guarded<T>(work: () => T, otherwise: T, defect: (error: Error) => void): T {
+  try {
+    return work();
+  } catch (error) {
+    defect(error as Error);
+    return otherwise;
   }
 }

@@ -55,6 +55,8 @@ export interface LaneCounts {
 const NOT_IMPLEMENTED = 501;
 /** Attempts begun in one turn: each makes, and perhaps signs, a body, and requests of clients must get their turn too. */
 const STARTS_PER_TURN_MAX = 16;
+/** Bodies may be large. */
+const TURN_MS_MAX = 4;
 
 interface Entry {
   readonly job: Job;
@@ -132,19 +134,22 @@ export class Lanes {
     this.#forgetIdle(lane);
   }
 
-  /** What waits to be tried again goes now, and attempts are counted anew: in one lane, or in all of them. */
-  wake(address?: string): void {
+  /** What waits to be tried again goes now, and attempts are counted anew: of one key, one lane, or in all of them. */
+  wake(address?: string, key?: string): void {
     const one = address === undefined ? undefined : this.#lanes.get(address);
     const lanes = address === undefined ? this.#lanes.values() : one === undefined ? [] : [one];
     for (const lane of lanes) {
-      for (const row of lane.rows.values()) {
-        row.head.attempts = 0;
-        if (row.timer === null) continue;
-        this.#options.timers.cancel(row.timer);
-        row.timer = null;
-        this.#makeReady(lane, row);
-      }
+      if (key === undefined) for (const row of lane.rows.values()) this.#wakeRow(lane, row);
+      else if (lane.rows.has(key)) this.#wakeRow(lane, lane.rows.get(key)!);
     }
+  }
+
+  #wakeRow(lane: Lane, row: Row): void {
+    row.head.attempts = 0;
+    if (row.timer === null) return;
+    this.#options.timers.cancel(row.timer);
+    row.timer = null;
+    this.#makeReady(lane, row);
   }
 
   /** Calls off what is on its way. Nothing is called back any more, and nothing added. */
@@ -191,12 +196,13 @@ export class Lanes {
   #takeTurn(): void {
     this.#turn = null;
     let starts = 0;
+    const end = this.#options.timers.now() + TURN_MS_MAX;
     // A set is walked in the order of adding, what is added on the way included.
     for (const lane of this.#hungry) {
       const free = this.#options.inFlightMax - this.#inFlight;
       if (free === 0) return;
       if (lane.inFlight >= free) continue;
-      if (starts++ === STARTS_PER_TURN_MAX) {
+      if (starts++ === STARTS_PER_TURN_MAX || this.#options.timers.now() >= end) {
         this.#turn = this.#options.timers.after(0, () => this.#takeTurn());
         return;
       }

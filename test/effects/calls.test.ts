@@ -1,0 +1,181 @@
+/** Calls to bridges: which are due, what they say, and what becomes of them when banks, time and processes misbehave. */
+import { describe, expect, test } from 'vitest';
+import { Kind } from '../../src/core/kinds.ts';
+import { issue, transfer } from '../core/books.ts';
+import { type Made, Theatre } from './theatre.ts';
+
+const SERVER = 'http://127.0.0.1:1/bank';
+
+/** `usd`, wallet `a` with 100, and wallets `x`, `y` behind the bank; an intent expires after ten minutes. */
+async function open(options: Parameters<typeof Theatre.open>[1] = {}): Promise<Theatre> {
+  const theatre = await Theatre.open(undefined, options);
+  const { house } = theatre;
+  await theatre.done(
+    house.create(Kind.symbol, { handle: 'usd', factor: 1 }),
+    house.create(Kind.bridge, { handle: 'bank', config: { server: SERVER } }),
+    house.create(Kind.wallet, { handle: 'a' }),
+    ...['x', 'y'].map((handle) => house.create(Kind.wallet, { handle, bridge: 'bank' })),
+    house.intent('seed', issue('a', 100)),
+  );
+  expireAfter(theatre, 10);
+  return theatre;
+}
+
+function expireAfter({ house }: Theatre, minutes: number): void {
+  Object.assign(house.state.ledgers[1]!, { config: { 'intent.expiryThresholdMinutes': minutes } });
+}
+
+const statusOf = ({ house }: Theatre, handle: string) => house.read(Kind.intent, handle)!.status;
+const legHandle = ({ house }: Theatre, handle: string, leg = 0) =>
+  `cre_${house.read(Kind.intent, handle)!.entry.luid.slice(5)}.${leg}`;
+
+let said = 0;
+async function report(theatre: Theatre, intent: string, status: string, leg = 0): Promise<void> {
+  const custom = JSON.stringify({ handle: legHandle(theatre, intent, leg), n: said++, status });
+  await theatre.done(theatre.house.addProof(Kind.intent, intent, custom));
+  await theatre.run();
+}
+
+const asked = ({ calls }: Theatre, action: string): Made[] =>
+  calls.filter(({ path }) => (action === 'prepare' ? path === '/bank/credits' : path.endsWith(`/${action}`)));
+
+describe('an intent that expires while a bank is asked', () => {
+  test('is undone at once, and the bank hears it as soon as it is there, though the question waited for an hour', async () => {
+    const theatre = await open();
+    theatre.answer = () => 503;
+    await theatre.done(theatre.house.intent('i', transfer('a', 'x', 5)));
+    await theatre.run(9 * 60_000);
+    const before = asked(theatre, 'prepare').length;
+    expect(before).toBeGreaterThan(5);
+    theatre.answer = () => 202;
+    await theatre.expire(2);
+    expect(statusOf(theatre, 'i')).toBe('aborted');
+    expect(theatre.house.balance('a')).toBe(100);
+    // No question any more, and its place in the row does not hold up what came after it.
+    expect(asked(theatre, 'prepare')).toHaveLength(before);
+    expect(asked(theatre, 'abort')).toHaveLength(1);
+    await report(theatre, 'i', 'aborted');
+    expect(statusOf(theatre, 'i')).toBe('rejected');
+    const [told] = asked(theatre, 'abort');
+    expect(told!.body.data.intent.meta.status).toBe('aborted');
+  });
+
+  test('and is killed in between: after the restart only the abort goes out', async () => {
+    const first = await open();
+    await first.done(first.house.intent('i', transfer('a', 'x', 5)));
+    await first.run();
+    first.answer = () => 'silence';
+    await first.expire(11);
+    const [heard] = asked(first, 'abort');
+    const count = first.calls.length;
+    const second = await first.restart();
+    await second.run(1000);
+    expect(second.calls.slice(count).map(({ path, text }) => [path, text])).toEqual([[heard!.path, heard!.text]]);
+  });
+});
+
+describe('a bank that takes a call and forgets it', () => {
+  test('is asked again when somebody says that it is there, with the same words, and not otherwise', async () => {
+    const theatre = await open();
+    await theatre.done(theatre.house.intent('i', transfer('a', 'x', 5), transfer('a', 'y', 6)));
+    await theatre.run(60_000);
+    const first = asked(theatre, 'prepare').map(({ text }) => text);
+    expect(first).toHaveLength(2);
+    await report(theatre, 'i', 'prepared', 0);
+    theatre.effects.activate(bridgeRow(theatre));
+    await theatre.run(60_000);
+    // The one it has reported on is not asked again.
+    expect(asked(theatre, 'prepare').map(({ text }) => text)).toEqual([...first, first[1]]);
+  });
+
+  test('while another call of the same bank is under way hears none twice', async () => {
+    const theatre = await open();
+    theatre.answer = () => 'silence';
+    await theatre.done(theatre.house.intent('i', transfer('a', 'x', 5)));
+    await theatre.run(500);
+    for (let n = 0; n < 3; n++) theatre.effects.activate(bridgeRow(theatre));
+    await theatre.run(500);
+    expect(theatre.calls).toHaveLength(1);
+    expect(theatre.effects.counts()).toMatchObject({ jobs: 1, inFlight: 1 });
+  });
+});
+
+function bridgeRow({ house }: Theatre): number {
+  return [...house.state.open.values()].flatMap(({ bridges }) => bridges)[0]!;
+}
+
+describe('a bank that cannot be reached', () => {
+  test('is given up, told of, asked again on a word, given up again, and in the end answers', async () => {
+    const theatre = await open({ bridgeAttemptsMax: 2 });
+    theatre.answer = () => 503;
+    await theatre.done(theatre.house.intent('i', transfer('a', 'x', 5)));
+    await theatre.run(60_000);
+    expect(theatre.calls).toHaveLength(2);
+    expect(errorsOf(theatre, 'i')).toBe(1);
+    theatre.effects.activate(bridgeRow(theatre));
+    await theatre.run(60_000);
+    expect([theatre.calls.length, errorsOf(theatre, 'i')]).toEqual([4, 2]);
+    theatre.answer = () => 202;
+    theatre.effects.activate(bridgeRow(theatre));
+    await theatre.run();
+    expect(new Set(theatre.calls.map(({ text }) => text)).size).toBe(1);
+    await report(theatre, 'i', 'prepared');
+    await report(theatre, 'i', 'committed');
+    expect(statusOf(theatre, 'i')).toBe('completed');
+  });
+
+  test('of one intent that ended meanwhile nothing is asked any more', async () => {
+    const theatre = await open({ bridgeAttemptsMax: 1 });
+    theatre.answer = () => 503;
+    await theatre.done(theatre.house.intent('i', transfer('a', 'x', 5)));
+    await theatre.run(1000);
+    theatre.answer = () => 202;
+    await theatre.expire(11);
+    await report(theatre, 'i', 'aborted');
+    expect(statusOf(theatre, 'i')).toBe('rejected');
+    const bridge = theatre.house.read(Kind.bridge, 'bank')!.row;
+    const before = theatre.calls.length;
+    theatre.effects.activate(bridge);
+    await theatre.run(60_000);
+    expect(theatre.calls).toHaveLength(before);
+  });
+});
+
+describe('what a bank is asked', () => {
+  test('stays the same to the last byte, whatever is renamed and added meanwhile, and after a restart', async () => {
+    const first = await open();
+    first.answer = () => 503;
+    await first.done(first.house.intent('i', transfer('a', 'x', 5)));
+    await first.run();
+    const { house } = first;
+    await first.done(
+      house.update(Kind.wallet, 'x', { handle: 'x2', bridge: 'bank' }),
+      house.update(Kind.wallet, 'a', { handle: 'a2' }),
+      house.update(Kind.symbol, 'usd', { handle: 'dollar', factor: 1 }),
+      house.addProof(Kind.intent, 'i', '{"status":"seen"}'),
+    );
+    await first.run(30_000);
+    const second = await first.restart();
+    await second.run(30_000);
+    expect(second.calls.length).toBeGreaterThan(10);
+    expect(new Set(second.calls.map(({ text }) => text)).size).toBe(1);
+  });
+
+  test('goes to where its record says now', async () => {
+    const theatre = await open();
+    theatre.answer = ({ path }) => (path.startsWith('/new') ? 202 : 503);
+    await theatre.done(theatre.house.intent('i', transfer('a', 'x', 5)));
+    await theatre.run();
+    const config = { server: 'http://127.0.0.1:1/new/' };
+    await theatre.done(theatre.house.update(Kind.bridge, 'bank', { handle: 'bank', config }));
+    await theatre.run(2000);
+    expect(theatre.calls.at(-1)!.path).toBe('/new/credits');
+    await report(theatre, 'i', 'prepared');
+    expect(theatre.calls.at(-1)!.path).toBe(`/new/credits/${legHandle(theatre, 'i')}/commit`);
+  });
+});
+
+function errorsOf({ house }: Theatre, handle: string): number {
+  const { added } = house.read(Kind.intent, handle)!;
+  return added.filter((entry) => 'outcome' in entry && entry.outcome.reason === 'core.bridge-unreachable').length;
+}

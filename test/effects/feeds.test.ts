@@ -1,0 +1,232 @@
+/** Feeds: who hears what, once it is late, changed, started again, or part of something very large. */
+import { describe, expect, test } from 'vitest';
+import { Kind } from '../../src/core/kinds.ts';
+import { ByKey, Readers } from '../../src/effects/readers.ts';
+import { issue } from '../core/books.ts';
+import { type Made, Theatre } from './theatre.ts';
+
+const HOOK = 'http://127.0.0.1:1/hook';
+
+function effect(theatre: Theatre, data: object, handle = 'e') {
+  return theatre.house.create(Kind.effect, { handle, action: { schema: 'webhook', endpoint: HOOK }, ...data });
+}
+
+function wallets(theatre: Theatre, schema: string, ...handles: string[]) {
+  return handles.map((handle) => theatre.house.create(Kind.wallet, { handle, schema }));
+}
+
+const namesIn = (calls: Made[]): string[] => calls.map(({ body }) => body.data.wallet.data.handle);
+
+/** What arrived, each once, in order of its first arrival. */
+const heard = (theatre: Theatre): string[] => [...new Set(namesIn(theatre.at('/hook')))];
+
+describe('an effect that is changed', () => {
+  const signal = 'wallet-created';
+  const wants = (schema: string) => ({ signal, filter: { 'wallet.data.schema': schema } });
+
+  test('does not hear after a restart what it did not ask for at the time', async () => {
+    const first = await Theatre.open();
+    await first.done(effect(first, wants('x')), ...wallets(first, 'y', 'y1', 'y2'));
+    await first.run();
+    await first.done(first.house.update(Kind.effect, 'e', { handle: 'e', ...wants('y'), action: action() }));
+    await first.done(...wallets(first, 'x', 'x1'));
+    await first.run(1000);
+    const second = await first.restart();
+    await second.run(1000);
+    await second.done(...wallets(second, 'y', 'y3'));
+    await second.run(1000);
+    expect(heard(second)).toEqual(['y3']);
+  });
+
+  test('hears what it asked for before, though it was down then and changed meanwhile, also after a restart', async () => {
+    const first = await Theatre.open();
+    first.answer = () => 503;
+    await first.done(effect(first, wants('x')), ...wallets(first, 'x', 'x1', 'x2'), ...wallets(first, 'y', 'y1'));
+    await first.run();
+    const other = { signal: 'circle-created', action: action() };
+    await first.done(first.house.update(Kind.effect, 'e', { handle: 'e', ...other }));
+    await first.done(...wallets(first, 'x', 'x3'));
+    const second = await first.restart();
+    second.answer = () => 200;
+    await second.run(1000);
+    await second.done(...wallets(second, 'x', 'x4'), second.house.create(Kind.circle, { handle: 'c' }));
+    await second.run(1000);
+    expect(second.at('/hook').map(({ body }) => body.data.signal)).toContain('circle-created');
+    const told = second.at('/hook').filter(({ body }) => body.data.signal === signal);
+    expect([...new Set(namesIn(told))]).toEqual(['x1', 'x2']);
+  });
+
+  test('in the middle of a long way behind hears the old until then and the new from then on', async () => {
+    const theatre = await Theatre.open();
+    theatre.answer = () => 503;
+    const many = (schema: string, from: number) =>
+      wallets(theatre, schema, ...Array.from({ length: 300 }, (_, n) => `${schema}${from + n}`));
+    await theatre.done(effect(theatre, wants('x')), ...many('x', 1000), ...many('y', 1000));
+    await theatre.run();
+    await theatre.done(theatre.house.update(Kind.effect, 'e', { handle: 'e', ...wants('y'), action: action() }));
+    await theatre.done(...many('x', 2000), ...many('y', 2000));
+    theatre.answer = () => 200;
+    await theatre.run(10_000);
+    const wanted = [1000, 2000].flatMap((from) =>
+      Array.from({ length: 300 }, (_, n) => `${from === 1000 ? 'x' : 'y'}${from + n}`),
+    );
+    expect(heard(theatre)).toEqual(wanted);
+  });
+});
+
+function action() {
+  return { schema: 'webhook', endpoint: HOOK };
+}
+
+describe('an effect that is dropped', () => {
+  test('while its events wait hears none of them, nor after a restart', async () => {
+    const first = await Theatre.open();
+    first.answer = () => 503;
+    await first.done(effect(first, { signal: 'wallet-created' }), ...wallets(first, 'x', 'a', 'b'));
+    await first.run();
+    await first.done(first.house.drop(Kind.effect, 'e'));
+    await first.run();
+    const before = first.calls.length;
+    first.answer = () => 200;
+    await first.run(60_000);
+    const second = await first.restart();
+    await second.run(60_000);
+    expect(second.calls.length).toBe(before);
+    expect(second.effects.counts()).toMatchObject({ jobs: 0, inFlight: 0 });
+  });
+});
+
+describe('an intent of many credits', () => {
+  const CREDITS = 700;
+  async function giant(filter: object = {}): Promise<Theatre> {
+    const theatre = await Theatre.open();
+    await theatre.done(
+      theatre.house.create(Kind.symbol, { handle: 'usd', factor: 1 }),
+      ...wallets(theatre, 'x', ...Array.from({ length: CREDITS }, (_, n) => `w${n}`)),
+      effect(theatre, { signal: 'balance-received', ...filter }),
+    );
+    theatre.answer = () => 503;
+    const claims = Array.from({ length: CREDITS }, (_, n) => issue(`w${n}`, n + 1));
+    await theatre.done(theatre.house.intent('giant', ...claims));
+    await theatre.run();
+    return theatre;
+  }
+
+  test('is told of once for each, in order, from a short queue, and goes on where it was after a restart', async () => {
+    const first = await giant();
+    expect(first.effects.counts().jobs).toBeLessThan(300);
+    first.answer = () => 200;
+    await first.run(3000);
+    const second = await first.restart();
+    await second.run(10_000);
+    expect(heard(second)).toEqual(Array.from({ length: CREDITS }, (_, n) => `w${n}`));
+    const taken = second.at('/hook').map(({ body }) => body.data.amount);
+    expect(new Set(taken).size).toBe(CREDITS);
+  });
+
+  test('and of those only that a filter names', async () => {
+    const theatre = await giant({
+      filter: { amount: { $gt: 10, $lte: 600 }, 'wallet.meta.proofs.method': 'ed25519-v2', 'wallet.data.schema': 'x' },
+    });
+    theatre.answer = () => 200;
+    await theatre.run(10_000);
+    expect(heard(theatre)).toEqual(Array.from({ length: 590 }, (_, n) => `w${n + 10}`));
+  });
+});
+
+describe('money received', () => {
+  test('in a wallet that was renamed before it was committed, and by an address whose name others took meanwhile', async () => {
+    const theatre = await Theatre.open();
+    const { house } = theatre;
+    await theatre.done(
+      house.create(Kind.symbol, { handle: 'usd', factor: 1 }),
+      ...wallets(theatre, 'x', 'a', 'b'),
+      effect(theatre, { signal: 'balance-received' }),
+    );
+    const claims = [issue('a', 1), issue('tel:5@b', 2)];
+    const data = { handle: 'm', claims, config: { commit: 'manual' } };
+    await theatre.done(house.create(Kind.intent, data));
+    await theatre.done(house.update(Kind.wallet, 'a', { handle: 'gone', schema: 'x' }));
+    await theatre.done(house.update(Kind.wallet, 'b', { handle: 'a', schema: 'x' }));
+    await theatre.done(...wallets(theatre, 'x', 'b', 'tel:5@b'));
+    await theatre.done(house.addProof(Kind.intent, 'm', '{"action":"commit"}'));
+    await theatre.run();
+    const told = theatre.at('/hook').map(({ body }) => [body.data.wallet.data.handle, body.data.amount]);
+    expect(told).toEqual([
+      ['gone', 1],
+      ['a', 2],
+    ]);
+  });
+});
+
+describe('the list of deliveries', () => {
+  test('names each event, also those of one large entry, page after page', async () => {
+    const theatre = await Theatre.open();
+    const { house } = theatre;
+    await theatre.done(
+      house.create(Kind.symbol, { handle: 'usd', factor: 1 }),
+      ...wallets(theatre, 'x', 'a'),
+      effect(theatre, { signal: 'balance-received' }),
+    );
+    await theatre.done(house.intent('i', ...Array.from({ length: 30 }, (_, n) => issue('a', n + 1))));
+    await theatre.run(5000);
+    const row = house.state.feeds.keys().next().value!;
+    const pages = [0, 10, 20].flatMap((skip) => theatre.effects.deliveries(row, skip, 10));
+    const told = theatre.at('/hook').map(({ body }) => body.data.handle);
+    expect(pages.map(({ event }) => event.handle)).toEqual(told.reverse());
+    expect(new Set(pages.map(({ event }) => event.signal))).toEqual(new Set(['balance-received']));
+    expect(new Set(pages.map(({ status }) => status))).toEqual(new Set(['delivered']));
+    expect(theatre.effects.deliveries(row, 30, 10)).toEqual([]);
+  });
+});
+
+describe('readers of the log', () => {
+  interface Walker {
+    key: string;
+    from: number;
+    seen: number[];
+  }
+  const walker = (from: number, key = 'k'): Walker => ({ key, from, seen: [] });
+  /** Walks to the end of a log of `length`, and tells how many entries were looked at. */
+  function walk(readers: Readers<Walker>, length: number): number {
+    let looked = 0;
+    for (; readers.at <= length; readers.at++) {
+      looked++;
+      for (const one of readers.waitingFor('k')) one.seen.push(readers.at);
+    }
+    return looked;
+  }
+  const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n);
+
+  test('go through it once, each from its own place', () => {
+    const readers = new Readers<Walker>();
+    const all = [5, 1, 9].map((from) => walker(from));
+    for (const one of all) readers.add(one);
+    readers.add(walker(1, 'other'));
+    expect(walk(readers, 10)).toBe(10);
+    expect(all.map(({ seen }) => seen)).toEqual([range(5, 10), range(1, 10), range(9, 10)]);
+  });
+
+  test('one that left and comes back goes on where it left, and the others hear nothing twice', () => {
+    const readers = new Readers<Walker>();
+    const [slow, quick] = [walker(1), walker(2)];
+    readers.add(slow);
+    readers.add(quick);
+    walk(readers, 4);
+    readers.delete(slow);
+    walk(readers, 8);
+    expect(slow.from).toBe(5);
+    readers.add(slow);
+    walk(readers, 20);
+    expect(slow.seen).toEqual(range(1, 20));
+    expect(quick.seen).toEqual(range(2, 20));
+  });
+
+  test('those told may leave meanwhile', () => {
+    const byKey = new ByKey<Walker>();
+    const all = [walker(1), walker(1)];
+    for (const one of all) byKey.add(one);
+    for (const one of byKey.get('k')) byKey.delete(one);
+    expect(byKey.get('k')).toEqual([]);
+  });
+});
