@@ -131,7 +131,16 @@ async function measure(session: Session, shares: number[]): Promise<BenchResult>
       {
         title: 'Where an intent waits and is served (means, ms), and whose processor time it takes (µs an intent)',
         columns: [
-          ...['load', 'waits for a worker', 'verify, sign', 'waits in the inbox', 'clear', 'disk', 'entries/batch'],
+          ...[
+            'load',
+            'waits for its turn',
+            'waits for a worker',
+            'verify, sign',
+            'waits in the inbox',
+            'clear',
+            'disk',
+            'entries/batch',
+          ],
           ...['main thread µs', 'proof workers µs', 'other threads µs', 'event loop late p99.9 ms'],
         ],
         rows: session.stageRows,
@@ -285,7 +294,15 @@ function addRow(session: Session, load: string, claims: number, measured: Measur
   );
   session.stageRows.push(
     [
-      ...[load, stages.verifyWait, stages.verify, stages.inboxWait, stages.clear, stages.disk],
+      ...[
+        load,
+        stages.waitedShare * stages.turnWait,
+        stages.verifyWait,
+        stages.verify,
+        stages.inboxWait,
+        stages.clear,
+        stages.disk,
+      ],
       ...[stages.entries / stages.batches, cpuMain, cpuProof, cpuOthers, measured.loopLateP999],
     ].map(orNull),
   );

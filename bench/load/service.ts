@@ -50,6 +50,9 @@ export async function startService(directory: string, options: StartOptions = {}
 
 /** Where intents waited and were served between two readings: means in milliseconds. */
 export interface StageTimes {
+  /** Share of requests that waited for their ledger's turn, and how long those did. */
+  waitedShare: number;
+  turnWait: number;
   /** Waiting for a worker, and there until the answer; batches of rows. */
   verifyWait: number;
   verify: number;
@@ -71,10 +74,13 @@ export function stagesBetween(before: ServiceFigures, after: ServiceFigures): St
   };
   const sum = (name: keyof EngineStats) => after.engine[name] - before.engine[name];
   const batches = sum('batches');
+  const answered = sum('accepted') + sum('refused');
   return {
+    waitedShare: sum('waited') / answered,
+    turnWait: sum('waited') === 0 ? 0 : sum('turnMs') / sum('waited'),
     verifyWait: trips('queue'),
     verify: trips('trip'),
-    inboxWait: sum('inboxMs') / (sum('accepted') + sum('refused')),
+    inboxWait: sum('inboxMs') / answered,
     clear: sum('clearMs') / batches,
     disk: sum('diskMs') / batches,
     workMs: after.proofs.work.totalMs - before.proofs.work.totalMs,
