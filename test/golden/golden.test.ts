@@ -1,0 +1,72 @@
+/**
+ * Every golden directory is opened, tells what it told, and is gone on with. So is one made now, which shows that the
+ * check sees what it is there to see.
+ */
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EntryType } from '../../src/core/entry.ts';
+import { filesIn } from '../cli/books.ts';
+import { makeDirectory } from '../support/server.ts';
+import { type Expected, faultsOf, writeGolden } from './golden.ts';
+
+const home = join(process.cwd(), 'test', 'golden');
+const kept = readdirSync(home).filter((name) => existsSync(join(home, name, 'expected.json')));
+
+describe.skipIf(kept.length === 0)('books of a released version', () => {
+  test.each(kept)(
+    '%s: opened, the same, gone on with',
+    async (name) => {
+      expect(await faultsOf(join(home, name))).toEqual([]);
+    },
+    60_000,
+  );
+});
+
+describe('books of this version', () => {
+  const parent = makeDirectory();
+  const golden = join(parent, 'golden');
+  const expectedAt = join(golden, 'expected.json');
+  let whole = '';
+
+  beforeAll(async () => {
+    await writeGolden(golden);
+    whole = readFileSync(expectedAt, 'utf8');
+  }, 60_000);
+  afterAll(() => rmSync(parent, { recursive: true, force: true }));
+
+  test('have every type of entry, a snapshot, and journal behind it', () => {
+    const { entries, answers } = JSON.parse(whole) as Expected;
+    expect(Object.keys(entries).sort()).toEqual(Object.keys(EntryType).sort());
+    expect(answers.length).toBeGreaterThan(40);
+    expect(filesIn(join(golden, 'books'), /^snapshot-.*ays$/)).toHaveLength(1);
+    expect(filesIn(join(golden, 'books'), /^lock/)).toEqual([]);
+  });
+
+  test('are opened, the same, gone on with', async () => {
+    expect(await faultsOf(golden)).toEqual([]);
+  }, 60_000);
+
+  test('are not the same where anything is expected otherwise', async () => {
+    const expected = JSON.parse(whole) as Expected;
+    expected.seq++;
+    expected.digests.entries = '00';
+    expected.digests['a thing that is gone'] = '00';
+    expected.answers[0]!.body.meta.status = 'other';
+    expected.answers.at(-1)!.body.data = [];
+    writeFileSync(expectedAt, JSON.stringify(expected));
+    const faults = await faultsOf(golden);
+    expect(faults).toEqual([
+      expect.stringMatching(/^it holds \{"seq":/),
+      'its state differs in entries',
+      'its state differs in a thing that is gone',
+      expect.stringMatching(/^without its snapshots, it holds/),
+      'without its snapshots, its state differs in entries',
+      'without its snapshots, its state differs in a thing that is gone',
+      expect.stringMatching(/ differs at \.meta\.status$/),
+      expect.stringMatching(/ differs at \.data$/),
+      expect.stringMatching(/^after that .* differs at \.meta\.status$/),
+    ]);
+    writeFileSync(expectedAt, whole);
+  }, 60_000);
+});
