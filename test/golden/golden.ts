@@ -45,7 +45,7 @@ const others = makeKeys(Buffer.alloc(32, 22));
 export async function writeGolden(directory: string): Promise<void> {
   mkdirSync(directory, { recursive: false });
   const books = join(directory, 'books');
-  const server = await startServer({ directory: books, flags: ['--segment-bytes-max', '60000'] });
+  const server = await startServer({ directory: books, flags: ['--segment-bytes-max', '12000'] });
   const client = connect(server);
   await fillBooks(server, 12);
   const kit = makeKit(client, keys);
