@@ -1,0 +1,48 @@
+/** Whose time a sample is: the innermost function of ours, and nobody's where nothing was done. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { readShares } from '../../bench/load/profile.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'ayni-profile-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const at = (id: number, functionName: string, url = '', children: number[] = []) => ({
+  id,
+  callFrame: { functionName, url },
+  children,
+});
+
+const NODES = [
+  at(1, '(root)', '', [2, 3, 4, 5, 8]),
+  at(2, '(idle)'),
+  at(3, '(program)'),
+  at(4, '(garbage collector)'),
+  at(5, 'main', 'file:///src/x/dist/src/main.js', [6]),
+  at(6, 'decide', 'file:///src/x/dist/src/core/access/rules.js', [7]),
+  at(7, 'hash'),
+  at(8, 'send', 'file:///src/x/dist/src/http/server.js', [9]),
+  at(9, 'answer', 'file:///src/x/dist/src/http/reads.js', [10]),
+  at(10, 'end', 'node:internal/stream'),
+];
+
+function write(file: string, samples: number[]): void {
+  // A first sample far before what is asked for.
+  const timeDeltas = [1000, ...samples.map(() => 100)];
+  writeFileSync(join(directory, file), JSON.stringify({ nodes: NODES, samples: [6, ...samples], timeDeltas }));
+}
+
+test('shares of the busy time in a window, by room', () => {
+  writeFileSync(
+    join(directory, 'worker.cpuprofile'),
+    JSON.stringify({ nodes: [at(1, '(root)')], samples: [], timeDeltas: [] }),
+  );
+  write('main.cpuprofile', [2, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  const shares = new Map(readShares(directory, 'main.js', 1.05, 100));
+  expect(shares.get('core')).toBeCloseTo(2 / 8);
+  expect(shares.get('sockets')).toBeCloseTo(2 / 8);
+  for (const room of ['main', 'http', 'node', 'garbage collection']) expect(shares.get(room)).toBeCloseTo(1 / 8);
+  expect([...shares.values()].reduce((sum, share) => sum + share, 0)).toBeCloseTo(1);
+  expect(shares.has('idle')).toBe(false);
+});
