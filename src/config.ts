@@ -155,6 +155,8 @@ const SETTINGS = {
     600_000,
     'time a body may take to arrive; a silent client is cut off after 8 to 12 seconds anyway',
   ),
+  arrivingBytesMax: count(256 * MiB, MiB, 65_536 * MiB, 'all bodies on their way together; the slowest get 429'),
+  unreadBytesMax: count(256 * MiB, MiB, 65_536 * MiB, 'all answers not read yet together; the slowest are cut off'),
   bodyDepthMax: count(64, 8, 512, 'nesting of a JSON body'),
   connectionsMax: count(10_000, 1, 1_000_000, 'open connections'),
   claimsMax: count(10_000, 1, 100_000, 'claims in an intent'),

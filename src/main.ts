@@ -187,6 +187,8 @@ async function serve(config: Config, directory: string): Promise<void> {
       bodyBytesMax: config.bodyBytesMax,
       bodyMsMax: config.bodyMsMax,
       connectionsMax: config.connectionsMax,
+      arrivingBytesMax: config.arrivingBytesMax,
+      unreadBytesMax: config.unreadBytesMax,
       drainMsMax: DRAIN_MS_MAX,
     },
     app,

@@ -9,19 +9,22 @@
  * What the native part does by itself, without asking here: malformed requests (400), too large headers
  * (431) and other HTTP versions (505) are answered with a bare status and closed, more than 98 header
  * lines closed without one. A connection that is silent, or that has not sent its headers whole, for
- * about ten seconds is closed. A request that is pipelined behind one still unanswered closes the
- * connection, since answers could change places otherwise. A start line that does not arrive in one
+ * about ten seconds is closed, and so is one that takes nothing of its answer for so long. A request that is
+ * pipelined behind one still unanswered, or behind an answer its client has not taken whole, closes the
+ * connection: answers could change places otherwise, and pile up. A start line that does not arrive in one
  * piece (a URL beyond the network's segment size, 1.4 KB on most) is taken for a wrong version: 505.
  *
  * What always holds: a request is handed over once, whole, with a body of at most `bodyBytesMax`; each
- * gets at most one answer; memory held for bodies on their way is bounded by
- * `connectionsMax × bodyBytesMax`, and their time by `bodyMsMax`.
+ * gets at most one answer. Bodies on their way take at most `arrivingBytesMax` together, each at most `bodyMsMax`;
+ * answers that were not taken yet at most `unreadBytesMax`. Beyond, those that are under way the longest get 429,
+ * or are cut off: see held.ts.
  */
 
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { createRequire } from 'node:module';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Header, type Refusal, refuse, refuseBodySize, refuseUnavailable } from './errors.ts';
+import { type Header, type Refusal, refuse, refuseBodySize, refuseRate, refuseUnavailable } from './errors.ts';
+import { Held } from './held.ts';
 
 /**
  * Start line and headers together, if they come in several pieces; what one read brings is taken up to
@@ -39,6 +42,10 @@ export interface ServerOptions {
   readonly bodyBytesMax: number;
   /** Time from the end of the headers to the end of the body; beyond: 408 and the connection is closed. */
   readonly bodyMsMax: number;
+  /** Bytes of all bodies that have not arrived whole; beyond, the oldest of them get 429 and are closed. */
+  readonly arrivingBytesMax: number;
+  /** Bytes of all answers that their clients have not taken yet; beyond, the oldest of them are cut off. */
+  readonly unreadBytesMax: number;
   /** Open connections; requests on further ones get 503, and past twice as many they are cut at once. */
   readonly connectionsMax: number;
   /** How long close() waits for running requests. */
@@ -99,6 +106,7 @@ const EMPTY = new Uint8Array(0);
 const LINGER_BYTES_MAX = 8 * 1_048_576;
 const LINGER_MS_MAX = 1000;
 const TICK_MS = 250;
+const BODIES_FULL = refuseRate('Too many bodies are on their way, and this one takes longer than the others');
 /** How long the last answers may take to leave when the server closes. Idle connections use it up in vain. */
 const FLUSH_MS_MAX = 250;
 const FLUSH_TICK_MS = 10;
@@ -171,12 +179,16 @@ class Hall {
   /** Bodies on their way, oldest first, and bodies being read away; the first of each is due first. */
   readonly arriving = new Set<Exchange>();
   readonly lingering = new Set<Exchange>();
+  readonly bodies: Held<Exchange>;
+  readonly unread: Held<Unread>;
   private readonly ticker: NodeJS.Timeout;
   private onIdle: (() => void) | undefined;
 
   constructor(options: ServerOptions, handler: Handler) {
     this.options = options;
     this.handler = handler;
+    this.bodies = new Held(options.arrivingBytesMax, (exchange) => exchange.refuseAndClose(BODIES_FULL));
+    this.unread = new Held(options.unreadBytesMax, (answer) => answer.cut());
     this.ticker = setInterval(() => this.tick(Date.now()), Math.min(TICK_MS, options.bodyMsMax));
     this.ticker.unref();
   }
@@ -210,6 +222,7 @@ class Hall {
   leave(exchange: Exchange): void {
     this.arriving.delete(exchange);
     this.lingering.delete(exchange);
+    this.bodies.forget(exchange);
     if (--this.running === 0) this.onIdle?.();
   }
 
@@ -256,6 +269,7 @@ class Exchange implements Request, Reply {
   private received = 0;
   private closes = false;
   private lingers = false;
+  private unread: Unread | null = null;
 
   constructor(hall: Hall, res: HttpResponse, req: HttpRequest) {
     this.hall = hall;
@@ -359,13 +373,18 @@ class Exchange implements Request, Reply {
     if (!isLast) {
       this.chunks ??= [];
       this.chunks.push(copyOf(chunk));
+      this.hall.bodies.hold(this, this.received);
       return;
     }
     const last = new Uint8Array(chunk);
     this.body = this.chunks === null ? last : Buffer.concat([...this.chunks, last]);
     this.chunks = null;
     this.hall.arriving.delete(this);
-    this.hall.handler.handle(this, this);
+    this.hall.bodies.forget(this);
+    // The inbox may have filled up since the head was asked about.
+    const refusal = this.hall.handler.admit?.(this) ?? null;
+    if (refusal !== null) this.hall.handler.refuse(refusal, this);
+    else this.hall.handler.handle(this, this);
     this.body = EMPTY;
   }
 
@@ -373,6 +392,7 @@ class Exchange implements Request, Reply {
   private linger(): void {
     this.lingers = true;
     this.hall.arriving.delete(this);
+    this.hall.bodies.forget(this);
     this.due = Date.now() + LINGER_MS_MAX;
     this.hall.lingering.add(this);
   }
@@ -383,6 +403,7 @@ class Exchange implements Request, Reply {
 
   refuseAndClose(refusal: Refusal): void {
     this.closes = true;
+    this.chunks = null;
     this.hall.handler.refuse(refusal, this);
   }
 
@@ -403,16 +424,61 @@ class Exchange implements Request, Reply {
       // The native call takes an absent length only where no argument follows it.
       if (isEmpty) closes ? res.endWithoutBody(0, true) : res.endWithoutBody();
       else if (this.methodSent === 'HEAD') res.endWithoutBody(bytesOf(body), closes);
-      else res.end(body, closes);
+      else if (closes) res.end(body, true);
+      else this.offer(res, body);
     });
   }
 
+  /** Sends what the network takes now, and keeps the rest until it takes more. */
+  private offer(res: HttpResponse, body: string | Uint8Array): void {
+    const bytes = bytesOf(body);
+    if (res.tryEnd(body, bytes)[1]) return;
+    this.unread = new Unread(this.hall, res, typeof body === 'string' ? Buffer.from(body) : body);
+  }
+
   abort(): void {
+    this.unread?.end();
     if (this.res === null) return;
     this.res = null;
     this.aborted = true;
     this.chunks = null;
     this.hall.leave(this);
+  }
+}
+
+/** An answer that the network has not taken whole. Holds the native response until it has, or the client is gone. */
+class Unread {
+  private readonly hall: Hall;
+  private readonly body: Uint8Array;
+  private res: HttpResponse | null;
+
+  constructor(hall: Hall, res: HttpResponse, body: Uint8Array) {
+    this.hall = hall;
+    this.res = res;
+    this.body = body;
+    res.onWritable((offset) => this.goOn(offset));
+    hall.unread.hold(this, body.byteLength - res.getWriteOffset());
+  }
+
+  /** The network takes more, from `offset` on. */
+  private goOn(offset: number): boolean {
+    if (this.res === null) return true;
+    const [isTaken, isDone] = this.res.tryEnd(this.body.subarray(offset), this.body.byteLength);
+    if (isDone) this.end();
+    else this.hall.unread.hold(this, this.body.byteLength - this.res.getWriteOffset());
+    return isTaken;
+  }
+
+  /** Nothing more will be sent: it is all gone, or the client is. */
+  end(): void {
+    this.res = null;
+    this.hall.unread.forget(this);
+  }
+
+  /** Its client has been too slow for too long. */
+  cut(): void {
+    this.res?.close();
+    this.end();
   }
 }
 

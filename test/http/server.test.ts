@@ -20,6 +20,8 @@ const OPTIONS: ServerOptions = {
   port: 0,
   bodyBytesMax: 100_000,
   bodyMsMax: 600,
+  arrivingBytesMax: 1 << 26,
+  unreadBytesMax: 1 << 26,
   connectionsMax: 100,
   drainMsMax: 2000,
 };
@@ -375,6 +377,67 @@ describe('bodies that are too much', () => {
   });
 });
 
+describe('what slow clients make the server hold is bounded over all of them', () => {
+  test('bodies on their way: the one that is under way the longest gets 429, and quick clients are served', async () => {
+    const server = await start({}, { arrivingBytesMax: 10_000, bodyMsMax: 20_000 });
+    const slow: Wire[] = [];
+    for (let n = 0; n < 4; n++) {
+      const one = await wire(server);
+      one.socket.write('POST /slow HTTP/1.1\r\nhost: a\r\ncontent-length: 4000\r\n\r\n');
+      one.socket.write('x'.repeat(3000));
+      slow.push(one);
+      await until(() => server.running() === Math.min(n + 1, 3));
+    }
+    expect(await slow[0]!.until('\r\n\r\n')).toContain('429 Too Many Requests');
+    await slow[0]!.closed;
+    const quick = await fetch(url(server, '/quick'), { method: 'POST', body: 'y'.repeat(9000) });
+    expect((await told(quick)).text).toHaveLength(9000);
+    // The quick one's own pieces made room at the cost of the next oldest, at most.
+    slow[3]!.socket.write('x'.repeat(1000));
+    expect(await slow[3]!.until('"path":"/slow"')).toContain('200 OK');
+  });
+
+  test('answers nobody reads: the oldest is cut off, whoever reads late gets the others whole', async () => {
+    // The network itself takes some megabytes of each.
+    const bytes = 40 * 1_048_576;
+    const answer = Buffer.alloc(bytes, 'a');
+    const handle: Handler['handle'] = (_, reply) => reply.send(200, answer);
+    const server = await start({ handle }, { unreadBytesMax: 2.9 * bytes });
+    const readers: Wire[] = [];
+    for (let n = 0; n < 3; n++) {
+      const one = await wire(server);
+      one.socket.pause();
+      one.socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+      readers.push(one);
+      await pause(100);
+    }
+    const quick = await fetch(url(server, '/'));
+    expect((await quick.arrayBuffer()).byteLength).toBe(bytes);
+    for (const one of readers) one.socket.resume();
+    await readers[0]!.closed;
+    expect(readers[0]!.text().length).toBeLessThan(bytes);
+    await until(() => readers[1]!.text().length > bytes && readers[2]!.text().length > bytes);
+  });
+
+  test('a client that asks on and on and reads nothing is cut off', async () => {
+    let handled = 0;
+    const answer = 'a'.repeat(10_000);
+    const handle: Handler['handle'] = (_, reply) => {
+      handled++;
+      reply.send(200, answer);
+    };
+    const server = await start({ handle });
+    const one = await wire(server);
+    one.socket.pause();
+    one.socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(20_000));
+    for (let seen = -1; seen !== handled; await pause(100)) seen = handled;
+    expect(handled).toBeLessThan(2_000);
+    one.socket.resume();
+    await one.closed;
+    expect((await fetch(url(server, '/'))).status).toBe(200);
+  });
+});
+
 describe('at the door', () => {
   test('a full inbox refuses before the body is read, and the connection lives on', async () => {
     const heads: RequestHead[] = [];
@@ -391,6 +454,27 @@ describe('at the door', () => {
     line.socket.write('body!!GET /free HTTP/1.1\r\nHost: h\r\n\r\n');
     expect(await line.until('/free"')).toContain('"path":"/free"');
     expect(heads.map((head) => head.path)).toEqual(['/full', '/free']);
+  });
+
+  test('an inbox that fills up while a body is on its way refuses it, too', async () => {
+    let isFull = false;
+    let handled = 0;
+    const admit = () => (isFull ? refuseRate('inbox is full') : null);
+    const handle: Handler['handle'] = (request, reply) => {
+      handled++;
+      echo(request, reply);
+    };
+    const server = await start({ admit, handle });
+    const one = await wire(server);
+    one.socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\nab');
+    await until(() => server.running() === 1);
+    isFull = true;
+    one.socket.write('cd');
+    expect(await one.until('inbox is full')).toContain('429 Too Many Requests');
+    expect(handled).toBe(0);
+    isFull = false;
+    one.socket.write('GET /again HTTP/1.1\r\nhost: a\r\n\r\n');
+    expect(await one.until('/again')).toContain('200 OK');
   });
 
   test('more connections than allowed get 503, and the others keep working', async () => {
