@@ -18,7 +18,7 @@ import {
   readJournal,
   type TornTail,
 } from './storage/journal.ts';
-import { readSnapshots } from './storage/snapshot.ts';
+import { type RefusedSnapshot, readSnapshots } from './storage/snapshot.ts';
 
 export interface Recovered {
   state: State;
@@ -77,9 +77,22 @@ export function readBooks({ disk, directory, verify, hashSeed }: RecoveryOptions
           new Map(snapshot.parts.map(({ name, bytes }) => [name, bytes])),
         );
   if (snapshot !== null) notes.push(`Read the snapshot after entry ${snapshot.seq}.`);
-  const { position, entries, torn } = readJournal(disk, directory, snapshot ?? JOURNAL_START, {
-    verifyFrame: verify,
-    onEntry: (entry, bytes, from, to) => apply(state, entry, bytes, from, to),
-  });
+  const { position, entries, torn } = withRefused(refused, () =>
+    readJournal(disk, directory, snapshot ?? JOURNAL_START, {
+      verifyFrame: verify,
+      onEntry: (entry, bytes, from, to) => apply(state, entry, bytes, from, to),
+    }),
+  );
   return { state, end: position, entries, notes, torn };
+}
+
+/** Where the journal does not do without them, the snapshots that could not be used are the damage to tell of. */
+function withRefused<T>(refused: readonly RefusedSnapshot[], read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof DamageError) || refused.length === 0) throw error;
+    const why = refused.map(({ file, reason }) => `${file} cannot be used: ${reason}`).join('; ');
+    throw new DamageError(error.file, error.byte, `${error.what}; ${why}`);
+  }
 }

@@ -34,10 +34,9 @@ function isDefect(error: Error): boolean {
 }
 
 function damageText(error: DamageError, directory: string): string {
-  const next =
-    error.what === NOT_SIGNED
-      ? 'Either server.key is not the one these books were made with, then put that one back; or somebody else wrote this, then start on a copy from before'
-      : 'Put the file back from a copy, or start on your last backup; intents acknowledged after it must then be sent again, which is safe';
+  const next = error.what.includes(NOT_SIGNED)
+    ? 'Either server.key is not the one these books were made with, then put that one back; or somebody else wrote this, then start on a copy from before'
+    : 'Put the file back from a copy, or start on your last backup; intents acknowledged after it must then be sent again, which is safe';
   return `${error.message}. Nothing was changed, and nothing is served from damaged books. Keep ${directory} as it is; \`ayni verify\` says more. ${next}.`;
 }
 

@@ -77,6 +77,21 @@ describe('no start', () => {
     expect(log).not.toContain(text.secret);
   });
 
+  test('with a snapshot that cannot be used, and no journal before it: which, and why', async () => {
+    const directory = freshDirectory();
+    const server = await startServer({ directory, flags: ['--snapshot-every', '20', '--segment-bytes-max', '4096'] });
+    await fillBooks(server, 40);
+    await server.stop();
+    const names = filesIn(directory, /^snapshot/);
+    for (const name of names)
+      writeFileSync(join(directory, name), readFileSync(join(directory, name)).fill(0, 100, 120));
+    const { code, log } = await startRefused({ directory });
+    expect(code).toBe(1);
+    for (const name of names) expect(log).toContain(`${name} cannot be used: it is damaged between bytes`);
+    expect(log).toMatch(/the segment with entry \d+ is missing; /);
+    expect(log).toContain('start on your last backup');
+  });
+
   test('without the key, beside books it has signed', async () => {
     const log = await refusedAfter((directory) => rmSync(keyFile(directory)));
     expect(log).toMatch(
