@@ -122,7 +122,7 @@ async function serve(config: Config, directory: string): Promise<void> {
     },
     signIntent: (luid, value, moment) => signedIntent(server, luid, value, moment),
     publish(entries, seq) {
-      waiters.publish(entries);
+      waiters.publish(entries, seq);
       effects.publish(entries, seq);
     },
     fatal(error) {

@@ -70,6 +70,7 @@ export function askApp(app: Handler, target: string): Promise<number> {
     const reply = {
       aborted: false,
       ended: false,
+      whenGone() {},
       send(status: number, body: string | Uint8Array) {
         reply.ended = true;
         if (status === 200) resolve(body.length);

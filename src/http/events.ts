@@ -4,12 +4,13 @@
  */
 import { type AccessAction, isAllowed, mayEnter } from '../core/access/index.ts';
 import { FORBIDDEN, notFound } from '../core/decide.ts';
+import type { Entry } from '../core/entry.ts';
 import { Kind } from '../core/kinds.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { readRow } from '../core/state.ts';
 import type { DeliveryView } from '../effects/index.ts';
-import { allEvents, eventText, type LedgerEvent, placedAt } from '../events.ts';
+import { allEvents, eventsOf, eventText, type LedgerEvent, placedAt, signalsOf } from '../events.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { signedText } from '../render.ts';
 import { type Call, callerOf, guarded, refuseDurable, send, sendDurable, sendRefusal } from './call.ts';
@@ -44,37 +45,63 @@ export function listEvents(call: Call): void {
   if (isRefusal(wish)) return refuseDurable(call, wish);
   if (!entersFor(call, Kind.effect)) return;
   const { house, reply } = call;
+  const { log } = house.state;
   const end = performance.now() + house.listMsMax;
   const giveUp = performance.now() + wish.waitMs;
-  const events: string[] = [];
+  const texts: string[] = [];
   let seq = wish.after;
   let told = wish.skip;
+  /** Events of the entry after `seq`, once it was looked at: there may be thousands, each with a large intent in it. */
+  let next: LedgerEvent[] | null = null;
   let size = 0;
-  const isFull = () => events.length >= wish.limit || size > house.queryLimits.pageTextMax;
+  const isFull = () => texts.length >= wish.limit || size > house.queryLimits.pageTextMax;
+  const tellNext = () => {
+    next ??= readableEvents(call, seq + 1, wish.signal);
+    if (told < next.length) {
+      const text = eventText(next[told++]!, house.sealer);
+      texts.push(`${text.slice(0, -1)},"seq":${seq + 1}}`);
+      size += text.length;
+      return;
+    }
+    seq++;
+    told = 0;
+    next = null;
+  };
+  const sendEvents = () => sendList(call, texts, { after: told === 0 ? seq : `${seq}.${told}`, limit: wish.limit });
   const slice = (): void => {
     if (reply.aborted) return;
     const pause = performance.now() + SLICE_MS;
-    while (seq < house.state.log.length && !isFull()) {
-      const next = readableEvents(call, seq + 1, wish.signal);
-      // Many events of one entry, each with a large intent in it, are told in several answers.
-      while (told < next.length && !isFull()) {
-        const text = eventText(next[told++]!, house.sealer);
-        events.push(`${text.slice(0, -1)},"seq":${seq + 1}}`);
-        size += text.length;
-      }
-      if (told < next.length) break;
-      seq++;
-      told = 0;
-      if (performance.now() > pause) break;
-    }
-    const isThrough = seq >= house.state.log.length;
-    if (isFull() || (isThrough && events.length > 0) || (!isThrough && performance.now() > end)) return sendEvents();
-    if (!isThrough) setImmediate(() => guarded(house, reply, slice));
-    else if (performance.now() >= giveUp) sendEvents();
-    else house.waiters.watchAny(giveUp - performance.now(), () => guarded(house, reply, slice));
+    while (seq < log.length && !isFull() && performance.now() < pause) tellNext();
+    const isThrough = seq >= log.length;
+    const isOver = performance.now() >= (isThrough ? giveUp : end) || house.waiters.isEnded;
+    if (isFull() || (isThrough && texts.length > 0) || isOver) return sendEvents();
+    if (isThrough) waitForMore();
+    else setImmediate(() => guarded(house, reply, slice));
   };
-  const sendEvents = () => sendList(call, events, { after: told === 0 ? seq : `${seq}.${told}`, limit: wish.limit });
+  const waitForMore = () => {
+    const more = () => guarded(house, reply, slice);
+    reply.whenGone(house.waiters.watchLog(giveUp - performance.now(), concerns, more));
+  };
+  /** What is of no concern is passed by as it comes, and not looked at again. */
+  const concerns = (entries: readonly Entry[], last: number): boolean => {
+    for (const [index, entry] of entries.entries()) {
+      const at = last - entries.length + 1 + index;
+      if (at <= seq) continue;
+      if (mayConcern(call, entry, wish.signal)) return true;
+      seq = at;
+      told = 0;
+    }
+    return false;
+  };
   slice();
+}
+
+/** Whether an entry may have events of this ledger and signal. */
+function mayConcern({ ledger }: Call, entry: Entry, signal: string): boolean {
+  // A ledger's own record lives in the server, and is heard of in the ledger.
+  if (entry.ledger !== ledger && entry.kind !== Kind.ledger) return false;
+  const signals = signalsOf(entry);
+  return signal === '' ? signals.length > 0 : signals.includes(signal);
 }
 
 function wishOf({ house, request }: Call): Wish | ReturnType<typeof refuse> {
@@ -100,7 +127,9 @@ function readableEvents(call: Call, seq: number, signal: string): LedgerEvent[] 
     const kind = state.rows.kind.get(row) as Kind;
     return isAllowed(state, state.rows.ledger.get(row), 'read', kind, row, caller);
   };
-  const events = allEvents(state, placed).filter((event) => signal === '' || event.signal === signal);
+  const isAny = signal === '' || signalsOf(placed.entry).includes(signal);
+  if (!isAny) return [];
+  const events = signal === '' ? allEvents(state, placed) : eventsOf(state, placed, signal);
   return events.filter(({ rows }) => rows.every(mayRead));
 }
 

@@ -78,6 +78,8 @@ export interface Reply {
   readonly aborted: boolean;
   /** An answer has been sent. */
   readonly ended: boolean;
+  /** Runs once the client is gone without an answer, at once where it is gone already. Only the last one given counts. */
+  whenGone(run: () => void): void;
   /** Answers. A second call, or one after the client has gone, does nothing. Content type is JSON unless `headers` says otherwise. */
   send(status: number, body: string | Uint8Array, headers?: readonly Header[]): void;
 }
@@ -270,6 +272,7 @@ class Exchange implements Request, Reply {
   private closes = false;
   private lingers = false;
   private unread: Unread | null = null;
+  private gone: (() => void) | null = null;
 
   constructor(hall: Hall, res: HttpResponse, req: HttpRequest) {
     this.hall = hall;
@@ -411,6 +414,7 @@ class Exchange implements Request, Reply {
     const { res } = this;
     if (res === null) return;
     this.res = null;
+    this.gone = null;
     this.ended = true;
     this.hall.leave(this);
     const closes = this.closes || this.hall.isDraining;
@@ -443,6 +447,12 @@ class Exchange implements Request, Reply {
     this.aborted = true;
     this.chunks = null;
     this.hall.leave(this);
+    this.gone?.();
+  }
+
+  whenGone(run: () => void): void {
+    this.gone = run;
+    if (this.aborted) run();
   }
 }
 

@@ -58,7 +58,7 @@ export class Desk {
     const waiters = new Waiters();
     let desk: Desk | undefined;
     const publish: EngineOptions['publish'] = (entries, seq) => {
-      waiters.publish(entries);
+      waiters.publish(entries, seq);
       desk?.effects.publish(entries, seq);
     };
     const house = await House.open(new FakeDisk(), { world, publish });
@@ -164,6 +164,7 @@ export class Desk {
         {
           aborted: false,
           ended: false,
+          whenGone() {},
           send(status, sent, more = []) {
             clearTimeout(late);
             const text = typeof sent === 'string' ? sent : Buffer.from(sent).toString();

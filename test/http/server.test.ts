@@ -265,8 +265,13 @@ describe('clients that go away', () => {
     const line = await wire(server);
     line.socket.write('GET /x HTTP/1.1\r\nHost: h\r\n\r\n');
     await until(() => replies.length === 1);
+    let gone = 0;
+    replies[0]!.whenGone(() => gone++);
     line.socket.destroy();
     await until(() => replies[0]!.aborted);
+    expect(gone).toBe(1);
+    replies[0]!.whenGone(() => gone++);
+    expect(gone).toBe(2);
     replies[0]!.send(200, '{}');
     expect([replies[0]!.ended, server.running()]).toEqual([false, 0]);
     expect((await fetch(url(server, '/y'))).status).toBe(200);

@@ -1,0 +1,221 @@
+/**
+ * Events for those who ask: all of a ledger's, from any place on, each once and in order; who waits is woken by what
+ * concerns it, and by nothing else.
+ */
+import { connect as connectSocket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Client, connect, type Json, makeKeys, makeToken, type Reply } from '../support/client.ts';
+import { issue, type Kit, limit, makeKit, openLedger, pause, proofFor, reasonOf, transfer } from '../support/kit.ts';
+import { makeDirectory, type Server, startServer } from '../support/server.ts';
+
+const keys = makeKeys();
+let server: Server;
+let client: Client;
+let kit: Kit;
+
+beforeAll(async () => {
+  server = await startServer();
+  client = connect(server);
+  kit = makeKit(client, keys);
+});
+afterAll(() => server?.stop());
+
+/** A client and kit of a new ledger of its own. */
+async function ledgerOfItsOwn(more: Json = {}): Promise<{ at: Client; own: Kit; handle: string }> {
+  const { data } = await openLedger(client, keys, more);
+  const at = connect(server, { 'x-ledger': data.handle });
+  return { at, own: makeKit(at, keys), handle: data.handle };
+}
+
+async function ask(at: Client, query: string): Promise<Json> {
+  const reply = await at.get(`/events?${query}`);
+  expect(reply.status, reply.text).toBe(200);
+  return reply.body;
+}
+
+/** All events there are, page by page. */
+async function all(at: Client, limitTo: number, query = ''): Promise<Json[]> {
+  const events: Json[] = [];
+  for (let after: number | string = 0; ; ) {
+    const { data, page } = await ask(at, `after=${after}&page.limit=${limitTo}${query}`);
+    expect(data.length).toBeLessThanOrEqual(limitTo);
+    events.push(...data);
+    if (data.length === 0) return events;
+    after = page.after;
+  }
+}
+
+const signals = (events: Json[]): string[] => events.map(({ data }) => data.signal);
+const handles = (events: Json[]): string[] => events.map(({ data }) => data.handle);
+
+describe('what happened in a ledger', () => {
+  test('is told in order, each once, whatever the size of the page; one intent with many credits in several', async () => {
+    const { at, own } = await ledgerOfItsOwn();
+    const usd = await own.symbol();
+    const a = await own.wallet();
+    await own.done([...Array.from({ length: 30 }, (_, n) => issue(a, usd, n + 1)), limit(a, usd, 'maxBalance', 9000)]);
+    await own.refused([transfer(a, await own.wallet(), usd, 99_999)]);
+    const whole = await all(at, 100);
+    expect(signals(whole)).toEqual([
+      ...['ledger-created', 'signer-created', 'symbol-created', 'wallet-created', 'intent-created', 'intent-updated'],
+      ...new Array(30).fill('balance-received'),
+      ...['wallet-limited', 'wallet-created', 'intent-created', 'intent-updated'],
+    ]);
+    expect(new Set(handles(whole)).size).toBe(whole.length);
+    const seqs = whole.map(({ seq }) => seq);
+    expect(seqs).toEqual([...seqs].sort((one, other) => one - other));
+    for (const size of [1, 7, 33]) expect(handles(await all(at, size))).toEqual(handles(whole));
+    const received = await all(at, 4, '&signal=balance-received');
+    expect(received.map(({ data }) => data.amount)).toEqual(Array.from({ length: 30 }, (_, n) => n + 1));
+  });
+
+  test('and a thread, with what its routes did', async () => {
+    const { at, own } = await ledgerOfItsOwn();
+    const usd = await own.symbol();
+    const [a, d] = [await own.funded(usd, 100), await own.wallet()];
+    const c = await own.wallet({ routes: [{ action: 'forward', target: d }] });
+    const into = await own.wallet({ routes: [{ action: 'credit', target: `tel:5@${d}` }] });
+    const stored = await own.done([transfer(a, c, usd, 40), transfer(a, into, usd, 2)]);
+    const received = (await all(at, 100, '&signal=balance-received')).slice(1);
+    const told = received.map(({ data }) => [data.wallet.data.handle, data.amount, data.intent.meta.thread]);
+    const { thread } = stored.meta;
+    expect(told).toEqual([
+      [c, 40, thread],
+      [d, 2, thread],
+      [d, 40, thread],
+    ]);
+    expect(received.every(({ data }) => data.intent.meta.routed === true)).toBe(true);
+  });
+
+  test('of other ledgers nothing, and of records that one may not read nothing', async () => {
+    const auditor = makeKeys();
+    const bearer = { $signer: { public: auditor.public } };
+    const { at, own, handle } = await ledgerOfItsOwn({
+      access: [
+        { action: 'any', record: 'any', signer: { public: keys.public } },
+        { action: 'access', record: 'any', bearer },
+        { action: 'read', record: 'symbol', bearer },
+      ],
+    });
+    const usd = await own.make('symbols', { handle: 'usd', factor: 1 });
+    const open = [{ action: 'read', bearer }];
+    await own.make('wallets', { handle: 'seen', access: open });
+    await own.make('wallets', { handle: 'hidden' });
+    await own.send([issue('seen', 'usd', 5), issue('hidden', 'usd', 6)], { data: { access: open } });
+    await kit.wallet();
+    const second = Math.floor(Date.now() / 1000);
+    const claims = { iss: 'me', sub: auditor.public, aud: handle, iat: second, exp: second + 60 };
+    const reader = connect(server, { 'x-ledger': handle, authorization: `Bearer ${makeToken(claims, auditor)}` });
+    const seen = await all(reader, 100);
+    expect(signals(seen)).toEqual([
+      'symbol-created',
+      'wallet-created',
+      'intent-created',
+      'intent-updated',
+      'balance-received',
+    ]);
+    expect(JSON.stringify(seen.slice(0, 2))).not.toContain('hidden');
+    expect(seen[0].data.symbol.luid).toBe(usd.luid);
+    expect(seen[4].data.wallet.data.handle).toBe('seen');
+    expect(reasonOf(await at.get('/events'))).toEqual([403, 'auth.forbidden']);
+  });
+
+  test.each(['after=-1', 'after=x', 'after=1.2.3', 'after=1.', 'wait=-1', 'wait=x', 'page.limit=0', 'page.limit=101'])(
+    '%s is refused',
+    async (query) => {
+      const reply = await client.get(`/events?${query}`);
+      expect([400, 422]).toContain(reply.status);
+    },
+  );
+});
+
+describe('who waits', () => {
+  /** The answer, and after how long. */
+  async function timed(asked: Promise<Reply>): Promise<{ body: Json; ms: number }> {
+    const began = performance.now();
+    const { body } = await asked;
+    return { body, ms: performance.now() - began };
+  }
+
+  test('is woken by what concerns it, not by other signals and ledgers', async () => {
+    const { at, own } = await ledgerOfItsOwn();
+    const { page } = await ask(at, 'after=0&page.limit=100');
+    const waiting = at.get(`/events?after=${page.after}&wait=20&signal=circle-created`);
+    let isOver = false;
+    void waiting.then(() => {
+      isOver = true;
+    });
+    await own.wallet();
+    await kit.make('circles', { handle: `c-${page.after}` });
+    await pause(300);
+    expect(isOver).toBe(false);
+    await own.make('circles', { handle: 'mine' });
+    const { data, page: next } = (await waiting).body;
+    expect(data).toHaveLength(1);
+    expect(data[0].data.circle.data.handle).toBe('mine');
+    expect(next.after).toBe(data[0].seq);
+  });
+
+  test('from beyond the end waits for what lies beyond it', async () => {
+    const { at } = await ledgerOfItsOwn();
+    const { body } = await timed(at.get('/events?after=999999&wait=1'));
+    expect([body.data, body.page.after]).toEqual([[], 999_999]);
+  });
+
+  test('in vain is told so in time, and goes on after what it passed by', async () => {
+    const { at, own } = await ledgerOfItsOwn();
+    const { page } = await ask(at, 'after=0&page.limit=100');
+    const waiting = timed(at.get(`/events?after=${page.after}&wait=1&signal=circle-created`));
+    for (let n = 0; n < 5; n += 1) await own.wallet();
+    const { body, ms } = await waiting;
+    expect(body.data).toEqual([]);
+    expect(ms).toBeGreaterThan(900);
+    expect(body.page.after).toBeGreaterThanOrEqual(page.after + 5);
+    expect((await ask(at, `after=${body.page.after}`)).data).toEqual([]);
+  });
+
+  test('hears of a proof on an intent, whoever else waits', async () => {
+    const { at, own } = await ledgerOfItsOwn();
+    const usd = await own.symbol();
+    const held = (await own.send([issue(await own.wallet(), usd, 5)], { data: { config: { commit: 'manual' } } })).body;
+    const { page } = await ask(at, 'after=0&page.limit=100');
+    const waiting = ['', 'intent-proofs-added', 'intent-updated', 'balance-received'].map((signal) =>
+      at.get(`/events?after=${page.after}&wait=20&signal=${signal}`),
+    );
+    const commit = proofFor(held, keys, { action: 'commit', moment: new Date().toISOString() });
+    await at.post(`/intents/${held.data.handle}/proofs`, commit);
+    const told = (await Promise.all(waiting)).map(({ body }) => signals(body.data));
+    expect(told).toEqual([
+      ['intent-proofs-added', 'intent-updated', 'balance-received'],
+      ['intent-proofs-added'],
+      ['intent-updated'],
+      ['balance-received'],
+    ]);
+  });
+});
+
+describe('the server', () => {
+  test('stops though many wait, and tells them; those who went away it has forgotten', async () => {
+    const directory = makeDirectory();
+    const other = await startServer({ directory });
+    const at = connect(other);
+    await makeKit(at, keys).wallet();
+    const { page } = await ask(at, 'after=0&page.limit=100');
+    const gone = await Promise.all(
+      Array.from({ length: 50 }, async () => {
+        const socket = connectSocket(other.port, '127.0.0.1');
+        await new Promise((resolve) => socket.once('connect', resolve));
+        socket.write(`GET /v2/events?after=${page.after}&wait=30 HTTP/1.1\r\nhost: x\r\n\r\n`);
+        return socket;
+      }),
+    );
+    const waiting = Array.from({ length: 10 }, () => at.get(`/events?after=${page.after}&wait=30`));
+    await pause(300);
+    for (const socket of gone) socket.destroy();
+    await pause(100);
+    const code = other.stop();
+    for (const { status, body } of await Promise.all(waiting)) expect([status, body.data]).toEqual([200, []]);
+    expect(await code).toBe(0);
+    expect(other.log()).not.toMatch(/defect/i);
+  });
+});
