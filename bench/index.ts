@@ -15,6 +15,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { runInParallel } from '../src/cli/parallel.ts';
 import { drawCharts } from './charts.ts';
 import { findRoot, resultsDirectory } from './load/root.ts';
 import {
@@ -28,6 +29,7 @@ import {
   type SavedResult,
 } from './result.ts';
 
+const SMOKE_WIDTH = 3;
 const NOT_BENCHES = new Set(['index', 'result', 'charts', 'svg']);
 
 const { values: flags, positionals } = parseArgs({
@@ -57,7 +59,9 @@ if (positionals.join() === 'charts') {
 async function runBenches(names: string[]): Promise<void> {
   console.log(formatPlace(describePlace(findRoot())));
   const results: BenchResult[] = [];
-  for (const name of names) {
+  // Figures of a moment's run mean nothing anyway: several at once make it shorter.
+  await runInParallel(names.length, flags.smoke ? SMOKE_WIDTH : 1, async (position) => {
+    const name = names[position]!;
     const began = performance.now();
     const place = describePlace(findRoot());
     const result = names.length === 1 ? await runHere(name) : await runApart(name);
@@ -67,7 +71,7 @@ async function runBenches(names: string[]): Promise<void> {
     if (flags.save) console.log(`\n  saved ${save({ place, ...result })}`);
     if (!result.ok) process.exitCode = 1;
     results.push(result);
-  }
+  });
   const goals = formatGoals(results);
   if (goals !== '') console.log(`\n── goals\n${goals}`);
 }
