@@ -10,6 +10,7 @@ import { ACCESS_ACTIONS } from '../core/access/caller.ts';
 import { ADDRESS_MAX, ADDRESS_PATTERN, HANDLE_PATTERN, LEDGER_HANDLE_MAX } from '../core/address.ts';
 import { CONDITION_OPERATORS } from '../core/conditions.ts';
 import { KINDS } from '../core/kinds.ts';
+import { MEMBERS_MAX } from './schema-width.ts';
 
 const PUBLIC_PATTERN = '^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$';
 const RESULT_PATTERN = '^[A-Za-z0-9+/]{85}[AQgw]==$';
@@ -84,6 +85,7 @@ export const Conditions = Type.Record(
       { additionalProperties: false, minProperties: 1 },
     ),
   ]),
+  { maxProperties: MEMBERS_MAX },
 );
 
 /** A schema, or `{$in: [schema, …]}`. */

@@ -19,6 +19,7 @@ import { ERRORS_MAX, type SchemaError, tellErrors } from './schema-errors.ts';
 import { isUsualIntent } from './schema-fast.ts';
 import { CheckData, CircleSignerData, CLAIMS, DropData, kindSchemas } from './schema-kinds.ts';
 import { Access, Hash, Luid, PATTERN_MESSAGES, Proof } from './schema-shapes.ts';
+import { tellWidth } from './schema-width.ts';
 
 export type { SchemaError } from './schema-errors.ts';
 
@@ -87,6 +88,8 @@ export function isUnsigned(body: { readonly meta: { readonly proofs?: readonly u
 }
 
 function check(validator: Validator, value: unknown): SchemaError[] | null {
+  const width = tellWidth(value);
+  if (width !== null) return [width];
   return validator.Check(value) ? null : tellErrors(validator.Errors(value), PATTERN_MESSAGES);
 }
 
@@ -113,7 +116,9 @@ function tellClaims(claims: readonly unknown[], first: number): SchemaError[] {
   for (let i = first; i < claims.length && errors.length < ERRORS_MAX; i++) {
     const validator = claimValidator(claims[i]);
     if (!validator.Check(claims[i])) {
-      errors.push(...tellErrors(validator.Errors(claims[i]), PATTERN_MESSAGES, `/data/claims/${i}`));
+      const at = `/data/claims/${i}`;
+      const width = tellWidth(claims[i], at);
+      errors.push(...(width === null ? tellErrors(validator.Errors(claims[i]), PATTERN_MESSAGES, at) : [width]));
     }
   }
   return errors.slice(0, ERRORS_MAX);

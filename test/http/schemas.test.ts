@@ -140,8 +140,41 @@ describe('errors have the form clients know', () => {
   test('never more than fifty', () => {
     const claims = Array.from({ length: 10_000 }, () => ({ action: 'transfer' }));
     expect(validate(Kind.intent, 'create', bodyOf({ handle: 'i', claims }))!.length).toBe(50);
-    const members = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`m${i}`, 1]));
-    expect(validate(Kind.wallet, 'create', bodyOf({ handle: 'w', ...members }))!.length).toBe(50);
+    expect(validate(Kind.wallet, 'create', bodyOf({ handle: 'w', ...members(900) }))!.length).toBe(50);
+  });
+});
+
+function members(count: number): Record<string, unknown> {
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => [`m${i}`, 1]));
+}
+
+describe('what is far too wide is told as that, and nobody looks into it', () => {
+  const WIDE = members(60_000);
+  test.each<[KindName, Record<string, unknown>, string[]]>([
+    ['wallet', WIDE, ['/data maxProperties']],
+    ['wallet', { access: [{ action: 'any', signer: WIDE }] }, ['/data/access/0/signer maxProperties']],
+    ['wallet', { access: Array(100_000).fill(1) }, ['/data/access maxItems']],
+    ['wallet', { routes: [{ action: 'accept', filter: WIDE }] }, ['/data/routes/0/filter maxProperties']],
+    ['effect', { filter: members(1001) }, ['/data/filter maxProperties']],
+    ['policy', WIDE, ['/data maxProperties']],
+    ['bridge', { config: { server: 'http://x', ...WIDE } }, ['/data/config maxProperties']],
+    ['intent', { claims: [TRANSFER, { ...TRANSFER, ...WIDE }] }, ['/data/claims/1 maxProperties']],
+    ['intent', { claims: [{ ...TRANSFER, source: WIDE }] }, ['/data/claims/0/source maxProperties']],
+  ])('%s, row %#', (kind, more, errors) => expect(wrongs(kind, withMember(kind, more))).toEqual(errors));
+
+  test('a proof, and proofs of a body', () => {
+    expect(toldOf('wallet', { ...PROOF, ...WIDE }, 'proof')).toEqual([' maxProperties']);
+    const body = { hash: HASH, data: { handle: 'w' }, meta: { proofs: [{ ...PROOF, ...WIDE }] } };
+    expect(toldOf('wallet', body)).toEqual(['/meta/proofs/0 maxProperties']);
+  });
+
+  test('free content has no such end', () => {
+    for (const kind of names) expect(wrongs(kind, withMember(kind, { custom: WIDE }))).toEqual([]);
+    expect(wrongs('schema', withMember('schema', { schema: { properties: WIDE } }))).toEqual([]);
+    const claim = { ...TRANSFER, source: { handle: 'a', custom: WIDE } };
+    expect(wrongs('intent', withMember('intent', { claims: [claim], origin: 'a' }))).toEqual([]);
+    expect(toldOf('wallet', { ...PROOF, custom: WIDE }, 'proof')).toEqual([]);
+    expect(wrongs('effect', withMember('effect', { filter: members(1000) }))).toEqual([]);
   });
 });
 
