@@ -44,7 +44,7 @@ export interface Fault {
 }
 
 /** Runs something after the present call is over; a simulator puts its clock here. */
-export type Schedule = (run: () => void) => void;
+export type Schedule = (run: () => void, call: Call) => void;
 
 interface Inode {
   /** As programs see it. */
@@ -170,6 +170,16 @@ export class FakeDisk implements Disk {
     return Buffer.from(inode.bytes.subarray(0, inode.size));
   }
 
+  /** Whether a power cut now would leave the file as programs see it, under this name. */
+  isDurable(path: string): boolean {
+    const inode = this.#inode(path);
+    return (
+      this.#durableNames.get(path) === inode &&
+      inode.size === inode.durableSize &&
+      inode.bytes.subarray(0, inode.size).equals(inode.durable.subarray(0, inode.size))
+    );
+  }
+
   /** Puts a file there, synced; `null` takes it away. */
   put(path: string, bytes: Uint8Array | null): void {
     this.#names.delete(path);
@@ -256,7 +266,7 @@ export class FakeDisk implements Disk {
   }
 
   unlinkLater(path: string, done: Done): void {
-    this.#later(() => this.unlink(path), done);
+    this.#later('unlink', () => this.unlink(path), done);
   }
 
   syncDirectory(path: string): void {
@@ -267,10 +277,11 @@ export class FakeDisk implements Disk {
 
   syncDirectoryLater(path: string, done: Done): void {
     const count = this.#changes.length;
-    this.#laterSync(() => {
+    const sync = () => {
       this.#meet('syncDirectory', path);
       this.#syncNames(path, count);
-    }, done);
+    };
+    this.#laterSync('syncDirectory', sync, done);
   }
 
   #syncNames(path: string, count: number): void {
@@ -342,16 +353,18 @@ export class FakeDisk implements Disk {
         return inode.size;
       },
       read,
-      readLater: (bytes, from, to, position, done) => this.#laterCount(() => read(bytes, from, to, position), done),
+      readLater: (bytes, from, to, position, done) =>
+        this.#laterCount('read', () => read(bytes, from, to, position), done),
       write,
-      writeLater: (bytes, from, to, position, done) => this.#laterCount(() => write(bytes, from, to, position), done),
+      writeLater: (bytes, from, to, position, done) =>
+        this.#laterCount('write', () => write(bytes, from, to, position), done),
       truncate: (size) => {
         alive('truncate');
         this.#meet('truncate', path);
         truncateInode(inode, size);
       },
       sync: () => sync()(),
-      syncLater: (done) => this.#laterSync(sync(), done),
+      syncLater: (done) => this.#laterSync('sync', sync(), done),
       close: () => {
         alive('close');
         open = false;
@@ -375,8 +388,9 @@ export class FakeDisk implements Disk {
     throw systemError(fault.code, call, path);
   }
 
-  #later(work: () => void, done: Done): void {
+  #later(call: Call, work: () => void, done: Done): void {
     this.#laterCount(
+      call,
       () => {
         work();
         return 0;
@@ -385,7 +399,7 @@ export class FakeDisk implements Disk {
     );
   }
 
-  #laterCount(work: () => number, done: Counted): void {
+  #laterCount(call: Call, work: () => number, done: Counted): void {
     const life = this.#life;
     this.#schedule(() => {
       if (life !== this.#life) return;
@@ -397,12 +411,12 @@ export class FakeDisk implements Disk {
         failure = error as Error;
       }
       done(failure, count);
-    });
+    }, call);
   }
 
-  #laterSync(work: () => void, done: Done): void {
-    if (this.#heldSyncs === null) this.#later(work, done);
-    else this.#heldSyncs.push(() => this.#later(work, done));
+  #laterSync(call: Call, work: () => void, done: Done): void {
+    if (this.#heldSyncs === null) this.#later(call, work, done);
+    else this.#heldSyncs.push(() => this.#later(call, work, done));
   }
 }
 
@@ -430,22 +444,24 @@ function truncateInode(inode: Inode, size: number): void {
   inode.size = size;
 }
 
-/** What a sync that begins now will have written when it ends. */
+/** What a sync that begins now will have written when it ends: the sectors as they are at this moment. */
 function capture(inode: Inode): () => void {
-  const sectors = [...inode.dirty];
-  const bytes = Buffer.from(inode.bytes);
   const { size } = inode;
+  const sectors = [...inode.dirty].map((sector) => {
+    const from = sector * SECTOR_BYTES;
+    return { sector, from, bytes: Buffer.from(inode.bytes.subarray(from, from + SECTOR_BYTES)) };
+  });
   return () => {
-    const durable = Buffer.alloc(Math.max(size, inode.durable.length));
-    inode.durable.copy(durable, 0, 0, Math.min(inode.durableSize, size));
-    for (const sector of sectors) {
-      const from = sector * SECTOR_BYTES;
-      bytes.copy(durable, from, from, from + SECTOR_BYTES);
-      if (inode.bytes.subarray(from, from + SECTOR_BYTES).equals(bytes.subarray(from, from + SECTOR_BYTES))) {
-        inode.dirty.delete(sector);
-      }
+    if (size > inode.durable.length) {
+      const grown = Buffer.alloc(Math.max(size, 2 * inode.durable.length));
+      inode.durable.copy(grown, 0, 0, inode.durableSize);
+      inode.durable = grown;
     }
-    inode.durable = durable;
+    if (size < inode.durableSize) inode.durable.fill(0, size, inode.durableSize);
+    for (const { sector, from, bytes } of sectors) {
+      bytes.copy(inode.durable, from);
+      if (inode.bytes.subarray(from, from + SECTOR_BYTES).equals(bytes)) inode.dirty.delete(sector);
+    }
     inode.durableSize = size;
   };
 }
