@@ -14,7 +14,7 @@ import { type Part, PendingJob, type ProofJob } from './jobs.ts';
 import type { KeyPair } from './keys.ts';
 import { signRows, verifyRows } from './rows.ts';
 import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, type Slab, slabBytes, slabOver, Verdict } from './slab.ts';
-import type { ProofTask, ProofWorkerData } from './worker.ts';
+import type { ProofTask, ProofWorkerData } from './work.ts';
 
 export type { ProofJob, ProofResult } from './jobs.ts';
 
@@ -29,6 +29,19 @@ export interface ProofPoolOptions {
   inlineRowsMax: number;
   /** The module a worker runs, for tests; a file URL. */
   workerUrl?: URL;
+  /** Threads of another make, for a test that holds the clock. */
+  startThreads?: (data: ProofWorkerData) => Threads;
+}
+
+/** Threads as the pool uses them. */
+export interface Threads {
+  /** Those that run. */
+  readonly threads: readonly unknown[];
+  /** Has one of them work the task off; rejects where it died or threw. */
+  run(task: ProofTask): Promise<number>;
+  /** Told when a thread is lost, whether it had a task or not. */
+  on(event: 'error' | 'workerDestroy', listener: () => void): unknown;
+  destroy(): Promise<void>;
 }
 
 export interface StageTime {
@@ -75,7 +88,7 @@ interface Task {
 export class ProofPool {
   readonly stats: ProofStats;
   readonly #options: ProofPoolOptions;
-  readonly #threads: Piscina | null;
+  readonly #threads: Threads | null;
   readonly #slabs: Slab[];
   readonly #slabsFree: number[];
   readonly #tasks = new Set<Task>();
@@ -105,7 +118,7 @@ export class ProofPool {
     const memories = Array.from({ length: options.workers }, () => new SharedArrayBuffer(slabBytes(rowsMax)));
     this.#slabs = memories.map((memory) => slabOver(memory, rowsMax));
     this.#slabsFree = memories.map((_, slab) => slab);
-    this.#threads = options.workers === 0 ? null : this.#startThreads({ server: options.server, rowsMax, memories });
+    this.#threads = options.workers === 0 ? null : this.#openThreads({ server: options.server, rowsMax, memories });
   }
 
   /** Takes a job. Throws a RangeError where its rows are not whole. */
@@ -137,21 +150,11 @@ export class ProofPool {
     await this.#threads?.destroy();
   }
 
-  #startThreads(workerData: ProofWorkerData): Piscina {
-    const { workers, workerUrl } = this.#options;
-    const threads = new Piscina({
-      filename: (workerUrl ?? new URL('./worker.js', import.meta.url)).href,
-      workerData,
-      minThreads: workers,
-      maxThreads: workers,
-      idleTimeout: Infinity,
-      concurrentTasksPerWorker: 1,
-      maxQueue: Infinity,
-      atomics: 'sync',
-      recordTiming: false,
-    });
+  #openThreads(data: ProofWorkerData): Threads {
+    const { startThreads, workers, workerUrl } = this.#options;
+    const threads = startThreads?.(data) ?? startPiscina(data, workers, workerUrl);
     // A thread that ends without an error says so only by its end. Looked at once it is off the list.
-    for (const event of ['error', 'workerDestroy']) {
+    for (const event of ['error', 'workerDestroy'] as const) {
       threads.on(event, () => setImmediate(() => this.#onThreadLost()));
     }
     return threads;
@@ -348,6 +351,24 @@ export class ProofPool {
     this.#rowsWaiting -= left - pending.rowsLeft;
     if (this.#jobsOpen === 0 && this.#drained !== null) this.#drained();
   }
+}
+
+function startPiscina(
+  workerData: ProofWorkerData,
+  workers: number,
+  workerUrl = new URL('./worker.js', import.meta.url),
+): Piscina {
+  return new Piscina({
+    filename: workerUrl.href,
+    workerData,
+    minThreads: workers,
+    maxThreads: workers,
+    idleTimeout: Infinity,
+    concurrentTasksPerWorker: 1,
+    maxQueue: Infinity,
+    atomics: 'sync',
+    recordTiming: false,
+  });
 }
 
 /** `rows` rows of `width` bytes from row `from` on, as a view. */

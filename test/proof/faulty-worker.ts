@@ -2,7 +2,8 @@
  * A proof worker that fails the way AYNI_TEST_FAULT says, on every third task of a thread ('always': on every
  * task), and works honestly otherwise.
  */
-import honestWork, { type ProofTask } from '../../src/proof/worker.ts';
+import type { ProofTask } from '../../src/proof/work.ts';
+import honestWork from '../../src/proof/worker.ts';
 
 const fault = process.env.AYNI_TEST_FAULT ?? '';
 let tasks = 0;

@@ -1,0 +1,38 @@
+/**
+ * What a proof worker does with a task, wherever it runs.
+ *
+ * What always holds: verdicts are written after everything else, so a task that ends in the middle has none.
+ */
+import type { KeyPair } from './keys.ts';
+import { signRows, verifyRows } from './rows.ts';
+import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, slabBytes, slabOver } from './slab.ts';
+
+export interface ProofWorkerData {
+  server: KeyPair;
+  rowsMax: number;
+  /** Shared memory of every slab of the pool: any worker may get any of them. */
+  memories: SharedArrayBuffer[];
+}
+
+export interface ProofTask {
+  slab: number;
+  checks: number;
+  seals: number;
+}
+
+/** A function that works one task off: verifies and signs its rows; returns the milliseconds it took. */
+export function createWork({ server, rowsMax, memories }: ProofWorkerData): (task: ProofTask) => number {
+  const slabs = memories.map((memory) => slabOver(memory, rowsMax));
+  const local = slabOver(new ArrayBuffer(slabBytes(rowsMax)), rowsMax);
+  return (task) => {
+    const started = performance.now();
+    const shared = slabs[task.slab]!;
+    local.checks.set(shared.checks.subarray(0, task.checks * CHECK_BYTES));
+    local.seals.set(shared.seals.subarray(0, task.seals * SEAL_BYTES));
+    verifyRows(local, task.checks);
+    signRows(local, task.checks, task.seals, server);
+    shared.signatures.set(local.signatures.subarray(0, task.seals * SIGNATURE_BYTES));
+    shared.verdicts.set(local.verdicts.subarray(0, task.checks + task.seals));
+    return performance.now() - started;
+  };
+}
