@@ -231,9 +231,9 @@ describe('random lives', () => {
         for (const { claims, hours } of steps) {
           books.moment += hours * 3_600_000;
           expect(books.intent(...claims).outcome.reason).toBe(model.clear(claims, books.moment));
-          for (const [key, { balance }] of model.rows) {
+          for (const [key, { available }] of model.money.accounts.entries()) {
             const [name, of] = key.split(' ') as [string, string];
-            expect([key, BigInt(books.balance(name, of))]).toEqual([key, balance]);
+            expect([key, BigInt(books.balance(name, of))]).toEqual([key, available]);
           }
         }
         for (const [row, supply] of books.state.supply) {

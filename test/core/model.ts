@@ -1,82 +1,287 @@
 /**
  * A ledger's money in BigInt and maps, written from the rules and not from the core: what the core is compared with.
+ *
+ * `Money` knows accounts by whatever names whoever asks gives them, holds included, and can take back what was done
+ * since a mark. `Model` is the clearing of intents over it, where wallets and symbols are known by their handles.
  */
 import type { Claim } from '../../src/core/claims/index.ts';
 
 const MAX = 2n ** 53n - 1n;
 const DAY = 86_400_000;
 
-interface Row {
-  balance: bigint;
-  limits: Map<string, bigint>;
-  day: number;
-  amount: bigint;
-  count: bigint;
+export interface Account {
+  readonly available: bigint;
+  /** Taken from what is available by intents that are prepared, and not yet gone. */
+  readonly reserved: bigint;
+  /** What intents that are prepared will bring. */
+  readonly incoming: bigint;
+  /** When any of these last changed. */
+  readonly moment: number;
+  readonly limits: ReadonlyMap<string, bigint>;
+  /** What transfers moved on which day, while a limit counts it. */
+  readonly day: number;
+  readonly amount: bigint;
+  readonly count: bigint;
+}
+
+const NOTHING: Account = {
+  available: 0n,
+  reserved: 0n,
+  incoming: 0n,
+  moment: 0,
+  limits: new Map(),
+  day: 0,
+  amount: 0n,
+  count: 0n,
+};
+
+/** What one intent changes in one account: `change` of its balance, and the sum of what is transferred either way. */
+export interface Net {
+  readonly wallet: string;
+  readonly symbol: string;
+  change: bigint;
+  moved: bigint;
+}
+
+export interface LimitSet {
+  readonly wallet: string;
+  readonly symbol: string;
+  readonly metric: string;
+  readonly amount: bigint;
+}
+
+/** What a hold added to daily counters, to be taken back with it. */
+export interface Counted {
+  readonly key: string;
+  readonly day: number;
+  readonly amount: bigint;
+  readonly count: bigint;
+}
+
+/** A map that can go back to how it was. Values are replaced, never changed. */
+export class Kept<V> {
+  readonly #map = new Map<string, V>();
+  readonly #undo: (() => void)[];
+
+  constructor(undo: (() => void)[]) {
+    this.#undo = undo;
+  }
+
+  get(key: string): V | undefined {
+    return this.#map.get(key);
+  }
+
+  set(key: string, value: V | undefined): void {
+    const before = this.#map.get(key);
+    this.#undo.push(() => this.#put(key, before));
+    this.#put(key, value);
+  }
+
+  get size(): number {
+    return this.#map.size;
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#map.keys();
+  }
+
+  values(): IterableIterator<V> {
+    return this.#map.values();
+  }
+
+  entries(): IterableIterator<[string, V]> {
+    return this.#map.entries();
+  }
+
+  #put(key: string, value: V | undefined): void {
+    if (value === undefined) this.#map.delete(key);
+    else this.#map.set(key, value);
+  }
+}
+
+export const accountKey = (wallet: string, symbol: string): string => `${wallet} ${symbol}`;
+
+/** Adds one movement to the net changes of an intent, which stand in the order they were first spoken of. */
+export function addNet(nets: Net[], wallet: string, symbol: string, change: bigint, moved: bigint): void {
+  const known = nets.find((net) => net.wallet === wallet && net.symbol === symbol);
+  if (known === undefined) nets.push({ wallet, symbol, change, moved });
+  else {
+    known.change += change;
+    known.moved += moved;
+  }
+}
+
+export class Money {
+  /** By accountKey. */
+  readonly accounts: Kept<Account>;
+  /** Issued minus destroyed, by symbol. */
+  readonly supply: Kept<bigint>;
+
+  constructor(undo: (() => void)[] = []) {
+    this.accounts = new Kept(undo);
+    this.supply = new Kept(undo);
+  }
+
+  account(wallet: string, symbol: string): Account {
+    return this.accounts.get(accountKey(wallet, symbol)) ?? NOTHING;
+  }
+
+  /** Why these changes must not be, or ''. */
+  judge(nets: readonly Net[], moment: number): string {
+    for (const net of nets) {
+      const reason = this.#judgeOne(net, moment);
+      if (reason !== '') return reason;
+    }
+    return '';
+  }
+
+  #judgeOne({ wallet, symbol, change, moved }: Net, moment: number): string {
+    const account = this.account(wallet, symbol);
+    const { limits } = account;
+    const after = account.available + change;
+    const most = after + account.reserved + account.incoming;
+    if ([change, after, most].some((value) => value > MAX || value < -MAX)) return 'core.limit-exceeded';
+    const min = limits.get('minBalance');
+    if (min === undefined && after < 0n) return 'core.insufficient-balance';
+    if (min !== undefined && after < min) return 'core.limit-exceeded';
+    if (most > (limits.get('maxBalance') ?? MAX)) return 'core.limit-exceeded';
+    if (moved === 0n) return '';
+    const today = account.day >= dayOf(moment) ? account : NOTHING;
+    const [dailyAmount, dailyCount] = [limits.get('dailyAmount'), limits.get('dailyCount')];
+    if (dailyAmount !== undefined && today.amount + moved > dailyAmount) return 'core.limit-exceeded';
+    if (dailyCount !== undefined && today.count + 1n > dailyCount) return 'core.limit-exceeded';
+    return '';
+  }
+
+  /** Moves money for good, for an intent received at `received`, in a batch of `now`. */
+  move(nets: readonly Net[], limits: readonly LimitSet[], received: number, now: number): void {
+    this.setLimits(limits);
+    for (const net of nets) {
+      const { wallet, symbol, change } = net;
+      const account = this.account(wallet, symbol);
+      this.#set(net, { ...account, available: account.available + change, moment: now });
+      this.#count(net, received);
+    }
+    this.#addSupply(nets);
+  }
+
+  /** Sets money aside; what that counted towards daily limits. */
+  hold(nets: readonly Net[], received: number, now: number): Counted[] {
+    const counted: Counted[] = [];
+    for (const net of nets) {
+      const { wallet, symbol, change } = net;
+      const account = this.account(wallet, symbol);
+      const { available, reserved, incoming } = account;
+      // What changes nothing still leaves its mark on the account, but not on its moment.
+      if (change < 0n) {
+        this.#set(net, { ...account, available: available + change, reserved: reserved - change, moment: now });
+      } else this.#set(net, { ...account, incoming: incoming + change });
+      counted.push(...this.#count(net, received));
+    }
+    return counted;
+  }
+
+  /** Ends a hold: the money moves, or everything is as before. */
+  settle(
+    nets: readonly Net[],
+    limits: readonly LimitSet[],
+    counted: readonly Counted[],
+    moves: boolean,
+    now: number,
+  ): void {
+    if (moves) this.setLimits(limits);
+    for (const net of nets) {
+      const { wallet, symbol, change } = net;
+      const account = this.account(wallet, symbol);
+      const { available, reserved, incoming } = account;
+      const gone = change < 0n ? { reserved: reserved + change } : { incoming: incoming - change };
+      const got = change < 0n ? (moves ? 0n : -change) : moves ? change : 0n;
+      this.#set(net, { ...account, ...gone, available: available + got, moment: now });
+    }
+    if (moves) return this.#addSupply(nets);
+    for (const { key, day, amount, count } of counted) {
+      const account = this.accounts.get(key)!;
+      if (account.day !== day) continue;
+      this.accounts.set(key, { ...account, amount: account.amount - amount, count: account.count - count });
+    }
+  }
+
+  setLimits(limits: readonly LimitSet[]): void {
+    for (const limit of limits) {
+      const account = this.account(limit.wallet, limit.symbol);
+      this.#set(limit, { ...account, limits: new Map(account.limits).set(limit.metric, limit.amount) });
+    }
+  }
+
+  /** Counts a transfer on its day, or on the later one that the account has come to meanwhile. */
+  #count(net: Net, received: number): Counted[] {
+    const account = this.account(net.wallet, net.symbol);
+    const { limits } = account;
+    if (net.moved === 0n || limits.size === 0) return [];
+    const day = Math.max(account.day, dayOf(received));
+    const before = account.day >= dayOf(received) ? account : NOTHING;
+    const amount = limits.has('dailyAmount') ? net.moved : 0n;
+    const count = limits.has('dailyCount') ? 1n : 0n;
+    this.#set(net, { ...account, day, amount: before.amount + amount, count: before.count + count });
+    return [{ key: accountKey(net.wallet, net.symbol), day, amount, count }];
+  }
+
+  #addSupply(nets: readonly Net[]): void {
+    for (const { symbol, change } of nets) this.supply.set(symbol, (this.supply.get(symbol) ?? 0n) + change);
+  }
+
+  #set({ wallet, symbol }: { wallet: string; symbol: string }, account: Account): void {
+    this.accounts.set(accountKey(wallet, symbol), account);
+  }
+}
+
+function dayOf(moment: number): number {
+  return Math.floor(moment / DAY);
 }
 
 const nameOf = (reference: unknown) =>
   typeof reference === 'string' ? reference : (reference as { handle: string }).handle;
 
+/** Names a wallet or symbol as the books do; '' where there is none. */
+export type Find = (handle: string) => string;
+
+/** What the claims of an intent come to before anybody looks at funds. */
+export function planClaims(
+  claims: readonly Claim[],
+  wallet: Find,
+  symbol: Find,
+): { reason: string; nets: Net[]; limits: LimitSet[] } {
+  const nets: Net[] = [];
+  const limits: LimitSet[] = [];
+  const no = (reason: string) => ({ reason, nets: [], limits: [] });
+  for (const claim of claims) {
+    const source = claim.source === undefined ? null : wallet(nameOf(claim.source));
+    if (source === '') return no('core.source-invalid');
+    const target = claim.target === undefined ? null : wallet(nameOf(claim.target));
+    const limited = claim.wallet === undefined ? null : wallet(nameOf(claim.wallet));
+    if (target === '' || limited === '') return no('core.target-invalid');
+    const of = symbol(nameOf(claim.symbol));
+    if (of === '') return no('core.symbol-invalid');
+    const amount = BigInt(claim.amount);
+    const moved = claim.action === 'transfer' ? amount : 0n;
+    if (limited !== null) limits.push({ wallet: limited, symbol: of, metric: claim.metric!, amount });
+    if (source !== null) addNet(nets, source, of, -amount, moved);
+    if (target !== null) addNet(nets, target, of, amount, moved);
+  }
+  return { reason: '', nets, limits };
+}
+
 export class Model {
   readonly wallets = new Set<string>();
   readonly symbols = new Set<string>();
-  readonly rows = new Map<string, Row>();
-
-  row(wallet: string, symbol: string): Row {
-    const key = `${wallet} ${symbol}`;
-    const row = this.rows.get(key) ?? { balance: 0n, limits: new Map(), day: -1, amount: 0n, count: 0n };
-    this.rows.set(key, row);
-    return row;
-  }
+  readonly money = new Money();
 
   /** The reason the intent is refused for, or '' where it goes through. */
   clear(claims: Claim[], moment: number): string {
-    const changes = new Map<string, { wallet: string; symbol: string; change: bigint; moved: bigint }>();
-    const post = (wallet: string, symbol: string, change: bigint, moved: bigint) => {
-      const key = `${wallet} ${symbol}`;
-      const known = changes.get(key) ?? { wallet, symbol, change: 0n, moved: 0n };
-      changes.set(key, { wallet, symbol, change: known.change + change, moved: known.moved + moved });
-    };
-    const limits: [string, string, string, bigint][] = [];
-    for (const claim of claims) {
-      const symbol = nameOf(claim.symbol);
-      const amount = BigInt(claim.amount);
-      if (claim.source !== undefined && !this.wallets.has(nameOf(claim.source))) return 'core.source-invalid';
-      for (const named of [claim.target, claim.wallet]) {
-        if (named !== undefined && !this.wallets.has(nameOf(named))) return 'core.target-invalid';
-      }
-      if (!this.symbols.has(symbol)) return 'core.symbol-invalid';
-      const moved = claim.action === 'transfer' ? amount : 0n;
-      if (claim.action === 'limit') limits.push([nameOf(claim.wallet), symbol, claim.metric!, amount]);
-      if (claim.source !== undefined) post(nameOf(claim.source), symbol, -amount, moved);
-      if (claim.target !== undefined) post(nameOf(claim.target), symbol, amount, moved);
-    }
-    const day = Math.floor(moment / DAY);
-    for (const { wallet, symbol, change, moved } of changes.values()) {
-      const row = this.row(wallet, symbol);
-      const after = row.balance + change;
-      const min = row.limits.get('minBalance');
-      const size = (value: bigint) => (value < 0n ? -value : value);
-      if (size(after) > MAX || size(change) > MAX) return 'core.limit-exceeded';
-      if (min === undefined ? after < 0n : after < min)
-        return min === undefined ? 'core.insufficient-balance' : 'core.limit-exceeded';
-      if (after > (row.limits.get('maxBalance') ?? MAX)) return 'core.limit-exceeded';
-      if (moved === 0n) continue;
-      const today = row.day === day ? row : { amount: 0n, count: 0n };
-      const dailyAmount = row.limits.get('dailyAmount');
-      const dailyCount = row.limits.get('dailyCount');
-      if (dailyAmount !== undefined && today.amount + moved > dailyAmount) return 'core.limit-exceeded';
-      if (dailyCount !== undefined && today.count + 1n > dailyCount) return 'core.limit-exceeded';
-    }
-    for (const [wallet, symbol, metric, amount] of limits) this.row(wallet, symbol).limits.set(metric, amount);
-    for (const { wallet, symbol, change, moved } of changes.values()) {
-      const row = this.row(wallet, symbol);
-      row.balance += change;
-      if (moved === 0n) continue;
-      if (row.day !== day) Object.assign(row, { day, amount: 0n, count: 0n });
-      if (row.limits.has('dailyAmount')) row.amount += moved;
-      if (row.limits.has('dailyCount')) row.count += 1n;
-    }
-    return '';
+    const known = (names: ReadonlySet<string>) => (handle: string) => (names.has(handle) ? handle : '');
+    const { reason, nets, limits } = planClaims(claims, known(this.wallets), known(this.symbols));
+    const no = reason || this.money.judge(nets, moment);
+    if (no === '') this.money.move(nets, limits, moment, moment);
+    return no;
   }
 }
