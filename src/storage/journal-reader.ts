@@ -167,7 +167,7 @@ export function* stepJournal(
     head: { bytes: 0, firstSeq: 0, count: 0, moment: 0 },
     entries: noEntries(),
     result: {
-      position: { seq: after.seq, chain: after.chain, moment: after.moment, file: null, byte: 0 },
+      position: { seq: after.seq, chain: after.chain, moment: after.moment, file: null, byte: 0, written: 0 },
       signature: null,
       torn: null,
       frames: 0,
@@ -263,6 +263,7 @@ function* readSegment(
         tear(run, segment, at, isLast);
         return;
       }
+      run.result.position.written = at === SEGMENT_HEADER_BYTES ? 0 : at;
       at += bytes;
       run.result.position.byte = at;
       yield;
@@ -300,6 +301,7 @@ function readHeader(run: Run, segment: SegmentFile, isFirst: boolean, isLast: bo
   }
   position.file = segment.file;
   position.byte = SEGMENT_HEADER_BYTES;
+  position.written = 0;
   return true;
 }
 

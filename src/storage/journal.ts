@@ -48,6 +48,8 @@ export interface JournalEnd extends JournalPosition {
   file: string | null;
   /** Its length in bytes, the torn tail not counted. */
   byte: number;
+  /** Where the last write to it began: its last frame, or 0 where that came with the header. */
+  written: number;
 }
 
 export const JOURNAL_START: JournalPosition = { seq: 0, chain: new Uint8Array(HASH_BYTES), moment: 0 };
@@ -128,8 +130,10 @@ export class Journal {
     if (end !== null) {
       assert(end.file === name && end.byte === this.#fileBytes, `${file.path}: not as long as it was read`);
     }
-    // A process that was killed may have left its last frame in the page cache only. It was read, so it
-    // counts, and answers will rest on it: it must not go with the next power cut.
+    // The process before may have left its last frame in the page cache only. It was read, so it counts, and
+    // answers will rest on it: it must not go with the next power cut. Where the sync of it failed, syncing
+    // again would write nothing, since the pages count as written: so the same bytes are written once more.
+    writeAgain(file, end?.written ?? 0, this.#fileBytes);
     file.sync();
     this.#disk.syncDirectory(this.#directory);
   }
@@ -273,5 +277,16 @@ export class Journal {
     const file = this.#file;
     this.#file = null;
     file?.close();
+  }
+}
+
+const AGAIN_BYTES = 1024 * 1024;
+
+/** Writes a part of a file over itself. */
+function writeAgain(file: DiskFile, from: number, to: number): void {
+  const bytes = Buffer.allocUnsafe(Math.min(to - from, AGAIN_BYTES));
+  for (let at = from; at < to; at += AGAIN_BYTES) {
+    const count = readAll(file, bytes, 0, Math.min(to - at, AGAIN_BYTES), at);
+    writeAll(file, bytes, 0, count, at);
   }
 }

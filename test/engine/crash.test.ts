@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { FakeDisk, randomFrom } from '../storage/fake-disk.ts';
-import { DIRECTORY, House, type HouseOptions, isAcknowledged, recoverFrom, turns } from './house.ts';
+import { DIRECTORY, House, type HouseOptions, isAcknowledged, reasonOf, recoverFrom, turns } from './house.ts';
 import { chance, checkReplay, freshWorld, Ledger, live, openOrNull, restart, SCRIPT } from './life.ts';
 
 /** Small segments and early snapshots, so that a short life meets them all. */
@@ -140,6 +140,31 @@ describe('a byte of the last frame that changes on the disk', () => {
     expect(notes).toEqual([expect.stringContaining('Cut a torn tail')]);
     expect(differencesOf(state, house.state)).not.toEqual([]);
   });
+});
+
+describe('a frame whose sync failed, and that the next process finds in the page cache', () => {
+  test.each([1 << 20, 100])(
+    'is there for good once that has answered by it, in segments of %i bytes',
+    async (segmentBytesMax) => {
+      for (let seed = 0; seed < 20; seed++) {
+        const disk = new FakeDisk(seed);
+        const first = await House.open(disk, { segmentBytesMax });
+        disk.inject({ call: 'sync', path: 'journal', code: 'EIO' });
+        const sent = first.create(Kind.wallet, { handle: 'w' });
+        await first.quiet();
+        first.power.cut('kill');
+        expect(reasonOf(sent)).toBe('api.unexpected-error');
+        const second = await House.open(disk, { segmentBytesMax });
+        expect(second.read(Kind.wallet, 'w')).not.toBeNull();
+        second.create(Kind.wallet, { handle: 'x' });
+        await second.quiet();
+        second.power.cut('power');
+        const third = await House.open(disk, { segmentBytesMax });
+        expect(third.read(Kind.wallet, 'w'), `seed ${seed}`).not.toBeNull();
+        expect(third.read(Kind.wallet, 'x'), `seed ${seed}`).not.toBeNull();
+      }
+    },
+  );
 });
 
 describe('the end comes after each step of a script', () => {
