@@ -164,6 +164,14 @@ export class FakeDisk implements Disk {
 
   // A look from outside, past every fault
 
+  /** Names of files in a directory, sorted. */
+  namesIn(path: string): string[] {
+    return [...this.#names.keys()]
+      .filter((name) => dirname(name) === path)
+      .map((name) => name.slice(path.length + 1))
+      .sort();
+  }
+
   /** A file's bytes, copied; fails where there is none. */
   bytesOf(path: string): Buffer {
     const inode = this.#inode(path);
@@ -230,11 +238,7 @@ export class FakeDisk implements Disk {
   readdir(path: string): string[] {
     this.#meet('readdir', path);
     this.#needDirectory(path, 'readdir');
-    const names: string[] = [];
-    for (const name of this.#names.keys()) {
-      if (dirname(name) === path) names.push(name.slice(path.length + 1));
-    }
-    return names.sort();
+    return this.namesIn(path);
   }
 
   mkdir(path: string): void {

@@ -49,7 +49,7 @@ describe('what was written', () => {
   });
 
   test('an empty directory, or none, is an empty journal', () => {
-    expect(readFrames(fresh()).position).toEqual({ ...JOURNAL_START, file: null, byte: 0 });
+    expect(readFrames(fresh()).position).toEqual({ ...JOURNAL_START, file: null, byte: 0, written: 0 });
     expect(readFrames(new FakeDisk()).position.seq).toBe(0);
   });
 
