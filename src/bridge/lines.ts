@@ -111,7 +111,9 @@ export class Lines<Fact extends object> {
         throw new DamageError(`${path}: damaged from byte ${end.position} to its end, more than one write can leave`);
       }
       if (cutBytes > 0) file.truncate(end.position);
-      // What a killed process wrote and did not sync is read like the rest: from here on it must not be lost.
+      // What a killed process wrote and did not sync is read like the rest: from here on it must not be lost. It is
+      // written once more, because after a sync that failed its pages count as written, and no sync would write them.
+      writeWhole(file, end.last, end.position - end.last.length);
       file.sync();
       return { lines: new Lines<Fact>(file, end, failed), cutBytes };
     } catch (error) {
@@ -153,11 +155,7 @@ export class Lines<Fact extends object> {
     this.#isWriting = true;
     try {
       const line = encodeLine({ after: this.#checksum, facts, seq: this.#seq + 1 });
-      for (let at = 0; at < line.length; ) {
-        const count = this.#file.write(line, at, line.length, this.#position + at);
-        if (count === 0) throw new Error('the disk takes no more bytes');
-        at += count;
-      }
+      writeWhole(this.#file, line, this.#position);
       this.#position += line.length;
       this.#seq += 1;
       this.#checksum = line.toString('latin1', 0, HEAD_BYTES - 1);
@@ -195,6 +193,16 @@ interface End {
   position: number;
   seq: number;
   checksum: string;
+  /** The bytes of the line that ends there. */
+  last: Buffer;
+}
+
+function writeWhole(file: LineFile, bytes: Uint8Array, position: number): void {
+  for (let at = 0; at < bytes.length; ) {
+    const count = file.write(bytes, at, bytes.length, position + at);
+    if (count === 0) throw new Error('the disk takes no more bytes');
+    at += count;
+  }
 }
 
 function encodeLine(line: Line): Buffer {
@@ -209,7 +217,7 @@ function checksumOf(json: Uint8Array): string {
 
 /** Takes all whole lines in their order; answers where they end. */
 function readLines(file: LineFile, path: string, take: (fact: unknown) => void): End {
-  const end: End = { position: 0, seq: 0, checksum: START };
+  const end: End = { position: 0, seq: 0, checksum: START, last: Buffer.alloc(0) };
   let isTorn = false;
   for (const { bytes, position } of splitLines(file)) {
     const line = bytes === null ? null : decodeLine(bytes);
@@ -228,7 +236,9 @@ function readLines(file: LineFile, path: string, take: (fact: unknown) => void):
     end.position = position + bytes!.length + 1;
     end.seq = line.seq;
     end.checksum = bytes!.toString('latin1', 0, HEAD_BYTES - 1);
+    end.last = bytes!;
   }
+  if (end.seq > 0) end.last = Buffer.concat([end.last, Buffer.of(LF)]);
   return end;
 }
 

@@ -170,6 +170,21 @@ describe('reading', () => {
   });
 });
 
+test('a line whose sync failed, and which a start has read, outlives a power cut', async () => {
+  for (let seed = 1; seed <= 40; seed++) {
+    const disk = makeDisk(seed);
+    const { lines } = open(disk);
+    await lines.append({ number: 1 });
+    disk.inject({ call: 'sync', code: 'EIO' });
+    await expect(lines.append({ number: 2, text: 'x'.repeat(1500) })).rejects.toThrow('EIO');
+    disk.kill();
+    const { read } = open(disk);
+    expect(read).toEqual([1, 2]);
+    disk.crash();
+    expect(open(disk).read, `seed ${seed}`).toEqual([1, 2]);
+  }
+});
+
 test('power cuts at any moment: all that was acknowledged is there, in order, and nothing else but the last line', async () => {
   let [kept, lost] = [0, 0];
   for (let seed = 1; seed <= 200; seed++) {
