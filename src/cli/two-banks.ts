@@ -62,6 +62,9 @@ async function main(): Promise<number> {
   return 0;
 }
 
+// Whoever ends this process ends those it started: they go when it exits, and a signal alone is no exit.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
+
 try {
   process.exitCode = await main();
 } catch (error) {
