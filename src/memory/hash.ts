@@ -14,15 +14,14 @@ export function hashText(seed: number, text: string): number {
   let v2 = 0x6c796765 ^ seed;
   let v3 = 0x74656462 ^ key;
   const length = text.length;
-  let i = 0;
-  while (i < length) {
+  for (let i = 0; i < length; i += 4) {
     // Four units that fit a byte make one word. Wider ones take two words, each marked in v1, so that no text of wide
-    // units meets one of narrow units. Beyond the end charCodeAt gives NaN, which counts as 0; the length goes in last.
+    // units meets one of narrow units. Units beyond the end count as 0, and the length goes in last. They are never
+    // asked for: once charCodeAt has given NaN, V8 makes a floating-point number of every unit.
     const a = text.charCodeAt(i);
-    const b = text.charCodeAt(i + 1) | 0;
-    const c = text.charCodeAt(i + 2) | 0;
-    const d = text.charCodeAt(i + 3) | 0;
-    i += 4;
+    const b = i + 1 < length ? text.charCodeAt(i + 1) : 0;
+    const c = i + 2 < length ? text.charCodeAt(i + 2) : 0;
+    const d = i + 3 < length ? text.charCodeAt(i + 3) : 0;
     let word = a | (b << 8) | (c << 16) | (d << 24);
     if ((a | b | c | d) > 0xff) {
       v1 ^= 0xff;
