@@ -26,6 +26,7 @@ import {
   DROPPED,
   dataOf,
   findLuid,
+  findSlot,
   HAS_ACCESS,
   HAS_BRIDGE,
   HAS_LABELS,
@@ -321,15 +322,28 @@ function addSupply(state: State, postings: number[]): void {
   if (postings.length === 2 * POSTING_WIDTH && postings[1] === postings[POSTING_WIDTH + 1]) {
     if (postings[2]! + postings[POSTING_WIDTH + 2]! === 0) return;
   }
-  for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
+  for (let i = 0; i < postings.length; ) {
     const symbol = postings[i + 1]!;
-    state.supply.set(symbol, (state.supply.get(symbol) ?? 0n) + BigInt(postings[i + 2]!));
+    // Postings of one symbol mostly stand together: as long as numbers are exact, they are summed before BigInt is.
+    let sum = 0;
+    let at = i;
+    do {
+      sum += postings[at + 2]!;
+      at += POSTING_WIDTH;
+    } while (postings[at + 1] === symbol && Number.isSafeInteger(sum + postings[at + 2]!));
+    addToSupply(state, symbol, sum);
+    i = at;
   }
+}
+
+function addToSupply({ supply }: State, symbol: number, sum: number): void {
+  const before = supply.get(symbol);
+  if (before === undefined || sum !== 0) supply.set(symbol, (before ?? 0n) + BigInt(sum));
 }
 
 function slotOf(state: State, wallet: number, symbol: number): number {
   const { balances, rows } = state;
-  const slot = balances.find(wallet, symbol);
+  const slot = findSlot(state, wallet, symbol);
   if (slot >= 0) return slot;
   const made = balances.create(wallet, symbol, rows.aux.get(wallet));
   rows.aux.set(wallet, made + 1);
@@ -383,8 +397,9 @@ function statusNumber(state: State, status: string): number {
   return state.statuses.push(status) - 1;
 }
 
-function count(state: State, ledger: number, kind: Kind, status: number, change: number): void {
-  for (const key of [countKey(ledger, kind, status), countKey(ledger, kind, ANY_STATUS)]) {
-    state.counts.set(key, (state.counts.get(key) ?? 0) + change);
-  }
+function count({ counts }: State, ledger: number, kind: Kind, status: number, change: number): void {
+  const one = countKey(ledger, kind, status);
+  const all = countKey(ledger, kind, ANY_STATUS);
+  counts.set(one, (counts.get(one) ?? 0) + change);
+  counts.set(all, (counts.get(all) ?? 0) + change);
 }

@@ -21,6 +21,9 @@ const DAY = METRICS.length * 2;
 const DAY_AMOUNT = DAY + 1;
 const DAY_COUNT = DAY + 2;
 
+/** Slots of a wallet that are walked before the table is asked. */
+const HOPS_MAX = 4;
+
 export class Balances {
   readonly #table = new Table('balances', { segments: 256 });
   readonly #wallet = new U32Column('balance-wallet', false);
@@ -48,6 +51,20 @@ export class Balances {
       if (this.#wallet.get(slot) === wallet && this.#symbol.get(slot) === symbol) return slot;
     }
     return -1;
+  }
+
+  /**
+   * The same, where the wallet's first slot is known: `first` is that plus one, 0 for none. Most wallets have one slot or
+   * two, and need no table.
+   */
+  findFrom(first: number, wallet: number, symbol: number): number {
+    let next = first;
+    for (let hops = 0; hops < HOPS_MAX; hops++) {
+      if (next === 0) return -1;
+      if (this.#symbol.get(next - 1) === symbol) return next - 1;
+      next = this.#next.get(next - 1);
+    }
+    return this.find(wallet, symbol);
   }
 
   /** A new slot with nothing in it; `next` is the wallet's first slot so far plus one, 0 for none. */

@@ -12,10 +12,11 @@ import { CLAIM_ACTIONS, type Claim, handleOf, type Plan, type Reference } from '
 import { type Forward, type Leg, POSTING_WIDTH, Side } from './entry.ts';
 import { Kind } from './kinds.ts';
 import { type Grouping, groupLeg } from './legs.ts';
+import { Nets } from './nets.ts';
 import { Participants } from './participants.ts';
 import { assert, isRefusal, type Refusal, refuse } from './refusal.ts';
 import { routeOf } from './routes.ts';
-import { findHandle, HAS_BRIDGE, HAS_ROUTES, readRow, type State } from './state.ts';
+import { findHandle, findSlot, HAS_BRIDGE, HAS_ROUTES, readRow, type State } from './state.ts';
 
 export interface Cleared {
   postings: number[];
@@ -39,23 +40,8 @@ export interface Company {
 /** A permission is missing: no error, since a proof that brings it may still come. */
 export const WAITING = 'waiting';
 
-/** Above this, amounts are summed in two parts, so that 100 000 claims of 2^53−1 still add up exactly. */
-const SMALL_AMOUNT = 2 ** 36;
-const HIGH_UNIT = 2 ** 27;
-/** Up to this many net rows are found by walking them, more by a map. */
-const WALKED_ROWS = 16;
-
-/** The net movement of one wallet in one symbol: high × 2^27 + low. */
-interface Net {
-  wallet: number;
-  symbol: number;
-  high: number;
-  low: number;
-  moved: number;
-}
-
 class ClearingPlan implements Plan {
-  readonly nets: Net[] = [];
+  readonly nets = new Nets();
   readonly limits: number[] = [];
   readonly legs: Leg[] = [];
   readonly forwards: Forward[] = [];
@@ -73,8 +59,6 @@ class ClearingPlan implements Plan {
   #participants: Participants | null = null;
   /** No permission can be missing. */
   readonly #isFree: boolean;
-  /** By symbol, then wallet; null while there are few enough to walk. */
-  #bySymbol: Map<number, Map<number, Net>> | null = null;
 
   constructor(state: State, ledger: number, intent: IntentContent, caller: Caller, company: Company | null) {
     this.#state = state;
@@ -141,7 +125,7 @@ class ClearingPlan implements Plan {
     if ((flags.get(wallet) & HAS_BRIDGE) !== 0) this.#involve(side, wallet, symbol, claim);
     // Who signs for a wallet does not sign for the one that its routes let pay.
     if (side === Side.debit) this.need('spend', wallet);
-    this.#add(wallet, symbol, side === Side.debit ? -1 : 1, claim.amount, moves);
+    this.nets.add(wallet, symbol, side === Side.debit ? -1 : 1, claim.amount, moves);
   }
 
   /** The wallet that this side comes to by routes, or -1 once it is noted why it comes to none. */
@@ -180,17 +164,6 @@ class ClearingPlan implements Plan {
     groupLeg(this.legs, this.#grouping, leg, claim, config);
   }
 
-  #add(wallet: number, symbol: number, sign: 1 | -1, amount: number, moves: boolean): void {
-    const net = this.#net(wallet, symbol);
-    if (amount < SMALL_AMOUNT) {
-      net.low += sign * amount;
-    } else {
-      net.high += sign * Math.floor(amount / HIGH_UNIT);
-      net.low += sign * (amount % HIGH_UNIT);
-    }
-    if (moves) net.moved += amount;
-  }
-
   limit(wallet: number, symbol: number, metric: string, amount: number): void {
     this.limits.push(wallet, symbol, METRICS.indexOf(metric as Metric), amount);
   }
@@ -198,30 +171,6 @@ class ClearingPlan implements Plan {
   #refuse(reason: string, detail: string): -1 {
     this.refusal = refuse(reason, detail);
     return -1;
-  }
-
-  #net(wallet: number, symbol: number): Net {
-    const { nets } = this;
-    if (this.#bySymbol === null) {
-      for (const net of nets) if (net.wallet === wallet && net.symbol === symbol) return net;
-    } else {
-      const known = this.#bySymbol.get(symbol)?.get(wallet);
-      if (known !== undefined) return known;
-    }
-    const net: Net = { wallet, symbol, high: 0, low: 0, moved: 0 };
-    nets.push(net);
-    if (this.#bySymbol !== null) this.#index(net);
-    else if (nets.length > WALKED_ROWS) {
-      this.#bySymbol = new Map();
-      for (const each of nets) this.#index(each);
-    }
-    return net;
-  }
-
-  #index(net: Net): void {
-    const byWallet = this.#bySymbol!.get(net.symbol);
-    if (byWallet === undefined) this.#bySymbol!.set(net.symbol, new Map([[net.wallet, net]]));
-    else byWallet.set(net.wallet, net);
   }
 }
 
@@ -251,27 +200,41 @@ export function clear(
     plan.index++;
   }
   if (!plan.isPermitted) return WAITING;
-  const postings: number[] = [];
+  const postings = plan.nets.sum();
   const through: number[] = [];
-  for (const net of plan.nets) {
-    const delta = net.high * HIGH_UNIT + net.low;
-    const passed = company === null || delta >= 0 ? 0 : Math.min(-delta, company.brought(net.wallet, net.symbol));
-    const refusal = judge(state, net, delta, passed, moment);
+  for (let at = 0; at < postings.length; at += POSTING_WIDTH) {
+    const net = {
+      wallet: postings[at]!,
+      symbol: postings[at + 1]!,
+      delta: postings[at + 2]!,
+      moved: postings[at + 3]!,
+    };
+    const { wallet, symbol, delta } = net;
+    const passed = company === null || delta >= 0 ? 0 : Math.min(-delta, company.brought(wallet, symbol));
+    const refusal = judge(state, net, passed, moment);
     if (refusal !== null) return refusal;
-    if (passed > 0) through.push(postings.length / POSTING_WIDTH, passed);
-    postings.push(net.wallet, net.symbol, delta, net.moved);
+    if (passed > 0) through.push(at / POSTING_WIDTH, passed);
   }
   const { limits, legs, forwards, routed } = plan;
   return { postings, limits, legs, forwards, routed, through };
+}
+
+/** What one wallet comes to in one symbol. */
+interface Net {
+  wallet: number;
+  symbol: number;
+  delta: number;
+  moved: number;
 }
 
 /**
  * Why this wallet cannot take this net change, or null. Bounds are inclusive. `passed` is what of it comes with the
  * thread and need not be there.
  */
-function judge(state: State, net: Net, delta: number, passed: number, moment: number): Refusal | null {
+function judge(state: State, net: Net, passed: number, moment: number): Refusal | null {
   const { balances } = state;
-  const slot = balances.find(net.wallet, net.symbol);
+  const { delta } = net;
+  const slot = findSlot(state, net.wallet, net.symbol);
   const available = (slot < 0 ? 0 : balances.available(slot)) + passed;
   const after = available + delta;
   // What is held counts as well: whatever becomes of it, the balance stays in range.

@@ -221,6 +221,11 @@ export function indexLuid(state: State, luid: string, row: number): void {
   state.luids.insert(hashText(state.hashSeed, luid), row);
 }
 
+/** The balance slot of this wallet row and symbol row, or -1. */
+export function findSlot({ balances, rows }: State, wallet: number, symbol: number): number {
+  return balances.findFrom(rows.aux.get(wallet), wallet, symbol);
+}
+
 // ---------------------------------------------------------------- terms of lists
 
 export const ALL_TERM = '';
