@@ -27,6 +27,7 @@ import { EntryType } from './entry.ts';
 import { Kind } from './kinds.ts';
 import { LongVersions } from './long-versions.ts';
 import { isLuid } from './luid.ts';
+import { NameMemo } from './name-memo.ts';
 import { Norms } from './norms.ts';
 import { Ranks } from './ranks.ts';
 import { AssertionError, assert } from './refusal.ts';
@@ -122,8 +123,9 @@ export interface State {
   /** By row of the effect or bridge. */
   readonly feeds: Map<number, Feed>;
   readonly tokens: UsedTokens;
-  /** Not part of the books. */
+  /** These are not part of the books. */
   readonly memo: AccessMemo;
+  readonly names: NameMemo;
   readonly longVersions: LongVersions;
   /** What the ledgers ask of their records. */
   readonly norms: Norms;
@@ -163,6 +165,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, chunkBytes?: num
     feeds: new Map(),
     tokens: new UsedTokens(hashSeed),
     memo: new AccessMemo(),
+    names: new NameMemo(hashSeed),
     longVersions: new LongVersions(),
     norms: new Norms(),
     ranks: new Ranks(),
@@ -174,15 +177,36 @@ export function emptyState(codec: EntryCodec, hashSeed: number, chunkBytes?: num
 
 // ---------------------------------------------------------------- names → rows
 
+function scopeOf(ledger: number, kind: Kind): number {
+  return ledger * 16 + kind;
+}
+
 function handleHash(state: State, ledger: number, kind: Kind, handle: string): number {
-  return hashMix(hashText(state.hashSeed, handle), ledger * 16 + kind);
+  // The handle of an intent hardly comes up again: it would only drive out one that does.
+  const hash = kind === Kind.intent ? hashText(state.hashSeed, handle) : nameHash(state, handle);
+  return hashMix(hash, scopeOf(ledger, kind));
+}
+
+function nameHash({ names }: State, name: string): number {
+  return names.hash(names.place(name));
 }
 
 /** The row of the live record with exactly this handle, or -1. */
 export function findHandle(state: State, ledger: number, kind: Kind, handle: string): number {
-  const { rows, heap, codec } = state;
-  const hash = handleHash(state, ledger, kind, handle);
-  for (let row = state.handles.first(hash); row >= 0; row = state.handles.next()) {
+  const scope = scopeOf(ledger, kind);
+  if (kind === Kind.intent) return lookUp(state, ledger, kind, handle, hashText(state.hashSeed, handle));
+  const { names } = state;
+  const place = names.place(handle);
+  const known = names.row(place, scope);
+  if (known >= 0) return known;
+  const row = lookUp(state, ledger, kind, handle, names.hash(place));
+  if (row >= 0) names.keepRow(place, scope, row);
+  return row;
+}
+
+function lookUp(state: State, ledger: number, kind: Kind, handle: string, hash: number): number {
+  const { rows, heap, codec, handles } = state;
+  for (let row = handles.first(hashMix(hash, scopeOf(ledger, kind))); row >= 0; row = handles.next()) {
     if (rows.kind.get(row) !== kind || rows.ledger.get(row) !== ledger) continue;
     const at = rows.at.get(row);
     if (codec.handleEquals(heap.chunk(at), heap.offset(at), handle)) return row;
@@ -209,10 +233,12 @@ export function findRecord(state: State, ledger: number, kind: Kind, id: string)
 }
 
 export function indexHandle(state: State, ledger: number, kind: Kind, handle: string, row: number): void {
+  state.names.forgetRow(handle);
   state.handles.insert(handleHash(state, ledger, kind, handle), row);
 }
 
 export function unindexHandle(state: State, ledger: number, kind: Kind, handle: string, row: number): void {
+  state.names.forgetRow(handle);
   const removed = state.handles.remove(handleHash(state, ledger, kind, handle), row);
   assert(removed, 'a live record has its handle in the index');
 }
@@ -232,8 +258,18 @@ export const ALL_TERM = '';
 
 /** Hash under which lists find all records of a ledger and kind with this member at this value. */
 export function termHash(state: State, ledger: number, kind: Kind, member: string, value: string): number {
-  const scope = hashMix(hashText(state.hashSeed, member), ledger * 16 + kind);
-  return member === ALL_TERM ? scope : hashMix(scope, hashText(state.hashSeed, value));
+  const scope = memberHash(state, ledger, kind, member);
+  return member === ALL_TERM ? scope : valueHash(state, scope, value);
+}
+
+/** What all terms of a member have in common. */
+export function memberHash(state: State, ledger: number, kind: Kind, member: string): number {
+  return hashMix(nameHash(state, member), scopeOf(ledger, kind));
+}
+
+/** The term of a member, whose hash this is, at a value. */
+export function valueHash(state: State, member: number, value: string): number {
+  return hashMix(member, nameHash(state, value));
 }
 
 /** Key of state.counts: live records of a ledger and kind in a status (its number), or in all. */

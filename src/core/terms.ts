@@ -4,7 +4,7 @@
  */
 import { CLAIM_ACTIONS, type Claim, handleOf } from './claims/index.ts';
 import { Kind } from './kinds.ts';
-import { ALL_TERM, DROPPED, dataOf, type State, termHash, versionAt } from './state.ts';
+import { ALL_TERM, DROPPED, dataOf, memberHash, type State, termHash, valueHash, versionAt } from './state.ts';
 
 /** All members of an intent's claims that name wallets share one term. */
 export const CLAIM_WALLET_TERM = 'claims.wallet';
@@ -29,19 +29,22 @@ export function pushTerms(
   value: Record<string, unknown>,
   place: number,
 ): void {
-  const push = (member: string, text: string) => state.terms.push(termHash(state, ledger, kind, member, text), place);
-  push(ALL_TERM, '');
+  const { terms } = state;
+  terms.push(termHash(state, ledger, kind, ALL_TERM, ''), place);
   state.ranks.push(ledger, kind, place);
-  if (typeof value.schema === 'string') push('schema', value.schema);
+  if (typeof value.schema === 'string') terms.push(termHash(state, ledger, kind, 'schema', value.schema), place);
   if (kind === Kind.intent) {
+    const member = memberHash(state, ledger, kind, CLAIM_WALLET_TERM);
     for (const claim of value.claims as Claim[]) {
-      for (const member of CLAIM_ACTIONS.get(claim.action)!.wallets) push(CLAIM_WALLET_TERM, handleOf(claim[member]!));
+      for (const role of CLAIM_ACTIONS.get(claim.action)!.wallets) {
+        terms.push(valueHash(state, member, handleOf(claim[role]!)), place);
+      }
     }
     return;
   }
   for (const member of memberTerms(kind)) {
     const text = value[member];
-    if (typeof text === 'string') push(member, text);
+    if (typeof text === 'string') terms.push(termHash(state, ledger, kind, member, text), place);
   }
 }
 

@@ -1,0 +1,77 @@
+/**
+ * Names that came up lately: their hashes, and the rows they led to. The same few wallets and symbols are named again
+ * and again, and within one intent each name is asked for by clearing and by the terms of lists.
+ *
+ * A name has one place here, and whatever else has that place takes it over: nothing grows. Not part of the books:
+ * without it the same is found, only slower.
+ *
+ * What always holds: a row that is told is the one the index of handles leads to now, since whoever changes that for a
+ * name has it forgotten here.
+ */
+import { hashText } from '../memory/index.ts';
+
+const PLACES = 8192;
+const NO_ROW = -1;
+/** So many characters at the end of a name choose its place: names that come together mostly differ there. */
+const MARKING_CHARS = 6;
+
+export class NameMemo {
+  readonly #seed: number;
+  readonly #texts = new Array<string>(PLACES).fill('');
+  /** What the place was chosen by. Looked at first: a name that is elsewhere in memory is not asked for in vain. */
+  readonly #marks = new Int32Array(PLACES);
+  readonly #hashes = new Uint32Array(PLACES);
+  /** The ledger and kind, as one number, in which the name leads to the row. */
+  readonly #scopes = new Float64Array(PLACES);
+  readonly #rows = new Float64Array(PLACES).fill(NO_ROW);
+
+  constructor(seed: number) {
+    this.#seed = seed;
+    this.#hashes.fill(hashText(seed, ''));
+  }
+
+  /** The place of the name, which is its own until another name is given the same. */
+  place(name: string): number {
+    const mark = markOf(name);
+    const place = placeOf(mark);
+    if (this.#marks[place] !== mark || this.#texts[place] !== name) {
+      this.#marks[place] = mark;
+      this.#texts[place] = name;
+      this.#hashes[place] = hashText(this.#seed, name);
+      this.#rows[place] = NO_ROW;
+    }
+    return place;
+  }
+
+  /** `hashText` of the name at this place. */
+  hash(place: number): number {
+    return this.#hashes[place]!;
+  }
+
+  /** The row that the name at this place was found to lead to, or -1. */
+  row(place: number, scope: number): number {
+    return this.#scopes[place] === scope ? this.#rows[place]! : NO_ROW;
+  }
+
+  keepRow(place: number, scope: number, row: number): void {
+    this.#scopes[place] = scope;
+    this.#rows[place] = row;
+  }
+
+  /** The name leads elsewhere from now on. */
+  forgetRow(name: string): void {
+    const place = placeOf(markOf(name));
+    if (this.#texts[place] === name) this.#rows[place] = NO_ROW;
+  }
+}
+
+function markOf(name: string): number {
+  const { length } = name;
+  let mark = length;
+  for (let i = Math.max(0, length - MARKING_CHARS); i < length; i++) mark = Math.imul(mark, 31) + name.charCodeAt(i);
+  return mark | 0;
+}
+
+function placeOf(mark: number): number {
+  return (mark ^ (mark >>> 13)) & (PLACES - 1);
+}
