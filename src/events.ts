@@ -25,11 +25,11 @@ import {
   type StepEntry,
 } from './core/entry.ts';
 import { Kind, kindRow } from './core/kinds.ts';
-import { recordAt } from './core/past.ts';
+import { ledgerAt, recordAt } from './core/past.ts';
 import { dataOf, entryAt, findHandle, findLuid, type State, type Version } from './core/state.ts';
 import { sha256Hex } from './proof/digest.ts';
 import type { Sealer } from './proof/sealer.ts';
-import { hexOf, signedText, storedProofText, viewText } from './render.ts';
+import { hexOf, outwardText, storedProofText, viewText } from './render.ts';
 
 /** An entry of the journal and where it stands. */
 export interface Placed {
@@ -47,6 +47,8 @@ export interface LedgerEvent {
   seq: number;
   /** Among the events of its entry. */
   index: number;
+  /** Handle of the ledger it happened in. */
+  ledger: string;
   signal: string;
   moment: number;
   handle: string;
@@ -131,27 +133,31 @@ export function eventsOf(state: State, placed: Placed, signal: string): LedgerEv
       return limitsOf(state, placed as PlacedOutcome);
     case 'intent-created':
       return [
-        eventOf(placed, 0, signal, [row], { intent: new Member((sealer) => createdText(state, placed, sealer)) }),
+        eventOf(state, placed, 0, signal, [row], {
+          intent: new Member((sealer) => createdText(state, placed, sealer)),
+        }),
       ];
     case 'intent-updated':
-      return [eventOf(placed, 1, signal, [row], { intent: memberAt(state, row, address) })];
+      return [eventOf(state, placed, 1, signal, [row], { intent: memberAt(state, row, address) })];
   }
   if (entry.type !== EntryType.proof) {
-    return [eventOf(placed, 0, signal, [row], { [name]: memberAt(state, row, address) })];
+    return [eventOf(state, placed, 0, signal, [row], { [name]: memberAt(state, row, address) })];
   }
   const hash = hexOf(recordAt(state, row, address).entry.hash);
   const proofs = new Member(() => `[${storedProofText(hash, entry.proof)}]`);
-  return [eventOf(placed, 0, signal, [row], { [name]: plain(entry.handle), proofs })];
+  return [eventOf(state, placed, 0, signal, [row], { [name]: plain(entry.handle), proofs })];
 }
 
 function eventOf(
-  { seq, entry }: Placed,
+  state: State,
+  { seq, address, entry, ledger: home }: Placed,
   index: number,
   signal: string,
   rows: readonly number[],
   members: LedgerEvent['members'],
 ): LedgerEvent {
-  return { seq, index, signal, moment: momentOf(entry), handle: handleAt(entry, seq, index), rows, members };
+  const ledger = ledgerAt(state, home, address);
+  return { seq, index, ledger, signal, moment: momentOf(entry), handle: handleAt(entry, seq, index), rows, members };
 }
 
 /** Unguessable because luids are, and the same whenever it is made. */
@@ -227,7 +233,7 @@ function creditsOf(state: State, placed: PlacedOutcome): LedgerEvent[] {
       wallet: shown(wallet),
     };
     const rows = [row, wallet, symbol];
-    return [eventOf(placed, FIRST_CREDIT + index, 'balance-received', rows, members)];
+    return [eventOf(state, placed, FIRST_CREDIT + index, 'balance-received', rows, members)];
   });
 }
 
@@ -293,7 +299,7 @@ function limitsOf(state: State, placed: PlacedOutcome): LedgerEvent[] {
       wallet: shown(wallet),
     };
     const index = FIRST_CREDIT + claims.length + i / LIMIT_WIDTH;
-    events.push(eventOf(placed, index, 'wallet-limited', [row, wallet, symbol], members));
+    events.push(eventOf(state, placed, index, 'wallet-limited', [row, wallet, symbol], members));
   }
   return events;
 }
@@ -301,11 +307,11 @@ function limitsOf(state: State, placed: PlacedOutcome): LedgerEvent[] {
 // ---------------------------------------------------------------- texts
 
 /** The event as a record that the server signed. */
-export function eventText({ handle, signal, members, moment }: LedgerEvent, sealer: Sealer): string {
+export function eventText({ ledger, handle, signal, members, moment }: LedgerEvent, sealer: Sealer): string {
   const all: Record<string, Member> = { ...members, handle: plain(handle), signal: plain(signal) };
   const names = Object.keys(all).sort();
   const data = names.map((name) => `"${name}":${all[name]!.text(sealer)}`).join(',');
-  return signedText(`{${data}}`, moment, sealer);
+  return outwardText(`{${data}}`, moment, ledger, sealer);
 }
 
 /** Whether an event is one that a filter asks for. Only what the filter looks at is made, and proofs only for it. */

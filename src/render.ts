@@ -171,7 +171,20 @@ function pageText(page: Page | PageAfter): string {
 
 /** `data`, canonical JSON, signed by the server as of `moment`; `tail` is what follows meta. */
 export function signedText(data: string, moment: number, sealer: Sealer, tail = ''): string {
+  return signedWith(data, moment, `{"moment":"${isoMoment(moment)}"}`, sealer, tail);
+}
+
+/**
+ * The same for others than clients: it names the ledger it speaks for. One key signs for all ledgers of a server, and
+ * what one of them has a bridge do must not look like the word of another.
+ */
+export function outwardText(data: string, moment: number, ledger: string, sealer: Sealer): string {
+  const custom = `{"ledger":${JSON.stringify(ledger)},"moment":"${isoMoment(moment)}"}`;
+  return signedWith(data, moment, custom, sealer, '');
+}
+
+function signedWith(data: string, moment: number, custom: string, sealer: Sealer, tail: string): string {
   const hash = sha256Hex(data);
-  const at = isoMoment(moment);
-  return `{"data":${data},"hash":"${hash}","meta":{"moment":"${at}","proofs":[${sealer.proof(hash, `{"moment":"${at}"}`)}]}${tail}}`;
+  const proofs = sealer.proof(hash, custom);
+  return `{"data":${data},"hash":"${hash}","meta":{"moment":"${isoMoment(moment)}","proofs":[${proofs}]}${tail}}`;
 }

@@ -24,7 +24,7 @@ import { accountNameOf, findFailure, type House } from './decide.ts';
 import { type JsonObject, parseObject } from './json.ts';
 import { type LineDisk, Lines } from './lines.ts';
 import { type Command, type Kind, type State, stepOf } from './machine.ts';
-import { findForgery, makeRecord } from './records.ts';
+import { findForgery, findStranger, makeRecord } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
 import type { Reports } from './reports.ts';
 import { type PrepareRequest, readHandle, readIntent, readPrepare, readStatus, readStep } from './requests.ts';
@@ -38,6 +38,8 @@ export interface BankOptions {
   house: House;
   keys: KeyPair;
   clock(): number;
+  /** Handle of the ledger whose calls it believes, where other ledgers may share the key; empty: any. */
+  ledgerHandle: string;
   /** Entries the bank keeps; beyond, it prepares no more. */
   entriesMax: number;
   /** The disk failed, or the books contradict themselves: the process must end. */
@@ -214,7 +216,9 @@ export class Bank {
   #read(bytes: Buffer): JsonObject | Refusal {
     const body = parseObject(bytes);
     if (body === null) return malformed();
-    return findForgery(body, this.#ledgerKey(), 'the body') ?? (body.data as JsonObject);
+    const key = this.#ledgerKey();
+    const forgery = findForgery(body, key, 'the body') ?? findStranger(body, key, this.#options.ledgerHandle);
+    return forgery ?? (body.data as JsonObject);
   }
 
   #decide(request: PrepareRequest): Fact {

@@ -49,6 +49,14 @@ export function findForgery(value: unknown, ledgerKey: string, what: string): Re
   return null;
 }
 
+/** Why a record that `ledgerKey` has signed is not the word of the ledger with this handle (empty: of any), or null. */
+export function findStranger({ meta }: JsonObject, ledgerKey: string, ledger: string): Refusal | null {
+  if (ledger === '') return null;
+  const proofs = (meta as { proofs: { public: unknown; custom?: JsonObject }[] }).proofs;
+  const isMine = proofs.some((proof) => proof.public === ledgerKey && proof.custom?.ledger === ledger);
+  return isMine ? null : refuse(401, 'crypto.signature-invalid', `the body is not signed for the ledger ${ledger}`);
+}
+
 /** Whether a proof is a true signature over `hash`, 64 lower-case hex digits. */
 export function holds(hash: string, proof: JsonObject): boolean {
   const { method, public: key, digest, result, custom } = proof;

@@ -24,7 +24,8 @@ const HELP = `npm run bridge -- [flags]
   --port 5001 --host 127.0.0.1        where it listens; port 0 takes a free one
   --data bank                         directory of its books and its key
   --name bank                         its name, and that of its wallet and bridge at the ledger
-  --ledger http://127.0.0.1:4000/v2   the ledger; --x-ledger <handle> where it is not the default one
+  --ledger http://127.0.0.1:4000/v2   the ledger; --x-ledger <handle> where it is not the default one, or
+                                      where other ledgers share the server: then only its own calls are believed
   --key <base64>                      the ledger's public key; else it is asked for at the first start, and kept
   --symbol usd                        what its accounts are in
   --accounts ana=1000,old=5:inactive  accounts to open where they are not there yet, and which take part in nothing
@@ -86,6 +87,7 @@ async function serve(flags: Flags): Promise<void> {
     house: { name: flags.name, symbol: flags.symbol },
     keys,
     clock: Date.now,
+    ledgerHandle: flags.xLedger,
     entriesMax: LIMITS.entriesMax,
     fatal,
   });

@@ -18,6 +18,12 @@ export function recordAt(state: State, row: number, address: number): RecordView
   return { ...version, row, status: now, owners: ownersOf(state, version), labels: labels ?? NO_LABELS };
 }
 
+/** The handle of a ledger, by its index, as it was right after the entry at this address. */
+export function ledgerAt(state: State, ledger: number, address: number): string {
+  const { row, handle } = state.ledgers[ledger]!;
+  return state.rows.at.get(row) <= address ? handle : recordAt(state, row, address).entry.handle;
+}
+
 /** The status of an intent by what became of it in this version; null for other kinds. */
 function intentStatus({ entry, added }: Version): IntentStatus | null {
   if (!('outcome' in entry)) return null;

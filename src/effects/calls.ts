@@ -25,11 +25,11 @@ import {
 import { legsOf } from '../core/intents.ts';
 import { Kind } from '../core/kinds.ts';
 import { isCalling, legHandle } from '../core/legs.ts';
-import { recordAt } from '../core/past.ts';
+import { ledgerAt, recordAt } from '../core/past.ts';
 import { DROPPED, dataOf, entryAt, findLuid, readRow, type State } from '../core/state.ts';
 import { canon } from '../proof/canon.ts';
 import type { Sealer } from '../proof/sealer.ts';
-import { signedText, viewText } from '../render.ts';
+import { outwardText, viewText } from '../render.ts';
 import type { Lanes, Outcome } from './lanes.ts';
 import type { OutgoingCall, SecureRule } from './outgoing.ts';
 import type { Timers } from './timers.ts';
@@ -167,7 +167,7 @@ export class Calls {
         ? prepareData(leg, handle, claims, recordAt(state, leg.wallet, address).entry.handle, text)
         : `{"action":"${actionOf(at)}","handle":"${handle}","intent":${text}}`;
     const tail = at === 'preparing' ? '' : `/${handle}/${actionOf(at)}`;
-    const body = signedText(data, moment, sealer);
+    const body = outwardText(data, moment, ledgerAt(state, state.rows.ledger.get(row), address), sealer);
     return { method: 'POST', url: `${target.server}/${path}${tail}`, body, secure: target.secure };
   }
 

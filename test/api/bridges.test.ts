@@ -69,6 +69,8 @@ describe('a bridge', () => {
     const sent = (await kit.send([transfer(wallet, target, usd, amount)])).body;
     const [call] = await hook.waitFor((one) => one.path === `${path}/debits`);
     verifyRecord(call!.body, server.publicKey);
+    // One key signs for all ledgers: a bridge must see whose word it is.
+    expect(call!.body.meta.proofs[0].custom.ledger).toBe('main');
     const { data } = call!.body;
     expect(data.handle).toMatch(/^deb_/);
     expect(data).toMatchObject({ schema: 'debit', amount, source: { handle: wallet }, target: { handle: target } });

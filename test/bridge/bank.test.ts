@@ -246,6 +246,20 @@ describe('again and out of order', () => {
   });
 });
 
+describe('a bank of one of several ledgers', () => {
+  test.each([
+    ['of its own', { ledger: 'mine' }, 202],
+    ['of another', { ledger: 'theirs' }, 401],
+    ['of nobody in particular', {}, 401],
+  ])('and a call %s', async (_, more, status) => {
+    const house = await open({ ledgerHandle: 'mine' });
+    const { body } = entryOf(ledger, 'debit', 'ana', 1);
+    const custom = { moment: new Date().toISOString(), ...more };
+    const named = { ...body, meta: { proofs: [proof(body.hash, ledger.keys, custom)] } };
+    expect((await house.send('POST', '/debits', named)).status).toBe(status);
+  });
+});
+
 describe('a forged body changes nothing', () => {
   const stranger = makeKeys();
   const turned = (text: string): string => (text.startsWith('A') ? 'B' : 'A') + text.slice(1);

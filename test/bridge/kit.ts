@@ -157,6 +157,7 @@ export interface HouseOptions {
   xLedger?: string;
   chaos?: Chaos;
   entriesMax?: number;
+  ledgerHandle?: string;
   header?: { name: string; value: string };
   bodyBytesMax?: number;
 }
@@ -179,6 +180,7 @@ export async function openHouse(ledger: FakeLedger, options: HouseOptions = {}):
     house: { name: 'bank-a', symbol: 'usd' },
     keys,
     clock: () => MOMENT,
+    ledgerHandle: options.ledgerHandle ?? '',
     entriesMax: options.entriesMax ?? 1000,
     fatal: (error) => fatal.push(error),
   });
