@@ -5,6 +5,7 @@
 import { threadOf as beginsThread, EntryType, type Outcome, type StoredProof } from './core/entry.ts';
 import { legsOf } from './core/intents.ts';
 import { legHandle } from './core/legs.ts';
+import { LONG_MIN } from './core/long-versions.ts';
 import { isoMoment, outcomeCustoms, sealCustom } from './core/proofs.ts';
 import type { RecordView, Version, VersionEntry } from './core/state.ts';
 import { proofDigestHex, sha256Hex } from './proof/digest.ts';
@@ -52,10 +53,20 @@ export function storedProofText(hash: string, { public: key, result, custom }: S
   return proofText(encodeBase64(key), proofDigestHex(hash, custom), encodeBase64(result), custom);
 }
 
+/** Proofs of long versions, which are read again and again, and are the same objects each time. */
+const proofsKnown = new WeakMap<StoredProof, string>();
+
+function knownProofText(hash: string, proof: StoredProof): string {
+  const known = proofsKnown.get(proof) ?? storedProofText(hash, proof);
+  proofsKnown.set(proof, known);
+  return known;
+}
+
 /** All proofs of a version in their order of arrival: the client's, the server's, those added, those of its outcome. */
 function proofTexts(version: Version, hash: string, sealer: Sealer | null): string {
   if (sealer === null) return '';
   const { entry, added } = version;
+  const textOf = added.length < LONG_MIN ? storedProofText : knownProofText;
   const texts = entry.proofs.map((proof) => storedProofText(hash, proof));
   texts.push(sealer.sealed(hash, sealCustom(entry), entry.seal));
   const go = (outcome: Outcome) => {
@@ -63,7 +74,7 @@ function proofTexts(version: Version, hash: string, sealer: Sealer | null): stri
   };
   if (entry.type === EntryType.intent) go(entry.outcome);
   for (const each of added) {
-    if (each.type === EntryType.proof) texts.push(storedProofText(hash, each.proof));
+    if (each.type === EntryType.proof) texts.push(textOf(hash, each.proof));
     else go(each.outcome);
   }
   return texts.join(',');

@@ -8,7 +8,7 @@
 import type { Version } from './state.ts';
 
 /** Shorter ones are read faster than looked up. */
-const LENGTH_MIN = 16;
+export const LONG_MIN = 16;
 /** Entries of all versions that are kept; past it, all go. */
 const ENTRIES_MAX = 50_000;
 
@@ -23,7 +23,7 @@ export class LongVersions {
 
   /** Keeps the version that ends at `address` instead of the shorter one that ended at `before` (0: none). */
   keep(address: number, version: Version, before: number): void {
-    if (version.added.length < LENGTH_MIN) return;
+    if (version.added.length < LONG_MIN) return;
     const known = this.#byAddress.get(before);
     if (known !== undefined) {
       this.#byAddress.delete(before);
