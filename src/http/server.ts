@@ -64,6 +64,7 @@ export interface RequestHead {
   /**
    * A header by its lower-case name, '' where absent. Behind a body only x-ledger, prefer, content-length and
    * transfer-encoding are there, since each costs a call to read; all of them where there is an authorization.
+   * An x-ledger that is there and names nothing is one space.
    */
   header(name: string): string;
 }
@@ -282,7 +283,7 @@ class Exchange implements Request, Reply {
     this.path = req.getUrl();
     this.query = req.getQuery() ?? '';
     this.req = req;
-    this.ledger = req.getHeader('x-ledger');
+    this.ledger = req.getHeader('x-ledger') || unreadable(req, 'x-ledger');
     this.prefer = req.getHeader('prefer');
     this.length = req.getHeader('content-length');
     this.encoding = req.getHeader('transfer-encoding');
@@ -490,6 +491,19 @@ class Unread {
     this.res?.close();
     this.end();
   }
+}
+
+/**
+ * One space where a header is there without a value, '' where it is not there. The native part takes control characters
+ * and bytes beyond ASCII off both ends of a value, so a ledger named by those alone would look like none at all; one
+ * named `main` and such bytes cannot be told from `main`.
+ */
+function unreadable(req: HttpRequest, wanted: string): string {
+  let found = '';
+  req.forEach((name) => {
+    if (name === wanted) found = ' ';
+  });
+  return found;
 }
 
 function copyOf(chunk: ArrayBuffer): Uint8Array {
