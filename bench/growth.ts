@@ -120,7 +120,9 @@ async function grow(directory: string, intents: number, wallets: number, { steps
   const base = process.memoryUsage.rss();
   const steps: Step[] = [];
   for (let step = 1; step <= count; step++) {
-    const costs = await growTo(growing, Math.max(growing.made + 1, Math.round((intents * step) / count)));
+    // The intents of the measured pauses may be many: enough must be left for this step to say something.
+    const least = growing.made + Math.ceil(intents / count / 2);
+    const costs = await growTo(growing, Math.max(least, Math.round((intents * step) / count)));
     const { rss: residentBytes, heapUsed: heapBytes } = process.memoryUsage();
     const stored = growing.made;
     const pacedEnd = performance.now() + pacedMs;
@@ -303,11 +305,11 @@ function report(
     ],
     charts: chartsOf(steps, each),
     goals: [
-      atLeast('P5', `of the first step’s throughput at ${intents} intents`, last.perSecond / first.perSecond, 0.9),
+      atLeast('P5', `of the first step’s throughput at ${last.stored} intents`, last.perSecond / first.perSecond, 0.9),
       atLeast('P5', `of the throughput over HTTP at ${intents} intents`, atAll.perSecond / atNone.perSecond, 0.9),
       atMost('P5', 'ms the event loop is late, p99.9, engine', pause, 10),
       atMost('P5', 'ms the event loop is late, p99.9, service at half its rate', latest, 10),
-      atMost('P6', `bytes an intent at ${intents}`, each(last), 900),
+      atMost('P6', `bytes an intent at ${last.stored}`, each(last), 900),
     ],
     notes: [
       'B/intent: what resident memory has grown by since there were wallets alone, over all intents there are',
