@@ -174,7 +174,7 @@ describe.skipIf(!mountable)('a disk that is full', () => {
       expect(server.log()).toContain('ENOSPC');
       const { bavail, bsize } = statfsSync(disk.path);
       expect(isLeft(bavail * bsize), `${bavail * bsize} bytes are left`).toBe(true);
-      expect(server.log()).toContain('make room');
+      expect(server.log()).toContain('Make room');
       expect(server.log()).toContain(disk.path);
       expect(server.log()).not.toMatch(/\n\s+at /);
       expect(answeredWith(load, 201)).toBeGreaterThan(20);
