@@ -2,8 +2,8 @@
  * Lists: which records of a ledger and kind pass the filters, in order of their latest change.
  *
  * Newest first, a list walks a chain of places: the chain of one term where a filter asks for equality with a term,
- * else that of all records of the kind. Oldest first, it walks the order of all changes from the kind's first, or the
- * term's chain turned round. Every candidate is checked against all filters, so an index can only save time, never
+ * else that of all records of the kind. Oldest first, it walks the order of all changes from the kind's first, or a
+ * chain turned round: the term's, or the kind's where most changes are others'. Every candidate is checked against all filters, so an index can only save time, never
  * change an answer.
  *
  * Records of a kind that never changes (intents) stand where they were put: with no filters and nothing left out, the
@@ -105,9 +105,16 @@ export class Listing {
     if (this.#isNumbered()) return order === 'newest' ? this.#newestNumbered() : this.#oldestNumbered();
     const term = filters.map((filter) => termOf(kind, filter)).find((found) => found !== null);
     const [member, value] = term ?? [ALL_TERM, ''];
-    if (order === 'oldest' && term === undefined) return this.#allChanges();
+    if (order === 'oldest' && term === undefined && !this.#isSparse()) return this.#allChanges();
     const chain = this.#chain(this.#state.terms.head(termHash(this.#state, ledger, kind, member, value)));
     return order === 'newest' ? chain : turned(chain, Number.POSITIVE_INFINITY);
+  }
+
+  /** Whether most changes since the kind's first are others': then its own chain is the shorter way, turned round. */
+  #isSparse(): boolean {
+    const { order, ranks } = this.#state;
+    const { ledger, kind } = this.#request;
+    return SPARSE * ranks.count(ledger, kind) < order.length - ranks.first(ledger, kind);
   }
 
   /** Whether the list is all records of the kind, each of which changed once: when it was made. */
@@ -187,6 +194,9 @@ export class Listing {
     return isVisible === undefined || isVisible(row);
   }
 }
+
+/** Where one change in so many is the kind's own, what other ledgers do no longer makes its lists longer. */
+const SPARSE = 4;
 
 const NONE = -1;
 const END = -2;

@@ -21,6 +21,21 @@ test('walks stop where the time is over: after each content, or after some rows'
   expect(stepsOf(new Listing(state, { ...REQUEST, filters: [] }))).toBe(1);
 });
 
+test('oldest first is no longer a walk for what other ledgers do', () => {
+  const books = new Books(emptyState(entryCodec, 1, 1 << 20));
+  const access = [{ action: 'any', record: 'any' }];
+  for (const handle of ['main', 'other']) books.create(Kind.ledger, { handle, access }, 0);
+  for (const handle of ['a', 'b', 'c']) books.create(Kind.wallet, { handle }, 2);
+  for (let n = 0; n < 1000; n++) books.create(Kind.wallet, { handle: `w${n}` }, 1);
+  books.create(Kind.wallet, { handle: 'd' }, 2);
+  books.update(Kind.wallet, 'a', { handle: 'a', custom: { n: 1 } }, 2);
+  const listing = new Listing(books.state, { ...REQUEST, ledger: 2, order: 'oldest', filters: [] });
+  let looks = 0;
+  listing.step(() => ++looks < 0);
+  expect(listing.rows.map((row) => readRow(books.state, row).entry.handle)).toEqual(['b', 'c', 'd', 'a']);
+  expect(looks, 'looks at the clock, one in 64 candidates').toBeLessThan(2);
+});
+
 describe('pages are what walking the whole list gives, however deep', () => {
   const MADE = 900;
   const OPEN = [{ action: 'any', record: 'any' }];
