@@ -118,7 +118,7 @@ function decideUpdate(state: State, command: UpdateCommand): Entry[] | Refusal {
     unrelated(state, command) ??
     misfit(state, command) ??
     crowded(state, command, row) ??
-    (handle === record.entry.handle ? null : duplicate(state, command, handle));
+    (handle === record.entry.handle ? null : (duplicate(state, command, handle) ?? named(state, command, record)));
   if (late !== null) return late;
   return [{ type: EntryType.update, ledger, kind, luid, handle, moment, hash, data, proofs, seal, row }];
 }
@@ -357,12 +357,24 @@ function inUse(state: State, ledger: number, kind: Kind, record: RecordView): Re
       if (state.balances.available(slot - 1) !== 0) return no('The wallet has a balance');
       if (state.balances.isHeld(slot - 1)) return no('A prepared intent speaks of the wallet');
     }
-    const anchored = (member: string) => isTermInUse(state, ledger, Kind.anchor, member, handle);
-    if (anchored('wallet') || anchored('target')) return no('An anchor names the wallet');
   }
-  if (kind === Kind.bridge) {
-    if (isTermInUse(state, ledger, Kind.wallet, 'bridge', handle)) return no('A wallet needs the bridge');
-    if (isTakingPart(state, record.row)) return no('Intents on their way need the bridge');
-  }
+  const namer = whoNames(state, ledger, kind, handle);
+  if (namer !== null) return no(namer);
+  if (kind === Kind.bridge && isTakingPart(state, record.row)) return no('Intents on their way need the bridge');
   return null;
+}
+
+/** What names a record by its handle would speak of nobody after a rename, and of whoever takes the handle next. */
+function named(state: State, { ledger, kind }: UpdateCommand, { entry: { handle } }: RecordView): Refusal | null {
+  const namer = whoNames(state, ledger, kind, handle);
+  return namer === null ? null : refuse('record.invalid', `${namer}, so ${handle} cannot be renamed`);
+}
+
+/** Which records name this one so that they would be wrong without it, in words; null where none do. */
+function whoNames(state: State, ledger: number, kind: Kind, handle: string): string | null {
+  const isNamed = (by: Kind, member: string) => isTermInUse(state, ledger, by, member, handle);
+  if (kind === Kind.wallet && (isNamed(Kind.anchor, 'wallet') || isNamed(Kind.anchor, 'target'))) {
+    return 'An anchor names the wallet';
+  }
+  return kind === Kind.bridge && isNamed(Kind.wallet, 'bridge') ? 'A wallet needs the bridge' : null;
 }

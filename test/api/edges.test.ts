@@ -57,6 +57,29 @@ describe('a wallet and its money', () => {
     expect((await client.get(`/wallets/${renamed}/limits`)).body.data).toHaveLength(1);
     await kit.done([transfer(renamed, wallet, usd, 10)]);
   });
+  test('a wallet that an anchor names keeps its handle until the anchor is gone, and so does a bridge', async () => {
+    const [wallet, target] = [await kit.wallet(), await kit.wallet()];
+    const anchor = await kit.make('anchors', { handle: unique('anchor'), wallet, target });
+    for (const handle of [wallet, target]) {
+      const old = await stored(handle);
+      const reply = await kit.change('wallets', old, { handle: unique('wallet') }, handle);
+      expect(reasonOf(reply)).toEqual([422, 'record.invalid']);
+      expect(reply.body.data.detail).toContain('An anchor names the wallet');
+      expect((await kit.change('wallets', old, { handle, custom: { n: 1 } })).status).toBe(200);
+    }
+    const drop = await client.del(`/anchors/${anchor.data.handle}`, kit.dropBody(anchor));
+    expect(drop.status).toBe(204);
+    expect((await kit.change('wallets', await stored(wallet), { handle: unique('wallet') }, wallet)).status).toBe(200);
+
+    const bridge = await kit.make('bridges', { handle: unique('bridge'), config: { server: 'http://127.0.0.1:9' } });
+    const bridged = await kit.wallet({ bridge: bridge.data.handle });
+    const { config } = bridge.data;
+    const renamed = unique('bridge');
+    const rename = () => kit.change('bridges', bridge, { handle: renamed, config }, bridge.data.handle);
+    expect(reasonOf(await rename())).toEqual([422, 'record.invalid']);
+    expect((await kit.change('wallets', await stored(bridged), { handle: bridged })).status).toBe(200);
+    expect((await rename()).status).toBe(200);
+  });
   test('a dropped wallet leaves no limit to the next of that handle', async () => {
     const [wallet, other] = [await funded(0), await funded(0)];
     await kit.done([limit(wallet, usd, 'minBalance', -50)]);
