@@ -1,0 +1,158 @@
+/**
+ * Books in the middle of things (legs that are asked, threads that wait, effects that are behind) are the same whichever
+ * way they are read: as they are, entry by entry from the beginning, or from a snapshot of any moment and what came after.
+ */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { GRANTED } from '../../src/core/access/index.ts';
+import { apply } from '../../src/core/apply.ts';
+import { type IntentEntry, LEG_STATES } from '../../src/core/entry.ts';
+import { legsOf, stepsDue } from '../../src/core/intents.ts';
+import { Kind } from '../../src/core/kinds.ts';
+import { legHandle } from '../../src/core/legs.ts';
+import { dumpState, emptyState, loadState, readRow, type State } from '../../src/core/state.ts';
+import { entryCodec, packValue, unpackValue } from '../../src/storage/codec.ts';
+import { differencesOf } from '../../src/storage/state-digest.ts';
+import { Books, issue, limit, transfer } from './books.ts';
+
+const HOOK = { schema: 'webhook', endpoint: 'http://127.0.0.1:1' };
+
+/** Two banks, wallets behind them and not, that pay, stand in and pass on; two effects, one bank that is told. */
+function town(): Books {
+  // Snapshots are of chunks of the usual size.
+  const books = new Books(emptyState(entryCodec, 1));
+  const config = { 'intent.expiryThresholdMinutes': 10 };
+  books.create(Kind.ledger, { handle: 'main', config, access: [{ action: 'any', record: 'any' }] }, 0);
+  books.symbols('usd').wallets('a', 'b');
+  books.create(Kind.bridge, { handle: 'one', config: { server: 'http://127.0.0.1:1' }, traits: ['statuses'] });
+  books.create(Kind.bridge, { handle: 'two', config: { server: 'http://127.0.0.1:2' } });
+  const wallet = (handle: string, more: object) => books.create(Kind.wallet, { handle, ...more });
+  wallet('x', { bridge: 'one' });
+  wallet('y', { bridge: 'two' });
+  wallet('f', { routes: [{ action: 'forward', target: 'y' }] });
+  wallet('g', { bridge: 'one', routes: [{ action: 'forward', target: 'f' }] });
+  wallet('s', { routes: [{ action: 'credit', target: 'x' }] });
+  books.intent(issue('a', 500));
+  books.intent(limit('x', 'minBalance', -100), limit('b', 'dailyAmount', 50), limit('y', 'maxBalance', 60));
+  for (const [handle, signal] of [
+    ['e', 'intent-updated'],
+    ['r', 'balance-received'],
+  ]) {
+    books.create(Kind.effect, { handle, signal, action: HOOK });
+  }
+  return books;
+}
+
+type Step = [what: number, one: number, other: number, amount: number];
+
+const WALLETS = ['a', 'b', 'x', 'y', 'f', 'g', 's'];
+const REPORTS = ['prepared', 'prepared', 'prepared', 'failed', 'committed', 'committed', 'aborted'];
+
+/** One thing that happens; what does not fit is refused, or changes nothing. */
+function act(books: Books, [what, one, other, amount]: Step): void {
+  const { state } = books;
+  const base = { ledger: 1, moment: books.moment, caller: GRANTED } as const;
+  const n = books.entries.length;
+  const open = [...state.open.keys()];
+  const row = open[one % Math.max(1, open.length)];
+  const prove = (custom: object) => {
+    const { luid, hash } = readRow(state, row!).entry;
+    const proof = { public: new Uint8Array(32).fill(5), result: new Uint8Array(64), custom: JSON.stringify(custom) };
+    books.do({ op: 'proof', ...base, kind: Kind.intent, luid, hash, proof });
+  };
+  switch (what % 10) {
+    case 0:
+    case 1: {
+      const claims = [transfer(WALLETS[one % 7]!, WALLETS[other % 7]!, amount)];
+      if (amount % 4 === 0) claims.push(transfer('a', WALLETS[one % 7]!, 1));
+      const commit = amount % 3 === 0 ? 'manual' : 'auto';
+      books.create(Kind.intent, { handle: `i${n}`, claims, config: { commit } });
+      return;
+    }
+    case 2:
+    case 3:
+    case 4:
+    case 5: {
+      if (row === undefined) return;
+      const record = readRow(state, row);
+      const legs = legsOf(record);
+      if (legs.length === 0) return prove({ action: amount % 2 === 0 ? 'commit' : 'abort', n });
+      const leg = other % legs.length;
+      const handle = legHandle(record.entry.luid, legs[leg]!, leg);
+      return prove({ handle, status: REPORTS[amount % REPORTS.length], n });
+    }
+    case 6:
+      if (row !== undefined) prove({ action: amount % 2 === 0 ? 'commit' : 'abort', n });
+      return;
+    case 7: {
+      if (row === undefined) return;
+      const { luid } = readRow(state, row).entry;
+      const leg = other % Math.max(1, state.open.get(row)!.legs.length);
+      const at = LEG_STATES[state.open.get(row)!.legs[leg] ?? 0]!;
+      const result = amount % 2 === 0 ? 'told' : 'lost';
+      books.do({ op: 'leg', ...base, kind: Kind.intent, luid, leg, state: at, result, detail: 'gone' });
+      return;
+    }
+    case 8: {
+      const feeds = [...state.feeds];
+      const [receiver, { seq }] = feeds[one % feeds.length]!;
+      const { luid } = readRow(state, receiver).entry;
+      const kind = state.rows.kind.get(receiver) as Kind;
+      const event = { seq: Math.min(seq + other, state.log.length), index: amount % 3, attempts: 1 };
+      const note = { receiver: luid, ...event, isDelivered: amount % 2 === 0, detail: '' };
+      books.do({ op: 'delivery', ...base, kind, luid: `$evd.${String(n).padStart(17, '0')}`, ...note });
+      return;
+    }
+    default:
+      books.moment += amount * 60_000;
+      for (const step of stepsDue(state, books.moment)) books.settle(step);
+  }
+}
+
+/** A snapshot of now, through its bytes, as it would lie on a disk. */
+function snapshotOf(state: State): () => State {
+  const { extra, parts } = dumpState(state);
+  const bytes = packValue(extra);
+  const copies = new Map(parts.map((part) => [part.name, Uint8Array.from(part.bytes)]));
+  return () => loadState(entryCodec, unpackValue(bytes) as typeof extra, copies);
+}
+
+function applyAll(state: State, entries: readonly Uint8Array[]): State {
+  for (const bytes of entries) apply(state, entryCodec.decode(bytes, 0, bytes.length), bytes, 0, bytes.length);
+  return state;
+}
+
+const steps = fc.array(
+  fc.tuple(fc.nat(9), fc.nat(30), fc.nat(30), fc.integer({ min: 1, max: 40 })) as fc.Arbitrary<Step>,
+  { minLength: 1, maxLength: 60 },
+);
+
+test('the same live, replayed, and from a snapshot of any moment', () => {
+  const seen = { legs: 0, threads: 0, through: 0, feeds: 0 };
+  fc.assert(
+    fc.property(steps, fc.nat(59), (all, moment) => {
+      const books = town();
+      const cut = moment % all.length;
+      for (const step of all.slice(0, cut)) act(books, step);
+      const load = snapshotOf(books.state);
+      const length = books.entries.length;
+      seen.threads += books.state.threads.size;
+      for (const [row, { legs }] of books.state.open) {
+        seen.legs += legs.length;
+        const { entry } = readRow(books.state, row);
+        seen.through += (entry as IntentEntry).outcome.links?.through.length ?? 0;
+      }
+      for (const { last } of books.state.feeds.values()) seen.feeds += last === 0 ? 0 : 1;
+      for (const step of all.slice(cut)) act(books, step);
+      const replayed = applyAll(emptyState(entryCodec, 5), books.entries);
+      expect(differencesOf(books.state, replayed)).toEqual([]);
+      const loaded = applyAll(load(), books.entries.slice(length));
+      expect(differencesOf(books.state, loaded)).toEqual([]);
+      // And whatever is decided next is decided alike.
+      const due = (state: State) => [...stepsDue(state, books.moment + 3_600_000)];
+      expect(due(loaded)).toEqual(due(books.state));
+    }),
+    { numRuns: 60 },
+  );
+  for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(0);
+});
