@@ -1,0 +1,206 @@
+/**
+ * The audit over books in the middle of things: intents that banks take part in, in every phase, threads, effects that are
+ * behind. Honest ones are believed; whoever changes what ties an intent to others is found, though he holds the key.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type AuditReport, audit } from '../../src/cli/audit/audit.ts';
+import {
+  type Entry,
+  EntryType,
+  type IntentEntry,
+  LEG_STATES,
+  type Links,
+  type StepEntry,
+} from '../../src/core/entry.ts';
+import { realDisk } from '../../src/storage/disk.ts';
+import { Bank, report, type Town, until } from '../support/bank.ts';
+import { connect, type Json, makeKeys } from '../support/client.ts';
+import { openHook } from '../support/hook.ts';
+import { makeKit, pause, proofFor, segment, transfer, unique } from '../support/kit.ts';
+import { startServer } from '../support/server.ts';
+import { filesIn, framesOf, freshDirectory, removeDirectories, rewritten } from './books.ts';
+
+let plain = '';
+let snapped = '';
+
+beforeAll(async () => {
+  plain = freshDirectory();
+  await fill(plain, []);
+  snapped = freshDirectory();
+  await fill(snapped, ['--snapshot-every', '15']);
+}, 60_000);
+afterAll(removeDirectories);
+
+/** Books that end in the middle of everything, by a kill. */
+async function fill(directory: string, flags: string[]): Promise<void> {
+  const keys = makeKeys();
+  const hook = await openHook();
+  const server = await startServer({ directory, flags: [...flags, '--bridge-attempts-max', '1'] });
+  const client = connect(server);
+  const kit = makeKit(client, keys);
+  const town: Town = { client, kit, hook, symbol: await kit.symbol() };
+  const { symbol } = town;
+  hook.answer = ({ path }) => (path.startsWith('/down') ? 503 : 202);
+  for (const [path, signal] of [
+    ['/up', 'intent-updated'],
+    ['/down', 'balance-received'],
+  ]) {
+    const action = { schema: 'webhook', endpoint: hook.url + path };
+    await kit.make('effects', { handle: unique('effect'), signal, action });
+  }
+  const [from, into] = [await Bank.open(town), await Bank.open(town, { traits: ['statuses'] })];
+  const [x, y, a] = [await from.wallet(), await into.wallet(), await kit.funded(symbol, 500)];
+  const c = await kit.wallet({ routes: [{ action: 'forward', target: y }] });
+  const s = await kit.wallet({ routes: [{ action: 'credit', target: a }] });
+  const say = (bank: Bank, intent: Json, entry: string, status: string) =>
+    report(client, intent, entry, bank.keys, status, { reason: 'bridge.no', detail: 'no' });
+  /** Goes on as far as there are words; the last one may be a failure. */
+  const go = async (intent: Json, ...words: string[]): Promise<void> => {
+    for (const word of words) {
+      const [what, status] = word.split(' ') as ['debits' | 'credits', string];
+      const bank = what === 'debits' ? from : into;
+      await say(bank, intent, await bank.entry(intent, what), status);
+    }
+  };
+  const send = async (claims: Json[], data: Json = {}): Promise<Json> => (await kit.send(claims, { data })).body;
+  const both = ['debits prepared', 'credits prepared'];
+  for (const words of [[], [both[0]!], both, [...both, 'debits committed', 'credits committed']]) {
+    await go(await send([transfer(x, y, symbol, 3), transfer(x, y, symbol, 4)]), ...words);
+  }
+  await go(await send([transfer(x, y, symbol, 5)]), both[0]!, 'credits failed', 'debits aborted');
+  for (const action of ['commit', 'abort']) {
+    const held = await send([transfer(x, y, symbol, 6)], { config: { commit: 'manual' } });
+    await go(held, ...both);
+    await client.post(`/intents/${segment(held.luid)}/proofs`, proofFor(held, keys, { action }));
+  }
+  // Threads: one that waits for the bank of its second, one that happened, one that failed.
+  for (const status of ['', 'prepared', 'failed']) {
+    const first = await send([transfer(a, c, symbol, 7)]);
+    const { data } = (await client.get(`/intents?meta.thread=${segment(first.meta.thread)}`)).body;
+    const second = data.find(({ luid }: Json) => luid !== first.luid);
+    if (status === '') continue;
+    await go(second, `credits ${status}`);
+    if (status === 'prepared') await until(client, first, 'completed');
+  }
+  await kit.done([transfer(a, s, symbol, 1)]);
+  const lost = await Bank.open(town, { config: { server: `${hook.url}/down` } });
+  await send([transfer(await lost.wallet(), a, symbol, 2)]);
+  await pause(700);
+  await server.kill();
+  await hook.close();
+}
+
+function look(directory: string): Promise<AuditReport> {
+  return audit({ disk: realDisk, directory, key: null, workers: 0, otherRules: false });
+}
+
+describe('honest books', () => {
+  test('are believed, every decision, from the journal and with snapshots of the middle', async () => {
+    const entries = framesOf(plain).flatMap((frame) => frame.entries);
+    const all = linksIn(entries);
+    for (const member of ['legs', 'marks', 'forwards', 'routed', 'through'] as const) {
+      expect(all.filter((links) => links[member].length > 0).length, member).toBeGreaterThan(0);
+    }
+    expect(entries.filter(({ type }) => type === EntryType.delivery).length).toBeGreaterThan(5);
+    expect(entries.some((entry) => entry.type === EntryType.step && entry.outcome.steps[0] === 'error')).toBe(true);
+    for (const directory of [plain, snapped]) {
+      const { finding, counts } = await look(directory);
+      expect(finding).toBeNull();
+      expect(counts.otherwise).toBe(0);
+    }
+    expect(filesIn(snapped, /^snapshot/).length).toBeGreaterThan(0);
+    expect((await look(snapped)).snapshots).toBeGreaterThan(0);
+  });
+});
+
+const isLinked = (entry: Entry): entry is IntentEntry | StepEntry =>
+  'outcome' in entry && entry.outcome.links !== undefined;
+
+function linksIn(entries: readonly Entry[]): Links[] {
+  return entries.filter(isLinked).map(({ outcome }) => outcome.links!);
+}
+
+/** Changes the first, or with `nth` another, of the links that have this member. */
+function change(member: keyof Links, lie: (links: Links) => unknown, nth = 0) {
+  return (entries: Entry[]): void => {
+    const found = entries.filter(isLinked).filter(({ outcome }) => {
+      const value = outcome.links![member];
+      return Array.isArray(value) ? value.length > 0 : value !== '' && value !== -1;
+    });
+    lie(found[nth]!.outcome.links!);
+  };
+}
+
+const state = (name: (typeof LEG_STATES)[number]) => LEG_STATES.indexOf(name);
+
+const LIES: [string, (entries: Entry[]) => void][] = [
+  ["a leg's amount", change('legs', ({ legs }) => void legs[0]!.amount++)],
+  ["a leg's wallet", change('legs', ({ legs }) => Object.assign(legs[0]!, { wallet: legs[1]!.wallet }))],
+  ["a leg's bridge", change('legs', ({ legs }) => Object.assign(legs[0]!, { bridge: legs[1]!.bridge }))],
+  ["a leg's side", change('legs', ({ legs }) => Object.assign(legs[0]!, { side: legs[1]!.side }))],
+  ["a leg's claims", change('legs', ({ legs }) => void legs[0]!.claims.pop())],
+  ['a leg left out', change('legs', ({ legs }) => void legs.pop())],
+  [
+    'a leg asked that was not',
+    change('legs', (links) => Object.assign(links, { marks: [0, state('preparing'), 1, state('preparing')] })),
+  ],
+  ['a leg prepared that nobody reported', change('marks', (links) => links.marks.splice(1, 1, state('prepared')), 1)],
+  ['a commit that a bank is not told of', change('marks', (links) => void links.marks.splice(-2), 4)],
+  [
+    'where money is passed on to',
+    change('forwards', ({ forwards }) => Object.assign(forwards[0]!, { target: 'elsewhere' })),
+  ],
+  ['how much is passed on', change('forwards', ({ forwards }) => void forwards[0]!.amount++)],
+  ['that money is passed on', change('forwards', (links) => Object.assign(links, { forwards: [] }))],
+  ['what comes with the thread', change('through', (links) => void links.through[1]!--)],
+  ['that it comes with the thread', change('through', (links) => Object.assign(links, { through: [] }))],
+  ['whom a route gave it to', change('routed', ({ routed }) => void routed[2]!--)],
+  ['that a route had a say', change('routed', (links) => Object.assign(links, { routed: [] }))],
+  ['the reason a bank gave', change('failId', (links) => Object.assign(links, { failId: 'bridge.other' }))],
+  ['which leg an error speaks of', change('leg', (links) => Object.assign(links, { leg: 1 }))],
+  [
+    'a report that moved nothing',
+    (entries) => {
+      const at = entries.findIndex((entry) => entry.type === EntryType.step && entry.outcome.links !== undefined);
+      (entries[at] as StepEntry).outcome.links!.marks = [];
+    },
+  ],
+  [
+    'an intent of a thread that belongs to none',
+    (entries) => {
+      const child = entries.find((entry) => entry.type === EntryType.intent && entry.handle.startsWith('fwd_'));
+      (child as IntentEntry).thread = (child as IntentEntry).luid.slice(5);
+    },
+  ],
+];
+
+describe('changed by somebody who holds the key', () => {
+  test.each(LIES)('%s', async (_, lie) => {
+    const directory = await rewritten(plain, (frames) => {
+      const entries = frames.flatMap((frame) => frame.entries);
+      const before = JSON.stringify(entries.filter(isLinked));
+      lie(entries);
+      expect(JSON.stringify(entries.filter(isLinked))).not.toBe(before);
+    });
+    const { finding } = await look(directory);
+    expect(finding).not.toBeNull();
+  });
+
+  test.each([
+    ['left out', (entries: Entry[], at: number) => entries.splice(at, 1)],
+    ['told twice', (entries: Entry[], at: number) => entries.splice(at, 0, entries[at]!)],
+  ])('a step that follows from a proof or an intent, %s', async (_, lie) => {
+    const frames = framesOf(plain);
+    const places = frames.flatMap(({ entries }, frame) =>
+      // What the server noted by itself stands alone; who leaves it out leaves out a frame.
+      entries.flatMap((entry, at) =>
+        entry.type === EntryType.step && entries.length > 1 ? [[frame, at] as const] : [],
+      ),
+    );
+    expect(places.length).toBeGreaterThan(15);
+    for (const [frame, at] of places.filter((__, n) => n % 4 === 0)) {
+      const directory = await rewritten(plain, (all) => void lie(all[frame]!.entries, at));
+      expect((await look(directory)).finding, `step ${at} of frame ${frame}`).not.toBeNull();
+    }
+  });
+});
