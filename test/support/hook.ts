@@ -22,6 +22,11 @@ export interface Hook {
   calls: Call[];
   /** Status of the answer to a call; 202 unless told otherwise. */
   answer: (call: Call) => number;
+  /** It takes what comes and answers nothing, for as long as this is set. */
+  silent: boolean;
+  /** Where given, what it makes of a call is kept instead of the call: for very many. */
+  keeps: ((call: Call) => unknown) | null;
+  kept: unknown[];
   /** The calls that match, as soon as there are so many. */
   waitFor(match: (call: Call) => boolean, count?: number): Promise<Call[]>;
   close(): Promise<void>;
@@ -40,7 +45,9 @@ export async function openHook(): Promise<Hook> {
         text,
         body: text === '' ? undefined : JSON.parse(text),
       };
-      hook.calls.push(call);
+      if (hook.keeps !== null) hook.kept.push(hook.keeps(call));
+      else hook.calls.push(call);
+      if (hook.silent) return;
       response.writeHead(hook.answer(call), { 'content-type': 'application/json' });
       response.end('{}');
     });
@@ -50,6 +57,9 @@ export async function openHook(): Promise<Hook> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls: [],
     answer: () => 202,
+    silent: false,
+    keeps: null,
+    kept: [],
     async waitFor(match, count = 1) {
       const late = Date.now() + WAIT_MS;
       for (;;) {

@@ -1,0 +1,263 @@
+/**
+ * Deliveries under strain: in order though some fail, at least once though the server is killed, and nobody waits for
+ * somebody else's webhook; what became of each can be read.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Client, connect, type Json, makeKeys } from '../support/client.ts';
+import { type Call, type Hook, openHook } from '../support/hook.ts';
+import { issue, type Kit, luidOf, makeKit, pause, reasonOf, segment, transfer, unique } from '../support/kit.ts';
+import { makeDirectory, type Server, startServer } from '../support/server.ts';
+
+const keys = makeKeys();
+let server: Server;
+let client: Client;
+let kit: Kit;
+let hook: Hook;
+
+beforeAll(async () => {
+  server = await startServer({ flags: ['--bridge-attempts-max', '2'] });
+  client = connect(server);
+  kit = makeKit(client, keys);
+  hook = await openHook();
+});
+afterAll(async () => {
+  await server?.stop();
+  await hook?.close();
+});
+
+/** An effect on a path of its own; its record. */
+function listen(own: Kit, path: string, signal: string, more: Json = {}): Promise<Json> {
+  const action = { schema: 'webhook', endpoint: hook.url + path };
+  return own.make('effects', { handle: unique('effect'), signal, action, ...more });
+}
+
+const at =
+  (path: string) =>
+  (call: Call): boolean =>
+    call.path === path;
+
+/** Handles of the circles told at a path, in the order of their first telling. */
+const circlesAt = (path: string): string[] => [
+  ...new Set(hook.calls.filter(at(path)).map(({ body }) => body.data.circle.data.handle as string)),
+];
+
+async function makeCircles(own: Kit, count: number): Promise<string[]> {
+  const handles = Array.from({ length: count }, () => unique('circle'));
+  for (const handle of handles) await own.make('circles', { handle });
+  return handles;
+}
+
+/** Rows of the list of deliveries, all pages. */
+async function rowsOf(effect: Json, limit = 100): Promise<Json[]> {
+  const rows: Json[] = [];
+  for (let index = 0; ; index += 1) {
+    const reply = await client.get(`/effects/${segment(effect.luid)}/events?page.index=${index}&page.limit=${limit}`);
+    expect(reply.status, reply.text).toBe(200);
+    rows.push(...reply.body.data);
+    if (reply.body.data.length < limit) return rows;
+  }
+}
+
+async function untilRows(effect: Json, status: string, count: number): Promise<Json[]> {
+  for (let n = 0; n < 400; n += 1) {
+    const rows = (await rowsOf(effect)).filter(({ meta }) => meta.status === status);
+    if (rows.length >= count) return rows;
+    await pause(25);
+  }
+  throw new Error(`${status}: ${(await rowsOf(effect)).map(({ meta }) => meta.status)}`);
+}
+
+describe('order', () => {
+  test('is kept by each effect while every fifth call fails, many write and others hear the same', async () => {
+    const paths = ['/order-1', '/order-2', '/order-3'];
+    for (const path of paths) await listen(kit, path, 'circle-created');
+    let calls = 0;
+    hook.answer = ({ path }) => (path === '/order-2' && ++calls % 5 === 0 ? 503 : 200);
+    const made = (await Promise.all(Array.from({ length: 4 }, () => makeCircles(kit, 5)))).flat();
+    for (const path of paths) {
+      for (let n = 0; n < 800 && circlesAt(path).length < made.length; n += 1) await pause(25);
+    }
+    hook.answer = () => 202;
+    const [first, ...others] = paths.map(circlesAt);
+    expect([...first!].sort()).toEqual([...made].sort());
+    for (const other of others) expect(other).toEqual(first);
+    const taken = hook.calls.filter(at('/order-1')).length;
+    expect(taken).toBe(made.length);
+  });
+});
+
+describe('a webhook that never answers', () => {
+  test('delays neither the events of another nor any request', async () => {
+    const silent = await openHook();
+    silent.silent = true;
+    for (let n = 0; n < 20; n += 1) {
+      const action = { schema: 'webhook', endpoint: `${silent.url}/${n}` };
+      await kit.make('effects', { handle: unique('effect'), signal: 'circle-created', action });
+    }
+    await listen(kit, '/alive', 'circle-created');
+    const made = await makeCircles(kit, 10);
+    const calls = await hook.waitFor(at('/alive'), 10);
+    expect(calls.map(({ body }) => body.data.circle.data.handle)).toEqual(made);
+    // All of the silent are being called all the while.
+    expect(silent.calls).toHaveLength(20);
+    await silent.close();
+  });
+});
+
+describe('what became of them', () => {
+  test('can be read page by page: on its way, delivered, given up; and is tried again on a word', async () => {
+    const path = `/${unique('rows')}`;
+    const effect = await listen(kit, path, 'circle-created');
+    const [good, bad, waiting] = [await makeCircles(kit, 3), [unique('circle')], [unique('circle')]];
+    await untilRows(effect, 'delivered', 3);
+    hook.answer = (call) => (call.path === path ? 503 : 202);
+    for (const handle of [...bad, ...waiting]) await kit.make('circles', { handle });
+    const [failed] = await untilRows(effect, 'failed', 1);
+    expect(failed.data).toMatchObject({
+      attempts: 2,
+      signal: 'circle-created',
+      detail: expect.stringContaining('503'),
+    });
+    const rows = await rowsOf(effect);
+    expect(rows.map(({ meta }) => meta.status)).toEqual(['pending', 'failed', 'delivered', 'delivered', 'delivered']);
+    for (const row of rows) expect(row.luid).toMatch(luidOf('evd'));
+    expect(await rowsOf(effect, 2)).toHaveLength(5);
+    expect((await rowsOf(effect, 2)).map(({ data }) => data.event)).toEqual(rows.map(({ data }) => data.event));
+    await untilRows(effect, 'failed', 2);
+    hook.answer = () => 202;
+    const before = hook.calls.length;
+    expect((await client.post(`/effects/${segment(effect.luid)}/events/retry`, undefined)).status).toBe(202);
+    await hook.waitFor((call) => at(path)(call) && hook.calls.indexOf(call) >= before, 2);
+    expect(circlesAt(path)).toEqual([...good, ...bad, ...waiting]);
+    await untilRows(effect, 'delivered', 5);
+    // Nothing is left to be tried again.
+    const after = hook.calls.length;
+    await client.post(`/effects/${segment(effect.luid)}/events/retry`, undefined);
+    await pause(200);
+    expect(hook.calls).toHaveLength(after);
+    expect(reasonOf(await client.post('/effects/nobody/events/retry', undefined))).toEqual([404, 'record.not-found']);
+  });
+});
+
+describe('filters', () => {
+  test('look into signers, proofs, and what was computed, with every operator', async () => {
+    const schema = unique('schema');
+    const [stranger, filterOf] = [makeKeys(), (filter: Json) => ({ filter })];
+    await listen(kit, '/f-signer', 'signer-created', filterOf({ 'signer.data.schema': schema }));
+    await listen(kit, '/f-proof', 'wallet-created', filterOf({ 'wallet.meta.proofs.public': stranger.public }));
+    await listen(
+      kit,
+      '/f-both',
+      'wallet-created',
+      filterOf({ 'wallet.meta.proofs.public': stranger.public, 'wallet.data.schema': { $ne: schema } }),
+    );
+    await listen(kit, '/f-status', 'circle-created', filterOf({ 'circle.meta.status': { $in: ['created'] } }));
+    await listen(kit, '/f-never', 'circle-created', filterOf({ 'circle.meta.status': { $nin: ['created'] } }));
+    await listen(kit, '/f-signal', 'circle-created', filterOf({ signal: 'circle-created', handle: { $gt: 'evt_' } }));
+    for (const one of [schema, 'other']) {
+      await kit.make('signers', { handle: unique('s'), schema: one, public: makeKeys().public, format: 'ed25519-raw' });
+    }
+    const other = makeKit(client, stranger);
+    await kit.wallet();
+    const [mine, also] = [await other.wallet({ schema }), await other.wallet()];
+    await makeCircles(kit, 1);
+    const told = async (path: string, count: number): Promise<Json[]> =>
+      (await hook.waitFor(at(path), count)).map(({ body }) => body.data);
+    expect((await told('/f-signer', 1)).map(({ signer }) => signer.data.schema)).toEqual([schema]);
+    expect((await told('/f-proof', 2)).map(({ wallet }) => wallet.data.handle)).toEqual([mine, also]);
+    expect((await told('/f-both', 1)).map(({ wallet }) => wallet.data.handle)).toEqual([also]);
+    await told('/f-status', 1);
+    await told('/f-signal', 1);
+    await pause(150);
+    for (const [path, count] of [
+      ['/f-signer', 1],
+      ['/f-proof', 2],
+      ['/f-both', 1],
+      ['/f-never', 0],
+    ] as const) {
+      expect(hook.calls.filter(at(path)), path).toHaveLength(count);
+    }
+  });
+
+  test('money received over routes and by addresses that stand for wallets', async () => {
+    const usd = await kit.symbol();
+    const [a, d] = [await kit.funded(usd, 100), await kit.wallet()];
+    const c = await kit.wallet({ routes: [{ action: 'forward', target: d }] });
+    await listen(kit, '/f-money', 'balance-received', {
+      filter: { 'wallet.data.handle': { $in: [c, d] }, amount: { $gte: 2 } },
+    });
+    await kit.done([
+      transfer(a, `tel:51999@${d}`, usd, 1),
+      transfer(a, `tel:51999@${d}`, usd, 2),
+      transfer(a, c, usd, 3),
+    ]);
+    const calls = await hook.waitFor(at('/f-money'), 3);
+    expect(calls.map(({ body }) => [body.data.wallet.data.handle, body.data.amount])).toEqual([
+      [d, 2],
+      [c, 3],
+      [d, 3],
+    ]);
+  });
+});
+
+describe('killed in the middle of many deliveries', () => {
+  test('each is told at least once, in order, and far the most just once', async () => {
+    const directory = makeDirectory();
+    const first = await startServer({ directory });
+    const own = makeKit(connect(first), keys);
+    const path = '/killed';
+    await listen(own, path, 'balance-received');
+    const usd = await own.symbol();
+    const a = await own.wallet();
+    const claims = Array.from({ length: 150 }, (_, n) => issue(a, usd, n + 1));
+    await own.done(claims);
+    await hook.waitFor(at(path), 40);
+    await first.kill();
+    const second = await startServer({ directory });
+    await hook.waitFor((call) => at(path)(call) && call.body.data.amount === 150);
+    const amounts = hook.calls.filter(at(path)).map(({ body }) => body.data.amount);
+    expect([...new Set(amounts)]).toEqual(claims.map(({ amount }) => amount));
+    expect(amounts.length).toBeLessThan(180);
+    await second.stop();
+  });
+});
+
+/** Many times what a queue holds; with AYNI_LONG=1 twenty thousand. */
+const EVENTS = process.env.AYNI_LONG ? 20_000 : 2_000;
+
+describe(`${EVENTS} events behind a consumer that was away`, () => {
+  test('cost little memory while they wait, and come once each, in order', async () => {
+    const quiet = await openHook();
+    quiet.silent = true;
+    const other = await startServer({ flags: ['--log-level', 'debug'] });
+    const own = makeKit(connect(other), keys);
+    const action = { schema: 'webhook', endpoint: quiet.url };
+    await own.make('effects', { handle: unique('effect'), signal: 'balance-received', action });
+    const usd = await own.symbol();
+    const a = await own.wallet();
+    for (let n = 0; n < EVENTS; n += 100) {
+      const reply = await own.send(Array.from({ length: 100 }, (_, at_) => issue(a, usd, n + at_ + 1)));
+      expect(reply.status).toBe(201);
+    }
+    const heapMiB = async (): Promise<number> => {
+      const before = other.log().length;
+      other.process.kill('SIGWINCH');
+      for (;;) {
+        const line = /Figures (\{.*\})/.exec(other.log().slice(before));
+        if (line !== null) return JSON.parse(line[1]!).memory.heapUsed / 2 ** 20;
+        await pause(20);
+      }
+    };
+    expect(await heapMiB()).toBeLessThan(150);
+    quiet.keeps = ({ body }) => body.data.amount;
+    quiet.silent = false;
+    for (let n = 0; n < 1200 && quiet.kept.length < EVENTS; n += 1) await pause(100);
+    const seen = [...new Set(quiet.kept)];
+    expect(seen).toHaveLength(EVENTS);
+    expect(seen).toEqual([...seen].sort((one, two) => Number(one) - Number(two)));
+    // One call was on its way when the consumer came back.
+    expect(quiet.kept.length).toBeLessThanOrEqual(EVENTS + 1);
+    await other.stop();
+    await quiet.close();
+  }, 150_000);
+});
