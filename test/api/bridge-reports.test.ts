@@ -232,3 +232,22 @@ describe('a bank that never reports', () => {
     for (const { body } of held) expect((await readIntent(client, body)).meta.status).toBe('pending');
   });
 });
+
+describe('who waits for the answer to an intent that is passed on', () => {
+  test.each([
+    ['prepared', 'completed'],
+    ['failed', 'rejected'],
+  ])('hears the end of it once the bank behind has said %s: %s', async (status, end) => {
+    const bank = await Bank.open(town);
+    const [a, d] = [await town.kit.funded(town.symbol, 100), await bank.wallet()];
+    const c = await town.kit.wallet({ routes: [{ action: 'forward', target: d }] });
+    const waiting = town.kit.send([transfer(a, c, town.symbol, 7)], { headers: { prefer: 'wait=20' } });
+    const [call] = await town.hook.waitFor(({ path }) => path === `${bank.path}/credits`);
+    const { intent, handle } = call!.body.data;
+    expect(intent.meta.routed).toBe(true);
+    expect(await report(client, intent, handle, bank.keys, status)).toBe(200);
+    const { body } = await waiting;
+    expect([body.meta.status, body.meta.thread]).toEqual([end, intent.meta.thread]);
+    expect(await money(a, c)).toEqual(end === 'completed' ? [93, 0] : [100, 0]);
+  });
+});
