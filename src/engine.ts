@@ -349,7 +349,8 @@ export class Engine {
   #clear(command: Command, moment: number, published: Entry[]): Entry[] | Refusal {
     const outcome = decide(this.state, command, moment);
     if (isRefusal(outcome)) return outcome;
-    for (const [index, entry] of outcome.entries()) {
+    for (let index = 0; index < outcome.length; index++) {
+      const entry = outcome[index]!;
       this.#record(entry, command.op === 'create' && index === 0 ? command.value : undefined);
       published.push(entry);
       this.#follow(entry, command.moment, moment, published);

@@ -140,7 +140,7 @@ export function attempt(state: State, { ledger, content, caller, moment, company
   if (cleared === WAITING) return nothing(now);
   if (isRefusal(cleared)) return failure(cleared, now);
   const { postings, limits, legs, forwards, routed, through } = cleared;
-  const outcome: Outcome = { ...nothing(now), postings, limits };
+  const outcome: Outcome = { moment: now, steps: [], reason: '', detail: '', postings, limits };
   const isLinked = legs.length + forwards.length + routed.length + through.length > 0;
   if (isLinked) outcome.links = links({ legs, marks: asksFirst(legs), forwards, routed, through });
   if (legs.length > 0) return outcome;

@@ -35,9 +35,12 @@ export function pushTerms(
   if (typeof value.schema === 'string') terms.push(termHash(state, ledger, kind, 'schema', value.schema), place);
   if (kind === Kind.intent) {
     const member = memberHash(state, ledger, kind, CLAIM_WALLET_TERM);
-    for (const claim of value.claims as Claim[]) {
-      for (const role of CLAIM_ACTIONS.get(claim.action)!.wallets) {
-        terms.push(valueHash(state, member, handleOf(claim[role]!)), place);
+    const claims = value.claims as Claim[];
+    for (let i = 0; i < claims.length; i++) {
+      const claim = claims[i]!;
+      const { wallets } = CLAIM_ACTIONS.get(claim.action)!;
+      for (let j = 0; j < wallets.length; j++) {
+        terms.push(valueHash(state, member, handleOf(claim[wallets[j]!]!)), place);
       }
     }
     return;
