@@ -6,6 +6,8 @@ const ALPHABET = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwx
 export const LUID_LENGTH = 22;
 const RANDOM_CHARACTERS = 11;
 const TIME_CHARACTERS = 6;
+const TIME_AT = 5;
+const RANDOM_AT = TIME_AT + TIME_CHARACTERS;
 const SHAPE = /^\$([a-z]{3})\.[A-Za-z0-9_-]{17}$/;
 
 export function isLuid(text: string): boolean {
@@ -23,8 +25,10 @@ function timePart(moment: number): string {
   return text;
 }
 
+const CODES = Uint8Array.from(ALPHABET, (character) => character.charCodeAt(0));
+/** The characters of the luid that is being made: of one piece, a text need not be put together again to be read. */
+const codes = new Array<number>(LUID_LENGTH).fill(0);
 let timeOf = Number.NaN;
-let timeText = '';
 
 /**
  * A luid for a record received at `moment`. `random` supplies 11 bytes from `from` on, of which six bits each are used;
@@ -34,11 +38,15 @@ export function makeLuid(prefix: string, moment: number, random: Uint8Array, fro
   const second = Math.floor(moment / 1000);
   if (second !== timeOf) {
     timeOf = second;
-    timeText = timePart(moment);
+    put(TIME_AT, timePart(moment));
   }
-  let text = `$${prefix}.${timeText}`;
-  for (let i = 0; i < RANDOM_CHARACTERS; i++) text += ALPHABET[random[from + i]! & 63];
-  return text;
+  put(0, `$${prefix}.`);
+  for (let i = 0; i < RANDOM_CHARACTERS; i++) codes[RANDOM_AT + i] = CODES[random[from + i]! & 63]!;
+  return String.fromCharCode.apply(null, codes);
+}
+
+function put(at: number, text: string): void {
+  for (let i = 0; i < text.length; i++) codes[at + i] = text.charCodeAt(i);
 }
 
 /**
