@@ -65,6 +65,8 @@ interface Ticket {
   verdict: 'waiting' | 'accepted' | Refusal;
   /** When the verdict came, as performance.now() tells it. */
   since: number;
+  /** What was decided, once it was. */
+  outcome: Entry[] | Refusal;
 }
 
 export interface EngineStats {
@@ -85,6 +87,8 @@ export interface EngineStats {
 }
 
 const LET_IN_MS = 2;
+const UNDECIDED: Entry[] = [];
+
 const RANDOM_PER_LUID = 11;
 const RANDOM_BLOCK = RANDOM_PER_LUID * 512;
 
@@ -111,6 +115,8 @@ export class Engine {
   #inFlightBytes = 0;
   #isCommitting = false;
   #isTurnDue = false;
+  /** When the first of the verdicts came that the next turn begins with. */
+  #verdictsAt = 0;
   #isTickDue = false;
   #isLetInDue = false;
   #held: ((failure: Refusal | null) => void)[] = [];
@@ -206,7 +212,7 @@ export class Engine {
     if (this.#failure !== null) return submission.answer(STOPPING);
     const { command } = submission;
     const bytes = sizeOfCommand(command);
-    const ticket: Ticket = { submission, bytes, verdict: 'waiting', since: 0 };
+    const ticket: Ticket = { submission, bytes, verdict: 'waiting', since: 0, outcome: UNDECIDED };
     this.#places.take(command.ledger, bytes);
     this.#inFlight++;
     this.#inFlightBytes += bytes;
@@ -257,10 +263,11 @@ export class Engine {
   }
 
   #verified(ticket: Ticket, refusal: Refusal | null): void {
-    ticket.verdict = refusal ?? 'accepted';
-    ticket.since = performance.now();
-    if (this.#isTurnDue) return;
     // Verdicts come many at a time; the turn begins when the last of them is in.
+    if (!this.#isTurnDue) this.#verdictsAt = performance.now();
+    ticket.verdict = refusal ?? 'accepted';
+    ticket.since = this.#verdictsAt;
+    if (this.#isTurnDue) return;
     this.#isTurnDue = true;
     queueMicrotask(() => {
       this.#isTurnDue = false;
@@ -299,7 +306,6 @@ export class Engine {
     const { journal, batchEntriesMax, batchBytesMax } = this.#options;
     const began = performance.now();
     const moment = this.now();
-    const answers: [Ticket, Entry[] | Refusal][] = [];
     const published: Entry[] = [];
     const isFull = (count: number) => count >= batchEntriesMax || journal.frameBytes >= batchBytesMax;
     if (this.#isTickDue) {
@@ -319,20 +325,20 @@ export class Engine {
     while (taken < inbox.length && !isFull(taken)) {
       const ticket = inbox[taken++]!;
       this.stats.inboxMs += began - ticket.since;
-      const outcome = this.#clear(ticket.submission.command, moment, published);
-      answers.push([ticket, outcome]);
+      ticket.outcome = this.#clear(ticket.submission.command, moment, published);
     }
+    const batch = taken === inbox.length ? inbox : inbox.slice(0, taken);
     this.#inbox = taken === inbox.length ? [] : inbox.slice(taken);
     const entries = journal.frameEntries;
     assert(published.length === entries, 'what is published is what is written, entry by entry');
     const cleared = performance.now();
     this.stats.clearMs += cleared - began;
     this.stats.batches++;
-    if (entries === 0) return this.#acknowledge(answers, published);
+    if (entries === 0) return this.#acknowledge(batch, published);
     this.stats.entries += entries;
     this.#sinceSnapshot += entries;
     this.#isCommitting = true;
-    this.#underway = answers.map(([ticket]) => ticket);
+    this.#underway = batch;
     journal.commit(moment, (error) => {
       this.#isCommitting = false;
       this.stats.diskMs += performance.now() - cleared;
@@ -340,7 +346,7 @@ export class Engine {
       // Something else may have failed meanwhile: then everybody in this batch has been told so.
       if (this.#failure !== null) return;
       this.#underway = [];
-      this.#acknowledge(answers, published);
+      this.#acknowledge(batch, published);
       this.#turn();
     });
   }
@@ -371,9 +377,9 @@ export class Engine {
     return entry;
   }
 
-  #acknowledge(answers: [Ticket, Entry[] | Refusal][], published: Entry[]): void {
+  #acknowledge(batch: readonly Ticket[], published: Entry[]): void {
     this.#options.publish(published, this.#options.journal.position.seq);
-    for (const [ticket, outcome] of answers) this.#answer(ticket, outcome);
+    for (const ticket of batch) this.#answer(ticket, ticket.outcome);
     const held = this.#held;
     this.#held = [];
     for (const send of held) send(null);

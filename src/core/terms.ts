@@ -2,7 +2,7 @@
  * Terms: the members of a record by whose values lists find it from an index. What apply pushes for a version and what
  * lists and relations look up are one table here.
  */
-import { CLAIM_ACTIONS, type Claim, handleOf } from './claims/index.ts';
+import { CLAIM_ACTIONS, type Claim, handleOf, walletIn } from './claims/index.ts';
 import { Kind } from './kinds.ts';
 import { ALL_TERM, DROPPED, dataOf, memberHash, type State, termHash, valueHash, versionAt } from './state.ts';
 
@@ -40,7 +40,7 @@ export function pushTerms(
       const claim = claims[i]!;
       const { wallets } = CLAIM_ACTIONS.get(claim.action)!;
       for (let j = 0; j < wallets.length; j++) {
-        terms.push(valueHash(state, member, handleOf(claim[wallets[j]!]!)), place);
+        terms.push(valueHash(state, member, handleOf(walletIn(claim, wallets[j]!)!)), place);
       }
     }
     return;

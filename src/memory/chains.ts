@@ -5,7 +5,8 @@
  * two rows of an append-only column, value and next node (8 bytes, in one cache line); node 0 is the end. A table
  * leads from the hash to the newest node.
  *
- * What always holds: `next` of a node is an older node, so following it ends.
+ * What always holds: `next` of a node is an older node, so following it ends; no node has a smaller value than an older
+ * one, so those of one value lie side by side.
  */
 import { U32Column } from './columns.ts';
 import { fail, finder, headPart, type Part, type Parts, readHead, Shape } from './parts.ts';
@@ -15,6 +16,9 @@ export class Chains {
   readonly name: string;
   private readonly heads: Table;
   private readonly nodes: U32Column;
+  /** The value pushed last, and the first node that has it; all nodes from there on do. */
+  private last = -1;
+  private lastFirst = 1;
 
   /** `options`: of the table of chains, one entry per distinct hash. `pageRows`: of the column of nodes. */
   constructor(name: string, options: TableOptions = {}, pageRows?: number) {
@@ -31,14 +35,25 @@ export class Chains {
     return this.nodes.length / 2 - 1;
   }
 
-  /** Puts `value` in front of the chain under `hash`; the value that is in front already is not put there again. */
+  /**
+   * Puts `value`, which is no smaller than any pushed before, in front of the chain under `hash`; the value that is in
+   * front already is not put there again.
+   */
   push(hash: number, value: number): void {
+    if (value !== this.last) this.begin(value);
     const head = this.heads.first(hash);
-    if (head !== -1 && this.nodes.get(head * 2) === value) return;
+    // The node itself need not be looked at: it may lie anywhere in memory.
+    if (head >= this.lastFirst) return;
     const node = this.nodes.push(value) / 2;
     this.nodes.push(head === -1 ? 0 : head);
     if (head === -1) this.heads.insert(hash, node);
     else this.heads.replace(node);
+  }
+
+  private begin(value: number): void {
+    if (value < this.last) fail(`chains ${this.name}: value ${value} after ${this.last}`);
+    this.last = value;
+    this.lastFirst = this.size + 1;
   }
 
   /** The newest node under `hash`, or 0. */
@@ -47,10 +62,7 @@ export class Chains {
     return head === -1 ? 0 : head;
   }
 
-  /**
-   * The first node that was pushed with `value`, or 0 where none was. Only where no value pushed was ever smaller than
-   * the one before, under whatever hash.
-   */
+  /** The first node that was pushed with `value`, or 0 where none was. */
   firstOf(value: number): number {
     let from = 1;
     let to = this.size + 1;
@@ -93,5 +105,7 @@ export class Chains {
     this.nodes.load(found);
     if (this.nodes.length !== (size + 1) * 2)
       throw new Error(`memory: chains ${this.name} has ${this.nodes.length} rows for ${size} nodes`);
+    this.last = size === 0 ? -1 : this.value(size);
+    this.lastFirst = size === 0 ? 1 : this.firstOf(this.last);
   }
 }

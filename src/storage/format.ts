@@ -146,7 +146,8 @@ export function readSegmentHeader(bytes: Buffer, at: number, to: number): Segmen
 /** Puts the digest of the entry bytes[from, to) at `at`; `frameHash` wants those of a frame's entries in a row. */
 export function digestEntry(bytes: Uint8Array, from: number, to: number, digests: Uint8Array, at: number): void {
   // A 'binary' string has one character a byte; unpacking it is quicker than having a Buffer made.
-  const text = digest('sha256', bytes.subarray(from, to), 'binary');
+  const whole = from === 0 && to === bytes.length;
+  const text = digest('sha256', whole ? bytes : bytes.subarray(from, to), 'binary');
   for (let index = 0; index < HASH_BYTES; index++) digests[at + index] = text.charCodeAt(index);
 }
 

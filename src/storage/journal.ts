@@ -165,18 +165,20 @@ export class Journal {
     const from = this.#buffer.end;
     encode(entry, this.#buffer);
     assert(this.frameBytes <= FRAME_BYTES_MAX, 'the batch outgrew a frame');
-    this.#digest(from);
+    const { bytes, end } = this.#buffer;
+    // One view for all who read them: making one costs more than most of what is done with it.
+    const added = new Uint8Array(bytes.buffer, bytes.byteOffset + from, end - from);
+    this.#digest(added);
     this.#entries += 1;
-    this.#added.bytes = this.#buffer.bytes;
-    this.#added.from = from;
-    this.#added.to = this.#buffer.end;
+    this.#added.bytes = added;
+    this.#added.to = added.length;
     return this.#added;
   }
 
-  #digest(from: number): void {
+  #digest(added: Uint8Array): void {
     const at = this.#entries * HASH_BYTES;
     if (at === this.#digests.length) this.#digests = Buffer.concat([this.#digests], 2 * at);
-    digestEntry(this.#buffer.bytes, from, this.#buffer.end, this.#digests, at);
+    digestEntry(added, 0, added.length, this.#digests, at);
   }
 
   /**

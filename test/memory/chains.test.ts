@@ -14,7 +14,7 @@ test('lists come newest first, a value pushed twice in a row once, through dumps
   const step = fc.oneof(
     {
       weight: 9,
-      arbitrary: fc.record({ hash: fc.constantFrom(0, 1, 0x80000000, 0xffffffff, 12345), value: fc.nat(4) }),
+      arbitrary: fc.record({ hash: fc.constantFrom(0, 1, 0x80000000, 0xffffffff, 12345), step: fc.nat(1) }),
     },
     { weight: 1, arbitrary: fc.constantFrom('dump' as const, 'reload' as const, 'release' as const) },
   );
@@ -22,6 +22,7 @@ test('lists come newest first, a value pushed twice in a row once, through dumps
     fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
       let chains = new Chains('c', { segments: 2 }, 8);
       const model = new Map<number, number[]>();
+      let value = 0;
       let held = chains.dump();
       let copy = throughDisk(held);
       for (const what of steps) {
@@ -39,9 +40,10 @@ test('lists come newest first, a value pushed twice in a row once, through dumps
           chains = new Chains('c', { segments: 2 }, 8);
           chains.load(copy);
         } else {
-          chains.push(what.hash, what.value);
+          value += what.step;
+          chains.push(what.hash, value);
           const list = model.get(what.hash) ?? [];
-          if (list[0] !== what.value) list.unshift(what.value);
+          if (list[0] !== value) list.unshift(value);
           model.set(what.hash, list);
         }
       }
@@ -72,6 +74,15 @@ test('the first node of a value is found where values only grow', () => {
       for (let asked = 0; asked <= value + 1; asked++) expect(chains.firstOf(asked)).toBe(first.get(asked) ?? 0);
     }),
   );
+});
+
+test('a value smaller than one before is refused, also after a load', () => {
+  const chains = new Chains('c', { segments: 2 }, 8);
+  chains.push(1, 7);
+  expect(() => chains.push(2, 6)).toThrow(/value 6 after 7/);
+  const loaded = new Chains('c', { segments: 2 }, 8);
+  loaded.load(throughDisk(chains.dump()));
+  expect(() => loaded.push(2, 6)).toThrow(/value 6 after 7/);
 });
 
 test('a dump that is short, long or incomplete does not load', () => {
