@@ -41,6 +41,8 @@ export interface Net {
   readonly symbol: string;
   change: bigint;
   moved: bigint;
+  /** How much of what leaves comes with the thread of the intent, so that it need not be there before. */
+  through?: bigint;
 }
 
 export interface LimitSet {
@@ -135,11 +137,11 @@ export class Money {
     return '';
   }
 
-  #judgeOne({ wallet, symbol, change, moved }: Net, moment: number): string {
+  #judgeOne({ wallet, symbol, change, moved, through = 0n }: Net, moment: number): string {
     const account = this.account(wallet, symbol);
     const { limits } = account;
-    const after = account.available + change;
-    const most = after + account.reserved + account.incoming;
+    const after = account.available + through + change;
+    const most = after + account.reserved + account.incoming - through;
     if ([change, after, most].some((value) => value > MAX || value < -MAX)) return 'core.limit-exceeded';
     const min = limits.get('minBalance');
     if (min === undefined && after < 0n) return 'core.insufficient-balance';
@@ -169,12 +171,15 @@ export class Money {
   hold(nets: readonly Net[], received: number, now: number): Counted[] {
     const counted: Counted[] = [];
     for (const net of nets) {
-      const { wallet, symbol, change } = net;
+      const { wallet, symbol, through = 0n } = net;
       const account = this.account(wallet, symbol);
-      const { available, reserved, incoming } = account;
+      const { available, reserved } = account;
+      const change = net.change + through;
+      const incoming = account.incoming - through;
       // What changes nothing still leaves its mark on the account, but not on its moment.
       if (change < 0n) {
-        this.#set(net, { ...account, available: available + change, reserved: reserved - change, moment: now });
+        const left = { available: available + change, reserved: reserved - change, moment: now };
+        this.#set(net, { ...account, incoming, ...left });
       } else this.#set(net, { ...account, incoming: incoming + change });
       counted.push(...this.#count(net, received));
     }
@@ -191,12 +196,15 @@ export class Money {
   ): void {
     if (moves) this.setLimits(limits);
     for (const net of nets) {
-      const { wallet, symbol, change } = net;
+      const { wallet, symbol, through = 0n } = net;
       const account = this.account(wallet, symbol);
-      const { available, reserved, incoming } = account;
-      const gone = change < 0n ? { reserved: reserved + change } : { incoming: incoming - change };
+      const { available, reserved } = account;
+      const change = net.change + through;
+      const incoming = account.incoming + through;
+      const gone = change < 0n ? { incoming, reserved: reserved + change } : { incoming: incoming - change };
       const got = change < 0n ? (moves ? 0n : -change) : moves ? change : 0n;
-      this.#set(net, { ...account, ...gone, available: available + got, moment: now });
+      const passed = moves ? through : 0n;
+      this.#set(net, { ...account, ...gone, available: available + got - passed, moment: now });
     }
     if (moves) return this.#addSupply(nets);
     for (const { key, day, amount, count } of counted) {
@@ -239,36 +247,45 @@ function dayOf(moment: number): number {
   return Math.floor(moment / DAY);
 }
 
-const nameOf = (reference: unknown) =>
-  typeof reference === 'string' ? reference : (reference as { handle: string }).handle;
+export function handleIn(reference: unknown): string {
+  return typeof reference === 'string' ? reference : (reference as { handle: string }).handle;
+}
 
-/** Names a wallet or symbol as the books do; '' where there is none. */
+/** A wallet or symbol by the name the books have for it; '' for none. */
 export type Find = (handle: string) => string;
 
-/** What the claims of an intent come to before anybody looks at funds. */
-export function planClaims(
-  claims: readonly Claim[],
-  wallet: Find,
-  symbol: Find,
-): { reason: string; nets: Net[]; limits: LimitSet[] } {
-  const nets: Net[] = [];
-  const limits: LimitSet[] = [];
-  const no = (reason: string) => ({ reason, nets: [], limits: [] });
-  for (const claim of claims) {
-    const source = claim.source === undefined ? null : wallet(nameOf(claim.source));
-    if (source === '') return no('core.source-invalid');
-    const target = claim.target === undefined ? null : wallet(nameOf(claim.target));
-    const limited = claim.wallet === undefined ? null : wallet(nameOf(claim.wallet));
-    if (target === '' || limited === '') return no('core.target-invalid');
-    const of = symbol(nameOf(claim.symbol));
-    if (of === '') return no('core.symbol-invalid');
-    const amount = BigInt(claim.amount);
-    const moved = claim.action === 'transfer' ? amount : 0n;
-    if (limited !== null) limits.push({ wallet: limited, symbol: of, metric: claim.metric!, amount });
-    if (source !== null) addNet(nets, source, of, -amount, moved);
-    if (target !== null) addNet(nets, target, of, amount, moved);
-  }
-  return { reason: '', nets, limits };
+/** The names in a claim as the books have them, or why it cannot be. */
+export interface Named {
+  readonly source: string;
+  readonly target: string;
+  readonly limited: string;
+  readonly symbol: string;
+  readonly reason: string;
+}
+
+export function namedIn(claim: Claim, wallet: Find, symbol: Find): Named {
+  const look = (reference: unknown, find: Find) => (reference === undefined ? '' : find(handleIn(reference)));
+  const named = {
+    source: look(claim.source, wallet),
+    target: look(claim.target, wallet),
+    limited: look(claim.wallet, wallet),
+    symbol: look(claim.symbol, symbol),
+  };
+  const isLost = (reference: unknown, name: string) => reference !== undefined && name === '';
+  if (isLost(claim.source, named.source)) return { ...named, reason: 'core.source-invalid' };
+  if (isLost(claim.target, named.target)) return { ...named, reason: 'core.target-invalid' };
+  if (isLost(claim.wallet, named.limited)) return { ...named, reason: 'core.target-invalid' };
+  return { ...named, reason: named.symbol === '' ? 'core.symbol-invalid' : '' };
+}
+
+/** Adds what a claim moves and limits to what its intent comes to. */
+export function addClaim(claim: Claim, named: Omit<Named, 'reason'>, nets: Net[], limits: LimitSet[]): void {
+  const { source, target, limited, symbol } = named;
+  const amount = BigInt(claim.amount);
+  const moved = claim.action === 'transfer' ? amount : 0n;
+  if (limited !== '') limits.push({ wallet: limited, symbol, metric: claim.metric!, amount });
+  if (source !== '') addNet(nets, source, symbol, -amount, moved);
+  if (target !== '') addNet(nets, target, symbol, amount, moved);
 }
 
 export class Model {
@@ -279,8 +296,14 @@ export class Model {
   /** The reason the intent is refused for, or '' where it goes through. */
   clear(claims: Claim[], moment: number): string {
     const known = (names: ReadonlySet<string>) => (handle: string) => (names.has(handle) ? handle : '');
-    const { reason, nets, limits } = planClaims(claims, known(this.wallets), known(this.symbols));
-    const no = reason || this.money.judge(nets, moment);
+    const nets: Net[] = [];
+    const limits: LimitSet[] = [];
+    for (const claim of claims) {
+      const named = namedIn(claim, known(this.wallets), known(this.symbols));
+      if (named.reason !== '') return named.reason;
+      addClaim(claim, named, nets, limits);
+    }
+    const no = this.money.judge(nets, moment);
     if (no === '') this.money.move(nets, limits, moment, moment);
     return no;
   }

@@ -54,13 +54,14 @@ export class Loop {
   /** Milliseconds since the life began. */
   now = 0;
   events = 0;
-  #owner: Owner = this.world;
+  /** Whose event runs. */
+  owner: Owner = this.world;
   #order = 0;
   readonly #heap: Timer[] = [];
   #failure: Error | null = null;
 
   /** Runs something `ms` from now. */
-  after(ms: number, run: () => void, owner: Owner = this.#owner): Timer {
+  after(ms: number, run: () => void, owner: Owner = this.owner): Timer {
     const timer = new Timer(this.now + Math.max(0, ms), this.#order++, owner, run);
     this.#push(timer);
     return timer;
@@ -71,14 +72,14 @@ export class Loop {
     return new Promise((resolve) => this.after(ms, resolve, this.world));
   }
 
+  /** Somebody works for so long that everybody else has to wait. */
+  stall(ms: number): void {
+    this.now += ms;
+  }
+
   /** Ends the life: something is wrong. The first word counts. */
   fail(error: Error): void {
     this.#failure ??= error;
-  }
-
-  /** Whether only `others` have anything left to do. */
-  isIdle(owner: Owner): boolean {
-    return !this.#heap.some((timer) => !timer.isCancelled && timer.owner === owner);
   }
 
   /** Runs events until the story told by `tell` has ended; its result, or throws what went wrong. */
@@ -111,7 +112,7 @@ export class Loop {
         const timer = this.#pop();
         if (timer === null) return reject(new Error('nothing is left to happen, and the life has not ended'));
         this.now = Math.max(this.now, timer.at);
-        this.#owner = timer.owner;
+        this.owner = timer.owner;
         this.events++;
         try {
           timer.run();

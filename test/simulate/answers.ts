@@ -1,0 +1,224 @@
+/**
+ * What may be answered: the HTTP status, the reason of a no, and what the body of a yes must show. Written from the
+ * interface, as a client knows it.
+ */
+
+import { KINDS, type KindName } from '../../src/core/kinds.ts';
+import { canon } from '../../src/proof/canon.ts';
+import { sha256Hex } from '../../src/proof/digest.ts';
+import { type Json, verifyRecord } from '../support/client.ts';
+import type { Model, Rec, Shown } from './model.ts';
+import { type Ask, type Flaw, type Look, SERVER } from './wish.ts';
+
+export interface Expected {
+  readonly status: number;
+  /** Empty for a yes. */
+  readonly reason: string;
+  /** Whether it speaks of the books, so that it must wait for the disk. */
+  readonly ofBooks: boolean;
+  /** What is wrong with the body of a yes, or ''. */
+  check(body: Json): string;
+}
+
+const STATUS: Readonly<Record<string, number>> = {
+  'api.body-malformed': 400,
+  'auth.unauthorized': 401,
+  'auth.forbidden': 403,
+  'record.not-found': 404,
+  'api.route-not-found': 404,
+  'record.duplicated': 409,
+  'record.schema-invalid': 422,
+  'record.relation-not-found': 422,
+  'record.invalid': 422,
+  'record.drop-rejected': 422,
+  'record.status-policy-violation': 422,
+  'crypto.hash-invalid': 422,
+  'crypto.parent-hash-invalid': 422,
+  'crypto.signature-invalid': 422,
+  'crypto.signature-missing': 422,
+  'api.rate-limit-exceeded': 429,
+  'api.unexpected-error': 503,
+};
+
+export function refused(reason: string, ofBooks = false): Expected {
+  return { status: STATUS[reason]!, reason, ofBooks, check: () => '' };
+}
+
+export function told(status: number, check: Expected['check']): Expected {
+  return { status, reason: '', ofBooks: true, check };
+}
+
+/** Flaws that are found before a token is used up, in the order they are looked for. */
+const EARLY: Partial<Record<Flaw, Expected>> = {
+  path: refused('api.route-not-found'),
+  method: { ...refused('api.route-not-found'), status: 405 },
+  ledger: refused('api.route-not-found'),
+  token: refused('auth.unauthorized'),
+  json: refused('api.body-malformed'),
+  id: refused('record.schema-invalid'),
+};
+
+const LATE: Partial<Record<Flaw, Expected>> = {
+  schema: refused('record.schema-invalid'),
+  hash: refused('crypto.hash-invalid'),
+  digest: refused('crypto.signature-invalid'),
+  unsigned: refused('crypto.signature-missing'),
+};
+
+/** So far the clocks of clients may be ahead. */
+const SKEW_SECONDS = 60;
+
+/** What a request is told before anything is done with it, or null. `wall` is what the server's clock says. */
+export function toldEarly(ask: Ask, model: Model, wall: number): Expected | null {
+  const { flaw, token } = ask;
+  const ahead: readonly (Flaw | null)[] = ['path', 'method', 'ledger', 'token'];
+  if (ahead.includes(flaw)) return EARLY[flaw!]!;
+  const seconds = Math.floor(wall / 1000);
+  if (token !== null && (token.exp < seconds || token.iat > seconds + SKEW_SECONDS)) return EARLY.token!;
+  if (token !== null && model.tokens.has(token.key)) return refused('auth.unauthorized', true);
+  return flaw === null ? null : (EARLY[flaw] ?? null);
+}
+
+/** What a request is told by the state alone; null where it enters the sequence. */
+export function toldAtOnce({ flaw, wish }: Ask, model: Model): Expected | null {
+  if (wish.op === 'proof') {
+    // A proof is made for a record: without that there is nothing to check it against.
+    if (flaw === 'schema') return LATE.schema!;
+    const record = model.named(wish.ledger, wish.kind, wish.id);
+    if (record === null) return refused('record.not-found', true);
+    if (flaw === 'digest' || record.content.hash !== wish.hash) return refused('crypto.signature-invalid', true);
+    return null;
+  }
+  if (flaw !== null && LATE[flaw] !== undefined) return LATE[flaw]!;
+  return isLook(wish) ? lookedAt(wish, model) : null;
+}
+
+export function isLook(wish: Ask['wish']): wish is Look {
+  return ['read', 'changes', 'balances', 'limits', 'list', 'activate', 'retry-event'].includes(wish.op);
+}
+
+function lookedAt(look: Look, model: Model): Expected {
+  if (look.op === 'list') return told(200, listCheck(look, model));
+  const record = model.named(look.ledger, look.kind, look.id);
+  if (record === null) return refused('record.not-found', true);
+  if (look.op === 'read') return told(200, (body) => recordFault(body, record));
+  if (look.op === 'activate' || look.op === 'retry-event') {
+    const isAllowed = model.isAllowed(look.ledger, look.op, look.kind, record, []);
+    return isAllowed
+      ? told(202, (body) => (body.data.luid === record.luid ? '' : 'names another record'))
+      : refused('auth.forbidden', true);
+  }
+  if (look.op === 'changes') return told(200, (body) => hashesFault(body, record));
+  return told(200, slotCheck(look.op, record, model));
+}
+
+// ---------------------------------------------------------------- bodies
+
+/** What is wrong with a record as it was answered. */
+export function recordFault(body: Json, record: Rec): string {
+  const { content, luid, labels, owners } = record;
+  const { meta } = body;
+  const name = `${record.kind} ${record.handle}`;
+  const differ = (what: string, is: unknown, should: unknown) =>
+    is === should ? '' : `${name} is shown with ${what} ${String(is)} instead of ${String(should)}`;
+  return (
+    differ('luid', body.luid, luid) ||
+    differ('hash', body.hash, content.hash) ||
+    differ('data', canon(body.data), content.data) ||
+    differ('status', meta.status, record.status) ||
+    differ('moment', meta.moment, new Date(record.moment).toISOString()) ||
+    differ('owners', String(meta.owners), owners.join()) ||
+    differ('labels', String(meta.labels ?? ''), labels.join()) ||
+    differ('thread', meta.thread, record.progress?.thread.slice(5)) ||
+    differ('proofs', meta.proofs.map(proofText).join(' '), record.shown.map(shownText).join(' '))
+  );
+}
+
+function proofText({ public: key, result, custom }: Json): string {
+  if (key !== SERVER.public || custom === undefined) return `${result} ${custom === undefined ? '' : canon(custom)}`;
+  if (custom.moment === undefined) return 'a proof of the server without its moment';
+  return `${custom.luid ?? ''} ${custom.status ?? ''} ${custom.reason ?? ''}`;
+}
+
+function shownText(shown: Shown): string {
+  if (shown.by === 'server') return `${shown.luid ?? ''} ${shown.status ?? ''} ${shown.reason ?? ''}`;
+  const { public: key, result, custom } = shown.proof;
+  // The server signs the first record of a ledger as its client does.
+  if (key === SERVER.public) return ` ${JSON.parse(custom!).status} `;
+  return `${result} ${custom ?? ''}`;
+}
+
+function hashesFault(body: Json, { versions }: Rec): string {
+  const is = body.data.map((version: Json) => version.hash).join();
+  const should = versions.toReversed().slice(0, 20).join();
+  return is === should && body.page.total === versions.length ? '' : `versions are ${is} instead of ${should}`;
+}
+
+function slotCheck(what: 'balances' | 'limits', wallet: Rec, model: Model): Expected['check'] {
+  const rows: string[] = [];
+  for (const [key, account] of model.money.accounts.entries()) {
+    const [of, symbolLuid] = key.split(' ');
+    if (of !== wallet.luid) continue;
+    const symbol = model.records.get(symbolLuid!)!.handle;
+    const moment = new Date(account.moment).toISOString();
+    const row = (schema: string, amount: bigint) => rows.push(`${symbol} ${schema} ${amount} ${moment}`);
+    if (what === 'balances') {
+      row('available', account.available);
+      if (account.reserved !== 0n) row('reserved', account.reserved);
+    } else for (const [metric, amount] of account.limits) rows.push(`${symbol} ${metric} ${amount}`);
+  }
+  const should = rows.sort().join(', ');
+  return (body) => {
+    const is = body.data
+      .map(({ data, meta }: Json) => {
+        const { symbol, schema, metric, amount } = data;
+        return what === 'balances' ? `${symbol} ${schema} ${amount} ${meta.moment}` : `${symbol} ${metric} ${amount}`;
+      })
+      .sort()
+      .join(', ');
+    return is === should ? '' : `${what} of ${wallet.handle} are [${is}] instead of [${should}]`;
+  };
+}
+
+function listCheck(
+  { ledger, kind, filter, isOldestFirst, limit }: Look & { op: 'list' },
+  model: Model,
+): Expected['check'] {
+  const all = model.list(ledger, kind);
+  const found = all.filter((record) => filter === null || passes(record, filter));
+  if (isOldestFirst) found.reverse();
+  const should = found.slice(0, limit);
+  return (body) => {
+    const is = body.data.map((record: Json) => record.luid).join();
+    const wanted = should.map((record) => record.luid).join();
+    if (is !== wanted) return `the list of ${kind} shows ${is} instead of ${wanted}`;
+    if (filter === null && body.page.total !== all.length) return `the list of ${kind} counts ${body.page.total}`;
+    return should.map((record, n) => recordFault(body.data[n], record)).find((fault) => fault !== '') ?? '';
+  };
+}
+
+function passes(
+  { status, handle, content: { value } }: Rec,
+  { by, value: wanted }: NonNullable<(Look & { op: 'list' })['filter']>,
+) {
+  if (by === 'status') return status === wanted;
+  if (by === 'handle') return handle === wanted;
+  if (by === 'schema') return value.schema === wanted;
+  return (value.claims as Json[]).some((claim) => (claim[by]?.handle ?? claim[by]) === wanted);
+}
+
+/** What is wrong with any body: its envelope, and for some of them every proof, checked by another library. */
+export function envelopeFault(body: Json, isThorough: boolean): string {
+  if (typeof body !== 'object' || body === null) return 'is no object';
+  if (body.hash !== sha256Hex(canon(body.data))) return 'has another hash than its data';
+  if (!Array.isArray(body.meta?.proofs) || body.meta.proofs.length === 0) return 'has no proof';
+  if (!isThorough) return '';
+  try {
+    verifyRecord(body, SERVER.public);
+    return '';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+export const PATHS = Object.fromEntries(KINDS.map(({ name, path }) => [name, path])) as Record<KindName, string>;

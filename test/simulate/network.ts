@@ -1,0 +1,368 @@
+/**
+ * The other systems: hooks that hear of events, and banks that take part in intents through bridges. They are slow, down
+ * for a while, answer twice, late or not at all, and banks say what nobody asked for; but each keeps its own books, and
+ * what must hold is that these agree with the ledger's in the end.
+ *
+ * What is checked as it comes: events tell only what is on the ledger's disk, each effect hears of all it asked for, in
+ * order; a bank is asked the same thing in the same words, commits only what it said it prepared, and never both commits
+ * and aborts.
+ */
+import type { Answer, Call, OutgoingCall } from '../../src/effects/outgoing.ts';
+import { sha256Hex } from '../../src/proof/digest.ts';
+import { type Json, verifyRecord } from '../support/client.ts';
+import type { Dice } from './dice.ts';
+import type { Loop } from './loop.ts';
+import type { Happening, Model, Rec } from './model.ts';
+import { must } from './must.ts';
+import { legHandle } from './progress.ts';
+import { type Ask, KEYS, type Key, proofBody, SERVER, signHash } from './wish.ts';
+
+export interface NetworkWorld {
+  readonly loop: Loop;
+  readonly dice: Dice;
+  readonly model: Model;
+  /** Entries that the ledger's disk has. */
+  durable(): number;
+  /** Sends a request to the server that runs, if any; `done` is told the status, 0 where there was no answer. */
+  send(ask: Ask, done: (status: number) => void): void;
+  tell(line: string): void;
+}
+
+/** A debit or credit as its bank knows it. */
+interface Entry {
+  readonly handle: string;
+  /** Of the intent, by which reports find it. */
+  readonly luid: string;
+  readonly ledger: number;
+  /** The words in which it was asked for; empty where only its end was ever heard of. */
+  readonly text: string;
+  state: 'prepared' | 'failed' | 'committed' | 'aborted';
+  /** It must still tell the ledger so. */
+  isUnsaid: boolean;
+  /** The ledger has heard of it. */
+  isKnown: boolean;
+  /** Not said again before. */
+  sayAt: number;
+}
+
+type Mood = 'well' | 'odd' | 'down';
+
+const HOOK_HOST = 'hook.test';
+const BANK_HOST = 'bank.test';
+/** Whoever speaks for banks, and in ledgers where only one key may do anything. */
+const BANKER = KEYS[2]!;
+const ONLY_ONE = KEYS[0]!;
+
+export const hookUrl = (name: string): string => `http://${HOOK_HOST}/${name}`;
+/** A bank is known to one ledger, under the handle of its bridge. */
+export const bankUrl = (ledger: number, bridge: string): string => `http://${BANK_HOST}/${ledger}-${bridge}`;
+
+export class Network {
+  readonly #world: NetworkWorld;
+  readonly #entries = new Map<string, Entry>();
+  /** By luid of the effect: its events that were taken, and those that were given up. */
+  readonly #heard = new Map<string, Set<string>>();
+  readonly #givenUp = new Map<string, Set<string>>();
+  readonly #bodies = new Map<string, string>();
+  /** Events by the handle they are told under. */
+  readonly #happenings = new Map<string, Happening>();
+  #indexed = 0;
+  #isHonest = false;
+  mood: Mood = 'well';
+  /** Calls that came through. */
+  calls = 0;
+
+  constructor(world: NetworkWorld) {
+    this.#world = world;
+  }
+
+  /** What the server calls, in place of sockets. */
+  readonly call: Call = (call) => {
+    const { loop } = this.#world;
+    const { owner } = loop;
+    return new Promise((resolve) => {
+      const back = (answer: Answer) => loop.after(this.#latency(), () => resolve(answer), owner);
+      call.signal?.addEventListener('abort', () => back({ error: 'called off' }));
+      const arrive = () => {
+        if (call.signal?.aborted !== true) back(this.#answer(call));
+      };
+      loop.after(this.#latency(), arrive, loop.world);
+    });
+  };
+
+  #answer(call: OutgoingCall): Answer {
+    const { dice } = this.#world;
+    this.calls++;
+    // What goes to a bridge that is no more has no address.
+    if (this.mood === 'down' || call.url.startsWith('http://-')) return { error: 'ECONNREFUSED' };
+    const isOdd = this.mood === 'odd';
+    if (isOdd && dice.chance(0.3))
+      return dice.pick<Answer>([{ status: 503 }, { status: 500 }, { error: 'ECONNRESET' }]);
+    const status = this.#take(call);
+    // It was done, and nobody hears of it.
+    return isOdd && dice.chance(0.3) ? { error: 'ECONNRESET' } : { status };
+  }
+
+  #latency(): number {
+    const { dice } = this.#world;
+    return this.mood === 'odd' && dice.chance(0.1) ? dice.between(100, 20_000) : dice.random() * 4;
+  }
+
+  #take({ method, url: text, body: words }: OutgoingCall): number {
+    const { dice, model } = this.#world;
+    const { host, pathname } = new URL(text);
+    this.#world.tell(`call ${method} ${host}${pathname}`);
+    const body = JSON.parse(words) as Json;
+    if (dice.chance(0.02)) verifyRecord(body, SERVER.public);
+    const [, bank, what, handle, action] = pathname.split('/').map(decodeURIComponent) as [
+      string,
+      string,
+      string,
+      string,
+      string,
+    ];
+    if (host === HOOK_HOST) return this.#hear(this.#effectAt(text), body, words);
+    const ledger = Number(bank.split('-')[0]);
+    if (what === 'effects') return this.#hear(model.find(ledger, 'effect', handle), body, words);
+    if (what === 'intents') return this.#hearStatus(body);
+    return action === undefined ? this.#prepare(ledger, body, words) : this.#end(ledger, handle, action, body);
+  }
+
+  // ---------------------------------------------------------------- events
+
+  #effectAt(endpoint: string): Rec | null {
+    const records = [...this.#world.model.records.values()];
+    return records.find(({ kind, content }) => kind === 'effect' && endpointOf(content.value) === endpoint) ?? null;
+  }
+
+  #hear(effect: Rec | null, body: Json, words: string): number {
+    this.#index();
+    const { handle, signal } = body.data;
+    const happening = this.#happenings.get(handle);
+    must(happening !== undefined, `an event is told that is not on the disk: ${signal} ${handle}`);
+    must(happening.signal === signal, `${handle} is told as ${signal}, and is ${happening.signal}`);
+    const before = this.#bodies.get(handle) ?? words;
+    must(before === words, `event ${handle} is told again in other words`);
+    this.#bodies.set(handle, words);
+    const { kind } = this.#world.model.records.get(happening.luid)!;
+    must(body.data[kind] !== undefined, `${signal} shows no ${kind}`);
+    if (effect === null || effect.isDropped) return 200;
+    const heard = setIn(this.#heard, effect.luid);
+    const key = keyOf(happening);
+    if (heard.has(key) || setIn(this.#givenUp, effect.luid).has(key)) heard.add(key);
+    else {
+      const next = this.#awaited(effect)[0];
+      const name = next === undefined ? 'nothing' : `${next.signal} ${keyOf(next)}`;
+      must(next === happening, `${effect.handle} hears of ${signal} ${key}, and waits for ${name}`);
+      heard.add(key);
+    }
+    return 200;
+  }
+
+  /** What an effect asked for and has not been told, in order; what was given up is not waited for. */
+  #awaited(effect: Rec): Happening[] {
+    const heard = setIn(this.#heard, effect.luid);
+    const givenUp = setIn(this.#givenUp, effect.luid);
+    return [...this.#world.model.happenings.values()].filter((happening) => {
+      const { seq, ledger, signal, amount } = happening;
+      const wish = effect.wishes.findLast((each) => each.seq <= seq);
+      const isWanted = wish !== undefined && seq > effect.wishes[0]!.seq && ledger === effect.ledger;
+      if (!isWanted || wish.signal !== signal || amount < wish.least || seq > this.#world.durable()) return false;
+      return !heard.has(keyOf(happening)) && !givenUp.has(keyOf(happening));
+    });
+  }
+
+  /** Gives what has become durable since the handles under which it may be told. */
+  #index(): void {
+    const durable = this.#world.durable();
+    for (const happening of this.#world.model.happenings.values()) {
+      const { luid, seq, index } = happening;
+      if (seq <= this.#indexed || seq > durable) continue;
+      const hash = Buffer.from(sha256Hex(`${luid} ${seq} ${index}`), 'hex').toString('base64url');
+      this.#happenings.set(`evt_${hash.slice(0, 17)}`, happening);
+    }
+    this.#indexed = durable;
+  }
+
+  /** Whether the receiver of an event, as the server notes it, has taken it. */
+  wasTaken(receiver: string, seq: number, index: number): boolean {
+    const record = this.#world.model.records.get(receiver)!;
+    return record.kind === 'bridge' ? this.calls > 0 : setIn(this.#heard, receiver).has(`${seq} ${index}`);
+  }
+
+  wasGivenUp(receiver: string, seq: number, index: number): void {
+    setIn(this.#givenUp, receiver).add(`${seq} ${index}`);
+  }
+
+  /** A bridge hears how an intent goes on that it takes part in. */
+  #hearStatus(body: Json): number {
+    const record = this.#world.model.records.get(body.luid);
+    must(record?.kind === 'intent', `a bank hears of ${body.luid}, which is no intent`);
+    must(record.shown.length >= body.meta.proofs.length, 'a bank hears more of an intent than there is');
+    return 200;
+  }
+
+  // ---------------------------------------------------------------- banks
+
+  #prepare(ledger: number, body: Json, words: string): number {
+    const { dice } = this.#world;
+    const { handle, intent, amount, schema } = body.data;
+    const known = this.#entries.get(handle);
+    if (known !== undefined) {
+      must(known.text === '' || known.text === words, `${handle} is asked for again in other words`);
+      known.isUnsaid = true;
+      return 202;
+    }
+    const leg = this.#legOf(intent.luid, handle);
+    must(leg !== undefined, `a bank is asked for ${handle}, which nobody knows`);
+    must(
+      leg.side === schema && leg.amount === amount,
+      `a bank is asked for a ${schema} of ${amount}: ${JSON.stringify(leg)}`,
+    );
+    const state = dice.chance(0.85) ? 'prepared' : 'failed';
+    // Some banks never say how it went, until they are well again.
+    const isUnsaid = this.#isHonest || dice.chance(0.95);
+    this.#entries.set(handle, {
+      handle,
+      luid: intent.luid,
+      ledger,
+      text: words,
+      state,
+      isUnsaid,
+      isKnown: false,
+      sayAt: 0,
+    });
+    return this.mood === 'odd' && dice.chance(0.05) ? 501 : 202;
+  }
+
+  #end(ledger: number, handle: string, action: string, body: Json): number {
+    const { luid } = body.data.intent;
+    const known = this.#entries.get(handle);
+    must(body.data.handle === handle && body.data.action === action, `a call about ${handle} says ${body.data.action}`);
+    if (action === 'commit') {
+      must(
+        known?.state === 'prepared' || known?.state === 'committed',
+        `${handle} is to be committed, and is ${known?.state}`,
+      );
+    } else must(known?.state !== 'committed', `${handle} is to be aborted, and is committed`);
+    const state = action === 'commit' ? 'committed' : 'aborted';
+    const entry = known ?? { handle, luid, ledger, text: '' };
+    this.#entries.set(handle, { ...entry, state, isUnsaid: true, isKnown: false, sayAt: 0 });
+    return 202;
+  }
+
+  #legOf(luid: string, handle: string) {
+    const record = this.#world.model.records.get(luid);
+    return record?.progress?.legs.find((_, n) => legHandle(record, n) === handle);
+  }
+
+  /** Banks say what they have to say, again and again until they are answered. To be called now and then. */
+  sayAll(): void {
+    const { dice, loop } = this.#world;
+    for (const entry of this.#entries.values()) {
+      if (entry.sayAt > loop.now) continue;
+      entry.sayAt = loop.now + dice.between(20, 3000);
+      if (entry.isUnsaid && dice.chance(this.mood === 'well' ? 0.9 : 0.4)) this.#say(entry);
+      else if (this.mood === 'odd' && dice.chance(0.1)) this.#sayOdd(entry);
+    }
+  }
+
+  #say(entry: Entry): void {
+    const { state } = entry;
+    const words = state === 'failed' ? { reason: 'bridge.account-inactive', detail: 'no such account' } : {};
+    const ask = this.#report(entry, { handle: entry.handle, status: state, ...words });
+    if (ask === null) return;
+    this.#world.send(ask, (status) => {
+      // Whatever was answered: the ledger has heard it.
+      if (status > 0 && status < 500 && status !== 429) Object.assign(entry, { isUnsaid: false, isKnown: true });
+    });
+  }
+
+  /** Twice, too late, contradicting itself, or about what is not there: what changes nothing, once the truth was told. */
+  #sayOdd(entry: Entry): void {
+    const { dice } = this.#world;
+    if (!entry.isKnown) return;
+    const { handle, state } = entry;
+    const custom = dice.pick<Record<string, unknown>>([
+      { handle, status: state, coreId: String(dice.below(1000)) },
+      { handle, status: state === 'prepared' ? 'failed' : 'prepared', coreId: String(dice.below(1000)) },
+      { handle: `${handle}9`, status: dice.pick(['failed', 'committed', 'aborted']) },
+      { handle, status: 'waiting' },
+    ]);
+    const ask = this.#report(entry, custom, dice.chance(0.1) ? dice.pick(KEYS) : undefined);
+    if (ask !== null) this.#world.send(ask, () => {});
+  }
+
+  #report({ luid, ledger }: Entry, custom: Record<string, unknown>, key?: Key): Ask | null {
+    const { model } = this.#world;
+    const record = model.records.get(luid);
+    if (record === undefined) return null;
+    const { hash } = record.content;
+    const home = model.ledgerRecord(ledger);
+    const proof = signHash(hash, key ?? (home.handle === 'narrow' ? ONLY_ONE : BANKER), custom);
+    return {
+      method: 'POST',
+      path: `/v2/intents/${luid}/proofs`,
+      query: '',
+      headers: { 'x-ledger': home.luid },
+      body: Buffer.from(JSON.stringify(proofBody(hash, proof))),
+      wish: { op: 'proof', ledger, kind: 'intent', id: luid, hash, proof },
+      flaw: null,
+      token: null,
+      wait: null,
+    };
+  }
+
+  // ---------------------------------------------------------------- in the end
+
+  /** Everybody is there, honest and quick, and says again whatever may have been missed. */
+  becomeWell(): void {
+    this.mood = 'well';
+    this.#isHonest = true;
+    for (const entry of this.#entries.values()) entry.isUnsaid = true;
+  }
+
+  /** What the ledger still owes to others, in words; '' for nothing. */
+  owed(): string {
+    for (const record of this.#world.model.records.values()) {
+      const { kind, isDropped, progress } = record;
+      const next = kind === 'effect' && !isDropped && this.#hasAddress(record) ? this.#awaited(record)[0] : undefined;
+      if (next !== undefined) return `effect ${record.handle} waits for ${next.signal} ${keyOf(next)}`;
+      const asked =
+        progress?.stage === 'final' ? -1 : (progress?.states.findIndex((state) => state.endsWith('ing')) ?? -1);
+      if (asked >= 0) return `intent ${record.handle} has a leg that is ${progress!.states[asked]}`;
+    }
+    return '';
+  }
+
+  #hasAddress({ ledger, content }: Rec): boolean {
+    const { bridge } = content.value.action as { bridge?: string };
+    return bridge === undefined || this.#world.model.find(ledger, 'bridge', bridge) !== null;
+  }
+
+  /** Fails where the books of banks and ledger do not agree, entry by entry. */
+  checkAgreement(): void {
+    for (const record of this.#world.model.records.values()) {
+      for (const [n, state] of (record.progress?.states ?? []).entries()) {
+        const handle = legHandle(record, n);
+        const entry = this.#entries.get(handle);
+        const isSame = state === 'idle' ? entry === undefined : state === entry?.state;
+        must(isSame, `${handle} is ${state} in the ledger, and ${entry?.state} at its bank`);
+      }
+    }
+  }
+}
+
+function endpointOf({ action }: Record<string, unknown>): string | undefined {
+  return (action as { endpoint?: string }).endpoint;
+}
+
+function keyOf({ seq, index }: Happening): string {
+  return `${seq} ${index}`;
+}
+
+function setIn(sets: Map<string, Set<string>>, key: string): Set<string> {
+  const known = sets.get(key) ?? new Set();
+  sets.set(key, known);
+  return known;
+}

@@ -1,0 +1,499 @@
+/**
+ * What must be answered, and what must be on disk. The oracle stands at three borders of the server: where commands
+ * enter the sequence, where frames leave for the disk, and where answers leave. It tells the model what came in which
+ * order, and compares: each entry of each frame with what the model predicts, each answer with what may be told at
+ * that moment, balances after each batch, everything after each start.
+ *
+ * Always holds: the model is where the live state is, at most one frame ahead of the disk, and goes back with it.
+ */
+import type { Command, DeliveryCommand } from '../../src/core/command.ts';
+import {
+  type Entry,
+  EntryType,
+  LIMIT_WIDTH,
+  MARK_WIDTH,
+  type Outcome,
+  POSTING_WIDTH,
+  ROUTED_WIDTH,
+  Side,
+  THROUGH_WIDTH,
+} from '../../src/core/entry.ts';
+import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
+import { readRow, type State } from '../../src/core/state.ts';
+import { sha256Hex } from '../../src/proof/digest.ts';
+import { accountKey, type Net } from '../core/model.ts';
+import type { Json } from '../support/client.ts';
+import { type Expected, envelopeFault, recordFault, refused, told, toldAtOnce, toldEarly } from './answers.ts';
+import type { Dice } from './dice.ts';
+import { type Fact, type Given, Model, type Verdict } from './model.ts';
+import { must, mustBeSame } from './must.ts';
+import { type Ending, LEG_STATES } from './progress.ts';
+import { accountFault, booksFault, rowFault } from './same.ts';
+import { type Ask, contentOf, SERVER, type Wish } from './wish.ts';
+
+/** A request that has come to the server, and what it will be told. */
+export interface Visit {
+  readonly number: number;
+  readonly ask: Ask;
+  /** Index of the ledger it names, or -1. */
+  readonly ledger: number;
+  /** Null until it is known: its turn has not come, or its command is in the sequence. */
+  expected: Expected | null;
+  /** Nothing may be told before the disk has this frame. */
+  frame: number;
+  isBegun: boolean;
+  isTold: boolean;
+  /** The client is gone. */
+  isAborted: boolean;
+}
+
+/** A command on its way through the sequence. */
+interface Passage {
+  readonly visit: Visit | null;
+  readonly wish: Wish | null;
+  readonly command: Command;
+  verdict: Verdict | null;
+}
+
+/** What the oracle must know of the server that runs. */
+export interface Watched {
+  readonly state: State;
+  readonly isFailed: boolean;
+  readonly inboxMax: number;
+  /** What its clock says. */
+  readonly wall: number;
+  /** What the server takes for now, as its clock and its past allow. */
+  readonly moment: number;
+  /** Whether the receiver of an event has taken it. */
+  wasTaken(receiver: string, seq: number, index: number): boolean;
+  /** An event is given up. */
+  wasGivenUp(receiver: string, seq: number, index: number): void;
+  /** Whether the journal would survive a power cut as it stands. */
+  isJournalDurable(): boolean;
+}
+
+/** Share of the answers whose every proof is checked by another library: that costs as much as ten answers. */
+const THOROUGH = 0.02;
+
+export class Oracle {
+  readonly model: Model;
+  /** Frames so far, and how many of them the disk has. */
+  frames = 0;
+  durable = 0;
+  /** Entries the disk has. */
+  seq = 0;
+  /** How often each answer was given, by status and reason, and each thing happened. */
+  readonly tally = new Map<string, number>();
+  #server: Watched | null = null;
+  #queue: Passage[] = [];
+  /** Requests that wait or are on their way, by ledger. */
+  readonly #places = new Map<number, number>();
+  /** The entries of the last frame. */
+  #frame: readonly Entry[] = [];
+  /** The moment of the last frame that the model has taken in. */
+  #moment = 0;
+  visits = 0;
+  readonly #dice: Dice;
+
+  constructor(dice: Dice) {
+    this.#dice = dice;
+    this.model = new Model((moment) => {
+      const value = { handle: 'system', format: 'ed25519-raw', public: SERVER.public };
+      return contentOf(value, [SERVER], { moment: new Date(moment).toISOString(), status: 'created' });
+    });
+  }
+
+  // ---------------------------------------------------------------- at the door
+
+  /** A request is about to be handed over; `ledger` is the index of the one it names, or -1. */
+  arrives(ask: Ask, ledger: number): Visit {
+    const server = this.#server!;
+    const visit: Visit = {
+      number: ++this.visits,
+      ask,
+      ledger,
+      expected: null,
+      frame: 0,
+      isBegun: false,
+      isTold: false,
+      isAborted: false,
+    };
+    if (server.isFailed) visit.expected = STOPPED;
+    else if (ask.method !== 'GET' && !this.#hasPlace(ledger)) visit.expected = refused('api.rate-limit-exceeded');
+    return visit;
+  }
+
+  /** A request waits for its ledger's turn. */
+  waits({ ledger }: Visit): void {
+    this.#take(ledger, 1);
+  }
+
+  /** It has its turn. */
+  hasTurn({ ledger }: Visit): void {
+    this.#take(ledger, -1);
+  }
+
+  /** Work on a request begins. */
+  begins(visit: Visit): void {
+    if (visit.expected !== null) return;
+    const server = this.#server!;
+    visit.isBegun = true;
+    if (server.isFailed) visit.expected = STOPPED;
+    else {
+      visit.expected = toldEarly(visit.ask, this.model, server.wall);
+      if (visit.expected === null) this.#enters(visit);
+      else this.#waits(visit);
+    }
+  }
+
+  /** A request has shown its token, if it had one: its own business begins. */
+  #enters(visit: Visit): void {
+    const { ask, ledger } = visit;
+    if (ask.token === null || this.model.tokens.has(ask.token.key)) visit.expected = toldAtOnce(ask, this.model);
+    else if (!this.#hasPlace(ledger)) visit.expected = refused('api.rate-limit-exceeded');
+    this.#waits(visit);
+  }
+
+  /** A ledger may hold four times as many places as are free. */
+  #hasPlace(ledger: number): boolean {
+    let taken = 0;
+    for (const count of this.#places.values()) taken += count;
+    const free = this.#server!.inboxMax - taken;
+    const own = this.#places.get(ledger) ?? 0;
+    return free > 0 && (own === 0 || own < 4 * free);
+  }
+
+  #take(ledger: number, count: 1 | -1): void {
+    this.#places.set(ledger, (this.#places.get(ledger) ?? 0) + count);
+  }
+
+  /** What a request is told of the books as they are, it must not be told before the disk has them. */
+  #waits(visit: Visit): void {
+    visit.frame = visit.expected?.ofBooks === true ? this.frames : 0;
+  }
+
+  /** A command enters the sequence; `visit` is null for what the server asks of itself, `wish` says what that is. */
+  submitted(command: Command, visit: Visit | null, wish: Wish | null): Passage {
+    must(visit?.expected == null, `a request entered the sequence that should be told ${tellOf(visit?.expected)}`);
+    must(command.moment === this.#server!.moment, `a command has moment ${command.moment}`);
+    if (visit !== null && command.op !== 'token') this.#checkNamed(wish!, command.luid);
+    if (command.op === 'delivery') this.#checkDelivery(command);
+    const passage: Passage = { visit, wish, command, verdict: null };
+    this.#queue.push(passage);
+    this.#take(command.ledger, 1);
+    return passage;
+  }
+
+  /** Commands that have no answer yet. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  // ---------------------------------------------------------------- at the disk
+
+  /** A batch was cleared: these entries, and nothing else, go to the disk in one frame. */
+  cleared(entries: readonly Entry[], moment: number): void {
+    const { model } = this;
+    must(moment >= this.#moment, `the moment of a frame goes back from ${this.#moment} to ${moment}`);
+    must(this.durable === this.frames, 'a batch is cleared before the disk has the one before');
+    model.keep();
+    this.#moment = moment;
+    this.#frame = entries;
+    this.frames++;
+    const touched = new Set<string>();
+    let at = 0;
+    const take = (facts: readonly Fact[]) => {
+      for (const fact of facts) {
+        must(at < entries.length, `the frame lacks the ${fact.type} of ${fact.luid}`);
+        this.#compare(entries[at++]!, fact);
+        touched.add(fact.luid);
+        this.#count(fact);
+      }
+    };
+    const luidAt = (own: number) => entries[at + own]?.luid ?? 'none';
+    for (;;) {
+      const [due] = model.intents.overdue(moment);
+      const entry = entries[at];
+      if (due === undefined || entry?.type !== EntryType.step || entry.luid !== due.luid) break;
+      take(model.expire(due, { luid: due.luid, companion: '', moment, now: moment, luidAt }));
+    }
+    for (const passage of this.#queue) {
+      if (at === entries.length) break;
+      if (passage.verdict !== null || isForged(passage)) continue;
+      const verdict = this.#decide(passage, moment, luidAt);
+      if ('facts' in verdict) take(verdict.facts);
+    }
+    must(at === entries.length, `nobody asked for the entry ${JSON.stringify(entries[at])}`);
+    must(model.seq === this.seq + entries.length, 'the sequence has a gap');
+    this.#compareTouched(touched);
+  }
+
+  #decide(passage: Passage, now: number, luidAt: Given['luidAt']): Verdict {
+    const { command } = passage;
+    const companion = command.op === 'create' ? (command.companion?.luid ?? '') : '';
+    passage.verdict = this.#verdict(passage, { luid: command.luid, companion, moment: command.moment, now, luidAt });
+    return passage.verdict;
+  }
+
+  #verdict({ command, wish, visit }: Passage, given: Given): Verdict {
+    const { model } = this;
+    if (command.op === 'token') {
+      const token = visit!.ask.token!;
+      return model.useToken(token, given, sha256Hex(token.key));
+    }
+    if (command.op === 'delivery') return model.noteDelivery(command.receiver, given);
+    if (command.op === 'leg') return model.noteLeg(command.luid, command.leg, command.state, command.result, given);
+    return model.clear(wish!, given);
+  }
+
+  /** The record that a path means at the door is the one that the live books have there. */
+  #checkNamed(wish: Wish, luid: string): void {
+    if (wish.op === 'create' || wish.op === 'assign' || wish.op === 'remove' || wish.kind === 'ledger') return;
+    const named = this.model.named(wish.ledger, wish.kind, wish.id)?.luid ?? '';
+    must(luid === named, `${wish.id} is taken for ${luid} at the door, and is ${named}`);
+  }
+
+  /** What counts as delivered was taken by the other side; what is given up is not waited for, as soon as it is. */
+  #checkDelivery(command: DeliveryCommand): void {
+    const { receiver, seq, index, isDelivered } = command;
+    if (isDelivered) must(this.#server!.wasTaken(receiver, seq, index), `event ${seq}.${index} was not taken`);
+    else this.#server!.wasGivenUp(receiver, seq, index);
+  }
+
+  #count({ type, ending, status }: Fact): void {
+    const word = ending === undefined ? (status ?? '') : `${ending.steps.at(-1) ?? 'waiting'} ${ending.reason}`;
+    const key = `${type} ${type === 'proof' && word !== '' ? 'status' : word}`.trimEnd();
+    this.tally.set(key, (this.tally.get(key) ?? 0) + 1);
+  }
+
+  #compare(entry: Entry, fact: Fact): void {
+    const is = entryText(entry, this.#server!.state);
+    const should = factText(fact);
+    must(is === should, `the frame holds ${is}, and should hold ${should}`);
+  }
+
+  #compareTouched(luids: ReadonlySet<string>): void {
+    const { state } = this.#server!;
+    const { records, money } = this.model;
+    for (const luid of luids) {
+      const record = records.get(luid);
+      if (record === undefined) continue;
+      mustBeSame(rowFault(state, record));
+      const { nets = [], limits = [] } = record.progress ?? {};
+      for (const { wallet, symbol } of [...nets, ...limits]) {
+        const key = accountKey(wallet, symbol);
+        const account = money.accounts.get(key);
+        if (account !== undefined) mustBeSame(accountFault(state, this.model, key, account));
+      }
+    }
+  }
+
+  /** Those who listen hear of exactly what was written, once the disk has it. */
+  published(entries: readonly Entry[], seq: number): void {
+    if (entries.length === 0) return;
+    must(seq === this.seq, `entries are published as those up to ${seq}, and go to ${this.seq}`);
+    must(this.frames === this.durable, 'entries are published before the disk has them');
+    const isSame = entries.length === this.#frame.length && entries.every((entry, n) => entry === this.#frame[n]);
+    must(isSame, 'what is published is not what was written');
+  }
+
+  /** The disk says that it has the frame. */
+  synced(): void {
+    this.durable = this.frames;
+    this.seq = this.model.seq;
+  }
+
+  // ---------------------------------------------------------------- on the way out
+
+  /** A command is answered by the engine, before anything is told to its client. */
+  answered(passage: Passage, outcome: Entry[] | Refusal): void {
+    const at = this.#queue.indexOf(passage);
+    must(at >= 0, 'a command is answered twice');
+    const { visit, command } = passage;
+    if (isRefusal(outcome) && outcome.reason === 'api.unexpected-error') {
+      must(this.#server!.isFailed, `a command is refused: ${outcome.detail}`);
+      this.#queue.splice(at, 1);
+      this.#take(command.ledger, -1);
+      if (visit !== null) Object.assign(visit, { expected: STOPPED, frame: 0 });
+      return;
+    }
+    if (isForged(passage)) {
+      must(isRefusal(outcome), 'a forged signature let a request in');
+      must(outcome.reason === 'crypto.signature-invalid', `a forged signature is refused as ${outcome.reason}`);
+      this.#queue.splice(at, 1);
+      this.#take(command.ledger, -1);
+      visit!.expected = refused(outcome.reason);
+      return;
+    }
+    const ahead = this.#queue.slice(0, at).find((other) => !isForged(other));
+    must(ahead === undefined, `${command.op} ${command.luid} overtook ${ahead?.command.op} ${ahead?.command.luid}`);
+    // What changes nothing is in no frame: it is decided where it is answered.
+    const verdict = passage.verdict ?? this.#decide(passage, this.#server!.moment, () => 'none');
+    this.#queue.splice(at, 1);
+    this.#take(command.ledger, -1);
+    const is = isRefusal(outcome) ? outcome.reason : `${outcome.length} entries`;
+    const should = 'no' in verdict ? verdict.no : `${verdict.own} entries`;
+    must(is === should, `${command.op} ${command.luid} comes to ${is}, and should to ${should}`);
+    must(this.frames === this.durable, `${command.op} ${command.luid} is answered before the disk has its batch`);
+    if (this.frames > 0)
+      must(this.#server!.isJournalDurable(), 'an answer leaves, and the journal is not on the device');
+    if (visit === null) return;
+    if (command.op === 'token' && 'facts' in verdict) return this.#enters(visit);
+    visit.expected = 'no' in verdict ? refused(verdict.no) : this.#yes(visit.ask, command);
+  }
+
+  #yes({ wish, wait, method }: Ask, { luid }: Command): Expected {
+    const record = this.model.records.get(luid)!;
+    if (wish.op === 'drop' || wish.op === 'remove') {
+      return wish.kind === 'effect' && method === 'DELETE' ? told(200, confirmation) : told(204, () => '');
+    }
+    if (wish.op === 'create' && wish.kind === 'intent') {
+      if (wait !== null) return told(201, (body) => this.#waitedFault(body, luid));
+      // Whatever became of it: the answer to a new intent is that it is there.
+      const shown = record.shown.slice(0, record.content.proofs.length + 1);
+      return told(201, (body) => recordFault(body, { ...record, status: 'pending', shown }));
+    }
+    return told(wish.op === 'create' ? 201 : 200, (body) => recordFault(body, record));
+  }
+
+  /** An intent that somebody waited for shows a state that it was in. */
+  #waitedFault(body: Json, luid: string): string {
+    const record = this.model.records.get(luid)!;
+    const shown = record.shown.slice(0, body.meta.proofs.length);
+    const last = shown.findLast((each) => each.by === 'server' && each.status !== 'error');
+    return recordFault(body, { ...record, shown, status: last?.by === 'server' ? (last.status ?? '') : '' });
+  }
+
+  /** An answer leaves. */
+  leaves(visit: Visit, status: number, text: string): void {
+    const { ask, expected, frame } = visit;
+    must(!visit.isTold, 'a request is answered twice');
+    visit.isTold = true;
+    const body: Json = text === '' ? null : JSON.parse(text);
+    const reason: string = status >= 400 ? body.data.reason : '';
+    const key = `${status} ${reason}`.trimEnd();
+    this.tally.set(key, (this.tally.get(key) ?? 0) + 1);
+    const what = `${ask.method} ${ask.path}`;
+    if (this.#server!.isFailed && status === 503) return;
+    must(expected !== null, `${what} is told ${key} before it was decided`);
+    const should = `${expected.status} ${expected.reason}`.trimEnd();
+    must(key === should, `${what} is told ${key}, and should be told ${should}: ${text.slice(0, 300)}`);
+    must(frame <= this.durable, `${what} is told ${key} of a frame that the disk does not have`);
+    if (status === 204) return;
+    if (typeof body !== 'string') {
+      const fault = envelopeFault(body, this.#dice.chance(THOROUGH));
+      must(fault === '', `the answer to ${what} ${fault}`);
+    }
+    const fault = expected.check(body);
+    must(fault === '', `the answer to ${what}: ${fault}`);
+  }
+
+  // ---------------------------------------------------------------- from one process to the next
+
+  /** A server has read its books; `seq` entries and the moment of the last frame are what it found. */
+  starts(server: Watched, seq: number, moment: number): void {
+    this.#server = server;
+    const { model } = this;
+    this.#queue = [];
+    this.#places.clear();
+    if (seq !== model.seq) {
+      must(seq === this.seq, `${seq} entries are found: ${this.seq} were acknowledged, ${model.seq} written`);
+      model.goBack();
+    }
+    model.keep();
+    this.durable = this.frames;
+    this.seq = seq;
+    this.#moment = moment;
+    this.checkBooks();
+  }
+
+  /** Everything is as the model has it. */
+  checkBooks(): void {
+    mustBeSame(booksFault(this.#server!.state, this.model));
+  }
+
+  /** After a tick with nothing else under way, no intent waits that should not. */
+  checkExpired(moment: number): void {
+    const [late] = this.model.intents.overdue(moment);
+    must(late === undefined, `${late?.handle} should have expired`);
+  }
+}
+
+const STOPPED = refused('api.unexpected-error');
+
+function tellOf(expected: Expected | null | undefined): string {
+  return `${expected?.status} ${expected?.reason}`;
+}
+
+function confirmation(body: Json): string {
+  return typeof body === 'string' ? '' : 'is no confirmation';
+}
+
+function isForged({ visit, command }: Passage): boolean {
+  return visit?.ask.flaw === 'signature' && command.op !== 'token';
+}
+
+// ---------------------------------------------------------------- entries and facts, in the same words
+
+const TYPES = Object.fromEntries(Object.entries(EntryType).map(([name, number]) => [number, name]));
+
+function entryText(entry: Entry, state: State): string {
+  const { type, luid, handle, moment } = entry;
+  const hash = 'hash' in entry ? Buffer.from(entry.hash).toString('hex') : undefined;
+  const { status, labels } = 'status' in entry ? entry : { status: undefined, labels: undefined };
+  const ending = 'outcome' in entry ? outcomeText(entry.outcome, state) : undefined;
+  return [TYPES[type], luid, handle, moment, hash, status, labels, ending].join(' ');
+}
+
+function factText({ type, luid, handle, moment, hash, status, labels, ending }: Fact): string {
+  return [type, luid, handle, moment, hash, status, labels, ending === undefined ? undefined : endingText(ending)].join(
+    ' ',
+  );
+}
+
+function outcomeText({ steps, reason, detail, postings, limits, links }: Outcome, state: State): string {
+  const luid = (row: number) => readRow(state, row).entry.luid;
+  const parts = rowsOf(postings, POSTING_WIDTH).map(([wallet, symbol, change, moved], n) => {
+    const through = rowsOf(links?.through ?? [], THROUGH_WIDTH).find(([posting]) => posting === n)?.[1] ?? 0;
+    return `${luid(wallet!)} ${luid(symbol!)} ${change} ${movedText(moved!)} ${through}`;
+  });
+  const legs = (links?.legs ?? []).map(({ side, bridge, wallet, symbol, amount, claims }) => {
+    return `${side === Side.debit ? 'debit' : 'credit'} ${luid(bridge)} ${luid(wallet)} ${luid(symbol)} ${amount} ${claims}`;
+  });
+  const forwards = (links?.forwards ?? []).map(
+    ({ claim, wallet, symbol, amount, target }) => `${claim} ${luid(wallet)} ${luid(symbol)} ${amount} ${target}`,
+  );
+  const routed = rowsOf(links?.routed ?? [], ROUTED_WIDTH).map(
+    ([claim, side, wallet]) => `${claim} ${side === Side.debit ? 'debit' : 'credit'} ${luid(wallet!)}`,
+  );
+  const marks = rowsOf(links?.marks ?? [], MARK_WIDTH).map(([leg, to]) => `${leg} ${LEG_STATES[to!]}`);
+  const why = reason === '' || detail !== '' || reason === 'core.bridge-prepare-failed' ? reason : `${reason} untold`;
+  return textOf(steps, why, parts, limits.length / LIMIT_WIDTH, legs, forwards, routed, marks, links?.leg ?? -1);
+}
+
+function endingText({ steps, reason, nets, limits, legs, forwards, routed, marks, leg }: Ending): string {
+  const parts = nets.map(({ wallet, symbol, change, moved, through = 0n }: Net) => {
+    return `${wallet} ${symbol} ${change} ${movedText(moved)} ${through}`;
+  });
+  const legTexts = legs.map(
+    ({ side, bridge, wallet, symbol, amount, claims }) => `${side} ${bridge} ${wallet} ${symbol} ${amount} ${claims}`,
+  );
+  const forwardTexts = forwards.map(
+    ({ claim, wallet, symbol, amount, target }) => `${claim} ${wallet} ${symbol} ${amount} ${target}`,
+  );
+  const markTexts = marks.map(([number, to]) => `${number} ${to}`);
+  return textOf(steps, reason, parts, limits.length, legTexts, forwardTexts, routed, markTexts, leg);
+}
+
+function textOf(steps: readonly string[], reason: string, parts: readonly string[], ...links: unknown[]): string {
+  return `${steps} ${reason} [${parts}] ${links.join(' | ')}`;
+}
+
+function rowsOf(flat: readonly number[], width: number): number[][] {
+  return Array.from({ length: flat.length / width }, (_, n) => flat.slice(n * width, (n + 1) * width));
+}
+
+/** Beyond what a limit can allow nobody counts it, and a number does not hold it exactly. */
+function movedText(moved: bigint | number): string {
+  return moved > Number.MAX_SAFE_INTEGER ? 'more than any limit' : String(moved);
+}

@@ -1,0 +1,349 @@
+/**
+ * Bugs put into the server on purpose, one at a time, to see that lives notice them. Works on a copy of the tree; what it
+ * saw stands in PLANTED.md.
+ *
+ *     npm run -s build && node dist/test/simulate/planted.js            all of them
+ *     npm run -s build && node dist/test/simulate/planted.js 'no sync'  those whose name holds that
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** File, what stands there once, what stands there instead. */
+type Edit = [file: string, find: string, replace: string];
+
+const ENGINE = 'src/engine.ts';
+const JOURNAL = 'src/storage/journal.ts';
+const READER = 'src/storage/journal-reader.ts';
+
+const PLANTS: [name: string, ...edits: Edit[]][] = [
+  [
+    'acknowledged before the sync',
+    [
+      ENGINE,
+      '    journal.commit(moment, (error) => {',
+      '    this.#acknowledge(answers, published);\n    journal.commit(moment, (error) => {',
+    ],
+    [ENGINE, '      this.#underway = [];\n      this.#acknowledge(answers, published);', '      this.#underway = [];'],
+  ],
+  ['no sync at all', [JOURNAL, "if (this.#options.durability === 'none') {", 'if (this.#directory) {']],
+  [
+    'the name of a new segment is not synced',
+    [JOURNAL, 'if (error === null && created)', "if (error === null && created && this.#directory === '')"],
+  ],
+  ['a failed commit is acknowledged', [ENGINE, '      if (error !== null) this.#fail(error);\n', '']],
+  ['a read does not wait', [ENGINE, '    else if (this.#isCommitting) this.#held.push(send);\n', '']],
+  [
+    'a refusal does not wait for its batch',
+    [
+      ENGINE,
+      '      answers.push([ticket, outcome]);',
+      '      if (isRefusal(outcome)) this.#answer(ticket, outcome);\n      else answers.push([ticket, outcome]);',
+    ],
+  ],
+  [
+    'published before the sync',
+    [
+      ENGINE,
+      '    this.#isCommitting = true;\n',
+      '    this.#isCommitting = true;\n    this.#options.publish(published);\n',
+    ],
+    [ENGINE, '    this.#options.publish(published);\n    for (const [ticket', '    for (const [ticket'],
+  ],
+  [
+    'the order queue is skipped',
+    [
+      ENGINE,
+      "    while (taken < door.length && door[taken]!.verdict !== 'waiting') {",
+      "    door.sort((one, other) => Number(one.verdict === 'waiting') - Number(other.verdict === 'waiting'));\n    while (taken < door.length && door[taken]!.verdict !== 'waiting') {",
+    ],
+  ],
+  ['moments straight from the clock', [ENGINE, '    return this.#lastMoment;\n', '    return now;\n']],
+  [
+    'the last moment forgotten at a start',
+    [ENGINE, 'this.#lastMoment = options.journal.position.moment;', 'this.#lastMoment = 0;'],
+  ],
+  ['expiry by the wall clock', [ENGINE, 'stepsDue(this.state, moment)', 'stepsDue(this.state, this.#options.clock())']],
+  [
+    'requests never leave the count of the inbox where they are refused',
+    [ENGINE, '    this.#inFlight--;\n', '    if (!isRefusal(outcome)) this.#inFlight--;\n'],
+  ],
+  [
+    'a bad signature lets in',
+    [ENGINE, '        if (result.bad >= 0) return this.#verified(ticket, badSignature(result.bad));\n', ''],
+  ],
+  [
+    'rows of a silent thread are taken for good',
+    [
+      'src/proof/pool.ts',
+      'if (slab.verdicts.subarray(0, task.checks + task.seals).includes(Verdict.none)) {',
+      'if (task.slab < 0) {',
+    ],
+    [
+      'src/proof/pool.ts',
+      'if (verdicts[from + i] !== Verdict.good) return',
+      'if (verdicts[from + i] === Verdict.bad) return',
+    ],
+  ],
+  [
+    'rows of a dead thread are not verified again',
+    [
+      'src/proof/pool.ts',
+      '    this.stats.tasksFailed++;\n',
+      '    this.stats.tasksFailed++;\n    if (this.stats.tasksFailed > 0) return this.#onAnswer(task, 0);\n',
+    ],
+    [
+      'src/proof/pool.ts',
+      'if (slab.verdicts.subarray(0, task.checks + task.seals).includes(Verdict.none)) {',
+      'if (task.slab < 0) {',
+    ],
+    [
+      'src/proof/pool.ts',
+      'if (verdicts[from + i] !== Verdict.good) return',
+      'if (verdicts[from + i] === Verdict.bad) return',
+    ],
+  ],
+  [
+    'a frame is believed without its CRC',
+    [READER, 'return frameWhole(window.bytes, from, from + length) ? length : 0;', 'return length;'],
+  ],
+  [
+    'a frame need not continue the one before',
+    [
+      READER,
+      "  if (!bytesEqual(frameChain(bytes, from), position.chain)) return 'does not continue the frame before it';\n",
+      '',
+    ],
+  ],
+  [
+    'the torn tail is cut a frame too early',
+    [
+      READER,
+      'run.result.torn = { file: segment.file, byte: at, bytes: window.size - at };',
+      'run.result.torn = { file: segment.file, byte: run.result.position.written || at, bytes: window.size - at };',
+    ],
+  ],
+  ['the torn tail is not cut', ['src/recovery.ts', '    cutTornTail(disk, directory, result.torn);\n', '']],
+  [
+    'bad bytes in the middle are taken for a torn tail',
+    [
+      READER,
+      '  if (next !== -1) throw new DamageError(path, at, `no whole frame, but one follows at byte $' + '{next}`);\n',
+      '',
+    ],
+    [READER, "  if (!isLast) throw new DamageError(path, at, 'no whole frame, and another segment follows');\n", ''],
+  ],
+  [
+    'what was read is not synced before it is built on',
+    [JOURNAL, '    file.sync();\n    this.#disk.syncDirectory', '    this.#disk.syncDirectory'],
+  ],
+  [
+    'what a failed sync left is not written again',
+    [JOURNAL, '    writeAgain(file, end?.written ?? 0, this.#fileBytes);\n', ''],
+  ],
+  ['a snapshot without open intents', ['src/core/state.ts', 'open: [...state.open],', 'open: [],']],
+  ['a snapshot without used tokens', ['src/core/state.ts', 'tokens: [...state.tokens],', 'tokens: [],']],
+  [
+    'a snapshot of a state ahead of its position',
+    [ENGINE, '    this.#isCommitting = true;\n', '    this.#isCommitting = true;\n    this.#maybeSnapshot();\n'],
+  ],
+  ['a snapshot gets its name before it is synced', ['src/storage/final-parts.ts', '    await syncLater(file);\n', '']],
+  [
+    "a dump's pages are used again while it is written",
+    [
+      'src/memory/pages.ts',
+      'new Uint8Array(buffer).set(new Uint8Array(page));\n    this.retired.push(page);',
+      'new Uint8Array(buffer).set(new Uint8Array(page));\n    this.free.push(page);',
+    ],
+  ],
+  [
+    'segments go that the older snapshot needs',
+    ['src/storage/snapshot-prune.ts', 'next.firstSeq <= older.seq + 1', 'next.firstSeq <= kept[0]!.seq + 1'],
+  ],
+  [
+    'a snapshot is believed without its hash',
+    [
+      'src/storage/snapshot-reader.ts',
+      'bytesEqual(sha.digest(), outline.foot.hash)',
+      '(sha.digest(), outline.foot.hash.length === 32)',
+    ],
+  ],
+  [
+    'one move inside an intent is forgotten',
+    [
+      'src/core/apply.ts',
+      '    balances.add(slot, postings[i + 2]!, moment);\n',
+      '    if (i < 2 * POSTING_WIDTH) balances.add(slot, postings[i + 2]!, moment);\n',
+    ],
+  ],
+  [
+    'a hold is released twice',
+    [
+      'src/core/apply.ts',
+      '    balances.settle(slotOf(state, postings[i]!, postings[i + 1]!), postings[i + 2]!, moves, moment);\n',
+      '    balances.settle(slotOf(state, postings[i]!, postings[i + 1]!), postings[i + 2]!, moves, moment);\n    if (!moves) balances.settle(slotOf(state, postings[i]!, postings[i + 1]!), postings[i + 2]!, moves, moment);\n',
+    ],
+  ],
+  [
+    'an abort keeps what it counted',
+    [
+      'src/core/apply.ts',
+      '    if (balances.countedDay(slot) === day) balances',
+      '    if (balances.countedDay(slot) === day - 1) balances',
+    ],
+  ],
+  [
+    'a retry gets a new answer',
+    [
+      'src/core/decide.ts',
+      '  const { entry } = readRow(state, row);\n  return refuse(',
+      "  const { entry, status } = readRow(state, row);\n  if (status === 'rejected') return null;\n  return refuse(",
+    ],
+  ],
+  [
+    'duplicates are looked for on the disk only',
+    [
+      'src/core/decide.ts',
+      '  if (row < 0) return null;\n  const { entry } = readRow(state, row);',
+      '  if (row < 0 || row >= ((state as unknown as { onDisk?: number }).onDisk ?? 0)) return null;\n  const { entry } = readRow(state, row);',
+    ],
+    [
+      ENGINE,
+      '    this.#options.publish(published);\n',
+      '    this.#options.publish(published);\n    Object.assign(this.state, { onDisk: this.state.rows.at.length });\n',
+    ],
+    [
+      ENGINE,
+      '    this.state = options.state;\n',
+      '    this.state = options.state;\n    Object.assign(this.state, { onDisk: this.state.rows.at.length });\n',
+    ],
+  ],
+  [
+    'a repeated proof counts again',
+    [
+      'src/core/decide.ts',
+      '  if (known.some((each) => equalBytes(each.result, proof.result) && each.custom === proof.custom)) return [];\n',
+      '',
+    ],
+  ],
+  [
+    'an old version may be updated',
+    [
+      'src/core/decide.ts',
+      "if (typeof parent === 'string' && parent.toLowerCase() === hex(record.entry.hash)) return null;",
+      "if (typeof parent === 'string') return null;",
+    ],
+  ],
+  ['a missing permission is no matter', ['src/core/clearing.ts', '  if (!plan.isPermitted) return WAITING;\n', '']],
+  [
+    'anybody may commit',
+    [
+      'src/core/intents.ts',
+      '    if (!isGranted(state, open.ledger, action, Kind.intent, record.row, by)) return null;\n',
+      '',
+    ],
+  ],
+  [
+    'prepared intents expire',
+    ['src/core/intents.ts', 'if (open.isPrepared || now - open.moment', 'if (now - open.moment'],
+  ],
+  [
+    'what is held does not count towards maxBalance',
+    ['src/core/clearing.ts', '  if (after + held > max) {', '  if (after > max) {'],
+  ],
+  [
+    'lists show what was dropped',
+    [
+      'src/core/terms.ts',
+      'if (rows.place.get(row) !== place || (rows.flags.get(row) & DROPPED) !== 0) return -1;',
+      'if (rows.place.get(row) !== place) return -1;',
+    ],
+  ],
+  [
+    'a status that changes is not counted',
+    [
+      'src/core/apply.ts',
+      '  state.rows.status.set(row, status);\n  count(state, ledger, kind, status, 1);',
+      '  state.rows.status.set(row, status);',
+    ],
+  ],
+  [
+    'an old name of a record stays',
+    ['src/core/apply.ts', '        unindexHandle(state, ledger, kind, before, row);\n', ''],
+  ],
+];
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
+const SEEDS = 300;
+
+/** A copy of the tree in which anything may be spoilt. */
+function copyTree(): string {
+  const copy = mkdtempSync(join(tmpdir(), 'ayni-planted-'));
+  for (const name of ['src', 'bench', 'test', 'package.json', 'tsconfig.json']) {
+    cpSync(join(root, name), join(copy, name), { recursive: true });
+  }
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
+
+function compile(copy: string): void {
+  execFileSync(
+    join(root, 'node_modules/.bin/tsc'),
+    ['-p', copy, '--noUnusedLocals', 'false', '--noUnusedParameters', 'false'],
+    { stdio: 'inherit' },
+  );
+}
+
+/** The first seed that fails and what it says, or ''. */
+function firstFailure(copy: string): string {
+  const args = [join(copy, 'dist/test/simulate/main.js'), '--from', '1', '--seeds', String(SEEDS), '--failures', '1'];
+  const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  const found = /seed (\d+) failed: (.*)/.exec(stdout);
+  if (found !== null) return `seed ${found[1]}: ${found[2]}`;
+  return / 0 failed/.test(stdout) ? '' : stdout.slice(-400);
+}
+
+function plant(copy: string, edits: readonly Edit[]): () => void {
+  const before = new Map<string, string>();
+  for (const [file, find, replace] of edits) {
+    const path = join(copy, file);
+    const text = readFileSync(path, 'utf8');
+    if (!before.has(path)) before.set(path, text);
+    if (text.split(find).length !== 2) throw new Error(`${file} does not hold this once: ${find}`);
+    writeFileSync(
+      path,
+      text.replace(find, () => replace),
+    );
+  }
+  return () => {
+    for (const [path, text] of before) writeFileSync(path, text);
+  };
+}
+
+const copy = copyTree();
+const wanted = process.argv[2] ?? '';
+let missed = 0;
+try {
+  for (const [name, ...edits] of PLANTS) {
+    if (!name.includes(wanted)) continue;
+    try {
+      const restore = plant(copy, edits);
+      try {
+        compile(copy);
+        const failure = firstFailure(copy);
+        if (failure === '') missed++;
+        process.stdout.write(`| ${name} | ${failure || `NOT CAUGHT in ${SEEDS} lives`} |\n`);
+      } finally {
+        restore();
+      }
+    } catch (error) {
+      missed++;
+      process.stdout.write(`| ${name} | cannot be planted: ${(error as Error).message} |\n`);
+    }
+  }
+} finally {
+  rmSync(copy, { recursive: true });
+}
+process.exitCode = missed === 0 ? 0 : 1;

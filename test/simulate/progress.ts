@@ -1,0 +1,629 @@
+/**
+ * How intents go on, as the rules have it: claims, routes and bridges come to what is moved, waits for whom, and follows
+ * from what. The other half of the model; it changes records and money through the first half.
+ *
+ *     pending ──▶ prepared ──▶ committed ──▶ completed      pending waits for a permission, or for bridges
+ *        └──────────┴──▶ (failed) aborted ──▶ rejected      committed and aborted wait for bridges to say so
+ */
+import type { Claim } from '../../src/core/claims/index.ts';
+import type { KindName } from '../../src/core/kinds.ts';
+import {
+  addNet,
+  type Counted,
+  handleIn,
+  type LimitSet,
+  type Money,
+  type Named,
+  type Net,
+  namedIn,
+} from '../core/model.ts';
+import type { Fact, Given, Rec } from './model.ts';
+import { type Content, contentOf, SERVER } from './wish.ts';
+
+export type Stage = 'pending' | 'prepared' | 'committed' | 'aborted' | 'final';
+
+export const LEG_STATES = [
+  'idle',
+  'preparing',
+  'prepared',
+  'committing',
+  'committed',
+  'aborting',
+  'aborted',
+  'failed',
+  'dismissing',
+] as const;
+export type LegState = (typeof LEG_STATES)[number];
+
+/** A debit or credit that a bank takes part in. Records are known by their luids. */
+export interface Leg {
+  readonly side: 'debit' | 'credit';
+  readonly bridge: string;
+  readonly wallet: string;
+  readonly symbol: string;
+  readonly amount: number;
+  readonly claims: readonly number[];
+}
+
+/** Money that its target passes on, by another intent of the thread. */
+export interface Forward {
+  readonly claim: number;
+  readonly wallet: string;
+  readonly symbol: string;
+  readonly amount: number;
+  readonly target: string;
+}
+
+/** What an intent is about beyond its content. */
+export interface Progress {
+  readonly stage: Stage;
+  /** Its money is set aside. */
+  readonly isHolding: boolean;
+  /** When it was received; those that came first expire first. */
+  readonly received: number;
+  readonly order: number;
+  /** Luid of the intent that began its thread. */
+  readonly thread: string;
+  /** Luid of the intent that it follows from, or ''. */
+  readonly origin: string;
+  /** What it came to when it was cleared. */
+  readonly nets: readonly Net[];
+  readonly limits: readonly LimitSet[];
+  readonly legs: readonly Leg[];
+  readonly forwards: readonly Forward[];
+  readonly counted: readonly Counted[];
+  readonly states: readonly LegState[];
+}
+
+/** How far an intent came at once, as the journal must tell it. */
+export interface Ending {
+  readonly steps: readonly string[];
+  readonly reason: string;
+  readonly nets: readonly Net[];
+  readonly limits: readonly LimitSet[];
+  readonly legs: readonly Leg[];
+  readonly forwards: readonly Forward[];
+  /** Claim, side and wallet of what a route gave to another wallet. */
+  readonly routed: readonly string[];
+  /** Leg and its new state. */
+  readonly marks: readonly (readonly [number, LegState])[];
+  /** Which leg an error speaks of, or -1. */
+  readonly leg: number;
+}
+
+const NOTHING: Ending = {
+  steps: [],
+  reason: '',
+  nets: [],
+  limits: [],
+  legs: [],
+  forwards: [],
+  routed: [],
+  marks: [],
+  leg: -1,
+};
+const THREAD_MAX = 10;
+const HOPS_MAX = 3;
+
+interface Route {
+  action: 'forward' | 'accept' | 'debit' | 'credit';
+  target?: string;
+  filter?: Record<string, unknown>;
+}
+
+/** What claims come to. */
+interface Plan {
+  readonly nets: Net[];
+  readonly limits: LimitSet[];
+  readonly legs: Leg[];
+  readonly forwards: Forward[];
+  readonly routed: string[];
+  reason: string;
+  isPermitted: boolean;
+}
+
+/** The half of the model that intents are made of. */
+export interface Ground {
+  readonly money: Money;
+  record(luid: string): Rec;
+  find(ledger: number, kind: KindName, handle: string): Rec | null;
+  nearest(ledger: number, kind: KindName, address: string): Rec | null;
+  isGranted(ledger: number, action: string, target: string, record: Rec | null, keys: readonly string[]): boolean;
+  config(ledger: number): Record<string, unknown>;
+  change(luid: string, news: Partial<Rec>): void;
+  store(ledger: number, kind: KindName, handle: string, content: Content, luid: string, moment: number): void;
+  tell(fact: Omit<Fact, 'seq'>): Fact;
+  intents(): Iterable<Rec>;
+  nextPlace(): number;
+}
+
+/** Whose keys count; the server itself may do all that follows. */
+type Keys = readonly string[] | 'server';
+
+export class Intents {
+  readonly #ground: Ground;
+
+  constructor(ground: Ground) {
+    this.#ground = ground;
+  }
+
+  /** A new intent, and all that follows from it at once. */
+  begin(ledger: number, content: Content, given: Given): Fact[] {
+    const { luid, moment } = given;
+    const handle = content.value.handle as string;
+    const keys = content.proofs.map((proof) => proof.public);
+    const fact = this.#store(ledger, handle, content, luid, moment, given.now, keys, null);
+    return [fact, ...this.#follow(luid, fact.ending!, given, 1)];
+  }
+
+  #store(
+    ledger: number,
+    handle: string,
+    content: Content,
+    luid: string,
+    moment: number,
+    now: number,
+    keys: Keys,
+    origin: Rec | null,
+  ): Fact {
+    const ground = this.#ground;
+    ground.store(ledger, 'intent', handle, content, luid, moment);
+    const thread = origin === null ? luid : origin.progress!.thread;
+    const progress: Progress = {
+      ...{ stage: 'pending', isHolding: false, received: moment, order: ground.nextPlace() },
+      ...{ thread, origin: origin?.luid ?? '' },
+      ...{ nets: [], limits: [], legs: [], forwards: [], counted: [], states: [] },
+    };
+    ground.change(luid, { progress });
+    const ending = this.#attempt(luid, keys, now) ?? NOTHING;
+    return ground.tell({ type: 'intent', luid, handle, moment, hash: content.hash, ending });
+  }
+
+  /** What a proof moves; null for nothing, a reason where the proof must not be. */
+  proved(record: Rec, custom: Record<string, unknown>, key: string, given: Given): Ending | string | null {
+    const progress = record.progress!;
+    if (progress.stage === 'final') return null;
+    const leg =
+      progress.states.length === 0 ? -1 : progress.legs.findIndex((_, n) => legHandle(record, n) === custom.handle);
+    if (leg >= 0) return this.#reported(record, leg, custom, key, given.now);
+    const said = custom.handle === undefined ? custom.status : undefined;
+    if (progress.stage === 'prepared') {
+      const isCommit = custom.action === 'commit' || said === 'committed';
+      if (!isCommit && custom.action !== 'abort' && said !== 'aborted') return null;
+      const action = isCommit ? 'commit' : 'abort';
+      if (!this.#ground.isGranted(record.ledger, action, 'intent', record, [key])) return null;
+      if (!isCommit) return this.#undo(record.luid, '', given.now);
+      return this.#isReady(record) ? this.#commit(record.luid, given.now) : null;
+    }
+    const isConsent =
+      custom.handle === undefined && !['failed', 'aborted', 'rejected'].includes(custom.status as string);
+    if (progress.stage !== 'pending' || progress.isHolding || !isConsent) return null;
+    const keys = [...record.content.proofs, ...record.added].map((proof) => proof.public);
+    return this.#attempt(record.luid, [...keys, key], given.now);
+  }
+
+  /** The entry that says so, and what follows from it. `own` counts the entries before it in the frame. */
+  step(luid: string, ending: Ending, given: Given, own: number): Fact[] {
+    const { handle } = this.#ground.record(luid);
+    const fact = this.#ground.tell({ type: 'step', luid, handle, moment: given.now, ending });
+    return [fact, ...this.#follow(luid, ending, given, own + 1)];
+  }
+
+  /** Intents that have waited longer than their ledger lets them, in the order they came. */
+  overdue(now: number): Rec[] {
+    const waiting = [...this.#ground.intents()].filter(({ ledger, progress }) => {
+      const minutes = this.#ground.config(ledger)['intent.expiryThresholdMinutes'];
+      const isWaiting = progress?.stage === 'pending';
+      return isWaiting && typeof minutes === 'number' && now - progress.received > minutes * 60_000;
+    });
+    return waiting.sort((one, other) => one.progress!.order - other.progress!.order);
+  }
+
+  expire({ luid }: Rec, given: Given): Fact[] {
+    return this.step(luid, this.#undo(luid, 'core.intent-expired', given.now), given, 0);
+  }
+
+  // ---------------------------------------------------------------- what claims come to
+
+  /** Clears an intent that holds nothing yet; null where it goes on waiting. */
+  #attempt(luid: string, keys: Keys, now: number): Ending | null {
+    const { money } = this.#ground;
+    const record = this.#ground.record(luid);
+    const progress = record.progress!;
+    const origin = progress.origin === '' ? null : this.#ground.record(progress.origin);
+    const plan = this.#plan(record, keys, origin);
+    if (plan.reason === '' && !plan.isPermitted) return null;
+    const nets = plan.nets.map((net) => ({
+      ...net,
+      through: origin === null ? 0n : this.#passed(net, progress.thread),
+    }));
+    const reason = plan.reason || money.judge(nets, progress.received);
+    if (reason !== '') {
+      this.#go(luid, { stage: 'final' });
+      return this.#pass(luid, { ...NOTHING, steps: ['failed', 'aborted', 'rejected'], reason });
+    }
+    const { limits, legs, forwards, routed } = plan;
+    const came = { nets, limits, legs, forwards };
+    const isAlone = origin === null && forwards.length === 0 && legs.length === 0 && !isManual(record);
+    if (isAlone) {
+      money.move(nets, limits, progress.received, now);
+      this.#go(luid, { ...came, stage: 'final' });
+      return this.#pass(luid, { ...NOTHING, ...came, routed, steps: ['prepared', 'committed', 'completed'] });
+    }
+    const counted = money.hold(nets, progress.received, now);
+    const first = legs.some(({ side }) => side === 'debit') ? 'debit' : 'credit';
+    const marks = legs.flatMap((leg, n) => (leg.side === first ? [[n, 'preparing'] as const] : []));
+    const stage = legs.length > 0 ? 'pending' : 'prepared';
+    this.#go(luid, {
+      ...came,
+      counted,
+      stage,
+      isHolding: true,
+      states: marked(
+        legs.map(() => 'idle'),
+        marks,
+      ),
+    });
+    return this.#pass(luid, { ...NOTHING, ...came, routed, marks, steps: legs.length > 0 ? [] : ['prepared'] });
+  }
+
+  #plan(record: Rec, keys: Keys, origin: Rec | null): Plan {
+    const { ledger, content } = record;
+    const ground = this.#ground;
+    const plan: Plan = { nets: [], limits: [], legs: [], forwards: [], routed: [], reason: '', isPermitted: true };
+    const find = (kind: KindName) => (handle: string) => ground.nearest(ledger, kind, handle)?.luid ?? '';
+    const need = (action: string, luid: string) => {
+      if (keys === 'server') return;
+      const of = ground.record(luid);
+      plan.isPermitted &&= ground.isGranted(ledger, action, of.kind, of, keys);
+    };
+    for (const [number, claim] of (content.value.claims as Claim[]).entries()) {
+      const named = namedIn(claim, find('wallet'), find('symbol'));
+      if (named.reason !== '') return { ...plan, reason: named.reason };
+      if (claim.action === 'issue' || claim.action === 'destroy') need(claim.action, named.symbol);
+      if (claim.action === 'limit') {
+        need('limit', named.limited);
+        plan.limits.push({
+          wallet: named.limited,
+          symbol: named.symbol,
+          metric: claim.metric!,
+          amount: BigInt(claim.amount),
+        });
+      }
+      if (named.source !== '') {
+        need('spend', named.source);
+        const payer = this.#post(plan, record, origin, claim, number, 'debit', named);
+        if (payer !== '') need('spend', payer);
+      }
+      if (named.target !== '') this.#post(plan, record, origin, claim, number, 'credit', named);
+      if (plan.reason !== '') return plan;
+    }
+    return plan;
+  }
+
+  /** One side of a claim, by its routes and its bridge; the wallet it comes to in the end, or ''. */
+  #post(
+    plan: Plan,
+    record: Rec,
+    origin: Rec | null,
+    claim: Claim,
+    number: number,
+    side: Leg['side'],
+    named: Named,
+  ): string {
+    const ground = this.#ground;
+    const { ledger } = record;
+    const begun = ground.record(side === 'debit' ? named.source : named.target);
+    // What a wallet passes on is what came to it: nobody else pays that in its stead.
+    const isPassedOn = side === 'debit' && origin !== null;
+    const end = isPassedOn ? { wallet: begun, forward: '' } : this.#route(begun, side, claim);
+    if (end === null) {
+      plan.reason = 'core.routing-failed';
+      return '';
+    }
+    const { wallet, forward } = end;
+    const { symbol } = named;
+    const { amount } = claim;
+    if (wallet.luid !== begun.luid) plan.routed.push(`${number} ${side} ${wallet.luid}`);
+    if (forward !== '') {
+      if (this.#passedBy(origin).has(wallet.luid)) {
+        plan.reason = 'core.routing-failed';
+        return '';
+      }
+      plan.forwards.push({ claim: number, wallet: wallet.luid, symbol, amount, target: forward });
+    }
+    const { bridge } = wallet.content.value;
+    if (bridge !== undefined) {
+      const of = ground.find(ledger, 'bridge', bridge as string);
+      if (of === null) plan.reason = 'core.bridge-unreachable';
+      else addLeg(plan.legs, { side, bridge: of.luid, wallet: wallet.luid, symbol, amount, claims: [number] }, record);
+    }
+    const moved = claim.action === 'transfer' ? BigInt(amount) : 0n;
+    addNet(plan.nets, wallet.luid, symbol, side === 'debit' ? BigInt(-amount) : BigInt(amount), moved);
+    return wallet.luid;
+  }
+
+  /** Where a wallet's routes lead; null where they lead nowhere. */
+  #route(begun: Rec, side: Leg['side'], claim: Claim): { wallet: Rec; forward: string } | null {
+    const seen = [begun.luid];
+    let wallet = begun;
+    for (let hops = 0; ; hops++) {
+      const all = (wallet.content.value.routes ?? []) as Route[];
+      const routes = all.filter(
+        ({ action }) => action === 'accept' || (side === 'debit' ? action === 'debit' : action !== 'debit'),
+      );
+      const isOpen = side === 'debit' ? routes.every(({ action }) => action === 'accept') : routes.length === 0;
+      if (isOpen) return { wallet, forward: '' };
+      const route = routes.find(({ filter }) => passes(claim, filter));
+      if (route === undefined) return null;
+      if (route.action === 'accept') return { wallet, forward: '' };
+      if (route.action === 'forward') return { wallet, forward: route.target! };
+      const next = this.#ground.nearest(wallet.ledger, 'wallet', route.target!);
+      if (next === null || seen.includes(next.luid) || hops >= HOPS_MAX) return null;
+      seen.push(next.luid);
+      wallet = next;
+    }
+  }
+
+  /** Wallets that have passed money on, among the intents that led here. */
+  #passedBy(origin: Rec | null): Set<string> {
+    const found = new Set<string>();
+    for (
+      let at = origin;
+      at !== null;
+      at = at.progress!.origin === '' ? null : this.#ground.record(at.progress!.origin)
+    ) {
+      for (const { wallet } of at.progress!.forwards) found.add(wallet);
+    }
+    return found;
+  }
+
+  /** How much of what leaves an account comes with the thread, and nobody has taken it on yet. */
+  #passed({ wallet, symbol, change }: Net, thread: string): bigint {
+    if (change >= 0n) return 0n;
+    let brought = 0n;
+    for (const { progress } of this.#members(thread)) {
+      for (const net of progress!.isHolding ? progress!.nets : []) {
+        if (net.wallet !== wallet || net.symbol !== symbol) continue;
+        brought += (net.change > 0n ? net.change : 0n) - (net.through ?? 0n);
+      }
+    }
+    return brought < -change ? brought : -change;
+  }
+
+  // ---------------------------------------------------------------- threads
+
+  /** Intents of a thread that are on their way, in the order they came. */
+  #members(thread: string): Rec[] {
+    const members = [...this.#ground.intents()].filter(({ progress }) => {
+      return progress?.thread === thread && progress.stage !== 'final';
+    });
+    return members.sort((one, other) => one.progress!.order - other.progress!.order);
+  }
+
+  /** What follows from an intent's ending; `own` entries of the frame come before. */
+  #follow(luid: string, { steps, reason }: Ending, given: Given, own: number): Fact[] {
+    const facts: Fact[] = [];
+    if (steps.length === 0) return facts;
+    const last = this.#forward(luid, steps, given, facts, own) ?? { luid, steps, reason };
+    this.#settle(last.luid, last.steps, last.reason, given, facts);
+    return facts;
+  }
+
+  /** Makes the intents that a prepared one needs, and theirs; the one that could not be, if any. */
+  #forward(
+    luid: string,
+    steps: readonly string[],
+    given: Given,
+    facts: Fact[],
+    own: number,
+  ): { luid: string; steps: readonly string[]; reason: string } | null {
+    const ground = this.#ground;
+    const record = ground.record(luid);
+    const { stage, forwards, thread } = record.progress!;
+    if (!steps.includes('prepared') || stage !== 'prepared') return null;
+    for (const { wallet, symbol, amount, target } of forwards) {
+      if (this.#members(thread).length >= THREAD_MAX) {
+        const reason = 'core.thread-size-exceeded';
+        const ending = this.#undo(luid, reason, given.now);
+        facts.push(ground.tell({ type: 'step', luid, handle: record.handle, moment: given.now, ending }));
+        return { luid, steps: ending.steps, reason };
+      }
+      const made = given.luidAt(own + facts.length);
+      const named = (of: string) => ({ handle: ground.record(of).handle });
+      const claim = {
+        action: 'transfer',
+        amount,
+        source: named(wallet),
+        target: { handle: target },
+        symbol: named(symbol),
+      };
+      const value = { claims: [claim], handle: `fwd_${made.slice(5)}`, origin: record.handle };
+      const custom = { moment: new Date(given.moment).toISOString(), status: 'created' };
+      const content = contentOf(value, [SERVER], custom);
+      const child = this.#store(record.ledger, value.handle, content, made, given.moment, given.now, 'server', record);
+      facts.push(child);
+      const { steps: childSteps, reason } = child.ending!;
+      if (childSteps.includes('rejected')) return { luid: made, steps: childSteps, reason };
+      const failed = this.#forward(made, childSteps, given, facts, own);
+      if (failed !== null) return failed;
+    }
+    return null;
+  }
+
+  /** The thread goes where one of its intents went. */
+  #settle(luid: string, steps: readonly string[], reason: string, given: Given, facts: Fact[]): void {
+    const { thread } = this.#ground.record(luid).progress!;
+    const members = this.#members(thread);
+    const add = (of: Rec, ending: Ending) => {
+      facts.push(this.#ground.tell({ type: 'step', luid: of.luid, handle: of.handle, moment: given.now, ending }));
+    };
+    if (steps.includes('aborted')) {
+      for (const of of members) {
+        const { stage } = of.progress!;
+        if (stage === 'pending' || stage === 'prepared') add(of, this.#undo(of.luid, reason, given.now));
+      }
+      return;
+    }
+    const isDue =
+      members.every(({ progress }) => progress!.stage === 'prepared') &&
+      members[0] !== undefined &&
+      !isManual(members[0]);
+    if (!steps.includes('committed') && !(steps.includes('prepared') && isDue)) return;
+    for (const of of members) if (of.progress!.stage === 'prepared') add(of, this.#commit(of.luid, given.now));
+  }
+
+  #isReady({ progress }: Rec): boolean {
+    const members = this.#members(progress!.thread);
+    return members.length < 2 || members.every((each) => each.progress!.stage === 'prepared');
+  }
+
+  // ---------------------------------------------------------------- ends, and bridges
+
+  #commit(luid: string, now: number): Ending {
+    const { nets, limits, counted, legs } = this.#ground.record(luid).progress!;
+    this.#ground.money.settle(nets, limits, counted, true, now);
+    const marks = legs.map((_, n) => [n, 'committing'] as const);
+    this.#go(luid, {
+      stage: legs.length > 0 ? 'committed' : 'final',
+      isHolding: false,
+      states: marked(this.#states(luid), marks),
+    });
+    return this.#pass(luid, {
+      ...NOTHING,
+      nets,
+      limits,
+      marks,
+      steps: legs.length > 0 ? ['committed'] : ['committed', 'completed'],
+    });
+  }
+
+  /** It does not happen: what was held is given back, bridges that were asked are told. */
+  #undo(luid: string, reason: string, now: number, states = this.#states(luid)): Ending {
+    const { nets, counted, legs, isHolding } = this.#ground.record(luid).progress!;
+    if (isHolding) this.#ground.money.settle(nets, [], counted, false, now);
+    const ends: Partial<Record<LegState, LegState>> = {
+      preparing: 'aborting',
+      prepared: 'aborting',
+      failed: 'dismissing',
+    };
+    const marks = legs.flatMap((_, n) => {
+      const end = ends[states[n]!];
+      return end === undefined ? [] : [[n, end] as const];
+    });
+    this.#go(luid, { stage: marks.length > 0 ? 'aborted' : 'final', isHolding: false, states: marked(states, marks) });
+    const steps = [...(reason === '' ? [] : ['failed']), 'aborted', ...(marks.length > 0 ? [] : ['rejected'])];
+    return this.#pass(luid, { ...NOTHING, nets: isHolding ? nets : [], marks, steps, reason });
+  }
+
+  #states(luid: string): readonly LegState[] {
+    return this.#ground.record(luid).progress!.states;
+  }
+
+  /** A bank says what became of a leg. */
+  #reported(
+    record: Rec,
+    leg: number,
+    { status }: Record<string, unknown>,
+    key: string,
+    now: number,
+  ): Ending | string | null {
+    if (!['prepared', 'failed', 'committed', 'aborted'].includes(status as string)) return null;
+    const bridge = this.#ground.record(record.progress!.legs[leg]!.bridge);
+    if (!this.#ground.isGranted(record.ledger, 'activate', 'bridge', bridge, [key])) return 'auth.forbidden';
+    return this.#moveLeg(record.luid, leg, status as string, now);
+  }
+
+  /** What the server itself notes of a call: that no more need be said, or that it was in vain. */
+  noted(luid: string, leg: number, state: string, result: 'told' | 'lost', now: number): Ending | null {
+    const { stage, states } = this.#ground.record(luid).progress!;
+    if (stage === 'final' || (states[leg] ?? 'idle') !== state) return null;
+    if (result === 'told') return this.#moveLeg(luid, leg, 'told', now);
+    return this.#pass(luid, { ...NOTHING, steps: ['error'], reason: 'core.bridge-unreachable', leg });
+  }
+
+  #moveLeg(luid: string, leg: number, report: string, now: number): Ending | null {
+    const { stage, states: before, legs } = this.#ground.record(luid).progress!;
+    const next = afterReport(before[leg]!, report);
+    if (next === null) return null;
+    const mark = [leg, next] as const;
+    const states = marked(before, [mark]);
+    const all = (...wanted: LegState[]) => states.every((state) => wanted.includes(state));
+    const go = (to: Stage, steps: readonly string[], more: Ending['marks'] = []) => {
+      this.#go(luid, { stage: to, states: marked(states, more) });
+      return this.#pass(luid, { ...NOTHING, steps, marks: [mark, ...more] });
+    };
+    if (stage === 'committed') return all('committed') ? go('final', ['completed']) : go(stage, []);
+    if (stage === 'aborted') return all('idle', 'aborted') ? go('final', ['rejected']) : go(stage, []);
+    if (next === 'failed') return this.#undo(luid, 'core.bridge-prepare-failed', now, states);
+    if (all('prepared')) return go('prepared', ['prepared']);
+    const areDebitsReady = legs.every(({ side }, n) => side === 'credit' || states[n] === 'prepared');
+    const asked = states.flatMap((state, n) => (areDebitsReady && state === 'idle' ? [[n, 'preparing'] as const] : []));
+    return go(stage, [], asked);
+  }
+
+  #go(luid: string, news: Partial<Progress>): void {
+    this.#ground.change(luid, { progress: { ...this.#ground.record(luid).progress!, ...news } });
+  }
+
+  /** The intent passes these statuses, each with a proof by the server. */
+  #pass(luid: string, ending: Ending): Ending {
+    const { shown, status } = this.#ground.record(luid);
+    const { steps, reason } = ending;
+    const told = steps.map((step) => {
+      const isNo = step === 'failed' || step === 'error';
+      return { by: 'server' as const, status: step, ...(isNo && { reason }) };
+    });
+    const last = steps.findLast((step) => step !== 'error');
+    this.#ground.change(luid, { status: last ?? status, shown: [...shown, ...told] });
+    return ending;
+  }
+}
+
+/** The name under which a bank knows a leg. */
+export function legHandle({ luid, progress }: Rec, number: number): string {
+  return `${progress!.legs[number]!.side === 'debit' ? 'deb' : 'cre'}_${luid.slice(5)}.${number}`;
+}
+
+function isManual({ content }: Rec): boolean {
+  return (content.value.config as { commit?: string } | undefined)?.commit === 'manual';
+}
+
+function marked(states: readonly LegState[], marks: Ending['marks']): LegState[] {
+  const next = [...states];
+  for (const [leg, state] of marks) next[leg] = state;
+  return next;
+}
+
+/** Late, repeated and contradictory reports move nothing. */
+function afterReport(state: LegState, report: string): LegState | null {
+  if (state === 'preparing') return report === 'prepared' || report === 'failed' ? report : null;
+  if (state === 'committing') return report === 'committed' ? 'committed' : null;
+  if (state === 'aborting') return report === 'aborted' ? 'aborted' : null;
+  return state === 'dismissing' && (report === 'aborted' || report === 'told') ? 'aborted' : null;
+}
+
+/** Claims that are alike share a leg: one wallet and symbol, and the same names as sent. */
+function addLeg(legs: Leg[], leg: Leg, { content }: Rec): void {
+  const claims = content.value.claims as Claim[];
+  const namesOf = (number: number) => {
+    const { source, target, symbol } = claims[number]!;
+    return JSON.stringify(
+      [source, target, symbol].map((reference) => (reference === undefined ? '' : handleIn(reference))),
+    );
+  };
+  const at = legs.findIndex((other) => {
+    const isSame = other.side === leg.side && other.wallet === leg.wallet && other.symbol === leg.symbol;
+    return isSame && namesOf(other.claims[0]!) === namesOf(leg.claims[0]!);
+  });
+  const known = legs[at];
+  if (known === undefined || !Number.isSafeInteger(known.amount + leg.amount)) legs.push(leg);
+  else legs[at] = { ...known, amount: known.amount + leg.amount, claims: [...known.claims, ...leg.claims] };
+}
+
+/** The filters that lives use: one symbol, or an amount up to something. */
+function passes({ amount, symbol }: Claim, filter: Record<string, unknown> | undefined): boolean {
+  const most = (filter?.amount as { $lte: number } | undefined)?.$lte ?? Number.MAX_SAFE_INTEGER;
+  const wanted = filter?.['symbol.handle'];
+  return amount <= most && (wanted === undefined || wanted === handleIn(symbol));
+}

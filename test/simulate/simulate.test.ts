@@ -1,0 +1,36 @@
+/**
+ * Some whole lives of the server in each run of the tests; `npm run simulate` lives thousands. They run in processes of
+ * their own, since a life takes the place of timers and clocks.
+ */
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const MAIN = fileURLToPath(new URL('./main.js', import.meta.url));
+const PATIENCE_MS = 300_000;
+
+function simulate(...args: string[]): { status: number | null; stdout: string } {
+  return spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', maxBuffer: 1 << 28 });
+}
+
+describe('whole lives', { timeout: PATIENCE_MS }, () => {
+  test('of seeds that once met a bug', () => {
+    const { status, stdout } = simulate('--corpus');
+    expect(stdout).toMatch(/ 0 failed/);
+    expect(status).toBe(0);
+  });
+
+  test('of the first seeds', () => {
+    const { status, stdout } = simulate('--from', '1', '--seeds', '40');
+    expect(stdout).toMatch(/40 lives, 0 failed/);
+    expect(status).toBe(0);
+  });
+
+  test('are the same each time, to the byte', () => {
+    for (const seed of ['3', '4']) {
+      const [first, second] = [simulate('--seed', seed), simulate('--seed', seed)];
+      expect(first.stdout).toMatch(/"digest":"[0-9a-f]{32}"/);
+      expect(second.stdout).toBe(first.stdout);
+    }
+  });
+});

@@ -1,0 +1,689 @@
+/**
+ * What clients ask by chance: every kind of record and every way to move money, mostly as it should be, now and then
+ * wrong, late, twice, or for what is not there. Clients know the books as they are at the moment, so what reaches the
+ * server after somebody else's request is a little out of date.
+ */
+import type { Claim } from '../../src/core/claims/index.ts';
+import type { KindName } from '../../src/core/kinds.ts';
+import { PATHS } from './answers.ts';
+import type { Dice } from './dice.ts';
+import type { Model, Rec } from './model.ts';
+import { bankUrl, hookUrl } from './network.ts';
+import {
+  type Ask,
+  type Content,
+  contentOf,
+  type Filter,
+  type Flaw,
+  KEYS,
+  type Key,
+  type Look,
+  type OneTime,
+  proofBody,
+  recordBody,
+  signHash,
+  tokenOf,
+  type Wish,
+} from './wish.ts';
+
+type Value = Record<string, unknown>;
+
+/** A request before tokens and flaws. */
+interface Draft {
+  readonly method: string;
+  readonly path: string;
+  readonly wish: Wish | Look;
+  /** The ledger it speaks to; 0 for making one. */
+  readonly ledger: number;
+  readonly query?: string;
+  readonly body?: Value;
+  readonly wait?: number;
+}
+
+const WALLETS = ['w0', 'w1', 'w2', 'w3', 'w4', 'w5', 'svgs@w1', 'w2@bank'];
+const BASIC_WALLETS = WALLETS.slice(0, 5);
+/** Wallets behind banks, and wallets that pass money on. */
+const BRIDGED = ['x0', 'x1'];
+const ROUTED = ['r0', 'r1', 'r2'];
+const SYMBOLS = ['usd', 'eur', 'pts'];
+const METRICS = ['minBalance', 'maxBalance', 'dailyAmount', 'dailyCount'];
+const STATUSES = ['verified', 'onboarded', 'paused', 'active', 'No Status'];
+const UPDATED: readonly KindName[] = [
+  'wallet',
+  'wallet',
+  'anchor',
+  'effect',
+  'bridge',
+  'circle',
+  'policy',
+  'signer',
+  'symbol',
+  'ledger',
+];
+const DROPPED: readonly KindName[] = ['wallet', 'anchor', 'effect', 'bridge', 'circle', 'policy'];
+const READ: readonly KindName[] = [
+  'intent',
+  'intent',
+  'wallet',
+  'wallet',
+  'anchor',
+  'effect',
+  'circle',
+  'signer',
+  'ledger',
+];
+const ODD_WALLETS = ['nobody', 'svgs:9@w1', 'chk:7@bank', 'w3@nowhere', 'w5'];
+const MAX = Number.MAX_SAFE_INTEGER;
+const RESENT_MAX = 40;
+
+const EVERYBODY = { action: 'any', record: 'any' };
+
+export class Traffic {
+  readonly #dice: Dice;
+  readonly #model: Model;
+  /** The server's moment, as clients guess it. */
+  readonly #moment: () => number;
+  #made = 0;
+  readonly #sent: Ask[] = [];
+  readonly #tokens: { text: string; ledger: number; token: OneTime }[] = [];
+
+  constructor(dice: Dice, model: Model, moment: () => number) {
+    this.#dice = dice;
+    this.#model = model;
+    this.#moment = moment;
+  }
+
+  /** What every life needs and does not have yet: ledgers, symbols, wallets, some money. */
+  basics(): Ask[] {
+    const drafts: Draft[] = [];
+    for (const handle of LEDGERS) if (this.#model.find(0, 'ledger', handle) === null) drafts.push(this.#ledger(handle));
+    for (const [index] of this.#model.ledgers.entries())
+      if (index !== '0') drafts.push(...this.#basicsOf(Number(index)));
+    return drafts.map((draft) => this.#finish(draft));
+  }
+
+  #basicsOf(ledger: number): Draft[] {
+    const drafts: Draft[] = [];
+    const key = KEYS[0]!;
+    const isMissing = (kind: KindName, handle: string) => this.#model.find(ledger, kind, handle) === null;
+    for (const handle of SYMBOLS.slice(0, 2)) {
+      if (isMissing('symbol', handle)) drafts.push(this.#create(ledger, 'symbol', { handle, factor: 100 }, [key]));
+    }
+    for (const handle of BRIDGES) {
+      if (isMissing('bridge', handle)) drafts.push(this.#create(ledger, 'bridge', this.#bridge(ledger, handle), [key]));
+    }
+    const areBridges = BRIDGES.every((handle) => !isMissing('bridge', handle));
+    const wallets = [...BASIC_WALLETS, ...ROUTED, ...(areBridges ? BRIDGED : [])];
+    const missing = wallets.filter((handle) => isMissing('wallet', handle));
+    for (const handle of missing) drafts.push(this.#create(ledger, 'wallet', this.#wallet(ledger, handle), [key]));
+    if (isMissing('effect', 'e0')) drafts.push(this.#create(ledger, 'effect', this.#effect(), [key]));
+    if (missing.length > 0 || drafts.length > 0 || this.#dice.chance(0.7)) return drafts;
+    // Banks pay out what they have not got in.
+    const debts = BRIDGED.map((handle) => ({
+      action: 'limit',
+      wallet: { handle },
+      symbol: { handle: 'usd' },
+      metric: 'minBalance',
+      amount: -1000,
+    }));
+    const claims = BASIC_WALLETS.map((handle) => ({
+      action: 'issue',
+      target: { handle },
+      symbol: { handle: this.#dice.pick(SYMBOLS.slice(0, 2)) },
+      amount: this.#dice.between(50, 300),
+    }));
+    const all = [...claims, ...debts];
+    return [this.#create(ledger, 'intent', { handle: this.#fresh('i'), claims: all }, [key])];
+  }
+
+  next(): Ask {
+    const dice = this.#dice;
+    if (this.#sent.length > 0 && dice.chance(0.06)) return dice.pick(this.#sent);
+    const ledger = this.#pickLedger();
+    const make = dice.weigh<() => Draft | null>([
+      [() => this.#intent(ledger), 38],
+      [() => this.#commit(ledger), 10],
+      [() => this.#lateProof(ledger), 8],
+      [() => this.#proof(ledger), 7],
+      [() => this.#record(ledger), 8],
+      [() => this.#update(ledger), 6],
+      [() => this.#drop(ledger), 4],
+      [() => this.#member(ledger), 2],
+      [() => this.#wake(ledger), 1],
+      [() => this.#look(ledger), 22],
+    ]);
+    const ask = this.#finish(make() ?? this.#intent(ledger));
+    this.#sent.push(ask);
+    if (this.#sent.length > RESENT_MAX) this.#sent.shift();
+    return ask;
+  }
+
+  #pickLedger(): number {
+    const count = this.#model.ledgers.size;
+    return count < 2 ? 1 : this.#dice.chance(0.5) ? 1 : this.#dice.between(1, count - 1);
+  }
+
+  // ---------------------------------------------------------------- intents
+
+  #intent(ledger: number): Draft {
+    const dice = this.#dice;
+    const claims = Array.from({ length: dice.chance(0.6) ? 1 : dice.between(2, 6) }, () => this.#claim());
+    const isManual = dice.chance(0.3);
+    const handle = dice.chance(0.1) ? `i${dice.below(8)}` : this.#fresh('i');
+    const value = {
+      handle,
+      claims,
+      ...(isManual && { config: { commit: 'manual' } }),
+      ...(dice.chance(0.2) && { schema: dice.pick(['transfer', 'issue']) }),
+    };
+    const keys = this.#keys(ledger);
+    const draft = this.#create(ledger, 'intent', value, keys, dice.chance(0.5) ? { status: 'created' } : null);
+    return dice.chance(0.08) ? { ...draft, wait: dice.between(1, 4) } : draft;
+  }
+
+  #claim(): Claim {
+    const dice = this.#dice;
+    const wallet = () =>
+      this.#reference(
+        dice.weigh([
+          [dice.pick(BASIC_WALLETS), 20],
+          [dice.pick(BRIDGED), 3],
+          [dice.pick(ROUTED), 2],
+          [dice.pick(ODD_WALLETS), 1],
+        ]),
+      );
+    const symbol = this.#reference(
+      dice.chance(0.02) ? 'none' : dice.chance(0.03) ? SYMBOLS[2]! : dice.pick(SYMBOLS.slice(0, 2)),
+    );
+    const amount = dice.chance(0.02) ? dice.pick([MAX, MAX - 1, 2 ** 40 + 1]) : dice.between(1, 60);
+    const action = dice.weigh([
+      ['transfer', 11],
+      ['issue', 5],
+      ['destroy', 2],
+      ['limit', 3],
+    ]);
+    if (action === 'issue') return { action, target: wallet(), symbol, amount };
+    if (action === 'destroy') return { action, source: wallet(), symbol, amount };
+    if (action === 'transfer') return { action, source: wallet(), target: wallet(), symbol, amount };
+    const limited = { action, wallet: wallet(), symbol, metric: dice.pick(METRICS) };
+    return { ...limited, amount: dice.chance(0.7) ? dice.between(20, 500) : dice.between(-60, 20) };
+  }
+
+  #reference(handle: string): Claim['symbol'] {
+    return this.#dice.chance(0.1) ? handle : { handle };
+  }
+
+  /** Commits or aborts an intent that is prepared, or one that is not. */
+  #commit(ledger: number): Draft | null {
+    const prepared = this.#model.list(ledger, 'intent').filter(({ progress }) => progress!.stage === 'prepared');
+    const record =
+      prepared.length > 0 && this.#dice.chance(0.9) ? this.#dice.pick(prepared) : this.#any(ledger, 'intent');
+    const custom = this.#dice.pick([
+      { action: 'commit' },
+      { action: 'commit' },
+      { action: 'abort' },
+      { status: 'committed' },
+      { status: 'aborted' },
+      { status: 'completed' },
+    ]);
+    return record === null
+      ? null
+      : this.#prove(record, custom, this.#dice.chance(0.6) ? KEYS[1]! : this.#dice.pick(KEYS));
+  }
+
+  /** A proof that an intent may have been waiting for. */
+  #lateProof(ledger: number): Draft | null {
+    const pending = this.#model.list(ledger, 'intent').filter(({ progress }) => progress!.stage === 'pending');
+    if (pending.length === 0) return null;
+    return this.#prove(
+      this.#dice.pick(pending),
+      this.#dice.chance(0.5) ? null : { n: this.#made++ },
+      this.#dice.pick(KEYS),
+    );
+  }
+
+  #proof(ledger: number): Draft | null {
+    const dice = this.#dice;
+    const record = this.#any(ledger, dice.pick(['wallet', 'anchor', 'effect', 'circle', 'symbol', 'intent']));
+    if (record === null) return null;
+    const custom = dice.weigh<Value>([
+      [{ status: dice.pick(STATUSES) }, 5],
+      [{ labels: [dice.pick(['gold', 'vip', '-gold', '-vip', 'none'])] }, 4],
+      [{ labels: ['gold', 'vip'] }, 1],
+      [{ note: 'x' }, 1],
+    ]);
+    // Without a number the same proof comes twice now and then.
+    return this.#prove(record, dice.chance(0.7) ? { ...custom, n: this.#made++ } : custom, dice.pick(KEYS));
+  }
+
+  #prove(record: Rec, custom: Value | null, key: Key): Draft {
+    const { ledger, kind } = record;
+    const { hash } = record.content;
+    const id = this.#idOf(record);
+    const proof = signHash(hash, key, custom);
+    const part = kind === 'intent' && this.#dice.chance(0.2) ? 'sign' : 'proofs';
+    const path = `/v2/${PATHS[kind]}/${id}/${part}`;
+    return {
+      method: 'POST',
+      path,
+      ledger,
+      body: proofBody(hash, proof),
+      wish: { op: 'proof', ledger, kind, id, hash, proof },
+    };
+  }
+
+  // ---------------------------------------------------------------- records
+
+  #ledger(handle: string): Draft {
+    const dice = this.#dice;
+    const [first, second] = KEYS as [Key, Key];
+    const minutes = { 'intent.expiryThresholdMinutes': dice.between(1, 8) };
+    const value: Value =
+      handle === 'guarded'
+        ? {
+            handle,
+            config: minutes,
+            access: [
+              {
+                action: { $in: ['access', 'create', 'read', 'update', 'drop', 'assign-signer', 'remove-signer'] },
+                record: 'any',
+              },
+              { action: { $in: ['issue', 'destroy'] }, record: 'symbol', signer: { public: first.public } },
+              { action: 'limit', record: 'wallet', signer: { public: first.public } },
+              { action: { $in: ['commit', 'abort'] }, record: 'intent', signer: { public: second.public } },
+              { action: 'activate', record: 'bridge', signer: { public: KEYS[2]!.public } },
+            ],
+          }
+        : {
+            handle,
+            config: { ...minutes, 'anchor.walletRequired': false },
+            access: [
+              { action: { $in: ['access', 'read'] }, record: 'any' },
+              { ...EVERYBODY, signer: { public: first.public } },
+            ],
+          };
+    return this.#create(0, 'ledger', value, [first]);
+  }
+
+  #wallet(ledger: number, handle: string): Value {
+    const dice = this.#dice;
+    const spend = dice.chance(0.2)
+      ? { action: 'spend' }
+      : { action: 'spend', signer: { public: dice.pick(KEYS).public } };
+    return {
+      handle,
+      ...(ledger !== 1 && dice.chance(0.95) && { access: [spend] }),
+      ...(dice.chance(0.3) && { schema: dice.pick(['bank', 'user']) }),
+      ...(BRIDGED.includes(handle) && { bridge: BRIDGES[BRIDGED.indexOf(handle)]! }),
+      ...(ROUTED.includes(handle) && { routes: this.#routes() }),
+      ...(dice.chance(0.3) && { custom: { n: this.#made++ } }),
+    };
+  }
+
+  #routes(): Value[] {
+    const dice = this.#dice;
+    return Array.from({ length: dice.between(1, 2) }, () => {
+      const action = dice.weigh([
+        ['forward', 5],
+        ['credit', 3],
+        ['debit', 2],
+        ['accept', 1],
+      ]);
+      const filter = dice.weigh<Value | null>([
+        [null, 3],
+        [{ 'symbol.handle': 'usd' }, 1],
+        [{ amount: { $lte: 30 } }, 1],
+      ]);
+      const target = dice.weigh([
+        [dice.pick(BASIC_WALLETS), 4],
+        [dice.pick(ROUTED), 3],
+        [dice.pick(BRIDGED), 1],
+        ['nobody', 0.3],
+      ]);
+      const isAimless = action === 'accept' || dice.chance(0.02);
+      return { action, ...(!isAimless && { target }), ...(filter !== null && { filter }) };
+    });
+  }
+
+  #bridge(ledger: number, handle: string): Value {
+    const traits = this.#dice.chance(0.4) && { traits: ['statuses'] };
+    return { handle, config: { server: bankUrl(ledger, handle) }, custom: { n: this.#made++ }, ...traits };
+  }
+
+  #effect(handle = 'e0'): Value {
+    const dice = this.#dice;
+    const signal = dice.pick([
+      'balance-received',
+      'intent-updated',
+      'intent-created',
+      'wallet-created',
+      'wallet-proofs-added',
+      'wallet-limited',
+      'effect-updated',
+    ]);
+    const filter = signal === 'balance-received' && dice.chance(0.5) && { filter: { amount: { $gte: 20 } } };
+    const action = dice.chance(0.8)
+      ? { schema: 'webhook', endpoint: hookUrl(this.#fresh('hook')) }
+      : { schema: 'bridge', bridge: 'b0' };
+    return { handle, signal, action, ...filter };
+  }
+
+  /** A new record of any kind but an intent. */
+  #record(ledger: number): Draft {
+    const dice = this.#dice;
+    const kind = dice.weigh<KindName>([
+      ['wallet', 4],
+      ['anchor', 5],
+      ['symbol', 1],
+      ['effect', 2],
+      ['bridge', 2],
+      ['circle', 2],
+      ['policy', 1],
+      ['schema', 0.4],
+      ['signer', 2],
+      ['ledger', 0.4],
+    ]);
+    if (kind === 'ledger') return this.#ledger(dice.pick(LEDGERS));
+    return this.#create(ledger, kind, this.#valueOf(ledger, kind), this.#keys(ledger));
+  }
+
+  #valueOf(ledger: number, kind: KindName): Value {
+    const dice = this.#dice;
+    switch (kind) {
+      case 'wallet':
+        return this.#wallet(ledger, dice.pick(WALLETS));
+      case 'symbol':
+        return { handle: dice.pick(SYMBOLS), factor: dice.pick([1, 100]), custom: { n: this.#made++ } };
+      case 'anchor':
+        return {
+          handle: `a${dice.below(12)}`,
+          wallet: dice.chance(0.05) ? 'nobody' : dice.pick(WALLETS),
+          target: dice.pick(WALLETS),
+          ...(dice.chance(0.5) && { symbol: 'usd' }),
+          custom: { n: this.#made++ },
+        };
+      case 'effect':
+        return this.#effect(`e${dice.below(3)}`);
+      case 'bridge':
+        return this.#bridge(ledger, `b${dice.below(3)}`);
+      case 'circle':
+        return {
+          handle: `c${dice.below(4)}`,
+          ...(dice.chance(0.5) && { schema: dice.pick(['strict', 'none']) }),
+          ...(dice.chance(0.6) && { custom: { level: dice.pick([1, 2, 'high']) } }),
+        };
+      case 'policy':
+        return dice.pick([
+          { handle: 'p0', schema: 'labels', record: 'anchor', values: ['gold', { label: 'vip', unique: true }] },
+          {
+            handle: 'p1',
+            schema: 'status',
+            record: 'effect',
+            values: [{ status: 'paused', from: ['active'] }, { status: 'active' }],
+          },
+          { handle: 'p2', schema: 'access', record: 'any', values: [] },
+        ]);
+      case 'schema':
+        return {
+          handle: 'strict',
+          record: 'circle',
+          format: 'json-schema',
+          schema: {
+            type: 'object',
+            required: ['custom'],
+            properties: { custom: { type: 'object', required: ['level'], properties: { level: { type: 'integer' } } } },
+          },
+        };
+      default:
+        return { handle: `s${dice.below(4)}`, public: dice.pick(KEYS).public, format: 'ed25519-raw' };
+    }
+  }
+
+  #create(ledger: number, kind: KindName, value: Value, keys: readonly Key[], custom: Value | null = null): Draft {
+    const content = contentOf(value, keys, custom);
+    const wish: Wish = { op: 'create', ledger, kind, content };
+    return { method: 'POST', path: `/v2/${PATHS[kind]}`, ledger, wish, body: recordBody(content) };
+  }
+
+  #update(ledger: number): Draft | null {
+    const dice = this.#dice;
+    const kind = dice.pick(UPDATED);
+    const record = kind === 'ledger' ? this.#model.ledgerRecord(ledger) : this.#any(ledger, kind);
+    if (record === null) return null;
+    const { value: before, hash } = record.content;
+    const parent = dice.chance(0.93) ? hash : record.versions[0] === hash ? 'ab'.repeat(32) : record.versions[0];
+    const value: Value = { ...before, custom: { ...(before.custom as object), n: this.#made++ }, parent };
+    if (kind === 'effect' && dice.chance(0.4)) value.signal = dice.pick(['intent-updated', 'balance-received']);
+    if (kind === 'ledger' && ledger !== 1) {
+      value.config = { ...(before.config as object), 'intent.expiryThresholdMinutes': dice.between(1, 8) };
+    }
+    const isRenamed = ['wallet', 'anchor', 'circle', 'policy'].includes(kind) && dice.chance(0.1);
+    if (isRenamed) value.handle = `${kind[0]}${dice.below(8)}`;
+    const home = kind === 'ledger' ? 0 : ledger;
+    const content = contentOf(value, this.#keys(ledger));
+    const luidSent = dice.chance(0.5) ? (dice.chance(0.95) ? record.luid : `$wlt.${'0'.repeat(17)}`) : undefined;
+    const id = this.#idOf(record);
+    const wish: Wish = { op: 'update', ledger: home, kind, id, content, ...(luidSent !== undefined && { luidSent }) };
+    return { method: 'PUT', path: `/v2/${PATHS[kind]}/${id}`, ledger, wish, body: recordBody(content, luidSent) };
+  }
+
+  #drop(ledger: number): Draft | null {
+    const dice = this.#dice;
+    const kind = dice.pick(DROPPED);
+    const record = this.#any(ledger, kind);
+    if (record === null) return null;
+    const parent = dice.chance(0.95) ? record.content.hash : 'cd'.repeat(32);
+    // Nobody need sign a drop where the rules ask for nobody.
+    const content = contentOf({ parent }, dice.chance(0.1) ? [] : this.#keys(ledger), { n: this.#made++ });
+    const id = this.#idOf(record);
+    const wish: Wish = { op: 'drop', ledger, kind, id, content };
+    const [method, tail] = dice.chance(0.5) ? ['DELETE', ''] : ['POST', '/drop'];
+    return { method, path: `/v2/${PATHS[kind]}/${id}${tail}`, ledger, wish, body: recordBody(content) };
+  }
+
+  #member(ledger: number): Draft | null {
+    const dice = this.#dice;
+    const of = this.#any(ledger, 'circle');
+    const who = this.#any(ledger, 'signer');
+    if (of === null || who === null) return null;
+    const [circle, signer] = [of.handle, dice.chance(0.95) ? who.handle : 'nobody'];
+    const isOff = dice.chance(0.35);
+    const content = contentOf({ circle, signer }, this.#keys(ledger), isOff ? { n: this.#made++ } : null);
+    const wish: Wish = { op: isOff ? 'remove' : 'assign', ledger, kind: 'circle-signer', circle, signer, content };
+    const path = `/v2/circles/${circle}/signers`;
+    const body = recordBody(content);
+    return isOff
+      ? { method: 'DELETE', path: `${path}/${signer}`, ledger, wish, body }
+      : { method: 'POST', path, ledger, wish, body };
+  }
+
+  /** Somebody says that the other side is there again. */
+  #wake(ledger: number): Draft | null {
+    const isBridge = this.#dice.chance(0.5);
+    const kind = isBridge ? 'bridge' : 'effect';
+    const record = this.#any(ledger, kind);
+    if (record === null) return null;
+    const id = this.#idOf(record);
+    const op = isBridge ? 'activate' : 'retry-event';
+    const path = `/v2/${PATHS[kind]}/${id}/${isBridge ? 'activate' : 'events/retry'}`;
+    return { method: 'POST', path, ledger, wish: { op, ledger, kind, id } };
+  }
+
+  // ---------------------------------------------------------------- looks
+
+  #look(ledger: number): Draft {
+    const dice = this.#dice;
+    if (dice.chance(0.3)) return this.#list(ledger);
+    const kind = dice.pick(READ);
+    const record = kind === 'ledger' ? this.#model.ledgerRecord(ledger) : this.#any(ledger, kind);
+    const id = record === null || dice.chance(0.03) ? 'nobody' : this.#idOf(record);
+    const home = kind === 'ledger' ? 0 : ledger;
+    const path = `/v2/${PATHS[kind]}/${id}`;
+    if (kind === 'wallet' && dice.chance(0.6)) {
+      const op = dice.chance(0.7) ? 'balances' : 'limits';
+      return { method: 'GET', path: `${path}/${op}`, query: 'page.limit=100', ledger, wish: { op, ledger, kind, id } };
+    }
+    if (dice.chance(0.15))
+      return { method: 'GET', path: `${path}/changes`, ledger, wish: { op: 'changes', ledger: home, kind, id } };
+    return { method: 'GET', path, ledger, wish: { op: 'read', ledger: home, kind, id } };
+  }
+
+  #list(ledger: number): Draft {
+    const dice = this.#dice;
+    const kind = dice.pick<KindName>(['intent', 'intent', 'wallet', 'anchor', 'effect', 'circle', 'signer']);
+    const filter = dice.chance(0.3) ? null : this.#filter(kind);
+    const isOldestFirst = dice.chance(0.3);
+    const limit = dice.pick([1, 3, 20]);
+    const parts = [`page.limit=${limit}`];
+    if (isOldestFirst) parts.push('sort.meta.moment=1');
+    if (filter !== null) parts.push(`${FILTERS[filter.by]}=${encodeURIComponent(filter.value)}`);
+    const wish: Look = { op: 'list', ledger, kind, filter, isOldestFirst, limit };
+    return { method: 'GET', path: `/v2/${PATHS[kind]}`, query: parts.join('&'), ledger, wish };
+  }
+
+  #filter(kind: KindName): Filter {
+    const dice = this.#dice;
+    const statuses = ['completed', 'prepared', 'pending', 'rejected', 'created', 'verified'];
+    const wallet = dice.pick(WALLETS);
+    if (kind === 'intent' && dice.chance(0.6)) return { by: dice.pick(['source', 'target']), value: wallet };
+    const by = dice.pick(['status', 'handle', 'schema'] as const);
+    if (by === 'status') return { by, value: dice.pick(statuses) };
+    return { by, value: by === 'handle' ? wallet : dice.pick(['bank', 'user', 'transfer', 'strict']) };
+  }
+
+  // ---------------------------------------------------------------- how a request is sent
+
+  #finish(draft: Draft): Ask {
+    const dice = this.#dice;
+    const { method, wish, query = '', wait = null } = draft;
+    const flaw = this.#pickFlaw(draft);
+    const headers: Record<string, string> = {};
+    if (flaw === 'ledger') headers['x-ledger'] = 'nowhere';
+    else if (draft.ledger > 1 || (draft.ledger === 1 && dice.chance(0.2)))
+      headers['x-ledger'] = this.#idOf(this.#model.ledgerRecord(draft.ledger));
+    if (wait !== null) headers.prefer = `wait=${wait}`;
+    const token = this.#addToken(headers, draft.ledger, flaw);
+    const path =
+      flaw === 'path'
+        ? '/v2/nothing/here'
+        : flaw === 'id'
+          ? draft.path.replace(/^(\/v2\/[a-z]+)\/[^/]+/, '$1/!x')
+          : draft.path;
+    return {
+      method: flaw === 'method' ? 'PATCH' : method,
+      path,
+      query,
+      headers,
+      body: draft.body === undefined ? Buffer.alloc(0) : spoil(draft.body, flaw),
+      wish,
+      flaw,
+      token,
+      wait,
+    };
+  }
+
+  #pickFlaw({ body, wish, path }: Draft): Flaw | null {
+    const dice = this.#dice;
+    if (!dice.chance(0.07)) return null;
+    const flaws: Flaw[] = ['path', 'token'];
+    // Making a ledger takes none.
+    if (!(wish.op === 'create' && wish.kind === 'ledger')) flaws.push('ledger', 'method');
+    if (/^\/v2\/[a-z]+\/[^/]+/.test(path) && wish.op !== 'assign' && wish.op !== 'remove') flaws.push('id');
+    if (body !== undefined) {
+      flaws.push('json', 'schema', 'digest', 'signature', 'signature');
+      if ('hash' in body) flaws.push('hash');
+      const { proofs } = (body.meta ?? { proofs: [body] }) as { proofs: unknown[] };
+      if (proofs.length === 0) return 'json';
+      if (wish.op === 'create' || wish.op === 'update' || wish.op === 'assign') flaws.push('unsigned');
+    }
+    return dice.pick(flaws);
+  }
+
+  #addToken(headers: Record<string, string>, ledger: number, flaw: Flaw | null): OneTime | null {
+    const dice = this.#dice;
+    // Requests without a ledger speak to the default one.
+    const of = Math.max(ledger, 1);
+    const now = Math.floor(this.#moment() / 1000);
+    const key = dice.pick(KEYS);
+    const aud = this.#model.ledgers.size > of ? this.#model.ledgerRecord(of).handle : 'main';
+    const claims = { iss: 'me', sub: 'me', aud, iat: now, exp: now + 60 };
+    if (flaw === 'token') {
+      const wrong = dice.pick([
+        { iat: now - 3e7, exp: now - 2e7 },
+        { aud: 'elsewhere' },
+        { iat: now + 1e7, exp: now + 2e7 },
+        null,
+      ]);
+      headers.authorization = tokenOf(key, { ...claims, ...wrong }, wrong === null);
+      return null;
+    }
+    if (flaw === 'ledger' || !dice.chance(0.08)) return null;
+    const known = this.#tokens.filter((one) => one.ledger === of);
+    if (known.length > 0 && dice.chance(0.35)) {
+      const { text, token } = dice.pick(known);
+      headers.authorization = text;
+      return token;
+    }
+    const jti = this.#fresh('jti');
+    const exp = now + dice.between(1, 200);
+    headers.authorization = tokenOf(key, { ...claims, exp, jti });
+    const token = { key: `${of} ${key.public} ${jti}`, iat: now, exp };
+    this.#tokens.push({ text: headers.authorization, ledger: of, token });
+    return token;
+  }
+
+  // ---------------------------------------------------------------- what is there
+
+  #any(ledger: number, kind: KindName): Rec | null {
+    const all = this.#model.list(ledger, kind);
+    if (all.length === 0) return null;
+    // The newest are the ones that are on their way.
+    return this.#dice.chance(0.4) ? all[0]! : this.#dice.pick(all);
+  }
+
+  #idOf({ handle, luid }: Rec): string {
+    return this.#dice.chance(0.8) ? handle : luid;
+  }
+
+  /** Who signs: mostly somebody who may. */
+  #keys(ledger: number): readonly Key[] {
+    const dice = this.#dice;
+    const first = ledger === 1 || dice.chance(0.25) ? dice.pick(KEYS) : KEYS[0]!;
+    return dice.chance(0.15) ? [first, dice.pick(KEYS)] : [first];
+  }
+
+  #fresh(prefix: string): string {
+    return `${prefix}-${this.#made++}`;
+  }
+}
+
+const LEDGERS = ['guarded', 'narrow'];
+const BRIDGES = ['b0', 'b1'];
+
+const FILTERS: Record<Filter['by'], string> = {
+  status: 'meta.status',
+  handle: 'data.handle',
+  schema: 'data.schema',
+  source: 'data.claims.source.handle',
+  target: 'data.claims.target.handle',
+};
+
+/** The body as bytes, with what is wrong with it. */
+function spoil(body: Value, flaw: Flaw | null): Buffer {
+  if (flaw === 'json') return Buffer.from(JSON.stringify(body).slice(0, -1));
+  const spoilt = structuredClone(body);
+  const { data, meta } = spoilt as { data?: Value; meta?: { proofs: Value[] } };
+  const proof = meta === undefined ? spoilt : meta.proofs[0];
+  if (flaw === 'schema') (data ?? spoilt).unknown = 1;
+  if (flaw === 'hash') spoilt.hash = '0'.repeat(64);
+  if (flaw === 'unsigned') meta!.proofs = [];
+  if (flaw === 'digest') proof!.digest = '0'.repeat(64);
+  if (flaw === 'signature') {
+    const result = Buffer.from(proof!.result as string, 'base64');
+    result[3]! ^= 4;
+    proof!.result = result.toString('base64');
+  }
+  return Buffer.from(JSON.stringify(spoilt));
+}
+
+export type { Content };
