@@ -40,6 +40,9 @@ function town(): Books {
   ]) {
     books.create(Kind.effect, { handle, signal, action: HOOK });
   }
+  // One intent of a thread waits for a bank, and one effect has been told of something.
+  books.create(Kind.intent, { handle: 'passed-on', claims: [transfer('a', 'f', 5)] });
+  act(books, [8, 1, 1, 2]);
   return books;
 }
 
@@ -128,7 +131,6 @@ const steps = fc.array(
 );
 
 test('the same live, replayed, and from a snapshot of any moment', () => {
-  const seen = { legs: 0, threads: 0, through: 0, feeds: 0 };
   fc.assert(
     fc.property(steps, fc.nat(59), (all, moment) => {
       const books = town();
@@ -136,13 +138,6 @@ test('the same live, replayed, and from a snapshot of any moment', () => {
       for (const step of all.slice(0, cut)) act(books, step);
       const load = snapshotOf(books.state);
       const length = books.entries.length;
-      seen.threads += books.state.threads.size;
-      for (const [row, { legs }] of books.state.open) {
-        seen.legs += legs.length;
-        const { entry } = readRow(books.state, row);
-        seen.through += (entry as IntentEntry).outcome.links?.through.length ?? 0;
-      }
-      for (const { last } of books.state.feeds.values()) seen.feeds += last === 0 ? 0 : 1;
       for (const step of all.slice(cut)) act(books, step);
       const replayed = applyAll(emptyState(entryCodec, 5), books.entries);
       expect(differencesOf(books.state, replayed)).toEqual([]);
@@ -152,7 +147,16 @@ test('the same live, replayed, and from a snapshot of any moment', () => {
       const due = (state: State) => [...stepsDue(state, books.moment + 3_600_000)];
       expect(due(loaded)).toEqual(due(books.state));
     }),
-    { numRuns: 60 },
+    // The first snapshot is of the town as it begins, whatever chance brings later.
+    { numRuns: 60, examples: [[[[0, 0, 1, 1]], 0]] },
   );
-  for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(0);
+});
+
+test('the town begins in the middle of things', () => {
+  const { state } = town();
+  const intents = [...state.open].map(([row, { legs }]) => ({ legs, entry: readRow(state, row).entry as IntentEntry }));
+  expect(state.threads.size).toBe(1);
+  expect(intents.some(({ legs }) => legs.length > 0)).toBe(true);
+  expect(intents.some(({ entry }) => (entry.outcome.links?.through.length ?? 0) > 0)).toBe(true);
+  expect([...state.feeds.values()].some(({ last }) => last !== 0)).toBe(true);
 });
