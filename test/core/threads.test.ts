@@ -7,7 +7,7 @@ import type { Claim, Reference } from '../../src/core/claims/index.ts';
 import { type Entry, EntryType, type IntentEntry, type StepEntry } from '../../src/core/entry.ts';
 import { stepsDue } from '../../src/core/intents.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { findHandle, findLuid, readRow } from '../../src/core/state.ts';
+import { findLuid, readRow } from '../../src/core/state.ts';
 import { Books, issue, limit, transfer } from './books.ts';
 
 type Route = { action: string; target?: string; filter?: Record<string, unknown> };
@@ -388,12 +388,11 @@ test('a route that leads nowhere is refused', () => {
   }
 });
 
-test('a wallet whose bridge is gone takes no part', () => {
+test('a bridge that a wallet needs keeps its name, and stays', () => {
   const books = fresh();
-  books.create(Kind.bridge, { handle: 'bank', config: { server: 'http://127.0.0.1:1' } });
+  const config = { server: 'http://127.0.0.1:1' };
+  books.create(Kind.bridge, { handle: 'bank', config });
   books.create(Kind.wallet, { handle: 'out', bridge: 'bank' });
-  books.update(Kind.bridge, 'bank', { handle: 'other', config: { server: 'http://127.0.0.1:1' } });
-  expect(findHandle(books.state, 1, Kind.bridge, 'bank')).toBe(-1);
-  const [entry] = intentsIn(send(books, [transfer('a', 'out', 5)]));
-  expect(entry!.outcome.reason).toBe('core.bridge-unreachable');
+  expect(books.update(Kind.bridge, 'bank', { handle: 'other', config })).toMatchObject({ reason: 'record.invalid' });
+  expect(books.drop(Kind.bridge, 'bank')).toMatchObject({ reason: 'record.drop-rejected' });
 });
