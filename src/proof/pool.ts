@@ -1,29 +1,31 @@
 /**
- * The proof workers: jobs come in one by one, their rows leave in batches, one message per batch.
+ * The proof workers: jobs come in one by one, their rows leave in batches, one trip to a worker per batch.
  *
  * Batches form by themselves, as in a group commit: what is submitted in one turn of the event loop goes
- * together, and while all workers are busy, rows gather and leave with the next worker that is free. No timer.
+ * together, and while all workers are busy, rows gather behind what each is at, so that none waits for its next. No timer.
  * A few rows with nothing else under way are worked off on this thread, which saves a lone client the trip.
  *
  * What always holds: `done` of each job is called exactly once and never inside `submit`; a check counts as
  * good only where a verdict says so in this task; rows of a worker that dies are verified again, at last on
  * this thread, so that nobody is accepted unverified or refused for our trouble.
  */
-import { Piscina } from 'piscina';
 import { type Part, PendingJob, type ProofJob } from './jobs.ts';
 import type { KeyPair } from './keys.ts';
+import { SLABS_PER_LANE } from './lane.ts';
 import { signRows, verifyRows } from './rows.ts';
 import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, type Slab, slabBytes, slabOver, Verdict } from './slab.ts';
+import { startThreads, type Threads } from './threads.ts';
 import type { ProofTask, ProofWorkerData } from './work.ts';
 
 export type { ProofJob, ProofResult } from './jobs.ts';
+export type { Threads } from './threads.ts';
 
 export interface ProofPoolOptions {
   /** Threads; 0 verifies everything on the calling thread. */
   workers: number;
   /** Who signs the seals. */
   server: KeyPair;
-  /** Rows (checks and seals) in one message to a worker. */
+  /** Rows (checks and seals) in one trip to a worker. */
   rowsPerTaskMax: number;
   /** With nothing else under way, so many rows are worked off on the calling thread. */
   inlineRowsMax: number;
@@ -31,17 +33,6 @@ export interface ProofPoolOptions {
   workerUrl?: URL;
   /** Threads of another make, for a test that holds the clock. */
   startThreads?: (data: ProofWorkerData) => Threads;
-}
-
-/** Threads as the pool uses them. */
-export interface Threads {
-  /** Those that run. */
-  readonly threads: readonly unknown[];
-  /** Has one of them work the task off; rejects where it died or threw. */
-  run(task: ProofTask): Promise<number>;
-  /** Told when a thread is lost, whether it had a task or not. */
-  on(event: 'error' | 'workerDestroy', listener: () => void): unknown;
-  destroy(): Promise<void>;
 }
 
 export interface StageTime {
@@ -54,7 +45,7 @@ export interface ProofStats {
   jobs: number;
   /** Checks and seals of those jobs. */
   rows: number;
-  /** Messages to workers, repeated ones included. */
+  /** Trips to workers, repeated ones included. */
   tasks: number;
   rowsInline: number;
   /** Tasks whose worker died or threw. */
@@ -67,7 +58,7 @@ export interface ProofStats {
   work: StageTime;
 }
 
-/** Fewer rows than this are not split among idle workers, nor sent before the turn ends: a message costs as much. */
+/** Fewer rows than this are not split among idle workers, nor put behind others: a trip costs as much. */
 const ROWS_PER_SPLIT_MIN = 16;
 
 /** How often a failed task goes to a worker again before this thread works it off. */
@@ -90,7 +81,8 @@ export class ProofPool {
   readonly #options: ProofPoolOptions;
   readonly #threads: Threads | null;
   readonly #slabs: Slab[];
-  readonly #slabsFree: number[];
+  /** Of each worker: which of its slabs are free. */
+  readonly #slabsFree: number[][];
   readonly #tasks = new Set<Task>();
   #queue: PendingJob[] = [];
   #rowsWaiting = 0;
@@ -115,9 +107,12 @@ export class ProofPool {
       work: { count: 0, totalMs: 0, maxMs: 0 },
     };
     const rowsMax = options.rowsPerTaskMax;
-    const memories = Array.from({ length: options.workers }, () => new SharedArrayBuffer(slabBytes(rowsMax)));
+    const count = options.workers * SLABS_PER_LANE;
+    const memories = Array.from({ length: count }, () => new SharedArrayBuffer(slabBytes(rowsMax)));
     this.#slabs = memories.map((memory) => slabOver(memory, rowsMax));
-    this.#slabsFree = memories.map((_, slab) => slab);
+    this.#slabsFree = Array.from({ length: options.workers }, (_, worker) =>
+      Array.from({ length: SLABS_PER_LANE }, (_, slab) => worker * SLABS_PER_LANE + slab),
+    );
     this.#threads = options.workers === 0 ? null : this.#openThreads({ server: options.server, rowsMax, memories });
   }
 
@@ -151,8 +146,9 @@ export class ProofPool {
   }
 
   #openThreads(data: ProofWorkerData): Threads {
-    const { startThreads, workers, workerUrl } = this.#options;
-    const threads = startThreads?.(data) ?? startPiscina(data, workers, workerUrl);
+    const { workers, workerUrl } = this.#options;
+    const start = this.#options.startThreads ?? ((given) => startThreads(given, workers, workerUrl));
+    const threads = start(data);
     // A thread that ends without an error says so only by its end. Looked at once it is off the list.
     for (const event of ['error', 'workerDestroy'] as const) {
       threads.on(event, () => setImmediate(() => this.#onThreadLost()));
@@ -175,16 +171,27 @@ export class ProofPool {
     this.#workInline();
   }
 
-  /** Hands waiting rows to free workers, evenly where there are several. */
+  /** Hands waiting rows to idle workers, evenly where there are several, and then behind what others work on. */
   #dispatch(): void {
-    while (this.#rowsWaiting > 0 && this.#slabsFree.length > 0) {
-      const share = Math.ceil(this.#rowsWaiting / this.#slabsFree.length);
+    while (this.#rowsWaiting > 0) {
+      const idle = this.#idleWorkers();
+      if (idle === 0 && this.#rowsWaiting < ROWS_PER_SPLIT_MIN) return;
+      const roomMin = idle > 0 ? SLABS_PER_LANE : 1;
+      const slab = this.#slabsFree.find((free) => free.length >= roomMin)?.pop();
+      if (slab === undefined) return;
+      const share = Math.ceil(this.#rowsWaiting / Math.max(1, idle));
       const rowsMax = Math.min(this.#options.rowsPerTaskMax, Math.max(share, ROWS_PER_SPLIT_MIN));
-      const task: Task = { parts: [], checks: 0, seals: 0, slab: this.#slabsFree.pop()!, started: 0, failures: 0 };
+      const task: Task = { parts: [], checks: 0, seals: 0, slab, started: 0, failures: 0 };
       this.#fill(task, rowsMax);
       this.#tasks.add(task);
       this.#send(task);
     }
+  }
+
+  #idleWorkers(): number {
+    let idle = 0;
+    for (const free of this.#slabsFree) if (free.length === SLABS_PER_LANE) idle++;
+    return idle;
   }
 
   /**
@@ -250,9 +257,9 @@ export class ProofPool {
     record(this.stats.work, workMs);
     const bads = this.#collect(task, slab);
     this.#tasks.delete(task);
-    this.#slabsFree.push(task.slab);
-    // The worker gets its next rows before this thread turns to the answers; few rows wait for more of this turn.
-    if (this.#rowsWaiting >= ROWS_PER_SPLIT_MIN) this.#dispatch();
+    this.#giveBack(task.slab);
+    // A worker that has nothing gets its next rows before this thread turns to the answers; few rows wait for more.
+    if (this.#rowsWaiting >= ROWS_PER_SPLIT_MIN && this.#idleWorkers() > 0) this.#dispatch();
     else if (this.#rowsWaiting > 0 && !this.#turnScheduled) this.#scheduleTurn();
     for (let i = 0; i < task.parts.length; i++) this.#settle(task.parts[i]!.pending, bads[i]!, null);
   }
@@ -271,6 +278,10 @@ export class ProofPool {
       seal += seals;
     }
     return bads;
+  }
+
+  #giveBack(slab: number): void {
+    this.#slabsFree[Math.floor(slab / SLABS_PER_LANE)]!.push(slab);
   }
 
   #onFailure(task: Task): void {
@@ -294,7 +305,7 @@ export class ProofPool {
 
   #takeOver(task: Task): void {
     this.#tasks.delete(task);
-    this.#slabsFree.push(task.slab);
+    this.#giveBack(task.slab);
     this.#partsInline.push(...task.parts);
     if (!this.#turnScheduled) this.#scheduleTurn();
   }
@@ -351,24 +362,6 @@ export class ProofPool {
     this.#rowsWaiting -= left - pending.rowsLeft;
     if (this.#jobsOpen === 0 && this.#drained !== null) this.#drained();
   }
-}
-
-function startPiscina(
-  workerData: ProofWorkerData,
-  workers: number,
-  workerUrl = new URL('./worker.js', import.meta.url),
-): Piscina {
-  return new Piscina({
-    filename: workerUrl.href,
-    workerData,
-    minThreads: workers,
-    maxThreads: workers,
-    idleTimeout: Infinity,
-    concurrentTasksPerWorker: 1,
-    maxQueue: Infinity,
-    atomics: 'sync',
-    recordTiming: false,
-  });
 }
 
 /** `rows` rows of `width` bytes from row `from` on, as a view. */

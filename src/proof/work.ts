@@ -4,6 +4,7 @@
  * What always holds: verdicts are written after everything else, so a task that ends in the middle has none.
  */
 import type { KeyPair } from './keys.ts';
+import { Lane, SLABS_PER_LANE } from './lane.ts';
 import { signRows, verifyRows } from './rows.ts';
 import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, slabBytes, slabOver } from './slab.ts';
 
@@ -12,6 +13,8 @@ export interface ProofWorkerData {
   rowsMax: number;
   /** Shared memory of every slab of the pool: any worker may get any of them. */
   memories: SharedArrayBuffer[];
+  /** One a worker, see lane.ts; its slabs are those of its number. */
+  lanes?: SharedArrayBuffer[];
 }
 
 export interface ProofTask {
@@ -34,5 +37,13 @@ export function createWork({ server, rowsMax, memories }: ProofWorkerData): (tas
     shared.signatures.set(local.signatures.subarray(0, task.seals * SIGNATURE_BYTES));
     shared.verdicts.set(local.verdicts.subarray(0, task.checks + task.seals));
     return performance.now() - started;
+  };
+}
+
+/** The task of a thread that never ends: to serve the lane of this number. */
+export function createServe(data: ProofWorkerData, work: (task: ProofTask) => number): (lane: number) => never {
+  return (lane) => {
+    const first = lane * SLABS_PER_LANE;
+    return new Lane(data.lanes![lane]!).serve((slab, checks, seals) => work({ slab: first + slab, checks, seals }));
   };
 }

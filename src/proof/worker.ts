@@ -5,6 +5,9 @@
  * The server's secret comes by workerData once, when the thread starts; it is in no message and no error.
  */
 import { workerData } from 'node:worker_threads';
-import { createWork, type ProofWorkerData } from './work.ts';
+import { createServe, createWork, type ProofWorkerData } from './work.ts';
 
-export default createWork(workerData as ProofWorkerData);
+const data = workerData as ProofWorkerData;
+export const honestWork = createWork(data);
+
+export default createServe(data, honestWork);

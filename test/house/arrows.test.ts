@@ -49,7 +49,7 @@ const WIRING = ['main', 'cli'];
 /** A package, and the only files that may import it. */
 const DOORS: Record<string, readonly string[]> = {
   'uWebSockets.js': ['http/server.ts'],
-  piscina: ['proof/pool.ts', 'proof/worker.ts'],
+  piscina: ['proof/threads.ts'],
   'sodium-native': ['proof/verify-sodium.ts'],
   '@noble/ed25519': ['proof/verify-noble.ts'],
   '@noble/hashes': ['proof/verify-noble.ts'],

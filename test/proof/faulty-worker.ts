@@ -2,15 +2,16 @@
  * A proof worker that fails the way AYNI_TEST_FAULT says, on every third task of a thread ('always': on every
  * task), and works honestly otherwise.
  */
-import type { ProofTask } from '../../src/proof/work.ts';
-import honestWork from '../../src/proof/worker.ts';
+import { workerData } from 'node:worker_threads';
+import { createServe, type ProofTask, type ProofWorkerData } from '../../src/proof/work.ts';
+import { honestWork } from '../../src/proof/worker.ts';
 
 const fault = process.env.AYNI_TEST_FAULT ?? '';
 let tasks = 0;
 
 if (fault === 'load') throw new Error('a worker that does not load');
 
-export default function work(task: ProofTask): number {
+function work(task: ProofTask): number {
   tasks++;
   if (!fault.startsWith('always') && tasks % 3 !== 0) return honestWork(task);
   // Silence: an answer, and nothing in the slab.
@@ -31,3 +32,5 @@ function fail(task: ProofTask): never {
   }
   throw new Error('a worker that throws');
 }
+
+export default createServe(workerData as ProofWorkerData, work);
