@@ -4,7 +4,6 @@
  * `parent` is nowhere required: an update or drop without it is a wrong parent, which is told as
  * `crypto.parent-hash-invalid` where the current hash is known, not as a wrong shape.
  */
-import Type, { type TSchema } from 'typebox';
 import { Kind } from '../core/kinds.ts';
 import { LabelValue, StatusValue } from './schema-policies.ts';
 import {
@@ -15,7 +14,6 @@ import {
   Address,
   Amount,
   Conditions,
-  closed,
   Free,
   Hash,
   KindName,
@@ -27,6 +25,20 @@ import {
   Text,
   Url,
 } from './schema-shapes.ts';
+import {
+  among,
+  anyOf,
+  anything,
+  array,
+  boolean,
+  closed,
+  constant,
+  integer,
+  object,
+  optional,
+  type Schema,
+  text,
+} from './schema-words.ts';
 
 const LIST_MAX = 1000;
 const SECRET_LENGTH_MAX = 4096;
@@ -36,28 +48,28 @@ const FACTORS = Array.from({ length: 16 }, (_, power) => 10 ** power);
 /** What `data` of every kind may carry beside its handle. */
 const COMMON = {
   handle: Address,
-  schema: Type.Optional(Address),
-  custom: Type.Optional(Free),
-  access: Type.Optional(Access),
-  parent: Type.Optional(Hash),
+  schema: optional(Address),
+  custom: optional(Free),
+  access: optional(Access),
+  parent: optional(Hash),
 };
 
 /** Claims by action. A new action is one row. */
-export const CLAIMS: Readonly<Record<string, TSchema>> = {
+export const CLAIMS: Readonly<Record<string, Schema>> = {
   transfer: closed({
-    action: Type.Literal('transfer'),
+    action: constant('transfer'),
     source: Reference,
     target: Reference,
     symbol: Reference,
     amount: Amount,
   }),
-  issue: closed({ action: Type.Literal('issue'), target: Reference, symbol: Reference, amount: Amount }),
-  destroy: closed({ action: Type.Literal('destroy'), source: Reference, symbol: Reference, amount: Amount }),
+  issue: closed({ action: constant('issue'), target: Reference, symbol: Reference, amount: Amount }),
+  destroy: closed({ action: constant('destroy'), source: Reference, symbol: Reference, amount: Amount }),
   limit: closed({
-    action: Type.Literal('limit'),
+    action: constant('limit'),
     wallet: Reference,
     symbol: Reference,
-    metric: Type.Enum(['minBalance', 'maxBalance', 'dailyAmount', 'dailyCount']),
+    metric: among(['minBalance', 'maxBalance', 'dailyAmount', 'dailyCount']),
     amount: LimitAmount,
   }),
 };
@@ -69,117 +81,117 @@ const KIND_SIGNALS = Object.keys(Kind).flatMap((kind) =>
 const SIGNALS = [...KIND_SIGNALS, 'balance-received', 'wallet-limited', 'bridge-entry-created', 'bridge-entry-updated'];
 
 const Route = closed({
-  action: Type.Enum(['forward', 'accept', 'debit', 'credit']),
-  target: Type.Optional(Address),
-  filter: Type.Optional(Conditions),
+  action: among(['forward', 'accept', 'debit', 'credit']),
+  target: optional(Address),
+  filter: optional(Conditions),
 });
 
 /** By which members of claims their sides share a leg. */
-const GroupBy = Type.Array(Type.Enum(['source', 'target', 'symbol']), { maxItems: 3 });
+const GroupBy = array(among(['source', 'target', 'symbol']), { maxItems: 3 });
 
-const Secret = Type.String({ maxLength: SECRET_LENGTH_MAX });
+const Secret = text({ maxLength: SECRET_LENGTH_MAX });
 const CREDENTIALS = {
-  schema: Type.Literal('oauth2'),
-  clientId: Type.String({ minLength: 1, maxLength: SECRET_LENGTH_MAX }),
-  clientSecret: Type.String({ minLength: 1, maxLength: SECRET_LENGTH_MAX }),
-  scope: Type.Optional(Text),
-  audience: Type.Optional(Text),
+  schema: constant('oauth2'),
+  clientId: text({ minLength: 1, maxLength: SECRET_LENGTH_MAX }),
+  clientSecret: text({ minLength: 1, maxLength: SECRET_LENGTH_MAX }),
+  scope: optional(Text),
+  audience: optional(Text),
 };
 /**
  * What bridges are called with; rules of other schemas are kept, and passed over. A rule of credentials may say more
  * to other programs, but must say what it takes to get a token.
  */
-const Secure = Type.Union([
-  closed({ schema: Type.Literal('header'), key: Text, value: Secret }),
-  Type.Object({ ...CREDENTIALS, tokenUrl: Url }),
-  Type.Object({ ...CREDENTIALS, url: Url }),
+const Secure = anyOf([
+  closed({ schema: constant('header'), key: Text, value: Secret }),
+  object({ ...CREDENTIALS, tokenUrl: Url }),
+  object({ ...CREDENTIALS, url: Url }),
   closed({ schema: Text, public: Text, secret: Secret }),
 ]);
 
-const EffectAction = Type.Union([
+const EffectAction = anyOf([
   closed({ schema: Address, bridge: Address }),
-  closed({ schema: Type.Literal('webhook'), endpoint: Url }),
+  closed({ schema: constant('webhook'), endpoint: Url }),
 ]);
 
-const policy = (schema: string, record: TSchema, value: TSchema) =>
+const policy = (schema: string, record: Schema, value: Schema) =>
   closed({
     ...COMMON,
-    schema: Type.Literal(schema),
+    schema: constant(schema),
     record,
-    values: Type.Array(value, { maxItems: LIST_MAX }),
-    extend: Type.Optional(Type.Union([Address, Type.Array(Address, { maxItems: LIST_MAX })])),
-    filter: Type.Optional(Free),
+    values: array(value, { maxItems: LIST_MAX }),
+    extend: optional(anyOf([Address, array(Address, { maxItems: LIST_MAX })])),
+    filter: optional(Free),
   });
 
 /** data of `POST /circles/{id}/signers`, and of taking the signer out again. */
-export const CircleSignerData = closed({ circle: Address, signer: Address, custom: Type.Optional(Free) });
+export const CircleSignerData = closed({ circle: Address, signer: Address, custom: optional(Free) });
 
 /**
  * data by kind, for create and update alike. `claimsMax` bounds an intent's claims; each claim's own
  * shape stands in CLAIMS and is checked apart, because one look at its action finds the right one.
  */
-export function kindSchemas(claimsMax: number): Readonly<Record<Kind, TSchema>> {
+export function kindSchemas(claimsMax: number): Readonly<Record<Kind, Schema>> {
   return {
     [Kind.ledger]: closed({
       ...COMMON,
       handle: LedgerHandle,
-      signer: Type.Optional(Address),
-      config: Type.Optional(
+      signer: optional(Address),
+      config: optional(
         closed({
-          'intent.expiryThresholdMinutes': Type.Optional(Type.Integer({ minimum: 1, maximum: EXPIRY_MINUTES_MAX })),
-          'anchor.walletRequired': Type.Optional(Type.Boolean()),
-          'access.strategy': Type.Optional(Type.Enum(['record-based', 'policy-based'])),
+          'intent.expiryThresholdMinutes': optional(integer({ minimum: 1, maximum: EXPIRY_MINUTES_MAX })),
+          'anchor.walletRequired': optional(boolean),
+          'access.strategy': optional(among(['record-based', 'policy-based'])),
         }),
       ),
     }),
     [Kind.signer]: closed({
       ...COMMON,
       public: Public,
-      format: Type.Literal('ed25519-raw'),
-      secret: Type.Optional(Type.String({ maxLength: SECRET_LENGTH_MAX })),
+      format: constant('ed25519-raw'),
+      secret: optional(text({ maxLength: SECRET_LENGTH_MAX })),
     }),
-    [Kind.symbol]: closed({ ...COMMON, factor: Type.Enum(FACTORS) }),
+    [Kind.symbol]: closed({ ...COMMON, factor: among(FACTORS) }),
     [Kind.wallet]: closed({
       ...COMMON,
-      bridge: Type.Optional(Address),
-      routes: Type.Optional(Type.Array(Route, { maxItems: LIST_MAX })),
+      bridge: optional(Address),
+      routes: optional(array(Route, { maxItems: LIST_MAX })),
     }),
-    [Kind.anchor]: closed({ ...COMMON, wallet: Address, target: Address, symbol: Type.Optional(Address) }),
+    [Kind.anchor]: closed({ ...COMMON, wallet: Address, target: Address, symbol: optional(Address) }),
     [Kind.intent]: closed({
       ...COMMON,
-      claims: Type.Array(Type.Unknown(), { minItems: 1, maxItems: claimsMax }),
-      config: Type.Optional(closed({ commit: Type.Optional(Type.Enum(['auto', 'manual'])) })),
-      origin: Type.Optional(Address),
+      claims: array(anything, { minItems: 1, maxItems: claimsMax }),
+      config: optional(closed({ commit: optional(among(['auto', 'manual'])) })),
+      origin: optional(Address),
     }),
     [Kind.effect]: closed({
       ...COMMON,
-      signal: Type.Enum(SIGNALS),
-      filter: Type.Optional(Conditions),
+      signal: among(SIGNALS),
+      filter: optional(Conditions),
       action: EffectAction,
     }),
     [Kind.bridge]: closed({
       ...COMMON,
-      config: Type.Object({
+      config: object({
         server: Url,
-        'debits.claims.groupBy': Type.Optional(GroupBy),
-        'credits.claims.groupBy': Type.Optional(GroupBy),
+        'debits.claims.groupBy': optional(GroupBy),
+        'credits.claims.groupBy': optional(GroupBy),
       }),
-      secure: Type.Optional(Type.Array(Secure, { maxItems: LIST_MAX })),
-      traits: Type.Optional(Type.Array(Text, { maxItems: LIST_MAX })),
+      secure: optional(array(Secure, { maxItems: LIST_MAX })),
+      traits: optional(array(Text, { maxItems: LIST_MAX })),
     }),
     [Kind.circle]: closed(COMMON),
-    [Kind.policy]: Type.Union([
+    [Kind.policy]: anyOf([
       policy('access', AccessRecord, AccessRule),
       policy('status', KindOrAny, StatusValue),
       policy('labels', KindOrAny, LabelValue),
     ]),
-    [Kind.schema]: closed({ ...COMMON, record: KindName, format: Type.Literal('json-schema'), schema: Free }),
+    [Kind.schema]: closed({ ...COMMON, record: KindName, format: constant('json-schema'), schema: Free }),
     [Kind['circle-signer']]: CircleSignerData,
   };
 }
 
 /** data of a drop. The address says which record, so `handle` is only accepted, not needed. */
-export const DropData = closed({ parent: Type.Optional(Hash), handle: Type.Optional(Address) });
+export const DropData = closed({ parent: optional(Hash), handle: optional(Address) });
 
 /** data of `POST …/access/!check`. */
-export const CheckData = closed({ action: Action, record: Type.Optional(AccessRecord) });
+export const CheckData = closed({ action: Action, record: optional(AccessRecord) });

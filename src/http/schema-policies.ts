@@ -12,32 +12,29 @@
  *
  * Both count for the kind that `record` names, or all with `any`, and where there is a `filter`, for records it passes.
  */
-import Type, { type TProperties } from 'typebox';
-import { closed, Signers } from './schema-shapes.ts';
+import { Signers } from './schema-shapes.ts';
+import { anyOf, array, boolean, closed, integer, type Members, optional, text } from './schema-words.ts';
 
 /** Distinct keys that one line of a quorum may ask for, lines of a quorum, statuses it may follow. */
 const COUNT_MAX = 16;
 const LINES_MAX = 8;
 const FROM_MAX = 100;
 
-const Status = Type.String({ pattern: '^[a-z][a-z-]*$', maxLength: 32 });
+const Status = text({ pattern: '^[a-z][a-z-]*$', maxLength: 32 });
 /** Does not begin with the sign that takes it away. */
-const Label = Type.String({ pattern: '^[A-Za-z0-9_+.:][A-Za-z0-9_+.:-]*$', maxLength: 64 });
+const Label = text({ pattern: '^[A-Za-z0-9_+.:][A-Za-z0-9_+.:-]*$', maxLength: 64 });
 
-const Quorum = Type.Array(
-  closed({ signer: Signers, count: Type.Optional(Type.Integer({ minimum: 1, maximum: COUNT_MAX })) }),
-  { minItems: 1, maxItems: LINES_MAX },
-);
+const Quorum = array(closed({ signer: Signers, count: optional(integer({ minimum: 1, maximum: COUNT_MAX })) }), {
+  minItems: 1,
+  maxItems: LINES_MAX,
+});
 
-const byQuorum = (members: TProperties) =>
-  Type.Union([
-    closed({ ...members, signer: Type.Optional(Signers) }),
-    closed({ ...members, quorum: Type.Optional(Quorum) }),
-  ]);
+const byQuorum = (members: Members) =>
+  anyOf([closed({ ...members, signer: optional(Signers) }), closed({ ...members, quorum: optional(Quorum) })]);
 
 export const StatusValue = byQuorum({
   status: Status,
-  from: Type.Optional(Type.Array(Status, { minItems: 1, maxItems: FROM_MAX })),
+  from: optional(array(Status, { minItems: 1, maxItems: FROM_MAX })),
 });
 
-export const LabelValue = Type.Union([byQuorum({ label: Label, unique: Type.Optional(Type.Boolean()) }), Label]);
+export const LabelValue = anyOf([byQuorum({ label: Label, unique: optional(boolean) }), Label]);

@@ -5,12 +5,26 @@
  * canonical forms (unused base64 bits zero, lower-case digests) are what lets the ledger keep raw bytes
  * and give the very same text back.
  */
-import Type, { type TSchema } from 'typebox';
 import { ACCESS_ACTIONS } from '../core/access/caller.ts';
 import { ADDRESS_MAX, ADDRESS_PATTERN, HANDLE_PATTERN, LEDGER_HANDLE_MAX } from '../core/address.ts';
 import { CONDITION_OPERATORS } from '../core/conditions.ts';
 import { KINDS } from '../core/kinds.ts';
 import { MEMBERS_MAX } from './schema-width.ts';
+import {
+  among,
+  anyOf,
+  array,
+  boolean,
+  closed,
+  constant,
+  integer,
+  map,
+  number,
+  object,
+  optional,
+  type Schema,
+  text,
+} from './schema-words.ts';
 
 const PUBLIC_PATTERN = '^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$';
 const RESULT_PATTERN = '^[A-Za-z0-9+/]{85}[AQgw]==$';
@@ -35,62 +49,56 @@ export const PATTERN_MESSAGES: ReadonlyMap<string, string> = new Map([
 const RULES_MAX = 1000;
 const TEXT_MAX = 1024;
 
-/** A closed object. Members wrapped in Type.Optional may be left out, all others are required. */
-export function closed<T extends Record<string, TSchema>>(members: T) {
-  return Type.Object(members, { additionalProperties: false });
-}
-
-export const Address = Type.String({ pattern: ADDRESS_PATTERN, maxLength: ADDRESS_MAX });
-export const LedgerHandle = Type.String({ pattern: HANDLE_PATTERN, maxLength: LEDGER_HANDLE_MAX });
-export const Public = Type.String({ pattern: PUBLIC_PATTERN });
-export const Result = Type.String({ pattern: RESULT_PATTERN });
-export const Hash = Type.String({ pattern: HASH_PATTERN });
-export const Digest = Type.String({ pattern: DIGEST_PATTERN });
-export const Luid = Type.String({ pattern: LUID_PATTERN });
-export const Url = Type.String({ pattern: URL_PATTERN, maxLength: 2048 });
-export const Text = Type.String({ maxLength: TEXT_MAX });
-export const Amount = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
-export const LimitAmount = Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
+export const Address = text({ pattern: ADDRESS_PATTERN, maxLength: ADDRESS_MAX });
+export const LedgerHandle = text({ pattern: HANDLE_PATTERN, maxLength: LEDGER_HANDLE_MAX });
+export const Public = text({ pattern: PUBLIC_PATTERN });
+export const Result = text({ pattern: RESULT_PATTERN });
+export const Hash = text({ pattern: HASH_PATTERN });
+export const Digest = text({ pattern: DIGEST_PATTERN });
+export const Luid = text({ pattern: LUID_PATTERN });
+export const Url = text({ pattern: URL_PATTERN, maxLength: 2048 });
+export const Text = text({ maxLength: TEXT_MAX });
+export const Amount = integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+export const LimitAmount = integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
 /** An object of whatever the client likes. */
-export const Free = Type.Object({});
+export const Free = object({});
 
 /** A record named by another: `{handle, custom?}`, or the bare handle, as older clients send it. */
-export const Reference = Type.Union([closed({ handle: Address, custom: Type.Optional(Free) }), Address]);
+export const Reference = anyOf([closed({ handle: Address, custom: optional(Free) }), Address]);
 
 /** One signature. Closed, because a proof comes back member for member and the ledger keeps only these. */
 export const Proof = closed({
-  method: Type.Literal('ed25519-v2'),
+  method: constant('ed25519-v2'),
   public: Public,
   digest: Digest,
   result: Result,
-  custom: Type.Optional(Free),
+  custom: optional(Free),
 });
 
 const CONDITION_VALUES_MAX = 1000;
-const ConditionScalar = Type.Union([Type.String(), Type.Number(), Type.Boolean()]);
-const ConditionList = Type.Array(ConditionScalar, { maxItems: CONDITION_VALUES_MAX });
+const ConditionScalar = anyOf([text(), number, boolean]);
+const ConditionList = array(ConditionScalar, { maxItems: CONDITION_VALUES_MAX });
 
 /** Dotted paths, each with the value wanted there or operators on it (core/conditions.ts). */
-export const Conditions = Type.Record(
-  Type.String(),
-  Type.Union([
+export const Conditions = map(
+  anyOf([
     ConditionScalar,
-    Type.Object(
+    closed(
       Object.fromEntries(
         CONDITION_OPERATORS.map((name) => [
           name,
-          Type.Optional(name === '$in' || name === '$nin' ? ConditionList : ConditionScalar),
+          optional(name === '$in' || name === '$nin' ? ConditionList : ConditionScalar),
         ]),
       ),
-      { additionalProperties: false, minProperties: 1 },
+      { minProperties: 1 },
     ),
   ]),
   { maxProperties: MEMBERS_MAX },
 );
 
 /** A schema, or `{$in: [schema, …]}`. */
-function oneOrIn(schema: TSchema) {
-  return Type.Union([schema, closed({ $in: Type.Array(schema, { maxItems: RULES_MAX }) })]);
+function oneOrIn(schema: Schema) {
+  return anyOf([schema, closed({ $in: array(schema, { maxItems: RULES_MAX }) })]);
 }
 
 /** `sign` and `sign-intent` are what the public package calls rights that a proof needs. */
@@ -100,42 +108,42 @@ const KIND_NAMES = KINDS.map((kind) => kind.name);
 /** `server` is what the public package calls the server's own rights. */
 const ACCESS_RECORDS = ['any', 'server', ...KIND_NAMES, ...KIND_NAMES.map((name) => `${name}-proof`)];
 
-export const Action = Type.Enum(ACTIONS);
-export const AccessRecord = Type.Enum(ACCESS_RECORDS);
-export const KindName = Type.Enum(KIND_NAMES);
-export const KindOrAny = Type.Enum(['any', ...KIND_NAMES]);
+export const Action = among(ACTIONS);
+export const AccessRecord = among(ACCESS_RECORDS);
+export const KindName = among(KIND_NAMES);
+export const KindOrAny = among(['any', ...KIND_NAMES]);
 
 const Signer = closed({
-  handle: Type.Optional(Address),
-  public: Type.Optional(Public),
-  format: Type.Optional(Type.Literal('ed25519-raw')),
-  custom: Type.Optional(Free),
-  schema: Type.Optional(Address),
-  $circle: Type.Optional(Address),
-  $record: Type.Optional(Type.Literal('owner')),
-  $ledger: Type.Optional(Type.Literal('owner')),
+  handle: optional(Address),
+  public: optional(Public),
+  format: optional(constant('ed25519-raw')),
+  custom: optional(Free),
+  schema: optional(Address),
+  $circle: optional(Address),
+  $record: optional(constant('owner')),
+  $ledger: optional(constant('owner')),
 });
 
 /** Whom a rule or a quorum means. */
 export const Signers = oneOrIn(Signer);
 
 const Bearer = closed({
-  iss: Type.Optional(Text),
-  sub: Type.Optional(Text),
-  aud: Type.Optional(Text),
-  hsh: Type.Optional(Type.Boolean()),
-  $signer: Type.Optional(oneOrIn(Signer)),
+  iss: optional(Text),
+  sub: optional(Text),
+  aud: optional(Text),
+  hsh: optional(boolean),
+  $signer: optional(oneOrIn(Signer)),
 });
 
 /** Who may do what; evaluated in the core. */
-export const AccessRule = Type.Union([
+export const AccessRule = anyOf([
   closed({
     action: oneOrIn(Action),
-    record: Type.Optional(AccessRecord),
-    signer: Type.Optional(oneOrIn(Signer)),
-    bearer: Type.Optional(oneOrIn(Bearer)),
+    record: optional(AccessRecord),
+    signer: optional(oneOrIn(Signer)),
+    bearer: optional(oneOrIn(Bearer)),
   }),
   closed({ policy: oneOrIn(Address) }),
 ]);
 
-export const Access = Type.Array(AccessRule, { maxItems: RULES_MAX });
+export const Access = array(AccessRule, { maxItems: RULES_MAX });

@@ -8,11 +8,11 @@
  * An empty list of proofs has the right shape. A body that nobody signed is a missing signature, not a
  * wrong form: `isUnsigned` tells.
  *
- * What always holds: schemas are compiled when the server starts; checking a body that is right builds
- * nothing, and errors are only looked for once a body is known to be wrong.
+ * What always holds: a schema is compiled when the first body of its kind comes, since compiling all of them
+ * would take longer than the rest of a start; from then on, checking a body that is right builds nothing, and
+ * errors are only looked for once a body is known to be wrong.
  */
-import Type, { type TSchema } from 'typebox';
-import { Compile, type Validator } from 'typebox/compile';
+import { Compile, type Validator } from 'typebox/schema';
 import { Settings } from 'typebox/system';
 import { Kind } from '../core/kinds.ts';
 import { ERRORS_MAX, type SchemaError, tellErrors } from './schema-errors.ts';
@@ -20,6 +20,7 @@ import { isUsualIntent } from './schema-fast.ts';
 import { CheckData, CircleSignerData, CLAIMS, DropData, kindSchemas } from './schema-kinds.ts';
 import { Access, Hash, Luid, PATTERN_MESSAGES, Proof } from './schema-shapes.ts';
 import { tellWidth } from './schema-width.ts';
+import { among, array, object, optional, type Schema } from './schema-words.ts';
 
 export type { SchemaError } from './schema-errors.ts';
 
@@ -36,35 +37,27 @@ export const SCHEMA_LIMITS: SchemaLimits = { claimsMax: 10_000, proofsMax: 256 }
 /** The errors of a body, or null for one that has the right shape. `kind` is of no matter to a proof. */
 export type ValidateBody = (kind: Kind, operation: Operation, value: unknown) => SchemaError[] | null;
 
-/** Compiles every schema; some milliseconds, so once per process. */
+/** A check of bodies; it compiles each schema when it first needs it, some milliseconds. */
 export function compileSchemas(limits: SchemaLimits = SCHEMA_LIMITS): ValidateBody {
   Settings.Set({ maxErrors: 4 * ERRORS_MAX });
-  const proofs = Type.Array(Proof, { maxItems: limits.proofsMax });
-  const signed = (data: TSchema) =>
-    Compile(Type.Object({ hash: Hash, luid: Type.Optional(Luid), data, meta: Type.Object({ proofs }) }));
+  const proofs = array(Proof, { maxItems: limits.proofsMax });
+  const signed = (data: Schema) =>
+    compiled(object({ hash: Hash, luid: optional(Luid), data, meta: object({ proofs }) }));
   const byKind = Object.entries(kindSchemas(limits.claimsMax))
     .sort(([one], [other]) => Number(one) - Number(other))
     .map(([, data]) => signed(data));
-  const dropped = (data: TSchema) =>
-    Compile(
-      Type.Object({
-        hash: Hash,
-        luid: Type.Optional(Luid),
-        data,
-        meta: Type.Object({ proofs: Type.Optional(proofs) }),
-      }),
-    );
+  const dropped = (data: Schema) =>
+    compiled(object({ hash: Hash, luid: optional(Luid), data, meta: object({ proofs: optional(proofs) }) }));
   const drop = dropped(DropData);
   const dropMember = dropped(CircleSignerData);
   const others = {
     drop,
-    proof: Compile(Proof),
+    proof: compiled(Proof),
     'circle-signer': signed(CircleSignerData),
     check: signed(CheckData),
   };
 
-  const access = Compile(Access);
-  const isAccess = (value: unknown): boolean => access.Check(value);
+  const isAccess = (value: unknown): boolean => RULES().Check(value);
 
   return (kind, operation, value) => {
     if (operation === 'drop' && kind === Kind['circle-signer']) return check(dropMember, value);
@@ -79,7 +72,7 @@ export function compileSchemas(limits: SchemaLimits = SCHEMA_LIMITS): ValidateBo
 
 /** What is wrong with a list of access rules, or null. */
 export function accessErrors(value: unknown): SchemaError[] | null {
-  return check(Compile(Access), value);
+  return check(RULES, value);
 }
 
 /** Whether a body of the right shape has no proof at all: 422 `crypto.signature-missing` where one is needed. */
@@ -87,16 +80,27 @@ export function isUnsigned(body: { readonly meta: { readonly proofs?: readonly u
   return body.meta.proofs === undefined || body.meta.proofs.length === 0;
 }
 
-function check(validator: Validator, value: unknown): SchemaError[] | null {
-  const width = tellWidth(value);
-  if (width !== null) return [width];
-  return validator.Check(value) ? null : tellErrors(validator.Errors(value), PATTERN_MESSAGES);
+/** A schema that is compiled by whoever needs it first. */
+type Compiled = () => Validator;
+
+function compiled(schema: Schema): Compiled {
+  let validator: Validator | null = null;
+  return () => {
+    validator ??= Compile(schema);
+    return validator;
+  };
 }
 
-const CLAIM_VALIDATORS = new Map(Object.entries(CLAIMS).map(([action, schema]) => [action, Compile(schema)]));
-const ACTIONS = [...CLAIM_VALIDATORS.keys()];
+function check(schema: Compiled, value: unknown): SchemaError[] | null {
+  const width = tellWidth(value);
+  if (width !== null) return [width];
+  return schema().Check(value) ? null : tellErrors(schema().Errors(value)[1], PATTERN_MESSAGES);
+}
+
+const RULES = compiled(Access);
+const CLAIM_SCHEMAS = new Map(Object.entries(CLAIMS).map(([action, schema]) => [action, compiled(schema)]));
 /** What is wrong with a claim of no known action. */
-const AnyClaim = Compile(Type.Object({ action: Type.Enum(ACTIONS) }));
+const ANY_CLAIM = compiled(object({ action: among([...CLAIM_SCHEMAS.keys()]) }));
 
 /** Whether the claims can be looked at although something else is wrong: then all errors are told at once. */
 function hasClaims(value: unknown): boolean {
@@ -118,7 +122,7 @@ function tellClaims(claims: readonly unknown[], first: number): SchemaError[] {
     if (!validator.Check(claims[i])) {
       const at = `/data/claims/${i}`;
       const width = tellWidth(claims[i], at);
-      errors.push(...(width === null ? tellErrors(validator.Errors(claims[i]), PATTERN_MESSAGES, at) : [width]));
+      errors.push(...(width === null ? tellErrors(validator.Errors(claims[i])[1], PATTERN_MESSAGES, at) : [width]));
     }
   }
   return errors.slice(0, ERRORS_MAX);
@@ -126,5 +130,5 @@ function tellClaims(claims: readonly unknown[], first: number): SchemaError[] {
 
 function claimValidator(claim: unknown): Validator {
   const action = (claim as { action?: unknown } | null)?.action;
-  return (typeof action === 'string' && CLAIM_VALIDATORS.get(action)) || AnyClaim;
+  return ((typeof action === 'string' && CLAIM_SCHEMAS.get(action)) || ANY_CLAIM)();
 }

@@ -6,7 +6,8 @@
  * step of a pattern that is looked at costs, and who runs out of `WORK_MAX` is refused. The count is part of the
  * answer: the same data is refused on every machine.
  */
-import { _, Ajv, type ErrorObject, type KeywordCxt, type ValidateFunction } from 'ajv';
+import { createRequire } from 'node:module';
+import type { Ajv, ErrorObject, KeywordCxt, ValidateFunction } from 'ajv';
 import type { CompileSchema } from '../core/user-schemas.ts';
 import { compileSmallRegex } from './regex.ts';
 import type { SchemaError } from './schema-errors.ts';
@@ -38,6 +39,9 @@ const KEPT_MAX = 256;
 const KEPT_CHARS_MAX = 2_000_000;
 
 type Compiled = ReturnType<CompileSchema>;
+
+/** Loaded for the first schema that is compiled: where nobody has one, a start need not wait for it. */
+const loadAjv = () => createRequire(import.meta.url)('ajv') as typeof import('ajv');
 
 /** Thrown out of a check whose work is used up. */
 const EXHAUSTED = Symbol('the work of a check is used up');
@@ -79,6 +83,7 @@ let judge: Ajv | null = null;
 
 /** A compiler of one schema: ajv keeps what it compiled for as long as it lives. */
 function createCompiler(allErrors: boolean): Ajv {
+  const { _, Ajv } = loadAjv();
   const made = new Ajv({
     ...OPTIONS,
     allErrors,
@@ -184,7 +189,7 @@ function compiledOf(schema: unknown): Compiled {
 }
 
 function compile({ prepared, isTrying }: ReadSchema): Compiled {
-  judge ??= new Ajv({ ...OPTIONS, allErrors: true });
+  judge ??= new (loadAjv().Ajv)({ ...OPTIONS, allErrors: true });
   if (judge.validateSchema(prepared) !== true) return { errors: tellUnfit(judge.errors ?? []) };
   const workMax = isTrying ? TRYING_WORK_MAX : WORK_MAX;
   try {

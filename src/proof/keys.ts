@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { decodeBase64 } from './base64.ts';
-import { publicKeyOf } from './verify-noble.ts';
+import { publicKeyOf } from './verify.ts';
 
 export { encodeBase64 } from './base64.ts';
 

@@ -13,7 +13,7 @@ hashes.sha512 = sha512;
 const L = Point.CURVE().n;
 
 /** The public key, 32 bytes, of a 32-byte seed. */
-export function publicKeyOf(secret: Uint8Array): Uint8Array {
+export function publicKeyOfNoble(secret: Uint8Array): Uint8Array {
   return getPublicKey(secret);
 }
 

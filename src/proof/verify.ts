@@ -9,7 +9,7 @@
  * to be disputed.
  */
 import type { KeyPair } from './keys.ts';
-import { signNoble, verifyNoble } from './verify-noble.ts';
+import { publicKeyOfNoble, signNoble, verifyNoble } from './verify-noble.ts';
 import { sodium } from './verify-sodium.ts';
 
 export interface SignatureLibrary {
@@ -18,13 +18,20 @@ export interface SignatureLibrary {
   verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean;
   /** 64 bytes; deterministic, so that both libraries make the same. */
   sign(message: Uint8Array, keyPair: KeyPair): Uint8Array;
+  /** The public key, 32 bytes, of a 32-byte seed. */
+  publicKeyOf(secret: Uint8Array): Uint8Array;
 }
 
-const noble: SignatureLibrary = { name: 'noble', verify: verifyNoble, sign: signNoble };
+const noble: SignatureLibrary = {
+  name: 'noble',
+  verify: verifyNoble,
+  sign: signNoble,
+  publicKeyOf: publicKeyOfNoble,
+};
 
 /** Every library that runs here, the quickest first. */
 export const LIBRARIES: readonly SignatureLibrary[] =
-  sodium === null ? [noble] : [{ name: 'sodium', verify: sodium.verify, sign: sodium.sign }, noble];
+  sodium === null ? [noble] : [{ name: 'sodium', ...sodium }, noble];
 
 const library: SignatureLibrary = LIBRARIES[0]!;
 
@@ -39,4 +46,9 @@ export function verify(publicKey: Uint8Array, message: Uint8Array, signature: Ui
 /** The signature, 64 bytes, over `message`. Throws a RangeError for a key pair of wrong lengths. */
 export function sign(message: Uint8Array, keyPair: KeyPair): Uint8Array {
   return library.sign(message, keyPair);
+}
+
+/** The public key that belongs to a 32-byte seed. */
+export function publicKeyOf(secret: Uint8Array): Uint8Array {
+  return library.publicKeyOf(secret);
 }

@@ -6,7 +6,7 @@ import { pin } from '../../src/cli/audit/pinned.ts';
 import { Signatures } from '../../src/cli/audit/signatures.ts';
 import { createKeyPair } from '../../src/proof/keys.ts';
 import { sign, verify } from '../../src/proof/verify.ts';
-import { publicKeyOf } from '../../src/proof/verify-noble.ts';
+import { publicKeyOfNoble } from '../../src/proof/verify-noble.ts';
 import { changedByte } from '../../src/storage/changed-byte.ts';
 import { encode, FrameBuffer } from '../../src/storage/codec.ts';
 import { realDisk } from '../../src/storage/disk.ts';
@@ -48,7 +48,7 @@ describe('keygen', () => {
     const { out, code } = await ayni('keygen');
     const { format, public: key, secret } = JSON.parse(out);
     expect([code, format]).toEqual([0, 'ed25519-raw']);
-    expect(Buffer.from(publicKeyOf(Buffer.from(secret, 'base64'))).toString('base64')).toBe(key);
+    expect(Buffer.from(publicKeyOfNoble(Buffer.from(secret, 'base64'))).toString('base64')).toBe(key);
     expect((await ayni('keygen')).out).not.toBe(out);
   });
 

@@ -2,13 +2,13 @@
  * The shape of bodies: what clients send passes, each rule has a row that breaks it.
  */
 import { LedgerSdk } from '@minka/ledger-sdk';
-import Type from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { describe, expect, test } from 'vitest';
 import { KINDS, Kind, type KindName } from '../../src/core/kinds.ts';
 import { isUsualIntent } from '../../src/http/schema-fast.ts';
 import { CLAIMS, kindSchemas } from '../../src/http/schema-kinds.ts';
 import { Access, Hash, Luid, Proof } from '../../src/http/schema-shapes.ts';
+import { array, object, optional } from '../../src/http/schema-words.ts';
 import { compileSchemas, isUnsigned, type Operation } from '../../src/http/schemas.ts';
 
 const validate = compileSchemas();
@@ -459,11 +459,11 @@ describe('the quick yes for usual intents', () => {
   const isUsual = (body: unknown) => isUsualIntent(body, 10_000, 256, (access) => isRule.Check(access));
   /** The schemas alone. */
   const slow = Compile(
-    Type.Object({
+    object({
       hash: Hash,
-      luid: Type.Optional(Luid),
+      luid: optional(Luid),
       data: kindSchemas(10_000)[Kind.intent],
-      meta: Type.Object({ proofs: Type.Array(Proof, { maxItems: 256 }) }),
+      meta: object({ proofs: array(Proof, { maxItems: 256 }) }),
     }),
   );
   const claims = new Map(Object.entries(CLAIMS).map(([action, schema]) => [action, Compile(schema)]));

@@ -56,6 +56,7 @@ describe('the native library fails: the other one takes its place', () => {
     ['it accepts everything', 'return { crypto_sign_verify_detached: () => true, crypto_sign_detached() {} }'],
     ['it accepts nothing', 'return { crypto_sign_verify_detached: () => false, crypto_sign_detached() {} }'],
     ['it lacks a function', 'return {}'],
+    ['it derives another key', 'return { ...load(name, ...rest), crypto_sign_seed_keypair() {} }'],
   ];
   test.each(rows)('%s', (_, module) => {
     const directory = mkdtempSync(join(tmpdir(), 'ayni-proof-'));
@@ -319,10 +320,12 @@ describe('lengths', () => {
 describe('generated', () => {
   const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
 
-  test('libraries sign alike, accept what they signed, and refuse it with any one bit turned', () => {
+  test('libraries derive the same key, sign alike, accept what they signed, and refuse it with any one bit turned', () => {
     fc.assert(
       fc.property(bytes(32), bytes(32), fc.nat(1023), (seed, message, bit) => {
         const pair = keyPairFromSecret(seed);
+        for (const library of LIBRARIES)
+          expect(hexOf(library.publicKeyOf(seed)), library.name).toBe(hexOf(pair.public));
         const signatures = LIBRARIES.map((library) => hexOf(library.sign(message, pair)));
         expect(new Set(signatures).size).toBe(1);
         const row = Uint8Array.from([...pair.public, ...message, ...bytesOf(signatures[0]!)]);
