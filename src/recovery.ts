@@ -15,7 +15,7 @@ import {
   DamageError,
   JOURNAL_START,
   type JournalEnd,
-  readJournal,
+  replayJournal,
   type TornTail,
 } from './storage/journal.ts';
 import { type RefusedSnapshot, readSnapshots } from './storage/snapshot.ts';
@@ -78,7 +78,7 @@ export function readBooks({ disk, directory, verify, hashSeed }: RecoveryOptions
         );
   if (snapshot !== null) notes.push(`Read the snapshot after entry ${snapshot.seq}.`);
   const { position, entries, torn } = withRefused(refused, () =>
-    readJournal(disk, directory, snapshot ?? JOURNAL_START, {
+    replayJournal(disk, directory, snapshot ?? JOURNAL_START, {
       verifyFrame: verify,
       onEntry: (entry, bytes, from, to) => apply(state, entry, bytes, from, to),
     }),

@@ -5,8 +5,12 @@
  */
 import type { Claim } from './claims/index.ts';
 import {
+  type CreateEntry,
   type Entry,
   EntryType,
+  type Facts,
+  type IntentEntry,
+  type IntentFacts,
   LEG_STATES,
   LIMIT_WIDTH,
   luidOfThread,
@@ -19,6 +23,7 @@ import {
 } from './entry.ts';
 import { assertBalanced, assertStill } from './invariants.ts';
 import { Kind, kindRow } from './kinds.ts';
+import { hasRules, type IntentOutline, outlineOf } from './outline.ts';
 import { assert } from './refusal.ts';
 import {
   ANY_STATUS,
@@ -43,12 +48,12 @@ import {
   unindexHandle,
   type VersionEntry,
 } from './state.ts';
-import { pushTerms } from './terms.ts';
+import { pushIntentTerms, pushTerms } from './terms.ts';
 
 /** Brings the entry, whose bytes are `bytes[from, to)`, into the state. `value` is its data, where the caller has it at hand. */
 export function apply(
   state: State,
-  entry: Entry,
+  entry: Entry | Facts,
   bytes: Uint8Array,
   from: number,
   to: number,
@@ -60,8 +65,11 @@ export function apply(
       state.log.push(0);
       return state.tokens.use(entry.handle, entry.exp);
     case EntryType.create:
-    case EntryType.intent:
       return applyCreate(state, entry, bytes, from, to, value ?? dataOf(entry));
+    case EntryType.intent: {
+      const outline = 'outline' in entry ? entry.outline : outlineOf(value ?? dataOf(entry));
+      return applyIntent(state, entry, bytes, from, to, outline);
+    }
     case EntryType.update: {
       const { row, ledger, kind, handle } = entry;
       const before = handleOfRow(state, row);
@@ -112,56 +120,80 @@ export function apply(
 
 function applyCreate(
   state: State,
-  entry: Exclude<VersionEntry, { row: number }>,
+  entry: CreateEntry,
   bytes: Uint8Array,
   from: number,
   to: number,
   value: Record<string, unknown>,
 ): void {
+  const row = addRow(state, entry, kindRow(entry.kind).status, bytes, from, to);
+  applyVersion(state, row, entry, value);
+}
+
+function applyIntent(
+  state: State,
+  entry: IntentEntry | IntentFacts,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  outline: IntentOutline,
+): void {
+  const { ledger, moment, outcome, thread } = entry;
+  const row = addRow(state, entry, statusAfter(outcome), bytes, from, to);
+  pushIntentTerms(state, ledger, outline, addPlace(state, row));
+  if (outline.hasAccess) state.rows.flags.set(row, HAS_ACCESS);
+  const open: OpenIntent = {
+    ledger,
+    moment,
+    status: 'pending',
+    isHolding: false,
+    counted: [],
+    legs: [],
+    bridges: [],
+    thread: '',
+  };
+  applyOutcome(state, row, open, outcome, () => outline.claims);
+  if (thread !== threadOf(entry.luid)) joinThread(state, row, ledger, thread);
+}
+
+/** A row for a new record, found by its names. */
+function addRow(
+  state: State,
+  { ledger, kind, handle, luid }: CreateEntry | IntentEntry | IntentFacts,
+  statusText: string,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): number {
   const { rows } = state;
-  const { ledger, kind } = entry;
   const row = rows.at.push(write(state, bytes, from, to, 0));
-  const status = statusNumber(
-    state,
-    entry.type === EntryType.intent ? statusAfter(entry.outcome) : kindRow(kind).status,
-  );
+  const status = statusNumber(state, statusText);
   rows.kind.push(kind);
   rows.ledger.push(ledger);
   rows.status.push(status);
   rows.flags.push(0);
   rows.place.push(0);
   rows.aux.push(0);
-  indexHandle(state, ledger, kind, entry.handle, row);
-  indexLuid(state, entry.luid, row);
+  indexHandle(state, ledger, kind, handle, row);
+  indexLuid(state, luid, row);
   count(state, ledger, kind, status, 1);
-  applyVersion(state, row, entry, value);
-  if (entry.type === EntryType.intent) {
-    const { moment, outcome, thread } = entry;
-    const open: OpenIntent = {
-      ledger,
-      moment,
-      status: 'pending',
-      isHolding: false,
-      counted: [],
-      legs: [],
-      bridges: [],
-      thread: '',
-    };
-    applyOutcome(state, row, open, outcome, () => value.claims as Claim[]);
-    if (thread !== threadOf(entry.luid)) joinThread(state, row, ledger, thread);
-  }
+  return row;
 }
 
-/** What holds for every new version of a record, the first included. */
+/** The place of a change that comes after all others. */
+function addPlace({ order, rows }: State, row: number): number {
+  const place = order.push(row);
+  rows.place.set(row, place);
+  return place;
+}
+
+/** What holds for every new version of a record that is no intent, the first included. */
 function applyVersion(state: State, row: number, entry: VersionEntry, value: Record<string, unknown>): void {
   const { rows } = state;
   const { ledger, kind } = entry;
-  const place = state.order.push(row);
-  rows.place.set(row, place);
-  pushTerms(state, ledger, kind, value, place);
+  pushTerms(state, ledger, kind, value, addPlace(state, row));
   if (kind === Kind.schema || kind === Kind.policy) state.norms.changed(row, ledger, kind, value);
-  const access = Array.isArray(value.access) && value.access.length > 0 ? HAS_ACCESS : 0;
-  const kept = access | (rows.flags.get(row) & HAS_LABELS);
+  const kept = (hasRules(value.access) ? HAS_ACCESS : 0) | (rows.flags.get(row) & HAS_LABELS);
   if (kind === Kind.wallet) {
     const routes = Array.isArray(value.routes) && value.routes.length > 0;
     rows.flags.set(row, kept | (value.bridge === undefined ? 0 : HAS_BRIDGE) | (routes ? HAS_ROUTES : 0));

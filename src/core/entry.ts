@@ -8,6 +8,7 @@
  * Entries carry no sequence number: a frame numbers the ones in it.
  */
 import { Kind, kindRow } from './kinds.ts';
+import type { IntentOutline } from './outline.ts';
 
 /** One signature over a record. `digest` is not kept: it follows from the record's hash and `custom`. */
 export interface StoredProof {
@@ -188,6 +189,14 @@ export interface IntentEntry extends EntryBase, SignedContent {
   outcome: Outcome;
 }
 
+/** A new intent by what it changes: its signed content is only kept, and an outline of the data is all that is asked for. */
+export interface IntentFacts extends EntryBase {
+  type: typeof EntryType.intent;
+  thread: string;
+  outcome: Outcome;
+  outline: IntentOutline;
+}
+
 /** The intent in row `row` goes on: a proof it waited for, its time, or a command. `moment` is the outcome's. */
 export interface StepEntry extends EntryBase {
   type: typeof EntryType.step;
@@ -235,6 +244,9 @@ export type Entry =
   | StepEntry
   | TokenEntry
   | DeliveryEntry;
+
+/** An entry as far as the state needs it. */
+export type Facts = Exclude<Entry, IntentEntry> | IntentFacts;
 
 /** The thread that begins with the intent of this luid is named after it. */
 export function threadOf(luid: string): string {

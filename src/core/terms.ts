@@ -2,8 +2,9 @@
  * Terms: the members of a record by whose values lists find it from an index. What apply pushes for a version and what
  * lists and relations look up are one table here.
  */
-import { CLAIM_ACTIONS, type Claim, handleOf, walletIn } from './claims/index.ts';
+import { CLAIM_ACTIONS, handleOf, walletIn } from './claims/index.ts';
 import { Kind } from './kinds.ts';
+import type { IntentOutline } from './outline.ts';
 import { ALL_TERM, DROPPED, dataOf, memberHash, type State, termHash, valueHash, versionAt } from './state.ts';
 
 /** All members of an intent's claims that name wallets share one term. */
@@ -30,25 +31,32 @@ export function pushTerms(
   place: number,
 ): void {
   const { terms } = state;
-  terms.push(termHash(state, ledger, kind, ALL_TERM, ''), place);
-  state.ranks.push(ledger, kind, place);
-  if (typeof value.schema === 'string') terms.push(termHash(state, ledger, kind, 'schema', value.schema), place);
-  if (kind === Kind.intent) {
-    const member = memberHash(state, ledger, kind, CLAIM_WALLET_TERM);
-    const claims = value.claims as Claim[];
-    for (let i = 0; i < claims.length; i++) {
-      const claim = claims[i]!;
-      const { wallets } = CLAIM_ACTIONS.get(claim.action)!;
-      for (let j = 0; j < wallets.length; j++) {
-        terms.push(valueHash(state, member, handleOf(walletIn(claim, wallets[j]!)!)), place);
-      }
-    }
-    return;
-  }
+  pushCommon(state, ledger, kind, value.schema, place);
   for (const member of memberTerms(kind)) {
     const text = value[member];
     if (typeof text === 'string') terms.push(termHash(state, ledger, kind, member, text), place);
   }
+}
+
+/** The same for a new intent. */
+export function pushIntentTerms(state: State, ledger: number, { schema, claims }: IntentOutline, place: number): void {
+  const { terms } = state;
+  pushCommon(state, ledger, Kind.intent, schema, place);
+  const member = memberHash(state, ledger, Kind.intent, CLAIM_WALLET_TERM);
+  for (let i = 0; i < claims.length; i++) {
+    const claim = claims[i]!;
+    const { wallets } = CLAIM_ACTIONS.get(claim.action)!;
+    for (let j = 0; j < wallets.length; j++) {
+      terms.push(valueHash(state, member, handleOf(walletIn(claim, wallets[j]!)!)), place);
+    }
+  }
+}
+
+function pushCommon(state: State, ledger: number, kind: Kind, schema: unknown, place: number): void {
+  const { terms } = state;
+  terms.push(termHash(state, ledger, kind, ALL_TERM, ''), place);
+  state.ranks.push(ledger, kind, place);
+  if (typeof schema === 'string') terms.push(termHash(state, ledger, kind, 'schema', schema), place);
 }
 
 /** The live row whose latest change stands at this place, or -1 where the row has moved on or the hash was another's. */

@@ -37,8 +37,10 @@ import {
   type DropEntry,
   type Entry,
   EntryType,
+  type Facts,
   INTENT_STATUSES,
   type IntentEntry,
+  type IntentFacts,
   type IntentStatus,
   type Leg,
   type Links,
@@ -54,6 +56,7 @@ import { KINDS, type Kind } from '../core/kinds.ts';
 import { HASH_BYTES, SIGNATURE_BYTES } from './format.ts';
 import { FrameBuffer } from './frame-buffer.ts';
 import * as msgpack from './msgpack.ts';
+import { readOutline } from './outline.ts';
 
 export { CodecError } from './msgpack.ts';
 export { FrameBuffer };
@@ -241,7 +244,7 @@ function linksBytesMax({ legs, marks, forwards, routed, through, failId }: Links
 /** The entry whose bytes are bytes[from, to); it shares no memory with them. Throws CodecError. */
 export function decode(bytes: Uint8Array, from: number, to: number): Entry {
   const reader = msgpack.open(bytes, from, to);
-  const entry = readEntry(reader);
+  const entry = readEntry<Entry>(reader, readIntent);
   if (reader.at !== to) throw msgpack.misfit(reader, 'bytes after the entry');
   return entry;
 }
@@ -249,12 +252,30 @@ export function decode(bytes: Uint8Array, from: number, to: number): Entry {
 /** Like `decode` for entries that lie one after the other: reads one at `cursor.at` and moves that behind it. */
 export function decodeNext(bytes: Uint8Array, cursor: { at: number }, to: number): Entry {
   const reader = msgpack.open(bytes, cursor.at, to);
-  const entry = readEntry(reader);
+  const entry = readEntry<Entry>(reader, readIntent);
   cursor.at = reader.at;
   return entry;
 }
 
-function readEntry(reader: msgpack.Reader): Entry {
+/** `decodeNext` for replay: of an intent only what changes the state, and nothing of what it was signed with. */
+export function decodeNextFacts(bytes: Uint8Array, cursor: { at: number }, to: number): Facts {
+  const reader = msgpack.open(bytes, cursor.at, to);
+  const facts = readEntry<Facts>(reader, readIntentFacts);
+  cursor.at = reader.at;
+  return facts;
+}
+
+/** How what follows an intent's head is read. */
+type ReadIntent<E> = (
+  reader: msgpack.Reader,
+  ledger: number,
+  kind: Kind,
+  luid: string,
+  handle: string,
+  moment: number,
+) => E;
+
+function readEntry<E>(reader: msgpack.Reader, readsIntent: ReadIntent<E>): Exclude<Entry, IntentEntry> | E {
   const elements = msgpack.readArrayHead(reader);
   const luid = msgpack.readText(reader);
   if (luid.length !== LUID_CHARS) throw msgpack.misfit(reader, 'a luid of another length');
@@ -266,21 +287,24 @@ function readEntry(reader: msgpack.Reader): Entry {
   const kind = msgpack.readCount(reader);
   if (kind >= KINDS.length) throw msgpack.misfit(reader, `no kind ${kind}`);
   const moment = msgpack.readCount(reader);
-  const entry = readBody(reader, type as EntryType, ledger, kind as Kind, luid, handle, moment);
+  if (type === EntryType.intent) return readsIntent(reader, ledger, kind as Kind, luid, handle, moment);
+  const entry = readBody(reader, type as OtherType, ledger, kind as Kind, luid, handle, moment);
   if (labelled) (entry as ProofEntry).labels = readTexts(reader);
   return entry;
 }
 
+type OtherType = Exclude<EntryType, typeof EntryType.intent>;
+
 // Each literal names its fields in the order of its interface, so that all entries of a type share a shape.
 function readBody(
   reader: msgpack.Reader,
-  type: EntryType,
+  type: OtherType,
   ledger: number,
   kind: Kind,
   luid: string,
   handle: string,
   moment: number,
-): Entry {
+): Exclude<Entry, IntentEntry> {
   if (type === EntryType.proof) {
     const row = msgpack.readCount(reader);
     const proof = readProof(reader);
@@ -316,13 +340,44 @@ function readBody(
   if (type === EntryType.create) {
     return { type, ledger, kind, luid, handle, moment, hash, data, proofs, seal } satisfies CreateEntry;
   }
-  if (type === EntryType.update) {
-    const row = msgpack.readCount(reader);
-    return { type, ledger, kind, luid, handle, moment, hash, data, proofs, seal, row } satisfies UpdateEntry;
-  }
+  const row = msgpack.readCount(reader);
+  return { type, ledger, kind, luid, handle, moment, hash, data, proofs, seal, row } satisfies UpdateEntry;
+}
+
+function readIntent(
+  reader: msgpack.Reader,
+  ledger: number,
+  kind: Kind,
+  luid: string,
+  handle: string,
+  moment: number,
+): IntentEntry {
+  const type = EntryType.intent;
+  const hash = msgpack.readBinary(reader, HASH_BYTES);
+  const data = msgpack.readText(reader);
+  const proofs = readProofs(reader);
+  const seal = msgpack.readBinary(reader, SIGNATURE_BYTES);
   const thread = msgpack.readText(reader);
   const outcome = readOutcome(reader);
-  return { type, ledger, kind, luid, handle, moment, hash, data, proofs, seal, thread, outcome } satisfies IntentEntry;
+  return { type, ledger, kind, luid, handle, moment, hash, data, proofs, seal, thread, outcome };
+}
+
+function readIntentFacts(
+  reader: msgpack.Reader,
+  ledger: number,
+  kind: Kind,
+  luid: string,
+  handle: string,
+  moment: number,
+): IntentFacts {
+  const type = EntryType.intent;
+  msgpack.skipBinary(reader, HASH_BYTES);
+  const outline = readOutline(reader.bytes, msgpack.skipText(reader), reader.at);
+  for (let left = msgpack.readArrayHead(reader); left > 0; left--) skipProof(reader);
+  msgpack.skipBinary(reader, SIGNATURE_BYTES);
+  const thread = msgpack.readText(reader);
+  const outcome = readOutcome(reader);
+  return { type, ledger, kind, luid, handle, moment, thread, outcome, outline };
 }
 
 function readOutcome(reader: msgpack.Reader): Outcome {
@@ -395,6 +450,13 @@ function readProof(reader: msgpack.Reader): StoredProof {
     result: msgpack.readBinary(reader, SIGNATURE_BYTES),
     custom: msgpack.readTextOrNil(reader),
   };
+}
+
+function skipProof(reader: msgpack.Reader): void {
+  if (msgpack.readArrayHead(reader) !== PROOF_ELEMENTS) throw msgpack.misfit(reader, 'a proof of another length');
+  msgpack.skipBinary(reader, KEY_BYTES);
+  msgpack.skipBinary(reader, SIGNATURE_BYTES);
+  msgpack.skipTextOrNil(reader);
 }
 
 /** See EntryCodec. These run on entries that were checked when they came in, and trust them. */

@@ -8,8 +8,8 @@
  * but by `cutTornTail`.
  */
 import { join } from 'node:path';
-import type { Entry } from '../core/entry.ts';
-import { CodecError, decodeNext } from './codec.ts';
+import type { Entry, Facts } from '../core/entry.ts';
+import { CodecError, decodeNext, decodeNextFacts } from './codec.ts';
 import { type Disk, type DiskFile, errorCode, readAll } from './disk.ts';
 import {
   bytesEqual,
@@ -62,11 +62,11 @@ export interface TornTail {
   bytes: number;
 }
 
-export interface ReadOptions {
+export interface ReadOptions<E = Entry> {
   /** Whether this is the server's signature of a frame's hash; null: do not check. */
   verifyFrame(hash: Uint8Array, signature: Uint8Array): boolean | null;
   /** Each entry in order. bytes[from, to) are its bytes, good during the call only; `entry` may be kept. */
-  onEntry(entry: Entry, bytes: Uint8Array, from: number, to: number, seq: number): void;
+  onEntry(entry: E, bytes: Uint8Array, from: number, to: number, seq: number): void;
   /** After a frame's last entry. */
   onFrame?(frame: FrameRead): void;
 }
@@ -144,7 +144,20 @@ function namesIn(disk: Disk, directory: string): string[] {
  * holds was synced in the journal first.
  */
 export function readJournal(disk: Disk, directory: string, after: JournalPosition, options: ReadOptions): ReadResult {
-  const steps = stepJournal(disk, directory, after, options);
+  return finish(stepJournal(disk, directory, after, options));
+}
+
+/** `readJournal` for who applies the entries, and needs no more of them than that takes. */
+export function replayJournal(
+  disk: Disk,
+  directory: string,
+  after: JournalPosition,
+  options: ReadOptions<Facts>,
+): ReadResult {
+  return finish(stepSegments(disk, directory, after, options, decodeNextFacts));
+}
+
+function finish(steps: Generator<undefined, ReadResult, undefined>): ReadResult {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
@@ -152,20 +165,30 @@ export function readJournal(disk: Disk, directory: string, after: JournalPositio
 }
 
 /** `readJournal` a frame at a time, for readers who have something to wait for in between. */
-export function* stepJournal(
+export function stepJournal(
   disk: Disk,
   directory: string,
   after: JournalPosition,
   options: ReadOptions,
 ): Generator<undefined, ReadResult, undefined> {
-  const run: Run = {
+  return stepSegments(disk, directory, after, options, decodeNext);
+}
+
+function* stepSegments<E>(
+  disk: Disk,
+  directory: string,
+  after: JournalPosition,
+  options: ReadOptions<E>,
+  decodeEntry: DecodeEntry<E>,
+): Generator<undefined, ReadResult, undefined> {
+  const run: Run<E> = {
     disk,
     directory,
     after,
     options,
     window: null,
     head: { bytes: 0, firstSeq: 0, count: 0, moment: 0 },
-    entries: noEntries(),
+    entries: noEntries(decodeEntry),
     result: {
       position: { seq: after.seq, chain: after.chain, moment: after.moment, file: null, byte: 0, written: 0 },
       signature: null,
@@ -207,23 +230,27 @@ export function cutTornTail(disk: Disk, directory: string, torn: TornTail): void
   }
 }
 
+/** Reads the entry at `cursor.at` and moves that behind it. Throws CodecError. */
+type DecodeEntry<E> = (bytes: Uint8Array, cursor: { at: number }, to: number) => E;
+
 /** A frame's entries, decoded, where each ends in the window, and their digests in a row. */
-interface FrameEntries {
-  readonly list: Entry[];
+interface FrameEntries<E> {
+  readonly decode: DecodeEntry<E>;
+  readonly list: E[];
   readonly ends: number[];
   digests: Buffer;
 }
 
 /** State of one reading. */
-interface Run {
+interface Run<E = unknown> {
   readonly disk: Disk;
   readonly directory: string;
   readonly after: JournalPosition;
-  readonly options: ReadOptions;
+  readonly options: ReadOptions<E>;
   readonly head: FrameHead;
   readonly result: ReadResult;
   /** Those of the frame that was read last. */
-  readonly entries: FrameEntries;
+  readonly entries: FrameEntries<E>;
   window: Window | null;
 }
 
@@ -245,8 +272,8 @@ function neededSegments(disk: Disk, directory: string, after: JournalPosition): 
   return segments.slice(Math.max(from, 0));
 }
 
-function* readSegment(
-  run: Run,
+function* readSegment<E>(
+  run: Run<E>,
   segment: SegmentFile,
   isFirst: boolean,
   isLast: boolean,
@@ -274,7 +301,7 @@ function* readSegment(
 }
 
 /** Checks the header and goes to its place in the sequence; false where it is torn. */
-function readHeader(run: Run, segment: SegmentFile, isFirst: boolean, isLast: boolean): boolean {
+function readHeader<E>(run: Run<E>, segment: SegmentFile, isFirst: boolean, isLast: boolean): boolean {
   const path = join(run.directory, segment.file);
   const window = run.window!;
   const { position } = run.result;
@@ -306,7 +333,7 @@ function readHeader(run: Run, segment: SegmentFile, isFirst: boolean, isLast: bo
 }
 
 /** Reads the frame at byte `at`; returns its length, or 0 where there is no whole frame. */
-function readFrame(run: Run, path: string, at: number): number {
+function readFrame<E>(run: Run<E>, path: string, at: number): number {
   const window = run.window!;
   const { head, result, options } = run;
   const { position } = result;
@@ -350,7 +377,7 @@ function misplaced(head: FrameHead, position: JournalPosition, bytes: Buffer, fr
 }
 
 /** A frame that `after` already covers must lead exactly there. */
-function checkKnown(run: Run, path: string, at: number): void {
+function checkKnown<E>(run: Run<E>, path: string, at: number): void {
   const { position } = run.result;
   const { after } = run;
   if (position.seq < after.seq) return;
@@ -359,7 +386,7 @@ function checkKnown(run: Run, path: string, at: number): void {
 }
 
 /** Nothing of a frame's entries counts before the frame's hash, made of their digests, does. */
-function readEntries(run: Run, path: string, at: number, from: number, to: number): void {
+function readEntries<E>(run: Run<E>, path: string, at: number, from: number, to: number): void {
   try {
     takeEntries(run.entries, run.window!.bytes, from, to, run.head.count);
   } catch (error) {
@@ -370,14 +397,14 @@ function readEntries(run: Run, path: string, at: number, from: number, to: numbe
 }
 
 /** Decodes and digests the entries of the frame bytes[from, to). Throws CodecError where they do not fill it. */
-function takeEntries(into: FrameEntries, bytes: Buffer, from: number, to: number, count: number): void {
+function takeEntries<E>(into: FrameEntries<E>, bytes: Buffer, from: number, to: number, count: number): void {
   const end = to - FRAME_FOOT_BYTES;
   const cursor = { at: from + FRAME_HEAD_BYTES };
   into.list.length = 0;
   into.ends.length = 0;
   for (let index = 0; index < count; index++) {
     const start = cursor.at;
-    into.list.push(decodeNext(bytes, cursor, end));
+    into.list.push(into.decode(bytes, cursor, end));
     // What a frame says of its count is believed one entry at a time.
     if (into.digests.length === index * HASH_BYTES)
       into.digests = Buffer.concat([into.digests], 2 * index * HASH_BYTES);
@@ -387,15 +414,15 @@ function takeEntries(into: FrameEntries, bytes: Buffer, from: number, to: number
   if (cursor.at !== end) throw new CodecError('bytes after the last entry');
 }
 
-function noEntries(): FrameEntries {
-  return { list: [], ends: [], digests: Buffer.allocUnsafeSlow(64 * HASH_BYTES) };
+function noEntries<E>(decodeEntry: DecodeEntry<E>): FrameEntries<E> {
+  return { decode: decodeEntry, list: [], ends: [], digests: Buffer.allocUnsafeSlow(64 * HASH_BYTES) };
 }
 
 /** The hash of the frame that fills `bytes`, or null where they are none that could be read. */
 export function frameHashOf(bytes: Buffer): Uint8Array | null {
   const head: FrameHead = { bytes: 0, firstSeq: 0, count: 0, moment: 0 };
   if (!frameWhole(bytes, 0, bytes.length) || readFrameHead(bytes, 0, bytes.length, head) !== '') return null;
-  const entries = noEntries();
+  const entries = noEntries(decodeNext);
   try {
     takeEntries(entries, bytes, 0, bytes.length, head.count);
   } catch (error) {
@@ -405,7 +432,7 @@ export function frameHashOf(bytes: Buffer): Uint8Array | null {
   return frameHash(bytes, 0, entries.digests.subarray(0, head.count * HASH_BYTES));
 }
 
-function handOn({ head, entries, options, window }: Run, from: number): void {
+function handOn<E>({ head, entries, options, window }: Run<E>, from: number): void {
   const { bytes } = window!;
   let start = from + FRAME_HEAD_BYTES;
   for (let index = 0; index < head.count; index++) {
@@ -416,7 +443,7 @@ function handOn({ head, entries, options, window }: Run, from: number): void {
 }
 
 /** No whole frame at `at`: a torn tail where nothing whole comes after, else damage. */
-function tear(run: Run, segment: SegmentFile, at: number, isLast: boolean): void {
+function tear<E>(run: Run<E>, segment: SegmentFile, at: number, isLast: boolean): void {
   const path = join(run.directory, segment.file);
   const window = run.window!;
   if (!isLast) throw new DamageError(path, at, 'no whole frame, and another segment follows');
@@ -426,7 +453,7 @@ function tear(run: Run, segment: SegmentFile, at: number, isLast: boolean): void
 }
 
 /** Where the next whole frame with a higher seq begins, at byte `start` or later, or -1. */
-function findFrame(run: Run, start: number): number {
+function findFrame<E>(run: Run<E>, start: number): number {
   const window = run.window!;
   for (let at = start; at < window.size; at++) {
     const length = wholeFrameAt(window, at);

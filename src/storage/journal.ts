@@ -30,7 +30,7 @@ import {
 } from './format.ts';
 import { listSegments } from './journal-reader.ts';
 
-export { cutTornTail, DamageError, NOT_SIGNED, readJournal, type TornTail } from './journal-reader.ts';
+export { cutTornTail, DamageError, NOT_SIGNED, readJournal, replayJournal, type TornTail } from './journal-reader.ts';
 
 /** A point between two frames. */
 export interface JournalPosition {

@@ -252,20 +252,46 @@ export function readTextOrNil(reader: Reader): string | null {
 
 function textAfter(reader: Reader, code: number): string {
   if (code === 0xa0) return '';
+  const from = takeText(reader, code);
+  return textAt(reader.bytes, from, reader.at);
+}
+
+/** Moves past a text; returns where its bytes begin. They end where the reader then is. */
+export function skipText(reader: Reader): number {
+  return takeText(reader, takeCode(reader));
+}
+
+export function skipTextOrNil(reader: Reader): void {
+  const code = takeCode(reader);
+  if (code !== 0xc0) takeText(reader, code);
+}
+
+function takeText(reader: Reader, code: number): number {
   let count: number;
   if ((code & 0xe0) === 0xa0) count = code & 0x1f;
   else if (code === 0xd9) count = take8(reader);
   else if (code === 0xda) count = take16(reader);
   else if (code === 0xdb) count = take32(reader);
   else throw misfit(reader, `0x${code.toString(16)} is no text`);
-  const from = take(reader, count);
-  return reader.bytes.toString('utf8', from, from + count);
+  return take(reader, count);
+}
+
+/** The text whose UTF-8 is bytes[from, to). */
+export function textAt(bytes: Buffer, from: number, to: number): string {
+  // Where all is ASCII, as nearly everything is, UTF-8 is Latin-1, which is read several times as fast.
+  for (let at = from; at < to; at++) if (bytes[at]! > 0x7f) return bytes.toString('utf8', from, to);
+  return bytes.toString('latin1', from, to);
+}
+
+/** Moves past `length` bytes, the only length taken; returns where they begin. */
+export function skipBinary(reader: Reader, length: number): number {
+  if (takeCode(reader) !== 0xc4 || take8(reader) !== length) throw misfit(reader, `no binary of ${length} bytes`);
+  return take(reader, length);
 }
 
 /** A copy of `length` bytes, the only length taken. */
 export function readBinary(reader: Reader, length: number): Uint8Array {
-  if (takeCode(reader) !== 0xc4 || take8(reader) !== length) throw misfit(reader, `no binary of ${length} bytes`);
-  const from = take(reader, length);
+  const from = skipBinary(reader, length);
   const { bytes } = reader;
   const value = new Uint8Array(length);
   // A plain loop: for 32 or 64 bytes it is faster than `slice` or `set`, which also leave Buffers.

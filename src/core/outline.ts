@@ -1,0 +1,25 @@
+/**
+ * What the state asks of an intent's data as it comes in. Whoever has the data as a value takes it from there; replay,
+ * which has it as bytes, reads these members and passes over the rest (storage/outline.ts).
+ */
+import type { Claim } from './claims/index.ts';
+
+export interface IntentOutline {
+  /** Undefined where it is no text. */
+  schema: string | undefined;
+  claims: readonly Claim[];
+  /** It brings access rules of its own. */
+  hasAccess: boolean;
+}
+
+export function outlineOf({ schema, claims, access }: Record<string, unknown>): IntentOutline {
+  return {
+    schema: typeof schema === 'string' ? schema : undefined,
+    claims: claims as Claim[],
+    hasAccess: hasRules(access),
+  };
+}
+
+export function hasRules(access: unknown): boolean {
+  return Array.isArray(access) && access.length > 0;
+}

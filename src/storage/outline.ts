@@ -1,0 +1,120 @@
+/**
+ * Reads an intent's outline out of its data where that lies as canonical JSON (proof/canon.ts), passing over all other
+ * members byte by byte: no text is made of them, and nothing is parsed but the claims.
+ *
+ * It rests on what canonical JSON is: no white space, members of an object sorted by name, no name twice, names in
+ * ASCII never escaped. The data was made so at the door and is covered by the frame's hash; bytes that are not so
+ * throw CodecError, or leave the outline without claims, which applying it asserts.
+ */
+import type { Claim } from '../core/claims/index.ts';
+import type { IntentOutline } from '../core/outline.ts';
+import { CodecError, textAt } from './msgpack.ts';
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const ARRAY = 0x5b;
+const ARRAY_END = 0x5d;
+const OBJECT = 0x7b;
+const OBJECT_END = 0x7d;
+
+/** The outline of the data at bytes[from, to). */
+export function readOutline(bytes: Buffer, from: number, to: number): IntentOutline {
+  if (to - from < 2 || bytes[from] !== OBJECT || bytes[to - 1] !== OBJECT_END) throw misfit(from);
+  let schema = lastText(bytes, from, to, 'schema');
+  let claims: unknown;
+  let hasAccess = false;
+  let at = from + 1;
+  while (bytes[at] === QUOTE) {
+    const colon = stringEnd(bytes, at, to);
+    if (bytes[colon] !== COLON) throw misfit(colon);
+    const value = colon + 1;
+    const end = valueEnd(bytes, value, to);
+    if (isName(bytes, at, colon, 'access')) hasAccess = bytes[value] === ARRAY && end - value > 2;
+    else if (isName(bytes, at, colon, 'claims')) {
+      claims = parse(bytes, value, end);
+      // Mostly the schema is the last member, and then all is known that lies behind the claims.
+      if (schema !== undefined) break;
+    } else if (isName(bytes, at, colon, 'schema')) {
+      if (bytes[value] === QUOTE) schema = parse(bytes, value, end) as string;
+      break;
+    }
+    at = bytes[end] === COMMA ? end + 1 : end;
+  }
+  if (!Array.isArray(claims)) throw new CodecError('an intent without claims');
+  return { schema, claims: claims as Claim[], hasAccess };
+}
+
+/**
+ * The last member of the object at bytes[from, to), where it has this name and is a text without escapes; undefined
+ * where it is not so, whatever else there is. Within a text a quote has a backslash before it, so that one without is
+ * where a text begins or ends, and after the last of these only the object itself ends.
+ */
+function lastText(bytes: Buffer, from: number, to: number, name: string): string | undefined {
+  const end = to - 2;
+  if (bytes[end] !== QUOTE) return undefined;
+  let start = end - 1;
+  while (start > from && bytes[start] !== QUOTE) if (bytes[start--] === BACKSLASH) return undefined;
+  const colon = start - 1;
+  const key = colon - name.length - 2;
+  if (key <= from || bytes[start - 1] !== COLON || bytes[key] !== QUOTE || bytes[colon - 1] !== QUOTE) return undefined;
+  if (bytes[key - 1] !== COMMA || !isName(bytes, key, colon, name)) return undefined;
+  return textAt(bytes, start + 1, end);
+}
+
+/** Whether the string at bytes[from, to), quotes included, is this name. */
+function isName(bytes: Buffer, from: number, to: number, name: string): boolean {
+  if (to - from !== name.length + 2) return false;
+  for (let index = 0; index < name.length; index++) {
+    if (bytes[from + 1 + index] !== name.charCodeAt(index)) return false;
+  }
+  return true;
+}
+
+/** Where the string that begins at `start` has ended. */
+function stringEnd(bytes: Buffer, start: number, to: number): number {
+  for (let at = start + 1; at < to; at++) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) return at + 1;
+    if (byte === BACKSLASH) at++;
+  }
+  throw misfit(start);
+}
+
+/** Where the value that begins at `start` has ended. */
+function valueEnd(bytes: Buffer, start: number, to: number): number {
+  const first = bytes[start]!;
+  if (first === QUOTE) return stringEnd(bytes, start, to);
+  if (first !== OBJECT && first !== ARRAY) return wordEnd(bytes, start, to);
+  let depth = 0;
+  for (let at = start; at < to; at++) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) at = stringEnd(bytes, at, to) - 1;
+    // Both brackets of arrays, and those of objects, differ in bit 5 alone.
+    else if ((byte | 0x20) === OBJECT) depth++;
+    else if ((byte | 0x20) === OBJECT_END && --depth === 0) return at + 1;
+  }
+  throw misfit(start);
+}
+
+/** Where a number, true, false or null has ended. */
+function wordEnd(bytes: Buffer, start: number, to: number): number {
+  for (let at = start; at < to; at++) {
+    const byte = bytes[at]!;
+    if (byte === COMMA || byte === OBJECT_END || byte === ARRAY_END) return at;
+  }
+  throw misfit(start);
+}
+
+function parse(bytes: Buffer, from: number, to: number): unknown {
+  try {
+    return JSON.parse(textAt(bytes, from, to));
+  } catch {
+    throw misfit(from);
+  }
+}
+
+function misfit(at: number): CodecError {
+  return new CodecError(`data that is no canonical JSON, before byte ${at}`);
+}

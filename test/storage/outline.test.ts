@@ -1,0 +1,73 @@
+/** What replay reads of an intent's data where it lies, against what parsing the same data gives. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { outlineOf } from '../../src/core/outline.ts';
+import { canon } from '../../src/proof/canon.ts';
+import { CodecError } from '../../src/storage/msgpack.ts';
+import { readOutline } from '../../src/storage/outline.ts';
+
+/** Names and texts that look like what is looked for, and like the marks it is found by. */
+const word = fc.oneof(
+  fc.constantFrom('access', 'claims', 'schema', 'x","schema":"y', '","claims":[', '{"claims":', 'a\\', '\\"', '"', ''),
+  fc.string({ unit: 'grapheme', maxLength: 12 }),
+);
+const value = fc.letrec((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 3 },
+    word,
+    fc.constantFrom(null, true, false, 0, -1.5, 1e21, 12),
+    fc.array(tie('any'), { maxLength: 4 }),
+    fc.dictionary(word, tie('any'), { maxKeys: 4, noNullPrototype: true }),
+  ),
+})).any;
+const claims = fc.array(fc.dictionary(word, value, { maxKeys: 5, noNullPrototype: true }), { maxLength: 3 });
+const intent = fc
+  .tuple(
+    fc.dictionary(word, value, { maxKeys: 6, noNullPrototype: true }),
+    fc.record({ access: value, claims, schema: value }, { requiredKeys: ['claims'], noNullPrototype: true }),
+  )
+  .map(([more, known]) => ({ ...more, ...known }));
+
+function outlineAt(text: string, before: string) {
+  const bytes = Buffer.from(`${before}${text}}]"`);
+  const from = Buffer.byteLength(before);
+  return readOutline(bytes, from, from + Buffer.byteLength(text));
+}
+
+describe('outline', () => {
+  test('bytes give what the value gives, whatever stands beside it and around it', () => {
+    fc.assert(
+      fc.property(intent, word, (data, before) => {
+        const parsed = JSON.parse(canon(data));
+        expect(outlineAt(canon(data), before)).toEqual(outlineOf(parsed));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test.each([
+    ['a text in a member that comes last and holds a schema', { claims: [], z: ',"schema":"no"' }, undefined],
+    ['a schema in the last member', { claims: [], z: { schema: 'no' } }, undefined],
+    ['a last member whose name ends like it', { claims: [], 'z"schema': 'no' }, undefined],
+    ['a schema that ends in a backslash', { claims: [], schema: 'a\\' }, 'a\\'],
+    ['a schema that is all quotes', { claims: [], schema: '""' }, '""'],
+    ['a schema with members behind it', { claims: [], schema: 'yes', z: ',"schema":"no"' }, 'yes'],
+    ['a schema that is a number', { claims: [], schema: 7 }, undefined],
+    ['a schema outside ASCII', { claims: [], schema: 'año' }, 'año'],
+  ])('%s', (_, data, schema) => {
+    expect(outlineAt(canon(data), '')).toEqual({ claims: [], hasAccess: false, schema });
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['no object', '[]'],
+    ['an open object', '{"claims":[]'],
+    ['an open text', '{"claims":[],"x":"}'],
+    ['an open array', '{"claims":[,"x":"y"}'],
+    ['a name without a value', '{"claims"}'],
+    ['no claims', '{"schema":"x"}'],
+    ['claims that are no list', '{"claims":{},"schema":"x"}'],
+  ])('%s is told from data', (_, text) => {
+    expect(() => outlineAt(text, '')).toThrow(CodecError);
+  });
+});
