@@ -265,6 +265,13 @@ export function decodeNextFacts(bytes: Uint8Array, cursor: { at: number }, to: n
   return facts;
 }
 
+/** Moves `cursor.at` behind the entry there, and looks no closer. Throws CodecError where it does not end before `to`. */
+export function passNext(bytes: Uint8Array, cursor: { at: number }, to: number): undefined {
+  const reader = msgpack.open(bytes, cursor.at, to);
+  msgpack.skip(reader);
+  cursor.at = reader.at;
+}
+
 /** How what follows an intent's head is read. */
 type ReadIntent<E> = (
   reader: msgpack.Reader,

@@ -9,7 +9,7 @@
  */
 import { join } from 'node:path';
 import type { Entry, Facts } from '../core/entry.ts';
-import { CodecError, decodeNext, decodeNextFacts } from './codec.ts';
+import { CodecError, decodeNext, decodeNextFacts, passNext } from './codec.ts';
 import { type Disk, type DiskFile, errorCode, readAll } from './disk.ts';
 import {
   bytesEqual,
@@ -343,13 +343,13 @@ function readFrame<E>(run: Run<E>, path: string, at: number): number {
   const to = from + length;
   const wrong = readFrameHead(window.bytes, from, to, head) || misplaced(head, position, window.bytes, from);
   if (wrong !== '') throw new DamageError(path, at, wrong);
-  readEntries(run, path, at, from, to);
+  const known = head.firstSeq <= run.after.seq;
+  readEntries(run, path, at, from, to, known);
   const digests = run.entries.digests.subarray(0, head.count * HASH_BYTES);
   const hash = frameHash(window.bytes, from, digests);
   const signature = frameSignature(window.bytes, to);
   if (options.verifyFrame(hash, signature) === false) throw new DamageError(path, at, NOT_SIGNED);
 
-  const known = head.firstSeq <= run.after.seq;
   if (!known) handOn(run, from);
   position.seq = head.firstSeq + head.count - 1;
   position.chain = hash;
@@ -386,9 +386,9 @@ function checkKnown<E>(run: Run<E>, path: string, at: number): void {
 }
 
 /** Nothing of a frame's entries counts before the frame's hash, made of their digests, does. */
-function readEntries<E>(run: Run<E>, path: string, at: number, from: number, to: number): void {
+function readEntries<E>(run: Run<E>, path: string, at: number, from: number, to: number, known: boolean): void {
   try {
-    takeEntries(run.entries, run.window!.bytes, from, to, run.head.count);
+    takeEntries(run.entries, run.window!.bytes, from, to, run.head.count, known);
   } catch (error) {
     if (!(error instanceof CodecError)) throw error;
     const start = run.entries.ends.at(-1) ?? from + FRAME_HEAD_BYTES;
@@ -396,15 +396,26 @@ function readEntries<E>(run: Run<E>, path: string, at: number, from: number, to:
   }
 }
 
-/** Decodes and digests the entries of the frame bytes[from, to). Throws CodecError where they do not fill it. */
-function takeEntries<E>(into: FrameEntries<E>, bytes: Buffer, from: number, to: number, count: number): void {
+/**
+ * Decodes and digests the entries of the frame bytes[from, to); of a frame whose entries are known, the digests will
+ * do. Throws CodecError where they do not fill it.
+ */
+function takeEntries<E>(
+  into: FrameEntries<E>,
+  bytes: Buffer,
+  from: number,
+  to: number,
+  count: number,
+  known = false,
+): void {
   const end = to - FRAME_FOOT_BYTES;
   const cursor = { at: from + FRAME_HEAD_BYTES };
   into.list.length = 0;
   into.ends.length = 0;
   for (let index = 0; index < count; index++) {
     const start = cursor.at;
-    into.list.push(into.decode(bytes, cursor, end));
+    if (known) passNext(bytes, cursor, end);
+    else into.list.push(into.decode(bytes, cursor, end));
     // What a frame says of its count is believed one entry at a time.
     if (into.digests.length === index * HASH_BYTES)
       into.digests = Buffer.concat([into.digests], 2 * index * HASH_BYTES);

@@ -341,6 +341,21 @@ export function readNumber(reader: Reader): number {
   }
 }
 
+/** Moves past one value, whatever it is. */
+export function skip(reader: Reader): void {
+  // Values still to be passed; those of an array take its place.
+  for (let left = 1; left > 0; left--) {
+    const code = reader.bytes[reader.at]!;
+    if (code === 0xc4) {
+      take(reader, 1);
+      take(reader, take8(reader));
+    } else if (code === 0xc0) take(reader, 1);
+    else if ((code & 0xe0) === 0xa0 || (code >= 0xd9 && code <= 0xdb)) skipText(reader);
+    else if ((code & 0xf0) === 0x90 || code === 0xdc || code === 0xdd) left += readArrayHead(reader);
+    else readNumber(reader);
+  }
+}
+
 /** Whether the str at `at` is this text, compared where it lies. */
 export function textEquals(bytes: Uint8Array, at: number, text: string): boolean {
   const code = bytes[at]!;

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { type Disk, type DiskFile, errorCode, readAll } from './disk.ts';
 import { rememberPart } from './final-parts.ts';
 import { bytesEqual, crc } from './format.ts';
+import { PartHashes } from './part-hashes.ts';
 import type { Part, SnapshotContent } from './snapshot.ts';
 import {
   checkSnapshotHeader,
@@ -117,46 +118,69 @@ export function readOutline(file: DiskFile, options: Pick<ReadSnapshotsOptions, 
 
 function readContent(disk: Disk, directory: string, file: DiskFile, outline: Outline): SnapshotContent {
   const { seq, chain, moment, extra, parts: rows } = outline.manifest;
+  const finals = readFinalParts(disk, directory, rows);
   const sha = createHash('sha256').update(outline.header);
   const parts: Part[] = [];
   let at = SNAPSHOT_HEADER_BYTES;
   for (const row of rows) {
     const { name, final } = row;
-    if (final) {
-      parts.push({ name, final, bytes: readFinalPart(disk, directory, row) });
-      continue;
+    const bytes = finals.get(row) ?? readPiece(file, row.bytes, at);
+    if (!final) {
+      sha.update(bytes);
+      at += row.bytes;
     }
-    const bytes = readPiece(file, row.bytes, at);
-    if (crc(bytes, 0, bytes.length) !== row.crc) {
-      throw new SnapshotError(`it is damaged between bytes ${at} and ${at + row.bytes}: its part ${name}`);
-    }
-    sha.update(bytes);
-    at += row.bytes;
     parts.push({ name, final, bytes });
   }
-  if (!bytesEqual(sha.update(outline.manifestBytes).digest(), outline.foot.hash)) {
-    throw new SnapshotError('it is damaged: its hash does not fit');
-  }
+  if (!bytesEqual(sha.update(outline.manifestBytes).digest(), outline.foot.hash)) throw damagedPart(rows, parts);
   return { seq, chain, moment, extra, parts };
 }
 
-function readFinalPart(disk: Disk, directory: string, row: PartRow): Uint8Array {
+/** Which part it is that the hash over all does not fit for: their CRCs tell, and are asked only then. */
+function damagedPart(rows: readonly PartRow[], parts: readonly Part[]): SnapshotError {
+  let at = SNAPSHOT_HEADER_BYTES;
+  for (const [index, row] of rows.entries()) {
+    if (row.final) continue;
+    const { bytes } = parts[index]!;
+    if (crc(bytes, 0, bytes.length) !== row.crc) {
+      return new SnapshotError(`it is damaged between bytes ${at} and ${at + row.bytes}: its part ${row.name}`);
+    }
+    at += row.bytes;
+  }
+  return new SnapshotError('it is damaged: its hash does not fit');
+}
+
+/** The final parts, each in shared memory of its own, read by this thread and hashed by others meanwhile. */
+function readFinalParts(disk: Disk, directory: string, rows: readonly PartRow[]): Map<PartRow, Uint8Array> {
+  const finals = rows.filter(({ final }) => final);
+  // Shared memory is what src/memory keeps its pages in: it takes these over as they are, and the next
+  // snapshot knows them again.
+  const pieces = finals.map(({ bytes }) => new Uint8Array(new SharedArrayBuffer(bytes)));
+  const hashes = new PartHashes(pieces);
+  try {
+    for (const [index, row] of finals.entries()) {
+      readFinalPart(disk, directory, row, pieces[index]!);
+      hashes.filled(index);
+    }
+    for (const [index, hash] of hashes.results().entries()) {
+      const row = finals[index]!;
+      const name = partName(row.name, row.hash!);
+      if (!bytesEqual(hash, row.hash!)) throw new SnapshotError(`its part ${name} is damaged`);
+      rememberPart(join(directory, name), row, pieces[index]!);
+    }
+    return new Map(finals.map((row, index) => [row, pieces[index]!]));
+  } finally {
+    hashes.close();
+  }
+}
+
+function readFinalPart(disk: Disk, directory: string, row: PartRow, bytes: Uint8Array): void {
   const name = partName(row.name, row.hash!);
   const path = join(directory, name);
   if (!disk.exists(path)) throw new SnapshotError(`its part ${name} is missing`);
   const file = disk.open(path, 'read');
   try {
     if (file.size() !== row.bytes) throw new SnapshotError(`its part ${name} has another length`);
-    // Shared memory is what src/memory keeps its pages in: it takes these over as they are, and the next
-    // snapshot knows them again.
-    const bytes = new Uint8Array(new SharedArrayBuffer(row.bytes));
     fillFrom(file, bytes, 0);
-    const whole = crc(bytes, 0, bytes.length) === row.crc;
-    if (!whole || !bytesEqual(createHash('sha256').update(bytes).digest(), row.hash!)) {
-      throw new SnapshotError(`its part ${name} is damaged`);
-    }
-    rememberPart(path, row, bytes);
-    return bytes;
   } finally {
     file.close();
   }

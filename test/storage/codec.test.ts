@@ -18,6 +18,7 @@ import {
   entryCodec,
   FrameBuffer,
   packValue,
+  passNext,
   unpackValue,
 } from '../../src/storage/codec.ts';
 import { entriesFrom, intentFrom } from './kit.ts';
@@ -189,6 +190,20 @@ describe('an entry', () => {
       fc.property(entry, (value) => {
         const { buffer, from } = encoded(value);
         expect(decode(buffer.bytes, from, buffer.end)).toEqual(value);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('is passed by as a whole, and never past the end', () => {
+    fc.assert(
+      fc.property(entry, fc.nat(), (value, cut) => {
+        const { buffer, from } = encoded(value);
+        const cursor = { at: from };
+        passNext(buffer.bytes, cursor, buffer.end);
+        expect(cursor.at).toBe(buffer.end);
+        const short = from + (cut % (buffer.end - from));
+        expect(() => passNext(buffer.bytes, { at: from }, short)).toThrow(CodecError);
       }),
       { numRuns: 200 },
     );
