@@ -6,7 +6,7 @@
  */
 import { join } from 'node:path';
 import { apply } from './core/apply.ts';
-import { emptyState, loadState, type State, type StateExtra } from './core/state.ts';
+import { emptyState, loadState, type MemorySizes, type State, type StateExtra } from './core/state.ts';
 import { changeIn, putBack } from './storage/changed-byte.ts';
 import { entryCodec, unpackValue } from './storage/codec.ts';
 import type { Disk } from './storage/disk.ts';
@@ -36,6 +36,8 @@ export interface RecoveryOptions {
   verify: (hash: Uint8Array, signature: Uint8Array) => boolean;
   /** For the hashes of a state that begins empty. */
   hashSeed: number;
+  /** In what pieces memory grows; by default as it suits millions of records. */
+  sizes?: MemorySizes;
 }
 
 /** What lies in a directory, and what a start would do about its end. */
@@ -64,17 +66,18 @@ export function recover(options: RecoveryOptions): Recovered {
 }
 
 /** Reads what is there and changes nothing. */
-export function readBooks({ disk, directory, verify, hashSeed }: RecoveryOptions): Books {
+export function readBooks({ disk, directory, verify, hashSeed, sizes }: RecoveryOptions): Books {
   const notes: string[] = [];
   const { snapshot, refused } = readSnapshots(disk, directory, { verify });
   for (const { file, reason } of refused) notes.push(`Snapshot ${file} is not used: ${reason}.`);
   const state =
     snapshot === null
-      ? emptyState(entryCodec, hashSeed)
+      ? emptyState(entryCodec, hashSeed, sizes)
       : loadState(
           entryCodec,
           unpackValue(snapshot.extra) as StateExtra,
           new Map(snapshot.parts.map(({ name, bytes }) => [name, bytes])),
+          sizes,
         );
   if (snapshot !== null) notes.push(`Read the snapshot after entry ${snapshot.seq}.`);
   const { position, entries, torn } = withRefused(refused, () =>

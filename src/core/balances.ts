@@ -3,7 +3,7 @@
  *
  * Always holds: amounts are integers within ±(2^53−1); a slot, once made, stays.
  */
-import { F64Column, hashMix, type Part, Table, U32Column } from '../memory/index.ts';
+import { F64Column, hashMix, type MemorySizes, type Part, Table, U32Column } from '../memory/index.ts';
 
 /** The limits a wallet may carry, in the order of their numbers on disk. */
 export const METRICS = ['minBalance', 'maxBalance', 'dailyAmount', 'dailyCount'] as const;
@@ -21,25 +21,39 @@ const DAY = METRICS.length * 2;
 const DAY_AMOUNT = DAY + 1;
 const DAY_COUNT = DAY + 2;
 
+const SEGMENTS = 256;
 /** Slots of a wallet that are walked before the table is asked. */
 const HOPS_MAX = 4;
 
 export class Balances {
-  readonly #table = new Table('balances', { segments: 256 });
-  readonly #wallet = new U32Column('balance-wallet', false);
-  readonly #symbol = new U32Column('balance-symbol', false);
-  readonly #available = new F64Column('balance-available', false);
+  readonly #table: Table;
+  readonly #wallet: U32Column;
+  readonly #symbol: U32Column;
+  readonly #available: F64Column;
   /** Spoken for by prepared intents: taken from what is available, not yet gone. */
-  readonly #reserved = new F64Column('balance-reserved', false);
+  readonly #reserved: F64Column;
   /** What prepared intents will bring, so that a maxBalance still holds when they are committed. */
-  readonly #incoming = new F64Column('balance-incoming', false);
-  readonly #moment = new F64Column('balance-moment', false);
+  readonly #incoming: F64Column;
+  readonly #moment: F64Column;
   /** Next slot of the same wallet, plus one; 0 ends. */
-  readonly #next = new U32Column('balance-next', false);
+  readonly #next: U32Column;
   /** Row of #limits, plus one; 0 where the slot has none. */
-  readonly #limit = new U32Column('balance-limit', false);
+  readonly #limit: U32Column;
   /** LIMIT_COLUMNS numbers per limited slot. */
-  readonly #limits = new F64Column('balance-limits', false);
+  readonly #limits: F64Column;
+
+  constructor({ pageRows, segments = SEGMENTS }: MemorySizes = {}) {
+    this.#table = new Table('balances', { segments });
+    this.#wallet = new U32Column('balance-wallet', false, pageRows);
+    this.#symbol = new U32Column('balance-symbol', false, pageRows);
+    this.#available = new F64Column('balance-available', false, pageRows);
+    this.#reserved = new F64Column('balance-reserved', false, pageRows);
+    this.#incoming = new F64Column('balance-incoming', false, pageRows);
+    this.#moment = new F64Column('balance-moment', false, pageRows);
+    this.#next = new U32Column('balance-next', false, pageRows);
+    this.#limit = new U32Column('balance-limit', false, pageRows);
+    this.#limits = new F64Column('balance-limits', false, pageRows);
+  }
 
   get size(): number {
     return this.#wallet.length;

@@ -9,7 +9,18 @@
  * `order` numbers all changes of data over all ledgers; a row's place in it is its latest change. Lists walk chains of
  * places from the newest back and skip places their row has left.
  */
-import { Chains, Heap, hashMix, hashText, type Part, Table, U8Column, U16Column, U32Column } from '../memory/index.ts';
+import {
+  Chains,
+  Heap,
+  hashMix,
+  hashText,
+  type MemorySizes,
+  type Part,
+  Table,
+  U8Column,
+  U16Column,
+  U32Column,
+} from '../memory/index.ts';
 import { AccessMemo } from './access/memo.ts';
 import { Balances } from './balances.ts';
 import type { EntryCodec, Names } from './codec.ts';
@@ -33,6 +44,8 @@ import { Ranks } from './ranks.ts';
 import { AssertionError, assert } from './refusal.ts';
 import { UsedTokens, type UsedTokensExtra } from './used-tokens.ts';
 import type { CompileSchema } from './user-schemas.ts';
+
+export type { MemorySizes } from '../memory/index.ts';
 
 /** What is few lives on the V8 heap: a ledger's row, and its settings as its record gives them. */
 export interface LedgerInfo {
@@ -135,26 +148,27 @@ export interface State {
   compileSchema: CompileSchema;
 }
 
-export function emptyState(codec: EntryCodec, hashSeed: number, chunkBytes?: number): State {
+export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySizes = {}): State {
+  const { chunkBytes, pageRows, segments } = sizes;
   return {
     codec,
     hashSeed,
-    heap: chunkBytes === undefined ? new Heap('records') : new Heap('records', chunkBytes),
+    heap: new Heap('records', chunkBytes),
     rows: {
-      at: new U32Column('row-at', false),
-      kind: new U8Column('row-kind', true),
-      ledger: new U32Column('row-ledger', true),
-      status: new U16Column('row-status', false),
-      flags: new U8Column('row-flags', false),
-      place: new U32Column('row-place', false),
-      aux: new U32Column('row-aux', false),
+      at: new U32Column('row-at', false, pageRows),
+      kind: new U8Column('row-kind', true, pageRows),
+      ledger: new U32Column('row-ledger', true, pageRows),
+      status: new U16Column('row-status', false, pageRows),
+      flags: new U8Column('row-flags', false, pageRows),
+      place: new U32Column('row-place', false, pageRows),
+      aux: new U32Column('row-aux', false, pageRows),
     },
-    handles: new Table('handles'),
-    luids: new Table('luids'),
-    order: new U32Column('order', true),
-    log: new U32Column('log', true),
-    terms: new Chains('terms'),
-    balances: new Balances(),
+    handles: new Table('handles', { segments }),
+    luids: new Table('luids', { segments }),
+    order: new U32Column('order', true, pageRows),
+    log: new U32Column('log', true, pageRows),
+    terms: new Chains('terms', { segments }, pageRows),
+    balances: new Balances(sizes),
     statuses: [],
     ledgers: [{ row: -1, handle: '', config: {}, access: [] }],
     supply: new Map(),
@@ -163,7 +177,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, chunkBytes?: num
     open: new Map(),
     threads: new Map(),
     feeds: new Map(),
-    tokens: new UsedTokens(hashSeed),
+    tokens: new UsedTokens(hashSeed, sizes),
     memo: new AccessMemo(),
     names: new NameMemo(hashSeed),
     longVersions: new LongVersions(),
@@ -459,8 +473,13 @@ export function releaseDump(state: State): void {
   for (const structure of [...structures(state), state.tokens]) if ('release' in structure) structure.release();
 }
 
-export function loadState(codec: EntryCodec, extra: StateExtra, parts: Map<string, Uint8Array>): State {
-  const state = emptyState(codec, extra.hashSeed);
+export function loadState(
+  codec: EntryCodec,
+  extra: StateExtra,
+  parts: Map<string, Uint8Array>,
+  sizes?: MemorySizes,
+): State {
+  const state = emptyState(codec, extra.hashSeed, sizes);
   for (const structure of structures(state)) structure.load(parts);
   state.tokens.load(parts, extra.tokens);
   state.statuses.push(...extra.statuses);

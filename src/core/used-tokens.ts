@@ -9,7 +9,7 @@
  * Ids lie in columns, so that a million of them is in a snapshot without being packed. Slots of tokens with one end
  * form a chain; those that were forgotten form another, and are used again.
  */
-import { hashText, type Part, Table, U32Column } from '../memory/index.ts';
+import { hashText, type MemorySizes, type Part, Table, U32Column } from '../memory/index.ts';
 import { assert } from './refusal.ts';
 
 /** Longest life of a token that is good only once, and by how much its clock may be ahead of ours. */
@@ -22,6 +22,8 @@ export const TOKENS_MAX = 2_000_000;
 
 /** How many go with one that comes. */
 const FORGOTTEN_PER_USE = 8;
+
+const SEGMENTS = 256;
 
 /** Of an id's 256 bits so many are kept, in words of 32: nobody finds two ids that share them. */
 const ID_WORDS = 4;
@@ -39,19 +41,23 @@ export interface UsedTokensExtra {
 
 export class UsedTokens {
   readonly #hashSeed: number;
-  readonly #table = new Table('tokens', { segments: 256 });
-  readonly #words = Array.from({ length: ID_WORDS }, (_, n) => new U32Column(`token-id-${n}`, false));
+  readonly #table: Table;
+  readonly #words: readonly U32Column[];
   /** Next slot of the same chain, plus one; 0 ends. */
-  readonly #next = new U32Column('token-next', false);
-  readonly #hash = new U32Column('token-hash', false);
+  readonly #next: U32Column;
+  readonly #hash: U32Column;
   readonly #chains = new Map<number, number>();
   #free = 0;
   #size = 0;
   /** The latest end of those that were forgotten, in seconds. */
   #forgotten = 0;
 
-  constructor(hashSeed: number) {
+  constructor(hashSeed: number, { pageRows, segments = SEGMENTS }: MemorySizes = {}) {
     this.#hashSeed = hashSeed;
+    this.#table = new Table('tokens', { segments });
+    this.#words = Array.from({ length: ID_WORDS }, (_, n) => new U32Column(`token-id-${n}`, false, pageRows));
+    this.#next = new U32Column('token-next', false, pageRows);
+    this.#hash = new U32Column('token-hash', false, pageRows);
   }
 
   get size(): number {

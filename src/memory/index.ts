@@ -9,4 +9,5 @@ export { F64Column, U8Column, U16Column, U32Column } from './columns.ts';
 export { hashMix, hashText } from './hash.ts';
 export { Heap } from './heap.ts';
 export type { Part, Parts } from './parts.ts';
+export type { MemorySizes } from './sizes.ts';
 export { Table, type TableOptions } from './table.ts';

@@ -72,7 +72,7 @@ let scratch = new Uint32Array(PAGE_SLOTS);
 
 export interface TableOptions {
   /** A power of two from 2 to 65 536. About one for each 5 000 entries expected; less costs memory where entries are few, more costs longer pauses to grow. */
-  segments?: number;
+  segments?: number | undefined;
 }
 
 export class Table {

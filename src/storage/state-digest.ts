@@ -37,15 +37,23 @@ export function stateDigests(state: State): Map<string, Buffer> {
 
 /** 32 bytes. */
 export function stateDigest(state: State): Uint8Array {
+  return digestOf(stateDigests(state));
+}
+
+/** One digest for those of all things. */
+export function digestOf(digests: ReadonlyMap<string, Buffer>): Uint8Array {
   const hash = createHash('sha256');
-  for (const [thing, digest] of stateDigests(state)) hash.update(`${thing} `).update(digest);
+  for (const [thing, digest] of digests) hash.update(`${thing} `).update(digest);
   return hash.digest();
 }
 
 /** The names of the things in which two states differ. */
 export function differencesOf(one: State, other: State): string[] {
-  const others = stateDigests(other);
-  return [...stateDigests(one)].filter(([thing, digest]) => !others.get(thing)?.equals(digest)).map(([thing]) => thing);
+  return digestsThatDiffer(stateDigests(one), stateDigests(other));
+}
+
+export function digestsThatDiffer(ones: ReadonlyMap<string, Buffer>, others: ReadonlyMap<string, Buffer>): string[] {
+  return [...ones].filter(([thing, digest]) => !others.get(thing)?.equals(digest)).map(([thing]) => thing);
 }
 
 /** Entries are gathered before they are hashed: a call for each would cost more than the hashing. */

@@ -24,7 +24,7 @@ describe('one life, one digest', () => {
   const { state, entries } = life();
 
   test('whatever the seed and the size of chunks', () => {
-    expect(text(life(emptyState(entryCodec, 99, 1 << 16)).state)).toBe(text(state));
+    expect(text(life(emptyState(entryCodec, 99, { chunkBytes: 1 << 16 })).state)).toBe(text(state));
   });
 
   test('lived, replayed and loaded from its dump', () => {

@@ -31,7 +31,7 @@ export class Books {
   moment = MIDNIGHT;
   #made = 0;
 
-  constructor(state: State = emptyState(entryCodec, 1, 1 << 20)) {
+  constructor(state: State = emptyState(entryCodec, 1, { chunkBytes: 1 << 20 })) {
     this.state = state;
   }
 

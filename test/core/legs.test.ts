@@ -246,7 +246,7 @@ describe('very many legs', () => {
       decoded++;
       return entryCodec.decode(...bytes);
     };
-    const books = new Books(emptyState({ ...entryCodec, decode }, 1, 1 << 20));
+    const books = new Books(emptyState({ ...entryCodec, decode }, 1, { chunkBytes: 1 << 20 }));
     books.create(Kind.ledger, { handle: 'main', access: [{ action: 'any', record: 'any' }] }, 0);
     const { intent, report } = bulk(books, 300);
     for (let leg = 0; leg < 299; leg++) report(leg, 'prepared');

@@ -22,7 +22,7 @@ test('walks stop where the time is over: after each content, or after some rows'
 });
 
 test('oldest first is no longer a walk for what other ledgers do', () => {
-  const books = new Books(emptyState(entryCodec, 1, 1 << 20));
+  const books = new Books(emptyState(entryCodec, 1, { chunkBytes: 1 << 20 }));
   const access = [{ action: 'any', record: 'any' }];
   for (const handle of ['main', 'other']) books.create(Kind.ledger, { handle, access }, 0);
   for (const handle of ['a', 'b', 'c']) books.create(Kind.wallet, { handle }, 2);

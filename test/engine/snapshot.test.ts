@@ -135,7 +135,7 @@ describe('a snapshot', () => {
   test('writes what is new: full chunks and pages once, for ever', async () => {
     const disk = new FakeDisk();
     disk.mkdir(DIRECTORY);
-    const books = new Books(emptyState(entryCodec, 7, 1 << 16));
+    const books = new Books(emptyState(entryCodec, 7, { chunkBytes: 1 << 16 }));
     books.create(Kind.ledger, { handle: 'main', access: [{ action: 'any', record: 'any' }] }, 0);
     books.symbols('usd').wallets('a', 'b').intent(issue('a', 1e9));
     const sizes = () =>

@@ -1,0 +1,12 @@
+/**
+ * How large the pieces are in which memory grows; where nothing is said, what suits millions of records. Books that were
+ * dumped in pieces of one size are loaded in the same.
+ */
+export interface MemorySizes {
+  /** Bytes of a chunk of the heap. */
+  readonly chunkBytes?: number;
+  /** Rows of a column's page. */
+  readonly pageRows?: number;
+  /** Small tables that a table consists of. */
+  readonly segments?: number;
+}
