@@ -37,6 +37,10 @@ export class Timer {
   }
 }
 
+const DONE = Promise.resolve();
+/** In the busiest of thousands of lives there were some 10 000 events. */
+const EVENTS_MAX = 1_000_000;
+
 type Run = (...values: unknown[]) => void;
 
 /** What a life takes the place of. */
@@ -109,6 +113,7 @@ export class Loop {
       const step = () => {
         if (this.#failure !== null) return reject(this.#failure);
         if (isOver()) return resolve();
+        if (this.events >= EVENTS_MAX) return reject(new Error('a life does not end: ever more happens in it'));
         const timer = this.#pop();
         if (timer === null) return reject(new Error('nothing is left to happen, and the life has not ended'));
         this.now = Math.max(this.now, timer.at);
@@ -120,9 +125,10 @@ export class Loop {
           this.fail(error as Error);
         }
         // A tick that is asked for by a promise comes after all promises.
-        queueMicrotask(() => process.nextTick(step));
+        DONE.then(next);
       };
-      queueMicrotask(() => process.nextTick(step));
+      const next = () => process.nextTick(step);
+      DONE.then(next);
     });
   }
 

@@ -1,0 +1,67 @@
+/** Lives that hang, crash, or outlast their time hold up nobody, and none of them goes untold. */
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { Crew, type Report } from './crew.ts';
+import { Loop } from './loop.ts';
+
+const script = fileURLToPath(new URL('./hanging.js', import.meta.url));
+
+async function live(seeds: Iterable<number>, secondsMax: number, lifeSecondsMax: number, failuresMax = 10) {
+  const reports: Report<number>[] = [];
+  const crew = new Crew<number>({
+    ...{ script, args: [], workers: 2, seeds: seeds[Symbol.iterator](), secondsMax, lifeSecondsMax, failuresMax },
+    graceSeconds: 0.5,
+    tell: (report) => reports.push(report),
+  });
+  await crew.run();
+  const failures = reports.filter(({ result }) => result === null);
+  return {
+    lived: reports.map(({ seed }) => seed).sort((one, other) => one - other),
+    failed: Object.fromEntries(failures.map(({ seed, failure }) => [seed, failure.split('\n')[0]])),
+    brokenOff: crew.brokenOff,
+  };
+}
+
+function* forever(seed: number): Generator<number> {
+  for (;;) yield seed;
+}
+
+describe('a crew', { timeout: 60_000 }, () => {
+  test('lives each seed once, and tells of those that fail, crash or hang', async () => {
+    const { lived, failed } = await live([10, 11, 12, 13, 14, 15, 16, 17], 1000, 2);
+    expect(lived).toEqual([10, 11, 12, 13, 14, 15, 16, 17]);
+    expect(failed).toEqual({
+      11: 'Error: as it should',
+      12: 'ended by 7',
+      13: 'the life has not ended after 2 s',
+      14: 'the life has not ended after 2 s',
+    });
+  });
+
+  test('breaks off what outlasts the time, and says which seeds', async () => {
+    const { lived, brokenOff } = await live([3, 4, 5], 1, 1000);
+    expect(lived).toEqual([]);
+    expect(brokenOff.sort()).toEqual([3, 4]);
+  });
+
+  test('begins nothing once the time is over', async () => {
+    const { lived } = await live(forever(5), 1, 1000);
+    expect(lived.length).toBeGreaterThan(0);
+  });
+
+  test('begins nothing once enough have failed', async () => {
+    const { lived } = await live(forever(1), 1000, 1000, 3);
+    expect(lived.length).toBeGreaterThanOrEqual(3);
+    expect(lived.length).toBeLessThan(6);
+  });
+});
+
+test('a life in which ever more happens is ended', async () => {
+  const loop = new Loop();
+  const again = () => loop.after(1, again);
+  const story = () => {
+    again();
+    return new Promise<void>(() => {});
+  };
+  await expect(loop.run(story)).rejects.toThrow('a life does not end');
+});
