@@ -6,6 +6,7 @@
  * Also, frames that a crash took and that were then written anew come back as they were: whole, signed, and of another
  * history. Left out is the end of the last segment: what is lost there cannot be told from a write that never ended.
  */
+import type { MemorySizes } from '../../src/core/state.ts';
 import { frameBytesAt, SEGMENT_HEADER_BYTES, segmentSeq } from '../../src/storage/format.ts';
 import { DamageError } from '../../src/storage/journal.ts';
 import { snapshotSeq } from '../../src/storage/snapshot-format.ts';
@@ -18,6 +19,7 @@ import { must } from './must.ts';
 interface World {
   readonly dice: Dice;
   readonly disk: FakeDisk;
+  readonly sizes: MemorySizes;
   /** Segments as crashes met them, with frames that did not survive. */
   readonly ghosts: readonly Ghost[];
   tell(line: string): void;
@@ -60,9 +62,9 @@ export function sufferDamage(world: World): boolean {
 }
 
 /** What a start finds: the end of the journal and the digest of the state, or why it refuses. */
-function read({ disk, dice }: World): string | Error {
+function read({ disk, dice, sizes }: World): string | Error {
   try {
-    const { state, end } = readBooks(disk, dice.below(2 ** 32));
+    const { state, end } = readBooks(disk, dice.below(2 ** 32), sizes);
     return [end.seq, end.chain, stateDigest(state)].map((part) => Buffer.from(String(part)).toString('hex')).join(' ');
   } catch (error) {
     return error as Error;

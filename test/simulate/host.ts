@@ -8,7 +8,7 @@ import { GRANTED } from '../../src/core/access/index.ts';
 import type { DeliveryCommand, LegCommand } from '../../src/core/command.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
-import { DROPPED, dumpState, findLedger, releaseDump, type State } from '../../src/core/state.ts';
+import { DROPPED, dumpState, findLedger, type MemorySizes, releaseDump, type State } from '../../src/core/state.ts';
 import { Effects } from '../../src/effects/index.ts';
 import { Engine, type Submission } from '../../src/engine.ts';
 import { createDefaultLedger } from '../../src/genesis.ts';
@@ -23,7 +23,7 @@ import { Waiters } from '../../src/http/waiters.ts';
 import { signedIntent } from '../../src/own-records.ts';
 import { ProofPool } from '../../src/proof/pool.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
-import { sign, verify } from '../../src/proof/verify.ts';
+import { verify } from '../../src/proof/verify.ts';
 import { type Recovered, recover } from '../../src/recovery.ts';
 import { packValue } from '../../src/storage/codec.ts';
 import type { Disk } from '../../src/storage/disk.ts';
@@ -35,6 +35,7 @@ import type { Dice } from './dice.ts';
 import type { Loop, Owner, Timer } from './loop.ts';
 import type { Network } from './network.ts';
 import type { Oracle, Visit, Watched } from './oracle.ts';
+import { signKnown, verifyKnown } from './signatures.ts';
 import { VirtualThreads } from './threads.ts';
 import { type Ask, contentOf, SERVER, type Wish } from './wish.ts';
 
@@ -65,6 +66,8 @@ export interface World {
   readonly disk: FakeDisk;
   readonly oracle: Oracle;
   readonly network: Network;
+  /** In what pieces its processes keep their books in memory. */
+  readonly sizes: MemorySizes;
   /** The wall clock, milliseconds since 1970. */
   wall(): number;
   /** Whether the disk was told to make this error. */
@@ -75,24 +78,13 @@ export interface World {
 /** Compiling schemas takes as long as a whole life, and they are the same in all of them. */
 const validate = compileSchemas({ claimsMax: 100, proofsMax: 8 });
 
-/** Frames are read again and again in a life; the signature of each is computed once. */
-const known = new Map<string, boolean>();
-const KNOWN_MAX = 20_000;
+/** Frames are read again and again in a life. */
+const verifyHash = (hash: Uint8Array, signature: Uint8Array): boolean =>
+  verifyKnown(SERVER.pair.public, hash, signature);
+const signHash = (hash: Uint8Array): Uint8Array => signKnown(hash, SERVER.pair);
 
-function verifyHash(hash: Uint8Array, signature: Uint8Array): boolean {
-  const key = Buffer.concat([hash, signature]).toString('latin1');
-  const before = known.get(key);
-  if (before !== undefined) return before;
-  if (known.size >= KNOWN_MAX) known.clear();
-  const holds = verify(SERVER.pair.public, hash, signature);
-  known.set(key, holds);
-  return holds;
-}
-
-const signHash = (hash: Uint8Array): Uint8Array => sign(hash, SERVER.pair);
-
-export function readBooks(disk: Disk, hashSeed: number): Recovered {
-  return recover({ disk, directory: DIRECTORY, verify: verifyHash, hashSeed });
+export function readBooks(disk: Disk, hashSeed: number, sizes: MemorySizes): Recovered {
+  return recover({ disk, directory: DIRECTORY, verify: verifyHash, hashSeed, sizes });
 }
 
 /** A disk whose process ends with its power. */
@@ -173,7 +165,7 @@ export class Host implements Watched {
     this.owner = { name, isGone: false };
     this.power = new ProcessPower(disk, this.owner, cutAt, how);
     this.power.mkdir(DIRECTORY);
-    this.recovered = readBooks(this.power, dice.below(2 ** 32));
+    this.recovered = readBooks(this.power, dice.below(2 ** 32), world.sizes);
     for (const note of this.recovered.notes) world.tell(`${name}: ${note}`);
     this.state.compileSchema = compileUserSchema;
     const { end } = this.recovered;
@@ -387,7 +379,9 @@ export class Host implements Watched {
     const done = this.unanswered.get(visit);
     this.unanswered.delete(visit);
     this.#gone.delete(visit);
-    this.#guard(() => this.#world.oracle.leaves(visit, status, Buffer.from(text).toString()));
+    this.#guard(() =>
+      this.#world.oracle.leaves(visit, status, typeof text === 'string' ? text : Buffer.from(text).toString()),
+    );
     this.#world.tell(`${visit.number} ${status}`);
     done?.(status);
   }

@@ -99,8 +99,10 @@ export class Model {
   /** Luids by index as text; 0 is the server itself. */
   readonly ledgers = new Kept<string>(this.#undo);
   readonly tokens = new UsedTokens(this.#undo);
-  /** The records that are intents, by luid. */
-  readonly #intents = new Kept<Rec>(this.#undo);
+  /** Luids of records as they came, by ledger and kind. */
+  readonly #kinds = new KeptLists(this.#undo);
+  /** Intents that are not final, by luid. */
+  readonly #open = new Kept<Rec>(this.#undo);
   readonly #counters = new Kept<number>(this.#undo);
   readonly money = new Money(this.#undo);
   /** By sequence number and number in the entry. */
@@ -151,9 +153,11 @@ export class Model {
 
   /** Live records of a kind, the one that changed last first. */
   list(ledger: number, kind: KindName): Rec[] {
-    const found = [...this.records.values()].filter(
-      (record) => record.ledger === ledger && record.kind === kind && !record.isDropped,
-    );
+    const found: Rec[] = [];
+    for (const luid of this.#kinds.get(`${ledger} ${kind}`)) {
+      const record = this.live(luid);
+      if (record !== null) found.push(record);
+    }
     return found.sort((one, other) => other.place - one.place);
   }
 
@@ -224,7 +228,7 @@ export class Model {
       change: (luid, news) => this.#change(luid, news),
       store: (ledger, kind, handle, content, luid, moment) => this.#store(ledger, kind, handle, content, luid, moment),
       tell: (fact) => this.#tell(fact),
-      intents: () => this.#intents.values(),
+      open: () => this.#open.values(),
       nextPlace: () => this.#nextPlace(),
     };
   }
@@ -292,7 +296,10 @@ export class Model {
     if (value.parent !== record.content.hash) return no('crypto.parent-hash-invalid');
     const reason = this.#unrelated(ledger, kind, value) || this.#misfit(ledger, kind, value);
     if (reason !== '') return no(reason);
-    if (handle !== record.handle && this.find(ledger, kind, handle) !== null) return no('record.duplicated');
+    if (handle !== record.handle) {
+      if (this.find(ledger, kind, handle) !== null) return no('record.duplicated');
+      if (this.#isNamed(record)) return no('record.invalid');
+    }
     this.#names.set(`${ledger} ${kind} ${record.handle}`, undefined);
     this.#names.set(`${ledger} ${kind} ${handle}`, record.luid);
     this.records.set(record.luid, {
@@ -337,21 +344,26 @@ export class Model {
   }
 
   /** Whether others still speak of it. */
-  #isNeeded({ ledger, kind, luid, handle }: Rec): boolean {
+  #isNeeded(record: Rec): boolean {
+    const { kind, luid } = record;
     if (kind === 'bridge') {
-      const takesPart = ({ progress }: Rec) =>
-        progress!.stage !== 'final' && progress!.legs.some((leg) => leg.bridge === luid);
-      const isNamed = this.list(ledger, 'wallet').some(({ content }) => content.value.bridge === handle);
-      return isNamed || [...this.#intents.values()].some(takesPart);
+      const takesPart = ({ progress }: Rec) => progress!.legs.some((leg) => leg.bridge === luid);
+      return this.#isNamed(record) || [...this.#open.values()].some(takesPart);
     }
     if (kind !== 'wallet') return false;
     for (const [key, account] of this.money.accounts.entries()) {
       if (!key.startsWith(`${luid} `)) continue;
       if (account.available !== 0n || account.reserved !== 0n || account.incoming !== 0n) return true;
     }
-    return this.list(ledger, 'anchor').some(
-      ({ content: { value } }) => value.wallet === handle || value.target === handle,
-    );
+    return this.#isNamed(record);
+  }
+
+  /** Whether others name it by its handle. */
+  #isNamed({ ledger, kind, handle }: Rec): boolean {
+    if (kind === 'bridge') return this.list(ledger, 'wallet').some(({ content }) => content.value.bridge === handle);
+    if (kind !== 'wallet') return false;
+    const names = ({ content: { value } }: Rec) => value.wallet === handle || value.target === handle;
+    return this.list(ledger, 'anchor').some(names);
   }
 
   #made(ledger: number, kind: KindName, handle: string, content: Content, luid: string, moment: number): Fact {
@@ -381,7 +393,7 @@ export class Model {
       progress: null,
       wishes: this.#wishOf(kind, content),
     });
-    if (kind === 'intent') this.#intents.set(luid, this.records.get(luid)!);
+    this.#kinds.push(`${ledger} ${kind}`, luid);
   }
 
   /** What an effect asks for from the entry on that is about to be told. */
@@ -505,7 +517,8 @@ export class Model {
   #change(luid: string, news: Partial<Rec>): void {
     const next = { ...this.records.get(luid)!, ...news };
     this.records.set(luid, next);
-    if (next.kind === 'intent') this.#intents.set(luid, next);
+    const isOpen = next.progress !== null && next.progress.stage !== 'final';
+    if (isOpen || this.#open.get(luid) !== undefined) this.#open.set(luid, isOpen ? next : undefined);
   }
 
   // ---------------------------------------------------------------- who may
@@ -567,6 +580,27 @@ function happeningsOf(fact: Fact, { kind, content }: Rec, ledger: number): Happe
 
 /** Tokens that were used, by their ends in seconds, in the order in which the ends first came. */
 type Ends = readonly (readonly [end: number, keys: readonly string[]])[];
+
+/** Lists that only grow, and can go back to how they were. */
+class KeptLists {
+  readonly #lists = new Map<string, string[]>();
+  readonly #undo: (() => void)[];
+
+  constructor(undo: (() => void)[]) {
+    this.#undo = undo;
+  }
+
+  get(key: string): readonly string[] {
+    return this.#lists.get(key) ?? [];
+  }
+
+  push(key: string, value: string): void {
+    const list = this.#lists.get(key) ?? [];
+    this.#lists.set(key, list);
+    list.push(value);
+    this.#undo.push(() => list.pop());
+  }
+}
 
 /** A token that lives longest, with the clock that may be furthest ahead, ends so long after it is taken. */
 const SPAN_SECONDS = 360;

@@ -131,8 +131,10 @@ export class Network {
   // ---------------------------------------------------------------- events
 
   #effectAt(endpoint: string): Rec | null {
-    const records = [...this.#world.model.records.values()];
-    return records.find(({ kind, content }) => kind === 'effect' && endpointOf(content.value) === endpoint) ?? null;
+    for (const record of this.#world.model.records.values()) {
+      if (record.kind === 'effect' && endpointOf(record.content.value) === endpoint) return record;
+    }
+    return null;
   }
 
   #hear(effect: Rec | null, body: Json, words: string): number {
@@ -151,7 +153,7 @@ export class Network {
     const key = keyOf(happening);
     if (heard.has(key) || setIn(this.#givenUp, effect.luid).has(key)) heard.add(key);
     else {
-      const next = this.#awaited(effect)[0];
+      const next = this.#awaited(effect);
       const name = next === undefined ? 'nothing' : `${next.signal} ${keyOf(next)}`;
       must(next === happening, `${effect.handle} hears of ${signal} ${key}, and waits for ${name}`);
       heard.add(key);
@@ -159,17 +161,19 @@ export class Network {
     return 200;
   }
 
-  /** What an effect asked for and has not been told, in order; what was given up is not waited for. */
-  #awaited(effect: Rec): Happening[] {
+  /** The first of what an effect asked for and has not been told; what was given up is not waited for. */
+  #awaited(effect: Rec): Happening | undefined {
     const heard = setIn(this.#heard, effect.luid);
     const givenUp = setIn(this.#givenUp, effect.luid);
-    return [...this.#world.model.happenings.values()].filter((happening) => {
+    const [first] = effect.wishes;
+    for (const happening of this.#world.model.happenings.values()) {
       const { seq, ledger, signal, amount } = happening;
+      if (ledger !== effect.ledger || seq <= first!.seq || seq > this.#world.durable()) continue;
       const wish = effect.wishes.findLast((each) => each.seq <= seq);
-      const isWanted = wish !== undefined && seq > effect.wishes[0]!.seq && ledger === effect.ledger;
-      if (!isWanted || wish.signal !== signal || amount < wish.least || seq > this.#world.durable()) return false;
-      return !heard.has(keyOf(happening)) && !givenUp.has(keyOf(happening));
-    });
+      if (wish?.signal !== signal || amount < wish.least) continue;
+      if (!heard.has(keyOf(happening)) && !givenUp.has(keyOf(happening))) return happening;
+    }
+    return undefined;
   }
 
   /** Gives what has become durable since the handles under which it may be told. */
@@ -326,7 +330,7 @@ export class Network {
   owed(): string {
     for (const record of this.#world.model.records.values()) {
       const { kind, isDropped, progress } = record;
-      const next = kind === 'effect' && !isDropped && this.#hasAddress(record) ? this.#awaited(record)[0] : undefined;
+      const next = kind === 'effect' && !isDropped && this.#hasAddress(record) ? this.#awaited(record) : undefined;
       if (next !== undefined) return `effect ${record.handle} waits for ${next.signal} ${keyOf(next)}`;
       const asked =
         progress?.stage === 'final' ? -1 : (progress?.states.findIndex((state) => state.endsWith('ing')) ?? -1);

@@ -133,7 +133,8 @@ export interface Ground {
   change(luid: string, news: Partial<Rec>): void;
   store(ledger: number, kind: KindName, handle: string, content: Content, luid: string, moment: number): void;
   tell(fact: Omit<Fact, 'seq'>): Fact;
-  intents(): Iterable<Rec>;
+  /** Intents that are not final. */
+  open(): Iterable<Rec>;
   nextPlace(): number;
 }
 
@@ -211,11 +212,13 @@ export class Intents {
 
   /** Intents that have waited longer than their ledger lets them, in the order they came. */
   overdue(now: number): Rec[] {
-    const waiting = [...this.#ground.intents()].filter(({ ledger, progress }) => {
+    const waiting: Rec[] = [];
+    for (const record of this.#ground.open()) {
+      const { ledger, progress } = record;
+      if (progress!.stage !== 'pending') continue;
       const minutes = this.#ground.config(ledger)['intent.expiryThresholdMinutes'];
-      const isWaiting = progress?.stage === 'pending';
-      return isWaiting && typeof minutes === 'number' && now - progress.received > minutes * 60_000;
-    });
+      if (typeof minutes === 'number' && now - progress!.received > minutes * 60_000) waiting.push(record);
+    }
     return waiting.sort((one, other) => one.progress!.order - other.progress!.order);
   }
 
@@ -395,9 +398,8 @@ export class Intents {
 
   /** Intents of a thread that are on their way, in the order they came. */
   #members(thread: string): Rec[] {
-    const members = [...this.#ground.intents()].filter(({ progress }) => {
-      return progress?.thread === thread && progress.stage !== 'final';
-    });
+    const members: Rec[] = [];
+    for (const record of this.#ground.open()) if (record.progress!.thread === thread) members.push(record);
     return members.sort((one, other) => one.progress!.order - other.progress!.order);
   }
 

@@ -6,6 +6,7 @@ import type { Threads } from '../../src/proof/pool.ts';
 import { createWork, type ProofTask, type ProofWorkerData } from '../../src/proof/work.ts';
 import type { Dice } from './dice.ts';
 import type { Loop } from './loop.ts';
+import { verifyKnown } from './signatures.ts';
 
 export interface ThreadOptions {
   readonly loop: Loop;
@@ -31,7 +32,7 @@ export class VirtualThreads implements Threads {
 
   constructor(data: ProofWorkerData, options: ThreadOptions) {
     this.#options = options;
-    this.#work = createWork(data);
+    this.#work = createWork(data, verifyKnown);
     this.threads = Array.from({ length: options.count }, () => ({}));
   }
 

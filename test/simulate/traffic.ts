@@ -85,18 +85,27 @@ export class Traffic {
   readonly #moment: () => number;
   #made = 0;
   readonly #sent: Ask[] = [];
+  /** The ledgers beside the default one that every process makes sure of. */
+  readonly #ledgers: readonly string[];
   readonly #tokens: { text: string; ledger: number; token: OneTime }[] = [];
 
   constructor(dice: Dice, model: Model, moment: () => number) {
     this.#dice = dice;
     this.#model = model;
     this.#moment = moment;
+    this.#ledgers = dice.weigh([
+      [[], 2],
+      [['guarded'], 4],
+      [['narrow'], 3],
+      [LEDGERS, 2],
+    ]);
   }
 
   /** What every life needs and does not have yet: ledgers, symbols, wallets, some money. */
   basics(): Ask[] {
     const drafts: Draft[] = [];
-    for (const handle of LEDGERS) if (this.#model.find(0, 'ledger', handle) === null) drafts.push(this.#ledger(handle));
+    for (const handle of this.#ledgers)
+      if (this.#model.find(0, 'ledger', handle) === null) drafts.push(this.#ledger(handle));
     for (const [index] of this.#model.ledgers.entries())
       if (index !== '0') drafts.push(...this.#basicsOf(Number(index)));
     return drafts.map((draft) => this.#finish(draft));
@@ -670,6 +679,7 @@ const FILTERS: Record<Filter['by'], string> = {
 
 /** The body as bytes, with what is wrong with it. */
 function spoil(body: Value, flaw: Flaw | null): Buffer {
+  if (flaw === null) return Buffer.from(JSON.stringify(body));
   if (flaw === 'json') return Buffer.from(JSON.stringify(body).slice(0, -1));
   const spoilt = structuredClone(body);
   const { data, meta } = spoilt as { data?: Value; meta?: { proofs: Value[] } };
