@@ -3,7 +3,8 @@
  * segments of the journal wholly before the older of the two, and what crashes left half-written.
  *
  * What always holds: nothing goes unless two snapshots stand with their parts; a snapshot goes before its
- * parts, so none is left that misses one.
+ * parts, so none is left that misses one; segments go from the oldest on, each durably before the next, so that no
+ * power cut leaves a gap between two.
  */
 import { join } from 'node:path';
 import { type Disk, errorCode, syncDirectoryLater, unlinkLater } from './disk.ts';
@@ -35,13 +36,17 @@ export async function pruneSnapshots(
   for (const name of disk.readdir(directory)) {
     if ((isPartName(name) && !needed.has(name)) || isTemporaryName(name)) superfluous.push(name);
   }
-  const segments = listSegments(disk, directory);
-  for (const [index, segment] of segments.entries()) {
-    const next = segments[index + 1];
-    if (next !== undefined && next.firstSeq <= older.seq + 1) superfluous.push(segment.file);
-  }
   for (const name of superfluous) await unlinkLater(disk, join(directory, name));
   if (superfluous.length > 0) await syncDirectoryLater(disk, directory);
+
+  const segments = listSegments(disk, directory);
+  for (const [index, { file }] of segments.entries()) {
+    const next = segments[index + 1];
+    if (next === undefined || next.firstSeq > older.seq + 1) break;
+    await unlinkLater(disk, join(directory, file));
+    await syncDirectoryLater(disk, directory);
+    superfluous.push(file);
+  }
   return superfluous;
 }
 
