@@ -1,7 +1,8 @@
 /**
  * The road back: newest whole snapshot, then every journal frame after it, through the same `apply` as live traffic.
  * Nothing is decided again. A torn tail was never acknowledged: it is cut, and told. Where only one byte of the last
- * frame has changed, its CRC tells which and the server's signature what it was: it is put back, and told. Anything
+ * frame has changed, its CRC tells which and the server's signature what it was: it is put back, and told, as is one
+ * among the zeros behind it. Anything
  * else that does not fit is damage: the error names file and byte, and nothing is changed.
  */
 import { join } from 'node:path';
@@ -60,7 +61,11 @@ export function recover(options: RecoveryOptions): Recovered {
   putBack(disk, directory, file, changed);
   const again = readBooks(options);
   if (again.torn !== null) throw new DamageError(join(directory, file), changed.byte, 'a byte that cannot be put back');
-  const note = `Byte ${changed.byte} of ${file}, in the last frame, had changed. The server's signature proves what it was, and it was put back. Look after the disk.`;
+  const [where, why] =
+    changed.where === 'frame'
+      ? ['in the last frame', "The server's signature proves what it was"]
+      : ['behind the last frame', 'Nothing was written there yet'];
+  const note = `Byte ${changed.byte} of ${file}, ${where}, had changed. ${why}, and it was put back. Look after the disk.`;
   const { torn: _, ...mended } = again;
   return { ...mended, notes: [note, ...mended.notes] };
 }

@@ -24,6 +24,9 @@ const STEPS = Uint32Array.from({ length: 256 }, (_, byte) => {
 const STEP_OF = new Uint8Array(256);
 for (const [byte, step] of STEPS.entries()) STEP_OF[step >>> 24] = byte;
 
+/** Zeros at the end of a frame: one signature in sixteen ends with one, one in ten million with four. */
+const ZEROS_MAX = 4;
+
 /** Whether this is the server's signature of a frame's hash. */
 export type VerifyFrame = (hash: Uint8Array, signature: Uint8Array) => boolean;
 
@@ -34,19 +37,41 @@ export interface ChangedByte {
   change: number;
 }
 
-/** The byte of its segment in which a torn tail differs from a frame of the server's, or null where it is torn indeed. */
-export function changeIn(disk: Disk, directory: string, torn: TornTail, verify: VerifyFrame): ChangedByte | null {
+export interface ChangeFound extends ChangedByte {
+  /** In the last frame, or among the zeros behind it. */
+  where: 'frame' | 'room';
+}
+
+/**
+ * The byte of its segment in which a torn tail differs from a frame of the server's, or from zeros; null where it is
+ * torn indeed.
+ */
+export function changeIn(disk: Disk, directory: string, torn: TornTail, verify: VerifyFrame): ChangeFound | null {
   // Without its header a segment holds no frame.
   if (torn.byte === 0) return null;
   const file = disk.open(join(directory, torn.file), 'read');
   try {
-    const tail = Buffer.allocUnsafeSlow(torn.bytes);
+    const tail = Buffer.alloc(torn.bytes + ZEROS_MAX);
     const count = readAll(file, tail, 0, tail.length, torn.byte);
-    const found = count === tail.length ? changedByte(tail, verify) : null;
-    return found === null ? null : { ...found, byte: torn.byte + found.byte };
+    // Of a frame more than one byte is not zero, however it is torn.
+    const first = tail.findIndex((byte) => byte !== 0);
+    if (first === torn.bytes - 1) return { where: 'room', byte: torn.byte + first, change: tail[first]! };
+    // The frame may have ended with zeros, which look like the room behind it.
+    for (let length = torn.bytes; length <= count; length++) {
+      const found = changedByte(tail.subarray(0, length), verify);
+      if (found !== null) return { where: 'frame', change: found.change, byte: torn.byte + found.byte };
+    }
+    return null;
   } finally {
     file.close();
   }
+}
+
+/** What is said of it. */
+export function changeText({ where }: ChangeFound): string {
+  return where === 'frame'
+    ? 'one byte of a signed frame has changed'
+    : 'one byte behind the last frame has changed, where nothing was written yet';
 }
 
 /** Puts a changed byte of a segment back, durably. */
@@ -64,7 +89,7 @@ export function putBack(disk: Disk, directory: string, name: string, { byte, cha
 }
 
 /**
- * Where in `tail` (all that lies behind the last whole frame) one byte has changed, or null where no single byte,
+ * Where in `tail` (what lies behind the last whole frame) one byte has changed, or null where no single byte,
  * put back, makes it a frame that `verify` knows as the server's. `tail` is as before when this returns.
  */
 export function changedByte(tail: Buffer, verify: VerifyFrame): ChangedByte | null {

@@ -36,6 +36,10 @@
  * another tenant's, and the way from one frame to the next takes those 99 bytes (`ayni export`). A segment's
  * header holds nothing that does not follow from the frames around it, and is compared with them.
  *
+ * Behind its last frame a segment may hold zeros: room for the frames to come, which a server that stops, or goes on
+ * to the next segment, gives back, and one that was killed leaves. They say nothing. A frame never begins with zeros:
+ * its length is not zero.
+ *
  * Reading stops at the first bytes that are no whole frame: too short, an impossible length, or a CRC that
  * does not fit (a flipped bit in the length moves the end, so it is found like any other). One write makes
  * one frame, and none is begun before the one before it is synced. So where such bytes are the last thing

@@ -58,7 +58,7 @@ export interface TornTail {
   file: string;
   /** Where the tail begins; 0 where the segment's header itself is torn. */
   byte: number;
-  /** How many bytes it has. */
+  /** How many bytes it has, up to the last that is not zero. */
   bytes: number;
 }
 
@@ -453,14 +453,33 @@ function handOn<E>({ head, entries, options, window }: Run<E>, from: number): vo
   }
 }
 
-/** No whole frame at `at`: a torn tail where nothing whole comes after, else damage. */
+/**
+ * No whole frame at `at`. Zeros up to the end are room for frames to come, in any segment. Else it is a torn tail where
+ * nothing whole comes after, and damage where something does.
+ */
 function tear<E>(run: Run<E>, segment: SegmentFile, at: number, isLast: boolean): void {
   const path = join(run.directory, segment.file);
-  const window = run.window!;
+  const end = at === 0 ? run.window!.size : endOfBytes(run.window!, at);
+  if (at > 0 && end === at) return;
   if (!isLast) throw new DamageError(path, at, 'no whole frame, and another segment follows');
   const next = findFrame(run, at + 1);
   if (next !== -1) throw new DamageError(path, at, `no whole frame, but one follows at byte ${next}`);
-  run.result.torn = { file: segment.file, byte: at, bytes: window.size - at };
+  run.result.torn = { file: segment.file, byte: at, bytes: end - at };
+}
+
+/** Behind the last byte from `at` on that is not zero; `at` where there is none. */
+function endOfBytes(window: Window, at: number): number {
+  let end = at;
+  for (let from = at; from < window.size; from += ZEROS_BYTES) {
+    const count = Math.min(ZEROS_BYTES, window.size - from);
+    const start = window.load(from, count);
+    for (let index = count; index > 0; index--) {
+      if (window.bytes[start + index - 1] === 0) continue;
+      end = from + index;
+      break;
+    }
+  }
+  return end;
 }
 
 /** Where the next whole frame with a higher seq begins, at byte `start` or later, or -1. */
@@ -485,6 +504,9 @@ function wholeFrameAt(window: Window, at: number): number {
   const from = window.load(at, length);
   return frameWhole(window.bytes, from, from + length) ? length : 0;
 }
+
+/** How much is looked through for zeros at once. */
+const ZEROS_BYTES = 64 * 1024;
 
 /** How much of a segment is read at once. */
 const WINDOW_BYTES = 4 * 1024 * 1024;

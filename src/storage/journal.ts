@@ -12,7 +12,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { Entry } from '../core/entry.ts';
 import { encode, FrameBuffer } from './codec.ts';
-import { type Disk, type DiskFile, type Done, readAll, writeAll } from './disk.ts';
+import { type Disk, type DiskFile, type Done, errorCode, readAll, writeAll } from './disk.ts';
 import {
   bytesEqual,
   digestEntry,
@@ -46,7 +46,7 @@ export interface JournalPosition {
 export interface JournalEnd extends JournalPosition {
   /** Name of the last segment, or null where there is none. */
   file: string | null;
-  /** Its length in bytes, the torn tail not counted. */
+  /** Where its last frame ends; behind it there are zeros at most, once a torn tail has been cut. */
   byte: number;
   /** Where the last write to it began: its last frame, or 0 where that came with the header. */
   written: number;
@@ -59,6 +59,12 @@ export interface JournalOptions {
   segmentBytesMax: number;
   /** The server's Ed25519 signature of a frame's hash, 64 bytes. */
   sign(hash: Uint8Array): Uint8Array;
+  /**
+   * A segment is kept so many bytes of zeros longer than what is in it. Syncing what overwrites them costs the device and
+   * the machine half of what growing the file does (measured: 0.19 against 0.40 ms for 25 KB), since nothing but the
+   * bytes themselves must be written. Absent or 0: the file grows with each frame.
+   */
+  reserveBytes?: number;
   /** 'none' acknowledges what is only in the page cache: for tests, a power cut loses it. */
   durability?: 'sync' | 'none';
 }
@@ -74,6 +80,10 @@ export interface EntryBytes {
 const FRAME_AT = SEGMENT_HEADER_BYTES;
 const FIRST_ENTRY_AT = FRAME_AT + FRAME_HEAD_BYTES;
 
+const NO_ZEROS = new Uint8Array(0);
+/** The disk is full, the user's share of it is, or a file may not be so long. */
+const NO_ROOM = ['ENOSPC', 'EDQUOT', 'EFBIG'];
+
 export class Journal {
   readonly #disk: Disk;
   readonly #directory: string;
@@ -83,7 +93,10 @@ export class Journal {
   readonly #added: EntryBytes;
   #position: JournalPosition;
   #file: DiskFile | null = null;
+  /** Of the file in use: up to here there are frames, and zeros from there to where it ends. */
   #fileBytes = 0;
+  #reservedTo = 0;
+  #zeros: Uint8Array;
   #entries = 0;
   /** Of the entries in the frame under construction, in a row. */
   #digests = Buffer.allocUnsafeSlow(64 * HASH_BYTES);
@@ -98,6 +111,7 @@ export class Journal {
     this.#disk = disk;
     this.#directory = directory;
     this.#options = options;
+    this.#zeros = options.reserveBytes === undefined ? NO_ZEROS : new Uint8Array(options.reserveBytes);
     this.#position = { seq: position.seq, chain: position.chain.slice(), moment: position.moment };
     this.#buffer.end = FIRST_ENTRY_AT;
     this.#added = { bytes: this.#buffer.bytes, from: 0, to: 0 };
@@ -120,7 +134,8 @@ export class Journal {
     const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
     const header = readSegmentHeader(bytes, 0, readAll(file, bytes, 0, bytes.length, 0));
     this.#file = file;
-    this.#fileBytes = file.size();
+    this.#reservedTo = file.size();
+    this.#fileBytes = end?.byte ?? this.#reservedTo;
     assert(header !== null && header.firstSeq === firstSeq, `${file.path}: not a segment`);
     assert(firstSeq <= this.#position.seq + 1, `${file.path}: begins after the journal's end`);
     if (this.#fileBytes === SEGMENT_HEADER_BYTES) {
@@ -128,7 +143,8 @@ export class Journal {
       assert(bytesEqual(header.chain, this.#position.chain), `${file.path}: continues another journal`);
     }
     if (end !== null) {
-      assert(end.file === name && end.byte === this.#fileBytes, `${file.path}: not as long as it was read`);
+      const { file: read, byte } = end;
+      assert(read === name && isZeros(file, byte, this.#reservedTo), `${file.path}: not as long as it was read`);
     }
     // The process before may have left its last frame in the page cache only. It was read, so it counts, and
     // answers will rest on it: it must not go with the next power cut. Where the sync of it failed, syncing
@@ -240,17 +256,43 @@ export class Journal {
     const to = FRAME_AT + this.#head.bytes;
     writeAll(this.#file!, bytes, from, to, this.#fileBytes);
     this.#fileBytes += to - from;
+    if (this.#fileBytes > this.#reservedTo) this.#reserve();
     this.#buffer.end = FIRST_ENTRY_AT;
     this.#underway = this.#entries;
     this.#entries = 0;
     return created;
   }
 
+  /** Makes the file longer by zeros; they are synced with the frame that was just written. */
+  #reserve(): void {
+    const bytes = Math.min(this.#zeros.length, this.#options.segmentBytesMax - this.#fileBytes);
+    this.#reservedTo = this.#fileBytes;
+    if (bytes <= 0) return;
+    try {
+      writeAll(this.#file!, this.#zeros, 0, bytes, this.#fileBytes);
+      this.#reservedTo += bytes;
+    } catch (error) {
+      // The frame is in the file, and what room is left is for the frames to come.
+      if (!NO_ROOM.includes(errorCode(error))) throw error;
+      this.#zeros = NO_ZEROS;
+      this.#file!.truncate(this.#fileBytes);
+    }
+  }
+
+  /** Should the zeros come back with a power cut, they say nothing. */
+  #dropReserve(file: DiskFile): void {
+    if (this.#reservedTo > this.#fileBytes) file.truncate(this.#fileBytes);
+    this.#reservedTo = 0;
+  }
+
   #startSegment(): void {
     const { firstSeq } = this.#head;
     const before = this.#file;
     this.#file = null;
-    before?.close();
+    if (before !== null) {
+      this.#dropReserve(before);
+      before.close();
+    }
     this.#file = this.#disk.open(join(this.#directory, segmentName(firstSeq)), 'create');
     this.#fileBytes = 0;
     writeSegmentHeader(this.#buffer.bytes, 0, firstSeq, this.#position.chain);
@@ -278,17 +320,32 @@ export class Journal {
       });
     const file = this.#file;
     this.#file = null;
-    file?.close();
+    if (file === null) return;
+    // What a failed write or sync left is for the next start to read.
+    if (this.#failure === null) this.#dropReserve(file);
+    file.close();
   }
 }
 
-const AGAIN_BYTES = 1024 * 1024;
+const PIECE_BYTES = 1024 * 1024;
 
 /** Writes a part of a file over itself. */
 function writeAgain(file: DiskFile, from: number, to: number): void {
-  const bytes = Buffer.allocUnsafe(Math.min(to - from, AGAIN_BYTES));
-  for (let at = from; at < to; at += AGAIN_BYTES) {
-    const count = readAll(file, bytes, 0, Math.min(to - at, AGAIN_BYTES), at);
+  const bytes = Buffer.allocUnsafe(Math.min(to - from, PIECE_BYTES));
+  for (let at = from; at < to; at += PIECE_BYTES) {
+    const count = readAll(file, bytes, 0, Math.min(to - at, PIECE_BYTES), at);
     writeAll(file, bytes, 0, count, at);
   }
+}
+
+/** Whether the file has nothing but zeros in [from, to), which it must reach. */
+function isZeros(file: DiskFile, from: number, to: number): boolean {
+  if (from > to) return false;
+  const bytes = Buffer.alloc(Math.min(to - from, PIECE_BYTES));
+  const zeros = Buffer.alloc(bytes.length);
+  for (let at = from; at < to; at += PIECE_BYTES) {
+    const count = Math.min(to - at, PIECE_BYTES);
+    if (readAll(file, bytes, 0, count, at) < count || bytes.compare(zeros, 0, count, 0, count) !== 0) return false;
+  }
+  return true;
 }

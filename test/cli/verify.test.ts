@@ -128,7 +128,7 @@ describe('honest books', () => {
   test('with a torn tail: told, not cut, no lie', async () => {
     for (const tear of [
       (path: string) => appendFileSync(path, Buffer.alloc(300, 0x5a)),
-      (path: string) => appendFileSync(path, Buffer.alloc(5000)),
+      (path: string) => appendFileSync(path, Buffer.alloc(5000).fill(1, 4000, 4002)),
       (path: string) => truncateSync(path, statSync(path).size - 10),
     ]) {
       const directory = copyOf(plain);
@@ -140,6 +140,19 @@ describe('honest books', () => {
       expect(ran.code).toBe(0);
       expect(imprint(directory)).toEqual(before);
     }
+  });
+
+  test('with room for frames to come: nothing to tell, but of a byte that has changed there', async () => {
+    const directory = copyOf(plain);
+    const path = join(directory, filesIn(directory, /^journal/).at(-1)!);
+    const { size } = statSync(path);
+    appendFileSync(path, Buffer.alloc(5000));
+    const ran = await ayni('verify', directory);
+    expect([ran.code, ran.out.includes('torn tail')]).toEqual([0, false]);
+    truncateSync(path, size);
+    appendFileSync(path, Buffer.alloc(5000).fill(1, 4000, 4001));
+    const changed = await look(directory);
+    expect(changed.finding).toMatchObject({ kind: 'damage', file: path, byte: size + 4000 });
   });
 
   test('need no secret: a key that is given, or the one the books give', async () => {

@@ -106,15 +106,16 @@ describe('a byte of the last frame that changes on the disk', () => {
   async function withLastFrame() {
     const house = await House.open(new FakeDisk());
     await live(house, SCRIPT.slice(0, 3));
-    const from = house.disk.bytesOf(SEGMENT).length;
+    const from = recoverFrom(house.disk).end.byte;
     house.create(Kind.wallet, { handle: 'last' });
     await house.quiet();
-    return { house, from, whole: house.disk.bytesOf(SEGMENT) };
+    return { house, from, to: recoverFrom(house.disk).end.byte, whole: house.disk.bytesOf(SEGMENT) };
   }
 
   test('is put back as the signature proves it was: what was acknowledged stays', async () => {
-    const { house, from, whole } = await withLastFrame();
-    for (let byte = from; byte < whole.length; byte += 3) {
+    const { house, from, to, whole } = await withLastFrame();
+    expect(to, 'there is room behind it').toBeLessThan(whole.length);
+    for (let byte = from; byte < to; byte++) {
       const changed = Buffer.from(whole);
       changed[byte]! ^= 1 + (byte % 255);
       house.disk.put(SEGMENT, changed);
@@ -124,6 +125,19 @@ describe('a byte of the last frame that changes on the disk', () => {
       expect(house.disk.bytesOf(SEGMENT).equals(whole)).toBe(true);
       house.disk.crash();
       expect(house.disk.bytesOf(SEGMENT).equals(whole), 'it is on the device').toBe(true);
+    }
+  });
+
+  test('or behind it, among the zeros, is put back too', async () => {
+    const { house, to, whole } = await withLastFrame();
+    for (const byte of [to, to + 1, whole.length - 1]) {
+      const changed = Buffer.from(whole);
+      changed[byte]! ^= 1 + (byte % 255);
+      house.disk.put(SEGMENT, changed);
+      const { state, notes } = recoverFrom(house.disk);
+      expect(notes).toEqual([expect.stringContaining(`Byte ${byte} of journal-00000000000000000001.ayj, behind`)]);
+      expect(differencesOf(state, house.state)).toEqual([]);
+      expect(house.disk.bytesOf(SEGMENT).equals(whole)).toBe(true);
     }
   });
 

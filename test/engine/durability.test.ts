@@ -171,7 +171,7 @@ describe('with nothing on its way to the disk', () => {
 
 describe('one write and one sync in flight', () => {
   test('what comes while the disk is busy becomes one batch', async () => {
-    const house = await open();
+    const house = await open({ reserveBytes: 0 });
     const { batches, entries } = house.engine.stats;
     house.disk.holdSyncs();
     house.create(Kind.wallet, { handle: 'first' });

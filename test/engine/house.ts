@@ -57,6 +57,7 @@ export interface World {
 export interface HouseOptions extends Partial<EngineOptions> {
   world?: World;
   segmentBytesMax?: number;
+  reserveBytes?: number;
   /** Cuts the power at this call of the disk. */
   cutAt?: number;
 }
@@ -110,6 +111,7 @@ export class House {
     const { state, end } = this.recovered;
     const journal = Journal.open(this.power, DIRECTORY, end, {
       segmentBytesMax: options.segmentBytesMax ?? 1 << 20,
+      reserveBytes: options.reserveBytes ?? 3000,
       sign: signHash,
     });
     this.journal = journal;

@@ -49,6 +49,7 @@ export interface Settings {
   readonly batchEntriesMax: number;
   readonly batchBytesMax: number;
   readonly segmentBytesMax: number;
+  readonly reserveBytes: number;
   readonly snapshotEvery: number;
   readonly inboxMax: number;
   readonly pipelineMax: number;
@@ -449,8 +450,9 @@ export class Host implements Watched {
 
   #openJournal(): Journal {
     const { oracle } = this.#world;
-    const { segmentBytesMax } = this.settings;
-    const journal = Journal.open(this.power, DIRECTORY, this.recovered.end, { segmentBytesMax, sign: signHash });
+    const { segmentBytesMax, reserveBytes } = this.settings;
+    const options = { segmentBytesMax, reserveBytes, sign: signHash };
+    const journal = Journal.open(this.power, DIRECTORY, this.recovered.end, options);
     const add = journal.add.bind(journal);
     const commit = journal.commit.bind(journal);
     let frame: Parameters<typeof add>[0][] = [];

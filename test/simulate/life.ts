@@ -209,6 +209,7 @@ export class Life implements World {
       batchEntriesMax: dice.pick([1, 3, 20, 1000]),
       batchBytesMax: dice.pick([2000, 1 << 20]),
       segmentBytesMax: dice.pick([1500, 6000, 40_000]),
+      reserveBytes: dice.pick([0, 2000, 10_000]),
       snapshotEvery: dice.weigh([
         [1e9, 2],
         [dice.between(4, 40), 5],

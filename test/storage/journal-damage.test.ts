@@ -108,7 +108,8 @@ test('torn at every byte of the last frame: cut there, and the journal goes on',
     const disk = diskWith(last.file, content.subarray(0, size));
     const { read, position, torn } = recover(disk);
     expect(sameEntries(read, entries.slice(0, beforeLast()))).toBe(true);
-    expect(torn).toEqual(size === last.byte ? null : { file: position.file, byte: last.byte, bytes: size - last.byte });
+    const bytes = content.subarray(last.byte, size).findLastIndex((byte) => byte !== 0) + 1;
+    expect(torn).toEqual(size === last.byte ? null : { file: position.file, byte: last.byte, bytes });
     expect(disk.bytesOf(last.file)).toHaveLength(last.byte);
     const more = await writeFrames(disk, [1], {}, position);
     expect(sameEntries(readFrames(disk).read, [...read, ...more])).toBe(true);
@@ -130,11 +131,11 @@ test('the tail of a frame replaced by zeros or noise, from every byte on: cut', 
   }
 });
 
-test('zeros, noise or old bytes behind the last frame: cut', () => {
+test('noise or old bytes behind the last frame, or among the zeros there: cut', () => {
   const content = files.get(last.file)!;
   const random = randomFrom(3);
   const tails = [
-    Buffer.alloc(4096),
+    Buffer.alloc(4096).fill(1, 3000, 3001),
     Buffer.from(Array.from({ length: 4096 }, () => Math.floor(random() * 256))),
     content.subarray(SEGMENT_HEADER_BYTES + 13, last.byte),
   ];
@@ -143,6 +144,28 @@ test('zeros, noise or old bytes behind the last frame: cut', () => {
     expect(outcome(disk)).toBe(entries.length);
     expect(disk.bytesOf(last.file)).toEqual(content);
   }
+});
+
+test('zeros behind the last frame of any segment are room: left as they are, and written over', async () => {
+  for (const [file, content] of files) {
+    const disk = diskWith(file, Buffer.concat([content, Buffer.alloc(70_000)]));
+    const { read, position, torn } = recover(disk);
+    expect(torn).toBeNull();
+    expect(sameEntries(read, entries)).toBe(true);
+    expect(disk.bytesOf(file)).toHaveLength(content.length + 70_000);
+    const more = await writeFrames(disk, [2, 1], {}, position);
+    expect(sameEntries(readFrames(disk).read, [...entries, ...more])).toBe(true);
+  }
+});
+
+test('a byte among the zeros of a segment is damage while another follows', () => {
+  const [first] = [...files.keys()];
+  const content = files.get(first!)!;
+  const tail = Buffer.alloc(70_000).fill(7, 65_000, 65_001);
+  expect(outcome(diskWith(first!, Buffer.concat([content, tail])))).toMatchObject({
+    file: first,
+    byte: content.length,
+  });
 });
 
 test('a whole segment cut short at any byte is damage while another follows', () => {

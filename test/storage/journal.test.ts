@@ -4,7 +4,14 @@ import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
 import { encode, FrameBuffer } from '../../src/storage/codec.ts';
 import { FRAME_HEAD_BYTES, SEGMENT_HEADER_BYTES } from '../../src/storage/format.ts';
-import { cutTornTail, DamageError, JOURNAL_START, Journal, readJournal } from '../../src/storage/journal.ts';
+import {
+  cutTornTail,
+  DamageError,
+  JOURNAL_START,
+  Journal,
+  type JournalOptions,
+  readJournal,
+} from '../../src/storage/journal.ts';
 import { FakeDisk, type Fault } from './fake-disk.ts';
 import {
   commit,
@@ -110,6 +117,83 @@ describe('what was written', () => {
     journal.add(entry);
     await commit(journal, 2);
     expect(readFrames(disk).read).toEqual([entry, big, entry]);
+  });
+});
+
+describe('room in a segment for the frames to come', () => {
+  const ROOM = 20_000;
+  const SEGMENT = `${DIRECTORY}/journal-00000000000000000001.ayj`;
+
+  function openWithRoom(disk: FakeDisk, options: Partial<JournalOptions> = {}): Journal {
+    const after = disk.exists(SEGMENT) ? readFrames(disk).position : JOURNAL_START;
+    return Journal.open(disk, DIRECTORY, after, { ...JOURNAL_OPTIONS, reserveBytes: ROOM, ...options });
+  }
+
+  async function addFrame(journal: Journal): Promise<void> {
+    journal.add(entriesFrom(journal.seq + 1)());
+    await commit(journal, journal.seq);
+  }
+
+  test('is made once, filled by many frames without the file growing, and made again', async () => {
+    const disk = fresh();
+    const journal = openWithRoom(disk);
+    const sizes = new Map<number, number>();
+    for (let frame = 1; frame <= 200; frame++) {
+      await addFrame(journal);
+      const size = disk.bytesOf(SEGMENT).length;
+      sizes.set(size, (sizes.get(size) ?? 0) + 1);
+      expect(readFrames(disk).position).toMatchObject({ seq: frame });
+    }
+    expect(sizes.size).toBeGreaterThan(2);
+    expect(Math.max(...sizes.values())).toBeGreaterThan(20);
+  });
+
+  test('is given back when the journal is closed, and when the next segment begins', async () => {
+    const disk = fresh();
+    const journal = openWithRoom(disk, { segmentBytesMax: 30_000 });
+    while (disk.readdir(DIRECTORY).length < 2) await addFrame(journal);
+    await journal.close();
+    const { spans } = readFrames(disk);
+    for (const name of disk.readdir(DIRECTORY)) {
+      const last = spans.findLast(({ file }) => file.endsWith(name))!;
+      expect(disk.bytesOf(`${DIRECTORY}/${name}`)).toHaveLength(last.byte + last.bytes);
+    }
+  });
+
+  test('is not made past the length at which the next segment begins', async () => {
+    const disk = fresh();
+    await addFrame(openWithRoom(disk, { segmentBytesMax: 5000 }));
+    expect(disk.bytesOf(SEGMENT)).toHaveLength(5000);
+  });
+
+  test('that a killed process leaves is used by the next one', async () => {
+    const disk = fresh();
+    await addFrame(openWithRoom(disk));
+    disk.kill();
+    const { length } = disk.bytesOf(SEGMENT);
+    expect(readFrames(disk).position.byte).toBeLessThan(length);
+    await addFrame(openWithRoom(disk));
+    expect(disk.bytesOf(SEGMENT)).toHaveLength(length);
+    expect(readFrames(disk).read).toHaveLength(2);
+  });
+
+  test.each(['ENOSPC', 'EDQUOT', 'EFBIG'])('that the disk does not have (%s) costs no frame', async (code) => {
+    const disk = fresh();
+    const journal = openWithRoom(disk);
+    disk.inject({ call: 'write', code, skip: 1 });
+    for (let frame = 1; frame <= 3; frame++) await addFrame(journal);
+    const { position, read } = readFrames(disk);
+    expect(read).toHaveLength(3);
+    expect(disk.bytesOf(SEGMENT)).toHaveLength(position.byte);
+  });
+
+  test('that fails for any other reason is a failed write, which is final', async () => {
+    const disk = fresh();
+    const journal = openWithRoom(disk);
+    disk.inject({ call: 'write', code: 'EIO', skip: 1 });
+    await expect(addFrame(journal)).rejects.toThrow('EIO');
+    await expect(addFrame(journal)).rejects.toThrow('EIO');
+    expect(journal.position.seq).toBe(0);
   });
 });
 

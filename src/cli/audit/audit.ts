@@ -15,7 +15,7 @@ import type { Entry } from '../../core/entry.ts';
 import { isoMoment } from '../../core/proofs.ts';
 import { dumpState, type State } from '../../core/state.ts';
 import { verify } from '../../proof/verify.ts';
-import { changeIn } from '../../storage/changed-byte.ts';
+import { changeIn, changeText } from '../../storage/changed-byte.ts';
 import { type Disk, readAll } from '../../storage/disk.ts';
 import { FRAME_HEAD_BYTES, segmentSeq } from '../../storage/format.ts';
 import { JOURNAL_START, type JournalPosition } from '../../storage/journal.ts';
@@ -415,7 +415,7 @@ class Run {
     const path = join(this.#options.directory, torn.file);
     const changed = changeIn(this.#pinned, this.#options.directory, torn, this.#verify);
     if (changed !== null) {
-      throw new FoundError('damage', { file: path, byte: changed.byte }, 'one byte of a signed frame has changed');
+      throw new FoundError('damage', { file: path, byte: changed.byte }, changeText(changed));
     }
     this.report.notes.push(
       `${torn.file} ends with a torn tail of ${torn.bytes} bytes at byte ${torn.byte}: a write that did not end, and was never acknowledged. The next start cuts it off.`,

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { apply } from '../../core/apply.ts';
 import { emptyState, type State } from '../../core/state.ts';
 import { verify } from '../../proof/verify.ts';
-import { changeIn } from '../../storage/changed-byte.ts';
+import { changeIn, changeText } from '../../storage/changed-byte.ts';
 import { entryCodec } from '../../storage/codec.ts';
 import type { Disk } from '../../storage/disk.ts';
 import { type JournalPosition, readJournal } from '../../storage/journal.ts';
@@ -71,7 +71,7 @@ function check(disk: Disk, directory: string, key: Uint8Array): Checked {
   if (torn !== null) {
     const changed = changeIn(disk, directory, torn, verifyFrame);
     const place = { file: join(directory, torn.file), byte: changed?.byte };
-    if (changed !== null) throw new FoundError('damage', place, 'one byte of a signed frame has changed');
+    if (changed !== null) throw new FoundError('damage', place, changeText(changed));
   }
   const { seq, chain, moment } = position;
   return { seq, chain, moment, torn: torn?.bytes ?? 0, checkSeconds: (performance.now() - began) / 1000 };
