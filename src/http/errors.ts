@@ -111,15 +111,21 @@ export function headersOf(refusal: Refusal): readonly Header[] {
  */
 export type Seal = (hashHex: string, customCanon: string) => string;
 
+/** The body that was made last: who is flooded says the same thing many times in a millisecond. */
+let last: { refusal: Refusal; moment: number; seal: Seal; text: string } | null = null;
+
 /**
  * The body of a refusal: `{data: {custom?, detail, reason}, hash, meta: {moment, proofs}}` as canonical
  * JSON. `moment` is milliseconds since 1970 and stands in meta and in the server's proof.
  */
 export function errorBody(refusal: Refusal, moment: number, seal: Seal): string {
+  if (last !== null && last.refusal === refusal && last.moment === moment && last.seal === seal) return last.text;
   const { reason, detail, custom } = refusal;
   const data = canon(custom === undefined ? { reason, detail } : { reason, detail, custom });
   const hash = sha256Hex(data);
   const at = new Date(moment).toISOString();
   const proof = seal(hash, `{"moment":"${at}"}`);
-  return `{"data":${data},"hash":"${hash}","meta":{"moment":"${at}","proofs":[${proof}]}}`;
+  const text = `{"data":${data},"hash":"${hash}","meta":{"moment":"${at}","proofs":[${proof}]}}`;
+  last = { refusal, moment, seal, text };
+  return text;
 }

@@ -11,6 +11,7 @@ import {
   refuseMethod,
   refuseRate,
   refuseUnavailable,
+  type Seal,
   statusOf,
 } from '../../src/http/errors.ts';
 import { canon } from '../../src/proof/canon.ts';
@@ -78,6 +79,17 @@ describe('bodies', () => {
       moment: '2030-01-02T00:00:00.000Z',
       proofs: [{ custom: { moment: '2030-01-02T00:00:00.000Z' }, digest: body.hash }],
     });
+  });
+
+  test('the same again in the same moment is the same, and nothing else is', () => {
+    const [full, other] = [refuse('api.rate-limit-exceeded', 'full'), refuse('api.rate-limit-exceeded', 'other')];
+    const another: Seal = (hash, custom) => seal(hash, custom).replace('"', '" ');
+    const text = errorBody(full, 1000, seal);
+    expect(errorBody(full, 1000, seal)).toBe(text);
+    for (const differs of [errorBody(other, 1000, seal), errorBody(full, 1001, seal), errorBody(full, 1000, another)]) {
+      expect(differs).not.toBe(text);
+    }
+    expect(errorBody(full, 1000, seal)).toBe(text);
   });
 
   test('custom is in data and in the hash; status and headers are not', () => {
