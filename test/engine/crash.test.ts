@@ -5,7 +5,8 @@
 import { describe, expect, test } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
-import { FakeDisk, randomFrom } from '../storage/fake-disk.ts';
+import { FakeDisk } from '../storage/fake-disk.ts';
+import { Dice } from '../support/dice.ts';
 import { DIRECTORY, House, type HouseOptions, isAcknowledged, reasonOf, recoverFrom, turns } from './house.ts';
 import { chance, checkReplay, freshWorld, Ledger, live, openOrNull, restart, SCRIPT } from './life.ts';
 
@@ -214,8 +215,8 @@ describe('the end comes after each step of a script', () => {
 
 /** Lives by chance: up to six processes on one disk, each ended by chance at some call or in the middle of a step. */
 async function randomLife(seed: number): Promise<void> {
-  const random = randomFrom(seed);
-  const later = random() < 0.5;
+  const dice = new Dice(seed);
+  const later = dice.chance(0.5);
   const disk = new FakeDisk(seed, later ? (run) => void setImmediate(run) : queueMicrotask);
   const ledger = new Ledger();
   const world = freshWorld();
@@ -223,23 +224,23 @@ async function randomLife(seed: number): Promise<void> {
   for (let life = 0; life < 6; life++) {
     const options: HouseOptions = {
       world,
-      segmentBytesMax: random() < 0.5 ? 1 << 20 : 2000,
-      snapshotEvery: random() < 0.5 ? 1e9 : 5 + Math.floor(random() * 40),
-      batchEntriesMax: random() < 0.3 ? 2 : 1000,
-      ...(random() < 0.6 ? { cutAt: 20 + Math.floor(random() * 300) } : {}),
+      segmentBytesMax: dice.chance(0.5) ? 1 << 20 : 2000,
+      snapshotEvery: dice.chance(0.5) ? 1e9 : 5 + dice.below(40),
+      batchEntriesMax: dice.chance(0.3) ? 2 : 1000,
+      ...(dice.chance(0.6) ? { cutAt: 20 + dice.below(300) } : {}),
     };
     const house = await restart(disk, ledger, options);
-    for (let step = Math.floor(random() * 30); step > 0 && !house.power.isOff; step--) {
+    for (let step = dice.below(30); step > 0 && !house.power.isOff; step--) {
       act(house);
-      if (random() < 0.3) await house.quiet();
+      if (dice.chance(0.3)) await house.quiet();
       else await turns(1);
     }
-    if (random() < 0.5) {
+    if (dice.chance(0.5)) {
       await house.quiet();
       if (!house.power.isOff) checkReplay(house);
     }
     ledger.remember(house);
-    house.power.cut(random() < 0.7 ? 'power' : 'kill');
+    house.power.cut(dice.chance(0.7) ? 'power' : 'kill');
   }
   const last = await restart(disk, ledger, { world });
   checkReplay(last);

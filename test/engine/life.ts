@@ -8,7 +8,8 @@ import { isRefusal } from '../../src/core/refusal.ts';
 import type { State } from '../../src/core/state.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { destroy, issue, limit, transfer } from '../core/books.ts';
-import { type FakeDisk, randomFrom } from '../storage/fake-disk.ts';
+import type { FakeDisk } from '../storage/fake-disk.ts';
+import { Dice } from '../support/dice.ts';
 import { House, type HouseOptions, isAcknowledged, NOON, recoverFrom, type Sent, turns } from './house.ts';
 import { PowerCut } from './power.ts';
 import { checkSupply, entriesOf, keyOf, viewOf } from './view.ts';
@@ -119,54 +120,62 @@ export function checkReplay(house: House): void {
 
 /** Traffic by chance: a step that sends up to eight commands. */
 export function chance(seed: number): (house: House) => void {
-  const random = randomFrom(seed);
-  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
-  const number = (below: number) => Math.floor(random() * below);
+  const dice = new Dice(seed);
   const wallets = ['a', 'b', 'c', 'd'];
   const claim = () =>
-    pick([
-      () => transfer(pick(wallets), pick(wallets), 1 + number(60)),
-      () => transfer(pick(wallets), pick(wallets), 1 + number(60)),
-      () => issue(pick(wallets), 1 + number(100)),
-      () => destroy(pick(wallets), 1 + number(30)),
-      () => limit(pick(wallets), pick(['minBalance', 'maxBalance', 'dailyAmount', 'dailyCount']), number(300)),
+    dice.pick([
+      () => transfer(dice.pick(wallets), dice.pick(wallets), 1 + dice.below(60)),
+      () => transfer(dice.pick(wallets), dice.pick(wallets), 1 + dice.below(60)),
+      () => issue(dice.pick(wallets), 1 + dice.below(100)),
+      () => destroy(dice.pick(wallets), 1 + dice.below(30)),
+      () =>
+        limit(
+          dice.pick(wallets),
+          dice.pick(['minBalance', 'maxBalance', 'dailyAmount', 'dailyCount']),
+          dice.below(300),
+        ),
     ])();
   const acts: ((house: House) => unknown)[] = [
-    (house) => house.intent(`i${number(1e6)}`, ...Array.from({ length: 1 + number(3) }, claim)),
-    (house) => house.intent(`i${number(10)}`, claim()),
+    (house) => house.intent(`i${dice.below(1e6)}`, ...Array.from({ length: 1 + dice.below(3) }, claim)),
+    (house) => house.intent(`i${dice.below(10)}`, claim()),
     (house) =>
-      house.create(Kind.intent, { handle: `m${number(1e6)}`, claims: [claim()], config: { commit: 'manual' } }),
-    (house) => house.create(Kind.wallet, { handle: pick(wallets), custom: { n: number(1e6) } }),
-    (house) => house.create(Kind.symbol, { handle: 'usd', factor: 100, custom: { n: number(1e6) } }),
+      house.create(Kind.intent, { handle: `m${dice.below(1e6)}`, claims: [claim()], config: { commit: 'manual' } }),
+    (house) => house.create(Kind.wallet, { handle: dice.pick(wallets), custom: { n: dice.below(1e6) } }),
+    (house) => house.create(Kind.symbol, { handle: 'usd', factor: 100, custom: { n: dice.below(1e6) } }),
     (house) =>
-      house.create(Kind.anchor, { handle: `n${number(20)}`, wallet: pick(wallets), custom: { n: number(1e6) } }),
-    (house) => house.submitSigned(house.command(Kind.circle, { handle: `c${number(1e6)}` }), random() < 0.5),
+      house.create(Kind.anchor, {
+        handle: `n${dice.below(20)}`,
+        wallet: dice.pick(wallets),
+        custom: { n: dice.below(1e6) },
+      }),
+    (house) => house.submitSigned(house.command(Kind.circle, { handle: `c${dice.below(1e6)}` }), dice.chance(0.5)),
     (house) => {
-      const handle = pick(wallets);
-      if (house.read(Kind.wallet, handle)) house.update(Kind.wallet, handle, { handle, custom: { n: number(1e6) } });
+      const handle = dice.pick(wallets);
+      if (house.read(Kind.wallet, handle))
+        house.update(Kind.wallet, handle, { handle, custom: { n: dice.below(1e6) } });
     },
     (house) => {
-      const handle = `n${number(20)}`;
-      if (house.read(Kind.anchor, handle) && random() < 0.5) house.drop(Kind.anchor, handle);
+      const handle = `n${dice.below(20)}`;
+      if (house.read(Kind.anchor, handle) && dice.chance(0.5)) house.drop(Kind.anchor, handle);
     },
     (house) => {
-      const handle = pick(wallets);
-      const custom = `{"n":${number(1e6)},"status":"${pick(['one', 'two', 'three'])}"}`;
+      const handle = dice.pick(wallets);
+      const custom = `{"n":${dice.below(1e6)},"status":"${dice.pick(['one', 'two', 'three'])}"}`;
       if (house.read(Kind.wallet, handle)) house.addProof(Kind.wallet, handle, custom);
     },
     (house) => {
       for (const row of house.state.open.keys()) {
         const { handle } = house.entryOf(row);
-        house.addProof(Kind.intent, handle, `{"action":"${pick(['commit', 'abort'])}","n":${number(1e6)}}`);
+        house.addProof(Kind.intent, handle, `{"action":"${dice.pick(['commit', 'abort'])}","n":${dice.below(1e6)}}`);
         return;
       }
     },
     (house) => {
-      house.world.now += pick([0, 1, 1000, 40_000_000, -5000]);
+      house.world.now += dice.pick([0, 1, 1000, 40_000_000, -5000]);
     },
   ];
   return (house) => {
-    for (let n = number(8); n >= 0 && !house.power.isOff; n--) pick(acts)(house);
+    for (let n = dice.below(8); n >= 0 && !house.power.isOff; n--) dice.pick(acts)(house);
   };
 }
 

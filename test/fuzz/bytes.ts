@@ -1,5 +1,5 @@
 /** What can happen to the bytes of a file or of a body: the mutations that the fuzzers share. */
-import type { Dice } from './dice.ts';
+import type { Dice } from '../support/dice.ts';
 
 type Mutation = (dice: Dice, bytes: Buffer, other: Buffer) => Buffer;
 
@@ -26,13 +26,13 @@ const MUTATIONS: Mutation[] = [
     }),
   (dice, bytes) =>
     changed(bytes, (copy) => {
-      if (copy.length > 0) copy[dice.below(copy.length)] = dice.of(INTERESTING);
+      if (copy.length > 0) copy[dice.below(copy.length)] = dice.pick(INTERESTING);
     }),
   (dice, bytes) =>
     changed(bytes, (copy) => {
       if (copy.length < 4) return;
       copy.writeUInt32BE(
-        dice.of([0, 1, 0x7fffffff, 0xffffffff, copy.length, dice.below(2 ** 32)]),
+        dice.pick([0, 1, 0x7fffffff, 0xffffffff, copy.length, dice.below(2 ** 32)]),
         dice.below(copy.length - 3),
       );
     }),
@@ -75,5 +75,5 @@ const MUTATIONS: Mutation[] = [
 
 /** The bytes after one mutation; pieces may come from `other`. The bytes given stay as they are. */
 export function mutate(dice: Dice, bytes: Buffer, other: Buffer): Buffer {
-  return Buffer.from(dice.of(MUTATIONS)(dice, bytes, other));
+  return Buffer.from(dice.pick(MUTATIONS)(dice, bytes, other));
 }

@@ -20,8 +20,8 @@ import { cutTornTail, DamageError, JOURNAL_START, readJournal } from '../../src/
 import { frameHashOf } from '../../src/storage/journal-reader.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { DIRECTORY, readFrames, sameEntries, server, signerOf, writeFrames } from '../storage/kit.ts';
+import { Dice } from '../support/dice.ts';
 import { mutate } from './bytes.ts';
-import { Dice } from './dice.ts';
 import { measured } from './memory.ts';
 
 interface Sample {
@@ -63,7 +63,7 @@ function filesOf(disk: FakeDisk): Map<string, Buffer> {
 export async function fuzzJournal(seed: number): Promise<string[]> {
   if (samples.length === 0) await prepare();
   const dice = new Dice(seed);
-  const sample = dice.of(samples);
+  const sample = dice.pick(samples);
   const files = new Map(sample.files);
   const isResealed = dice.chance(0.3);
   if (isResealed) reseal(dice, sample, files);
@@ -105,9 +105,9 @@ function readAll(disk: Disk, read: Entry[]) {
 
 function spoil(dice: Dice, files: Map<string, Buffer>): void {
   const names = [...files.keys()];
-  const name = dice.of(names);
+  const name = dice.pick(names);
   const bytes = files.get(name)!;
-  const other = dice.chance(0.3) ? foreign : files.get(dice.of(names))!;
+  const other = dice.chance(0.3) ? foreign : files.get(dice.pick(names))!;
   const what = dice.below(12);
   if (what === 0 && names.length > 1) files.delete(name);
   else if (what === 1) files.set(name, other);
@@ -117,7 +117,7 @@ function spoil(dice: Dice, files: Map<string, Buffer>): void {
 
 /** Spoils the content of one frame and makes CRC and signature fit again. */
 function reseal(dice: Dice, { frames }: Sample, files: Map<string, Buffer>): void {
-  const frame = dice.of(frames);
+  const frame = dice.pick(frames);
   const name = frame.file.slice(DIRECTORY.length + 1);
   const bytes = Buffer.from(files.get(name)!);
   const content = bytes.subarray(frame.byte + FRAME_HEAD_BYTES, frame.byte + frame.bytes - FRAME_FOOT_BYTES);

@@ -6,8 +6,8 @@
  */
 import assert from 'node:assert/strict';
 import { type Json, makeKeys, proof, record } from '../support/client.ts';
+import { Dice } from '../support/dice.ts';
 import { Desk } from './desk.ts';
-import { Dice } from './dice.ts';
 
 const STEPS = 60;
 const QUERIES = 60;
@@ -124,32 +124,32 @@ class Town {
   /** One record comes, changes, gets a proof or goes; what is refused changes nothing. */
   async change(): Promise<void> {
     const dice = this.#dice;
-    const ledger = dice.of(Object.keys(LEDGERS));
-    const kind = dice.of([...KINDS, 'wallets']);
+    const ledger = dice.pick(Object.keys(LEDGERS));
+    const kind = dice.pick([...KINDS, 'wallets']);
     const list = this.#of(ledger, kind);
     if (dice.chance(0.5)) this.#desk.world.now += dice.below(3) * 500;
     const what = dice.roll();
     if (what < 0.55 || list.length === 0) {
-      const body = await this.#write('POST', ledger, `/v2/${kind}`, record(this.#data(kind, dice.of(HANDLES)), keys));
+      const body = await this.#write('POST', ledger, `/v2/${kind}`, record(this.#data(kind, dice.pick(HANDLES)), keys));
       if (body === null) return;
       const stored =
         kind === 'intents' ? { ...body, meta: { ...body.meta, status: await this.#statusOf(ledger, body) } } : body;
       list.push({ body: stored, change: this.#changes++ });
       return;
     }
-    const known = dice.of(list);
+    const known = dice.pick(list);
     if (known.body.data.handle === 'system') return;
     const { luid, hash, data } = known.body;
     const path = `/v2/${kind}/${encodeURIComponent(luid)}`;
     if (what < 0.8 && kind !== 'intents') {
-      const next = { ...this.#data(kind, dice.chance(0.5) ? data.handle : dice.of(HANDLES)), parent: hash };
+      const next = { ...this.#data(kind, dice.chance(0.5) ? data.handle : dice.pick(HANDLES)), parent: hash };
       const body = await this.#write('PUT', ledger, path, { luid, ...record(next, keys) });
       if (body !== null) Object.assign(known, { body, change: this.#changes++ });
     } else if (what < 0.9) {
-      const custom = dice.of([
+      const custom = dice.pick([
         { labels: ['vip'] },
         { labels: ['old', '-vip'] },
-        { status: dice.of(['active', 'closed']) },
+        { status: dice.pick(['active', 'closed']) },
       ]);
       const body = await this.#write(
         'POST',
@@ -187,30 +187,30 @@ class Town {
   #data(kind: string, handle: string): Json {
     const dice = this.#dice;
     const custom = {
-      ...(dice.chance(0.8) ? { c: dice.of(CUSTOMS) } : {}),
-      ...(dice.chance(0.3) ? { d: dice.of(CUSTOMS) } : {}),
+      ...(dice.chance(0.8) ? { c: dice.pick(CUSTOMS) } : {}),
+      ...(dice.chance(0.3) ? { d: dice.pick(CUSTOMS) } : {}),
     };
     const common = {
       handle,
-      ...(dice.chance(0.5) ? { schema: dice.of(SCHEMAS) } : {}),
+      ...(dice.chance(0.5) ? { schema: dice.pick(SCHEMAS) } : {}),
       ...(dice.chance(0.7) ? { custom } : {}),
       ...(dice.chance(0.4) ? { access: READABLE } : {}),
     };
-    const wallet = () => dice.of(HANDLES.slice(0, 5));
+    const wallet = () => dice.pick(HANDLES.slice(0, 5));
     if (kind === 'anchors')
       return { ...common, wallet: wallet(), target: wallet(), ...(dice.chance(0.5) ? { symbol: 'usd' } : {}) };
     if (kind === 'signers')
       return { ...common, public: makeKeys(Buffer.alloc(32, 50 + dice.below(4))).public, format: 'ed25519-raw' };
     if (kind === 'effects') {
       const action = { schema: 'webhook', endpoint: 'http://127.0.0.1:9/x' };
-      return { ...common, signal: dice.of(['wallet-created', 'anchor-dropped']), action };
+      return { ...common, signal: dice.pick(['wallet-created', 'anchor-dropped']), action };
     }
     if (kind !== 'intents') return common;
     const named = (text: string) => (dice.chance(0.5) ? text : { handle: text });
     const claims = Array.from({ length: 1 + dice.few(3) }, () => {
-      const symbol = named(dice.of(['usd', 'eur']));
-      const amount = dice.of([1, 5, 10]);
-      return dice.of<Json>([
+      const symbol = named(dice.pick(['usd', 'eur']));
+      const amount = dice.pick([1, 5, 10]);
+      return dice.pick<Json>([
         { action: 'issue', target: named(wallet()), symbol, amount },
         { action: 'transfer', source: named(wallet()), target: named(wallet()), symbol, amount },
         { action: 'limit', wallet: named(wallet()), symbol, metric: 'maxBalance', amount: 1000 },
@@ -223,8 +223,8 @@ class Town {
   /** One list, asked for and scanned; how many were found. */
   async question(): Promise<string> {
     const dice = this.#dice;
-    const ledger = dice.of(Object.keys(LEDGERS));
-    const kind = dice.of(KINDS);
+    const ledger = dice.pick(Object.keys(LEDGERS));
+    const kind = dice.pick(KINDS);
     const all = this.#of(ledger, kind);
     const wishes = Array.from({ length: dice.below(4) }, () => this.#condition(kind, all));
     // Two lists of values for one member are one list, as a query is written.
@@ -236,7 +236,7 @@ class Town {
     const index = dice.few(3);
     const parts = [
       ...conditions.map((one) => one.text),
-      ...(isOldest ? [dice.of(['sort.meta.moment=1', 'sort[meta][moment]=1'])] : []),
+      ...(isOldest ? [dice.pick(['sort.meta.moment=1', 'sort[meta][moment]=1'])] : []),
       `page.limit=${limit}`,
       ...(index > 0 ? [`page[index]=${index}`] : []),
     ];
@@ -262,12 +262,12 @@ class Town {
 
   #condition(kind: string, all: readonly Known[]): Condition {
     const dice = this.#dice;
-    const path = dice.of(pathsOf(kind));
-    const operator = dice.of(['eq', 'eq', 'eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'regex']);
+    const path = dice.pick(pathsOf(kind));
+    const operator = dice.pick(['eq', 'eq', 'eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'regex']);
     const value = () => this.#value(path, all);
     const values =
       operator === 'in' || operator === 'nin' ? Array.from({ length: 1 + dice.below(3) }, value) : [value()];
-    if (operator === 'regex') values[0] = dice.of(['^a', 'a$', '.', '[0-9]+', '^$', 'per|tel', 'é', '^true$']);
+    if (operator === 'regex') values[0] = dice.pick(['^a', 'a$', '.', '[0-9]+', '^$', 'per|tel', 'é', '^true$']);
     return condition(dice, path, operator, values);
   }
 
@@ -275,15 +275,15 @@ class Town {
     const dice = this.#dice;
     if (path === 'meta.moment') {
       const moment =
-        all.length > 0 && dice.chance(0.8) ? Date.parse(dice.of(all).body.meta.moment) : this.#desk.world.now;
-      return new Date(moment + dice.of([0, 0, 0, 1, -1, 3_600_000])).toISOString();
+        all.length > 0 && dice.chance(0.8) ? Date.parse(dice.pick(all).body.meta.moment) : this.#desk.world.now;
+      return new Date(moment + dice.pick([0, 0, 0, 1, -1, 3_600_000])).toISOString();
     }
     if (path === 'data.public') return makeKeys(Buffer.alloc(32, 50 + dice.below(5))).public;
     const members = all.flatMap(({ body }) => collect(body, path.split('.')));
-    const seen = dice.chance(0.6) ? dice.of(members) : undefined;
+    const seen = dice.chance(0.6) ? dice.pick(members) : undefined;
     if (['string', 'number', 'boolean'].includes(typeof seen)) return String(seen);
-    if (path.startsWith('data.custom')) return dice.of(TEXTS);
-    return dice.of([
+    if (path.startsWith('data.custom')) return dice.pick(TEXTS);
+    return dice.pick([
       ...HANDLES,
       ...SCHEMAS,
       'created',
@@ -333,7 +333,7 @@ interface Condition {
 function condition(dice: Dice, path: string, operator: string, values: string[]): Condition {
   const segments = path.split('.');
   const spell = (more: string) =>
-    dice.of([
+    dice.pick([
       `${path}${more}`,
       `filter.${path}${more}`,
       `filter[${path}]${more.replace(/\.([^.[]+)/g, '[$1]')}`,

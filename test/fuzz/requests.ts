@@ -17,9 +17,9 @@ import {
   type Reply,
   record,
 } from '../support/client.ts';
+import { Dice } from '../support/dice.ts';
 import { mutate } from './bytes.ts';
 import { type Ask, Desk } from './desk.ts';
-import { Dice } from './dice.ts';
 import { anyText, anyValue, bent } from './values.ts';
 
 const ASKS = 40;
@@ -114,32 +114,32 @@ class Scene {
     if (dice.chance(0.15)) wish.ask.headers = { ...wish.ask.headers, ...this.#anyHeaders(wish.ask) };
     if (dice.chance(0.05))
       wish.ask.path = mutate(dice, Buffer.from(wish.ask.path), Buffer.from('%[]=&')).toString('latin1');
-    if (dice.chance(0.03)) wish.ask.method = dice.of(['PATCH', 'constructor', 'post', 'PUT', 'DELETE', 'GET', '']);
+    if (dice.chance(0.03)) wish.ask.method = dice.pick(['PATCH', 'constructor', 'post', 'PUT', 'DELETE', 'GET', '']);
     return wish;
   }
 
   #anyWish(): Wish {
     const dice = this.#dice;
-    const kind = dice.of(KINDS);
-    const known = dice.of([...this.#made.get(kind)!, ...this.#made.get('wallets')!]);
-    const id = encodeURIComponent(dice.chance(0.5) ? known.data.handle : dice.of([known.luid, 'nobody', '@', 'ana']));
+    const kind = dice.pick(KINDS);
+    const known = dice.pick([...this.#made.get(kind)!, ...this.#made.get('wallets')!]);
+    const id = encodeURIComponent(dice.chance(0.5) ? known.data.handle : dice.pick([known.luid, 'nobody', '@', 'ana']));
     const what = dice.below(12);
     if (what < 5) return this.#signed('POST', `/v2/${kind}`, this.#data(kind));
     if (what === 5)
       return this.#signed('PUT', `/v2/${kind}/${id}`, { ...known.data, parent: known.hash }, { luid: known.luid });
     if (what === 6)
-      return this.#signed(dice.of(['DELETE', 'POST']), `/v2/${kind}/${id}${dice.of(['', '/drop'])}`, {
+      return this.#signed(dice.pick(['DELETE', 'POST']), `/v2/${kind}/${id}${dice.pick(['', '/drop'])}`, {
         parent: known.hash,
       });
     if (what === 7) return this.#proof(kind, known, id);
     if (what === 8)
-      return this.#signed('POST', `/v2/${kind}/${id}/access/!check`, { action: dice.of(['read', 'any', 'spend']) });
+      return this.#signed('POST', `/v2/${kind}/${id}/access/!check`, { action: dice.pick(['read', 'any', 'spend']) });
     if (what === 9)
       return this.#signed('POST', '/v2/circles/ring/signers', {
         circle: 'ring',
-        signer: dice.of(['owner', 'system', 'x']),
+        signer: dice.pick(['owner', 'system', 'x']),
       });
-    const tail = dice.of([
+    const tail = dice.pick([
       '',
       '',
       '/changes',
@@ -153,11 +153,11 @@ class Scene {
     ]);
     const query = this.#anyQuery();
     if (dice.chance(0.1)) {
-      const path = dice.of(['/v2', '/v2/head', '/v2/ledger', '/v2/events', '/v2/events']);
-      return { ask: { method: 'GET', path: `${path}?after=${dice.of(['0', '3', '-1', '99999', 'x'])}&${query}` } };
+      const path = dice.pick(['/v2', '/v2/head', '/v2/ledger', '/v2/events', '/v2/events']);
+      return { ask: { method: 'GET', path: `${path}?after=${dice.pick(['0', '3', '-1', '99999', 'x'])}&${query}` } };
     }
     if (dice.chance(0.1)) {
-      const path = dice.of([
+      const path = dice.pick([
         `/v2/bridges/${id}/activate`,
         '/v2/bridges/core/activate',
         '/v2/effects/watch/events/retry',
@@ -170,9 +170,9 @@ class Scene {
 
   #proof(kind: string, known: Json, id: string): Wish {
     const dice = this.#dice;
-    const status = dice.of(['active', 'committed', 'aborted', 'prepared', 'x', 1, null]);
-    const entry = { handle: dice.of(['deb_x', 'cre_x']), status: dice.of(['prepared', 'failed']) };
-    const custom = dice.of<Json>([{ status }, { action: dice.of(['commit', 'abort']), moment: 'now' }, entry]);
+    const status = dice.pick(['active', 'committed', 'aborted', 'prepared', 'x', 1, null]);
+    const entry = { handle: dice.pick(['deb_x', 'cre_x']), status: dice.pick(['prepared', 'failed']) };
+    const custom = dice.pick<Json>([{ status }, { action: dice.pick(['commit', 'abort']), moment: 'now' }, entry]);
     const body = proof(
       dice.chance(0.9) ? known.hash : hashOf('x'),
       this.#keys(),
@@ -212,9 +212,9 @@ class Scene {
 
   #data(kind: string): Json {
     const dice = this.#dice;
-    const handle = dice.chance(0.9) ? `${kind}-${this.#count++}` : dice.of(['ana', 'usd', 'system', 'a:b@c']);
+    const handle = dice.chance(0.9) ? `${kind}-${this.#count++}` : dice.pick(['ana', 'usd', 'system', 'a:b@c']);
     const access = dice.chance(0.1)
-      ? { access: [{ action: dice.of(['any', 'spend']), signer: { public: owner.public } }] }
+      ? { access: [{ action: dice.pick(['any', 'spend']), signer: { public: owner.public } }] }
       : {};
     const common = { handle, ...access, ...(dice.chance(0.4) ? { custom: { any: anyValue(dice) } } : {}) };
     return { ...common, ...this.#own(kind) };
@@ -223,22 +223,22 @@ class Scene {
   #own(kind: string): Json {
     const dice = this.#dice;
     const wallet = () =>
-      dice.of(['ana', 'luz', { handle: 'ana' }, { handle: 'luz', custom: {} }, 'eva', 'via', 'nobody']);
+      dice.pick(['ana', 'luz', { handle: 'ana' }, { handle: 'luz', custom: {} }, 'eva', 'via', 'nobody']);
     switch (kind) {
       case 'signers':
-        return { public: dice.of([owner, other]).public, format: 'ed25519-raw' };
+        return { public: dice.pick([owner, other]).public, format: 'ed25519-raw' };
       case 'symbols':
-        return { factor: dice.of([1, 100, 1e15]) };
+        return { factor: dice.pick([1, 100, 1e15]) };
       case 'anchors':
         return { wallet: 'ana', target: 'luz', symbol: 'usd' };
       case 'effects':
         return {
-          signal: dice.of(['wallet-created', 'intent-updated', 'balance-received', 'anchor-dropped']),
-          action: dice.of<Json>([
+          signal: dice.pick(['wallet-created', 'intent-updated', 'balance-received', 'anchor-dropped']),
+          action: dice.pick<Json>([
             { schema: 'webhook', endpoint: 'http://127.0.0.1:9/x' },
             { schema: 'bridge', bridge: 'core' },
           ]),
-          ...(dice.chance(0.3) ? { filter: { 'wallet.data.handle': dice.of(['ana', { $ne: 'ana' }]) } } : {}),
+          ...(dice.chance(0.3) ? { filter: { 'wallet.data.handle': dice.pick(['ana', { $ne: 'ana' }]) } } : {}),
         };
       case 'bridges':
         return { config: { server: 'http://127.0.0.1:9' } };
@@ -248,21 +248,21 @@ class Scene {
         return {
           record: 'bridge',
           format: 'json-schema',
-          schema: dice.of([{ type: 'object' }, { pattern: '(a+)+' }, { $ref: '#' }]),
+          schema: dice.pick([{ type: 'object' }, { pattern: '(a+)+' }, { $ref: '#' }]),
         };
       case 'intents':
         return {
           claims: Array.from({ length: 1 + dice.few(3) }, () => this.#claim(wallet)),
-          ...(dice.chance(0.2) ? { config: { commit: dice.of(['manual', 'auto']) } } : {}),
+          ...(dice.chance(0.2) ? { config: { commit: dice.pick(['manual', 'auto']) } } : {}),
         };
       case 'wallets':
-        return dice.of<Json>([
+        return dice.pick<Json>([
           {},
           {},
-          { bridge: dice.of(['core', 'nobody']) },
+          { bridge: dice.pick(['core', 'nobody']) },
           {
             routes: [
-              { action: dice.of(['forward', 'debit', 'credit', 'accept']), target: dice.of(['ana', 'via', 'x']) },
+              { action: dice.pick(['forward', 'debit', 'credit', 'accept']), target: dice.pick(['ana', 'via', 'x']) },
             ],
           },
         ]);
@@ -272,7 +272,7 @@ class Scene {
   }
 
   #policy(): Json {
-    return this.#dice.of([
+    return this.#dice.pick([
       { schema: 'access', record: 'wallet', values: [{ action: 'any' }] },
       { schema: 'status', record: 'wallet', values: [{ status: 'active', signer: { public: owner.public } }] },
       { schema: 'labels', record: 'wallet', values: [{ label: 'vip' }] },
@@ -281,9 +281,9 @@ class Scene {
 
   #claim(wallet: () => Json): Json {
     const dice = this.#dice;
-    const symbol = dice.of(['usd', { handle: 'usd' }, 'eur']);
-    const amount = dice.of([1, 10, 2000, 2 ** 53 - 1]);
-    return dice.of([
+    const symbol = dice.pick(['usd', { handle: 'usd' }, 'eur']);
+    const amount = dice.pick([1, 10, 2000, 2 ** 53 - 1]);
+    return dice.pick([
       { action: 'issue', target: wallet(), symbol, amount },
       { action: 'transfer', source: wallet(), target: wallet(), symbol, amount },
       { action: 'destroy', source: wallet(), symbol, amount },
@@ -291,7 +291,7 @@ class Scene {
         action: 'limit',
         wallet: wallet(),
         symbol,
-        metric: dice.of(['minBalance', 'maxBalance', 'dailyCount']),
+        metric: dice.pick(['minBalance', 'maxBalance', 'dailyCount']),
         amount: -5,
       },
     ]);
@@ -324,9 +324,10 @@ class Scene {
       '99999999999999999999',
       'created',
     ];
-    return Array.from({ length: dice.few(4) }, () => `${dice.of(keys)}${dice.of(operators)}=${dice.of(values)}`).join(
-      '&',
-    );
+    return Array.from(
+      { length: dice.few(4) },
+      () => `${dice.pick(keys)}${dice.pick(operators)}=${dice.pick(values)}`,
+    ).join('&');
   }
 
   #anyHeaders({ method }: Ask): Record<string, string> {
@@ -345,14 +346,14 @@ class Scene {
       this.#keys(),
       dice.chance(0.3) ? { kid: 'owner' } : {},
     );
-    return dice.of<Record<string, string>>([
+    return dice.pick<Record<string, string>>([
       { authorization: `Bearer ${token}` },
       {
         authorization: `Bearer ${dice.chance(0.5) ? token.slice(0, -2) : mutate(dice, Buffer.from(token), Buffer.from(token)).toString('latin1')}`,
       },
-      { authorization: dice.of(['Bearer', 'Basic x', 'Bearer a.b.c', 'x']) },
-      { 'x-ledger': dice.of(['main', 'nobody', 'main ', '__proto__', '$ldg.AAAAAAAAAAAAAAAAA']) },
-      { prefer: dice.of(['wait=1', 'wait="0"', 'respond-async, wait=99', 'wait=x']) },
+      { authorization: dice.pick(['Bearer', 'Basic x', 'Bearer a.b.c', 'x']) },
+      { 'x-ledger': dice.pick(['main', 'nobody', 'main ', '__proto__', '$ldg.AAAAAAAAAAAAAAAAA']) },
+      { prefer: dice.pick(['wait=1', 'wait="0"', 'respond-async, wait=99', 'wait=x']) },
       { 'x-forwarded-proto': 'https', host: method === 'GET' ? '' : 'a"b' },
     ]);
   }

@@ -19,8 +19,8 @@ import { stateDigest } from '../../src/storage/state-digest.ts';
 import { DIRECTORY as HOUSE_DIRECTORY, House, recoverFrom } from '../engine/house.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { DIRECTORY, server } from '../storage/kit.ts';
+import { Dice } from '../support/dice.ts';
 import { mutate } from './bytes.ts';
-import { Dice } from './dice.ts';
 import { measured } from './memory.ts';
 
 type Files = Map<string, Buffer>;
@@ -44,14 +44,14 @@ function diskOf(files: Files, directory: string): FakeDisk {
 const sizeOf = (files: Files) => [...files.values()].reduce((sum, bytes) => sum + bytes.length, 0);
 
 function spoil(dice: Dice, files: Files, names: string[]): void {
-  const name = dice.of(names);
+  const name = dice.pick(names);
   const bytes = files.get(name);
   if (bytes === undefined) return;
-  const other = files.get(dice.of(names)) ?? bytes;
+  const other = files.get(dice.pick(names)) ?? bytes;
   const what = dice.below(12);
   if (what === 0) files.delete(name);
   else if (what === 1) files.set(name, other);
-  else if (what === 2) files.set(dice.of(names), bytes);
+  else if (what === 2) files.set(dice.pick(names), bytes);
   else files.set(name, mutate(dice, bytes, other));
 }
 
@@ -91,7 +91,7 @@ export async function fuzzSnapshots(seed: number): Promise<string[]> {
   taken ??= await takeTwo();
   const dice = new Dice(seed);
   const files = new Map(taken.files);
-  const how = dice.of(['spoilt', 'spoilt', 'checksums fit', 'signed']);
+  const how = dice.pick(['spoilt', 'spoilt', 'checksums fit', 'signed']);
   if (how !== 'spoilt') reseal(dice, files, how === 'signed');
   else for (let left = 1 + dice.few(4); left > 0; left--) spoil(dice, files, [...files.keys()]);
   const disk = diskOf(files, DIRECTORY);
@@ -119,7 +119,7 @@ function reseal(dice: Dice, files: Files, isSigned: boolean): void {
   const content = Buffer.concat([bytes.subarray(0, at), manifest]);
   const hash = isSigned ? sha256(content) : foot.hash;
   // What the foot says of the manifest's length, too, may be anything.
-  const anyLength = dice.of([0, manifest.length + 1, end, end + 1, 2 ** 31, 2 ** 32 - 1]);
+  const anyLength = dice.pick([0, manifest.length + 1, end, end + 1, 2 ** 31, 2 ** 32 - 1]);
   const manifestBytes = dice.chance(0.7) ? manifest.length : anyLength;
   const sealed = packFoot({ manifestBytes, manifestCrc, hash, signature: server.sign(hash) });
   files.set(name, Buffer.concat([content, sealed]));
@@ -170,7 +170,7 @@ export async function fuzzRecovery(seed: number): Promise<string[]> {
   const dice = new Dice(seed);
   const files = new Map(life.files);
   const names = [...files.keys()].filter((name) => /^(journal|snapshot|part)-/.test(name));
-  const kind = dice.of(['snapshot', 'journal', '']);
+  const kind = dice.pick(['snapshot', 'journal', '']);
   const chosen = names.filter((name) => name.startsWith(kind));
   for (let left = 1 + dice.few(3); left > 0; left--) spoil(dice, files, chosen);
   const disk = diskOf(files, HOUSE_DIRECTORY);

@@ -1,6 +1,6 @@
 /** JSON by chance: any value at all, any way to write it down, and values with one place in them bent. */
 import type { Json } from '../support/client.ts';
-import type { Dice } from './dice.ts';
+import type { Dice } from '../support/dice.ts';
 
 const NAMES = [
   'a',
@@ -60,14 +60,14 @@ const NUMBERS = [0, -0, 1, -1, 0.1, 2 ** 53 - 1, 2 ** 53, -(2 ** 53), 1e308, 5e-
 
 export function anyValue(dice: Dice, depth = 0): Json {
   const sort = dice.below(depth > 4 ? 5 : 8);
-  if (sort === 0) return dice.of([null, true, false]);
-  if (sort === 1) return dice.of(NUMBERS);
-  if (sort < 5) return dice.of(TEXTS);
+  if (sort === 0) return dice.pick([null, true, false]);
+  if (sort === 1) return dice.pick(NUMBERS);
+  if (sort < 5) return dice.pick(TEXTS);
   if (sort === 5) return Array.from({ length: dice.few(6) }, () => anyValue(dice, depth + 1));
   const members: Json = {};
   for (let left = dice.few(6); left > 0; left--) {
     // Assigning to __proto__ would set the prototype; as a parser makes it, it is a plain member.
-    Object.defineProperty(members, dice.of(NAMES), {
+    Object.defineProperty(members, dice.pick(NAMES), {
       value: anyValue(dice, depth + 1),
       writable: true,
       enumerable: true,
@@ -79,19 +79,19 @@ export function anyValue(dice: Dice, depth = 0): Json {
 
 /** The same value, written with spaces, escapes, members twice, and numbers in other forms. */
 export function anyText(dice: Dice, value: Json): string {
-  const space = () => (dice.chance(0.1) ? dice.of([' ', '\n', '\t', '\r', '  ']) : '');
+  const space = () => (dice.chance(0.1) ? dice.pick([' ', '\n', '\t', '\r', '  ']) : '');
   if (Array.isArray(value))
     return `[${space()}${value.map((item) => anyText(dice, item)).join(`${space()},${space()}`)}]`;
   if (value !== null && typeof value === 'object') {
     const members = Object.entries(value).map(
       ([name, member]) => `${textOf(dice, name)}${space()}:${space()}${anyText(dice, member)}`,
     );
-    if (members.length > 0 && dice.chance(0.05)) members.unshift(dice.of(members));
+    if (members.length > 0 && dice.chance(0.05)) members.unshift(dice.pick(members));
     return `{${space()}${members.join(`,${space()}`)}${space()}}`;
   }
   if (typeof value === 'string') return textOf(dice, value);
   if (typeof value === 'number' && dice.chance(0.1))
-    return dice.of(['1E400', '-0', '1e0', '0.0', '1.0', '9007199254740993', '-1e-400']);
+    return dice.pick(['1E400', '-0', '1e0', '0.0', '1.0', '9007199254740993', '-1e-400']);
   return JSON.stringify(value);
 }
 
@@ -117,16 +117,16 @@ export function bent(dice: Dice, value: Json): Json {
   };
   walk(copy);
   if (places.length === 0) return anyValue(dice);
-  const [at, key] = dice.of(places) as [Json, Json];
+  const [at, key] = dice.pick(places) as [Json, Json];
   const old = at[key];
   const isList = Array.isArray(at);
-  dice.of([
+  dice.pick([
     () => (isList ? at.splice(Number(key), 1) : Reflect.deleteProperty(at, key)),
     () => (at[key] = anyValue(dice)),
-    () => (isList ? at.push(old) : define(at, dice.of(NAMES), old)),
-    () => define(at, isList ? String(at.length) : dice.of(NAMES), anyValue(dice, 3)),
+    () => (isList ? at.push(old) : define(at, dice.pick(NAMES), old)),
+    () => define(at, isList ? String(at.length) : dice.pick(NAMES), anyValue(dice, 3)),
     () => (at[key] = dice.chance(0.5) ? [old] : { handle: old }),
-    () => (at[key] = dice.of<Json>([...TEXTS, ...NUMBERS, null, true])),
+    () => (at[key] = dice.pick<Json>([...TEXTS, ...NUMBERS, null, true])),
     () => (at[key] = typeof old === 'string' ? nearly(dice, old) : old === null ? 0 : null),
   ])();
   return copy;
@@ -138,10 +138,10 @@ function define(at: Json, name: string, value: Json): void {
 
 function nearly(dice: Dice, text: string): string {
   const at = dice.below(text.length + 1);
-  return dice.of([
+  return dice.pick([
     text.slice(0, at),
     text + text,
-    text.slice(0, at) + dice.of(TEXTS) + text.slice(at),
+    text.slice(0, at) + dice.pick(TEXTS) + text.slice(at),
     text.toUpperCase(),
     text.slice(1),
   ]);

@@ -13,8 +13,8 @@ import { connect as open } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { clientOf, type Limited, launch } from '../engine/process.ts';
-import { Dice } from '../fuzz/dice.ts';
 import { type Client, type Json, makeKeys, makeToken, proof, record } from '../support/client.ts';
+import { Dice } from '../support/dice.ts';
 import { issue, makeKit, pause, transfer } from '../support/kit.ts';
 import { makeDirectory } from '../support/server.ts';
 import { fitPlane } from './fit.ts';
@@ -126,7 +126,7 @@ async function playWave(act: (agent: Agent) => Promise<void>, ms: number): Promi
 async function write(agent: Agent): Promise<void> {
   const handle = `h${made++}`;
   const chance = dice.roll();
-  const [from, to] = [dice.of(WALLETS), dice.of(WALLETS)];
+  const [from, to] = [dice.pick(WALLETS), dice.pick(WALLETS)];
   if (chance < 0.7) {
     const claims = chance < 0.2 ? [issue(to, 'usd', 100)] : [transfer(from, to, 'usd', 1 + dice.below(20))];
     await ask(
@@ -151,11 +151,11 @@ async function write(agent: Agent): Promise<void> {
 /** Nothing of this leaves an entry but tokens that are good once, now and then. */
 async function disturb(agent: Agent): Promise<void> {
   const chance = dice.roll();
-  const wallet = dice.of(WALLETS);
+  const wallet = dice.pick(WALLETS);
   if (chance < 0.2) await ask(agent, 'GET', `/wallets/${wallet}/balances`);
   else if (chance < 0.35) await ask(agent, 'GET', `/intents?data.claims.source=${wallet}&page.limit=20`);
   else if (chance < 0.45)
-    await ask(agent, 'GET', `/intents?page.index=${dice.below(50)}&sort.meta.moment=${dice.of([1, -1])}`);
+    await ask(agent, 'GET', `/intents?page.index=${dice.below(50)}&sort.meta.moment=${dice.pick([1, -1])}`);
   else if (chance < 0.5)
     await ask(agent, 'GET', `/wallets?data.custom.n.$gt=${dice.below(made)}&data.handle.$regex=7$`);
   else if (chance < 0.6) await ask(agent, 'GET', `/wallets/${wallet}/changes`);
