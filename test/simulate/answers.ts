@@ -7,8 +7,8 @@ import { KINDS, type KindName } from '../../src/core/kinds.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { sha256Hex } from '../../src/proof/digest.ts';
 import { type Json, verifyRecord } from '../support/client.ts';
-import type { Model, Rec, Shown } from './model.ts';
-import { type Ask, type Flaw, type Look, SERVER } from './wish.ts';
+import { eventHandle, type Happening, type Model, type Rec, type Shown } from './model.ts';
+import { type Ask, type Filter, type Flaw, type Look, type Operator, SERVER } from './wish.ts';
 
 export interface Expected {
   readonly status: number;
@@ -93,12 +93,15 @@ export function toldAtOnce({ flaw, wish }: Ask, model: Model): Expected | null {
   return isLook(wish) ? lookedAt(wish, model) : null;
 }
 
+const LOOKS = new Set(['read', 'changes', 'balances', 'limits', 'list', 'activate', 'retry-event', 'events']);
+
 export function isLook(wish: Ask['wish']): wish is Look {
-  return ['read', 'changes', 'balances', 'limits', 'list', 'activate', 'retry-event'].includes(wish.op);
+  return LOOKS.has(wish.op);
 }
 
 function lookedAt(look: Look, model: Model): Expected {
   if (look.op === 'list') return told(200, listCheck(look, model));
+  if (look.op === 'events') return told(200, eventsCheck(look, model));
   const record = model.named(look.ledger, look.kind, look.id);
   if (record === null) return refused('record.not-found', true);
   if (look.op === 'read') return told(200, (body) => recordFault(body, record));
@@ -180,31 +183,106 @@ function slotCheck(what: 'balances' | 'limits', wallet: Rec, model: Model): Expe
   };
 }
 
-function listCheck(
-  { ledger, kind, filter, isOldestFirst, limit }: Look & { op: 'list' },
-  model: Model,
-): Expected['check'] {
+/** What a list shows is what a plain scan of everything finds. */
+function listCheck(look: Look & { op: 'list' }, model: Model): Expected['check'] {
+  const { ledger, kind, filters, isOldestFirst, index, limit } = look;
   const all = model.list(ledger, kind);
-  const found = all.filter((record) => filter === null || passes(record, filter));
+  const found = all.filter((record) => filters.every((filter) => passes(record, filter)));
   if (isOldestFirst) found.reverse();
-  const should = found.slice(0, limit);
+  const should = found.slice(index * limit, (index + 1) * limit);
   return (body) => {
     const is = body.data.map((record: Json) => record.luid).join();
     const wanted = should.map((record) => record.luid).join();
-    if (is !== wanted) return `the list of ${kind} shows ${is} instead of ${wanted}`;
-    if (filter === null && body.page.total !== all.length) return `the list of ${kind} counts ${body.page.total}`;
+    const what = `the list of ${kind} by ${JSON.stringify(filters)}`;
+    if (is !== wanted) return `${what} shows ${is} instead of ${wanted}`;
+    if (filters.length === 0 && body.page.total !== all.length) return `${what} counts ${body.page.total}`;
     return should.map((record, n) => recordFault(body.data[n], record)).find((fault) => fault !== '') ?? '';
   };
 }
 
-function passes(
-  { status, handle, content: { value } }: Rec,
-  { by, value: wanted }: NonNullable<(Look & { op: 'list' })['filter']>,
+/** Any of the members at the path; the opposite of that for `ne` and `nin`. */
+function passes(record: Rec, { path, operator, values }: Filter): boolean {
+  const members = membersAt(record, path);
+  if (operator === 'ne' || operator === 'nin')
+    return !members.some((member) => values.some((one) => compare(member, one) === 0));
+  return members.some((member) => values.some((value) => holds(member, operator, value)));
+}
+
+function holds(member: unknown, operator: Operator, value: string): boolean {
+  if (operator === 'regex') return typeof member === 'string' && new RegExp(value).test(member);
+  const order = compare(member, value);
+  if (operator === 'eq' || operator === 'in') return order === 0;
+  if (operator === 'gt' || operator === 'gte') return order > 0 || (operator === 'gte' && order === 0);
+  return order < 0 || (operator === 'lte' && order === 0);
+}
+
+/** Below, at or above 0; NaN where the two cannot be compared. */
+function compare(member: unknown, value: string): number {
+  if (typeof member === 'number') return /^-?\d+$/.test(value) ? member - Number(value) : Number.NaN;
+  return typeof member !== 'string' ? Number.NaN : member === value ? 0 : member < value ? -1 : 1;
+}
+
+/** What a record has at a path of those that lives ask for; of claims it may be many. */
+export function membersAt(record: Rec, path: string): unknown[] {
+  const { status, labels, moment, progress, content } = record;
+  if (path === 'meta.status') return [status];
+  if (path === 'meta.labels') return [...labels];
+  if (path === 'meta.moment') return [new Date(moment).toISOString()];
+  if (path === 'meta.thread') return [progress!.thread.slice(5)];
+  const [first, second] = path.split('.').slice(1) as [string, string?];
+  if (first !== 'claims') {
+    const member = content.value[first] as Json;
+    return [second === undefined ? member : member?.[second]];
+  }
+  // A reference is its handle, whether it is asked for by that or by itself.
+  const claims = content.value.claims as Record<string, Json>[];
+  return claims.map((claim) => claim[second!]?.handle ?? claim[second!]);
+}
+
+/** What happened in a ledger, from an entry on, up to where the books were when it was told. */
+function eventsCheck(look: Look & { op: 'events' }, model: Model): Expected['check'] {
+  const { ledger, after, skip, signal, limit } = look;
+  const since = model.seq;
+  return (body) => {
+    const [place] = String(body.page.after).split('.');
+    const isFull = body.data.length === limit;
+    const end = isFull ? model.seq : Number(place);
+    if (end < Math.max(since, after)) return `the events end at ${end}, and the books were at ${since}`;
+    const found = [...model.happenings.values()].filter((one) => {
+      return one.ledger === ledger && one.seq > after && one.seq <= end && (signal === '' || one.signal === signal);
+    });
+    const passed = Math.min(skip, found.filter(({ seq }) => seq === after + 1).length);
+    const should = found.slice(passed, passed + limit);
+    const wanted = should.map((one) => `${eventHandle(one)} ${one.signal} ${one.seq}`).join(', ');
+    const is = body.data.map(({ data, seq }: Json) => `${data.handle} ${data.signal} ${seq}`).join(', ');
+    if (is !== wanted) return `events after ${after}.${skip} are [${is}] instead of [${wanted}]`;
+    const goesOn = placeAfter(look, should, found, end);
+    const shown = String(body.page.after);
+    return shown === goesOn ? '' : `events after ${after}.${skip} go on at ${shown} instead of ${goesOn}`;
+  };
+}
+
+/** Where the next question goes on: an entry, and how many events of the next one were told. */
+function placeAfter(
+  { after, skip, limit }: Look & { op: 'events' },
+  told: Happening[],
+  found: Happening[],
+  end: number,
 ) {
-  if (by === 'status') return status === wanted;
-  if (by === 'handle') return handle === wanted;
-  if (by === 'schema') return value.schema === wanted;
-  return (value.claims as Json[]).some((claim) => (claim[by]?.handle ?? claim[by]) === wanted);
+  const last = told.at(-1);
+  if (told.length === limit) {
+    const before = found.slice(0, found.indexOf(last!) + 1).filter(({ seq }) => seq === last!.seq);
+    return `${last!.seq - 1}.${before.length}`;
+  }
+  return end === after && skip > 0 ? `${after}.${skip}` : `${end}`;
+}
+
+/** The rules that a question finds. */
+export function rulesCheck(rules: readonly string[]): Expected['check'] {
+  return (body) => {
+    const is = body.data.map((rule: Json) => canon(rule)).join();
+    return is === rules.join() ? '' : `the rules are [${is}] instead of [${rules}]`;
+  };
 }
 
 /** Answers are looked at twice, as an envelope and as a record. */

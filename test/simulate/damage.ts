@@ -9,10 +9,10 @@
 import type { MemorySizes } from '../../src/core/state.ts';
 import { frameBytesAt, SEGMENT_HEADER_BYTES, segmentSeq } from '../../src/storage/format.ts';
 import { DamageError } from '../../src/storage/journal.ts';
-import { snapshotSeq } from '../../src/storage/snapshot-format.ts';
+import { isPartName, snapshotSeq } from '../../src/storage/snapshot-format.ts';
 import { stateDigest } from '../../src/storage/state-digest.ts';
 import { type FakeDisk, SECTOR_BYTES } from '../storage/fake-disk.ts';
-import type { Dice } from './dice.ts';
+import type { Dice } from '../support/dice.ts';
 import { DIRECTORY, readBooks } from './host.ts';
 import { must } from './must.ts';
 
@@ -40,7 +40,8 @@ export function sufferDamage(world: World): boolean {
   const names = disk.namesIn(DIRECTORY);
   const segments = names.filter((name) => segmentSeq(name) > 0);
   const snapshots = names.filter((name) => snapshotSeq(name) >= 0);
-  const closed = [...segments.slice(0, -1), ...snapshots];
+  const parts = names.filter(isPartName);
+  const closed = [...segments.slice(0, -1), ...snapshots, ...parts];
   const copies = new Map(names.map((name) => [name, disk.bytesOf(pathOf(name))]));
   const done: string[] = [];
   const haunted = world.ghosts.filter(

@@ -31,7 +31,7 @@ import { Journal } from '../../src/storage/journal.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { Power } from '../engine/power.ts';
 import type { FakeDisk } from '../storage/fake-disk.ts';
-import type { Dice } from './dice.ts';
+import type { Dice } from '../support/dice.ts';
 import type { Loop, Owner, Timer } from './loop.ts';
 import type { Network } from './network.ts';
 import type { Oracle, Visit, Watched } from './oracle.ts';

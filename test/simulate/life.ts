@@ -10,12 +10,13 @@ import { digestOf, digestsThatDiffer, stateDigests } from '../../src/storage/sta
 import { PowerCut } from '../engine/power.ts';
 import { viewOf } from '../engine/view.ts';
 import { type Call, FakeDisk, type Fault } from '../storage/fake-disk.ts';
+import { Dice } from '../support/dice.ts';
 import { type Ghost, sufferDamage } from './damage.ts';
-import { Dice } from './dice.ts';
 import { DIRECTORY, Host, readBooks, type Settings, type World } from './host.ts';
 import { Loop } from './loop.ts';
 import { must, Violation } from './must.ts';
 import { Network } from './network.ts';
+import { OLDER_BOOKS } from './older.ts';
 import { Oracle } from './oracle.ts';
 import { Traffic } from './traffic.ts';
 import type { Ask } from './wish.ts';
@@ -39,6 +40,8 @@ export interface LifeResult {
 }
 
 const NOON = Date.UTC(2030, 0, 2, 12);
+/** Share of the lives that begin on books of an older version. */
+const OLDER = 0.02;
 /** Share of the quiet moments in which all books are walked; they are at each start, and in the end. */
 const WHOLE = 0.3;
 const TOLD_MAX = 10_000;
@@ -82,11 +85,16 @@ export class Life implements World {
     this.seed = seed;
     this.#traceMax = traceMax;
     this.dice = new Dice(seed);
-    this.sizes = {
-      chunkBytes: this.dice.pick([1 << 14, 1 << 16]),
-      pageRows: this.dice.pick([256, 2048]),
-      segments: this.dice.pick([2, 16]),
-    };
+    // The first numbers of neighbouring seeds are alike.
+    for (let n = 0; n < 4; n++) this.dice.roll();
+    const isOlder = this.dice.chance(OLDER);
+    // Books in small pieces soon cross borders: their snapshots have parts in files of their own.
+    const [chunkBytes, pageRows, segments] = [
+      1 << this.dice.between(13, 16),
+      1 << this.dice.between(7, 11),
+      1 << this.dice.between(1, 4),
+    ];
+    this.sizes = isOlder ? {} : { chunkBytes, pageRows, segments };
     const disk = new ArchivingDisk(this.dice.below(2 ** 32), (run, call) => {
       this.loop.after(this.#latency(call), run);
     });
@@ -94,6 +102,7 @@ export class Life implements World {
     disk.onLost = (name, bytes) => this.ghosts.push({ name, bytes });
     this.disk = disk;
     this.oracle = new Oracle(this.dice);
+    if (isOlder) this.#beginOlder();
     const { loop, dice } = this;
     this.network = new Network({
       ...{ loop, dice, model: this.oracle.model, durable: () => this.oracle.seq },
@@ -140,6 +149,14 @@ export class Life implements World {
 
   wall(): number {
     return this.#wallStands ?? Math.floor(this.#wallOffset + this.loop.now);
+  }
+
+  /** The life begins on the books of an older version. */
+  #beginOlder(): void {
+    for (const [name, bytes] of OLDER_BOOKS) this.disk.put(`${DIRECTORY}/${name}`, bytes);
+    const { state, end } = readBooks(this.disk, 1, this.sizes);
+    this.oracle.inherits(state, end.seq);
+    this.tell(`begins on older books of ${end.seq} entries`);
   }
 
   // ---------------------------------------------------------------- the story
@@ -247,12 +264,12 @@ export class Life implements World {
   async #burst(host: Host, asks: ReturnType<Traffic['basics']>): Promise<void> {
     const { dice, loop } = this;
     const spread = dice.pick([0, 0, 1, 10]);
-    for (const ask of asks) loop.after(spread * dice.random(), () => this.#deliver(host, ask), host.owner);
+    for (const ask of asks) loop.after(spread * dice.roll(), () => this.#deliver(host, ask), host.owner);
     await this.#pass(
       host,
       dice.weigh([
-        [dice.random() * 2, 6],
-        [dice.random() * 40, 4],
+        [dice.roll() * 2, 6],
+        [dice.roll() * 40, 4],
         [dice.between(1_000, 200_000), 1],
       ]),
     );
@@ -264,19 +281,19 @@ export class Life implements World {
     const visit = host.receive(ask, done);
     if (visit === null) return;
     this.tell(`${visit.number} ${ask.method} ${ask.path} ${ask.flaw ?? ''}`);
-    if (dice.chance(0.02)) loop.after(dice.random() * 3, () => host.abort(visit), loop.world);
+    if (dice.chance(0.02)) loop.after(dice.roll() * 3, () => host.abort(visit), loop.world);
   }
 
   /** What others than clients send goes to whichever server runs. */
   #send(ask: Ask, done: (status: number) => void): void {
     const host = this.#host;
     if (host === null || !host.isOpen || !this.#isUp(host)) return;
-    this.loop.after(this.dice.random() * 3, () => this.#deliver(host, ask, done), host.owner);
+    this.loop.after(this.dice.roll() * 3, () => this.#deliver(host, ask, done), host.owner);
   }
 
   /** Time goes by, or the process ends. */
   async #pass(host: Host, ms: number): Promise<void> {
-    this.loop.after(ms * this.dice.random(), () => this.network.sayAll(), this.loop.world);
+    this.loop.after(ms * this.dice.roll(), () => this.network.sayAll(), this.loop.world);
     await Promise.race([this.loop.sleep(ms), host.power.gone]);
   }
 
@@ -425,9 +442,9 @@ export class Life implements World {
   #latency(call: Call): number {
     const { dice } = this;
     const waits = call === 'sync' || call === 'syncDirectory';
-    if (this.#pace === 'quick') return waits ? dice.random() * 0.3 : 0;
-    if (this.#pace === 'usual') return dice.random() * (waits ? 3 : 0.1);
-    return waits ? (dice.chance(0.03) ? dice.between(100, 30_000) : dice.random() * 30) : dice.random();
+    if (this.#pace === 'quick') return waits ? dice.roll() * 0.3 : 0;
+    if (this.#pace === 'usual') return dice.roll() * (waits ? 3 : 0.1);
+    return waits ? (dice.chance(0.03) ? dice.between(100, 30_000) : dice.roll() * 30) : dice.roll();
   }
 
   #heal(): void {

@@ -6,7 +6,10 @@
  * It knows records by their luids, which the server gives: the only thing, beside moments and order, it is told.
  */
 import type { KindName } from '../../src/core/kinds.ts';
+import { canon } from '../../src/proof/canon.ts';
+import { sha256Hex } from '../../src/proof/digest.ts';
 import { Kept, Money } from '../core/model.ts';
+import { type Inherited, NOTHING_INHERITED } from './older.ts';
 import { type Ending, type Ground, Intents, type Progress } from './progress.ts';
 import type { Content, OneTime, Signed, Wish } from './wish.ts';
 
@@ -108,6 +111,8 @@ export class Model {
   /** By sequence number and number in the entry. */
   readonly happenings = new Kept<Happening>(this.#undo);
   readonly intents: Intents;
+  /** What was there before anything it knows of. */
+  inherited = NOTHING_INHERITED;
   /** The server's own signer, as it stands in each ledger. */
   readonly #system: (moment: number) => Content;
 
@@ -115,6 +120,15 @@ export class Model {
     this.#system = system;
     this.intents = new Intents(this.#ground());
     this.ledgers.set('0', '');
+    this.keep();
+  }
+
+  /** The books go on where others ended that it has not seen grow. To be called before anything else. */
+  inherit(inherited: Inherited): void {
+    this.inherited = inherited;
+    this.#counters.set('seq', inherited.seq);
+    for (let ledger = 1; ledger <= inherited.ledgers; ledger++) this.ledgers.set(String(ledger), '');
+    for (const [n, end] of inherited.tokenEnds.entries()) this.tokens.use(`inherited ${n}`, end);
     this.keep();
   }
 
@@ -161,6 +175,13 @@ export class Model {
     return found.sort((one, other) => other.place - one.place);
   }
 
+  /** Indexes of the ledgers it knows, the server itself left out. */
+  knownLedgers(): number[] {
+    const known: number[] = [];
+    for (const [index, luid] of this.ledgers.entries()) if (luid !== '') known.push(Number(index));
+    return known;
+  }
+
   ledgerRecord(ledger: number): Rec {
     return this.records.get(this.ledgers.get(String(ledger))!)!;
   }
@@ -189,6 +210,8 @@ export class Model {
         return this.#remove(wish, given);
       case 'proof':
         return this.#proof(wish, given);
+      case 'check':
+        return this.live(given.luid) === null ? no('record.not-found') : did([]);
     }
   }
 
@@ -533,6 +556,16 @@ export class Model {
     return this.#isGranted(ledger, action, target, record, keys);
   }
 
+  /** The rules that a question finds, as they may be shown: the ledger's, then those of the record it is asked of. */
+  rulesFor({ ledger, kind, content: { value, proofs } }: Wish & { op: 'check' }, record: Rec): string[] {
+    const { action, record: about = kind } = value as { action: string; record?: string };
+    const target = about === 'any' ? kind : about;
+    const keys = keysOf(proofs);
+    const inLedger = rulesIn(this.ledgerRecord(ledger)).filter((rule) => speaks(rule, action, target, 'ledger', keys));
+    const own = target === kind ? rulesIn(record).filter((rule) => speaks(rule, action, target, 'record', keys)) : [];
+    return [...inLedger, ...own].map(({ signer: _, ...shown }) => canon(shown));
+  }
+
   /** The action alone. */
   #isGranted(ledger: number, action: string, target: string, record: Rec | null, keys: readonly string[]): boolean {
     const rules = this.#ledgerRules(ledger, target, record) ?? [];
@@ -556,6 +589,12 @@ function did(facts: readonly Fact[], own = facts.length): Verdict {
 /** Whether it is told of events: an effect, or a bridge that wants to hear how intents go on. */
 export function isFed({ kind, content }: Rec): boolean {
   return kind === 'effect' || (kind === 'bridge' && ((content.value.traits ?? []) as string[]).includes('statuses'));
+}
+
+/** The handle under which an event is told. */
+export function eventHandle({ luid, seq, index }: Happening): string {
+  const hash = Buffer.from(sha256Hex(`${luid} ${seq} ${index}`), 'hex').toString('base64url');
+  return `evt_${hash.slice(0, 17)}`;
 }
 
 /** What a fact lets those hear who listen, numbered as the interface has it. */

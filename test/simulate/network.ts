@@ -8,11 +8,10 @@
  * and aborts.
  */
 import type { Answer, Call, OutgoingCall } from '../../src/effects/outgoing.ts';
-import { sha256Hex } from '../../src/proof/digest.ts';
 import { type Json, verifyRecord } from '../support/client.ts';
-import type { Dice } from './dice.ts';
+import type { Dice } from '../support/dice.ts';
 import type { Loop } from './loop.ts';
-import type { Happening, Model, Rec } from './model.ts';
+import { eventHandle, type Happening, type Model, type Rec } from './model.ts';
 import { must } from './must.ts';
 import { legHandle } from './progress.ts';
 import { type Ask, KEYS, type Key, proofBody, SERVER, signHash } from './wish.ts';
@@ -105,7 +104,7 @@ export class Network {
 
   #latency(): number {
     const { dice } = this.#world;
-    return this.mood === 'odd' && dice.chance(0.1) ? dice.between(100, 20_000) : dice.random() * 4;
+    return this.mood === 'odd' && dice.chance(0.1) ? dice.between(100, 20_000) : dice.roll() * 4;
   }
 
   #take({ method, url: text, body: words }: OutgoingCall): number {
@@ -180,10 +179,8 @@ export class Network {
   #index(): void {
     const durable = this.#world.durable();
     for (const happening of this.#world.model.happenings.values()) {
-      const { luid, seq, index } = happening;
-      if (seq <= this.#indexed || seq > durable) continue;
-      const hash = Buffer.from(sha256Hex(`${luid} ${seq} ${index}`), 'hex').toString('base64url');
-      this.#happenings.set(`evt_${hash.slice(0, 17)}`, happening);
+      if (happening.seq <= this.#indexed || happening.seq > durable) continue;
+      this.#happenings.set(eventHandle(happening), happening);
     }
     this.#indexed = durable;
   }

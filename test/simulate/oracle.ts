@@ -23,10 +23,20 @@ import { readRow, type State } from '../../src/core/state.ts';
 import { sha256Hex } from '../../src/proof/digest.ts';
 import { accountKey, type Net } from '../core/model.ts';
 import type { Json } from '../support/client.ts';
-import { type Expected, envelopeFault, recordFault, refused, told, toldAtOnce, toldEarly } from './answers.ts';
-import type { Dice } from './dice.ts';
+import type { Dice } from '../support/dice.ts';
+import {
+  type Expected,
+  envelopeFault,
+  recordFault,
+  refused,
+  rulesCheck,
+  told,
+  toldAtOnce,
+  toldEarly,
+} from './answers.ts';
 import { type Fact, type Given, Model, type Verdict } from './model.ts';
 import { must, mustBeSame } from './must.ts';
+import { inheritedFrom } from './older.ts';
 import { type Ending, LEG_STATES } from './progress.ts';
 import { accountFault, booksFault, rowFault } from './same.ts';
 import { type Ask, contentOf, SERVER, type Wish } from './wish.ts';
@@ -101,6 +111,12 @@ export class Oracle {
       const value = { handle: 'system', format: 'ed25519-raw', public: SERVER.public };
       return contentOf(value, [SERVER], { moment: new Date(moment).toISOString(), status: 'created' });
     });
+  }
+
+  /** The books begin as these. To be called before the first start. */
+  inherits(state: State, seq: number): void {
+    this.model.inherit(inheritedFrom(state, seq));
+    this.seq = seq;
   }
 
   // ---------------------------------------------------------------- at the door
@@ -344,6 +360,7 @@ export class Oracle {
 
   #yes({ wish, wait, method }: Ask, { luid }: Command): Expected {
     const record = this.model.records.get(luid)!;
+    if (wish.op === 'check') return told(200, rulesCheck(this.model.rulesFor(wish, record)));
     if (wish.op === 'drop' || wish.op === 'remove') {
       return wish.kind === 'effect' && method === 'DELETE' ? told(200, confirmation) : told(204, () => '');
     }
@@ -383,6 +400,10 @@ export class Oracle {
     if (typeof body !== 'string') {
       const fault = envelopeFault(body, this.#dice.chance(THOROUGH));
       must(fault === '', `the answer to ${what} ${fault}`);
+    }
+    if (ask.wish.op === 'events' && status === 200) {
+      const early = body.data.find(({ seq }: Json) => seq > this.seq);
+      must(early === undefined, `event ${early?.seq} is told before the disk has it`);
     }
     const fault = expected.check(body);
     must(fault === '', `the answer to ${what}: ${fault}`);

@@ -7,6 +7,7 @@
  */
 import type { Claim } from '../../src/core/claims/index.ts';
 import type { KindName } from '../../src/core/kinds.ts';
+import { canon } from '../../src/proof/canon.ts';
 import {
   addNet,
   type Counted,
@@ -339,7 +340,10 @@ export class Intents {
     if (bridge !== undefined) {
       const of = ground.find(ledger, 'bridge', bridge as string);
       if (of === null) plan.reason = 'core.bridge-unreachable';
-      else addLeg(plan.legs, { side, bridge: of.luid, wallet: wallet.luid, symbol, amount, claims: [number] }, record);
+      else {
+        const leg: Leg = { side, bridge: of.luid, wallet: wallet.luid, symbol, amount, claims: [number] };
+        addLeg(plan.legs, leg, record, of);
+      }
     }
     const moved = claim.action === 'transfer' ? BigInt(amount) : 0n;
     addNet(plan.nets, wallet.luid, symbol, side === 'debit' ? BigInt(-amount) : BigInt(amount), moved);
@@ -605,16 +609,21 @@ function afterReport(state: LegState, report: string): LegState | null {
   return state === 'dismissing' && (report === 'aborted' || report === 'told') ? 'aborted' : null;
 }
 
-/** Claims that are alike share a leg: one wallet and symbol, and the same names as sent. */
-function addLeg(legs: Leg[], leg: Leg, { content }: Rec): void {
+/** Claims that are alike in what their bridge groups by, all of it by default, share a leg of one wallet and symbol. */
+function addLeg(legs: Leg[], leg: Leg, { content }: Rec, bridge: Rec): void {
   const claims = content.value.claims as Claim[];
+  const config = bridge.content.value.config as Record<string, readonly ('source' | 'target' | 'symbol')[]>;
+  const members = config[`${leg.side}s.claims.groupBy`] ?? ['source', 'target', 'symbol'];
   const namesOf = (number: number) => {
-    const { source, target, symbol } = claims[number]!;
-    return JSON.stringify(
-      [source, target, symbol].map((reference) => (reference === undefined ? '' : handleIn(reference))),
-    );
+    const names = members.map((member) => {
+      const reference = claims[number]![member];
+      if (reference === undefined) return '';
+      return typeof reference === 'string' ? { handle: reference } : reference;
+    });
+    return canon(names);
   };
-  const at = legs.findIndex((other) => {
+  // The newest of those that are alike: an older one is full.
+  const at = legs.findLastIndex((other) => {
     const isSame = other.side === leg.side && other.wallet === leg.wallet && other.symbol === leg.symbol;
     return isSame && namesOf(other.claims[0]!) === namesOf(leg.claims[0]!);
   });

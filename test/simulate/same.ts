@@ -71,6 +71,7 @@ function moved({ amount, count }: Account): string {
 
 /** Everything there is. */
 export function booksFault(state: State, model: Model): string {
+  const { inherited } = model;
   for (const record of model.records.values()) {
     const fault = rowFault(state, record);
     if (fault !== '') return fault;
@@ -81,10 +82,10 @@ export function booksFault(state: State, model: Model): string {
   }
   const open = [...model.records.values()].filter(({ progress }) => progress !== null && progress.stage !== 'final');
   return (
-    differ('number of records', state.rows.at.length, model.records.size) ||
-    differ('number of balances', state.balances.size, model.money.accounts.size) ||
+    differ('number of records', state.rows.at.length, inherited.records + model.records.size) ||
+    differ('number of balances', state.balances.size, inherited.balances + model.money.accounts.size) ||
     differ('number of ledgers', state.ledgers.length, model.ledgers.size) ||
-    differ('number of open intents', state.open.size, open.length) ||
+    differ('number of open intents', state.open.size, inherited.open + open.length) ||
     differ('number of used tokens', state.tokens.size, model.tokens.size) ||
     openFault(state, open) ||
     supplyFault(state, model) ||

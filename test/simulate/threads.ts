@@ -4,7 +4,7 @@
  */
 import type { Threads } from '../../src/proof/pool.ts';
 import { createWork, type ProofTask, type ProofWorkerData } from '../../src/proof/work.ts';
-import type { Dice } from './dice.ts';
+import type { Dice } from '../support/dice.ts';
 import type { Loop } from './loop.ts';
 import { verifyKnown } from './signatures.ts';
 
@@ -57,7 +57,7 @@ export class VirtualThreads implements Threads {
     const next = thread === undefined ? undefined : this.#waiting.shift();
     if (next === undefined) return;
     this.#busy.add(thread!);
-    const ms = dice.chance(0.1) ? dice.between(5, 80) : dice.random() * 2;
+    const ms = dice.chance(0.1) ? dice.between(5, 80) : dice.roll() * 2;
     loop.after(ms, () => {
       this.#busy.delete(thread!);
       this.#end(thread!, next);

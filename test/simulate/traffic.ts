@@ -5,8 +5,8 @@
  */
 import type { Claim } from '../../src/core/claims/index.ts';
 import type { KindName } from '../../src/core/kinds.ts';
-import { PATHS } from './answers.ts';
-import type { Dice } from './dice.ts';
+import type { Dice } from '../support/dice.ts';
+import { membersAt, PATHS } from './answers.ts';
 import type { Model, Rec } from './model.ts';
 import { bankUrl, hookUrl } from './network.ts';
 import {
@@ -19,6 +19,7 @@ import {
   type Key,
   type Look,
   type OneTime,
+  type Operator,
   proofBody,
   recordBody,
   signHash,
@@ -93,8 +94,9 @@ export class Traffic {
     this.#dice = dice;
     this.#model = model;
     this.#moment = moment;
+    // Beside older books there must be one: what is in theirs is not known.
     this.#ledgers = dice.weigh([
-      [[], 2],
+      [[], model.inherited.ledgers > 0 ? 0 : 2],
       [['guarded'], 4],
       [['narrow'], 3],
       [LEDGERS, 2],
@@ -106,8 +108,7 @@ export class Traffic {
     const drafts: Draft[] = [];
     for (const handle of this.#ledgers)
       if (this.#model.find(0, 'ledger', handle) === null) drafts.push(this.#ledger(handle));
-    for (const [index] of this.#model.ledgers.entries())
-      if (index !== '0') drafts.push(...this.#basicsOf(Number(index)));
+    for (const ledger of this.#model.knownLedgers()) drafts.push(...this.#basicsOf(ledger));
     return drafts.map((draft) => this.#finish(draft));
   }
 
@@ -149,6 +150,7 @@ export class Traffic {
     const dice = this.#dice;
     if (this.#sent.length > 0 && dice.chance(0.06)) return dice.pick(this.#sent);
     const ledger = this.#pickLedger();
+    if (ledger === null) return this.#finish(this.#ledger(dice.pick(LEDGERS)));
     const make = dice.weigh<() => Draft | null>([
       [() => this.#intent(ledger), 38],
       [() => this.#commit(ledger), 10],
@@ -159,6 +161,7 @@ export class Traffic {
       [() => this.#drop(ledger), 4],
       [() => this.#member(ledger), 2],
       [() => this.#wake(ledger), 1],
+      [() => this.#check(ledger), 3],
       [() => this.#look(ledger), 22],
     ]);
     const ask = this.#finish(make() ?? this.#intent(ledger));
@@ -167,9 +170,11 @@ export class Traffic {
     return ask;
   }
 
-  #pickLedger(): number {
-    const count = this.#model.ledgers.size;
-    return count < 2 ? 1 : this.#dice.chance(0.5) ? 1 : this.#dice.between(1, count - 1);
+  /** Null where there is none that it may speak to. */
+  #pickLedger(): number | null {
+    const [first, ...others] = this.#model.knownLedgers();
+    if (first === undefined) return null;
+    return others.length === 0 || this.#dice.chance(0.5) ? first : this.#dice.pick([first, ...others]);
   }
 
   // ---------------------------------------------------------------- intents
@@ -219,7 +224,12 @@ export class Traffic {
   }
 
   #reference(handle: string): Claim['symbol'] {
-    return this.#dice.chance(0.1) ? handle : { handle };
+    const dice = this.#dice;
+    if (dice.chance(0.1)) return handle;
+    // Who is meant behind the wallet is for its bank to know.
+    return BRIDGED.includes(handle) && dice.chance(0.4)
+      ? { handle, custom: { account: dice.pick(['a', 'b']) } }
+      : { handle };
   }
 
   /** Commits or aborts an intent that is prepared, or one that is not. */
@@ -355,8 +365,15 @@ export class Traffic {
   }
 
   #bridge(ledger: number, handle: string): Value {
-    const traits = this.#dice.chance(0.4) && { traits: ['statuses'] };
-    return { handle, config: { server: bankUrl(ledger, handle) }, custom: { n: this.#made++ }, ...traits };
+    const dice = this.#dice;
+    const traits = dice.chance(0.4) && { traits: ['statuses'] };
+    const groupBy = () => dice.pick([[], ['source'], ['symbol'], ['target', 'symbol'], ['source', 'target', 'symbol']]);
+    const config = {
+      server: bankUrl(ledger, handle),
+      ...(dice.chance(0.3) && { 'debits.claims.groupBy': groupBy() }),
+      ...(dice.chance(0.3) && { 'credits.claims.groupBy': groupBy() }),
+    };
+    return { handle, config, custom: { n: this.#made++ }, ...traits };
   }
 
   #effect(handle = 'e0'): Value {
@@ -522,7 +539,8 @@ export class Traffic {
 
   #look(ledger: number): Draft {
     const dice = this.#dice;
-    if (dice.chance(0.3)) return this.#list(ledger);
+    if (dice.chance(0.35)) return this.#list(ledger);
+    if (dice.chance(0.2)) return this.#events(ledger);
     const kind = dice.pick(READ);
     const record = kind === 'ledger' ? this.#model.ledgerRecord(ledger) : this.#any(ledger, kind);
     const id = record === null || dice.chance(0.03) ? 'nobody' : this.#idOf(record);
@@ -539,25 +557,93 @@ export class Traffic {
 
   #list(ledger: number): Draft {
     const dice = this.#dice;
-    const kind = dice.pick<KindName>(['intent', 'intent', 'wallet', 'anchor', 'effect', 'circle', 'signer']);
-    const filter = dice.chance(0.3) ? null : this.#filter(kind);
+    const kind = dice.pick(LISTED);
+    const count = dice.weigh([
+      [0, 3],
+      [1, 6],
+      [2, 3],
+      [3, 1],
+    ]);
+    const all = Array.from({ length: count }, () => this.#filter(ledger, kind));
+    // Two lists of values for one path would be one.
+    const filters = all.filter(({ path, operator }, n) => {
+      return all.findIndex((other) => other.path === path && other.operator === operator) === n;
+    });
     const isOldestFirst = dice.chance(0.3);
-    const limit = dice.pick([1, 3, 20]);
-    const parts = [`page.limit=${limit}`];
+    const [index, limit] = [dice.chance(0.2) ? dice.below(3) : 0, dice.pick([1, 3, 20])];
+    const parts = [`page.limit=${limit}`, ...filters.flatMap((filter, n) => this.#filterParts(filter, n))];
+    if (index > 0) parts.push(`page.index=${index}`);
     if (isOldestFirst) parts.push('sort.meta.moment=1');
-    if (filter !== null) parts.push(`${FILTERS[filter.by]}=${encodeURIComponent(filter.value)}`);
-    const wish: Look = { op: 'list', ledger, kind, filter, isOldestFirst, limit };
+    const wish: Look = { op: 'list', ledger, kind, filters, isOldestFirst, index, limit };
     return { method: 'GET', path: `/v2/${PATHS[kind]}`, query: parts.join('&'), ledger, wish };
   }
 
-  #filter(kind: KindName): Filter {
+  /** A condition, mostly on something that some record has. */
+  #filter(ledger: number, kind: KindName): Filter {
     const dice = this.#dice;
-    const statuses = ['completed', 'prepared', 'pending', 'rejected', 'created', 'verified'];
-    const wallet = dice.pick(WALLETS);
-    if (kind === 'intent' && dice.chance(0.6)) return { by: dice.pick(['source', 'target']), value: wallet };
-    const by = dice.pick(['status', 'handle', 'schema'] as const);
-    if (by === 'status') return { by, value: dice.pick(statuses) };
-    return { by, value: by === 'handle' ? wallet : dice.pick(['bank', 'user', 'transfer', 'strict']) };
+    const path = dice.pick([...COMMON_PATHS, ...(FILTER_PATHS[kind] ?? [])]);
+    const operator = dice.weigh(OPERATORS);
+    if (operator === 'regex') return { path, operator, values: [dice.pick(PATTERNS)] };
+    const value = () => {
+      const record = dice.chance(0.8) ? this.#any(ledger, kind) : null;
+      const known = record === null ? [] : membersAt(record, path).filter((member) => member !== undefined);
+      return known.length === 0 ? dice.pick(ODD_VALUES) : String(dice.pick(known));
+    };
+    const isList = operator === 'in' || operator === 'nin';
+    const values = Array.from({ length: isList ? dice.between(1, 3) : 1 }, value);
+    // The one place where any text is not a value.
+    const isMoment = path === 'meta.moment';
+    return { path, operator, values: isMoment ? values.map((text) => momentOf(text)) : values };
+  }
+
+  /** The same condition in one of the ways in which clients write it. */
+  #filterParts({ path, operator, values }: Filter, number: number): string[] {
+    const dice = this.#dice;
+    const texts = values.map((value) => encodeURIComponent(value));
+    if (operator === 'in' || operator === 'nin')
+      return texts.map((text, n) => `filter.${path}.$${operator}.${n}=${text}`);
+    const suffix = operator === 'eq' ? '' : `$${operator}`;
+    const [dotted, brackets] = suffix === '' ? [path, path] : [`${path}.${suffix}`, `${path}][${suffix}`];
+    const [text] = texts as [string];
+    if (number === 0 && dice.chance(0.2)) {
+      const json = { [path]: suffix === '' ? values[0] : { [suffix]: values[0] } };
+      return [`filter=${encodeURIComponent(JSON.stringify(json))}`];
+    }
+    return [dice.pick([`${dotted}=${text}`, `filter.${dotted}=${text}`, `filter[${brackets}]=${text}`])];
+  }
+
+  /** What happened lately in a ledger; now and then somebody waits for more. */
+  #events(ledger: number): Draft {
+    const dice = this.#dice;
+    const { seq } = this.#model;
+    const after = Math.max(0, seq - dice.below(dice.pick([3, 60])) + (dice.chance(0.1) ? dice.below(4) : 0));
+    const skip = dice.chance(0.2) ? dice.between(1, 3) : 0;
+    const signal = dice.chance(0.5) ? '' : dice.pick(SIGNALS);
+    const limit = dice.pick([1, 4, 20]);
+    const parts = [`after=${after}${skip > 0 ? `.${skip}` : ''}`, `page.limit=${limit}`];
+    if (signal !== '') parts.push(`signal=${signal}`);
+    if (dice.chance(0.3)) parts.push(`wait=${dice.between(1, 4)}`);
+    const wish: Look = { op: 'events', ledger, kind: 'effect', after, skip, signal, limit };
+    return { method: 'GET', path: '/v2/events', query: parts.join('&'), ledger, wish };
+  }
+
+  /** May I? */
+  #check(ledger: number): Draft | null {
+    const dice = this.#dice;
+    const kind = dice.pick<KindName>(['wallet', 'intent', 'symbol', 'bridge', 'circle']);
+    const record = this.#any(ledger, kind);
+    if (record === null) return null;
+    const about = dice.weigh<string | null>([
+      [null, 4],
+      ['any', 1],
+      [kind, 2],
+      [dice.pick(['wallet', 'intent', 'wallet-proof', 'anchor']), 2],
+    ]);
+    const action = dice.pick(['access', 'create', 'read', 'update', 'spend', 'issue', 'limit', 'commit', 'activate']);
+    const content = contentOf({ action, ...(about !== null && { record: about }) }, this.#keys(ledger));
+    const id = this.#idOf(record);
+    const wish: Wish = { op: 'check', ledger, kind, id, content };
+    return { method: 'POST', path: `/v2/${PATHS[kind]}/${id}/access/!check`, ledger, wish, body: recordBody(content) };
   }
 
   // ---------------------------------------------------------------- how a request is sent
@@ -614,7 +700,7 @@ export class Traffic {
     const of = Math.max(ledger, 1);
     const now = Math.floor(this.#moment() / 1000);
     const key = dice.pick(KEYS);
-    const aud = this.#model.ledgers.size > of ? this.#model.ledgerRecord(of).handle : 'main';
+    const aud = this.#model.knownLedgers().includes(of) ? this.#model.ledgerRecord(of).handle : 'main';
     const claims = { iss: 'me', sub: 'me', aud, iat: now, exp: now + 60 };
     if (flaw === 'token') {
       const wrong = dice.pick([
@@ -669,13 +755,61 @@ export class Traffic {
 const LEDGERS = ['guarded', 'narrow'];
 const BRIDGES = ['b0', 'b1'];
 
-const FILTERS: Record<Filter['by'], string> = {
-  status: 'meta.status',
-  handle: 'data.handle',
-  schema: 'data.schema',
-  source: 'data.claims.source.handle',
-  target: 'data.claims.target.handle',
+const LISTED: readonly KindName[] = [
+  'intent',
+  'intent',
+  'intent',
+  'wallet',
+  'wallet',
+  'anchor',
+  'effect',
+  'circle',
+  'signer',
+  'bridge',
+];
+const COMMON_PATHS = ['data.handle', 'data.schema', 'meta.status', 'meta.moment', 'meta.labels', 'data.custom.n'];
+const FILTER_PATHS: Partial<Record<KindName, readonly string[]>> = {
+  anchor: ['data.wallet', 'data.target', 'data.symbol'],
+  signer: ['data.public'],
+  effect: ['data.signal'],
+  intent: [
+    'meta.thread',
+    'data.claims.action',
+    'data.claims.amount',
+    'data.claims.metric',
+    'data.claims.source.handle',
+    'data.claims.source',
+    'data.claims.target.handle',
+    'data.claims.wallet.handle',
+    'data.claims.symbol.handle',
+  ],
 };
+const OPERATORS: readonly (readonly [Operator, number])[] = [
+  ['eq', 10],
+  ['ne', 2],
+  ['in', 3],
+  ['nin', 1],
+  ['gt', 1],
+  ['gte', 1],
+  ['lt', 1],
+  ['lte', 1],
+  ['regex', 1],
+];
+const PATTERNS = ['^w', '[0-3]$', 'bank', '^i-1', 'e.*d$'];
+const ODD_VALUES = ['nobody', '0', '7', '-1', '30', 'w9', 'gold', 'completed', 'created', 'bank', 'transfer', 'usd'];
+const SIGNALS = [
+  'balance-received',
+  'intent-updated',
+  'intent-created',
+  'wallet-created',
+  'wallet-proofs-added',
+  'wallet-limited',
+  'anchor-dropped',
+];
+
+function momentOf(text: string): string {
+  return /^\d{4}-/.test(text) ? text : '2030-01-02T12:00:01.000Z';
+}
 
 /** The body as bytes, with what is wrong with it. */
 function spoil(body: Value, flaw: Flaw | null): Buffer {

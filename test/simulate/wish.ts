@@ -8,6 +8,7 @@ import { canon } from '../../src/proof/canon.ts';
 import { proofDigestHex, sha256Hex } from '../../src/proof/digest.ts';
 import { encodeBase64, type KeyPair, keyPairFromSecret } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
+import { OLDER_SECRET } from './older.ts';
 import { signKnown } from './signatures.ts';
 
 /** A client's signature, as model and answers know it. `custom` is canonical text. */
@@ -38,7 +39,9 @@ export type Wish =
   | (Place & { readonly op: 'drop'; readonly id: string; readonly content: Content; readonly luidSent?: string })
   | (Place & { readonly op: 'proof'; readonly id: string; readonly hash: string; readonly proof: Signed })
   | (Place & { readonly op: 'assign'; readonly circle: string; readonly signer: string; readonly content: Content })
-  | (Place & { readonly op: 'remove'; readonly circle: string; readonly signer: string; readonly content: Content });
+  | (Place & { readonly op: 'remove'; readonly circle: string; readonly signer: string; readonly content: Content })
+  /** No change: which rules would grant an action on a record, or on another kind beside it, to those who sign? */
+  | (Place & { readonly op: 'check'; readonly id: string; readonly content: Content });
 
 /** A look at the books. */
 export type Look =
@@ -49,14 +52,28 @@ export type Look =
   | (Place & { readonly op: 'activate' | 'retry-event'; readonly id: string })
   | (Place & {
       readonly op: 'list';
-      readonly filter: Filter | null;
+      readonly filters: readonly Filter[];
       readonly isOldestFirst: boolean;
+      readonly index: number;
+      readonly limit: number;
+    })
+  /** What happened after entry `after` and the first `skip` events of the next one. */
+  | (Place & {
+      readonly op: 'events';
+      readonly after: number;
+      readonly skip: number;
+      readonly signal: string;
       readonly limit: number;
     });
 
-export type Filter =
-  | { readonly by: 'status' | 'handle' | 'schema'; readonly value: string }
-  | { readonly by: 'source' | 'target'; readonly value: string };
+export type Operator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'nin' | 'regex';
+
+/** A condition on the members at a dotted path; `in` and `nin` have several values. */
+export interface Filter {
+  readonly path: string;
+  readonly operator: Operator;
+  readonly values: readonly string[];
+}
 
 /** What is wrong with a request, so that it never comes to a decision. */
 export type Flaw =
@@ -99,13 +116,13 @@ export interface Key {
   readonly public: string;
 }
 
-const keyOf = (byte: number): Key => {
-  const pair = keyPairFromSecret(Buffer.alloc(32, byte));
+const keyOf = (secret: Buffer): Key => {
+  const pair = keyPairFromSecret(secret);
   return { pair, public: encodeBase64(pair.public) };
 };
 
-export const SERVER = keyOf(1);
-export const KEYS: readonly Key[] = [11, 12, 13, 14].map(keyOf);
+export const SERVER = keyOf(Buffer.from(OLDER_SECRET, 'base64'));
+export const KEYS: readonly Key[] = [11, 12, 13, 14].map((byte) => keyOf(Buffer.alloc(32, byte)));
 
 /** A signature over a record's hash. */
 export function signHash(hash: string, { pair, public: name }: Key, custom: unknown = null): Signed {
