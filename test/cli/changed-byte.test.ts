@@ -14,19 +14,19 @@ import { journalStart, readJournal } from '../../src/storage/journal-reader.ts';
 import { FakeDisk, randomFrom } from '../storage/fake-disk.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { issue, makeKit, pause } from '../support/kit.ts';
+import { isLong, often } from '../support/long.ts';
 import { startServer } from '../support/server.ts';
 
 import { ayni, filesIn, freshDirectory, removeDirectories } from './books.ts';
 
 const BOOKS = '/books';
 const MiB = 1024 * 1024;
-const isLong = process.env.AYNI_LONG === '1';
 /** Of a file longer than this a sample is changed: its ends, and bytes by chance. */
 const SMALL_BYTES = 2048;
-const ENDS_BYTES = isLong ? 100 : 20;
-const SAMPLED = isLong ? 300 : 20;
+const ENDS_BYTES = often(8, 100);
+const SAMPLED = often(10, 300);
 /** Every so-maniest byte of small files and of the last frame. */
-const STEP = isLong ? 1 : 7;
+const STEP = often(17, 1);
 
 let directory = '';
 

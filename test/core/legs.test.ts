@@ -11,6 +11,7 @@ import { Kind } from '../../src/core/kinds.ts';
 import { type Report, reported } from '../../src/core/legs.ts';
 import { emptyState, findLuid, readRow } from '../../src/core/state.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
+import { often } from '../support/long.ts';
 import { Books, issue, transfer } from './books.ts';
 
 const REPORTS: readonly Report[] = ['prepared', 'failed', 'committed', 'aborted', 'told'];
@@ -315,6 +316,6 @@ test('whatever comes in whatever order, value is neither made nor lost, and noth
       if (isOver) expect(banks.picture).toMatch(/ - (0\/40|40\/0)\/0$/);
       expect(banks.status === 'completed' || banks.status === 'committed').toBe(passed.includes('committed'));
     }),
-    { numRuns: 300 },
+    { numRuns: often(100, 2000) },
   );
 });

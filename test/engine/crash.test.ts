@@ -7,6 +7,7 @@ import { Kind } from '../../src/core/kinds.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { Dice } from '../support/dice.ts';
+import { atPlaces, often } from '../support/long.ts';
 import { DIRECTORY, House, type HouseOptions, isAcknowledged, reasonOf, recoverFrom, turns } from './house.ts';
 import { chance, checkReplay, freshWorld, Ledger, live, openOrNull, restart, SCRIPT } from './life.ts';
 
@@ -45,28 +46,22 @@ async function cutLife(seed: number, cutAt: number, options: HouseOptions, waits
 
 describe('the power goes at every call of the disk', () => {
   test.each([
-    ['a plain life, step by step', PLAIN, true, 1, 1],
-    ['a plain life in a hurry', PLAIN, false, 1, 1],
-    // These two share the calls between them: most are reads and writes of snapshots, which snapshot.test.ts cuts one by one.
-    ['every third one of a life with snapshots and small segments', DENSE, true, 1, 3],
-    ['every other third of the same in a hurry', DENSE, false, 2, 3],
-  ])('%s', async (name, options, waits, first, stride) => {
+    ['a plain life, step by step', PLAIN, true, 2],
+    ['a plain life in a hurry', PLAIN, false, 2],
+    // Most of these are reads and writes of snapshots, which snapshot.test.ts cuts one by one.
+    ['a life with snapshots and small segments', DENSE, true, 8],
+    ['the same in a hurry', DENSE, false, 8],
+  ])('%s', async (_name, options, waits, stride) => {
     const calls = await callsOf(options, waits);
     expect(calls).toBeGreaterThan(20);
-    for (let cutAt = first; cutAt <= calls; cutAt += stride) {
-      try {
-        await cutLife(cutAt, cutAt, options, waits);
-      } catch (error) {
-        throw new Error(`${name}, cut at call ${cutAt} of ${calls}: ${(error as Error).message}`, { cause: error });
-      }
-    }
+    await atPlaces(1, calls, stride, (cutAt) => cutLife(cutAt, cutAt, options, waits));
   });
 
   test('and again at every call of the recovery from it', async () => {
     const options = DENSE;
     const calls = await callsOf(options, true);
     for (const share of [0.4, 0.7, 0.95]) {
-      for (let second = 1; second < 25; second++) {
+      await atPlaces(1, 24, 2, async (second) => {
         const disk = new FakeDisk(second);
         const ledger = new Ledger();
         const world = freshWorld();
@@ -76,7 +71,7 @@ describe('the power goes at every call of the disk', () => {
         first.power.cut();
         const house = await restart(disk, ledger, { ...options, world, cutAt: second });
         checkReplay(house);
-      }
+      });
     }
   });
 });
@@ -247,5 +242,5 @@ async function randomLife(seed: number): Promise<void> {
 }
 
 describe('lives by chance', () => {
-  test.each(Array.from({ length: 15 }, (_, n) => n))('seed %i', randomLife);
+  test.each(Array.from({ length: often(8, 100) }, (_, n) => n))('seed %i', randomLife);
 });

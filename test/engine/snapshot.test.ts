@@ -7,6 +7,7 @@ import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { Books, issue, transfer } from '../core/books.ts';
 import { FakeDisk, type Fault } from '../storage/fake-disk.ts';
+import { atPlaces } from '../support/long.ts';
 import { DIRECTORY, House, type HouseOptions, isAcknowledged, reasonOf, recoverFrom, turns } from './house.ts';
 import { chance, checkReplay, freshWorld, Ledger, live, restart, SCRIPT } from './life.ts';
 import { viewOf } from './view.ts';
@@ -206,14 +207,14 @@ describe('the power goes during a snapshot', () => {
   test('at every call of the disk: nothing acknowledged is lost, and the next snapshot is taken', async () => {
     const { from, to } = await callsOfSnapshot();
     expect(to - from).toBeGreaterThan(10);
-    for (let cutAt = from; cutAt <= to; cutAt++) {
+    await atPlaces(from, to, 2, async (cutAt) => {
       const ledger = new Ledger();
       const house = await lived({ cutAt }, cutAt, STEPS_BEFORE);
       await house.takeSnapshot();
       await live(house, [(each) => each.create(Kind.wallet, { handle: 'between' })]);
       await Promise.race([house.takeSnapshot().catch(() => {}), house.power.gone]);
       // Two luids are made by chance, and where they share a page of an index a snapshot has fewer parts.
-      if (cutAt > to - FEWER_CALLS && !house.power.isOff) break;
+      if (cutAt > to - FEWER_CALLS && !house.power.isOff) return;
       expect(house.power.isOff).toBe(true);
       ledger.remember(house);
       const again = await restart(house.disk, ledger);
@@ -222,7 +223,7 @@ describe('the power goes during a snapshot', () => {
       await again.takeSnapshot();
       expect(namesOf(again.disk, '.tmp'), 'what was half-written is gone').toEqual([]);
       checkReplay(again);
-    }
+    });
   });
 });
 
@@ -248,12 +249,12 @@ describe('the power goes while a third snapshot is taken, and what it makes supe
     expect(namesOf(whole.disk, '.ayj').length, 'segments are removed').toBeLessThan(segments);
     expect(namesOf(whole.disk, '.ays')).toHaveLength(2);
     const starts = new Set<number>();
-    for (let cutAt = from; cutAt <= to; cutAt++) {
+    await atPlaces(from, to, 4, async (cutAt) => {
       const ledger = new Ledger();
       const house = await ripe({ cutAt }, cutAt);
       await Promise.race([house.takeSnapshot().catch(() => {}), house.power.gone]);
       // Two luids are made by chance, and where they share a page of an index a snapshot has fewer parts.
-      if (cutAt > to - FEWER_CALLS && !house.power.isOff) break;
+      if (cutAt > to - FEWER_CALLS && !house.power.isOff) return;
       expect(house.power.isOff).toBe(true);
       ledger.remember(house);
       // Also without the newest snapshot, as where that is spoilt: the one before and the journal must do.
@@ -269,7 +270,7 @@ describe('the power goes while a third snapshot is taken, and what it makes supe
       await again.takeSnapshot();
       expect(namesOf(again.disk, '.ays')).toHaveLength(2);
       checkReplay(again);
-    }
+    });
     expect(starts.size, 'cuts before and after the third one counts').toBe(2);
   });
 });

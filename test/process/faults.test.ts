@@ -19,10 +19,10 @@ import {
 } from '../engine/process.ts';
 import { type Client, makeKeys, record } from '../support/client.ts';
 import { issue, makeKit, pause, unique } from '../support/kit.ts';
+import { isLong } from '../support/long.ts';
 import { makeDirectory, startRefused } from '../support/server.ts';
 import { canMount, canTrace, mountDisk, mountReadOnly, trace } from './system.ts';
 
-const isLong = process.env.AYNI_LONG === '1';
 const traceable = canTrace('calls of the real process that fail, and syncs that take long');
 const mountable = canMount('a disk that is really full, a directory nobody may write to');
 

@@ -7,6 +7,7 @@ import { sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair } from '../../src/proof/keys.ts';
 import { ProofPool, type ProofPoolOptions, type ProofResult } from '../../src/proof/pool.ts';
 import { sign } from '../../src/proof/verify.ts';
+import { often } from '../support/long.ts';
 import { hexOf } from './data.ts';
 
 const server = createKeyPair();
@@ -122,7 +123,7 @@ describe('every verdict of mixed jobs', () => {
   ];
   test.each(rows)('%s', async (_, options, perTurn) => {
     const pool = startPool(options);
-    const jobs = mixedJobs(1500);
+    const jobs = mixedJobs(often(600, 1500));
     await submitInTurns(pool, jobs, perTurn);
     expect(pool.stats.jobs).toBe(jobs.length);
     expect(pool.stats.tasksFailed).toBe(0);
@@ -131,10 +132,14 @@ describe('every verdict of mixed jobs', () => {
 
 describe('workers that fail: verified again, nobody accepted unverified, nobody refused', () => {
   const faults = ['exit', 'late', 'throw', 'partial', 'silent', 'always-exit', 'always-late', 'always-throw'];
+  /** Where each fault ends a thread, and the next must be started, few are enough. */
+  const endsThreads = (fault: string) => /exit|late/.test(fault);
   for (const fault of [...faults, 'always-partial', 'always-silent']) {
+    const jobs = fault.startsWith('always') ? 60 : 500;
+    const count = endsThreads(fault) ? often(jobs / 4, jobs) : jobs;
     test.each([1, 2])(`${fault}, %i workers`, async (workers) => {
       const pool = startFaultyPool(fault, { workers });
-      await submitInTurns(pool, mixedJobs(fault.startsWith('always') ? 60 : 500), 50);
+      await submitInTurns(pool, mixedJobs(count), often(25, 50));
       expect(pool.stats.tasksFailed).toBeGreaterThan(0);
       if (fault.startsWith('always')) expect(pool.stats.rowsInline).toBeGreaterThan(0);
     });

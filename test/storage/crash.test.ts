@@ -5,10 +5,11 @@
 import { expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
 import { Journal } from '../../src/storage/journal.ts';
+import { often } from '../support/long.ts';
 import { FakeDisk, randomFrom } from './fake-disk.ts';
 import { DIRECTORY, entriesFrom, JOURNAL_OPTIONS, recover } from './kit.ts';
 
-const SEEDS = 150;
+const SEEDS = often(50, 500);
 const LIVES = 4;
 
 const luids = (entries: readonly Entry[]) => entries.map((entry) => entry.luid);
@@ -67,7 +68,7 @@ test('power cuts at any moment, any subset of unsynced sectors kept, lost or noi
 });
 
 test('a crash while the torn tail is cut: cut again, or it was cut', async () => {
-  for (let seed = 1; seed <= 100; seed++) {
+  for (let seed = 1; seed <= often(30, 300); seed++) {
     const disk = new FakeDisk(seed);
     disk.mkdir(DIRECTORY);
     const random = randomFrom(seed);

@@ -1,0 +1,29 @@
+/**
+ * What the suite takes a share of, `npm run test:long` takes whole. The share of a list of places is another one each
+ * time, so that all have their turn; whoever fails names the place, and AYNI_SHARE names the share to take it again.
+ */
+
+export const isLong = process.env.AYNI_LONG === '1';
+
+/** So many in the suite, so many in the long run. */
+export const often = (count: number, countLong: number): number => (isLong ? countLong : count);
+
+const SHARE = Number(process.env.AYNI_SHARE ?? Math.floor(Math.random() * 1000));
+
+/** Does something at each `stride`-th place from `from` to `to`, in the long run at every one. */
+export async function atPlaces(
+  from: number,
+  to: number,
+  stride: number,
+  act: (place: number) => Promise<void>,
+): Promise<void> {
+  const step = often(stride, 1);
+  for (let place = from + (SHARE % step); place <= to; place += step) {
+    try {
+      await act(place);
+    } catch (error) {
+      const again = isLong ? 'AYNI_LONG=1' : `AYNI_SHARE=${SHARE}`;
+      throw new Error(`at ${place} of ${from} to ${to} (${again}): ${(error as Error).message}`, { cause: error });
+    }
+  }
+}
