@@ -32,25 +32,28 @@ async function start(path: string, flags: string[] = []): Promise<{ server: Serv
   return { server, client, kit: makeKit(client, keys) };
 }
 
-/** Every file below a directory with its size. */
-function sizes(path: string): Map<string, number> {
-  const found = new Map<string, number>();
-  for (const name of readdirSync(path, { recursive: true, encoding: 'utf8' })) {
-    const file = join(path, name);
-    const stat = statSync(file);
-    if (stat.isFile()) found.set(file, stat.size);
-  }
-  return found;
+/** Every file below a directory with its bytes. */
+function contents(path: string): Map<string, Buffer> {
+  const files = readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => join(path, name));
+  return new Map(files.filter((file) => statSync(file).isFile()).map((file) => [file, readFileSync(file)]));
 }
 
-/** The file that grew while `write` ran: the journal, whatever it is called. */
-async function grown(path: string, write: () => Promise<unknown>): Promise<string> {
-  const before = sizes(path);
+/** The file that changed while `write` ran: the journal, whatever it is called. */
+async function changed(path: string, write: () => Promise<unknown>): Promise<string> {
+  const before = contents(path);
   await write();
-  const after = sizes(path);
-  const files = [...after].filter(([file, size]) => size > (before.get(file) ?? 0)).map(([file]) => file);
-  expect(files, 'one file grows when a record is stored').toHaveLength(1);
+  const files = [...contents(path)].filter(([file, bytes]) => !before.get(file)?.equals(bytes)).map(([file]) => file);
+  expect(files, 'one file changes when a record is stored').toHaveLength(1);
   return files[0]!;
+}
+
+/** Where the last frame of a journal ends; behind it a server that was killed leaves zeros, room for the next ones. */
+function endOf(journal: string): number {
+  const bytes = readFileSync(journal);
+  let at = 56;
+  while (at + 8 <= bytes.length && bytes.readUInt32BE(at + 4) > 0) at += 8 + bytes.readUInt32BE(at + 4);
+  expect(bytes.subarray(at).every((byte) => byte === 0)).toBe(true);
+  return at;
 }
 
 /** Everything a client can read back, by path, as the bytes that came. */
@@ -242,18 +245,18 @@ describe('one directory, one process', () => {
 });
 
 describe('a torn tail', () => {
-  /** A killed server with some records in its journal: their paths and bytes, and the journal. */
-  async function killed(path: string): Promise<{ records: Map<string, string>; last: string; journal: string }> {
+  /** A killed server with some records in its journal: their paths and bytes, the journal, and where that ends. */
+  async function killed(path: string) {
     const { server, client, kit } = await start(path);
     const paths: string[] = [];
     for (let n = 0; n < 8; n += 1) paths.push(`/wallets/${await kit.wallet({ custom: { n } })}`);
     const records = await readAll(client, paths);
     let last = '';
-    const journal = await grown(path, async () => {
+    const journal = await changed(path, async () => {
       last = `/wallets/${await kit.wallet()}`;
     });
     await server.kill();
-    return { records, last, journal };
+    return { records, last, journal, end: endOf(journal) };
   }
 
   /** Starts again and compares what was cut off the journal with what the log says was cut. */
@@ -269,8 +272,8 @@ describe('a torn tail', () => {
 
   test.each([1, 3, 17, 100])('%i bytes cut off: the rest is there, and the start says so', async (bytes) => {
     const path = directory();
-    const { records, last, journal } = await killed(path);
-    truncateSync(journal, statSync(journal).size - bytes);
+    const { records, last, journal, end } = await killed(path);
+    truncateSync(journal, end - bytes);
     const { server, client, kit } = await startAgain(path, journal);
     expect(await readAll(client, [...records.keys()])).toEqual(records);
     expect((await client.get(last)).status).toBe(404);
@@ -281,15 +284,40 @@ describe('a torn tail', () => {
     expect(await readAll(third.client, [...records.keys()])).toEqual(records);
   });
 
-  test.each([1, 37, 5000])('%i bytes of noise behind the end: cut, counted, nothing lost', async (bytes) => {
+  test.each([2, 37, 5000])('%i bytes of noise behind the end: cut, counted, nothing lost', async (bytes) => {
     const path = directory();
-    const { records, last, journal } = await killed(path);
-    const whole = statSync(journal).size;
+    const { records, last, journal, end } = await killed(path);
+    truncateSync(journal, end);
     appendFileSync(journal, Buffer.alloc(bytes, 0xa7));
     const { client } = await startAgain(path, journal);
-    expect(statSync(journal).size).toBe(whole);
+    expect(statSync(journal).size).toBe(end);
     expect(await readAll(client, [...records.keys()])).toEqual(records);
     expect((await client.get(last)).status).toBe(200);
+  });
+
+  test('one byte of noise behind the end: put back to nothing, and told', async () => {
+    const path = directory();
+    const { records, journal, end } = await killed(path);
+    truncateSync(journal, end);
+    appendFileSync(journal, Buffer.from([0xa7]));
+    const { server, client } = await start(path);
+    expect(server.log()).toContain(`Byte ${end} of ${basename(journal)}, behind the last frame, had changed`);
+    expect(endOf(journal)).toBe(end);
+    expect(await readAll(client, [...records.keys()])).toEqual(records);
+  });
+
+  test('the room that a killed server leaves behind its last frame is none: nothing is cut, and it is used', async () => {
+    const path = directory();
+    const { records, journal, end } = await killed(path);
+    const size = statSync(journal).size;
+    expect(size).toBeGreaterThan(end);
+    const { server, client, kit } = await start(path);
+    expect(server.log()).not.toMatch(/torn/i);
+    expect(await readAll(client, [...records.keys()])).toEqual(records);
+    await kit.wallet();
+    expect([statSync(journal).size, endOf(journal) > end]).toEqual([size, true]);
+    expect(await server.stop()).toBe(0);
+    expect(statSync(journal).size).toBe(endOf(journal));
   });
 });
 
@@ -298,10 +326,10 @@ describe('damage', () => {
     const path = directory();
     const { server, kit } = await start(path);
     for (let n = 0; n < 30; n += 1) await kit.wallet({ custom: { n } });
-    const journal = await grown(path, () => kit.wallet());
+    const journal = await changed(path, () => kit.wallet());
     await server.kill();
     const bytes = readFileSync(journal);
-    const at = Math.floor(bytes.length * place);
+    const at = Math.floor(endOf(journal) * place);
     bytes[at] = bytes[at]! ^ 0x10;
     writeFileSync(journal, bytes);
     const ended = await startRefused({ directory: path });
