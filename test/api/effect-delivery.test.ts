@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, connect, type Json, makeKeys } from '../support/client.ts';
 import { type Call, type Hook, openHook } from '../support/hook.ts';
 import { issue, type Kit, luidOf, makeKit, pause, reasonOf, segment, transfer, unique } from '../support/kit.ts';
+import { often } from '../support/long.ts';
 import { makeDirectory, type Server, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
@@ -112,6 +113,7 @@ describe('what became of them', () => {
     await untilRows(effect, 'delivered', 3);
     hook.answer = (call) => (call.path === path ? 503 : 202);
     for (const handle of [...bad, ...waiting]) await kit.make('circles', { handle });
+    await untilRows(effect, 'pending', 1);
     const [failed] = await untilRows(effect, 'failed', 1);
     expect(failed.data).toMatchObject({
       attempts: 2,
@@ -119,7 +121,10 @@ describe('what became of them', () => {
       detail: expect.stringContaining('503'),
     });
     const rows = await rowsOf(effect);
-    expect(rows.map(({ meta }) => meta.status)).toEqual(['pending', 'failed', 'delivered', 'delivered', 'delivered']);
+    const [last, ...others] = rows.map(({ meta }) => meta.status);
+    expect(others).toEqual(['failed', 'delivered', 'delivered', 'delivered']);
+    // It is tried for a second more, unless this machine took as long to ask.
+    expect(['pending', 'failed']).toContain(last);
     for (const row of rows) expect(row.luid).toMatch(luidOf('evd'));
     expect(await rowsOf(effect, 2)).toHaveLength(5);
     expect((await rowsOf(effect, 2)).map(({ data }) => data.event)).toEqual(rows.map(({ data }) => data.event));
@@ -222,8 +227,8 @@ describe('killed in the middle of many deliveries', () => {
   });
 });
 
-/** Many times what a queue holds; with AYNI_LONG=1 twenty thousand. */
-const EVENTS = process.env.AYNI_LONG ? 20_000 : 2_000;
+/** Many times what a queue holds. */
+const EVENTS = often(1_000, 20_000);
 
 describe(`${EVENTS} events behind a consumer that was away`, () => {
   test('cost little memory while they wait, and come once each, in order', async () => {

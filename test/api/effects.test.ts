@@ -164,8 +164,11 @@ describe('delivery', () => {
     const before = hook.calls.length;
     const second = await startServer({ directory });
     const late = (call: Call): boolean => call.path === path && hook.calls.indexOf(call) >= before;
-    const calls = await hook.waitFor(late, 2);
-    expect(calls.map((call) => call.body.data.wallet.data.handle)).toEqual(wallets);
+    const handleOf = (call: Call): string => call.body.data.wallet.data.handle;
+    await hook.waitFor((call) => late(call) && handleOf(call) === wallets[1]);
+    // The last call of the one that was killed may have lain in the socket until now: then it came twice.
+    const calls = hook.calls.filter(late);
+    expect([...new Set(calls.map(handleOf))]).toEqual(wallets);
     for (const call of calls) verifyRecord(call.body, second.publicKey);
     await second.stop();
   });

@@ -166,11 +166,19 @@ describe('who waits', () => {
     const { at, own } = await ledgerOfItsOwn();
     const { page } = await ask(at, 'after=0&page.limit=100');
     const waiting = timed(at.get(`/events?after=${page.after}&wait=1&signal=circle-created`));
-    for (let n = 0; n < 5; n += 1) await own.wallet();
+    let isOver = false;
+    void waiting.then(() => {
+      isOver = true;
+    });
+    let passedBy = 0;
+    for (; passedBy < 5 && !isOver; passedBy += 1) await own.wallet();
+    // The last one may have come after the answer.
+    if (isOver) passedBy -= 1;
     const { body, ms } = await waiting;
     expect(body.data).toEqual([]);
     expect(ms).toBeGreaterThan(900);
-    expect(body.page.after).toBeGreaterThanOrEqual(page.after + 5);
+    expect(passedBy).toBeGreaterThan(0);
+    expect(body.page.after).toBeGreaterThanOrEqual(page.after + passedBy);
     expect((await ask(at, `after=${body.page.after}`)).data).toEqual([]);
   });
 
@@ -211,6 +219,8 @@ describe('the server', () => {
     );
     const waiting = Array.from({ length: 10 }, () => at.get(`/events?after=${page.after}&wait=30`));
     await pause(300);
+    // Who asked before is heard before, however busy the machine is.
+    await ask(at, 'after=0');
     for (const socket of gone) socket.destroy();
     await pause(100);
     const code = other.stop();

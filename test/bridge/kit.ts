@@ -14,7 +14,7 @@ import { type BankServer, startServer } from '../../src/bridge/server.ts';
 import { keyPairFromSecret } from '../../src/proof/keys.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { type Json, type Keys, makeKeys, proof, proofHolds, record, verifyRecord } from '../support/client.ts';
-import { pause } from '../support/kit.ts';
+import { found } from '../support/kit.ts';
 
 export const DIRECTORY = '/bank';
 export const FILE = `${DIRECTORY}/books.jsonl`;
@@ -252,13 +252,9 @@ export async function openHouse(ledger: FakeLedger, options: HouseOptions = {}):
 
 /** The value, as soon as there is one. */
 export async function until<T>(look: () => T | null, what: string): Promise<T> {
-  const late = Date.now() + WAIT_MS;
-  for (;;) {
-    const found = look();
-    if (found !== null) return found;
-    if (Date.now() > late) throw new Error(`never came: ${what}`);
-    await pause(5);
-  }
+  const value = await found(look, WAIT_MS, 5);
+  if (value === null) throw new Error(`never came: ${what}`);
+  return value;
 }
 
 function listen(server: Server, port: number): Promise<void> {

@@ -7,7 +7,7 @@ import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
-import { issue, makeKit, unique } from '../support/kit.ts';
+import { found, issue, makeKit, unique } from '../support/kit.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const START_MS = 20_000;
@@ -54,13 +54,10 @@ export async function launch(
       resolve(code);
     });
   });
-  const late = Date.now() + START_MS;
-  for (;;) {
-    const seen = /http:\/\/127\.0\.0\.1:\d+\/v2/.exec(text);
-    if (seen !== null || hasEnded) return { child, url: seen?.[0] ?? '', log: () => text, ended };
-    if (Date.now() > late) throw new Error(`neither started nor ended:\n${text}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  const look = () => /http:\/\/127\.0\.0\.1:\d+\/v2/.exec(text)?.[0] ?? null;
+  const url = await found(() => (hasEnded ? (look() ?? '') : look()), START_MS);
+  if (url === null) throw new Error(`neither started nor ended:\n${text}`);
+  return { child, url, log: () => text, ended };
 }
 
 /** A client of a server that was launched. */

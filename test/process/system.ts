@@ -7,6 +7,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { found } from '../support/kit.ts';
 
 const ATTACH_MS = 10_000;
 
@@ -62,11 +63,8 @@ export async function trace(pid: number, calls: string, inject: string): Promise
   let told = '';
   tracer.stderr.on('data', (chunk) => (told += chunk));
   const ended = new Promise<void>((resolve) => tracer.once('close', () => resolve()));
-  const late = Date.now() + ATTACH_MS;
-  while (!told.includes('attached')) {
-    if (Date.now() > late || tracer.exitCode !== null) throw new Error(`strace did not attach: ${told}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  await found(() => told.includes('attached') || tracer.exitCode !== null || null, ATTACH_MS);
+  if (!told.includes('attached')) throw new Error(`strace did not attach: ${told}`);
   const lines = () =>
     readFileSync(log, 'utf8')
       .split('\n')

@@ -4,7 +4,7 @@
 import { expect } from 'vitest';
 import { type Client, type Json, type Keys, makeKeys, proof } from './client.ts';
 import type { Call, Hook } from './hook.ts';
-import { type Kit, limit, pause, segment, unique } from './kit.ts';
+import { found, type Kit, limit, segment, unique } from './kit.ts';
 
 const WAIT_MS = 12_000;
 
@@ -97,9 +97,11 @@ export async function readIntent(client: Client, { luid }: Json): Promise<Json> 
 
 /** The intent, once it is in this status. */
 export async function until(client: Client, intent: Json, status: string): Promise<Json> {
-  for (const late = Date.now() + WAIT_MS; ; await pause(20)) {
-    const stored = await readIntent(client, intent);
-    if (stored.meta.status === status) return stored;
-    if (Date.now() > late) throw new Error(`the intent is ${stored.meta.status}, not ${status}`);
-  }
+  let stored: Json;
+  const there = await found(async () => {
+    stored = await readIntent(client, intent);
+    return stored.meta.status === status || null;
+  }, WAIT_MS);
+  if (there === null) throw new Error(`the intent is ${stored.meta.status}, not ${status}`);
+  return stored;
 }

@@ -5,7 +5,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Json } from './client.ts';
-import { pause } from './kit.ts';
+import { found } from './kit.ts';
 
 const WAIT_MS = 12_000;
 
@@ -61,16 +61,13 @@ export async function openHook(): Promise<Hook> {
     keeps: null,
     kept: [],
     async waitFor(match, count = 1) {
-      const late = Date.now() + WAIT_MS;
-      for (;;) {
-        const found = hook.calls.filter(match);
-        if (found.length >= count) return found;
-        if (Date.now() > late) {
-          const seen = hook.calls.map((call) => `${call.method} ${call.path}`).join(', ');
-          throw new Error(`${found.length} of ${count} calls came; all calls: ${seen}`);
-        }
-        await pause(15);
-      }
+      const come = await found(() => {
+        const calls = hook.calls.filter(match);
+        return calls.length >= count ? calls : null;
+      }, WAIT_MS);
+      if (come !== null) return come;
+      const seen = hook.calls.map((call) => `${call.method} ${call.path}`).join(', ');
+      throw new Error(`${hook.calls.filter(match).length} of ${count} calls came; all calls: ${seen}`);
     },
     close: () =>
       new Promise((resolve) => {

@@ -15,6 +15,18 @@ export function unique(prefix = 'h'): string {
 
 export const segment = encodeURIComponent;
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/**
+ * What `look` finds, as soon as it finds something; null where it has found nothing for `ms`. Only the pauses between
+ * looks count: a machine that is busy, or stands still for a while, makes nobody late.
+ */
+export async function found<T>(look: () => T | null | Promise<T | null>, ms: number, everyMs = 15): Promise<T | null> {
+  for (let left = ms; ; left -= everyMs) {
+    const value = await look();
+    if (value !== null || left <= 0) return value;
+    await pause(everyMs);
+  }
+}
 export const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 export const HASH = /^[0-9a-f]{64}$/;
 

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { verifyRecord } from './client.ts';
+import { found } from './kit.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const START_MS = 30_000;
@@ -117,19 +118,15 @@ export async function startRefused(options: ServerOptions & { directory: string 
 }
 
 async function listening(running: Running): Promise<number> {
-  const late = Date.now() + START_MS;
   let over: Ended | undefined;
   void running.ended.then((end) => {
     over = end;
   });
-  for (;;) {
-    const seen = /http:\/\/127\.0\.0\.1:(\d+)\/v2/.exec(running.log());
-    if (seen) return Number(seen[1]);
-    if (over) throw new Error(`the server ended with code ${over.code}:\n${over.log}`);
-    if (Date.now() > late) {
-      running.child.kill('SIGKILL');
-      throw new Error(`the server did not start:\n${running.log()}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  const look = () => /http:\/\/127\.0\.0\.1:(\d+)\/v2/.exec(running.log());
+  await found(() => over ?? look(), START_MS);
+  const seen = look();
+  if (seen) return Number(seen[1]);
+  if (over) throw new Error(`the server ended with code ${over.code}:\n${over.log}`);
+  running.child.kill('SIGKILL');
+  throw new Error(`the server did not start:\n${running.log()}`);
 }
