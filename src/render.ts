@@ -168,10 +168,26 @@ export interface PageAfter {
   limit: number;
 }
 
-/** The signed envelope around `items`; `page` null leaves it out. */
-export function listText(items: string[], page: Page | PageAfter | null, moment: number, sealer: Sealer): string {
-  const data = `[${items.join(',')}]`;
-  return signedText(data, moment, sealer, page === null ? '' : `,"page":${pageText(page)}`);
+/** What the server says of its own accord, before its proof is made. */
+export interface Unsealed {
+  /** Canonical JSON. */
+  data: string;
+  hash: string;
+  moment: number;
+  /** What the proof says beside the hash, canonical JSON. */
+  custom: string;
+  /** Members of the envelope behind meta, each with a comma before it. */
+  tail: string;
+}
+
+/** The envelope around `items`; `page` null leaves that out. */
+export function unsealedList(items: string[], page: Page | PageAfter | null, moment: number): Unsealed {
+  return unsealed(
+    `[${items.join(',')}]`,
+    moment,
+    momentCustom(moment),
+    page === null ? '' : `,"page":${pageText(page)}`,
+  );
 }
 
 function pageText(page: Page | PageAfter): string {
@@ -180,9 +196,9 @@ function pageText(page: Page | PageAfter): string {
   return `{"index":${index},"limit":${limit}${total === undefined ? '' : `,"total":${total}`}}`;
 }
 
-/** `data`, canonical JSON, signed by the server as of `moment`; `tail` is what follows meta. */
-export function signedText(data: string, moment: number, sealer: Sealer, tail = ''): string {
-  return signedWith(data, moment, `{"moment":"${isoMoment(moment)}"}`, sealer, tail);
+/** `data`, canonical JSON, signed by the server as of `moment`. */
+export function signedText(data: string, moment: number, sealer: Sealer): string {
+  return sealedNow(unsealed(data, moment, momentCustom(moment)), sealer);
 }
 
 /**
@@ -191,11 +207,22 @@ export function signedText(data: string, moment: number, sealer: Sealer, tail = 
  */
 export function outwardText(data: string, moment: number, ledger: string, sealer: Sealer): string {
   const custom = `{"ledger":${JSON.stringify(ledger)},"moment":"${isoMoment(moment)}"}`;
-  return signedWith(data, moment, custom, sealer, '');
+  return sealedNow(unsealed(data, moment, custom), sealer);
 }
 
-function signedWith(data: string, moment: number, custom: string, sealer: Sealer, tail: string): string {
-  const hash = sha256Hex(data);
-  const proofs = sealer.proof(hash, custom);
-  return `{"data":${data},"hash":"${hash}","meta":{"moment":"${isoMoment(moment)}","proofs":[${proofs}]}${tail}}`;
+function unsealed(data: string, moment: number, custom: string, tail = ''): Unsealed {
+  return { data, hash: sha256Hex(data), moment, custom, tail };
+}
+
+function momentCustom(moment: number): string {
+  return `{"moment":"${isoMoment(moment)}"}`;
+}
+
+function sealedNow(text: Unsealed, sealer: Sealer): string {
+  return sealedText(text, sealer.proof(text.hash, text.custom));
+}
+
+/** `proof` is the server's, of this hash and custom. */
+export function sealedText({ data, hash, moment, tail }: Unsealed, proof: string): string {
+  return `{"data":${data},"hash":"${hash}","meta":{"moment":"${isoMoment(moment)}","proofs":[${proof}]}${tail}}`;
 }

@@ -1,13 +1,14 @@
 /**
- * Proofs that tell how an intent ended are signed when a reader first asks: by the workers, in one message for a whole
- * page, and remembered. Same bytes whenever they are made.
+ * Proofs that are made for readers: by the workers, on one trip for a whole page. Those that tell how an intent ended
+ * are signed when somebody first asks, and remembered: they are the same bytes whenever they are made. That of a list
+ * is new each time.
  */
 import type { Outcome } from '../core/entry.ts';
 import type { Version } from '../core/state.ts';
 import { proofDigestHex } from '../proof/digest.ts';
 import { encodeBase64 } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
-import { customsOf, hexOf, outcomeKey, outcomesOf } from '../render.ts';
+import { customsOf, hexOf, outcomeKey, outcomesOf, type Unsealed } from '../render.ts';
 import { guarded, type House } from './call.ts';
 import type { Reply } from './server.ts';
 
@@ -32,6 +33,27 @@ export function withLateProofs(house: House, reply: Reply, versions: readonly Ve
       // Without the workers they are signed here, as they are rendered.
       if (error === null) remember(house, missing, signatures);
       guarded(house, reply, then);
+    },
+  });
+}
+
+/** Goes on with `then` once the server's proof of a text is at hand. */
+export function withProof(house: House, reply: Reply, { hash, custom }: Unsealed, then: (proof: string) => void): void {
+  const { sealer, pool } = house;
+  const known = sealer.justSigned(hash, custom);
+  if (known !== undefined) return then(known);
+  const digest = proofDigestHex(hash, custom);
+  pool.submit({
+    checks: NO_CHECKS,
+    seals: Buffer.from(digest, 'hex'),
+    done({ error, signatures }) {
+      guarded(house, reply, () => {
+        // Without the workers it is signed here.
+        if (error !== null) return then(sealer.proof(hash, custom));
+        const proof = proofText(sealer.publicText, digest, encodeBase64(signatures), custom);
+        sealer.keepSigned(hash, custom, proof);
+        then(proof);
+      });
     },
   });
 }

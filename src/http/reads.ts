@@ -14,17 +14,18 @@ import { namesOf, type RecordView, readRow, SERVER_LEDGER, type State, sizeOf } 
 import { sha256Hex } from '../proof/digest.ts';
 import {
   labelsText,
-  listText,
   ownersText,
   type Page,
   type PageAfter,
+  sealedText,
   signedText,
+  unsealedList,
   versionText,
   viewText,
 } from '../render.ts';
 import { type Call, guarded, type House, refuseDurable, send, sendDurable } from './call.ts';
 import { type Header, refuse } from './errors.ts';
-import { withLateProofs } from './late.ts';
+import { withLateProofs, withProof } from './late.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
 import { type ListQuery, parseQuery } from './query.ts';
 import { SEMVER } from './version.ts';
@@ -153,9 +154,9 @@ function sendRecords(call: Call, rows: readonly number[], page: Page | null): vo
 
 /** A list as its envelope; `page` null leaves that out. */
 export function sendList(call: Call, items: string[], page: Page | PageAfter | null): void {
-  const { engine, sealer } = call.house;
-  const text = listText(items, page, engine.now(), sealer);
-  sendDurable(call, () => send(call, 200, text));
+  const { house, reply } = call;
+  const list = unsealedList(items, page, house.engine.now());
+  withProof(house, reply, list, (proof) => sendDurable(call, () => send(call, 200, sealedText(list, proof))));
 }
 
 // ---------------------------------------------------------------- history

@@ -32,20 +32,29 @@ export class Sealer {
     this.publicText = encodeBase64(server.public);
   }
 
-  /** Signs now, unless it has just signed the same. */
+  /** Signs now, unless the same has just been signed. */
   readonly proof = (hashHex: string, custom: string): string => {
-    if (custom !== this.#sameCustom || this.#same.size >= SAME_CUSTOM_MAX) {
-      this.#same.clear();
-      this.#sameCustom = custom;
-    }
-    const known = this.#same.get(hashHex);
+    const known = this.justSigned(hashHex, custom);
     if (known !== undefined) return known;
     const digest = proofDigestHex(hashHex, custom);
     const result = sign(Buffer.from(digest, 'hex'), this.#server);
     const text = proofText(this.publicText, digest, encodeBase64(result), custom);
-    this.#same.set(hashHex, text);
+    this.keepSigned(hashHex, custom, text);
     return text;
   };
+
+  /** A proof of this moment that is at hand. */
+  justSigned(hashHex: string, custom: string): string | undefined {
+    return custom === this.#sameCustom ? this.#same.get(hashHex) : undefined;
+  }
+
+  keepSigned(hashHex: string, custom: string, text: string): void {
+    if (custom !== this.#sameCustom || this.#same.size >= SAME_CUSTOM_MAX) {
+      this.#same.clear();
+      this.#sameCustom = custom;
+    }
+    this.#same.set(hashHex, text);
+  }
 
   /** The text of a proof that was signed before. */
   sealed(hashHex: string, custom: string, result: Uint8Array): string {
