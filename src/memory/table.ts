@@ -13,59 +13,26 @@
  * into the pages it has and the new ones, so that growing leaves no outgrown memory behind. It is never more than
  * four fifths full: with p pages, 10 bytes an entry and at most 10 (p + 1) / p.
  *
+ * Pages lie in slabs (slabs.ts), and what says where is flat arrays of numbers: on the way to a slot only the slot
+ * itself is in memory that nobody has looked at lately.
+ *
  * What always holds: every segment has a free slot, so each search ends; between an entry's home slot and its slot
  * there is no free one. Hashes must be well mixed (see hash.ts), above all their upper bits.
  */
-import { Pages } from './pages.ts';
-import {
-  exactly,
-  fail,
-  finder,
-  headPart,
-  type Part,
-  type Parts,
-  powerOfTwo,
-  readHead,
-  Shape,
-  sharedCopy,
-} from './parts.ts';
+import { exactly, fail, finder, headPart, type Part, type Parts, powerOfTwo, readHead, Shape } from './parts.ts';
+import { BLOCK_SLOTS_MAX, BLOCK_SLOTS_MIN, SLAB_MASK, SLAB_SHIFT, SLOT_BYTES, Slabs } from './slabs.ts';
 
 const SEGMENTS = 1024;
-const SEGMENT_SLOTS_MIN = 8;
-const PAGE_SHIFT = 10;
-const PAGE_SLOTS = 1 << PAGE_SHIFT;
+/** Slots of a page. */
+const PAGE_SLOTS = BLOCK_SLOTS_MAX;
+const PAGE_SHIFT = Math.log2(PAGE_SLOTS);
 const PAGE_MASK = PAGE_SLOTS - 1;
-const SLOT_BYTES = 8;
 const VALUE_MAX = 0xffff_fffe;
 const FRACTION = 2 ** -32;
 
 /** Cursor positions that are no slot. */
 const ENDED = -1;
 const STALE = -2;
-
-type Words = Uint32Array<SharedArrayBuffer>;
-
-/** One of the small tables. */
-class Segment {
-  readonly index: number;
-  pages: Words[] = [];
-  /** The part of each page, kept ready so that a dump of many pages takes no time. */
-  parts: Part[] = [];
-  /** For each page the count of dumps at which it was last known to be in none. */
-  owners: number[] = [];
-  /** Slots in all pages. */
-  capacity = 0;
-  entries = 0;
-
-  constructor(index: number) {
-    this.index = index;
-  }
-}
-
-/** Stands for a segment nothing was put into yet: one free slot. */
-const NOTHING = new Segment(-1);
-NOTHING.pages.push(new Uint32Array(new SharedArrayBuffer(SLOT_BYTES)));
-NOTHING.capacity = 1;
 
 /** Where growing keeps the entries of a segment meanwhile. */
 let scratch = new Uint32Array(PAGE_SLOTS);
@@ -79,8 +46,18 @@ export class Table {
   readonly name: string;
   private readonly bits: number;
   private readonly shift: number;
-  private readonly pool = new Pages(PAGE_SLOTS * SLOT_BYTES);
-  private segments: Segment[];
+  private slabs = new Slabs();
+  /** By segment: its slots, entries, and where its row of pages begins and how many have room there. */
+  private capacities: Int32Array;
+  private counts: Int32Array;
+  private rows: Int32Array;
+  private rooms: Int32Array;
+  /** The rows of pages, in any order, with gaps: address of each, its part, and the count of dumps at which it was last known to be in none. */
+  private pages = new Uint32Array(0);
+  private owners = new Int32Array(0);
+  /** Kept ready so that a dump of many pages takes no time. */
+  private parts: Part[] = [];
+  private rowsEnd = 0;
   private total = 0;
   private dumps = 0;
   private cursorHash = 0;
@@ -93,7 +70,10 @@ export class Table {
     this.name = name;
     this.bits = Math.log2(segments);
     this.shift = 32 - this.bits;
-    this.segments = new Array<Segment>(segments).fill(NOTHING);
+    this.capacities = new Int32Array(segments);
+    this.counts = new Int32Array(segments);
+    this.rows = new Int32Array(segments);
+    this.rooms = new Int32Array(segments);
   }
 
   /** Entries in the table. */
@@ -103,9 +83,7 @@ export class Table {
 
   /** Bytes of all slots, free ones included. */
   get bytes(): number {
-    let slots = 0;
-    for (const segment of this.segments) if (segment !== NOTHING) slots += segment.capacity;
-    return slots * SLOT_BYTES;
+    return this.capacities.reduce((sum, slots) => sum + slots, 0) * SLOT_BYTES;
   }
 
   /**
@@ -113,9 +91,14 @@ export class Table {
    * the next `first`, `insert`, `remove` or `load`. Values under one hash come in no particular order.
    */
   first(hash: number): number {
-    const segment = this.segments[hash >>> this.shift]!;
+    const segment = hash >>> this.shift;
+    const capacity = this.capacities[segment]!;
     this.cursorHash = hash >>> 0;
-    return this.seek(segment, hash >>> 0, this.home(hash, segment.capacity));
+    if (capacity === 0) {
+      this.cursor = ENDED;
+      return -1;
+    }
+    return this.seek(segment, hash >>> 0, this.home(hash, capacity));
   }
 
   /** The next value under the hash given to `first`, or -1. */
@@ -124,26 +107,27 @@ export class Table {
       if (this.cursor === STALE) fail(`table ${this.name}: next() after a change`);
       return -1;
     }
-    const segment = this.segments[this.cursorHash >>> this.shift]!;
+    const segment = this.cursorHash >>> this.shift;
     const slot = this.cursor + 1;
-    return this.seek(segment, this.cursorHash, slot === segment.capacity ? 0 : slot);
+    return this.seek(segment, this.cursorHash, slot === this.capacities[segment] ? 0 : slot);
   }
 
   /** Puts `value` in the place of the one `first` or `next` has just returned. */
   replace(value: number): void {
     if (this.cursor < 0) fail(`table ${this.name}: replace() without a value found`);
     if (value >>> 0 !== value || value > VALUE_MAX) fail(`table ${this.name}: value ${value}`);
-    const segment = this.segments[this.cursorHash >>> this.shift]!;
-    this.owned(segment, this.cursor >>> PAGE_SHIFT)[((this.cursor & PAGE_MASK) << 1) + 1] = value + 1;
+    const address = this.owned(this.cursorHash >>> this.shift, this.cursor);
+    this.slabs.words[address >>> SLAB_SHIFT]![(address & SLAB_MASK) + 1] = value + 1;
   }
 
   /** Adds an entry; the same hash and value may be added more than once. `value`: 0 to 2^32 - 2. */
   insert(hash: number, value: number): void {
     if (value >>> 0 !== value || value > VALUE_MAX) fail(`table ${this.name}: value ${value}`);
-    let segment = this.segments[hash >>> this.shift]!;
-    if ((segment.entries + 1) * 5 > segment.capacity * 4) segment = this.grow(hash >>> this.shift);
+    const segment = hash >>> this.shift;
+    const count = this.counts[segment]! + 1;
+    if (count * 5 > this.capacities[segment]! * 4) this.grow(segment);
     this.place(segment, hash >>> 0, value + 1);
-    segment.entries++;
+    this.counts[segment] = count;
     this.total++;
     this.cursor = STALE;
   }
@@ -155,35 +139,34 @@ export class Table {
     const slot = this.cursor;
     this.cursor = STALE;
     if (found === -1) return false;
-    const segment = this.segments[hash >>> this.shift]!;
+    const segment = hash >>> this.shift;
     this.close(segment, slot);
-    segment.entries--;
+    this.counts[segment]!--;
     this.total--;
     return true;
   }
 
   /** Every page as a part, and a head. Copies no page. */
   dump(): Part[] {
-    const head = new Uint32Array(1 + this.segments.length * 2);
+    const segments = this.capacities.length;
+    const head = new Uint32Array(1 + segments * 2);
     head[0] = this.bits;
     const parts: Part[] = [];
-    for (let i = 0; i < this.segments.length; i++) {
-      const segment = this.segments[i]!;
-      if (segment === NOTHING) continue;
-      head[1 + i * 2] = segment.capacity;
-      head[2 + i * 2] = segment.entries;
-      for (const part of segment.parts) parts.push(part);
+    for (let segment = 0; segment < segments; segment++) {
+      head[1 + segment * 2] = this.capacities[segment]!;
+      head[2 + segment * 2] = this.counts[segment]!;
+      const row = this.rows[segment]!;
+      for (let page = 0; page < this.pageCount(segment); page++) parts.push(this.parts[row + page]!);
     }
     parts.push(headPart(this.name, Shape.table, head));
     this.dumps++;
-    this.pool.forget();
     return parts;
   }
 
   /** Says that the bytes of all dumps so far are needed no more, so that pages kept for them are used again. Optional. */
   release(): void {
-    this.pool.release();
-    for (const segment of this.segments) segment.owners.fill(this.dumps);
+    this.slabs.release();
+    this.owners.fill(this.dumps);
   }
 
   /**
@@ -192,42 +175,47 @@ export class Table {
    */
   load(parts: Parts): void {
     const find = finder(parts);
-    const count = this.segments.length;
-    const head = readHead(find, this.name, Shape.table, 1 + count * 2);
+    const segments = this.capacities.length;
+    const head = readHead(find, this.name, Shape.table, 1 + segments * 2);
     if (head[0] !== this.bits) throw new Error(`memory: table ${this.name} was dumped with another number of segments`);
-    const segments = new Array<Segment>(count).fill(NOTHING);
-    let total = 0;
-    for (let i = 0; i < count; i++) {
-      const capacity = head[1 + i * 2]!;
-      const entries = head[2 + i * 2]!;
-      if (capacity === 0 && entries === 0) continue;
-      const whole =
-        capacity <= PAGE_SLOTS ? powerOfTwo(capacity, SEGMENT_SLOTS_MIN, PAGE_SLOTS) : capacity % PAGE_SLOTS === 0;
-      if (!whole || entries * 5 > capacity * 4) {
-        throw new Error(
-          `memory: table ${this.name} cannot hold ${entries} entries in ${capacity} slots of segment ${i}`,
-        );
-      }
-      const segment = new Segment(i);
-      const pageBytes = Math.min(capacity, PAGE_SLOTS) * SLOT_BYTES;
-      for (let slot = 0; slot < capacity; slot += PAGE_SLOTS) {
-        this.put(
-          segment,
-          slot >>> PAGE_SHIFT,
-          sharedCopy(exactly(find, this.partName(i, slot >>> PAGE_SHIFT), pageBytes), pageBytes),
-        );
-      }
-      segment.capacity = capacity;
-      segment.entries = entries;
-      this.check(segment);
-      segments[i] = segment;
-      total += entries;
+    const loaded = new Table(this.name, { segments });
+    for (let segment = 0; segment < segments; segment++) {
+      loaded.loadSegment(find, segment, head[1 + segment * 2]!, head[2 + segment * 2]!);
     }
-    this.segments = segments;
-    this.total = total;
-    // The pages were put under the present count of dumps, so it stays.
+    this.slabs = loaded.slabs;
+    this.capacities = loaded.capacities;
+    this.counts = loaded.counts;
+    this.rows = loaded.rows;
+    this.rooms = loaded.rooms;
+    this.pages = loaded.pages;
+    this.owners = loaded.owners;
+    this.parts = loaded.parts;
+    this.rowsEnd = loaded.rowsEnd;
+    this.total = loaded.total;
+    this.dumps = 0;
     this.cursor = ENDED;
-    this.pool.reset();
+  }
+
+  private loadSegment(find: (name: string) => Uint8Array, segment: number, capacity: number, entries: number): void {
+    if (capacity === 0 && entries === 0) return;
+    const whole =
+      capacity <= PAGE_SLOTS ? powerOfTwo(capacity, BLOCK_SLOTS_MIN, PAGE_SLOTS) : capacity % PAGE_SLOTS === 0;
+    if (!whole || entries * 5 > capacity * 4) {
+      throw new Error(
+        `memory: table ${this.name} cannot hold ${entries} entries in ${capacity} slots of segment ${segment}`,
+      );
+    }
+    const slots = Math.min(capacity, PAGE_SLOTS);
+    for (let page = 0; page * PAGE_SLOTS < capacity; page++) {
+      const bytes = exactly(find, this.partName(segment, page), slots * SLOT_BYTES);
+      const address = this.slabs.take(slots);
+      this.slabs.bytesAt(address, slots).set(bytes);
+      this.put(segment, page, address, slots);
+    }
+    this.capacities[segment] = capacity;
+    this.counts[segment] = entries;
+    this.total += entries;
+    this.check(segment);
   }
 
   /** The slot at which the search for `hash` begins, in a segment of `capacity` slots. */
@@ -235,136 +223,174 @@ export class Table {
     return (((hash << this.bits) >>> 0) * capacity * FRACTION) >>> 0;
   }
 
-  private seek(segment: Segment, hash: number, from: number): number {
-    const pages = segment.pages;
-    let index = from >>> PAGE_SHIFT;
-    let page = pages[index]!;
-    let word = (from & PAGE_MASK) << 1;
+  private pageCount(segment: number): number {
+    return (this.capacities[segment]! + PAGE_MASK) >>> PAGE_SHIFT;
+  }
+
+  /** Where a slot of a segment lies. */
+  private address(segment: number, slot: number): number {
+    return this.pages[this.rows[segment]! + (slot >>> PAGE_SHIFT)]! + ((slot & PAGE_MASK) << 1);
+  }
+
+  private seek(segment: number, hash: number, from: number): number {
+    const capacity = this.capacities[segment]!;
+    let slot = from;
     for (;;) {
-      const stored = page[word + 1]!;
-      if (stored === 0) {
-        this.cursor = ENDED;
-        return -1;
+      const address = this.address(segment, slot);
+      const words = this.slabs.words[address >>> SLAB_SHIFT]!;
+      const end = Math.min(capacity, (slot | PAGE_MASK) + 1);
+      for (let word = address & SLAB_MASK; slot < end; slot++, word += 2) {
+        const stored = words[word + 1]!;
+        if (stored === 0) {
+          this.cursor = ENDED;
+          return -1;
+        }
+        if (words[word] === hash) {
+          this.cursor = slot;
+          return stored - 1;
+        }
       }
-      if (page[word] === hash) {
-        this.cursor = (index << PAGE_SHIFT) | (word >>> 1);
-        return stored - 1;
-      }
-      word += 2;
-      if (word === page.length) {
-        word = 0;
-        index++;
-        if (index === pages.length) index = 0;
-        page = pages[index]!;
-      }
+      if (slot === capacity) slot = 0;
     }
   }
 
-  private place(segment: Segment, hash: number, stored: number): void {
-    const pages = segment.pages;
-    const home = this.home(hash, segment.capacity);
-    let index = home >>> PAGE_SHIFT;
-    let page = pages[index]!;
-    let word = (home & PAGE_MASK) << 1;
-    while (page[word + 1] !== 0) {
-      word += 2;
-      if (word === page.length) {
-        word = 0;
-        index++;
-        if (index === pages.length) index = 0;
-        page = pages[index]!;
+  private place(segment: number, hash: number, stored: number): void {
+    const capacity = this.capacities[segment]!;
+    let slot = this.home(hash, capacity);
+    for (;;) {
+      const address = this.address(segment, slot);
+      const words = this.slabs.words[address >>> SLAB_SHIFT]!;
+      const end = Math.min(capacity, (slot | PAGE_MASK) + 1);
+      for (let word = address & SLAB_MASK; slot < end; slot++, word += 2) {
+        if (words[word + 1] !== 0) continue;
+        if (this.owners[this.rows[segment]! + (slot >>> PAGE_SHIFT)] !== this.dumps) {
+          return this.write(this.owned(segment, slot), hash, stored);
+        }
+        words[word] = hash;
+        words[word + 1] = stored;
+        return;
       }
+      if (slot === capacity) slot = 0;
     }
-    if (segment.owners[index] !== this.dumps) page = this.owned(segment, index);
-    page[word] = hash;
-    page[word + 1] = stored;
+  }
+
+  private write(address: number, hash: number, stored: number): void {
+    const words = this.slabs.words[address >>> SLAB_SHIFT]!;
+    words[address & SLAB_MASK] = hash;
+    words[(address & SLAB_MASK) + 1] = stored;
   }
 
   /** Frees slot `free`, moving back each later entry of the cluster that may lie there. */
-  private close(segment: Segment, free: number): void {
-    const { pages, capacity } = segment;
+  private close(segment: number, free: number): void {
+    const capacity = this.capacities[segment]!;
     let hole = free;
     let slot = free;
     for (;;) {
       slot++;
       if (slot === capacity) slot = 0;
-      const page = pages[slot >>> PAGE_SHIFT]!;
-      const word = (slot & PAGE_MASK) << 1;
-      if (page[word + 1] === 0) break;
-      const fromHome = slot - this.home(page[word]!, capacity);
+      const address = this.address(segment, slot);
+      const words = this.slabs.words[address >>> SLAB_SHIFT]!;
+      const hash = words[address & SLAB_MASK]!;
+      const stored = words[(address & SLAB_MASK) + 1]!;
+      if (stored === 0) break;
+      const fromHome = slot - this.home(hash, capacity);
       const fromHole = slot - hole;
       if ((fromHome < 0 ? fromHome + capacity : fromHome) < (fromHole < 0 ? fromHole + capacity : fromHole)) continue;
-      const target = this.owned(segment, hole >>> PAGE_SHIFT);
-      target[(hole & PAGE_MASK) << 1] = page[word]!;
-      target[((hole & PAGE_MASK) << 1) + 1] = page[word + 1]!;
+      this.write(this.owned(segment, hole), hash, stored);
       hole = slot;
     }
-    const target = this.owned(segment, hole >>> PAGE_SHIFT);
-    target[(hole & PAGE_MASK) << 1] = 0;
-    target[((hole & PAGE_MASK) << 1) + 1] = 0;
+    this.write(this.owned(segment, hole), 0, 0);
   }
 
-  /** The page to write to: a copy where a dump holds the one there was. */
-  private owned(segment: Segment, page: number): Words {
-    if (segment.owners[page] !== this.dumps) this.copy(segment, page);
-    return segment.pages[page]!;
-  }
-
-  private copy(segment: Segment, page: number): void {
-    const words = segment.pages[page]!;
-    const buffer =
-      words.length === PAGE_SLOTS * 2
-        ? this.pool.replace(words.buffer)
-        : sharedCopy(new Uint8Array(words.buffer), words.length * 4);
-    this.put(segment, page, buffer);
-  }
-
-  /** Gives segment `i` more slots, moves its entries to their new places and returns it. */
-  private grow(i: number): Segment {
-    let segment = this.segments[i]!;
-    if (segment === NOTHING) {
-      segment = new Segment(i);
-      this.segments[i] = segment;
+  /** Where to write a slot: in a copy of its page where a dump holds the one there was. */
+  private owned(segment: number, slot: number): number {
+    const page = slot >>> PAGE_SHIFT;
+    const at = this.rows[segment]! + page;
+    if (this.owners[at] !== this.dumps) {
+      const slots = Math.min(this.capacities[segment]!, PAGE_SLOTS);
+      this.put(segment, page, this.slabs.replace(this.pages[at]!, slots), slots);
     }
-    const count = this.gather(segment);
-    const { capacity, pages } = segment;
+    return this.address(segment, slot);
+  }
+
+  /** Gives a segment more slots, and moves its entries to their new places. */
+  private grow(segment: number): void {
+    const words = this.gather(segment);
+    const capacity = this.capacities[segment]!;
+    const count = this.pageCount(segment);
+    for (let page = 0; page < count; page++) this.clear(segment, page);
     if (capacity < PAGE_SLOTS) {
-      segment.capacity = Math.max(SEGMENT_SLOTS_MIN, capacity * 2);
-      const bytesCount = segment.capacity * SLOT_BYTES;
-      this.put(segment, 0, segment.capacity === PAGE_SLOTS ? this.pool.take() : new SharedArrayBuffer(bytesCount));
+      const slots = Math.max(BLOCK_SLOTS_MIN, capacity * 2);
+      this.put(segment, 0, this.slabs.take(slots), slots);
+      this.capacities[segment] = slots;
     } else {
-      for (let page = 0; page < pages.length; page++) {
-        if (segment.owners[page] === this.dumps) pages[page]!.fill(0);
-        else this.put(segment, page, this.pool.renew(pages[page]!.buffer));
-      }
-      for (let more = Math.max(1, pages.length >>> 3); more > 0; more--)
-        this.put(segment, pages.length, this.pool.take());
-      segment.capacity = pages.length * PAGE_SLOTS;
+      const grown = count + Math.max(1, count >>> 3);
+      for (let page = count; page < grown; page++) this.put(segment, page, this.slabs.take(PAGE_SLOTS), PAGE_SLOTS);
+      this.capacities[segment] = grown * PAGE_SLOTS;
     }
-    for (let at = 0; at < count; at += 2) this.place(segment, scratch[at]!, scratch[at + 1]!);
-    return segment;
+    for (let at = 0; at < words; at += 2) this.place(segment, scratch[at]!, scratch[at + 1]!);
+  }
+
+  /** Empties a page that stays, and gives away one that is too short to stay. */
+  private clear(segment: number, page: number): void {
+    const at = this.rows[segment]! + page;
+    const address = this.pages[at]!;
+    const isDumped = this.owners[at] !== this.dumps;
+    const slots = Math.min(this.capacities[segment]!, PAGE_SLOTS);
+    if (isDumped) this.slabs.retire(address, slots);
+    else if (slots < PAGE_SLOTS) this.slabs.give(address, slots);
+    if (slots < PAGE_SLOTS) return;
+    if (isDumped) this.put(segment, page, this.slabs.take(slots), slots);
+    else this.slabs.bytesAt(address, slots).fill(0);
   }
 
   /** Copies the entries of a segment to `scratch` and returns the number of words. */
-  private gather(segment: Segment): number {
-    const words = segment.entries * 2;
-    if (scratch.length < words) scratch = new Uint32Array(words * 2);
+  private gather(segment: number): number {
+    const needed = this.counts[segment]! * 2;
+    if (scratch.length < needed) scratch = new Uint32Array(needed * 2);
+    const slots = Math.min(this.capacities[segment]!, PAGE_SLOTS);
     let to = 0;
-    for (const page of segment.pages) {
-      for (let at = 0; at < page.length; at += 2) {
-        if (page[at + 1] === 0) continue;
-        scratch[to] = page[at]!;
-        scratch[to + 1] = page[at + 1]!;
+    for (let page = 0; page < this.pageCount(segment); page++) {
+      const address = this.pages[this.rows[segment]! + page]!;
+      const words = this.slabs.words[address >>> SLAB_SHIFT]!;
+      const from = address & SLAB_MASK;
+      for (let word = from; word < from + slots * 2; word += 2) {
+        if (words[word + 1] === 0) continue;
+        scratch[to] = words[word]!;
+        scratch[to + 1] = words[word + 1]!;
         to += 2;
       }
     }
     return to;
   }
 
-  private put(segment: Segment, page: number, buffer: SharedArrayBuffer): void {
-    segment.pages[page] = new Uint32Array(buffer);
-    segment.parts[page] = { name: this.partName(segment.index, page), final: false, bytes: new Uint8Array(buffer) };
-    segment.owners[page] = this.dumps;
+  /** Makes the slots at this address a segment's page. */
+  private put(segment: number, page: number, address: number, slots: number): void {
+    if (page >= this.rooms[segment]!) this.widen(segment, page);
+    const at = this.rows[segment]! + page;
+    this.pages[at] = address;
+    this.owners[at] = this.dumps;
+    this.parts[at] = { name: this.partName(segment, page), final: false, bytes: this.slabs.bytesAt(address, slots) };
+  }
+
+  /** Moves a segment's row of `count` pages to where twice as many have room. */
+  private widen(segment: number, count: number): void {
+    const room = Math.max(1, count * 2);
+    const from = this.rows[segment]!;
+    const to = this.rowsEnd;
+    this.rowsEnd += room;
+    if (this.rowsEnd > this.pages.length) {
+      const [pages, owners] = [this.pages, this.owners];
+      this.pages = new Uint32Array(this.rowsEnd * 2);
+      this.pages.set(pages);
+      this.owners = new Int32Array(this.rowsEnd * 2);
+      this.owners.set(owners);
+    }
+    this.pages.copyWithin(to, from, from + count);
+    this.owners.copyWithin(to, from, from + count);
+    for (let page = 0; page < count; page++) this.parts[to + page] = this.parts[from + page]!;
+    this.rows[segment] = to;
+    this.rooms[segment] = room;
   }
 
   private partName(segment: number, page: number): string {
@@ -372,32 +398,33 @@ export class Table {
   }
 
   /** Throws unless a loaded segment holds its number of entries, each reachable from its home without a free slot between. */
-  private check(segment: Segment): void {
-    const { pages, capacity, index } = segment;
+  private check(segment: number): void {
+    const capacity = this.capacities[segment]!;
+    const hashOf = (slot: number): number => {
+      const address = this.address(segment, slot);
+      const words = this.slabs.words[address >>> SLAB_SHIFT]!;
+      return words[(address & SLAB_MASK) + 1] === 0 ? -1 : words[address & SLAB_MASK]!;
+    };
     // How many slots before slot 0 are taken without a gap: a cluster may wrap.
     let run = 0;
-    for (let slot = capacity - 1; pages[slot >>> PAGE_SHIFT]![((slot & PAGE_MASK) << 1) + 1] !== 0; slot--) {
-      run++;
-      if (slot === 0) break;
-    }
+    while (run < capacity && hashOf(capacity - 1 - run) >= 0) run++;
     let seen = 0;
     for (let slot = 0; slot < capacity; slot++) {
-      const page = pages[slot >>> PAGE_SHIFT]!;
-      const word = (slot & PAGE_MASK) << 1;
-      if (page[word + 1] === 0) {
+      const hash = hashOf(slot);
+      if (hash < 0) {
         run = 0;
         continue;
       }
-      const distance = slot - this.home(page[word]!, capacity);
-      if (page[word]! >>> this.shift !== index || (distance < 0 ? distance + capacity : distance) > run) {
-        throw new Error(`memory: table ${this.name} has a misplaced entry in segment ${index}`);
+      const distance = slot - this.home(hash, capacity);
+      if (hash >>> this.shift !== segment || (distance < 0 ? distance + capacity : distance) > run) {
+        throw new Error(`memory: table ${this.name} has a misplaced entry in segment ${segment}`);
       }
       run++;
       seen++;
     }
-    if (seen !== segment.entries) {
+    if (seen !== this.counts[segment]) {
       throw new Error(
-        `memory: table ${this.name} has ${seen} entries instead of ${segment.entries} in segment ${index}`,
+        `memory: table ${this.name} has ${seen} entries instead of ${this.counts[segment]} in segment ${segment}`,
       );
     }
   }
