@@ -3,7 +3,7 @@
  * in the same order, so both end in the same state. It decides nothing and cannot fail; an assert here is our own bug
  * or books that lie.
  */
-import type { Claim } from './claims/index.ts';
+import type { Claim, ClaimOutline } from './claims/index.ts';
 import {
   type CreateEntry,
   type Entry,
@@ -142,6 +142,8 @@ function applyIntent(
   const row = addRow(state, entry, statusAfter(outcome), bytes, from, to);
   pushIntentTerms(state, ledger, outline, addPlace(state, row));
   if (outline.hasAccess) state.rows.flags.set(row, HAS_ACCESS);
+  // Most come to their end alone and at once.
+  if (outcome.links === undefined && isDone(outcome)) return happen(state, outcome, moment, outline.claims);
   const open: OpenIntent = {
     ledger,
     moment,
@@ -250,31 +252,46 @@ function applyOutcome(
   row: number,
   open: OpenIntent,
   outcome: Outcome,
-  claims: () => readonly Claim[],
+  claims: () => readonly ClaimOutline[],
 ): void {
-  const { steps, moment, limits, links } = outcome;
+  const { steps, links } = outcome;
   const status = statusAfter(outcome, open.status);
   const moves = steps.includes('committed');
   const isEnd = moves || steps.includes('aborted');
   const holds = !open.isHolding && !isEnd && (status === 'prepared' || (links?.legs.length ?? 0) > 0);
-  if (holds || moves || (isEnd && open.isHolding)) assertBalanced(outcome, claims());
-  else assertStill(outcome);
-  if (moves) {
-    for (let i = 0; i < limits.length; i += LIMIT_WIDTH) {
-      state.balances.setLimit(slotOf(state, limits[i]!, limits[i + 1]!), limits[i + 2]!, limits[i + 3]!, moment);
-    }
-  }
   const { counted } = open;
-  if (holds) hold(state, outcome, open.moment, counted);
-  else if (isEnd && open.isHolding) release(state, open, outcome, moves);
-  else if (moves) move(state, outcome, open.moment);
-  if (moves) addSupply(state, outcome.postings);
+  if (moves && !open.isHolding) happen(state, outcome, open.moment, claims());
+  else if (holds || (isEnd && open.isHolding)) {
+    assertBalanced(outcome, claims());
+    if (moves) setLimits(state, outcome);
+    if (holds) hold(state, outcome, open.moment, counted);
+    else release(state, open, outcome, moves);
+    if (moves) addSupply(state, outcome.postings);
+  } else assertStill(outcome);
   if (status === 'completed' || status === 'rejected') return close(state, row);
   const isHolding = holds || (open.isHolding && !isEnd);
   const begun = links?.legs ?? [];
   const bridges = begun.length > 0 ? [...new Set(begun.map(({ bridge }) => bridge))] : open.bridges;
   const legs = marked(begun.length > 0 ? new Array(begun.length).fill(0) : open.legs, links?.marks ?? []);
   state.open.set(row, { ...open, status, isHolding, counted: isHolding ? counted : [], legs, bridges });
+}
+
+function isDone({ steps }: Outcome): boolean {
+  return steps.length === 3 && steps[1] === 'committed' && steps[2] === 'completed';
+}
+
+/** All of an intent, nothing of which was set aside, happens at once. */
+function happen(state: State, outcome: Outcome, received: number, claims: readonly ClaimOutline[]): void {
+  assertBalanced(outcome, claims);
+  setLimits(state, outcome);
+  move(state, outcome, received);
+  addSupply(state, outcome.postings);
+}
+
+function setLimits(state: State, { limits, moment }: Outcome): void {
+  for (let i = 0; i < limits.length; i += LIMIT_WIDTH) {
+    state.balances.setLimit(slotOf(state, limits[i]!, limits[i + 1]!), limits[i + 2]!, limits[i + 3]!, moment);
+  }
 }
 
 function marked(legs: readonly number[], marks: readonly number[]): number[] {

@@ -1,7 +1,7 @@
 /**
  * What must hold whatever anybody sends, checked as the books are written and again as they are read.
  */
-import { CLAIM_ACTIONS, type Claim } from './claims/index.ts';
+import { CLAIM_ACTIONS, type ClaimOutline } from './claims/index.ts';
 import { LIMIT_WIDTH, type Outcome, POSTING_WIDTH } from './entry.ts';
 import { assert } from './refusal.ts';
 
@@ -11,7 +11,7 @@ import { assert } from './refusal.ts';
  *
  * Symbols are compared by row alone: a claim's words may have come to mean another record since the intent was prepared.
  */
-export function assertBalanced({ postings, limits }: Outcome, claims: readonly Claim[]): void {
+export function assertBalanced({ postings, limits }: Outcome, claims: readonly ClaimOutline[]): void {
   assert(limits.length % LIMIT_WIDTH === 0, 'limits are whole rows');
   if (postings.length === 0) {
     assert(
@@ -43,7 +43,7 @@ export function assertStill({ postings, limits }: Outcome): void {
 
 const UNBALANCED = 'the postings of an intent add up to what it issues minus what it destroys';
 
-function supplyOf(claim: Claim): number {
+function supplyOf(claim: ClaimOutline): number {
   return CLAIM_ACTIONS.get(claim.action)!.supply;
 }
 

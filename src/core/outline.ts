@@ -2,12 +2,12 @@
  * What the state asks of an intent's data as it comes in. Whoever has the data as a value takes it from there; replay,
  * which has it as bytes, reads these members and passes over the rest (storage/outline.ts).
  */
-import type { Claim } from './claims/index.ts';
+import type { ClaimOutline } from './claims/index.ts';
 
 export interface IntentOutline {
   /** Undefined where it is no text. */
   schema: string | undefined;
-  claims: readonly Claim[];
+  claims: readonly ClaimOutline[];
   /** It brings access rules of its own. */
   hasAccess: boolean;
 }
@@ -15,7 +15,7 @@ export interface IntentOutline {
 export function outlineOf({ schema, claims, access }: Record<string, unknown>): IntentOutline {
   return {
     schema: typeof schema === 'string' ? schema : undefined,
-    claims: claims as Claim[],
+    claims: claims as ClaimOutline[],
     hasAccess: hasRules(access),
   };
 }

@@ -247,7 +247,8 @@ export function findRecord(state: State, ledger: number, kind: Kind, id: string)
 }
 
 export function indexHandle(state: State, ledger: number, kind: Kind, handle: string, row: number): void {
-  state.names.forgetRow(handle);
+  // Nobody remembers the rows of intents.
+  if (kind !== Kind.intent) state.names.forgetRow(handle);
   state.handles.insert(handleHash(state, ledger, kind, handle), row);
 }
 

@@ -1,12 +1,12 @@
 /**
  * Reads an intent's outline out of its data where that lies as canonical JSON (proof/canon.ts), passing over all other
- * members byte by byte: no text is made of them, and nothing is parsed but the claims.
+ * members byte by byte: no text is made of them, and no object but one for each claim.
  *
  * It rests on what canonical JSON is: no white space, members of an object sorted by name, no name twice, names in
  * ASCII never escaped. The data was made so at the door and is covered by the frame's hash; bytes that are not so
  * throw CodecError, or leave the outline without claims, which applying it asserts.
  */
-import type { Claim } from '../core/claims/index.ts';
+import type { ClaimOutline } from '../core/claims/index.ts';
 import type { IntentOutline } from '../core/outline.ts';
 import { CodecError, textAt } from './msgpack.ts';
 
@@ -23,7 +23,7 @@ const OBJECT_END = 0x7d;
 export function readOutline(bytes: Buffer, from: number, to: number): IntentOutline {
   if (to - from < 2 || bytes[from] !== OBJECT || bytes[to - 1] !== OBJECT_END) throw misfit(from);
   let schema = lastText(bytes, from, to, 'schema');
-  let claims: unknown;
+  let claims: ClaimOutline[] | undefined;
   let hasAccess = false;
   let at = from + 1;
   while (bytes[at] === QUOTE) {
@@ -33,17 +33,61 @@ export function readOutline(bytes: Buffer, from: number, to: number): IntentOutl
     const end = valueEnd(bytes, value, to);
     if (isName(bytes, at, colon, 'access')) hasAccess = bytes[value] === ARRAY && end - value > 2;
     else if (isName(bytes, at, colon, 'claims')) {
-      claims = parse(bytes, value, end);
+      claims = readClaims(bytes, value, end);
       // Mostly the schema is the last member, and then all is known that lies behind the claims.
       if (schema !== undefined) break;
     } else if (isName(bytes, at, colon, 'schema')) {
-      if (bytes[value] === QUOTE) schema = parse(bytes, value, end) as string;
+      if (bytes[value] === QUOTE) schema = readText(bytes, value, end);
       break;
     }
     at = bytes[end] === COMMA ? end + 1 : end;
   }
-  if (!Array.isArray(claims)) throw new CodecError('an intent without claims');
-  return { schema, claims: claims as Claim[], hasAccess };
+  if (claims === undefined) throw new CodecError('an intent without claims');
+  return { schema, claims, hasAccess };
+}
+
+function readClaims(bytes: Buffer, from: number, to: number): ClaimOutline[] {
+  if (bytes[from] !== ARRAY) throw misfit(from);
+  const claims: ClaimOutline[] = [];
+  for (let at = from + 1; at < to - 1; ) {
+    const end = valueEnd(bytes, at, to);
+    claims.push(readClaim(bytes, at, end));
+    at = bytes[end] === COMMA ? end + 1 : end;
+  }
+  return claims;
+}
+
+function readClaim(bytes: Buffer, from: number, to: number): ClaimOutline {
+  if (bytes[from] !== OBJECT) throw misfit(from);
+  // All with the same members in the same order, so that claims share a shape.
+  const claim: ClaimOutline = { action: '', amount: 0, source: undefined, target: undefined, wallet: undefined };
+  let at = from + 1;
+  while (bytes[at] === QUOTE) {
+    const colon = stringEnd(bytes, at, to);
+    if (bytes[colon] !== COLON) throw misfit(colon);
+    const value = colon + 1;
+    const end = valueEnd(bytes, value, to);
+    if (isName(bytes, at, colon, 'action')) claim.action = readText(bytes, value, end);
+    else if (isName(bytes, at, colon, 'amount')) claim.amount = Number(textAt(bytes, value, end));
+    else if (isName(bytes, at, colon, 'source')) claim.source = readReference(bytes, value, end);
+    else if (isName(bytes, at, colon, 'target')) claim.target = readReference(bytes, value, end);
+    else if (isName(bytes, at, colon, 'wallet')) claim.wallet = readReference(bytes, value, end);
+    at = bytes[end] === COMMA ? end + 1 : end;
+  }
+  return claim;
+}
+
+/** The handle in a reference, which is a text itself, or an object with a handle. */
+function readReference(bytes: Buffer, from: number, to: number): string {
+  if (bytes[from] === QUOTE) return readText(bytes, from, to);
+  let at = from + 1;
+  while (bytes[at] === QUOTE) {
+    const colon = stringEnd(bytes, at, to);
+    const end = valueEnd(bytes, colon + 1, to);
+    if (isName(bytes, at, colon, 'handle')) return readText(bytes, colon + 1, end);
+    at = bytes[end] === COMMA ? end + 1 : end;
+  }
+  throw misfit(from);
 }
 
 /**
@@ -107,9 +151,13 @@ function wordEnd(bytes: Buffer, start: number, to: number): number {
   throw misfit(start);
 }
 
-function parse(bytes: Buffer, from: number, to: number): unknown {
+/** The text whose JSON is bytes[from, to). */
+function readText(bytes: Buffer, from: number, to: number): string {
+  if (bytes[from] !== QUOTE) throw misfit(from);
+  const text = textAt(bytes, from + 1, to - 1);
+  if (!text.includes('\\')) return text;
   try {
-    return JSON.parse(textAt(bytes, from, to));
+    return JSON.parse(`"${text}"`);
   } catch {
     throw misfit(from);
   }

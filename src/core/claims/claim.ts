@@ -15,12 +15,21 @@ export interface Claim {
   metric?: string;
 }
 
+/** What the state asks of a claim once it is decided. */
+export interface ClaimOutline {
+  action: string;
+  amount: number;
+  source?: Reference | undefined;
+  target?: Reference | undefined;
+  wallet?: Reference | undefined;
+}
+
 export function handleOf(reference: Reference): string {
   return typeof reference === 'string' ? reference : reference.handle;
 }
 
 /** The reference in one of the members that may name a wallet. */
-export function walletIn(claim: Claim, member: WalletMember): Reference | undefined {
+export function walletIn(claim: ClaimOutline, member: WalletMember): Reference | undefined {
   // Each by its own name: V8 finds a member whose name varies several times slower.
   return member === 'source' ? claim.source : member === 'target' ? claim.target : claim.wallet;
 }

@@ -9,4 +9,12 @@ export const CLAIM_ACTIONS: ReadonlyMap<string, ClaimAction> = new Map(
   [issue, transfer, destroy, limit].map((action) => [action.name, action]),
 );
 
-export { type Claim, type ClaimAction, handleOf, type Plan, type Reference, walletIn } from './claim.ts';
+export {
+  type Claim,
+  type ClaimAction,
+  type ClaimOutline,
+  handleOf,
+  type Plan,
+  type Reference,
+  walletIn,
+} from './claim.ts';
