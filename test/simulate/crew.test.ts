@@ -6,10 +6,24 @@ import { Loop } from './loop.ts';
 
 const script = fileURLToPath(new URL('./hanging.js', import.meta.url));
 
-async function live(seeds: Iterable<number>, secondsMax: number, lifeSecondsMax: number, failuresMax = 10) {
+async function live(
+  seeds: Iterable<number>,
+  secondsMax: number,
+  lifeSecondsMax: number,
+  failuresMax = 10,
+  program = script,
+) {
   const reports: Report<number>[] = [];
   const crew = new Crew<number>({
-    ...{ script, args: [], workers: 2, seeds: seeds[Symbol.iterator](), secondsMax, lifeSecondsMax, failuresMax },
+    ...{
+      script: program,
+      args: [],
+      workers: 2,
+      seeds: seeds[Symbol.iterator](),
+      secondsMax,
+      lifeSecondsMax,
+      failuresMax,
+    },
     graceSeconds: 0.5,
     tell: (report) => reports.push(report),
   });
@@ -28,25 +42,29 @@ function* forever(seed: number): Generator<number> {
 
 describe('a crew', { timeout: 60_000 }, () => {
   test('lives each seed once, and tells of those that fail, crash or hang', async () => {
-    const { lived, failed } = await live([10, 11, 12, 13, 14, 15, 16, 17], 1000, 2);
+    const { lived, failed } = await live([10, 11, 12, 13, 14, 15, 16, 17], 1000, 3);
     expect(lived).toEqual([10, 11, 12, 13, 14, 15, 16, 17]);
     expect(failed).toEqual({
       11: 'Error: as it should',
       12: 'ended by 7',
-      13: 'the life has not ended after 2 s',
-      14: 'the life has not ended after 2 s',
+      13: 'the life has not ended after 3 s',
+      14: 'the life has not ended after 3 s',
     });
   });
 
   test('breaks off what outlasts the time, and says which seeds', async () => {
-    const { lived, brokenOff } = await live([3, 4, 5], 1, 1000);
+    const { lived, brokenOff } = await live([3, 4, 5], 3, 1000);
     expect(lived).toEqual([]);
     expect(brokenOff.sort()).toEqual([3, 4]);
   });
 
   test('begins nothing once the time is over', async () => {
-    const { lived } = await live(forever(5), 1, 1000);
+    const { lived } = await live(forever(5), 3, 1000);
     expect(lived.length).toBeGreaterThan(0);
+  });
+
+  test('says so where its workers do not start', async () => {
+    await expect(live([5], 1000, 1000, 10, 'no-such-script.js')).rejects.toThrow('a worker does not start');
   });
 
   test('begins nothing once enough have failed', async () => {

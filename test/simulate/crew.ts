@@ -32,11 +32,14 @@ export interface CrewPlan<R> {
 }
 
 const TICK_MS = 250;
+/** What a worker says first. */
+const READY = 'ready';
 
 export class Crew<R> {
   readonly #plan: CrewPlan<R>;
   readonly #members = new Set<Member>();
-  /** Ticks of a watch that stands still while the whole machine is held up, as the workers do. */
+  readonly #began = performance.now();
+  /** Ticks of a watch that stands still, or slows down, while the whole machine is held up, as the workers do. */
   #ticks = 0;
   #failures = 0;
   /** Seeds whose lives were broken off because the time was over. */
@@ -60,23 +63,24 @@ export class Crew<R> {
 
   #hire(done: () => void, fail: (error: Error) => void): void {
     const { script, args } = this.#plan;
-    const member: Member = { worker: fork(script, args), seed: null, since: this.#ticks };
+    const member: Member = { worker: fork(script, args), seed: null, since: this.#ticks, isReady: false };
     const { worker } = member;
     this.#members.add(member);
-    worker.on('message', (report: Report<R>) => {
+    worker.on('message', (message: Report<R> | typeof READY) => {
       member.seed = null;
-      this.#tell(report);
+      member.isReady = true;
+      if (message !== READY) this.#tell(message);
       this.#give(member);
     });
     worker.on('error', fail);
     worker.on('exit', (code, signal) => {
       this.#members.delete(member);
+      if (!member.isReady && code !== null) return fail(new Error(`a worker does not start: it ends with ${code}`));
       // Whoever was killed for a life without end is told of by then.
       if (member.seed !== null) this.#tell({ seed: member.seed, result: null, failure: `ended by ${signal ?? code}` });
       if (code !== 0 && !this.#isOver()) this.#hire(done, fail);
       if (this.#members.size === 0) done();
     });
-    this.#give(member);
   }
 
   #give(member: Member): void {
@@ -97,26 +101,25 @@ export class Crew<R> {
     const { lifeSecondsMax, secondsMax, graceSeconds } = this.#plan;
     for (const member of this.#members) {
       const { seed, since } = member;
-      if (seed === null) continue;
-      if (this.#secondsSince(since) > lifeSecondsMax) {
+      if (seed !== null && ((this.#ticks - since) * TICK_MS) / 1000 > lifeSecondsMax) {
         member.seed = null;
         this.#tell({ seed, result: null, failure: `the life has not ended after ${lifeSecondsMax} s` });
         member.worker.kill('SIGKILL');
-      } else if (this.#secondsSince(0) > secondsMax + graceSeconds) {
+      } else if (this.#seconds() > secondsMax + graceSeconds) {
         member.seed = null;
-        this.brokenOff.push(seed);
+        if (seed !== null) this.brokenOff.push(seed);
         member.worker.kill('SIGKILL');
       }
     }
   }
 
-  #secondsSince(tick: number): number {
-    return ((this.#ticks - tick) * TICK_MS) / 1000;
+  #seconds(): number {
+    return (performance.now() - this.#began) / 1000;
   }
 
   #isOver(): boolean {
     const { secondsMax, failuresMax } = this.#plan;
-    return this.#secondsSince(0) >= secondsMax || this.#failures >= failuresMax;
+    return this.#seconds() >= secondsMax || this.#failures >= failuresMax;
   }
 }
 
@@ -125,6 +128,7 @@ interface Member {
   /** What it lives now; null for nothing, or for what is settled. */
   seed: number | null;
   since: number;
+  isReady: boolean;
 }
 
 /** A worker lives what it is sent, and says what became of it. */
@@ -139,4 +143,5 @@ export function serveCrew<R>(live: (seed: number) => Promise<R>): void {
     process.send!(report);
   });
   process.on('disconnect', () => process.exit(0));
+  process.send!(READY);
 }
