@@ -207,7 +207,7 @@ export class Host implements Watched {
     });
     this.engine.host = this;
     this.effects = this.#openEffects();
-    oracle.starts(this, end.seq, end.moment);
+    oracle.starts(this, end);
     this.#tick();
   }
 
@@ -466,7 +466,7 @@ export class Host implements Watched {
       this.#guard(() => oracle.cleared(entries, moment));
       commit(moment, (error) => {
         if (this.isGone) return;
-        if (error === null) oracle.synced();
+        if (error === null) this.#guard(() => oracle.synced(this.journal.position));
         done(error);
       });
     };

@@ -21,6 +21,7 @@ import {
 import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
 import { readRow, type State } from '../../src/core/state.ts';
 import { sha256Hex } from '../../src/proof/digest.ts';
+import type { JournalPosition } from '../../src/storage/journal.ts';
 import { accountKey, type Net } from '../core/model.ts';
 import type { Json } from '../support/client.ts';
 import type { Dice } from '../support/dice.ts';
@@ -92,6 +93,8 @@ export class Oracle {
   durable = 0;
   /** Entries the disk has. */
   seq = 0;
+  /** The chain's hash after frames that the disk has, by the sequence numbers of their last entries. */
+  readonly #chains = new Map<number, string>();
   /** How often each answer was given, by status and reason, and each thing happened. */
   readonly tally = new Map<string, number>();
   #server: Watched | null = null;
@@ -314,9 +317,11 @@ export class Oracle {
   }
 
   /** The disk says that it has the frame. */
-  synced(): void {
+  synced({ seq, chain }: JournalPosition): void {
     this.durable = this.frames;
     this.seq = this.model.seq;
+    must(seq === this.seq, `the journal ends at ${seq}, and ${this.seq} entries are on the disk`);
+    this.#chains.set(seq, hexOf(chain));
   }
 
   // ---------------------------------------------------------------- on the way out
@@ -401,6 +406,11 @@ export class Oracle {
       const fault = envelopeFault(body, this.#dice.chance(THOROUGH));
       must(fault === '', `the answer to ${what} ${fault}`);
     }
+    if (ask.wish.op === 'head' && status === 200) {
+      const { seq, chain } = body.data;
+      must(seq === this.seq, `the head is told as ${seq}, and ${this.seq} entries are on the disk`);
+      must(chain === this.#chains.get(seq), `the head at ${seq} is told as ${chain}`);
+    }
     if (ask.wish.op === 'events' && status === 200) {
       const early = body.data.find(({ seq }: Json) => seq > this.seq);
       must(early === undefined, `event ${early?.seq} is told before the disk has it`);
@@ -411,8 +421,8 @@ export class Oracle {
 
   // ---------------------------------------------------------------- from one process to the next
 
-  /** A server has read its books; `seq` entries and the moment of the last frame are what it found. */
-  starts(server: Watched, seq: number, moment: number): void {
+  /** A server has read its books, and this is where they end. */
+  starts(server: Watched, { seq, chain, moment }: JournalPosition): void {
     this.#server = server;
     const { model } = this;
     this.#queue = [];
@@ -422,6 +432,10 @@ export class Oracle {
       model.goBack();
     }
     model.keep();
+    // What came through without anybody hearing of it counts from now on.
+    const told = this.#chains.get(seq) ?? hexOf(chain);
+    must(told === hexOf(chain), `entry ${seq} is the end of another history than the one that was told`);
+    this.#chains.set(seq, told);
     this.durable = this.frames;
     this.seq = seq;
     this.#moment = moment;
@@ -439,6 +453,8 @@ export class Oracle {
     must(late === undefined, `${late?.handle} should have expired`);
   }
 }
+
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 const STOPPED = refused('api.unexpected-error');
 

@@ -181,7 +181,10 @@ export class Traffic {
 
   #intent(ledger: number): Draft {
     const dice = this.#dice;
-    const claims = Array.from({ length: dice.chance(0.6) ? 1 : dice.between(2, 6) }, () => this.#claim());
+    const count = dice.chance(0.6) ? 1 : dice.between(2, 6);
+    // Several claims of one bank's wallet: whether they share an entry there is for its bridge to say.
+    const shared = count > 1 && dice.chance(0.25) ? dice.pick(BRIDGED) : null;
+    const claims = Array.from({ length: count }, () => this.#claim(shared));
     const isManual = dice.chance(0.3);
     const handle = dice.chance(0.1) ? `i${dice.below(8)}` : this.#fresh('i');
     const value = {
@@ -195,11 +198,12 @@ export class Traffic {
     return dice.chance(0.08) ? { ...draft, wait: dice.between(1, 4) } : draft;
   }
 
-  #claim(): Claim {
+  #claim(shared: string | null): Claim {
     const dice = this.#dice;
     const wallet = () =>
       this.#reference(
         dice.weigh([
+          [shared ?? '', shared === null ? 0 : 15],
           [dice.pick(BASIC_WALLETS), 20],
           [dice.pick(BRIDGED), 3],
           [dice.pick(ROUTED), 2],
@@ -541,6 +545,8 @@ export class Traffic {
     const dice = this.#dice;
     if (dice.chance(0.35)) return this.#list(ledger);
     if (dice.chance(0.2)) return this.#events(ledger);
+    if (dice.chance(0.1))
+      return { method: 'GET', path: '/v2/head', ledger, wish: { op: 'head', ledger, kind: 'ledger' } };
     const kind = dice.pick(READ);
     const record = kind === 'ledger' ? this.#model.ledgerRecord(ledger) : this.#any(ledger, kind);
     const id = record === null || dice.chance(0.03) ? 'nobody' : this.#idOf(record);

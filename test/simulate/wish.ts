@@ -47,6 +47,8 @@ export type Wish =
 export type Look =
   | (Place & { readonly op: 'read'; readonly id: string })
   | (Place & { readonly op: 'changes'; readonly id: string })
+  /** The end of the books. */
+  | (Place & { readonly op: 'head' })
   | (Place & { readonly op: 'balances' | 'limits'; readonly id: string })
   /** What waits for a bridge, or for an effect, is to be tried now. */
   | (Place & { readonly op: 'activate' | 'retry-event'; readonly id: string })
