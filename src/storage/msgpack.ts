@@ -278,9 +278,7 @@ function takeText(reader: Reader, code: number): number {
 
 /** The text whose UTF-8 is bytes[from, to). */
 export function textAt(bytes: Buffer, from: number, to: number): string {
-  // Where all is ASCII, as nearly everything is, UTF-8 is Latin-1, which is read several times as fast.
-  for (let at = from; at < to; at++) if (bytes[at]! > 0x7f) return bytes.toString('utf8', from, to);
-  return bytes.toString('latin1', from, to);
+  return bytes.toString('utf8', from, to);
 }
 
 /** Moves past `length` bytes, the only length taken; returns where they begin. */
