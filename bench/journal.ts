@@ -16,7 +16,7 @@ import { createKeyPair } from '../src/proof/keys.ts';
 import { sign } from '../src/proof/verify.ts';
 import { decode, encode, FrameBuffer } from '../src/storage/codec.ts';
 import { realDisk } from '../src/storage/disk.ts';
-import { JOURNAL_START, Journal, readJournal } from '../src/storage/journal.ts';
+import { JOURNAL_START, Journal, RESERVE_BYTES, readJournal } from '../src/storage/journal.ts';
 import type { BenchCell, BenchOptions, BenchResult, BenchTable } from './result.ts';
 
 const BATCHES = [1, 16, 64, 256];
@@ -169,6 +169,7 @@ function openJournal(directory: string, durability: 'sync' | 'none' = 'sync'): J
   const server = createKeyPair();
   return Journal.open(realDisk, directory, JOURNAL_START, {
     segmentBytesMax: SEGMENT_BYTES_MAX,
+    reserveBytes: RESERVE_BYTES,
     sign: (hash) => sign(hash, server),
     durability,
   });

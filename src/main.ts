@@ -29,7 +29,7 @@ import { sign, verify } from './proof/verify.ts';
 import { recover } from './recovery.ts';
 import { packValue } from './storage/codec.ts';
 import { realDisk } from './storage/disk.ts';
-import { Journal } from './storage/journal.ts';
+import { Journal, RESERVE_BYTES } from './storage/journal.ts';
 import { loadOrCreateKey } from './storage/key-file.ts';
 import { acquireLock } from './storage/lock.ts';
 import { takeSnapshot } from './storage/snapshot.ts';
@@ -38,8 +38,6 @@ import { clockText, fatalText, startText } from './trouble.ts';
 const ROWS_PER_TASK_MAX = 256;
 /** A lone client's signature and ours cost less here than the trip to a worker. */
 const INLINE_ROWS_MAX = 3;
-/** Some thousand intents; writing so much at once takes the device two milliseconds. */
-const RESERVE_BYTES = 1024 * 1024;
 const DRAIN_MS_MAX = 10_000;
 /** How often intents are looked at that may have waited too long. */
 const TICK_MS = 1000;

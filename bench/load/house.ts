@@ -22,7 +22,7 @@ import { sign, verify } from '../../src/proof/verify.ts';
 import { type Recovered, recover } from '../../src/recovery.ts';
 import { entryCodec, packValue } from '../../src/storage/codec.ts';
 import { realDisk } from '../../src/storage/disk.ts';
-import { JOURNAL_START, Journal } from '../../src/storage/journal.ts';
+import { JOURNAL_START, Journal, RESERVE_BYTES } from '../../src/storage/journal.ts';
 import { loadOrCreateKey, readKeyFile } from '../../src/storage/key-file.ts';
 import { type SnapshotTaken, takeSnapshot } from '../../src/storage/snapshot.ts';
 import { SYMBOL, symbolData, transferData, walletData, walletHandle } from './intents.ts';
@@ -49,6 +49,7 @@ export async function openHouse(directory: string): Promise<House> {
   );
   const journal = Journal.open(realDisk, directory, JOURNAL_START, {
     segmentBytesMax: 64 * 1024 * 1024,
+    reserveBytes: RESERVE_BYTES,
     sign: (hash) => sign(hash, server),
   });
   const state = emptyState(entryCodec, randomInt(2 ** 32));

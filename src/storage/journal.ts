@@ -69,6 +69,9 @@ export interface JournalOptions {
   durability?: 'sync' | 'none';
 }
 
+/** What a server reserves: room for some thousand intents; writing so much at once takes the device two milliseconds. */
+export const RESERVE_BYTES = 1024 * 1024;
+
 /** Where an entry's bytes lie. */
 export interface EntryBytes {
   bytes: Uint8Array;
