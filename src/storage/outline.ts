@@ -30,13 +30,16 @@ export function readOutline(bytes: Buffer, from: number, to: number): IntentOutl
     const colon = stringEnd(bytes, at, to);
     if (bytes[colon] !== COLON) throw misfit(colon);
     const value = colon + 1;
-    const end = valueEnd(bytes, value, to);
-    if (isName(bytes, at, colon, 'access')) hasAccess = bytes[value] === ARRAY && end - value > 2;
-    else if (isName(bytes, at, colon, 'claims')) {
-      claims = readClaims(bytes, value, end);
+    if (isName(bytes, at, colon, 'claims')) {
+      claims = readClaims(bytes, value, to);
       // Mostly the schema is the last member, and then all is known that lies behind the claims.
       if (schema !== undefined) break;
-    } else if (isName(bytes, at, colon, 'schema')) {
+      at = bytes[ended] === COMMA ? ended + 1 : ended;
+      continue;
+    }
+    const end = valueEnd(bytes, value, to);
+    if (isName(bytes, at, colon, 'access')) hasAccess = bytes[value] === ARRAY && end - value > 2;
+    else if (isName(bytes, at, colon, 'schema')) {
       if (bytes[value] === QUOTE) schema = readText(bytes, value, end);
       break;
     }
@@ -46,19 +49,23 @@ export function readOutline(bytes: Buffer, from: number, to: number): IntentOutl
   return { schema, claims, hasAccess };
 }
 
+/** Where what was read last has ended: the readers below look at each byte once. */
+let ended = 0;
+
 function readClaims(bytes: Buffer, from: number, to: number): ClaimOutline[] {
   if (bytes[from] !== ARRAY) throw misfit(from);
   const claims: ClaimOutline[] = [];
-  for (let at = from + 1; at < to - 1; ) {
-    const end = valueEnd(bytes, at, to);
-    claims.push(readClaim(bytes, at, end));
-    at = bytes[end] === COMMA ? end + 1 : end;
+  let at = from + 1;
+  while (bytes[at] === OBJECT) {
+    claims.push(readClaim(bytes, at, to));
+    at = bytes[ended] === COMMA ? ended + 1 : ended;
   }
+  if (bytes[at] !== ARRAY_END) throw misfit(at);
+  ended = at + 1;
   return claims;
 }
 
 function readClaim(bytes: Buffer, from: number, to: number): ClaimOutline {
-  if (bytes[from] !== OBJECT) throw misfit(from);
   // All with the same members in the same order, so that claims share a shape.
   const claim: ClaimOutline = { action: '', amount: 0, source: undefined, target: undefined, wallet: undefined };
   let at = from + 1;
@@ -66,28 +73,38 @@ function readClaim(bytes: Buffer, from: number, to: number): ClaimOutline {
     const colon = stringEnd(bytes, at, to);
     if (bytes[colon] !== COLON) throw misfit(colon);
     const value = colon + 1;
-    const end = valueEnd(bytes, value, to);
-    if (isName(bytes, at, colon, 'action')) claim.action = readText(bytes, value, end);
-    else if (isName(bytes, at, colon, 'amount')) claim.amount = Number(textAt(bytes, value, end));
-    else if (isName(bytes, at, colon, 'source')) claim.source = readReference(bytes, value, end);
-    else if (isName(bytes, at, colon, 'target')) claim.target = readReference(bytes, value, end);
-    else if (isName(bytes, at, colon, 'wallet')) claim.wallet = readReference(bytes, value, end);
-    at = bytes[end] === COMMA ? end + 1 : end;
+    if (isName(bytes, at, colon, 'source')) claim.source = readReference(bytes, value, to);
+    else if (isName(bytes, at, colon, 'target')) claim.target = readReference(bytes, value, to);
+    else if (isName(bytes, at, colon, 'wallet')) claim.wallet = readReference(bytes, value, to);
+    else {
+      ended = valueEnd(bytes, value, to);
+      if (isName(bytes, at, colon, 'action')) claim.action = readText(bytes, value, ended);
+      else if (isName(bytes, at, colon, 'amount')) claim.amount = Number(textAt(bytes, value, ended));
+    }
+    at = bytes[ended] === COMMA ? ended + 1 : ended;
   }
+  if (bytes[at] !== OBJECT_END) throw misfit(at);
+  ended = at + 1;
   return claim;
 }
 
 /** The handle in a reference, which is a text itself, or an object with a handle. */
 function readReference(bytes: Buffer, from: number, to: number): string {
-  if (bytes[from] === QUOTE) return readText(bytes, from, to);
+  if (bytes[from] === QUOTE) {
+    ended = stringEnd(bytes, from, to);
+    return readText(bytes, from, ended);
+  }
+  let handle: string | undefined;
   let at = from + 1;
-  while (bytes[at] === QUOTE) {
+  while (bytes[from] === OBJECT && bytes[at] === QUOTE) {
     const colon = stringEnd(bytes, at, to);
     const end = valueEnd(bytes, colon + 1, to);
-    if (isName(bytes, at, colon, 'handle')) return readText(bytes, colon + 1, end);
+    if (isName(bytes, at, colon, 'handle')) handle = readText(bytes, colon + 1, end);
     at = bytes[end] === COMMA ? end + 1 : end;
   }
-  throw misfit(from);
+  if (handle === undefined || bytes[at] !== OBJECT_END) throw misfit(from);
+  ended = at + 1;
+  return handle;
 }
 
 /**
