@@ -27,11 +27,9 @@ describe('whole lives', { timeout: PATIENCE_MS }, () => {
   });
 
   test('are the same each time, to the byte', () => {
-    for (const seed of ['3', '4']) {
-      const [first, second] = [simulate('--seed', seed), simulate('--seed', seed)];
-      expect(first.stdout).toMatch(/"digest":"[0-9a-f]{32}"/);
-      expect(second.stdout).toBe(first.stdout);
-    }
+    const [first, second] = [simulate('--seed', '3'), simulate('--seed', '3')];
+    expect(first.stdout).toMatch(/"digest":"[0-9a-f]{32}"/);
+    expect(second.stdout).toBe(first.stdout);
   });
 
   test('are the same alone and after others in one process', () => {
