@@ -60,6 +60,7 @@ const UPDATED: readonly KindName[] = [
   'signer',
   'symbol',
   'ledger',
+  'ledger',
 ];
 const DROPPED: readonly KindName[] = ['wallet', 'anchor', 'effect', 'bridge', 'circle', 'policy'];
 const READ: readonly KindName[] = [
@@ -328,6 +329,13 @@ export class Traffic {
     return this.#create(0, 'ledger', value, [first]);
   }
 
+  #extraRule(): Value {
+    const signer = { public: this.#dice.pick(KEYS).public };
+    return this.#dice.chance(0.5)
+      ? { action: 'commit', record: 'intent', signer }
+      : { action: 'spend', record: 'wallet', signer };
+  }
+
   #wallet(ledger: number, handle: string): Value {
     const dice = this.#dice;
     const spend = dice.chance(0.2)
@@ -486,6 +494,12 @@ export class Traffic {
     if (kind === 'effect' && dice.chance(0.4)) value.signal = dice.pick(['intent-updated', 'balance-received']);
     if (kind === 'ledger' && ledger !== 1) {
       value.config = { ...(before.config as object), 'intent.expiryThresholdMinutes': dice.between(1, 8) };
+      // Who may do something today may not tomorrow.
+      const rules = (before.access as Value[]).filter(({ action }) => action !== 'commit' && action !== 'spend');
+      value.access = dice.chance(0.5) ? rules : [...rules, this.#extraRule()];
+    }
+    if (kind === 'wallet' && ledger !== 1 && dice.chance(0.4)) {
+      value.access = [{ action: 'spend', signer: { public: dice.pick(KEYS).public } }];
     }
     const isRenamed = ['wallet', 'anchor', 'circle', 'policy'].includes(kind) && dice.chance(0.1);
     if (isRenamed) value.handle = `${kind[0]}${dice.below(8)}`;
