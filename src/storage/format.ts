@@ -79,7 +79,7 @@ const PAYLOAD_AT = 8;
 const VERSION_AT = 13;
 const SEQ_AT = 14;
 const COUNT_AT = 23;
-const MOMENT_AT = 28;
+export const MOMENT_AT = 28;
 const CHAIN_AT = 37;
 /** Elements of the payload array that are not entries. */
 const RIM_ELEMENTS = 6;

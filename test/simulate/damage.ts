@@ -4,17 +4,30 @@
  * or refuse and name the file. Afterwards everything is put back, as an operator would from a copy.
  *
  * Also, frames that a crash took and that were then written anew come back as they were: whole, signed, and of another
- * history. Left out is the end of the last segment: what is lost there cannot be told from a write that never ended.
+ * history; others are written anew by whoever holds the files. Of the last segment only one byte changes, wherever it is: what is lost from its end cannot be told from a
+ * write that never ended.
  */
 import type { MemorySizes } from '../../src/core/state.ts';
-import { frameBytesAt, SEGMENT_HEADER_BYTES, segmentSeq } from '../../src/storage/format.ts';
-import { DamageError } from '../../src/storage/journal.ts';
+import { sign } from '../../src/proof/verify.ts';
+import {
+  frameBytesAt,
+  frameChain,
+  frameSignature,
+  HASH_BYTES,
+  MOMENT_AT,
+  SEGMENT_HEADER_BYTES,
+  sealFrame,
+  segmentSeq,
+} from '../../src/storage/format.ts';
+import { DamageError, Journal } from '../../src/storage/journal.ts';
+import { frameHashOf } from '../../src/storage/journal-reader.ts';
 import { isPartName, snapshotSeq } from '../../src/storage/snapshot-format.ts';
 import { stateDigest } from '../../src/storage/state-digest.ts';
 import { type FakeDisk, SECTOR_BYTES } from '../storage/fake-disk.ts';
 import type { Dice } from '../support/dice.ts';
 import { DIRECTORY, readBooks } from './host.ts';
 import { must } from './must.ts';
+import { KEYS, SERVER } from './wish.ts';
 
 interface World {
   readonly dice: Dice;
@@ -50,6 +63,8 @@ export function sufferDamage(world: World): boolean {
   if (haunted.length > 0 && dice.chance(0.4)) done.push(...bringBack(disk, dice.pick(haunted), dice.chance(0.3)));
   else if (snapshots.length > 0 && dice.chance(0.15)) done.push(...cutBeforeSnapshot(disk, segments, snapshots));
   else if (snapshots.length > 1 && dice.chance(0.2)) for (const name of snapshots) done.push(spoil(world, name));
+  else if (segments.length > 0 && dice.chance(0.5))
+    done.push(...(dice.chance(0.5) ? changeByte(world, segments.at(-1)!) : rewrite(world, segments)));
   else if (closed.length > 0) done.push(spoil(world, dice.pick(closed)));
   if (done.length === 0) return false;
   world.tell(`damage: ${done.join(', ')}`);
@@ -62,10 +77,11 @@ export function sufferDamage(world: World): boolean {
   return true;
 }
 
-/** What a start finds: the end of the journal and the digest of the state, or why it refuses. */
+/** What a start finds: the end of the journal, which it opens, and the digest of the state; or why it refuses. */
 function read({ disk, dice, sizes }: World): string | Error {
   try {
     const { state, end } = readBooks(disk, dice.below(2 ** 32), sizes);
+    Journal.open(disk, DIRECTORY, end, { segmentBytesMax: 1, sign: (hash) => sign(hash, SERVER.pair) });
     return [end.seq, end.chain, stateDigest(state)].map((part) => Buffer.from(String(part)).toString('hex')).join(' ');
   } catch (error) {
     return error as Error;
@@ -77,7 +93,7 @@ function judge(error: Error, done: readonly string[], world: World): void {
   must(error instanceof DamageError, `damage (${done.join(', ')}) is met with ${error.stack}`);
   world.tell(`refused: ${error.message}`);
   const isNamed = done.some((what) => error.message.includes(what.split(' ')[0]!));
-  const isGone = done.some((what) => /is gone$|its end$|another history/.test(what));
+  const isGone = done.some((what) => /is gone$|its end$|of another history/.test(what));
   must(isNamed || isGone, `damage (${done.join(', ')}) is told as ${error.message}`);
 }
 
@@ -106,6 +122,27 @@ function bringBack(disk: FakeDisk, { name, bytes }: Ghost, isWhole: boolean): st
   return [`${name} has a frame of another history at ${from}`];
 }
 
+/**
+ * A frame is written anew, whole: by somebody who holds the files and not the key, or by the server itself in another
+ * history, such as a copy of the books that went on by itself.
+ */
+function rewrite({ dice, disk }: World, segments: readonly string[]): string[] {
+  const name = dice.chance(0.5) ? segments.at(-1)! : dice.pick(segments);
+  const bytes = disk.bytesOf(pathOf(name));
+  const frames = framesOf(bytes);
+  if (frames.length === 0) return [];
+  const [from, to] = dice.chance(0.5) ? frames.at(-1)! : dice.pick(frames);
+  const frame = bytes.subarray(from, to);
+  const isStranger = dice.chance(0.5);
+  // A little later than it was, or behind another frame.
+  if (isStranger) frame[MOMENT_AT + 8]! += 1;
+  else frameChain(frame, 0)[dice.below(HASH_BYTES)]! ^= 1;
+  sealFrame(frame, 0, frame.length, new Uint8Array(frameSignature(frame, frame.length)));
+  sealFrame(frame, 0, frame.length, sign(frameHashOf(frame)!, (isStranger ? KEYS[0]! : SERVER).pair));
+  disk.put(pathOf(name), bytes);
+  return [`${name} has a frame of another history at ${from}, ${isStranger ? 'signed by a stranger' : 'signed'}`];
+}
+
 /** Where the frames of a segment lie. */
 function framesOf(bytes: Buffer): [number, number][] {
   const frames: [number, number][] = [];
@@ -116,6 +153,20 @@ function framesOf(bytes: Buffer): [number, number][] {
     at += length;
   }
   return frames;
+}
+
+/** One byte of the last segment becomes another: often in its last frame, or among the zeros behind that. */
+function changeByte({ dice, disk }: World, name: string): string[] {
+  const bytes = disk.bytesOf(pathOf(name));
+  const [from, to] = framesOf(bytes).at(-1) ?? [0, bytes.length];
+  const byte = dice.weigh([
+    [dice.below(bytes.length), 1],
+    [dice.between(from, to - 1), 2],
+    [Math.min(to + dice.below(dice.pick([2, 2000])), bytes.length - 1), 2],
+  ]);
+  bytes[byte]! ^= dice.between(1, 255);
+  disk.put(pathOf(name), bytes);
+  return [`${name} has another byte ${byte}`];
 }
 
 /** Spoils one file; says how. */

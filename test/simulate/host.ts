@@ -40,7 +40,7 @@ import { VirtualThreads } from './threads.ts';
 import { type Ask, contentOf, SERVER, type Wish } from './wish.ts';
 
 export const DIRECTORY = '/books';
-const TICK_MS = 1000;
+export const TICK_MS = 1000;
 const FATAL_LINGER_MS = 200;
 const NO_BYTES = new Uint8Array(0);
 

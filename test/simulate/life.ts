@@ -3,23 +3,26 @@
  * must hold all along. The same seed is the same life to the byte; its digest says so.
  */
 import { createHash } from 'node:crypto';
+import { audit } from '../../src/cli/audit/audit.ts';
+import { findingText } from '../../src/cli/audit/finding.ts';
 import type { MemorySizes, State } from '../../src/core/state.ts';
 import { segmentSeq } from '../../src/storage/format.ts';
-import { DamageError } from '../../src/storage/journal.ts';
+import { DamageError, readJournal } from '../../src/storage/journal.ts';
+import { journalStart } from '../../src/storage/journal-reader.ts';
 import { digestOf, digestsThatDiffer, stateDigests } from '../../src/storage/state-digest.ts';
 import { PowerCut } from '../engine/power.ts';
 import { viewOf } from '../engine/view.ts';
 import { type Call, FakeDisk, type Fault } from '../storage/fake-disk.ts';
 import { Dice } from '../support/dice.ts';
 import { type Ghost, sufferDamage } from './damage.ts';
-import { DIRECTORY, Host, readBooks, type Settings, type World } from './host.ts';
+import { DIRECTORY, Host, readBooks, type Settings, TICK_MS, type World } from './host.ts';
 import { Loop } from './loop.ts';
 import { must, Violation } from './must.ts';
 import { Network } from './network.ts';
 import { OLDER_BOOKS } from './older.ts';
 import { Oracle } from './oracle.ts';
 import { Traffic } from './traffic.ts';
-import type { Ask } from './wish.ts';
+import { type Ask, SERVER } from './wish.ts';
 
 export interface LifeResult {
   seed: number;
@@ -44,6 +47,8 @@ const NOON = Date.UTC(2030, 0, 2, 12);
 const OLDER = 0.02;
 /** Share of the quiet moments in which all books are walked; they are at each start, and in the end. */
 const WHOLE = 0.3;
+/** Share of the lives that are audited in the end. */
+const AUDITED = 0.5;
 const TOLD_MAX = 10_000;
 /** Nothing that is on its way takes longer. */
 const PATIENCE_MS = 300_000;
@@ -91,7 +96,7 @@ export class Life implements World {
     // Books in small pieces soon cross borders: their snapshots have parts in files of their own.
     const [chunkBytes, pageRows, segments] = [
       1 << this.dice.between(13, 16),
-      1 << this.dice.between(7, 11),
+      1 << this.dice.between(6, 11),
       1 << this.dice.between(1, 4),
     ];
     this.sizes = isOlder ? {} : { chunkBytes, pageRows, segments };
@@ -186,7 +191,10 @@ export class Life implements World {
         () => !host.isGone,
         () => false,
       );
-      if (isOpen) return host;
+      if (isOpen) {
+        if (!this.#isFaulty) this.#checkSegments();
+        return host;
+      }
       // A failed disk ends the start; until then it lingers.
       if (!host.isGone) await host.power.gone;
       this.#bury(host);
@@ -314,8 +322,18 @@ export class Life implements World {
         ['down', 2],
       ]);
     if (dice.chance(0.04)) loop.after(0, () => host.engine.requestSnapshot(), host.owner);
+    if (dice.chance(0.1)) this.#blink();
     if (dice.chance(0.05)) this.#wallStands = this.#wallStands === null ? this.wall() : null;
     if (dice.chance(0.05)) loop.after(0, () => loop.stall(dice.between(10, 2000)), host.owner);
+  }
+
+  /** A clock goes wrong for a moment only: shorter than between two looks for what is due. */
+  #blink(): void {
+    const { dice, loop } = this;
+    const ms = dice.pick([-3_600_000, 600_000, 600_000, 86_400_000]);
+    this.#wallOffset += ms;
+    this.tell(`the clock is off by ${ms} for a moment`);
+    loop.after(dice.roll() * TICK_MS, () => (this.#wallOffset -= ms), loop.world);
   }
 
   /** Everything is answered, and everything is as it should be. */
@@ -344,6 +362,16 @@ export class Life implements World {
     const differences = digestsThatDiffer(digests, stateDigests(replayed));
     must(differences.length === 0, `what is read from the disk differs in ${differences.join(', ')}`);
     return replayed;
+  }
+
+  /** Whatever went with a crash, the journal has no gap: who audits the books reads it from its first segment on. */
+  #checkSegments(): void {
+    const { disk } = this;
+    const { position } = readJournal(disk, DIRECTORY, journalStart(disk, DIRECTORY), {
+      verifyFrame: () => null,
+      onEntry: () => {},
+    });
+    must(position.seq >= this.oracle.seq, `the journal ends at entry ${position.seq}, before ${this.oracle.seq}`);
   }
 
   /** The end of a process, and how it came. */
@@ -402,6 +430,7 @@ export class Life implements World {
     must(wrong < 0 && views.length === shouldBe.length, `read again: ${views[wrong]}; live: ${shouldBe[wrong]}`);
     this.#checkWholeJournal(digests);
     await host.stop();
+    if (this.dice.chance(AUDITED)) await this.#audit();
     this.tell(`ends well: ${Buffer.from(digestOf(digests)).toString('hex')}`);
     this.#bury(host);
   }
@@ -410,7 +439,8 @@ export class Life implements World {
   async #settle(host: Host): Promise<void> {
     const { loop, network } = this;
     network.becomeWell();
-    loop.after(0, () => host.wakeAll(), host.owner);
+    // A start alone takes up all that is due; whoever says that the others are there again changes nothing.
+    if (this.dice.chance(0.5)) loop.after(0, () => host.wakeAll(), host.owner);
     const end = loop.now + PATIENCE_MS;
     for (let ms = 20; network.owed() !== ''; ms *= 1.5) {
       must(loop.now < end, `in the end ${network.owed()}`);
@@ -422,14 +452,35 @@ export class Life implements World {
 
   /** Without any snapshot, from the first entry on, the journal leads to the same state. */
   #checkWholeJournal(digests: ReadonlyMap<string, Buffer>): void {
+    const replayed = readBooks(this.#wholeJournal(), 5, this.sizes).state;
+    const differences = digestsThatDiffer(digests, stateDigests(replayed));
+    must(differences.length === 0, `the whole journal leads to other ${differences.join(', ')}`);
+  }
+
+  /** All segments there ever were. */
+  #wholeJournal(): FakeDisk {
     const disk = new FakeDisk();
     disk.mkdir(DIRECTORY);
     for (const [path, bytes] of this.#archive) disk.put(path, bytes);
     for (const name of this.disk.namesIn(DIRECTORY)) {
       if (segmentSeq(name) > 0) disk.put(`${DIRECTORY}/${name}`, this.disk.bytesOf(`${DIRECTORY}/${name}`));
     }
-    const differences = digestsThatDiffer(digests, stateDigests(readBooks(disk, 5, this.sizes).state));
-    must(differences.length === 0, `the whole journal leads to other ${differences.join(', ')}`);
+    return disk;
+  }
+
+  /** Whoever verifies every signature and decides everything again finds nothing wrong. */
+  async #audit(): Promise<void> {
+    // From here on it is nobody's process that works.
+    await this.loop.sleep(0);
+    const disk = this.#wholeJournal();
+    const { finding } = await audit({
+      disk,
+      directory: DIRECTORY,
+      key: SERVER.pair.public,
+      workers: 0,
+      otherRules: false,
+    });
+    must(finding === null, `an audit finds: ${finding === null ? '' : findingText(finding)}`);
   }
 
   #archiveSegment(path: string, bytes: Buffer): void {

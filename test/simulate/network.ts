@@ -264,18 +264,21 @@ export class Network {
       if (entry.sayAt > loop.now) continue;
       entry.sayAt = loop.now + dice.between(20, 3000);
       if (entry.isUnsaid && dice.chance(this.mood === 'well' ? 0.9 : 0.4)) this.#say(entry);
-      else if (this.mood === 'odd' && dice.chance(0.1)) this.#sayOdd(entry);
+      else if (!this.#isHonest && dice.chance(this.mood === 'odd' ? 0.3 : 0.05)) this.#sayOdd(entry);
     }
   }
 
   #say(entry: Entry): void {
     const { state } = entry;
     const words = state === 'failed' ? { reason: 'bridge.account-inactive', detail: 'no such account' } : {};
-    const ask = this.#report(entry, { handle: entry.handle, status: state, ...words });
+    // Others say the same in the bank's place: where they may not, it must still say so itself.
+    const key = !this.#isHonest && this.#world.dice.chance(0.15) ? this.#world.dice.pick(KEYS) : undefined;
+    const ask = this.#report(entry, { handle: entry.handle, status: state, ...words }, key);
     if (ask === null) return;
     this.#world.send(ask, (status) => {
-      // Whatever was answered: the ledger has heard it.
-      if (status > 0 && status < 500 && status !== 429) Object.assign(entry, { isUnsaid: false, isKnown: true });
+      // Whatever else was answered: the ledger has heard it.
+      if (status > 0 && status < 500 && status !== 429 && status !== 403)
+        Object.assign(entry, { isUnsaid: false, isKnown: true });
     });
   }
 

@@ -402,6 +402,7 @@ export class Oracle {
     must(key === should, `${what} is told ${key}, and should be told ${should}: ${text.slice(0, 300)}`);
     must(frame <= this.durable, `${what} is told ${key} of a frame that the disk does not have`);
     if (status === 204) return;
+    if (reason !== '') this.#checkMoment(body.meta.moment, what);
     if (typeof body !== 'string') {
       const fault = envelopeFault(body, this.#dice.chance(THOROUGH));
       must(fault === '', `the answer to ${what} ${fault}`);
@@ -417,6 +418,13 @@ export class Oracle {
     }
     const fault = expected.check(body);
     must(fault === '', `the answer to ${what}: ${fault}`);
+  }
+
+  /** What is refused is refused now: by the ledger's clock, or by the wall's, which may have gone back behind it. */
+  #checkMoment(moment: string, what: string): void {
+    const { wall, moment: now } = this.#server!;
+    const isNow = [wall, now].some((each) => new Date(each).toISOString() === moment);
+    must(isNow, `${what} is refused at ${moment}, and it is ${new Date(now).toISOString()}`);
   }
 
   // ---------------------------------------------------------------- from one process to the next

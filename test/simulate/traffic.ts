@@ -5,6 +5,7 @@
  */
 import type { Claim } from '../../src/core/claims/index.ts';
 import type { KindName } from '../../src/core/kinds.ts';
+import { accountKey } from '../core/model.ts';
 import type { Dice } from '../support/dice.ts';
 import { membersAt, PATHS } from './answers.ts';
 import type { Model, Rec } from './model.ts';
@@ -40,6 +41,9 @@ interface Draft {
   readonly body?: Value;
   readonly wait?: number;
 }
+
+/** A claim that limits an account, before it says by how much. */
+type Limited = { readonly wallet: Claim['symbol']; readonly symbol: Claim['symbol']; readonly metric: string };
 
 const WALLETS = ['w0', 'w1', 'w2', 'w3', 'w4', 'w5', 'svgs@w1', 'w2@bank'];
 const BASIC_WALLETS = WALLETS.slice(0, 5);
@@ -87,6 +91,7 @@ export class Traffic {
   readonly #moment: () => number;
   #made = 0;
   readonly #sent: Ask[] = [];
+  readonly #formerNames: string[] = [];
   /** The ledgers beside the default one that every process makes sure of. */
   readonly #ledgers: readonly string[];
   readonly #tokens: { text: string; ledger: number; token: OneTime }[] = [];
@@ -128,7 +133,13 @@ export class Traffic {
     const missing = wallets.filter((handle) => isMissing('wallet', handle));
     for (const handle of missing) drafts.push(this.#create(ledger, 'wallet', this.#wallet(ledger, handle), [key]));
     if (isMissing('effect', 'e0')) drafts.push(this.#create(ledger, 'effect', this.#effect(), [key]));
-    if (missing.length > 0 || drafts.length > 0 || this.#dice.chance(0.7)) return drafts;
+    if (missing.length > 0 || drafts.length > 0) return drafts;
+    if (this.#dice.chance(0.5)) drafts.push(this.#money(ledger));
+    if (this.#dice.chance(0.4)) drafts.push(this.#limits(ledger));
+    return drafts;
+  }
+
+  #money(ledger: number): Draft {
     // Banks pay out what they have not got in.
     const debts = BRIDGED.map((handle) => ({
       action: 'limit',
@@ -137,14 +148,44 @@ export class Traffic {
       metric: 'minBalance',
       amount: -1000,
     }));
-    const claims = BASIC_WALLETS.map((handle) => ({
-      action: 'issue',
-      target: { handle },
-      symbol: { handle: this.#dice.pick(SYMBOLS.slice(0, 2)) },
-      amount: this.#dice.between(50, 300),
-    }));
-    const all = [...claims, ...debts];
-    return [this.#create(ledger, 'intent', { handle: this.#fresh('i'), claims: all }, [key])];
+    const issued = BASIC_WALLETS.flatMap((wallet) =>
+      SYMBOLS.slice(0, 2).map((symbol) => ({
+        action: 'issue',
+        target: { handle: wallet },
+        symbol: { handle: symbol },
+        amount: this.#dice.between(20, 200),
+      })),
+    );
+    const claims = [...issued, ...debts];
+    return this.#create(ledger, 'intent', { handle: this.#fresh('i'), claims }, [KEYS[0]!]);
+  }
+
+  /** Accounts that money moves in, or is set aside in, come up to their limits soon. */
+  #limits(ledger: number): Draft {
+    const dice = this.#dice;
+    const claims = Array.from({ length: dice.between(1, 5) }, () => {
+      const [wallet, symbol] = this.#heldAccount(ledger) ?? [dice.pick(BASIC_WALLETS), dice.pick(SYMBOLS.slice(0, 2))];
+      const limited = {
+        action: 'limit',
+        wallet: { handle: wallet },
+        symbol: { handle: symbol },
+        metric: dice.pick(METRICS),
+      };
+      return { ...limited, amount: this.#tightLimit(ledger, limited) ?? 100 };
+    });
+    return this.#create(ledger, 'intent', { handle: this.#fresh('i'), claims }, [KEYS[0]!]);
+  }
+
+  /** Wallet and symbol of money that is set aside, mostly, where there is any. */
+  #heldAccount(ledger: number): [string, string] | null {
+    const { accounts } = this.#model.money;
+    const held = [...accounts.entries()].flatMap(([key, { reserved, incoming }]) => {
+      const [wallet, symbol] = key.split(' ').map((luid) => this.#model.records.get(luid)!) as [Rec, Rec];
+      return wallet.ledger === ledger && reserved + incoming > 0n
+        ? [[wallet.handle, symbol.handle] as [string, string]]
+        : [];
+    });
+    return held.length > 0 && this.#dice.chance(0.7) ? this.#dice.pick(held) : null;
   }
 
   next(): Ask {
@@ -154,6 +195,7 @@ export class Traffic {
     if (ledger === null) return this.#finish(this.#ledger(dice.pick(LEDGERS)));
     const make = dice.weigh<() => Draft | null>([
       [() => this.#intent(ledger), 38],
+      [() => this.#limits(ledger), 3],
       [() => this.#commit(ledger), 10],
       [() => this.#lateProof(ledger), 8],
       [() => this.#proof(ledger), 7],
@@ -185,7 +227,7 @@ export class Traffic {
     const count = dice.chance(0.6) ? 1 : dice.between(2, 6);
     // Several claims of one bank's wallet: whether they share an entry there is for its bridge to say.
     const shared = count > 1 && dice.chance(0.25) ? dice.pick(BRIDGED) : null;
-    const claims = Array.from({ length: count }, () => this.#claim(shared));
+    const claims = Array.from({ length: count }, () => this.#claim(ledger, shared));
     const isManual = dice.chance(0.3);
     const handle = dice.chance(0.1) ? `i${dice.below(8)}` : this.#fresh('i');
     const value = {
@@ -199,14 +241,14 @@ export class Traffic {
     return dice.chance(0.08) ? { ...draft, wait: dice.between(1, 4) } : draft;
   }
 
-  #claim(shared: string | null): Claim {
+  #claim(ledger: number, shared: string | null): Claim {
     const dice = this.#dice;
     const wallet = () =>
       this.#reference(
         dice.weigh([
           [shared ?? '', shared === null ? 0 : 15],
           [dice.pick(BASIC_WALLETS), 20],
-          [dice.pick(BRIDGED), 3],
+          [dice.pick(BRIDGED), 6],
           [dice.pick(ROUTED), 2],
           [dice.pick(ODD_WALLETS), 1],
         ]),
@@ -225,7 +267,22 @@ export class Traffic {
     if (action === 'destroy') return { action, source: wallet(), symbol, amount };
     if (action === 'transfer') return { action, source: wallet(), target: wallet(), symbol, amount };
     const limited = { action, wallet: wallet(), symbol, metric: dice.pick(METRICS) };
-    return { ...limited, amount: dice.chance(0.7) ? dice.between(20, 500) : dice.between(-60, 20) };
+    const tight = dice.chance(0.5) ? this.#tightLimit(ledger, limited) : null;
+    return { ...limited, amount: tight ?? (dice.chance(0.7) ? dice.between(20, 500) : dice.between(-60, 20)) };
+  }
+
+  /** A limit that the next movements of an account come up to, holds included; null where there is no such account. */
+  #tightLimit(ledger: number, { wallet, symbol, metric }: Limited): number | null {
+    const dice = this.#dice;
+    const luidOf = (kind: KindName, reference: Claim['symbol']) =>
+      this.#model.find(ledger, kind, typeof reference === 'string' ? reference : reference.handle)?.luid ?? '';
+    const key = accountKey(luidOf('wallet', wallet), luidOf('symbol', symbol));
+    const account = this.#model.money.accounts.get(key);
+    if (account === undefined) return null;
+    const { available, reserved, incoming } = account;
+    if (metric === 'minBalance') return Math.max(-MAX, Number(available) - dice.between(0, 60));
+    if (metric === 'maxBalance') return Math.min(MAX, Number(available + reserved + incoming) + dice.between(0, 60));
+    return metric === 'dailyCount' ? dice.between(1, 4) : dice.between(20, 150);
   }
 
   #reference(handle: string): Claim['symbol'] {
@@ -501,8 +558,11 @@ export class Traffic {
     if (kind === 'wallet' && ledger !== 1 && dice.chance(0.4)) {
       value.access = [{ action: 'spend', signer: { public: dice.pick(KEYS).public } }];
     }
-    const isRenamed = ['wallet', 'anchor', 'circle', 'policy'].includes(kind) && dice.chance(0.1);
-    if (isRenamed) value.handle = `${kind[0]}${dice.below(8)}`;
+    const isRenamed = ['wallet', 'anchor', 'circle', 'policy'].includes(kind) && dice.chance(0.2);
+    if (isRenamed) {
+      value.handle = `${kind[0]}${dice.below(8)}`;
+      this.#formerNames.push(record.handle);
+    }
     const home = kind === 'ledger' ? 0 : ledger;
     const content = contentOf(value, this.#keys(ledger));
     const luidSent = dice.chance(0.5) ? (dice.chance(0.95) ? record.luid : `$wlt.${'0'.repeat(17)}`) : undefined;
@@ -563,7 +623,7 @@ export class Traffic {
       return { method: 'GET', path: '/v2/head', ledger, wish: { op: 'head', ledger, kind: 'ledger' } };
     const kind = dice.pick(READ);
     const record = kind === 'ledger' ? this.#model.ledgerRecord(ledger) : this.#any(ledger, kind);
-    const id = record === null || dice.chance(0.03) ? 'nobody' : this.#idOf(record);
+    const id = record === null || dice.chance(0.06) ? this.#nameOfNobody() : this.#idOf(record);
     const home = kind === 'ledger' ? 0 : ledger;
     const path = `/v2/${PATHS[kind]}/${id}`;
     if (kind === 'wallet' && dice.chance(0.6)) {
@@ -754,6 +814,12 @@ export class Traffic {
     if (all.length === 0) return null;
     // The newest are the ones that are on their way.
     return this.#dice.chance(0.4) ? all[0]! : this.#dice.pick(all);
+  }
+
+  /** A name that a record had before it was given another one, as far as there is any. */
+  #nameOfNobody(): string {
+    const dice = this.#dice;
+    return this.#formerNames.length > 0 && dice.chance(0.7) ? dice.pick(this.#formerNames) : 'nobody';
   }
 
   #idOf({ handle, luid }: Rec): string {
