@@ -1,0 +1,493 @@
+/**
+ * The bugs that planted.ts puts into the server, one at a time: each breaks one thing that is promised. Where the text it
+ * changes has moved, the edit moves along.
+ */
+
+/** File, what stands there once, what stands there instead. */
+export type Edit = [file: string, find: string, replace: string];
+
+export type Plant = [name: string, ...edits: Edit[]];
+
+/** A bug that no life can see, and the test that does. */
+export type TestedPlant = [name: string, test: string, ...edits: Edit[]];
+
+const ENGINE = 'src/engine.ts';
+const JOURNAL = 'src/storage/journal.ts';
+const READER = 'src/storage/journal-reader.ts';
+const POOL = 'src/proof/pool.ts';
+const LANE = 'src/proof/lane.ts';
+
+export const PLANTS: Plant[] = [
+  // The engine and its order
+  [
+    'acknowledged before the sync',
+    [
+      ENGINE,
+      '    journal.commit(moment, (error) => {',
+      '    this.#acknowledge(batch, published);\n    journal.commit(moment, (error) => {',
+    ],
+    [ENGINE, '      this.#underway = [];\n      this.#acknowledge(batch, published);', '      this.#underway = [];'],
+  ],
+  ['a failed commit is acknowledged', [ENGINE, '      if (error !== null) this.#fail(error);\n', '']],
+  ['a read does not wait', [ENGINE, '    else if (this.#isCommitting) this.#held.push(send);\n', '']],
+  [
+    'a refusal does not wait for its batch',
+    [
+      ENGINE,
+      'const batch = taken === inbox.length ? inbox : inbox.slice(0, taken);',
+      'const batch = inbox.slice(0, taken).filter((ticket) => !isRefusal(ticket.outcome));\n    for (const ticket of inbox.slice(0, taken)) if (isRefusal(ticket.outcome)) this.#answer(ticket, ticket.outcome);',
+    ],
+  ],
+  [
+    'published before the sync',
+    [
+      ENGINE,
+      '    this.#isCommitting = true;\n',
+      '    this.#isCommitting = true;\n    this.#options.publish(published, this.#options.journal.position.seq + entries);\n',
+    ],
+    [ENGINE, '    this.#options.publish(published, this.#options.journal.position.seq);\n', ''],
+  ],
+  [
+    'the order queue is skipped',
+    [
+      ENGINE,
+      "    while (taken < door.length && door[taken]!.verdict !== 'waiting') {",
+      "    door.sort((one, other) => Number(one.verdict === 'waiting') - Number(other.verdict === 'waiting'));\n    while (taken < door.length && door[taken]!.verdict !== 'waiting') {",
+    ],
+  ],
+  ['moments straight from the clock', [ENGINE, '    return this.#lastMoment;\n', '    return now;\n']],
+  [
+    'the last moment forgotten at a start',
+    [ENGINE, 'this.#lastMoment = options.journal.position.moment;', 'this.#lastMoment = 0;'],
+  ],
+  ['expiry by the wall clock', [ENGINE, 'stepsDue(this.state, moment)', 'stepsDue(this.state, this.#options.clock())']],
+  [
+    'refused requests keep their place',
+    [
+      ENGINE,
+      '    this.#places.leave(ticket.submission.command.ledger, ticket.bytes);\n',
+      '    if (!isRefusal(outcome)) this.#places.leave(ticket.submission.command.ledger, ticket.bytes);\n',
+    ],
+  ],
+  [
+    'duplicates are looked for on the disk only',
+    [
+      'src/core/decide.ts',
+      '  if (row < 0) return null;\n  const { entry } = readRow(state, row);',
+      '  if (row < 0 || row >= ((state as unknown as { onDisk?: number }).onDisk ?? 0)) return null;\n  const { entry } = readRow(state, row);',
+    ],
+    [
+      ENGINE,
+      '    this.#options.publish(published, this.#options.journal.position.seq);\n',
+      '    Object.assign(this.state, { onDisk: this.state.rows.at.length });\n    this.#options.publish(published, this.#options.journal.position.seq);\n',
+    ],
+    [
+      ENGINE,
+      '    this.state = options.state;\n',
+      '    this.state = options.state;\n    Object.assign(this.state, { onDisk: this.state.rows.at.length });\n',
+    ],
+  ],
+  [
+    'a refusal has the moment of the one before',
+    ['src/http/errors.ts', 'last.refusal === refusal && last.moment === moment &&', 'last.refusal === refusal &&'],
+  ],
+  // Proofs
+  [
+    'a bad signature lets in',
+    [ENGINE, '        if (result.bad >= 0) return this.#verified(ticket, badSignature(result.bad));\n', ''],
+  ],
+  [
+    'rows of a silent thread are taken for good',
+    [POOL, 'if (slab.verdicts.subarray(0, task.checks + task.seals).includes(Verdict.none)) {', 'if (task.slab < 0) {'],
+    [POOL, 'if (verdicts[from + i] !== Verdict.good) return', 'if (verdicts[from + i] === Verdict.bad) return'],
+  ],
+  [
+    'rows of a dead thread are not verified again',
+    [
+      POOL,
+      '    this.stats.tasksFailed++;\n',
+      '    this.stats.tasksFailed++;\n    if (this.stats.tasksFailed > 0) return this.#onAnswer(task, 0);\n',
+    ],
+    [POOL, 'if (slab.verdicts.subarray(0, task.checks + task.seals).includes(Verdict.none)) {', 'if (task.slab < 0) {'],
+    [POOL, 'if (verdicts[from + i] !== Verdict.good) return', 'if (verdicts[from + i] === Verdict.bad) return'],
+  ],
+  [
+    'verdicts of the task before count',
+    [POOL, '    slab.verdicts.fill(Verdict.none, 0, task.checks + task.seals);\n', ''],
+  ],
+  [
+    'the slab of a task that was taken over is given out twice',
+    [
+      POOL,
+      '    this.#giveBack(task.slab);\n    this.#partsInline',
+      '    this.#giveBack(task.slab);\n    this.#giveBack(task.slab);\n    this.#partsInline',
+    ],
+  ],
+  // The journal
+  ['no sync at all', [JOURNAL, "if (this.#options.durability === 'none') {", 'if (this.#directory) {']],
+  [
+    'the name of a new segment is not synced',
+    [JOURNAL, 'if (error === null && created)', "if (error === null && created && this.#directory === '')"],
+  ],
+  [
+    'what was read is not synced before it is built on',
+    [JOURNAL, '    file.sync();\n    this.#disk.syncDirectory', '    this.#disk.syncDirectory'],
+  ],
+  [
+    'what a failed sync left is not written again',
+    [JOURNAL, '    writeAgain(file, end?.written ?? 0, this.#fileBytes);\n', ''],
+  ],
+  [
+    'a frame is believed without its CRC',
+    [READER, 'return frameWhole(window.bytes, from, from + length) ? length : 0;', 'return length;'],
+  ],
+  [
+    'a frame need not continue the one before',
+    [
+      READER,
+      "  if (!bytesEqual(frameChain(bytes, from), position.chain)) return 'does not continue the frame before it';\n",
+      '',
+    ],
+  ],
+  [
+    'a frame need not be signed by this server',
+    [
+      READER,
+      'if (options.verifyFrame(hash, signature) === false)',
+      'if (options.verifyFrame(hash, signature) === false && length < 0)',
+    ],
+  ],
+  [
+    'the torn tail is cut a frame too early',
+    [
+      READER,
+      'run.result.torn = { file: segment.file, byte: at,',
+      'run.result.torn = { file: segment.file, byte: run.result.position.written || at,',
+    ],
+  ],
+  ['the torn tail is not cut', ['src/recovery.ts', '    cutTornTail(disk, directory, torn);\n', '']],
+  [
+    'the next frame goes behind the room',
+    [JOURNAL, 'this.#fileBytes = end?.byte ?? this.#reservedTo;', 'this.#fileBytes = this.#reservedTo;'],
+  ],
+  [
+    'a frame begins before the room does',
+    [
+      JOURNAL,
+      '    file.sync();\n    this.#disk.syncDirectory',
+      '    this.#fileBytes = end?.written || this.#fileBytes;\n    file.sync();\n    this.#disk.syncDirectory',
+    ],
+  ],
+  [
+    'the room is made after the sync has begun',
+    [JOURNAL, '    if (this.#fileBytes > this.#reservedTo) this.#reserve();\n', ''],
+    [
+      JOURNAL,
+      '    this.#file!.syncLater((error) => {',
+      '    queueMicrotask(() => this.#fileBytes > this.#reservedTo && this.#reserve());\n    this.#file!.syncLater((error) => {',
+    ],
+  ],
+  [
+    'the room is cut off with the end of its frame',
+    [
+      JOURNAL,
+      'if (this.#reservedTo > this.#fileBytes) file.truncate(this.#fileBytes);',
+      'if (this.#reservedTo > this.#fileBytes) file.truncate(this.#fileBytes - 1);',
+    ],
+  ],
+  [
+    'a zero behind the last frame ends it, whatever follows',
+    [
+      READER,
+      '  if (at > 0 && end === at) return;\n',
+      '  if (at > 0 && (end === at || run.window!.bytes[run.window!.load(at, 1)] === 0)) return;\n',
+    ],
+  ],
+  [
+    'one byte among the zeros is no matter',
+    [READER, '  if (at > 0 && end === at) return;\n', '  if (at > 0 && end <= at + 1) return;\n'],
+  ],
+  [
+    'a changed byte of the last frame is a torn tail',
+    [
+      'src/recovery.ts',
+      'const changed = changeIn(disk, directory, torn, verify);',
+      'const changed = changeIn(disk, directory, torn, () => false);',
+    ],
+  ],
+  // Snapshots
+  ['a snapshot without open intents', ['src/core/state.ts', 'open: [...state.open],', 'open: [],']],
+  [
+    'a snapshot that forgets what tokens were forgotten',
+    ['src/core/used-tokens.ts', '    this.#forgotten = extra.forgotten;\n', ''],
+  ],
+  [
+    'a snapshot of a state ahead of its position',
+    [ENGINE, '    this.#isCommitting = true;\n', '    this.#isCommitting = true;\n    this.#maybeSnapshot();\n'],
+  ],
+  ['a snapshot gets its name before it is synced', ['src/storage/final-parts.ts', '    await syncLater(file);\n', '']],
+  [
+    "a dump's pages are used again while it is written",
+    [
+      'src/memory/pages.ts',
+      'new Uint8Array(buffer).set(new Uint8Array(page));\n    this.retired.push(page);',
+      'new Uint8Array(buffer).set(new Uint8Array(page));\n    this.free.push(page);',
+    ],
+  ],
+  [
+    'segments go that the older snapshot needs',
+    ['src/storage/snapshot-prune.ts', 'next.firstSeq > older.seq + 1', 'next.firstSeq > kept[0]!.seq + 1'],
+  ],
+  [
+    'segments go newest first',
+    ['src/storage/snapshot-prune.ts', 'of segments.entries()) {', 'of [...segments.entries()].reverse()) {'],
+    [
+      'src/storage/snapshot-prune.ts',
+      'next.firstSeq > older.seq + 1) break;',
+      'next.firstSeq > older.seq + 1) continue;',
+    ],
+  ],
+  [
+    'segments go together, and are synced never',
+    [
+      'src/storage/snapshot-prune.ts',
+      '    await syncDirectoryLater(disk, directory);\n    superfluous.push(file);',
+      '    superfluous.push(file);',
+    ],
+  ],
+  [
+    'the snapshot before the newest is never read',
+    [
+      'src/storage/snapshot-reader.ts',
+      '      refused.push({ file, reason: (error as Error).message });\n',
+      '      refused.push({ file, reason: (error as Error).message });\n      break;\n',
+    ],
+  ],
+  [
+    'a part is believed whatever its hash',
+    [
+      'src/storage/snapshot-reader.ts',
+      'if (!bytesEqual(hash, row.hash!)) throw',
+      'if (!bytesEqual(hash, row.hash!) && hash.length === 0) throw',
+    ],
+  ],
+  [
+    'a snapshot is believed without its sums',
+    [
+      'src/storage/snapshot-reader.ts',
+      'if (!bytesEqual(sha.update(outline.manifestBytes).digest(), outline.foot.hash)) throw',
+      'if (!bytesEqual(sha.update(outline.manifestBytes).digest(), outline.foot.hash) && parts.length === 0) throw',
+    ],
+  ],
+  // The ledger
+  [
+    'one move inside an intent is forgotten',
+    [
+      'src/core/apply.ts',
+      '    balances.add(slot, postings[i + 2]!, moment);\n',
+      '    if (i < 2 * POSTING_WIDTH) balances.add(slot, postings[i + 2]!, moment);\n',
+    ],
+  ],
+  [
+    'a hold is released twice',
+    [
+      'src/core/apply.ts',
+      '    balances.settle(slot, postings[i + 2]! + through, moves, moment);\n',
+      '    balances.settle(slot, postings[i + 2]! + through, moves, moment);\n    if (!moves) balances.settle(slot, postings[i + 2]! + through, moves, moment);\n',
+    ],
+  ],
+  [
+    'an abort keeps what it counted',
+    [
+      'src/core/apply.ts',
+      'if (balances.countedDay(slot) === day) balances',
+      'if (balances.countedDay(slot) === day - 1) balances',
+    ],
+  ],
+  [
+    'what is held does not count towards maxBalance',
+    ['src/core/clearing.ts', '  if (after + held > max) {', '  if (after > max) {'],
+  ],
+  [
+    'minBalance is asked of positive ones only',
+    ['src/core/clearing.ts', '} else if (after < min) {', '} else if (after < min && min > 0) {'],
+  ],
+  [
+    'dailyAmount counts the days before only',
+    ['src/core/clearing.ts', 'if (day.amount + moved > dailyAmount) {', 'if (day.amount > dailyAmount) {'],
+  ],
+  [
+    'dailyCount lets one more',
+    ['src/core/clearing.ts', 'if (day.count + 1 > dailyCount) {', 'if (day.count > dailyCount) {'],
+  ],
+  [
+    'a refusal by a limit leaves its moment on the balance',
+    [
+      'src/core/clearing.ts',
+      '  if (after + held > max) {\n',
+      '  if (after + held > max) {\n    balances.add(slot, 0, moment);\n',
+    ],
+  ],
+  ['a missing permission is no matter', ['src/core/clearing.ts', '  if (!plan.isPermitted) return WAITING;\n', '']],
+  [
+    'a retry gets a new answer',
+    [
+      'src/core/decide.ts',
+      '  const { entry } = readRow(state, row);\n  return refuse(',
+      "  const { entry, status } = readRow(state, row);\n  if (status === 'rejected') return null;\n  return refuse(",
+    ],
+  ],
+  [
+    'a repeated proof counts again',
+    [
+      'src/core/decide.ts',
+      '  if (record.added.some((each) => each.type === EntryType.proof && isSame(each.proof))) return [];\n',
+      '',
+    ],
+  ],
+  [
+    'an old version may be updated',
+    [
+      'src/core/decide.ts',
+      "if (typeof parent === 'string' && parent.toLowerCase() === hex(record.entry.hash)) return null;",
+      "if (typeof parent === 'string') return null;",
+    ],
+  ],
+  [
+    'anybody may commit',
+    [
+      'src/core/intents.ts',
+      'if (action === null || !isGranted(state, open.ledger, action, Kind.intent, record.row, by)) return null;',
+      'if (action === null) return null;',
+    ],
+  ],
+  [
+    'prepared intents expire',
+    ['src/core/intents.ts', "if (open.status !== 'pending' || now - open.moment", 'if (now - open.moment'],
+  ],
+  [
+    'lists show what was dropped',
+    [
+      'src/core/terms.ts',
+      'if (rows.place.get(row) !== place || (rows.flags.get(row) & DROPPED) !== 0) return -1;',
+      'if (rows.place.get(row) !== place) return -1;',
+    ],
+  ],
+  [
+    'a status that changes is not counted',
+    [
+      'src/core/apply.ts',
+      '  state.rows.status.set(row, status);\n  count(state, ledger, kind, status, 1);',
+      '  state.rows.status.set(row, status);',
+    ],
+  ],
+  [
+    'an old name of a record stays',
+    ['src/core/apply.ts', '        unindexHandle(state, ledger, kind, before, row);\n', ''],
+  ],
+  // Threads, banks, events
+  [
+    'money that a route passed on is passed on twice',
+    ['src/core/clearing.ts', 'if (passed > 0) through.push(', 'if (passed < 0) through.push('],
+  ],
+  [
+    'the rest of a thread outlives a failure',
+    [
+      'src/core/threads.ts',
+      "for (const record of others(['pending', 'prepared'])) yield* end(",
+      "for (const record of others(['pending'])) yield* end(",
+    ],
+  ],
+  [
+    'credits are asked before debits',
+    [
+      'src/core/legs.ts',
+      'const side = legs.some((leg) => leg.side === Side.debit) ? Side.debit : Side.credit;',
+      'const side = legs.some((leg) => leg.side === Side.credit) ? Side.credit : Side.debit;',
+    ],
+  ],
+  [
+    'a bank that contradicts itself is believed',
+    [
+      'src/core/legs.ts',
+      "  committing: { committed: 'committed' },",
+      "  prepared: { failed: 'failed' },\n  committing: { committed: 'committed' },",
+    ],
+  ],
+  [
+    'a leg is settled twice',
+    [
+      'src/core/legs.ts',
+      "  committing: { committed: 'committed' },",
+      "  committing: { committed: 'committed' },\n  committed: { committed: 'committed' },",
+    ],
+  ],
+  [
+    'anybody reports for a bank',
+    [
+      'src/core/intents.ts',
+      "if (!isGranted(state, open.ledger, 'activate', Kind.bridge, bridge, by)) {",
+      "if (!isGranted(state, open.ledger, 'activate', Kind.bridge, bridge, by) && bridge < 0) {",
+    ],
+  ],
+  [
+    'committed as soon as one leg is prepared',
+    [
+      'src/core/intents.ts',
+      "  if (all('prepared')) return go(['prepared']);",
+      "  if (next === 'prepared') return go(['prepared']);",
+    ],
+  ],
+  [
+    'a bank is asked again in other words',
+    [
+      'src/effects/calls.ts',
+      '    const body = outwardText(data, moment, ledgerAt',
+      '    const body = outwardText(data, moment + (this.#queued.size % 2), ledgerAt',
+    ],
+  ],
+  [
+    'an event is told again in other words',
+    [
+      'src/effects/feeds.ts',
+      '    const body = eventText(event, sealer);\n',
+      "    const body = eventText(event, sealer).slice(0, -1).concat(',\"at\":', String(this.#seq), '}');\n",
+    ],
+  ],
+  ['calls that were due are forgotten at a start', ['src/effects/calls.ts', '    this.#resume(() => true);\n', '']],
+  [
+    'events that were due are forgotten at a start',
+    [
+      'src/effects/feeds.ts',
+      "this.#open(row, 'reading', Math.max(feed.seq, 1));",
+      "this.#open(row, 'live', Math.max(feed.seq, 1));",
+    ],
+  ],
+  [
+    'an event counts as taken that was not',
+    [
+      'src/effects/feeds.ts',
+      "const isDelivered = outcome === 'delivered';",
+      "const isDelivered = outcome !== 'final';",
+    ],
+  ],
+];
+
+export const TESTED_PLANTS: TestedPlant[] = [
+  // Threads of the simulator are no threads, and have no lanes.
+  [
+    'nobody hears that a slab is done',
+    'proof/pool',
+    [LANE, '    Atomics.add(this.#words, DONE, 1);\n    Atomics.notify(this.#words, DONE);\n', ''],
+  ],
+  ['a dead thread keeps what it had', 'proof/pool', ['src/proof/threads.ts', '      waiting.reject(error);\n', '']],
+  [
+    'a slab counts as done before it is worked on',
+    'proof/pool',
+    [
+      LANE,
+      '    let state: number = SlabState.failed;\n',
+      '    let state: number = SlabState.done;\n    Atomics.store(this.#words, at, state);\n',
+    ],
+  ],
+];
