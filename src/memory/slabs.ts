@@ -1,6 +1,7 @@
 /**
- * Slabs: slots of two words in blocks, many blocks to a piece of shared memory of 1 MiB. A block has a power of two of
- * slots, and an address: its slab's number, then the word in it where it begins.
+ * Slabs: slots of two words in blocks, many blocks to a piece of shared memory of 1 MiB, the first of 32 KiB since many
+ * books are small. A block has a power of two of slots, and an address: its slab's number, then the word in it where it
+ * begins.
  *
  * A block that a dump still holds is retired instead of given back: it waits until the dump has been written
  * (`release`). Left to the garbage collector it would linger: that hardly sees shared memory, and a slab is freed as a
@@ -18,12 +19,13 @@ export const BLOCK_SLOTS_MAX = 1024;
 export const SLAB_SHIFT = 18;
 const SLAB_WORDS = 1 << SLAB_SHIFT;
 export const SLAB_MASK = SLAB_WORDS - 1;
+const FIRST_WORDS = 1 << 13;
 const SLABS_MAX = 2 ** 32 / SLAB_WORDS;
 
 export class Slabs {
   readonly words: Uint32Array<SharedArrayBuffer>[] = [];
   /** Words of the last slab that were handed out at some time. */
-  private used = SLAB_WORDS;
+  private used = 0;
   /** Addresses of blocks to be used again, by their number of slots. */
   private readonly free = new Map<number, number[]>();
   /** Flat rows of address, slots. */
@@ -74,10 +76,11 @@ export class Slabs {
   private begin(slots: number): number {
     if (slots < BLOCK_SLOTS_MIN || slots > BLOCK_SLOTS_MAX) fail(`slabs: a block of ${slots} slots`);
     const words = slots * 2;
-    if (this.used + words > SLAB_WORDS) {
+    if (this.used + words > (this.words.at(-1)?.length ?? 0)) {
       // What is left of the last one has room for no such block: less than a page of it in a slab of 128.
       if (this.words.length === SLABS_MAX) fail('slabs: all addresses are taken');
-      this.words.push(new Uint32Array(new SharedArrayBuffer(SLAB_WORDS * 4)));
+      const size = this.words.length === 0 ? FIRST_WORDS : SLAB_WORDS;
+      this.words.push(new Uint32Array(new SharedArrayBuffer(size * 4)));
       this.used = 0;
     }
     const address = (this.words.length - 1) * SLAB_WORDS + this.used;
