@@ -255,10 +255,15 @@ export class Life implements World {
   async #serve(host: Host): Promise<void> {
     const { dice } = this;
     for (let n = 0; n < 3 && this.#isUp(host); n++) await this.#burst(host, this.#traffic.basics());
-    for (let bursts = dice.between(1, 7); bursts > 0 && this.#isUp(host); bursts--) {
+    // Most that goes wrong does so around starts and ends; a few processes live long.
+    const count = dice.weigh([
+      [dice.between(1, 5), 7],
+      [dice.between(4, 12), 1],
+    ]);
+    for (let bursts = count; bursts > 0 && this.#isUp(host); bursts--) {
       await this.#burst(
         host,
-        Array.from({ length: dice.between(1, 14) }, () => this.#traffic.next()),
+        Array.from({ length: dice.between(1, 12) }, () => this.#traffic.next()),
       );
       this.#disturb(host);
       if (dice.chance(0.35)) await this.#quiet(host);
