@@ -160,15 +160,15 @@ export class Oracle {
     if (server.isFailed) visit.expected = STOPPED;
     else {
       visit.expected = toldEarly(visit.ask, this.model, server.wall);
-      if (visit.expected === null) this.#enters(visit);
+      if (visit.expected === null) this.#enters(visit, visit.ask.token === null);
       else this.#waits(visit);
     }
   }
 
-  /** A request has shown its token, if it had one: its own business begins. */
-  #enters(visit: Visit): void {
+  /** A request comes in; its own business begins once it has shown its token, if it has one. */
+  #enters(visit: Visit, isShown: boolean): void {
     const { ask, ledger } = visit;
-    if (ask.token === null || this.model.tokens.has(ask.token.key)) visit.expected = toldAtOnce(ask, this.model);
+    if (isShown) visit.expected = toldAtOnce(ask, this.model);
     else if (!this.#hasPlace(ledger)) visit.expected = refused('api.rate-limit-exceeded');
     this.#waits(visit);
   }
@@ -359,7 +359,8 @@ export class Oracle {
     if (this.frames > 0)
       must(this.#server!.isJournalDurable(), 'an answer leaves, and the journal is not on the device');
     if (visit === null) return;
-    if (command.op === 'token' && 'facts' in verdict) return this.#enters(visit);
+    // It may be forgotten by now: a later one of the same batch can end long after it.
+    if (command.op === 'token' && 'facts' in verdict) return this.#enters(visit, true);
     visit.expected = 'no' in verdict ? refused(verdict.no) : this.#yes(visit.ask, command);
   }
 
