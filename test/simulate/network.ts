@@ -129,11 +129,15 @@ export class Network {
 
   // ---------------------------------------------------------------- events
 
+  /** Whoever listens there now; an effect that was dropped may have been made again in the same words. */
   #effectAt(endpoint: string): Rec | null {
+    let found: Rec | null = null;
     for (const record of this.#world.model.records.values()) {
-      if (record.kind === 'effect' && endpointOf(record.content.value) === endpoint) return record;
+      if (record.kind !== 'effect' || endpointOf(record.content.value) !== endpoint) continue;
+      if (!record.isDropped) return record;
+      found = record;
     }
-    return null;
+    return found;
   }
 
   #hear(effect: Rec | null, body: Json, words: string): number {
@@ -248,7 +252,9 @@ export class Network {
     } else must(known?.state !== 'committed', `${handle} is to be aborted, and is committed`);
     const state = action === 'commit' ? 'committed' : 'aborted';
     const entry = known ?? { handle, luid, ledger, text: '' };
-    this.#entries.set(handle, { ...entry, state, isUnsaid: true, isKnown: false, sayAt: 0 });
+    const isSlow = !this.#isHonest && this.#world.dice.chance(0.3);
+    const sayAt = isSlow ? this.#world.loop.now + this.#world.dice.between(20, 3000) : 0;
+    this.#entries.set(handle, { ...entry, state, isUnsaid: true, isKnown: false, sayAt });
     return 202;
   }
 
@@ -273,8 +279,13 @@ export class Network {
     const words = state === 'failed' ? { reason: 'bridge.account-inactive', detail: 'no such account' } : {};
     // Others say the same in the bank's place: where they may not, it must still say so itself.
     const key = !this.#isHonest && this.#world.dice.chance(0.15) ? this.#world.dice.pick(KEYS) : undefined;
-    const ask = this.#report(entry, { handle: entry.handle, status: state, ...words }, key);
+    const custom = { handle: entry.handle, status: state, ...words };
+    const ask = this.#report(entry, custom, key);
     if (ask === null) return;
+    // Who does not hear the answer in time says it again, and not to the letter.
+    const isRepeated = !this.#isHonest && this.#world.dice.chance(0.2);
+    const again = isRepeated ? this.#report(entry, { ...custom, coreId: 'again' }, key) : null;
+    if (again !== null) this.#world.send(again, () => {});
     this.#world.send(ask, (status) => {
       // Whatever else was answered: the ledger has heard it.
       if (status > 0 && status < 500 && status !== 429 && status !== 403)

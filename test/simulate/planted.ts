@@ -66,7 +66,9 @@ function firstSeed(copy: string): string {
 }
 
 function firstTest(copy: string, test: string): string {
-  const args = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--maxWorkers=1', `dist/test/${test}.test.js`];
+  // Some bugs make a test wait for ever.
+  const options = ['--maxWorkers=1', '--bail=1', '--testTimeout=20000', '--hookTimeout=20000'];
+  const args = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...options, `dist/test/${test}.test.js`];
   const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: PATIENCE_MS, cwd: copy });
   if (status === 0) return '';
   const found = /(?:×|FAIL) +(.*)/.exec(stripVTControlCharacters(stdout));
