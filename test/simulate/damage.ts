@@ -162,7 +162,7 @@ function changeByte({ dice, disk }: World, name: string): string[] {
   const byte = dice.weigh([
     [dice.below(bytes.length), 1],
     [dice.between(from, to - 1), 2],
-    [Math.min(to + dice.below(dice.pick([2, 2000])), bytes.length - 1), 2],
+    [Math.min(to + dice.below(dice.pick([1, 2000])), bytes.length - 1), 3],
   ]);
   bytes[byte]! ^= dice.between(1, 255);
   disk.put(pathOf(name), bytes);

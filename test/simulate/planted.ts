@@ -71,7 +71,7 @@ function firstTest(copy: string, test: string): string {
   const args = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...options, `dist/test/${test}.test.js`];
   const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: PATIENCE_MS, cwd: copy });
   if (status === 0) return '';
-  const found = /(?:×|FAIL) +(.*)/.exec(stripVTControlCharacters(stdout));
+  const found = /FAIL .*?\.test\.js > (.*)/.exec(stripVTControlCharacters(stdout));
   return `${test} | ${found === null ? stdout.slice(-400) : found[1]}`;
 }
 
