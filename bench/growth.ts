@@ -129,6 +129,10 @@ async function grow(directory: string, intents: number, wallets: number, { steps
     const { p999: pauseP999, max: pauseMax } = await pace(growing, () => performance.now() < pacedEnd);
     const snapshot = await snapshotUnderLoad(growing);
     steps.push({ stored, ...costs, residentBytes, heapBytes, pauseP999, pauseMax, snapshot });
+    // Millions take minutes.
+    process.stderr.write(
+      `${stored} stored, ${costs.perSecond.toFixed(0)}/s, ${costs.cpu.toFixed(1)} µs each, ${(residentBytes / 1e6).toFixed(0)} MB, snapshot ${snapshot.ms.toFixed(0)} ms\n`,
+    );
   }
   await closeHouse(growing.house);
   return { base, steps };
