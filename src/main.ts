@@ -128,6 +128,8 @@ async function serve(config: Config, directory: string): Promise<void> {
     },
     fatal(error) {
       tell(fatalText(error, directory));
+      // What becomes of a call cannot be noted any more, so none that comes after it may go out.
+      effects.close();
       process.exitCode = 1;
       setTimeout(() => process.exit(1), FATAL_LINGER_MS);
     },

@@ -486,6 +486,7 @@ export class Host implements Watched {
     if (this.isGone) return;
     const { loop } = this.#world;
     this.failure = error;
+    this.effects.close();
     this.#world.tell(`fails: ${error.message}`);
     // A disk that was told to fail is no news; everything else is.
     if (!this.#world.isExpected(error)) return loop.fail(error);
