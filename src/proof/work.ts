@@ -5,7 +5,7 @@
  */
 import type { KeyPair } from './keys.ts';
 import { Lane, SLABS_PER_LANE } from './lane.ts';
-import { signRows, type Verify, verifyRows } from './rows.ts';
+import { signRows, verifyRows } from './rows.ts';
 import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, slabBytes, slabOver } from './slab.ts';
 
 export interface ProofWorkerData {
@@ -23,14 +23,8 @@ export interface ProofTask {
   seals: number;
 }
 
-/**
- * A function that works one task off: verifies and signs its rows; returns the milliseconds it took. `verify` is for
- * whoever plays a worker and knows some signatures by heart.
- */
-export function createWork(
-  { server, rowsMax, memories }: ProofWorkerData,
-  verify?: Verify,
-): (task: ProofTask) => number {
+/** A function that works one task off: verifies and signs its rows; returns the milliseconds it took. */
+export function createWork({ server, rowsMax, memories }: ProofWorkerData): (task: ProofTask) => number {
   const slabs = memories.map((memory) => slabOver(memory, rowsMax));
   const local = slabOver(new ArrayBuffer(slabBytes(rowsMax)), rowsMax);
   return (task) => {
@@ -38,7 +32,7 @@ export function createWork(
     const shared = slabs[task.slab]!;
     local.checks.set(shared.checks.subarray(0, task.checks * CHECK_BYTES));
     local.seals.set(shared.seals.subarray(0, task.seals * SEAL_BYTES));
-    verifyRows(local, task.checks, verify);
+    verifyRows(local, task.checks);
     signRows(local, task.checks, task.seals, server);
     shared.signatures.set(local.signatures.subarray(0, task.seals * SIGNATURE_BYTES));
     shared.verdicts.set(local.verdicts.subarray(0, task.checks + task.seals));

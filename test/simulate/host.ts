@@ -23,7 +23,7 @@ import { Waiters } from '../../src/http/waiters.ts';
 import { signedIntent } from '../../src/own-records.ts';
 import { ProofPool } from '../../src/proof/pool.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
-import { verify } from '../../src/proof/verify.ts';
+import { sign, verify } from '../../src/proof/verify.ts';
 import { type Recovered, recover } from '../../src/recovery.ts';
 import { packValue } from '../../src/storage/codec.ts';
 import type { Disk } from '../../src/storage/disk.ts';
@@ -35,7 +35,7 @@ import type { Dice } from '../support/dice.ts';
 import type { Loop, Owner, Timer } from './loop.ts';
 import type { Network } from './network.ts';
 import type { Oracle, Visit, Watched } from './oracle.ts';
-import { signKnown, verifyKnown } from './signatures.ts';
+import { rememberSignatures } from './signatures.ts';
 import { VirtualThreads } from './threads.ts';
 import { type Ask, contentOf, SERVER, type Wish } from './wish.ts';
 
@@ -79,10 +79,10 @@ export interface World {
 /** Compiling schemas takes as long as a whole life, and they are the same in all of them. */
 const validate = compileSchemas({ claimsMax: 100, proofsMax: 8 });
 
-/** Frames are read again and again in a life. */
-const verifyHash = (hash: Uint8Array, signature: Uint8Array): boolean =>
-  verifyKnown(SERVER.pair.public, hash, signature);
-const signHash = (hash: Uint8Array): Uint8Array => signKnown(hash, SERVER.pair);
+// Frames are read again and again in a life.
+rememberSignatures();
+const verifyHash = (hash: Uint8Array, signature: Uint8Array): boolean => verify(SERVER.pair.public, hash, signature);
+const signHash = (hash: Uint8Array): Uint8Array => sign(hash, SERVER.pair);
 
 export function readBooks(disk: Disk, hashSeed: number, sizes: MemorySizes): Recovered {
   return recover({ disk, directory: DIRECTORY, verify: verifyHash, hashSeed, sizes });

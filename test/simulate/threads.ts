@@ -6,7 +6,6 @@ import type { Threads } from '../../src/proof/pool.ts';
 import { createWork, type ProofTask, type ProofWorkerData } from '../../src/proof/work.ts';
 import type { Dice } from '../support/dice.ts';
 import type { Loop } from './loop.ts';
-import { verifyKnown } from './signatures.ts';
 
 export interface ThreadOptions {
   readonly loop: Loop;
@@ -32,7 +31,7 @@ export class VirtualThreads implements Threads {
 
   constructor(data: ProofWorkerData, options: ThreadOptions) {
     this.#options = options;
-    this.#work = createWork(data, verifyKnown);
+    this.#work = createWork(data);
     this.threads = Array.from({ length: options.count }, () => ({}));
   }
 

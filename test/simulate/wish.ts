@@ -9,7 +9,6 @@ import { proofDigestHex, sha256Hex } from '../../src/proof/digest.ts';
 import { encodeBase64, type KeyPair, keyPairFromSecret } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
 import { OLDER_SECRET } from './older.ts';
-import { signKnown } from './signatures.ts';
 
 /** A client's signature, as model and answers know it. `custom` is canonical text. */
 export interface Signed {
@@ -129,7 +128,7 @@ export const KEYS: readonly Key[] = [11, 12, 13, 14].map((byte) => keyOf(Buffer.
 /** A signature over a record's hash. */
 export function signHash(hash: string, { pair, public: name }: Key, custom: unknown = null): Signed {
   const text = custom === null ? null : canon(custom);
-  const result = signKnown(Buffer.from(proofDigestHex(hash, text), 'hex'), pair);
+  const result = sign(Buffer.from(proofDigestHex(hash, text), 'hex'), pair);
   return { public: name, result: encodeBase64(result), custom: text };
 }
 
