@@ -17,7 +17,7 @@ import { emptyState, findHandle, type State } from '../src/core/state.ts';
 import { canon } from '../src/proof/canon.ts';
 import { encodeBase64 } from '../src/proof/keys.ts';
 import { encode, entryCodec, FrameBuffer } from '../src/storage/codec.ts';
-import type { BenchCell, BenchOptions, BenchResult } from './result.ts';
+import { atMost, type BenchCell, type BenchOptions, type BenchResult } from './result.ts';
 
 const FULL = { partMs: 400, wallets: 20_000, signers: 10_000, circles: 1_000, policies: 100 };
 const SMOKE: typeof FULL = { partMs: 5, wallets: 100, signers: 50, circles: 10, policies: 5 };
@@ -93,16 +93,7 @@ export async function run({ smoke }: BenchOptions): Promise<BenchResult> {
   return {
     name: 'access',
     tables: [{ title: `Decisions over ${size.wallets} wallets`, columns: ['rule', 'ns'], rows }],
-    goals: smoke
-      ? []
-      : [
-          {
-            id: 'usual rules',
-            wanted: `below ${WANTED_NS} ns`,
-            measured: `${Math.round(worst)} ns`,
-            met: worst < WANTED_NS,
-          },
-        ],
+    goals: smoke ? [] : [atMost('usual rules', 'ns', worst, WANTED_NS, 'one')],
     notes: [
       `full ledger: ${size.signers} signers, ${size.circles} circles, ${size.policies} policies`,
       ...wrong.map((name) => `wrong answer: ${name}`),

@@ -1,16 +1,22 @@
 /**
  * `npm run bench -- engine`: the engine without HTTP and signatures, on one thread: decide, apply, journal, sync, with
- * every check on. Commands are made before the clock runs, as the door would hand them over.
+ * every check on. Commands come as the door would hand them over, made on the same thread: rounds of making alone and of
+ * making and clearing take turns, the difference is the engine's, and the middle one of the rounds counts.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { closeHouse, fillHouse, makeTransfers, openHouse, SLICE, submitAll } from './load/house.ts';
+import { closeHouse, fillHouse, type House, makeTransfers, openHouse, submitAll } from './load/house.ts';
 import { makeScratchDirectory } from './load/root.ts';
 import { atLeast, type BenchCell, type BenchOptions, type BenchResult } from './result.ts';
 
 const WALLETS = 1000;
-const FULL = { single: 600_000, many: 40_000 };
-const SMOKE: typeof FULL = { single: 2000, many: 200 };
+/** Intents of a round. */
+const FULL = { single: 100_000, many: 10_000 };
+const SMOKE: typeof FULL = { single: 500, many: 50 };
+const ROUNDS = 5;
+/** Handed in together: about as much as a busy service has under way, so that it is still near at hand when it is cleared. */
+const SLICE_ALONE = 250;
+const SLICES_UNDERWAY = 4;
 
 export async function run({ smoke }: BenchOptions): Promise<BenchResult> {
   const { single, many } = smoke ? SMOKE : FULL;
@@ -23,49 +29,70 @@ export async function run({ smoke }: BenchOptions): Promise<BenchResult> {
       {
         title: 'one thread, no HTTP, no signatures but the frame’s own; every check on, every batch synced',
         columns: [
-          ...['claims', 'intents', 'intents/s', 'transfers/s', 'CPU µs/intent', 'clear µs/intent', 'batches'],
-          ...['inbox ms/intent', 'clear ms/batch', 'disk ms/batch'],
+          ...['claims', 'intents', 'CPU µs/intent', 'making it µs', 'intents/s a core', 'transfers/s a core'],
+          ...['clear µs/intent', 'batches', 'clear ms/batch', 'disk ms/batch'],
         ],
         rows,
       },
     ],
     goals: [
-      atLeast('P3', 'one-claim intents/s', singlePerSecond, 250_000),
-      atLeast('P3', 'transfers/s in 50-claim intents', manyPerSecond * 50, 1_000_000),
+      atLeast('P3', 'one-claim intents/s a core', singlePerSecond, 250_000, 'one'),
+      atLeast('P3', 'transfers/s a core in 50-claim intents', manyPerSecond * 50, 1_000_000, 'one'),
     ],
-    notes: [`${SLICE} commands are handed in at once, so that the wait in the inbox says nothing about a service`],
+    notes: [
+      'CPU: of all threads, the system’s work for the disk included; what making the commands takes is not in it',
+    ],
     ok: true,
   };
 }
 
-/** Intents per second. */
+/** Intents a second that one core would clear, by the processor time they take. */
 async function measure(claims: number, intents: number, rows: BenchCell[][]): Promise<number> {
   const scratch = makeScratchDirectory();
   try {
     const house = await openHouse(join(scratch, 'data'));
     await fillHouse(house, WALLETS);
+    const loop = { house, claims, intents, made: 0 };
+    await runLoop(loop, true);
     const { stats } = house.engine;
     const before = { ...stats };
-    let [seconds, cpu] = [0, 0];
-    for (let from = 0; from < intents; from += SLICE) {
-      const commands = makeTransfers(from, Math.min(SLICE, intents - from), WALLETS, claims);
-      const cpuBefore = process.cpuUsage();
-      const began = performance.now();
-      await submitAll(house.engine, commands);
-      seconds += (performance.now() - began) / 1000;
-      const used = process.cpuUsage(cpuBefore);
-      cpu += used.user + used.system;
+    const rounds: { making: number; clearing: number }[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const making = await runLoop(loop, false);
+      const clearing = (await runLoop(loop, true)) - making;
+      rounds.push({ making, clearing });
     }
     await closeHouse(house);
+    const { making, clearing } = rounds.sort((a, b) => a.clearing - b.clearing)[ROUNDS >> 1]!;
     const batches = stats.batches - before.batches;
     const clearMs = stats.clearMs - before.clearMs;
+    const cleared = ROUNDS * intents;
     rows.push([
-      ...[claims, intents, intents / seconds, (intents / seconds) * claims, cpu / intents],
-      ...[(clearMs / intents) * 1000, batches, (stats.inboxMs - before.inboxMs) / intents],
-      ...[clearMs / batches, (stats.diskMs - before.diskMs) / batches],
+      ...[claims, cleared, clearing, making, 1e6 / clearing, (1e6 / clearing) * claims],
+      ...[(clearMs / cleared) * 1000, batches, clearMs / batches, (stats.diskMs - before.diskMs) / batches],
     ]);
-    return intents / seconds;
+    return 1e6 / clearing;
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+/** Makes a round of commands, a slice at a time, and hands them in or not; processor µs an intent. */
+async function runLoop(
+  loop: { house: House; claims: number; intents: number; made: number },
+  isHandedIn: boolean,
+): Promise<number> {
+  const { house, claims, intents } = loop;
+  const before = process.cpuUsage();
+  const underway: Promise<void>[] = [];
+  for (let from = 0; from < intents; from += SLICE_ALONE) {
+    const commands = makeTransfers(loop.made, Math.min(SLICE_ALONE, intents - from), WALLETS, claims);
+    if (!isHandedIn) continue;
+    loop.made += commands.length;
+    underway.push(submitAll(house.engine, commands));
+    if (underway.length > SLICES_UNDERWAY) await underway.shift();
+  }
+  await Promise.all(underway);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / intents;
 }

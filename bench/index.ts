@@ -7,7 +7,7 @@
  * them. Exit code 1 where a bench found the service wrong, not where it was slow.
  *
  * One bench alone runs in this process, where a profiler finds it; several run in one each, so that none meets the
- * heap and the compiled code that another left behind.
+ * heap and the compiled code that another left behind. Beside each stands how fast the machine was meanwhile.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { runInParallel } from '../src/cli/parallel.ts';
 import { drawCharts } from './charts.ts';
+import { formatPace, meanPace, measurePace } from './load/pace.ts';
 import { findRoot, resultsDirectory } from './load/root.ts';
 import {
   type BenchOptions,
@@ -25,6 +26,7 @@ import {
   formatGoals,
   formatPlace,
   formatResult,
+  type PacedResult,
   type RunBench,
   type SavedResult,
 } from './result.ts';
@@ -58,16 +60,19 @@ if (positionals.join() === 'charts') {
 
 async function runBenches(names: string[]): Promise<void> {
   console.log(formatPlace(describePlace(findRoot())));
-  const results: BenchResult[] = [];
+  const results: PacedResult[] = [];
   // Figures of a moment's run mean nothing anyway: several at once make it shorter.
   await runInParallel(names.length, flags.smoke ? SMOKE_WIDTH : 1, async (position) => {
     const name = names[position]!;
     const began = performance.now();
     const place = describePlace(findRoot());
-    const result = names.length === 1 ? await runHere(name) : await runApart(name);
+    const before = await measurePace();
+    const found = names.length === 1 ? await runHere(name) : await runApart(name);
+    const result = { ...found, pace: meanPace([before, await measurePace()]) };
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     console.log(`\n── ${name}, ${seconds} s${flags.smoke ? ' (smoke: figures mean nothing)' : ''}`);
     console.log(formatResult(result));
+    console.log(`  pace: ${formatPace(result.pace)}`);
     if (flags.save) console.log(`\n  saved ${save({ place, ...result })}`);
     if (!result.ok) process.exitCode = 1;
     results.push(result);

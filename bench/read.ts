@@ -119,8 +119,8 @@ function listReads(intents: number, wallets: number): Read[] {
 
 function goalOf({ name, wanted }: Read, http: HttpFigures | undefined, microseconds: number): BenchGoal[] {
   if (wanted === undefined) return [];
-  if ('ms' in wanted) return [atMost('P8', `ms in process: ${name}`, microseconds / 1000, wanted.ms)];
-  return http === undefined ? [] : [atLeast('P8', `answers/s: ${name}`, http.perSecond, wanted.perSecond)];
+  if ('ms' in wanted) return [atMost('P8', `ms in process: ${name}`, microseconds / 1000, wanted.ms, 'one')];
+  return http === undefined ? [] : [atLeast('P8', `answers/s: ${name}`, http.perSecond, wanted.perSecond, 'all')];
 }
 
 /** Fills the books, asks them for `ms` of each sort, and leaves them closed with a snapshot. Microseconds an answer. */

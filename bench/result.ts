@@ -6,6 +6,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg } from 'node:os';
+import { type Pace, slownessOf } from './load/pace.ts';
 
 /** What every file in bench/ exports as `run`. */
 export type RunBench = (options: BenchOptions) => Promise<BenchResult>;
@@ -29,8 +30,13 @@ export interface BenchResult {
   ok: boolean;
 }
 
+/** With the machine's pace, the mean of before and after. */
+export interface PacedResult extends BenchResult {
+  pace: Pace;
+}
+
 /** As it lies in bench/results. */
-export interface SavedResult extends BenchResult {
+export interface SavedResult extends PacedResult {
   place: BenchPlace;
 }
 
@@ -67,22 +73,36 @@ export interface BarChart {
   bars: { name: string; parts: [name: string, value: number][] }[];
 }
 
-/** One goal, what was measured for it, and whether that meets it. */
+/** One goal, and what was measured for it. */
 export interface BenchGoal {
   id: string;
-  wanted: string;
-  measured: string;
-  met: boolean;
+  sign: '≥' | '≤';
+  wanted: number;
+  units: string;
+  measured: number;
+  /** Which of the machine's paces (load/pace.ts) the figure goes with; absent where it is no matter of processors. */
+  pace?: keyof Pace | undefined;
 }
 
 /** A goal that is a figure to be reached, in units that name themselves. */
-export function atLeast(id: string, units: string, measured: number, wanted: number): BenchGoal {
-  return { id, wanted: `≥ ${formatCell(wanted)} ${units}`, measured: formatCell(measured), met: measured >= wanted };
+export function atLeast(id: string, units: string, measured: number, wanted: number, pace?: keyof Pace): BenchGoal {
+  return { id, sign: '≥', wanted, units, measured, pace };
 }
 
 /** A goal that is a figure not to be passed. */
-export function atMost(id: string, units: string, measured: number, wanted: number): BenchGoal {
-  return { id, wanted: `≤ ${formatCell(wanted)} ${units}`, measured: formatCell(measured), met: measured <= wanted };
+export function atMost(id: string, units: string, measured: number, wanted: number, pace?: keyof Pace): BenchGoal {
+  return { id, sign: '≤', wanted, units, measured, pace };
+}
+
+function isMet({ sign, wanted }: BenchGoal, measured: number): boolean {
+  return sign === '≥' ? measured >= wanted : measured <= wanted;
+}
+
+/** What would have been measured at the pace for which the goals were set, if all of it goes with the processors. */
+function atGoalsPace({ sign, measured, pace: cores }: BenchGoal, pace: Pace): number | null {
+  if (cores === undefined) return null;
+  const slowness = slownessOf(pace)[cores];
+  return sign === '≥' ? measured * slowness : measured / slowness;
 }
 
 /** Where and when a bench ran. Load is the machine's one-minute average before the run: above 0.5 figures are dimmed. */
@@ -145,11 +165,24 @@ export function formatResult(result: BenchResult): string {
 }
 
 /** One table of all goals, '' where there are none. */
-export function formatGoals(results: readonly BenchResult[]): string {
-  const rows = results.flatMap(({ name, goals }) =>
-    goals.map(({ id, wanted, measured, met }): BenchCell[] => [id, name, wanted, measured, met ? 'met' : 'missed']),
+export function formatGoals(results: readonly PacedResult[]): string {
+  const verdict = (goal: BenchGoal, measured: number) => (isMet(goal, measured) ? 'met' : 'missed');
+  const rows = results.flatMap(({ name, goals, pace }) =>
+    goals.map((goal): BenchCell[] => {
+      const { id, sign, wanted, units, measured } = goal;
+      const paced = atGoalsPace(goal, pace);
+      const atPace = paced === null ? '' : `${formatCell(paced)} ${verdict(goal, paced)}`;
+      return [
+        id,
+        name,
+        `${sign} ${formatCell(wanted)} ${units}`,
+        formatCell(measured),
+        verdict(goal, measured),
+        atPace,
+      ];
+    }),
   );
-  const table = { title: '', columns: ['goal', 'bench', 'wanted', 'measured', ''], rows };
+  const table = { title: '', columns: ['goal', 'bench', 'wanted', 'measured', '', 'at the goals’ pace'], rows };
   return rows.length === 0 ? '' : formatTable(table).join('\n');
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { drawCharts } from '../../bench/charts.ts';
+import { GOALS_PACE } from '../../bench/load/pace.ts';
 import type { BenchChart, BenchResult, SavedResult } from '../../bench/result.ts';
 import { drawChart } from '../../bench/svg.ts';
 
@@ -84,7 +85,7 @@ test('of several results of a bench the newest is drawn, and says where it ran',
     ['c.json', '2030-01-01T12:00:00.000Z', 'between'],
   ] as const) {
     const result: BenchResult = { name: 'x', tables: [], charts: [LINES], goals: [], notes: [], ok: true };
-    const saved: SavedResult = { place: { ...place, date, commit }, ...result };
+    const saved: SavedResult = { place: { ...place, date, commit }, pace: GOALS_PACE, ...result };
     writeFileSync(join(directory, file), JSON.stringify(saved));
   }
   expect(drawCharts(directory)).toEqual([join(directory, 'n.svg')]);
