@@ -3,10 +3,12 @@
  * are handed on. What it meets is either whole, or a torn tail (the last frame of a crash, never
  * acknowledged), or damage, which stops it. format.ts says how they are told apart.
  *
- * What always holds: no entry is handed on before its frame's CRC, place in the sequence, chain and, where
- * asked for, signature were checked; memory is bounded by the longest frame; nothing on disk is changed
- * but by `cutTornTail`.
+ * What always holds: no entry is handed on before its frame's CRC, place in the sequence and chain were checked, and
+ * the signature too where every one is asked for; nothing is returned before the last frame's signature was, and each
+ * segment's, which prove all frames before them by the chain; memory is bounded by the longest frame; nothing on disk
+ * is changed but by `cutTornTail`.
  */
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Entry, Facts } from '../core/entry.ts';
 import { CodecError, decodeNext, decodeNextFacts, passNext } from './codec.ts';
@@ -30,6 +32,7 @@ import {
   SEGMENT_HEADER_BYTES,
   segmentSeq,
 } from './format.ts';
+import { FramesAhead } from './frames-ahead.ts';
 import type { JournalEnd, JournalPosition } from './journal.ts';
 
 /** Bytes on disk that were once whole and are not any more, or are missing. */
@@ -147,14 +150,38 @@ export function readJournal(disk: Disk, directory: string, after: JournalPositio
   return finish(stepJournal(disk, directory, after, options));
 }
 
-/** `readJournal` for who applies the entries, and needs no more of them than that takes. */
+/**
+ * `readJournal` for who applies the entries, and needs no more of them than that takes. Signatures are checked where
+ * they prove all before them: the first, and the last of each segment. Long journals have another thread look through
+ * the frames ahead; `aheadFromBytes` says which are.
+ */
 export function replayJournal(
   disk: Disk,
   directory: string,
   after: JournalPosition,
   options: ReadOptions<Facts>,
+  aheadFromBytes = AHEAD_FROM_BYTES,
 ): ReadResult {
-  return finish(stepSegments(disk, directory, after, options, decodeNextFacts));
+  const isLong = journalBytes(disk, directory, after) >= aheadFromBytes;
+  const ahead = isLong && availableParallelism() > 1 ? new FramesAhead() : null;
+  try {
+    return finish(stepSegments(disk, directory, after, options, decodeNextFacts, ahead));
+  } finally {
+    ahead?.close();
+  }
+}
+
+/** Another thread takes its time to come up. */
+const AHEAD_FROM_BYTES = 32 * 1024 * 1024;
+
+function journalBytes(disk: Disk, directory: string, after: JournalPosition): number {
+  let bytes = 0;
+  for (const { file } of neededSegments(disk, directory, after)) {
+    const opened = disk.open(join(directory, file), 'read');
+    bytes += opened.size();
+    opened.close();
+  }
+  return bytes;
 }
 
 function finish(steps: Generator<undefined, ReadResult, undefined>): ReadResult {
@@ -180,12 +207,15 @@ function* stepSegments<E>(
   after: JournalPosition,
   options: ReadOptions<E>,
   decodeEntry: DecodeEntry<E>,
+  ahead: FramesAhead | null | undefined = undefined,
 ): Generator<undefined, ReadResult, undefined> {
   const run: Run<E> = {
     disk,
     directory,
     after,
     options,
+    // Who reads for an audit wants every signature looked at, and says which one is wrong.
+    ...{ ahead: ahead ?? null, provesEach: ahead === undefined, isFirstProven: false, unproven: null },
     window: null,
     head: { bytes: 0, firstSeq: 0, count: 0, moment: 0 },
     entries: noEntries(decodeEntry),
@@ -233,7 +263,15 @@ export function cutTornTail(disk: Disk, directory: string, torn: TornTail): void
 /** Reads the entry at `cursor.at` and moves that behind it. Throws CodecError. */
 type DecodeEntry<E> = (bytes: Uint8Array, cursor: { at: number }, to: number) => E;
 
-/** A frame's entries, decoded, where each ends in the window, and their digests in a row. */
+/** A whole frame, bytes[from, to), and the digests of its entries where somebody has taken them. */
+interface Frame {
+  readonly bytes: Buffer;
+  readonly from: number;
+  readonly to: number;
+  readonly digests?: Buffer;
+}
+
+/** A frame's entries, decoded, where each ends in its bytes, and their digests in a row. */
 interface FrameEntries<E> {
   readonly decode: DecodeEntry<E>;
   readonly list: E[];
@@ -251,6 +289,12 @@ interface Run<E = unknown> {
   readonly result: ReadResult;
   /** Those of the frame that was read last. */
   readonly entries: FrameEntries<E>;
+  readonly ahead: FramesAhead | null;
+  readonly provesEach: boolean;
+  /** A journal of another server is told at once, not at the end of its first segment. */
+  isFirstProven: boolean;
+  /** The frame read last, where its signature has not been looked at. */
+  unproven: { byte: number; hash: Uint8Array; signature: Uint8Array } | null;
   window: Window | null;
 }
 
@@ -281,12 +325,14 @@ function* readSegment<E>(
   const path = join(run.directory, segment.file);
   const file = run.disk.open(path, 'read');
   try {
-    run.window = new Window(file, run.window);
+    run.window = new Window(file, run.window, run.ahead === null ? WINDOW_BYTES : WINDOW_BEHIND_BYTES);
     if (!readHeader(run, segment, isFirst, isLast)) return;
     let at = SEGMENT_HEADER_BYTES;
+    run.ahead?.begin(file, at, run.window.size);
     while (at < run.window.size) {
       const bytes = readFrame(run, path, at);
       if (bytes === 0) {
+        prove(run, path);
         tear(run, segment, at, isLast);
         return;
       }
@@ -295,6 +341,7 @@ function* readSegment<E>(
       run.result.position.byte = at;
       yield;
     }
+    prove(run, path);
   } finally {
     file.close();
   }
@@ -334,39 +381,56 @@ function readHeader<E>(run: Run<E>, segment: SegmentFile, isFirst: boolean, isLa
 
 /** Reads the frame at byte `at`; returns its length, or 0 where there is no whole frame. */
 function readFrame<E>(run: Run<E>, path: string, at: number): number {
-  const window = run.window!;
-  const { head, result, options } = run;
+  const frame = run.ahead?.frameAt(at) ?? wholeFrame(run.window!, at);
+  if (frame === null) return 0;
+  const { bytes, from, to } = frame;
+  const { head, result } = run;
   const { position } = result;
-  const length = wholeFrameAt(window, at);
-  if (length === 0) return 0;
-  const from = window.load(at, length);
-  const to = from + length;
-  const wrong = readFrameHead(window.bytes, from, to, head) || misplaced(head, position, window.bytes, from);
+  const wrong = readFrameHead(bytes, from, to, head) || misplaced(head, position, bytes, from);
   if (wrong !== '') throw new DamageError(path, at, wrong);
   const known = head.firstSeq <= run.after.seq;
-  readEntries(run, path, at, from, to, known);
-  const digests = run.entries.digests.subarray(0, head.count * HASH_BYTES);
-  const hash = frameHash(window.bytes, from, digests);
-  const signature = frameSignature(window.bytes, to);
-  if (options.verifyFrame(hash, signature) === false) throw new DamageError(path, at, NOT_SIGNED);
-
-  if (!known) handOn(run, from);
+  const digests = readEntries(run, path, at, frame, known);
+  const hash = frameHash(bytes, from, digests);
+  const signature = Uint8Array.prototype.slice.call(frameSignature(bytes, to));
+  run.unproven = { byte: at, hash, signature };
+  if (run.provesEach || !run.isFirstProven) prove(run, path);
+  if (!known) handOn(run, path, bytes, from);
   position.seq = head.firstSeq + head.count - 1;
   position.chain = hash;
   position.moment = head.moment;
   if (known) {
     checkKnown(run, path, at);
-    return length;
+    return to - from;
   }
-  result.signature = Uint8Array.prototype.slice.call(signature);
+  result.signature = signature;
   result.frames += 1;
   result.entries += head.count;
-  result.bytes += length;
+  result.bytes += to - from;
   const { seq, chain, moment } = position;
   const { count } = head;
-  const headBytes = window.bytes.subarray(from + LENGTH_AT, from + FRAME_HEAD_BYTES);
-  options.onFrame?.({ seq, chain, moment, file: path, byte: at, bytes: length, count, head: headBytes, digests });
-  return length;
+  const headBytes = bytes.subarray(from + LENGTH_AT, from + FRAME_HEAD_BYTES);
+  run.options.onFrame?.({
+    seq,
+    chain,
+    moment,
+    file: path,
+    byte: at,
+    bytes: to - from,
+    count,
+    head: headBytes,
+    digests,
+  });
+  return to - from;
+}
+
+/** Whether the frame read last, and so all before it, are the server's. */
+function prove<E>(run: Run<E>, path: string): void {
+  const { unproven } = run;
+  if (unproven === null) return;
+  run.unproven = null;
+  run.isFirstProven = true;
+  if (run.options.verifyFrame(unproven.hash, unproven.signature) !== false) return;
+  throw new DamageError(path, unproven.byte, NOT_SIGNED);
 }
 
 function misplaced(head: FrameHead, position: JournalPosition, bytes: Buffer, from: number): string {
@@ -385,42 +449,48 @@ function checkKnown<E>(run: Run<E>, path: string, at: number): void {
   if (!bytesEqual(position.chain, after.chain)) throw new DamageError(path, at, `another entry ${after.seq}`);
 }
 
-/** Nothing of a frame's entries counts before the frame's hash, made of their digests, does. */
-function readEntries<E>(run: Run<E>, path: string, at: number, from: number, to: number, known: boolean): void {
+/**
+ * Decodes the entries of a frame, and returns their digests in a row. Nothing of them counts before the frame's hash,
+ * made of these, does.
+ */
+function readEntries<E>(run: Run<E>, path: string, at: number, frame: Frame, known: boolean): Buffer {
+  const { head, entries } = run;
   try {
-    takeEntries(run.entries, run.window!.bytes, from, to, run.head.count, known);
+    takeEntries(entries, frame, head.count, known);
   } catch (error) {
     if (!(error instanceof CodecError)) throw error;
-    const start = run.entries.ends.at(-1) ?? from + FRAME_HEAD_BYTES;
-    throw new DamageError(path, at + start - from, error.message);
+    const start = entries.ends.at(-1) ?? frame.from + FRAME_HEAD_BYTES;
+    throw new DamageError(path, at + start - frame.from, error.message);
   }
+  return frame.digests ?? entries.digests.subarray(0, head.count * HASH_BYTES);
 }
 
 /**
- * Decodes and digests the entries of the frame bytes[from, to); of a frame whose entries are known, the digests will
- * do. Throws CodecError where they do not fill it.
+ * Decodes the entries of the frame, and digests them where that is not done; of a frame whose entries are known, the
+ * digests will do. Throws CodecError where they do not fill it.
  */
 function takeEntries<E>(
   into: FrameEntries<E>,
-  bytes: Buffer,
-  from: number,
-  to: number,
+  { bytes, from, to, digests }: Frame,
   count: number,
   known = false,
 ): void {
-  const end = to - FRAME_FOOT_BYTES;
-  const cursor = { at: from + FRAME_HEAD_BYTES };
   into.list.length = 0;
   into.ends.length = 0;
+  // Whoever has taken the digests has passed through all entries.
+  if (known && digests !== undefined) return;
+  const end = to - FRAME_FOOT_BYTES;
+  const cursor = { at: from + FRAME_HEAD_BYTES };
   for (let index = 0; index < count; index++) {
     const start = cursor.at;
     if (known) passNext(bytes, cursor, end);
     else into.list.push(into.decode(bytes, cursor, end));
+    into.ends.push(cursor.at);
+    if (digests !== undefined) continue;
     // What a frame says of its count is believed one entry at a time.
     if (into.digests.length === index * HASH_BYTES)
       into.digests = Buffer.concat([into.digests], 2 * index * HASH_BYTES);
     digestEntry(bytes, start, cursor.at, into.digests, index * HASH_BYTES);
-    into.ends.push(cursor.at);
   }
   if (cursor.at !== end) throw new CodecError('bytes after the last entry');
 }
@@ -435,7 +505,7 @@ export function frameHashOf(bytes: Buffer): Uint8Array | null {
   if (!frameWhole(bytes, 0, bytes.length) || readFrameHead(bytes, 0, bytes.length, head) !== '') return null;
   const entries = noEntries(decodeNext);
   try {
-    takeEntries(entries, bytes, 0, bytes.length, head.count);
+    takeEntries(entries, { bytes, from: 0, to: bytes.length }, head.count);
   } catch (error) {
     if (error instanceof CodecError) return null;
     throw error;
@@ -443,13 +513,19 @@ export function frameHashOf(bytes: Buffer): Uint8Array | null {
   return frameHash(bytes, 0, entries.digests.subarray(0, head.count * HASH_BYTES));
 }
 
-function handOn<E>({ head, entries, options, window }: Run<E>, from: number): void {
-  const { bytes } = window!;
+function handOn<E>(run: Run<E>, path: string, bytes: Buffer, from: number): void {
+  const { head, entries, options } = run;
   let start = from + FRAME_HEAD_BYTES;
-  for (let index = 0; index < head.count; index++) {
-    const end = entries.ends[index]!;
-    options.onEntry(entries.list[index]!, bytes, start, end, head.firstSeq + index);
-    start = end;
+  try {
+    for (let index = 0; index < head.count; index++) {
+      const end = entries.ends[index]!;
+      options.onEntry(entries.list[index]!, bytes, start, end, head.firstSeq + index);
+      start = end;
+    }
+  } catch (error) {
+    // What nobody has proven may be anything.
+    prove(run, path);
+    throw error;
   }
 }
 
@@ -497,19 +573,27 @@ function findFrame<E>(run: Run<E>, start: number): number {
 
 /** Length of the frame at `at` if it is all there and its CRC fits, else 0. */
 function wholeFrameAt(window: Window, at: number): number {
+  const frame = wholeFrame(window, at);
+  return frame === null ? 0 : frame.to - frame.from;
+}
+
+/** The frame at `at` if it is all there and its CRC fits. */
+function wholeFrame(window: Window, at: number): Frame | null {
   const head = window.load(at, FRAME_HEAD_BYTES);
-  if (head === -1) return 0;
+  if (head === -1) return null;
   const length = frameBytesAt(window.bytes, head, window.size - at);
-  if (length === 0) return 0;
+  if (length === 0) return null;
   const from = window.load(at, length);
-  return frameWhole(window.bytes, from, from + length) ? length : 0;
+  const { bytes } = window;
+  return frameWhole(bytes, from, from + length) ? { bytes, from, to: from + length } : null;
 }
 
 /** How much is looked through for zeros at once. */
 const ZEROS_BYTES = 64 * 1024;
 
-/** How much of a segment is read at once. */
+/** How much of a segment is read at once; and where it is read ahead, of what that leaves. */
 const WINDOW_BYTES = 4 * 1024 * 1024;
+const WINDOW_BEHIND_BYTES = 64 * 1024;
 
 /** A part of a file in memory that moves forward, growing only for a frame longer than itself. */
 class Window {
@@ -520,10 +604,10 @@ class Window {
   #base = 0;
   #length = 0;
 
-  constructor(file: DiskFile, before: Window | null) {
+  constructor(file: DiskFile, before: Window | null, bytes: number) {
     this.#file = file;
     this.size = file.size();
-    const needed = Math.min(this.size, WINDOW_BYTES);
+    const needed = Math.min(this.size, bytes);
     this.bytes = before !== null && before.bytes.length >= needed ? before.bytes : Buffer.allocUnsafeSlow(needed);
   }
 

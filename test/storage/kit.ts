@@ -81,7 +81,7 @@ export function intentFrom(number: number, bytes: (length: number) => Uint8Array
     handle: `transfer-${number}`,
     moment: 1_700_000_000_000 + number,
     hash: bytes(32),
-    data: `{"handle":"transfer-${number}","fill":"${'x'.repeat(dataBytes)}"}`,
+    data: `{"claims":[],"fill":"${'x'.repeat(dataBytes)}","handle":"transfer-${number}"}`,
     proofs: [{ public: bytes(32), result: bytes(64), custom: '{"moment":"2024-01-01T00:00:00.000Z"}' }],
     seal: bytes(64),
     thread: 'thread-of-an-intent',

@@ -1,0 +1,254 @@
+/**
+ * Frames looked through ahead of whoever applies them: while one thread decodes and applies the entries of a frame,
+ * another compares the CRCs of the next ones and takes the digests of their entries.
+ *
+ * The first thread reads a segment into pieces of shared memory, as many whole frames as fit into each, and hands them
+ * over in turns; the other walks through them. A journal is read by the first alone, so any Disk will do.
+ *
+ * What always holds: what is told of a frame was found in the bytes that are told with it, which change no more. Of a
+ * frame that is not whole, or longer than a piece, nothing is told, nor where the other thread does not answer: the
+ * reader looks for itself then, and says what is wrong.
+ */
+import { Worker } from 'node:worker_threads';
+import { passNext } from './codec.ts';
+import { type DiskFile, readAll } from './disk.ts';
+import {
+  digestEntry,
+  FRAME_FOOT_BYTES,
+  FRAME_HEAD_BYTES,
+  frameBytesAt,
+  frameWhole,
+  HASH_BYTES,
+  readFrameHead,
+} from './format.ts';
+import { CodecError } from './msgpack.ts';
+
+const PIECES = 3;
+/** Room for some frames of a busy server, which closes its batches at about 1 MiB. */
+const PIECE_BYTES = 4 * 1024 * 1024;
+/** What is found in a piece has room for entries of 64 bytes, and frames of 256. */
+const DIGESTS_MAX = PIECE_BYTES / 64;
+const FRAMES_MAX = PIECE_BYTES / 256;
+/** Longer than looking through any piece takes. */
+const WAIT_MS_MAX = 10_000;
+
+/** The word behind those of the pieces. */
+const OVER = PIECES;
+
+const Stage = { empty: 0, filled: 1, looked: 2 } as const;
+
+interface Piece {
+  readonly bytes: Buffer<SharedArrayBuffer>;
+  readonly digests: Buffer<SharedArrayBuffer>;
+  /** Frames found whole, then of each: where it ends, and how many digests there are up to there. */
+  readonly found: Int32Array<SharedArrayBuffer>;
+}
+
+export interface FramesAheadData {
+  /** A word per piece, one of Stage; behind them a word that is not 0 once it is over. */
+  readonly stages: Int32Array<SharedArrayBuffer>;
+  readonly pieces: readonly { readonly [member in keyof Piece]: SharedArrayBuffer }[];
+}
+
+/** A whole frame: bytes[from, to), and the digests of its entries in a row. Good until the next `frameAt`. */
+export interface LookedThrough {
+  bytes: Buffer;
+  from: number;
+  to: number;
+  digests: Buffer;
+}
+
+/** A piece that was handed over: file bytes [base, base + length). `frame`: the first that was not asked for. */
+interface Filled {
+  index: number;
+  base: number;
+  length: number;
+  frame: number;
+}
+
+export class FramesAhead {
+  readonly #data: FramesAheadData;
+  readonly #pieces: Piece[];
+  #file: DiskFile | null = null;
+  #size = 0;
+  /** Pieces are handed over, and looked through, in turns: the next one, and those that were, in order. */
+  #turn = 0;
+  #filled: Filled[] = [];
+  /** Where the next piece begins. Where no frame fits it begins nowhere before the reader is past that. */
+  #next = 0;
+  #stuckAt = -1;
+  #isAnswering = true;
+
+  constructor() {
+    const shared = (bytes: number) => new SharedArrayBuffer(bytes);
+    this.#data = {
+      stages: new Int32Array(shared(4 * (PIECES + 1))),
+      pieces: Array.from({ length: PIECES }, () => ({
+        bytes: shared(PIECE_BYTES),
+        digests: shared(DIGESTS_MAX * HASH_BYTES),
+        found: shared(4 * (1 + 2 * FRAMES_MAX)),
+      })),
+    };
+    this.#pieces = piecesOf(this.#data);
+    const worker = new Worker(new URL('./frames-ahead-worker.js', import.meta.url), { workerData: this.#data });
+    // What it does not do is done here.
+    worker.on('error', () => {});
+    worker.unref();
+  }
+
+  /** Goes on with this file, from where its first frame begins. */
+  begin(file: DiskFile, from: number, size: number): void {
+    for (const filled of this.#filled) this.#wait(filled);
+    if (!this.#isAnswering) return;
+    for (const { index } of this.#filled) this.#data.stages[index] = Stage.empty;
+    this.#filled = [];
+    this.#file = file;
+    this.#size = size;
+    this.#next = from;
+    this.#stuckAt = -1;
+    this.#fill();
+  }
+
+  /** The frame that begins at this byte of the file, or null. Frames are asked for in order; some may be left out. */
+  frameAt(at: number): LookedThrough | null {
+    if (!this.#isAnswering) return null;
+    this.#dropBefore(at);
+    const filled = this.#filled[0];
+    if (filled === undefined || at < filled.base || !this.#wait(filled)) return null;
+    const { bytes, digests, found } = this.#pieces[filled.index]!;
+    while (filled.frame < found[0]! && startOf(found, filled.frame) < at - filled.base) filled.frame++;
+    if (filled.frame === found[0]! || startOf(found, filled.frame) !== at - filled.base) return null;
+    const { frame } = filled;
+    const firstDigest = frame === 0 ? 0 : found[2 * frame]!;
+    return {
+      bytes,
+      from: at - filled.base,
+      to: found[1 + 2 * frame]!,
+      digests: digests.subarray(firstDigest * HASH_BYTES, found[2 + 2 * frame]! * HASH_BYTES),
+    };
+  }
+
+  /** Lets the other thread end. */
+  close(): void {
+    const { stages } = this.#data;
+    Atomics.store(stages, OVER, 1);
+    for (let index = 0; index < PIECES; index++) {
+      Atomics.store(stages, index, Stage.filled);
+      Atomics.notify(stages, index);
+    }
+  }
+
+  /** The reader is past what lies before `at`: those pieces are filled again. */
+  #dropBefore(at: number): void {
+    let first = this.#filled[0];
+    if (first !== undefined && at < first.base + first.length) return;
+    for (; first !== undefined && at >= first.base + first.length; first = this.#filled[0]) {
+      if (!this.#wait(first)) return;
+      this.#data.stages[first.index] = Stage.empty;
+      this.#filled.shift();
+    }
+    if (first === undefined && at > this.#stuckAt) this.#next = at;
+    this.#fill();
+  }
+
+  #fill(): void {
+    while (this.#filled.length < PIECES && this.#next !== this.#stuckAt && this.#next < this.#size) {
+      const index = this.#turn;
+      const { bytes } = this.#pieces[index]!;
+      const count = readAll(this.#file!, bytes, 0, Math.min(PIECE_BYTES, this.#size - this.#next), this.#next);
+      const length = framesEnd(bytes, count);
+      if (length === 0) {
+        this.#stuckAt = this.#next;
+        return;
+      }
+      this.#pieces[index]!.found[0] = length;
+      this.#filled.push({ index, base: this.#next, length, frame: 0 });
+      this.#next += length;
+      this.#turn = (index + 1) % PIECES;
+      Atomics.store(this.#data.stages, index, Stage.filled);
+      Atomics.notify(this.#data.stages, index);
+    }
+  }
+
+  /** Whether the piece has been looked through, once it has; never again true after it took too long. */
+  #wait({ index }: Filled): boolean {
+    const { stages } = this.#data;
+    while (this.#isAnswering && Atomics.load(stages, index) === Stage.filled) {
+      if (Atomics.wait(stages, index, Stage.filled, WAIT_MS_MAX) === 'timed-out') this.#isAnswering = false;
+    }
+    return this.#isAnswering;
+  }
+}
+
+function startOf(found: Int32Array, frame: number): number {
+  return frame === 0 ? 0 : found[2 * frame - 1]!;
+}
+
+function piecesOf({ pieces }: FramesAheadData): Piece[] {
+  return pieces.map(({ bytes, digests, found }) => ({
+    bytes: Buffer.from(bytes),
+    digests: Buffer.from(digests),
+    found: new Int32Array(found),
+  }));
+}
+
+/** Where the last of the frames ends that bytes[0, count) seem to begin with; only what says their lengths is looked at. */
+function framesEnd(bytes: Buffer, count: number): number {
+  let end = 0;
+  while (count - end >= FRAME_HEAD_BYTES) {
+    const length = frameBytesAt(bytes, end, count - end);
+    if (length === 0) break;
+    end += length;
+  }
+  return end;
+}
+
+/** What the other thread does until it is over. */
+export function lookThrough(data: FramesAheadData): void {
+  const { stages } = data;
+  const pieces = piecesOf(data);
+  for (let index = 0; ; index = (index + 1) % PIECES) {
+    for (let stage = -1; stage !== Stage.filled; ) {
+      stage = Atomics.load(stages, index);
+      if (Atomics.load(stages, OVER) !== 0) return;
+      if (stage !== Stage.filled) Atomics.wait(stages, index, stage);
+    }
+    lookThroughPiece(pieces[index]!);
+    Atomics.store(stages, index, Stage.looked);
+    Atomics.notify(stages, index);
+  }
+}
+
+/** Notes the frames from the beginning of the piece up to one that is not whole. */
+function lookThroughPiece({ bytes, digests, found }: Piece): void {
+  const end = found[0]!;
+  const head = { bytes: 0, firstSeq: 0, count: 0, moment: 0 };
+  let [frames, taken] = [0, 0];
+  for (let from = 0; from < end && frames < FRAMES_MAX; frames++) {
+    const to = from + frameBytesAt(bytes, from, end - from);
+    if (!frameWhole(bytes, from, to) || readFrameHead(bytes, from, to, head) !== '') break;
+    if (taken + head.count > DIGESTS_MAX || !digestFrame(bytes, from, to, head.count, digests, taken)) break;
+    taken += head.count;
+    found[1 + 2 * frames] = to;
+    found[2 + 2 * frames] = taken;
+    from = to;
+  }
+  found[0] = frames;
+}
+
+/** Takes the digests of a frame's entries; false where they do not fill it. */
+function digestFrame(bytes: Buffer, from: number, to: number, count: number, digests: Buffer, taken: number): boolean {
+  const end = to - FRAME_FOOT_BYTES;
+  const cursor = { at: from + FRAME_HEAD_BYTES };
+  try {
+    for (let index = 0; index < count; index++) {
+      const start = cursor.at;
+      passNext(bytes, cursor, end);
+      digestEntry(bytes, start, cursor.at, digests, (taken + index) * HASH_BYTES);
+    }
+  } catch (error) {
+    if (error instanceof CodecError) return false;
+    throw error;
+  }
+  return cursor.at === end;
+}
