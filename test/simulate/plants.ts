@@ -139,7 +139,11 @@ export const PLANTS: Plant[] = [
   ],
   [
     'a frame is believed without its CRC',
-    [READER, 'return frameWhole(window.bytes, from, from + length) ? length : 0;', 'return length;'],
+    [
+      READER,
+      'return frameWhole(bytes, from, from + length) ? { bytes, from, to: from + length } : null;',
+      'return { bytes, from, to: from + length };',
+    ],
   ],
   [
     'a frame need not continue the one before',
@@ -153,8 +157,8 @@ export const PLANTS: Plant[] = [
     'a frame need not be signed by this server',
     [
       READER,
-      'if (options.verifyFrame(hash, signature) === false)',
-      'if (options.verifyFrame(hash, signature) === false && length < 0)',
+      'if (run.options.verifyFrame(unproven.hash, unproven.signature) !== false) return;',
+      'if (path.length > 0) return;',
     ],
   ],
   [
