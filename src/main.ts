@@ -8,7 +8,7 @@ import { type Config, ConfigError, configHelp, readConfig } from './config.ts';
 import { GRANTED, isAllowed, isOpenToAll, NO_ROW, setServerRules } from './core/access/index.ts';
 import type { DeliveryCommand, LegCommand } from './core/command.ts';
 import { Kind } from './core/kinds.ts';
-import { dumpState, findLedger, releaseDump, type State } from './core/state.ts';
+import { dumpState, findLedger, type State } from './core/state.ts';
 import { Effects, isLoopback, Outgoing, realTimers } from './effects/index.ts';
 import { Engine } from './engine.ts';
 import { createDefaultLedger } from './genesis.ts';
@@ -117,7 +117,6 @@ async function serve(config: Config, directory: string): Promise<void> {
       const content = { ...journal.position, extra: packValue(extra), parts };
       const keys = { sign: signHash, verify: verifyHash };
       const { file, bytes, removed, ms } = await takeSnapshot(realDisk, directory, content, keys);
-      releaseDump(state);
       if (config.logLevel === 'error') return;
       tell(`Took ${file}: ${bytes} bytes written in ${Math.round(ms)} ms, ${removed.length} older files removed.`);
     },

@@ -10,7 +10,7 @@ import type { CreateCommand } from '../../src/core/command.ts';
 import { Kind, kindRow } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { isoMoment } from '../../src/core/proofs.ts';
-import { dumpState, emptyState, releaseDump, type State } from '../../src/core/state.ts';
+import { dumpState, emptyState, type State } from '../../src/core/state.ts';
 import { Engine } from '../../src/engine.ts';
 import { createDefaultLedger } from '../../src/genesis.ts';
 import { signedIntent } from '../../src/own-records.ts';
@@ -76,21 +76,17 @@ export async function openHouse(directory: string): Promise<House> {
   return { engine, state, journal, directory, server };
 }
 
-/** As the service takes one. `held` is told how long the event loop was kept meanwhile at the start and the end, ms. */
+/** As the service takes one. `held` is told how long the event loop was kept at its start, ms. */
 export async function takeHouseSnapshot(house: House, held?: (ms: number) => void): Promise<SnapshotTaken> {
   const { state, journal, directory, server } = house;
   const began = performance.now();
   const { extra, parts } = dumpState(state);
   const content = { ...journal.position, extra: packValue(extra), parts };
   held?.(performance.now() - began);
-  const taken = await takeSnapshot(realDisk, directory, content, {
+  return takeSnapshot(realDisk, directory, content, {
     sign: (hash) => sign(hash, server),
     verify: verifierOf(server),
   });
-  const written = performance.now();
-  releaseDump(state);
-  held?.(performance.now() - written);
-  return taken;
 }
 
 export async function closeHouse({ engine, journal }: House): Promise<void> {

@@ -222,10 +222,6 @@ export class Balances {
     return this.#parts().flatMap((part) => part.dump());
   }
 
-  release(): void {
-    for (const part of this.#parts()) part.release();
-  }
-
   load(parts: Map<string, Uint8Array>): void {
     for (const part of this.#parts()) part.load(parts);
   }

@@ -45,7 +45,7 @@ import { AssertionError, assert } from './refusal.ts';
 import { UsedTokens, type UsedTokensExtra } from './used-tokens.ts';
 import type { CompileSchema } from './user-schemas.ts';
 
-export type { MemorySizes } from '../memory/index.ts';
+export { bytesOf, dropParts, type MemorySizes, type Part } from '../memory/index.ts';
 
 /** What is few lives on the V8 heap: a ledger's row, and its settings as its record gives them. */
 export interface LedgerInfo {
@@ -467,11 +467,6 @@ export function dumpState(state: State): { extra: StateExtra; parts: Part[] } {
     },
     parts: [...structures(state), state.tokens].flatMap((structure) => structure.dump()),
   };
-}
-
-/** Gives back what the last dump kept of the past, once that has been written. */
-export function releaseDump(state: State): void {
-  for (const structure of [...structures(state), state.tokens]) if ('release' in structure) structure.release();
 }
 
 export function loadState(

@@ -148,10 +148,6 @@ export class UsedTokens {
     return this.#structures.flatMap((structure) => structure.dump());
   }
 
-  release(): void {
-    for (const structure of this.#structures) structure.release();
-  }
-
   load(parts: Map<string, Uint8Array>, extra: UsedTokensExtra): void {
     for (const structure of this.#structures) structure.load(parts);
     for (const [end, slot] of extra.chains) this.#chains.set(end, slot);

@@ -91,12 +91,6 @@ export class Chains {
     return [...this.heads.dump(), ...this.nodes.dump(), headPart(this.name, Shape.chains, [this.size])];
   }
 
-  /** Says that the bytes of all dumps so far are needed no more, so that pages kept for them are used again. Optional. */
-  release(): void {
-    this.heads.release();
-    this.nodes.release();
-  }
-
   /** Takes over the state of a dump. Throws where parts are missing or do not fit; then this instance is not to be used. */
   load(parts: Parts): void {
     const found = Array.isArray(parts) ? { get: finder(parts) } : parts;

@@ -6,12 +6,13 @@
  * (pages, dumps) is written once, in `Column`.
  *
  * What always holds: rows at or beyond `length` cannot be read. In an append-only column a page is final, and `set`
- * refused on it, once the next page is begun. Bytes in a dump never change: the first `set` on a dumped page replaces
- * it by a copy.
+ * refused on it, once the next page is begun. Bytes in a dump never change: before the first `set` on a row that is in
+ * one, those around it are copied away (hold.ts).
  */
-import { Pages } from './pages.ts';
+import { BLOCK_BYTES, Holds } from './hold.ts';
 import {
   exactly,
+  type FinalPart,
   fail,
   finder,
   headPart,
@@ -42,15 +43,17 @@ abstract class Column<Page extends Cells> {
   protected rows = 0;
   /** Rows below this one are closed for good; 0 where the column is not append-only. */
   protected closed = 0;
-  /** Rows below this one are in some dump, so their page may have to be copied before it changes. */
-  protected dumped = 0;
+  /** Rows below this one are in some dump, so what is there may have to be copied away before it changes. */
+  protected held = 0;
   private readonly appendOnly: boolean;
   private readonly width: number;
   private readonly pageRows: number;
-  private readonly pool: Pages;
-  /** Counts dumps; `owners[page]` is the count at which the page was last known to be in no dump. */
-  private dumps = 0;
-  private owners: number[] = [];
+  /** Kept ready so that a dump of many pages takes no time. */
+  private finals: FinalPart[] = [];
+  private holds = new Holds();
+  /** Bytes of a block that is copied away, and how far a row is shifted to give its block. */
+  private readonly blockBytes: number;
+  private readonly blockShift: number;
 
   /** `width`: bytes per row. `pageRows`: a power of two. */
   constructor(name: string, appendOnly: boolean, width: number, pageRows: number) {
@@ -61,7 +64,8 @@ abstract class Column<Page extends Cells> {
     this.pageRows = pageRows;
     this.shift = Math.log2(pageRows);
     this.mask = pageRows - 1;
-    this.pool = new Pages(pageRows * width);
+    this.blockBytes = Math.min(BLOCK_BYTES, pageRows * width);
+    this.blockShift = Math.log2(this.blockBytes / width);
   }
 
   protected abstract view(buffer: SharedArrayBuffer): Page;
@@ -71,27 +75,27 @@ abstract class Column<Page extends Cells> {
     return this.rows;
   }
 
-  /** The pages as parts; full pages of an append-only column are final. Copies nothing. */
-  dump(): Part[] {
-    const parts = [headPart(this.name, Shape.column, [this.width, this.appendOnly ? 1 : 0, this.pageRows, this.rows])];
-    for (let page = 0; page < this.pages.length; page++) {
-      const start = page * this.pageRows;
-      const final = start < this.closed;
-      const rows = Math.min(this.pageRows, this.rows - start);
-      const bytes = new Uint8Array(this.pages[page]!.buffer, 0, rows * this.width);
-      parts.push({ name: pageName(this.name, final ? 'page' : 'open', page), final, bytes });
-    }
-    this.dumps++;
-    this.dumped = this.rows;
-    this.pool.forget();
-    return parts;
+  /** Bytes that were copied for dumps which are not read to their end. */
+  get copied(): number {
+    return this.holds.bytes;
   }
 
-  /** Says that the bytes of all dumps so far are needed no more, so that pages kept for them are used again. Optional. */
-  release(): void {
-    this.pool.release();
-    this.dumped = 0;
-    this.owners.fill(this.dumps);
+  /** The pages as parts; full pages of an append-only column are final. Copies nothing. */
+  dump(): Part[] {
+    const head = headPart(this.name, Shape.column, [this.width, this.appendOnly ? 1 : 0, this.pageRows, this.rows]);
+    const first = this.closed >>> this.shift;
+    if (first === this.pages.length) return [head, ...this.finals];
+    const block = (page: number) => (page * this.pageRows) / 2 ** this.blockShift;
+    const hold = this.holds.take(this.blockBytes, block(first), block(this.pages.length), () => {
+      this.held = 0;
+    });
+    this.held = this.rows;
+    const open = this.pages.slice(first).map(({ buffer }, index) => {
+      const page = first + index;
+      const bytes = new Uint8Array(buffer, 0, Math.min(this.pageRows, this.rows - page * this.pageRows) * this.width);
+      return hold.part(pageName(this.name, 'open', page), () => hold.read(bytes, block(page), 0));
+    });
+    return [head, ...this.finals, ...open];
   }
 
   /** Takes over the state of a dump. Throws where parts are missing or do not fit, and then changes nothing. */
@@ -117,26 +121,32 @@ abstract class Column<Page extends Cells> {
     this.pages = pages;
     this.rows = rows;
     this.closed = this.appendOnly && count > 0 ? (count - 1) * pageRows : 0;
-    this.dumps = 0;
-    this.dumped = 0;
-    this.owners = pages.map(() => 0);
-    this.pool.reset();
+    this.finals = [];
+    for (let page = 0; page < this.closed >>> this.shift; page++) this.finals.push(this.finalPart(page));
+    // What earlier dumps hold changes no more.
+    this.holds = new Holds();
+    this.held = 0;
   }
 
   /** Begins the next page. */
   protected begin(): void {
     if (this.rows + this.pageRows > ROWS_MAX) fail(`column ${this.name} is full`);
-    if (this.appendOnly) this.closed = this.rows;
-    this.pages.push(this.view(this.pool.take()));
-    this.owners.push(this.dumps);
+    if (this.appendOnly) {
+      this.closed = this.rows;
+      if (this.rows > 0) this.finals.push(this.finalPart(this.pages.length - 1));
+    }
+    this.pages.push(this.view(new SharedArrayBuffer(this.pageRows * this.width)));
   }
 
-  /** Called before a row below `dumped` changes: gives the column a page of its own where a dump holds this one. */
-  protected own(row: number): void {
-    const page = row >>> this.shift;
-    if (this.owners[page] === this.dumps) return;
-    this.pages[page] = this.view(this.pool.replace(this.pages[page]!.buffer));
-    this.owners[page] = this.dumps;
+  private finalPart(page: number): FinalPart {
+    return { name: pageName(this.name, 'page', page), final: true, bytes: new Uint8Array(this.pages[page]!.buffer) };
+  }
+
+  /** Called before a row below `held` changes: dumps keep what is there. */
+  protected keep(row: number): void {
+    const { buffer } = this.pages[row >>> this.shift]!;
+    const offset = (row & this.mask) * this.width;
+    this.holds.keep(row >>> this.blockShift, new Uint8Array(buffer), offset - (offset % this.blockBytes));
   }
 
   protected noRow(row: number): never {
@@ -167,7 +177,7 @@ export class U8Column extends Column<Uint8Array<SharedArrayBuffer>> {
     if (!(row < this.rows)) this.noRow(row);
     if (row < this.closed) this.closedRow(row);
     if ((value & 0xff) !== value) this.noFit(value);
-    if (row < this.dumped) this.own(row);
+    if (row < this.held) this.keep(row);
     this.pages[row >>> this.shift]![row & this.mask] = value;
   }
 
@@ -201,7 +211,7 @@ export class U16Column extends Column<Uint16Array<SharedArrayBuffer>> {
     if (!(row < this.rows)) this.noRow(row);
     if (row < this.closed) this.closedRow(row);
     if ((value & 0xffff) !== value) this.noFit(value);
-    if (row < this.dumped) this.own(row);
+    if (row < this.held) this.keep(row);
     this.pages[row >>> this.shift]![row & this.mask] = value;
   }
 
@@ -235,7 +245,7 @@ export class U32Column extends Column<Uint32Array<SharedArrayBuffer>> {
     if (!(row < this.rows)) this.noRow(row);
     if (row < this.closed) this.closedRow(row);
     if (value >>> 0 !== value) this.noFit(value);
-    if (row < this.dumped) this.own(row);
+    if (row < this.held) this.keep(row);
     this.pages[row >>> this.shift]![row & this.mask] = value;
   }
 
@@ -268,7 +278,7 @@ export class F64Column extends Column<Float64Array<SharedArrayBuffer>> {
   set(row: number, value: number): void {
     if (!(row < this.rows)) this.noRow(row);
     if (row < this.closed) this.closedRow(row);
-    if (row < this.dumped) this.own(row);
+    if (row < this.held) this.keep(row);
     this.pages[row >>> this.shift]![row & this.mask] = value;
   }
 

@@ -20,6 +20,7 @@ import {
   type Part,
   type Parts,
   pageName,
+  piecesOf,
   powerOfTwo,
   readHead,
   Shape,
@@ -133,7 +134,12 @@ export class Heap {
     for (let i = 0; i < last; i++) {
       parts.push({ name: pageName(this.name, 'chunk', i), final: true, bytes: this.chunks[i]! });
     }
-    parts.push({ name: `${this.name}.tail`, final: false, bytes: this.lastChunk.subarray(0, this.lastUsed) });
+    // What is written there stays as it is, so it needs no hold.
+    parts.push({
+      name: `${this.name}.tail`,
+      final: false,
+      pieces: piecesOf(this.lastChunk.subarray(0, this.lastUsed)),
+    });
     return parts;
   }
 

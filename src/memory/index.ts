@@ -8,6 +8,6 @@ export { Chains } from './chains.ts';
 export { F64Column, U8Column, U16Column, U32Column } from './columns.ts';
 export { hashMix, hashText } from './hash.ts';
 export { Heap } from './heap.ts';
-export type { Part, Parts } from './parts.ts';
+export { bytesOf, dropParts, type FinalPart, type OpenPart, type Part, type Parts } from './parts.ts';
 export type { MemorySizes } from './sizes.ts';
 export { Table, type TableOptions } from './table.ts';

@@ -3,12 +3,10 @@
  * books are small. A block has a power of two of slots, and an address: its slab's number, then the word in it where it
  * begins.
  *
- * A block that a dump still holds is retired instead of given back: it waits until the dump has been written
- * (`release`). Left to the garbage collector it would linger: that hardly sees shared memory, and a slab is freed as a
- * whole or not at all.
- *
- * What always holds: blocks do not overlap, and none straddles slabs; a retired one is not handed out before `release`.
+ * What always holds: blocks do not overlap, and none straddles slabs. While dumps hold the slabs, whoever writes says so
+ * before (`keep`), and so does handing out what was used before.
  */
+import { BLOCK_BYTES, type Hold, Holds } from './hold.ts';
 import { fail } from './parts.ts';
 
 export const SLOT_BYTES = 8;
@@ -22,34 +20,33 @@ export const SLAB_MASK = SLAB_WORDS - 1;
 const FIRST_WORDS = 1 << 13;
 const SLABS_MAX = 2 ** 32 / SLAB_WORDS;
 
+/** In words: what a dump has copied away together, see hold.ts. */
+const HELD_WORDS = BLOCK_BYTES / 4;
+const HELD_SHIFT = Math.log2(HELD_WORDS);
+
 export class Slabs {
   readonly words: Uint32Array<SharedArrayBuffer>[] = [];
   /** Words of the last slab that were handed out at some time. */
   private used = 0;
   /** Addresses of blocks to be used again, by their number of slots. */
   private readonly free = new Map<number, number[]>();
-  /** Flat rows of address, slots. */
-  private retired: number[] = [];
+  private readonly holds = new Holds();
+  /** Whether some dump holds what is there, so that `keep` must be called before it changes. */
+  isHeld = false;
 
   /** A block of zeros. */
   take(slots: number): number {
     const known = this.free.get(slots)?.pop();
     if (known === undefined) return this.begin(slots);
-    this.bytesAt(known, slots).fill(0);
+    this.clear(known, slots);
     return known;
   }
 
-  /** A block with what is in this one, which is retired: a dump holds it. */
-  replace(address: number, slots: number): number {
-    const block = this.free.get(slots)?.pop() ?? this.begin(slots);
-    this.bytesAt(block, slots).set(this.bytesAt(address, slots));
-    this.retire(address, slots);
-    return block;
-  }
-
-  /** A dump holds this block; it is needed no more for anything else. */
-  retire(address: number, slots: number): void {
-    this.retired.push(address, slots);
+  /** Fills a block with zeros. */
+  clear(address: number, slots: number): void {
+    const from = address - (address & (HELD_WORDS - 1));
+    if (this.isHeld) for (let at = from; at < address + slots * 2; at += HELD_WORDS) this.keep(at);
+    this.bytesAt(address, slots).fill(0);
   }
 
   /** Nobody needs this block any more. */
@@ -59,11 +56,30 @@ export class Slabs {
     else known.push(address);
   }
 
-  /** Dumps are written: what was retired for them may be used again. */
-  release(): void {
-    const { retired } = this;
-    for (let at = 0; at < retired.length; at += 2) this.give(retired[at]!, retired[at + 1]!);
-    this.retired = [];
+  /** Bytes that were copied for dumps which are not read to their end. */
+  get copied(): number {
+    return this.holds.bytes;
+  }
+
+  /** Holds all that is there now. */
+  hold(): Hold {
+    this.isHeld = true;
+    const size = this.words.length * (SLAB_WORDS / HELD_WORDS);
+    return this.holds.take(BLOCK_BYTES, 0, size, () => {
+      this.isHeld = false;
+    });
+  }
+
+  /** To be called before the word at this address changes, while dumps hold it. */
+  keep(address: number): void {
+    const from = address & SLAB_MASK & -HELD_WORDS;
+    const { buffer } = this.words[address >>> SLAB_SHIFT]!;
+    this.holds.keep(address >>> HELD_SHIFT, new Uint8Array(buffer), from * 4);
+  }
+
+  /** The bytes of a block as they were when it was held. */
+  read(hold: Hold, address: number, slots: number): Iterable<Uint8Array> {
+    return hold.read(this.bytesAt(address, slots), address >>> HELD_SHIFT, (address & (HELD_WORDS - 1)) * 4);
   }
 
   /** The bytes of a block, as a view. */

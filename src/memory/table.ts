@@ -19,7 +19,19 @@
  * What always holds: every segment has a free slot, so each search ends; between an entry's home slot and its slot
  * there is no free one. Hashes must be well mixed (see hash.ts), above all their upper bits.
  */
-import { exactly, fail, finder, headPart, type Part, type Parts, powerOfTwo, readHead, Shape } from './parts.ts';
+import type { Hold } from './hold.ts';
+import {
+  exactly,
+  fail,
+  finder,
+  hasShape,
+  headPart,
+  type Part,
+  type Parts,
+  powerOfTwo,
+  readHead,
+  Shape,
+} from './parts.ts';
 import { BLOCK_SLOTS_MAX, BLOCK_SLOTS_MIN, SLAB_MASK, SLAB_SHIFT, SLOT_BYTES, Slabs } from './slabs.ts';
 
 const SEGMENTS = 1024;
@@ -52,14 +64,10 @@ export class Table {
   private counts: Int32Array;
   private rows: Int32Array;
   private rooms: Int32Array;
-  /** The rows of pages, in any order, with gaps: address of each, its part, and the count of dumps at which it was last known to be in none. */
+  /** The rows of pages, in any order, with gaps: the address of each. */
   private pages = new Uint32Array(0);
-  private owners = new Int32Array(0);
-  /** Kept ready so that a dump of many pages takes no time. */
-  private parts: Part[] = [];
   private rowsEnd = 0;
   private total = 0;
-  private dumps = 0;
   private cursorHash = 0;
   /** The slot of the value last found, or ENDED or STALE. */
   private cursor = ENDED;
@@ -84,6 +92,11 @@ export class Table {
   /** Bytes of all slots, free ones included. */
   get bytes(): number {
     return this.capacities.reduce((sum, slots) => sum + slots, 0) * SLOT_BYTES;
+  }
+
+  /** Bytes that were copied for dumps which are not read to their end. */
+  get copied(): number {
+    return this.slabs.copied;
   }
 
   /**
@@ -116,8 +129,7 @@ export class Table {
   replace(value: number): void {
     if (this.cursor < 0) fail(`table ${this.name}: replace() without a value found`);
     if (value >>> 0 !== value || value > VALUE_MAX) fail(`table ${this.name}: value ${value}`);
-    const address = this.owned(this.cursorHash >>> this.shift, this.cursor);
-    this.slabs.words[address >>> SLAB_SHIFT]![(address & SLAB_MASK) + 1] = value + 1;
+    this.write(this.address(this.cursorHash >>> this.shift, this.cursor), this.cursorHash, value + 1);
   }
 
   /** Adds an entry; the same hash and value may be added more than once. `value`: 0 to 2^32 - 2. */
@@ -146,27 +158,20 @@ export class Table {
     return true;
   }
 
-  /** Every page as a part, and a head. Copies no page. */
+  /** All slots as one part, segment by segment, and a head. Copies none. */
   dump(): Part[] {
     const segments = this.capacities.length;
     const head = new Uint32Array(1 + segments * 2);
     head[0] = this.bits;
-    const parts: Part[] = [];
     for (let segment = 0; segment < segments; segment++) {
       head[1 + segment * 2] = this.capacities[segment]!;
       head[2 + segment * 2] = this.counts[segment]!;
-      const row = this.rows[segment]!;
-      for (let page = 0; page < this.pageCount(segment); page++) parts.push(this.parts[row + page]!);
     }
-    parts.push(headPart(this.name, Shape.table, head));
-    this.dumps++;
-    return parts;
-  }
-
-  /** Says that the bytes of all dumps so far are needed no more, so that pages kept for them are used again. Optional. */
-  release(): void {
-    this.slabs.release();
-    this.owners.fill(this.dumps);
+    const { slabs } = this;
+    const hold = slabs.hold();
+    const [capacities, rows, pages] = [this.capacities.slice(), this.rows.slice(), this.pages.slice(0, this.rowsEnd)];
+    const read = () => readPages({ slabs, hold, capacities, rows, pages });
+    return [hold.part(`${this.name}.slots`, read), headPart(this.name, Shape.table, head)];
   }
 
   /**
@@ -176,11 +181,16 @@ export class Table {
   load(parts: Parts): void {
     const find = finder(parts);
     const segments = this.capacities.length;
-    const head = readHead(find, this.name, Shape.table, 1 + segments * 2);
+    const isPaged = hasShape(find, this.name, Shape.pagedTable);
+    const head = readHead(find, this.name, isPaged ? Shape.pagedTable : Shape.table, 1 + segments * 2);
     if (head[0] !== this.bits) throw new Error(`memory: table ${this.name} was dumped with another number of segments`);
     const loaded = new Table(this.name, { segments });
     for (let segment = 0; segment < segments; segment++) {
-      loaded.loadSegment(find, segment, head[1 + segment * 2]!, head[2 + segment * 2]!);
+      loaded.checkCapacity(segment, head[1 + segment * 2]!, head[2 + segment * 2]!);
+    }
+    const page = isPaged ? loaded.pageFinder(find) : loaded.slotsReader(find, head);
+    for (let segment = 0; segment < segments; segment++) {
+      loaded.loadSegment(page, segment, head[1 + segment * 2]!, head[2 + segment * 2]!);
     }
     this.slabs = loaded.slabs;
     this.capacities = loaded.capacities;
@@ -188,15 +198,29 @@ export class Table {
     this.rows = loaded.rows;
     this.rooms = loaded.rooms;
     this.pages = loaded.pages;
-    this.owners = loaded.owners;
-    this.parts = loaded.parts;
     this.rowsEnd = loaded.rowsEnd;
     this.total = loaded.total;
-    this.dumps = 0;
     this.cursor = ENDED;
   }
 
-  private loadSegment(find: (name: string) => Uint8Array, segment: number, capacity: number, entries: number): void {
+  /** Pages of a dump that has a part for each, as they were once. */
+  private pageFinder(find: (name: string) => Uint8Array): FindPage {
+    return (segment, page, bytes) => exactly(find, `${this.name}.segment.${segment}.${page}`, bytes);
+  }
+
+  /** Pages of a dump in which they follow each other; to be asked for in that order. */
+  private slotsReader(find: (name: string) => Uint8Array, head: Uint32Array): FindPage {
+    let total = 0;
+    for (let at = 1; at < head.length; at += 2) total += head[at]! * SLOT_BYTES;
+    const slots = exactly(find, `${this.name}.slots`, total);
+    let at = 0;
+    return (_segment, _page, bytes) => {
+      at += bytes;
+      return slots.subarray(at - bytes, at);
+    };
+  }
+
+  private checkCapacity(segment: number, capacity: number, entries: number): void {
     if (capacity === 0 && entries === 0) return;
     const whole =
       capacity <= PAGE_SLOTS ? powerOfTwo(capacity, BLOCK_SLOTS_MIN, PAGE_SLOTS) : capacity % PAGE_SLOTS === 0;
@@ -205,12 +229,15 @@ export class Table {
         `memory: table ${this.name} cannot hold ${entries} entries in ${capacity} slots of segment ${segment}`,
       );
     }
+  }
+
+  private loadSegment(find: FindPage, segment: number, capacity: number, entries: number): void {
     const slots = Math.min(capacity, PAGE_SLOTS);
     for (let page = 0; page * PAGE_SLOTS < capacity; page++) {
-      const bytes = exactly(find, this.partName(segment, page), slots * SLOT_BYTES);
+      const bytes = find(segment, page, slots * SLOT_BYTES);
       const address = this.slabs.take(slots);
       this.slabs.bytesAt(address, slots).set(bytes);
-      this.put(segment, page, address, slots);
+      this.put(segment, page, address);
     }
     this.capacities[segment] = capacity;
     this.counts[segment] = entries;
@@ -263,9 +290,7 @@ export class Table {
       const end = Math.min(capacity, (slot | PAGE_MASK) + 1);
       for (let word = address & SLAB_MASK; slot < end; slot++, word += 2) {
         if (words[word + 1] !== 0) continue;
-        if (this.owners[this.rows[segment]! + (slot >>> PAGE_SHIFT)] !== this.dumps) {
-          return this.write(this.owned(segment, slot), hash, stored);
-        }
+        if (this.slabs.isHeld) this.slabs.keep(address - (address & SLAB_MASK) + word);
         words[word] = hash;
         words[word + 1] = stored;
         return;
@@ -275,6 +300,7 @@ export class Table {
   }
 
   private write(address: number, hash: number, stored: number): void {
+    if (this.slabs.isHeld) this.slabs.keep(address);
     const words = this.slabs.words[address >>> SLAB_SHIFT]!;
     words[address & SLAB_MASK] = hash;
     words[(address & SLAB_MASK) + 1] = stored;
@@ -296,21 +322,10 @@ export class Table {
       const fromHome = slot - this.home(hash, capacity);
       const fromHole = slot - hole;
       if ((fromHome < 0 ? fromHome + capacity : fromHome) < (fromHole < 0 ? fromHole + capacity : fromHole)) continue;
-      this.write(this.owned(segment, hole), hash, stored);
+      this.write(this.address(segment, hole), hash, stored);
       hole = slot;
     }
-    this.write(this.owned(segment, hole), 0, 0);
-  }
-
-  /** Where to write a slot: in a copy of its page where a dump holds the one there was. */
-  private owned(segment: number, slot: number): number {
-    const page = slot >>> PAGE_SHIFT;
-    const at = this.rows[segment]! + page;
-    if (this.owners[at] !== this.dumps) {
-      const slots = Math.min(this.capacities[segment]!, PAGE_SLOTS);
-      this.put(segment, page, this.slabs.replace(this.pages[at]!, slots), slots);
-    }
-    return this.address(segment, slot);
+    this.write(this.address(segment, hole), 0, 0);
   }
 
   /** Gives a segment more slots, and moves its entries to their new places. */
@@ -321,11 +336,11 @@ export class Table {
     for (let page = 0; page < count; page++) this.clear(segment, page);
     if (capacity < PAGE_SLOTS) {
       const slots = Math.max(BLOCK_SLOTS_MIN, capacity * 2);
-      this.put(segment, 0, this.slabs.take(slots), slots);
+      this.put(segment, 0, this.slabs.take(slots));
       this.capacities[segment] = slots;
     } else {
       const grown = count + Math.max(1, count >>> 3);
-      for (let page = count; page < grown; page++) this.put(segment, page, this.slabs.take(PAGE_SLOTS), PAGE_SLOTS);
+      for (let page = count; page < grown; page++) this.put(segment, page, this.slabs.take(PAGE_SLOTS));
       this.capacities[segment] = grown * PAGE_SLOTS;
     }
     for (let at = 0; at < words; at += 2) this.place(segment, scratch[at]!, scratch[at + 1]!);
@@ -333,15 +348,10 @@ export class Table {
 
   /** Empties a page that stays, and gives away one that is too short to stay. */
   private clear(segment: number, page: number): void {
-    const at = this.rows[segment]! + page;
-    const address = this.pages[at]!;
-    const isDumped = this.owners[at] !== this.dumps;
-    const slots = Math.min(this.capacities[segment]!, PAGE_SLOTS);
-    if (isDumped) this.slabs.retire(address, slots);
-    else if (slots < PAGE_SLOTS) this.slabs.give(address, slots);
-    if (slots < PAGE_SLOTS) return;
-    if (isDumped) this.put(segment, page, this.slabs.take(slots), slots);
-    else this.slabs.bytesAt(address, slots).fill(0);
+    const address = this.pages[this.rows[segment]! + page]!;
+    const slots = this.capacities[segment]!;
+    if (slots < PAGE_SLOTS) this.slabs.give(address, slots);
+    else this.slabs.clear(address, PAGE_SLOTS);
   }
 
   /** Copies the entries of a segment to `scratch` and returns the number of words. */
@@ -365,12 +375,9 @@ export class Table {
   }
 
   /** Makes the slots at this address a segment's page. */
-  private put(segment: number, page: number, address: number, slots: number): void {
+  private put(segment: number, page: number, address: number): void {
     if (page >= this.rooms[segment]!) this.widen(segment, page);
-    const at = this.rows[segment]! + page;
-    this.pages[at] = address;
-    this.owners[at] = this.dumps;
-    this.parts[at] = { name: this.partName(segment, page), final: false, bytes: this.slabs.bytesAt(address, slots) };
+    this.pages[this.rows[segment]! + page] = address;
   }
 
   /** Moves a segment's row of `count` pages to where twice as many have room. */
@@ -380,21 +387,13 @@ export class Table {
     const to = this.rowsEnd;
     this.rowsEnd += room;
     if (this.rowsEnd > this.pages.length) {
-      const [pages, owners] = [this.pages, this.owners];
+      const { pages } = this;
       this.pages = new Uint32Array(this.rowsEnd * 2);
       this.pages.set(pages);
-      this.owners = new Int32Array(this.rowsEnd * 2);
-      this.owners.set(owners);
     }
     this.pages.copyWithin(to, from, from + count);
-    this.owners.copyWithin(to, from, from + count);
-    for (let page = 0; page < count; page++) this.parts[to + page] = this.parts[from + page]!;
     this.rows[segment] = to;
     this.rooms[segment] = room;
-  }
-
-  private partName(segment: number, page: number): string {
-    return `${this.name}.segment.${segment}.${page}`;
   }
 
   /** Throws unless a loaded segment holds its number of entries, each reachable from its home without a free slot between. */
@@ -426,6 +425,27 @@ export class Table {
       throw new Error(
         `memory: table ${this.name} has ${seen} entries instead of ${this.counts[segment]} in segment ${segment}`,
       );
+    }
+  }
+}
+
+/** Where a dump has so many bytes of a segment's page. */
+type FindPage = (segment: number, page: number, bytes: number) => Uint8Array;
+
+/** A table's pages as they were when they were held. */
+interface HeldPages {
+  slabs: Slabs;
+  hold: Hold;
+  capacities: Int32Array;
+  rows: Int32Array;
+  pages: Uint32Array;
+}
+
+function* readPages({ slabs, hold, capacities, rows, pages }: HeldPages): Generator<Uint8Array> {
+  for (let segment = 0; segment < capacities.length; segment++) {
+    const slots = Math.min(capacities[segment]!, PAGE_SLOTS);
+    for (let page = 0; page * PAGE_SLOTS < capacities[segment]!; page++) {
+      yield* slabs.read(hold, pages[rows[segment]! + page]!, slots);
     }
   }
 }

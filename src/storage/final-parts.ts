@@ -5,12 +5,11 @@
  * device. What is remembered only saves hashing and writing the same bytes again; forgetting it all would
  * change nothing else.
  */
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { type Disk, type DiskFile, syncLater, writeAllLater } from './disk.ts';
-import { crc } from './format.ts';
-import type { Part } from './snapshot.ts';
-import { type PartRow, PIECE_BYTES, partName, TEMPORARY } from './snapshot-format.ts';
+import { type Disk, type DiskFile, syncLater } from './disk.ts';
+import { FileStream, piecesOf } from './file-stream.ts';
+import type { FinalPart } from './snapshot.ts';
+import { type PartRow, partName, TEMPORARY } from './snapshot-format.ts';
 
 interface RememberedPart {
   path: string;
@@ -25,29 +24,26 @@ export function rememberPart(path: string, row: PartRow, bytes: Uint8Array): voi
   remembered.set(bytes.buffer, { path, from: bytes.byteOffset, row });
 }
 
-/** Makes sure the part has its file; returns its row in the manifest and how many bytes were written. */
-export async function keepFinalPart(
-  disk: Disk,
-  directory: string,
-  part: Part,
-): Promise<{ row: PartRow; written: number }> {
-  const { name, bytes } = part;
+/** The row of a part that is known to have its file, or null. */
+export function keptPart(disk: Disk, directory: string, { name, bytes }: FinalPart): PartRow | null {
   const known = remembered.get(bytes.buffer);
-  if (known !== undefined && known.from === bytes.byteOffset && known.row.bytes === bytes.length) {
-    const { path, row } = known;
-    if (path === join(directory, partName(name, row.hash!)) && fileBytes(disk, path) === bytes.length) {
-      return { row, written: 0 };
-    }
-  }
+  if (known === undefined || known.from !== bytes.byteOffset || known.row.bytes !== bytes.length) return null;
+  const { path, row } = known;
+  return path === join(directory, partName(name, row.hash!)) && fileBytes(disk, path) === bytes.length ? row : null;
+}
+
+/** Writes a part to its file; returns its row in the manifest. */
+export async function keepPart(disk: Disk, directory: string, { name, bytes }: FinalPart): Promise<PartRow> {
   const temporary = join(directory, `part-${name}${TEMPORARY}`);
-  const row = await writeTemporary(disk, temporary, async (file) => {
-    const sums = await stream(file, 0, [bytes]);
-    return { name, final: true, bytes: bytes.length, crc: sums.crcs[0]!, hash: sums.hash } satisfies PartRow;
+  const row = await writeTemporary(disk, temporary, async (file): Promise<PartRow> => {
+    const stream = new FileStream(file);
+    const { crc } = await stream.add(piecesOf(bytes));
+    return { name, final: true, bytes: bytes.length, crc, hash: await stream.hash() };
   });
   const path = join(directory, partName(name, row.hash!));
   disk.rename(temporary, path);
   rememberPart(path, row, bytes);
-  return { row, written: bytes.length };
+  return row;
 }
 
 /** Length of a file, or -1 where there is none. */
@@ -81,27 +77,4 @@ export async function writeTemporary<T>(disk: Disk, path: string, fill: (file: D
     }
     throw error;
   }
-}
-
-/** Writes the pieces one after the other; returns the hash of all and the CRC of each. */
-export async function stream(
-  file: DiskFile,
-  start: number,
-  pieces: readonly Uint8Array[],
-  sha = createHash('sha256'),
-): Promise<{ hash: Uint8Array; crcs: number[]; end: number }> {
-  const crcs: number[] = [];
-  let at = start;
-  for (const bytes of pieces) {
-    let sum = 0;
-    for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
-      const to = Math.min(from + PIECE_BYTES, bytes.length);
-      sha.update(bytes.subarray(from, to));
-      sum = crc(bytes, from, to, sum);
-      await writeAllLater(file, bytes, from, to, at);
-      at += to - from;
-    }
-    crcs.push(sum);
-  }
-  return { hash: sha.copy().digest(), crcs, end: at };
 }

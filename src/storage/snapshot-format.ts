@@ -128,15 +128,31 @@ export function unpackFoot(bytes: Buffer): Foot {
   };
 }
 
-export function packManifest(manifest: Manifest): Uint8Array {
-  const { seq, chain, moment, extra } = manifest;
+/** A manifest's bytes in pieces, so that the event loop comes round between them: parts may be many. */
+export function* packManifest({ seq, chain, moment, extra, parts }: Manifest): Generator<Uint8Array> {
+  const head = Object.entries({ seq, chain, moment, extra }).flatMap((member) => member.map(packValue));
+  yield Buffer.concat([Uint8Array.of(MAP_OF_FIVE), ...head, packValue('parts'), arrayHead(parts.length)]);
   const names = new Set<string>();
-  const parts = manifest.parts.map((part) => {
-    if (!PART_NAME.test(part.name) || names.has(part.name)) throw new Error(`a part named '${part.name}'`);
-    names.add(part.name);
-    return [part.name, part.final, part.bytes, part.crc, part.hash];
-  });
-  return packValue({ seq, chain, moment, extra, parts });
+  for (let from = 0; from < parts.length; from += ROWS_AT_ONCE) {
+    const rows = parts.slice(from, from + ROWS_AT_ONCE).map((part) => {
+      if (!PART_NAME.test(part.name) || names.has(part.name)) throw new Error(`a part named '${part.name}'`);
+      names.add(part.name);
+      return packValue([part.name, part.final, part.bytes, part.crc, part.hash]);
+    });
+    yield Buffer.concat(rows);
+  }
+}
+
+const ROWS_AT_ONCE = 64;
+
+/** MessagePack's first byte of a map with five members. */
+const MAP_OF_FIVE = 0x85;
+
+/** MessagePack's head of an array, in its longest form. */
+function arrayHead(count: number): Uint8Array {
+  const head = Buffer.alloc(5, 0xdd);
+  head.writeUInt32BE(count, 1);
+  return head;
 }
 
 export function unpackManifest(bytes: Uint8Array): Manifest {

@@ -7,32 +7,42 @@
  * power cut leaves a gap between two.
  */
 import { join } from 'node:path';
+import { Breaks } from './breaks.ts';
 import { type Disk, errorCode, syncDirectoryLater, unlinkLater } from './disk.ts';
 import { fileBytes } from './final-parts.ts';
 import { listSegments } from './journal-reader.ts';
-import { isPartName, isTemporaryName, type Manifest, partName, SnapshotError, snapshotSeq } from './snapshot-format.ts';
+import {
+  isPartName,
+  isTemporaryName,
+  type Manifest,
+  type PartRow,
+  partName,
+  SnapshotError,
+  snapshotSeq,
+} from './snapshot-format.ts';
 import { listSnapshots, type ReadSnapshotsOptions, readOutline } from './snapshot-reader.ts';
 
-/** Removes what the snapshot of entry `seq`, just proven, makes superfluous; returns the names. */
+/** Removes what `newest`, just proven, makes superfluous; returns the names. */
 export async function pruneSnapshots(
   disk: Disk,
   directory: string,
-  seq: number,
+  newest: Manifest,
   options: Pick<ReadSnapshotsOptions, 'verify'>,
 ): Promise<string[]> {
-  // Snapshots after this one are not ours to judge here: a start will say what is wrong with them.
-  const names = listSnapshots(disk, directory).filter((name) => snapshotSeq(name) <= seq);
-  const kept: Manifest[] = [];
+  const breaks = new Breaks();
+  const needed = new Set<string>();
+  await forEachFinal(newest, breaks, (name) => needed.add(name));
+  let older: Manifest | null = null;
   const superfluous: string[] = [];
-  for (const name of names) {
-    const manifest = kept.length < 2 ? standing(disk, directory, name, options) : null;
-    if (manifest !== null) kept.push(manifest);
-    else superfluous.push(name);
+  for (const name of listSnapshots(disk, directory)) {
+    // Snapshots after this one are not ours to judge here: a start will say what is wrong with them.
+    if (snapshotSeq(name) >= newest.seq) continue;
+    older ??= await standing(disk, directory, name, options, breaks);
+    if (older === null || older.seq !== snapshotSeq(name)) superfluous.push(name);
   }
-  const older = kept[1];
-  if (older === undefined) return [];
+  if (older === null) return [];
 
-  const needed = new Set(kept.flatMap(partsOf));
+  await forEachFinal(older, breaks, (name) => needed.add(name));
   for (const name of disk.readdir(directory)) {
     if ((isPartName(name) && !needed.has(name)) || isTemporaryName(name)) superfluous.push(name);
   }
@@ -51,29 +61,43 @@ export async function pruneSnapshots(
 }
 
 /** Its manifest, where the snapshot's frame is whole and its parts are there; else null. */
-function standing(
+async function standing(
   disk: Disk,
   directory: string,
   name: string,
   options: Pick<ReadSnapshotsOptions, 'verify'>,
-): Manifest | null {
+  breaks: Breaks,
+): Promise<Manifest | null> {
   try {
-    const file = disk.open(join(directory, name), 'read');
-    try {
-      const { manifest } = readOutline(file, options);
-      const whole = manifest.parts.every(
-        (part) => !part.final || fileBytes(disk, join(directory, partName(part.name, part.hash!))) === part.bytes,
-      );
-      return whole && manifest.seq === snapshotSeq(name) ? manifest : null;
-    } finally {
-      file.close();
-    }
+    const manifest = manifestOf(disk, join(directory, name), options);
+    let isWhole = manifest.seq === snapshotSeq(name);
+    await forEachFinal(manifest, breaks, (file, { bytes }) => {
+      isWhole &&= fileBytes(disk, join(directory, file)) === bytes;
+    });
+    return isWhole ? manifest : null;
   } catch (error) {
     if (error instanceof SnapshotError || errorCode(error) !== '') return null;
     throw error;
   }
 }
 
-function partsOf(manifest: Manifest): string[] {
-  return manifest.parts.filter((part) => part.final).map((part) => partName(part.name, part.hash!));
+function manifestOf(disk: Disk, path: string, options: Pick<ReadSnapshotsOptions, 'verify'>): Manifest {
+  const file = disk.open(path, 'read');
+  try {
+    return readOutline(file, options).manifest;
+  } finally {
+    file.close();
+  }
+}
+
+/** Goes through the files of a snapshot's final parts; they may be many. */
+async function forEachFinal(
+  { parts }: Manifest,
+  breaks: Breaks,
+  visit: (file: string, part: PartRow) => void,
+): Promise<void> {
+  for (const part of parts) {
+    if (part.final) visit(partName(part.name, part.hash!), part);
+    if (breaks.isDue) await breaks.take();
+  }
 }

@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { type Disk, type DiskFile, errorCode, readAll } from './disk.ts';
 import { rememberPart } from './final-parts.ts';
 import { bytesEqual, crc } from './format.ts';
+import type { JournalPosition } from './journal.ts';
 import { PartHashes } from './part-hashes.ts';
-import type { Part, SnapshotContent } from './snapshot.ts';
 import {
   checkSnapshotHeader,
   FOOT_BYTES,
@@ -40,7 +40,19 @@ export interface RefusedSnapshot {
   reason: string;
 }
 
-export interface SnapshotRead extends SnapshotContent {
+/** What was taken, as it was. */
+interface ReadContent extends JournalPosition {
+  extra: Uint8Array;
+  parts: ReadPart[];
+}
+
+export interface ReadPart {
+  name: string;
+  final: boolean;
+  bytes: Uint8Array;
+}
+
+export interface SnapshotRead extends ReadContent {
   /** Name of the file. */
   file: string;
 }
@@ -73,7 +85,7 @@ export function readSnapshots(disk: Disk, directory: string, options: ReadSnapsh
   return { snapshot: null, refused };
 }
 
-function readSnapshot(disk: Disk, directory: string, name: string, options: ReadSnapshotsOptions): SnapshotContent {
+function readSnapshot(disk: Disk, directory: string, name: string, options: ReadSnapshotsOptions): ReadContent {
   if (snapshotSeq(name) > (options.seqMax ?? Number.MAX_SAFE_INTEGER)) {
     throw new SnapshotError('it is newer than the end of the journal');
   }
@@ -94,14 +106,24 @@ export interface Outline {
   foot: Foot;
 }
 
-/** Header, foot and manifest: all but the parts, and the signature checked against the hash as stated. */
-export function readOutline(file: DiskFile, options: Pick<ReadSnapshotsOptions, 'verify'>): Outline {
+/** A snapshot's header and foot, and the signature checked against the hash as stated. */
+export function readFoot(
+  file: DiskFile,
+  options: Pick<ReadSnapshotsOptions, 'verify'>,
+): Pick<Outline, 'header' | 'foot'> {
   const size = file.size();
   if (size < SNAPSHOT_HEADER_BYTES + FOOT_BYTES) throw new SnapshotError('it is half-written: too short');
   const header = readPiece(file, SNAPSHOT_HEADER_BYTES, 0);
   checkSnapshotHeader(header);
   const foot = unpackFoot(readPiece(file, FOOT_BYTES, size - FOOT_BYTES));
-  const at = size - FOOT_BYTES - foot.manifestBytes;
+  if (options.verify(foot.hash, foot.signature) === false) throw new SnapshotError('it is not signed by this server');
+  return { header, foot };
+}
+
+/** Header, foot and manifest: all but the parts. */
+export function readOutline(file: DiskFile, options: Pick<ReadSnapshotsOptions, 'verify'>): Outline {
+  const { header, foot } = readFoot(file, options);
+  const at = file.size() - FOOT_BYTES - foot.manifestBytes;
   if (at < SNAPSHOT_HEADER_BYTES || foot.manifestBytes > MANIFEST_BYTES_MAX) {
     throw new SnapshotError('it is damaged: no room for its manifest');
   }
@@ -109,18 +131,17 @@ export function readOutline(file: DiskFile, options: Pick<ReadSnapshotsOptions, 
   if (crc(manifestBytes, 0, manifestBytes.length) !== foot.manifestCrc) {
     throw new SnapshotError(`it is damaged at byte ${at}: its manifest`);
   }
-  if (options.verify(foot.hash, foot.signature) === false) throw new SnapshotError('it is not signed by this server');
   const manifest = unpackManifest(manifestBytes);
   const inline = manifest.parts.reduce((sum, part) => sum + (part.final ? 0 : part.bytes), SNAPSHOT_HEADER_BYTES);
   if (inline !== at) throw new SnapshotError('it is damaged: its parts do not fill it');
   return { header, manifest, manifestBytes, foot };
 }
 
-function readContent(disk: Disk, directory: string, file: DiskFile, outline: Outline): SnapshotContent {
+function readContent(disk: Disk, directory: string, file: DiskFile, outline: Outline): ReadContent {
   const { seq, chain, moment, extra, parts: rows } = outline.manifest;
   const finals = readFinalParts(disk, directory, rows);
   const sha = createHash('sha256').update(outline.header);
-  const parts: Part[] = [];
+  const parts: ReadPart[] = [];
   let at = SNAPSHOT_HEADER_BYTES;
   for (const row of rows) {
     const { name, final } = row;
@@ -136,7 +157,7 @@ function readContent(disk: Disk, directory: string, file: DiskFile, outline: Out
 }
 
 /** Which part it is that the hash over all does not fit for: their CRCs tell, and are asked only then. */
-function damagedPart(rows: readonly PartRow[], parts: readonly Part[]): SnapshotError {
+function damagedPart(rows: readonly PartRow[], parts: readonly ReadPart[]): SnapshotError {
   let at = SNAPSHOT_HEADER_BYTES;
   for (const [index, row] of rows.entries()) {
     if (row.final) continue;

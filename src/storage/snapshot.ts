@@ -3,20 +3,23 @@
  * anything old goes. A snapshot saves recovery from reading the whole journal; format and names are told
  * in snapshot-format.ts, the way back in snapshot-reader.ts.
  *
- * What always holds: nothing is copied, the content handed in stays as it is until the promise settles;
- * nothing blocks the event loop for longer than a piece takes to hash; a file gets its name only when its
+ * What always holds: nothing blocks the event loop for longer than a piece takes to hash; parts that are not
+ * final are read first, since until then their memory keeps what changes; a file gets its name only when its
  * bytes are on the device and have been read back; two snapshots are kept; segments and parts go only when
  * neither of those two needs them.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { Breaks } from './breaks.ts';
 import { type Disk, type DiskFile, readAllLater, syncDirectoryLater, writeAllLater } from './disk.ts';
-import { keepFinalPart, stream, writeTemporary } from './final-parts.ts';
-import { bytesEqual, crc, SIGNATURE_BYTES } from './format.ts';
+import { FileStream } from './file-stream.ts';
+import { keepPart, keptPart, writeTemporary } from './final-parts.ts';
+import { bytesEqual, SIGNATURE_BYTES } from './format.ts';
 import type { JournalPosition } from './journal.ts';
 import {
-  FOOT_BYTES,
+  type Foot,
+  type Manifest,
   type PartRow,
   PIECE_BYTES,
   packFoot,
@@ -27,19 +30,36 @@ import {
   TEMPORARY,
 } from './snapshot-format.ts';
 import { pruneSnapshots } from './snapshot-prune.ts';
-import { readOutline } from './snapshot-reader.ts';
+import { readFoot } from './snapshot-reader.ts';
 
 export { SnapshotError } from './snapshot-format.ts';
-export { type ReadSnapshotsResult, type RefusedSnapshot, readSnapshots, type SnapshotRead } from './snapshot-reader.ts';
+export {
+  type ReadPart,
+  type ReadSnapshotsResult,
+  type RefusedSnapshot,
+  readSnapshots,
+  type SnapshotRead,
+} from './snapshot-reader.ts';
 
-/** A piece of the state, as src/memory hands it out and takes it back. */
-export interface Part {
-  /** Letters, digits, hyphens and periods; no two of one name in a snapshot. */
+/**
+ * A piece of the state, as src/memory hands it out. Its name has letters, digits, hyphens and periods; no two of a
+ * snapshot have the same.
+ */
+export type Part = FinalPart | OpenPart;
+
+/** Every later snapshot will hold the same bytes under this name. */
+export interface FinalPart {
   name: string;
-  /** Whether every later snapshot will hold the same bytes under this name. */
-  final: boolean;
-  /** Must not change until the snapshot is taken; a dump of src/memory never does. */
+  final: true;
+  /** Must not change. */
   bytes: Uint8Array;
+}
+
+export interface OpenPart {
+  name: string;
+  final: false;
+  /** Gone through once; a piece may change as soon as anybody else has a turn. */
+  pieces: Iterable<Uint8Array>;
 }
 
 export interface SnapshotContent extends JournalPosition {
@@ -98,67 +118,100 @@ async function writeSnapshot(
   options: SnapshotOptions,
 ): Promise<SnapshotTaken> {
   const began = performance.now();
-  const finals = new Map<Part, PartRow>();
-  let bytes = 0;
-  for (const part of content.parts) {
-    if (!part.final) continue;
-    const { row, written } = await keepFinalPart(disk, directory, part);
-    finals.set(part, row);
-    bytes += written;
-  }
-  // The parts' names must be on the device before the name of what refers to them.
-  if (bytes > 0) await syncDirectoryLater(disk, directory);
   const file = snapshotName(content.seq);
   const temporary = join(directory, file + TEMPORARY);
-  bytes += await writeTemporary(disk, temporary, (opened) => writeOwnFile(opened, content, finals, options));
-  await proveFile(disk, temporary, options);
+  const written = await writeTemporary(disk, temporary, async (opened) => {
+    const stream = new FileStream(opened);
+    const open = await writeOpenParts(stream, content.parts);
+    const finals = await keepFinalParts(disk, directory, content.parts);
+    // The parts' names must be on the device before the name of what refers to them.
+    if (finals.bytes > 0) await syncDirectoryLater(disk, directory);
+    const { seq, chain, moment, extra } = content;
+    const parts = content.parts.map((part) => (part.final ? finals.rows : open).get(part)!);
+    const manifest = { seq, chain, moment, extra, parts };
+    const end = await writeEnd(opened, stream, manifest, options);
+    return { ...end, manifest, bytes: end.fileBytes + finals.bytes };
+  });
+  await proveFile(disk, temporary, written, options);
   disk.rename(temporary, join(directory, file));
   await syncDirectoryLater(disk, directory);
-  const removed = await pruneSnapshots(disk, directory, content.seq, options);
-  return { file, bytes, removed, ms: performance.now() - began };
+  const removed = await pruneSnapshots(disk, directory, written.manifest, options);
+  return { file, bytes: written.bytes, removed, ms: performance.now() - began };
 }
 
-/** Returns how many bytes it took. */
-async function writeOwnFile(
+type Rows = Map<Part, PartRow>;
+
+async function writeOpenParts(stream: FileStream, parts: readonly Part[]): Promise<Rows> {
+  const rows: Rows = new Map();
+  await stream.add([snapshotHeader()]);
+  for (const part of parts) {
+    if (part.final) continue;
+    const { bytes, crc } = await stream.add(part.pieces);
+    rows.set(part, { name: part.name, final: false, bytes, crc, hash: null });
+  }
+  return rows;
+}
+
+/** Makes sure that all final parts have their files. `bytes`: of those that were written now. */
+async function keepFinalParts(
+  disk: Disk,
+  directory: string,
+  parts: readonly Part[],
+): Promise<{ rows: Rows; bytes: number }> {
+  const breaks = new Breaks();
+  const rows: Rows = new Map();
+  let bytes = 0;
+  for (const part of parts) {
+    if (!part.final) continue;
+    let row = keptPart(disk, directory, part);
+    if (row === null) {
+      row = await keepPart(disk, directory, part);
+      bytes += row.bytes;
+    }
+    rows.set(part, row);
+    if (breaks.isDue) await breaks.take();
+  }
+  return { rows, bytes };
+}
+
+/** Manifest and foot. */
+async function writeEnd(
   file: DiskFile,
-  content: SnapshotContent,
-  finals: ReadonlyMap<Part, PartRow>,
+  stream: FileStream,
+  manifest: Manifest,
   options: SnapshotOptions,
-): Promise<number> {
-  const { seq, chain, moment, extra } = content;
-  const inline = content.parts.filter((part) => !part.final);
-  const sha = createHash('sha256');
-  const head = await stream(file, 0, [snapshotHeader(), ...inline.map((part) => part.bytes)], sha);
-  const inlineCrc = new Map(inline.map((part, index) => [part, head.crcs[index + 1]!]));
-  const parts = content.parts.map((part): PartRow => {
-    const { name, bytes } = part;
-    return finals.get(part) ?? { name, final: false, bytes: bytes.length, crc: inlineCrc.get(part)!, hash: null };
-  });
-  const manifest = packManifest({ seq, chain, moment, extra, parts });
-  const { hash, end } = await stream(file, head.end, [manifest], sha);
+): Promise<{ foot: Foot; fileBytes: number }> {
+  const { bytes: manifestBytes, crc: manifestCrc } = await stream.add(packManifest(manifest));
+  const hash = await stream.hash();
   const signature = options.sign(hash);
   assert(signature.length === SIGNATURE_BYTES);
-  const manifestCrc = crc(manifest, 0, manifest.length);
-  const foot = packFoot({ manifestBytes: manifest.length, manifestCrc, hash, signature });
-  await writeAllLater(file, foot, 0, foot.length, end);
-  return end + foot.length;
+  const foot = { manifestBytes, manifestCrc, hash, signature };
+  const bytes = packFoot(foot);
+  await writeAllLater(file, bytes, 0, bytes.length, stream.bytes);
+  return { foot, fileBytes: stream.bytes + bytes.length };
 }
 
-/** Reads a snapshot's own file back and checks it against its hash and signature. */
-async function proveFile(disk: Disk, path: string, options: SnapshotOptions): Promise<void> {
+/** Reads a snapshot's own file back: it must have the bytes that were written, and a hash with the server's signature. */
+async function proveFile(
+  disk: Disk,
+  path: string,
+  { foot, fileBytes }: { foot: Foot; fileBytes: number },
+  options: SnapshotOptions,
+): Promise<void> {
   const file = disk.open(path, 'read');
   try {
-    const { foot } = readOutline(file, options);
+    const { foot: read } = readFoot(file, options);
     const sha = createHash('sha256');
     const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
-    const end = file.size() - FOOT_BYTES;
+    const end = fileBytes - packFoot(foot).length;
     for (let at = 0; at < end; ) {
       const count = await readAllLater(file, piece, 0, Math.min(PIECE_BYTES, end - at), at);
       if (count === 0) break;
       sha.update(piece.subarray(0, count));
       at += count;
     }
-    if (!bytesEqual(sha.digest(), foot.hash)) throw new SnapshotError(`${path}: reads back other bytes`);
+    const isSame = file.size() === fileBytes && packFoot(read).equals(packFoot(foot));
+    if (!isSame || !bytesEqual(sha.digest(), foot.hash)) throw new SnapshotError(`${path}: reads back other bytes`);
   } finally {
     file.close();
   }

@@ -7,7 +7,7 @@
  * that find rows, and the seed of their hashes. A new column is covered the moment it is dumped.
  */
 import { createHash, type Hash } from 'node:crypto';
-import { dumpState, type State, type StateExtra } from '../core/state.ts';
+import { dropParts, dumpState, type State, type StateExtra } from '../core/state.ts';
 
 /** Dumps whose content depends on the seed or the size of chunks, by the name before the first period. */
 const PLACES = ['records', 'row-at', 'log', 'handles', 'luids', 'terms', 'balances', 'tokens', 'token-hash'];
@@ -16,16 +16,17 @@ const PLACES = ['records', 'row-at', 'log', 'handles', 'luids', 'terms', 'balanc
 export function stateDigests(state: State): Map<string, Buffer> {
   const { extra, parts } = dumpState(state);
   const hashes = new Map<string, Hash>();
-  for (const { name, bytes } of parts) {
-    const thing = name.split('.')[0]!;
+  for (const part of parts) {
+    const thing = part.name.split('.')[0]!;
     if (PLACES.includes(thing)) continue;
     let hash = hashes.get(thing);
     if (hash === undefined) {
       hash = createHash('sha256');
       hashes.set(thing, hash);
     }
-    hash.update(bytes);
+    for (const piece of part.final ? [part.bytes] : part.pieces) hash.update(piece);
   }
+  dropParts(parts);
   const digests = new Map<string, Buffer>();
   digests.set('entries', entriesDigest(state));
   for (const [thing, hash] of [...hashes].sort(byName)) digests.set(thing, hash.digest());

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { apply } from '../../src/core/apply.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { dumpState, emptyState, loadState, type OpenIntent, type State } from '../../src/core/state.ts';
+import { bytesOf, dumpState, emptyState, loadState, type OpenIntent, type State } from '../../src/core/state.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
 import { differencesOf, stateDigest } from '../../src/storage/state-digest.ts';
 import { Books, issue, limit, transfer } from '../core/books.ts';
@@ -32,7 +32,11 @@ describe('one life, one digest', () => {
     for (const bytes of entries) apply(replayed, entryCodec.decode(bytes, 0, bytes.length), bytes, 0, bytes.length);
     expect(text(replayed)).toBe(text(state));
     const { extra, parts } = dumpState(replayed);
-    const loaded = loadState(entryCodec, structuredClone(extra), new Map(parts.map((part) => [part.name, part.bytes])));
+    const loaded = loadState(
+      entryCodec,
+      structuredClone(extra),
+      new Map(parts.map((part) => [part.name, bytesOf(part)])),
+    );
     expect(text(loaded)).toBe(text(state));
   });
 

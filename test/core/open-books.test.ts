@@ -10,7 +10,7 @@ import { type IntentEntry, LEG_STATES } from '../../src/core/entry.ts';
 import { legsOf, stepsDue } from '../../src/core/intents.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { legHandle } from '../../src/core/legs.ts';
-import { dumpState, emptyState, loadState, readRow, type State } from '../../src/core/state.ts';
+import { bytesOf, dumpState, emptyState, loadState, readRow, type State } from '../../src/core/state.ts';
 import { entryCodec, packValue, unpackValue } from '../../src/storage/codec.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { Books, issue, limit, transfer } from './books.ts';
@@ -116,7 +116,7 @@ function act(books: Books, [what, one, other, amount]: Step): void {
 function snapshotOf(state: State): () => State {
   const { extra, parts } = dumpState(state);
   const bytes = packValue(extra);
-  const copies = new Map(parts.map((part) => [part.name, Uint8Array.from(part.bytes)]));
+  const copies = new Map(parts.map((part) => [part.name, bytesOf(part)]));
   return () => loadState(entryCodec, unpackValue(bytes) as typeof extra, copies);
 }
 

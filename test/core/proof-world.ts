@@ -6,6 +6,7 @@ import type { Entry } from '../../src/core/entry.ts';
 import type { Kind } from '../../src/core/kinds.ts';
 import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
 import {
+  bytesOf,
   dumpState,
   emptyState,
   findHandle,
@@ -77,6 +78,6 @@ export function recovered(books: Books): State[] {
     apply(replayed, entryCodec.decode(bytes, 0, bytes.length), bytes, 0, bytes.length);
   }
   const { extra, parts } = dumpState(replayed);
-  const kept = parts.map(({ name, bytes }) => [name, bytes.slice()] as [string, Uint8Array]);
+  const kept = parts.map((part): [string, Uint8Array] => [part.name, bytesOf(part)]);
   return [replayed, loadState(entryCodec, unpackValue(packValue(extra)) as StateExtra, new Map(kept))];
 }

@@ -8,7 +8,7 @@ import { Kind } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { isRefusal } from '../../src/core/refusal.ts';
 import type { StateExtra } from '../../src/core/state.ts';
-import { dumpState, emptyState, loadState } from '../../src/core/state.ts';
+import { bytesOf, dumpState, emptyState, loadState } from '../../src/core/state.ts';
 import { TOKEN_LIFE_SECONDS_MAX, TOKEN_SKEW_SECONDS, UsedTokens } from '../../src/core/used-tokens.ts';
 import { entryCodec, packValue, unpackValue } from '../../src/storage/codec.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
@@ -58,7 +58,8 @@ describe('a token good only once', () => {
     expect(use(books, 'old-7', 60), 'forgotten or not').toBe('refused');
     for (let n = 0; n < 20; n++) use(books, `more-${n}`, 61 + SPAN);
     expect([books.state.tokens.size, knows(books, 'old-7'), knows(books, 'new')]).toEqual([21, false, true]);
-    const slots = (books: Books) => dumpState(books.state).parts.find(({ name }) => name === 'token-next.head')!.bytes;
+    const slots = (books: Books) =>
+      bytesOf(dumpState(books.state).parts.find(({ name }) => name === 'token-next.head')!);
     const before = Buffer.from(slots(books));
     for (let n = 0; n < 60; n++) use(books, `next-${n}`, 61 + SPAN);
     expect(Buffer.from(slots(books))).toEqual(before);
@@ -127,7 +128,7 @@ test('tokens are remembered by replay and by a snapshot', () => {
   expect(differencesOf(books.state, again.state)).toEqual([]);
   const { extra, parts } = dumpState(books.state);
   const kept = unpackValue(packValue(extra)) as StateExtra;
-  const loaded = new Books(loadState(entryCodec, kept, new Map(parts.map((part) => [part.name, part.bytes.slice()]))));
+  const loaded = new Books(loadState(entryCodec, kept, new Map(parts.map((part) => [part.name, bytesOf(part)]))));
   expect(differencesOf(books.state, loaded.state)).toEqual([]);
   for (const each of [again, loaded]) {
     expect([use(each, '7', 2 + SPAN), use(each, 'gone', 1), use(each, 'more', 5 + SPAN)]).toEqual([

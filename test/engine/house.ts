@@ -11,7 +11,7 @@ import type { Entry } from '../../src/core/entry.ts';
 import { Kind, kindRow } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
-import { dumpState, findHandle, findLedger, findLuid, readRow, releaseDump, type State } from '../../src/core/state.ts';
+import { dumpState, findHandle, findLedger, findLuid, readRow, type State } from '../../src/core/state.ts';
 import { Engine, type EngineOptions, type Submission } from '../../src/engine.ts';
 import { createDefaultLedger } from '../../src/genesis.ts';
 import { signedIntent } from '../../src/own-records.ts';
@@ -145,7 +145,6 @@ export class House {
     const { extra, parts } = dumpState(this.state);
     const content = { ...this.journal.position, extra: packValue(extra), parts };
     await takeSnapshot(this.power, DIRECTORY, content, { sign: signHash, verify: verifyHash });
-    releaseDump(this.state);
     this.snapshots++;
   }
 

@@ -66,7 +66,7 @@ async function takeTwo() {
   const chunk: Part = { name: 'chunk-0', final: true, bytes: dice.bytes(700) };
   const chain = dice.bytes(32);
   for (const seq of [4, 9]) {
-    const parts = [{ name: 'table', final: false, bytes: dice.bytes(300) }, chunk];
+    const parts: Part[] = [{ name: 'table', final: false, pieces: [dice.bytes(300)] }, chunk];
     if (seq === 9) parts.push({ name: 'chunk.1', final: true, bytes: dice.bytes(90) });
     const content: SnapshotContent = { seq, chain, moment: seq, extra: dice.bytes(30), parts };
     await takeSnapshot(disk, DIRECTORY, content, server);
@@ -82,7 +82,7 @@ function textOf({ seq, chain, moment, extra, parts }: SnapshotContent | Snapshot
     hex(chain),
     moment,
     hex(extra),
-    parts.map((part) => [part.name, part.final, hex(part.bytes)]),
+    parts.map((part) => [part.name, part.final, hex('bytes' in part ? part.bytes : Buffer.concat([...part.pieces]))]),
   ]);
 }
 

@@ -1,8 +1,8 @@
 /** Chains against lists in a Map, newest first, and damaged dumps. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Chains } from '../../src/memory/index.ts';
-import { damaged, expectFinalKept, expectUnchanged, throughDisk } from './parts.ts';
+import { Chains, dropParts } from '../../src/memory/index.ts';
+import { damaged, dumped, expectFinalKept, expectUnchanged, throughDisk } from './parts.ts';
 
 function listOf(chains: Chains, hash: number): number[] {
   const values: number[] = [];
@@ -16,26 +16,23 @@ test('lists come newest first, a value pushed twice in a row once, through dumps
       weight: 9,
       arbitrary: fc.record({ hash: fc.constantFrom(0, 1, 0x80000000, 0xffffffff, 12345), step: fc.nat(1) }),
     },
-    { weight: 1, arbitrary: fc.constantFrom('dump' as const, 'reload' as const, 'release' as const) },
+    { weight: 1, arbitrary: fc.constantFrom('dump' as const, 'reload' as const, 'drop' as const) },
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
       let chains = new Chains('c', { segments: 2 }, 8);
       const model = new Map<number, number[]>();
       let value = 0;
-      let held = chains.dump();
-      let copy = throughDisk(held);
+      let { held, copy } = dumped(chains);
       for (const what of steps) {
-        if (what === 'release') {
-          expectUnchanged(held, copy);
+        if (what === 'drop') {
+          dropParts(held);
           held = [];
-          chains.release();
         } else if (what === 'dump' || what === 'reload') {
           expectUnchanged(held, copy);
-          const parts = chains.dump();
-          expectFinalKept(held, parts);
-          held = parts;
-          copy = throughDisk(parts);
+          const next = dumped(chains);
+          expectFinalKept(held, next.held);
+          ({ held, copy } = next);
           if (what === 'dump') continue;
           chains = new Chains('c', { segments: 2 }, 8);
           chains.load(copy);
@@ -102,7 +99,7 @@ test('heads and links that lead out of the nodes are refused, not followed', () 
   const target = new Chains('c', { segments: 2 }, 8);
   target.load(files);
   expect(() => listOf(target, 0)).toThrow(/points forward/);
-  const table = new DataView(files.get('c.heads.segment.0.0')!.buffer);
+  const table = new DataView(files.get('c.heads.slots')!.buffer);
   table.setUint32(4, 900, true);
   target.load(files);
   expect(() => target.value(target.head(0))).toThrow(/no row/);

@@ -1,21 +1,27 @@
 /** What the tests of this room share: holding a dump against later changes, and sending it through the disk. */
 import { expect } from 'vitest';
-import type { Part } from '../../src/memory/index.ts';
+import { bytesOf, type Part } from '../../src/memory/index.ts';
+
+/** A dump that is read when it is asked for, and the bytes it must have then. */
+export function dumped(structure: { dump(): Part[] }): { held: Part[]; copy: Map<string, Uint8Array> } {
+  const held = structure.dump();
+  return { held, copy: throughDisk(structure.dump()) };
+}
 
 /** The parts as a snapshot read back from disk gives them: plain bytes, by name. Fails where a name comes twice. */
 export function throughDisk(parts: Part[]): Map<string, Uint8Array> {
   const files = new Map<string, Uint8Array>();
   for (const part of parts) {
     expect(files.has(part.name), `${part.name} twice`).toBe(false);
-    files.set(part.name, Uint8Array.from(part.bytes));
+    files.set(part.name, bytesOf(part));
   }
   return files;
 }
 
-/** Fails where the bytes of a dump are no longer those that were copied when it was taken. */
+/** Reads a dump: fails where its bytes are no longer those that were copied when it was taken. */
 export function expectUnchanged(parts: Part[], copy: Map<string, Uint8Array>): void {
   for (const part of parts) {
-    if (!Buffer.from(part.bytes).equals(copy.get(part.name)!)) expect.fail(`${part.name} changed after the dump`);
+    if (!Buffer.from(bytesOf(part)).equals(copy.get(part.name)!)) expect.fail(`${part.name} changed after the dump`);
   }
 }
 
@@ -24,25 +30,25 @@ export function expectFinalKept(earlier: Part[], later: Part[]): void {
   const files = new Map(later.map((part) => [part.name, part]));
   for (const part of earlier) {
     if (!part.final) continue;
-    expect(files.get(part.name)?.final, `${part.name} is no longer final`).toBe(true);
-    expect(Buffer.from(files.get(part.name)!.bytes).equals(Buffer.from(part.bytes)), `${part.name} changed`).toBe(true);
+    const other = files.get(part.name);
+    if (other?.final !== true) expect.fail(`${part.name} is no longer final`);
+    expect(Buffer.from(other.bytes).equals(Buffer.from(part.bytes)), `${part.name} changed`).toBe(true);
   }
 }
 
 /** The parts, each in turn missing, one byte short, and one byte long. */
 export function damaged(parts: Part[]): { what: string; files: Map<string, Uint8Array> }[] {
+  const whole = throughDisk(parts);
   const cases: { what: string; files: Map<string, Uint8Array> }[] = [];
-  for (const part of parts) {
-    const missing = throughDisk(parts);
-    missing.delete(part.name);
-    cases.push({ what: `without ${part.name}`, files: missing });
-    const longer = throughDisk(parts);
-    longer.set(part.name, new Uint8Array([...part.bytes, 0]));
-    cases.push({ what: `${part.name} too long`, files: longer });
-    if (part.bytes.length === 0) continue;
-    const shorter = throughDisk(parts);
-    shorter.set(part.name, Uint8Array.from(part.bytes.subarray(0, -1)));
-    cases.push({ what: `${part.name} truncated`, files: shorter });
+  const without = (name: string, bytes?: Uint8Array) => {
+    const files = new Map(whole);
+    files.delete(name);
+    return bytes === undefined ? files : files.set(name, bytes);
+  };
+  for (const [name, bytes] of whole) {
+    cases.push({ what: `without ${name}`, files: without(name) });
+    cases.push({ what: `${name} too long`, files: without(name, new Uint8Array([...bytes, 0])) });
+    if (bytes.length > 0) cases.push({ what: `${name} truncated`, files: without(name, bytes.slice(0, -1)) });
   }
   return cases;
 }

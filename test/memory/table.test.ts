@@ -1,8 +1,8 @@
 /** The hash index against a Map, with the hashes that hurt: equal ones, clusters over page edges and over the end. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hashMix, type Part, Table } from '../../src/memory/index.ts';
-import { damaged, expectUnchanged, throughDisk } from './parts.ts';
+import { bytesOf, dropParts, hashMix, Table } from '../../src/memory/index.ts';
+import { damaged, dumped, expectUnchanged, throughDisk } from './parts.ts';
 
 /** The values under each hash, as a multiset. */
 type Model = Map<number, number[]>;
@@ -62,7 +62,7 @@ describe('table', () => {
           { weight: 2, arbitrary: fc.record({ kind: fc.constant('replace' as const), key, value: fc.nat(3) }) },
           {
             weight: 1,
-            arbitrary: fc.record({ kind: fc.constantFrom('dump' as const, 'reload' as const, 'release' as const) }),
+            arbitrary: fc.record({ kind: fc.constantFrom('dump' as const, 'reload' as const, 'drop' as const) }),
           },
         );
         fc.assert(
@@ -70,8 +70,7 @@ describe('table', () => {
             let table = new Table('t', { segments: 2 });
             const model: Model = new Map();
             for (let i = 0; i < entries; i++) insert(table, model, hashOf(i), i % 7);
-            let held = table.dump();
-            let copy = throughDisk(held);
+            let { held, copy } = dumped(table);
             for (const what of steps) {
               if (what.kind === 'insert') insert(table, model, hashOf(what.key), what.value);
               else if (what.kind === 'remove') remove(table, model, hashOf(what.key), what.value);
@@ -82,14 +81,12 @@ describe('table', () => {
                 if (found === -1) continue;
                 table.replace(what.value);
                 values[values.indexOf(found)] = what.value;
-              } else if (what.kind === 'release') {
-                expectUnchanged(held, copy);
+              } else if (what.kind === 'drop') {
+                dropParts(held);
                 held = [];
-                table.release();
               } else {
                 expectUnchanged(held, copy);
-                held = table.dump();
-                copy = throughDisk(held);
+                ({ held, copy } = dumped(table));
                 if (what.kind === 'dump') continue;
                 table = new Table('t', { segments: 2 });
                 table.load(copy);
@@ -159,7 +156,7 @@ describe('table', () => {
     for (const part of reloaded.dump()) {
       if (!part.name.endsWith('.head'))
         expect(
-          part.bytes.every((byte) => byte === 0),
+          bytesOf(part).every((byte) => byte === 0),
           part.name,
         ).toBe(true);
     }
@@ -185,9 +182,9 @@ describe('table', () => {
       ['t.head', 3, 0xffff_f800, /is missing|bytes/],
       ['t.head', 4, 4, /entries instead of 4/],
       ['t.head', 4, 8, /slots of segment 0/],
-      ['t.segment.0.0', 0, 0x7000_0000, /misplaced/],
-      ['t.segment.0.0', 0, 0x8000_0000, /misplaced/],
-      ['t.segment.0.0', 1, 0, /entries instead of|misplaced/],
+      ['t.slots', 0, 0x7000_0000, /misplaced/],
+      ['t.slots', 0, 0x8000_0000, /misplaced/],
+      ['t.slots', 1, 0, /entries instead of|misplaced/],
     ];
     for (const [name, word, value, error] of cases) {
       const changed = new Map(files);
@@ -197,7 +194,7 @@ describe('table', () => {
       expect(() => new Table('t', { segments: 2 }).load(changed), `${name} word ${word} = ${value}`).toThrow(error);
     }
     const full = new Map(files);
-    full.set('t.segment.0.0', new Uint8Array(files.get('t.segment.0.0')!.length).fill(1));
+    full.set('t.slots', new Uint8Array(files.get('t.slots')!.length).fill(1));
     expect(() => new Table('t', { segments: 2 }).load(full)).toThrow(/memory: /);
   });
 
@@ -214,18 +211,15 @@ describe('table', () => {
     expect(growing.size).toBeGreaterThan(20);
     const table = new Table('t', { segments: 2 });
     const model: Model = new Map();
-    const dumps: { parts: Part[]; copy: Map<string, Uint8Array> }[] = [];
+    const dumps: ReturnType<typeof dumped>[] = [];
     for (let i = 0; i < count; i++) {
       if (growing.has(i)) {
-        const parts = table.dump();
-        dumps.push({ parts, copy: throughDisk(parts) });
+        dumps.push(dumped(table));
       }
       insert(table, model, hashMix(8, i), i);
       if (!growing.has(i)) continue;
-      for (const { parts, copy } of dumps) expectUnchanged(parts, copy);
       if (dumps.length < 3) continue;
-      dumps.length = 0;
-      table.release();
+      for (const { held, copy } of dumps.splice(0)) expectUnchanged(held, copy);
       expectSame(table, model);
     }
     expectSame(table, model);

@@ -8,7 +8,7 @@ import { GRANTED } from '../../src/core/access/index.ts';
 import type { DeliveryCommand, LegCommand } from '../../src/core/command.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
-import { DROPPED, dumpState, findLedger, type MemorySizes, releaseDump, type State } from '../../src/core/state.ts';
+import { DROPPED, dumpState, findLedger, type MemorySizes, type State } from '../../src/core/state.ts';
 import { Effects } from '../../src/effects/index.ts';
 import { Engine, type Submission } from '../../src/engine.ts';
 import { createDefaultLedger } from '../../src/genesis.ts';
@@ -477,7 +477,6 @@ export class Host implements Watched {
     const { extra, parts } = dumpState(this.state);
     const content = { ...this.journal.position, extra: packValue(extra), parts };
     const { file } = await takeSnapshot(this.power, DIRECTORY, content, { sign: signHash, verify: verifyHash });
-    releaseDump(this.state);
     this.snapshots++;
     this.#world.tell(`took ${file}`);
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Disk, errorCode, readAll, readWhole, realDisk, writeAll, writeWhole } from '../../src/storage/disk.ts';
 import { cutTornTail, DamageError, JOURNAL_START } from '../../src/storage/journal.ts';
-import { readSnapshots, takeSnapshot } from '../../src/storage/snapshot.ts';
+import { type Part, readSnapshots, takeSnapshot } from '../../src/storage/snapshot.ts';
 import { FakeDisk } from './fake-disk.ts';
 import { readFrames, server, writeFrames } from './kit.ts';
 
@@ -130,9 +130,10 @@ describe.each([
   test('carries snapshots', async () => {
     const books = join(directory, 'snapshots');
     disk.mkdir(books);
-    const parts = [
-      { name: 'chunk', final: true, bytes: Buffer.alloc(2_000_000, 'chunk') },
-      { name: 'table', final: false, bytes: Buffer.alloc(10_000, 'table') },
+    const bytes = [Buffer.alloc(2_000_000, 'chunk'), Buffer.alloc(10_000, 'table')] as const;
+    const parts: Part[] = [
+      { name: 'chunk', final: true, bytes: bytes[0] },
+      { name: 'table', final: false, pieces: [bytes[1]] },
     ];
     for (let seq = 1; seq <= 3; seq++) {
       const content = { seq, chain: new Uint8Array(32), moment: seq, extra: new Uint8Array(3), parts };
@@ -141,7 +142,7 @@ describe.each([
     const { snapshot } = readSnapshots(disk, books, server);
     expect(snapshot?.seq).toBe(3);
     for (const [index, part] of snapshot!.parts.entries()) {
-      expect(Buffer.compare(part.bytes, parts[index]!.bytes)).toBe(0);
+      expect(Buffer.compare(part.bytes, bytes[index]!)).toBe(0);
     }
     expect(disk.readdir(books)).toHaveLength(3);
   });

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { hex } from '../../core/bytes.ts';
 import type { Entry } from '../../core/entry.ts';
 import { isoMoment } from '../../core/proofs.ts';
-import { dumpState, type State } from '../../core/state.ts';
+import { bytesOf, dropParts, dumpState, type State } from '../../core/state.ts';
 import { verify } from '../../proof/verify.ts';
 import { changeIn, changeText } from '../../storage/changed-byte.ts';
 import { type Disk, readAll } from '../../storage/disk.ts';
@@ -437,12 +437,13 @@ function copyOf(bytes: Uint8Array): Uint8Array {
 
 /** The first dumped piece of the tables and chains that find rows in which two states with one seed differ, or null. */
 function differingIndex(one: State, other: State): string | null {
-  const indexes = (state: State) =>
-    new Map(
-      dumpState(state)
-        .parts.filter(({ name }) => /^(?:handles|luids|terms|balances)\./.test(name))
-        .map(({ name, bytes }) => [name, bytes]),
-    );
+  const indexes = (state: State) => {
+    const { parts } = dumpState(state);
+    const chosen = parts.filter(({ name }) => /^(?:handles|luids|terms|balances)\./.test(name));
+    const pieces = new Map(chosen.map((part) => [part.name, bytesOf(part)]));
+    dropParts(parts);
+    return pieces;
+  };
   const others = indexes(other);
   const ours = indexes(one);
   for (const [name, bytes] of ours) {

@@ -1,0 +1,73 @@
+/**
+ * Writes bytes to a file one behind the other, in large pieces, and hashes them on the way.
+ *
+ * What always holds: a piece that is handed in was copied before anybody else has a turn, so it may lie in memory that
+ * changes; the event loop comes round between two pieces where they take long.
+ */
+import { createHash } from 'node:crypto';
+import { Breaks } from './breaks.ts';
+import { type DiskFile, writeAllLater } from './disk.ts';
+import { crc } from './format.ts';
+import { PIECE_BYTES } from './snapshot-format.ts';
+
+export class FileStream {
+  readonly #file: DiskFile;
+  readonly #sha = createHash('sha256');
+  readonly #breaks = new Breaks();
+  /** What was handed in and not written yet, up to `#held`. */
+  #buffer = Buffer.allocUnsafeSlow(2 * PIECE_BYTES);
+  #held = 0;
+  #written = 0;
+
+  constructor(file: DiskFile) {
+    this.#file = file;
+  }
+
+  /** Bytes handed in so far. */
+  get bytes(): number {
+    return this.#written + this.#held;
+  }
+
+  /** Takes pieces, each before the next is asked for; returns how many bytes they had, and the CRC of them all. */
+  async add(pieces: Iterable<Uint8Array>): Promise<{ bytes: number; crc: number }> {
+    const before = this.bytes;
+    let sum = 0;
+    for (const piece of pieces) {
+      this.#hold(piece);
+      sum = crc(this.#buffer, this.#held - piece.length, this.#held, sum);
+      if (this.#held >= PIECE_BYTES) await this.#write();
+      else if (this.#breaks.isDue) await this.#breaks.take();
+    }
+    return { bytes: this.bytes - before, crc: sum };
+  }
+
+  /** Has everything in the file; returns the hash of it. More may come behind it, that is not hashed. */
+  async hash(): Promise<Uint8Array> {
+    await this.#write();
+    return this.#sha.digest();
+  }
+
+  #hold(piece: Uint8Array): void {
+    const end = this.#held + piece.length;
+    if (end > this.#buffer.length) {
+      const buffer = Buffer.allocUnsafeSlow(2 * end);
+      buffer.set(this.#buffer.subarray(0, this.#held));
+      this.#buffer = buffer;
+    }
+    this.#buffer.set(piece, this.#held);
+    this.#held = end;
+  }
+
+  async #write(): Promise<void> {
+    const held = this.#buffer.subarray(0, this.#held);
+    this.#sha.update(held);
+    await writeAllLater(this.#file, held, 0, held.length, this.#written);
+    this.#written += held.length;
+    this.#held = 0;
+  }
+}
+
+/** Bytes that do not change, in pieces. */
+export function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let from = 0; from < bytes.length; from += PIECE_BYTES) yield bytes.subarray(from, from + PIECE_BYTES);
+}
