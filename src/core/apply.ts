@@ -259,7 +259,8 @@ function applyOutcome(
   const moves = steps.includes('committed');
   const isEnd = moves || steps.includes('aborted');
   const holds = !open.isHolding && !isEnd && (status === 'prepared' || (links?.legs.length ?? 0) > 0);
-  const { counted } = open;
+  // Of its own: a dump may hold the intent as it was.
+  const counted = [...open.counted];
   if (moves && !open.isHolding) happen(state, outcome, open.moment, claims());
   else if (holds || (isEnd && open.isHolding)) {
     assertBalanced(outcome, claims());

@@ -24,28 +24,21 @@ import {
 import { AccessMemo } from './access/memo.ts';
 import { Balances } from './balances.ts';
 import type { EntryCodec, Names } from './codec.ts';
-import type {
-  CreateEntry,
-  Entry,
-  IntentEntry,
-  IntentStatus,
-  ProofEntry,
-  StepEntry,
-  StoredProof,
-  UpdateEntry,
-} from './entry.ts';
+import type { CreateEntry, Entry, IntentEntry, ProofEntry, StepEntry, StoredProof, UpdateEntry } from './entry.ts';
 import { EntryType } from './entry.ts';
 import { Kind } from './kinds.ts';
 import { LongVersions } from './long-versions.ts';
 import { isLuid } from './luid.ts';
 import { NameMemo } from './name-memo.ts';
 import { Norms } from './norms.ts';
+import { type OpenIntent, OpenIntents } from './open-intents.ts';
 import { Ranks } from './ranks.ts';
 import { AssertionError, assert } from './refusal.ts';
 import { UsedTokens, type UsedTokensExtra } from './used-tokens.ts';
 import type { CompileSchema } from './user-schemas.ts';
 
 export { bytesOf, dropParts, type MemorySizes, type Part } from '../memory/index.ts';
+export type { OpenIntent } from './open-intents.ts';
 
 /** What is few lives on the V8 heap: a ledger's row, and its settings as its record gives them. */
 export interface LedgerInfo {
@@ -54,24 +47,6 @@ export interface LedgerInfo {
   config: Readonly<Record<string, unknown>>;
   /** Its access rules as they stand in its record. */
   access: readonly unknown[];
-}
-
-/** An intent on its way, by what clearing needs to know of it. */
-export interface OpenIntent {
-  ledger: number;
-  /** When it was received: it expires so long after that while it is pending. */
-  moment: number;
-  status: IntentStatus;
-  /** Its postings are set aside. */
-  isHolding: boolean;
-  /** What its hold added to daily counters: flat rows of balance slot, day counted on, amount, count. */
-  counted: number[];
-  /** Rows of LEG_STATES, by leg; none before the first is asked. */
-  legs: number[];
-  /** Rows of the bridges of its legs, each once. */
-  bridges: number[];
-  /** Its thread, where that has other intents; else empty. */
-  thread: string;
 }
 
 /** How far an effect, or a bridge that is told of statuses, has been told what happened. */
@@ -129,8 +104,7 @@ export interface State {
   readonly counts: Map<number, number>;
   /** How many live records have a label, by labelKey. */
   readonly labels: Map<string, number>;
-  /** Intents that are not final, by row, in the order they came. */
-  readonly open: Map<number, OpenIntent>;
+  readonly open: OpenIntents;
   /** Rows of the open intents of each thread that has more than one, in the order they came. */
   readonly threads: Map<string, number[]>;
   /** By row of the effect or bridge. */
@@ -174,7 +148,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
     supply: new Map(),
     counts: new Map(),
     labels: new Map(),
-    open: new Map(),
+    open: new OpenIntents(),
     threads: new Map(),
     feeds: new Map(),
     tokens: new UsedTokens(hashSeed, sizes),
@@ -432,8 +406,8 @@ export interface StateExtra {
   supply: [number, string][];
   counts: [number, number][];
   labels?: [string, number][];
-  open: [number, OpenIntent][];
-  threads: [string, number[]][];
+  /** Books of earlier versions have them here; now they are a part. */
+  open?: [number, OpenIntent][];
   feeds: [number, Feed][];
   tokens: UsedTokensExtra;
 }
@@ -460,12 +434,10 @@ export function dumpState(state: State): { extra: StateExtra; parts: Part[] } {
       supply: [...state.supply].map(([symbol, amount]) => [symbol, amount.toString()]),
       counts: [...state.counts],
       labels: [...state.labels],
-      open: [...state.open],
-      threads: [...state.threads],
       feeds: [...state.feeds],
       tokens: state.tokens.extra(),
     },
-    parts: [...structures(state), state.tokens].flatMap((structure) => structure.dump()),
+    parts: [state.open.dump(), ...[...structures(state), state.tokens].flatMap((structure) => structure.dump())],
   };
 }
 
@@ -482,13 +454,24 @@ export function loadState(
   for (const [symbol, amount] of extra.supply) state.supply.set(symbol, BigInt(amount));
   for (const [key, count] of extra.counts) state.counts.set(key, count);
   for (const [key, count] of extra.labels ?? []) state.labels.set(key, count);
-  for (const [row, intent] of extra.open) state.open.set(row, { ...intent, bridges: intent.bridges ?? [] });
-  for (const [thread, rows] of extra.threads) state.threads.set(thread, rows);
+  if (extra.open === undefined) state.open.load(parts);
+  else for (const [row, intent] of extra.open) state.open.set(row, { ...intent, bridges: intent.bridges ?? [] });
+  restoreThreads(state);
   for (const [row, feed] of extra.feeds) state.feeds.set(row, feed);
   for (const row of extra.ledgerRows) state.ledgers.push(ledgerInfo(row, readRow(state, row).entry));
   restoreNorms(state);
   restoreRanks(state);
   return state;
+}
+
+/** Threads follow from the open intents, which stand in the order they came. */
+function restoreThreads({ open, threads }: State): void {
+  for (const [row, { thread }] of open) {
+    if (thread === '') continue;
+    const rows = threads.get(thread);
+    if (rows === undefined) threads.set(thread, [row]);
+    else rows.push(row);
+  }
 }
 
 /** Norms follow from the schemas and policies there are. */

@@ -7,10 +7,11 @@
  * that find rows, and the seed of their hashes. A new column is covered the moment it is dumped.
  */
 import { createHash, type Hash } from 'node:crypto';
+import { OPEN_PART } from '../core/open-intents.ts';
 import { dropParts, dumpState, type State, type StateExtra } from '../core/state.ts';
 
 /** Dumps whose content depends on the seed or the size of chunks, by the name before the first period. */
-const PLACES = ['records', 'row-at', 'log', 'handles', 'luids', 'terms', 'balances', 'tokens', 'token-hash'];
+const PLACES = ['records', 'row-at', 'log', 'handles', 'luids', 'terms', 'balances', 'tokens', 'token-hash', OPEN_PART];
 
 /** The digest of each thing in a state, by name, so that a difference can be named. Changes nothing. */
 export function stateDigests(state: State): Map<string, Buffer> {
@@ -30,7 +31,7 @@ export function stateDigests(state: State): Map<string, Buffer> {
   const digests = new Map<string, Buffer>();
   digests.set('entries', entriesDigest(state));
   for (const [thing, hash] of [...hashes].sort(byName)) digests.set(thing, hash.digest());
-  for (const [thing, text] of Object.entries(textsOf(extra)).sort(byName)) {
+  for (const [thing, text] of Object.entries(textsOf(state, extra)).sort(byName)) {
     digests.set(thing, createHash('sha256').update(text).digest());
   }
   return digests;
@@ -91,10 +92,17 @@ function entriesDigest({ heap, rows, feeds }: State): Buffer {
   return hash.update(gathered.subarray(0, end)).digest();
 }
 
-function textsOf({ hashSeed: _, ...extra }: StateExtra): Record<string, string> {
+function textsOf({ open, threads }: State, { hashSeed: _, ...extra }: StateExtra): Record<string, string> {
   const first = (one: [number, unknown], other: [number, unknown]) => one[0] - other[0];
   const feeds = extra.feeds.toSorted(first).map(([row, { last: _, ...feed }]) => [row, feed]);
-  const sorted = { ...extra, feeds, supply: extra.supply.toSorted(first), counts: extra.counts.toSorted(first) };
+  const here = { open: [...open], threads: [...threads].sort(byName) };
+  const sorted = {
+    ...extra,
+    ...here,
+    feeds,
+    supply: extra.supply.toSorted(first),
+    counts: extra.counts.toSorted(first),
+  };
   return Object.fromEntries(Object.entries(sorted).map(([thing, value]) => [thing, stableText(value)]));
 }
 

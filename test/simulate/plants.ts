@@ -220,7 +220,10 @@ export const PLANTS: Plant[] = [
     ],
   ],
   // Snapshots
-  ['a snapshot without open intents', ['src/core/state.ts', 'open: [...state.open],', 'open: [],']],
+  [
+    'a snapshot without open intents',
+    ['src/core/open-intents.ts', '    yield lineOf(rows);\n    drop();', '    drop();'],
+  ],
   [
     'a snapshot that forgets what tokens were forgotten',
     ['src/core/used-tokens.ts', '    this.#forgotten = extra.forgotten;\n', ''],
@@ -489,6 +492,20 @@ export const TESTED_PLANTS: TestedPlant[] = [
       '[this.capacities.slice(), this.rows.slice(), this.pages.slice(0, this.rowsEnd)]',
       '[this.capacities, this.rows, this.pages]',
     ],
+  ],
+  [
+    'a dump has open intents as they became',
+    'core/open-intents',
+    [
+      'src/core/open-intents.ts',
+      '    this.#keep(row);\n    this.#intents.set(row, intent);',
+      '    this.#intents.set(row, intent);\n    this.#keep(row);',
+    ],
+  ],
+  [
+    'what a hold counts is noted in an intent that a dump holds',
+    'core/open-books',
+    ['src/core/apply.ts', 'const counted = [...open.counted];', 'const counted = open.counted as number[];'],
   ],
   [
     'a dump lets go what was not read yet',

@@ -1,0 +1,149 @@
+/**
+ * Intents that are not final, by row, in the order they came, which is that of their rows. There may be very many, all of
+ * them waiting, so a dump copies none: it is read while they go on, and what changes or goes before it was read is kept
+ * as it was.
+ *
+ * What always holds: an intent in here is never changed, only replaced; what is read of a dump is what was there then.
+ */
+import type { OpenPart } from '../memory/index.ts';
+import type { IntentStatus } from './entry.ts';
+import { assert } from './refusal.ts';
+
+/** An intent on its way, by what clearing needs to know of it. */
+export interface OpenIntent {
+  readonly ledger: number;
+  /** When it was received: it expires so long after that while it is pending. */
+  readonly moment: number;
+  readonly status: IntentStatus;
+  /** Its postings are set aside. */
+  readonly isHolding: boolean;
+  /** What its hold added to daily counters: flat rows of balance slot, day counted on, amount, count. */
+  readonly counted: readonly number[];
+  /** Rows of LEG_STATES, by leg; none before the first is asked. */
+  readonly legs: readonly number[];
+  /** Rows of the bridges of its legs, each once. */
+  readonly bridges: readonly number[];
+  /** Its thread, where that has other intents; else empty. */
+  readonly thread: string;
+}
+
+/** The part they are dumped as: lines of JSON, each a list of so many rows of row and members in the order above. */
+export const OPEN_PART = 'open-intents';
+const LINE_INTENTS = 32;
+const NEW_LINE = 10;
+
+type Row = [
+  number,
+  number,
+  number,
+  IntentStatus,
+  boolean,
+  readonly number[],
+  readonly number[],
+  readonly number[],
+  string,
+];
+
+/** What has changed since a dump: by row what was there then, undefined where nothing was. */
+type Kept = Map<number, OpenIntent | undefined>;
+
+export class OpenIntents {
+  readonly #intents = new Map<number, OpenIntent>();
+  #dumps: readonly Kept[] = [];
+
+  get size(): number {
+    return this.#intents.size;
+  }
+
+  get(row: number): OpenIntent | undefined {
+    return this.#intents.get(row);
+  }
+
+  has(row: number): boolean {
+    return this.#intents.has(row);
+  }
+
+  set(row: number, intent: OpenIntent): void {
+    this.#keep(row);
+    this.#intents.set(row, intent);
+  }
+
+  delete(row: number): void {
+    this.#keep(row);
+    this.#intents.delete(row);
+  }
+
+  keys(): IterableIterator<number> {
+    return this.#intents.keys();
+  }
+
+  values(): IterableIterator<OpenIntent> {
+    return this.#intents.values();
+  }
+
+  [Symbol.iterator](): IterableIterator<[number, OpenIntent]> {
+    return this.#intents[Symbol.iterator]();
+  }
+
+  /** All there are now. */
+  dump(): OpenPart {
+    const kept: Kept = new Map();
+    this.#dumps = [...this.#dumps, kept];
+    const drop = () => {
+      this.#dumps = this.#dumps.filter((other) => other !== kept);
+    };
+    const read = () => {
+      assert(this.#dumps.includes(kept), 'a dump of open intents is read once');
+      return this.#read(kept, drop);
+    };
+    return { name: OPEN_PART, final: false, pieces: { [Symbol.iterator]: read }, drop };
+  }
+
+  *#read(kept: Kept, drop: () => void): Generator<Uint8Array> {
+    let rows: Row[] = [];
+    // Loops over a Map meet what is added while they last. One that changes after it was met comes again, as it was.
+    for (const intents of [this.#intents, kept]) {
+      for (const [row, intent] of intents) {
+        if (intent === undefined || (intents !== kept && kept.has(row))) continue;
+        const { ledger, moment, status, isHolding, counted, legs, bridges, thread } = intent;
+        rows.push([row, ledger, moment, status, isHolding, counted, legs, bridges, thread]);
+        if (rows.length < LINE_INTENTS) continue;
+        yield lineOf(rows);
+        rows = [];
+      }
+    }
+    yield lineOf(rows);
+    drop();
+  }
+
+  /** Takes over what a dump gave. */
+  load(parts: Map<string, Uint8Array>): void {
+    const bytes = parts.get(OPEN_PART);
+    assert(bytes !== undefined, 'open intents are in every dump');
+    const found = new Map<number, OpenIntent>();
+    for (let from = 0; from < bytes.length; ) {
+      const end = bytes.indexOf(NEW_LINE, from);
+      for (const [row, ledger, moment, status, isHolding, counted, legs, bridges, thread] of rowsOf(bytes, from, end)) {
+        found.set(row, { ledger, moment, status, isHolding, counted, legs, bridges, thread });
+      }
+      from = end + 1;
+    }
+    for (const [row, intent] of [...found].sort(([one], [other]) => one - other)) this.#intents.set(row, intent);
+  }
+
+  #keep(row: number): void {
+    for (const kept of this.#dumps) if (!kept.has(row)) kept.set(row, this.#intents.get(row));
+  }
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+function lineOf(rows: readonly Row[]): Uint8Array {
+  return encoder.encode(`${JSON.stringify(rows)}\n`);
+}
+
+function rowsOf(bytes: Uint8Array, from: number, end: number): Row[] {
+  assert(end >= 0, 'open intents come in whole lines');
+  return JSON.parse(decoder.decode(bytes.subarray(from, end)));
+}

@@ -1,0 +1,86 @@
+/** Open intents against a Map, and dumps of them that are read piece by piece while they change. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { OPEN_PART, type OpenIntent, OpenIntents } from '../../src/core/open-intents.ts';
+import { bytesOf } from '../../src/core/state.ts';
+
+function intent(moment: number): OpenIntent {
+  const lists = { counted: [moment, 0.5], legs: [1, 2], bridges: moment % 2 === 0 ? [7] : [] };
+  return { ledger: 1, moment, status: 'pending', isHolding: moment % 3 === 0, ...lists, thread: `ñ\n${moment}` };
+}
+
+function loaded(bytes: Uint8Array): [number, OpenIntent][] {
+  const open = new OpenIntents();
+  open.load(new Map([[OPEN_PART, bytes]]));
+  return [...open];
+}
+
+/** A dump on its way: its pieces so far, and what must be in it. */
+interface Reading {
+  pieces: Iterator<Uint8Array>;
+  read: Uint8Array[];
+  there: [number, OpenIntent][];
+}
+
+function step({ pieces, read }: Reading): boolean {
+  const next = pieces.next();
+  if (next.done !== true) read.push(next.value.slice());
+  return next.done === true;
+}
+
+test('a dump has what there was, in the order it came, whatever goes on while it is read', () => {
+  const kind = fc.constantFrom('come', 'come', 'change', 'change', 'go', 'dump', 'read', 'read');
+  fc.assert(
+    fc.property(fc.nat(150), fc.array(fc.record({ kind, at: fc.nat() }), { maxLength: 150 }), (before, steps) => {
+      const open = new OpenIntents();
+      const model = new Map<number, OpenIntent>();
+      const readings: Reading[] = [];
+      const set = (row: number, moment: number) => {
+        open.set(row, intent(moment));
+        model.set(row, intent(moment));
+      };
+      for (let row = 0; row < before; row++) set(row, row);
+      for (const [n, { kind, at }] of steps.entries()) {
+        const row = [...model.keys()][at % Math.max(1, model.size)];
+        const reading = readings[at % Math.max(1, readings.length)];
+        if (kind === 'come') set(1000 + n, n);
+        else if (kind === 'change' && row !== undefined) set(row, 2000 + n);
+        else if (kind === 'go' && row !== undefined) {
+          open.delete(row);
+          model.delete(row);
+        } else if (kind === 'dump') {
+          const pieces = open.dump().pieces[Symbol.iterator]();
+          readings.push({ pieces, read: [], there: [...model] });
+        } else if (kind === 'read' && reading !== undefined) step(reading);
+      }
+      expect([open.size, [...open]]).toEqual([model.size, [...model]]);
+      for (const reading of readings) {
+        while (!step(reading));
+        expect(loaded(Buffer.concat(reading.read))).toEqual(reading.there);
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('a dump comes in pieces, and is read once', () => {
+  const open = new OpenIntents();
+  for (let row = 0; row < 1000; row++) open.set(row, intent(row));
+  const dump = open.dump();
+  const sizes = [...dump.pieces].map(({ length }) => length);
+  expect(sizes.length).toBeGreaterThan(20);
+  expect(Math.max(...sizes)).toBeLessThan(10_000);
+  expect(() => [...dump.pieces]).toThrow(/read once/);
+  const dropped = open.dump();
+  dropped.drop?.();
+  expect(() => bytesOf(dropped)).toThrow(/read once/);
+});
+
+test('books without the part, or with half a line of it, are refused', () => {
+  expect(() => new OpenIntents().load(new Map())).toThrow(/in every dump/);
+  const open = new OpenIntents();
+  open.set(1, intent(1));
+  const bytes = bytesOf(open.dump());
+  expect(loaded(bytes)).toEqual([[1, intent(1)]]);
+  expect(() => loaded(bytes.slice(0, -1))).toThrow(/whole lines/);
+});
