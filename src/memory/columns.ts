@@ -144,9 +144,10 @@ abstract class Column<Page extends Cells> {
 
   /** Called before a row below `held` changes: dumps keep what is there. */
   protected keep(row: number): void {
-    const { buffer } = this.pages[row >>> this.shift]!;
+    const block = row >>> this.blockShift;
+    if (!this.holds.lack(block)) return;
     const offset = (row & this.mask) * this.width;
-    this.holds.keep(row >>> this.blockShift, new Uint8Array(buffer), offset - (offset % this.blockBytes));
+    this.holds.keep(block, new Uint8Array(this.pages[row >>> this.shift]!.buffer), offset - (offset % this.blockBytes));
   }
 
   protected noRow(row: number): never {

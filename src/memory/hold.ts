@@ -37,10 +37,14 @@ export class Hold {
     return this.copies * this.size;
   }
 
-  /** To be called before anything in a block changes, which lies at `offset` in `memory`. */
+  /** Whether the block must be kept before anything in it changes. One that came later has no number at all. */
+  lacks(block: number): boolean {
+    return this.numbers[block - this.first] === 0;
+  }
+
+  /** Keeps a block, which lies at `offset` in `memory`. */
   keep(block: number, memory: Uint8Array, offset: number): void {
-    // A block that came later has no number at all.
-    if (this.numbers[block - this.first] !== 0) return;
+    if (!this.lacks(block)) return;
     this.copy(this.copies).set(memory.subarray(offset, offset + this.size));
     this.numbers[block - this.first] = ++this.copies;
   }
@@ -115,6 +119,12 @@ export class Holds {
     });
     this.list = [...this.list, hold];
     return hold;
+  }
+
+  /** Whether `keep` must be called before anything in the block changes. */
+  lack(block: number): boolean {
+    for (const hold of this.list) if (hold.lacks(block)) return true;
+    return false;
   }
 
   keep(block: number, memory: Uint8Array, offset: number): void {

@@ -72,6 +72,7 @@ export class Slabs {
 
   /** To be called before the word at this address changes, while dumps hold it. */
   keep(address: number): void {
+    if (!this.holds.lack(address >>> HELD_SHIFT)) return;
     const from = address & SLAB_MASK & -HELD_WORDS;
     const { buffer } = this.words[address >>> SLAB_SHIFT]!;
     this.holds.keep(address >>> HELD_SHIFT, new Uint8Array(buffer), from * 4);
