@@ -1,8 +1,11 @@
 /** Open intents against a Map, and dumps of them that are read piece by piece while they change. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { Entry, IntentEntry } from '../../src/core/entry.ts';
+import { Kind } from '../../src/core/kinds.ts';
 import { OPEN_PART, type OpenIntent, OpenIntents } from '../../src/core/open-intents.ts';
-import { bytesOf } from '../../src/core/state.ts';
+import { bytesOf, dumpState } from '../../src/core/state.ts';
+import { Books, issue, limit, transfer } from './books.ts';
 
 function intent(moment: number): OpenIntent {
   const lists = { counted: [moment, 0.5], legs: [1, 2], bridges: moment % 2 === 0 ? [7] : [] };
@@ -83,4 +86,27 @@ test('books without the part, or with half a line of it, are refused', () => {
   const bytes = bytesOf(open.dump());
   expect(loaded(bytes)).toEqual([[1, intent(1)]]);
   expect(() => loaded(bytes.slice(0, -1))).toThrow(/whole lines/);
+});
+
+test('what an intent counts once it is held is in no dump of before', () => {
+  const books = Books.open();
+  const rules = [{ action: { $in: ['access', 'create', 'read', 'issue', 'limit'] }, record: 'any' }];
+  books.create(Kind.ledger, { handle: 'closed', access: rules }, 0);
+  const key = new Uint8Array(32).fill(3);
+  const own = [{ action: { $in: ['spend', 'limit'] }, signer: { public: Buffer.from(key).toString('base64') } }];
+  books.create(Kind.symbol, { handle: 'usd', factor: 1 }, 2);
+  books.create(Kind.wallet, { handle: 'from', access: own }, 2);
+  books.create(Kind.wallet, { handle: 'to' }, 2);
+  const owner = { keys: [key], bearer: null };
+  books.create(Kind.intent, { handle: 'funds', claims: [issue('from', 9), limit('from', 'dailyCount', 5)] }, 2, owner);
+  const waits = { handle: 'waits', claims: [transfer('from', 'to', 5)], config: { commit: 'manual' } };
+  const [{ luid, hash }] = books.create(Kind.intent, waits, 2) as [IntentEntry];
+  const before = [...books.state.open];
+  expect(before.map(([, { status, counted }]) => [status, counted])).toEqual([['pending', []]]);
+  const dump = dumpState(books.state).parts.find(({ name }) => name === OPEN_PART)!;
+  const proof = { public: key, result: new Uint8Array(64), custom: '{"status":"created"}' };
+  const base = { ledger: 2, kind: Kind.intent, moment: books.moment, caller: owner } as const;
+  expect(books.do({ op: 'proof', ...base, luid, hash, proof }) as Entry[]).toHaveLength(2);
+  expect([...books.state.open.values()].map(({ counted }) => counted.length)).toEqual([4]);
+  expect(loaded(bytesOf(dump)).map(([, { status, counted }]) => [status, counted])).toEqual([['pending', []]]);
 });

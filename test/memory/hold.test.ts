@@ -4,7 +4,16 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { dropParts, F64Column, hashMix, type Part, Table, U8Column, U32Column } from '../../src/memory/index.ts';
+import {
+  bytesOf,
+  dropParts,
+  F64Column,
+  hashMix,
+  type Part,
+  Table,
+  U8Column,
+  U32Column,
+} from '../../src/memory/index.ts';
 import { throughDisk } from './parts.ts';
 
 /** A dump that is read a piece at a time, and what must have come in the end. */
@@ -100,6 +109,18 @@ describe('read piece by piece between changes', () => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  test('what was not read yet is kept until it was', () => {
+    const column = new U32Column('c', false, 512);
+    for (let i = 0; i < 1500; i++) column.push(i);
+    const copy = throughDisk(column.dump());
+    const parts = column.dump();
+    for (const [index, part] of parts.entries()) {
+      expect(Buffer.compare(bytesOf(part), copy.get(part.name)!), part.name).toBe(0);
+      for (let row = 0; row < 1500; row++) column.set(row, index);
+    }
+    expect(parts).toHaveLength(4);
   });
 
   test('a part that was read, or dropped, cannot be read again', () => {

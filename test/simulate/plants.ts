@@ -504,7 +504,7 @@ export const TESTED_PLANTS: TestedPlant[] = [
   ],
   [
     'what a hold counts is noted in an intent that a dump holds',
-    'core/open-books',
+    'core/open-intents',
     ['src/core/apply.ts', 'const counted = [...open.counted];', 'const counted = open.counted as number[];'],
   ],
   [
