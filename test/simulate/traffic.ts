@@ -6,7 +6,7 @@
 import type { KindName } from '../../src/core/kinds.ts';
 import type { Dice } from '../support/dice.ts';
 import type { Model } from './model.ts';
-import { BASIC_WALLETS, BRIDGED, BRIDGES, Clients, type Draft, LEDGERS, ROUTED, SYMBOLS } from './traffic/clients.ts';
+import { BRIDGES, Clients, type Draft, LEDGERS, SYMBOLS } from './traffic/clients.ts';
 import { IntentTraffic } from './traffic/intents.ts';
 import { LookTraffic } from './traffic/looks.ts';
 import { ProofTraffic } from './traffic/proofs.ts';
@@ -42,7 +42,7 @@ export class Traffic {
       [[], model.inherited.ledgers > 0 ? 0 : 2],
       [['guarded'], 4],
       [['narrow'], 3],
-      [LEDGERS, 2],
+      [LEDGERS, 1],
     ]);
   }
 
@@ -58,18 +58,20 @@ export class Traffic {
   #basicsOf(ledger: number): Draft[] {
     const drafts: Draft[] = [];
     const key = KEYS[0]!;
-    const isMissing = (kind: KindName, handle: string) => this.#clients.model.find(ledger, kind, handle) === null;
+    const { model, wallets, bridged, routed } = this.#clients;
+    const isMissing = (kind: KindName, handle: string) => model.find(ledger, kind, handle) === null;
     for (const handle of SYMBOLS.slice(0, 2)) {
       if (isMissing('symbol', handle))
         drafts.push(this.#clients.create(ledger, 'symbol', { handle, factor: 100 }, [key]));
     }
-    for (const handle of BRIDGES) {
+    const bridges = bridged.map((_, n) => BRIDGES[n]!);
+    for (const handle of bridges) {
       if (isMissing('bridge', handle))
         drafts.push(this.#clients.create(ledger, 'bridge', this.#records.bridge(ledger, handle), [key]));
     }
-    const areBridges = BRIDGES.every((handle) => !isMissing('bridge', handle));
-    const wallets = [...BASIC_WALLETS, ...ROUTED, ...(areBridges ? BRIDGED : [])];
-    const missing = wallets.filter((handle) => isMissing('wallet', handle));
+    const areBridges = bridges.every((handle) => !isMissing('bridge', handle));
+    const all = [...wallets, ...routed, ...(areBridges ? bridged : [])];
+    const missing = all.filter((handle) => isMissing('wallet', handle));
     for (const handle of missing)
       drafts.push(this.#clients.create(ledger, 'wallet', this.#records.wallet(ledger, handle), [key]));
     if (isMissing('effect', 'e0')) drafts.push(this.#clients.create(ledger, 'effect', this.#records.effect(), [key]));

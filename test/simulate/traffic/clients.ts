@@ -27,16 +27,22 @@ export interface Draft {
 
 export const LEDGERS = ['guarded', 'narrow'];
 export const WALLETS = ['w0', 'w1', 'w2', 'w3', 'w4', 'w5', 'svgs@w1', 'w2@bank'];
-export const BASIC_WALLETS = WALLETS.slice(0, 5);
+const BASIC_WALLETS = WALLETS.slice(0, 5);
 export const BRIDGES = ['b0', 'b1'];
 /** Wallets behind banks, and wallets that pass money on. */
 export const BRIDGED = ['x0', 'x1'];
 export const ROUTED = ['r0', 'r1', 'r2'];
+const NO_WALLETS: readonly string[] = [];
 export const SYMBOLS = ['usd', 'eur', 'pts'];
 
 export class Clients {
   readonly dice: Dice;
   readonly model: Model;
+  /** Plain wallets that the life begins with and money moves between: few, so that they soon come to their limits. */
+  readonly wallets: readonly string[];
+  /** Wallets behind banks, and wallets that pass money on: not every life has them. */
+  readonly bridged: readonly string[];
+  readonly routed: readonly string[];
   /** Names that records had before they were given others. */
   readonly formerNames: string[] = [];
   #counted = 0;
@@ -44,6 +50,9 @@ export class Clients {
   constructor(dice: Dice, model: Model) {
     this.dice = dice;
     this.model = model;
+    this.wallets = BASIC_WALLETS.slice(0, dice.between(3, BASIC_WALLETS.length));
+    this.bridged = dice.chance(0.7) ? BRIDGED : NO_WALLETS;
+    this.routed = dice.chance(0.6) ? ROUTED : NO_WALLETS;
   }
 
   /** Another number each time. */

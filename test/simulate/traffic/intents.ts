@@ -7,7 +7,7 @@ import type { KindName } from '../../../src/core/kinds.ts';
 import { accountKey } from '../../core/model.ts';
 import type { Rec } from '../model.ts';
 import { KEYS } from '../wish.ts';
-import { BASIC_WALLETS, BRIDGED, type Clients, type Draft, ROUTED, SYMBOLS } from './clients.ts';
+import { BRIDGED, type Clients, type Draft, SYMBOLS } from './clients.ts';
 
 /** A claim that limits an account, before it says by how much. */
 type Limited = { readonly wallet: Claim['symbol']; readonly symbol: Claim['symbol']; readonly metric: string };
@@ -24,10 +24,10 @@ export class IntentTraffic {
   }
 
   intent(ledger: number): Draft {
-    const { dice } = this.#clients;
+    const { dice, bridged } = this.#clients;
     const count = dice.chance(0.6) ? 1 : dice.between(2, 6);
     // Several claims of one bank's wallet: whether they share an entry there is for its bridge to say.
-    const shared = count > 1 && dice.chance(0.25) ? dice.pick(BRIDGED) : null;
+    const shared = count > 1 && bridged.length > 0 && dice.chance(0.25) ? dice.pick(bridged) : null;
     const claims = Array.from({ length: count }, () => this.#claim(ledger, shared));
     const isManual = dice.chance(0.3);
     const handle = dice.chance(0.1) ? `i${dice.below(8)}` : this.#clients.fresh('i');
@@ -43,14 +43,14 @@ export class IntentTraffic {
   }
 
   #claim(ledger: number, shared: string | null): Claim {
-    const { dice } = this.#clients;
+    const { dice, wallets, bridged, routed } = this.#clients;
     const wallet = () =>
       this.#reference(
         dice.weigh([
           [shared ?? '', shared === null ? 0 : 15],
-          [dice.pick(BASIC_WALLETS), 20],
-          [dice.pick(BRIDGED), 6],
-          [dice.pick(ROUTED), 2],
+          [dice.pick(wallets), 20],
+          [dice.pick(bridged), bridged.length > 0 ? 6 : 0],
+          [dice.pick(routed), routed.length > 0 ? 2 : 0],
           [dice.pick(ODD_WALLETS), 1],
         ]),
       );
@@ -73,20 +73,21 @@ export class IntentTraffic {
   }
 
   money(ledger: number): Draft {
+    const { dice, wallets, bridged } = this.#clients;
     // Banks pay out what they have not got in.
-    const debts = BRIDGED.map((handle) => ({
+    const debts = bridged.map((handle) => ({
       action: 'limit',
       wallet: { handle },
       symbol: { handle: 'usd' },
       metric: 'minBalance',
       amount: -1000,
     }));
-    const issued = BASIC_WALLETS.flatMap((wallet) =>
+    const issued = wallets.flatMap((wallet) =>
       SYMBOLS.slice(0, 2).map((symbol) => ({
         action: 'issue',
         target: { handle: wallet },
         symbol: { handle: symbol },
-        amount: this.#clients.dice.between(20, 200),
+        amount: dice.between(20, 200),
       })),
     );
     const claims = [...issued, ...debts];
@@ -95,9 +96,9 @@ export class IntentTraffic {
 
   /** Accounts that money moves in, or is set aside in, come up to their limits soon. */
   limits(ledger: number): Draft {
-    const { dice } = this.#clients;
+    const { dice, wallets } = this.#clients;
     const claims = Array.from({ length: dice.between(1, 5) }, () => {
-      const [wallet, symbol] = this.#heldAccount(ledger) ?? [dice.pick(BASIC_WALLETS), dice.pick(SYMBOLS.slice(0, 2))];
+      const [wallet, symbol] = this.#heldAccount(ledger) ?? [dice.pick(wallets), dice.pick(SYMBOLS.slice(0, 2))];
       const limited = {
         action: 'limit',
         wallet: { handle: wallet },

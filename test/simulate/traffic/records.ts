@@ -7,7 +7,6 @@ import { PATHS } from '../answers.ts';
 import { bankUrl, hookUrl } from '../network.ts';
 import { contentOf, KEYS, type Key, recordBody, type Wish } from '../wish.ts';
 import {
-  BASIC_WALLETS,
   BRIDGED,
   BRIDGES,
   type Clients,
@@ -116,7 +115,7 @@ export class RecordTraffic {
   }
 
   #routes(): Value[] {
-    const { dice } = this.#clients;
+    const { dice, wallets, bridged, routed } = this.#clients;
     return Array.from({ length: dice.between(1, 2) }, () => {
       const action = dice.weigh([
         ['forward', 5],
@@ -130,9 +129,9 @@ export class RecordTraffic {
         [{ amount: { $lte: 30 } }, 1],
       ]);
       const target = dice.weigh([
-        [dice.pick(BASIC_WALLETS), 4],
-        [dice.pick(ROUTED), 3],
-        [dice.pick(BRIDGED), 1],
+        [dice.pick(wallets), 4],
+        [dice.pick(routed), routed.length > 0 ? 3 : 0],
+        [dice.pick(bridged), bridged.length > 0 ? 1 : 0],
         ['nobody', 0.3],
       ]);
       const isAimless = action === 'accept' || dice.chance(0.02);
