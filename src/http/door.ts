@@ -66,7 +66,8 @@ export function openBody(
   if (operation !== 'drop' && isUnsigned({ meta })) {
     return refuse('crypto.signature-missing', 'meta.proofs must hold at least one proof');
   }
-  return { value, data, hash: Buffer.from(hashHex, 'hex'), hashHex, luid, ...checked };
+  const { proofs, checks, text } = checked;
+  return { value, data, hash: Buffer.from(hashHex, 'hex'), hashHex, luid, proofs, checks, text };
 }
 
 /** Checks that each proof speaks of this hash, and lays out the rows that remain to be verified. */

@@ -33,7 +33,23 @@ export function createRecord(call: Call): void {
   const moment = engine.now();
   const luid = engine.newLuid(kind, moment);
   const status = kind === Kind.intent ? 'pending' : 'created';
-  const command: CreateCommand = { op: 'create', luid, seal: NO_BYTES, ...contentCommand(call, content, moment) };
+  const { value, data, hash, proofs } = content;
+  const caller = callerOf(call, keysOf(content));
+  const ledger = ledgerOf(call);
+  // Member by member: V8 takes several times as long to spread what is handed over into a literal.
+  const command: CreateCommand = {
+    op: 'create',
+    luid,
+    seal: NO_BYTES,
+    ledger,
+    kind,
+    moment,
+    caller,
+    value,
+    data,
+    hash,
+    proofs,
+  };
   const digest = proofDigestHex(content.hashHex, createdCustom(luid, moment, status));
   submit(call, { command, checks: content.checks, seals: Buffer.from(digest, 'hex') }, ([entry]) => {
     answerCreated(call, content, entry as VersionEntry, digest);
@@ -41,18 +57,22 @@ export function createRecord(call: Call): void {
 }
 
 /** What every command takes from a body that passed the door. */
-export function contentCommand(call: Call, { value, data, hash, proofs }: Content, moment: number) {
-  const keys = proofs.map((proof) => proof.public);
+export function contentCommand(call: Call, content: Content, moment: number) {
+  const { value, data, hash, proofs } = content;
   return {
     ledger: ledgerOf(call),
     kind: call.route.kind,
     moment,
-    caller: callerOf(call, keys),
+    caller: callerOf(call, keysOf(content)),
     value,
     data,
     hash,
     proofs,
   };
+}
+
+function keysOf({ proofs }: Content): Uint8Array[] {
+  return proofs.map((proof) => proof.public);
 }
 
 function createLedger(call: Call): void {
@@ -62,10 +82,7 @@ function createLedger(call: Call): void {
   }
   const content = openBody(house.validate, Kind.ledger, 'create', call.body);
   if (isRefusal(content)) return sendRefusal(house, call.reply, content);
-  const caller = callerOf(
-    call,
-    content.proofs.map((proof) => proof.public),
-  );
+  const caller = callerOf(call, keysOf(content));
   const { command, seals } = ledgerCommand(house.engine, house.server, content, caller);
   submit(call, { command, checks: content.checks, seals }, ([entry]) => {
     const created = entry as VersionEntry;
@@ -100,7 +117,7 @@ function createdText(
     hash: content.hashHex,
     luid: entry.luid,
     moment: isoMoment(entry.moment),
-    owners: ownersText(content.proofs.map((proof) => proof.public)),
+    owners: ownersText(keysOf(content)),
     proofs: `${content.text},${sealed}${late}`,
     status,
     thread: threadOf(entry),
@@ -213,8 +230,11 @@ function luidOf(call: Call): string {
 
 export function submit(call: Call, submission: Omit<Submission, 'answer'>, done: (entries: Entry[]) => void): void {
   const { house, reply } = call;
+  const { command, checks, seals } = submission;
   house.engine.submit({
-    ...submission,
+    command,
+    checks,
+    seals,
     answer(outcome) {
       if (isRefusal(outcome)) sendRefusal(house, reply, outcome);
       else guarded(house, reply, () => done(outcome));
