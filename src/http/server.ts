@@ -428,7 +428,7 @@ class Exchange implements Request, Reply {
       for (const [name, value] of headers) res.writeHeader(name, value);
       // The native call takes an absent length only where no argument follows it.
       if (isEmpty) closes ? res.endWithoutBody(0, true) : res.endWithoutBody();
-      else if (this.methodSent === 'HEAD') res.endWithoutBody(bytesOf(body), closes);
+      else if (this.methodSent === 'HEAD') endHead(res, bytesOf(body), closes);
       else if (closes) res.end(body, true);
       else this.offer(res, body);
     });
@@ -504,6 +504,16 @@ function unreadable(req: HttpRequest, wanted: string): string {
     if (name === wanted) found = ' ';
   });
   return found;
+}
+
+/**
+ * Ends an answer that tells the length of a body it does not have. Where the native call is told that length it waits for
+ * the body for ever, and takes the connection's next request for one behind an unanswered one.
+ */
+function endHead(res: HttpResponse, bytes: number, closes: boolean): void {
+  res.writeHeader('Content-Length', String(bytes));
+  if (closes) res.writeHeader('Connection', 'close');
+  res.endWithoutBody();
 }
 
 function copyOf(chunk: ArrayBuffer): Uint8Array {

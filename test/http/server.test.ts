@@ -173,6 +173,24 @@ describe('a request arrives as it was sent', () => {
     expect(await response.text()).toBe('');
   });
 
+  test('HEAD leaves its connection open for the next request', async () => {
+    const server = await start();
+    const line = await wire(server);
+    line.socket.write('HEAD /a HTTP/1.1\r\nHost: h\r\n\r\n');
+    expect(await line.until('\r\n\r\n')).toMatch(/^HTTP\/1.1 200 .*content-length: \d\d/is);
+    line.socket.write('GET /b HTTP/1.1\r\nHost: h\r\n\r\n');
+    expect(await line.until('"path":"/b"')).toContain('"path":"/b"');
+    expect([line.isClosed(), server.running()]).toEqual([false, 0]);
+  });
+
+  test('HEAD where no more may come in is told so, and that the connection ends', async () => {
+    const server = await start({}, { connectionsMax: 1 });
+    await wire(server);
+    const line = await wire(server);
+    line.socket.write('HEAD /a HTTP/1.1\r\nHost: h\r\n\r\n');
+    expect(await line.until('\r\n\r\n')).toMatch(/^HTTP\/1.1 503 .*connection: close/is);
+  });
+
   test('OPTIONS names the methods', async () => {
     const server = await start();
     const response = await fetch(url(server, '/v2/x'), { method: 'OPTIONS' });
