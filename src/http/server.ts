@@ -108,6 +108,8 @@ const EMPTY = new Uint8Array(0);
 /** Of a body that is too large, as much is read away so that the client sees the answer instead of a reset. */
 const LINGER_BYTES_MAX = 8 * 1_048_576;
 const LINGER_MS_MAX = 1000;
+/** Answers up to this length, in characters of up to three bytes, fit beside their headers into what the native part gathers (16 KiB). */
+const GATHERED_MAX = 4096;
 const TICK_MS = 250;
 const BODIES_FULL = refuseRate('Too many bodies are on their way, and this one takes longer than the others');
 /** How long the last answers may take to leave when the server closes. Idle connections use it up in vain. */
@@ -204,7 +206,6 @@ class Hall {
   receive(res: HttpResponse, req: HttpRequest): void {
     const exchange = new Exchange(this, res, req);
     this.running++;
-    res.onAborted(() => exchange.abort());
     exchange.begin();
     exchange.letGo();
   }
@@ -283,11 +284,13 @@ class Exchange implements Request, Reply {
     this.path = req.getUrl();
     this.query = req.getQuery() ?? '';
     this.req = req;
-    this.ledger = req.getHeader('x-ledger') || unreadable(req, 'x-ledger');
-    this.prefer = req.getHeader('prefer');
-    this.length = req.getHeader('content-length');
-    this.encoding = req.getHeader('transfer-encoding');
-    if (req.getHeader('authorization') !== '') this.keepHeaders(req);
+    named = 0;
+    req.forEach(lookAt);
+    this.ledger = readIf(req, Named.ledger, 'x-ledger', ' ');
+    this.prefer = readIf(req, Named.prefer, 'prefer');
+    this.length = readIf(req, Named.length, 'content-length');
+    this.encoding = readIf(req, Named.encoding, 'transfer-encoding');
+    if (readIf(req, Named.authorization, 'authorization') !== '') this.keepHeaders(req);
   }
 
   /** A token may protect any header, and the native request is gone once its handler returns. */
@@ -342,9 +345,15 @@ class Exchange implements Request, Reply {
     }
   }
 
-  /** The handler returns: the native request is no longer ours. */
+  /** The handler returns: the native request is no longer ours, nor the response where it is answered. */
   letGo(): void {
     this.req = null;
+    if (this.res !== null) this.watch(this.res);
+  }
+
+  /** From here on the client may go away while we still hold the native response. */
+  private watch(res: HttpResponse): void {
+    res.onAborted(() => this.abort());
   }
 
   /** Reasons to answer before the body was read. */
@@ -418,26 +427,30 @@ class Exchange implements Request, Reply {
     this.gone = null;
     this.ended = true;
     this.hall.leave(this);
+    // While the request is handed over the native part gathers by itself what is written, and sends it together.
+    if (this.req !== null) this.write(res, status, body, headers);
+    else res.cork(() => this.write(res, status, body, headers));
+  }
+
+  private write(res: HttpResponse, status: number, body: string | Uint8Array, headers: readonly Header[]): void {
     const closes = this.closes || this.hall.isDraining;
-    res.cork(() => {
-      res.writeStatus(STATUS_TEXTS[status] ?? String(status));
-      const isEmpty = status === 204;
-      if (!isEmpty && !headers.some(([name]) => name.toLowerCase() === 'content-type')) {
-        res.writeHeader('content-type', JSON_TYPE);
-      }
-      for (const [name, value] of headers) res.writeHeader(name, value);
-      // The native call takes an absent length only where no argument follows it.
-      if (isEmpty) closes ? res.endWithoutBody(0, true) : res.endWithoutBody();
-      else if (this.methodSent === 'HEAD') endHead(res, bytesOf(body), closes);
-      else if (closes) res.end(body, true);
-      else this.offer(res, body);
-    });
+    res.writeStatus(STATUS_TEXTS[status] ?? String(status));
+    const isEmpty = status === 204;
+    if (!isEmpty && (headers.length === 0 || !headers.some(isContentType))) res.writeHeader('content-type', JSON_TYPE);
+    for (const [name, value] of headers) res.writeHeader(name, value);
+    // The native call takes an absent length only where no argument follows it.
+    if (isEmpty) closes ? res.endWithoutBody(0, true) : res.endWithoutBody();
+    else if (this.methodSent === 'HEAD') endHead(res, bytesOf(body), closes);
+    else if (closes) res.end(body, true);
+    else if (body.length <= GATHERED_MAX) res.end(body);
+    else this.offer(res, body);
   }
 
   /** Sends what the network takes now, and keeps the rest until it takes more. */
   private offer(res: HttpResponse, body: string | Uint8Array): void {
     const bytes = bytesOf(body);
     if (res.tryEnd(body, bytes)[1]) return;
+    if (this.req !== null) this.watch(res);
     this.unread = new Unread(this.hall, res, typeof body === 'string' ? Buffer.from(body) : body);
   }
 
@@ -494,16 +507,28 @@ class Unread {
 }
 
 /**
- * One space where a header is there without a value, '' where it is not there. The native part takes control characters
- * and bytes beyond ASCII off both ends of a value, so a ledger named by those alone would look like none at all; one
- * named `main` and such bytes cannot be told from `main`.
+ * Headers that are there, told by one walk over all of them: asking for each that is not costs more. A header may be
+ * there without a value, and the native part takes control characters and bytes beyond ASCII off both ends of one, so a
+ * ledger named by those alone would look like none at all; one named `main` and such bytes cannot be told from `main`.
  */
-function unreadable(req: HttpRequest, wanted: string): string {
-  let found = '';
-  req.forEach((name) => {
-    if (name === wanted) found = ' ';
-  });
-  return found;
+const Named = { ledger: 1, prefer: 2, length: 4, encoding: 8, authorization: 16 } as const;
+let named = 0;
+
+function lookAt(name: string): void {
+  if (name === 'x-ledger') named |= Named.ledger;
+  else if (name === 'prefer') named |= Named.prefer;
+  else if (name === 'content-length') named |= Named.length;
+  else if (name === 'transfer-encoding') named |= Named.encoding;
+  else if (name === 'authorization') named |= Named.authorization;
+}
+
+/** A header's value; '' where the header is not there, `empty` where it is and says nothing. */
+function readIf(req: HttpRequest, which: number, name: string, empty = ''): string {
+  return (named & which) === 0 ? '' : req.getHeader(name) || empty;
+}
+
+function isContentType([name]: Header): boolean {
+  return name.toLowerCase() === 'content-type';
 }
 
 /**
