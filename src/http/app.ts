@@ -94,7 +94,7 @@ export function createApp(options: AppOptions): Handler {
 /** A request that stays good after it was handed over. */
 function keep(request: Request): Request {
   const { method, methodSent, path, query, body } = request;
-  return { method, methodSent, path, query, header: (name) => request.header(name), body: new Uint8Array(body) };
+  return { method, methodSent, path, query, header: (name) => request.header(name), body: Buffer.from(body) };
 }
 
 function serve(options: AppOptions, request: Request, reply: Reply): void {
