@@ -26,6 +26,10 @@ function timePart(moment: number): string {
 }
 
 const CODES = Uint8Array.from(ALPHABET, (character) => character.charCodeAt(0));
+/** By character code, its place in the alphabet. */
+const VALUES = new Uint8Array(128);
+for (const [value, code] of CODES.entries()) VALUES[code] = value;
+const pairCodes = new Array<number>(RANDOM_CHARACTERS).fill(0);
 /** The characters of the luid that is being made: of one piece, a text need not be put together again to be read. */
 const codes = new Array<number>(LUID_LENGTH).fill(0);
 let timeOf = Number.NaN;
@@ -54,11 +58,10 @@ function put(at: number, text: string): void {
  * stored, as different as the records' own. `salt` tells apart several such things of one pair.
  */
 export function pairLuid(prefix: string, one: string, other: string, salt: number): string {
-  const from = LUID_LENGTH - RANDOM_CHARACTERS;
-  let text = `$${prefix}${one.slice(4, from)}`;
-  for (let i = from; i < LUID_LENGTH; i++) {
-    const mixed = ALPHABET.indexOf(one[i]!) ^ ((ALPHABET.indexOf(other[i]!) * 5 + 3) & 63);
-    text += ALPHABET[i === LUID_LENGTH - 1 ? mixed ^ salt : mixed];
+  for (let i = 0; i < RANDOM_CHARACTERS; i++) {
+    const at = RANDOM_AT + i;
+    const mixed = VALUES[one.charCodeAt(at)]! ^ ((VALUES[other.charCodeAt(at)]! * 5 + 3) & 63);
+    pairCodes[i] = CODES[i === RANDOM_CHARACTERS - 1 ? mixed ^ salt : mixed]!;
   }
-  return text;
+  return `$${prefix}${one.slice(TIME_AT - 1, RANDOM_AT)}${String.fromCharCode.apply(null, pairCodes)}`;
 }

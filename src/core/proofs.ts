@@ -6,15 +6,42 @@
  */
 import { type Entry, EntryType, type Outcome } from './entry.ts';
 
-/** ISO 8601 with milliseconds, remembered for one value: entries of a batch share theirs. */
+const DAY_MS = 86_400_000;
+/** From here on years have five digits. */
+const YEAR_10_000 = Date.UTC(10_000, 0);
+
+/** 00, 01, … and 000, 001, …, each with what stands before it. */
+const HOURS = Array.from({ length: 24 }, (_, n) => `T${String(n).padStart(2, '0')}`);
+const SIXTIETHS = Array.from({ length: 60 }, (_, n) => `:${String(n).padStart(2, '0')}`);
+const THOUSANDTHS = Array.from({ length: 1000 }, (_, n) => `.${String(n).padStart(3, '0')}Z`);
+
+/** Of the day that was asked for last. */
+let dayOf = Number.NaN;
+let dayText = '';
+/** Entries of a batch share theirs. */
 let isoOf = Number.NaN;
 let isoText = '';
+
+/** ISO 8601 with milliseconds, as Date writes it. Put together here, because every answer holds several. */
 export function isoMoment(moment: number): string {
-  if (moment !== isoOf) {
-    isoOf = moment;
-    isoText = new Date(moment).toISOString();
-  }
+  if (moment === isoOf) return isoText;
+  isoText = moment >= 0 && moment < YEAR_10_000 ? isoOfDay(moment) : new Date(moment).toISOString();
+  isoOf = moment;
   return isoText;
+}
+
+function isoOfDay(moment: number): string {
+  const whole = Math.floor(moment);
+  const day = Math.floor(whole / DAY_MS);
+  if (day !== dayOf) {
+    dayOf = day;
+    dayText = new Date(day * DAY_MS).toISOString().slice(0, 10);
+  }
+  const ms = whole - day * DAY_MS;
+  const seconds = Math.floor(ms / 1000);
+  const minutes = Math.floor(seconds / 60);
+  const hour = HOURS[Math.floor(minutes / 60)]!;
+  return `${dayText}${hour}${SIXTIETHS[minutes % 60]!}${SIXTIETHS[seconds % 60]!}${THOUSANDTHS[ms % 1000]!}`;
 }
 
 export function createdCustom(luid: string, moment: number, status: string): string {

@@ -42,73 +42,111 @@ const KIND_BY_PATH = new Map<string, Kind>(
   KINDS.flatMap(({ path }, kind) => (path === '' ? [] : [[path, kind as Kind] as const])),
 );
 
+/** Methods are any word a client likes, `constructor` too: a Map has none that was not put there. */
+type Methods = ReadonlyMap<string, Action>;
+
+function methods(known: Record<string, Action>): Methods {
+  return new Map(Object.entries(known));
+}
+
+const STATUS = methods({ GET: 'status' });
+const HEAD = methods({ GET: 'head' });
+const EVENTS = methods({ GET: 'events' });
+const COLLECTION = methods({ GET: 'list', POST: 'create' });
+const CHANGES = methods({ GET: 'changes' });
+const CHANGE = methods({ GET: 'change' });
+const CHECK = methods({ POST: 'check' });
+const MEMBERS = methods({ GET: 'members', POST: 'assign' });
+const MEMBER = methods({ DELETE: 'remove' });
+const DELIVERIES = methods({ GET: 'deliveries' });
+const RETRY = methods({ POST: 'retry' });
+const ACTIVATE = methods({ POST: 'activate' });
+const PROOFS = methods({ POST: 'proof' });
+const DROP = methods({ POST: 'drop' });
+const BALANCES = methods({ GET: 'balances' });
+const LIMITS = methods({ GET: 'limits' });
+const ANCHORS = methods({ GET: 'anchors' });
+/** By kind. */
+const RECORD: readonly Methods[] = KINDS.map(({ update, drop }) =>
+  methods({ GET: 'read', ...(update && { PUT: 'update' as const }), ...(drop && { DELETE: 'drop' as const }) }),
+);
+
 /** The route of a method and raw path; a refusal where the path is unknown, or known for other methods only. */
 export function findRoute(method: string, path: string): Route | Refusal {
-  const [root, version, ...raw] = path.split('/');
-  if (raw.at(-1) === '') raw.pop();
+  const [root, version, ...raw] = splitPath(path);
   if (root !== '' || version !== VERSION) return unknownPath();
-  const segments = decodeSegments(raw);
+  const segments = path.includes('%') ? decodeSegments(raw) : raw;
   if (segments === null) return refuse('api.query-malformed', 'The path is not percent-encoded UTF-8');
-  const found = methodsOf(segments);
+  const found = findPlace(segments);
   if (found === null) return unknownPath();
-  // Methods are any word a client likes, `constructor` too.
-  const action = Object.hasOwn(found.methods, method) ? found.methods[method] : undefined;
-  if (action === undefined) return refuseMethod(Object.keys(found.methods));
+  const action = found.methods.get(method);
+  if (action === undefined) return refuseMethod([...found.methods.keys()]);
   return { action, kind: found.kind, id: found.id, number: found.number };
 }
 
-interface Methods {
-  methods: Record<string, Action>;
+/** What stands between the slashes; one at the end counts for nothing. */
+function splitPath(path: string): string[] {
+  const segments: string[] = [];
+  let from = 0;
+  for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', from)) {
+    segments.push(path.slice(from, slash));
+    from = slash + 1;
+  }
+  if (from < path.length) segments.push(path.slice(from));
+  return segments;
+}
+
+/** A path that there is. */
+interface Place {
+  methods: Methods;
   kind: Kind;
   id: string | null;
   number: string;
 }
 
-function methodsOf([collection, ...rest]: string[]): Methods | null {
-  if (collection === undefined) return { methods: { GET: 'status' }, kind: Kind.ledger, id: null, number: '' };
-  if (collection === 'head' && rest.length === 0) {
-    return { methods: { GET: 'head' }, kind: Kind.ledger, id: null, number: '' };
+function findPlace(segments: readonly string[]): Place | null {
+  const { length } = segments;
+  if (length === 0) return { methods: STATUS, kind: Kind.ledger, id: null, number: '' };
+  const collection = segments[0]!;
+  const kind = KIND_BY_PATH.get(collection);
+  if (kind !== undefined) {
+    return length === 1
+      ? { methods: COLLECTION, kind, id: null, number: '' }
+      : findPart(kind, segments[1]!, segments, 2);
   }
   // The selected ledger is a record like any other, without its id in the path.
-  if (collection === 'ledger') return recordMethods(Kind.ledger, null, rest);
-  if (collection === 'events') {
-    return rest.length > 0 ? null : { methods: { GET: 'events' }, kind: Kind.effect, id: null, number: '' };
-  }
-  const kind = KIND_BY_PATH.get(collection);
-  if (kind === undefined) return null;
-  const [id, ...parts] = rest;
-  if (id === undefined) return { methods: { GET: 'list', POST: 'create' }, kind, id: null, number: '' };
-  return recordMethods(kind, id, parts);
+  if (collection === 'ledger') return findPart(Kind.ledger, null, segments, 1);
+  if (length > 1) return null;
+  if (collection === 'head') return { methods: HEAD, kind: Kind.ledger, id: null, number: '' };
+  if (collection === 'events') return { methods: EVENTS, kind: Kind.effect, id: null, number: '' };
+  return null;
 }
 
-function recordMethods(kind: Kind, id: string | null, [part, number, ...more]: string[]): Methods | null {
-  if (more.length > 0) return null;
-  const { update, drop } = kindRow(kind);
-  const methods = (known: Record<string, Action>) => ({ methods: known, kind, id, number: number ?? '' });
-  if (part === undefined) {
-    return methods({
-      GET: 'read',
-      ...(update && { PUT: 'update' as const }),
-      ...(drop && { DELETE: 'drop' as const }),
-    });
-  }
-  if (part === 'changes') return methods({ GET: number === undefined ? 'changes' : 'change' });
-  if (part === 'access') return number === '!check' ? methods({ POST: 'check' }) : null;
-  if (part === 'signers' && kind === Kind.circle) {
-    return methods(number === undefined ? { GET: 'members', POST: 'assign' } : { DELETE: 'remove' });
-  }
+/** A record, or the part of it that segment `at` names. */
+function findPart(kind: Kind, id: string | null, segments: readonly string[], at: number): Place | null {
+  if (segments.length === at) return { methods: RECORD[kind]!, kind, id, number: '' };
+  if (segments.length > at + 2) return null;
+  const number = segments[at + 1];
+  const known = methodsOf(kind, segments[at]!, number);
+  return known === null ? null : { methods: known, kind, id, number: number ?? '' };
+}
+
+function methodsOf(kind: Kind, part: string, number: string | undefined): Methods | null {
+  if (part === 'changes') return number === undefined ? CHANGES : CHANGE;
+  if (part === 'access') return number === '!check' ? CHECK : null;
+  if (part === 'signers' && kind === Kind.circle) return number === undefined ? MEMBERS : MEMBER;
   if (part === 'events' && kind === Kind.effect) {
-    if (number === undefined) return methods({ GET: 'deliveries' });
-    return number === 'retry' ? methods({ POST: 'retry' }) : null;
+    if (number === undefined) return DELIVERIES;
+    return number === 'retry' ? RETRY : null;
   }
   if (number !== undefined) return null;
-  if (part === 'activate' && kind === Kind.bridge) return methods({ POST: 'activate' });
-  if (part === 'proofs' || (part === 'sign' && kind === Kind.intent)) return methods({ POST: 'proof' });
-  if (part === 'drop' && drop) return methods({ POST: 'drop' });
-  if (kind === Kind.wallet && (part === 'balances' || part === 'limits' || part === 'anchors')) {
-    return methods({ GET: part });
-  }
-  return null;
+  if (part === 'activate' && kind === Kind.bridge) return ACTIVATE;
+  if (part === 'proofs' || (part === 'sign' && kind === Kind.intent)) return PROOFS;
+  if (part === 'drop' && kindRow(kind).drop) return DROP;
+  if (kind !== Kind.wallet) return null;
+  if (part === 'balances') return BALANCES;
+  if (part === 'limits') return LIMITS;
+  return part === 'anchors' ? ANCHORS : null;
 }
 
 function decodeSegments(raw: string[]): string[] | null {
