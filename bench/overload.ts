@@ -21,7 +21,7 @@ import { atLeast, atMost, type BenchCell, type BenchOptions, type BenchResult } 
 
 const CONNECTIONS = 64;
 /** Beyond what the inbox takes: each connection waits for one answer at a time. */
-const FLOOD_CONNECTIONS_SPARE = 500;
+const FLOOD_CONNECTIONS_SPARE = 200;
 const PROBE_CONNECTIONS = 64;
 const FLOOD_FACTOR = 2;
 const OTHER = 'other';
@@ -29,8 +29,11 @@ const STORED_BYTES = 1000;
 /** How long the flood comes before the probes. */
 const LEAD_MS = 700;
 
-/** `crowd`: more connections than are let in at a time. */
-const FULL = { wallets: 1000, inbox: 1000, crowd: 512, warmup: 40_000, seconds: 8, probe: 200 };
+/**
+ * `inbox`: what the flood fills; no more than it takes, because a pace for each of a thousand connections costs wrk as
+ * much as the requests. `crowd`: more connections than are let in at a time.
+ */
+const FULL = { wallets: 1000, inbox: 300, crowd: 512, warmup: 40_000, seconds: 8, probe: 200 };
 const SMOKE: typeof FULL = { wallets: 50, inbox: 50, crowd: 48, warmup: 600, seconds: 1, probe: 50 };
 
 interface Session {
@@ -43,7 +46,11 @@ interface Session {
 /** A load with what it cost the service. */
 interface Measured extends LoadFigures {
   perSecond: number;
+  /** Of the service, microseconds an accepted intent. */
   cpu: number;
+  /** How many processors were busy with the service, and with the load and whoever sent beside it. */
+  serverCores: number;
+  loadCores: number;
   waits: ReturnType<typeof stagesBetween>;
 }
 
@@ -101,7 +108,7 @@ async function measure(session: Session): Promise<BenchResult> {
         title: 'Signed one-claim intents, closed loop',
         columns: [
           ...['money comes from', 'connections', 'accepted/s', 'p50 ms', 'p99 ms', 'server CPU µs/intent'],
-          'share that waited for its turn',
+          ...['server, cores', 'load, cores', 'share that waited for its turn'],
         ],
         rows: [
           closedRow(`${sizes.wallets} wallets`, CONNECTIONS, spread),
@@ -117,6 +124,8 @@ async function measure(session: Session): Promise<BenchResult> {
             'accepted/s',
             'refused/s',
             'server CPU µs/accepted',
+            'server, cores',
+            'load, cores',
             'share that waited for its turn',
             'so long, ms',
           ],
@@ -124,6 +133,7 @@ async function measure(session: Session): Promise<BenchResult> {
         ],
         rows: [half, flood].map(({ rate, main, resident }): BenchCell[] => [
           ...[rate, main.perSecond, (main.refused.other ?? 0) / main.seconds, main.cpu],
+          ...[main.serverCores, main.loadCores],
           ...[main.waits.waitedShare, main.waits.turnWait, main.waits.verifyWait, main.waits.inboxWait],
           ...resident.map((bytes) => bytes / 1e6),
         ]),
@@ -173,6 +183,7 @@ async function measure(session: Session): Promise<BenchResult> {
     notes: [
       ...(hasWrk() ? [] : ['wrk is not installed: the flood costs the machine more than it should']),
       `the service ran with --inbox-max ${sizes.inbox}; the flood and the probes ran on the same machine`,
+      `an accepted intent takes the service's processor ${(flood.main.cpu / spread.cpu).toFixed(2)} times as long under the flood, refusals counted in: were the load on another machine, ${(spread.cpu / flood.main.cpu).toFixed(2)} of the sustainable rate would be left`,
     ],
     ok: true,
   };
@@ -189,8 +200,8 @@ function memoryBeside({ main, resident }: Flood): number {
 }
 
 function closedRow(source: string, connections: number, measured: Measured): BenchCell[] {
-  const { perSecond, p50, p99, cpu, waits } = measured;
-  return [source, connections, perSecond, p50, p99, cpu, waits.waitedShare];
+  const { perSecond, p50, p99, cpu, serverCores, loadCores, waits } = measured;
+  return [source, connections, perSecond, p50, p99, cpu, serverCores, loadCores, waits.waitedShare];
 }
 
 type Plan = Pick<RequestPlan, 'run' | 'intents'> & Partial<RequestPlan>;
@@ -252,10 +263,13 @@ async function withCosts({ service, directory }: Session, drive: () => Promise<L
   const before = readUsage(service.pid, directory);
   const load = await drive();
   const after = readUsage(service.pid, directory);
+  const cpuSeconds = after.cpuSeconds - before.cpuSeconds;
   return {
     ...load,
     perSecond: load.accepted / load.seconds,
-    cpu: ((after.cpuSeconds - before.cpuSeconds) * 1e6) / load.accepted,
+    cpu: (cpuSeconds * 1e6) / load.accepted,
+    serverCores: cpuSeconds / load.seconds,
+    loadCores: (after.ownSeconds - before.ownSeconds) / load.seconds,
     waits: stagesBetween(figuresBefore, await service.readFigures()),
   };
 }
