@@ -10,8 +10,11 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { Packr } from 'msgpackr';
 import { Bench } from 'tinybench';
-import { EntryType, type IntentEntry } from '../src/core/entry.ts';
+import { EntryType, type IntentEntry, threadOf } from '../src/core/entry.ts';
 import { Kind } from '../src/core/kinds.ts';
+import { makeLuid } from '../src/core/luid.ts';
+import { isoMoment } from '../src/core/proofs.ts';
+import { sha256 } from '../src/proof/digest.ts';
 import { createKeyPair } from '../src/proof/keys.ts';
 import { sign } from '../src/proof/verify.ts';
 import { decode, encode, FrameBuffer } from '../src/storage/codec.ts';
@@ -68,20 +71,24 @@ function sampleEntry(number: number): IntentEntry {
     handle: `intent-${String(number).padStart(12, '0')}`,
     schema: 'transfer',
   };
+  const moment = 1_700_000_000_000 + number;
+  const luid = makeLuid('int', moment, randomBytes(11));
+  const text = JSON.stringify(data).padEnd(450);
+  const custom = `{"moment":"${isoMoment(moment - 20)}","status":"created"}`;
   return {
     type: EntryType.intent,
     ledger: 1,
     kind: Kind.intent,
-    luid: `$int.${String(number).padStart(17, '0')}`,
+    luid,
     handle: data.handle,
-    moment: 1_700_000_000_000 + number,
-    hash: randomBytes(32),
-    data: JSON.stringify(data).padEnd(450),
-    proofs: [{ public: randomBytes(32), result: randomBytes(64), custom: '{"moment":"2024-01-01T00:00:00.000Z"}' }],
+    moment,
+    hash: sha256(text),
+    data: text,
+    proofs: [{ public: randomBytes(32), result: randomBytes(64), custom }],
     seal: randomBytes(64),
-    thread: 'Qm5sTf0aVc3yXw81Zk2p',
+    thread: threadOf(luid),
     outcome: {
-      moment: 1_700_000_000_001 + number,
+      moment: moment + 1,
       steps: ['prepared', 'committed', 'completed'],
       reason: '',
       detail: '',

@@ -6,6 +6,7 @@ place of each in its frame, and every link from there to the head the server sig
 below is RFC 8032, for checking: it is slow and keeps no secret. Ends with 0 where all is proven, 2 where all but the
 place in the chain is, as the file does not hold that, 1 where anything is wrong."""
 import base64, datetime, decimal, hashlib, json, re, sys
+ORDER = ''.join(sorted('-_0123456789' + ''.join(chr(a + i) for a in (65, 97) for i in range(26))))
 P, L, D = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493, -121665 * pow(121666, -1, 2**255 - 19)
 def add(p, q):  # points as (X, Y, Z, T), 5.1.4
     a, b, c, d = (p[1] - p[0]) * (q[1] - q[0]), (p[1] + p[0]) * (q[1] + q[0]), 2 * p[3] * q[3] * D, 2 * p[2] * q[2]
@@ -47,6 +48,29 @@ def sha(data): return hashlib.sha256(data.encode() if isinstance(data, str) else
 def b64(data): return base64.b64encode(data).decode()
 def raw(text): expect(b64(base64.b64decode(text)) == text, 'base64 as nobody writes it'); return base64.b64decode(text)
 def milliseconds(text): return round(datetime.datetime.fromisoformat(text[:-1] + '000+00:00').timestamp() * 1000)
+def unpack(e, at=0):  # a MessagePack value, and where it ends
+    code, at = e[at], at + 1
+    if code < 0x80 or code >= 0xe0: return code - (code >= 0xe0) * 256, at
+    if code >> 5 == 5 or code >> 4 == 9: size = code & (31 if code >> 5 == 5 else 15)
+    elif code == 0xc0: return None, at
+    else:
+        wide = {0xc4: 1, 0xcb: 8, 0xd9: 1, 0xda: 2, 0xdb: 4, 0xdc: 2, 0xdd: 4}.get(code) or 1 << (code & 3)
+        size, at = int.from_bytes(e[at:at + wide], 'big', signed=code in range(0xd0, 0xd4)), at + wide
+        if code in (0xcb, *range(0xcc, 0xd4)): return size, at
+    if code >> 4 != 9 and code not in (0xdc, 0xdd):
+        return e[at:at + size] if code == 0xc4 else e[at:at + size].decode(), at + size
+    values = []
+    for _ in range(size): value, at = unpack(e, at); values.append(value)
+    return values, at
+def entry(e):  # luid, type, moment, data, hash and proofs of an entry: as src/storage/codec.ts has them, in either version
+    (luid, _, code, _, _, moment, *rest), _ = unpack(e)
+    second = sum(ORDER.index(c) * 64**(5 - i) for i, c in enumerate(luid[5:11])) * 1000
+    if code % 8 in (0, 6, 7): return luid, code % 8, moment, '', b'', []
+    if code % 8 == 4: return luid, 4, moment, '', b'', rest[1:2]
+    if code == 13: rest.insert(0, sha(rest[0]))
+    keys = [base64.b64decode(rest[1].encode('utf-16-le')[2 * key:2 * key + 88].decode('utf-16-le')) if isinstance(key, int)
+            else key for key, *_ in rest[2]]  # told by their place in the data, in UTF-16 units
+    return luid, code % 8, moment + second * (code > 8), rest[1], rest[0], [(k, *p[1:]) for k, p in zip(keys, rest[2])]
 def check(envelope, what):  # hash, digests, signatures; gives (key, signature, custom) of each proof
     digest, proofs = sha(canon(envelope['data'])).hex(), []
     expect(envelope['hash'] == digest, what + ': its hash is not that of its data')
@@ -62,24 +86,24 @@ def check(envelope, what):  # hash, digests, signatures; gives (key, signature, 
 if len(sys.argv) != 3: sys.exit(__doc__)
 story, server = json.load(open(sys.argv[1], encoding='utf-8')), raw(sys.argv[2])
 record, head, chain, lines = story['record'], story['head'], story['chain'], story['entries']
-expect((story['format'], raw(story['server'])) == ('ayni-story-1', server), 'it is of another server')
+expect(story['format'] in ('ayni-story-1', 'ayni-story-2'), 'it is of another format')
+expect(raw(story['server']) == server, 'it is of another server')
 entries = [raw(line['bytes']) for line in sorted(lines, key=lambda line: line['seq'])]
 expect([raw(line['bytes']) for line in lines] == entries, 'entries that are not in order')
-expect(all(e[2:24].decode() == record['luid'] for e in entries), 'an entry of another record')
-def kind(e): return e[25 + (e[24] & 31) if e[24] < 0xc0 else 26 + e[25] if e[24] == 0xd9 else 27 + e[25] * 256 + e[26]]
-def kept(e): return re.findall(rb'\x93\xc4\x20(.{32})\xc4\x40(.{64})', e, re.S)  # its proofs: key, signature
-owners = list(dict.fromkeys(b64(key) for key, _ in kept(entries[0])))
+read = [entry(e) for e in entries]
+expect(all(luid == record['luid'] for luid, *_ in read), 'an entry of another record')
+owners = list(dict.fromkeys(b64(key) for key, *_ in read[0][5]))
 shown, statuses = [], ['active'] if record['luid'][1:4] == 'eff' else []
 for version in story['versions'] + [record]:
-    meta, data, proofs = version['meta'], canon(version['data']).encode(), check(version, 'the record')
-    moment = b'\xcf' + milliseconds(meta['moment']).to_bytes(8, 'big')
-    expect(any(data in e and sha(data) in e and moment in e for e in entries), 'a version that no entry holds')
+    meta, data, proofs = version['meta'], canon(version['data']), check(version, 'the record')
+    holds_it = (milliseconds(meta['moment']), data, sha(data))
+    expect(any(each[2:5] == holds_it for each in read), 'a version that no entry holds')
     expect((version['luid'], meta['owners']) == (record['luid'], owners), 'a luid or owners of another record')
     texts = [meta.get('thread', '')] + meta.get('labels', [])
     expect(all(any(text.encode() in e for e in entries) for text in texts), 'a thread or label that no entry holds')
     shown, statuses = shown + proofs, statuses + [custom.get('status') for _, _, custom in proofs]
     expect(meta['status'] in statuses, 'a status that nobody gave')
-pairs = {pair for e in entries for pair in kept(e) if kind(e) != 3}  # those of a drop speak of the drop
+pairs = {(key, result) for each in read for key, result, _ in each[5] if each[1] != 3}  # those of a drop speak of the drop
 expect(pairs <= {pair[:2] for pair in shown}, 'a proof in the journal that the record does not show')
 expect(all(key == server or (key, result) in pairs for key, result, _ in shown), 'a proof not in the journal')
 expect(check(head, 'the head')[0][2]['moment'] == head['meta']['moment'], 'a moment of the head that is not signed')
@@ -96,5 +120,5 @@ for item in chain['frames']:
 expect(all(digests.get(line['seq']) == sha(e).hex() for line, e in zip(lines, entries)), 'an entry is not in its frame')
 end = (head['data']['chain'], head['data']['seq'], milliseconds(head['data']['moment']))
 expect(end == (before.hex(), seq, moment), 'the chain does not end in the head')
-what = record['luid'] + ', dropped' * (kind(entries[-1]) == 3)
+what = record['luid'] + ', dropped' * (read[-1][1] == 3)
 print(f'Proven: {what}: {len(entries)} entries, {len(shown)} proofs; in the chain up to entry {seq}')

@@ -25,6 +25,17 @@ function timePart(moment: number): string {
   return text;
 }
 
+/** By character code, which of the ALPHABET it is; 0 for what is not in it. */
+const DIGITS = new Uint8Array(128);
+for (let i = 0; i < ALPHABET.length; i++) DIGITS[ALPHABET.charCodeAt(i)] = i;
+
+/** When the second began that a luid's characters count, in milliseconds since 1970. A number for whatever text of its length. */
+export function secondOf(luid: string): number {
+  let seconds = 0;
+  for (let i = TIME_AT; i < RANDOM_AT; i++) seconds = seconds * 64 + (DIGITS[luid.charCodeAt(i)] ?? 0);
+  return seconds * 1000;
+}
+
 const CODES = Uint8Array.from(ALPHABET, (character) => character.charCodeAt(0));
 /** By character code, its place in the alphabet. */
 const VALUES = new Uint8Array(128);

@@ -5,24 +5,31 @@
  * written is plain MessagePack with the shortest encodings; any reader of it reads an entry. msgpackr is
  * for the few small values without a fixed shape (`packValue`, `unpackValue`).
  *
- * An entry is one array; elements in this order:
+ * An entry is one array. What is written now, version 2, has these elements in this order:
  *
- *     luid (22 ASCII characters), handle, type, ledger, kind, moment, then by type
+ *     luid (22 ASCII characters), handle, type + 8, ledger, kind, moment, then by type
  *     create:  hash, data, proofs, seal
  *     update:  hash, data, proofs, seal, row
  *     drop:    hash, data, proofs, row
  *     proof:   row, proof, status | nil, and where it changed them, labels
- *     intent:  hash, data, proofs, seal, thread, outcome
+ *     intent:  data, proofs, seal, thread | nil, outcome
  *     step:    row, outcome
  *     token:   exp
  *     delivery: row, seq, index, attempts, delivered (1) or not (0), detail
  *
- * with outcome = [moment, steps as rows of INTENT_STATUSES, reason, detail, postings, limits, and where it has
- * them, links], links = [legs, marks, numbers of forwards, their targets, routed, through, failId, leg + 1],
- * leg = [side, bridge, wallet, symbol, amount, claims …] and
- * proof = [public, result, custom | nil]; strings as str; keys, hashes and signatures as bin; postings and
- * limits flat as in core/entry.ts. Never more than 15 elements, so the array's header is one byte, the
- * luid's another, and both luid and handle are compared where they lie, without decoding.
+ * with proof = [public | place, result, custom | nil | moment], and outcomes as outcomes.ts tells; strings as str; keys, hashes
+ * and signatures as bin. Never more than 15 elements, so the array's header is one byte, the luid's another, and both
+ * luid and handle are compared where they lie, without decoding.
+ *
+ * Intents are many, and what follows from the rest of one is left out of it: of moments all but what they are after
+ * another (an entry's after the second its luid counts, a proof's and an outcome's after the entry's); an intent's hash,
+ * which is the SHA-256 of its data; a thread that is named after the intent itself (nil); and of what nearly all clients
+ * say beside their signature all but its moment (customs.ts). A key that stands in the data which it signed is told by
+ * its place there (keys-in-data.ts). The frame's hash covers data, so nothing is proven less.
+ *
+ * Version 1, written until 0.1.0 and read for ever, differs in this: type is the type itself, 1 to 8; all moments are
+ * milliseconds since 1970; an intent has its hash, before data, and always its thread; a proof has its key, and its
+ * custom is a text or nil; outcomes are whole. Both may lie in one journal and one heap: each entry says by its type which it is.
  *
  * Bytes being read are checked against their end and for the exact shape before anything is allocated;
  * what does not fit throws CodecError. Strings are UTF-8: a lone surrogate would not survive, and
@@ -38,24 +45,23 @@ import {
   type Entry,
   EntryType,
   type Facts,
-  INTENT_STATUSES,
   type IntentEntry,
   type IntentFacts,
-  type IntentStatus,
-  type Leg,
-  type Links,
-  type Outcome,
   type ProofEntry,
-  Side,
   type StepEntry,
   type StoredProof,
   type TokenEntry,
+  threadOf,
   type UpdateEntry,
 } from '../core/entry.ts';
 import { KINDS, type Kind } from '../core/kinds.ts';
-import { HASH_BYTES, SIGNATURE_BYTES } from './format.ts';
+import { secondOf } from '../core/luid.ts';
+import { createdText, momentIn } from './customs.ts';
+import { digestText, HASH_BYTES, SIGNATURE_BYTES } from './format.ts';
 import { FrameBuffer } from './frame-buffer.ts';
+import { keyAt, placeOf } from './keys-in-data.ts';
 import * as msgpack from './msgpack.ts';
+import { outcomeBytesMax, readMoment, readOutcome, writeMoment, writeOutcome } from './outcomes.ts';
 import { readOutline } from './outline.ts';
 
 export { CodecError } from './msgpack.ts';
@@ -70,14 +76,13 @@ const HANDLE_AT = LUID_AT + LUID_CHARS;
 const FIXED_BYTES_MAX = 256;
 const PROOF_BYTES_MAX = 128;
 
-const ELEMENTS = { 1: 10, 2: 11, 3: 10, 4: 9, 5: 12, 6: 8, 7: 7, 8: 12 } as const satisfies Record<EntryType, number>;
+/** Types of version 1; those of version 2 lie so far behind them. */
+const FIRST_TYPES = 8;
+const ELEMENTS = { 1: 10, 2: 11, 3: 10, 4: 9, 5: 11, 6: 8, 7: 7, 8: 12 } as const satisfies Record<EntryType, number>;
 /** Where a proof changed labels, they come last. */
 const LABELLED_ELEMENTS = ELEMENTS[EntryType.proof] + 1;
-const OUTCOME_ELEMENTS = 6;
-const LINKS_ELEMENTS = 8;
-/** Numbers of a leg before its claims, and of a forward beside its target. */
-const LEG_NUMBERS = 5;
-const FORWARD_NUMBERS = 4;
+/** Version 1 has their hash. */
+const FIRST_INTENT_ELEMENTS = ELEMENTS[EntryType.intent] + 1;
 const PROOF_ELEMENTS = 3;
 
 const packr = new Packr({
@@ -102,7 +107,7 @@ export function unpackValue(bytes: Uint8Array): unknown {
   return packr.unpack(bytes);
 }
 
-/** Appends the entry to the buffer. */
+/** Appends the entry to the buffer. The hash of an intent is trusted to be that of its data. */
 export function encode(entry: Entry, buffer: FrameBuffer): void {
   assert(entry.luid.length === LUID_CHARS, 'a luid has 22 characters');
   buffer.reserve(encodedBytesMax(entry));
@@ -112,10 +117,10 @@ export function encode(entry: Entry, buffer: FrameBuffer): void {
   at = msgpack.writeText(bytes, at, entry.luid);
   assert(at === buffer.end + HANDLE_AT, 'a luid is ASCII');
   at = msgpack.writeText(bytes, at, entry.handle);
-  at = msgpack.writeCount(bytes, at, entry.type);
+  at = msgpack.writeCount(bytes, at, entry.type + FIRST_TYPES);
   at = msgpack.writeCount(bytes, at, entry.ledger);
   at = msgpack.writeCount(bytes, at, entry.kind);
-  at = msgpack.writeCount(bytes, at, entry.moment);
+  at = writeMoment(bytes, at, entry.moment, secondOf(entry.luid));
   buffer.end = writeBody(bytes, at, entry);
 }
 
@@ -123,23 +128,25 @@ function isLabelled(entry: Entry): boolean {
   return entry.type === EntryType.proof && entry.labels !== undefined;
 }
 
-function writeTexts(bytes: Buffer, start: number, texts: readonly string[]): number {
-  let at = msgpack.writeArrayHead(bytes, start, texts.length);
-  for (const text of texts) at = msgpack.writeText(bytes, at, text);
-  return at;
-}
-
 function writeBody(bytes: Buffer, start: number, entry: Entry): number {
   let at = start;
+  const { moment } = entry;
+  if (entry.type === EntryType.intent) {
+    at = msgpack.writeText(bytes, at, entry.data);
+    at = writeProofs(bytes, at, entry.proofs, entry.data, moment);
+    at = msgpack.writeBinary(bytes, at, entry.seal, SIGNATURE_BYTES);
+    at = msgpack.writeTextOrNil(bytes, at, entry.thread === threadOf(entry.luid) ? null : entry.thread);
+    return writeOutcome(bytes, at, entry.outcome, moment);
+  }
   if (entry.type === EntryType.proof) {
     at = msgpack.writeCount(bytes, at, entry.row);
-    at = writeProof(bytes, at, entry.proof);
+    at = writeProof(bytes, at, entry.proof, '', moment);
     at = msgpack.writeTextOrNil(bytes, at, entry.status);
-    return entry.labels === undefined ? at : writeTexts(bytes, at, entry.labels);
+    return entry.labels === undefined ? at : msgpack.writeTexts(bytes, at, entry.labels);
   }
   if (entry.type === EntryType.token) return msgpack.writeCount(bytes, at, entry.exp);
   if (entry.type === EntryType.step)
-    return writeOutcome(bytes, msgpack.writeCount(bytes, at, entry.row), entry.outcome);
+    return writeOutcome(bytes, msgpack.writeCount(bytes, at, entry.row), entry.outcome, moment);
   if (entry.type === EntryType.delivery) {
     at = msgpack.writeCount(bytes, at, entry.row);
     at = msgpack.writeCount(bytes, at, entry.seq);
@@ -150,52 +157,37 @@ function writeBody(bytes: Buffer, start: number, entry: Entry): number {
   }
   at = msgpack.writeBinary(bytes, at, entry.hash, HASH_BYTES);
   at = msgpack.writeText(bytes, at, entry.data);
-  at = msgpack.writeArrayHead(bytes, at, entry.proofs.length);
-  for (const proof of entry.proofs) at = writeProof(bytes, at, proof);
+  at = writeProofs(bytes, at, entry.proofs, entry.data, moment);
   if (entry.type === EntryType.drop) return msgpack.writeCount(bytes, at, entry.row);
   at = msgpack.writeBinary(bytes, at, entry.seal, SIGNATURE_BYTES);
-  if (entry.type === EntryType.update) return msgpack.writeCount(bytes, at, entry.row);
-  if (entry.type === EntryType.create) return at;
-  return writeOutcome(bytes, msgpack.writeText(bytes, at, entry.thread), entry.outcome);
+  return entry.type === EntryType.update ? msgpack.writeCount(bytes, at, entry.row) : at;
 }
 
-function writeOutcome(bytes: Buffer, start: number, outcome: Outcome): number {
-  let at = start;
-  bytes[at++] = 0x90 + OUTCOME_ELEMENTS + (outcome.links === undefined ? 0 : 1);
-  at = msgpack.writeCount(bytes, at, outcome.moment);
-  at = msgpack.writeArrayHead(bytes, at, outcome.steps.length);
-  for (const status of outcome.steps) at = msgpack.writeCount(bytes, at, INTENT_STATUSES.indexOf(status));
-  at = msgpack.writeText(bytes, at, outcome.reason);
-  at = msgpack.writeText(bytes, at, outcome.detail);
-  at = msgpack.writeNumbers(bytes, at, outcome.postings);
-  at = msgpack.writeNumbers(bytes, at, outcome.limits);
-  return outcome.links === undefined ? at : writeLinks(bytes, at, outcome.links);
+function writeProofs(
+  bytes: Buffer,
+  start: number,
+  proofs: readonly StoredProof[],
+  data: string,
+  moment: number,
+): number {
+  let at = msgpack.writeArrayHead(bytes, start, proofs.length);
+  // Not with an iterator: nearly all have one.
+  for (let index = 0; index < proofs.length; index++) at = writeProof(bytes, at, proofs[index]!, data, moment);
+  return at;
 }
 
-function writeLinks(bytes: Buffer, start: number, links: Links): number {
-  let at = start;
-  bytes[at++] = 0x90 + LINKS_ELEMENTS;
-  at = msgpack.writeArrayHead(bytes, at, links.legs.length);
-  for (const { side, bridge, wallet, symbol, amount, claims } of links.legs) {
-    at = msgpack.writeNumbers(bytes, at, [side, bridge, wallet, symbol, amount, ...claims]);
-  }
-  at = msgpack.writeNumbers(bytes, at, links.marks);
-  const forwards = links.forwards.flatMap(({ claim, wallet, symbol, amount }) => [claim, wallet, symbol, amount]);
-  at = msgpack.writeNumbers(bytes, at, forwards);
-  const targets = links.forwards.map(({ target }) => target);
-  at = writeTexts(bytes, at, targets);
-  at = msgpack.writeNumbers(bytes, at, links.routed);
-  at = msgpack.writeNumbers(bytes, at, links.through);
-  at = msgpack.writeText(bytes, at, links.failId);
-  return msgpack.writeCount(bytes, at, links.leg + 1);
-}
-
-function writeProof(bytes: Buffer, start: number, proof: StoredProof): number {
+/** `data`: what was signed, where the entry has it. */
+function writeProof(bytes: Buffer, start: number, proof: StoredProof, data: string, moment: number): number {
+  const { custom } = proof;
   let at = start;
   bytes[at++] = 0x90 + PROOF_ELEMENTS;
-  at = msgpack.writeBinary(bytes, at, proof.public, KEY_BYTES);
+  const place = placeOf(data, proof.public);
+  if (place < 0) at = msgpack.writeBinary(bytes, at, proof.public, KEY_BYTES);
+  else at = msgpack.writeCount(bytes, at, place);
   at = msgpack.writeBinary(bytes, at, proof.result, SIGNATURE_BYTES);
-  return msgpack.writeTextOrNil(bytes, at, proof.custom);
+  const after = custom === null ? Number.NaN : momentIn(custom) - moment;
+  if (Number.isSafeInteger(after)) return msgpack.writeNumber(bytes, at, after);
+  return msgpack.writeTextOrNil(bytes, at, custom);
 }
 
 /** An upper bound of what `encode` appends: three bytes a character, nine a number. */
@@ -221,24 +213,6 @@ function encodedBytesMax(entry: Entry): number {
     rest += outcomeBytesMax(entry.outcome);
   }
   return rest + 3 * chars;
-}
-
-function outcomeBytesMax({ steps, reason, detail, postings, limits, links }: Outcome): number {
-  const rest = links === undefined ? 0 : linksBytesMax(links);
-  const numbers = postings.length + limits.length;
-  return FIXED_BYTES_MAX + steps.length + 3 * (reason.length + detail.length) + 9 * numbers + rest;
-}
-
-function linksBytesMax({ legs, marks, forwards, routed, through, failId }: Links): number {
-  let numbers = marks.length + routed.length + through.length;
-  let chars = failId.length;
-  // One number more has room for a list's own header, two characters for a text's.
-  for (const { claims } of legs) numbers += LEG_NUMBERS + claims.length + 1;
-  for (const { target } of forwards) {
-    numbers += FORWARD_NUMBERS;
-    chars += target.length + 2;
-  }
-  return FIXED_BYTES_MAX + 9 * numbers + 3 * chars;
 }
 
 /** The entry whose bytes are bytes[from, to); it shares no memory with them. Throws CodecError. */
@@ -272,9 +246,10 @@ export function passNext(bytes: Uint8Array, cursor: { at: number }, to: number):
   cursor.at = reader.at;
 }
 
-/** How what follows an intent's head is read. */
+/** How what follows an intent's head is read; `isFirst`: it is of version 1. */
 type ReadIntent<E> = (
   reader: msgpack.Reader,
+  isFirst: boolean,
   ledger: number,
   kind: Kind,
   luid: string,
@@ -287,17 +262,26 @@ function readEntry<E>(reader: msgpack.Reader, readsIntent: ReadIntent<E>): Exclu
   const luid = msgpack.readText(reader);
   if (luid.length !== LUID_CHARS) throw msgpack.misfit(reader, 'a luid of another length');
   const handle = msgpack.readText(reader);
-  const type = msgpack.readCount(reader);
-  const labelled = type === EntryType.proof && elements === LABELLED_ELEMENTS;
-  if (ELEMENTS[type as EntryType] !== elements && !labelled) throw msgpack.misfit(reader, `no entry of type ${type}`);
+  const code = msgpack.readCount(reader);
+  const isFirst = code <= FIRST_TYPES;
+  const type = (isFirst ? code : code - FIRST_TYPES) as EntryType;
+  if (!isLength(elements, type, isFirst)) throw msgpack.misfit(reader, `no entry of type ${code}`);
   const ledger = msgpack.readCount(reader);
   const kind = msgpack.readCount(reader);
   if (kind >= KINDS.length) throw msgpack.misfit(reader, `no kind ${kind}`);
-  const moment = msgpack.readCount(reader);
-  if (type === EntryType.intent) return readsIntent(reader, ledger, kind as Kind, luid, handle, moment);
-  const entry = readBody(reader, type as OtherType, ledger, kind as Kind, luid, handle, moment);
-  if (labelled) (entry as ProofEntry).labels = readTexts(reader);
+  const moment = readMoment(reader, isFirst ? 0 : secondOf(luid));
+  if (type === EntryType.intent) return readsIntent(reader, isFirst, ledger, kind as Kind, luid, handle, moment);
+  const entry = readBody(reader, isFirst, type, ledger, kind as Kind, luid, handle, moment);
+  if (elements === LABELLED_ELEMENTS && type === EntryType.proof) {
+    (entry as ProofEntry).labels = msgpack.readTexts(reader);
+  }
   return entry;
+}
+
+/** Whether an entry of this type may have so many elements. */
+function isLength(elements: number, type: EntryType, isFirst: boolean): boolean {
+  if (type === EntryType.intent) return elements === (isFirst ? FIRST_INTENT_ELEMENTS : ELEMENTS[type]);
+  return elements === ELEMENTS[type] || (type === EntryType.proof && elements === LABELLED_ELEMENTS);
 }
 
 type OtherType = Exclude<EntryType, typeof EntryType.intent>;
@@ -305,6 +289,7 @@ type OtherType = Exclude<EntryType, typeof EntryType.intent>;
 // Each literal names its fields in the order of its interface, so that all entries of a type share a shape.
 function readBody(
   reader: msgpack.Reader,
+  isFirst: boolean,
   type: OtherType,
   ledger: number,
   kind: Kind,
@@ -314,13 +299,13 @@ function readBody(
 ): Exclude<Entry, IntentEntry> {
   if (type === EntryType.proof) {
     const row = msgpack.readCount(reader);
-    const proof = readProof(reader);
+    const proof = readProof(reader, isFirst, '', moment);
     const status = msgpack.readTextOrNil(reader);
     return { type, ledger, kind, luid, handle, moment, row, proof, status } satisfies ProofEntry;
   }
   if (type === EntryType.step) {
     const row = msgpack.readCount(reader);
-    const outcome = readOutcome(reader);
+    const outcome = readOutcome(reader, isFirst, moment);
     return { type, ledger, kind, luid, handle, moment, row, outcome } satisfies StepEntry;
   }
   if (type === EntryType.token) {
@@ -338,7 +323,7 @@ function readBody(
   }
   const hash = msgpack.readBinary(reader, HASH_BYTES);
   const data = msgpack.readText(reader);
-  const proofs = readProofs(reader);
+  const proofs = readProofs(reader, isFirst, data, moment);
   if (type === EntryType.drop) {
     const row = msgpack.readCount(reader);
     return { type, ledger, kind, luid, handle, moment, row, hash, data, proofs } satisfies DropEntry;
@@ -353,6 +338,7 @@ function readBody(
 
 function readIntent(
   reader: msgpack.Reader,
+  isFirst: boolean,
   ledger: number,
   kind: Kind,
   luid: string,
@@ -360,17 +346,19 @@ function readIntent(
   moment: number,
 ): IntentEntry {
   const type = EntryType.intent;
-  const hash = msgpack.readBinary(reader, HASH_BYTES);
+  const stated = isFirst ? msgpack.readBinary(reader, HASH_BYTES) : null;
   const data = msgpack.readText(reader);
-  const proofs = readProofs(reader);
+  const proofs = readProofs(reader, isFirst, data, moment);
   const seal = msgpack.readBinary(reader, SIGNATURE_BYTES);
-  const thread = msgpack.readText(reader);
-  const outcome = readOutcome(reader);
+  const thread = readThread(reader, isFirst, luid);
+  const outcome = readOutcome(reader, isFirst, moment);
+  const hash = stated ?? digestText(data);
   return { type, ledger, kind, luid, handle, moment, hash, data, proofs, seal, thread, outcome };
 }
 
 function readIntentFacts(
   reader: msgpack.Reader,
+  isFirst: boolean,
   ledger: number,
   kind: Kind,
   luid: string,
@@ -378,92 +366,56 @@ function readIntentFacts(
   moment: number,
 ): IntentFacts {
   const type = EntryType.intent;
-  msgpack.skipBinary(reader, HASH_BYTES);
+  if (isFirst) msgpack.skipBinary(reader, HASH_BYTES);
   const outline = readOutline(reader.bytes, msgpack.skipText(reader), reader.at);
   for (let left = msgpack.readArrayHead(reader); left > 0; left--) skipProof(reader);
   msgpack.skipBinary(reader, SIGNATURE_BYTES);
-  const thread = msgpack.readText(reader);
-  const outcome = readOutcome(reader);
+  const thread = readThread(reader, isFirst, luid);
+  const outcome = readOutcome(reader, isFirst, moment);
   return { type, ledger, kind, luid, handle, moment, thread, outcome, outline };
 }
 
-function readOutcome(reader: msgpack.Reader): Outcome {
-  const elements = msgpack.readArrayHead(reader);
-  const isLinked = elements === OUTCOME_ELEMENTS + 1;
-  if (elements !== OUTCOME_ELEMENTS && !isLinked) throw msgpack.misfit(reader, 'an outcome of another length');
-  const outcome: Outcome = {
-    moment: msgpack.readCount(reader),
-    steps: readSteps(reader),
-    reason: msgpack.readText(reader),
-    detail: msgpack.readText(reader),
-    postings: msgpack.readNumbers(reader),
-    limits: msgpack.readNumbers(reader),
-  };
-  if (isLinked) outcome.links = readLinks(reader);
-  return outcome;
+function readThread(reader: msgpack.Reader, isFirst: boolean, luid: string): string {
+  return (isFirst ? msgpack.readText(reader) : msgpack.readTextOrNil(reader)) ?? threadOf(luid);
 }
 
-function readLinks(reader: msgpack.Reader): Links {
-  if (msgpack.readArrayHead(reader) !== LINKS_ELEMENTS) throw msgpack.misfit(reader, 'links of another length');
-  const legs: Leg[] = [];
-  for (let left = msgpack.readArrayHead(reader); left > 0; left--) {
-    const [side, bridge, wallet, symbol, amount, ...claims] = msgpack.readNumbers(reader);
-    if (amount === undefined || (side !== Side.debit && side !== Side.credit)) throw msgpack.misfit(reader, 'no leg');
-    legs.push({ side, bridge: bridge!, wallet: wallet!, symbol: symbol!, amount, claims });
-  }
-  const marks = msgpack.readNumbers(reader);
-  const numbers = msgpack.readNumbers(reader);
-  const targets = readTexts(reader);
-  if (numbers.length !== targets.length * FORWARD_NUMBERS) throw msgpack.misfit(reader, 'forwards without a target');
-  const forwards = targets.map((target, index) => {
-    const [claim, wallet, symbol, amount] = numbers.slice(index * FORWARD_NUMBERS);
-    return { claim: claim!, wallet: wallet!, symbol: symbol!, amount: amount!, target };
-  });
-  const routed = msgpack.readNumbers(reader);
-  const through = msgpack.readNumbers(reader);
-  const failId = msgpack.readText(reader);
-  return { legs, marks, forwards, routed, through, failId, leg: msgpack.readCount(reader) - 1 };
-}
-
-function readSteps(reader: msgpack.Reader): IntentStatus[] {
-  const count = msgpack.readArrayHead(reader);
-  const steps: IntentStatus[] = [];
-  for (let index = 0; index < count; index++) {
-    const status = INTENT_STATUSES[msgpack.readCount(reader)];
-    if (status === undefined) throw msgpack.misfit(reader, 'no status of an intent');
-    steps.push(status);
-  }
-  return steps;
-}
-
-function readProofs(reader: msgpack.Reader): StoredProof[] {
+function readProofs(reader: msgpack.Reader, isFirst: boolean, data: string, moment: number): StoredProof[] {
   const count = msgpack.readArrayHead(reader);
   const proofs: StoredProof[] = [];
-  for (let index = 0; index < count; index++) proofs.push(readProof(reader));
+  for (let index = 0; index < count; index++) proofs.push(readProof(reader, isFirst, data, moment));
   return proofs;
 }
 
-function readTexts(reader: msgpack.Reader): string[] {
-  const count = msgpack.readArrayHead(reader);
-  const texts: string[] = [];
-  for (let index = 0; index < count; index++) texts.push(msgpack.readText(reader));
-  return texts;
-}
-
-function readProof(reader: msgpack.Reader): StoredProof {
+function readProof(reader: msgpack.Reader, isFirst: boolean, data: string, moment: number): StoredProof {
   if (msgpack.readArrayHead(reader) !== PROOF_ELEMENTS) throw msgpack.misfit(reader, 'a proof of another length');
   return {
-    public: msgpack.readBinary(reader, KEY_BYTES),
+    public: isFirst ? msgpack.readBinary(reader, KEY_BYTES) : readKey(reader, data),
     result: msgpack.readBinary(reader, SIGNATURE_BYTES),
-    custom: msgpack.readTextOrNil(reader),
+    custom: isFirst ? msgpack.readTextOrNil(reader) : readCustom(reader, moment),
   };
+}
+
+function readKey(reader: msgpack.Reader, data: string): Uint8Array {
+  const value = msgpack.readBinaryOrNumber(reader, KEY_BYTES);
+  if (typeof value !== 'number') return value;
+  const key = keyAt(data, value);
+  if (key === null) throw msgpack.misfit(reader, `no key at ${value} in the data`);
+  return key;
+}
+
+function readCustom(reader: msgpack.Reader, moment: number): string | null {
+  const value = msgpack.readTextNilOrNumber(reader);
+  if (typeof value !== 'number') return value;
+  const custom = createdText(moment + value);
+  if (custom === null) throw msgpack.misfit(reader, `a proof made ${value} ms later`);
+  return custom;
 }
 
 function skipProof(reader: msgpack.Reader): void {
   if (msgpack.readArrayHead(reader) !== PROOF_ELEMENTS) throw msgpack.misfit(reader, 'a proof of another length');
-  msgpack.skipBinary(reader, KEY_BYTES);
+  msgpack.skipBinaryOrNumber(reader, KEY_BYTES);
   msgpack.skipBinary(reader, SIGNATURE_BYTES);
-  msgpack.skipTextOrNil(reader);
+  msgpack.skipTextNilOrNumber(reader);
 }
 
 /** See EntryCodec. These run on entries that were checked when they came in, and trust them. */

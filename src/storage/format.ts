@@ -8,7 +8,7 @@
  * A segment begins with a header of 56 bytes:
  *
  *     0   8  magic 'AYNIJRNL'
- *     8   4  format version, 1
+ *     8   4  format version of whoever began it
  *    12   8  seq of the first entry in this segment, the number in its name
  *    20  32  chain before it: the hash of the last frame of the segment before; zeros in the first one
  *    52   4  CRC-32 of bytes 0..52
@@ -20,7 +20,7 @@
  *     8   n  payload, one MessagePack array of always the widest encodings, so that it can be filled in
  *            when the batch is complete, and a frame can be recognised wherever it lies:
  *              dd u32   array of 6 + count elements
- *              01       format version
+ *              02       format version
  *              cf u64   seq of the first entry; the others follow without gap
  *              ce u32   count of entries
  *              cf u64   moment of the frame, milliseconds since 1970
@@ -48,6 +48,10 @@
  * frame that does not continue the one before is damage anywhere. A fake frame cannot hide inside a real
  * one: the marks of a frame are not UTF-8, and no binary field is long enough to hold them.
  *
+ * Version 2 differs from version 1 in what lies in a frame, the entries (codec.ts), and in nothing else. Frames of
+ * version 1 are read for ever, and followed by those of version 2 wherever they end, in the same segment too. Of a
+ * version it does not know a server reads nothing: it says so and stops, as damage, for it cannot tell what it would lose.
+ *
  * Frames are not padded to sectors: like SQLite's "powersafe overwrite" this rests on disks that, losing
  * power while they append to a sector, leave alone what was synced in it before.
  *
@@ -57,7 +61,10 @@
 import { hash as digest } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-export const FORMAT_VERSION = 1;
+/** What is written. */
+export const FORMAT_VERSION = 2;
+/** The oldest that is read. */
+export const FORMAT_VERSION_MIN = 1;
 export const HASH_BYTES = 32;
 export const SIGNATURE_BYTES = 64;
 
@@ -127,9 +134,19 @@ export function bytesEqual(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && Buffer.compare(left, right) === 0;
 }
 
-export function writeSegmentHeader(bytes: Buffer, at: number, firstSeq: number, chain: Uint8Array): void {
+export function isKnownVersion(version: number): boolean {
+  return version >= FORMAT_VERSION_MIN && version <= FORMAT_VERSION;
+}
+
+export function writeSegmentHeader(
+  bytes: Buffer,
+  at: number,
+  firstSeq: number,
+  chain: Uint8Array,
+  version = FORMAT_VERSION,
+): void {
   bytes.set(SEGMENT_MAGIC, at);
-  bytes.writeUInt32BE(FORMAT_VERSION, at + 8);
+  bytes.writeUInt32BE(version, at + 8);
   writeSafe(bytes, at + 12, firstSeq);
   bytes.set(chain, at + 20);
   bytes.writeUInt32BE(crc(bytes, at, at + 52), at + 52);
@@ -155,6 +172,14 @@ export function digestEntry(bytes: Uint8Array, from: number, to: number, digests
   for (let index = 0; index < HASH_BYTES; index++) digests[at + index] = text.charCodeAt(index);
 }
 
+/** SHA-256 of a text as UTF-8. */
+export function digestText(text: string): Uint8Array {
+  const characters = digest('sha256', text, 'binary');
+  const bytes = new Uint8Array(HASH_BYTES);
+  for (let index = 0; index < HASH_BYTES; index++) bytes[index] = characters.charCodeAt(index);
+  return bytes;
+}
+
 /**
  * Fills in everything of the frame bytes[from, to) but its entries, its signature and its CRC, and returns
  * its hash. `digests` are those of its entries. `sealFrame` does the rest.
@@ -166,11 +191,12 @@ export function fillFrame(
   head: FrameHead,
   chain: Uint8Array,
   digests: Uint8Array,
+  version = FORMAT_VERSION,
 ): Uint8Array {
   bytes.writeUInt32BE(to - from - PAYLOAD_AT, from + LENGTH_AT);
   bytes[from + PAYLOAD_AT] = 0xdd;
   bytes.writeUInt32BE(RIM_ELEMENTS + head.count, from + PAYLOAD_AT + 1);
-  bytes[from + VERSION_AT] = FORMAT_VERSION;
+  bytes[from + VERSION_AT] = version;
   bytes[from + SEQ_AT] = 0xcf;
   writeSafe(bytes, from + SEQ_AT + 1, head.firstSeq);
   bytes[from + COUNT_AT] = 0xce;
@@ -233,7 +259,8 @@ export function readFrameHead(bytes: Buffer, from: number, to: number, head: Fra
   head.firstSeq = readSafe(bytes, from + SEQ_AT + 1);
   head.count = bytes.readUInt32BE(from + COUNT_AT + 1);
   head.moment = readSafe(bytes, from + MOMENT_AT + 1);
-  if (bytes[from + VERSION_AT] !== FORMAT_VERSION) return `frame of format version ${bytes[from + VERSION_AT]}`;
+  const version = bytes[from + VERSION_AT]!;
+  if (!isKnownVersion(version)) return `frame of format version ${version}`;
   if (head.count === 0) return 'a frame without entries';
   if (bytes.readUInt32BE(from + PAYLOAD_AT + 1) !== RIM_ELEMENTS + head.count) return 'a frame that miscounts itself';
   if (bytes[to - FRAME_FOOT_BYTES] !== 0xc4 || bytes[to - FRAME_FOOT_BYTES + 1] !== SIGNATURE_BYTES) {

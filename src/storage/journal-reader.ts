@@ -16,7 +16,6 @@ import { type Disk, type DiskFile, errorCode, readAll } from './disk.ts';
 import {
   bytesEqual,
   digestEntry,
-  FORMAT_VERSION,
   FRAME_FOOT_BYTES,
   FRAME_HEAD_BYTES,
   type FrameHead,
@@ -26,6 +25,7 @@ import {
   frameSignature,
   frameWhole,
   HASH_BYTES,
+  isKnownVersion,
   LENGTH_AT,
   readFrameHead,
   readSegmentHeader,
@@ -362,7 +362,7 @@ function readHeader<E>(run: Run<E>, segment: SegmentFile, isFirst: boolean, isLa
     tear(run, segment, 0, isLast);
     return false;
   }
-  if (header.version !== FORMAT_VERSION) throw new DamageError(path, 0, `format version ${header.version}`);
+  if (!isKnownVersion(header.version)) throw new DamageError(path, 0, `format version ${header.version}`);
   if (header.firstSeq !== segment.firstSeq) {
     throw new DamageError(path, 0, `the header of the segment with entry ${header.firstSeq}`);
   }

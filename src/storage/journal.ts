@@ -16,6 +16,7 @@ import { type Disk, type DiskFile, type Done, errorCode, readAll, writeAll } fro
 import {
   bytesEqual,
   digestEntry,
+  FORMAT_VERSION,
   FRAME_BYTES_MAX,
   FRAME_FOOT_BYTES,
   FRAME_HEAD_BYTES,
@@ -65,9 +66,20 @@ export interface JournalOptions {
    * bytes themselves must be written. Absent or 0: the file grows with each frame.
    */
   reserveBytes?: number;
+  /** How entries are written; tests begin books in an older version, as an older server left them. */
+  format?: EntryFormat;
   /** 'none' acknowledges what is only in the page cache: for tests, a power cut loses it. */
   durability?: 'sync' | 'none';
 }
+
+/** A format version, and the entries of its frames. */
+export interface EntryFormat {
+  readonly version: number;
+  /** Appends the entry to the buffer. */
+  encode(entry: Entry, buffer: FrameBuffer): void;
+}
+
+const CURRENT_FORMAT: EntryFormat = { version: FORMAT_VERSION, encode };
 
 /** What a server reserves: room for some thousand intents; writing so much at once takes the device two milliseconds. */
 export const RESERVE_BYTES = 1024 * 1024;
@@ -91,6 +103,7 @@ export class Journal {
   readonly #disk: Disk;
   readonly #directory: string;
   readonly #options: JournalOptions;
+  readonly #format: EntryFormat;
   readonly #buffer = new FrameBuffer();
   readonly #head: FrameHead = { bytes: 0, firstSeq: 0, count: 0, moment: 0 };
   readonly #added: EntryBytes;
@@ -114,6 +127,7 @@ export class Journal {
     this.#disk = disk;
     this.#directory = directory;
     this.#options = options;
+    this.#format = options.format ?? CURRENT_FORMAT;
     this.#zeros = options.reserveBytes === undefined ? NO_ZEROS : new Uint8Array(options.reserveBytes);
     this.#position = { seq: position.seq, chain: position.chain.slice(), moment: position.moment };
     this.#buffer.end = FIRST_ENTRY_AT;
@@ -182,7 +196,7 @@ export class Journal {
    */
   add(entry: Entry): Readonly<EntryBytes> {
     const from = this.#buffer.end;
-    encode(entry, this.#buffer);
+    this.#format.encode(entry, this.#buffer);
     assert(this.frameBytes <= FRAME_BYTES_MAX, 'the batch outgrew a frame');
     const { bytes, end } = this.#buffer;
     // One view for all who read them: making one costs more than most of what is done with it.
@@ -245,7 +259,8 @@ export class Journal {
     head.count = this.#entries;
     head.moment = moment;
     const digests = this.#digests.subarray(0, this.#entries * HASH_BYTES);
-    const hash = fillFrame(buffer.bytes, FRAME_AT, to, head, this.#position.chain, digests);
+    const { version } = this.#format;
+    const hash = fillFrame(buffer.bytes, FRAME_AT, to, head, this.#position.chain, digests, version);
     sealFrame(buffer.bytes, FRAME_AT, to, this.#options.sign(hash));
     return { seq: this.#position.seq + this.#entries, chain: hash, moment };
   }
@@ -298,7 +313,7 @@ export class Journal {
     }
     this.#file = this.#disk.open(join(this.#directory, segmentName(firstSeq)), 'create');
     this.#fileBytes = 0;
-    writeSegmentHeader(this.#buffer.bytes, 0, firstSeq, this.#position.chain);
+    writeSegmentHeader(this.#buffer.bytes, 0, firstSeq, this.#position.chain, this.#format.version);
   }
 
   #settle(error: Error | null, next: JournalPosition, done: Done): void {

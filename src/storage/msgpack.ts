@@ -47,6 +47,12 @@ export function writeTextOrNil(bytes: Buffer, at: number, text: string | null): 
   return at + 1;
 }
 
+export function writeTexts(bytes: Buffer, start: number, texts: readonly string[]): number {
+  let at = writeArrayHead(bytes, start, texts.length);
+  for (const text of texts) at = writeText(bytes, at, text);
+  return at;
+}
+
 /** `value` must have `length` bytes, at most 255. */
 export function writeBinary(bytes: Buffer, at: number, value: Uint8Array, length: number): number {
   if (value.length !== length) throw new CodecError(`${value.length} bytes where ${length} belong`);
@@ -250,6 +256,24 @@ export function readTextOrNil(reader: Reader): string | null {
   return code === 0xc0 ? null : textAfter(reader, code);
 }
 
+/** A text, nil or a number. */
+export function readTextNilOrNumber(reader: Reader): string | null | number {
+  const code = takeCode(reader);
+  if (code === 0xc0) return null;
+  return isTextCode(code) ? textAfter(reader, code) : numberAfter(reader, code);
+}
+
+export function readTexts(reader: Reader): string[] {
+  const count = readArrayHead(reader);
+  const texts: string[] = [];
+  for (let index = 0; index < count; index++) texts.push(readText(reader));
+  return texts;
+}
+
+function isTextCode(code: number): boolean {
+  return (code & 0xe0) === 0xa0 || (code >= 0xd9 && code <= 0xdb);
+}
+
 function textAfter(reader: Reader, code: number): string {
   if (code === 0xa0) return '';
   const from = takeText(reader, code);
@@ -261,9 +285,10 @@ export function skipText(reader: Reader): number {
   return takeText(reader, takeCode(reader));
 }
 
-export function skipTextOrNil(reader: Reader): void {
+export function skipTextNilOrNumber(reader: Reader): void {
   const code = takeCode(reader);
-  if (code !== 0xc0) takeText(reader, code);
+  if (isTextCode(code)) takeText(reader, code);
+  else if (code !== 0xc0) numberAfter(reader, code);
 }
 
 function takeText(reader: Reader, code: number): number {
@@ -297,6 +322,16 @@ export function readBinary(reader: Reader, length: number): Uint8Array {
   return value;
 }
 
+/** The same, or a number. */
+export function readBinaryOrNumber(reader: Reader, length: number): Uint8Array | number {
+  return reader.bytes[reader.at] === 0xc4 ? readBinary(reader, length) : readNumber(reader);
+}
+
+export function skipBinaryOrNumber(reader: Reader, length: number): void {
+  if (reader.bytes[reader.at] === 0xc4) skipBinary(reader, length);
+  else readNumber(reader);
+}
+
 /** An integer of 0 at least. */
 export function readCount(reader: Reader): number {
   const value = readNumber(reader);
@@ -312,7 +347,10 @@ export function readNumbers(reader: Reader): number[] {
 }
 
 export function readNumber(reader: Reader): number {
-  const code = takeCode(reader);
+  return numberAfter(reader, takeCode(reader));
+}
+
+function numberAfter(reader: Reader, code: number): number {
   if (code < 0x80) return code;
   if (code >= 0xe0) return code - 0x100;
   switch (code) {
@@ -348,7 +386,7 @@ export function skip(reader: Reader): void {
       take(reader, 1);
       take(reader, take8(reader));
     } else if (code === 0xc0) take(reader, 1);
-    else if ((code & 0xe0) === 0xa0 || (code >= 0xd9 && code <= 0xdb)) skipText(reader);
+    else if (isTextCode(code)) skipText(reader);
     else if ((code & 0xf0) === 0x90 || code === 0xdc || code === 0xdd) left += readArrayHead(reader);
     else readNumber(reader);
   }

@@ -8,7 +8,7 @@
  * `snapshot-<seq, 20 digits>.ays`, numbers big-endian:
  *
  *      8  magic 'AYNISNAP'
- *      4  format version, 1
+ *      4  format version, 2 (in one of version 1 there are entries of version 1 alone, codec.ts; else they are the same)
  *      …  the bytes of the parts that are not final, one after the other, without gaps
  *      n  manifest, one MessagePack map: seq, chain, moment, extra, parts (rows of name, final, bytes, CRC-32,
  *         SHA-256 | nil), the parts in the order they were given
@@ -26,7 +26,9 @@ import { packValue, unpackValue } from './codec.ts';
 import { crc, HASH_BYTES, SIGNATURE_BYTES, seqDigits } from './format.ts';
 import type { JournalPosition } from './journal.ts';
 
-export const SNAPSHOT_VERSION = 1;
+/** What is written, and the oldest that is read. */
+export const SNAPSHOT_VERSION = 2;
+const SNAPSHOT_VERSION_MIN = 1;
 export const SNAPSHOT_HEADER_BYTES = 12;
 export const FOOT_BYTES = 8 + HASH_BYTES + SIGNATURE_BYTES + 4;
 export const TEMPORARY = '.tmp';
@@ -103,7 +105,8 @@ export function snapshotHeader(): Buffer {
 export function checkSnapshotHeader(bytes: Buffer): void {
   if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw new SnapshotError('it is not a snapshot');
   const version = bytes.readUInt32BE(MAGIC.length);
-  if (version !== SNAPSHOT_VERSION) throw new SnapshotError(`its format version is ${version}`);
+  if (version < SNAPSHOT_VERSION_MIN || version > SNAPSHOT_VERSION)
+    throw new SnapshotError(`its format version is ${version}`);
 }
 
 export function packFoot(foot: Foot): Buffer {

@@ -36,6 +36,7 @@ beforeAll(async () => {
   const kit = makeKit(connect(server), makeKeys());
   const [wallet, symbol] = [await kit.wallet(), await kit.symbol()];
   for (let n = 0; n < 20; n++) await kit.done([issue(wallet, symbol, 1)]);
+  while (filesIn(directory, /^snapshot.*ays$/).length < 2) await pause(10);
   await server.kill();
 }, 60_000);
 

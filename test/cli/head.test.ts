@@ -40,7 +40,7 @@ async function life(flags: string[]): Promise<Life> {
   const kit = makeKit(client, makeKeys());
   const [wallet, symbol] = [await kit.wallet(), await kit.symbol()];
   const heads = [(await client.get('/head')).body];
-  for (let n = 0; n < 40; n++) {
+  for (let n = 0; n < 50; n++) {
     await kit.done([issue(wallet, symbol, 1)]);
     heads.push((await client.get('/head')).body);
   }

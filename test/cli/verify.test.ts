@@ -18,6 +18,7 @@ import { proofDigest, sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
 import { realDisk } from '../../src/storage/disk.ts';
+import { FORMAT_VERSION } from '../../src/storage/format.ts';
 import { connect, type Json, type Keys, makeKeys, makeToken, record } from '../support/client.ts';
 import { issue, makeKit, openLedger, proofFor, transfer } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
@@ -265,7 +266,8 @@ describe('damage', () => {
     let lastFrame = 0;
     const report = await look(directory);
     expect(report.finding).toBeNull();
-    for (let at = 0; at >= 0; at = whole.indexOf(Buffer.from([0xdd, 0, 0, 0, 7, 1, 0xcf]), at + 1)) lastFrame = at - 8;
+    for (let at = 0; at >= 0; at = whole.indexOf(Buffer.from([0xdd, 0, 0, 0, 7, FORMAT_VERSION, 0xcf]), at + 1))
+      lastFrame = at - 8;
     for (let byte = lastFrame; byte < whole.length; byte += 41) {
       const bytes = Buffer.from(whole);
       bytes[byte]! ^= 1 << (byte % 8);

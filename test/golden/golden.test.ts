@@ -6,6 +6,9 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EntryType } from '../../src/core/entry.ts';
+import { unpackValue } from '../../src/storage/codec.ts';
+import { realDisk } from '../../src/storage/disk.ts';
+import { JOURNAL_START, readJournal } from '../../src/storage/journal.ts';
 import { filesIn } from '../cli/books.ts';
 import { makeDirectory } from '../support/server.ts';
 import { type Expected, faultsOf, writeGolden } from './golden.ts';
@@ -19,7 +22,7 @@ describe.skipIf(kept.length === 0)('books of a released version', () => {
     async (name) => {
       expect(await faultsOf(join(home, name))).toEqual([]);
     },
-    60_000,
+    120_000,
   );
 });
 
@@ -32,7 +35,7 @@ describe('books of this version', () => {
   beforeAll(async () => {
     await writeGolden(golden);
     whole = readFileSync(expectedAt, 'utf8');
-  }, 60_000);
+  }, 120_000);
   afterAll(() => rmSync(parent, { recursive: true, force: true }));
 
   test('have every type of entry, a snapshot, and journal behind it', () => {
@@ -43,9 +46,43 @@ describe('books of this version', () => {
     expect(filesIn(join(golden, 'books'), /^lock/)).toEqual([]);
   });
 
+  test('have intents in every form that the format has for them', () => {
+    const outcomes = new Set<string>();
+    const keys = new Set<string>();
+    const customs = new Set<string>();
+    const threads = new Set<string>();
+    const typeOf = (value: unknown) => (value === null ? 'nil' : typeof value);
+    readJournal(realDisk, join(golden, 'books'), JOURNAL_START, {
+      verifyFrame: () => null,
+      onEntry({ type }, bytes, from, to) {
+        if (type !== EntryType.intent) return;
+        // src/storage/codec.ts names the elements.
+        const elements = unpackValue(bytes.slice(from, to)) as unknown[];
+        const [data, proofs, , thread, outcome] = elements.slice(6) as [
+          string,
+          unknown[][],
+          unknown,
+          unknown,
+          unknown[],
+        ];
+        expect(data).toContain('"claims"');
+        for (const [key, , custom] of proofs) {
+          keys.add(typeOf(key));
+          customs.add(typeOf(custom));
+        }
+        threads.add(typeOf(thread));
+        outcomes.add(`${outcome.length}`);
+      },
+    });
+    expect([...outcomes].sort()).toEqual(['2', '5', '6', '7']);
+    expect([...keys].sort()).toEqual(['number', 'object']);
+    expect([...customs].sort()).toEqual(['nil', 'number', 'string']);
+    expect([...threads].sort()).toEqual(['nil', 'string']);
+  });
+
   test('are opened, the same, gone on with', async () => {
     expect(await faultsOf(golden)).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 
   test('are not the same where anything is expected otherwise', async () => {
     const expected = JSON.parse(whole) as Expected;
@@ -68,5 +105,5 @@ describe('books of this version', () => {
       expect.stringMatching(/^after that .* differs at \.meta\.status$/),
     ]);
     writeFileSync(expectedAt, whole);
-  }, 60_000);
+  }, 120_000);
 });

@@ -9,19 +9,23 @@ import { createHash } from 'node:crypto';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { audit } from '../../src/cli/audit/audit.ts';
+import { storyOf } from '../../src/cli/export.ts';
 import { EntryType } from '../../src/core/entry.ts';
+import { Kind } from '../../src/core/kinds.ts';
 import { SEMVER } from '../../src/http/version.ts';
+import { encodeBase64 } from '../../src/proof/keys.ts';
 import { verify } from '../../src/proof/verify.ts';
 import { readBooks } from '../../src/recovery.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { JOURNAL_START, readJournal } from '../../src/storage/journal.ts';
 import { stateDigests } from '../../src/storage/state-digest.ts';
 import { filesIn, fillBooks, keyIn } from '../cli/books.ts';
-import { type Client, connect, type Json, makeKeys, makeToken, proof } from '../support/client.ts';
+import { type Client, connect, type Json, makeKeys, makeToken, proof, record } from '../support/client.ts';
 import { openHook } from '../support/hook.ts';
 import { issue, type Kit, limit, makeKit, openLedger, pause, proofFor, segment, transfer } from '../support/kit.ts';
 import { SAMPLES } from '../support/samples.ts';
 import { makeDirectory, startServer } from '../support/server.ts';
+import { checkStories, hasPython } from '../support/stories.ts';
 
 export interface Expected {
   /** Of the build that wrote the books. */
@@ -57,6 +61,7 @@ export async function writeGolden(directory: string): Promise<void> {
   await labelWallets(client);
   await tellOthers(client, kit);
   await forward(kit);
+  await sayOtherwise(client, kit);
   const answers = await answersOf(client);
   await server.stop();
   for (const name of filesIn(books, /^lock-/)) rmSync(join(books, name));
@@ -124,6 +129,31 @@ async function forward(kit: Kit): Promise<void> {
   await kit.wallet({ handle: 'passes-on', routes: [{ action: 'forward', target: 'end' }] });
   await kit.funded(symbol, 100, { handle: 'rich' });
   await kit.send([transfer('rich', 'passes-on', symbol, 30)], { data: { handle: 'passed-on' } });
+}
+
+/** Intents whose proofs say nothing, or more than most do; money that comes from nowhere, or moves many ways at once. */
+async function sayOtherwise(client: Client, kit: Kit): Promise<void> {
+  const symbol = await kit.symbol({ handle: 'said-usd' });
+  await kit.wallet({ handle: 'one' });
+  await kit.wallet({ handle: 'other' });
+  const send = async (handle: string, claims: Json[], customs: Json[], more: Json = {}) => {
+    const { text, body, status } = await client.post('/intents', record({ handle, claims, ...more }, keys, customs));
+    if (status !== 201) throw new Error(text);
+    return body;
+  };
+  await send('says-nothing', [issue('one', symbol, 1000)], []);
+  // A leap second.
+  const custom = { moment: '2016-12-31T23:59:60.000Z', note: 'ñandú', status: 'created' };
+  await send('says-more', [transfer('one', 'other', symbol, 5), issue('other', symbol, 1)], [custom], {
+    custom: { before: 'ñandú 😀 ☀', key: keys.public },
+  });
+  const access = [{ action: 'any', signer: { public: keys.public } }];
+  const moments = ['9999-12-31T23:59:59.999Z', '1969-07-20T20:17:40.000Z', '2026-02-30T00:00:00.000Z'];
+  for (const [n, moment] of moments.entries()) {
+    await send(`said-${n}`, [transfer('one', 'other', symbol, 2 ** n)], [{ moment, status: 'created' }], {
+      access,
+    });
+  }
 }
 
 /** One record of each kind and ledger, the newest, with its history; every wallet's balances. */
@@ -230,6 +260,7 @@ async function servedFaults(books: string, expected: Expected): Promise<string[]
   const symbol = await kit.symbol({ handle: 'written-later' });
   const wallet = await kit.wallet({ handle: 'written-later' });
   await kit.done([issue(wallet, symbol, 5)], { data: { handle: 'written-later' } });
+  await changeOld(client);
   first.process.kill('SIGUSR2');
   const before = filesIn(books, /^snapshot-.*ays$/).length;
   while (filesIn(books, /^snapshot-.*ays$/).length === before) await pause(10);
@@ -243,7 +274,33 @@ async function servedFaults(books: string, expected: Expected): Promise<string[]
   await second.stop();
   const report = await audit({ disk: realDisk, directory: books, key: null, workers: 0, otherRules: true });
   if (report.finding !== null) faults.push(`gone on with, the audit finds ${report.finding.what}`);
-  return faults;
+  return [...faults, ...storyFaults(books, expected)];
+}
+
+/** Gives a record of the golden directory another version, so that its story was written by two builds. */
+async function changeOld(client: Client): Promise<void> {
+  const old = (await client.get('/wallets/watched')).body;
+  const reply = await makeKit(client, keys).change('wallets', old, { ...old.data, custom: { changed: 'later' } });
+  if (reply.status !== 200) throw new Error(reply.text);
+}
+
+/** Records that were there and stayed, changed later, and came later: another program proves the story of each. */
+function storyFaults(books: string, expected: Expected): string[] {
+  if (!hasPython) return [];
+  const names: [kind: Kind, id: string, ledger: string][] = [
+    [Kind.wallet, 'golden', 'labelled'],
+    [Kind.wallet, 'watched', 'main'],
+    [Kind.intent, 'through-bank', 'main'],
+    [Kind.intent, 'passed-on', 'main'],
+    [Kind.intent, 'written-later', 'main'],
+  ];
+  for (const { ledger, path } of expected.answers) {
+    const [, plural, id, more] = path.split('/');
+    if (plural === 'intents' && more === undefined) names.push([Kind.intent, decodeURIComponent(id!), ledger]);
+  }
+  const texts = names.map(([kind, id, ledger]) => storyOf(realDisk, books, { ledger, kind, id }));
+  const results = checkStories(texts, encodeBase64(keyIn(books).public));
+  return results.flatMap(({ said }, n) => (said.startsWith('Proven') ? [] : [`the story of ${names[n]![1]}: ${said}`]));
 }
 
 /** Where `now` lacks something of `then`, or has it otherwise; members may have been added. */

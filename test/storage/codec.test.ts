@@ -9,8 +9,10 @@ import {
   type Outcome,
   Side,
   type StoredProof,
+  threadOf,
 } from '../../src/core/entry.ts';
 import type { Kind } from '../../src/core/kinds.ts';
+import { secondOf } from '../../src/core/luid.ts';
 import {
   CodecError,
   decode,
@@ -21,6 +23,8 @@ import {
   passNext,
   unpackValue,
 } from '../../src/storage/codec.ts';
+import { digestText } from '../../src/storage/format.ts';
+import { encodeFirst } from '../support/first-format.ts';
 import { entriesFrom, intentFrom } from './kit.ts';
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
@@ -38,10 +42,15 @@ const number = fc.oneof(
   fc.integer({ min: -70000, max: 70000 }),
   fc.constantFrom(-32, -33, -128, -129, -32768, -32769, -(2 ** 31), -(2 ** 31) - 1, Number.MIN_SAFE_INTEGER, 0.5),
 );
+const custom = fc.oneof(
+  text,
+  fc.constantFrom('2026-11-20T19:37:28.431Z', '0000-01-01T00:00:00.000Z', '2016-12-31T23:59:60.000Z').map(createdAt),
+  fc.date({ min: new Date(0), noInvalidDate: true }).map((moment) => createdAt(moment.toISOString())),
+);
 const proof: fc.Arbitrary<StoredProof> = fc.record({
   public: bytes(32),
   result: bytes(64),
-  custom: fc.option(text),
+  custom: fc.option(custom),
 });
 const base = {
   ledger: count,
@@ -59,6 +68,13 @@ const signed = {
   proofs: fc.array(proof, { maxLength: 20 }),
   seal: bytes(64),
 };
+/** Data that names keys: of its proofs, or others, whole or nearly so. */
+const keyed = fc
+  .record({ text, proofs: signed.proofs, more: fc.array(bytes(32), { maxLength: 9 }), isWhole: fc.boolean() })
+  .map(({ text: some, proofs, more, isWhole }) => {
+    const named = [...more, ...proofs.map((one) => one.public)].map((key) => Buffer.from(key).toString('base64'));
+    return { data: some + named.map((name) => `"${isWhole ? name : name.slice(1)}"`).join(some), proofs };
+  });
 const numbers = fc.array(number, { maxLength: 40 });
 const links: fc.Arbitrary<Links> = fc.record({
   legs: fc.array(
@@ -87,7 +103,20 @@ const plainOutcome = {
   postings: numbers,
   limits: numbers,
 };
-const outcome: fc.Arbitrary<Outcome> = fc.oneof(fc.record(plainOutcome), fc.record({ ...plainOutcome, links }));
+/** As most intents end; `moved` is nearly always what the first posting changes by. */
+const completedOutcome = fc
+  .tuple(count, number, number, number, number, fc.option(number, { freq: 5 }), fc.boolean())
+  .map(([moment, wallet, symbol, change, other, moved, isPair]): Outcome => {
+    const size = moved ?? Math.abs(change);
+    const first = [wallet, symbol, change, size];
+    const postings = isPair ? [...first, other, symbol, 0 - change, Math.abs(change)] : first;
+    return { moment, steps: ['prepared', 'committed', 'completed'], reason: '', detail: '', postings, limits: [] };
+  });
+const outcome: fc.Arbitrary<Outcome> = fc.oneof(
+  completedOutcome,
+  fc.record(plainOutcome),
+  fc.record({ ...plainOutcome, links }),
+);
 const entry: fc.Arbitrary<Entry> = fc.oneof(
   fc.record({ type: fc.constant(EntryType.create), ...base, ...signed }),
   fc.record({ type: fc.constant(EntryType.update), ...base, ...signed, row: count }),
@@ -108,13 +137,17 @@ const entry: fc.Arbitrary<Entry> = fc.oneof(
     status: fc.option(text),
     labels: fc.array(text),
   }),
-  fc.record({
-    type: fc.constant(EntryType.intent),
-    ...base,
-    ...signed,
-    thread: text,
-    outcome,
-  }),
+  fc
+    .record({
+      type: fc.constant(EntryType.intent),
+      ...base,
+      ...signed,
+      thread: fc.option(text),
+      outcome,
+      keyed: fc.option(keyed),
+    })
+    .map(({ keyed: some, ...value }) => ({ ...value, ...some }))
+    .map((value) => ({ ...value, hash: digestText(value.data), thread: value.thread ?? threadOf(value.luid) })),
   fc.record({ type: fc.constant(EntryType.step), ...base, row: count, outcome }),
   fc.record({
     type: fc.constant(EntryType.delivery),
@@ -126,21 +159,37 @@ const entry: fc.Arbitrary<Entry> = fc.oneof(
     isDelivered: fc.boolean(),
     detail: text,
   }),
+  fc.record({ type: fc.constant(EntryType.token), ...base, exp: count }),
 );
 
+function createdAt(moment: string): string {
+  return `{"moment":"${moment}","status":"created"}`;
+}
+
+type Encode = typeof encode;
+const FORMATS: [string, Encode][] = [
+  ['version 2, as it is written', encode],
+  ['version 1, as it is read for ever', encodeFirst],
+];
+
 /** Encoded behind some other bytes, as in a frame. */
-function encoded(value: Entry): { buffer: FrameBuffer; from: number } {
+function encoded(value: Entry, encodes: Encode = encode): { buffer: FrameBuffer; from: number } {
   const buffer = new FrameBuffer(16);
   buffer.reserve(10);
   buffer.end = 10;
-  encode(value, buffer);
+  encodes(value, buffer);
   return { buffer, from: 10 };
 }
 
 /** The same entry as msgpackr should see it. */
-function elementsOf(value: Entry): unknown[] {
-  const head = [value.luid, value.handle, value.type, value.ledger, value.kind, value.moment];
-  const proofOf = (one: StoredProof) => [one.public, one.result, one.custom];
+function elementsOf(value: Entry, isFirst: boolean): unknown[] {
+  const { luid, handle, ledger, kind, moment } = value;
+  const type = isFirst ? value.type : value.type + 8;
+  const head = [luid, handle, type, ledger, kind, isFirst ? moment : moment - secondOf(luid)];
+  const customOf = (custom: string | null) => (isFirst ? custom : shortCustom(custom, moment));
+  const keyOf = (key: Uint8Array) => ('data' in value && !isFirst ? shortKey(key, value.data) : key);
+  const proofOf = (one: StoredProof) => [keyOf(one.public), one.result, customOf(one.custom)];
+  const outcomeOf = (one: Outcome) => (isFirst ? wholeOutcome(one, 0) : shortOutcome(one, moment));
   if (value.type === EntryType.proof) {
     const labels = value.labels === undefined ? [] : [value.labels];
     return [...head, value.row, proofOf(value.proof), value.status, ...labels];
@@ -150,22 +199,53 @@ function elementsOf(value: Entry): unknown[] {
   if (value.type === EntryType.delivery) {
     return [...head, value.row, value.seq, value.index, value.attempts, value.isDelivered ? 1 : 0, value.detail];
   }
-  const content = [value.hash, value.data, value.proofs.map(proofOf)];
+  const content = [value.data, value.proofs.map(proofOf)];
   switch (value.type) {
     case EntryType.create:
-      return [...head, ...content, value.seal];
+      return [...head, value.hash, ...content, value.seal];
     case EntryType.update:
-      return [...head, ...content, value.seal, value.row];
+      return [...head, value.hash, ...content, value.seal, value.row];
     case EntryType.drop:
-      return [...head, ...content, value.row];
-    case EntryType.intent:
-      return [...head, ...content, value.seal, value.thread, outcomeOf(value.outcome)];
+      return [...head, value.hash, ...content, value.row];
+    case EntryType.intent: {
+      if (isFirst) return [...head, value.hash, ...content, value.seal, value.thread, outcomeOf(value.outcome)];
+      const thread = value.thread === luid.slice(5) ? null : value.thread;
+      return [...head, ...content, value.seal, thread, outcomeOf(value.outcome)];
+    }
   }
 }
 
-function outcomeOf({ moment, steps, reason, detail, postings, limits, links: some }: Outcome): unknown[] {
-  const rest = some === undefined ? [] : [linksOf(some)];
-  return [moment, steps.map((status) => INTENT_STATUSES.indexOf(status)), reason, detail, postings, limits, ...rest];
+/** Its place in the data, worked out another way than storage/keys-in-data.ts does. */
+function shortKey(key: Uint8Array, data: string): Uint8Array | number {
+  const place = data.length > 4096 ? -1 : data.indexOf(Buffer.from(key).toString('base64'));
+  const ends = [...data.slice(43, place + 43)].filter((character) => character === '=').length;
+  return place >= 0 && ends < 8 ? place : key;
+}
+
+/** The number it is kept as, worked out another way than storage/customs.ts does. */
+function shortCustom(custom: string | null, moment: number): string | null | number {
+  const text = /^\{"moment":"(\d{4}-[^"]*)","status":"created"\}$/.exec(custom ?? '')?.[1];
+  const date = new Date(text ?? Number.NaN);
+  if (Number.isNaN(date.getTime()) || date.toISOString() !== text) return custom;
+  const after = date.getTime() - moment;
+  return Number.isSafeInteger(after) ? after : custom;
+}
+
+function shortOutcome(outcome: Outcome, base: number): unknown[] {
+  const { moment, steps, reason, detail, postings, limits, links: some } = outcome;
+  const isSilent = `${steps} ${reason} ${detail}` === 'prepared,committed,completed  ' && reason === '';
+  if (!isSilent || limits.length > 0 || some !== undefined) return wholeOutcome(outcome, base);
+  const [wallet, symbol, change = 0, , other] = postings;
+  const size = Math.abs(change);
+  const pair = [wallet, symbol, change, size, other, symbol, -change, size];
+  const isPair = size > 0 && JSON.stringify(postings) === JSON.stringify(pair);
+  return isPair ? [moment - base, wallet, symbol, change, other] : [moment - base, postings];
+}
+
+function wholeOutcome(outcome: Outcome, base: number): unknown[] {
+  const { moment, steps, reason, detail, postings, limits, links: some } = outcome;
+  const numbers = steps.map((status) => INTENT_STATUSES.indexOf(status));
+  return [moment - base, numbers, reason, detail, postings, limits, ...(some === undefined ? [] : [linksOf(some)])];
 }
 
 function linksOf({ legs, marks, forwards, routed, through, failId, leg }: Links): unknown[] {
@@ -184,11 +264,11 @@ function linksOf({ legs, marks, forwards, routed, through, failId, leg }: Links)
 const plain = (value: unknown): unknown =>
   value instanceof Uint8Array ? Buffer.from(value).toString('hex') : Array.isArray(value) ? value.map(plain) : value;
 
-describe('an entry', () => {
+describe.each(FORMATS)('an entry of %s', (_name, encodes) => {
   test('comes back as it was, whatever its type and content', () => {
     fc.assert(
       fc.property(entry, (value) => {
-        const { buffer, from } = encoded(value);
+        const { buffer, from } = encoded(value, encodes);
         expect(decode(buffer.bytes, from, buffer.end)).toEqual(value);
       }),
       { numRuns: 200 },
@@ -198,7 +278,7 @@ describe('an entry', () => {
   test('is passed by as a whole, and never past the end', () => {
     fc.assert(
       fc.property(entry, fc.nat(), (value, cut) => {
-        const { buffer, from } = encoded(value);
+        const { buffer, from } = encoded(value, encodes);
         const cursor = { at: from };
         passNext(buffer.bytes, cursor, buffer.end);
         expect(cursor.at).toBe(buffer.end);
@@ -213,16 +293,19 @@ describe('an entry', () => {
     const unpackr = new Unpackr({ useRecords: false, int64AsType: 'number' });
     fc.assert(
       fc.property(entry, (value) => {
-        const { buffer, from } = encoded(value);
+        const { buffer, from } = encoded(value, encodes);
         const seen: unknown = unpackr.unpack(buffer.bytes.subarray(from, buffer.end));
-        expect(plain(seen)).toEqual(plain(elementsOf(value)));
+        expect(plain(seen)).toEqual(plain(elementsOf(value, encodes === encodeFirst)));
       }),
       { numRuns: 200 },
     );
   });
 
   test('read from one buffer shares no memory with it', () => {
-    const { buffer, from } = encoded(intentFrom(1, (length) => new Uint8Array(length).fill(7)));
+    const { buffer, from } = encoded(
+      intentFrom(1, (length) => new Uint8Array(length).fill(7)),
+      encodes,
+    );
     const read = decode(buffer.bytes, from, buffer.end);
     buffer.bytes.fill(0xff);
     expect(read).toEqual(intentFrom(1, (length) => new Uint8Array(length).fill(7)));
@@ -230,7 +313,7 @@ describe('an entry', () => {
 
   test('reads from plain typed arrays that are a part of a larger buffer', () => {
     const value = intentFrom(2, (length) => new Uint8Array(length).fill(9));
-    const { buffer, from } = encoded(value);
+    const { buffer, from } = encoded(value, encodes);
     const whole = new Uint8Array(buffer.end + 100);
     whole.set(buffer.bytes.subarray(0, buffer.end), 50);
     expect(decode(whole.subarray(50), from, buffer.end)).toEqual(value);
@@ -284,13 +367,13 @@ describe('handle and luid compared where they lie', () => {
   });
 });
 
-describe('bytes that are no entry', () => {
+describe.each(FORMATS)('bytes that are no entry of %s', (_format, encodes) => {
   const next = entriesFrom(5);
   const samples = Array.from({ length: 12 }, next);
 
   test('cut short at any byte: a CodecError', () => {
     for (const sample of samples) {
-      const { buffer, from } = encoded(sample);
+      const { buffer, from } = encoded(sample, encodes);
       for (let to = from; to < buffer.end; to++) {
         expect(() => decode(buffer.bytes, from, to)).toThrow(CodecError);
       }
@@ -300,7 +383,7 @@ describe('bytes that are no entry', () => {
 
   test('any byte changed: a CodecError or another entry, nothing else', () => {
     for (const sample of samples) {
-      const { buffer, from } = encoded(sample);
+      const { buffer, from } = encoded(sample, encodes);
       for (let at = from; at < buffer.end; at++) {
         for (const mask of [0x01, 0x80]) {
           buffer.bytes[at]! ^= mask;
@@ -340,7 +423,6 @@ test.each([
   ['moment', { moment: -1 }],
   ['moment', { moment: 1.5 }],
   ['ledger', { ledger: Number.NaN }],
-  ['hash', { hash: new Uint8Array(31) }],
   ['seal', { seal: new Uint8Array(65) }],
   ['luid', { luid: '$int.short' }],
 ])('a wrong %s is refused when written, not when read', (_name, wrong) => {

@@ -3,7 +3,7 @@ import { Unpackr } from 'msgpackr';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
 import { encode, FrameBuffer } from '../../src/storage/codec.ts';
-import { FRAME_HEAD_BYTES, SEGMENT_HEADER_BYTES } from '../../src/storage/format.ts';
+import { digestText, FRAME_HEAD_BYTES, SEGMENT_HEADER_BYTES } from '../../src/storage/format.ts';
 import {
   cutTornTail,
   DamageError,
@@ -12,6 +12,7 @@ import {
   type JournalOptions,
   readJournal,
 } from '../../src/storage/journal.ts';
+import { FIRST_FORMAT } from '../support/first-format.ts';
 import { FakeDisk, type Fault } from './fake-disk.ts';
 import {
   commit,
@@ -98,7 +99,7 @@ describe('what was written', () => {
     const { file, byte, bytes } = spans[0]!;
     const frame = disk.bytesOf(file).subarray(byte, byte + bytes);
     const items = new Unpackr({ useRecords: false, int64AsType: 'number' }).unpack(frame.subarray(8)) as unknown[];
-    expect(items.slice(0, 4)).toEqual([1, 1, 2, 1]);
+    expect(items.slice(0, 4)).toEqual([2, 1, 2, 1]);
     expect(items).toHaveLength(8);
     const sum = (...pieces: Uint8Array[]) => createHash('sha256').update(Buffer.concat(pieces)).digest();
     const hash = sum(frame.subarray(4, 71), sum(...entries.map((entry) => sum(bytesOf(entry)))));
@@ -110,13 +111,57 @@ describe('what was written', () => {
     const disk = fresh();
     const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
     const entry = intentFrom(1, (length) => new Uint8Array(length));
-    const big = { ...entry, data: 'é'.repeat(3_000_000) };
+    const data = 'é'.repeat(3_000_000);
+    const big = { ...entry, data, hash: digestText(data) };
     journal.add(entry);
     await commit(journal, 1);
     journal.add(big);
     journal.add(entry);
     await commit(journal, 2);
     expect(readFrames(disk).read).toEqual([entry, big, entry]);
+  });
+});
+
+describe('a journal of an older server', () => {
+  const versionsIn = (disk: FakeDisk) => readFrames(disk).spans.map(({ file, byte }) => disk.bytesOf(file)[byte + 13]);
+  const headersIn = (disk: FakeDisk) =>
+    disk.readdir(DIRECTORY).map((name) => disk.bytesOf(`${DIRECTORY}/${name}`).readUInt32BE(8));
+
+  test('is gone on with in the same segment, and every entry comes back', async () => {
+    const disk = fresh();
+    const entries = await writeFrames(disk, [3, 50], { format: FIRST_FORMAT });
+    entries.push(...(await writeFrames(disk, [50, 1], {}, readFrames(disk).position)));
+    expect(readFrames(disk).read).toEqual(entries);
+    expect([versionsIn(disk), headersIn(disk)]).toEqual([[1, 1, 2, 2], [1]]);
+  });
+
+  test('is gone on with in a new segment, and every entry comes back', async () => {
+    const disk = fresh();
+    const options = { segmentBytesMax: 1 };
+    const entries = await writeFrames(disk, [20, 20], { format: FIRST_FORMAT, ...options });
+    entries.push(...(await writeFrames(disk, [20, 20], options, readFrames(disk).position)));
+    expect(readFrames(disk).read).toEqual(entries);
+    expect([versionsIn(disk), headersIn(disk)]).toEqual([
+      [1, 1, 2, 2],
+      [1, 1, 2, 2],
+    ]);
+  });
+
+  test('read from a point within, what lies before is followed to it', async () => {
+    const disk = fresh();
+    await writeFrames(disk, [5], { format: FIRST_FORMAT });
+    const upgrade = readFrames(disk).position;
+    const later = await writeFrames(disk, [5], {}, upgrade);
+    const { read, position } = readFrames(disk, upgrade);
+    expect(read).toEqual(later);
+    expect(readFrames(disk, position).read).toEqual([]);
+  });
+
+  test('a frame of a later version is refused as such', async () => {
+    const disk = fresh();
+    await writeFrames(disk, [1]);
+    await writeFrames(disk, [1], { format: { version: 3, encode } }, readFrames(disk).position);
+    expect(() => readFrames(disk)).toThrow(/damaged at byte \d+: frame of format version 3/);
   });
 });
 

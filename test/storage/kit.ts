@@ -7,6 +7,7 @@ import { type Entry, EntryType, type IntentEntry, type Outcome, type StoredProof
 import { Kind } from '../../src/core/kinds.ts';
 import { encode, FrameBuffer } from '../../src/storage/codec.ts';
 import type { Disk } from '../../src/storage/disk.ts';
+import { digestText } from '../../src/storage/format.ts';
 import {
   cutTornTail,
   JOURNAL_START,
@@ -73,6 +74,7 @@ export function entriesFrom(seed: number): () => Entry {
 }
 
 export function intentFrom(number: number, bytes: (length: number) => Uint8Array, dataBytes = 40): IntentEntry {
+  const data = `{"claims":[],"fill":"${'x'.repeat(dataBytes)}","handle":"transfer-${number}"}`;
   return {
     type: EntryType.intent,
     ledger: 1,
@@ -80,8 +82,8 @@ export function intentFrom(number: number, bytes: (length: number) => Uint8Array
     luid: `$int.${String(number).padStart(17, '0')}`,
     handle: `transfer-${number}`,
     moment: 1_700_000_000_000 + number,
-    hash: bytes(32),
-    data: `{"claims":[],"fill":"${'x'.repeat(dataBytes)}","handle":"transfer-${number}"}`,
+    hash: digestText(data),
+    data,
     proofs: [{ public: bytes(32), result: bytes(64), custom: '{"moment":"2024-01-01T00:00:00.000Z"}' }],
     seal: bytes(64),
     thread: 'thread-of-an-intent',
