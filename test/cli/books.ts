@@ -13,7 +13,7 @@ import { type KeyPair, keyPairFromSecret } from '../../src/proof/keys.ts';
 import { sign, verify } from '../../src/proof/verify.ts';
 import { entryCodec, packValue, unpackValue } from '../../src/storage/codec.ts';
 import { realDisk } from '../../src/storage/disk.ts';
-import { JOURNAL_START, Journal, readJournal } from '../../src/storage/journal.ts';
+import { type EntryFormat, JOURNAL_START, Journal, readJournal } from '../../src/storage/journal.ts';
 import { readKeyFile } from '../../src/storage/key-file.ts';
 import { readSnapshots, takeSnapshot } from '../../src/storage/snapshot.ts';
 import { connect, type Json, makeKeys, record } from '../support/client.ts';
@@ -128,11 +128,12 @@ export function framesOf(directory: string): Frame[] {
   return frames;
 }
 
-/** A copy whose journal was written again, whole and signed with `key`, after `lie` had its way with it. */
+/** A copy whose journal was written again, whole and signed with `key`, after `lie` had its way with it; in an older format where asked for. */
 export async function rewritten(
   directory: string,
   lie: (frames: Frame[]) => void,
   key = keyIn(directory),
+  format?: EntryFormat,
 ): Promise<string> {
   const copy = copyOf(directory);
   const frames = framesOf(directory);
@@ -142,6 +143,7 @@ export async function rewritten(
     segmentBytesMax: 1 << 26,
     durability: 'none',
     sign: (hash) => sign(hash, key),
+    ...(format === undefined ? {} : { format }),
   });
   for (const { moment, entries } of frames) {
     for (const entry of entries) journal.add(entry);

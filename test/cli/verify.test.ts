@@ -20,6 +20,7 @@ import { sign } from '../../src/proof/verify.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { FORMAT_VERSION } from '../../src/storage/format.ts';
 import { connect, type Json, type Keys, makeKeys, makeToken, record } from '../support/client.ts';
+import { FIRST_FORMAT } from '../support/first-format.ts';
 import { issue, makeKit, openLedger, proofFor, transfer } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 import {
@@ -472,6 +473,23 @@ describe("lies that the server's key signs", () => {
     expect(finding?.file).toContain('journal-');
     expect(finding?.seq).toBeGreaterThan(0);
     expect(finding?.byte).toBeGreaterThan(0);
+  });
+
+  test('are found in books of version 1 as well, where an intent states its hash', async () => {
+    const key = keyIn(plain);
+    const honest = await rewritten(plain, () => {}, key, FIRST_FORMAT);
+    expect((await look(honest)).finding).toBeNull();
+    const lying = await rewritten(
+      plain,
+      (frames) => {
+        const entry = pickTransfer(frames);
+        entry.hash = flipped(entry.hash, 5);
+      },
+      key,
+      FIRST_FORMAT,
+    );
+    const what = expect.stringMatching(/hash is not that of its data/);
+    expect((await look(lying)).finding).toMatchObject({ kind: 'lie', what });
   });
 
   test('end the command with 1, the lie as its last line', async () => {
