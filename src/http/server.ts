@@ -114,6 +114,8 @@ const TICK_MS = 250;
 const BODIES_FULL = refuseRate('Too many bodies are on their way, and this one takes longer than the others');
 /** How long the last answers may take to leave when the server closes. Idle connections use it up in vain. */
 const FLUSH_MS_MAX = 250;
+/** The same where a client is known not to have taken the whole of its answer. */
+const UNREAD_MS_MAX = 5000;
 const FLUSH_TICK_MS = 10;
 
 const STATUS_TEXTS: Readonly<Record<number, string>> = {
@@ -242,8 +244,11 @@ class Hall {
     }
     clearInterval(this.ticker);
     // Closing drops what the network has not taken yet; connections that were answered close by themselves.
-    const until = Date.now() + FLUSH_MS_MAX;
-    while (this.connections > 0 && Date.now() < until) await pause(FLUSH_TICK_MS);
+    const began = Date.now();
+    const isWithin = (msMax: number) => Date.now() - began < msMax;
+    while ((this.connections > 0 && isWithin(FLUSH_MS_MAX)) || (this.unread.total > 0 && isWithin(UNREAD_MS_MAX))) {
+      await pause(FLUSH_TICK_MS);
+    }
   }
 }
 
@@ -441,8 +446,7 @@ class Exchange implements Request, Reply {
     // The native call takes an absent length only where no argument follows it.
     if (isEmpty) closes ? res.endWithoutBody(0, true) : res.endWithoutBody();
     else if (this.methodSent === 'HEAD') endHead(res, bytesOf(body), closes);
-    else if (closes) res.end(body, true);
-    else if (body.length <= GATHERED_MAX) res.end(body);
+    else if (this.closes || body.length <= GATHERED_MAX) res.end(body, closes);
     else this.offer(res, body);
   }
 

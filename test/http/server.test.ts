@@ -619,6 +619,24 @@ describe('closing', () => {
     await closed;
   });
 
+  test('a large last answer leaves whole to a client that takes its time', async () => {
+    const server = await start({ handle: (_, reply) => reply.send(200, 'x'.repeat(8_000_000)) });
+    const line = await wire(server);
+    line.socket.pause();
+    line.socket.write('GET /a HTTP/1.1\r\nHost: h\r\n\r\n');
+    await pause(100);
+    const closed = server.close();
+    let bytes = 0;
+    line.socket.on('data', (data) => {
+      bytes += data.length;
+    });
+    await pause(600);
+    line.socket.resume();
+    await closed;
+    await line.closed;
+    expect(bytes).toBeGreaterThan(8_000_000);
+  });
+
   test('a request that is never answered does not hold it up for ever', async () => {
     const server = await start({ handle: () => {} }, { drainMsMax: 100 });
     const line = await wire(server);
