@@ -21,7 +21,7 @@ export class Power implements Disk {
   /** Resolves when the power goes. */
   readonly gone: Promise<void>;
   readonly #disk: FakeDisk;
-  readonly #cutAt: number;
+  #cutAt: number;
   readonly #goes: () => void;
 
   /** Cuts at the `cutAt`th call, counted from 1. */
@@ -33,6 +33,11 @@ export class Power implements Disk {
       goes = resolve;
     });
     this.#goes = goes;
+  }
+
+  /** Cuts at the `calls`th call from now on, where it would not sooner. */
+  cutIn(calls: number): void {
+    this.#cutAt = Math.min(this.#cutAt, this.count + calls);
   }
 
   /** The machine loses its power, or with 'kill' only the process ends. */

@@ -32,6 +32,7 @@ import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { Power } from '../engine/power.ts';
 import type { FakeDisk } from '../storage/fake-disk.ts';
 import type { Dice } from '../support/dice.ts';
+import { FIRST_FORMAT } from '../support/first-format.ts';
 import type { Loop, Owner, Timer } from './loop.ts';
 import type { Network } from './network.ts';
 import type { Oracle, Visit, Watched } from './oracle.ts';
@@ -58,6 +59,8 @@ export interface Settings {
   readonly inlineRowsMax: number;
   /** Share of the tasks of proof workers that go wrong. */
   readonly threadFaults: number;
+  /** Its build is an old one, which writes format version 1. */
+  readonly isOldBuild: boolean;
 }
 
 /** The world a process lives in. */
@@ -128,6 +131,8 @@ class WatchedEngine extends Engine {
 export interface StartOptions {
   readonly settings: Settings;
   readonly cutAt: number;
+  /** So many calls after it began to write its first frame. */
+  readonly cutInFrame: number;
   readonly how: 'power' | 'kill';
 }
 
@@ -159,7 +164,7 @@ export class Host implements Watched {
   #ownWish: Wish | null = null;
 
   /** Reads the books and opens them. Throws what a start throws, PowerCut where the power goes meanwhile. */
-  constructor(world: World, { settings, cutAt, how }: StartOptions, name: string) {
+  constructor(world: World, { settings, cutAt, cutInFrame, how }: StartOptions, name: string) {
     const { loop, disk, dice, oracle } = world;
     this.#world = world;
     this.settings = settings;
@@ -170,7 +175,7 @@ export class Host implements Watched {
     for (const note of this.recovered.notes) world.tell(`${name}: ${note}`);
     this.state.compileSchema = compileUserSchema;
     const { end } = this.recovered;
-    this.journal = this.#openJournal();
+    this.journal = this.#openJournal(cutInFrame);
     this.#seen = end.moment;
     this.pool = new ProofPool({
       workers: settings.threads,
@@ -448,10 +453,10 @@ export class Host implements Watched {
     }
   }
 
-  #openJournal(): Journal {
+  #openJournal(cutInFrame: number): Journal {
     const { oracle } = this.#world;
-    const { segmentBytesMax, reserveBytes } = this.settings;
-    const options = { segmentBytesMax, reserveBytes, sign: signHash };
+    const { segmentBytesMax, reserveBytes, isOldBuild } = this.settings;
+    const options = { segmentBytesMax, reserveBytes, sign: signHash, ...(isOldBuild && { format: FIRST_FORMAT }) };
     const journal = Journal.open(this.power, DIRECTORY, this.recovered.end, options);
     const add = journal.add.bind(journal);
     const commit = journal.commit.bind(journal);
@@ -464,6 +469,7 @@ export class Host implements Watched {
       const entries = frame;
       frame = [];
       this.#guard(() => oracle.cleared(entries, moment));
+      this.power.cutIn(cutInFrame);
       commit(moment, (error) => {
         if (this.isGone) return;
         if (error === null) this.#guard(() => oracle.synced(this.journal.position));

@@ -45,6 +45,10 @@ export interface LifeResult {
 const NOON = Date.UTC(2030, 0, 2, 12);
 /** Share of the lives that begin on books of an older version. */
 const OLDER = 0.02;
+/** Share of the lives whose first processes are of an old build, which wrote another format. */
+const UPGRADED = 0.25;
+/** Around the first frame of a new build its power goes so many times at most. */
+const UPGRADE_CUTS_MAX = 3;
 /** Share of the quiet moments in which all books are walked; they are at each start, and in the end. */
 const WHOLE = 0.3;
 /** Share of the lives that are audited in the end. */
@@ -82,6 +86,9 @@ export class Life implements World {
   #host: Host | null = null;
   /** Whether the disk was told to fail. */
   #isFaulty = false;
+  #isOldBuild = false;
+  /** How often the power will go yet where a new build writes its first frame behind those of an old one. */
+  #upgradeCuts = 0;
   /** How long the device takes, as things stand. */
   #pace: 'quick' | 'usual' | 'slow' = 'usual';
 
@@ -96,7 +103,7 @@ export class Life implements World {
     // Books in small pieces soon cross borders: their snapshots have parts in files of their own.
     const [chunkBytes, pageRows, segments] = [
       1 << this.dice.between(13, 16),
-      1 << this.dice.between(6, 11),
+      1 << this.dice.between(4, 9),
       1 << this.dice.between(1, 4),
     ];
     this.sizes = isOlder ? {} : { chunkBytes, pageRows, segments };
@@ -167,13 +174,18 @@ export class Life implements World {
   // ---------------------------------------------------------------- the story
 
   async #story(): Promise<void> {
-    for (let left = this.dice.between(1, 5); left > 0; left--) {
+    const processes = this.dice.between(1, 5);
+    const oldOnes = this.dice.chance(UPGRADED) ? this.dice.between(1, processes) : 0;
+    if (oldOnes > 0) this.#upgradeCuts = this.dice.between(0, UPGRADE_CUTS_MAX);
+    for (let n = 0; n < processes; n++) {
+      this.#isOldBuild = n < oldOnes;
       const host = await this.#start(true);
       await this.#serve(host);
       const how = await this.#end(host);
       // A process that is only killed leaves on the disk what damage and repair would write down for good.
       if (how !== 'kill' && !this.#isFaulty && this.dice.chance(0.5)) this.#damages += sufferDamage(this) ? 1 : 0;
     }
+    this.#isOldBuild = false;
     await this.#finale(await this.#start(false));
   }
 
@@ -216,9 +228,13 @@ export class Life implements World {
       ['slow', 2],
     ]);
     const how = dice.chance(0.7) ? 'power' : 'kill';
-    this.tell(`${name} starts, cut at ${cutAt} by ${how}, ${this.#pace} disk`);
+    const cutInFrame = mayBeCut ? this.#upgradeCut() : Number.POSITIVE_INFINITY;
+    const build = this.#isOldBuild ? 'old build' : 'new build';
+    this.tell(
+      `${name} starts, ${build}, cut at ${cutAt} or ${cutInFrame} in its first frame by ${how}, ${this.#pace} disk`,
+    );
     try {
-      return new Host(this, { settings: this.#settings(), cutAt, how }, name);
+      return new Host(this, { settings: this.#settings(), cutAt, cutInFrame, how }, name);
     } catch (error) {
       this.tell(`${name} does not start: ${(error as Error).message}`);
       if (error instanceof PowerCut) return null;
@@ -226,6 +242,13 @@ export class Life implements World {
       this.disk.kill();
       return null;
     }
+  }
+
+  /** Before, in and after the first write of a new build, and the sync behind that. */
+  #upgradeCut(): number {
+    if (this.#isOldBuild || this.#upgradeCuts === 0) return Number.POSITIVE_INFINITY;
+    this.#upgradeCuts--;
+    return this.dice.between(1, 8);
   }
 
   #settings(): Settings {
@@ -248,6 +271,7 @@ export class Life implements World {
       bridgeAttemptsMax: dice.pick([2, 8, 1000, 1000]),
       inlineRowsMax: dice.pick([0, 3]),
       threadFaults: dice.pick([0, 0, 0.05, 0.3]),
+      isOldBuild: this.#isOldBuild,
     };
   }
 

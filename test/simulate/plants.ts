@@ -15,6 +15,7 @@ const ENGINE = 'src/engine.ts';
 const JOURNAL = 'src/storage/journal.ts';
 const READER = 'src/storage/journal-reader.ts';
 const POOL = 'src/proof/pool.ts';
+const CODEC = 'src/storage/codec.ts';
 const LANE = 'src/proof/lane.ts';
 
 export const PLANTS: Plant[] = [
@@ -276,6 +277,23 @@ export const PLANTS: Plant[] = [
       'src/storage/snapshot-reader.ts',
       'if (!bytesEqual(sha.update(outline.manifestBytes).digest(), outline.foot.hash)) throw',
       'if (!bytesEqual(sha.update(outline.manifestBytes).digest(), outline.foot.hash) && parts.length === 0) throw',
+    ],
+  ],
+  // Builds that follow one another
+  [
+    'moments of an older format are read as those of this one',
+    [CODEC, 'readMoment(reader, isFirst ? 0 : secondOf(luid))', 'readMoment(reader, secondOf(luid))'],
+  ],
+  [
+    'an intent of an older format has a thread of its own',
+    [CODEC, '(isFirst ? msgpack.readText(reader) : ', '(isFirst ? msgpack.readText(reader) && null : '],
+  ],
+  [
+    'what an old build wrote last is not synced before a new one builds on it',
+    [
+      JOURNAL,
+      '    writeAgain(file, end?.written ?? 0, this.#fileBytes);\n    file.sync();\n',
+      '    if (header.version === this.#format.version) {\n      writeAgain(file, end?.written ?? 0, this.#fileBytes);\n      file.sync();\n    }\n',
     ],
   ],
   // The ledger
