@@ -58,6 +58,8 @@ export function compileSchemas(limits: SchemaLimits = SCHEMA_LIMITS): ValidateBo
   };
 
   const isAccess = (value: unknown): boolean => RULES().Check(value);
+  const ownProofs = compiled(proofs);
+  const check = (schema: Compiled, value: unknown) => errorsOf(schema, value, (body) => withoutRight(body, ownProofs));
 
   return (kind, operation, value) => {
     if (operation === 'drop' && kind === Kind['circle-signer']) return check(dropMember, value);
@@ -72,7 +74,7 @@ export function compileSchemas(limits: SchemaLimits = SCHEMA_LIMITS): ValidateBo
 
 /** What is wrong with a list of access rules, or null. */
 export function accessErrors(value: unknown): SchemaError[] | null {
-  return check(RULES, value);
+  return errorsOf(RULES, value);
 }
 
 /** Whether a body of the right shape has no proof at all: 422 `crypto.signature-missing` where one is needed. */
@@ -91,10 +93,24 @@ function compiled(schema: Schema): Compiled {
   };
 }
 
-function check(schema: Compiled, value: unknown): SchemaError[] | null {
+/** What is wrong with a value, or null; of a wrong one, only what `narrow` leaves is looked through. */
+function errorsOf(schema: Compiled, value: unknown, narrow = (wrong: unknown) => wrong): SchemaError[] | null {
   const width = tellWidth(value);
   if (width !== null) return [width];
-  return schema().Check(value) ? null : tellErrors(schema().Errors(value)[1], PATTERN_MESSAGES);
+  return schema().Check(value) ? null : tellErrors(schema().Errors(narrow(value))[1], PATTERN_MESSAGES);
+}
+
+/**
+ * The body without the access rules and the proofs that are right: who looks for what is wrong goes through all there is,
+ * and would mostly go through these. Both may be empty.
+ */
+function withoutRight(value: unknown, proofs: Compiled): unknown {
+  const body = value as { data?: { access?: unknown }; meta?: { proofs?: unknown } } | null;
+  const isRight = (schema: Compiled, part: unknown) => part !== undefined && schema().Check(part);
+  let less = body;
+  if (isRight(RULES, body?.data?.access)) less = { ...less, data: { ...less?.data, access: [] } };
+  if (isRight(proofs, body?.meta?.proofs)) less = { ...less, meta: { ...less?.meta, proofs: [] } };
+  return less;
 }
 
 const RULES = compiled(Access);

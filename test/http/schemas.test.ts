@@ -613,3 +613,29 @@ describe('what the public package builds', () => {
     expect(more).toBeDefined();
   });
 });
+
+describe('what is right is not looked through again, and hides nothing', () => {
+  const right = { data: { ...LEAST.wallet, access: [{ action: 'read' }] }, proofs: [PROOF] };
+  const rules = [{ action: 'read' }, { action: 'dance' }];
+  const told = ({ data, proofs }: { data: object; proofs: unknown }) =>
+    toldOf('wallet', { hash: HASH, data, meta: { proofs } });
+
+  test.each([
+    ['a wrong member beside right ones', { data: { ...right.data, handle: 'a b' } }, ['/data/handle pattern']],
+    ['a member nobody knows', { data: { ...right.data, odd: 1 } }, ['/data additionalProperties']],
+    ['a member that is missing', { data: { access: right.data.access } }, ['/data required']],
+    ['a wrong rule', { data: { ...right.data, access: rules } }, ['/data/access/1/action enum']],
+    ['no list of rules', { data: { ...right.data, access: {} } }, ['/data/access type']],
+    ['a wrong proof', { proofs: [PROOF, { ...PROOF, method: 'x' }] }, ['/meta/proofs/1/method const']],
+    ['no list of proofs', { proofs: 7 }, ['/meta/proofs type']],
+    ['too many proofs', { proofs: Array.from({ length: 257 }, () => PROOF) }, ['/meta/proofs maxItems']],
+  ])('%s', (_, part, errors) => {
+    expect(told({ ...right, ...part })).toEqual(errors);
+  });
+
+  test('a body without data, or of another sort', () => {
+    for (const body of [null, 7, 'x', [], {}, { data: null, meta: null }, { data: 'x', meta: 'y' }]) {
+      expect(toldOf('wallet', body), JSON.stringify(body)).not.toEqual([]);
+    }
+  });
+});
