@@ -171,7 +171,10 @@ export class ProofPool {
     this.#workInline();
   }
 
-  /** Hands waiting rows to idle workers, evenly where there are several, and then behind what others work on. */
+  /**
+   * Hands waiting rows to idle workers, and then behind what others work on: to each slab its share of all there are. In
+   * one large task this thread would wait for the whole of it, and the worker then for this thread.
+   */
   #dispatch(): void {
     while (this.#rowsWaiting > 0) {
       const idle = this.#idleWorkers();
@@ -179,13 +182,19 @@ export class ProofPool {
       const roomMin = idle > 0 ? SLABS_PER_LANE : 1;
       const slab = this.#slabsFree.find((free) => free.length >= roomMin)?.pop();
       if (slab === undefined) return;
-      const share = Math.ceil(this.#rowsWaiting / Math.max(1, idle));
+      const share = Math.ceil((this.#rowsWaiting + this.#rowsUnderway()) / this.#slabs.length);
       const rowsMax = Math.min(this.#options.rowsPerTaskMax, Math.max(share, ROWS_PER_SPLIT_MIN));
       const task: Task = { parts: [], checks: 0, seals: 0, slab, started: 0, failures: 0 };
       this.#fill(task, rowsMax);
       this.#tasks.add(task);
       this.#send(task);
     }
+  }
+
+  #rowsUnderway(): number {
+    let rows = 0;
+    for (const { checks, seals } of this.#tasks) rows += checks + seals;
+    return rows;
   }
 
   #idleWorkers(): number {

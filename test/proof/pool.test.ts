@@ -5,6 +5,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair } from '../../src/proof/keys.ts';
+import { SLABS_PER_LANE } from '../../src/proof/lane.ts';
 import { ProofPool, type ProofPoolOptions, type ProofResult } from '../../src/proof/pool.ts';
 import { sign } from '../../src/proof/verify.ts';
 import { often } from '../support/long.ts';
@@ -169,17 +170,11 @@ describe('batches', () => {
     expect(pool.stats.rowsInline).toBe(0);
   });
 
-  test('jobs of one turn leave together', async () => {
-    const pool = startPool({ rowsPerTaskMax: 200 });
-    await Promise.all(Array.from({ length: 90 }, (_, i) => submit(pool, makeJob(i, 1, 1))));
-    expect(pool.stats.tasks).toBe(1);
-    expect(pool.stats.rows).toBe(180);
-  });
-
-  test('idle workers share the rows', async () => {
-    const pool = startPool({ workers: 2, rowsPerTaskMax: 200 });
-    await Promise.all(Array.from({ length: 90 }, (_, i) => submit(pool, makeJob(i, 1, 1))));
-    expect(pool.stats.tasks).toBe(2);
+  test.each([1, 2])('the rows of one turn leave in equal shares, one for each slab: %i workers', async (workers) => {
+    const pool = startPool({ workers, rowsPerTaskMax: 200 });
+    await Promise.all(Array.from({ length: 96 }, (_, i) => submit(pool, makeJob(i, 1, 1))));
+    expect(pool.stats.tasks).toBe(workers * SLABS_PER_LANE);
+    expect(pool.stats.rows).toBe(192);
   });
 
   test('idle workers do not share what is not worth a message', async () => {
