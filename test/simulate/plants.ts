@@ -289,7 +289,7 @@ export const PLANTS: Plant[] = [
     [CODEC, '(isFirst ? msgpack.readText(reader) : ', '(isFirst ? msgpack.readText(reader) && null : '],
   ],
   [
-    'what an old build wrote last is not synced before a new one builds on it',
+    'what an old build wrote last is not synced',
     [
       JOURNAL,
       '    writeAgain(file, end?.written ?? 0, this.#fileBytes);\n    file.sync();\n',

@@ -26,15 +26,11 @@ describe('whole lives', { timeout: PATIENCE_MS }, () => {
     expect(status).toBe(0);
   });
 
-  test('are the same each time, to the byte', () => {
-    const [first, second] = [simulate('--seed', '3'), simulate('--seed', '3')];
-    expect(first.stdout).toMatch(/"digest":"[0-9a-f]{32}"/);
+  test('are the same each time, to the byte, alone and after others in one process', () => {
+    const [first, second] = [simulate('--seed', '4'), simulate('--seed', '4')];
+    const [, digest] = /"digest":"([0-9a-f]{32})"/.exec(first.stdout)!;
     expect(second.stdout).toBe(first.stdout);
-  });
-
-  test('are the same alone and after others in one process', () => {
-    const { stdout } = simulate('--from', '1', '--seeds', '4', '--workers', '1', '--digests');
-    const [, digest] = /seed 4: ([0-9a-f]{32})/.exec(stdout)!;
-    expect(simulate('--seed', '4').stdout).toContain(`"digest":"${digest}"`);
+    const { stdout } = simulate('--from', '2', '--seeds', '3', '--workers', '1', '--digests');
+    expect(stdout).toContain(`seed 4: ${digest}\n`);
   });
 });
