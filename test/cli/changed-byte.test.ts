@@ -38,7 +38,7 @@ beforeAll(async () => {
   for (let n = 0; n < 20; n++) await kit.done([issue(wallet, symbol, 1)]);
   while (filesIn(directory, /^snapshot.*ays$/).length < 2) await pause(10);
   await server.kill();
-}, 60_000);
+});
 
 afterAll(removeDirectories);
 
@@ -117,7 +117,7 @@ describe('one changed byte', () => {
     );
     expect(missed).toEqual([]);
     expect((await look(disk)).finding).toBeNull();
-  }, 240_000);
+  });
 
   test.skipIf(!isLong)(
     'in a full chunk of 64 MiB, which all snapshots share, is found',

@@ -44,7 +44,7 @@ beforeAll(async () => {
   const symbol = await kit.symbol({ handle: 'late-symbol' });
   for (let n = 0; n < 30; n++) lateIntent = (await kit.done([issue('ana', symbol, 1)])).data.handle;
   await again.stop();
-}, 60_000);
+});
 
 afterAll(removeDirectories);
 

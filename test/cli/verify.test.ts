@@ -51,7 +51,7 @@ beforeAll(async () => {
   const other = await startServer({ directory: pruned, flags });
   await fillBooks(other, 60);
   await other.stop();
-}, 60_000);
+});
 
 afterAll(removeDirectories);
 
