@@ -15,12 +15,16 @@ export class FileStream {
   readonly #sha = createHash('sha256');
   readonly #breaks = new Breaks();
   /** What was handed in and not written yet, up to `#held`. */
-  #buffer = Buffer.allocUnsafeSlow(2 * PIECE_BYTES);
+  #buffer: Buffer;
   #held = 0;
   #written = 0;
+  readonly #pieceBytes: number;
 
-  constructor(file: DiskFile) {
+  /** `pieceBytes`: so much is gathered before it is written. */
+  constructor(file: DiskFile, pieceBytes = PIECE_BYTES) {
     this.#file = file;
+    this.#pieceBytes = pieceBytes;
+    this.#buffer = Buffer.allocUnsafeSlow(2 * pieceBytes);
   }
 
   /** Bytes handed in so far. */
@@ -35,7 +39,7 @@ export class FileStream {
     for (const piece of pieces) {
       this.#hold(piece);
       sum = crc(this.#buffer, this.#held - piece.length, this.#held, sum);
-      if (this.#held >= PIECE_BYTES) await this.#write();
+      if (this.#held >= this.#pieceBytes) await this.#write();
       else if (this.#breaks.isDue) await this.#breaks.take();
     }
     return { bytes: this.bytes - before, crc: sum };

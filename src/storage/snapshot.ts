@@ -72,6 +72,8 @@ export interface SnapshotOptions {
   /** The server's Ed25519 signature of a hash, 64 bytes. */
   sign(hash: Uint8Array): Uint8Array;
   verify(hash: Uint8Array, signature: Uint8Array): boolean;
+  /** So many bytes are gathered before they are written, and others have a turn. */
+  pieceBytes?: number;
 }
 
 export interface SnapshotTaken {
@@ -121,7 +123,7 @@ async function writeSnapshot(
   const file = snapshotName(content.seq);
   const temporary = join(directory, file + TEMPORARY);
   const written = await writeTemporary(disk, temporary, async (opened) => {
-    const stream = new FileStream(opened);
+    const stream = new FileStream(opened, options.pieceBytes);
     const open = await writeOpenParts(stream, content.parts);
     const finals = await keepFinalParts(disk, directory, content.parts);
     // The parts' names must be on the device before the name of what refers to them.

@@ -136,6 +136,9 @@ export interface StartOptions {
   readonly how: 'power' | 'kill';
 }
 
+/** Books are small: in pieces of this size others have their turn while a dump of them is read. */
+const SNAPSHOT_PIECE_BYTES = 256;
+
 export class Host implements Watched {
   readonly owner: Owner;
   readonly power: ProcessPower;
@@ -482,7 +485,8 @@ export class Host implements Watched {
   async #takeSnapshot(): Promise<void> {
     const { extra, parts } = dumpState(this.state);
     const content = { ...this.journal.position, extra: packValue(extra), parts };
-    const { file } = await takeSnapshot(this.power, DIRECTORY, content, { sign: signHash, verify: verifyHash });
+    const keys = { sign: signHash, verify: verifyHash };
+    const { file } = await takeSnapshot(this.power, DIRECTORY, content, { ...keys, pieceBytes: SNAPSHOT_PIECE_BYTES });
     this.snapshots++;
     this.#world.tell(`took ${file}`);
   }
