@@ -3,6 +3,6 @@
  * are thrown otherwise; whoever changes that looks for the seeds anew (plants.ts) or leaves them out.
  */
 export const SEEDS: readonly { seed: number; met: string }[] = [
-  { seed: 36, met: 'an intent of an older format has a thread of its own (planted)' },
+  { seed: 50, met: 'an intent of an older format has a thread of its own (planted)' },
   { seed: 107, met: 'what an old build wrote last is not synced by the new one (planted)' },
 ];
