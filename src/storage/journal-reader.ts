@@ -12,14 +12,13 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Entry, Facts } from '../core/entry.ts';
 import { CodecError, decodeNext, decodeNextFacts, passNext } from './codec.ts';
-import { type Disk, type DiskFile, errorCode, readAll } from './disk.ts';
+import type { Disk } from './disk.ts';
 import {
   bytesEqual,
   digestEntry,
   FRAME_FOOT_BYTES,
   FRAME_HEAD_BYTES,
   type FrameHead,
-  frameBytesAt,
   frameChain,
   frameHash,
   frameSignature,
@@ -30,27 +29,13 @@ import {
   readFrameHead,
   readSegmentHeader,
   SEGMENT_HEADER_BYTES,
-  segmentSeq,
 } from './format.ts';
 import { FramesAhead } from './frames-ahead.ts';
 import type { JournalEnd, JournalPosition } from './journal.ts';
+import { DamageError, journalBytes, neededSegments, type SegmentFile } from './segments.ts';
+import { endOfBytes, type Frame, findFrame, Window, wholeFrame } from './window.ts';
 
-/** Bytes on disk that were once whole and are not any more, or are missing. */
-export class DamageError extends Error {
-  override name = 'DamageError';
-  /** Path of the file. */
-  readonly file: string;
-  /** Where in it the damage begins. */
-  readonly byte: number;
-  readonly what: string;
-
-  constructor(file: string, byte: number, what: string) {
-    super(`${file}: damaged at byte ${byte}: ${what}`);
-    this.file = file;
-    this.byte = byte;
-    this.what = what;
-  }
-}
+export { DamageError, journalStart, listSegments, type SegmentFile } from './segments.ts';
 
 /** What is said of a whole frame that another key has signed, or none. */
 export const NOT_SIGNED = 'not signed by this server';
@@ -98,49 +83,6 @@ export interface ReadResult {
   bytes: number;
 }
 
-export interface SegmentFile {
-  file: string;
-  firstSeq: number;
-}
-
-/** The segments in a directory, in order; none where there is no directory. */
-export function listSegments(disk: Disk, directory: string): SegmentFile[] {
-  const segments: SegmentFile[] = [];
-  for (const file of namesIn(disk, directory)) {
-    const firstSeq = segmentSeq(file);
-    if (firstSeq > 0) segments.push({ file, firstSeq });
-  }
-  return segments;
-}
-
-/**
- * Where the first segment of a directory begins: after which entry, and with which chain, as its header says and its
- * first frame will have to confirm. The moment is not known. JOURNAL_START where there is no segment.
- */
-export function journalStart(disk: Disk, directory: string): JournalPosition {
-  const first = listSegments(disk, directory)[0];
-  if (first === undefined || first.firstSeq === 1) return { seq: 0, chain: new Uint8Array(HASH_BYTES), moment: 0 };
-  const path = join(directory, first.file);
-  const file = disk.open(path, 'read');
-  try {
-    const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
-    const header = readSegmentHeader(bytes, 0, readAll(file, bytes, 0, bytes.length, 0));
-    if (header === null) throw new DamageError(path, 0, 'its header is not whole');
-    return { seq: first.firstSeq - 1, chain: header.chain, moment: 0 };
-  } finally {
-    file.close();
-  }
-}
-
-function namesIn(disk: Disk, directory: string): string[] {
-  try {
-    return disk.readdir(directory);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  }
-}
-
 /**
  * Reads everything behind `after`, a point between two frames (a snapshot's, or JOURNAL_START). Throws
  * DamageError, or what the disk throws. A journal that ends before `after` is damaged: what a snapshot
@@ -173,16 +115,6 @@ export function replayJournal(
 
 /** Another thread takes its time to come up. */
 const AHEAD_FROM_BYTES = 32 * 1024 * 1024;
-
-function journalBytes(disk: Disk, directory: string, after: JournalPosition): number {
-  let bytes = 0;
-  for (const { file } of neededSegments(disk, directory, after)) {
-    const opened = disk.open(join(directory, file), 'read');
-    bytes += opened.size();
-    opened.close();
-  }
-  return bytes;
-}
 
 function finish(steps: Generator<undefined, ReadResult, undefined>): ReadResult {
   for (;;) {
@@ -260,16 +192,12 @@ export function cutTornTail(disk: Disk, directory: string, torn: TornTail): void
   }
 }
 
+/** How much of a segment is read at once; and where it is read ahead, of what that leaves. */
+const WINDOW_BYTES = 4 * 1024 * 1024;
+const WINDOW_BEHIND_BYTES = 64 * 1024;
+
 /** Reads the entry at `cursor.at` and moves that behind it. Throws CodecError. */
 type DecodeEntry<E> = (bytes: Uint8Array, cursor: { at: number }, to: number) => E;
-
-/** A whole frame, bytes[from, to), and the digests of its entries where somebody has taken them. */
-interface Frame {
-  readonly bytes: Buffer;
-  readonly from: number;
-  readonly to: number;
-  readonly digests?: Buffer;
-}
 
 /** A frame's entries, decoded, where each ends in its bytes, and their digests in a row. */
 interface FrameEntries<E> {
@@ -296,24 +224,6 @@ interface Run<E = unknown> {
   /** The frame read last, where its signature has not been looked at. */
   unproven: { byte: number; hash: Uint8Array; signature: Uint8Array } | null;
   window: Window | null;
-}
-
-/**
- * The segments from the one that holds entry `after.seq`, so that the chain can be followed up to it; from
- * the next one where that is gone, as it may be after a snapshot.
- */
-function neededSegments(disk: Disk, directory: string, after: JournalPosition): SegmentFile[] {
-  const segments = listSegments(disk, directory);
-  const first = segments[0];
-  if (first === undefined) {
-    if (after.seq === 0) return [];
-    throw new DamageError(directory, 0, `no journal, but entry ${after.seq} is known`);
-  }
-  if (first.firstSeq > after.seq + 1) {
-    throw new DamageError(join(directory, first.file), 0, `the segment with entry ${after.seq + 1} is missing`);
-  }
-  const from = segments.findLastIndex((segment) => segment.firstSeq <= after.seq);
-  return segments.slice(Math.max(from, 0));
 }
 
 function* readSegment<E>(
@@ -535,90 +445,11 @@ function handOn<E>(run: Run<E>, path: string, bytes: Buffer, from: number): void
  */
 function tear<E>(run: Run<E>, segment: SegmentFile, at: number, isLast: boolean): void {
   const path = join(run.directory, segment.file);
-  const end = at === 0 ? run.window!.size : endOfBytes(run.window!, at);
+  const window = run.window!;
+  const end = at === 0 ? window.size : endOfBytes(window, at);
   if (at > 0 && end === at) return;
   if (!isLast) throw new DamageError(path, at, 'no whole frame, and another segment follows');
-  const next = findFrame(run, at + 1);
+  const next = findFrame(window, at + 1, run.result.position.seq);
   if (next !== -1) throw new DamageError(path, at, `no whole frame, but one follows at byte ${next}`);
   run.result.torn = { file: segment.file, byte: at, bytes: end - at };
-}
-
-/** Behind the last byte from `at` on that is not zero; `at` where there is none. */
-function endOfBytes(window: Window, at: number): number {
-  let end = at;
-  for (let from = at; from < window.size; from += ZEROS_BYTES) {
-    const count = Math.min(ZEROS_BYTES, window.size - from);
-    const start = window.load(from, count);
-    for (let index = count; index > 0; index--) {
-      if (window.bytes[start + index - 1] === 0) continue;
-      end = from + index;
-      break;
-    }
-  }
-  return end;
-}
-
-/** Where the next whole frame with a higher seq begins, at byte `start` or later, or -1. */
-function findFrame<E>(run: Run<E>, start: number): number {
-  const window = run.window!;
-  for (let at = start; at < window.size; at++) {
-    const length = wholeFrameAt(window, at);
-    if (length === 0) continue;
-    const from = window.load(at, length);
-    readFrameHead(window.bytes, from, from + length, run.head);
-    if (run.head.firstSeq > run.result.position.seq) return at;
-  }
-  return -1;
-}
-
-/** Length of the frame at `at` if it is all there and its CRC fits, else 0. */
-function wholeFrameAt(window: Window, at: number): number {
-  const frame = wholeFrame(window, at);
-  return frame === null ? 0 : frame.to - frame.from;
-}
-
-/** The frame at `at` if it is all there and its CRC fits. */
-function wholeFrame(window: Window, at: number): Frame | null {
-  const head = window.load(at, FRAME_HEAD_BYTES);
-  if (head === -1) return null;
-  const length = frameBytesAt(window.bytes, head, window.size - at);
-  if (length === 0) return null;
-  const from = window.load(at, length);
-  const { bytes } = window;
-  return frameWhole(bytes, from, from + length) ? { bytes, from, to: from + length } : null;
-}
-
-/** How much is looked through for zeros at once. */
-const ZEROS_BYTES = 64 * 1024;
-
-/** How much of a segment is read at once; and where it is read ahead, of what that leaves. */
-const WINDOW_BYTES = 4 * 1024 * 1024;
-const WINDOW_BEHIND_BYTES = 64 * 1024;
-
-/** A part of a file in memory that moves forward, growing only for a frame longer than itself. */
-class Window {
-  bytes: Buffer;
-  readonly size: number;
-  readonly #file: DiskFile;
-  /** bytes[0, #length) are the file's from #base on. */
-  #base = 0;
-  #length = 0;
-
-  constructor(file: DiskFile, before: Window | null, bytes: number) {
-    this.#file = file;
-    this.size = file.size();
-    const needed = Math.min(this.size, bytes);
-    this.bytes = before !== null && before.bytes.length >= needed ? before.bytes : Buffer.allocUnsafeSlow(needed);
-  }
-
-  /** Where in `bytes` the file's [position, position + count) lie now, or -1 where it ends before. */
-  load(position: number, count: number): number {
-    if (position + count > this.size) return -1;
-    const at = position - this.#base;
-    if (at >= 0 && at + count <= this.#length) return at;
-    if (count > this.bytes.length) this.bytes = Buffer.allocUnsafeSlow(Math.max(count, 2 * this.bytes.length));
-    this.#base = position;
-    this.#length = readAll(this.#file, this.bytes, 0, this.bytes.length, position);
-    return this.#length >= count ? 0 : -1;
-  }
 }

@@ -141,7 +141,7 @@ export const PLANTS: Plant[] = [
   [
     'a frame is believed without its CRC',
     [
-      READER,
+      'src/storage/window.ts',
       'return frameWhole(bytes, from, from + length) ? { bytes, from, to: from + length } : null;',
       'return { bytes, from, to: from + length };',
     ],

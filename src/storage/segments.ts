@@ -1,0 +1,94 @@
+/** The journal's files in a directory: which there are, where they begin, and which of them a reader needs. */
+import { join } from 'node:path';
+import { type Disk, errorCode, readAll } from './disk.ts';
+import { HASH_BYTES, readSegmentHeader, SEGMENT_HEADER_BYTES, segmentSeq } from './format.ts';
+import type { JournalPosition } from './journal.ts';
+
+/** Bytes on disk that were once whole and are not any more, or are missing. */
+export class DamageError extends Error {
+  override name = 'DamageError';
+  /** Path of the file. */
+  readonly file: string;
+  /** Where in it the damage begins. */
+  readonly byte: number;
+  readonly what: string;
+
+  constructor(file: string, byte: number, what: string) {
+    super(`${file}: damaged at byte ${byte}: ${what}`);
+    this.file = file;
+    this.byte = byte;
+    this.what = what;
+  }
+}
+
+export interface SegmentFile {
+  file: string;
+  firstSeq: number;
+}
+
+/** The segments in a directory, in order; none where there is no directory. */
+export function listSegments(disk: Disk, directory: string): SegmentFile[] {
+  const segments: SegmentFile[] = [];
+  for (const file of namesIn(disk, directory)) {
+    const firstSeq = segmentSeq(file);
+    if (firstSeq > 0) segments.push({ file, firstSeq });
+  }
+  return segments;
+}
+
+/**
+ * Where the first segment of a directory begins: after which entry, and with which chain, as its header says and its
+ * first frame will have to confirm. The moment is not known. JOURNAL_START where there is no segment.
+ */
+export function journalStart(disk: Disk, directory: string): JournalPosition {
+  const first = listSegments(disk, directory)[0];
+  if (first === undefined || first.firstSeq === 1) return { seq: 0, chain: new Uint8Array(HASH_BYTES), moment: 0 };
+  const path = join(directory, first.file);
+  const file = disk.open(path, 'read');
+  try {
+    const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
+    const header = readSegmentHeader(bytes, 0, readAll(file, bytes, 0, bytes.length, 0));
+    if (header === null) throw new DamageError(path, 0, 'its header is not whole');
+    return { seq: first.firstSeq - 1, chain: header.chain, moment: 0 };
+  } finally {
+    file.close();
+  }
+}
+
+function namesIn(disk: Disk, directory: string): string[] {
+  try {
+    return disk.readdir(directory);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/**
+ * The segments from the one that holds entry `after.seq`, so that the chain can be followed up to it; from
+ * the next one where that is gone, as it may be after a snapshot.
+ */
+export function neededSegments(disk: Disk, directory: string, after: JournalPosition): SegmentFile[] {
+  const segments = listSegments(disk, directory);
+  const first = segments[0];
+  if (first === undefined) {
+    if (after.seq === 0) return [];
+    throw new DamageError(directory, 0, `no journal, but entry ${after.seq} is known`);
+  }
+  if (first.firstSeq > after.seq + 1) {
+    throw new DamageError(join(directory, first.file), 0, `the segment with entry ${after.seq + 1} is missing`);
+  }
+  const from = segments.findLastIndex((segment) => segment.firstSeq <= after.seq);
+  return segments.slice(Math.max(from, 0));
+}
+
+/** How long the segments are that a reader needs. */
+export function journalBytes(disk: Disk, directory: string, after: JournalPosition): number {
+  let bytes = 0;
+  for (const { file } of neededSegments(disk, directory, after)) {
+    const opened = disk.open(join(directory, file), 'read');
+    bytes += opened.size();
+    opened.close();
+  }
+  return bytes;
+}
