@@ -412,7 +412,8 @@ export class Engine {
 
   #settle(): void {
     const busy = this.waiting > 0 || this.#isCommitting || this.#isSnapshotting;
-    if (busy && this.#failure === null) return;
+    // After a failure whoever waits for a turn is told, some at a time; nothing else goes on.
+    if (this.#failure === null ? busy : this.#turns.length > 0) return;
     const idle = this.#idle;
     this.#idle = [];
     for (const resolve of idle) resolve();
