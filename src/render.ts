@@ -91,9 +91,9 @@ export function customsOf(outcome: Outcome, version: Version): string[] {
   return outcomeCustoms(outcome, (leg) => legHandle(luid, legsOf(version)[leg]!, leg));
 }
 
-/** An intent passes each status once, so the first of an outcome's names it; errors are told apart by leg and time. */
-export function outcomeKey(luid: string, { steps, moment, links }: Outcome): string {
-  return steps[0] === 'error' ? `${luid} error ${moment} ${links?.leg}` : `${luid} ${steps[0]}`;
+/** An intent passes each status once, so the first of an outcome's names it; errors are told apart by all they say. */
+export function outcomeKey(luid: string, { steps, moment, links, detail }: Outcome): string {
+  return steps[0] === 'error' ? `${luid} error ${moment} ${links?.leg} ${detail}` : `${luid} ${steps[0]}`;
 }
 
 /** The outcomes of a version that have proofs, in order. */

@@ -124,6 +124,7 @@ export const PLANTS: Plant[] = [
       '    this.#giveBack(task.slab);\n    this.#giveBack(task.slab);\n    this.#partsInline',
     ],
   ],
+  ['errors of one leg in one moment share their proof', ['src/render.ts', '{detail}` : ', '{0}` : ']],
   // The journal
   ['no sync at all', [JOURNAL, "if (this.#options.durability === 'none') {", 'if (this.#directory) {']],
   [

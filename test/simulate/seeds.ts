@@ -5,4 +5,5 @@
 export const SEEDS: readonly { seed: number; met: string }[] = [
   { seed: 50, met: 'an intent of an older format has a thread of its own (planted)' },
   { seed: 107, met: 'what an old build wrote last is not synced by the new one (planted)' },
+  { seed: 216725558, met: 'errors of one leg in one moment shared their proof' },
 ];
