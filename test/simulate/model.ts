@@ -562,7 +562,8 @@ export class Model {
     const target = about === 'any' ? kind : about;
     const keys = keysOf(proofs);
     const inLedger = rulesIn(this.ledgerRecord(ledger)).filter((rule) => speaks(rule, action, target, 'ledger', keys));
-    const own = target === kind ? rulesIn(record).filter((rule) => speaks(rule, action, target, 'record', keys)) : [];
+    const isOwn = target === kind || (kind !== 'ledger' && target === `${kind}-proof`);
+    const own = isOwn ? rulesIn(record).filter((rule) => speaks(rule, action, target, 'record', keys)) : [];
     return [...inLedger, ...own].map(({ signer: _, ...shown }) => canon(shown));
   }
 

@@ -366,7 +366,10 @@ export class Oracle {
 
   #yes({ wish, wait, method }: Ask, { luid }: Command): Expected {
     const record = this.model.records.get(luid)!;
-    if (wish.op === 'check') return told(200, rulesCheck(this.model.rulesFor(wish, record)));
+    // What the rules are when the answer leaves: others of its batch may have changed them.
+    if (wish.op === 'check') {
+      return told(200, (body) => rulesCheck(this.model.rulesFor(wish, this.model.records.get(luid)!))!(body));
+    }
     if (wish.op === 'drop' || wish.op === 'remove') {
       return wish.kind === 'effect' && method === 'DELETE' ? told(200, confirmation) : told(204, () => '');
     }

@@ -56,9 +56,11 @@ export class LookTraffic {
       [3, 1],
     ]);
     const all = Array.from({ length: count }, () => this.#filter(ledger, kind));
-    // Two lists of values for one path would be one.
-    const filters = all.filter(({ path, operator }, n) => {
-      return all.findIndex((other) => other.path === path && other.operator === operator) === n;
+    // Two lists of values for one path would be one; a wallet and its handle are one path.
+    const pathOf = (filter: (typeof all)[number]) => filter.path.replace(/\.handle$/, '');
+    const filters = all.filter((filter, n) => {
+      const isSame = (other: typeof filter) => pathOf(other) === pathOf(filter) && other.operator === filter.operator;
+      return all.findIndex(isSame) === n;
     });
     const isOldestFirst = dice.chance(0.3);
     const [index, limit] = [dice.chance(0.2) ? dice.below(3) : 0, dice.pick([1, 3, 20])];
