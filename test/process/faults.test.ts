@@ -18,6 +18,7 @@ import {
   strangeStatuses,
 } from '../engine/process.ts';
 import { type Client, makeKeys, record } from '../support/client.ts';
+import { openHook } from '../support/hook.ts';
 import { issue, makeKit, pause, unique } from '../support/kit.ts';
 import { isLong } from '../support/long.ts';
 import { makeDirectory, startRefused } from '../support/server.ts';
@@ -98,6 +99,32 @@ describe.skipIf(!traceable)('a call that fails while serving ends the process, a
     if (call === 'fdatasync') expect(calls.at(-1), 'a sync after the one that failed').toContain('INJECTED');
     await judgeAgain(path, [...before.sent, ...load.sent], wallet, symbol);
   });
+});
+
+test.skipIf(!traceable)('after the disk has failed nothing is told to anybody: it could not be noted', async () => {
+  const path = directory();
+  const server = await start(path, { env: COUNTED });
+  const { wallet, symbol } = await open(server.client);
+  const hook = await openHook();
+  cleanups.push(hook.close);
+  const late = new Map<string, number>();
+  hook.answer = (call) => {
+    if (server.log().includes('The disk failed')) late.set(call.path, (late.get(call.path) ?? 0) + 1);
+    return 200;
+  };
+  const kit = makeKit(server.client, keys);
+  for (let n = 0; n < 8; n++) {
+    const action = { schema: 'webhook', endpoint: `${hook.url}/${n}` };
+    await kit.make('effects', { handle: unique('effect'), signal: 'intent-created', action });
+  }
+  const traced = await trace(server.pid, 'fdatasync', 'fdatasync:error=EIO:when=60');
+  cleanups.push(traced.detach);
+  const load = crowd(server.url, 8, wallet, symbol);
+  await load.end();
+  expect(await server.ended).toBe(1);
+  expect(hook.calls.length).toBeGreaterThan(8);
+  // Of each effect one may have been on its way.
+  expect([...late].filter(([, count]) => count > 1)).toEqual([]);
 });
 
 describe.skipIf(!traceable)('a sync that takes', () => {

@@ -34,6 +34,7 @@ import type { FakeDisk } from '../storage/fake-disk.ts';
 import type { Dice } from '../support/dice.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
 import type { Loop, Owner, Timer } from './loop.ts';
+import { must } from './must.ts';
 import type { Network } from './network.ts';
 import type { Oracle, Visit, Watched } from './oracle.ts';
 import { rememberSignatures } from './signatures.ts';
@@ -269,7 +270,11 @@ export class Host implements Watched {
           (timer as Timer).isCancelled = true;
         },
       },
-      call: network.call,
+      call: (call) => {
+        // What becomes of it could not be noted.
+        this.#guard(() => must(this.failure === null, `${call.method} ${call.url} goes out after the disk has failed`));
+        return network.call(call);
+      },
       callsInFlightMax: 8,
       bridgeCallsMax: 3,
       bridgeAttemptsMax: this.settings.bridgeAttemptsMax,

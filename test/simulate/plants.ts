@@ -494,6 +494,10 @@ export const PLANTS: Plant[] = [
     ],
   ],
   [
+    'calls go out after the disk has failed',
+    ['src/effects/index.ts', '  close(): void {\n    this.#lanes.close();\n', '  close(): void {\n'],
+  ],
+  [
     'an event counts as taken that was not',
     [
       'src/effects/feeds.ts',
