@@ -25,9 +25,10 @@ function timePart(moment: number): string {
   return text;
 }
 
+const CODES = Uint8Array.from(ALPHABET, (character) => character.charCodeAt(0));
 /** By character code, which of the ALPHABET it is; 0 for what is not in it. */
 const DIGITS = new Uint8Array(128);
-for (let i = 0; i < ALPHABET.length; i++) DIGITS[ALPHABET.charCodeAt(i)] = i;
+for (const [digit, code] of CODES.entries()) DIGITS[code] = digit;
 
 /** When the second began that a luid's characters count, in milliseconds since 1970. A number for whatever text of its length. */
 export function secondOf(luid: string): number {
@@ -36,10 +37,6 @@ export function secondOf(luid: string): number {
   return seconds * 1000;
 }
 
-const CODES = Uint8Array.from(ALPHABET, (character) => character.charCodeAt(0));
-/** By character code, its place in the alphabet. */
-const VALUES = new Uint8Array(128);
-for (const [value, code] of CODES.entries()) VALUES[code] = value;
 const pairCodes = new Array<number>(RANDOM_CHARACTERS).fill(0);
 /** The characters of the luid that is being made: of one piece, a text need not be put together again to be read. */
 const codes = new Array<number>(LUID_LENGTH).fill(0);
@@ -71,7 +68,7 @@ function put(at: number, text: string): void {
 export function pairLuid(prefix: string, one: string, other: string, salt: number): string {
   for (let i = 0; i < RANDOM_CHARACTERS; i++) {
     const at = RANDOM_AT + i;
-    const mixed = VALUES[one.charCodeAt(at)]! ^ ((VALUES[other.charCodeAt(at)]! * 5 + 3) & 63);
+    const mixed = DIGITS[one.charCodeAt(at)]! ^ ((DIGITS[other.charCodeAt(at)]! * 5 + 3) & 63);
     pairCodes[i] = CODES[i === RANDOM_CHARACTERS - 1 ? mixed ^ salt : mixed]!;
   }
   return `$${prefix}${one.slice(TIME_AT - 1, RANDOM_AT)}${String.fromCharCode.apply(null, pairCodes)}`;
