@@ -245,6 +245,11 @@ export class Host implements Watched {
     return this.#world.wall();
   }
 
+  /** The latest that it has seen on its clock, or in its books. */
+  get seen(): number {
+    return this.#seen;
+  }
+
   get moment(): number {
     return Math.max(this.#seen, this.#world.wall());
   }
@@ -352,8 +357,7 @@ export class Host implements Watched {
     if (this.#isStopping) return null;
     const { oracle } = this.#world;
     const { method, path, query, headers, body } = ask;
-    const selected = headers['x-ledger'] ?? '';
-    const visit = oracle.arrives(ask, selected === '' ? 1 : oracle.model.ledgerOf(selected));
+    const visit = oracle.arrives(ask);
     this.unanswered.set(visit, done);
     const request = { method, methodSent: method, path, query, body, header: (name: string) => headers[name] ?? '' };
     const reply = {

@@ -374,8 +374,13 @@ export class Life implements World {
       await this.#pass(host, ms);
     }
     if (!this.#isUp(host)) return;
-    const moment = host.moment;
-    loop.after(0, () => host.engine.tick(), host.owner);
+    let moment = 0;
+    const tick = () => {
+      host.engine.tick();
+      // A clock that was wrong just before may be right again: what the server did not see, it need not know.
+      moment = host.seen;
+    };
+    loop.after(0, tick, host.owner);
     await this.#pass(host, 0);
     await Promise.race([host.engine.drained(), host.power.gone]);
     if (!this.#isUp(host)) return;
