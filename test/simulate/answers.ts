@@ -8,7 +8,7 @@ import { canon } from '../../src/proof/canon.ts';
 import { sha256Hex } from '../../src/proof/digest.ts';
 import { type Json, verifyRecord } from '../support/client.ts';
 import { eventHandle, type Happening, type Model, type Rec, type Shown } from './model.ts';
-import { type Ask, type Filter, type Flaw, type Look, type Operator, SERVER } from './wish.ts';
+import { type Ask, type Filter, type Flaw, type Look, type Operator, SERVER, tokenKey } from './wish.ts';
 
 export interface Expected {
   readonly status: number;
@@ -52,7 +52,6 @@ export function told(status: number, check: Expected['check']): Expected {
 const EARLY: Partial<Record<Flaw, Expected>> = {
   path: refused('api.route-not-found'),
   method: { ...refused('api.route-not-found'), status: 405 },
-  ledger: refused('api.route-not-found'),
   token: refused('auth.unauthorized'),
   json: refused('api.body-malformed'),
   id: refused('record.schema-invalid'),
@@ -68,14 +67,17 @@ const LATE: Partial<Record<Flaw, Expected>> = {
 /** So far the clocks of clients may be ahead. */
 const SKEW_SECONDS = 60;
 
-/** What a request is told before anything is done with it, or null. `wall` is what the server's clock says. */
-export function toldEarly(ask: Ask, model: Model, wall: number): Expected | null {
-  const { flaw, token } = ask;
-  const ahead: readonly (Flaw | null)[] = ['path', 'method', 'ledger', 'token'];
-  if (ahead.includes(flaw)) return EARLY[flaw!]!;
+/**
+ * What a request is told before anything is done with it, or null. `ledger` is the index of the one it names, or -1;
+ * `wall` is what the server's clock says.
+ */
+export function toldEarly({ flaw, token }: Ask, ledger: number, model: Model, wall: number): Expected | null {
+  if (flaw === 'path' || flaw === 'method') return EARLY[flaw]!;
+  if (ledger < 0) return refused('api.route-not-found', true);
+  if (flaw === 'token') return EARLY.token!;
   const seconds = Math.floor(wall / 1000);
   if (token !== null && (token.exp < seconds || token.iat > seconds + SKEW_SECONDS)) return EARLY.token!;
-  if (token !== null && model.tokens.has(token.key)) return refused('auth.unauthorized', true);
+  if (token !== null && model.tokens.has(tokenKey(token))) return refused('auth.unauthorized', true);
   return flaw === null ? null : (EARLY[flaw] ?? null);
 }
 

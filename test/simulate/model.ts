@@ -11,7 +11,7 @@ import { sha256Hex } from '../../src/proof/digest.ts';
 import { Kept, Money } from '../core/model.ts';
 import { type Inherited, NOTHING_INHERITED } from './older.ts';
 import { type Ending, type Ground, Intents, type Progress } from './progress.ts';
-import type { Content, OneTime, Signed, Wish } from './wish.ts';
+import { type Content, type OneTime, type Signed, tokenKey, type Wish } from './wish.ts';
 
 /** What a record shows among its proofs: one of a client's, or what one of the server's must say. */
 export type Shown =
@@ -216,9 +216,10 @@ export class Model {
   }
 
   /** A token that is good once enters the sequence on its own. */
-  useToken({ key, exp }: OneTime, { luid, moment }: Given, handle: string): Verdict {
-    if (this.tokens.has(key) || exp <= this.tokens.forgotten) return no('auth.unauthorized');
-    this.tokens.use(key, exp);
+  useToken(token: OneTime, { luid, moment }: Given, handle: string): Verdict {
+    const key = tokenKey(token);
+    if (this.tokens.has(key) || token.exp <= this.tokens.forgotten) return no('auth.unauthorized');
+    this.tokens.use(key, token.exp);
     return did([this.#tell({ type: 'token', luid, handle, moment })]);
   }
 

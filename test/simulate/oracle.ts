@@ -40,14 +40,14 @@ import { must, mustBeSame } from './must.ts';
 import { inheritedFrom } from './older.ts';
 import { type Ending, LEG_STATES } from './progress.ts';
 import { accountFault, booksFault, rowFault } from './same.ts';
-import { type Ask, contentOf, SERVER, type Wish } from './wish.ts';
+import { type Ask, aimedAt, contentOf, SERVER, tokenKey, type Wish } from './wish.ts';
 
 /** A request that has come to the server, and what it will be told. */
 export interface Visit {
   readonly number: number;
-  readonly ask: Ask;
+  ask: Ask;
   /** Index of the ledger it names, or -1. */
-  readonly ledger: number;
+  ledger: number;
   /** Null until it is known: its turn has not come, or its command is in the sequence. */
   expected: Expected | null;
   /** Nothing may be told before the disk has this frame. */
@@ -124,9 +124,10 @@ export class Oracle {
 
   // ---------------------------------------------------------------- at the door
 
-  /** A request is about to be handed over; `ledger` is the index of the one it names, or -1. */
-  arrives(ask: Ask, ledger: number): Visit {
+  /** A request is about to be handed over. */
+  arrives(ask: Ask): Visit {
     const server = this.#server!;
+    const ledger = this.#ledgerOf(ask);
     const visit: Visit = {
       number: ++this.visits,
       ask,
@@ -140,6 +141,12 @@ export class Oracle {
     if (server.isFailed) visit.expected = STOPPED;
     else if (ask.method !== 'GET' && !this.#hasPlace(ledger)) visit.expected = refused('api.rate-limit-exceeded');
     return visit;
+  }
+
+  /** Index of the ledger that a request names, or -1: what was lost with the power has another one, or is not there. */
+  #ledgerOf({ headers }: Ask): number {
+    const selected = headers['x-ledger'] ?? '';
+    return selected === '' ? 1 : this.model.ledgerOf(selected);
   }
 
   /** A request waits for its ledger's turn. */
@@ -159,7 +166,9 @@ export class Oracle {
     visit.isBegun = true;
     if (server.isFailed) visit.expected = STOPPED;
     else {
-      visit.expected = toldEarly(visit.ask, this.model, server.wall);
+      visit.ledger = this.#ledgerOf(visit.ask);
+      visit.ask = aimedAt(visit.ledger, visit.ask);
+      visit.expected = toldEarly(visit.ask, visit.ledger, this.model, server.wall);
       if (visit.expected === null) this.#enters(visit, visit.ask.token === null);
       else this.#waits(visit);
     }
@@ -258,7 +267,7 @@ export class Oracle {
     const { model } = this;
     if (command.op === 'token') {
       const token = visit!.ask.token!;
-      return model.useToken(token, given, sha256Hex(token.key));
+      return model.useToken(token, given, sha256Hex(tokenKey(token)));
     }
     if (command.op === 'delivery') return model.noteDelivery(command.receiver, given);
     if (command.op === 'leg') return model.noteLeg(command.luid, command.leg, command.state, command.result, given);

@@ -92,8 +92,10 @@ export type Flaw =
 
 /** A token that is good once. */
 export interface OneTime {
-  /** The same for the same token id of the same key in the same ledger. */
-  readonly key: string;
+  /** Index of the ledger it speaks to. */
+  readonly ledger: number;
+  /** The same for the same token id of the same key. */
+  readonly of: string;
   /** Seconds since 1970: made, and good until. */
   readonly iat: number;
   readonly exp: number;
@@ -110,6 +112,22 @@ export interface Ask {
   readonly token: OneTime | null;
   /** Seconds it waits for an intent's end, or null. */
   readonly wait: number | null;
+}
+
+/** The same for the same token. */
+export function tokenKey({ ledger, of }: OneTime): string {
+  return `${ledger} ${of}`;
+}
+
+/** The same request with the index that its ledger has now: it may have been lost, and made again beside others. */
+export function aimedAt(ledger: number, ask: Ask): Ask {
+  const { wish, token } = ask;
+  if (ledger < 0) return ask;
+  return {
+    ...ask,
+    wish: wish.ledger === 0 ? wish : { ...wish, ledger },
+    token: token === null ? null : { ...token, ledger },
+  };
 }
 
 export interface Key {

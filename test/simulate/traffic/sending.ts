@@ -9,7 +9,7 @@ export class Sending {
   readonly #clients: Clients;
   /** The server's moment, as clients guess it. */
   readonly #moment: () => number;
-  readonly #tokens: { text: string; ledger: number; token: OneTime }[] = [];
+  readonly #tokens: { text: string; token: OneTime }[] = [];
 
   constructor(clients: Clients, moment: () => number) {
     this.#clients = clients;
@@ -81,7 +81,7 @@ export class Sending {
       return null;
     }
     if (flaw === 'ledger' || !dice.chance(0.08)) return null;
-    const known = this.#tokens.filter((one) => one.ledger === of);
+    const known = this.#tokens.filter(({ token }) => token.ledger === of);
     if (known.length > 0 && dice.chance(0.35)) {
       const { text, token } = dice.pick(known);
       headers.authorization = text;
@@ -90,8 +90,8 @@ export class Sending {
     const jti = this.#clients.fresh('jti');
     const exp = now + dice.between(1, 200);
     headers.authorization = tokenOf(key, { ...claims, exp, jti });
-    const token = { key: `${of} ${key.public} ${jti}`, iat: now, exp };
-    this.#tokens.push({ text: headers.authorization, ledger: of, token });
+    const token = { ledger: of, of: `${key.public} ${jti}`, iat: now, exp };
+    this.#tokens.push({ text: headers.authorization, token });
     return token;
   }
 }
