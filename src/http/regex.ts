@@ -6,7 +6,7 @@
  *
  * What always holds: pattern and text are bounded in length before the engine sees them.
  */
-import { RE2JS } from 're2js';
+import { createRequire } from 'node:module';
 
 const PATTERN_LENGTH_MAX = 256;
 
@@ -16,11 +16,19 @@ const TEXT_LENGTH_MAX = 16_384;
 /** What a pattern of a schema may grow to once its counted repetitions are written out. */
 const PATTERN_SIZE_MAX = 512;
 
+/** Loaded for the first pattern that is compiled. */
+let engine: typeof import('re2js') | null = null;
+
+function loadEngine(): typeof import('re2js') {
+  engine ??= createRequire(import.meta.url)('re2js') as typeof import('re2js');
+  return engine;
+}
+
 /** A matcher (anywhere in the text, unless the pattern is anchored), or null for a pattern that is refused. */
 export function compileRegex(pattern: string): ((text: string) => boolean) | null {
   if (pattern.length === 0 || pattern.length > PATTERN_LENGTH_MAX) return null;
   try {
-    const compiled = RE2JS.compile(pattern);
+    const compiled = loadEngine().RE2JS.compile(pattern);
     return (text) => text.length <= TEXT_LENGTH_MAX && compiled.test(text);
   } catch {
     return null;

@@ -8,12 +8,12 @@
  * An empty list of proofs has the right shape. A body that nobody signed is a missing signature, not a
  * wrong form: `isUnsigned` tells.
  *
- * What always holds: a schema is compiled when the first body of its kind comes, since compiling all of them
- * would take longer than the rest of a start; from then on, checking a body that is right builds nothing, and
+ * What always holds: a schema is compiled when the first body of its kind comes, and the compiler loaded for the first
+ * of all, since that would take longer than the rest of a start; from then on, checking a body that is right builds nothing, and
  * errors are only looked for once a body is known to be wrong.
  */
-import { Compile, type Validator } from 'typebox/schema';
-import { Settings } from 'typebox/system';
+import { createRequire } from 'node:module';
+import type { Validator } from 'typebox/schema';
 import { Kind } from '../core/kinds.ts';
 import { ERRORS_MAX, type SchemaError, tellErrors } from './schema-errors.ts';
 import { isUsualIntent } from './schema-fast.ts';
@@ -39,7 +39,6 @@ export type ValidateBody = (kind: Kind, operation: Operation, value: unknown) =>
 
 /** A check of bodies; it compiles each schema when it first needs it, some milliseconds. */
 export function compileSchemas(limits: SchemaLimits = SCHEMA_LIMITS): ValidateBody {
-  Settings.Set({ maxErrors: 4 * ERRORS_MAX });
   const proofs = array(Proof, { maxItems: limits.proofsMax });
   const signed = (data: Schema) =>
     compiled(object({ hash: Hash, luid: optional(Luid), data, meta: object({ proofs }) }));
@@ -88,9 +87,21 @@ type Compiled = () => Validator;
 function compiled(schema: Schema): Compiled {
   let validator: Validator | null = null;
   return () => {
-    validator ??= Compile(schema);
+    validator ??= loadCompiler().Compile(schema);
     return validator;
   };
+}
+
+let compiler: typeof import('typebox/schema') | null = null;
+
+function loadCompiler(): typeof import('typebox/schema') {
+  if (compiler === null) {
+    const load = createRequire(import.meta.url);
+    const { Settings } = load('typebox/system') as typeof import('typebox/system');
+    Settings.Set({ maxErrors: 4 * ERRORS_MAX });
+    compiler = load('typebox/schema') as typeof import('typebox/schema');
+  }
+  return compiler;
 }
 
 /** What is wrong with a value, or null; of a wrong one, only what `narrow` leaves is looked through. */

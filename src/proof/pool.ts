@@ -3,7 +3,8 @@
  *
  * Batches form by themselves, as in a group commit: what is submitted in one turn of the event loop goes
  * together, and while all workers are busy, rows gather behind what each is at, so that none waits for its next. No timer.
- * A few rows with nothing else under way are worked off on this thread, which saves a lone client the trip.
+ * A few rows with nothing else under way are worked off on this thread, which saves a lone client the trip; the threads
+ * are started by the first rows that are more than that, so that a start, and who never has so many, need not wait for them.
  *
  * What always holds: `done` of each job is called exactly once and never inside `submit`; a check counts as
  * good only where a verdict says so in this task; rows of a worker that dies are verified again, at last on
@@ -79,7 +80,9 @@ interface Task {
 export class ProofPool {
   readonly stats: ProofStats;
   readonly #options: ProofPoolOptions;
-  readonly #threads: Threads | null;
+  /** Starts the threads; null once that was done, and where there are to be none. */
+  #start: (() => Threads) | null;
+  #threads: Threads | null = null;
   readonly #slabs: Slab[];
   /** Of each worker: which of its slabs are free. */
   readonly #slabsFree: number[][];
@@ -113,7 +116,8 @@ export class ProofPool {
     this.#slabsFree = Array.from({ length: options.workers }, (_, worker) =>
       Array.from({ length: SLABS_PER_LANE }, (_, slab) => worker * SLABS_PER_LANE + slab),
     );
-    this.#threads = options.workers === 0 ? null : this.#openThreads({ server: options.server, rowsMax, memories });
+    const data = { server: options.server, rowsMax, memories };
+    this.#start = options.workers === 0 ? null : () => this.#openThreads(data);
   }
 
   /** Takes a job. Throws a RangeError where its rows are not whole. */
@@ -166,8 +170,8 @@ export class ProofPool {
     this.#turnScheduled = false;
     const alone = this.#tasks.size === 0 && this.#partsInline.length === 0;
     if (alone && this.#rowsWaiting <= this.#options.inlineRowsMax) this.#takeAllInline();
-    else if (this.#threadsLost()) this.#takeAllInline();
-    else this.#dispatch();
+    else if (this.#hasThreads()) this.#dispatch();
+    else this.#takeAllInline();
     this.#workInline();
   }
 
@@ -297,19 +301,29 @@ export class ProofPool {
     if (!this.#tasks.has(task)) return;
     this.stats.tasksFailed++;
     task.failures++;
-    if (task.failures <= TASK_RETRIES_MAX && !this.#threadsLost()) this.#send(task);
+    if (task.failures <= TASK_RETRIES_MAX && this.#hasThreads()) this.#send(task);
     else this.#takeOver(task);
   }
 
   /** A thread ended without a task. When none is left to start again, this thread does the work from here on. */
   #onThreadLost(): void {
-    if (!this.#threadsLost()) return;
+    if (this.#hasThreads()) return;
     for (const task of this.#tasks) this.#takeOver(task);
     if (!this.#turnScheduled) this.#scheduleTurn();
   }
 
-  #threadsLost(): boolean {
-    return this.#threads === null || this.#threads.threads.length === 0;
+  /** Starts them where that is still to be done. A system that has no thread for us is as one whose threads all died. */
+  #hasThreads(): boolean {
+    const start = this.#start;
+    this.#start = null;
+    if (start !== null) {
+      try {
+        this.#threads = start();
+      } catch {
+        return false;
+      }
+    }
+    return this.#threads !== null && this.#threads.threads.length > 0;
   }
 
   #takeOver(task: Task): void {

@@ -5,7 +5,7 @@
  * What always holds: each task handed in is answered or rejected once; a thread that dies gives back, as failed, all
  * that it had, and its lane is served again when the next task is put there.
  */
-import { Piscina } from 'piscina';
+import { createRequire } from 'node:module';
 import { LANE_BYTES, Lane, SLABS_PER_LANE, SlabState } from './lane.ts';
 import type { ProofTask, ProofWorkerData } from './work.ts';
 
@@ -25,6 +25,9 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+/** Loaded with the first threads, which a start does not need. */
+const loadPiscina = () => createRequire(import.meta.url)('piscina') as typeof import('piscina');
+
 export function startThreads(
   data: Omit<ProofWorkerData, 'lanes'>,
   workers: number,
@@ -32,7 +35,7 @@ export function startThreads(
 ): Threads {
   const memories = Array.from({ length: workers }, () => new SharedArrayBuffer(LANE_BYTES));
   const workerData: ProofWorkerData = { ...data, lanes: memories };
-  const piscina = new Piscina({
+  const piscina = new (loadPiscina().Piscina)({
     filename: workerUrl.href,
     workerData,
     minThreads: workers,

@@ -36,7 +36,8 @@
  * canonical JSON has none.
  */
 import assert from 'node:assert/strict';
-import { Packr } from 'msgpackr';
+import { createRequire } from 'node:module';
+import type { Packr } from 'msgpackr';
 import type { EntryCodec, Names } from '../core/codec.ts';
 import {
   type CreateEntry,
@@ -85,7 +86,7 @@ const LABELLED_ELEMENTS = ELEMENTS[EntryType.proof] + 1;
 const FIRST_INTENT_ELEMENTS = ELEMENTS[EntryType.intent] + 1;
 const PROOF_ELEMENTS = 3;
 
-const packr = new Packr({
+const PACKR_OPTIONS = {
   useRecords: false,
   mapsAsObjects: true,
   variableMapSize: true,
@@ -95,16 +96,27 @@ const packr = new Packr({
   copyBuffers: true,
   encodeUndefinedAsNil: false,
   int64AsType: 'number',
-});
+} as const;
+
+/** Loaded for the first snapshot that is read or taken. */
+let loaded: Packr | null = null;
+
+function packr(): Packr {
+  if (loaded === null) {
+    const msgpackr = createRequire(import.meta.url)('msgpackr') as typeof import('msgpackr');
+    loaded = new msgpackr.Packr(PACKR_OPTIONS);
+  }
+  return loaded;
+}
 
 /** A small value of plain data as MessagePack. */
 export function packValue(value: unknown): Uint8Array {
-  return Uint8Array.prototype.slice.call(packr.pack(value));
+  return Uint8Array.prototype.slice.call(packr().pack(value));
 }
 
 /** The value whose bytes these are; throws where they are no MessagePack, or more than one value. */
 export function unpackValue(bytes: Uint8Array): unknown {
-  return packr.unpack(bytes);
+  return packr().unpack(bytes);
 }
 
 /** Appends the entry to the buffer. The hash of an intent is trusted to be that of its data. */

@@ -7,7 +7,9 @@ import { sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair } from '../../src/proof/keys.ts';
 import { SLABS_PER_LANE } from '../../src/proof/lane.ts';
 import { ProofPool, type ProofPoolOptions, type ProofResult } from '../../src/proof/pool.ts';
+import { startThreads } from '../../src/proof/threads.ts';
 import { sign } from '../../src/proof/verify.ts';
+import type { ProofWorkerData } from '../../src/proof/work.ts';
 import { often } from '../support/long.ts';
 import { hexOf } from './data.ts';
 
@@ -155,6 +157,33 @@ describe('workers that fail: verified again, nobody accepted unverified, nobody 
   });
 });
 
+describe('threads', () => {
+  test('are started by the first rows that are worth a trip', async () => {
+    let starts = 0;
+    const count = (data: ProofWorkerData) => {
+      starts++;
+      return startThreads(data, 1);
+    };
+    const pool = startPool({ startThreads: count });
+    await submit(pool, makeJob(1, 1, 1));
+    expect(starts).toBe(0);
+    await submit(pool, makeJob(1, 2, 1));
+    await submit(pool, makeJob(2, 2, 1));
+    expect(starts).toBe(1);
+    expect(pool.stats.tasks).toBe(2);
+  });
+
+  test('that the system does not give: this thread does the work', async () => {
+    const none = () => {
+      throw new Error('no more threads');
+    };
+    const pool = startPool({ startThreads: none });
+    await submitInTurns(pool, mixedJobs(100), 50);
+    expect(pool.stats.tasks).toBe(0);
+    expect(pool.stats.rowsInline).toBe(pool.stats.rows);
+  });
+});
+
 describe('batches', () => {
   test('a lone job does not leave this thread', async () => {
     const pool = startPool();
@@ -211,7 +240,8 @@ describe('batches', () => {
     const pool = startPool();
     await submit(pool, makeJob(3, 9_990, 10, [0]));
     await submit(pool, makeJob(3, 3, 0));
-    expect(pool.stats.tasks).toBeLessThan(5);
+    // Of 157; how many leave before the verdict is here is a matter of who is quicker.
+    expect(pool.stats.tasks).toBeLessThan(20);
   });
 });
 
