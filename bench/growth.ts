@@ -3,15 +3,15 @@
  * wallets alone to so many one-claim intents of about 1 KB of JSON, in ten steps. After each: throughput and processor
  * time of the step, memory, and a snapshot taken under load, with how long the event loop was kept meanwhile.
  *
- * Then the service itself, over HTTP, on books without intents and on those: closed loop, and on schedule at half that
- * rate with and without a snapshot being taken.
+ * Then the service itself, over HTTP, on books without intents and on those: closed loop, both in turns, and on schedule
+ * at half that rate with and without a snapshot being taken.
  */
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
-import { driveClosedLoop, driveOpenLoop, type LoadFigures } from './load/drive.ts';
+import { driveClosedLoop, driveOpenLoop } from './load/drive.ts';
 import {
   closeHouse,
   fillHouse,
@@ -22,9 +22,9 @@ import {
   submitAll,
   takeHouseSnapshot,
 } from './load/house.ts';
-import { prepareRequests } from './load/requests.ts';
+import { prepareRequests, type RequestPlan, removeRequests } from './load/requests.ts';
 import { makeScratchDirectory } from './load/root.ts';
-import { type ServiceFigures, startService } from './load/service.ts';
+import { type Service, type ServiceFigures, startService } from './load/service.ts';
 import { readUsage } from './load/usage.ts';
 import { atLeast, atMost, type BenchCell, type BenchChart, type BenchOptions, type BenchResult } from './result.ts';
 
@@ -35,11 +35,14 @@ const FULL = {
   warmup: 30_000,
   pacedMs: 3000,
   seconds: 8,
-  requests: 60_000,
+  rounds: 5,
+  roundSeconds: 4,
+  roundRequests: 60_000,
   owners: 1000,
 };
 const SMOKE: typeof FULL = {
-  ...{ intents: 2000, steps: 2, warmup: 500, pacedMs: 100, seconds: 1, requests: 300, owners: 20 },
+  ...{ intents: 2000, steps: 2, warmup: 500, pacedMs: 100, seconds: 1, owners: 20 },
+  ...{ rounds: 1, roundSeconds: 1, roundRequests: 300 },
 };
 /** Intents handed in at a time where pauses are measured: making them must not be the longest pause. */
 const PACED_SLICE = 32;
@@ -57,11 +60,15 @@ interface Step {
   snapshot: { ms: number; bytes: number; held: number; pauseP999: number; pauseMax: number };
 }
 
-interface HttpFigures {
+/** As fast as answers come; `p99` is that of the middle one of the rounds. */
+interface Closed {
   perSecond: number;
   p99: number;
   cpu: number;
   residentBytes: number;
+}
+
+interface HttpFigures extends Closed {
   /** On schedule at half the rate: without a snapshot, and while one is taken. */
   quiet: Paced;
   snapshot: Paced;
@@ -84,10 +91,10 @@ export async function run({ smoke, intents: asked }: BenchOptions): Promise<Benc
     await warmUp(join(scratch, 'warmup'), sizes.warmup);
     const full = join(scratch, 'full');
     const { base, steps } = await grow(full, intents, wallets, sizes);
-    const atAll = await measureHttp(scratch, full, wallets, sizes);
-    // For a moment's run the one service is enough.
-    const atNone = smoke ? atAll : await measureEmpty(scratch, wallets, sizes);
-    return report(intents, wallets, base, steps, atNone, atAll);
+    const empty = join(scratch, 'empty');
+    await fillEmpty(empty, wallets);
+    const [atNone, atAll] = await measureHttp({ scratch, directories: [empty, full], wallets, sizes });
+    return report(intents, wallets, base, steps, atNone!, atAll!);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -188,73 +195,114 @@ async function snapshotUnderLoad(growing: Growing): Promise<Step['snapshot']> {
 
 // ---------------------------------------------------------------- the service
 
-/** The service on books with wallets and no intents. */
-async function measureEmpty(scratch: string, wallets: number, sizes: typeof FULL): Promise<HttpFigures> {
-  const directory = join(scratch, 'empty');
+/** Books with wallets and no intents. */
+async function fillEmpty(directory: string, wallets: number): Promise<void> {
   const house = await openHouse(directory);
   await fillHouse(house, wallets);
   await house.engine.drained();
   await takeHouseSnapshot(house);
   await closeHouse(house);
-  return measureHttp(scratch, directory, wallets, sizes);
 }
 
-async function measureHttp(
-  scratch: string,
-  directory: string,
-  wallets: number,
-  sizes: typeof FULL,
-): Promise<HttpFigures> {
-  const owners = Math.min(wallets, sizes.owners);
-  const { seconds, requests } = sizes;
-  const closed = await onService(directory, Number.MAX_SAFE_INTEGER, async (service) => {
-    const load = async (run: string) => {
-      const parts = await prepareRequests(scratch, { run, parts: 2, intents: requests, claims: 1, wallets: owners });
-      execFileSync('sync');
-      return driveClosedLoop(service.port, parts, 64, seconds);
-    };
-    await load('warm');
-    const before = readUsage(service.pid, directory);
-    const figures = await load('closed');
-    const after = readUsage(service.pid, directory);
-    const cpu = ((after.cpuSeconds - before.cpuSeconds) * 1e6) / figures.accepted;
-    return { ...figures, cpu, residentBytes: after.residentBytes };
-  });
-  const perSecond = closed.accepted / closed.seconds;
-  const rate = Math.max(50, Math.round(perSecond / 2));
-  const count = Math.ceil(rate * seconds);
-  // A quarter of the second load runs before the snapshot begins.
-  const snapshotEvery = 2 * count + Math.ceil(count / 4);
-  const [quiet, snapshot] = await onService(directory, snapshotEvery, async (service) => {
-    const paced: Paced[] = [];
-    for (const run of ['early', 'quiet', 'snapshot']) {
-      const [part] = await prepareRequests(scratch, { run, parts: 1, intents: count, claims: 1, wallets: owners });
-      execFileSync('sync');
-      await service.readFigures();
-      const figures: LoadFigures = await driveOpenLoop(service.port, part!, rate, 256, seconds);
-      const { loopLateMs } = await service.readFigures();
-      paced.push({ rate, p50: figures.p50, p99: figures.p99, p999: figures.p999, loopLate: loopLateMs });
+interface Comparison {
+  scratch: string;
+  /** Whose books are compared. */
+  directories: readonly string[];
+  wallets: number;
+  sizes: typeof FULL;
+}
+
+async function measureHttp(comparison: Comparison): Promise<HttpFigures[]> {
+  const figures: HttpFigures[] = [];
+  for (const [index, closed] of (await measureClosed(comparison)).entries()) {
+    figures.push({ ...closed, ...(await measurePaced(comparison, index, closed.perSecond / 2)) });
+  }
+  return figures;
+}
+
+/** What the machine does meanwhile it does to all: the services have their turns, and each answers alone. */
+async function measureClosed(comparison: Comparison): Promise<Closed[]> {
+  const { directories, sizes } = comparison;
+  const services: Service[] = [];
+  try {
+    for (const directory of directories) services.push(await startOn(directory));
+    const rounds: Closed[][] = [];
+    // The first one is to warm up.
+    for (let round = 0; round <= sizes.rounds; round++) {
+      const figures: Closed[] = [];
+      for (const [index, service] of services.entries()) {
+        figures.push(await driveRound(comparison, service, directories[index]!, `${index}-${round}`));
+      }
+      if (round > 0) rounds.push(figures);
     }
-    return paced.slice(1);
-  });
+    return directories.map((_, index) => middleOf(rounds.map((figures) => figures[index]!)));
+  } finally {
+    for (const service of services) await service.stop('SIGTERM');
+  }
+}
+
+async function driveRound(comparison: Comparison, service: Service, directory: string, run: string): Promise<Closed> {
+  const { roundRequests: intents, roundSeconds } = comparison.sizes;
+  const parts = await prepare(comparison, { run, parts: 2, intents });
+  const before = readUsage(service.pid, directory);
+  const { accepted, seconds, p99 } = await driveClosedLoop(service.port, parts, 64, roundSeconds);
+  const after = readUsage(service.pid, directory);
+  removeRequests(parts);
+  const cpu = ((after.cpuSeconds - before.cpuSeconds) * 1e6) / accepted;
+  return { perSecond: accepted / seconds, p99, cpu, residentBytes: after.residentBytes };
+}
+
+/** The mean rate and cost, the middle latency, the last size. */
+function middleOf(rounds: readonly Closed[]): Closed {
+  const mean = (of: (round: Closed) => number) => rounds.reduce((sum, round) => sum + of(round), 0) / rounds.length;
+  const p99s = rounds.map(({ p99 }) => p99).sort((one, other) => one - other);
   return {
-    ...{ perSecond, p99: closed.p99, cpu: closed.cpu, residentBytes: closed.residentBytes },
-    ...{ quiet: quiet!, snapshot: snapshot! },
+    perSecond: mean(({ perSecond }) => perSecond),
+    p99: p99s[p99s.length >> 1]!,
+    cpu: mean(({ cpu }) => cpu),
+    residentBytes: rounds.at(-1)!.residentBytes,
   };
 }
 
-async function onService<T>(
-  directory: string,
-  snapshotEvery: number,
-  work: (service: Awaited<ReturnType<typeof startService>>) => Promise<T>,
-): Promise<T> {
-  const every = ['--snapshot-every', String(Math.min(snapshotEvery, 1e12))];
-  const service = await startService(directory, { flags: every });
+async function measurePaced(
+  comparison: Comparison,
+  index: number,
+  perSecond: number,
+): Promise<{ quiet: Paced; snapshot: Paced }> {
+  const { directories, sizes } = comparison;
+  const { seconds } = sizes;
+  const rate = Math.max(50, Math.round(perSecond));
+  const count = Math.ceil(rate * seconds);
+  // A quarter of the third load runs before the snapshot begins.
+  const service = await startOn(directories[index]!, 2 * count + Math.ceil(count / 4));
   try {
-    return await work(service);
+    const paced: Paced[] = [];
+    for (const run of ['early', 'quiet', 'snapshot']) {
+      const parts = await prepare(comparison, { run: `${index}-${run}`, parts: 1, intents: count });
+      await service.readFigures();
+      const { p50, p99, p999 } = await driveOpenLoop(service.port, parts[0]!, rate, 256, seconds);
+      const { loopLateMs: loopLate } = await service.readFigures();
+      removeRequests(parts);
+      paced.push({ rate, p50, p99, p999, loopLate });
+    }
+    return { quiet: paced[1]!, snapshot: paced[2]! };
   } finally {
     await service.stop('SIGTERM');
   }
+}
+
+async function prepare(
+  { scratch, wallets, sizes }: Comparison,
+  plan: Pick<RequestPlan, 'run' | 'parts' | 'intents'>,
+): Promise<string[]> {
+  const parts = await prepareRequests(scratch, { claims: 1, wallets: Math.min(wallets, sizes.owners), ...plan });
+  execFileSync('sync');
+  return parts;
+}
+
+/** `snapshotEvery`: entries; by default there is none. */
+function startOn(directory: string, snapshotEvery = 1e12): Promise<Service> {
+  return startService(directory, { flags: ['--snapshot-every', String(snapshotEvery)] });
 }
 
 // ---------------------------------------------------------------- the report
@@ -298,7 +346,7 @@ function report(
         }),
       },
       {
-        title: 'The service over HTTP: 64 connections closed loop, then on schedule at half that rate',
+        title: 'The service over HTTP: 64 connections closed loop, in turns, then on schedule at half that rate',
         columns: [
           ...['stored', 'accepted/s', 'p99 ms', 'server CPU µs/intent', 'resident MB', 'on schedule/s', 'p50 ms'],
           ...['p99 ms', 'p99.9 ms', 'loop late p99.9 ms', 'max ms', 'taking a snapshot: p99 ms', 'p99.9 ms'],
