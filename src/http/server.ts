@@ -7,12 +7,13 @@
  * object at that moment and quietly drops what comes too late.
  *
  * What the native part does by itself, without asking here: malformed requests (400), too large headers
- * (431) and other HTTP versions (505) are answered with a bare status and closed, more than 98 header
- * lines closed without one. A connection that is silent, or that has not sent its headers whole, for
- * about ten seconds is closed, and so is one that takes nothing of its answer for so long. A request that is
- * pipelined behind one still unanswered, or behind an answer its client has not taken whole, closes the
- * connection: answers could change places otherwise, and pile up. A start line that does not arrive in one
- * piece (a URL beyond the network's segment size, 1.4 KB on most) is taken for a wrong version: 505.
+ * (431) and other HTTP versions (505) are answered with a bare status and closed; no host and more than 98
+ * header lines are closed without one, but for Node 24 and newer, where they get theirs (400, 431). A connection
+ * that is silent, or that has not sent its headers whole, for about ten seconds is closed, and so is one that
+ * takes nothing of its answer for so long. A request that is pipelined behind one still unanswered, or behind an
+ * answer its client has not taken whole, closes the connection: answers could change places otherwise, and pile
+ * up. A start line that does not arrive in one piece (a URL beyond the network's segment size, 1.4 KB on most) is
+ * taken for a wrong version: 505.
  *
  * What always holds: a request is handed over once, whole, with a body of at most `bodyBytesMax`; each
  * gets at most one answer. Bodies on their way take at most `arrivingBytesMax` together, each at most `bodyMsMax`;
@@ -108,7 +109,7 @@ const EMPTY = new Uint8Array(0);
 /** Of a body that is too large, as much is read away so that the client sees the answer instead of a reset. */
 const LINGER_BYTES_MAX = 8 * 1_048_576;
 const LINGER_MS_MAX = 1000;
-/** Answers up to this length, in characters of up to three bytes, fit beside their headers into what the native part gathers (16 KiB). */
+/** Answers of up to so many bytes fit beside their headers into what the native part gathers (16 KiB). */
 const GATHERED_MAX = 4096;
 const TICK_MS = 250;
 const BODIES_FULL = refuseRate('Too many bodies are on their way, and this one takes longer than the others');
@@ -437,7 +438,9 @@ class Exchange implements Request, Reply {
     else res.cork(() => this.write(res, status, body, headers));
   }
 
-  private write(res: HttpResponse, status: number, body: string | Uint8Array, headers: readonly Header[]): void {
+  private write(res: HttpResponse, status: number, answer: string | Uint8Array, headers: readonly Header[]): void {
+    // Where Node is 24 or newer the native part sends strings without wide characters in Latin-1.
+    const body = typeof answer === 'string' ? Buffer.from(answer) : answer;
     const closes = this.closes || this.hall.isDraining;
     res.writeStatus(STATUS_TEXTS[status] ?? String(status));
     const isEmpty = status === 204;
@@ -445,17 +448,16 @@ class Exchange implements Request, Reply {
     for (const [name, value] of headers) res.writeHeader(name, value);
     // The native call takes an absent length only where no argument follows it.
     if (isEmpty) closes ? res.endWithoutBody(0, true) : res.endWithoutBody();
-    else if (this.methodSent === 'HEAD') endHead(res, bytesOf(body), closes);
-    else if (this.closes || body.length <= GATHERED_MAX) res.end(body, closes);
+    else if (this.methodSent === 'HEAD') endHead(res, body.byteLength, closes);
+    else if (this.closes || body.byteLength <= GATHERED_MAX) res.end(body, closes);
     else this.offer(res, body);
   }
 
   /** Sends what the network takes now, and keeps the rest until it takes more. */
-  private offer(res: HttpResponse, body: string | Uint8Array): void {
-    const bytes = bytesOf(body);
-    if (res.tryEnd(body, bytes)[1]) return;
+  private offer(res: HttpResponse, body: Uint8Array): void {
+    if (res.tryEnd(body, body.byteLength)[1]) return;
     if (this.req !== null) this.watch(res);
-    this.unread = new Unread(this.hall, res, typeof body === 'string' ? Buffer.from(body) : body);
+    this.unread = new Unread(this.hall, res, body);
   }
 
   abort(): void {
@@ -547,8 +549,4 @@ function endHead(res: HttpResponse, bytes: number, closes: boolean): void {
 
 function copyOf(chunk: ArrayBuffer): Uint8Array {
   return Buffer.from(new Uint8Array(chunk));
-}
-
-function bytesOf(body: string | Uint8Array): number {
-  return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
 }

@@ -585,8 +585,12 @@ describe('at the door', () => {
     deaf.socket.resume();
     await deaf.closed;
     expect(deaf.text().length).toBeLessThan(large.length);
-    const told = [paths, lines.map((line) => line.text()), server.running()];
-    expect(told).toEqual([['/large', '/y'], ['', '', '', ''], 0]);
+    expect([paths, server.running()]).toEqual([['/large', '/y'], 0]);
+    const [dripped, noHost, tooMany, silent] = lines.map((line) => line.text());
+    expect([dripped, silent]).toEqual(['', '']);
+    // Its build for Node 24 and newer says why.
+    expect(noHost).toMatch(/^(HTTP\/1.1 400 |$)/);
+    expect(tooMany).toMatch(/^(HTTP\/1.1 431 |$)/);
   });
 });
 
