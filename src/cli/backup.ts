@@ -17,6 +17,7 @@ import { type Checked, checkBooks } from './audit/check-books.ts';
 import { findingOf, findingText } from './audit/finding.ts';
 import { findKey } from './audit/key.ts';
 import { type Pinned, pin } from './audit/pinned.ts';
+import { countText } from './count.ts';
 import { UsageError } from './usage.ts';
 
 export const HELP = `ayni backup <from> <to> [--with-key] [--no-check] [--json]
@@ -172,7 +173,7 @@ function shown({ chain, moment, ...rest }: Report): Record<string, unknown> {
 function reportText(report: Report): string {
   const { from, to, segments, snapshots, parts, bytes, seconds, withKey, seq, moment, torn, checkSeconds } = report;
   const lines = [
-    `Copied ${from} to ${to}: ${segments} segments, ${snapshots} snapshots, ${parts} parts; ${bytes.toLocaleString('en')} bytes in ${seconds.toFixed(1)} s.`,
+    `Copied ${from} to ${to}: ${segments} segments, ${snapshots} snapshots, ${parts} parts; ${countText(bytes)} bytes in ${seconds.toFixed(1)} s.`,
   ];
   if (seq === undefined) lines.push('Not checked: run ayni verify on it, on a machine with room for these books.');
   else {

@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createKeyPair, encodeBase64, type KeyPair } from '../proof/keys.ts';
 import { type Answer, type Client, connect, findLie, type Refusal, type SignedRecord, signRecord } from './client.ts';
+import { countText } from './count.ts';
 import { runInParallel } from './parallel.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
 
@@ -250,7 +251,7 @@ function ms(time: number): string {
 }
 
 function count(value: number): string {
-  return value.toLocaleString('en').replaceAll(',', ' ');
+  return countText(value, ' ');
 }
 
 function say(line: string): void {

@@ -16,6 +16,7 @@ import { DamageError, JOURNAL_START, type JournalPosition, readJournal } from '.
 import { listSegments, type ReadResult, stepJournal } from '../storage/journal-reader.ts';
 import { isPartName, snapshotSeq } from '../storage/snapshot-format.ts';
 import { type Pinned, pin } from './audit/pinned.ts';
+import { countText } from './count.ts';
 import { dataDirectory } from './directory.ts';
 import { UsageError } from './usage.ts';
 
@@ -191,5 +192,5 @@ function survey(pinned: Pinned, directory: string) {
 }
 
 function sizeText(bytes: number): string {
-  return `${bytes.toLocaleString('en')} B`.padStart(16);
+  return `${countText(bytes)} B`.padStart(16);
 }

@@ -9,6 +9,7 @@ import { decodePublic, encodeBase64 } from '../proof/keys.ts';
 import { readWhole, realDisk } from '../storage/disk.ts';
 import { type AuditReport, audit, type HeadReport } from './audit/audit.ts';
 import { type Finding, findingOf, findingText } from './audit/finding.ts';
+import { countText } from './count.ts';
 import { dataDirectory } from './directory.ts';
 import { UsageError } from './usage.ts';
 
@@ -141,7 +142,7 @@ function headText({ seq, chain }: HeadReport): string {
 }
 
 function shownCount(count: number): string {
-  return Math.round(count).toLocaleString('en');
+  return countText(Math.round(count));
 }
 
 function bytesText(bytes: number): string {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pin } from '../../src/cli/audit/pinned.ts';
 import { Signatures } from '../../src/cli/audit/signatures.ts';
+import { countText } from '../../src/cli/count.ts';
 import { createKeyPair } from '../../src/proof/keys.ts';
 import { sign, verify } from '../../src/proof/verify.ts';
 import { publicKeyOfNoble } from '../../src/proof/verify-noble.ts';
@@ -28,6 +29,16 @@ beforeAll(async () => {
 }, 60_000);
 
 afterAll(removeDirectories);
+
+test.each([
+  [0, '0'],
+  [999, '999'],
+  [1_000, '1,000'],
+  [123_456, '123,456'],
+  [9_007_199_254_740_991, '9,007,199,254,740,991'],
+])('%i is shown as %s', (count, text) => {
+  expect(countText(count)).toBe(text);
+});
 
 describe('ayni', () => {
   test('lists its commands, and each tells of itself', async () => {
@@ -188,12 +199,12 @@ describe('a pinned directory', () => {
 });
 
 describe('signatures', () => {
-  test('of several bad ones, however far apart, the first is told', async () => {
+  test.each([0, 2])('of several bad ones, however far apart, the first is told: %i threads', async (workers) => {
     const keys = createKeyPair();
     const digest = Buffer.alloc(32, 1);
     const good = sign(digest, keys);
     const bad = Buffer.alloc(64, 1);
-    const signatures = new Signatures(0);
+    const signatures = new Signatures(workers);
     for (let row = 0; row < 3000; row++) {
       const isBad = row === 700 || row === 1500 || row === 2999;
       signatures.add(keys.public, digest, isBad ? bad : good, { file: 'f', seq: row }, 'bad');
