@@ -314,10 +314,9 @@ class Exchange implements Request, Reply {
   }
 
   header(name: string): string {
+    if (name === 'x-ledger') return this.ledger;
     if (this.headers !== null) return this.headers.get(name) ?? '';
     switch (name) {
-      case 'x-ledger':
-        return this.ledger;
       case 'prefer':
         return this.prefer;
       case 'content-length':

@@ -48,14 +48,18 @@ test('it is heard on 127.0.0.1 alone unless told otherwise', async () => {
   expect(await reaches(server.port, '127.0.0.2')).toBe(false);
 });
 
-test('a ledger named by bytes beyond ASCII, or by nothing, is one that nobody made', async () => {
+test('a ledger named by bytes beyond ASCII, or by nothing, is one that nobody made, whatever else is sent', async () => {
   const server = await start();
+  const now = Math.floor(Date.now() / 1000);
+  const token = makeToken({ iss: 'me', sub: 'me', aud: 'main', iat: now, exp: now + 60 }, keys);
   for (const value of ['\xe9\xff', Buffer.from('日本').toString('latin1'), '', ' \t ', 'ma\xe9in']) {
-    for (const method of ['GET', 'POST']) {
-      const body = method === 'GET' ? '' : JSON.stringify(record({ handle: unique('w') }, keys));
-      const lines = head(method, '/v2/wallets', { 'x-ledger': value, 'content-length': body.length });
-      const reply = await rawRequest(server, [Buffer.from(lines, 'latin1'), body]);
-      expect(reasonOf(reply), value).toEqual([404, 'api.route-not-found']);
+    for (const more of [{}, { authorization: `Bearer ${token}` }]) {
+      for (const method of ['GET', 'POST']) {
+        const body = method === 'GET' ? '' : JSON.stringify(record({ handle: unique('w') }, keys));
+        const lines = head(method, '/v2/wallets', { 'x-ledger': value, 'content-length': body.length, ...more });
+        const reply = await rawRequest(server, [Buffer.from(lines, 'latin1'), body]);
+        expect(reasonOf(reply), value).toEqual([404, 'api.route-not-found']);
+      }
     }
   }
 });
