@@ -140,7 +140,7 @@ export function versionText(
 }
 
 /** Whether routes had a say in it: they made it, or moved what its claims name, or pass it on. */
-function isRouted({ entry, added }: Version): boolean {
+export function isRouted({ entry, added }: Version): boolean {
   if (entry.type !== EntryType.intent) return false;
   if (entry.thread !== beginsThread(entry.luid)) return true;
   const isLed = ({ links }: Outcome) => links !== undefined && links.routed.length + links.forwards.length > 0;

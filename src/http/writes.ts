@@ -13,7 +13,7 @@ import { ledgerCommand } from '../genesis.ts';
 import { proofDigest, proofDigestHex } from '../proof/digest.ts';
 import { encodeBase64 } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
-import { hexOf, labelsText, outcomeText, ownersText, recordText, threadOf } from '../render.ts';
+import { hexOf, isRouted, labelsText, outcomeText, ownersText, recordText, threadOf } from '../render.ts';
 import { type Call, callerOf, guarded, refuseDurable, send, sendRefusal } from './call.ts';
 import { type Content, openBody, openProofs, type ProofBody, refuseSchema } from './door.ts';
 import type { Header } from './errors.ts';
@@ -100,7 +100,7 @@ function answerCreated(call: Call, content: Content, entry: VersionEntry, digest
     if (wait !== null) return answerFinal(call, content, entry, digest, wait);
   }
   const status = entry.type === EntryType.intent ? 'pending' : entry.kind === Kind.effect ? 'active' : 'created';
-  send(call, 201, createdText(call, content, entry, digest, status, ''));
+  send(call, 201, createdText(call, content, entry, digest, status));
 }
 
 function createdText(
@@ -109,7 +109,8 @@ function createdText(
   entry: VersionEntry,
   digest: string,
   status: string,
-  late: string,
+  late = '',
+  isLed = false,
 ): string {
   const sealed = proofText(call.house.sealer.publicText, digest, encodeBase64(entry.seal), sealCustom(entry));
   return recordText({
@@ -121,6 +122,7 @@ function createdText(
     proofs: `${content.text},${sealed}${late}`,
     status,
     thread: threadOf(entry),
+    isRouted: isLed,
   });
 }
 
@@ -130,8 +132,9 @@ function answerFinal(call: Call, content: Content, entry: IntentEntry, digest: s
   const headers: Header[] = [['preference-applied', `wait=${wait}`]];
   const status = statusAfter(entry.outcome);
   if (status === 'completed' || status === 'rejected') {
-    const late = outcomeText(entry.outcome, { entry, added: [], before: 0 }, content.hashHex, house.sealer);
-    return send(call, 201, createdText(call, content, entry, digest, status, `,${late}`), headers);
+    const version = { entry, added: [], before: 0 };
+    const late = `,${outcomeText(entry.outcome, version, content.hashHex, house.sealer)}`;
+    return send(call, 201, createdText(call, content, entry, digest, status, late, isRouted(version)), headers);
   }
   const row = findRecord(house.state, call.ledger, Kind.intent, entry.luid);
   // With the rest of its thread it may have come to its end in the same batch.

@@ -215,6 +215,20 @@ describe('routes', () => {
     expect(await balances(rich, from, into, d)).toEqual([60, 0, 0, 40]);
     expect(await thread(stored)).toHaveLength(1);
   });
+  test('an intent that routes led is routed, in the answer with Prefer: wait as in every later one', async () => {
+    const [a, d] = [await funded(100), await kit.wallet()];
+    const credited = await kit.wallet({ routes: [{ action: 'credit', target: d }] });
+    const forwarded = await kit.wallet({ routes: [{ action: 'forward', target: d }] });
+    for (const [to, routed] of [
+      [credited, true],
+      [forwarded, true],
+      [d, undefined],
+    ] as const) {
+      const reply = await kit.send([transfer(a, to, usd, 1)], { headers: { prefer: 'wait=5' } });
+      expect([reply.body.meta.status, reply.body.meta.routed]).toEqual(['completed', routed]);
+      expect((await client.get(`/intents/${reply.body.luid}`)).text).toBe(reply.text);
+    }
+  });
   test('no route that matches, and a ring of routes', async () => {
     const a = await funded(100);
     const shut = await kit.wallet({ routes: [{ action: 'accept', filter: { amount: 7 } }] });
