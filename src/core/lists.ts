@@ -253,23 +253,3 @@ function filterView(state: State, row: number): object {
   if (labels.length > 0) meta.labels = labels;
   return { data: dataOf(entry), meta };
 }
-
-// ---------------------------------------------------------------- lists that are short
-
-/** Rows of the live records of a kind that name `value` in `member`, newest first, at most `max`. */
-export function listByTerm(
-  state: State,
-  ledger: number,
-  kind: Kind,
-  member: string,
-  value: string,
-  skip: number,
-  max: number,
-  isVisible?: (row: number) => boolean,
-): number[] {
-  const path = ['data', member];
-  const filters: Filter[] = [{ path, operator: 'eq', value }];
-  const listing = new Listing(state, { ledger, kind, filters, order: 'newest', skip, limit: max, isVisible });
-  listing.step(() => false);
-  return listing.rows;
-}

@@ -4,9 +4,10 @@
 import { METRICS } from '../core/balances.ts';
 import type { Names } from '../core/codec.ts';
 import { EntryType } from '../core/entry.ts';
+import type { Filter } from '../core/filters.ts';
 import { historyOf, type PastVersion } from '../core/history.ts';
 import { Kind } from '../core/kinds.ts';
-import { Listing, listByTerm } from '../core/lists.ts';
+import { Listing } from '../core/lists.ts';
 import { pairLuid } from '../core/luid.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { isRefusal } from '../core/refusal.ts';
@@ -93,12 +94,16 @@ export function listRecords(call: Call): void {
   if (entersFor(call, route.kind)) sendListing(call, route.kind, query, () => visibleRows(call, route.kind));
 }
 
-/** Answers with a page of the records of a kind. `visible` is asked again at the end: a walk may outlast a rule. */
+/**
+ * Answers with a page of the records of a kind. `visible` is asked again at the end: a walk may outlast a rule.
+ * Where `isPageTold` is false the envelope leaves out which page it is.
+ */
 export function sendListing(
   call: Call,
   kind: Kind,
   query: ListQuery,
   visible: () => ((row: number) => boolean) | undefined,
+  isPageTold = true,
 ): void {
   const { house } = call;
   const { index, limit } = query.page;
@@ -117,7 +122,8 @@ export function sendListing(
     const pause = performance.now() + SLICE_MS;
     if (listing.step(() => performance.now() > pause)) {
       const isVisible = visible() ?? (() => true);
-      return sendRecords(call, listing.rows.filter(isVisible), { index, limit, total: listing.total });
+      const page = isPageTold ? { index, limit, total: listing.total } : null;
+      return sendRecords(call, listing.rows.filter(isVisible), page);
     }
     if (performance.now() > end) return refuseDurable(call, LIST_TIMEOUT);
     setImmediate(() => guarded(house, call.reply, slice));
@@ -244,16 +250,14 @@ function slotText(data: string, luid: string, moment: number): string {
   return `{"data":${data},"hash":"${sha256Hex(data)}","luid":"${luid}","meta":{"moment":"${isoMoment(moment)}"}}`;
 }
 
-/** The anchors of a wallet; the envelope has no page, though one may be asked for. */
+/** The anchors of a wallet: their list with one filter more. The envelope has no page, though one may be asked for. */
 export function listWalletAnchors(call: Call): void {
-  const { house, request, ledger } = call;
+  const { house, request } = call;
   const row = readableRow(call);
   if (row < 0 || !entersFor(call, Kind.anchor)) return;
   const query = parseQuery(request.query, Kind.anchor, house.queryLimits);
   if (isRefusal(query)) return refuseDurable(call, query);
-  const { index, limit } = query.page;
   const { handle } = namesOf(house.state, row);
-  const isVisible = visibleRows(call, Kind.anchor);
-  const anchors = listByTerm(house.state, ledger, Kind.anchor, 'wallet', handle, index * limit, limit, isVisible);
-  sendRecords(call, anchors, null);
+  const filters: Filter[] = [{ path: ['data', 'wallet'], operator: 'eq', value: handle }, ...query.filters];
+  sendListing(call, Kind.anchor, { ...query, filters }, () => visibleRows(call, Kind.anchor), false);
 }

@@ -341,6 +341,39 @@ describe('filters of the other kinds', () => {
     );
   });
 
+  test('anchors of one wallet with filters, order and pages, and no page in the envelope', async () => {
+    const [wallet, other] = [await kit.wallet(), await kit.wallet()];
+    const made: Json[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      const schema = n % 2 === 0 ? 'even' : 'odd';
+      made.push(await kit.make('anchors', { handle: unique('anchor'), wallet, target: other, schema, custom: { n } }));
+      await pause(2);
+    }
+    await kit.make('anchors', { handle: unique('anchor'), wallet: other, target: wallet, schema: 'odd' });
+    const numbers = async (query: string): Promise<number[]> => {
+      const { status, text, body } = await there.get(`/wallets/${wallet}/anchors?${query}`);
+      expect(status, text).toBe(200);
+      expect(Object.keys(body)).toEqual(['data', 'hash', 'meta']);
+      return body.data.map((one: Json) => one.data.custom.n);
+    };
+    const rows: [string, number[]][] = [
+      ['', [4, 3, 2, 1, 0]],
+      ['filter={}', [4, 3, 2, 1, 0]],
+      ['data.schema=odd', [3, 1]],
+      ['filter[data.custom.n][$gte]=3', [4, 3]],
+      [`data.handle=${made[2].data.handle}`, [2]],
+      [`data.target=${wallet}`, []],
+      [`data.wallet=${other}`, []],
+      ['meta.status=closed', []],
+      ['meta.moment.$lt=2000-01-01', []],
+      ['sort.meta.moment=1', [0, 1, 2, 3, 4]],
+      ['data.schema=even&sort.meta.moment=1&page.limit=2', [0, 2]],
+      ['data.schema=even&page.limit=2&page.index=1', [0]],
+    ];
+    for (const [query, expected] of rows) expect(await numbers(query), query).toEqual(expected);
+    expect(reasonOf(await there.get(`/wallets/${wallet}/anchors?data.signal=x`))[0]).toBe(400);
+  });
+
   test('signers by public key, policies and schemas by record, effects by signal', async () => {
     const key = makeKeys().public;
     const signer = await kit.make('signers', { handle: unique('signer'), format: 'ed25519-raw', public: key });
