@@ -1,4 +1,6 @@
+import { basename, dirname } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // Tests run on what the build made, so that they exercise the files that ship (workers included).
 const dist = process.env.AYNI_DIST ?? 'dist';
@@ -6,10 +8,50 @@ const dist = process.env.AYNI_DIST ?? 'dist';
 /** A sweep that is taken whole lasts minutes, and longer where the machine has other work. */
 const patienceMs = process.env.AYNI_LONG === '1' ? 1_200_000 : 120_000;
 
-/** Rooms whose tests leave nothing behind in their process: one process for many files spares loading all again. */
-const shared = ['core', 'memory', 'storage', 'effects', 'http', 'house', 'api', 'bridge'].map(
-  (room) => `${dist}/test/${room}/**/*.test.js`,
-);
+/** Rooms whose tests leave something behind in their process. The others share one for many files, which spares loading all again. */
+const alone = ['simulate', 'fuzz'].map((room) => `${dist}/test/${room}/**/*.test.js`);
+
+/** Files that take or wait longest, the longest first: one of them begun last would have the machine to itself. */
+const LONGEST = [
+  ...[
+    'bridge/two-banks',
+    'http/server',
+    'api/effect-delivery',
+    'process/faults',
+    'cli/backup',
+    'cli/verify',
+    'api/restart',
+  ],
+  ...[
+    'cli/export',
+    'golden/golden',
+    'engine/process',
+    'proof/pool',
+    'api/door',
+    'process/trouble',
+    'api/configuration',
+  ],
+  ...[
+    'cli/tools',
+    'api/errors',
+    'cli/head',
+    'api/bridge-trouble',
+    'cli/changed-byte',
+    'bridge/reports',
+    'bridge/process',
+  ],
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const place = LONGEST.indexOf(`${basename(dirname(moduleId))}/${basename(moduleId, '.test.js')}`);
+      return place >= 0 ? place : LONGEST.length;
+    };
+    const isAlone = ({ project }: TestSpecification) => project.name === 'alone';
+    return [...files].sort((one, other) => Number(isAlone(other)) - Number(isAlone(one)) || rank(one) - rank(other));
+  }
+}
 
 export default defineConfig({
   test: {
@@ -18,9 +60,15 @@ export default defineConfig({
     // Nothing is judged by its time; this only ends what hangs.
     testTimeout: patienceMs,
     hookTimeout: patienceMs,
+    sequence: { sequencer: LongestFirst },
+    // What the build made is loaded as it is; only the files with the tests themselves need vitest's hand.
+    server: { deps: { external: [new RegExp(`/${dist}/(?!test/.*\\.test\\.js)`)] } },
     projects: [
-      { extends: true, test: { name: 'rooms', include: shared, isolate: false } },
-      { extends: true, test: { name: 'processes', include: [`${dist}/test/**/*.test.js`], exclude: shared } },
+      { extends: true, test: { name: 'alone', include: alone } },
+      {
+        extends: true,
+        test: { name: 'rooms', include: [`${dist}/test/**/*.test.js`], exclude: alone, isolate: false },
+      },
     ],
   },
 });
