@@ -3,11 +3,21 @@
  * refused is not, balances add up, a torn tail is cut and named, damage stops the start, and two processes never
  * share one directory.
  */
-import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
-import { afterEach, describe, expect, onTestFailed, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
 import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
 import { issue, type Kit, limit, makeKit, openLedger, pause, segment, transfer, unique } from '../support/kit.ts';
+import { isLong, often } from '../support/long.ts';
 import { SAMPLES } from '../support/samples.ts';
 import { makeDirectory, type Server, startRefused, startServer } from '../support/server.ts';
 
@@ -68,13 +78,7 @@ async function readAll(client: Client, paths: string[]): Promise<Map<string, str
 }
 
 describe('a restart changes no byte', () => {
-  const ends = [
-    ['SIGTERM', []],
-    ['SIGKILL', []],
-    ['SIGTERM', ['--snapshot-every', '50']],
-    ['SIGKILL', ['--snapshot-every', '50']],
-  ] as [string, string[]][];
-  test.each(ends)('%s %j', async (signal, flags) => {
+  test.each([[[]], [['--snapshot-every', '50']]])('with %j, by SIGKILL and by SIGTERM', async (flags) => {
     const path = directory();
     const first = await start(path, flags);
     const { kit } = first;
@@ -105,24 +109,29 @@ describe('a restart changes no byte', () => {
     const limits = (await first.client.get(`/wallets/${a}/limits`)).body.data;
     const list = (await first.client.get('/intents?page.limit=100')).body.data;
 
-    if (signal === 'SIGTERM') expect(await first.server.stop()).toBe(0);
-    else await first.server.kill();
+    const compare = async ({ server, client, kit }: Awaited<ReturnType<typeof start>>) => {
+      expect(server.publicKey).toBe(first.server.publicKey);
+      const after = await readAll(client, paths);
+      for (const [one, text] of before) expect(after.get(one), one).toBe(text);
+      for (const one of gone) expect((await client.get(one)).status, one).toBe(404);
+      expect([await kit.balance(a, symbol), await kit.balance(b, symbol)]).toEqual(money);
+      expect((await client.get(`/wallets/${a}/limits`)).body.data).toEqual(limits);
+      expect((await client.get('/intents?page.limit=100')).body.data).toEqual(list);
+    };
+    await first.server.kill();
     const second = await start(path, flags);
-    expect(second.server.publicKey).toBe(first.server.publicKey);
-    const after = await readAll(second.client, paths);
-    for (const [one, text] of before) expect(after.get(one), one).toBe(text);
-    for (const one of gone) expect((await second.client.get(one)).status, one).toBe(404);
-    expect([await second.kit.balance(a, symbol), await second.kit.balance(b, symbol)]).toEqual(money);
-    expect((await second.client.get(`/wallets/${a}/limits`)).body.data).toEqual(limits);
-    expect((await second.client.get('/intents?page.limit=100')).body.data).toEqual(list);
+    await compare(second);
+    expect(await second.server.stop()).toBe(0);
+    const third = await start(path, flags);
+    await compare(third);
 
     const commit = { moment: new Date().toISOString(), action: 'commit' };
     const go = record(held.data, keys, [commit]).meta.proofs[0];
-    expect((await second.client.post(`/intents/${held.data.handle}/proofs`, go)).status).toBe(200);
-    const final = (await second.client.get(`/intents/${held.data.handle}`)).body;
+    expect((await third.client.post(`/intents/${held.data.handle}/proofs`, go)).status).toBe(200);
+    const final = (await third.client.get(`/intents/${held.data.handle}`)).body;
     expect(final.meta.status).toBe('completed');
-    expect(await second.kit.balance(b, symbol)).toBe(money[1]! + 5);
-    await second.kit.done([transfer(a, b, symbol, 1)]);
+    expect(await third.kit.balance(b, symbol)).toBe(money[1]! + 5);
+    await third.kit.done([transfer(a, b, symbol, 1)]);
   });
 });
 
@@ -166,6 +175,8 @@ function storm(client: Client, wallets: string[], symbol: string): { sent: Sent[
   };
 }
 
+const LIVES = often(2, 4);
+
 describe('under load from several clients', () => {
   const runs: [string, 'SIGTERM' | 'SIGKILL', string[]][] = [
     ['SIGKILL', 'SIGKILL', []],
@@ -183,9 +194,9 @@ describe('under load from several clients', () => {
       const expected = new Map(wallets.map((wallet) => [wallet, 500]));
       const settled = new Set<string>();
       let { server, client, kit } = setup;
-      for (let life = 0; life < 3; life += 1) {
+      for (let life = 0; life < LIVES; life += 1) {
         const load = storm(client, wallets, symbol);
-        await pause(150 + 100 * life);
+        await pause(100 + 100 * life);
         // However slow the machine is just now, there must be something to lose.
         while (load.sent.filter((one) => one.status === 201).length <= 5) await pause(20);
         if (signal === 'SIGTERM') expect(await server.stop()).toBe(0);
@@ -244,21 +255,34 @@ describe('one directory, one process', () => {
   });
 });
 
-describe('a torn tail', () => {
-  /** A killed server with some records in its journal: their paths and bytes, the journal, and where that ends. */
-  async function killed(path: string) {
-    const { server, client, kit } = await start(path);
-    const paths: string[] = [];
-    for (let n = 0; n < 8; n += 1) paths.push(`/wallets/${await kit.wallet({ custom: { n } })}`);
-    const records = await readAll(client, paths);
-    let last = '';
-    const journal = await changed(path, async () => {
-      last = `/wallets/${await kit.wallet()}`;
-    });
-    await server.kill();
-    return { records, last, journal, end: endOf(journal) };
-  }
+/** What a killed server left: the paths and bytes of its records, and which file is the journal. */
+let left: { path: string; records: Map<string, string>; last: string; journal: string };
 
+beforeAll(async () => {
+  const path = makeDirectory();
+  const server = await startServer({ directory: path });
+  const client = connect(server);
+  const kit = makeKit(client, keys);
+  const paths: string[] = [];
+  for (let n = 0; n < 30; n += 1) paths.push(`/wallets/${await kit.wallet({ custom: { n } })}`);
+  const records = await readAll(client, paths);
+  let last = '';
+  const journal = await changed(path, async () => {
+    last = `/wallets/${await kit.wallet()}`;
+  });
+  await server.kill();
+  left = { path, records, last, journal: basename(journal) };
+  return () => rmSync(path, { recursive: true, force: true });
+});
+
+/** That, copied to a directory of the test's own: the paths and bytes, the journal, and where it ends. */
+function killed(path: string) {
+  cpSync(left.path, path, { recursive: true });
+  const journal = join(path, left.journal);
+  return { records: left.records, last: left.last, journal, end: endOf(journal) };
+}
+
+describe('a torn tail', () => {
   /** Starts again and compares what was cut off the journal with what the log says was cut. */
   async function startAgain(path: string, journal: string): Promise<{ server: Server; client: Client; kit: Kit }> {
     const torn = statSync(journal).size;
@@ -272,13 +296,14 @@ describe('a torn tail', () => {
 
   test.each([1, 3, 17, 100])('%i bytes cut off: the rest is there, and the start says so', async (bytes) => {
     const path = directory();
-    const { records, last, journal, end } = await killed(path);
+    const { records, last, journal, end } = killed(path);
     truncateSync(journal, end - bytes);
     const { server, client, kit } = await startAgain(path, journal);
     expect(await readAll(client, [...records.keys()])).toEqual(records);
     expect((await client.get(last)).status).toBe(404);
     const fresh = await kit.wallet();
     await server.kill();
+    if (bytes > 1 && !isLong) return;
     const third = await start(path);
     expect((await third.client.get(`/wallets/${fresh}`)).status).toBe(200);
     expect(await readAll(third.client, [...records.keys()])).toEqual(records);
@@ -286,7 +311,7 @@ describe('a torn tail', () => {
 
   test.each([2, 37, 5000])('%i bytes of noise behind the end: cut, counted, nothing lost', async (bytes) => {
     const path = directory();
-    const { records, last, journal, end } = await killed(path);
+    const { records, last, journal, end } = killed(path);
     truncateSync(journal, end);
     appendFileSync(journal, Buffer.alloc(bytes, 0xa7));
     const { client } = await startAgain(path, journal);
@@ -297,7 +322,7 @@ describe('a torn tail', () => {
 
   test('one byte of noise behind the end: put back to nothing, and told', async () => {
     const path = directory();
-    const { records, journal, end } = await killed(path);
+    const { records, journal, end } = killed(path);
     truncateSync(journal, end);
     appendFileSync(journal, Buffer.from([0xa7]));
     const { server, client } = await start(path);
@@ -308,7 +333,7 @@ describe('a torn tail', () => {
 
   test('the room that a killed server leaves behind its last frame is none: nothing is cut, and it is used', async () => {
     const path = directory();
-    const { records, journal, end } = await killed(path);
+    const { records, journal, end } = killed(path);
     const size = statSync(journal).size;
     expect(size).toBeGreaterThan(end);
     const { server, client, kit } = await start(path);
@@ -324,12 +349,9 @@ describe('a torn tail', () => {
 describe('damage', () => {
   test.each([0.2, 0.5, 0.8])('a flipped bit at %f of the journal stops the start and is named', async (place) => {
     const path = directory();
-    const { server, kit } = await start(path);
-    for (let n = 0; n < 30; n += 1) await kit.wallet({ custom: { n } });
-    const journal = await changed(path, () => kit.wallet());
-    await server.kill();
+    const { records, journal, end } = killed(path);
     const bytes = readFileSync(journal);
-    const at = Math.floor(endOf(journal) * place);
+    const at = Math.floor(end * place);
     bytes[at] = bytes[at]! ^ 0x10;
     writeFileSync(journal, bytes);
     const ended = await startRefused({ directory: path });
@@ -337,9 +359,10 @@ describe('damage', () => {
     expect(ended.log).toContain(basename(journal));
     expect(ended.log).toMatch(/(byte|offset)\D{0,20}\d+/i);
     expect(readFileSync(journal).equals(bytes), 'damage is not repaired').toBe(true);
+    if (place !== 0.5 && !isLong) return;
     bytes[at] = bytes[at]! ^ 0x10;
     writeFileSync(journal, bytes);
     const healed = await start(path);
-    expect((await healed.client.get('/wallets?page.limit=100')).body.data).toHaveLength(31);
+    expect((await healed.client.get('/wallets?page.limit=100')).body.data).toHaveLength(records.size + 1);
   });
 });

@@ -8,7 +8,11 @@ export const isLong = process.env.AYNI_LONG === '1';
 /** So many in the suite, so many in the long run. */
 export const often = (count: number, countLong: number): number => (isLong ? countLong : count);
 
-const SHARE = Number(process.env.AYNI_SHARE ?? Math.floor(Math.random() * 1000));
+/** Which share it is this time. */
+export const SHARE = Number(process.env.AYNI_SHARE ?? Math.floor(Math.random() * 1000));
+
+/** What a failure says, so that the same share can be taken again. */
+export const againWith = (): string => (isLong ? 'AYNI_LONG=1' : `AYNI_SHARE=${SHARE}`);
 
 /** Does something at each `stride`-th place from `from` to `to`, in the long run at every one. */
 export async function atPlaces(
@@ -22,8 +26,17 @@ export async function atPlaces(
     try {
       await act(place);
     } catch (error) {
-      const again = isLong ? 'AYNI_LONG=1' : `AYNI_SHARE=${SHARE}`;
-      throw new Error(`at ${place} of ${from} to ${to} (${again}): ${(error as Error).message}`, { cause: error });
+      throw new Error(`at ${place} of ${from} to ${to} (${againWith()}): ${(error as Error).message}`, {
+        cause: error,
+      });
     }
   }
+}
+
+/** Of items that are alike, one of each kind, in the long run all of them. */
+export function oneOfEach<T>(items: readonly T[], kindOf: (item: T) => string): T[] {
+  if (isLong) return [...items];
+  const kinds = new Map<string, T[]>();
+  for (const item of items) kinds.set(kindOf(item), [...(kinds.get(kindOf(item)) ?? []), item]);
+  return [...kinds.values()].map((alike) => alike[SHARE % alike.length]!);
 }
