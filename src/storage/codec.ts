@@ -63,7 +63,7 @@ import { FrameBuffer } from './frame-buffer.ts';
 import { keyAt, placeOf } from './keys-in-data.ts';
 import * as msgpack from './msgpack.ts';
 import { outcomeBytesMax, readMoment, readOutcome, writeMoment, writeOutcome } from './outcomes.ts';
-import { readOutline } from './outline.ts';
+import { noteOutline, type OutlineNotes, readOutline } from './outline.ts';
 
 export { CodecError } from './msgpack.ts';
 export { FrameBuffer };
@@ -243,10 +243,13 @@ export function decodeNext(bytes: Uint8Array, cursor: { at: number }, to: number
   return entry;
 }
 
-/** `decodeNext` for replay: of an intent only what changes the state, and nothing of what it was signed with. */
-export function decodeNextFacts(bytes: Uint8Array, cursor: { at: number }, to: number): Facts {
+/**
+ * `decodeNext` for replay: of an intent only what changes the state, and nothing of what it was signed with. `notes`: of
+ * the intents from here on, where somebody made them ahead.
+ */
+export function decodeNextFacts(bytes: Uint8Array, cursor: { at: number }, to: number, notes?: OutlineNotes): Facts {
   const reader = msgpack.open(bytes, cursor.at, to);
-  const facts = readEntry<Facts>(reader, readIntentFacts);
+  const facts = readEntry<Facts>(reader, readIntentFacts, notes);
   cursor.at = reader.at;
   return facts;
 }
@@ -258,6 +261,40 @@ export function passNext(bytes: Uint8Array, cursor: { at: number }, to: number):
   cursor.at = reader.at;
 }
 
+/**
+ * `passNext` that notes the outline of an intent in the words from `at` on, where there is room. Returns where the next
+ * note goes.
+ */
+export function passNextNoting(
+  bytes: Uint8Array,
+  cursor: { at: number },
+  to: number,
+  words: Int32Array,
+  at: number,
+): number {
+  const reader = msgpack.open(bytes, cursor.at, to);
+  let left = msgpack.readArrayHead(reader) - HEAD_ELEMENTS;
+  msgpack.skipText(reader);
+  msgpack.skipText(reader);
+  const code = msgpack.readCount(reader);
+  const isFirst = code <= FIRST_TYPES;
+  let next = at;
+  if ((isFirst ? code : code - FIRST_TYPES) === EntryType.intent) {
+    // Ledger, kind, moment, and of version 1 the hash, stand before the data.
+    const before = isFirst ? 4 : 3;
+    for (let index = 0; index < before; index++) msgpack.skip(reader);
+    const from = msgpack.skipText(reader);
+    left -= before + 1;
+    next = noteOutline(reader.bytes, from, reader.at, words, at) || at;
+  }
+  for (; left > 0; left--) msgpack.skip(reader);
+  cursor.at = reader.at;
+  return next;
+}
+
+/** Luid, handle and type, with which every entry begins. */
+const HEAD_ELEMENTS = 3;
+
 /** How what follows an intent's head is read; `isFirst`: it is of version 1. */
 type ReadIntent<E> = (
   reader: msgpack.Reader,
@@ -267,9 +304,14 @@ type ReadIntent<E> = (
   luid: string,
   handle: string,
   moment: number,
+  notes: OutlineNotes | undefined,
 ) => E;
 
-function readEntry<E>(reader: msgpack.Reader, readsIntent: ReadIntent<E>): Exclude<Entry, IntentEntry> | E {
+function readEntry<E>(
+  reader: msgpack.Reader,
+  readsIntent: ReadIntent<E>,
+  notes?: OutlineNotes,
+): Exclude<Entry, IntentEntry> | E {
   const elements = msgpack.readArrayHead(reader);
   const luid = msgpack.readText(reader);
   if (luid.length !== LUID_CHARS) throw msgpack.misfit(reader, 'a luid of another length');
@@ -282,7 +324,7 @@ function readEntry<E>(reader: msgpack.Reader, readsIntent: ReadIntent<E>): Exclu
   const kind = msgpack.readCount(reader);
   if (kind >= KINDS.length) throw msgpack.misfit(reader, `no kind ${kind}`);
   const moment = readMoment(reader, isFirst ? 0 : secondOf(luid));
-  if (type === EntryType.intent) return readsIntent(reader, isFirst, ledger, kind as Kind, luid, handle, moment);
+  if (type === EntryType.intent) return readsIntent(reader, isFirst, ledger, kind as Kind, luid, handle, moment, notes);
   const entry = readBody(reader, isFirst, type, ledger, kind as Kind, luid, handle, moment);
   if (elements === LABELLED_ELEMENTS && type === EntryType.proof) {
     (entry as ProofEntry).labels = msgpack.readTexts(reader);
@@ -376,10 +418,11 @@ function readIntentFacts(
   luid: string,
   handle: string,
   moment: number,
+  notes: OutlineNotes | undefined,
 ): IntentFacts {
   const type = EntryType.intent;
   if (isFirst) msgpack.skipBinary(reader, HASH_BYTES);
-  const outline = readOutline(reader.bytes, msgpack.skipText(reader), reader.at);
+  const outline = readOutline(reader.bytes, msgpack.skipText(reader), reader.at, notes);
   for (let left = msgpack.readArrayHead(reader); left > 0; left--) skipProof(reader);
   msgpack.skipBinary(reader, SIGNATURE_BYTES);
   const thread = readThread(reader, isFirst, luid);

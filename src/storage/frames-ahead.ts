@@ -1,6 +1,6 @@
 /**
  * Frames looked through ahead of whoever applies them: while one thread decodes and applies the entries of a frame,
- * another compares the CRCs of the next ones and takes the digests of their entries.
+ * another compares the CRCs of the next ones, takes the digests of their entries, and notes the outlines of intents.
  *
  * The first thread reads a segment into pieces of shared memory, as many whole frames as fit into each, and hands them
  * over in turns; the other walks through them. A journal is read by the first alone, so any Disk will do.
@@ -10,7 +10,7 @@
  * reader looks for itself then, and says what is wrong.
  */
 import { Worker } from 'node:worker_threads';
-import { passNext } from './codec.ts';
+import { passNextNoting } from './codec.ts';
 import { type DiskFile, readAll } from './disk.ts';
 import {
   digestEntry,
@@ -22,13 +22,17 @@ import {
   readFrameHead,
 } from './format.ts';
 import { CodecError } from './msgpack.ts';
+import type { OutlineNotes } from './outline.ts';
 
 const PIECES = 3;
 /** Room for some frames of a busy server, which closes its batches at about 1 MiB. */
 const PIECE_BYTES = 4 * 1024 * 1024;
-/** What is found in a piece has room for entries of 64 bytes, and frames of 256. */
+/** What is found in a piece has room for entries of 64 bytes, frames of 256, and a word noted for 16 bytes. */
 const DIGESTS_MAX = PIECE_BYTES / 64;
 const FRAMES_MAX = PIECE_BYTES / 256;
+const NOTES_MAX = PIECE_BYTES / 16;
+/** Of a frame: where it ends, and how many digests and words of notes there are up to there. */
+const FOUND_WORDS = 3;
 /** Longer than looking through any piece takes. */
 const WAIT_MS_MAX = 10_000;
 
@@ -40,8 +44,9 @@ const Stage = { empty: 0, filled: 1, looked: 2 } as const;
 interface Piece {
   readonly bytes: Buffer<SharedArrayBuffer>;
   readonly digests: Buffer<SharedArrayBuffer>;
-  /** Frames found whole, then of each: where it ends, and how many digests there are up to there. */
+  /** How many frames were found whole; then FOUND_WORDS of each. */
   readonly found: Int32Array<SharedArrayBuffer>;
+  readonly notes: Int32Array<SharedArrayBuffer>;
 }
 
 export interface FramesAheadData {
@@ -50,12 +55,13 @@ export interface FramesAheadData {
   readonly pieces: readonly { readonly [member in keyof Piece]: SharedArrayBuffer }[];
 }
 
-/** A whole frame: bytes[from, to), and the digests of its entries in a row. Good until the next `frameAt`. */
+/** A whole frame: bytes[from, to), the digests of its entries in a row, notes of them. Good until the next `frameAt`. */
 export interface LookedThrough {
   bytes: Buffer;
   from: number;
   to: number;
   digests: Buffer;
+  notes: OutlineNotes;
 }
 
 /** A piece that was handed over: file bytes [base, base + length). `frame`: the first that was not asked for. */
@@ -86,7 +92,8 @@ export class FramesAhead {
       pieces: Array.from({ length: PIECES }, () => ({
         bytes: shared(PIECE_BYTES),
         digests: shared(DIGESTS_MAX * HASH_BYTES),
-        found: shared(4 * (1 + 2 * FRAMES_MAX)),
+        found: shared(4 * (1 + FOUND_WORDS * FRAMES_MAX)),
+        notes: shared(4 * NOTES_MAX),
       })),
     };
     this.#pieces = piecesOf(this.#data);
@@ -115,16 +122,18 @@ export class FramesAhead {
     this.#dropBefore(at);
     const filled = this.#filled[0];
     if (filled === undefined || at < filled.base || !this.#wait(filled)) return null;
-    const { bytes, digests, found } = this.#pieces[filled.index]!;
-    while (filled.frame < found[0]! && startOf(found, filled.frame) < at - filled.base) filled.frame++;
-    if (filled.frame === found[0]! || startOf(found, filled.frame) !== at - filled.base) return null;
+    const { bytes, digests, found, notes: words } = this.#pieces[filled.index]!;
+    while (filled.frame < found[0]! && upTo(found, filled.frame, END) < at - filled.base) filled.frame++;
     const { frame } = filled;
-    const firstDigest = frame === 0 ? 0 : found[2 * frame]!;
+    const from = upTo(found, frame, END);
+    if (frame === found[0]! || from !== at - filled.base) return null;
+    const digestsFrom = upTo(found, frame, DIGESTS) * HASH_BYTES;
     return {
       bytes,
-      from: at - filled.base,
-      to: found[1 + 2 * frame]!,
-      digests: digests.subarray(firstDigest * HASH_BYTES, found[2 + 2 * frame]! * HASH_BYTES),
+      from,
+      to: upTo(found, frame + 1, END),
+      digests: digests.subarray(digestsFrom, upTo(found, frame + 1, DIGESTS) * HASH_BYTES),
+      notes: { words, at: upTo(found, frame, NOTES), end: upTo(found, frame + 1, NOTES) },
     };
   }
 
@@ -180,15 +189,22 @@ export class FramesAhead {
   }
 }
 
-function startOf(found: Int32Array, frame: number): number {
-  return frame === 0 ? 0 : found[2 * frame - 1]!;
+/** Which of a frame's words. */
+const END = 0;
+const DIGESTS = 1;
+const NOTES = 2;
+
+/** How much of one sort there is up to the beginning of a frame. */
+function upTo(found: Int32Array, frame: number, word: number): number {
+  return frame === 0 ? 0 : found[1 + FOUND_WORDS * (frame - 1) + word]!;
 }
 
 function piecesOf({ pieces }: FramesAheadData): Piece[] {
-  return pieces.map(({ bytes, digests, found }) => ({
+  return pieces.map(({ bytes, digests, found, notes }) => ({
     bytes: Buffer.from(bytes),
     digests: Buffer.from(digests),
     found: new Int32Array(found),
+    notes: new Int32Array(notes),
   }));
 }
 
@@ -220,31 +236,41 @@ export function lookThrough(data: FramesAheadData): void {
 }
 
 /** Notes the frames from the beginning of the piece up to one that is not whole. */
-function lookThroughPiece({ bytes, digests, found }: Piece): void {
+function lookThroughPiece(piece: Piece): void {
+  const { bytes, found } = piece;
   const end = found[0]!;
   const head = { bytes: 0, firstSeq: 0, count: 0, moment: 0 };
-  let [frames, taken] = [0, 0];
+  const taken = { digests: 0, notes: 0 };
+  let frames = 0;
   for (let from = 0; from < end && frames < FRAMES_MAX; frames++) {
     const to = from + frameBytesAt(bytes, from, end - from);
     if (!frameWhole(bytes, from, to) || readFrameHead(bytes, from, to, head) !== '') break;
-    if (taken + head.count > DIGESTS_MAX || !digestFrame(bytes, from, to, head.count, digests, taken)) break;
-    taken += head.count;
-    found[1 + 2 * frames] = to;
-    found[2 + 2 * frames] = taken;
+    if (taken.digests + head.count > DIGESTS_MAX || !lookThroughEntries(piece, from, to, head.count, taken)) break;
+    const words = 1 + FOUND_WORDS * frames;
+    found[words + END] = to;
+    found[words + DIGESTS] = taken.digests;
+    found[words + NOTES] = taken.notes;
     from = to;
   }
   found[0] = frames;
 }
 
-/** Takes the digests of a frame's entries; false where they do not fill it. */
-function digestFrame(bytes: Buffer, from: number, to: number, count: number, digests: Buffer, taken: number): boolean {
+/** Takes the digests of a frame's entries, and notes of them; false where they do not fill it. */
+function lookThroughEntries(
+  { bytes, digests, notes }: Piece,
+  from: number,
+  to: number,
+  count: number,
+  taken: { digests: number; notes: number },
+): boolean {
   const end = to - FRAME_FOOT_BYTES;
   const cursor = { at: from + FRAME_HEAD_BYTES };
   try {
     for (let index = 0; index < count; index++) {
       const start = cursor.at;
-      passNext(bytes, cursor, end);
-      digestEntry(bytes, start, cursor.at, digests, (taken + index) * HASH_BYTES);
+      taken.notes = passNextNoting(bytes, cursor, end, notes, taken.notes);
+      digestEntry(bytes, start, cursor.at, digests, taken.digests * HASH_BYTES);
+      taken.digests++;
     }
   } catch (error) {
     if (error instanceof CodecError) return false;

@@ -32,6 +32,7 @@ import {
 } from './format.ts';
 import { FramesAhead } from './frames-ahead.ts';
 import type { JournalEnd, JournalPosition } from './journal.ts';
+import type { OutlineNotes } from './outline.ts';
 import { DamageError, journalBytes, neededSegments, type SegmentFile } from './segments.ts';
 import { endOfBytes, type Frame, findFrame, Window, wholeFrame } from './window.ts';
 
@@ -196,8 +197,8 @@ export function cutTornTail(disk: Disk, directory: string, torn: TornTail): void
 const WINDOW_BYTES = 4 * 1024 * 1024;
 const WINDOW_BEHIND_BYTES = 64 * 1024;
 
-/** Reads the entry at `cursor.at` and moves that behind it. Throws CodecError. */
-type DecodeEntry<E> = (bytes: Uint8Array, cursor: { at: number }, to: number) => E;
+/** Reads the entry at `cursor.at` and moves that behind it; `notes` may help. Throws CodecError. */
+type DecodeEntry<E> = (bytes: Uint8Array, cursor: { at: number }, to: number, notes?: OutlineNotes) => E;
 
 /** A frame's entries, decoded, where each ends in its bytes, and their digests in a row. */
 interface FrameEntries<E> {
@@ -381,7 +382,7 @@ function readEntries<E>(run: Run<E>, path: string, at: number, frame: Frame, kno
  */
 function takeEntries<E>(
   into: FrameEntries<E>,
-  { bytes, from, to, digests }: Frame,
+  { bytes, from, to, digests, notes }: Frame,
   count: number,
   known = false,
 ): void {
@@ -394,7 +395,7 @@ function takeEntries<E>(
   for (let index = 0; index < count; index++) {
     const start = cursor.at;
     if (known) passNext(bytes, cursor, end);
-    else into.list.push(into.decode(bytes, cursor, end));
+    else into.list.push(into.decode(bytes, cursor, end, notes));
     into.ends.push(cursor.at);
     if (digests !== undefined) continue;
     // What a frame says of its count is believed one entry at a time.

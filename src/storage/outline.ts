@@ -2,11 +2,14 @@
  * Reads an intent's outline out of its data where that lies as canonical JSON (proof/canon.ts), passing over all other
  * members byte by byte: no text is made of them, and no object but one for each claim.
  *
+ * In two steps. The first notes in words where the parts of the outline lie; it may be done ahead by another thread
+ * (frames-ahead.ts), since words can be shared. The second makes the outline of the note and the same bytes.
+ *
  * It rests on what canonical JSON is: no white space, members of an object sorted by name, no name twice, names in
  * ASCII never escaped. The data was made so at the door and is covered by the frame's hash; bytes that are not so
  * throw CodecError, or leave the outline without claims, which applying it asserts.
  */
-import type { ClaimOutline } from '../core/claims/index.ts';
+import { CLAIM_ACTIONS, type ClaimOutline } from '../core/claims/index.ts';
 import type { IntentOutline } from '../core/outline.ts';
 import { CodecError, textAt } from './msgpack.ts';
 
@@ -19,116 +22,185 @@ const ARRAY_END = 0x5d;
 const OBJECT = 0x7b;
 const OBJECT_END = 0x7d;
 
-/** The outline of the data at bytes[from, to). */
-export function readOutline(bytes: Buffer, from: number, to: number): IntentOutline {
+/**
+ * A note: where the next one begins, where the data begins, whether there are access rules, the schema; then the claims:
+ * action, amount as a float 64 in two words, source, target, wallet. Texts are told by where they begin and end, without
+ * their quotes, both 0 where there is none.
+ */
+const NEXT = 0;
+const DATA = 1;
+const HAS_ACCESS = 2;
+const SCHEMA = 3;
+const CLAIMS = 5;
+const ACTION = 0;
+const AMOUNT = 2;
+const SOURCE = 4;
+const TARGET = 6;
+const WALLET = 8;
+const CLAIM_WORDS = 10;
+
+/** Notes of the intents in some bytes, in their order, from `at` to `end`; not of every intent, where room was short. */
+export interface OutlineNotes {
+  readonly words: Int32Array;
+  readonly end: number;
+  at: number;
+}
+
+/** Notes of one intent, where nobody made any ahead. */
+let own = new Int32Array(CLAIMS + 64 * CLAIM_WORDS);
+
+/** The outline of the data at bytes[from, to); of the next note, where that is of this data. */
+export function readOutline(bytes: Buffer, from: number, to: number, notes?: OutlineNotes): IntentOutline {
+  if (notes !== undefined && notes.at < notes.end && notes.words[notes.at + DATA] === from) {
+    const { words, at } = notes;
+    notes.at = words[at + NEXT]!;
+    return makeOutline(bytes, words, at);
+  }
+  while (noteOutline(bytes, from, to, own, 0) === 0) own = new Int32Array(2 * own.length);
+  return makeOutline(bytes, own, 0);
+}
+
+// ---------------------------------------------------------------- the first step
+
+/** Notes the outline of the data at bytes[from, to) in the words from `at` on. Where the next note goes, or 0: no room. */
+export function noteOutline(bytes: Buffer, from: number, to: number, words: Int32Array, at: number): number {
   if (to - from < 2 || bytes[from] !== OBJECT || bytes[to - 1] !== OBJECT_END) throw misfit(from);
-  let schema = lastText(bytes, from, to, 'schema');
-  let claims: ClaimOutline[] | undefined;
-  let hasAccess = false;
-  let at = from + 1;
-  while (bytes[at] === QUOTE) {
-    const colon = stringEnd(bytes, at, to);
+  if (at + CLAIMS > words.length) return 0;
+  words[at + DATA] = from;
+  words[at + HAS_ACCESS] = 0;
+  const schema = lastText(bytes, from, to, 'schema');
+  noteText(words, at + SCHEMA, schema, schema === 0 ? 0 : to - 2);
+  let next = -1;
+  for (let member = from + 1; bytes[member] === QUOTE; member = bytes[ended] === COMMA ? ended + 1 : ended) {
+    const colon = stringEnd(bytes, member, to);
     if (bytes[colon] !== COLON) throw misfit(colon);
     const value = colon + 1;
-    if (isName(bytes, at, colon, 'claims')) {
-      claims = readClaims(bytes, value, to);
+    if (isText(bytes, member + 1, colon - 1, 'claims')) {
+      next = noteClaims(bytes, value, to, words, at + CLAIMS);
       // Mostly the schema is the last member, and then all is known that lies behind the claims.
-      if (schema !== undefined) break;
-      at = bytes[ended] === COMMA ? ended + 1 : ended;
+      if (next === 0 || schema !== 0) break;
       continue;
     }
-    const end = valueEnd(bytes, value, to);
-    if (isName(bytes, at, colon, 'access')) hasAccess = bytes[value] === ARRAY && end - value > 2;
-    else if (isName(bytes, at, colon, 'schema')) {
-      if (bytes[value] === QUOTE) schema = readText(bytes, value, end);
+    ended = valueEnd(bytes, value, to);
+    if (isText(bytes, member + 1, colon - 1, 'access')) {
+      words[at + HAS_ACCESS] = bytes[value] === ARRAY && ended - value > 2 ? 1 : 0;
+    } else if (isText(bytes, member + 1, colon - 1, 'schema')) {
+      if (bytes[value] === QUOTE) noteText(words, at + SCHEMA, value + 1, ended - 1);
       break;
     }
-    at = bytes[end] === COMMA ? end + 1 : end;
   }
-  if (claims === undefined) throw new CodecError('an intent without claims');
-  return { schema, claims, hasAccess };
+  if (next === -1) throw new CodecError('an intent without claims');
+  words[at + NEXT] = next;
+  return next;
 }
 
 /** Where what was read last has ended: the readers below look at each byte once. */
 let ended = 0;
 
-function readClaims(bytes: Buffer, from: number, to: number): ClaimOutline[] {
+function noteClaims(bytes: Buffer, from: number, to: number, words: Int32Array, start: number): number {
   if (bytes[from] !== ARRAY) throw misfit(from);
-  const claims: ClaimOutline[] = [];
+  let next = start;
   let at = from + 1;
   while (bytes[at] === OBJECT) {
-    claims.push(readClaim(bytes, at, to));
+    if (next + CLAIM_WORDS > words.length) return 0;
+    noteClaim(bytes, at, to, words, next);
+    next += CLAIM_WORDS;
     at = bytes[ended] === COMMA ? ended + 1 : ended;
   }
   if (bytes[at] !== ARRAY_END) throw misfit(at);
   ended = at + 1;
-  return claims;
+  return next;
 }
 
-function readClaim(bytes: Buffer, from: number, to: number): ClaimOutline {
-  // All with the same members in the same order, so that claims share a shape.
-  const claim: ClaimOutline = { action: '', amount: 0, source: undefined, target: undefined, wallet: undefined };
+function noteClaim(bytes: Buffer, from: number, to: number, words: Int32Array, claim: number): void {
+  words.fill(0, claim, claim + CLAIM_WORDS);
   let at = from + 1;
   while (bytes[at] === QUOTE) {
     const colon = stringEnd(bytes, at, to);
     if (bytes[colon] !== COLON) throw misfit(colon);
-    const value = colon + 1;
-    if (isName(bytes, at, colon, 'source')) claim.source = readReference(bytes, value, to);
-    else if (isName(bytes, at, colon, 'target')) claim.target = readReference(bytes, value, to);
-    else if (isName(bytes, at, colon, 'wallet')) claim.wallet = readReference(bytes, value, to);
+    const [name, nameEnd, value] = [at + 1, colon - 1, colon + 1];
+    if (isText(bytes, name, nameEnd, 'source')) noteReference(bytes, value, to, words, claim + SOURCE);
+    else if (isText(bytes, name, nameEnd, 'target')) noteReference(bytes, value, to, words, claim + TARGET);
+    else if (isText(bytes, name, nameEnd, 'wallet')) noteReference(bytes, value, to, words, claim + WALLET);
     else {
       ended = valueEnd(bytes, value, to);
-      if (isName(bytes, at, colon, 'action')) claim.action = readText(bytes, value, ended);
-      else if (isName(bytes, at, colon, 'amount')) claim.amount = Number(textAt(bytes, value, ended));
+      const isAction = bytes[value] === QUOTE && isText(bytes, name, nameEnd, 'action');
+      if (isAction) noteText(words, claim + ACTION, value + 1, ended - 1);
+      else if (isText(bytes, name, nameEnd, 'amount')) noteNumber(words, claim + AMOUNT, numberAt(bytes, value, ended));
     }
     at = bytes[ended] === COMMA ? ended + 1 : ended;
   }
-  if (bytes[at] !== OBJECT_END) throw misfit(at);
+  if (bytes[at] !== OBJECT_END || words[claim + ACTION] === 0) throw misfit(at);
   ended = at + 1;
-  return claim;
 }
 
 /** The handle in a reference, which is a text itself, or an object with a handle. */
-function readReference(bytes: Buffer, from: number, to: number): string {
+function noteReference(bytes: Buffer, from: number, to: number, words: Int32Array, word: number): void {
   if (bytes[from] === QUOTE) {
     ended = stringEnd(bytes, from, to);
-    return readText(bytes, from, ended);
+    return noteText(words, word, from + 1, ended - 1);
   }
-  let handle: string | undefined;
   let at = from + 1;
   while (bytes[from] === OBJECT && bytes[at] === QUOTE) {
     const colon = stringEnd(bytes, at, to);
     const end = valueEnd(bytes, colon + 1, to);
-    if (isName(bytes, at, colon, 'handle')) handle = readText(bytes, colon + 1, end);
+    if (bytes[colon + 1] === QUOTE && isText(bytes, at + 1, colon - 1, 'handle'))
+      noteText(words, word, colon + 2, end - 1);
     at = bytes[end] === COMMA ? end + 1 : end;
   }
-  if (handle === undefined || bytes[at] !== OBJECT_END) throw misfit(from);
+  if (words[word] === 0 || bytes[at] !== OBJECT_END) throw misfit(from);
   ended = at + 1;
-  return handle;
+}
+
+function noteText(words: Int32Array, word: number, from: number, to: number): void {
+  words[word] = from;
+  words[word + 1] = to;
+}
+
+/** Eight bytes as two words, and as a number. */
+const twoWords = new Int32Array(2);
+const oneNumber = new Float64Array(twoWords.buffer);
+
+function noteNumber(words: Int32Array, word: number, value: number): void {
+  oneNumber[0] = value;
+  words[word] = twoWords[0]!;
+  words[word + 1] = twoWords[1]!;
+}
+
+/** Below so many digits a number is exact however it is put together. */
+const DIGITS_MAX = 15;
+
+function numberAt(bytes: Buffer, from: number, to: number): number {
+  let value = 0;
+  for (let at = from; at < to; at++) {
+    const digit = bytes[at]! - 0x30;
+    if (digit < 0 || digit > 9 || to - from > DIGITS_MAX) return Number(textAt(bytes, from, to));
+    value = value * 10 + digit;
+  }
+  return value;
 }
 
 /**
- * The last member of the object at bytes[from, to), where it has this name and is a text without escapes; undefined
+ * Where the text begins that is the last member of the object at bytes[from, to), where it has this name and no escapes; 0
  * where it is not so, whatever else there is. Within a text a quote has a backslash before it, so that one without is
  * where a text begins or ends, and after the last of these only the object itself ends.
  */
-function lastText(bytes: Buffer, from: number, to: number, name: string): string | undefined {
+function lastText(bytes: Buffer, from: number, to: number, name: string): number {
   const end = to - 2;
-  if (bytes[end] !== QUOTE) return undefined;
+  if (bytes[end] !== QUOTE) return 0;
   let start = end - 1;
-  while (start > from && bytes[start] !== QUOTE) if (bytes[start--] === BACKSLASH) return undefined;
+  while (start > from && bytes[start] !== QUOTE) if (bytes[start--] === BACKSLASH) return 0;
   const colon = start - 1;
   const key = colon - name.length - 2;
-  if (key <= from || bytes[start - 1] !== COLON || bytes[key] !== QUOTE || bytes[colon - 1] !== QUOTE) return undefined;
-  if (bytes[key - 1] !== COMMA || !isName(bytes, key, colon, name)) return undefined;
-  return textAt(bytes, start + 1, end);
+  if (key <= from || bytes[start - 1] !== COLON || bytes[key] !== QUOTE || bytes[colon - 1] !== QUOTE) return 0;
+  return bytes[key - 1] === COMMA && isText(bytes, key + 1, colon - 1, name) ? start + 1 : 0;
 }
 
-/** Whether the string at bytes[from, to), quotes included, is this name. */
-function isName(bytes: Buffer, from: number, to: number, name: string): boolean {
-  if (to - from !== name.length + 2) return false;
-  for (let index = 0; index < name.length; index++) {
-    if (bytes[from + 1 + index] !== name.charCodeAt(index)) return false;
+/** Whether bytes[from, to) are this text, which is ASCII. */
+function isText(bytes: Buffer, from: number, to: number, text: string): boolean {
+  if (to - from !== text.length) return false;
+  for (let index = 0; index < text.length; index++) {
+    if (bytes[from + index] !== text.charCodeAt(index)) return false;
   }
   return true;
 }
@@ -168,10 +240,58 @@ function wordEnd(bytes: Buffer, start: number, to: number): number {
   throw misfit(start);
 }
 
-/** The text whose JSON is bytes[from, to). */
+// ---------------------------------------------------------------- the second step
+
+const ACTIONS = [...CLAIM_ACTIONS.keys()];
+/** Mostly it is the same as before; ASCII. */
+let lastSchema = '';
+
+function makeOutline(bytes: Buffer, words: Int32Array, at: number): IntentOutline {
+  const claims: ClaimOutline[] = [];
+  const next = words[at + NEXT]!;
+  for (let claim = at + CLAIMS; claim < next; claim += CLAIM_WORDS) {
+    // All with the same members in the same order, so that claims share a shape.
+    claims.push({
+      action: actionOf(bytes, words[claim + ACTION]!, words[claim + ACTION + 1]!),
+      amount: numberOf(words, claim + AMOUNT),
+      source: textOf(bytes, words, claim + SOURCE),
+      target: textOf(bytes, words, claim + TARGET),
+      wallet: textOf(bytes, words, claim + WALLET),
+    });
+  }
+  return { schema: schemaOf(bytes, words, at + SCHEMA), claims, hasAccess: words[at + HAS_ACCESS] !== 0 };
+}
+
+function actionOf(bytes: Buffer, from: number, to: number): string {
+  for (let index = 0; index < ACTIONS.length; index++) {
+    if (isText(bytes, from, to, ACTIONS[index]!)) return ACTIONS[index]!;
+  }
+  return readText(bytes, from, to);
+}
+
+function schemaOf(bytes: Buffer, words: Int32Array, word: number): string | undefined {
+  const [from, to] = [words[word]!, words[word + 1]!];
+  if (from === 0) return undefined;
+  if (isText(bytes, from, to, lastSchema)) return lastSchema;
+  const schema = readText(bytes, from, to);
+  if (schema.length === to - from) lastSchema = schema;
+  return schema;
+}
+
+function numberOf(words: Int32Array, word: number): number {
+  twoWords[0] = words[word]!;
+  twoWords[1] = words[word + 1]!;
+  return oneNumber[0]!;
+}
+
+function textOf(bytes: Buffer, words: Int32Array, word: number): string | undefined {
+  const from = words[word]!;
+  return from === 0 ? undefined : readText(bytes, from, words[word + 1]!);
+}
+
+/** The text whose JSON, without its quotes, is bytes[from, to). */
 function readText(bytes: Buffer, from: number, to: number): string {
-  if (bytes[from] !== QUOTE) throw misfit(from);
-  const text = textAt(bytes, from + 1, to - 1);
+  const text = textAt(bytes, from, to);
   if (!text.includes('\\')) return text;
   try {
     return JSON.parse(`"${text}"`);

@@ -4,13 +4,15 @@
  */
 import { type DiskFile, readAll } from './disk.ts';
 import { FRAME_HEAD_BYTES, type FrameHead, frameBytesAt, frameWhole, readFrameHead } from './format.ts';
+import type { OutlineNotes } from './outline.ts';
 
-/** A whole frame, bytes[from, to), and the digests of its entries where somebody has taken them. */
+/** A whole frame, bytes[from, to); the digests of its entries and notes of them where somebody has made them. */
 export interface Frame {
   readonly bytes: Buffer;
   readonly from: number;
   readonly to: number;
   readonly digests?: Buffer;
+  readonly notes?: OutlineNotes;
 }
 
 /** How much is looked through for zeros at once. */

@@ -16,11 +16,13 @@ import { secondOf } from '../../src/core/luid.ts';
 import {
   CodecError,
   decode,
+  decodeNextFacts,
   encode,
   entryCodec,
   FrameBuffer,
   packValue,
   passNext,
+  passNextNoting,
   unpackValue,
 } from '../../src/storage/codec.ts';
 import { digestText } from '../../src/storage/format.ts';
@@ -284,6 +286,26 @@ describe.each(FORMATS)('an entry of %s', (_name, encodes) => {
         expect(cursor.at).toBe(buffer.end);
         const short = from + (cut % (buffer.end - from));
         expect(() => passNext(buffer.bytes, { at: from }, short)).toThrow(CodecError);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('is passed by and noted, and the note is that of its outline', () => {
+    const data = '{"claims":[{"action":"limit","amount":-7,"wallet":{"handle":"w"}}],"schema":"s"}';
+    fc.assert(
+      fc.property(entry, (value) => {
+        const isIntent = value.type === EntryType.intent;
+        const { buffer, from } = encoded(isIntent ? { ...value, data } : value, encodes);
+        const cursor = { at: from };
+        const words = new Int32Array(100);
+        const end = passNextNoting(buffer.bytes, cursor, buffer.end, words, 0);
+        expect(cursor.at).toBe(buffer.end);
+        expect(end > 0).toBe(isIntent);
+        const notes = { words, at: 0, end };
+        const facts = decodeNextFacts(buffer.bytes, { at: from }, buffer.end, notes);
+        expect(facts).toEqual(decodeNextFacts(buffer.bytes, { at: from }, buffer.end));
+        expect(notes.at).toBe(end);
       }),
       { numRuns: 200 },
     );

@@ -5,7 +5,7 @@ import { handleOf, type Reference } from '../../src/core/claims/index.ts';
 import { type IntentOutline, outlineOf } from '../../src/core/outline.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { CodecError } from '../../src/storage/msgpack.ts';
-import { readOutline } from '../../src/storage/outline.ts';
+import { noteOutline, readOutline } from '../../src/storage/outline.ts';
 
 /** Names and texts that look like what is looked for, and like the marks it is found by. */
 const word = fc.oneof(
@@ -76,6 +76,32 @@ describe('outline', () => {
     );
   });
 
+  test('notes made ahead, of as many intents as there was room for, give the same', () => {
+    fc.assert(
+      fc.property(fc.array(intent, { minLength: 1, maxLength: 4 }), fc.nat({ max: 80 }), (all, room) => {
+        const texts = all.map((data) => canon(data));
+        const bytes = Buffer.from(` ${texts.join('')}`);
+        const ends = texts.map((_, index) => 1 + Buffer.byteLength(texts.slice(0, index + 1).join('')));
+        const froms = [1, ...ends.slice(0, -1)];
+        const words = new Int32Array(room);
+        let end = 0;
+        for (const [index, from] of froms.entries()) end = noteOutline(bytes, from, ends[index]!, words, end) || end;
+        const notes = { words, at: 0, end };
+        for (const [index, from] of froms.entries()) {
+          const value = outlineOf(JSON.parse(texts[index]!));
+          expect(named(readOutline(bytes, from, ends[index]!, notes))).toEqual(named(value));
+        }
+        expect(notes.at).toBe(end);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('a schema whose letters are the bytes of the one before is another', () => {
+    expect(outlineAt(canon({ claims: [], schema: 'Ã±' }), '').schema).toBe('Ã±');
+    expect(outlineAt(canon({ claims: [], schema: 'ñ' }), '').schema).toBe('ñ');
+  });
+
   test.each([
     ['a text in a member that comes last and holds a schema', { claims: [], z: ',"schema":"no"' }, undefined],
     ['a schema in the last member', { claims: [], z: { schema: 'no' } }, undefined],
@@ -99,6 +125,8 @@ describe('outline', () => {
     ['no claims', '{"schema":"x"}'],
     ['claims that are no list', '{"claims":{},"schema":"x"}'],
     ['a claim that is no object', '{"claims":[7],"schema":"x"}'],
+    ['a claim without an action', '{"claims":[{"amount":1}],"schema":"x"}'],
+    ['an action that is no text', '{"claims":[{"action":7}],"schema":"x"}'],
     ['a wallet without a handle', '{"claims":[{"source":{"x":"y"}}],"schema":"x"}'],
     ['a text with an escape there is none of', '{"claims":[{"action":"\\x"}],"schema":"x"}'],
   ])('%s is told from data', (_, text) => {
