@@ -22,6 +22,7 @@ import { crowd, judge } from '../engine/process.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { makeKit } from '../support/kit.ts';
+import { atPlaces, isLong, often } from '../support/long.ts';
 import { startServer } from '../support/server.ts';
 import { ayni, copyOf, filesIn, fillBooks, freshDirectory, keyIn, removeDirectories, reportOf } from './books.ts';
 
@@ -174,13 +175,13 @@ describe.each<[string, Shape]>([
     })();
     expect(calls).toBeGreaterThan(10);
     const ends = { whole: 0, refused: 0, nothing: 0 };
-    for (let cutAt = 1; cutAt <= calls; cutAt++) {
+    await atPlaces(1, calls, shape === 'one' ? 1 : 3, async (cutAt) => {
       const house = await lived(shape, cutAt);
       expect(() => copyBooks(new Power(house.disk, cutAt), DIRECTORY, TO, false)).toThrow(PowerCut);
       const names = house.disk.exists(TO) ? house.disk.readdir(TO) : [];
       if (names.every((name) => name.endsWith('.tmp'))) {
         ends.nothing++;
-        continue;
+        return;
       }
       try {
         const { state } = booksIn(house.disk);
@@ -190,10 +191,11 @@ describe.each<[string, Shape]>([
         expect((error as Error).name, (error as Error).stack).toBe('DamageError');
         ends.refused++;
       }
-    }
+    });
     expect(ends.nothing).toBeGreaterThan(0);
-    expect(ends.whole).toBeGreaterThan(0);
-    if (shape !== 'one') expect(ends.refused).toBeGreaterThan(3);
+    // The last calls alone leave a whole copy, and a share may be without them.
+    if (shape === 'one' || isLong) expect(ends.whole).toBeGreaterThan(0);
+    if (shape !== 'one') expect(ends.refused).toBeGreaterThan(often(0, 3));
   });
 
   test.each(['ENOSPC', 'EIO'])('that meets %s at any call leaves nothing, and the books as they were', async (code) => {
@@ -303,6 +305,8 @@ describe('a directory that changes while it is pinned', () => {
 
 // ---------------------------------------------------------------- of a server at work
 
+const COPIES = often(3, 6);
+
 describe('copies of a server under load', () => {
   test('one after the other, each with all that was acknowledged before it was begun', async () => {
     const directory = freshDirectory();
@@ -312,17 +316,18 @@ describe('copies of a server under load', () => {
     const kit = makeKit(client, makeKeys());
     const [wallet, symbol] = [await kit.wallet(), await kit.symbol()];
     const load = crowd(server.url, 8, wallet, symbol);
-    await load.acknowledged(100);
     const copies: { to: string; acknowledged: number; seq: number }[] = [];
-    for (let n = 0; n < 6; n++) {
+    for (let n = 0; n < COPIES; n++) {
+      // Far enough apart for other snapshots to be there.
+      await load.acknowledged(100 + 150 * n);
       const acknowledged = load.sent.length;
       const to = fresh();
-      const ran = await ayni('backup', directory, to, '--json', ...(n === 5 ? ['--with-key'] : []));
+      const ran = await ayni('backup', directory, to, '--json', ...(n === COPIES - 1 ? ['--with-key'] : []));
       expect(ran.out + ran.err).toContain('"ok":true');
       copies.push({ to, acknowledged, seq: reportOf(ran).seq });
     }
     expect(filesIn(directory, /^journal/)[0], 'segments went meanwhile').not.toMatch(/0001\.ayj$/);
-    const audited = await ayni('verify', copies[2]!.to, '--against', server.publicKey, '--workers', '1');
+    const audited = await ayni('verify', copies[1]!.to, '--against', server.publicKey, '--workers', '1');
     expect(audited.out + audited.err).toContain('Nothing wrong');
     await load.end(true);
     await server.stop();

@@ -23,10 +23,10 @@ const BOOKS = '/books';
 const MiB = 1024 * 1024;
 /** Of a file longer than this a sample is changed: its ends, and bytes by chance. */
 const SMALL_BYTES = 2048;
-const ENDS_BYTES = often(8, 100);
-const SAMPLED = often(10, 300);
+const ENDS_BYTES = often(5, 100);
+const SAMPLED = often(6, 300);
 /** Every so-maniest byte of small files and of the last frame. */
-const STEP = often(17, 1);
+const STEP = often(41, 1);
 
 let directory = '';
 

@@ -66,7 +66,7 @@ describe('a worker that fails under load', () => {
     async (fault) => {
       const house = await openWith({ pool: threads(fault) });
       const sent = [];
-      for (let n = 0; n < 150; n++) {
+      for (let n = 0; n < 80; n++) {
         sent.push(house.submitSigned(house.command(Kind.wallet, { handle: `w${n}` }), n % 10 === 4));
         if (n % 25 === 0) await turns(2);
       }

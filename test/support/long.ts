@@ -14,6 +14,12 @@ export const SHARE = Number(process.env.AYNI_SHARE ?? Math.floor(Math.random() *
 /** What a failure says, so that the same share can be taken again. */
 export const againWith = (): string => (isLong ? 'AYNI_LONG=1' : `AYNI_SHARE=${SHARE}`);
 
+/** Every `stride`-th number from `from` up to `to`, which is not reached; in the long run every one. */
+export function* places(from: number, to: number, stride: number): Generator<number> {
+  const step = often(stride, 1);
+  for (let place = from + (SHARE % step); place < to; place += step) yield place;
+}
+
 /** Does something at each `stride`-th place from `from` to `to`, in the long run at every one. */
 export async function atPlaces(
   from: number,
@@ -21,8 +27,7 @@ export async function atPlaces(
   stride: number,
   act: (place: number) => Promise<void>,
 ): Promise<void> {
-  const step = often(stride, 1);
-  for (let place = from + (SHARE % step); place <= to; place += step) {
+  for (const place of places(from, to + 1, stride)) {
     try {
       await act(place);
     } catch (error) {
@@ -32,6 +37,10 @@ export async function atPlaces(
     }
   }
 }
+
+/** Every so many-th of a list, in the long run all. */
+export const everyOther = <T>(items: readonly T[], stride: number): T[] =>
+  items.filter((_, n) => isLong || n % stride === SHARE % stride);
 
 /** Of items that are alike, one of each kind, in the long run all of them. */
 export function oneOfEach<T>(items: readonly T[], kindOf: (item: T) => string): T[] {
