@@ -204,7 +204,8 @@ function plain(value: string | number): Member {
 function createdText(state: State, { row, address }: Placed, sealer: Sealer | null): string {
   const record = recordAt(state, row, address);
   const entry = record.entry as IntentEntry;
-  const outcome = { ...entry.outcome, steps: [] };
+  const { links: _, ...decided } = entry.outcome;
+  const outcome = { ...decided, steps: [] };
   return viewText({ ...record, entry: { ...entry, outcome }, added: [], status: 'pending' }, sealer);
 }
 

@@ -87,6 +87,27 @@ describe('what happened in a ledger', () => {
     expect(received.every(({ data }) => data.intent.meta.routed === true)).toBe(true);
   });
 
+  test('intents as they came, whatever routes and clearing made of them in the same moment', async () => {
+    const { at, own } = await ledgerOfItsOwn();
+    const usd = await own.symbol();
+    const [a, d] = [await own.funded(usd, 100), await own.wallet()];
+    const forwards = await own.wallet({ routes: [{ action: 'forward', target: d }] });
+    const credits = await own.wallet({ routes: [{ action: 'credit', target: d }] });
+    for (const [to, routed] of [
+      [d, undefined],
+      [forwards, true],
+      [credits, true],
+    ] as const) {
+      const { body } = await own.send([transfer(a, to, usd, 1)]);
+      const ofIt = (await all(at, 100)).filter(({ data }) => data.intent?.luid === body.luid);
+      const told = (signal: string) => ofIt.findLast(({ data }) => data.signal === signal)?.data.intent;
+      expect([body.meta.status, body.meta.routed]).toEqual(['pending', undefined]);
+      expect(told('intent-created')).toEqual(body);
+      expect(told('intent-updated')).toEqual((await at.get(`/intents/${body.luid}`)).body);
+      expect(told('intent-updated').meta.routed).toBe(routed);
+    }
+  });
+
   test('of other ledgers nothing, and of records that one may not read nothing', async () => {
     const auditor = makeKeys();
     const bearer = { $signer: { public: auditor.public } };
