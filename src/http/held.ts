@@ -29,6 +29,7 @@ export class Held<T> {
   hold(one: T, bytes: number): void {
     this.#total += bytes - (this.#bytes.get(one) ?? 0);
     this.#bytes.set(one, bytes);
+    if (this.#total <= this.#bytesMax) return;
     for (const other of this.#bytes.keys()) {
       if (this.#total <= this.#bytesMax) break;
       if (other === one) continue;

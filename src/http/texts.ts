@@ -2,9 +2,8 @@
  * Texts of records as they were last told. What a record's text shows is all in its entries, each new entry has a new
  * address in the heap, and bytes there never change: so the address of a record's newest entry stands for its text,
  * and what is asked for again and again is rendered, hashed and signed once.
- *
- * Bounded: the texts kept longest go first.
  */
+import { Recent } from '../recent.ts';
 
 /** All texts together. Texts beyond the second bound are made anew each time. */
 const KEPT_CHARS_MAX = 32 * 1024 * 1024;
@@ -17,12 +16,10 @@ interface KeptText {
 }
 
 export class RecordTexts {
-  readonly #charsMax: number;
-  readonly #texts = new Map<number, KeptText>();
-  #chars = 0;
+  readonly #texts: Recent<number, KeptText>;
 
   constructor(charsMax = KEPT_CHARS_MAX) {
-    this.#charsMax = charsMax;
+    this.#texts = new Recent(charsMax, ({ text }) => text.length);
   }
 
   /** The text of the record whose newest entry lies at this address, where it is at hand. */
@@ -31,15 +28,9 @@ export class RecordTexts {
   }
 
   keep(at: number, text: string, size: number): void {
-    if (text.length > TEXT_CHARS_MAX || this.#texts.has(at)) return;
+    if (text.length > TEXT_CHARS_MAX) return;
     // Looking into a text joins the pieces it was put together from, which would otherwise all be kept.
     text.charCodeAt(0);
     this.#texts.set(at, { text, size });
-    this.#chars += text.length;
-    for (const [oldest, kept] of this.#texts) {
-      if (this.#chars <= this.#charsMax) break;
-      this.#texts.delete(oldest);
-      this.#chars -= kept.text.length;
-    }
   }
 }

@@ -14,6 +14,7 @@ import { TOKEN_LIFE_SECONDS_MAX, TOKEN_SKEW_SECONDS } from '../core/used-tokens.
 import { canon } from '../proof/canon.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { decodePublic, encodeBase64 } from '../proof/keys.ts';
+import { Recent } from '../recent.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { parseJson } from './json.ts';
 
@@ -81,7 +82,7 @@ interface Verified extends Token {
 }
 
 export function createTokenChecker(options: TokenOptions): TokenChecker {
-  const verified = new Map<string, Verified>();
+  const verified = new Recent<string, Verified>(options.cacheMax);
 
   return {
     check(authorization, context) {
@@ -101,11 +102,7 @@ export function createTokenChecker(options: TokenOptions): TokenChecker {
       if (isRefusal(token)) return token;
       const result = checkClaims(token, context);
       if (isRefusal(result)) return result;
-      if (verified.size >= options.cacheMax) {
-        const oldest = verified.keys().next();
-        if (oldest.done !== true) verified.delete(oldest.value);
-      }
-      if (options.cacheMax > 0) verified.set(text, token);
+      verified.set(text, token);
       return result;
     },
   };

@@ -2,6 +2,7 @@
  * The server's own proofs as text. Ed25519 is deterministic: a proof is the same bytes whenever it is made, so the
  * ones that tell how an intent ended are made when first asked for, and kept a while.
  */
+import { Recent } from '../recent.ts';
 import { proofDigestHex } from './digest.ts';
 import { encodeBase64, type KeyPair } from './keys.ts';
 import { sign } from './verify.ts';
@@ -19,8 +20,7 @@ export class Sealer {
   /** The server's public key, base64. */
   readonly publicText: string;
   readonly #server: KeyPair;
-  readonly #lateMax: number;
-  readonly #late = new Map<string, string>();
+  readonly #late: Recent<string, string>;
   /** Proofs under the custom that was asked for last, by hash: many answers of one moment say the same. */
   readonly #same = new Map<string, string>();
   #sameCustom = '';
@@ -28,7 +28,7 @@ export class Sealer {
   /** Keeps the late proofs of up to `lateMax` records. */
   constructor(server: KeyPair, lateMax = 20_000) {
     this.#server = server;
-    this.#lateMax = lateMax;
+    this.#late = new Recent(lateMax);
     this.publicText = encodeBase64(server.public);
   }
 
@@ -62,7 +62,7 @@ export class Sealer {
   }
 
   hasLate(key: string): boolean {
-    return this.#late.has(key);
+    return this.#late.get(key) !== undefined;
   }
 
   /** The proofs of these customs in order, comma between; remembered under `key`. */
@@ -77,7 +77,6 @@ export class Sealer {
   }
 
   keepLate(key: string, text: string): void {
-    if (this.#late.size >= this.#lateMax) this.#late.delete(this.#late.keys().next().value!);
     this.#late.set(key, text);
   }
 }

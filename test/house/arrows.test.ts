@@ -27,7 +27,8 @@ function room(file: string): string {
 const MAY_IMPORT: Record<string, readonly string[]> = {
   memory: [],
   core: ['memory'],
-  proof: ['core'],
+  recent: [],
+  proof: ['core', 'recent'],
   storage: ['core'],
   recovery: ['core', 'storage'],
   turns: [],
@@ -38,7 +39,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   trouble: ['core', 'storage'],
   render: ['core', 'proof'],
   events: ['core', 'proof', 'render'],
-  http: ['core', 'proof', 'render', 'events', 'effects', 'engine', 'genesis'],
+  http: ['recent', 'core', 'proof', 'render', 'events', 'effects', 'engine', 'genesis'],
   effects: ['core', 'proof', 'render', 'events'],
   // Somebody else's system: it shares with the ledger what anybody must know, and nothing else.
   bridge: ['proof'],
