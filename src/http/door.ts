@@ -5,7 +5,7 @@
 import type { StoredProof } from '../core/entry.ts';
 import type { Kind } from '../core/kinds.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
-import { canon } from '../proof/canon.ts';
+import { canon, settle } from '../proof/canon.ts';
 import { proofDigestHex, sha256Hex } from '../proof/digest.ts';
 import { decodePublic, decodeSignature } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
@@ -46,7 +46,7 @@ export interface Content extends CheckedProofs {
   luid: string | undefined;
 }
 
-/** Checks everything about a record's body but its signatures. */
+/** Checks everything about a record's body but its signatures. Its data counts as what is hashed and kept of it says. */
 export function openBody(
   validate: ValidateBody,
   kind: Kind,
@@ -55,8 +55,10 @@ export function openBody(
 ): Content | Refusal {
   const errors = validate(kind, operation, body);
   if (errors !== null) return refuseSchema(errors);
-  const { hash, luid, data: value, meta } = body as RecordBody;
-  const data = canon(value);
+  const { hash, luid, data: sent, meta } = body as RecordBody;
+  const { text: data, value } = settle(sent);
+  const later = value === sent ? null : validate(kind, operation, { ...(body as RecordBody), data: value });
+  if (later !== null) return refuseSchema(later);
   const hashHex = sha256Hex(data);
   if (hash !== hashHex && hash.toLowerCase() !== hashHex) {
     return refuse('crypto.hash-invalid', 'hash is not the SHA-256 of the canonical form of data');

@@ -3,8 +3,9 @@
  * and strings, non-ASCII left as it is (RFC 8785). Hashes, digests and journal entries are made of it, so two
  * values are equal exactly where their texts are.
  *
- * What always holds: the value is only read; `JSON.parse(canon(x))` is `x` again, and its canon is the same
- * text. Lone surrogates, which RFC 8785 leaves undefined, are written as \udXXX, as JSON.stringify does.
+ * What always holds: the value is only read; `JSON.parse(canon(x))` is `x` again, but for minus zero and numbers past
+ * the double (see `settle`), and its canon is the same text. Lone surrogates, which RFC 8785 leaves undefined, are written
+ * as \udXXX, as JSON.stringify does.
  *
  * It runs once per request, so it is written for speed where that costs no clarity elsewhere: a text grows by
  * two concatenations per string member, because what stands between two values is prepared once per key.
@@ -17,13 +18,33 @@
  */
 export function canon(value: unknown): string {
   if (typeof value === 'string') return quote(value);
-  if (typeof value === 'number') return Number.isFinite(value) ? `${value}` : 'null';
+  if (typeof value === 'number') return canonNumber(value);
   if (typeof value === 'object' && value !== null) {
     return Array.isArray(value) ? canonArray(value) : canonObject(value as Readonly<Record<string, unknown>>);
   }
   if (value === true) return 'true';
   if (value === false) return 'false';
   return 'null';
+}
+
+/**
+ * A value from outside as its canonical text, and as what that text says: the value itself, but where it has a minus zero,
+ * which is written 0, or a number past the double, which is written null. Whoever decided by the one and kept the
+ * other would find another decision when it is read again.
+ */
+export function settle(value: Record<string, unknown>): { text: string; value: Record<string, unknown> } {
+  isOther = false;
+  const text = canon(value);
+  return { text, value: isOther ? JSON.parse(text) : value };
+}
+
+/** Whether a number was written as another since `settle` began. */
+let isOther = false;
+
+function canonNumber(value: number): string {
+  if (Number.isFinite(value) && !Object.is(value, -0)) return `${value}`;
+  isOther = true;
+  return value === 0 ? '0' : 'null';
 }
 
 function canonArray(values: readonly unknown[]): string {

@@ -21,7 +21,7 @@ import { realDisk } from '../../src/storage/disk.ts';
 import { FORMAT_VERSION } from '../../src/storage/format.ts';
 import { connect, type Json, type Keys, makeKeys, makeToken, record } from '../support/client.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
-import { issue, makeKit, openLedger, proofFor, transfer } from '../support/kit.ts';
+import { issue, limit, makeKit, openLedger, proofFor, reasonOf, transfer } from '../support/kit.ts';
 import { againWith, often, SHARE } from '../support/long.ts';
 import { startServer } from '../support/server.ts';
 import {
@@ -125,6 +125,39 @@ describe('honest books', () => {
       await load;
       await server.stop();
     }
+  });
+
+  test('with numbers that are written as others: decided by what is written', async () => {
+    const directory = freshDirectory();
+    const server = await startServer({ directory, flags: ['--snapshot-every', '12'] });
+    const client = connect(server);
+    const keys = makeKeys();
+    const kit = makeKit(client, keys);
+    const [symbol, wallet] = [await kit.symbol(), await kit.wallet()];
+    const custom = { properties: { n: { type: 'number' } } };
+    await kit.make('schemas', {
+      handle: 's',
+      record: 'circle',
+      format: 'json-schema',
+      schema: { properties: { custom } },
+    });
+    /** Signs data and sends it with one number in other digits. */
+    const send = (path: string, data: Json, from: string, to: string) =>
+      client.post(path, JSON.stringify(record(data, keys)).replace(from, to));
+    for (const metric of ['minBalance', 'maxBalance', 'dailyAmount', 'dailyCount']) {
+      const data = { handle: metric, claims: [limit(wallet, symbol, metric, 0)] };
+      expect((await send('/intents', data, '"amount":0', '"amount":-0')).status).toBe(201);
+      expect((await client.get(`/intents/${metric}`)).body.meta.status).toBe('completed');
+    }
+    const circle = { handle: 'c', schema: 's', custom: { n: null } };
+    expect(reasonOf(await send('/circles', circle, 'null', '1e999'))).toEqual([422, 'record.schema-invalid']);
+    const free = await send('/wallets', { handle: 'w', custom: { n: null } }, 'null', '-1e999');
+    expect([free.status, free.body.data.custom]).toEqual([201, { n: null }]);
+    for (let i = 0; i < 24; i++) await kit.wallet();
+    await server.stop();
+    const report = await look(directory);
+    expect([report.finding, report.counts.otherwise]).toEqual([null, 0]);
+    expect(report.snapshots).toBe(2);
   });
 
   test('with a torn tail: told, not cut, no lie', async () => {

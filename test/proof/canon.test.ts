@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canon } from '../../src/proof/canon.ts';
+import { canon, settle } from '../../src/proof/canon.ts';
 import { readData } from './data.ts';
 
 interface JsonFiles {
@@ -100,6 +100,17 @@ describe('texts that are easily got wrong', () => {
   for (const [name, json, canonical] of rows) {
     test(name, () => expect(canon(JSON.parse(json))).toBe(canonical));
   }
+
+  test('a value settles as what its text says, and is left alone where it says that already', () => {
+    for (const [json, settled] of [
+      ['{"a":[{"b":-0}]}', '{"a":[{"b":0}]}'],
+      ['{"a":1e999,"b":-1e999}', '{"a":null,"b":null}'],
+    ] as const) {
+      expect(settle(JSON.parse(json))).toStrictEqual({ text: settled, value: JSON.parse(settled) });
+    }
+    const value = JSON.parse('{"a":[0,-1,1.5,5e-324,1.7976931348623157e308,null,"-0"]}');
+    expect(settle(value).value).toBe(value);
+  });
 
   test('members that are undefined are left out', () => {
     expect(canon({ b: undefined, a: 1 })).toBe('{"a":1}');
