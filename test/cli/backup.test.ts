@@ -37,7 +37,7 @@ beforeAll(async () => {
   });
   await fillBooks(server, 40);
   await server.stop();
-}, 60_000);
+});
 
 afterAll(removeDirectories);
 
@@ -354,5 +354,5 @@ describe('copies of a server under load', () => {
     const restored = await startServer({ directory: last.to });
     await judge(connect(restored), load.sent.slice(0, last.acknowledged), wallet, symbol);
     await restored.stop();
-  }, 120_000);
+  });
 });

@@ -29,7 +29,7 @@ let pruned: Life;
 beforeAll(async () => {
   whole = await life([]);
   pruned = await life(['--snapshot-every', '15', '--segment-bytes-max', '4096']);
-}, 60_000);
+});
 
 afterAll(removeDirectories);
 

@@ -26,7 +26,7 @@ beforeAll(async () => {
   });
   await fillBooks(server, 50);
   await server.stop();
-}, 60_000);
+});
 
 afterAll(removeDirectories);
 

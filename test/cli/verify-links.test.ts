@@ -28,7 +28,7 @@ beforeAll(async () => {
   await fill(plain, []);
   snapped = freshDirectory();
   await fill(snapped, ['--snapshot-every', '15']);
-}, 60_000);
+});
 afterAll(removeDirectories);
 
 /** Books that end in the middle of everything, by a kill. */

@@ -294,7 +294,7 @@ describe('damage', () => {
       }
     }
     expect(missed, againWith()).toEqual([]);
-  }, 120_000);
+  });
 
   test('every bit of the last frame counts, although it looks like a torn tail', async () => {
     const directory = copyOf(plain);
@@ -311,7 +311,7 @@ describe('damage', () => {
       writeFileSync(path, bytes);
       expect((await look(directory)).finding).toMatchObject({ kind: 'damage', file: path, byte });
     }
-  }, 60_000);
+  });
 
   test.each<[string, (directory: string) => void, RegExp]>([
     ['a segment missing in the middle', (d) => unlinkSync(join(d, filesIn(d, /^journal/)[1]!)), /where \d+ belongs/],

@@ -22,7 +22,7 @@ beforeAll(async () => {
   const server = await startServer({ directory: books });
   await fillBooks(server, 10);
   await server.stop();
-}, 60_000);
+});
 
 afterAll(async () => {
   for (const server of servers) await server.kill();
