@@ -5,6 +5,7 @@
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { ConfigError, readConfig } from '../../src/config.ts';
 import {
   canon,
   connect,
@@ -104,15 +105,21 @@ describe('the process', () => {
     ).toHaveLength(1);
   });
   test.each([
-    ['a flag nobody knows', ['--colour', 'red']],
     ['a port that is none', ['--port', 'north']],
     ['a port out of range', ['--port', '70000']],
     ['an owner that is no key', ['--owner', 'me']],
     ['a ledger handle that is none', ['--ledger', 'a b']],
-    ['rules that are no JSON', ['--access-rules', '{']],
     ['hosts to be called that are none', ['--calls-allow', 'localhost,10.0.0.0/33']],
     ['workers that are no number', ['--workers', 'many']],
-  ])('refuses %s', async (_name, flags) => {
+  ])('refuses %s, and names the setting', (_name, flags) => {
+    expect(() => readConfig(flags, {})).toThrow(new RegExp(`^${flags[0]}: `));
+    expect(() => readConfig(flags, {})).toThrow(ConfigError);
+  });
+  test.each([
+    ['a flag nobody knows', ['--colour', 'red']],
+    ['a setting that cannot be used', ['--port', '70000']],
+    ['rules that are no JSON', ['--access-rules', '{']],
+  ])('is not started with %s', async (_name, flags) => {
     const directory = makeDirectory();
     cleanups.push(() => rmSync(directory, { recursive: true, force: true }));
     const ended = await startRefused({ directory, flags });

@@ -21,7 +21,7 @@ import { realDisk } from '../../src/storage/disk.ts';
 import { FORMAT_VERSION } from '../../src/storage/format.ts';
 import { connect, type Json, type Keys, makeKeys, makeToken, record } from '../support/client.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
-import { issue, limit, makeKit, openLedger, proofFor, reasonOf, transfer } from '../support/kit.ts';
+import { issue, limit, makeKit, openLedger, pause, proofFor, reasonOf, transfer } from '../support/kit.ts';
 import { againWith, often, SHARE } from '../support/long.ts';
 import { startServer } from '../support/server.ts';
 import {
@@ -113,7 +113,10 @@ describe('honest books', () => {
     const symbol = await kit.symbol();
     let isOver = false;
     const load = (async () => {
-      while (!isOver) await kit.send([transfer('nobody', 'nobody', symbol, 1)]);
+      while (!isOver) {
+        await kit.send([transfer('nobody', 'nobody', symbol, 1)]);
+        await pause(5);
+      }
     })();
     try {
       for (let i = 0; i < often(2, 5); i++) {
