@@ -182,7 +182,7 @@ function act(call: Call, action: AccessAction, work: (row: number) => void): voi
     const data = `{"handle":"${handle}","luid":"${luid}"}`;
     sendDurable(call, () => send(call, 202, signedText(data, house.engine.now(), house.sealer)));
   };
-  if (call.body === undefined) return accept([]);
+  if (isSilent(call.body)) return accept([]);
   const content = openBody(house.validate, route.kind, 'check', call.body);
   if (isRefusal(content)) return sendRefusal(house, call.reply, content);
   if (content.value.action !== action) {
@@ -205,4 +205,10 @@ function mayAct(
   const { state } = house;
   if (row < 0) return mayEnter(state, ledger, route.kind, row, caller) ? notFound(route.kind) : FORBIDDEN;
   return isAllowed(state, ledger, action, route.kind, row, caller) ? null : FORBIDDEN;
+}
+
+/** Nothing is said: no body, or the empty object of clients that always send one. */
+function isSilent(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null) return body === undefined;
+  return !Array.isArray(body) && Object.keys(body).length === 0;
 }

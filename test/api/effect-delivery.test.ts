@@ -137,7 +137,13 @@ describe('what became of them', () => {
     await untilRows(effect, 'delivered', 5);
     // Nothing is left to be tried again.
     const after = hook.calls.length;
-    await client.post(`/effects/${segment(effect.luid)}/events/retry`, undefined);
+    for (const body of [undefined, {}]) {
+      expect((await client.post(`/effects/${segment(effect.luid)}/events/retry`, body)).status).toBe(202);
+    }
+    for (const body of [[], null, { data: {} }, 'null']) {
+      const reply = await client.post(`/effects/${segment(effect.luid)}/events/retry`, body);
+      expect(reasonOf(reply)).toEqual([422, 'record.schema-invalid']);
+    }
     await pause(200);
     expect(hook.calls).toHaveLength(after);
     expect(reasonOf(await client.post('/effects/nobody/events/retry', undefined))).toEqual([404, 'record.not-found']);
