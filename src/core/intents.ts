@@ -297,6 +297,9 @@ function moveLeg(
 
 const WORDS_MAX = 1000;
 
+/** Half a pair, sent so or cut so: no bytes of UTF-8 can hold one, so what is decided must not have it either. */
+const HALVES = /\p{Surrogate}/gu;
+
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, WORDS_MAX) : '';
+  return typeof value === 'string' ? value.slice(0, WORDS_MAX).replace(HALVES, '\ufffd') : '';
 }

@@ -23,6 +23,7 @@ import { connect, type Json, type Keys, makeKeys, makeToken, record } from '../s
 import { FIRST_FORMAT } from '../support/first-format.ts';
 import { issue, limit, makeKit, openLedger, pause, proofFor, reasonOf, transfer } from '../support/kit.ts';
 import { againWith, often, SHARE } from '../support/long.ts';
+import { NOWHERE } from '../support/samples.ts';
 import { startServer } from '../support/server.ts';
 import {
   ayni,
@@ -161,6 +162,30 @@ describe('honest books', () => {
     const report = await look(directory);
     expect([report.finding, report.counts.otherwise]).toEqual([null, 0]);
     expect(report.snapshots).toBe(2);
+  });
+
+  test('with words of a bridge that end in the middle of a character, or begin there', async () => {
+    const directory = freshDirectory();
+    const server = await startServer({ directory });
+    const client = connect(server);
+    const keys = makeKeys();
+    const kit = makeKit(client, keys);
+    await kit.make('bridges', { handle: 'bank', config: { server: NOWHERE } });
+    const [symbol, wallet] = [await kit.symbol(), await kit.wallet({ bridge: 'bank' })];
+    const intent = (await kit.send([issue(wallet, symbol, 1)])).body;
+    const entry = `cre_${intent.luid.slice(5)}.0`;
+    const words = { reason: '\ude00bridge.no', detail: `x${'😀'.repeat(600)}` };
+    const said = { moment: new Date().toISOString(), handle: entry, status: 'failed', ...words };
+    const reply = await client.post(`/intents/${intent.luid}/proofs`, proofFor(intent, keys, said));
+    expect(
+      reply.body.meta.proofs.find((one: Json) => one.custom.reason === 'core.bridge-prepare-failed').custom,
+    ).toMatchObject({
+      failId: '\ufffdbridge.no',
+      detail: `x${'😀'.repeat(499)}\ufffd`,
+    });
+    await server.stop();
+    const report = await look(directory);
+    expect([report.finding, report.counts.otherwise]).toEqual([null, 0]);
   });
 
   test('with a torn tail: told, not cut, no lie', async () => {
