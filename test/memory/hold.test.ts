@@ -112,14 +112,15 @@ describe('read piece by piece between changes', () => {
     );
   });
 
-  test('what was not read yet is kept until it was', () => {
+  // What was copied away before the first part was read may lie there still when it is let go too early.
+  test.each([0, 1])('what was not read yet is kept until it was, changed once part %i was read', (changed) => {
     const column = new U32Column('c', false, 512);
     for (let i = 0; i < 1500; i++) column.push(i);
     const copy = throughDisk(column.dump());
     const parts = column.dump();
     for (const [index, part] of parts.entries()) {
       expect(Buffer.compare(bytesOf(part), copy.get(part.name)!), part.name).toBe(0);
-      for (let row = 0; row < 1500; row++) column.set(row, index);
+      if (index >= changed) for (let row = 0; row < 1500; row++) column.set(row, index);
     }
     expect(parts).toHaveLength(4);
   });
