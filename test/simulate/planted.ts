@@ -69,10 +69,12 @@ function firstTest(copy: string, test: string): string {
   // Some bugs make a test wait for ever.
   const options = ['--maxWorkers=1', '--bail=1', '--testTimeout=20000', '--hookTimeout=20000'];
   const args = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...options, `dist/test/${test}.test.js`];
-  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: PATIENCE_MS, cwd: copy });
+  const how = { encoding: 'utf8', timeout: PATIENCE_MS, cwd: copy } as const;
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, how);
   if (status === 0) return '';
-  const found = /FAIL .*?\.test\.js > (.*)/.exec(stripVTControlCharacters(stdout));
-  return `${test} | ${found === null ? stdout.slice(-400) : found[1]}`;
+  const told = stripVTControlCharacters(stdout + stderr);
+  const found = /FAIL .*?\.test\.js > (.*)/.exec(told);
+  return `${test} | ${found === null ? told.slice(-400) : found[1]}`;
 }
 
 /** What an edit spoils, as it was; throws where its place is not there, or there twice. */
