@@ -278,12 +278,15 @@ export class Network {
     const { state } = entry;
     const words = state === 'failed' ? { reason: 'bridge.account-inactive', detail: 'no such account' } : {};
     // Others say the same in the bank's place: where they may not, it must still say so itself.
-    const key = !this.#isHonest && this.#world.dice.chance(0.15) ? this.#world.dice.pick(KEYS) : undefined;
+    const { dice, model } = this.#world;
+    const mayAnybody = model.ledgerRecord(entry.ledger).handle === 'main';
+    const isOther = mayAnybody ? !this.#isHonest && dice.chance(0.15) : dice.chance(0.5);
+    const key = isOther ? dice.pick(KEYS) : undefined;
     const custom = { handle: entry.handle, status: state, ...words };
     const ask = this.#report(entry, custom, key);
     if (ask === null) return;
     // Who does not hear the answer in time says it again, and not to the letter.
-    const isRepeated = !this.#isHonest && this.#world.dice.chance(0.2);
+    const isRepeated = !this.#isHonest && dice.chance(0.2);
     const again = isRepeated ? this.#report(entry, { ...custom, coreId: 'again' }, key) : null;
     if (again !== null) this.#world.send(again, () => {});
     this.#world.send(ask, (status) => {
