@@ -6,7 +6,7 @@
  * nesting and keys bounded. Past this door no recursion over a value can overflow the stack.
  *
  * What always holds: the scan never refuses well-formed JSON within the bounds, and never decides
- * whether JSON is well-formed; that is JSON.parse's word alone.
+ * whether JSON is well-formed; that is JSON.parse's word alone. One exception is V8's: see MISREADS_KEYS.
  */
 import { isUtf8 } from 'node:buffer';
 import { type Refusal, refuse } from './errors.ts';
@@ -22,9 +22,17 @@ const DEPTH_MAX = 64;
  */
 const KEYS_MAX = 200_000;
 
+/**
+ * Node 24 and 25: where an object had a member whose name holds a backslash, JSON.parse takes that name for the one that
+ * a later object of the same beginning has there, if that is written with an escape: `{"a":1,"\n":2}` is read with the
+ * name `\` once there was `{"a":1,"\\":2}`. So there no such name comes in: else one tenant's would spoil another's.
+ */
+const MISREADS_KEYS = misreadsKeys();
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
+const SMALL_U = 0x75;
 /** `[`, the lowest of the four brackets. */
 const BRACKET = 0x5b;
 const OPEN = 0x7b;
@@ -58,16 +66,22 @@ function scan(bytes: Uint8Array, depthMax: number, keysMax: number): string | nu
   let depth = 0;
   let keys = 0;
   let at = 0;
+  /** Of the last string, if that matters. */
+  let hasBackslash = false;
   while (at < end) {
     const byte = bytes[at++]!;
     if (byte === QUOTE) {
+      hasBackslash = false;
       while (at < end) {
         const inside = bytes[at++]!;
         if (inside === QUOTE) break;
-        if (inside === BACKSLASH) at++;
+        if (inside !== BACKSLASH) continue;
+        if (MISREADS_KEYS && isBackslash(bytes, at)) hasBackslash = true;
+        at++;
       }
     } else if (byte === COLON) {
       if (++keys > keysMax) return `body has more than ${keysMax} members`;
+      if (hasBackslash) return 'body has a member whose name holds a backslash, which this server cannot read safely';
     } else if (byte >= BRACKET) {
       const bracket = byte | CURLY;
       if (bracket === OPEN && ++depth > depthMax) return `body is nested deeper than ${depthMax} levels`;
@@ -75,6 +89,17 @@ function scan(bytes: Uint8Array, depthMax: number, keysMax: number): string | nu
     }
   }
   return null;
+}
+
+/** Whether what is escaped here is a backslash: `\\` or `\u005c`. */
+function isBackslash(bytes: Uint8Array, at: number): boolean {
+  if (bytes[at] === BACKSLASH) return true;
+  return bytes[at] === SMALL_U && /^005c$/i.test(Buffer.from(bytes.subarray(at + 1, at + 5)).toString('latin1'));
+}
+
+function misreadsKeys(): boolean {
+  JSON.parse('{"misread":0,"\\\\":0}');
+  return !('\n' in (JSON.parse('{"misread":0,"\\n":0}') as object));
 }
 
 function malformed(detail: string): Parsed {

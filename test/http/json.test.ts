@@ -87,6 +87,18 @@ test('keys named like members of the prototype are plain keys', () => {
   expect(value.admin).toBeUndefined();
 });
 
+test.each([
+  ['\\\\', '\\n', '\n'],
+  ['\\u005C', '\\"', '"'],
+  ['a\\\\', 'a\\n', 'a\n'],
+  ['\\\\u', '\\u0041b', 'Ab'],
+])('a member named %s makes nobody read %s as the same', (backslash, escaped, name) => {
+  const first = Buffer.from(backslash).toString('hex');
+  parseText(`{"${first}":1,"${backslash}":2}`);
+  const { value } = parseText(`{"${first}":1,"${escaped}":2}`) as { value: object };
+  expect(Object.keys(value)[1]).toBe(name);
+});
+
 test('a refusal does not quote the body', () => {
   expect(parseText('{"secret":"s3cr3t",}').refusal?.detail).toBe('body is not valid JSON');
 });
