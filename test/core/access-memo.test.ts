@@ -13,7 +13,7 @@ import { findHandle, readRow, type State } from '../../src/core/state.ts';
 import { often } from '../support/long.ts';
 import { type Asker, callerOf, keyOf, OPEN_GATE, OPEN_SERVER, textOf, World } from './access-world.ts';
 
-const RUNS = often(60, 1000);
+const RUNS = often(40, 1000);
 
 const ASKERS: Asker[] = [
   { signs: ['anna'] },

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Claim } from '../../src/core/claims/index.ts';
 import type { IntentEntry } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
+import { often } from '../support/long.ts';
 import { Books, destroy, issue, limit, MIDNIGHT, transfer } from './books.ts';
 import { Model } from './model.ts';
 
@@ -244,7 +245,7 @@ describe('random lives', () => {
           expect(sum).toBe(supply);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: often(120, 3000) },
     );
   });
 });

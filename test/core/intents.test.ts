@@ -7,6 +7,7 @@ import { type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts
 import { stepsDue } from '../../src/core/intents.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { findHandle, findLuid, type OpenIntent, readRow, type State } from '../../src/core/state.ts';
+import { often } from '../support/long.ts';
 import { Books, issue, limit, MIDNIGHT, transfer } from './books.ts';
 
 function fresh(): Books {
@@ -261,7 +262,7 @@ describe('random lives with holds', () => {
         expect(BigInt(rows.reduce((sum, row) => sum + row[0]!, 0))).toBe(supply);
         expect(books.state.open.size).toBe(0);
       }),
-      { numRuns: 200 },
+      { numRuns: often(80, 2000) },
     );
   });
 });

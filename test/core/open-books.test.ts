@@ -13,6 +13,7 @@ import { legHandle } from '../../src/core/legs.ts';
 import { bytesOf, dumpState, emptyState, loadState, readRow, type State } from '../../src/core/state.ts';
 import { entryCodec, packValue, unpackValue } from '../../src/storage/codec.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
+import { often } from '../support/long.ts';
 import { Books, issue, limit, transfer } from './books.ts';
 
 const HOOK = { schema: 'webhook', endpoint: 'http://127.0.0.1:1' };
@@ -148,7 +149,7 @@ test('a snapshot that is read when things have gone on is of its moment', () => 
       for (const step of all.slice(cut)) act(books, step);
       expect(differencesOf(late()(), early())).toEqual([]);
     }),
-    { numRuns: 60 },
+    { numRuns: often(25, 600) },
   );
 });
 
@@ -170,7 +171,7 @@ test('the same live, replayed, and from a snapshot of any moment', () => {
       expect(due(loaded)).toEqual(due(books.state));
     }),
     // The first snapshot is of the town as it begins, whatever chance brings later.
-    { numRuns: 60, examples: [[[[0, 0, 1, 1]], 0]] },
+    { numRuns: often(25, 600), examples: [[[[0, 0, 1, 1]], 0]] },
   );
 });
 

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { backoffMs } from '../../src/effects/backoff.ts';
 import { type Job, Lanes, type Outcome } from '../../src/effects/lanes.ts';
+import { often } from '../support/long.ts';
 import { Clock, makeNetwork, type Said } from './clock.ts';
 
 const HOUR = 3_600_000;
@@ -447,7 +448,7 @@ describe('whatever happens', () => {
         );
         checkWaits(network.sent, jobs);
       }),
-      { numRuns: 300 },
+      { numRuns: often(120, 3000) },
     );
   });
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { keyAt, placeOf } from '../../src/storage/keys-in-data.ts';
+import { often } from '../support/long.ts';
 
 const key = fc.uint8Array({ minLength: 32, maxLength: 32 });
 const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: fc.constantFrom(...'AZaz09+/="é😀') }));
@@ -15,7 +16,7 @@ test('a key that stands in data is found, and read there again, whatever stands 
       if (before.split('=').length <= 8) expect(place).toBeGreaterThanOrEqual(0);
       if (place >= 0) expect(keyAt(data, place)).toEqual(one);
     }),
-    { numRuns: 2000 },
+    { numRuns: often(700, 20_000) },
   );
 });
 
@@ -29,7 +30,7 @@ test('where one is found, that is the key: any character changed, it is no longe
       if (changed !== name && at !== 42) expect(place).toBe(-1);
       if (place >= 0) expect(keyAt(changed, place)).toEqual(one);
     }),
-    { numRuns: 2000 },
+    { numRuns: often(700, 20_000) },
   );
 });
 

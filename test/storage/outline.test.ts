@@ -6,6 +6,7 @@ import { type IntentOutline, outlineOf } from '../../src/core/outline.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { CodecError } from '../../src/storage/msgpack.ts';
 import { noteOutline, readOutline } from '../../src/storage/outline.ts';
+import { often } from '../support/long.ts';
 
 /** Names and texts that look like what is looked for, and like the marks it is found by. */
 const word = fc.oneof(
@@ -72,7 +73,7 @@ describe('outline', () => {
         const parsed = JSON.parse(canon(data));
         expect(named(outlineAt(canon(data), before))).toEqual(named(outlineOf(parsed)));
       }),
-      { numRuns: 2000 },
+      { numRuns: often(600, 20_000) },
     );
   });
 
@@ -93,7 +94,7 @@ describe('outline', () => {
         }
         expect(notes.at).toBe(end);
       }),
-      { numRuns: 1000 },
+      { numRuns: often(400, 10_000) },
     );
   });
 
