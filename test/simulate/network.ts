@@ -270,7 +270,7 @@ export class Network {
       if (entry.sayAt > loop.now) continue;
       entry.sayAt = loop.now + dice.between(20, 3000);
       if (entry.isUnsaid && dice.chance(this.mood === 'well' ? 0.9 : 0.4)) this.#say(entry);
-      else if (!this.#isHonest && dice.chance(this.mood === 'odd' ? 0.3 : 0.05)) this.#sayOdd(entry);
+      else if (!this.#isHonest && dice.chance(this.mood === 'odd' ? 0.5 : 0.3)) this.#sayOdd(entry);
     }
   }
 
@@ -301,11 +301,12 @@ export class Network {
     const { dice } = this.#world;
     if (!entry.isKnown) return;
     const { handle, state } = entry;
-    const custom = dice.pick<Record<string, unknown>>([
-      { handle, status: state, coreId: String(dice.below(1000)) },
-      { handle, status: state === 'prepared' ? 'failed' : 'prepared', coreId: String(dice.below(1000)) },
-      { handle: `${handle}9`, status: dice.pick(['failed', 'committed', 'aborted']) },
-      { handle, status: 'waiting' },
+    const coreId = String(dice.below(1000));
+    const custom = dice.weigh<Record<string, unknown>>([
+      [{ handle, status: state, coreId }, 1],
+      [{ handle, status: state === 'prepared' ? 'failed' : 'prepared', coreId }, 4],
+      [{ handle: `${handle}9`, status: dice.pick(['failed', 'committed', 'aborted']) }, 1],
+      [{ handle, status: 'waiting' }, 1],
     ]);
     const ask = this.#report(entry, custom, dice.chance(0.1) ? dice.pick(KEYS) : undefined);
     if (ask !== null) this.#world.send(ask, () => {});
