@@ -159,7 +159,7 @@ export const PLANTS: Plant[] = [
     [
       READER,
       'if (run.options.verifyFrame(unproven.hash, unproven.signature) !== false) return;',
-      'if (path.length > 0) return;',
+      'if (run.options.verifyFrame(unproven.hash, unproven.signature) !== false || path.length > 0) return;',
     ],
   ],
   [
