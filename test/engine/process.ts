@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
+import { dieWithUs } from '../support/children.ts';
 import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
 import { found, issue, makeKit, unique } from '../support/kit.ts';
 
@@ -41,15 +42,13 @@ export async function launch(
     env: { ...process.env, ...env },
     ...identity,
   });
-  const dieWithUs = () => child.kill('SIGKILL');
-  process.once('exit', dieWithUs);
+  dieWithUs(child);
   let text = '';
   let hasEnded = false;
   child.stdout.on('data', (chunk) => (text += chunk));
   child.stderr.on('data', (chunk) => (text += chunk));
   const ended = new Promise<number | null>((resolve) => {
     child.once('close', (code) => {
-      process.off('exit', dieWithUs);
       hasEnded = true;
       resolve(code);
     });

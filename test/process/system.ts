@@ -7,6 +7,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { dieWithUs } from '../support/children.ts';
 import { found } from '../support/kit.ts';
 
 const ATTACH_MS = 10_000;
@@ -58,8 +59,7 @@ export async function trace(pid: number, calls: string, inject: string): Promise
   const log = join(directory, 'log');
   const args = ['-f', '-p', String(pid), '-o', log, '-e', `trace=${calls}`, '-e', `inject=${inject}`];
   const tracer = spawn('strace', args, { stdio: ['ignore', 'ignore', 'pipe'] });
-  const dieWithUs = () => tracer.kill('SIGKILL');
-  process.once('exit', dieWithUs);
+  dieWithUs(tracer);
   let told = '';
   tracer.stderr.on('data', (chunk) => (told += chunk));
   const ended = new Promise<void>((resolve) => tracer.once('close', () => resolve()));
@@ -75,7 +75,6 @@ export async function trace(pid: number, calls: string, inject: string): Promise
     async detach() {
       tracer.kill('SIGINT');
       await ended;
-      process.off('exit', dieWithUs);
       rmSync(directory, { recursive: true, force: true });
     },
   };

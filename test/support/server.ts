@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { dieWithUs } from './children.ts';
 import { verifyRecord } from './client.ts';
 import { found } from './kit.ts';
 
@@ -63,15 +64,9 @@ function launch(directory: string, options: ServerOptions): Running {
   };
   child.stdout.on('data', hear);
   child.stderr.on('data', hear);
-  const dieWithUs = (): void => {
-    child.kill('SIGKILL');
-  };
-  process.once('exit', dieWithUs);
+  dieWithUs(child);
   const ended = new Promise<Ended>((resolve) => {
-    child.once('close', (code) => {
-      process.off('exit', dieWithUs);
-      resolve({ code, log: text });
-    });
+    child.once('close', (code) => resolve({ code, log: text }));
   });
   return { child, log: () => text, ended };
 }
