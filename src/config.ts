@@ -122,6 +122,12 @@ const SETTINGS = {
     'URL under which clients see the server, where a proxy stands before it; tokens are checked against it',
   ),
   workers: count(WORKERS, 1, 256, 'threads that verify and sign'),
+  keyTablesMax: count(
+    2048,
+    0,
+    65_536,
+    'public keys, those that sign most, of which each of these threads keeps a table of 8 KiB to verify faster; 0: none',
+  ),
   snapshotEvery: count(1_000_000, 1, 1e12, 'entries between two snapshots'),
   logLevel: choice<'error' | 'info' | 'debug'>('info', ['error', 'info', 'debug'], 'what is told on standard error'),
   durability: choice<'sync' | 'none'>(

@@ -95,6 +95,7 @@ async function serve(config: Config, directory: string): Promise<void> {
     server,
     rowsPerTaskMax: ROWS_PER_TASK_MAX,
     inlineRowsMax: INLINE_ROWS_MAX,
+    keyTablesMax: config.keyTablesMax,
   });
   let listening: Server | null = null;
 

@@ -30,6 +30,8 @@ export interface ProofPoolOptions {
   rowsPerTaskMax: number;
   /** With nothing else under way, so many rows are worked off on the calling thread. */
   inlineRowsMax: number;
+  /** Keys of which each worker keeps a table to verify faster, at most; see comb/. */
+  keyTablesMax?: number;
   /** The module a worker runs, for tests; a file URL. */
   workerUrl?: URL;
   /** Threads of another make, for a test that holds the clock. */
@@ -58,6 +60,8 @@ export interface ProofStats {
   /** Of that, what the worker worked, once per task. */
   work: StageTime;
 }
+
+const KEY_TABLES_MAX = 2048;
 
 /** Fewer rows than this are not split among idle workers, nor put behind others: a trip costs as much. */
 const ROWS_PER_SPLIT_MIN = 16;
@@ -116,7 +120,7 @@ export class ProofPool {
     this.#slabsFree = Array.from({ length: options.workers }, (_, worker) =>
       Array.from({ length: SLABS_PER_LANE }, (_, slab) => worker * SLABS_PER_LANE + slab),
     );
-    const data = { server: options.server, rowsMax, memories };
+    const data = { server: options.server, rowsMax, keyTablesMax: options.keyTablesMax ?? KEY_TABLES_MAX, memories };
     this.#start = options.workers === 0 ? null : () => this.#openThreads(data);
   }
 

@@ -37,6 +37,16 @@ export function verifyNoble(publicKey: Uint8Array, message: Uint8Array, signatur
   return sameBytes(r.toBytes(), signature) && !r.isSmallOrder();
 }
 
+/** Writes SHA-512(input) mod L, 32 bytes, little-endian. */
+export function challengeNoble(input: Uint8Array, scalar: Uint8Array): void {
+  if (scalar.length !== 32) throw new RangeError('not a scalar');
+  let rest = numberOf(sha512(input), 0, 64) % L;
+  for (let i = 0; i < 32; i++) {
+    scalar[i] = Number(rest & 255n);
+    rest >>= 8n;
+  }
+}
+
 /** The point of a canonical encoding; null where y >= p, no x belongs to y, or x = 0 with the sign bit set. */
 function pointOf(bytes: Uint8Array): Point | null {
   try {

@@ -13,12 +13,15 @@ interface SodiumNative {
   crypto_sign_verify_detached(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean;
   crypto_sign_detached(signature: Uint8Array, message: Uint8Array, secretKey: Uint8Array): void;
   crypto_sign_seed_keypair(publicKey: Uint8Array, secretKey: Uint8Array, seed: Uint8Array): void;
+  crypto_hash_sha512(hash: Uint8Array, input: Uint8Array): void;
+  crypto_core_ed25519_scalar_reduce(scalar: Uint8Array, number: Uint8Array): void;
 }
 
 export interface Sodium {
   verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean;
   sign(message: Uint8Array, keyPair: KeyPair): Uint8Array;
   publicKeyOf(secret: Uint8Array): Uint8Array;
+  challenge(input: Uint8Array, scalar: Uint8Array): void;
 }
 
 export const sodium: Sodium | null = loadSodium();
@@ -34,6 +37,7 @@ function loadSodium(): Sodium | null {
 }
 
 function wrap(native: SodiumNative): Sodium {
+  const hash = new Uint8Array(64);
   return {
     verify(publicKey, message, signature) {
       // The native side asserts its lengths, and an assert there would end the process.
@@ -58,6 +62,11 @@ function wrap(native: SodiumNative): Sodium {
       native.crypto_sign_seed_keypair(publicKey, secretKey, secret);
       secretKey.fill(0);
       return publicKey;
+    },
+    challenge(input, scalar) {
+      if (scalar.length !== 32) throw new RangeError('not a scalar');
+      native.crypto_hash_sha512(hash, input);
+      native.crypto_core_ed25519_scalar_reduce(scalar, hash);
     },
   };
 }

@@ -9,7 +9,7 @@
  * to be disputed.
  */
 import type { KeyPair } from './keys.ts';
-import { publicKeyOfNoble, signNoble, verifyNoble } from './verify-noble.ts';
+import { challengeNoble, publicKeyOfNoble, signNoble, verifyNoble } from './verify-noble.ts';
 import { sodium } from './verify-sodium.ts';
 
 export interface SignatureLibrary {
@@ -20,6 +20,8 @@ export interface SignatureLibrary {
   sign(message: Uint8Array, keyPair: KeyPair): Uint8Array;
   /** The public key, 32 bytes, of a 32-byte seed. */
   publicKeyOf(secret: Uint8Array): Uint8Array;
+  /** Writes SHA-512(input) mod L as a scalar of 32 bytes, little-endian: the k of R, A and M one behind the other. */
+  challenge(input: Uint8Array, scalar: Uint8Array): void;
 }
 
 const noble: SignatureLibrary = {
@@ -27,6 +29,7 @@ const noble: SignatureLibrary = {
   verify: verifyNoble,
   sign: signNoble,
   publicKeyOf: publicKeyOfNoble,
+  challenge: challengeNoble,
 };
 
 /** Every library that runs here, the quickest first. */

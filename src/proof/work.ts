@@ -3,14 +3,19 @@
  *
  * What always holds: verdicts are written after everything else, so a task that ends in the middle has none.
  */
+import { randomBytes } from 'node:crypto';
+import { KeyedVerifier } from './comb/index.ts';
 import type { KeyPair } from './keys.ts';
 import { Lane, SLABS_PER_LANE } from './lane.ts';
-import { signRows, verifyRows } from './rows.ts';
-import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, slabBytes, slabOver } from './slab.ts';
+import { signRows } from './rows.ts';
+import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, slabBytes, slabOver, Verdict } from './slab.ts';
+import { LIBRARIES } from './verify.ts';
 
 export interface ProofWorkerData {
   server: KeyPair;
   rowsMax: number;
+  /** Keys of which a worker keeps a table, at most. */
+  keyTablesMax: number;
   /** Shared memory of every slab of the pool: any worker may get any of them. */
   memories: SharedArrayBuffer[];
   /** One a worker, see lane.ts; its slabs are those of its number. */
@@ -24,15 +29,20 @@ export interface ProofTask {
 }
 
 /** A function that works one task off: verifies and signs its rows; returns the milliseconds it took. */
-export function createWork({ server, rowsMax, memories }: ProofWorkerData): (task: ProofTask) => number {
+export function createWork({ server, rowsMax, keyTablesMax, memories }: ProofWorkerData): (task: ProofTask) => number {
   const slabs = memories.map((memory) => slabOver(memory, rowsMax));
   const local = slabOver(new ArrayBuffer(slabBytes(rowsMax)), rowsMax);
+  const salt = randomBytes(4).readInt32LE();
+  const verifier = new KeyedVerifier({ library: LIBRARIES[0]!, keysMax: keyTablesMax, salt });
+  const onVerdict = (row: number, holds: boolean) => {
+    local.verdicts[row] = holds ? Verdict.good : Verdict.bad;
+  };
   return (task) => {
     const started = performance.now();
     const shared = slabs[task.slab]!;
     local.checks.set(shared.checks.subarray(0, task.checks * CHECK_BYTES));
     local.seals.set(shared.seals.subarray(0, task.seals * SEAL_BYTES));
-    verifyRows(local, task.checks);
+    verifier.verify(local.checks, task.checks, onVerdict);
     signRows(local, task.checks, task.seals, server);
     shared.signatures.set(local.signatures.subarray(0, task.seals * SIGNATURE_BYTES));
     shared.verdicts.set(local.verdicts.subarray(0, task.checks + task.seals));

@@ -14,6 +14,7 @@ import { describe, expect, test } from 'vitest';
 import { keyPairFromSecret } from '../../src/proof/keys.ts';
 import { LIBRARIES, verify } from '../../src/proof/verify.ts';
 import { bytesOf, hexOf, readData } from './data.ts';
+import { isAcceptedByTable } from './tables.ts';
 
 const { p: P, n: L } = Point.CURVE();
 
@@ -26,13 +27,14 @@ interface Speccheck {
   cases: { message: string; pub_key: string; signature: string }[];
 }
 
-/** Every library gives this answer, and so does the exported function. */
+/** Every library gives this answer, and so does the exported function; a key's table accepts nothing else. */
 function expectVerdict(expected: boolean, publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): void {
   const context = `A ${hexOf(publicKey)} M ${hexOf(message)} signature ${hexOf(signature)}`;
   for (const library of LIBRARIES) {
     expect(library.verify(publicKey, message, signature), `${library.name}: ${context}`).toBe(expected);
   }
   expect(verify(publicKey, message, signature)).toBe(expected);
+  if (!expected) expect(isAcceptedByTable(publicKey, message, signature), `a table: ${context}`).toBe(false);
 }
 
 test('both libraries run where both are installed, so that they are compared at all', () => {

@@ -186,6 +186,8 @@ export class Host implements Watched {
       server: SERVER.pair,
       rowsPerTaskMax: 16,
       inlineRowsMax: settings.inlineRowsMax,
+      // Every start would make its tables anew; signatures.ts remembers what was verified anyway.
+      keyTablesMax: 0,
       startThreads: (data) =>
         new VirtualThreads(data, { loop, dice, count: settings.threads, faults: settings.threadFaults }),
     });

@@ -1,0 +1,155 @@
+/**
+ * Verifies signatures under keys that sign often, many at a time, at less than half of what a library takes for one: by
+ * tables of the key's multiples (combs.ts), two signatures side by side, and one inversion for all.
+ *
+ * What always holds: it is the rule of ../verify.ts. A key has a table only after the library accepted a signature under
+ * it, and what is not found good here the library is asked about: what this arithmetic says alone is yes, where
+ * encode(SB - kA) = R byte for byte, S < L, and R is not of small order.
+ */
+import type { SignatureLibrary } from '../verify.ts';
+import { Combs, L, ROWS } from './combs.ts';
+import { P } from './field.ts';
+import { KeyPlaces, WAYS } from './key-places.ts';
+
+/** A row: public key, message of 32 bytes, signature. */
+const ROW_WORDS = 32;
+const ROW_BYTES = 4 * ROW_WORDS;
+const MESSAGE = 8;
+const R = 16;
+const S = 24;
+
+export interface VerifierOptions {
+  library: SignatureLibrary;
+  /** Keys that have a table at most, 8 KiB each; fewer than 8 are none. */
+  keysMax: number;
+  /** Any number; where a stranger knows it, keys can be made that share a place. */
+  salt: number;
+}
+
+export type OnVerdict = (row: number, holds: boolean) => void;
+
+/** Little-endian words of a number below 2^256. */
+const wordsOf = (value: bigint) =>
+  Uint32Array.from({ length: 8 }, (_, i) => Number(BigInt.asUintN(32, value >> BigInt(32 * i))));
+
+const ORDER = wordsOf(L);
+
+/** Every y of the eight points of small order: x = 0, y = 0, and those of order 8. */
+const Y_OF_ORDER_8 = 2707385501144840649318225287225658788936804267575313519463743609750303402022n;
+const SMALL_ORDER_YS = [0n, 1n, P - 1n, Y_OF_ORDER_8, P - Y_OF_ORDER_8].map(wordsOf);
+
+export class KeyedVerifier {
+  readonly #library: SignatureLibrary;
+  readonly #places: KeyPlaces | null;
+  readonly #s = new Uint32Array(8);
+  readonly #k = new Uint32Array(8);
+  readonly #challenge = new Uint8Array(this.#k.buffer);
+  /** R, A and M, of which the challenge is the hash. */
+  readonly #hashed = new Uint32Array(24);
+  readonly #hashedBytes = new Uint8Array(this.#hashed.buffer);
+  readonly #encoding = new Uint32Array(8);
+  /** Rows that are on their way, in order. */
+  readonly #underway: number[] = [];
+  /** Made with the first table, which takes some 30 ms; null where this machine has no 128-bit vectors. */
+  #made: Combs | null | undefined;
+
+  constructor({ library, keysMax, salt }: VerifierOptions) {
+    this.#library = library;
+    this.#places = keysMax < WAYS ? null : new KeyPlaces(keysMax, salt);
+  }
+
+  /** Tells `onVerdict` of each of the first `count` rows whether its signature holds. */
+  verify(rows: Uint8Array, count: number, onVerdict: OnVerdict): void {
+    const places = this.#places;
+    const words = new Uint32Array(rows.buffer, rows.byteOffset, count * ROW_WORDS);
+    for (let row = 0; row < count; row++) {
+      const at = row * ROW_WORDS;
+      const place = places === null ? -1 : places.find(words, at);
+      if (place >= 0 && isBelow(ORDER, words, at + S)) {
+        this.#begin(words, row, place);
+        if (this.#underway.length === 2 * ROWS) this.#finish(rows, words, onVerdict);
+        continue;
+      }
+      const holds = this.#askLibrary(rows, row);
+      onVerdict(row, holds);
+      if (holds && places !== null && place < 0) this.#notice(places, rows, words, at, onVerdict);
+    }
+    this.#finish(rows, words, onVerdict);
+  }
+
+  /** Of a key without a table a signature was good. */
+  #notice(places: KeyPlaces, rows: Uint8Array, words: Uint32Array, at: number, onVerdict: OnVerdict): void {
+    const place = places.claim(words, at);
+    if (place < 0) return;
+    // What is on its way lies where the table is to be made, and may need the one that it is to replace.
+    this.#finish(rows, words, onVerdict);
+    if (this.#combs()?.buildKey(words.subarray(at, at + 8), place) === true) places.take(place, words, at);
+    else places.forget(words, at);
+  }
+
+  #combs(): Combs | null {
+    if (this.#made !== undefined) return this.#made;
+    try {
+      this.#made = new Combs(this.#places!.count);
+    } catch {
+      this.#made = null;
+    }
+    return this.#made;
+  }
+
+  #askLibrary(rows: Uint8Array, row: number): boolean {
+    const at = row * ROW_BYTES;
+    return this.#library.verify(
+      rows.subarray(at, at + 4 * MESSAGE),
+      rows.subarray(at + 4 * MESSAGE, at + 4 * R),
+      rows.subarray(at + 4 * R, at + ROW_BYTES),
+    );
+  }
+
+  #begin(words: Uint32Array, row: number, place: number): void {
+    const at = row * ROW_WORDS;
+    for (let i = 0; i < 8; i++) {
+      this.#hashed[i] = words[at + R + i]!;
+      this.#hashed[8 + i] = words[at + i]!;
+      this.#hashed[16 + i] = words[at + MESSAGE + i]!;
+      this.#s[i] = words[at + S + i]!;
+    }
+    this.#library.challenge(this.#hashedBytes, this.#challenge);
+    const index = this.#underway.push(row) - 1;
+    const combs = this.#made!;
+    combs.schedule(index & 1, this.#s, this.#k, combs.tableAt(place));
+    if ((index & 1) === 1) combs.run(index >> 1);
+  }
+
+  #finish(rows: Uint8Array, words: Uint32Array, onVerdict: OnVerdict): void {
+    const count = this.#underway.length;
+    if (count === 0) return;
+    const combs = this.#made!;
+    // The last of an odd number runs beside what the lane had before.
+    if (count % 2 === 1) combs.run(count >> 1);
+    combs.normalise((count + 1) >> 1);
+    for (let index = 0; index < count; index++) {
+      const row = this.#underway[index]!;
+      combs.encode(index >> 1, index & 1, this.#encoding);
+      onVerdict(row, this.#isR(words, row * ROW_WORDS + R) || this.#askLibrary(rows, row));
+    }
+    this.#underway.length = 0;
+  }
+
+  #isR(words: Uint32Array, at: number): boolean {
+    for (let i = 0; i < 8; i++) if (this.#encoding[i] !== words[at + i]) return false;
+    return !isSmallOrder(this.#encoding);
+  }
+}
+
+function isBelow(bound: Uint32Array, words: Uint32Array, at: number): boolean {
+  for (let i = 7; i >= 0; i--) {
+    if (words[at + i]! !== bound[i]!) return words[at + i]! < bound[i]!;
+  }
+  return false;
+}
+
+/** Of a canonical encoding. The top bit tells x from -x, which have one order. */
+function isSmallOrder(encoding: Uint32Array): boolean {
+  return SMALL_ORDER_YS.some((y) => y.every((word, i) => word === (i === 7 ? encoding[7]! & 0x7fffffff : encoding[i])));
+}

@@ -1,0 +1,371 @@
+/**
+ * Verifying by tables of a key's multiples: the arithmetic at its bounds, tables against the libraries, and who gets one.
+ */
+import { Point } from '@noble/ed25519';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Combs } from '../../src/proof/comb/combs.ts';
+import { LIMBS, P, PAIR_BYTES, wordOf } from '../../src/proof/comb/field.ts';
+import { KeyedVerifier } from '../../src/proof/comb/index.ts';
+import { KeyPlaces } from '../../src/proof/comb/key-places.ts';
+import { compileCurve } from '../../src/proof/comb/points.ts';
+import { createKeyPair, type KeyPair } from '../../src/proof/keys.ts';
+import { LIBRARIES, sign } from '../../src/proof/verify.ts';
+import { isAcceptedByTable, rowOf, SIGHTS } from './tables.ts';
+
+const library = LIBRARIES[0]!;
+
+describe('field: limbs of every size that may come are reckoned exactly', () => {
+  const curve = compileCurve(1 << 16);
+  const words = new Uint32Array(curve.memory);
+  const [a, b, result] = [1024, 1024 + PAIR_BYTES, 1024 + 2 * PAIR_BYTES];
+  const unit = (limb: number) => (limb % 2 === 0 ? 2 ** 26 : 2 ** 25);
+
+  function put(at: number, limbs: readonly number[], lane: number): bigint {
+    let value = 0n;
+    limbs.forEach((limb, i) => {
+      words[at / 4 + wordOf(i, lane)] = limb;
+      value += BigInt(limb) << BigInt(Math.ceil(25.5 * i));
+    });
+    return value;
+  }
+
+  function take(lane: number): bigint {
+    let value = 0n;
+    for (let i = 0; i < LIMBS; i++) {
+      const limb = words[result / 4 + wordOf(i, lane)]!;
+      expect(limb).toBeLessThanOrEqual(unit(i) * (1 + 2 ** -8));
+      value += BigInt(limb) << BigInt(Math.ceil(25.5 * i));
+    }
+    return value % P;
+  }
+
+  /** Limbs up to `size` times their unit; mostly the bounds themselves. */
+  const limbs = (size: number) =>
+    fc.tuple(
+      ...Array.from({ length: LIMBS }, (_, i) => {
+        const max = Math.floor(unit(i) * size);
+        return fc.oneof(fc.constant(max), fc.constant(0), fc.constant(unit(i) - 1), fc.nat(max));
+      }),
+    );
+
+  const mod = (value: bigint) => ((value % P) + P) % P;
+  const TIGHT = 1 + 2 ** -8;
+  const operations: [
+    name: string,
+    sizes: [number, number],
+    run: () => void,
+    expected: (x: bigint, y: bigint) => bigint,
+  ][] = [
+    ['multiply', [6, 3], () => curve.multiply(result, a, b), (x, y) => x * y],
+    ['square', [3, 1], () => curve.squareTimes(result, a, 1), (x) => x * x],
+    ['square three times', [3, 1], () => curve.squareTimes(result, a, 3), (x) => x ** 8n],
+    ['add', [3, 3], () => curve.add(result, a, b), (x, y) => x + y],
+    ['subtract', [3, TIGHT], () => curve.subtract(result, a, b), (x, y) => x - y],
+  ];
+  test.each(operations)('%s', (_, [first, second], run, expected) => {
+    fc.assert(
+      fc.property(limbs(first), limbs(second), limbs(first), limbs(second), (x0, y0, x1, y1) => {
+        const lanes = [
+          [put(a, x0, 0), put(b, y0, 0)],
+          [put(a, x1, 1), put(b, y1, 1)],
+        ] as const;
+        run();
+        lanes.forEach(([x, y], lane) => {
+          expect(take(lane)).toBe(mod(expected(x, y)));
+        });
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
+
+describe('multiples', () => {
+  const combs = new Combs(1);
+  const { n: L } = Point.CURVE();
+  const wordsOf = (value: bigint) =>
+    Uint32Array.from({ length: 8 }, (_, i) => Number(BigInt.asUintN(32, value >> BigInt(32 * i))));
+  const encodingOf = (point: Point) => new Uint32Array(Uint8Array.from(point.toBytes()).buffer);
+  const point = Point.BASE.multiply(0x1234567890abcdefn);
+  const times = (of: Point, n: bigint) => (n === 0n ? Point.ZERO : of.multiply(n));
+
+  test('sB - kA for scalars at every bound, both lanes', () => {
+    expect(combs.buildKey(encodingOf(point), 0)).toBe(true);
+    const bounds = [
+      0n,
+      1n,
+      2n,
+      3n,
+      L - 1n,
+      L - 2n,
+      L >> 1n,
+      1n << 252n,
+      (1n << 252n) - 1n,
+      1n << 128n,
+      1n << 31n,
+      1n << 32n,
+    ];
+    const scalar = fc.oneof(fc.constantFrom(...bounds), fc.bigInt(0n, L - 1n));
+    fc.assert(
+      fc.property(scalar, scalar, scalar, scalar, (s0, k0, s1, k1) => {
+        const lanes = [
+          [s0, k0],
+          [s1, k1],
+        ] as const;
+        for (const [lane, [s, k]] of lanes.entries()) combs.schedule(lane, wordsOf(s), wordsOf(k), combs.tableAt(0));
+        combs.run(0);
+        combs.normalise(1);
+        lanes.forEach(([s, k], lane) => {
+          const encoding = new Uint32Array(8);
+          combs.encode(0, lane, encoding);
+          expect([...encoding]).toEqual([...encodingOf(times(Point.BASE, s).subtract(times(point, k)))]);
+        });
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('no table for what is no point, and for points that are not of order L', () => {
+    const offCurve = Array.from({ length: 40 }, (_, y) => wordsOf(BigInt(y + 2))).filter((encoding) => {
+      try {
+        Point.fromBytes(new Uint8Array(encoding.buffer));
+        return false;
+      } catch {
+        return true;
+      }
+    });
+    expect(offCurve.length).toBeGreaterThan(10);
+    for (const encoding of offCurve) expect(combs.buildKey(encoding, 0)).toBe(false);
+    // y = -1 has order 2, y = 0 order 4, and 1 is nothing.
+    const small = [P - 1n, 0n, 1n];
+    for (const y of small) {
+      const torsion = Point.fromBytes(new Uint8Array(wordsOf(y).buffer));
+      expect(combs.buildKey(wordsOf(y), 0)).toBe(false);
+      if (y !== 1n) expect(combs.buildKey(encodingOf(point.add(torsion)), 0)).toBe(false);
+    }
+  });
+});
+
+describe('verifier', () => {
+  const pairs = Array.from({ length: 5 }, createKeyPair);
+
+  /** A verifier that counts what it asks the library. */
+  function startVerifier(keysMax = 64) {
+    const asked: string[] = [];
+    const counting = {
+      ...library,
+      verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) {
+        const holds = library.verify(publicKey, message, signature);
+        asked.push(`${Buffer.from(publicKey).toString('hex').slice(0, 8)} ${holds}`);
+        return holds;
+      },
+    };
+    return { asked, verifier: new KeyedVerifier({ library: counting, keysMax, salt: 99 }) };
+  }
+
+  function messageOf(number: number): Uint8Array {
+    return Uint8Array.from({ length: 32 }, (_, i) => (number * 31 + i * 7 + (number >> 8)) & 255);
+  }
+
+  function rowsOf(count: number, pairOf: (row: number) => KeyPair, isBad: (row: number) => boolean): Uint8Array {
+    const rows = new Uint8Array(count * 128);
+    for (let row = 0; row < count; row++) {
+      const pair = pairOf(row);
+      const message = messageOf(row);
+      rows.set(rowOf(pair.public, message, sign(message, pair)), row * 128);
+      // Each part of a row in its turn, but not its key, with which it would be another's.
+      if (isBad(row)) rows[row * 128 + 32 + ((row * 13) % 96)]! ^= 1 << (row & 7);
+    }
+    return rows;
+  }
+
+  function verdictsOf(verifier: KeyedVerifier, rows: Uint8Array): boolean[] {
+    const verdicts: boolean[] = [];
+    verifier.verify(rows, rows.length / 128, (row, holds) => {
+      expect(verdicts[row], 'a verdict is given once').toBeUndefined();
+      verdicts[row] = holds;
+    });
+    return verdicts;
+  }
+
+  test.each([1, 2, 3, 7, 64, 65, 500])('%i rows of keys with and without a table, good and bad', (count) => {
+    const { verifier } = startVerifier();
+    const isBad = (row: number) => row % 5 === 3;
+    const rows = rowsOf(count, (row) => pairs[row % pairs.length]!, isBad);
+    const expected = Array.from({ length: count }, (_, row) => !isBad(row));
+    for (let round = 0; round < 3; round++) expect(verdictsOf(verifier, rows)).toEqual(expected);
+  });
+
+  test('more rows at once than the tables take in one go', () => {
+    const { verifier, asked } = startVerifier();
+    const rows = rowsOf(
+      2500,
+      () => pairs[0]!,
+      (row) => row === 2047 || row === 2300,
+    );
+    const verdicts = verdictsOf(verifier, rows);
+    expect(verdicts.flatMap((holds, row) => (holds ? [] : [row]))).toEqual([2047, 2300]);
+    expect(asked.length).toBeLessThan(SIGHTS + 2);
+  });
+
+  test('once a key has its table, the library is asked about nothing but what the table does not accept', () => {
+    const { verifier, asked } = startVerifier();
+    const good = rowsOf(
+      40,
+      () => pairs[1]!,
+      () => false,
+    );
+    verdictsOf(verifier, good);
+    asked.length = 0;
+    expect(verdictsOf(verifier, good)).not.toContain(false);
+    expect(asked).toEqual([]);
+    const bad = rowsOf(
+      40,
+      () => pairs[1]!,
+      () => true,
+    );
+    expect(verdictsOf(verifier, bad)).not.toContain(true);
+    expect(asked).toHaveLength(40);
+  });
+
+  test('what a wrong table would refuse, the library still accepts', () => {
+    const { verifier } = startVerifier();
+    const rows = rowsOf(
+      32,
+      () => pairs[2]!,
+      () => false,
+    );
+    const build = Combs.prototype.buildKey;
+    Combs.prototype.buildKey = () => true;
+    try {
+      expect(verdictsOf(verifier, rows)).not.toContain(false);
+      expect(verdictsOf(verifier, rows)).not.toContain(false);
+    } finally {
+      Combs.prototype.buildKey = build;
+    }
+  });
+
+  test('a signature by one key is not taken for another whose table is at hand', () => {
+    const { verifier } = startVerifier();
+    verdictsOf(
+      verifier,
+      rowsOf(
+        80,
+        (row) => pairs[row % 2]!,
+        () => false,
+      ),
+    );
+    const rows = rowsOf(
+      20,
+      (row) => pairs[row % 2]!,
+      () => false,
+    );
+    for (let row = 0; row < 20; row++) rows.set(pairs[(row + 1) % 2]!.public, row * 128);
+    expect(verdictsOf(verifier, rows)).not.toContain(true);
+  });
+
+  test('more keys than places: those that sign most have tables, and everybody gets the right answer', () => {
+    const { verifier, asked } = startVerifier(8);
+    const many = Array.from({ length: 40 }, createKeyPair);
+    const rows = rowsOf(
+      1600,
+      (row) => (row % 2 === 0 ? many[(row >> 1) % 4]! : many[4 + ((row >> 1) % 36)]!),
+      (row) => row % 50 === 9,
+    );
+    for (let round = 0; round < 3; round++) {
+      expect(verdictsOf(verifier, rows).filter((holds) => !holds)).toHaveLength(32);
+    }
+    asked.length = 0;
+    verdictsOf(verifier, rows);
+    for (const pair of many.slice(0, 4)) {
+      const name = Buffer.from(pair.public).toString('hex').slice(0, 8);
+      expect(asked.filter((line) => line === `${name} true`)).toEqual([]);
+    }
+  });
+
+  test('where there is no memory for tables the library does all', () => {
+    const { verifier, asked } = startVerifier(1 << 20);
+    const rows = rowsOf(
+      30,
+      () => pairs[3]!,
+      (row) => row === 7,
+    );
+    for (let round = 0; round < 2; round++) expect(verdictsOf(verifier, rows).indexOf(false)).toBe(7);
+    expect(asked).toHaveLength(60);
+  });
+
+  test('0 keys: the library does all', () => {
+    const { verifier, asked } = startVerifier(0);
+    expect(
+      verdictsOf(
+        verifier,
+        rowsOf(
+          30,
+          () => pairs[3]!,
+          () => false,
+        ),
+      ),
+    ).not.toContain(false);
+    expect(asked).toHaveLength(30);
+  });
+
+  test('with either library what was signed is accepted by the table, and not with any one bit turned', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.nat(767), (message, bit) => {
+        const pair = pairs[bit % pairs.length]!;
+        const row = rowOf(pair.public, message, sign(message, pair));
+        const isAccepted = () => isAcceptedByTable(row.subarray(0, 32), row.subarray(32, 64), row.subarray(64));
+        expect(isAccepted()).toBe(true);
+        row[32 + (bit >> 3)]! ^= 1 << (bit & 7);
+        expect(isAccepted()).toBe(false);
+      }),
+      { numRuns: 200 },
+    );
+    const scalars = LIBRARIES.map(({ challenge }) => {
+      const scalar = new Uint8Array(32);
+      challenge(messageOf(5), scalar);
+      return Buffer.from(scalar).toString('hex');
+    });
+    expect(new Set(scalars).size).toBe(1);
+  });
+});
+
+describe('places', () => {
+  const keyOf = (number: number, word = 0) => Uint32Array.from({ length: 8 }, (_, i) => (i === word ? number : 5));
+
+  function see(places: KeyPlaces, key: Uint32Array, times: number): number {
+    for (let i = 0; i < times; i++) {
+      if (places.find(key, 0) >= 0) continue;
+      const place = places.claim(key, 0);
+      if (place >= 0) places.take(place, key, 0);
+    }
+    return places.find(key, 0);
+  }
+
+  test('keys that differ in one word only are kept apart', () => {
+    const places = new KeyPlaces(64, 3);
+    for (let word = 0; word < 8; word++) expect(see(places, keyOf(9, word), SIGHTS)).toBeGreaterThanOrEqual(0);
+    const found = Array.from({ length: 8 }, (_, word) => places.find(keyOf(9, word), 0));
+    expect(new Set(found.filter((place) => place >= 0)).size).toBe(found.filter((place) => place >= 0).length);
+    expect(places.find(keyOf(8, 7), 0)).toBe(-1);
+  });
+
+  test('keys seen once do not push out those that are seen all the time', () => {
+    const places = new KeyPlaces(64, 3);
+    const regulars = Array.from({ length: 16 }, (_, i) => keyOf(i + 1));
+    for (const key of regulars) see(places, key, 100);
+    for (let i = 0; i < 10_000; i++) {
+      see(places, keyOf(1000 + i), 1);
+      places.find(regulars[i % 16]!, 0);
+    }
+    for (const key of regulars) expect(places.find(key, 0)).toBeGreaterThanOrEqual(0);
+  });
+
+  test('who has stopped signing makes room for who signs now', () => {
+    const places = new KeyPlaces(8, 3);
+    for (let i = 0; i < 8; i++) see(places, keyOf(i + 1), 100);
+    const newcomer = keyOf(77);
+    expect(see(places, newcomer, 20)).toBe(-1);
+    expect(see(places, newcomer, 200)).toBeGreaterThanOrEqual(0);
+  });
+});
