@@ -37,28 +37,28 @@ function loadSodium(): Sodium | null {
 }
 
 function wrap(native: SodiumNative): Sodium {
+  // Made once: the memory of a buffer that native code has seen is the system's, and costs a microsecond to get and give back.
+  const secretKey = new Uint8Array(64);
+  const signature = new Uint8Array(64);
   const hash = new Uint8Array(64);
   return {
-    verify(publicKey, message, signature) {
+    verify(publicKey, message, given) {
       // The native side asserts its lengths, and an assert there would end the process.
-      if (publicKey.length !== 32 || signature.length !== 64) return false;
-      return native.crypto_sign_verify_detached(signature, message, publicKey);
+      if (publicKey.length !== 32 || given.length !== 64) return false;
+      return native.crypto_sign_verify_detached(given, message, publicKey);
     },
     sign(message, keyPair) {
       if (keyPair.secret.length !== 32 || keyPair.public.length !== 32) throw new RangeError('not a key pair');
       // libsodium's secret key is seed and public key side by side.
-      const secretKey = new Uint8Array(64);
       secretKey.set(keyPair.secret);
       secretKey.set(keyPair.public, 32);
-      const signature = new Uint8Array(64);
       native.crypto_sign_detached(signature, message, secretKey);
       secretKey.fill(0);
-      return signature;
+      return signature.slice();
     },
     publicKeyOf(secret) {
       if (secret.length !== 32) throw new RangeError('not a secret');
       const publicKey = new Uint8Array(32);
-      const secretKey = new Uint8Array(64);
       native.crypto_sign_seed_keypair(publicKey, secretKey, secret);
       secretKey.fill(0);
       return publicKey;

@@ -368,7 +368,7 @@ export class Combs {
     for (let i = 0; i < LIMBS; i++) {
       const total = limbs[i]! + carry;
       carry = total >>> LIMB_WIDTHS[i]!;
-      limbs[i] = total - carry * 2 ** LIMB_WIDTHS[i]!;
+      limbs[i] = total & ((1 << LIMB_WIDTHS[i]!) - 1);
     }
   }
 
