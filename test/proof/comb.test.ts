@@ -272,15 +272,36 @@ describe('verifier', () => {
       (row) => (row % 2 === 0 ? many[(row >> 1) % 4]! : many[4 + ((row >> 1) % 36)]!),
       (row) => row % 50 === 9,
     );
-    for (let round = 0; round < 3; round++) {
-      expect(verdictsOf(verifier, rows).filter((holds) => !holds)).toHaveLength(32);
-    }
+    const inTasks = () => {
+      const tasks = Array.from({ length: 25 }, (_, task) => rows.subarray(task * 64 * 128, (task + 1) * 64 * 128));
+      return tasks.flatMap((task) => verdictsOf(verifier, task));
+    };
+    for (let round = 0; round < 3; round++) expect(inTasks().filter((holds) => !holds)).toHaveLength(32);
     asked.length = 0;
-    verdictsOf(verifier, rows);
+    inTasks();
     for (const pair of many.slice(0, 4)) {
       const name = Buffer.from(pair.public).toString('hex').slice(0, 8);
       expect(asked.filter((line) => line === `${name} true`)).toEqual([]);
     }
+  });
+
+  test('many keys that are due at once get their tables one a task, so that no task waits for all of them', () => {
+    const { verifier, asked } = startVerifier();
+    const many = Array.from({ length: 20 }, createKeyPair);
+    const rows = rowsOf(
+      400,
+      (row) => many[row % 20]!,
+      () => false,
+    );
+    const counts: number[] = [];
+    for (let task = 0; task < 24; task++) {
+      asked.length = 0;
+      verdictsOf(verifier, rows);
+      counts.push(asked.length);
+    }
+    // In the first task a key gets its table on the way; in each of the next nineteen one key less is asked about.
+    for (let task = 1; task < 20; task++) expect(counts[task]! - counts[task + 1]!).toBeLessThanOrEqual(21);
+    expect(counts.slice(20)).toEqual([0, 0, 0, 0]);
   });
 
   test('where there is no memory for tables the library does all', () => {

@@ -210,7 +210,10 @@ export class Combs {
       for (let i = 1; i < spacing; i++) this.#curve.double(next);
     }
     this.normalise(2 * count);
-    for (let i = 0; i < 2 * count; i++) this.#writeEntries(i, TEETH + i * ENTRY_BYTES, null);
+    for (let i = 0; i < 2 * count; i++) {
+      const entry = TEETH + i * ENTRY_BYTES;
+      this.#curve.writeEntries(rowAt(i), entry, entry, TWICE_D);
+    }
 
     const half = 1 << (teeth - 2);
     for (let block = 0; block < blocks; block++) this.#addUp(block * half, teeth, block * teeth);
@@ -218,7 +221,7 @@ export class Combs {
     for (let row = 0; row < blocks * half; row++) {
       const block = Math.floor(row / half);
       const first = table + (block * 2 * half + (row % half)) * ENTRY_BYTES;
-      this.#writeEntries(row, first, first + half * ENTRY_BYTES);
+      this.#curve.writeEntries(rowAt(row), first, first + half * ENTRY_BYTES, TWICE_D);
     }
   }
 
@@ -239,24 +242,6 @@ export class Combs {
       this.#copyPoint(rowAt(from + (signs & (signs - 1))), point);
       const twice = once(31 - Math.clz32(signs & -signs)) + ENTRY_BYTES;
       addEntries(point, twice, twice);
-    }
-  }
-
-  /** Writes the points of a normalised row as entries; the second only where it has a place. */
-  #writeEntries(row: number, first: number, second: number | null): void {
-    const { multiply, add, subtract } = this.#curve;
-    const at = rowAt(row);
-    const elements = [scratch(0), scratch(1), scratch(2)];
-    add(elements[0]!, at + Y, at + X);
-    subtract(elements[1]!, at + Y, at + X);
-    multiply(elements[2]!, at + X, at + Y);
-    multiply(elements[2]!, elements[2]!, TWICE_D);
-    for (const [lane, entry] of [first, second].entries()) {
-      if (entry === null) continue;
-      for (let i = 0; i < 3 * LIMBS; i++) {
-        const element = elements[Math.floor(i / LIMBS)]!;
-        this.#words[entry / 4 + i] = this.#words[element / 4 + wordOf(i % LIMBS, lane)]!;
-      }
     }
   }
 

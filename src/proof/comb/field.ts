@@ -93,7 +93,7 @@ export function negative(a: Vectors): Vectors {
 }
 
 export function storePair(address: Code, value: Vectors): Code {
-  return value.flatMap((vector, i) => store(address, 16 * i, vector));
+  return value.map((vector, i) => store(address, 16 * i, vector));
 }
 
 const ODD = words(0, 0, -1, -1);

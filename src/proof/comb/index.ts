@@ -61,6 +61,8 @@ export class KeyedVerifier {
   /** Tells `onVerdict` of each of the first `count` rows whether its signature holds. */
   verify(rows: Uint8Array, count: number, onVerdict: OnVerdict): void {
     const places = this.#places;
+    // A table takes as long as some rows; where many keys are due at once, the rows behind them wait for one of them only.
+    let mayBuild = true;
     const words = new Uint32Array(rows.buffer, rows.byteOffset, count * ROW_WORDS);
     for (let row = 0; row < count; row++) {
       const at = row * ROW_WORDS;
@@ -72,19 +74,22 @@ export class KeyedVerifier {
       }
       const holds = this.#askLibrary(rows, row);
       onVerdict(row, holds);
-      if (holds && places !== null && place < 0) this.#notice(places, rows, words, at, onVerdict);
+      if (holds && places !== null && place < 0 && mayBuild) {
+        mayBuild = !this.#notice(places, rows, words, at, onVerdict);
+      }
     }
     this.#finish(rows, words, onVerdict);
   }
 
-  /** Of a key without a table a signature was good. */
-  #notice(places: KeyPlaces, rows: Uint8Array, words: Uint32Array, at: number, onVerdict: OnVerdict): void {
+  /** Of a key without a table a signature was good. Returns whether a table was made, or tried. */
+  #notice(places: KeyPlaces, rows: Uint8Array, words: Uint32Array, at: number, onVerdict: OnVerdict): boolean {
     const place = places.claim(words, at);
-    if (place < 0) return;
+    if (place < 0) return false;
     // What is on its way lies where the table is to be made, and may need the one that it is to replace.
     this.#finish(rows, words, onVerdict);
     if (this.#combs()?.buildKey(words.subarray(at, at + 8), place) === true) places.take(place, words, at);
     else places.forget(words, at);
+    return true;
   }
 
   #combs(): Combs | null {

@@ -38,6 +38,7 @@ import {
   select,
   set,
   splat,
+  storeHalf,
   subtract,
   WasmFunction,
 } from './wasm.ts';
@@ -77,6 +78,8 @@ export interface Curve {
   double(point: number): void;
   /** Adds an entry to each point of the pair. */
   addEntries(point: number, first: number, second: number): void;
+  /** Writes the points of a pair whose Z is 1 as entries; `twiceD` is a pair of 2d. */
+  writeEntries(point: number, first: number, second: number, twiceD: number): void;
   /** Runs a schedule: per step two entries to add; 0 for the first: to double. */
   run(point: number, from: number, to: number): void;
   readonly memory: ArrayBuffer;
@@ -85,7 +88,7 @@ export interface Curve {
 /** Throws where this machine has no 128-bit vectors. */
 export function compileCurve(bytes: number): Curve {
   const functions = [multiplyPairs(), squarePair(), squareTimes(), addPairs(), doublePoints(), addEntries(), run()];
-  const { exports, memory } = compile([...functions, subtractPairs()], bytes);
+  const { exports, memory } = compile([...functions, subtractPairs(), writeEntries()], bytes);
   return { ...(exports as unknown as Omit<Curve, 'memory'>), memory };
 }
 
@@ -105,7 +108,7 @@ function squareTimes(): WasmFunction {
   const fn = new WasmFunction('squareTimes', 3);
   const countDown = set(2, subtract(get(2), number(1)));
   fn.emit(squareInto(get(0), get(1)), countDown);
-  fn.emit(choose(get(2), repeat([...squareInto(get(0), get(0)), ...countDown], get(2)), []));
+  fn.emit(choose(get(2), repeat([squareInto(get(0), get(0)), countDown], get(2)), []));
   return fn;
 }
 
@@ -164,11 +167,28 @@ function addEntries(): WasmFunction {
   return fn;
 }
 
+function writeEntries(): WasmFunction {
+  const fn = new WasmFunction('writeEntries', 4);
+  const [x, y] = coordinatesOf(get(0));
+  const elements = [slot(0), slot(1), slot(2)];
+  storeCarried(fn, elements[0]!, sum(pairAt(y), pairAt(x)));
+  storeCarried(fn, elements[1]!, difference(pairAt(y), pairAt(x)));
+  fn.emit(multiplyInto(elements[2]!, x, y), multiplyInto(elements[2]!, elements[2]!, get(3)));
+  for (const [index, element] of elements.entries()) {
+    for (const [i, vector] of pairAt(element).entries()) {
+      const apart = fn.vector(pick(vector, vector, [0, 2, 1, 3]));
+      const offset = index * ELEMENT_BYTES + 8 * i;
+      fn.emit(storeHalf(get(1), offset, apart, 0), storeHalf(get(2), offset, apart, 1));
+    }
+  }
+  return fn;
+}
+
 function run(): WasmFunction {
   const fn = new WasmFunction('run', 3);
   const first = loadWord(get(1), 0);
   const step = choose(first, call(ADD, get(0), first, loadWord(get(1), 4)), call(DOUBLE, get(0)));
-  fn.emit(repeat([...step, ...set(1, add(get(1), number(8)))], isLess(get(1), get(2))));
+  fn.emit(repeat([step, set(1, add(get(1), number(8)))], isLess(get(1), get(2))));
   return fn;
 }
 

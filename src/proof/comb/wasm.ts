@@ -5,14 +5,14 @@
  * Why no compiler: straight-line code for a hundred products is a loop here, and nothing has to be built or shipped.
  */
 
-/** Bytes of instructions that leave one value, or none. */
-export type Code = readonly number[];
+/** Bytes of instructions that leave one value, or none; those of operands stand in it as they are, so that nothing is copied. */
+export type Code = readonly (number | Code)[];
 
 /** A function over addresses, all 32-bit: its parameters are locals 0 to `params - 1`. */
 export class WasmFunction {
   readonly name: string;
   readonly params: number;
-  readonly #code: number[] = [];
+  readonly #code: Code[] = [];
   #vectors = 0;
 
   constructor(name: string, params: number) {
@@ -21,7 +21,7 @@ export class WasmFunction {
   }
 
   emit(...code: Code[]): void {
-    for (const part of code) this.#code.push(...part);
+    this.#code.push(...code);
   }
 
   /** A new 128-bit local with this value; returns what reads it. */
@@ -37,7 +37,7 @@ export class WasmFunction {
   }
 
   get body(): Code {
-    return [...list([[...unsigned(this.#vectors), V128]]), ...this.#code, END];
+    return [list([[unsigned(this.#vectors), V128]]), ...this.#code, END];
   }
 }
 
@@ -46,41 +46,43 @@ const V128 = 0x7b;
 const END = 0x0b;
 const VOID = 0x40;
 
-export const get = (local: number): Code => [0x20, ...unsigned(local)];
-export const set = (local: number, value: Code): Code => [...value, 0x21, ...unsigned(local)];
-export const call = (index: number, ...args: Code[]): Code => [...args.flat(), 0x10, ...unsigned(index)];
-export const number = (value: number): Code => [0x41, ...signed(value)];
-export const add = (a: Code, b: Code): Code => [...a, ...b, 0x6a];
-export const subtract = (a: Code, b: Code): Code => [...a, ...b, 0x6b];
-export const multiply = (a: Code, b: Code): Code => [...a, ...b, 0x6c];
-export const and = (a: Code, b: Code): Code => [...a, ...b, 0x71];
-export const isLess = (a: Code, b: Code): Code => [...a, ...b, 0x49];
-export const loadWord = (at: Code, offset: number): Code => [...at, 0x28, 2, ...unsigned(offset)];
-export const choose = (condition: Code, then: Code, otherwise: Code): Code => [
-  ...[...condition, 0x04, VOID, ...then, 0x05, ...otherwise, END],
-];
+export const get = (local: number): Code => [0x20, unsigned(local)];
+export const set = (local: number, value: Code): Code => [value, 0x21, unsigned(local)];
+export const call = (index: number, ...args: Code[]): Code => [...args, 0x10, unsigned(index)];
+export const number = (value: number): Code => [0x41, signed(value)];
+export const add = (a: Code, b: Code): Code => [a, b, 0x6a];
+export const subtract = (a: Code, b: Code): Code => [a, b, 0x6b];
+export const multiply = (a: Code, b: Code): Code => [a, b, 0x6c];
+export const and = (a: Code, b: Code): Code => [a, b, 0x71];
+export const isLess = (a: Code, b: Code): Code => [a, b, 0x49];
+export const loadWord = (at: Code, offset: number): Code => [at, 0x28, 2, unsigned(offset)];
+export const choose = (condition: Code, then: Code, otherwise: Code): Code => {
+  return [condition, 0x04, VOID, then, 0x05, otherwise, END];
+};
 /** Runs `body`, and again while `condition` holds after it. */
-export const repeat = (body: Code, condition: Code): Code => [0x03, VOID, ...body, ...condition, 0x0d, 0, END];
+export const repeat = (body: Code, condition: Code): Code => [0x03, VOID, body, condition, 0x0d, 0, END];
 
-export const load = (at: Code, offset: number): Code => [...at, ...simd(0x00), 0, ...unsigned(offset)];
+export const load = (at: Code, offset: number): Code => [at, simd(0x00), 0, unsigned(offset)];
 /** Two words into lanes 0 and 1; 2 and 3 are zero. */
-export const loadHalf = (at: Code, offset: number): Code => [...at, ...simd(0x5d), 0, ...unsigned(offset)];
-export const store = (at: Code, offset: number, value: Code): Code => [
-  ...[...at, ...value, ...simd(0x0b), 0, ...unsigned(offset)],
-];
+export const loadHalf = (at: Code, offset: number): Code => [at, simd(0x5d), 0, unsigned(offset)];
+export const store = (at: Code, offset: number, value: Code): Code => [at, value, simd(0x0b), 0, unsigned(offset)];
 export const words = (a: number, b: number, c: number, d: number): Code => [
-  ...simd(0x0c),
-  ...[a, b, c, d].flatMap((word) => [word & 255, (word >>> 8) & 255, (word >>> 16) & 255, word >>> 24]),
+  simd(0x0c),
+  ...[a, b, c, d].map(littleEndian),
 ];
+const littleEndian = (word: number): Code => [word & 255, (word >>> 8) & 255, (word >>> 16) & 255, word >>> 24];
 /** Four words of the eight that `a` (0 to 3) and `b` (4 to 7) are. */
-export const pick = (a: Code, b: Code, lanes: readonly number[]): Code => [
-  ...[...a, ...b, ...simd(0x0d)],
-  ...lanes.flatMap((lane) => [4 * lane, 4 * lane + 1, 4 * lane + 2, 4 * lane + 3]),
-];
-export const splat = (value: Code): Code => [...value, ...simd(0x11)];
+export const pick = (a: Code, b: Code, lanes: readonly number[]): Code => {
+  return [a, b, simd(0x0d), ...lanes.map((lane) => [4 * lane, 4 * lane + 1, 4 * lane + 2, 4 * lane + 3])];
+};
+export const splat = (value: Code): Code => [value, simd(0x11)];
 export const andBits = binary(0x4e);
 /** Bits of `a` where `mask` has ones, of `b` elsewhere. */
-export const select = (a: Code, b: Code, mask: Code): Code => [...a, ...b, ...mask, ...simd(0x52)];
+export const select = (a: Code, b: Code, mask: Code): Code => [a, b, mask, simd(0x52)];
+/** Stores the lower or the upper two words of a vector. */
+export const storeHalf = (at: Code, offset: number, value: Code, half: 0 | 1): Code => {
+  return [at, value, simd(0x5b), 0, unsigned(offset), half];
+};
 export const add32 = binary(0xae);
 export const subtract32 = binary(0xb1);
 export const multiply32 = binary(0xb5);
@@ -94,15 +96,15 @@ export const multiplyLow = binary(0xde);
 export const multiplyHigh = binary(0xdf);
 
 function binary(operation: number): (a: Code, b: Code) => Code {
-  return (a, b) => [...a, ...b, ...simd(operation)];
+  return (a, b) => [a, b, simd(operation)];
 }
 
 function shift(operation: number): (a: Code, bits: number) => Code {
-  return (a, bits) => [...a, ...number(bits), ...simd(operation)];
+  return (a, bits) => [a, number(bits), simd(operation)];
 }
 
 function simd(operation: number): Code {
-  return [0xfd, ...unsigned(operation)];
+  return [0xfd, unsigned(operation)];
 }
 
 /** An engine's exports: each function of the module by its name. */
@@ -118,50 +120,54 @@ export function compile(functions: readonly WasmFunction[], bytes: number): { ex
 
 /** Types, the imported memory, functions, exports, code: a module's sections in their order. */
 function moduleOf(functions: readonly WasmFunction[], pages: number): Uint8Array {
-  const each = (item: (fn: WasmFunction, index: number) => Code) => list(functions.map(item));
+  const addresses = (count: number) => list(Array.from({ length: count }, () => [I32]));
+  const types = functions.map(({ params }) => [0x60, addresses(params), 0]);
+  const memory = [name('ayni'), name('memory'), 0x02, 0x01, unsigned(pages), unsigned(pages)];
+  const exported = functions.map((fn, index) => [name(fn.name), 0x00, unsigned(index)]);
   return Uint8Array.from([
     ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(
-      1,
-      each(({ params }) => [0x60, ...list(Array.from({ length: params }, () => [I32])), 0]),
-    ),
-    ...section(2, list([[...name('ayni'), ...name('memory'), 0x02, 0x01, ...unsigned(pages), ...unsigned(pages)]])),
-    ...section(
-      3,
-      each((_, index) => unsigned(index)),
-    ),
-    ...section(
-      7,
-      each((fn, index) => [...name(fn.name), 0x00, ...unsigned(index)]),
-    ),
-    ...section(
-      10,
-      each(({ body }) => [...unsigned(body.length), ...body]),
-    ),
+    ...section(1, list(types)),
+    ...section(2, list([memory])),
+    ...section(3, list(functions.map((_, index) => unsigned(index)))),
+    ...section(7, list(exported)),
+    ...section(10, list(functions.map(({ body }) => sized(body)))),
   ]);
 }
 
-function section(id: number, body: Code): Code {
-  return [id, ...unsigned(body.length), ...body];
+function section(id: number, body: Code): number[] {
+  return [id, ...bytesOf(sized(body))];
+}
+
+function sized(body: Code): Code {
+  const bytes = bytesOf(body);
+  return [unsigned(bytes.length), bytes];
+}
+
+function bytesOf(code: Code, bytes: number[] = []): number[] {
+  for (const part of code) {
+    if (typeof part === 'number') bytes.push(part);
+    else bytesOf(part, bytes);
+  }
+  return bytes;
 }
 
 function list(items: readonly Code[]): Code {
-  return [...unsigned(items.length), ...items.flat()];
+  return [unsigned(items.length), ...items];
 }
 
 function name(text: string): Code {
-  return [...unsigned(text.length), ...Buffer.from(text)];
+  return [unsigned(text.length), ...Buffer.from(text)];
 }
 
 /** LEB128. */
 function unsigned(value: number): Code {
-  return value < 128 ? [value] : [(value & 127) | 128, ...unsigned(value >>> 7)];
+  return value < 128 ? [value] : [(value & 127) | 128, unsigned(value >>> 7)];
 }
 
 function signed(value: number): Code {
   const rest = value >> 7;
   const isLast = (rest === 0 && (value & 64) === 0) || (rest === -1 && (value & 64) !== 0);
-  return isLast ? [value & 127] : [(value & 127) | 128, ...signed(rest)];
+  return isLast ? [value & 127] : [(value & 127) | 128, signed(rest)];
 }
 
 /** Node's, which the library of types named in tsconfig.json leaves to those of browsers. */
