@@ -64,7 +64,7 @@ export interface ProofStats {
 const KEY_TABLES_MAX = 2048;
 
 /** Fewer rows than this are not split among idle workers, nor put behind others: a trip costs as much. */
-const ROWS_PER_SPLIT_MIN = 16;
+const ROWS_PER_SPLIT_MIN = 8;
 
 /** How often a failed task goes to a worker again before this thread works it off. */
 const TASK_RETRIES_MAX = 2;
