@@ -8,9 +8,11 @@
 import { performance } from 'node:perf_hooks';
 import { Bench } from 'tinybench';
 import { canon } from '../src/proof/canon.ts';
+import { KeyedVerifier } from '../src/proof/comb/index.ts';
 import { proofDigestHex, sha256, sha256Hex } from '../src/proof/digest.ts';
 import { createKeyPair, decodePublic, decodeSignature, encodeBase64, type KeyPair } from '../src/proof/keys.ts';
 import { ProofPool } from '../src/proof/pool.ts';
+import { CHECK_BYTES } from '../src/proof/slab.ts';
 import { LIBRARIES, sign } from '../src/proof/verify.ts';
 import type { BenchCell, BenchOptions, BenchResult, BenchTable } from './result.ts';
 
@@ -24,8 +26,22 @@ const LOADS: [workers: number, outstanding: number][] = [
   [2, 256],
 ];
 
-const FULL = { partMs: 500, jobs: 20_000, jobsAlone: 2_000 };
-const SMOKE: typeof FULL = { partMs: 5, jobs: 300, jobsAlone: 50 };
+/** Keys that sign by turns, and rows of a task. */
+const TASKS: [keys: number, rows: number][] = [
+  [1, 1],
+  [1, 2],
+  [1, 16],
+  [1, 64],
+  [100, 64],
+  [1000, 16],
+  [1000, 64],
+  [10_000, 64],
+];
+
+const TABLES = 2048;
+
+const FULL = { partMs: 500, jobs: 20_000, jobsAlone: 2_000, rows: 30_000, keysMax: 10_000 };
+const SMOKE: typeof FULL = { partMs: 5, jobs: 300, jobsAlone: 50, rows: 500, keysMax: 100 };
 
 export async function run({ smoke }: BenchOptions): Promise<BenchResult> {
   const size = smoke ? SMOKE : FULL;
@@ -37,6 +53,7 @@ export async function run({ smoke }: BenchOptions): Promise<BenchResult> {
     name: 'proof',
     tables: [
       await measureParts(size.partMs),
+      measureTasks(size.rows, size.keysMax),
       {
         title: 'The pool, jobs of one check and one seal',
         columns: [
@@ -128,6 +145,50 @@ async function measureParts(partMs: number): Promise<BenchTable> {
     return [name, result.latency.p50 * 1000, result.throughput.mean];
   });
   return { title: 'Parts, on one thread', columns: ['part', 'median µs', 'per second'], rows };
+}
+
+/** What a worker takes to verify tasks of keys that it has seen often: with tables, and with none. */
+function measureTasks(rows: number, keysMax: number): BenchTable {
+  const keys = Array.from({ length: keysMax }, createKeyPair);
+  const signed = keys.map((pair, i) => {
+    const digest = sha256(`record ${i}`);
+    return Uint8Array.from([...pair.public, ...digest, ...sign(digest, pair)]);
+  });
+  const verifierOf = (tables: number) => new KeyedVerifier({ library: LIBRARIES[0]!, keysMax: tables, salt: 1 });
+  const figures = TASKS.filter(([count]) => count <= keysMax).map(([count, perTask]): BenchCell[] => {
+    const tasks = Array.from({ length: Math.ceil(rows / perTask) }, (_, task) => {
+      const bytes = new Uint8Array(perTask * CHECK_BYTES);
+      for (let row = 0; row < perTask; row++) bytes.set(signed[(task * perTask + row) % count]!, row * CHECK_BYTES);
+      return bytes;
+    });
+    const [withTables, without] = [verifierOf(TABLES), verifierOf(0)];
+    // Until all have their tables, of which one is made a task.
+    measureRows(withTables, tasks, Math.max(rows, 1.5 * Math.min(count, TABLES) * perTask));
+    return [count, perTask, measureRows(withTables, tasks, rows), measureRows(without, tasks, rows / 4)];
+  });
+  return {
+    title: 'Verifying by tables of the keys, on one thread',
+    columns: ['keys', 'rows in a task', 'µs each', `µs each, ${LIBRARIES[0]!.name} alone`],
+    rows: figures,
+  };
+}
+
+/** Microseconds of processor time a row, over `rows` rows at least. */
+function measureRows(verifier: KeyedVerifier, tasks: Uint8Array[], rows: number): number {
+  const before = process.cpuUsage();
+  let done = 0;
+  while (done < rows) {
+    for (const task of tasks) {
+      const count = task.length / CHECK_BYTES;
+      verifier.verify(task, count, (_, holds) => {
+        if (!holds) throw new Error('a signature that holds was not accepted');
+      });
+      done += count;
+      if (done >= rows) break;
+    }
+  }
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / done;
 }
 
 async function measurePool(workers: number, outstanding: number, jobs: number): Promise<BenchCell[]> {
