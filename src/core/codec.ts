@@ -3,15 +3,16 @@
  * those bytes in its heap, and never looks inside them itself.
  */
 import type { Entry } from './entry.ts';
+import type { Kind } from './kinds.ts';
 
 export interface EntryCodec {
   /** The entry whose bytes are `bytes[from, to)`. */
   decode(bytes: Uint8Array, from: number, to: number): Entry;
   /** The names of the entry that begins at `from`, without decoding the rest. */
   names(bytes: Uint8Array, from: number, to: number): Names;
-  /** Whether the entry that begins at `from` carries this handle, without decoding it. */
-  handleEquals(bytes: Uint8Array, from: number, handle: string): boolean;
-  /** The same for its luid. */
+  /** Whether the entry that begins at `from` is of a record with this handle in this ledger and kind, without decoding it. */
+  isNamed(bytes: Uint8Array, from: number, ledger: number, kind: Kind, handle: string): boolean;
+  /** Whether it carries this luid. */
   luidEquals(bytes: Uint8Array, from: number, luid: string): boolean;
 }
 

@@ -195,9 +195,8 @@ export function findHandle(state: State, ledger: number, kind: Kind, handle: str
 function lookUp(state: State, ledger: number, kind: Kind, handle: string, hash: number): number {
   const { rows, heap, codec, handles } = state;
   for (let row = handles.first(hashMix(hash, scopeOf(ledger, kind))); row >= 0; row = handles.next()) {
-    if (rows.kind.get(row) !== kind || rows.ledger.get(row) !== ledger) continue;
     const at = rows.at.get(row);
-    if (codec.handleEquals(heap.chunk(at), heap.offset(at), handle)) return row;
+    if (codec.isNamed(heap.chunk(at), heap.offset(at), ledger, kind, handle)) return row;
   }
   return -1;
 }

@@ -484,8 +484,11 @@ function luidEquals(bytes: Uint8Array, from: number, luid: string): boolean {
   return true;
 }
 
-function handleEquals(bytes: Uint8Array, from: number, handle: string): boolean {
-  return msgpack.textEquals(bytes, from + HANDLE_AT, handle);
+function isNamed(bytes: Uint8Array, from: number, ledger: number, kind: Kind, handle: string): boolean {
+  if (!msgpack.textEquals(bytes, from + HANDLE_AT, handle)) return false;
+  const ledgerAt = msgpack.countEnd(bytes, msgpack.textEnd(bytes, from + HANDLE_AT));
+  if (msgpack.countAt(bytes, ledgerAt) !== ledger) return false;
+  return msgpack.countAt(bytes, msgpack.countEnd(bytes, ledgerAt)) === kind;
 }
 
 function names(bytes: Uint8Array, from: number, to: number): Names {
@@ -493,4 +496,4 @@ function names(bytes: Uint8Array, from: number, to: number): Names {
   return { luid: msgpack.readText(reader), handle: msgpack.readText(reader) };
 }
 
-export const entryCodec: EntryCodec = { decode, names, handleEquals, luidEquals };
+export const entryCodec: EntryCodec = { decode, names, isNamed, luidEquals };

@@ -413,3 +413,28 @@ export function textEquals(bytes: Uint8Array, at: number, text: string): boolean
   }
   return text.length === count;
 }
+
+/** Where the str at `at` ends. */
+export function textEnd(bytes: Uint8Array, at: number): number {
+  const code = bytes[at]!;
+  if (code === 0xd9) return at + 2 + bytes[at + 1]!;
+  if (code === 0xda) return at + 3 + ((bytes[at + 1]! << 8) | bytes[at + 2]!);
+  return at + 1 + (code & 0x1f);
+}
+
+/** The count at `at`, where it takes four bytes at most. */
+export function countAt(bytes: Uint8Array, at: number): number {
+  const code = bytes[at]!;
+  if (code < 0x80) return code;
+  const size = countEnd(bytes, at) - at;
+  let count = 0;
+  for (let index = 1; index < size; index++) count = count * 0x100 + bytes[at + index]!;
+  return count;
+}
+
+/** Where it ends. */
+export function countEnd(bytes: Uint8Array, at: number): number {
+  const code = bytes[at]!;
+  // One, two or four bytes behind the code.
+  return at + 1 + (code < 0x80 ? 0 : 1 << (code - 0xcc));
+}

@@ -12,7 +12,7 @@ import {
   type StoredProof,
   threadOf,
 } from '../../src/core/entry.ts';
-import type { Kind } from '../../src/core/kinds.ts';
+import { Kind } from '../../src/core/kinds.ts';
 import { secondOf } from '../../src/core/luid.ts';
 import {
   CodecError,
@@ -347,8 +347,9 @@ describe.each(FORMATS)('an entry of %s', (_name, encodes) => {
 describe('handle and luid compared where they lie', () => {
   test.each([1, 2, 30, 31, 32, 33, 255, 256])('a handle of %i characters', (length) => {
     const handle = `${'h'.repeat(length - 1)}x`;
-    const { buffer, from } = encoded({ ...intentFrom(1, (size) => new Uint8Array(size)), handle });
-    const same = (other: string) => entryCodec.handleEquals(buffer.bytes, from, other);
+    const value = { ...intentFrom(1, (size) => new Uint8Array(size)), handle };
+    const { buffer, from } = encoded(value);
+    const same = (other: string) => entryCodec.isNamed(buffer.bytes, from, value.ledger, value.kind, other);
     expect(same(handle)).toBe(true);
     expect(same(`${handle}x`)).toBe(false);
     expect(same(handle.slice(0, -1))).toBe(false);
@@ -361,11 +362,28 @@ describe('handle and luid compared where they lie', () => {
   test('equal exactly where the decoded text is equal', () => {
     fc.assert(
       fc.property(handle, handle, (left, right) => {
-        const { buffer, from } = encoded({ ...intentFrom(1, (size) => new Uint8Array(size)), handle: left });
-        expect(entryCodec.handleEquals(buffer.bytes, from, left)).toBe(true);
-        expect(entryCodec.handleEquals(buffer.bytes, from, right)).toBe(left === right);
+        const value = { ...intentFrom(1, (size) => new Uint8Array(size)), handle: left };
+        const { buffer, from } = encoded(value);
+        expect(entryCodec.isNamed(buffer.bytes, from, value.ledger, value.kind, left)).toBe(true);
+        expect(entryCodec.isNamed(buffer.bytes, from, value.ledger, value.kind, right)).toBe(left === right);
       }),
     );
+  });
+
+  test('a handle is one name in each ledger and kind, whatever the size of the numbers', () => {
+    const ledgers = [0, 1, 127, 128, 255, 256, 65_535, 65_536, 4_000_000_000];
+    for (const ledger of ledgers) {
+      for (const kind of [Kind.ledger, Kind.intent]) {
+        const value = { ...intentFrom(1, (size) => new Uint8Array(size)), handle: 'shop', ledger, kind };
+        const { buffer, from } = encoded(value);
+        for (const other of ledgers) {
+          for (const otherKind of [Kind.ledger, Kind.intent]) {
+            const isIt = other === ledger && otherKind === kind;
+            expect(entryCodec.isNamed(buffer.bytes, from, other, otherKind, 'shop'), `${ledger} ${other}`).toBe(isIt);
+          }
+        }
+      }
+    }
   });
 
   test('both are read without the rest, whatever stands in them', () => {
