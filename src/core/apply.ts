@@ -168,14 +168,12 @@ function addRow(
   to: number,
 ): number {
   const { rows } = state;
-  const row = rows.at.push(write(state, bytes, from, to, 0));
+  const row = rows.lines.push();
   const status = statusNumber(state, statusText);
+  rows.at.set(row, write(state, bytes, from, to, 0));
+  rows.status.set(row, status);
   rows.kind.push(kind);
   rows.ledger.push(ledger);
-  rows.status.push(status);
-  rows.flags.push(0);
-  rows.place.push(0);
-  rows.aux.push(0);
   indexHandle(state, ledger, kind, handle, row);
   indexLuid(state, luid, row);
   count(state, ledger, kind, status, 1);

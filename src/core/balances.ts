@@ -1,9 +1,9 @@
 /**
- * Balances and limits: one slot per wallet and symbol, its numbers in columns, the slots of a wallet in a chain.
+ * Balances and limits: one slot per wallet and symbol, its numbers in a line, the slots of a wallet in a chain.
  *
  * Always holds: amounts are integers within ±(2^53−1); a slot, once made, stays.
  */
-import { F64Column, hashMix, type MemorySizes, type Part, Table, U32Column } from '../memory/index.ts';
+import { F64Column, F64Field, hashMix, Lines, type MemorySizes, type Part, Table, U32Field } from '../memory/index.ts';
 
 /** The limits a wallet may carry, in the order of their numbers on disk. */
 export const METRICS = ['minBalance', 'maxBalance', 'dailyAmount', 'dailyCount'] as const;
@@ -21,42 +21,50 @@ const DAY = METRICS.length * 2;
 const DAY_AMOUNT = DAY + 1;
 const DAY_COUNT = DAY + 2;
 
+/**
+ * Bytes of a slot: one line of the processor's caches. What is used lies in the first 48 of them, since memory for pages
+ * mostly begins 16 bytes behind the start of such a line.
+ */
+const SLOT_BYTES = 64;
+
 const SEGMENTS = 256;
 /** Slots of a wallet that are walked before the table is asked. */
 const HOPS_MAX = 4;
 
 export class Balances {
   readonly #table: Table;
-  readonly #wallet: U32Column;
-  readonly #symbol: U32Column;
-  readonly #available: F64Column;
+  readonly #slots: Lines;
+  readonly #available: F64Field;
   /** Spoken for by prepared intents: taken from what is available, not yet gone. */
-  readonly #reserved: F64Column;
+  readonly #reserved: F64Field;
   /** What prepared intents will bring, so that a maxBalance still holds when they are committed. */
-  readonly #incoming: F64Column;
-  readonly #moment: F64Column;
+  readonly #incoming: F64Field;
+  readonly #moment: F64Field;
+  readonly #wallet: U32Field;
+  readonly #symbol: U32Field;
   /** Next slot of the same wallet, plus one; 0 ends. */
-  readonly #next: U32Column;
+  readonly #next: U32Field;
   /** Row of #limits, plus one; 0 where the slot has none. */
-  readonly #limit: U32Column;
+  readonly #limit: U32Field;
   /** LIMIT_COLUMNS numbers per limited slot. */
   readonly #limits: F64Column;
 
   constructor({ pageRows, segments = SEGMENTS }: MemorySizes = {}) {
     this.#table = new Table('balances', { segments });
-    this.#wallet = new U32Column('balance-wallet', false, pageRows);
-    this.#symbol = new U32Column('balance-symbol', false, pageRows);
-    this.#available = new F64Column('balance-available', false, pageRows);
-    this.#reserved = new F64Column('balance-reserved', false, pageRows);
-    this.#incoming = new F64Column('balance-incoming', false, pageRows);
-    this.#moment = new F64Column('balance-moment', false, pageRows);
-    this.#next = new U32Column('balance-next', false, pageRows);
-    this.#limit = new U32Column('balance-limit', false, pageRows);
+    this.#slots = new Lines(SLOT_BYTES, pageRows);
+    this.#available = new F64Field(this.#slots, 'balance-available', 0);
+    this.#reserved = new F64Field(this.#slots, 'balance-reserved', 8);
+    this.#incoming = new F64Field(this.#slots, 'balance-incoming', 16);
+    this.#moment = new F64Field(this.#slots, 'balance-moment', 24);
+    this.#wallet = new U32Field(this.#slots, 'balance-wallet', 32);
+    this.#symbol = new U32Field(this.#slots, 'balance-symbol', 36);
+    this.#next = new U32Field(this.#slots, 'balance-next', 40);
+    this.#limit = new U32Field(this.#slots, 'balance-limit', 44);
     this.#limits = new F64Column('balance-limits', false, pageRows);
   }
 
   get size(): number {
-    return this.#wallet.length;
+    return this.#slots.length;
   }
 
   /** The slot of this wallet row and symbol row, or -1. */
@@ -83,14 +91,10 @@ export class Balances {
 
   /** A new slot with nothing in it; `next` is the wallet's first slot so far plus one, 0 for none. */
   create(wallet: number, symbol: number, next: number): number {
-    const slot = this.#wallet.push(wallet);
-    this.#symbol.push(symbol);
-    this.#available.push(0);
-    this.#reserved.push(0);
-    this.#incoming.push(0);
-    this.#moment.push(0);
-    this.#next.push(next);
-    this.#limit.push(0);
+    const slot = this.#slots.push();
+    this.#wallet.set(slot, wallet);
+    this.#symbol.set(slot, symbol);
+    this.#next.set(slot, next);
     this.#table.insert(hashMix(wallet, symbol), slot);
     return slot;
   }
@@ -128,8 +132,8 @@ export class Balances {
 
   /** Sets `delta` aside: what leaves is no longer available, what comes is expected. */
   hold(slot: number, delta: number, moment: number): void {
-    const column = delta < 0 ? this.#reserved : this.#incoming;
-    column.set(slot, column.get(slot) + Math.abs(delta));
+    const field = delta < 0 ? this.#reserved : this.#incoming;
+    field.set(slot, field.get(slot) + Math.abs(delta));
     if (delta < 0) this.add(slot, delta, moment);
   }
 
@@ -140,8 +144,8 @@ export class Balances {
 
   /** Ends a hold of `delta`: it moves for good, or everything is as before. */
   settle(slot: number, delta: number, moves: boolean, moment: number): void {
-    const column = delta < 0 ? this.#reserved : this.#incoming;
-    column.set(slot, column.get(slot) - Math.abs(delta));
+    const field = delta < 0 ? this.#reserved : this.#incoming;
+    field.set(slot, field.get(slot) - Math.abs(delta));
     if (delta > 0 === moves) this.add(slot, moves ? delta : -delta, moment);
     else this.#moment.set(slot, moment);
   }
@@ -204,18 +208,7 @@ export class Balances {
   }
 
   #parts() {
-    return [
-      this.#table,
-      this.#wallet,
-      this.#symbol,
-      this.#available,
-      this.#reserved,
-      this.#incoming,
-      this.#moment,
-      this.#next,
-      this.#limit,
-      this.#limits,
-    ];
+    return [this.#table, this.#slots, this.#limits];
   }
 
   dump(): Part[] {

@@ -14,12 +14,15 @@ import {
   Heap,
   hashMix,
   hashText,
+  Lines,
   type MemorySizes,
   type Part,
   Table,
   U8Column,
-  U16Column,
+  U8Field,
+  U16Field,
   U32Column,
+  U32Field,
 } from '../memory/index.ts';
 import { AccessMemo } from './access/memo.ts';
 import { Balances } from './balances.ts';
@@ -70,21 +73,28 @@ export const HAS_ACCESS = 8;
 /** Proofs gave it labels. */
 export const HAS_LABELS = 16;
 
+export interface Rows {
+  /** What changes of a row lies in one line of memory. */
+  readonly lines: Lines;
+  readonly at: U32Field;
+  readonly place: U32Field;
+  /** Wallets: first balance slot plus one. */
+  readonly aux: U32Field;
+  readonly status: U16Field;
+  readonly flags: U8Field;
+  readonly kind: U8Column;
+  readonly ledger: U32Column;
+}
+
+/** Bytes of what changes of a row. */
+const ROW_BYTES = 16;
+
 export interface State {
   readonly codec: EntryCodec;
   /** Seeds the hashes of names, so that nobody outside can choose colliding ones. */
   readonly hashSeed: number;
   readonly heap: Heap;
-  readonly rows: {
-    readonly at: U32Column;
-    readonly kind: U8Column;
-    readonly ledger: U32Column;
-    readonly status: U16Column;
-    readonly flags: U8Column;
-    readonly place: U32Column;
-    /** Wallets: first balance slot plus one. */
-    readonly aux: U32Column;
-  };
+  readonly rows: Rows;
   readonly handles: Table;
   readonly luids: Table;
   /** Place → row. */
@@ -128,15 +138,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
     codec,
     hashSeed,
     heap: new Heap('records', chunkBytes),
-    rows: {
-      at: new U32Column('row-at', false, pageRows),
-      kind: new U8Column('row-kind', true, pageRows),
-      ledger: new U32Column('row-ledger', true, pageRows),
-      status: new U16Column('row-status', false, pageRows),
-      flags: new U8Column('row-flags', false, pageRows),
-      place: new U32Column('row-place', false, pageRows),
-      aux: new U32Column('row-aux', false, pageRows),
-    },
+    rows: emptyRows(pageRows),
     handles: new Table('handles', { segments }),
     luids: new Table('luids', { segments }),
     order: new U32Column('order', true, pageRows),
@@ -160,6 +162,20 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
     compileSchema: () => {
       throw new AssertionError('whoever decides hands in what compiles schemas');
     },
+  };
+}
+
+function emptyRows(pageRows: number | undefined): Rows {
+  const lines = new Lines(ROW_BYTES, pageRows);
+  return {
+    lines,
+    at: new U32Field(lines, 'row-at', 0),
+    place: new U32Field(lines, 'row-place', 4),
+    aux: new U32Field(lines, 'row-aux', 8),
+    status: new U16Field(lines, 'row-status', 12),
+    flags: new U8Field(lines, 'row-flags', 14),
+    kind: new U8Column('row-kind', true, pageRows),
+    ledger: new U32Column('row-ledger', true, pageRows),
   };
 }
 
@@ -416,7 +432,9 @@ export interface StateExtra {
 
 function structures(state: State) {
   return [
-    ...Object.values(state.rows),
+    state.rows.lines,
+    state.rows.kind,
+    state.rows.ledger,
     state.heap,
     state.handles,
     state.luids,

@@ -29,11 +29,7 @@ import {
 const PAGE_ROWS = 65_536;
 const ROWS_MAX = 2 ** 32 - 1;
 
-type Cells =
-  | Uint8Array<SharedArrayBuffer>
-  | Uint16Array<SharedArrayBuffer>
-  | Uint32Array<SharedArrayBuffer>
-  | Float64Array<SharedArrayBuffer>;
+type Cells = Uint8Array<SharedArrayBuffer> | Uint32Array<SharedArrayBuffer> | Float64Array<SharedArrayBuffer>;
 
 abstract class Column<Page extends Cells> {
   readonly name: string;
@@ -194,40 +190,6 @@ export class U8Column extends Column<Uint8Array<SharedArrayBuffer>> {
 
   protected override view(buffer: SharedArrayBuffer): Uint8Array<SharedArrayBuffer> {
     return new Uint8Array(buffer);
-  }
-}
-
-/** Whole numbers from 0 to 65 535. */
-export class U16Column extends Column<Uint16Array<SharedArrayBuffer>> {
-  constructor(name: string, appendOnly: boolean, pageRows: number = PAGE_ROWS) {
-    super(name, appendOnly, 2, pageRows);
-  }
-
-  get(row: number): number {
-    if (!(row < this.rows)) this.noRow(row);
-    return this.pages[row >>> this.shift]![row & this.mask]!;
-  }
-
-  set(row: number, value: number): void {
-    if (!(row < this.rows)) this.noRow(row);
-    if (row < this.closed) this.closedRow(row);
-    if ((value & 0xffff) !== value) this.noFit(value);
-    if (row < this.held) this.keep(row);
-    this.pages[row >>> this.shift]![row & this.mask] = value;
-  }
-
-  /** Adds a row and returns its number, from 0. */
-  push(value: number): number {
-    const row = this.rows;
-    if ((value & 0xffff) !== value) this.noFit(value);
-    if ((row & this.mask) === 0) this.begin();
-    this.pages[row >>> this.shift]![row & this.mask] = value;
-    this.rows = row + 1;
-    return row;
-  }
-
-  protected override view(buffer: SharedArrayBuffer): Uint16Array<SharedArrayBuffer> {
-    return new Uint16Array(buffer);
   }
 }
 

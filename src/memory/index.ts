@@ -5,9 +5,10 @@
  * dumped as parts for a snapshot (see parts.ts).
  */
 export { Chains } from './chains.ts';
-export { F64Column, U8Column, U16Column, U32Column } from './columns.ts';
+export { F64Column, U8Column, U32Column } from './columns.ts';
 export { hashMix, hashText } from './hash.ts';
 export { Heap } from './heap.ts';
+export { F64Field, Lines, U8Field, U16Field, U32Field } from './lines.ts';
 export { bytesOf, dropParts, type FinalPart, type OpenPart, type Part, type Parts } from './parts.ts';
 export type { MemorySizes } from './sizes.ts';
 export { Table, type TableOptions } from './table.ts';

@@ -8,10 +8,13 @@ import {
   bytesOf,
   dropParts,
   F64Column,
+  F64Field,
   hashMix,
+  Lines,
   type Part,
   Table,
   U8Column,
+  U16Field,
   U32Column,
 } from '../../src/memory/index.ts';
 import { throughDisk } from './parts.ts';
@@ -89,6 +92,23 @@ describe('read piece by piece between changes', () => {
           // Rows of closed pages stay as they are.
           const first = isAppendOnly ? Math.floor((column.length - 1) / 512) * 512 : 0;
           column.set(Math.max(first, column.length - 1 - (at % column.length)), value);
+        });
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('lines of several fields', () => {
+    fc.assert(
+      fc.property(steps, fc.nat(9000), (steps, rows) => {
+        const lines = new Lines(16, 512);
+        const amount = new F64Field(lines, 'amount', 8);
+        const half = new U16Field(lines, 'half', 2);
+        for (let i = 0; i < rows; i++) half.set(lines.push(), i);
+        live(steps, lines, (at, value) => {
+          if (value % 3 === 0 || lines.length === 0) amount.set(lines.push(), value);
+          else if (value % 3 === 1) amount.set(at % lines.length, value);
+          else half.set(at % lines.length, value);
         });
       }),
       { numRuns: 60 },

@@ -223,7 +223,7 @@ export const PLANTS: Plant[] = [
   // Snapshots
   [
     'a dump has what came after it in the middle of a block',
-    ['src/memory/columns.ts', 'offset - (offset % this.blockBytes)', 'offset'],
+    ['src/memory/lines.ts', 'offset - (offset % this.blockBytes)', 'offset'],
   ],
   [
     'a dump goes to where a table has grown to',
