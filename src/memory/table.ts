@@ -9,9 +9,9 @@
  * needs no keys.
  *
  * A slot is two words: hash, value + 1; a second word of 0 means free. The slots of a segment lie in pages of 8 KiB.
- * A segment begins as a part of one page that doubles, and then grows by a page (from 16 pages on, by an eighth)
- * into the pages it has and the new ones, so that growing leaves no outgrown memory behind. It is never more than
- * four fifths full: with p pages, 10 bytes an entry and at most 10 (p + 1) / p.
+ * A segment begins as a part of one page that doubles, and then grows by half, at least by a page, into the pages it has
+ * and the new ones, so that growing leaves no outgrown memory behind. It is never more than four fifths full: an entry
+ * takes 10 to 15 bytes once there are four pages, and is moved twice for each that comes, on an average.
  *
  * Pages lie in slabs (slabs.ts), and what says where is flat arrays of numbers: on the way to a slot only the slot
  * itself is in memory that nobody has looked at lately.
@@ -281,7 +281,8 @@ export class Table {
     }
   }
 
-  private place(segment: number, hash: number, stored: number): void {
+  /** Returns the slot. */
+  private place(segment: number, hash: number, stored: number): number {
     const capacity = this.capacities[segment]!;
     let slot = this.home(hash, capacity);
     for (;;) {
@@ -293,7 +294,7 @@ export class Table {
         if (this.slabs.isHeld) this.slabs.keep(address - (address & SLAB_MASK) + word);
         words[word] = hash;
         words[word + 1] = stored;
-        return;
+        return slot;
       }
       if (slot === capacity) slot = 0;
     }
@@ -339,11 +340,34 @@ export class Table {
       this.put(segment, 0, this.slabs.take(slots));
       this.capacities[segment] = slots;
     } else {
-      const grown = count + Math.max(1, count >>> 3);
+      const grown = count + Math.max(1, count >>> 1);
       for (let page = count; page < grown; page++) this.put(segment, page, this.slabs.take(PAGE_SLOTS));
       this.capacities[segment] = grown * PAGE_SLOTS;
     }
-    for (let at = 0; at < words; at += 2) this.place(segment, scratch[at]!, scratch[at + 1]!);
+    this.spread(segment, words);
+  }
+
+  /**
+   * Puts what was gathered into a segment that is empty. It comes nearly in the order of the homes: mostly nothing lies
+   * at a home or behind it yet, and nothing must be searched.
+   */
+  private spread(segment: number, words: number): void {
+    const capacity = this.capacities[segment]!;
+    // Those that went on from the end to the first slots come last.
+    let first = 0;
+    while (first < words && this.home(scratch[first]!, capacity) * 2 > capacity) first += 2;
+    /** Nothing lies here or behind. */
+    let end = 0;
+    for (let next = 0; next < words; next += 2) {
+      const at = next < words - first ? first + next : first + next - words;
+      const hash = scratch[at]!;
+      const home = this.home(hash, capacity);
+      if (home < end) end = Math.max(end, this.place(segment, hash, scratch[at + 1]!) + 1);
+      else {
+        this.write(this.address(segment, home), hash, scratch[at + 1]!);
+        end = home + 1;
+      }
+    }
   }
 
   /** Empties a page that stays, and gives away one that is too short to stay. */
