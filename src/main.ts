@@ -14,7 +14,7 @@ import { Engine } from './engine.ts';
 import { createDefaultLedger } from './genesis.ts';
 import { createApp } from './http/app.ts';
 import { QUERY_LIMITS } from './http/query.ts';
-import { accessErrors, compileSchemas } from './http/schemas.ts';
+import { accessErrors, compileSchemas, prepareSchemas } from './http/schemas.ts';
 import { type Server, startServer } from './http/server.ts';
 import { RecordTexts } from './http/texts.ts';
 import { createTokenChecker, TOKEN_LIMITS } from './http/tokens.ts';
@@ -41,6 +41,9 @@ const INLINE_ROWS_MAX = 3;
 const DRAIN_MS_MAX = 10_000;
 /** How often intents are looked at that may have waited too long. */
 const TICK_MS = 1000;
+/** So long after the start, which is not to wait for it, and with such pauses the rest is loaded. */
+const PREPARE_AFTER_MS = 1000;
+const PREPARE_PAUSE_MS = 20;
 /** With --log-level debug: how often the event loop is looked at. */
 const LOOP_RESOLUTION_MS = 1;
 /** After a failure, so long the clients who still wait are given to read that they do. */
@@ -205,6 +208,9 @@ async function serve(config: Config, directory: string): Promise<void> {
   const ticker = setInterval(() => engine.tick(), TICK_MS);
   ticker.unref();
 
+  const preparing = setTimeout(() => prepare(pool).catch(defect), PREPARE_AFTER_MS);
+  preparing.unref();
+
   let isStopping = false;
   const stop = async (signal: string) => {
     if (isStopping) return;
@@ -215,6 +221,7 @@ async function serve(config: Config, directory: string): Promise<void> {
     waiters.end();
     await closed;
     clearInterval(ticker);
+    clearTimeout(preparing);
     effects.close();
     outgoing.close();
     await engine.drained();
@@ -232,6 +239,13 @@ async function serve(config: Config, directory: string): Promise<void> {
       });
     });
   }
+}
+
+/** Does in small steps what the first burst, and the first body of each kind, would have to wait for. */
+async function prepare(pool: ProofPool): Promise<void> {
+  const pause = () => new Promise<void>((resolve) => setTimeout(resolve, PREPARE_PAUSE_MS).unref());
+  await pool.prepare();
+  await prepareSchemas(pause);
 }
 
 /**

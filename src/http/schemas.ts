@@ -9,8 +9,8 @@
  * wrong form: `isUnsigned` tells.
  *
  * What always holds: a schema is compiled when the first body of its kind comes, and the compiler loaded for the first
- * of all, since that would take longer than the rest of a start; from then on, checking a body that is right builds nothing, and
- * errors are only looked for once a body is known to be wrong.
+ * of all, since that would take longer than the rest of a start; prepareSchemas does it ahead. From then on, checking a
+ * body that is right builds nothing, and errors are only looked for once a body is known to be wrong.
  */
 import { createRequire } from 'node:module';
 import type { Validator } from 'typebox/schema';
@@ -36,6 +36,12 @@ export const SCHEMA_LIMITS: SchemaLimits = { claimsMax: 10_000, proofsMax: 256 }
 
 /** The errors of a body, or null for one that has the right shape. `kind` is of no matter to a proof. */
 export type ValidateBody = (kind: Kind, operation: Operation, value: unknown) => SchemaError[] | null;
+
+/** A schema that is compiled by whoever needs it first. */
+type Compiled = () => Validator;
+
+/** Schemas that are still to be compiled, of every check there is. */
+const UNCOMPILED = new Set<Compiled>();
 
 /** A check of bodies; it compiles each schema when it first needs it, some milliseconds. */
 export function compileSchemas(limits: SchemaLimits = SCHEMA_LIMITS): ValidateBody {
@@ -81,15 +87,30 @@ export function isUnsigned(body: { readonly meta: { readonly proofs?: readonly u
   return body.meta.proofs === undefined || body.meta.proofs.length === 0;
 }
 
-/** A schema that is compiled by whoever needs it first. */
-type Compiled = () => Validator;
-
 function compiled(schema: Schema): Compiled {
   let validator: Validator | null = null;
-  return () => {
-    validator ??= loadCompiler().Compile(schema);
+  const get = () => {
+    if (validator === null) {
+      validator = loadCompiler().Compile(schema);
+      UNCOMPILED.delete(get);
+    }
     return validator;
   };
+  UNCOMPILED.add(get);
+  return get;
+}
+
+/**
+ * Loads the compiler and compiles what nobody has needed yet, so that no body has to wait for that. It loads file by file,
+ * and awaits `pause` before each schema: others get their turn between.
+ */
+export async function prepareSchemas(pause: () => Promise<void>): Promise<void> {
+  await import('typebox/system');
+  await import('typebox/schema');
+  for (const schema of UNCOMPILED) {
+    await pause();
+    schema();
+  }
 }
 
 let compiler: typeof import('typebox/schema') | null = null;

@@ -15,7 +15,7 @@ import type { KeyPair } from './keys.ts';
 import { SLABS_PER_LANE } from './lane.ts';
 import { signRows, verifyRows } from './rows.ts';
 import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, type Slab, slabBytes, slabOver, Verdict } from './slab.ts';
-import { startThreads, type Threads } from './threads.ts';
+import { loadAhead, startThreads, type Threads } from './threads.ts';
 import type { ProofTask, ProofWorkerData } from './work.ts';
 
 export type { ProofJob, ProofResult } from './jobs.ts';
@@ -144,6 +144,12 @@ export class ProofPool {
     }
     this.#rowsWaiting += rows;
     this.#queue.push(pending);
+  }
+
+  /** Starts the threads ahead of the first rows that need them. */
+  async prepare(): Promise<void> {
+    await loadAhead();
+    if (!this.#closing) this.#hasThreads();
   }
 
   /** Lets every job submitted before come to its end, then stops the threads. */

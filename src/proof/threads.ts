@@ -28,6 +28,11 @@ interface Waiting {
 /** Loaded with the first threads, which a start does not need. */
 const loadPiscina = () => createRequire(import.meta.url)('piscina') as typeof import('piscina');
 
+/** The same for who has time: file by file, others get their turn between. */
+export async function loadAhead(): Promise<void> {
+  await import('piscina');
+}
+
 export function startThreads(
   data: Omit<ProofWorkerData, 'lanes'>,
   workers: number,

@@ -34,6 +34,7 @@ export function createWork({ server, rowsMax, keyTablesMax, memories }: ProofWor
   const local = slabOver(new ArrayBuffer(slabBytes(rowsMax)), rowsMax);
   const salt = randomBytes(4).readInt32LE();
   const verifier = new KeyedVerifier({ library: LIBRARIES[0]!, keysMax: keyTablesMax, salt });
+  verifier.prepare();
   const onVerdict = (row: number, holds: boolean) => {
     local.verdicts[row] = holds ? Verdict.good : Verdict.bad;
   };

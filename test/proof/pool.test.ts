@@ -213,6 +213,24 @@ describe('batches', () => {
     expect(pool.stats.tasks).toBe(1);
   });
 
+  test('prepared, its threads run before the first job, once, and not after it was closed', async () => {
+    let starts = 0;
+    const counting = (data: ProofWorkerData) => {
+      starts++;
+      return startThreads(data, 2);
+    };
+    const pool = startPool({ workers: 2, startThreads: counting });
+    await pool.prepare();
+    expect(starts).toBe(1);
+    await pool.prepare();
+    await Promise.all(Array.from({ length: 9 }, (_, i) => submit(pool, makeJob(i, 1, 1))));
+    expect(starts).toBe(1);
+    const closed = startPool({ workers: 2, startThreads: counting });
+    await closed.close();
+    await closed.prepare();
+    expect(starts).toBe(1);
+  });
+
   test('while the worker is busy, jobs of many turns gather', async () => {
     const pool = startPool({ rowsPerTaskMax: 1000 });
     const first = submit(pool, makeJob(0, 1000, 0));
