@@ -8,7 +8,7 @@ import { Combs } from '../../src/proof/comb/combs.ts';
 import { LIMBS, P, PAIR_BYTES, wordOf } from '../../src/proof/comb/field.ts';
 import { KeyedVerifier } from '../../src/proof/comb/index.ts';
 import { KeyPlaces } from '../../src/proof/comb/key-places.ts';
-import { compileCurve } from '../../src/proof/comb/points.ts';
+import { compileCurve, ENTRY_BYTES } from '../../src/proof/comb/points.ts';
 import { createKeyPair, type KeyPair } from '../../src/proof/keys.ts';
 import { LIBRARIES, sign } from '../../src/proof/verify.ts';
 import { isAcceptedByTable, rowOf, SIGHTS } from './tables.ts';
@@ -19,21 +19,23 @@ describe('field: limbs of every size that may come are reckoned exactly', () => 
   const curve = compileCurve(1 << 16);
   const words = new Uint32Array(curve.memory);
   const [a, b, result] = [1024, 1024 + PAIR_BYTES, 1024 + 2 * PAIR_BYTES];
+  const [point, entries] = [2048, 4096];
   const unit = (limb: number) => (limb % 2 === 0 ? 2 ** 26 : 2 ** 25);
 
+  const sumOf = (limbs: readonly number[]) =>
+    limbs.reduce((value, limb, i) => value + (BigInt(limb) << BigInt(Math.ceil(25.5 * i))), 0n);
+
   function put(at: number, limbs: readonly number[], lane: number): bigint {
-    let value = 0n;
     limbs.forEach((limb, i) => {
       words[at / 4 + wordOf(i, lane)] = limb;
-      value += BigInt(limb) << BigInt(Math.ceil(25.5 * i));
     });
-    return value;
+    return sumOf(limbs);
   }
 
-  function take(lane: number): bigint {
+  function take(at: number, lane: number): bigint {
     let value = 0n;
     for (let i = 0; i < LIMBS; i++) {
-      const limb = words[result / 4 + wordOf(i, lane)]!;
+      const limb = words[at / 4 + wordOf(i, lane)]!;
       expect(limb).toBeLessThanOrEqual(unit(i) * (1 + 2 ** -8));
       value += BigInt(limb) << BigInt(Math.ceil(25.5 * i));
     }
@@ -51,15 +53,16 @@ describe('field: limbs of every size that may come are reckoned exactly', () => 
 
   const mod = (value: bigint) => ((value % P) + P) % P;
   const TIGHT = 1 + 2 ** -8;
+  const LOOSE = 3 + 2 ** -6;
   const operations: [
     name: string,
     sizes: [number, number],
     run: () => void,
     expected: (x: bigint, y: bigint) => bigint,
   ][] = [
-    ['multiply', [6, 3], () => curve.multiply(result, a, b), (x, y) => x * y],
-    ['square', [3, 1], () => curve.squareTimes(result, a, 1), (x) => x * x],
-    ['square three times', [3, 1], () => curve.squareTimes(result, a, 3), (x) => x ** 8n],
+    ['multiply', [3 + LOOSE, LOOSE], () => curve.multiply(result, a, b), (x, y) => x * y],
+    ['square', [LOOSE, 1], () => curve.squareTimes(result, a, 1), (x) => x * x],
+    ['square three times', [LOOSE, 1], () => curve.squareTimes(result, a, 3), (x) => x ** 8n],
     ['add', [3, 3], () => curve.add(result, a, b), (x, y) => x + y],
     ['subtract', [3, TIGHT], () => curve.subtract(result, a, b), (x, y) => x - y],
   ];
@@ -72,7 +75,52 @@ describe('field: limbs of every size that may come are reckoned exactly', () => 
         ] as const;
         run();
         lanes.forEach(([x, y], lane) => {
-          expect(take(lane)).toBe(mod(expected(x, y)));
+          expect(take(result, lane)).toBe(mod(expected(x, y)));
+        });
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  /** Two lanes of so many tight elements. */
+  const lanesOf = (count: number) => {
+    const elements = fc.array(limbs(TIGHT), { minLength: count, maxLength: count });
+    return fc.tuple(elements, elements);
+  };
+  const putPoints = (lanes: readonly number[][][]) =>
+    lanes.map((elements, lane) => elements.slice(0, 4).map((each, i) => put(point + i * PAIR_BYTES, each, lane)));
+  const takePoint = (lane: number) => Array.from({ length: 4 }, (_, i) => take(point + i * PAIR_BYTES, lane));
+
+  test('doubling', () => {
+    fc.assert(
+      fc.property(lanesOf(4), (lanes) => {
+        const points = putPoints(lanes);
+        curve.double(point);
+        points.forEach(([x, y, z], lane) => {
+          const [g, h] = [y! * y! - x! * x!, x! * x! + y! * y!];
+          const [e, f] = [2n * x! * y!, 2n * z! * z! - g];
+          expect(takePoint(lane)).toEqual([e * f, g * h, f * g, e * h].map(mod));
+        });
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  test('adding entries and their negatives', () => {
+    fc.assert(
+      fc.property(lanesOf(7), fc.nat(1), fc.nat(1), (lanes, ...signs) => {
+        const points = putPoints(lanes);
+        const added = lanes.map((elements, lane) => {
+          words.set(elements.slice(4).flat(), (entries + lane * ENTRY_BYTES) / 4);
+          return elements.slice(4).map(sumOf);
+        });
+        curve.addEntries(point, entries + signs[0]!, entries + ENTRY_BYTES + signs[1]!);
+        points.forEach(([x, y, z, t], lane) => {
+          const [first, second, third] = added[lane]!;
+          const [plus, minus, product] = signs[lane] === 1 ? [second!, first!, -third!] : [first!, second!, third!];
+          const [left, right, c] = [(y! - x!) * minus, (y! + x!) * plus, t! * product];
+          const [e, f, g, h] = [right - left, 2n * z! - c, 2n * z! + c, right + left];
+          expect(takePoint(lane)).toEqual([e * f, g * h, f * g, e * h].map(mod));
         });
       }),
       { numRuns: 400 },

@@ -10,11 +10,11 @@
  * 2^25 for an odd one, each operation says the size of what it takes and gives, in multiples of e:
  *
  *   tight   at most 1 + 2^-8: what products, carry and entries are
- *   loose   at most 3: what add and subtract make of tight ones
+ *   loose   at most 3 + 2^-6: what sum and difference make of tight ones
  *
- * A product takes factors of at most 6 and 3: then 19 times a limb of the second is below 2^32, and a column is at
- * most 6 * 3 * 2^52 * (1 + 19 * 6.5) < 2^63.2 (four products of even limbs wrap round, five of odd ones, which count
- * twice, and the one that does not).
+ * A product takes factors of at most 6 + 2^-6 and 3 + 2^-6: then 19 times a limb of the second is below 2^32, and a
+ * column is at most 6.02 * 3.02 * 2^52 * (1 + 19 * 6.5) < 2^63.2 (four products of even limbs wrap round, five of odd
+ * ones, which count twice, and the one that does not).
  */
 import {
   add32,
@@ -141,7 +141,7 @@ function product(f: ReturnType<typeof leftForms>, g: ReturnType<typeof rightForm
   return (i % 2 === 0 ? multiplyLow : multiplyHigh)(left[i >> 1]!, right[j >> 1]!);
 }
 
-/** Stores f * g, tight. Sizes: f at most 6, g at most 3. */
+/** Stores f * g, tight. Sizes: f at most 6 + 2^-6, g loose. */
 export function storeProduct(fn: WasmFunction, address: Code, f: Vectors, g: Vectors): void {
   const left = leftForms(fn, f);
   const right = rightForms(fn, g);

@@ -67,7 +67,7 @@ const multiplyInto = (at: Code, f: Code, g: Code) => call(MULTIPLY, at, f, g);
 const squareInto = (at: Code, f: Code) => call(SQUARE, at, f);
 
 export interface Curve {
-  /** Pair = pair * pair; sizes at most 6 and 3. */
+  /** Pair = pair * pair; sizes at most 6 + 2^-6 and 3 + 2^-6. */
   multiply(at: number, f: number, g: number): void;
   /** Pair = pair squared `times` times; at least once. */
   squareTimes(at: number, f: number, times: number): void;
