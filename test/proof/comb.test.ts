@@ -293,6 +293,27 @@ describe('verifier', () => {
     }
   });
 
+  test('a key that can have no table is tried once', () => {
+    const { verifier } = startVerifier();
+    const build = Combs.prototype.buildKey;
+    let tried = 0;
+    Combs.prototype.buildKey = () => {
+      tried++;
+      return false;
+    };
+    try {
+      const rows = rowsOf(
+        200,
+        (row) => pairs[row % 2]!,
+        () => false,
+      );
+      for (let task = 0; task < 4; task++) expect(verdictsOf(verifier, rows)).not.toContain(false);
+      expect(tried).toBe(2);
+    } finally {
+      Combs.prototype.buildKey = build;
+    }
+  });
+
   test('a signature by one key is not taken for another whose table is at hand', () => {
     const { verifier } = startVerifier();
     verdictsOf(
@@ -406,7 +427,7 @@ describe('places', () => {
     for (let i = 0; i < times; i++) {
       if (places.find(key, 0) >= 0) continue;
       const place = places.claim(key, 0);
-      if (place >= 0) places.take(place, key, 0);
+      if (place >= 0) places.take(place, key, 0, true);
     }
     return places.find(key, 0);
   }

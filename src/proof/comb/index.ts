@@ -92,8 +92,8 @@ export class KeyedVerifier {
     if (place < 0) return false;
     // What is on its way lies where the table is to be made, and may need the one that it is to replace.
     this.#finish(rows, words, onVerdict);
-    if (this.#combs()?.buildKey(words.subarray(at, at + 8), place) === true) places.take(place, words, at);
-    else places.forget(words, at);
+    const hasTable = this.#combs()?.buildKey(words.subarray(at, at + 8), place) === true;
+    places.take(place, words, at, hasTable);
     return true;
   }
 

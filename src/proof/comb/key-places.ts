@@ -3,7 +3,9 @@
  * cache; how often a key was seen lately is estimated for all keys alike, in counters that some may share (Einziger,
  * Friedman and Manes, "TinyLFU", 2017, with one row), so that keys seen now and then do not push out those seen all the time.
  *
- * What always holds: a place is found only by the key that was given it, all 32 bytes compared.
+ * A key that can have no table keeps its place too, so that not every eighth signature of it costs the try again.
+ *
+ * What always holds: a place is found only by the key that was given it with a table, all 32 bytes compared.
  */
 
 /** Words of a key. */
@@ -13,6 +15,8 @@ export const WAYS = 8;
 /** Seen so often, a key is worth its table, which costs about as much as five verifications without. */
 const SEEN_MIN = 8;
 const SEEN_MAX = 255;
+/** What becomes of a place: nobody's, of a key with a table, of one that can have none. */
+const Holder = { nobody: 0, table: 1, none: 2 } as const;
 /** Counters per place; more of them, fewer keys that share one. */
 const COUNTERS_PER_PLACE = 32;
 
@@ -20,7 +24,7 @@ export class KeyPlaces {
   /** Places are numbered from 0 to `count - 1`. */
   readonly count: number;
   readonly #keys: Uint32Array;
-  readonly #isTaken: Uint8Array;
+  readonly #holders: Uint8Array;
   readonly #seen: Uint8Array;
   readonly #salt: number;
   /** Sights until all counters are halved. */
@@ -31,22 +35,27 @@ export class KeyPlaces {
     const count = countMax - (countMax % WAYS);
     this.count = count;
     this.#keys = new Uint32Array(count * KEY_WORDS);
-    this.#isTaken = new Uint8Array(count);
+    this.#holders = new Uint8Array(count);
     this.#seen = new Uint8Array(2 ** Math.ceil(Math.log2(count * COUNTERS_PER_PLACE)));
     this.#untilHalved = this.#seen.length * SEEN_MIN;
     this.#salt = salt | 1;
   }
 
-  /** The key's place, or -1; counts it as seen. `key` is read from word `at` on. */
+  /** The place of the key's table, or -1; counts the key as seen. `key` is read from word `at` on. */
   find(key: Uint32Array, at: number): number {
     const hash = this.#hash(key, at);
     this.#count(hash);
     const first = this.#setOf(hash);
-    for (let place = first; place < first + WAYS; place++) if (this.#holds(place, key, at)) return place;
+    for (let place = first; place < first + WAYS; place++) {
+      if (this.#holds(place, key, at)) return this.#holders[place] === Holder.table ? place : -1;
+    }
     return -1;
   }
 
-  /** A place for a key that has none, emptied, or -1: it is not seen often enough, or those it would push out are seen more. */
+  /**
+   * A place for a key that has no table, emptied, or -1: it is not seen often enough, it can have none, or those it would
+   * push out are seen more.
+   */
   claim(key: Uint32Array, at: number): number {
     const hash = this.#hash(key, at);
     const seen = this.#seenOf(hash);
@@ -54,26 +63,22 @@ export class KeyPlaces {
     const first = this.#setOf(hash);
     let [rarest, least] = [-1, seen / 2];
     for (let place = first; place < first + WAYS; place++) {
-      if (this.#isTaken[place] === 0) return place;
+      if (this.#holds(place, key, at)) return -1;
+      if (this.#holders[place] === Holder.nobody) return place;
       const others = this.#seenOf(this.#hash(this.#keys, place * KEY_WORDS));
       if (others < least) [rarest, least] = [place, others];
     }
-    if (rarest >= 0) this.#isTaken[rarest] = 0;
+    if (rarest >= 0) this.#holders[rarest] = Holder.nobody;
     return rarest;
   }
 
-  take(place: number, key: Uint32Array, at: number): void {
+  take(place: number, key: Uint32Array, at: number, hasTable: boolean): void {
     for (let i = 0; i < KEY_WORDS; i++) this.#keys[place * KEY_WORDS + i] = key[at + i]!;
-    this.#isTaken[place] = 1;
-  }
-
-  /** A key that is worth no table begins anew. */
-  forget(key: Uint32Array, at: number): void {
-    this.#seen[this.#counterOf(this.#hash(key, at))] = 0;
+    this.#holders[place] = hasTable ? Holder.table : Holder.none;
   }
 
   #holds(place: number, key: Uint32Array, at: number): boolean {
-    if (this.#isTaken[place] === 0) return false;
+    if (this.#holders[place] === Holder.nobody) return false;
     for (let i = 0; i < KEY_WORDS; i++) if (this.#keys[place * KEY_WORDS + i] !== key[at + i]) return false;
     return true;
   }
