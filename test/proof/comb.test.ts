@@ -10,7 +10,7 @@ import { KeyedVerifier } from '../../src/proof/comb/index.ts';
 import { KeyPlaces } from '../../src/proof/comb/key-places.ts';
 import { compileCurve, ENTRY_BYTES } from '../../src/proof/comb/points.ts';
 import { createKeyPair, type KeyPair } from '../../src/proof/keys.ts';
-import { LIBRARIES, sign } from '../../src/proof/verify.ts';
+import { LIBRARIES, type SignatureLibrary, sign } from '../../src/proof/verify.ts';
 import { isAcceptedByTable, rowOf, SIGHTS } from './tables.ts';
 
 const library = LIBRARIES[0]!;
@@ -312,6 +312,35 @@ describe('verifier', () => {
     } finally {
       Combs.prototype.buildKey = build;
     }
+  });
+
+  test('a task that ends in the middle leaves no verdict to the next', () => {
+    let isBroken = false;
+    const breaking: SignatureLibrary = {
+      ...library,
+      verify(...parts) {
+        if (isBroken) throw new Error('no memory');
+        return library.verify(...parts);
+      },
+    };
+    const verifier = new KeyedVerifier({ library: breaking, keysMax: 64, salt: 99 });
+    const good = rowsOf(
+      SIGHTS,
+      () => pairs[0]!,
+      () => false,
+    );
+    verdictsOf(verifier, good);
+    const rows = rowsOf(
+      2,
+      (row) => pairs[row]!,
+      () => false,
+    );
+    isBroken = true;
+    expect(() => verdictsOf(verifier, rows)).toThrow('no memory');
+    isBroken = false;
+    // The same R as in the row that was on its way, under a key without a table.
+    rows.set(pairs[1]!.public, 0);
+    expect(verdictsOf(verifier, rows)).toEqual([false, true]);
   });
 
   test('a signature by one key is not taken for another whose table is at hand', () => {

@@ -66,6 +66,8 @@ export class KeyedVerifier {
   /** Tells `onVerdict` of each of the first `count` rows whether its signature holds. */
   verify(rows: Uint8Array, count: number, onVerdict: OnVerdict): void {
     const places = this.#places;
+    // What a task left that ended in the middle are rows of its own.
+    this.#underway.length = 0;
     // A table takes as long as some rows; where many keys are due at once, the rows behind them wait for one of them only.
     let mayBuild = true;
     const words = new Uint32Array(rows.buffer, rows.byteOffset, count * ROW_WORDS);
