@@ -126,6 +126,24 @@ describe('field: limbs of every size that may come are reckoned exactly', () => 
       { numRuns: 400 },
     );
   });
+
+  test('writing entries', () => {
+    const elementAt = (at: number) => Array.from({ length: LIMBS }, (_, i) => words[at / 4 + i]!);
+    fc.assert(
+      fc.property(lanesOf(2), limbs(TIGHT), (lanes, factor) => {
+        const points = putPoints(lanes);
+        for (let lane = 0; lane < 2; lane++) put(a, factor, lane);
+        curve.writeEntries(point, entries, entries + ENTRY_BYTES, a);
+        points.forEach(([x, y], lane) => {
+          const elements = [0, 1, 2].map((i) => elementAt(entries + lane * ENTRY_BYTES + i * LIMBS * 4));
+          expect(elements.map((each) => sumOf(each) % P)).toEqual([y! + x!, y! - x!, x! * y! * sumOf(factor)].map(mod));
+          for (const each of elements)
+            for (const [i, limb] of each.entries()) expect(limb).toBeLessThanOrEqual(unit(i) * TIGHT);
+        });
+      }),
+      { numRuns: 400 },
+    );
+  });
 });
 
 describe('multiples', () => {
@@ -152,6 +170,8 @@ describe('multiples', () => {
       1n << 128n,
       1n << 31n,
       1n << 32n,
+      // With L added, words of ones stay as they are and hand on nothing.
+      (1n << 224n) - (1n << 128n),
     ];
     const scalar = fc.oneof(fc.constantFrom(...bounds), fc.bigInt(0n, L - 1n));
     fc.assert(
@@ -293,6 +313,22 @@ describe('verifier', () => {
     }
   });
 
+  test('a table made in the middle of a task takes nothing from the rows on their way', () => {
+    const { verifier, asked } = startVerifier();
+    const rowsBy = (numbers: number[]) =>
+      rowsOf(
+        numbers.length,
+        (row) => pairs[numbers[row]!]!,
+        () => false,
+      );
+    verdictsOf(verifier, rowsBy(Array(SIGHTS).fill(0)));
+    asked.length = 0;
+    for (let task = 0; task < SIGHTS; task++) verdictsOf(verifier, rowsBy([0, 0, 0, 1, 0]));
+    const newcomer = Buffer.from(pairs[1]!.public).toString('hex').slice(0, 8);
+    expect(new Set(asked)).toEqual(new Set([`${newcomer} true`]));
+    expect(asked.length).toBeLessThan(SIGHTS);
+  });
+
   test('a key that can have no table is tried once', () => {
     const { verifier } = startVerifier();
     const build = Combs.prototype.buildKey;
@@ -341,6 +377,36 @@ describe('verifier', () => {
     // The same R as in the row that was on its way, under a key without a table.
     rows.set(pairs[1]!.public, 0);
     expect(verdictsOf(verifier, rows)).toEqual([false, true]);
+  });
+
+  test('R is compared in every bit, S = L is none, and neither is R of small order', () => {
+    // With a k that is chosen, not hashed, R can be changed alone.
+    let isWarming = true;
+    const chosen: SignatureLibrary = {
+      ...library,
+      verify: () => isWarming,
+      challenge: (input, scalar) => scalar.set(input.subarray(64)),
+    };
+    const choosing = new KeyedVerifier({ library: chosen, keysMax: 64, salt: 99 });
+    const { n: L } = Point.CURVE();
+    const [a, s, k] = [0x1234567890abcdefn, 0xfedcba0987654321n << 100n, 0xabcdef1234567890n << 150n];
+    const numberOf = (value: bigint) =>
+      Uint8Array.from({ length: 32 }, (_, i) => Number((value >> BigInt(8 * i)) & 255n));
+    const key = Point.BASE.multiply(a);
+    const rowWith = (r: Uint8Array, scalar: bigint) =>
+      rowOf(key.toBytes(), numberOf(k), Uint8Array.from([...r, ...numberOf(scalar)]));
+    const r = Point.BASE.multiply(s).subtract(key.multiply(k)).toBytes();
+    for (let i = 0; i < SIGHTS; i++) verdictsOf(choosing, rowWith(r, L));
+    isWarming = false;
+    expect(verdictsOf(choosing, rowWith(r, s))).toEqual([true]);
+    for (let bit = 0; bit < 256; bit++) {
+      const turned = r.slice();
+      turned[bit >> 3]! ^= 1 << (bit & 7);
+      expect(verdictsOf(choosing, rowWith(turned, s))).toEqual([false]);
+    }
+    expect(verdictsOf(choosing, rowWith(key.multiply(L - k).toBytes(), L))).toEqual([false]);
+    expect(verdictsOf(choosing, rowWith(key.multiply(L - k).toBytes(), 0n))).toEqual([true]);
+    expect(verdictsOf(choosing, rowWith(numberOf(1n), (a * k) % L))).toEqual([false]);
   });
 
   test('a signature by one key is not taken for another whose table is at hand', () => {
