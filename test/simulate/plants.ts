@@ -17,6 +17,7 @@ const READER = 'src/storage/journal-reader.ts';
 const POOL = 'src/proof/pool.ts';
 const CODEC = 'src/storage/codec.ts';
 const LANE = 'src/proof/lane.ts';
+const COMB = 'src/proof/comb/index.ts';
 
 export const PLANTS: Plant[] = [
   // The engine and its order
@@ -553,5 +554,26 @@ export const TESTED_PLANTS: TestedPlant[] = [
       '    let state: number = SlabState.failed;\n',
       '    let state: number = SlabState.done;\n    Atomics.store(this.#words, at, state);\n',
     ],
+  ],
+  // Nor do they verify by tables, and lives know no forgeries that only this arithmetic would believe.
+  [
+    'a table believes an S that is not below L',
+    'proof/comb',
+    [COMB, 'if (place >= 0 && isBelow(ORDER, words, at + S)) {', 'if (place >= 0) {'],
+  ],
+  [
+    'a table believes an R of small order',
+    'proof/comb',
+    [COMB, '    return !isSmallOrder(this.#encoding);', '    return true;'],
+  ],
+  [
+    'a key of mixed order gets a table',
+    'proof/comb',
+    ['src/proof/comb/combs.ts', '    return this.#isOrderL(table);', '    return true;'],
+  ],
+  [
+    'what is on its way is finished with what a new table left',
+    'proof/comb',
+    [COMB, '    this.#finish(rows, words, onVerdict);\n    const hasTable', '    const hasTable'],
   ],
 ];
