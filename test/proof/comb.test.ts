@@ -329,7 +329,7 @@ describe('verifier', () => {
     expect(asked.length).toBeLessThan(SIGHTS);
   });
 
-  test('a key that can have no table is tried once', () => {
+  test('a key is tried only after a good signature, and one that can have no table once', () => {
     const { verifier } = startVerifier();
     const build = Combs.prototype.buildKey;
     let tried = 0;
@@ -338,6 +338,13 @@ describe('verifier', () => {
       return false;
     };
     try {
+      const bad = rowsOf(
+        50,
+        () => pairs[2]!,
+        () => true,
+      );
+      expect(verdictsOf(verifier, bad)).not.toContain(true);
+      expect(tried).toBe(0);
       const rows = rowsOf(
         200,
         (row) => pairs[row % 2]!,
@@ -552,5 +559,18 @@ describe('places', () => {
     const newcomer = keyOf(77);
     expect(see(places, newcomer, 20)).toBe(-1);
     expect(see(places, newcomer, 200)).toBeGreaterThanOrEqual(0);
+  });
+
+  test('from when it is claimed a place is nobody’s, so that a table half made is found by none', () => {
+    const places = new KeyPlaces(8, 3);
+    const keys = Array.from({ length: 8 }, (_, i) => keyOf(i + 1));
+    for (const key of keys) expect(see(places, key, SIGHTS)).toBeGreaterThanOrEqual(0);
+    const newcomer = keyOf(77);
+    for (let i = 0; i < 100; i++) places.find(newcomer, 0);
+    const claimed = places.claim(newcomer, 0);
+    expect(claimed).toBeGreaterThanOrEqual(0);
+    const found = [newcomer, ...keys].map((key) => places.find(key, 0)).filter((place) => place >= 0);
+    expect(found).toHaveLength(7);
+    expect(found).not.toContain(claimed);
   });
 });
