@@ -542,6 +542,12 @@ describe('places', () => {
     expect(places.find(keyOf(8, 7), 0)).toBe(-1);
   });
 
+  test('a few signatures are worth no table, though there is room', () => {
+    const places = new KeyPlaces(64, 3);
+    expect(see(places, keyOf(1), 4)).toBe(-1);
+    expect(see(places, keyOf(1), SIGHTS)).toBeGreaterThanOrEqual(0);
+  });
+
   test('keys seen once do not push out those that are seen all the time', () => {
     const places = new KeyPlaces(64, 3);
     const regulars = Array.from({ length: 16 }, (_, i) => keyOf(i + 1));
@@ -559,6 +565,12 @@ describe('places', () => {
     const newcomer = keyOf(77);
     expect(see(places, newcomer, 20)).toBe(-1);
     expect(see(places, newcomer, 200)).toBeGreaterThanOrEqual(0);
+  });
+
+  test('however much was signed once is forgotten in time', () => {
+    const places = new KeyPlaces(8, 3);
+    for (let i = 0; i < 8; i++) see(places, keyOf(i + 1), 1000);
+    expect(see(places, keyOf(77), 6000)).toBeGreaterThanOrEqual(0);
   });
 
   test('from when it is claimed a place is nobody’s, so that a table half made is found by none', () => {
