@@ -9,6 +9,7 @@
  * the disk has every entry it may speak of. A failed write or sync is final: nothing is acknowledged after it.
  */
 import { randomFillSync } from 'node:crypto';
+import { lookAhead } from './core/ahead.ts';
 import { apply } from './core/apply.ts';
 import type { Command } from './core/command.ts';
 import { decide } from './core/decide.ts';
@@ -321,8 +322,11 @@ export class Engine {
       }
     }
     const inbox = this.#inbox;
+    const commandAt = (index: number) => inbox[index]!.submission.command;
     let taken = 0;
+    let seen = 0;
     while (taken < inbox.length && !isFull(taken)) {
+      if (taken === seen) seen = lookAhead(this.state, commandAt, taken, inbox.length);
       const ticket = inbox[taken++]!;
       this.stats.inboxMs += began - ticket.since;
       ticket.outcome = this.#clear(ticket.submission.command, moment, published);

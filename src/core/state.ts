@@ -181,11 +181,12 @@ function emptyRows(pageRows: number | undefined): Rows {
 
 // ---------------------------------------------------------------- names → rows
 
-function scopeOf(ledger: number, kind: Kind): number {
+/** A ledger and kind as one number. */
+export function scopeOf(ledger: number, kind: Kind): number {
   return ledger * 16 + kind;
 }
 
-function handleHash(state: State, ledger: number, kind: Kind, handle: string): number {
+export function handleHash(state: State, ledger: number, kind: Kind, handle: string): number {
   // The handle of an intent hardly comes up again: it would only drive out one that does.
   const hash = kind === Kind.intent ? hashText(state.hashSeed, handle) : nameHash(state, handle);
   return hashMix(hash, scopeOf(ledger, kind));
@@ -193,6 +194,10 @@ function handleHash(state: State, ledger: number, kind: Kind, handle: string): n
 
 function nameHash({ names }: State, name: string): number {
   return names.hash(names.place(name));
+}
+
+export function luidHash({ hashSeed }: State, luid: string): number {
+  return hashText(hashSeed, luid);
 }
 
 /** The row of the live record with exactly this handle, or -1. */
@@ -220,7 +225,7 @@ function lookUp(state: State, ledger: number, kind: Kind, handle: string, hash: 
 /** The row of the record with this luid in this ledger, dropped or not, or -1. */
 export function findLuid(state: State, ledger: number, kind: Kind, luid: string): number {
   const { rows, heap, codec } = state;
-  for (let row = state.luids.first(hashText(state.hashSeed, luid)); row >= 0; row = state.luids.next()) {
+  for (let row = state.luids.first(luidHash(state, luid)); row >= 0; row = state.luids.next()) {
     if (rows.kind.get(row) !== kind || rows.ledger.get(row) !== ledger) continue;
     const at = rows.at.get(row);
     if (codec.luidEquals(heap.chunk(at), heap.offset(at), luid)) return row;
@@ -248,7 +253,7 @@ export function unindexHandle(state: State, ledger: number, kind: Kind, handle: 
 }
 
 export function indexLuid(state: State, luid: string, row: number): void {
-  state.luids.insert(hashText(state.hashSeed, luid), row);
+  state.luids.insert(luidHash(state, luid), row);
 }
 
 /** The balance slot of this wallet row and symbol row, or -1. */

@@ -56,6 +56,11 @@ export class Chains {
     this.lastFirst = this.size + 1;
   }
 
+  /** As that of the table that leads to the chains. */
+  touch(hash: number): number {
+    return this.heads.touch(hash);
+  }
+
   /** The newest node under `hash`, or 0. */
   head(hash: number): number {
     const head = this.heads.first(hash);

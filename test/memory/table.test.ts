@@ -131,6 +131,19 @@ describe('table', () => {
     expect(() => table.replace(3)).toThrow(/without a value/);
   });
 
+  test('touching changes nothing, and leaves the cursor where it is', () => {
+    const table = new Table('t', { segments: 2 });
+    expect(table.touch(1)).toBe(0);
+    for (let i = 0; i < 900; i++) table.insert(hashMix(1, i), i);
+    for (const value of [1, 2, 3]) table.insert(7, value);
+    const { held, copy } = dumped(table);
+    const seen = [table.first(7)];
+    for (let i = 0; i < 2000; i++) table.touch(hashMix(1, i));
+    seen.push(table.next(), table.next());
+    expect(seen.sort()).toEqual([1, 2, 3]);
+    expectUnchanged(held, copy);
+  });
+
   test('values that do not fit are refused', () => {
     const table = new Table('t');
     for (const value of [-1, 0xffffffff, 0x100000000, 1.5, Number.NaN]) {

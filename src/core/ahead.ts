@@ -1,0 +1,109 @@
+/**
+ * Looking ahead: brings near the memory that the next commands will look at. Large books do not fit the processor's
+ * caches, and a search waits for each place it comes to before it knows the next. Here the places of many commands are
+ * asked for at once, step by step, without looking at what lies there: so the waits fall together.
+ *
+ * Always holds: nothing changes but what is remembered of names, and nothing depends on it. Without it the same is
+ * decided, only later.
+ */
+import { hashMix } from '../memory/index.ts';
+import { CLAIM_ACTIONS, type Claim, handleOf, walletIn } from './claims/index.ts';
+import type { Command, CreateCommand } from './command.ts';
+import { Kind } from './kinds.ts';
+import { handleHash, luidHash, memberHash, type State, scopeOf } from './state.ts';
+import { CLAIM_WALLET_TERM } from './terms.ts';
+
+/** Books of fewer names are near anyway. */
+const NAMES_MIN = 500_000;
+/** So many intents, or the wallets that they name, are looked up together; their memory fits the nearest caches. */
+const INTENTS_AHEAD = 32;
+const WALLETS_AHEAD = 64;
+
+/** Of each intent, where the indexes would have it. */
+const intentHashes = new Uint32Array(INTENTS_AHEAD);
+const luidHashes = new Uint32Array(INTENTS_AHEAD);
+let intents = 0;
+/** Of each wallet, where the indexes have it, its row or -1, and what its row says. */
+const walletHashes = new Uint32Array(WALLETS_AHEAD);
+const termHashes = new Uint32Array(WALLETS_AHEAD);
+const rowsFound = new Float64Array(WALLETS_AHEAD);
+const addresses = new Uint32Array(WALLETS_AHEAD);
+const slots = new Uint32Array(WALLETS_AHEAD);
+let wallets = 0;
+
+/** What was brought near is written here: what nobody uses would not be read. */
+const used = new Uint32Array(1);
+
+/** Looks ahead from command `from` on, of which there are some up to `end`; returns the first that it has not come to. */
+export function lookAhead(
+  state: State,
+  commandAt: (index: number) => Command,
+  from: number,
+  end: number,
+  namesMin = NAMES_MIN,
+): number {
+  if (state.handles.size < namesMin) return end;
+  intents = 0;
+  wallets = 0;
+  let index = from;
+  while (index < end && intents < INTENTS_AHEAD && wallets < WALLETS_AHEAD) {
+    const command = commandAt(index++);
+    if (command.op === 'create' && command.kind === Kind.intent) note(state, command);
+  }
+  touchIndexes(state);
+  touchRows(state);
+  touchRecords(state);
+  return index;
+}
+
+/** Notes where the indexes would have the intent, and where they have the wallets that nobody has named lately. */
+function note(state: State, { ledger, luid, value }: CreateCommand): void {
+  const { names } = state;
+  intentHashes[intents] = handleHash(state, ledger, Kind.intent, value.handle as string);
+  luidHashes[intents++] = luidHash(state, luid);
+  const member = memberHash(state, ledger, Kind.intent, CLAIM_WALLET_TERM);
+  const scope = scopeOf(ledger, Kind.wallet);
+  const claims = value.claims as Claim[];
+  for (let i = 0; i < claims.length; i++) {
+    const claim = claims[i]!;
+    const { wallets: members } = CLAIM_ACTIONS.get(claim.action)!;
+    for (let j = 0; j < members.length && wallets < WALLETS_AHEAD; j++) {
+      const place = names.place(handleOf(walletIn(claim, members[j]!)!));
+      if (names.row(place, scope) >= 0) continue;
+      walletHashes[wallets] = hashMix(names.hash(place), scope);
+      termHashes[wallets++] = hashMix(member, names.hash(place));
+    }
+  }
+}
+
+// Each loop is short, so that the processor is many steps ahead of the memory.
+
+function touchIndexes({ handles, luids, terms }: State): void {
+  let sum = 0;
+  for (let i = 0; i < intents; i++) sum ^= handles.touch(intentHashes[i]!);
+  for (let i = 0; i < intents; i++) sum ^= luids.touch(luidHashes[i]!);
+  for (let i = 0; i < wallets; i++) sum ^= handles.touch(walletHashes[i]!);
+  for (let i = 0; i < wallets; i++) sum ^= terms.touch(termHashes[i]!);
+  used[0] = sum;
+}
+
+function touchRows({ handles, rows }: State): void {
+  for (let i = 0; i < wallets; i++) rowsFound[i] = handles.first(walletHashes[i]!);
+  for (let i = 0; i < wallets; i++) {
+    const row = rowsFound[i]!;
+    addresses[i] = row < 0 ? 0 : rows.at.get(row);
+    slots[i] = row < 0 ? 0 : rows.aux.get(row);
+  }
+}
+
+/** The entries in which the wallets' names are compared, and their first balances. */
+function touchRecords({ heap, balances }: State): void {
+  let sum = 0;
+  for (let i = 0; i < wallets; i++) {
+    const at = addresses[i]!;
+    if (at !== 0) sum ^= heap.chunk(at)[heap.offset(at)]!;
+    // A row found by its hash alone may be no wallet's.
+    if (slots[i]! > 0 && slots[i]! <= balances.size) sum ^= balances.symbol(slots[i]! - 1);
+  }
+  used[0] = sum;
+}
