@@ -47,6 +47,8 @@ export class UsedTokens {
   readonly #next: U32Column;
   readonly #hash: U32Column;
   readonly #chains = new Map<number, number>();
+  /** No chain has an earlier end: where this one is not over, none is. */
+  #least = Number.POSITIVE_INFINITY;
   #free = 0;
   #size = 0;
   /** The latest end of those that were forgotten, in seconds. */
@@ -81,25 +83,35 @@ export class UsedTokens {
   /** Whether there is room for one with this end, once it has let go those that are over. */
   hasRoom(end: number, max = TOKENS_MAX): boolean {
     if (this.#size < max) return true;
+    if (!isOver(this.#least, end)) return false;
     for (const other of this.#chains.keys()) if (isOver(other, end)) return true;
     return false;
   }
 
   /** Remembers a token, and forgets some of those that are over: more than come, not all at once. */
   use(id: string, end: number): void {
-    let left = FORGOTTEN_PER_USE;
-    for (const other of this.#chains.keys()) {
-      if (isOver(other, end)) left = this.#forget(other, left);
-      if (left === 0) break;
-    }
+    if (isOver(this.#least, end)) this.#forgetOver(end);
     const slot = this.#takeSlot();
     const hash = this.#hashOf(id);
     this.#hash.set(slot, hash);
     for (const [n, word] of wordsOf(id).entries()) this.#words[n]!.set(slot, word);
     this.#next.set(slot, this.#chains.get(end) ?? 0);
     this.#chains.set(end, slot + 1);
+    this.#least = Math.min(this.#least, end);
     this.#table.insert(hash, slot);
     this.#size++;
+  }
+
+  /** Forgets some of those that are over where one that ends at `end` is taken. */
+  #forgetOver(end: number): void {
+    let left = FORGOTTEN_PER_USE;
+    let least = Number.POSITIVE_INFINITY;
+    for (const other of this.#chains.keys()) {
+      if (isOver(other, end)) left = this.#forget(other, left);
+      else least = Math.min(least, other);
+      if (left === 0) return;
+    }
+    this.#least = least;
   }
 
   /** Forgets up to `max` tokens of this end; how many more there might have been. */
@@ -150,7 +162,10 @@ export class UsedTokens {
 
   load(parts: Map<string, Uint8Array>, extra: UsedTokensExtra): void {
     for (const structure of this.#structures) structure.load(parts);
-    for (const [end, slot] of extra.chains) this.#chains.set(end, slot);
+    for (const [end, slot] of extra.chains) {
+      this.#chains.set(end, slot);
+      this.#least = Math.min(this.#least, end);
+    }
     this.#free = extra.free;
     this.#size = extra.size;
     this.#forgotten = extra.forgotten;

@@ -140,3 +140,14 @@ test('tokens are remembered by replay and by a snapshot', () => {
   use(books, 'more', 5 + SPAN);
   expect(differencesOf(loaded.state, books.state)).toEqual([]);
 });
+
+test('what a snapshot remembers is forgotten once it is over', () => {
+  const tokens = new UsedTokens(1);
+  for (let n = 0; n < 5; n++) tokens.use(idOf(`${n}`), 1000 + n);
+  const loaded = new UsedTokens(1);
+  loaded.load(new Map(tokens.dump().map((part) => [part.name, bytesOf(part)])), tokens.extra());
+  for (const each of [tokens, loaded]) {
+    each.use(idOf('later'), 1003 + SPAN);
+    expect([each.size, each.hasRoom(1003 + SPAN, 3), each.hasRoom(1004 + SPAN, 3)]).toEqual([3, false, true]);
+  }
+});
