@@ -25,6 +25,9 @@ interface Waiting {
 }
 
 interface Lane {
+  readonly ledger: number;
+  /** Whose turn it is after this one; the last one's is the first. */
+  next: Lane | null;
   queue: Waiting[];
   /** Those before this one have had their turn. */
   at: number;
@@ -33,44 +36,57 @@ interface Lane {
 
 /** Requests that wait for their ledger's turn. */
 export class Turns {
-  /** Of the ledgers in which somebody waits; the first is whose turn it is. */
-  readonly #ring = new Map<number, Lane>();
+  /** Of the ledgers in which somebody waits. */
+  readonly #lanes = new Map<number, Lane>();
+  /** The end of their ring: whose turn it is comes next. */
+  #last: Lane | null = null;
   length = 0;
 
   push(ledger: number, bytes: number, begin: () => void): void {
-    let lane = this.#ring.get(ledger);
-    if (lane === undefined) {
-      lane = { queue: [], at: 0, allowance: TURN_BYTES };
-      this.#ring.set(ledger, lane);
-    }
+    const lane = this.#lanes.get(ledger) ?? this.#open(ledger);
     lane.queue.push({ cost: bytes + REQUEST_BYTES, begin });
     this.length++;
+  }
+
+  #open(ledger: number): Lane {
+    const lane: Lane = { ledger, next: null, queue: [], at: 0, allowance: TURN_BYTES };
+    lane.next = this.#last === null ? lane : this.#last.next;
+    if (this.#last !== null) this.#last.next = lane;
+    this.#last = lane;
+    this.#lanes.set(ledger, lane);
+    return lane;
   }
 
   /** Takes out who is next; there must be somebody. */
   next(): () => void {
     for (;;) {
-      const [ledger, lane] = this.#ring.entries().next().value!;
+      const lane = this.#last!.next!;
       const { cost, begin } = lane.queue[lane.at]!;
       if (cost <= lane.allowance) {
         lane.allowance -= cost;
-        this.#pass(ledger, lane);
+        this.#pass(lane);
         return begin;
       }
       lane.allowance += TURN_BYTES;
-      this.#ring.delete(ledger);
-      this.#ring.set(ledger, lane);
+      this.#last = lane;
     }
   }
 
-  #pass(ledger: number, lane: Lane): void {
+  #pass(lane: Lane): void {
     this.length--;
     lane.at++;
-    if (lane.at === lane.queue.length) this.#ring.delete(ledger);
+    if (lane.at === lane.queue.length) this.#close(lane);
     else if (lane.at * 2 > lane.queue.length) {
       lane.queue = lane.queue.slice(lane.at);
       lane.at = 0;
     }
+  }
+
+  /** Takes out the lane whose turn it is. */
+  #close(lane: Lane): void {
+    this.#lanes.delete(lane.ledger);
+    if (lane === this.#last) this.#last = null;
+    else this.#last!.next = lane.next;
   }
 }
 

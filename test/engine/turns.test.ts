@@ -56,6 +56,18 @@ describe('turns', () => {
     expect(served.large).toBeLessThan(5300);
   });
 
+  test('in a ring: who has had a turn waits for all others, and who comes is the last', () => {
+    const turns = new Turns();
+    const came: number[] = [];
+    // One is as much as a turn allows.
+    const push = (ledger: number) => turns.push(ledger, 3 * 1024, () => came.push(ledger));
+    for (const ledger of [1, 2, 3, 1, 2, 3]) push(ledger);
+    for (let n = 0; n < 2; n++) turns.next()();
+    for (const ledger of [4, 1, 4]) push(ledger);
+    while (turns.length > 0) turns.next()();
+    expect(came).toEqual([1, 2, 3, 1, 4, 2, 3, 1, 4]);
+  });
+
   test('one that is larger than any allowance has its turn too', () => {
     const turns = new Turns();
     const came: string[] = [];
