@@ -63,7 +63,7 @@ export class KeyedVerifier {
     if (this.#places !== null) this.#combs();
   }
 
-  /** Tells `onVerdict` of each of the first `count` rows whether its signature holds. */
+  /** Tells `onVerdict` of each of the first `count` rows whether its signature holds. `rows` lie at a multiple of four bytes. */
   verify(rows: Uint8Array, count: number, onVerdict: OnVerdict): void {
     const places = this.#places;
     // What a task left that ended in the middle are rows of its own.
