@@ -285,7 +285,8 @@ function killed(path: string) {
 describe('a torn tail', () => {
   /** Starts again and compares what was cut off the journal with what the log says was cut. */
   async function startAgain(path: string, journal: string): Promise<{ server: Server; client: Client; kit: Kit }> {
-    const torn = statSync(journal).size;
+    // A frame may have been cut behind a byte that is zero, as any of a signature's may be: those are not counted.
+    const torn = readFileSync(journal).findLastIndex((byte) => byte !== 0) + 1;
     const again = await start(path);
     const cut = torn - statSync(journal).size;
     expect(cut).toBeGreaterThan(0);
