@@ -243,6 +243,8 @@ export class Oracle {
       const [due] = model.intents.overdue(moment);
       const entry = entries[at];
       if (due === undefined || entry?.type !== EntryType.step || entry.luid !== due.luid) break;
+      // Until the tick comes, what a bridge says of an overdue intent still counts.
+      if (entry.outcome.reason !== 'core.intent-expired') break;
       take(model.expire(due, { luid: due.luid, companion: '', moment, now: moment, luidAt }));
     }
     for (const passage of this.#queue) {
