@@ -9,7 +9,7 @@
  *
  * Scalars here are public. Nothing in this folder hides what it works on by its time, and no secret may come here.
  */
-import { LIMBS, limbsOf, P, PAIR_BYTES, wordOf } from './field.ts';
+import { LIMBS, limbsOf, P, PAIR_BYTES, wordOf, wordsOf } from './field.ts';
 import { type Curve, compileCurve, ENTRY_BYTES, OWN_BYTES, POINT_BYTES, T, X, Y, Z } from './points.ts';
 
 export interface Shape {
@@ -26,8 +26,8 @@ const BITS = 264;
 
 export const tableBytes = ({ teeth, blocks }: Shape) => (blocks << (teeth - 1)) * ENTRY_BYTES;
 
-/** Order of the base point, and d of the curve's equation (RFC 8032, 5.1). */
-export const L = 2n ** 252n + 27742317777372353535851937790883648493n;
+/** The order L of the base point, in words, and d of the curve's equation (RFC 8032, 5.1). */
+export const ORDER = wordsOf(2n ** 252n + 27742317777372353535851937790883648493n);
 const D = 37095705934669439343138083508754565189542113879843219016388785533085940283555n;
 const ROOT_OF_MINUS_ONE = 19681161376707505956807079304988542015446066515923890162744021073123829784752n;
 const BASE_POINT = 46316835694926478169428394003475163141307993866256225615783033603165251855960n;
@@ -85,9 +85,7 @@ export class Combs {
     this.#putNumber(ROOT, ROOT_OF_MINUS_ONE);
     this.#putNumber(IDENTITY + Y, 1n);
     this.#putNumber(IDENTITY + Z, 1n);
-    const encoding = new Uint32Array(8);
-    for (let i = 0; i < 8; i++) encoding[i] = Number(BigInt.asUintN(32, BASE_POINT >> BigInt(32 * i)));
-    if (!this.#decode(encoding, false)) throw new Error('the base point is not on the curve');
+    if (!this.#decode(wordsOf(BASE_POINT), false)) throw new Error('the base point is not on the curve');
     this.#buildTable(BASE, this.base);
   }
 
@@ -247,9 +245,8 @@ export class Combs {
 
   /** Whether L times the point of a key's table is nothing. L is odd, so that it is not changed when its digits are made. */
   #isOrderL(table: number): boolean {
-    const order = new Uint32Array(ORDER);
     const zero = new Uint32Array(8);
-    for (let lane = 0; lane < 2; lane++) this.schedule(lane, zero, order, table);
+    for (let lane = 0; lane < 2; lane++) this.schedule(lane, zero, ORDER, table);
     this.run(0);
     this.normalise(1);
     const encoding = new Uint32Array(8);
@@ -378,5 +375,3 @@ export class Combs {
     this.#words.copyWithin(to / 4, from / 4, (from + POINT_BYTES) / 4);
   }
 }
-
-const ORDER = Uint32Array.from({ length: 8 }, (_, i) => Number(BigInt.asUintN(32, L >> BigInt(32 * i))));

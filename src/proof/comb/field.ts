@@ -59,6 +59,11 @@ export function limbsOf(value: bigint): number[] {
   });
 }
 
+/** The eight little-endian words of a number below 2^256. */
+export function wordsOf(value: bigint): Uint32Array {
+  return Uint32Array.from({ length: 8 }, (_, i) => Number(BigInt.asUintN(32, value >> BigInt(32 * i))));
+}
+
 /** Multiples of p whose limbs are all at least 1 (or 3) times e, so that what is subtracted from them stays positive. */
 const TWICE_P = (i: number) => (i === 0 ? words(0x7ffffda, 0x7ffffda, 0x3fffffe, 0x3fffffe) : TWICE_P_REST);
 const TWICE_P_REST = words(0x7fffffe, 0x7fffffe, 0x3fffffe, 0x3fffffe);

@@ -7,8 +7,8 @@
  * encode(SB - kA) = R byte for byte, S < L, and R is not of small order.
  */
 import type { SignatureLibrary } from '../verify.ts';
-import { Combs, L, ROWS } from './combs.ts';
-import { P } from './field.ts';
+import { Combs, ORDER, ROWS } from './combs.ts';
+import { P, wordsOf } from './field.ts';
 import { KeyPlaces, WAYS } from './key-places.ts';
 
 /** A row: public key, message of 32 bytes, signature. */
@@ -27,12 +27,6 @@ export interface VerifierOptions {
 }
 
 export type OnVerdict = (row: number, holds: boolean) => void;
-
-/** Little-endian words of a number below 2^256. */
-const wordsOf = (value: bigint) =>
-  Uint32Array.from({ length: 8 }, (_, i) => Number(BigInt.asUintN(32, value >> BigInt(32 * i))));
-
-const ORDER = wordsOf(L);
 
 /** Every y of the eight points of small order: x = 0, y = 0, and those of order 8. */
 const Y_OF_ORDER_8 = 2707385501144840649318225287225658788936804267575313519463743609750303402022n;
