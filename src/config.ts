@@ -169,6 +169,7 @@ const SETTINGS = {
   proofsMax: count(64, 1, 1024, 'proofs in one request'),
   pageLimitMax: count(100, 1, 1000, 'records on a page of a list'),
   listMsMax: count(1_000, 1, 60_000, 'time a list may search before it is answered 408'),
+  listProofMsMax: count(1_000, 0, 60_000, 'age of the proof that a list may be given again while it says the same'),
   preferWaitSecondsMax: count(30, 1, 600, 'longest wait a client may ask for'),
   inboxMax: count(
     10_000,

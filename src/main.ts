@@ -177,6 +177,7 @@ async function serve(config: Config, directory: string): Promise<void> {
       validate: compileSchemas({ claimsMax: config.claimsMax, proofsMax: config.proofsMax }),
       queryLimits: { ...QUERY_LIMITS, pageLimitMax: config.pageLimitMax },
       listMsMax: config.listMsMax,
+      listProofMsMax: config.listProofMsMax,
       preferWaitSecondsMax: config.preferWaitSecondsMax,
       head: () => journal.position,
       defect,

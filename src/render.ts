@@ -10,7 +10,7 @@ import { isoMoment, outcomeCustoms, sealCustom } from './core/proofs.ts';
 import type { RecordView, Version, VersionEntry } from './core/state.ts';
 import { proofDigestHex, sha256Hex } from './proof/digest.ts';
 import { encodeBase64 } from './proof/keys.ts';
-import { proofText, type Sealer } from './proof/sealer.ts';
+import { proofText, type Sealer, type Signed } from './proof/sealer.ts';
 
 /** What a record's text is made of. Texts lists are JSON without the brackets. */
 interface RecordText {
@@ -219,10 +219,10 @@ function momentCustom(moment: number): string {
 }
 
 function sealedNow(text: Unsealed, sealer: Sealer): string {
-  return sealedText(text, sealer.proof(text.hash, text.custom));
+  return sealedText(text, { moment: text.moment, proof: sealer.proof(text.hash, text.custom) });
 }
 
-/** `proof` is the server's, of this hash and custom. */
-export function sealedText({ data, hash, moment, tail }: Unsealed, proof: string): string {
+/** `proof` is the server's, of this hash and moment. */
+export function sealedText({ data, hash, tail }: Unsealed, { moment, proof }: Signed): string {
   return `{"data":${data},"hash":"${hash}","meta":{"moment":"${isoMoment(moment)}","proofs":[${proof}]}${tail}}`;
 }

@@ -29,6 +29,7 @@ export function openApp({ engine, state, server }: House): Handler {
       validate: compileSchemas(),
       queryLimits: QUERY_LIMITS,
       listMsMax: 60_000,
+      listProofMsMax: 1000,
       preferWaitSecondsMax: 30,
       head: () => ({ seq: 0, chain: new Uint8Array(32), moment: 0 }),
       clock: Date.now,

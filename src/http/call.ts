@@ -32,6 +32,7 @@ export interface House {
   /** Milliseconds since 1970, wherever the books are: it may jump, both ways. */
   clock: () => number;
   listMsMax: number;
+  listProofMsMax: number;
   preferWaitSecondsMax: number;
   /** Told of errors that only a defect of ours can cause. */
   defect: (error: Error) => void;

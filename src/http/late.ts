@@ -1,13 +1,13 @@
 /**
  * Proofs that are made for readers: by the workers, on one trip for a whole page. Those that tell how an intent ended
  * are signed when somebody first asks, and remembered: they are the same bytes whenever they are made. That of a list
- * is new each time.
+ * tells when it was made; it is made anew where the list has changed, or where the last one is too old.
  */
 import type { Outcome } from '../core/entry.ts';
 import type { Version } from '../core/state.ts';
 import { proofDigestHex } from '../proof/digest.ts';
 import { encodeBase64 } from '../proof/keys.ts';
-import { proofText } from '../proof/sealer.ts';
+import { proofText, type Signed } from '../proof/sealer.ts';
 import { customsOf, hexOf, outcomeKey, outcomesOf, type Unsealed } from '../render.ts';
 import { guarded, type House } from './call.ts';
 import type { Reply } from './server.ts';
@@ -37,10 +37,14 @@ export function withLateProofs(house: House, reply: Reply, versions: readonly Ve
   });
 }
 
-/** Goes on with `then` once the server's proof of a text is at hand. */
-export function withProof(house: House, reply: Reply, { hash, custom }: Unsealed, then: (proof: string) => void): void {
-  const { sealer, pool } = house;
-  const known = sealer.justSigned(hash, custom);
+/**
+ * Goes on with `then` once a list has the server's proof: one of now, or one that is not too old and says the same.
+ * What it says is what is true now either way, since the list has just been read.
+ */
+export function withListProof(house: House, reply: Reply, list: Unsealed, then: (signed: Signed) => void): void {
+  const { sealer, pool, listProofMsMax } = house;
+  const { hash, custom, moment } = list;
+  const known = sealer.listSince(hash, moment - listProofMsMax);
   if (known !== undefined) return then(known);
   const digest = proofDigestHex(hash, custom);
   pool.submit({
@@ -49,10 +53,13 @@ export function withProof(house: House, reply: Reply, { hash, custom }: Unsealed
     done({ error, signatures }) {
       guarded(house, reply, () => {
         // Without the workers it is signed here.
-        if (error !== null) return then(sealer.proof(hash, custom));
-        const proof = proofText(sealer.publicText, digest, encodeBase64(signatures), custom);
-        sealer.keepSigned(hash, custom, proof);
-        then(proof);
+        const proof =
+          error === null
+            ? proofText(sealer.publicText, digest, encodeBase64(signatures), custom)
+            : sealer.proof(hash, custom);
+        const signed = { moment, proof };
+        sealer.keepList(hash, signed);
+        then(signed);
       });
     },
   });

@@ -26,7 +26,7 @@ import {
 } from '../render.ts';
 import { type Call, guarded, type House, refuseDurable, send, sendDurable } from './call.ts';
 import { type Header, refuse } from './errors.ts';
-import { withLateProofs, withProof } from './late.ts';
+import { withLateProofs, withListProof } from './late.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
 import { type ListQuery, parseQuery } from './query.ts';
 import { SEMVER } from './version.ts';
@@ -162,7 +162,7 @@ function sendRecords(call: Call, rows: readonly number[], page: Page | null): vo
 export function sendList(call: Call, items: string[], page: Page | PageAfter | null): void {
   const { house, reply } = call;
   const list = unsealedList(items, page, house.engine.now());
-  withProof(house, reply, list, (proof) => sendDurable(call, () => send(call, 200, sealedText(list, proof))));
+  withListProof(house, reply, list, (signed) => sendDurable(call, () => send(call, 200, sealedText(list, signed))));
 }
 
 // ---------------------------------------------------------------- history

@@ -16,11 +16,22 @@ export function proofText(publicText: string, digestHex: string, resultText: str
 /** Proofs kept for one moment: more answers than this are not given in a millisecond. */
 const SAME_CUSTOM_MAX = 256;
 
+/** Lists whose last proof is kept; about 500 bytes each. */
+const LISTS_MAX = 10_000;
+
+/** What the server said of a hash at a moment. */
+export interface Signed {
+  moment: number;
+  /** The proof in canonical JSON. */
+  proof: string;
+}
+
 export class Sealer {
   /** The server's public key, base64. */
   readonly publicText: string;
   readonly #server: KeyPair;
   readonly #late: Recent<string, string>;
+  readonly #lists = new Recent<string, Signed>(LISTS_MAX);
   /** Proofs under the custom that was asked for last, by hash: many answers of one moment say the same. */
   readonly #same = new Map<string, string>();
   #sameCustom = '';
@@ -34,26 +45,27 @@ export class Sealer {
 
   /** Signs now, unless the same has just been signed. */
   readonly proof = (hashHex: string, custom: string): string => {
-    const known = this.justSigned(hashHex, custom);
+    const known = custom === this.#sameCustom ? this.#same.get(hashHex) : undefined;
     if (known !== undefined) return known;
     const digest = proofDigestHex(hashHex, custom);
     const result = sign(Buffer.from(digest, 'hex'), this.#server);
     const text = proofText(this.publicText, digest, encodeBase64(result), custom);
-    this.keepSigned(hashHex, custom, text);
-    return text;
-  };
-
-  /** A proof of this moment that is at hand. */
-  justSigned(hashHex: string, custom: string): string | undefined {
-    return custom === this.#sameCustom ? this.#same.get(hashHex) : undefined;
-  }
-
-  keepSigned(hashHex: string, custom: string, text: string): void {
     if (custom !== this.#sameCustom || this.#same.size >= SAME_CUSTOM_MAX) {
       this.#same.clear();
       this.#sameCustom = custom;
     }
     this.#same.set(hashHex, text);
+    return text;
+  };
+
+  /** What was last said of a list with this hash, if that was at `since` or later. */
+  listSince(hashHex: string, since: number): Signed | undefined {
+    const signed = this.#lists.get(hashHex);
+    return signed !== undefined && signed.moment >= since ? signed : undefined;
+  }
+
+  keepList(hashHex: string, signed: Signed): void {
+    this.#lists.set(hashHex, signed);
   }
 
   /** The text of a proof that was signed before. */

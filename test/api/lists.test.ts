@@ -448,3 +448,51 @@ describe('filters of the other kinds', () => {
     );
   });
 });
+
+describe("a list's proof", () => {
+  const openAt = async (flags: string[]) => {
+    const apart = await startServer({ flags });
+    const there = connect(apart);
+    const kit = makeKit(there, keys);
+    const [symbol, from, to] = [await kit.symbol(), await kit.wallet(), await kit.wallet()];
+    await kit.clear([issue(from, symbol, 10)]);
+    return { apart, there, kit, symbol, from, to };
+  };
+  /** When the server said so; what it said is checked by the client that asks. */
+  const momentOf = async (there: Client, wallet: string): Promise<number> => {
+    const { body } = await there.get(`/wallets/${wallet}/balances`);
+    expect(body.meta.proofs[0].custom.moment).toBe(body.meta.moment);
+    return Date.parse(body.meta.moment);
+  };
+
+  test('is the one given before, while the list says the same', async () => {
+    const { apart, there, kit, symbol, from, to } = await openAt(['--list-proof-ms-max', '60000']);
+    try {
+      const first = await momentOf(there, from);
+      await pause(5);
+      expect(await momentOf(there, from)).toBe(first);
+      const other = await momentOf(there, to);
+      expect(other).toBeGreaterThan(first);
+      // What is moved to and fro leaves the amounts as they were, and the list says when.
+      await kit.clear([transfer(from, to, symbol, 3)]);
+      const moved = await momentOf(there, from);
+      await kit.clear([transfer(to, from, symbol, 3)]);
+      expect([first < moved, moved < (await momentOf(there, from))]).toEqual([true, true]);
+    } finally {
+      await apart.stop();
+    }
+  });
+  test.each([
+    ['0', 3],
+    ['20', 40],
+  ])('is made anew once it is older than %s ms', async (most, wait) => {
+    const { apart, there, from } = await openAt(['--list-proof-ms-max', most]);
+    try {
+      const first = await momentOf(there, from);
+      await pause(wait);
+      expect(await momentOf(there, from)).toBeGreaterThan(first);
+    } finally {
+      await apart.stop();
+    }
+  });
+});

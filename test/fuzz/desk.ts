@@ -103,6 +103,7 @@ export class Desk {
         clock: () => world.now,
         queryLimits: QUERY_LIMITS,
         listMsMax: ANSWER_MS,
+        listProofMsMax: ANSWER_MS,
         preferWaitSecondsMax: 0,
         defect,
       },

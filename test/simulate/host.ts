@@ -343,6 +343,7 @@ export class Host implements Watched {
         validate,
         queryLimits: QUERY_LIMITS,
         listMsMax: 1000,
+        listProofMsMax: 1000,
         preferWaitSecondsMax: 30,
         defect: (error) => loop.fail(error),
       },
