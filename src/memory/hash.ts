@@ -75,6 +75,42 @@ export function hashText(seed: number, text: string): number {
   return (v1 ^ v3) >>> 0;
 }
 
+/** `hashText` of the ASCII text whose bytes are bytes[from, to). */
+export function hashAscii(seed: number, bytes: Uint8Array, from: number, to: number): number {
+  const key = spread(seed ^ 0x5bd1e995);
+  let v0 = seed | 0;
+  let v1 = key;
+  let v2 = 0x6c796765 ^ seed;
+  let v3 = 0x74656462 ^ key;
+  const length = to - from;
+  // Words of four bytes, then the word of the length and three rounds more: one round each.
+  const words = (length + 3) >>> 2;
+  for (let round = 0; round < words + 4; round++) {
+    let word = round === words ? length : 0;
+    if (round < words) {
+      const at = from + round * 4;
+      word = bytes[at]!;
+      if (at + 1 < to) word |= bytes[at + 1]! << 8;
+      if (at + 2 < to) word |= bytes[at + 2]! << 16;
+      if (at + 3 < to) word |= bytes[at + 3]! << 24;
+    }
+    v3 ^= word;
+    v0 = (v0 + v1) | 0;
+    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+    v0 = (v0 << 16) | (v0 >>> 16);
+    v2 = (v2 + v3) | 0;
+    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+    v0 = (v0 + v3) | 0;
+    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+    v2 = (v2 + v1) | 0;
+    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+    v2 = (v2 << 16) | (v2 >>> 16);
+    v0 ^= word;
+    if (round === words) v2 ^= 0xff;
+  }
+  return (v1 ^ v3) >>> 0;
+}
+
 /** One hash of two numbers of 32 bits, in this order; 0 to 2^32 - 1. For a fixed `a` no two `b` meet, and the other way round. */
 export function hashMix(a: number, b: number): number {
   return spread(spread(a + 0x9e3779b9) + b) >>> 0;

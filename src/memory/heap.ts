@@ -32,6 +32,12 @@ const HEADER_BYTES = 8;
 const HEAP_BYTES_MAX = 2 ** 35;
 const CHUNK_BYTES = 64 * 1024 * 1024;
 
+/** Memory that will be written from this byte on. */
+export interface HeapRoom {
+  buffer: SharedArrayBuffer;
+  from: number;
+}
+
 export class Heap {
   readonly name: string;
   /** The largest payload `append` takes, in bytes. */
@@ -50,6 +56,8 @@ export class Heap {
   private lastWords: Uint32Array<SharedArrayBuffer>;
   /** Bytes taken in the last chunk. */
   private lastUsed = HEADER_BYTES;
+  /** The chunk that comes next, where it is known already. */
+  private spare: SharedArrayBuffer | null = null;
 
   /** `chunkBytes`: a power of two from 64 bytes to 1 GiB. */
   constructor(name: string, chunkBytes: number = CHUNK_BYTES) {
@@ -93,6 +101,18 @@ export class Heap {
     this.lastUsed = offset + size;
     this.end = at + size / 8;
     return at;
+  }
+
+  /**
+   * The memory that the next records go to: what is left of the last chunk, and the chunk after it. The system gives
+   * memory when it is touched first, which takes longer than to fill it; other threads may do that ahead (Atomics).
+   */
+  room(): HeapRoom[] {
+    this.spare ??= new SharedArrayBuffer(this.chunkBytes);
+    return [
+      { buffer: this.lastChunk.buffer, from: this.lastUsed },
+      { buffer: this.spare, from: 0 },
+    ];
   }
 
   /** The address of the earlier record given to `append`, 0 for none. */
@@ -183,7 +203,8 @@ export class Heap {
   private begin(): void {
     const start = this.chunks.length * this.chunkBytes;
     if (start + this.chunkBytes > HEAP_BYTES_MAX) fail(`heap ${this.name} is full`);
-    const buffer = new SharedArrayBuffer(this.chunkBytes);
+    const buffer = this.spare ?? new SharedArrayBuffer(this.chunkBytes);
+    this.spare = null;
     this.lastChunk = new Uint8Array(buffer);
     this.lastWords = new Uint32Array(buffer);
     this.chunks.push(this.lastChunk);

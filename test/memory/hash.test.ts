@@ -1,6 +1,6 @@
 /** Hashes: the same for ever, different where they must be, and spread evenly enough for the table. */
 import { expect, test } from 'vitest';
-import { hashMix, hashText } from '../../src/memory/index.ts';
+import { hashAscii, hashMix, hashText } from '../../src/memory/index.ts';
 
 test('hashes never change: they lie in snapshots', () => {
   const golden: [number, string, number][] = [
@@ -43,6 +43,19 @@ test('texts that look alike as bytes do not meet', () => {
   ];
   for (const seed of [0, 1, 0xffffffff]) {
     expect(new Set(texts.map((text) => hashText(seed, text))).size, `seed ${seed}`).toBe(texts.length);
+  }
+});
+
+test('the bytes of an ASCII text give what the text gives, wherever they lie', () => {
+  const text = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)).join('');
+  const bytes = new TextEncoder().encode(text);
+  for (const seed of [0, 1, 7, 0xffffffff]) {
+    for (let length = 0; length <= 40; length++) {
+      for (const from of [0, 1, 50, 128 - length]) {
+        const hash = hashText(seed, text.slice(from, from + length));
+        expect(hashAscii(seed, bytes, from, from + length), `${length} from ${from}`).toBe(hash);
+      }
+    }
   }
 });
 

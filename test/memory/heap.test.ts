@@ -81,6 +81,19 @@ describe('heap', () => {
     expect(heap.length(CHUNK / 8)).toBe(0);
   });
 
+  test('tells the memory that the next records go to, and goes on there', () => {
+    const heap = new Heap('records', CHUNK);
+    heap.append(filled(20, 1), 0, 20, 0);
+    const [last, next] = heap.room();
+    expect(heap.room()).toEqual([last, next]);
+    expect(last!.buffer).toBe(heap.chunk(1).buffer);
+    expect([last!.from, next!.from]).toEqual([heap.used, 0]);
+    const at = heap.append(filled(CHUNK - 8, 2), 0, CHUNK - 8, 0);
+    expect(heap.chunk(at).buffer).toBe(next!.buffer);
+    expect(heap.room()[0]).toEqual({ buffer: next!.buffer, from: CHUNK });
+    expect(heap.room()[1]!.buffer).not.toBe(next!.buffer);
+  });
+
   test('refuses addresses where no record is, and ranges outside the source', () => {
     const heap = new Heap('records', CHUNK);
     const bytes = new Uint8Array(16);
