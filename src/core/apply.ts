@@ -23,7 +23,7 @@ import {
 } from './entry.ts';
 import { assertBalanced, assertStill } from './invariants.ts';
 import { Kind, kindRow } from './kinds.ts';
-import { hasRules, type IntentOutline, outlineOf } from './outline.ts';
+import { hasRules, type IntentOutline, type NameHashes, outlineOf } from './outline.ts';
 import { assert } from './refusal.ts';
 import {
   ANY_STATUS,
@@ -37,6 +37,7 @@ import {
   HAS_LABELS,
   HAS_ROUTES,
   indexHandle,
+  indexHashes,
   indexLuid,
   labelKey,
   labelsOf,
@@ -139,7 +140,7 @@ function applyIntent(
   outline: IntentOutline,
 ): void {
   const { ledger, moment, outcome, thread } = entry;
-  const row = addRow(state, entry, statusAfter(outcome), bytes, from, to);
+  const row = addRow(state, entry, statusAfter(outcome), bytes, from, to, outline.hashes);
   pushIntentTerms(state, ledger, outline, addPlace(state, row));
   if (outline.hasAccess) state.rows.flags.set(row, HAS_ACCESS);
   // Most come to their end alone and at once.
@@ -166,6 +167,7 @@ function addRow(
   bytes: Uint8Array,
   from: number,
   to: number,
+  hashes?: NameHashes,
 ): number {
   const { rows } = state;
   const row = rows.lines.push();
@@ -174,8 +176,10 @@ function addRow(
   rows.status.set(row, status);
   rows.kind.push(kind);
   rows.ledger.push(ledger);
-  indexHandle(state, ledger, kind, handle, row);
-  indexLuid(state, luid, row);
+  if (hashes === undefined) {
+    indexHandle(state, ledger, kind, handle, row);
+    indexLuid(state, luid, row);
+  } else indexHashes(state, ledger, hashes, row);
   count(state, ledger, kind, status, 1);
   return row;
 }

@@ -4,12 +4,24 @@
  */
 import type { ClaimOutline } from './claims/index.ts';
 
+export { hashAscii, hashText } from '../memory/index.ts';
+
 export interface IntentOutline {
   /** Undefined where it is no text. */
   schema: string | undefined;
   claims: readonly ClaimOutline[];
   /** It brings access rules of its own. */
   hasAccess: boolean;
+  /** Where they are known, the claims name no wallets. */
+  hashes?: NameHashes;
+}
+
+/** `hashText`, under the state's seed, of the names that an intent is found by. */
+export interface NameHashes {
+  luid: number;
+  handle: number;
+  /** Those of the wallets in its claims, in the order of the claims and of their actions' members. */
+  wallets: readonly number[];
 }
 
 export function outlineOf({ schema, claims, access }: Record<string, unknown>): IntentOutline {

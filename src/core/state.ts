@@ -35,6 +35,7 @@ import { isLuid } from './luid.ts';
 import { NameMemo } from './name-memo.ts';
 import { Norms } from './norms.ts';
 import { type OpenIntent, OpenIntents } from './open-intents.ts';
+import type { NameHashes } from './outline.ts';
 import { Ranks } from './ranks.ts';
 import { AssertionError, assert } from './refusal.ts';
 import { UsedTokens, type UsedTokensExtra } from './used-tokens.ts';
@@ -254,6 +255,12 @@ export function unindexHandle(state: State, ledger: number, kind: Kind, handle: 
 
 export function indexLuid(state: State, luid: string, row: number): void {
   state.luids.insert(luidHash(state, luid), row);
+}
+
+/** Both for a new intent whose names' hashes are known. */
+export function indexHashes(state: State, ledger: number, { handle, luid }: NameHashes, row: number): void {
+  state.handles.insert(hashMix(handle, scopeOf(ledger, Kind.intent)), row);
+  state.luids.insert(luid, row);
 }
 
 /** The balance slot of this wallet row and symbol row, or -1. */

@@ -2,6 +2,7 @@
  * Terms: the members of a record by whose values lists find it from an index. What apply pushes for a version and what
  * lists and relations look up are one table here.
  */
+import { hashMix } from '../memory/index.ts';
 import { CLAIM_ACTIONS, handleOf, walletIn } from './claims/index.ts';
 import { Kind } from './kinds.ts';
 import type { IntentOutline } from './outline.ts';
@@ -39,10 +40,16 @@ export function pushTerms(
 }
 
 /** The same for a new intent. */
-export function pushIntentTerms(state: State, ledger: number, { schema, claims }: IntentOutline, place: number): void {
+export function pushIntentTerms(state: State, ledger: number, outline: IntentOutline, place: number): void {
   const { terms } = state;
+  const { schema, claims, hashes } = outline;
   pushCommon(state, ledger, Kind.intent, schema, place);
   const member = memberHash(state, ledger, Kind.intent, CLAIM_WALLET_TERM);
+  if (hashes !== undefined) {
+    const { wallets } = hashes;
+    for (let i = 0; i < wallets.length; i++) terms.push(hashMix(member, wallets[i]!), place);
+    return;
+  }
   for (let i = 0; i < claims.length; i++) {
     const claim = claims[i]!;
     const { wallets } = CLAIM_ACTIONS.get(claim.action)!;

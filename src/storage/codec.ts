@@ -63,7 +63,7 @@ import { FrameBuffer } from './frame-buffer.ts';
 import { keyAt, placeOf } from './keys-in-data.ts';
 import * as msgpack from './msgpack.ts';
 import { outcomeBytesMax, readMoment, readOutcome, writeMoment, writeOutcome } from './outcomes.ts';
-import { noteOutline, type OutlineNotes, readOutline } from './outline.ts';
+import { noteHashes, noteOutline, type OutlineNotes, readOutline } from './outline.ts';
 
 export { CodecError } from './msgpack.ts';
 export { FrameBuffer };
@@ -262,8 +262,8 @@ export function passNext(bytes: Uint8Array, cursor: { at: number }, to: number):
 }
 
 /**
- * `passNext` that notes the outline of an intent in the words from `at` on, where there is room. Returns where the next
- * note goes.
+ * `passNext` that notes the outline of an intent in the words from `at` on, where there is room, and the hashes of its
+ * names, where there is a seed. Returns where the next note goes.
  */
 export function passNextNoting(
   bytes: Uint8Array,
@@ -271,11 +271,12 @@ export function passNextNoting(
   to: number,
   words: Int32Array,
   at: number,
+  hashSeed?: number,
 ): number {
   const reader = msgpack.open(bytes, cursor.at, to);
   let left = msgpack.readArrayHead(reader) - HEAD_ELEMENTS;
-  msgpack.skipText(reader);
-  msgpack.skipText(reader);
+  const luid = { from: msgpack.skipText(reader), to: reader.at };
+  const handle = { from: msgpack.skipText(reader), to: reader.at };
   const code = msgpack.readCount(reader);
   const isFirst = code <= FIRST_TYPES;
   let next = at;
@@ -286,6 +287,7 @@ export function passNextNoting(
     const from = msgpack.skipText(reader);
     left -= before + 1;
     next = noteOutline(reader.bytes, from, reader.at, words, at) || at;
+    if (next !== at && hashSeed !== undefined) noteHashes(reader.bytes, words, at, hashSeed, luid, handle);
   }
   for (; left > 0; left--) msgpack.skip(reader);
   cursor.at = reader.at;

@@ -10,7 +10,7 @@
  * throw CodecError, or leave the outline without claims, which applying it asserts.
  */
 import { CLAIM_ACTIONS, type ClaimOutline } from '../core/claims/index.ts';
-import type { IntentOutline } from '../core/outline.ts';
+import { hashAscii, hashText, type IntentOutline } from '../core/outline.ts';
 import { CodecError, textAt } from './msgpack.ts';
 
 const QUOTE = 0x22;
@@ -23,21 +23,28 @@ const OBJECT = 0x7b;
 const OBJECT_END = 0x7d;
 
 /**
- * A note: where the next one begins, where the data begins, whether there are access rules, the schema; then the claims:
- * action, amount as a float 64 in two words, source, target, wallet. Texts are told by where they begin and end, without
- * their quotes, both 0 where there is none.
+ * A note: where the next one begins, where the data begins, whether there are access rules, the schema, whether names are
+ * hashed, the hashes of luid and handle; then the claims: action, amount as a float 64 in two words, source, target,
+ * wallet. Texts are told by where they begin and end, without their quotes, both 0 where there is none; behind those of
+ * source, target and wallet stand their hashes.
  */
 const NEXT = 0;
 const DATA = 1;
 const HAS_ACCESS = 2;
 const SCHEMA = 3;
-const CLAIMS = 5;
+const IS_HASHED = 5;
+const LUID_HASH = 6;
+const HANDLE_HASH = 7;
+const CLAIMS = 8;
 const ACTION = 0;
 const AMOUNT = 2;
 const SOURCE = 4;
-const TARGET = 6;
-const WALLET = 8;
-const CLAIM_WORDS = 10;
+const TARGET = 7;
+const WALLET = 10;
+const CLAIM_WORDS = 13;
+const HASH = 2;
+/** Where the member lies that names a wallet. */
+const MEMBERS = { source: SOURCE, target: TARGET, wallet: WALLET } as const;
 
 /** Notes of the intents in some bytes, in their order, from `at` to `end`; not of every intent, where room was short. */
 export interface OutlineNotes {
@@ -68,6 +75,7 @@ export function noteOutline(bytes: Buffer, from: number, to: number, words: Int3
   if (at + CLAIMS > words.length) return 0;
   words[at + DATA] = from;
   words[at + HAS_ACCESS] = 0;
+  words[at + IS_HASHED] = 0;
   const schema = lastText(bytes, from, to, 'schema');
   noteText(words, at + SCHEMA, schema, schema === 0 ? 0 : to - 2);
   let next = -1;
@@ -92,6 +100,35 @@ export function noteOutline(bytes: Buffer, from: number, to: number, words: Int3
   if (next === -1) throw new CodecError('an intent without claims');
   words[at + NEXT] = next;
   return next;
+}
+
+/** Where a text lies in some bytes. */
+export interface Span {
+  from: number;
+  to: number;
+}
+
+/** Adds to the note at `at` the hashes of its names, and of the luid and handle, which lie in the same bytes as they are. */
+export function noteHashes(bytes: Buffer, words: Int32Array, at: number, seed: number, luid: Span, handle: Span): void {
+  words[at + IS_HASHED] = 1;
+  words[at + LUID_HASH] = hashAt(bytes, luid.from, luid.to, seed, textAt);
+  words[at + HANDLE_HASH] = hashAt(bytes, handle.from, handle.to, seed, textAt);
+  const next = words[at + NEXT]!;
+  for (let claim = at + CLAIMS; claim < next; claim += CLAIM_WORDS) {
+    for (let name = claim + SOURCE; name <= claim + WALLET; name += TARGET - SOURCE) {
+      const from = words[name]!;
+      if (from !== 0) words[name + HASH] = hashAt(bytes, from, words[name + 1]!, seed, readText);
+    }
+  }
+}
+
+/** The hash of a text; `read` makes one of bytes that are not all letters of ASCII that stand for themselves. */
+function hashAt(bytes: Buffer, from: number, to: number, seed: number, read: typeof textAt): number {
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at]!;
+    if (byte >= 0x80 || byte === BACKSLASH) return hashText(seed, read(bytes, from, to));
+  }
+  return hashAscii(seed, bytes, from, to);
 }
 
 /** Where what was read last has ended: the readers below look at each byte once. */
@@ -247,6 +284,7 @@ const ACTIONS = [...CLAIM_ACTIONS.keys()];
 let lastSchema = '';
 
 function makeOutline(bytes: Buffer, words: Int32Array, at: number): IntentOutline {
+  if (words[at + IS_HASHED] !== 0) return makeHashed(bytes, words, at);
   const claims: ClaimOutline[] = [];
   const next = words[at + NEXT]!;
   for (let claim = at + CLAIMS; claim < next; claim += CLAIM_WORDS) {
@@ -260,6 +298,26 @@ function makeOutline(bytes: Buffer, words: Int32Array, at: number): IntentOutlin
     });
   }
   return { schema: schemaOf(bytes, words, at + SCHEMA), claims, hasAccess: words[at + HAS_ACCESS] !== 0 };
+}
+
+/** Where names are hashed no text is made of them. */
+function makeHashed(bytes: Buffer, words: Int32Array, at: number): IntentOutline {
+  const claims: ClaimOutline[] = [];
+  const wallets: number[] = [];
+  const next = words[at + NEXT]!;
+  for (let claim = at + CLAIMS; claim < next; claim += CLAIM_WORDS) {
+    const action = actionOf(bytes, words[claim + ACTION]!, words[claim + ACTION + 1]!);
+    claims.push({ action, amount: numberOf(words, claim + AMOUNT) });
+    const row = CLAIM_ACTIONS.get(action);
+    if (row === undefined) throw new CodecError(`a claim of no known action`);
+    for (const member of row.wallets) {
+      const name = claim + MEMBERS[member];
+      if (words[name] === 0) throw new CodecError(`a claim without its ${member}`);
+      wallets.push(words[name + HASH]! >>> 0);
+    }
+  }
+  const hashes = { luid: words[at + LUID_HASH]! >>> 0, handle: words[at + HANDLE_HASH]! >>> 0, wallets };
+  return { schema: schemaOf(bytes, words, at + SCHEMA), claims, hasAccess: words[at + HAS_ACCESS] !== 0, hashes };
 }
 
 function actionOf(bytes: Buffer, from: number, to: number): string {

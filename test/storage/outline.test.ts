@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { handleOf, type Reference } from '../../src/core/claims/index.ts';
-import { type IntentOutline, outlineOf } from '../../src/core/outline.ts';
+import { hashText, type IntentOutline, outlineOf } from '../../src/core/outline.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { CodecError } from '../../src/storage/msgpack.ts';
-import { noteOutline, readOutline } from '../../src/storage/outline.ts';
+import { noteHashes, noteOutline, readOutline } from '../../src/storage/outline.ts';
 import { often } from '../support/long.ts';
 
 /** Names and texts that look like what is looked for, and like the marks it is found by. */
@@ -84,7 +84,8 @@ describe('outline', () => {
         const bytes = Buffer.from(` ${texts.join('')}`);
         const ends = texts.map((_, index) => 1 + Buffer.byteLength(texts.slice(0, index + 1).join('')));
         const froms = [1, ...ends.slice(0, -1)];
-        const words = new Int32Array(room);
+        // Of what was noted there before nothing is left.
+        const words = new Int32Array(room).fill(-1);
         let end = 0;
         for (const [index, from] of froms.entries()) end = noteOutline(bytes, from, ends[index]!, words, end) || end;
         const notes = { words, at: 0, end };
@@ -132,5 +133,59 @@ describe('outline', () => {
     ['a text with an escape there is none of', '{"claims":[{"action":"\\x"}],"schema":"x"}'],
   ])('%s is told from data', (_, text) => {
     expect(() => outlineAt(text, '')).toThrow(CodecError);
+  });
+});
+
+describe('hashes of names', () => {
+  const SEED = 5;
+  const hashed = (claims: unknown, luid = 'luid', handle = 'handle') => {
+    const data = canon({ claims, schema: 's' });
+    const bytes = Buffer.from(`${luid}${handle}${data}`);
+    const luidEnd = Buffer.byteLength(luid);
+    const from = luidEnd + Buffer.byteLength(handle);
+    const words = new Int32Array(200);
+    const end = noteOutline(bytes, from, bytes.length, words, 0);
+    noteHashes(bytes, words, 0, SEED, { from: 0, to: luidEnd }, { from: luidEnd, to: from });
+    return readOutline(bytes, from, bytes.length, { words, at: 0, end });
+  };
+  const hash = (name: string) => hashText(SEED, name);
+
+  test('those of the wallets come in the order of claims and members, without texts', () => {
+    const { hashes, claims, schema } = hashed([
+      { action: 'transfer', amount: 1, source: 'a', target: { handle: 'b' }, wallet: 'not asked' },
+      { action: 'limit', amount: 2, wallet: { handle: 'c' } },
+      { action: 'issue', amount: 3, target: 'd' },
+      { action: 'destroy', amount: 4, source: { custom: { handle: 'no' }, handle: 'e' } },
+    ]);
+    const wallets = ['a', 'b', 'c', 'd', 'e'].map(hash);
+    expect(hashes).toEqual({ luid: hash('luid'), handle: hash('handle'), wallets });
+    expect(schema).toBe('s');
+    expect(claims.map(({ action, amount }) => [action, amount])).toEqual([
+      ['transfer', 1],
+      ['limit', 2],
+      ['issue', 3],
+      ['destroy', 4],
+    ]);
+    expect(
+      claims.flatMap(({ source, target, wallet }) => [source, target, wallet]).every((it) => it === undefined),
+    ).toBe(true);
+  });
+
+  test('are those of what is meant: a backslash means one thing in JSON, and another in a handle', () => {
+    fc.assert(
+      fc.property(word, word, word, (luid, handle, name) => {
+        const wallets = [hash(name), hash(name)];
+        const claims = [{ action: 'transfer', amount: 1, source: name, target: { handle: name } }];
+        expect(hashed(claims, luid, handle).hashes).toEqual({ luid: hash(luid), handle: hash(handle), wallets });
+      }),
+      { numRuns: often(400, 10_000) },
+    );
+  });
+
+  test.each([
+    ['a claim that does not name its wallet', { action: 'transfer', amount: 1, source: 'a', wallet: 'b' }],
+    ['a claim of no known action', { action: 'donate', amount: 1, source: 'a', target: 'b' }],
+  ])('%s is no outline', (_, claim) => {
+    expect(() => hashed([claim])).toThrow(CodecError);
   });
 });
