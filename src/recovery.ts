@@ -6,6 +6,7 @@
  * else that does not fit is damage: the error names file and byte, and nothing is changed.
  */
 import { join } from 'node:path';
+import { lookAheadOfApply } from './core/ahead.ts';
 import { apply } from './core/apply.ts';
 import { emptyState, loadState, type MemorySizes, type State, type StateExtra } from './core/state.ts';
 import { changeIn, putBack } from './storage/changed-byte.ts';
@@ -88,6 +89,9 @@ export function readBooks({ disk, directory, verify, hashSeed, sizes }: Recovery
   const { position, entries, torn } = withRefused(refused, () =>
     replayJournal(disk, directory, snapshot ?? JOURNAL_START, {
       verifyFrame: verify,
+      hashSeed: state.hashSeed,
+      room: () => state.heap.room(),
+      onAhead: (entries, from) => lookAheadOfApply(state, entries, from),
       onEntry: (entry, bytes, from, to) => apply(state, entry, bytes, from, to),
     }),
   );

@@ -9,6 +9,7 @@
 import { hashMix } from '../memory/index.ts';
 import { CLAIM_ACTIONS, type Claim, handleOf, walletIn } from './claims/index.ts';
 import type { Command, CreateCommand } from './command.ts';
+import { EntryType, type Facts, type IntentFacts, POSTING_WIDTH } from './entry.ts';
 import { Kind } from './kinds.ts';
 import { handleHash, luidHash, memberHash, type State, scopeOf } from './state.ts';
 import { CLAIM_WALLET_TERM } from './terms.ts';
@@ -82,12 +83,14 @@ function touchIndexes({ handles, luids, terms }: State): void {
   let sum = 0;
   for (let i = 0; i < intents; i++) sum ^= handles.touch(intentHashes[i]!);
   for (let i = 0; i < intents; i++) sum ^= luids.touch(luidHashes[i]!);
-  for (let i = 0; i < wallets; i++) sum ^= handles.touch(walletHashes[i]!);
   for (let i = 0; i < wallets; i++) sum ^= terms.touch(termHashes[i]!);
   used[0] = sum;
 }
 
 function touchRows({ handles, rows }: State): void {
+  let sum = 0;
+  for (let i = 0; i < wallets; i++) sum ^= handles.touch(walletHashes[i]!);
+  used[0] = sum;
   for (let i = 0; i < wallets; i++) rowsFound[i] = handles.first(walletHashes[i]!);
   for (let i = 0; i < wallets; i++) {
     const row = rowsFound[i]!;
@@ -103,6 +106,64 @@ function touchRecords({ heap, balances }: State): void {
     const at = addresses[i]!;
     if (at !== 0) sum ^= heap.chunk(at)[heap.offset(at)]!;
     // A row found by its hash alone may be no wallet's.
+    if (slots[i]! > 0 && slots[i]! <= balances.size) sum ^= balances.symbol(slots[i]! - 1);
+  }
+  used[0] = sum;
+}
+
+// ---------------------------------------------------------------- entries that are applied again
+
+/** Where no name must be hashed for it, looking ahead pays sooner. */
+const APPLY_NAMES_MIN = 50_000;
+
+/** Rows of wallets that were noted. */
+let named = 0;
+
+/**
+ * The same for entries: what is decided names rows, and whoever read the entries may have hashed the names. Returns the
+ * first that it has not come to.
+ */
+export function lookAheadOfApply(
+  state: State,
+  entries: readonly Facts[],
+  from: number,
+  namesMin = APPLY_NAMES_MIN,
+): number {
+  if (state.handles.size < namesMin) return entries.length;
+  intents = 0;
+  wallets = 0;
+  named = 0;
+  let index = from;
+  while (index < entries.length && intents < INTENTS_AHEAD && wallets < WALLETS_AHEAD) {
+    const entry = entries[index++]!;
+    if (entry.type === EntryType.intent && 'outline' in entry) noteFacts(state, entry);
+  }
+  touchIndexes(state);
+  touchBalances(state);
+  return index;
+}
+
+/** Notes where the intent goes in the indexes, and the rows of its wallets. */
+function noteFacts(state: State, { ledger, outline: { hashes }, outcome: { postings } }: IntentFacts): void {
+  if (hashes === undefined) return;
+  intentHashes[intents] = hashMix(hashes.handle, scopeOf(ledger, Kind.intent));
+  luidHashes[intents++] = hashes.luid;
+  const member = memberHash(state, ledger, Kind.intent, CLAIM_WALLET_TERM);
+  for (let i = 0; i < hashes.wallets.length && wallets < WALLETS_AHEAD; i++) {
+    termHashes[wallets++] = hashMix(member, hashes.wallets[i]!);
+  }
+  for (let i = 0; i < postings.length && named < WALLETS_AHEAD; i += POSTING_WIDTH) rowsFound[named++] = postings[i]!;
+}
+
+/** The rows of wallets, and their first balances. */
+function touchBalances({ rows, balances }: State): void {
+  let sum = 0;
+  for (let i = 0; i < named; i++) {
+    const row = rowsFound[i]!;
+    // What names no wallet is for applying to say.
+    slots[i] = row >= 0 && row < rows.lines.length ? rows.aux.get(row) : 0;
+  }
+  for (let i = 0; i < named; i++) {
     if (slots[i]! > 0 && slots[i]! <= balances.size) sum ^= balances.symbol(slots[i]! - 1);
   }
   used[0] = sum;

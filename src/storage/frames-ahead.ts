@@ -1,6 +1,8 @@
 /**
  * Frames looked through ahead of whoever applies them: while one thread decodes and applies the entries of a frame,
- * another compares the CRCs of the next ones, takes the digests of their entries, and notes the outlines of intents.
+ * another compares the CRCs of the next ones, takes the digests of their entries, and notes the outlines of intents, with
+ * the hashes of their names. It also touches the memory that the entries will be copied to, which the system only gives
+ * then, a page at a time.
  *
  * The first thread reads a segment into pieces of shared memory, as many whole frames as fit into each, and hands them
  * over in turns; the other walks through them. A journal is read by the first alone, so any Disk will do.
@@ -9,7 +11,7 @@
  * frame that is not whole, or longer than a piece, nothing is told, nor where the other thread does not answer: the
  * reader looks for itself then, and says what is wrong.
  */
-import { Worker } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import { passNextNoting } from './codec.ts';
 import { type DiskFile, readAll } from './disk.ts';
 import {
@@ -27,12 +29,14 @@ import type { OutlineNotes } from './outline.ts';
 const PIECES = 3;
 /** Room for some frames of a busy server, which closes its batches at about 1 MiB. */
 const PIECE_BYTES = 4 * 1024 * 1024;
-/** What is found in a piece has room for entries of 64 bytes, frames of 256, and a word noted for 16 bytes. */
+/** What is found in a piece has room for entries of 64 bytes, frames of 256, and a word noted for 8 bytes. */
 const DIGESTS_MAX = PIECE_BYTES / 64;
 const FRAMES_MAX = PIECE_BYTES / 256;
-const NOTES_MAX = PIECE_BYTES / 16;
+const NOTES_MAX = PIECE_BYTES / 8;
 /** Of a frame: where it ends, and how many digests and words of notes there are up to there. */
 const FOUND_WORDS = 3;
+/** What the memory of an entry takes more than the entry itself, at most. */
+const KEPT_BYTES = 16;
 /** Longer than looking through any piece takes. */
 const WAIT_MS_MAX = 10_000;
 
@@ -49,7 +53,21 @@ interface Piece {
   readonly notes: Int32Array<SharedArrayBuffer>;
 }
 
+/** Memory that will be written soon, from this byte on. */
+export interface Room {
+  buffer: SharedArrayBuffer;
+  from: number;
+}
+
+export interface AheadOptions {
+  /** What names are hashed with; where it is not known, none are. */
+  hashSeed?: number | undefined;
+  /** The memory that entries go to, next first; asked again and again as it is filled. */
+  room?(): readonly Room[];
+}
+
 export interface FramesAheadData {
+  readonly hashSeed: number | undefined;
   /** A word per piece, one of Stage; behind them a word that is not 0 once it is over. */
   readonly stages: Int32Array<SharedArrayBuffer>;
   readonly pieces: readonly { readonly [member in keyof Piece]: SharedArrayBuffer }[];
@@ -73,6 +91,10 @@ interface Filled {
 }
 
 export class FramesAhead {
+  readonly #worker: Worker;
+  readonly #room: () => readonly Room[];
+  /** The last that was handed over. */
+  #given: SharedArrayBuffer | null = null;
   readonly #data: FramesAheadData;
   readonly #pieces: Piece[];
   #file: DiskFile | null = null;
@@ -85,9 +107,11 @@ export class FramesAhead {
   #stuckAt = -1;
   #isAnswering = true;
 
-  constructor() {
+  constructor({ hashSeed, room = () => [] }: AheadOptions) {
+    this.#room = room;
     const shared = (bytes: number) => new SharedArrayBuffer(bytes);
     this.#data = {
+      hashSeed,
       stages: new Int32Array(shared(4 * (PIECES + 1))),
       pieces: Array.from({ length: PIECES }, () => ({
         bytes: shared(PIECE_BYTES),
@@ -97,10 +121,10 @@ export class FramesAhead {
       })),
     };
     this.#pieces = piecesOf(this.#data);
-    const worker = new Worker(new URL('./frames-ahead-worker.js', import.meta.url), { workerData: this.#data });
+    this.#worker = new Worker(new URL('./frames-ahead-worker.js', import.meta.url), { workerData: this.#data });
     // What it does not do is done here.
-    worker.on('error', () => {});
-    worker.unref();
+    this.#worker.on('error', () => {});
+    this.#worker.unref();
   }
 
   /** Goes on with this file, from where its first frame begins. */
@@ -161,6 +185,7 @@ export class FramesAhead {
   }
 
   #fill(): void {
+    this.#giveRoom();
     while (this.#filled.length < PIECES && this.#next !== this.#stuckAt && this.#next < this.#size) {
       const index = this.#turn;
       const { bytes } = this.#pieces[index]!;
@@ -176,6 +201,16 @@ export class FramesAhead {
       this.#turn = (index + 1) % PIECES;
       Atomics.store(this.#data.stages, index, Stage.filled);
       Atomics.notify(this.#data.stages, index);
+    }
+  }
+
+  /** Hands over the memory that is not known there yet. */
+  #giveRoom(): void {
+    const room = this.#room();
+    const known = room.findIndex(({ buffer }) => buffer === this.#given);
+    for (const each of room.slice(known + 1)) {
+      this.#worker.postMessage(each);
+      this.#given = each.buffer;
     }
   }
 
@@ -221,31 +256,69 @@ function framesEnd(bytes: Buffer, count: number): number {
 
 /** What the other thread does until it is over. */
 export function lookThrough(data: FramesAheadData): void {
-  const { stages } = data;
+  const { stages, hashSeed } = data;
   const pieces = piecesOf(data);
+  const room: RoomLeft = { bytes: PIECE_BYTES, at: 0, words: [] };
   for (let index = 0; ; index = (index + 1) % PIECES) {
     for (let stage = -1; stage !== Stage.filled; ) {
       stage = Atomics.load(stages, index);
       if (Atomics.load(stages, OVER) !== 0) return;
       if (stage !== Stage.filled) Atomics.wait(stages, index, stage);
     }
-    lookThroughPiece(pieces[index]!);
+    const bytes = lookThroughPiece(pieces[index]!, hashSeed);
     Atomics.store(stages, index, Stage.looked);
     Atomics.notify(stages, index);
+    touch(room, bytes);
   }
 }
 
-/** Notes the frames from the beginning of the piece up to one that is not whole. */
-function lookThroughPiece(piece: Piece): void {
+/** Memory that was handed over and is to be touched. */
+interface RoomLeft {
+  /** How many bytes are known to be needed, and some more, less those that were touched. */
+  bytes: number;
+  /** The first word of the first that was not touched. */
+  at: number;
+  words: Int32Array[];
+}
+
+const PAGE_BYTES = 4096;
+
+/** Touches as much more memory as these bytes will need, as far as it was handed over, in messages that nobody waits for. */
+function touch(room: RoomLeft, bytes: number): void {
+  const { words } = room;
+  room.bytes += bytes;
+  for (let next = receiveMessageOnPort(parentPort!); next !== undefined; next = receiveMessageOnPort(parentPort!)) {
+    const { buffer, from } = next.message as Room;
+    if (words.length === 0) room.at = from >>> 2;
+    words.push(new Int32Array(buffer));
+  }
+  while (room.bytes > 0 && words.length > 0) {
+    if (room.at >= words[0]!.length) {
+      words.shift();
+      room.at = 0;
+      continue;
+    }
+    // Puts zeros where zeros are: whatever is written there meanwhile stays. Where a page is read before it is written,
+    // as adding zero does, the system gives memory twice, and all threads wait for that.
+    Atomics.compareExchange(words[0]!, room.at, 0, 0);
+    room.at += PAGE_BYTES / 4;
+    room.bytes -= PAGE_BYTES;
+  }
+}
+
+/** Notes the frames from the beginning of the piece up to one that is not whole. Returns how much memory they need, at most. */
+function lookThroughPiece(piece: Piece, hashSeed: number | undefined): number {
   const { bytes, found } = piece;
   const end = found[0]!;
   const head = { bytes: 0, firstSeq: 0, count: 0, moment: 0 };
   const taken = { digests: 0, notes: 0 };
   let frames = 0;
-  for (let from = 0; from < end && frames < FRAMES_MAX; frames++) {
+  let from = 0;
+  for (; from < end && frames < FRAMES_MAX; frames++) {
     const to = from + frameBytesAt(bytes, from, end - from);
     if (!frameWhole(bytes, from, to) || readFrameHead(bytes, from, to, head) !== '') break;
-    if (taken.digests + head.count > DIGESTS_MAX || !lookThroughEntries(piece, from, to, head.count, taken)) break;
+    if (taken.digests + head.count > DIGESTS_MAX || !lookThroughEntries(piece, from, to, head.count, taken, hashSeed))
+      break;
     const words = 1 + FOUND_WORDS * frames;
     found[words + END] = to;
     found[words + DIGESTS] = taken.digests;
@@ -253,6 +326,7 @@ function lookThroughPiece(piece: Piece): void {
     from = to;
   }
   found[0] = frames;
+  return from + taken.digests * KEPT_BYTES;
 }
 
 /** Takes the digests of a frame's entries, and notes of them; false where they do not fill it. */
@@ -262,13 +336,14 @@ function lookThroughEntries(
   to: number,
   count: number,
   taken: { digests: number; notes: number },
+  hashSeed: number | undefined,
 ): boolean {
   const end = to - FRAME_FOOT_BYTES;
   const cursor = { at: from + FRAME_HEAD_BYTES };
   try {
     for (let index = 0; index < count; index++) {
       const start = cursor.at;
-      taken.notes = passNextNoting(bytes, cursor, end, notes, taken.notes);
+      taken.notes = passNextNoting(bytes, cursor, end, notes, taken.notes, hashSeed);
       digestEntry(bytes, start, cursor.at, digests, taken.digests * HASH_BYTES);
       taken.digests++;
     }

@@ -30,7 +30,7 @@ import {
   readSegmentHeader,
   SEGMENT_HEADER_BYTES,
 } from './format.ts';
-import { FramesAhead } from './frames-ahead.ts';
+import { type AheadOptions, FramesAhead } from './frames-ahead.ts';
 import type { JournalEnd, JournalPosition } from './journal.ts';
 import type { OutlineNotes } from './outline.ts';
 import { DamageError, journalBytes, neededSegments, type SegmentFile } from './segments.ts';
@@ -58,7 +58,11 @@ export interface ReadOptions<E = Entry> {
   onEntry(entry: E, bytes: Uint8Array, from: number, to: number, seq: number): void;
   /** After a frame's last entry. */
   onFrame?(frame: FrameRead): void;
+  /** Called before the entry at `from` of the frame's; returns before which it wants to be called again. */
+  onAhead?(entries: readonly E[], from: number): number;
 }
+
+export interface ReplayOptions extends ReadOptions<Facts>, AheadOptions {}
 
 export interface FrameRead extends JournalPosition {
   /** Path of the segment, and where in it the frame begins. */
@@ -102,11 +106,11 @@ export function replayJournal(
   disk: Disk,
   directory: string,
   after: JournalPosition,
-  options: ReadOptions<Facts>,
+  options: ReplayOptions,
   aheadFromBytes = AHEAD_FROM_BYTES,
 ): ReadResult {
   const isLong = journalBytes(disk, directory, after) >= aheadFromBytes;
-  const ahead = isLong && availableParallelism() > 1 ? new FramesAhead() : null;
+  const ahead = isLong && availableParallelism() > 1 ? new FramesAhead(options) : null;
   try {
     return finish(stepSegments(disk, directory, after, options, decodeNextFacts, ahead));
   } finally {
@@ -428,8 +432,10 @@ function handOn<E>(run: Run<E>, path: string, bytes: Buffer, from: number): void
   const { head, entries, options } = run;
   let start = from + FRAME_HEAD_BYTES;
   try {
+    let seen = options.onAhead === undefined ? head.count : 0;
     for (let index = 0; index < head.count; index++) {
       const end = entries.ends[index]!;
+      if (index === seen) seen = options.onAhead!(entries.list, index);
       options.onEntry(entries.list[index]!, bytes, start, end, head.firstSeq + index);
       start = end;
     }

@@ -1,10 +1,12 @@
 /** Looking ahead changes nothing, whatever the commands and the books, and comes to an end. */
 import { describe, expect, test } from 'vitest';
 import { NOBODY } from '../../src/core/access/index.ts';
-import { lookAhead } from '../../src/core/ahead.ts';
+import { lookAhead, lookAheadOfApply } from '../../src/core/ahead.ts';
 import type { Claim } from '../../src/core/claims/index.ts';
 import type { Command, CreateCommand } from '../../src/core/command.ts';
+import { EntryType, type Facts } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
+import type { NameHashes } from '../../src/core/outline.ts';
 import { findHandle, findLedger, handleHash, type State } from '../../src/core/state.ts';
 import { differencesOf, stateDigests } from '../../src/storage/state-digest.ts';
 import { Books } from './books.ts';
@@ -96,5 +98,50 @@ describe('looking ahead', () => {
     const commands = [intentOf(books, 1, issue('ghost'))];
     expect(lookAtAll(state, commands)).toEqual([1]);
     expect(books.do(commands[0]!)).toMatchObject([{ outcome: { reason: 'core.target-invalid' } }]);
+  });
+});
+
+describe('looking ahead of applying', () => {
+  const hashes = (...wallets: number[]) => ({ luid: 1, handle: 2, wallets });
+  const facts = (postings: number[], known?: NameHashes): Facts => ({
+    ...{ type: EntryType.intent, ledger: 1, kind: Kind.intent, luid: '', handle: '', moment: 1, thread: '' },
+    outcome: { moment: 1, steps: ['prepared'], reason: '', detail: '', postings, limits: [] },
+    outline: { schema: undefined, claims: [], hasAccess: false, ...(known === undefined ? {} : { hashes: known }) },
+  });
+  const steps = (state: State, entries: readonly Facts[]) => {
+    const seen: number[] = [];
+    for (let from = 0; from < entries.length; from += seen.at(-1)!)
+      seen.push(lookAheadOfApply(state, entries, from, 0) - from);
+    return seen;
+  };
+
+  test('changes nothing, whatever rows and hashes the entries tell', () => {
+    const books = ready();
+    for (const handle of ['second', 'third']) books.create(Kind.ledger, { handle }, 0);
+    const { state } = books;
+    const before = stateDigests(state);
+    const third = state.ledgers[findLedger(state, 'third')]!.row;
+    expect(state.rows.aux.get(third)).toBeGreaterThan(state.balances.size);
+    const rows = [0, 1, third, state.rows.lines.length, 2 ** 40, -1, 0.5];
+    const entries = rows.flatMap((row) => [facts([row, 0, 1, 1]), facts([row, 0, -1, 1], hashes(row >>> 0, 7))]);
+    expect(steps(state, entries)).toEqual([14]);
+    expect([...stateDigests(state)]).toEqual([...before]);
+  });
+
+  test('goes so far that what it came to is still near, one intent however large', () => {
+    const { state } = ready();
+    const many = (count: number) => Array.from({ length: count }, (_, number) => number);
+    expect(
+      steps(
+        state,
+        many(70).map(() => facts([], hashes(1))),
+      ),
+    ).toEqual([32, 32, 6]);
+    const large = facts(many(4000), hashes(...many(1000)));
+    expect(steps(state, [large, large, facts([])])).toEqual([1, 1, 1]);
+  });
+
+  test('is left out where books are small', () => {
+    expect(lookAheadOfApply(ready().state, [facts([]), facts([])], 0)).toBe(2);
   });
 });
