@@ -38,6 +38,32 @@ export interface HeapRoom {
   from: number;
 }
 
+/**
+ * Into memory that threads share V8 copies whole words where both sides lie at multiples of 8 bytes, and else byte by
+ * byte (measured: 710 bytes in 45 ns, or in 190). An entry lies anywhere in its frame, so it goes by way of memory of our
+ * own that begins at such a multiple; into that a copy is quick from wherever it comes, unless from shared memory too.
+ */
+const STAGE_BYTES = 16_384;
+const stage = new Uint8Array(new ArrayBuffer(STAGE_BYTES));
+/** By count of words, the beginning of the stage: making a view each time costs as much as the copy. */
+const stageViews = new Array<Uint8Array | null>(STAGE_BYTES / 8 + 1).fill(null);
+
+function isStaged(payload: Uint8Array): boolean {
+  if (payload.length > STAGE_BYTES || payload.byteOffset % 8 === 0) return false;
+  return !(payload.buffer instanceof SharedArrayBuffer);
+}
+
+/** The payload and zeros up to the next word, good until the next call. */
+function stagedCopy(payload: Uint8Array): Uint8Array {
+  const { length } = payload;
+  const words = (length + 7) >>> 3;
+  stage.set(payload);
+  for (let at = length; at < words * 8; at++) stage[at] = 0;
+  const view = stageViews[words] ?? stage.subarray(0, words * 8);
+  stageViews[words] = view;
+  return view;
+}
+
 export class Heap {
   readonly name: string;
   /** The largest payload `append` takes, in bytes. */
@@ -81,7 +107,7 @@ export class Heap {
 
   /**
    * Stores `bytes` from `from` to `to` (end excluded) and returns the address. `prev` is the address of an earlier
-   * record, or 0. Copying is fastest where `bytes.byteOffset + from` is a multiple of 8.
+   * record, or 0.
    */
   append(bytes: Uint8Array, from: number, to: number, prev: number): number {
     const length = to - from;
@@ -97,7 +123,8 @@ export class Heap {
     const word = offset >>> 2;
     this.lastWords[word] = length;
     this.lastWords[word + 1] = prev;
-    this.lastChunk.set(from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to), offset + HEADER_BYTES);
+    const payload = from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to);
+    this.lastChunk.set(isStaged(payload) ? stagedCopy(payload) : payload, offset + HEADER_BYTES);
     this.lastUsed = offset + size;
     this.end = at + size / 8;
     return at;

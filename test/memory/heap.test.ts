@@ -54,6 +54,32 @@ describe('heap', () => {
     );
   });
 
+  test('from wherever its bytes come, and however many they are, a record is those bytes and then zeros', () => {
+    const chunk = 65_536;
+    const heap = new Heap('records', chunk);
+    const lengths = [20_000, 16_385, 16_384, 16_383, 711, 64, 9, 8, 7, 1, 0, 711];
+    const model: { at: number; bytes: Uint8Array; what: string }[] = [];
+    for (const [number, length] of lengths.entries()) {
+      for (const buffer of [new ArrayBuffer(chunk), new SharedArrayBuffer(chunk)]) {
+        for (const offset of [0, 1, 7, 8]) {
+          const bytes = new Uint8Array(buffer, offset, length);
+          bytes.set(filled(length, number + 1));
+          const at = heap.append(bytes, 0, length, 0);
+          model.push({ at, bytes: bytes.slice(), what: `${length} bytes from byte ${offset}` });
+        }
+      }
+    }
+    for (const { at, bytes, what } of model) {
+      expect(Buffer.compare(heap.bytes(at), bytes), what).toBe(0);
+      const end = heap.offset(at) + bytes.length;
+      const behind = heap.chunk(at).slice(end, end + ((8 - (bytes.length % 8)) % 8));
+      expect(
+        [...behind].every((byte) => byte === 0),
+        what,
+      ).toBe(true);
+    }
+  });
+
   test('takes a record of a whole chunk and refuses one byte more', () => {
     const heap = new Heap('records', CHUNK);
     expect(heap.recordBytesMax).toBe(CHUNK - 8);
