@@ -7,7 +7,7 @@
  * decided, only later.
  */
 import { hashMix } from '../memory/index.ts';
-import { CLAIM_ACTIONS, type Claim, handleOf, walletIn } from './claims/index.ts';
+import { type Claim, claimAction, handleOf, walletIn } from './claims/index.ts';
 import type { Command, CreateCommand } from './command.ts';
 import { EntryType, type Facts, type IntentFacts, POSTING_WIDTH } from './entry.ts';
 import { Kind } from './kinds.ts';
@@ -67,7 +67,7 @@ function note(state: State, { ledger, luid, value }: CreateCommand): void {
   const claims = value.claims as Claim[];
   for (let i = 0; i < claims.length; i++) {
     const claim = claims[i]!;
-    const { wallets: members } = CLAIM_ACTIONS.get(claim.action)!;
+    const { wallets: members } = claimAction(claim.action)!;
     for (let j = 0; j < members.length && wallets < WALLETS_AHEAD; j++) {
       const place = names.place(handleOf(walletIn(claim, members[j]!)!));
       if (names.row(place, scope) >= 0) continue;

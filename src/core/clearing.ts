@@ -8,7 +8,7 @@
 import { type Caller, isGranted, isGrantedAll } from './access/index.ts';
 import { fallbackAddresses } from './address.ts';
 import { DAILY_AMOUNT, DAILY_COUNT, MAX_BALANCE, METRICS, type Metric, MIN_BALANCE } from './balances.ts';
-import { CLAIM_ACTIONS, type Claim, handleOf, type Plan, type Reference } from './claims/index.ts';
+import { type Claim, claimAction, handleOf, type Plan, type Reference } from './claims/index.ts';
 import { type Forward, type Leg, POSTING_WIDTH, Side } from './entry.ts';
 import { Kind } from './kinds.ts';
 import { type Grouping, groupLeg } from './legs.ts';
@@ -196,7 +196,7 @@ export function clear(
   // Counted loops here and below: where arrays of several kinds come by, V8 makes an object for each step of an iterator.
   for (let i = 0; i < claims.length; i++) {
     const claim = claims[i]!;
-    const action = CLAIM_ACTIONS.get(claim.action);
+    const action = claimAction(claim.action);
     assert(action !== undefined, 'the door lets only known claim actions in');
     action.plan(claim, plan);
     if (plan.refusal !== null) return plan.refusal;

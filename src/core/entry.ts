@@ -248,9 +248,17 @@ export type Entry =
 /** An entry as far as the state needs it. */
 export type Facts = Exclude<Entry, IntentEntry> | IntentFacts;
 
+/** Asked for by whoever makes an intent, and then by whoever writes it: the same text again is compared at a glance. */
+let askedFor = '';
+let ownThread = '';
+
 /** The thread that begins with the intent of this luid is named after it. */
 export function threadOf(luid: string): string {
-  return luid.slice(5);
+  if (luid !== askedFor) {
+    askedFor = luid;
+    ownThread = luid.slice(5);
+  }
+  return ownThread;
 }
 
 export function luidOfThread(thread: string): string {

@@ -1,7 +1,7 @@
 /**
  * What must hold whatever anybody sends, checked as the books are written and again as they are read.
  */
-import { CLAIM_ACTIONS, type ClaimOutline } from './claims/index.ts';
+import { type ClaimOutline, claimAction } from './claims/index.ts';
 import { LIMIT_WIDTH, type Outcome, POSTING_WIDTH } from './entry.ts';
 import { assert } from './refusal.ts';
 
@@ -44,7 +44,7 @@ export function assertStill({ postings, limits }: Outcome): void {
 const UNBALANCED = 'the postings of an intent add up to what it issues minus what it destroys';
 
 function supplyOf(claim: ClaimOutline): number {
-  return CLAIM_ACTIONS.get(claim.action)!.supply;
+  return claimAction(claim.action)!.supply;
 }
 
 /** Whether all changes are of one symbol and add up to nothing, told without leaving numbers; mostly they are. */

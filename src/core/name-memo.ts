@@ -25,9 +25,13 @@ export class NameMemo {
   readonly #scopes = new Float64Array(PLACES);
   readonly #rows = new Float64Array(PLACES).fill(NO_ROW);
 
+  #last = '';
+  #lastHash: number;
+
   constructor(seed: number) {
     this.#seed = seed;
-    this.#hashes.fill(hashText(seed, ''));
+    this.#lastHash = hashText(seed, '');
+    this.#hashes.fill(this.#lastHash);
   }
 
   /** The place of the name, which is its own until another name is given the same. */
@@ -41,6 +45,18 @@ export class NameMemo {
       this.#rows[place] = NO_ROW;
     }
     return place;
+  }
+
+  /**
+   * `hashText` of a name that hardly comes up again, and so is given no place. The last one is remembered: who has not
+   * found it mostly enters it next.
+   */
+  lastHash(name: string): number {
+    if (this.#last !== name) {
+      this.#last = name;
+      this.#lastHash = hashText(this.#seed, name);
+    }
+    return this.#lastHash;
   }
 
   /** `hashText` of the name at this place. */

@@ -189,7 +189,7 @@ export function scopeOf(ledger: number, kind: Kind): number {
 
 export function handleHash(state: State, ledger: number, kind: Kind, handle: string): number {
   // The handle of an intent hardly comes up again: it would only drive out one that does.
-  const hash = kind === Kind.intent ? hashText(state.hashSeed, handle) : nameHash(state, handle);
+  const hash = kind === Kind.intent ? state.names.lastHash(handle) : nameHash(state, handle);
   return hashMix(hash, scopeOf(ledger, kind));
 }
 
@@ -204,7 +204,7 @@ export function luidHash({ hashSeed }: State, luid: string): number {
 /** The row of the live record with exactly this handle, or -1. */
 export function findHandle(state: State, ledger: number, kind: Kind, handle: string): number {
   const scope = scopeOf(ledger, kind);
-  if (kind === Kind.intent) return lookUp(state, ledger, kind, handle, hashText(state.hashSeed, handle));
+  if (kind === Kind.intent) return lookUp(state, ledger, kind, handle, state.names.lastHash(handle));
   const { names } = state;
   const place = names.place(handle);
   const known = names.row(place, scope);

@@ -3,7 +3,7 @@
  * lists and relations look up are one table here.
  */
 import { hashMix } from '../memory/index.ts';
-import { CLAIM_ACTIONS, handleOf, walletIn } from './claims/index.ts';
+import { claimAction, handleOf, walletIn } from './claims/index.ts';
 import { Kind } from './kinds.ts';
 import type { IntentOutline } from './outline.ts';
 import { ALL_TERM, DROPPED, dataOf, memberHash, type State, termHash, valueHash, versionAt } from './state.ts';
@@ -52,7 +52,7 @@ export function pushIntentTerms(state: State, ledger: number, outline: IntentOut
   }
   for (let i = 0; i < claims.length; i++) {
     const claim = claims[i]!;
-    const { wallets } = CLAIM_ACTIONS.get(claim.action)!;
+    const { wallets } = claimAction(claim.action)!;
     for (let j = 0; j < wallets.length; j++) {
       terms.push(valueHash(state, member, handleOf(walletIn(claim, wallets[j]!)!)), place);
     }

@@ -27,6 +27,13 @@ test('names of one place keep their own hashes and rows', () => {
   expect(memo.row(memo.place('a-000001'), 1)).toBe(77);
 });
 
+test('the hash of a name without a place is that of no other', () => {
+  const memo = new NameMemo(5);
+  for (const name of ['', 'a-000001', 'a-000001', 'b-000001', 'a-000001', '']) {
+    expect(memo.lastHash(name), name).toBe(hashText(5, name));
+  }
+});
+
 /** The live row with this handle, by looking at all of them. */
 function scan(state: State, ledger: number, kind: Kind, handle: string): number {
   const { rows } = state;

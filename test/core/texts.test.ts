@@ -1,6 +1,8 @@
 /** Texts that are put together here because they stand in every answer: the same as the long way makes them. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { CLAIM_ACTIONS, claimAction } from '../../src/core/claims/index.ts';
+import { luidOfThread, threadOf } from '../../src/core/entry.ts';
 import { pairLuid } from '../../src/core/luid.ts';
 import { isoMoment } from '../../src/core/proofs.ts';
 
@@ -49,4 +51,21 @@ describe('the luid of a pair', () => {
     const luids = [0, 1, 2, 3, 4, 5].map((salt) => pairLuid('wbl', wallet, symbol, salt));
     expect(new Set([...luids, pairLuid('wbl', symbol, wallet, 0)]).size).toBe(7);
   });
+});
+
+test('a thread is that of the luid it is asked for, whichever was asked for before', () => {
+  const luids = [
+    '$int.aaaaaa-----------',
+    '$int.aaaaaa-----------',
+    '$int.aaaaaa----------0',
+    '$int.aaaaaa-----------',
+  ];
+  expect(luids.map(threadOf)).toEqual(luids.map((luid) => luid.slice(5)));
+  expect(luids.map(threadOf).map(luidOfThread)).toEqual(luids);
+});
+
+test('a claim action is that of the name it is asked for, whichever was asked for before', () => {
+  for (const name of ['', 'issue', 'issue', 'none', 'transfer', 'issue', 'limit', '', 'destroy']) {
+    expect(claimAction(name), name).toBe(CLAIM_ACTIONS.get(name));
+  }
 });

@@ -9,6 +9,18 @@ export const CLAIM_ACTIONS: ReadonlyMap<string, ClaimAction> = new Map(
   [issue, transfer, destroy, limit].map((action) => [action.name, action]),
 );
 
+let askedFor = '';
+let found: ClaimAction | undefined;
+
+/** The action of this name. It is looked up for claim after claim, which mostly say the same. */
+export function claimAction(name: string): ClaimAction | undefined {
+  if (name !== askedFor) {
+    askedFor = name;
+    found = CLAIM_ACTIONS.get(name);
+  }
+  return found;
+}
+
 export {
   type Claim,
   type ClaimAction,
