@@ -6,6 +6,7 @@
 import type { Claim, ClaimOutline } from './claims/index.ts';
 import {
   type CreateEntry,
+  type CreateFacts,
   type Entry,
   EntryType,
   type Facts,
@@ -66,7 +67,7 @@ export function apply(
       state.log.push(0);
       return state.tokens.use(entry.handle, entry.exp);
     case EntryType.create:
-      return applyCreate(state, entry, bytes, from, to, value ?? dataOf(entry));
+      return applyCreate(state, entry, bytes, from, to, 'asked' in entry ? entry.asked : (value ?? dataOf(entry)));
     case EntryType.intent: {
       const outline = 'outline' in entry ? entry.outline : outlineOf(value ?? dataOf(entry));
       return applyIntent(state, entry, bytes, from, to, outline);
@@ -121,7 +122,7 @@ export function apply(
 
 function applyCreate(
   state: State,
-  entry: CreateEntry,
+  entry: CreateEntry | CreateFacts,
   bytes: Uint8Array,
   from: number,
   to: number,
@@ -162,7 +163,7 @@ function applyIntent(
 /** A row for a new record, found by its names. */
 function addRow(
   state: State,
-  { ledger, kind, handle, luid }: CreateEntry | IntentEntry | IntentFacts,
+  { ledger, kind, handle, luid }: CreateEntry | CreateFacts | IntentEntry | IntentFacts,
   statusText: string,
   bytes: Uint8Array,
   from: number,
@@ -192,7 +193,12 @@ function addPlace({ order, rows }: State, row: number): number {
 }
 
 /** What holds for every new version of a record that is no intent, the first included. */
-function applyVersion(state: State, row: number, entry: VersionEntry, value: Record<string, unknown>): void {
+function applyVersion(
+  state: State,
+  row: number,
+  entry: VersionEntry | CreateFacts,
+  value: Record<string, unknown>,
+): void {
   const { rows } = state;
   const { ledger, kind } = entry;
   pushTerms(state, ledger, kind, value, addPlace(state, row));
@@ -207,6 +213,7 @@ function applyVersion(state: State, row: number, entry: VersionEntry, value: Rec
   if (kind === Kind.effect || kind === Kind.bridge) feed(state, row, kind, value);
   if (kind === Kind.ledger) {
     assert(ledger === SERVER_LEDGER, 'ledgers live in the ledger of ledgers');
+    assert(!('asked' in entry), 'a ledger is asked for whole');
     const info = ledgerInfo(row, entry);
     if (entry.type === EntryType.create) rows.aux.set(row, state.ledgers.push(info) - 1);
     else state.ledgers[rows.aux.get(row)] = info;

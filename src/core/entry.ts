@@ -197,6 +197,12 @@ export interface IntentFacts extends EntryBase {
   outline: IntentOutline;
 }
 
+/** A new record by what applying asks of it (outline.ts), of a kind of which that is little. */
+export interface CreateFacts extends EntryBase {
+  type: typeof EntryType.create;
+  asked: Record<string, unknown>;
+}
+
 /** The intent in row `row` goes on: a proof it waited for, its time, or a command. `moment` is the outcome's. */
 export interface StepEntry extends EntryBase {
   type: typeof EntryType.step;
@@ -246,7 +252,7 @@ export type Entry =
   | DeliveryEntry;
 
 /** An entry as far as the state needs it. */
-export type Facts = Exclude<Entry, IntentEntry> | IntentFacts;
+export type Facts = Exclude<Entry, IntentEntry> | IntentFacts | CreateFacts;
 
 /** Asked for by whoever makes an intent, and then by whoever writes it: the same text again is compared at a glance. */
 let askedFor = '';

@@ -1,8 +1,9 @@
 /**
- * What the state asks of an intent's data as it comes in. Whoever has the data as a value takes it from there; replay,
- * which has it as bytes, reads these members and passes over the rest (storage/outline.ts).
+ * What the state asks of an intent's data as it comes in, and of most other records'. Whoever has the data as a value
+ * takes it from there; replay, which has it as bytes, reads these members and passes over the rest (storage/outline.ts).
  */
 import type { ClaimOutline } from './claims/index.ts';
+import { Kind } from './kinds.ts';
 
 export { hashAscii, hashText } from '../memory/index.ts';
 
@@ -22,6 +23,19 @@ export interface NameHashes {
   handle: number;
   /** Those of the wallets in its claims, in the order of the claims and of their actions' members. */
   wallets: readonly number[];
+}
+
+/**
+ * What applying asks of a new record's data, where the kind asks for no more: of a text what it says, of an array whether
+ * it holds anything, of any other value that it is there.
+ */
+export const ASKED_MEMBERS = ['access', 'bridge', 'public', 'routes', 'schema', 'target', 'wallet'] as const;
+
+/** Kinds of which the state keeps more than that. */
+const ASKED_WHOLE: readonly Kind[] = [Kind.ledger, Kind.intent, Kind.effect, Kind.bridge, Kind.policy, Kind.schema];
+
+export function isAskedWhole(kind: Kind): boolean {
+  return ASKED_WHOLE.includes(kind);
 }
 
 export function outlineOf({ schema, claims, access }: Record<string, unknown>): IntentOutline {

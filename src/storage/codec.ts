@@ -41,6 +41,7 @@ import type { Packr } from 'msgpackr';
 import type { EntryCodec, Names } from '../core/codec.ts';
 import {
   type CreateEntry,
+  type CreateFacts,
   type DeliveryEntry,
   type DropEntry,
   type Entry,
@@ -57,13 +58,14 @@ import {
 } from '../core/entry.ts';
 import { KINDS, type Kind } from '../core/kinds.ts';
 import { secondOf } from '../core/luid.ts';
+import { isAskedWhole } from '../core/outline.ts';
 import { createdText, momentIn } from './customs.ts';
 import { digestText, HASH_BYTES, SIGNATURE_BYTES } from './format.ts';
 import { FrameBuffer } from './frame-buffer.ts';
 import { keyAt, placeOf } from './keys-in-data.ts';
 import * as msgpack from './msgpack.ts';
 import { outcomeBytesMax, readMoment, readOutcome, writeMoment, writeOutcome } from './outcomes.ts';
-import { noteHashes, noteOutline, type OutlineNotes, readOutline } from './outline.ts';
+import { noteHashes, noteOutline, type OutlineNotes, readAsked, readOutline } from './outline.ts';
 
 export { CodecError } from './msgpack.ts';
 export { FrameBuffer };
@@ -244,12 +246,12 @@ export function decodeNext(bytes: Uint8Array, cursor: { at: number }, to: number
 }
 
 /**
- * `decodeNext` for replay: of an intent only what changes the state, and nothing of what it was signed with. `notes`: of
- * the intents from here on, where somebody made them ahead.
+ * `decodeNext` for replay: of intents, and of most new records, only what changes the state, and nothing of what they
+ * were signed with. `notes`: of the intents from here on, where somebody made them ahead.
  */
 export function decodeNextFacts(bytes: Uint8Array, cursor: { at: number }, to: number, notes?: OutlineNotes): Facts {
   const reader = msgpack.open(bytes, cursor.at, to);
-  const facts = readEntry<Facts>(reader, readIntentFacts, notes);
+  const facts = readEntry<Facts>(reader, readIntentFacts, readCreateFacts, notes);
   cursor.at = reader.at;
   return facts;
 }
@@ -308,10 +310,20 @@ type ReadIntent<E> = (
   moment: number,
   notes: OutlineNotes | undefined,
 ) => E;
+/** The same for a new record, of a kind that is not asked for whole. */
+type ReadCreate<E> = (
+  reader: msgpack.Reader,
+  ledger: number,
+  kind: Kind,
+  luid: string,
+  handle: string,
+  moment: number,
+) => E;
 
 function readEntry<E>(
   reader: msgpack.Reader,
   readsIntent: ReadIntent<E>,
+  readsCreate?: ReadCreate<E>,
   notes?: OutlineNotes,
 ): Exclude<Entry, IntentEntry> | E {
   const elements = msgpack.readArrayHead(reader);
@@ -327,6 +339,8 @@ function readEntry<E>(
   if (kind >= KINDS.length) throw msgpack.misfit(reader, `no kind ${kind}`);
   const moment = readMoment(reader, isFirst ? 0 : secondOf(luid));
   if (type === EntryType.intent) return readsIntent(reader, isFirst, ledger, kind as Kind, luid, handle, moment, notes);
+  if (type === EntryType.create && readsCreate !== undefined && !isAskedWhole(kind as Kind))
+    return readsCreate(reader, ledger, kind as Kind, luid, handle, moment);
   const entry = readBody(reader, isFirst, type, ledger, kind as Kind, luid, handle, moment);
   if (elements === LABELLED_ELEMENTS && type === EntryType.proof) {
     (entry as ProofEntry).labels = msgpack.readTexts(reader);
@@ -430,6 +444,21 @@ function readIntentFacts(
   const thread = readThread(reader, isFirst, luid);
   const outcome = readOutcome(reader, isFirst, moment);
   return { type, ledger, kind, luid, handle, moment, thread, outcome, outline };
+}
+
+function readCreateFacts(
+  reader: msgpack.Reader,
+  ledger: number,
+  kind: Kind,
+  luid: string,
+  handle: string,
+  moment: number,
+): CreateFacts {
+  msgpack.skipBinary(reader, HASH_BYTES);
+  const asked = readAsked(reader.bytes, msgpack.skipText(reader), reader.at);
+  for (let left = msgpack.readArrayHead(reader); left > 0; left--) skipProof(reader);
+  msgpack.skipBinary(reader, SIGNATURE_BYTES);
+  return { type: EntryType.create, ledger, kind, luid, handle, moment, asked };
 }
 
 function readThread(reader: msgpack.Reader, isFirst: boolean, luid: string): string {

@@ -1,8 +1,9 @@
 /**
- * Reads an intent's outline out of its data where that lies as canonical JSON (proof/canon.ts), passing over all other
- * members byte by byte: no text is made of them, and no object but one for each claim.
+ * Reads an intent's outline, and the little that is asked of most other records, out of their data where that lies as
+ * canonical JSON (proof/canon.ts), passing over all other members byte by byte: no text is made of them, and no object
+ * but one for each claim.
  *
- * In two steps. The first notes in words where the parts of the outline lie; it may be done ahead by another thread
+ * An intent's in two steps. The first notes in words where the parts of the outline lie; it may be done ahead by another thread
  * (frames-ahead.ts), since words can be shared. The second makes the outline of the note and the same bytes.
  *
  * It rests on what canonical JSON is: no white space, members of an object sorted by name, no name twice, names in
@@ -10,7 +11,7 @@
  * throw CodecError, or leave the outline without claims, which applying it asserts.
  */
 import { CLAIM_ACTIONS, type ClaimOutline } from '../core/claims/index.ts';
-import { hashAscii, hashText, type IntentOutline } from '../core/outline.ts';
+import { ASKED_MEMBERS, hashAscii, hashText, type IntentOutline } from '../core/outline.ts';
 import { CodecError, textAt } from './msgpack.ts';
 
 const QUOTE = 0x22;
@@ -356,6 +357,37 @@ function readText(bytes: Buffer, from: number, to: number): string {
   } catch {
     throw misfit(from);
   }
+}
+
+// ---------------------------------------------------------------- other records
+
+/** An array of which only is told that it holds something. */
+const SOMETHING: readonly unknown[] = [null];
+const NOTHING: readonly unknown[] = [];
+
+/** What applying asks of a new record's data (core/outline.ts), which lies at bytes[from, to); the rest is passed over. */
+export function readAsked(bytes: Buffer, from: number, to: number): Record<string, unknown> {
+  if (to - from < 2 || bytes[from] !== OBJECT) throw misfit(from);
+  const asked: Record<string, unknown> = {};
+  let at = from + 1;
+  while (bytes[at] === QUOTE) {
+    const colon = stringEnd(bytes, at, to);
+    if (bytes[colon] !== COLON) throw misfit(colon);
+    const end = valueEnd(bytes, colon + 1, to);
+    for (let index = 0; index < ASKED_MEMBERS.length; index++) {
+      const member = ASKED_MEMBERS[index]!;
+      if (isText(bytes, at + 1, colon - 1, member)) asked[member] = askedOf(bytes, colon + 1, end);
+    }
+    at = bytes[end] === COMMA ? end + 1 : end;
+  }
+  if (bytes[at] !== OBJECT_END || at !== to - 1) throw misfit(at);
+  return asked;
+}
+
+function askedOf(bytes: Buffer, from: number, to: number): unknown {
+  if (bytes[from] === QUOTE) return readText(bytes, from + 1, to - 1);
+  if (bytes[from] !== ARRAY) return null;
+  return to - from > 2 ? SOMETHING : NOTHING;
 }
 
 function misfit(at: number): CodecError {

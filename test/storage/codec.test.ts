@@ -298,7 +298,8 @@ describe.each(FORMATS)('an entry of %s', (_name, encodes) => {
     fc.assert(
       fc.property(entry, (value) => {
         const isIntent = value.type === EntryType.intent;
-        const { buffer, from } = encoded(isIntent ? { ...value, data } : value, encodes);
+        const isNew = isIntent || value.type === EntryType.create;
+        const { buffer, from } = encoded(isNew ? { ...value, data } : value, encodes);
         const cursor = { at: from };
         const words = new Int32Array(100);
         const end = passNextNoting(buffer.bytes, cursor, buffer.end, words, 0);

@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { handleOf, type Reference } from '../../src/core/claims/index.ts';
-import { hashText, type IntentOutline, outlineOf } from '../../src/core/outline.ts';
+import { ASKED_MEMBERS, hashText, type IntentOutline, outlineOf } from '../../src/core/outline.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { CodecError } from '../../src/storage/msgpack.ts';
-import { noteHashes, noteOutline, readOutline } from '../../src/storage/outline.ts';
+import { noteHashes, noteOutline, readAsked, readOutline } from '../../src/storage/outline.ts';
 import { often } from '../support/long.ts';
 
 /** Names and texts that look like what is looked for, and like the marks it is found by. */
@@ -188,4 +188,43 @@ describe('hashes of names', () => {
   ])('%s is no outline', (_, claim) => {
     expect(() => hashed([claim])).toThrow(CodecError);
   });
+});
+
+describe('what is asked of new records', () => {
+  const askedOf = (text: string) => {
+    const bytes = Buffer.from(`x${text}]`);
+    return readAsked(bytes, 1, 1 + Buffer.byteLength(text));
+  };
+  /** What is told of a value: an array by whether it holds anything. */
+  const told = (each: unknown) => {
+    if (typeof each === 'string') return each;
+    return Array.isArray(each) ? [each.length > 0] : null;
+  };
+
+  test('bytes tell of each member what the value tells, and of others nothing', () => {
+    const members = Object.fromEntries(ASKED_MEMBERS.map((member) => [member, fc.oneof(value, word)]));
+    const record = fc
+      .tuple(
+        fc.dictionary(word, value, { maxKeys: 6, noNullPrototype: true }),
+        fc.record(members, { requiredKeys: [], noNullPrototype: true }),
+      )
+      .map(([more, known]) => ({ ...more, ...known }));
+    fc.assert(
+      fc.property(record, (data) => {
+        const parsed = JSON.parse(canon(data)) as Record<string, unknown>;
+        const expected = ASKED_MEMBERS.filter((member) => Object.hasOwn(parsed, member));
+        const asked = askedOf(canon(data));
+        expect(Object.keys(asked).sort()).toEqual(expected);
+        for (const member of expected) expect(told(asked[member]), member).toEqual(told(parsed[member]));
+      }),
+      { numRuns: often(600, 20_000) },
+    );
+  });
+
+  test.each(['', '{', '[]', '{"a":1', '{"a" :1}', '{"a":1}}', '{"a":1,}x', '{"schema":"\\x"}'])(
+    'bytes that are no record are told: %j',
+    (text) => {
+      expect(() => askedOf(text)).toThrow(CodecError);
+    },
+  );
 });

@@ -9,6 +9,7 @@ import { apply } from '../../src/core/apply.ts';
 import { EntryType, type Facts } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { bytesOf, dropParts, dumpState, emptyState, type State } from '../../src/core/state.ts';
+import { compileUserSchema } from '../../src/http/user-schemas.ts';
 import { decode, entryCodec } from '../../src/storage/codec.ts';
 import { JOURNAL_START, Journal, replayJournal } from '../../src/storage/journal.ts';
 import type { ReplayOptions } from '../../src/storage/journal-reader.ts';
@@ -23,10 +24,46 @@ const empty = () => emptyState(entryCodec, SEED, { chunkBytes: 1 << 17 });
 /** Names whose letters are one byte, two, four and a surrogate pair, and some that JSON writes with a backslash. */
 const NAMES = ['ana', 'luz', 'ñandú', 'ÿ', '→', '🦙', 'a\\b', 'a"b', 'tab\there', '\u0001', 'x'.repeat(70), 'w'];
 
+const access = [{ action: 'any', record: 'any' }];
+
+/** Records of each kind, with and without what the state asks of it. */
+const OTHERS: [Kind, Record<string, unknown>][] = [
+  [Kind.bridge, { handle: 'bank', config: { server: 'http://127.0.0.1:1' }, traits: ['statuses'], access }],
+  [Kind.bridge, { handle: 'quiet', config: { server: 'http://127.0.0.1:1' }, schema: 'rest' }],
+  [
+    Kind.effect,
+    { handle: 'bell', signal: 'intent-created', action: { schema: 'webhook', endpoint: 'http://127.0.0.1:2' } },
+  ],
+  [Kind.signer, { handle: 'key', public: Buffer.alloc(32, 3).toString('base64'), schema: 'ed', access }],
+  [Kind.signer, { handle: 'other', public: Buffer.alloc(32, 4).toString('base64'), access: [] }],
+  [Kind.circle, { handle: 'ring', custom: { access, schema: 'no' } }],
+  [Kind.wallet, { handle: 'bare', custom: { bridge: 'bank', routes: [1] } }],
+  [Kind.wallet, { handle: 'routed', schema: 'short ñ', routes: [{ action: 'forward', target: 'ana' }], access }],
+  [Kind.wallet, { handle: 'unrouted', schema: 'short', routes: [], access: [] }],
+  [Kind.wallet, { handle: 'bank:1', bridge: 'bank', schema: 'account' }],
+  [Kind.anchor, { handle: 'anchored', wallet: 'ana', target: '\u0002 "here"', schema: 'alias' }],
+  [Kind.symbol, { handle: 'gold', factor: 1, access }],
+];
+
+/** What they ask of records that come later. */
+const NORMS: typeof OTHERS = [
+  [Kind.schema, { handle: 'short', record: 'wallet', format: 'json-schema', schema: { maxProperties: 50 } }],
+  [Kind.policy, { handle: 'known', schema: 'access', record: 'intent', values: access }],
+];
+
 function filled(): Books {
   const books = new Books(empty());
+  books.state.compileSchema = compileUserSchema;
   books.create(Kind.ledger, { handle: 'main', access: [{ action: 'any', record: 'any' }] }, 0);
   books.symbols('usd', 'eur').wallets(...NAMES);
+  const createAll = (all: typeof OTHERS) => {
+    for (const [kind, value] of all) expect(books.create(kind, value), JSON.stringify(value)).toBeInstanceOf(Array);
+  };
+  createAll(OTHERS);
+  books.create(Kind.ledger, { handle: 'second', config: { a: 1 }, access: [{ action: 'any' }] }, 0);
+  const data = { handle: 'routed again', schema: 'new', access: [] };
+  expect(books.update(Kind.wallet, 'routed', data)).toBeInstanceOf(Array);
+  expect(books.drop(Kind.wallet, 'bare')).toBeInstanceOf(Array);
   const random = randomFrom(9);
   const any = () => NAMES[Math.floor(random() * NAMES.length)]!;
   books.intent(...NAMES.map((name) => issue(name, 10_000)));
@@ -40,6 +77,7 @@ function filled(): Books {
     books.create(Kind.intent, { ...more, claims });
     if (number % 100 === 0) books.wallets(`wallet ${number}`);
   }
+  createAll(NORMS);
   return books;
 }
 
