@@ -269,8 +269,7 @@ export class ProofPool {
   }
 
   #onAnswer(task: Task, workMs: number): void {
-    // Lost threads: the task has been taken over here, and this answer is late.
-    if (!this.#tasks.has(task)) return;
+    if (!this.#tasks.has(task)) return this.#giveBackLate(task.slab);
     const slab = this.#slabs[task.slab]!;
     if (slab.verdicts.subarray(0, task.checks + task.seals).includes(Verdict.none)) {
       this.#onFailure(task);
@@ -307,12 +306,19 @@ export class ProofPool {
     this.#slabsFree[Math.floor(slab / SLABS_PER_LANE)]!.push(slab);
   }
 
+  /** Of a task that was taken over. Rows may wait for nothing else. */
+  #giveBackLate(slab: number): void {
+    this.#giveBack(slab);
+    if (this.#rowsWaiting > 0 && !this.#turnScheduled) this.#scheduleTurn();
+  }
+
   #onFailure(task: Task): void {
-    if (!this.#tasks.has(task)) return;
+    if (!this.#tasks.has(task)) return this.#giveBackLate(task.slab);
     this.stats.tasksFailed++;
     task.failures++;
-    if (task.failures <= TASK_RETRIES_MAX && this.#hasThreads()) this.#send(task);
-    else this.#takeOver(task);
+    if (task.failures <= TASK_RETRIES_MAX && this.#hasThreads()) return this.#send(task);
+    this.#takeOver(task);
+    this.#giveBack(task.slab);
   }
 
   /** A thread ended without a task. When none is left to start again, this thread does the work from here on. */
@@ -336,9 +342,12 @@ export class ProofPool {
     return this.#threads !== null && this.#threads.threads.length > 0;
   }
 
+  /**
+   * Its slab is free only once the task is answered, however late: a thread that comes back may still work it off, and
+   * would write among the rows of whoever had the slab meanwhile.
+   */
   #takeOver(task: Task): void {
     this.#tasks.delete(task);
-    this.#giveBack(task.slab);
     this.#partsInline.push(...task.parts);
     if (!this.#turnScheduled) this.#scheduleTurn();
   }

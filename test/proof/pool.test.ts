@@ -9,7 +9,7 @@ import { SLABS_PER_LANE } from '../../src/proof/lane.ts';
 import { ProofPool, type ProofPoolOptions, type ProofResult } from '../../src/proof/pool.ts';
 import { startThreads } from '../../src/proof/threads.ts';
 import { sign } from '../../src/proof/verify.ts';
-import type { ProofWorkerData } from '../../src/proof/work.ts';
+import { createWork, type ProofWorkerData } from '../../src/proof/work.ts';
 import { isLong, often } from '../support/long.ts';
 import { hexOf } from './data.ts';
 
@@ -184,6 +184,78 @@ describe('threads', () => {
     expect(pool.stats.rowsInline).toBe(pool.stats.rows);
   });
 });
+
+describe('threads that come back late', () => {
+  /** A pool with one thread that works off its tasks in order, each when it is told to, those from before its loss too. */
+  function startLatePool() {
+    const tasks: { slab: number; work: () => void }[] = [];
+    const listeners: (() => void)[] = [];
+    let threads: object[] = [{}];
+    const pool = startPool({
+      startThreads: (data) => {
+        const work = createWork(data);
+        return {
+          get threads() {
+            return threads;
+          },
+          run: (task) => new Promise((resolve) => tasks.push({ slab: task.slab, work: () => resolve(work(task)) })),
+          on: (_event, listener) => listeners.push(listener),
+          destroy: async () => {},
+        };
+      },
+    });
+    const lose = () => {
+      threads = [];
+      for (const tell of listeners) tell();
+    };
+    const comeBack = () => {
+      threads = [{}];
+    };
+    return { pool, tasks, lose, comeBack };
+  }
+
+  test('write into no slab that another task has meanwhile', async () => {
+    const { pool, tasks, lose, comeBack } = startLatePool();
+    const first = submit(pool, makeJob(1, 8, 1));
+    await until(() => tasks.length === 1);
+    lose();
+    await first;
+    comeBack();
+    const others = [submit(pool, makeJob(2, 2, 8)), submit(pool, makeJob(3, 2, 8))];
+    await until(() => tasks.length === 2);
+    expect(tasks[1]!.slab).not.toBe(tasks[0]!.slab);
+    for (let at = 0; at < 3; at++) {
+      await until(() => at < tasks.length);
+      tasks[at]!.work();
+    }
+    await Promise.all(others);
+    expect(tasks.length).toBe(3);
+  });
+
+  test('give it back to rows that wait for nothing else', async () => {
+    const { pool, tasks, lose, comeBack } = startLatePool();
+    const taken = [submit(pool, makeJob(1, 40, 1)), submit(pool, makeJob(2, 40, 1))];
+    await until(() => tasks.length === SLABS_PER_LANE);
+    lose();
+    await Promise.all(taken);
+    comeBack();
+    const waiting = submit(pool, makeJob(3, 8, 1));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(tasks.length).toBe(SLABS_PER_LANE);
+    for (const { work } of [...tasks]) work();
+    await until(() => tasks.length === SLABS_PER_LANE + 1);
+    tasks.at(-1)!.work();
+    await waiting;
+  });
+});
+
+/** Waits some turns of the event loop. */
+async function until(isSo: () => boolean): Promise<void> {
+  for (let turns = 0; !isSo(); turns++) {
+    if (turns > 10_000) throw new Error('it does not come to that');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
 
 describe('batches', () => {
   test('a lone job does not leave this thread', async () => {
