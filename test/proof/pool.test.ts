@@ -186,9 +186,10 @@ describe('threads', () => {
 });
 
 describe('threads that come back late', () => {
-  /** A pool with one thread that works off its tasks in order, each when it is told to, those from before its loss too. */
+  /** A pool with one thread that works off a task when it is told to, also one from before its loss; and at last all. */
   function startLatePool() {
     const tasks: { slab: number; work: () => void }[] = [];
+    let isOver = false;
     const listeners: (() => void)[] = [];
     let threads: object[] = [{}];
     const pool = startPool({
@@ -198,7 +199,12 @@ describe('threads that come back late', () => {
           get threads() {
             return threads;
           },
-          run: (task) => new Promise((resolve) => tasks.push({ slab: task.slab, work: () => resolve(work(task)) })),
+          run: (task) =>
+            new Promise((resolve) => {
+              const answer = () => resolve(work(task));
+              if (isOver) answer();
+              else tasks.push({ slab: task.slab, work: answer });
+            }),
           on: (_event, listener) => listeners.push(listener),
           destroy: async () => {},
         };
@@ -211,8 +217,15 @@ describe('threads that come back late', () => {
     const comeBack = () => {
       threads = [{}];
     };
+    finish = () => {
+      isOver = true;
+      for (const { work } of tasks) work();
+    };
     return { pool, tasks, lose, comeBack };
   }
+  /** Lets a pool be closed whose test has failed. */
+  let finish = () => {};
+  afterEach(() => finish());
 
   test('write into no slab that another task has meanwhile', async () => {
     const { pool, tasks, lose, comeBack } = startLatePool();
