@@ -121,8 +121,8 @@ export const PLANTS: Plant[] = [
     'the slab of a task that was taken over is given out twice',
     [
       POOL,
-      '    this.#giveBack(task.slab);\n    this.#partsInline',
-      '    this.#giveBack(task.slab);\n    this.#giveBack(task.slab);\n    this.#partsInline',
+      '    this.#tasks.delete(task);\n    this.#partsInline',
+      '    this.#tasks.delete(task);\n    this.#giveBack(task.slab);\n    this.#partsInline',
     ],
   ],
   // The journal
@@ -553,6 +553,22 @@ export const TESTED_PLANTS: TestedPlant[] = [
       LANE,
       '    let state: number = SlabState.failed;\n',
       '    let state: number = SlabState.done;\n    Atomics.store(this.#words, at, state);\n',
+    ],
+  ],
+  // A thread of theirs that comes back late does so once in some thousand lives.
+  [
+    'a slab that was taken over is free while its thread may still write',
+    'proof/pool',
+    [
+      POOL,
+      '    this.#tasks.delete(task);\n    this.#partsInline',
+      '    this.#tasks.delete(task);\n    this.#giveBack(task.slab);\n    this.#partsInline',
+    ],
+    [POOL, '    this.#takeOver(task);\n    this.#giveBack(task.slab);\n', '    this.#takeOver(task);\n'],
+    [
+      POOL,
+      'giveBackLate(slab: number): void {\n    this.#giveBack(slab);',
+      'giveBackLate(slab: number): void {\n    if (slab < 0) this.#giveBack(slab);',
     ],
   ],
   // Nor do they verify by tables, and lives know no forgeries that only this arithmetic would believe.
