@@ -152,6 +152,8 @@ export class Network {
     const { kind } = this.#world.model.records.get(happening.luid)!;
     must(body.data[kind] !== undefined, `${signal} shows no ${kind}`);
     if (effect === null || effect.isDropped) return 200;
+    // A call may be on its way for long: longer than the effect that it was made for, and until there is another.
+    if (happening.seq <= effect.wishes[0]!.seq && this.#hadBefore(effect)) return 200;
     const heard = setIn(this.#heard, effect.luid);
     const key = keyOf(happening);
     if (heard.has(key) || setIn(this.#givenUp, effect.luid).has(key)) heard.add(key);
@@ -162,6 +164,18 @@ export class Network {
       heard.add(key);
     }
     return 200;
+  }
+
+  /** Whether an effect that was dropped had the name or the address of this one. */
+  #hadBefore({ ledger, handle, content }: Rec): boolean {
+    const endpoint = endpointOf(content.value);
+    return [...this.#world.model.records.values()].some(
+      (each) =>
+        each.kind === 'effect' &&
+        each.isDropped &&
+        ((each.ledger === ledger && each.handle === handle) ||
+          (endpoint !== undefined && endpointOf(each.content.value) === endpoint)),
+    );
   }
 
   /** The first of what an effect asked for and has not been told; what was given up is not waited for. */
