@@ -34,6 +34,7 @@ import { loadOrCreateKey } from './storage/key-file.ts';
 import { acquireLock } from './storage/lock.ts';
 import { takeSnapshot } from './storage/snapshot.ts';
 import { clockText, fatalText, startText } from './trouble.ts';
+import { keepYoungGenerationToFirstThread } from './young-generation.ts';
 
 const ROWS_PER_TASK_MAX = 256;
 /** A lone client's signature and ours cost less here than the trip to a worker. */
@@ -58,6 +59,7 @@ function tell(text: string): void {
 }
 
 async function serve(config: Config, directory: string): Promise<void> {
+  keepYoungGenerationToFirstThread();
   const began = performance.now();
   // Known from the first moment on: to a process that does not know it, the signal is the end.
   let takeSnapshotNow = () => tell('No snapshot is taken yet: the server is still starting.');

@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { YOUNG_GENERATION_FLAGS } from '../young-generation.ts';
 
 export interface ServerProcess {
   /** `http://127.0.0.1:<port>/v2`; a bridge's ends with its port. */
@@ -27,8 +28,16 @@ export interface StartOptions {
   onLog?: (text: string) => void;
 }
 
-const SERVICE = { script: '../main.js', listening: /(http:\/\/127\.0\.0\.1:(\d+)\/v2)/ };
-const BRIDGE = { script: './bridge.js', listening: /listens on (http:\/\/127\.0\.0\.1:(\d+))/ };
+const SERVICE = {
+  script: '../main.js',
+  nodeFlags: YOUNG_GENERATION_FLAGS,
+  listening: /(http:\/\/127\.0\.0\.1:(\d+)\/v2)/,
+};
+const BRIDGE: typeof SERVICE = {
+  script: './bridge.js',
+  nodeFlags: [],
+  listening: /listens on (http:\/\/127\.0\.0\.1:(\d+))/,
+};
 /** Books of five million intents are read meanwhile. */
 const START_MS_MAX = 240_000;
 const STOP_MS_MAX = 30_000;
@@ -47,13 +56,14 @@ export function startBridge(directory: string, options: StartOptions = {}): Prom
 }
 
 function start(
-  { script, listening }: typeof SERVICE,
+  { script, nodeFlags, listening }: typeof SERVICE,
   directory: string,
   options: StartOptions,
 ): Promise<ServerProcess> {
   const began = performance.now();
   const main = fileURLToPath(new URL(script, import.meta.url));
-  const flags = [...(options.nodeFlags ?? []), main, '--port', '0', '--data', directory, ...(options.flags ?? [])];
+  const node = [...nodeFlags, ...(options.nodeFlags ?? [])];
+  const flags = [...node, main, '--port', '0', '--data', directory, ...(options.flags ?? [])];
   const child = spawn(process.execPath, flags, {
     env: options.environment ?? plainEnvironment(),
     stdio: ['ignore', 'pipe', 'pipe'],

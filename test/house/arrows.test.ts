@@ -32,6 +32,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   storage: ['core'],
   recovery: ['core', 'storage'],
   turns: [],
+  'young-generation': [],
   engine: ['turns', 'core', 'proof', 'storage'],
   'own-records': ['core', 'proof'],
   genesis: ['core', 'proof', 'own-records', 'engine'],
