@@ -57,6 +57,9 @@ class ClearingPlan implements Plan {
   readonly #company: Company | null;
   #grouping: Grouping | null = null;
   #participants: Participants | null = null;
+  /** The symbol that was named last. */
+  #symbolHandle: string | null = null;
+  #symbolRow = -1;
   /** No permission can be missing. */
   readonly #isFree: boolean;
 
@@ -86,7 +89,11 @@ class ClearingPlan implements Plan {
 
   symbol(reference: Reference): number {
     const handle = handleOf(reference);
+    // Most intents are about one.
+    if (handle === this.#symbolHandle) return this.#symbolRow;
     const row = this.#resolve(Kind.symbol, handle);
+    this.#symbolHandle = handle;
+    this.#symbolRow = row;
     return row < 0 ? this.#refuse('core.symbol-invalid', `Symbol ${handle} does not exist`) : row;
   }
 

@@ -11,19 +11,23 @@
 import { hashText } from '../memory/index.ts';
 
 const PLACES = 8192;
-const NO_ROW = -1;
 /** So many characters at the end of a name choose its place: names that come together mostly differ there. */
 const MARKING_CHARS = 6;
+
+/** What is known of a place, side by side in a quarter of a cache line. */
+const WORDS = 4;
+/** What the place was chosen by. Looked at first: a name that is elsewhere in memory is not asked for in vain. */
+const MARK = 0;
+const HASH = 1;
+/** The ledger and kind, as one number, in which the name leads to the row. */
+const SCOPE = 2;
+/** The row plus one; 0 where none is known. */
+const ROW = 3;
 
 export class NameMemo {
   readonly #seed: number;
   readonly #texts = new Array<string>(PLACES).fill('');
-  /** What the place was chosen by. Looked at first: a name that is elsewhere in memory is not asked for in vain. */
-  readonly #marks = new Int32Array(PLACES);
-  readonly #hashes = new Uint32Array(PLACES);
-  /** The ledger and kind, as one number, in which the name leads to the row. */
-  readonly #scopes = new Float64Array(PLACES);
-  readonly #rows = new Float64Array(PLACES).fill(NO_ROW);
+  readonly #words = new Uint32Array(PLACES * WORDS);
 
   #last = '';
   #lastHash: number;
@@ -31,18 +35,20 @@ export class NameMemo {
   constructor(seed: number) {
     this.#seed = seed;
     this.#lastHash = hashText(seed, '');
-    this.#hashes.fill(this.#lastHash);
+    for (let at = HASH; at < this.#words.length; at += WORDS) this.#words[at] = this.#lastHash;
   }
 
   /** The place of the name, which is its own until another name is given the same. */
   place(name: string): number {
+    const words = this.#words;
     const mark = markOf(name);
     const place = placeOf(mark);
-    if (this.#marks[place] !== mark || this.#texts[place] !== name) {
-      this.#marks[place] = mark;
+    const at = place * WORDS;
+    if (words[at + MARK] !== mark || this.#texts[place] !== name) {
       this.#texts[place] = name;
-      this.#hashes[place] = hashText(this.#seed, name);
-      this.#rows[place] = NO_ROW;
+      words[at + MARK] = mark;
+      words[at + HASH] = hashText(this.#seed, name);
+      words[at + ROW] = 0;
     }
     return place;
   }
@@ -61,23 +67,25 @@ export class NameMemo {
 
   /** `hashText` of the name at this place. */
   hash(place: number): number {
-    return this.#hashes[place]!;
+    return this.#words[place * WORDS + HASH]!;
   }
 
   /** The row that the name at this place was found to lead to, or -1. */
   row(place: number, scope: number): number {
-    return this.#scopes[place] === scope ? this.#rows[place]! : NO_ROW;
+    const at = place * WORDS;
+    return this.#words[at + SCOPE] === scope ? this.#words[at + ROW]! - 1 : -1;
   }
 
   keepRow(place: number, scope: number, row: number): void {
-    this.#scopes[place] = scope;
-    this.#rows[place] = row;
+    const at = place * WORDS;
+    this.#words[at + SCOPE] = scope;
+    this.#words[at + ROW] = row + 1;
   }
 
   /** The name leads elsewhere from now on. */
   forgetRow(name: string): void {
     const place = placeOf(markOf(name));
-    if (this.#texts[place] === name) this.#rows[place] = NO_ROW;
+    if (this.#texts[place] === name) this.#words[place * WORDS + ROW] = 0;
   }
 }
 
@@ -85,7 +93,7 @@ function markOf(name: string): number {
   const { length } = name;
   let mark = length;
   for (let i = Math.max(0, length - MARKING_CHARS); i < length; i++) mark = Math.imul(mark, 31) + name.charCodeAt(i);
-  return mark | 0;
+  return mark >>> 0;
 }
 
 function placeOf(mark: number): number {
