@@ -241,7 +241,8 @@ function judge(state: State, postings: readonly number[], at: number, passed: nu
   const after = available + delta;
   // What is held counts as well: whatever becomes of it, the balance stays in range.
   const most = slot < 0 ? after : after + balances.reserved(slot) + balances.incoming(slot) - passed;
-  if (!Number.isSafeInteger(delta) || !Number.isSafeInteger(after) || !Number.isSafeInteger(most)) {
+  const isWhole = Number.isSafeInteger(delta) && Number.isSafeInteger(after) && Number.isSafeInteger(most);
+  if (!isWhole || !canHold(balances, slot, delta + passed, passed)) {
     return exceeded(state, postings, at, `would leave the range of ±(2^53-1): it has ${available}`);
   }
   if (slot < 0 || !balances.isLimited(slot)) return after < 0 ? short(state, postings, at, available, delta) : null;
@@ -289,6 +290,17 @@ function judge(state: State, postings: readonly number[], at: number, passed: nu
     );
   }
   return null;
+}
+
+/**
+ * Whether what the slot, -1 for none, has reserved and what is to come to it stay whole numbers where `change` is set
+ * aside. Below zero a balance makes room in the sum of all for more than either can tell.
+ */
+function canHold(balances: State['balances'], slot: number, change: number, passed: number): boolean {
+  if (slot < 0) return true;
+  const reserved = balances.reserved(slot) + Math.max(0, -change);
+  const incoming = balances.incoming(slot) - passed + Math.max(0, change);
+  return Number.isSafeInteger(reserved) && Number.isSafeInteger(incoming);
 }
 
 function short(state: State, postings: readonly number[], at: number, available: number, delta: number): Refusal {

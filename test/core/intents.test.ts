@@ -10,6 +10,8 @@ import { findHandle, findLuid, type OpenIntent, readRow, type State } from '../.
 import { often } from '../support/long.ts';
 import { Books, issue, limit, MIDNIGHT, transfer } from './books.ts';
 
+const MAX = Number.MAX_SAFE_INTEGER;
+
 function fresh(): Books {
   return Books.open().symbols('usd').wallets('a', 'b', 'c');
 }
@@ -100,6 +102,29 @@ describe('a prepared intent', () => {
     expect(books.intent(transfer('a', 'b', 1)).outcome.reason).toBe('');
     prove(books, held, { action: 'commit' });
     expect(money(books, 'b')).toEqual([5, 0, 0]);
+  });
+
+  test('below zero: no more is to come than can be told exactly, though all of it together could', () => {
+    const books = fresh();
+    books.intent(limit('b', 'minBalance', -100));
+    books.intent(transfer('b', 'c', 100));
+    const held = prepare(books, issue('b', MAX));
+    expect(money(books, 'b')).toEqual([-100, 0, MAX]);
+    // With what is owed they would be MAX.
+    expect(prepare(books, issue('b', 100)).outcome.reason).toBe('core.limit-exceeded');
+    prove(books, held, { action: 'abort' });
+    expect(money(books, 'b')).toEqual([-100, 0, 0]);
+  });
+
+  test('below zero: no more is reserved than can be told exactly', () => {
+    const books = fresh();
+    books.intent(limit('a', 'minBalance', -100), issue('a', MAX));
+    const held = prepare(books, transfer('a', 'b', MAX));
+    expect(prepare(books, transfer('a', 'c', 1)).outcome.reason).toBe('core.limit-exceeded');
+    expect(money(books, 'a')).toEqual([0, MAX, 0]);
+    prove(books, held, { action: 'commit' });
+    expect(money(books, 'a')).toEqual([0, 0, 0]);
+    expect(prepare(books, transfer('a', 'c', 100)).outcome.reason).toBe('');
   });
 
   test('gives back what it counted towards daily limits when it is aborted, and no more', () => {

@@ -142,7 +142,11 @@ export class Money {
     const { limits } = account;
     const after = account.available + through + change;
     const most = after + account.reserved + account.incoming - through;
-    if ([change, after, most].some((value) => value > MAX || value < -MAX)) return 'core.limit-exceeded';
+    const own = change + through;
+    const reserved = account.reserved + (own < 0n ? -own : 0n);
+    const incoming = account.incoming - through + (own > 0n ? own : 0n);
+    const isOutside = (value: bigint) => value > MAX || value < -MAX;
+    if ([change, after, most, reserved, incoming].some(isOutside)) return 'core.limit-exceeded';
     const min = limits.get('minBalance');
     if (min === undefined && after < 0n) return 'core.insufficient-balance';
     if (min !== undefined && after < min) return 'core.limit-exceeded';
