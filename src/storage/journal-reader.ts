@@ -274,6 +274,8 @@ function readHeader<E>(run: Run<E>, segment: SegmentFile, isFirst: boolean, isLa
   const at = window.load(0, SEGMENT_HEADER_BYTES);
   const header = at === -1 ? null : readSegmentHeader(window.bytes, at, at + SEGMENT_HEADER_BYTES);
   if (header === null) {
+    // A header that a crash cut off has no frame behind it, so nothing that is known.
+    if (skips) throw new DamageError(path, 0, `no whole header, but entry ${segment.firstSeq} is known`);
     tear(run, segment, 0, isLast);
     return false;
   }

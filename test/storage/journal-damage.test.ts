@@ -307,6 +307,23 @@ describe('segments', () => {
     },
   );
 
+  test('the last without its header is damage where a snapshot knows of its entries, the very last one too', () => {
+    const known = spans.filter(({ file }) => file === last.file).map(({ position }) => position);
+    expect(known.length).toBeGreaterThan(1);
+    for (const [index, after] of known.entries()) {
+      const disk = changed(last.file, (bytes) => {
+        bytes[6]! ^= 1 << index;
+      });
+      expect(() => readFrames(disk, after), `after entry ${after.seq}`).toThrow(
+        expect.objectContaining({
+          file: last.file,
+          byte: 0,
+          what: expect.stringMatching(/^no whole header, but entry/),
+        }),
+      );
+    }
+  });
+
   test('one with a header and no frame is used', async () => {
     const disk = diskWith('', null);
     const content = files.get(last.file)!;
