@@ -4,7 +4,7 @@
 import { Point } from '@noble/ed25519';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Combs } from '../../src/proof/comb/combs.ts';
+import { Combs, finish, PAIRED, SHARED, type Shapes } from '../../src/proof/comb/combs.ts';
 import { LIMBS, P, PAIR_BYTES, wordOf } from '../../src/proof/comb/field.ts';
 import { KeyedVerifier } from '../../src/proof/comb/index.ts';
 import { KeyPlaces } from '../../src/proof/comb/key-places.ts';
@@ -146,8 +146,14 @@ describe('field: limbs of every size that may come are reckoned exactly', () => 
   });
 });
 
-describe('multiples', () => {
-  const combs = new Combs(1);
+const SHAPES: [name: string, shapes: Shapes][] = [
+  ['paired', PAIRED],
+  ['shared', SHARED],
+];
+
+describe.each(SHAPES)('multiples, tables of shape %s', (_, shapes) => {
+  const combs = new Combs(1, shapes);
+  finish(combs.buildBase());
   const { n: L } = Point.CURVE();
   const wordsOf = (value: bigint) =>
     Uint32Array.from({ length: 8 }, (_, i) => Number(BigInt.asUintN(32, value >> BigInt(32 * i))));
@@ -188,9 +194,81 @@ describe('multiples', () => {
           combs.encode(0, lane, encoding);
           expect([...encoding]).toEqual([...encodingOf(times(Point.BASE, s).subtract(times(point, k)))]);
         });
+        expectAlone(s0, k0, point);
       }),
       { numRuns: 60 },
     );
+  });
+
+  /** That sB - kA is made by both lanes together, and both have it. */
+  function expectAlone(s: bigint, k: bigint, a: Point): void {
+    const expected = [...encodingOf(times(Point.BASE, s).subtract(times(a, k)))];
+    combs.schedule(0, wordsOf(s), wordsOf(k), combs.tableAt(0));
+    combs.schedule(1, wordsOf(5n), wordsOf(7n), combs.tableAt(0));
+    combs.runAlone(0);
+    combs.normalise(1);
+    for (let lane = 0; lane < 2; lane++) {
+      const encoding = new Uint32Array(8);
+      combs.encode(0, lane, encoding);
+      expect([...encoding]).toEqual(expected);
+    }
+  }
+
+  /** What each lane's share of s and of k comes to: blocks of the base point's bits first, then of the key's, in turn. */
+  function sharesOf(s: bigint, k: bigint): { s: bigint; k: bigint }[] {
+    const shares = [
+      { s: 0n, k: 0n },
+      { s: 0n, k: 0n },
+    ];
+    let entry = 0;
+    for (const [name, scalar] of [
+      ['s', s],
+      ['k', k],
+    ] as const) {
+      const { teeth, blocks, spacing } = name === 's' ? shapes.base : shapes.key;
+      const [odd, bits] = [scalar % 2n === 1n ? scalar : scalar + L, teeth * spacing];
+      const signs = (odd >> 1n) + (1n << BigInt(bits * blocks - 1));
+      for (let block = 0; block < blocks; block++, entry++) {
+        for (let bit = bits * block; bit < bits * (block + 1); bit++) {
+          shares[entry % 2]![name] += ((signs >> BigInt(bit)) & 1n) === 1n ? 1n << BigInt(bit) : -(1n << BigInt(bit));
+        }
+      }
+    }
+    return shares;
+  }
+
+  const modL = (value: bigint) => ((value % L) + L) % L;
+  const inverse = (value: bigint) => {
+    let [result, base] = [1n, modL(value)];
+    for (let rest = L - 2n; rest > 0n; rest >>= 1n, base = (base * base) % L) {
+      if (rest % 2n === 1n) result = (result * base) % L;
+    }
+    return result;
+  };
+
+  test('lanes whose points are equal, each other’s negative, or nothing, are added right', () => {
+    const [s, k] = [0xfedcba9876543210n << 130n, 0x123456789abcdef1n << 150n];
+    const [first, second] = sharesOf(s, k) as [{ s: bigint; k: bigint }, { s: bigint; k: bigint }];
+    expect([modL(first.s + second.s), modL(first.k + second.k)]).toEqual([s % L, k % L]);
+    const secrets = {
+      equal: (first.s - second.s) * inverse(first.k - second.k),
+      negative: (first.s + second.s) * inverse(first.k + second.k),
+      'first nothing': first.s * inverse(first.k),
+      'second nothing': second.s * inverse(second.k),
+    };
+    for (const [name, secret] of Object.entries(secrets)) {
+      const a = modL(secret);
+      // Where the second lane has nothing of s, it comes to nothing with no key.
+      if (a === 0n) continue;
+      const [p, q] = [modL(first.s - a * first.k), modL(second.s - a * second.k)];
+      expect({ equal: p === q, negative: p + q === L, 'first nothing': p === 0n, 'second nothing': q === 0n }).toEqual({
+        ...{ equal: false, negative: false, 'first nothing': false, 'second nothing': false },
+        [name]: true,
+      });
+      const key = Point.BASE.multiply(a);
+      expect(combs.buildKey(encodingOf(key), 0)).toBe(true);
+      expectAlone(s, k, key);
+    }
   });
 
   test('no table for what is no point, and for points that are not of order L', () => {
@@ -218,7 +296,7 @@ describe('verifier', () => {
   const pairs = Array.from({ length: 5 }, createKeyPair);
 
   /** A verifier that counts what it asks the library. */
-  function startVerifier(keysMax = 64) {
+  function startVerifier(keysMax = 64, shapes = PAIRED) {
     const asked: string[] = [];
     const counting = {
       ...library,
@@ -228,7 +306,7 @@ describe('verifier', () => {
         return holds;
       },
     };
-    return { asked, verifier: new KeyedVerifier({ library: counting, keysMax, salt: 99 }) };
+    return { asked, verifier: new KeyedVerifier({ library: counting, keysMax, salt: 99, shapes }) };
   }
 
   function messageOf(number: number): Uint8Array {
@@ -256,12 +334,45 @@ describe('verifier', () => {
     return verdicts;
   }
 
-  test.each([1, 2, 3, 7, 64, 65, 500])('%i rows of keys with and without a table, good and bad', (count) => {
-    const { verifier } = startVerifier();
-    const isBad = (row: number) => row % 5 === 3;
-    const rows = rowsOf(count, (row) => pairs[row % pairs.length]!, isBad);
-    const expected = Array.from({ length: count }, (_, row) => !isBad(row));
-    for (let round = 0; round < 3; round++) expect(verdictsOf(verifier, rows)).toEqual(expected);
+  describe.each(SHAPES)('tables of shape %s', (_, shapes) => {
+    test.each([1, 2, 3, 7, 64, 65, 500])('%i rows of keys with and without a table, good and bad', (count) => {
+      const { verifier } = startVerifier(64, shapes);
+      const isBad = (row: number) => row % 5 === 3;
+      const rows = rowsOf(count, (row) => pairs[row % pairs.length]!, isBad);
+      const expected = Array.from({ length: count }, (_, row) => !isBad(row));
+      for (let round = 0; round < 3; round++) expect(verdictsOf(verifier, rows)).toEqual(expected);
+    });
+
+    test('rows that come one at a time, of keys that share a set of places', () => {
+      const { verifier, asked } = startVerifier(8, shapes);
+      const isBad = (row: number) => row % 7 === 3;
+      const rows = rowsOf(300, (row) => pairs[row % pairs.length]!, isBad);
+      const verdicts = Array.from(
+        { length: 300 },
+        (_, row) => verdictsOf(verifier, rows.subarray(row * 128).subarray(0, 128))[0],
+      );
+      expect(verdicts).toEqual(Array.from({ length: 300 }, (_, row) => !isBad(row)));
+      // Until each has its table, and what is bad.
+      expect(asked.length).toBeLessThan(pairs.length * SIGHTS + 43);
+    });
+  });
+
+  test('made in steps it is ready after the last, and rows that come between them are answered', () => {
+    const { verifier, asked } = startVerifier(64, SHARED);
+    const rows = rowsOf(
+      2 * SIGHTS,
+      () => pairs[0]!,
+      () => false,
+    );
+    let steps = 0;
+    for (const _ of verifier.prepareInSteps()) {
+      steps++;
+      expect(verdictsOf(verifier, rows)).not.toContain(false);
+    }
+    expect(steps).toBeGreaterThan(2);
+    asked.length = 0;
+    expect(verdictsOf(verifier, rows)).not.toContain(false);
+    expect(asked).toEqual([]);
   });
 
   test('more rows at once than the tables take in one go', () => {

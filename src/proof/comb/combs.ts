@@ -7,6 +7,8 @@
  * row's being plus: 2^(teeth - 1) entries. A column of a block is then one entry or its negative, so a multiple costs
  * `spacing` doublings and `spacing * blocks` additions, whatever the scalar; several multiples share the doublings.
  *
+ * The two lanes of a vector make two sums side by side, or, where there is one alone, each its share of the blocks.
+ *
  * Scalars here are public. Nothing in this folder hides what it works on by its time, and no secret may come here.
  */
 import { LIMBS, limbsOf, P, PAIR_BYTES, wordOf, wordsOf } from './field.ts';
@@ -18,12 +20,25 @@ export interface Shape {
   readonly spacing: number;
 }
 
-/** Both cover 264 bits with the same columns: a key's table is 8 KiB, that of the base point 256 KiB. */
-export const KEY: Shape = { teeth: 6, blocks: 2, spacing: 22 };
-export const BASE: Shape = { teeth: 12, blocks: 1, spacing: 22 };
-const COLUMNS = KEY.spacing;
-const BITS = 264;
+/** Of a key's table and of that of the base point: they cover the same bits, at least 254, with the same columns. */
+export interface Shapes {
+  readonly key: Shape;
+  readonly base: Shape;
+}
 
+/** A key's table is 8 KiB in both. Fewest additions, for two multiples side by side; the base point's table is 256 KiB. */
+export const PAIRED: Shapes = {
+  key: { teeth: 6, blocks: 2, spacing: 22 },
+  base: { teeth: 12, blocks: 1, spacing: 22 },
+};
+/** Fewest steps where the lanes share one multiple, each its half of the blocks; the base point's table is 128 KiB. */
+export const SHARED: Shapes = {
+  key: { teeth: 5, blocks: 4, spacing: 13 },
+  base: { teeth: 10, blocks: 2, spacing: 13 },
+};
+const BOTH = [PAIRED, SHARED];
+
+const bitsOf = ({ teeth, blocks, spacing }: Shape) => teeth * blocks * spacing;
 export const tableBytes = ({ teeth, blocks }: Shape) => (blocks << (teeth - 1)) * ENTRY_BYTES;
 
 /** The order L of the base point, in words, and d of the curve's equation (RFC 8032, 5.1). */
@@ -32,11 +47,15 @@ const D = 3709570593466943934313808350875456518954211387984321901638878553308594
 const ROOT_OF_MINUS_ONE = 19681161376707505956807079304988542015446066515923890162744021073123829784752n;
 const BASE_POINT = 46316835694926478169428394003475163141307993866256225615783033603165251855960n;
 
+const most = (count: (shapes: Shapes) => number) => Math.max(...BOTH.map(count));
 /** Pairs of points that can be worked on at once: a base table needs as many. */
-export const ROWS = 1 << (BASE.teeth - 2);
+export const ROWS = most(({ base }) => base.blocks << (base.teeth - 2));
+const TEETH_MAX = most(({ key, base }) => Math.max(key.teeth * key.blocks, base.teeth * base.blocks));
 /** A column's first step is the doubling before it. */
-const STEPS_PER_COLUMN = 1 + KEY.blocks + BASE.blocks;
-const STEPS = COLUMNS * STEPS_PER_COLUMN;
+const stepsPerColumn = ({ key, base }: Shapes) => 1 + key.blocks + base.blocks;
+/** The same where the lanes share one multiple. */
+const stepsPerColumnShared = ({ key, base }: Shapes) => 1 + Math.ceil((key.blocks + base.blocks) / 2);
+const STEPS_MAX = most((shapes) => shapes.key.spacing * stepsPerColumn(shapes));
 
 /** Where things lie in the memory. */
 const CONSTANTS = OWN_BYTES;
@@ -48,11 +67,13 @@ const SCRATCH = ROOT + PAIR_BYTES;
 const scratch = (index: number) => SCRATCH + index * PAIR_BYTES;
 const SCRATCH_PAIRS = 8;
 const SCHEDULE = scratch(SCRATCH_PAIRS);
-const IDENTITY = SCHEDULE + STEPS * 8;
+const SHARED_SCHEDULE = SCHEDULE + STEPS_MAX * 8;
+const IDENTITY = SHARED_SCHEDULE + STEPS_MAX * 8;
 const POINTS = IDENTITY + POINT_BYTES;
 const PREFIXES = POINTS + ROWS * POINT_BYTES;
 const TEETH = alignedTo(ENTRY_BYTES, PREFIXES + ROWS * PAIR_BYTES);
-const TABLES = TEETH + 2 * Math.max(KEY.teeth * KEY.blocks, BASE.teeth * BASE.blocks) * ENTRY_BYTES;
+const NOTHING = TEETH + 2 * TEETH_MAX * ENTRY_BYTES;
+const TABLES = NOTHING + ENTRY_BYTES;
 
 function alignedTo(bytes: number, at: number): number {
   return Math.ceil(at / bytes) * bytes;
@@ -71,13 +92,19 @@ export class Combs {
   readonly base = TABLES;
   readonly #curve: Curve;
   readonly #words: Uint32Array;
-  readonly #bits = new Uint8Array(BITS);
+  readonly #shapes: Shapes;
+  readonly #bits: Uint8Array;
   readonly #scalar = new Uint32Array(9);
   readonly #limbs = new Uint32Array(LIMBS);
 
-  /** With room for the tables of `keys` keys. Throws where this machine has no 128-bit vectors. */
-  constructor(keys: number) {
-    this.#curve = compileCurve(TABLES + tableBytes(BASE) + keys * tableBytes(KEY));
+  /**
+   * With room for the tables of `keys` keys, still without that of the base point. Throws where this machine has no
+   * 128-bit vectors.
+   */
+  constructor(keys: number, shapes = PAIRED) {
+    this.#shapes = shapes;
+    this.#bits = new Uint8Array(bitsOf(shapes.key));
+    this.#curve = compileCurve(TABLES + tableBytes(shapes.base) + keys * tableBytes(shapes.key));
     this.#words = new Uint32Array(this.#curve.memory);
     this.#putNumber(ONE, 1n);
     this.#putNumber(CURVE_D, D);
@@ -85,13 +112,19 @@ export class Combs {
     this.#putNumber(ROOT, ROOT_OF_MINUS_ONE);
     this.#putNumber(IDENTITY + Y, 1n);
     this.#putNumber(IDENTITY + Z, 1n);
+    this.#curve.writeEntries(IDENTITY, NOTHING, NOTHING, TWICE_D);
+  }
+
+  /** Makes the table of the base point, without which there are no others, in steps of some milliseconds. */
+  *buildBase(): Generator<void> {
     if (!this.#decode(wordsOf(BASE_POINT), false)) throw new Error('the base point is not on the curve');
-    this.#buildTable(BASE, this.base);
+    yield* this.#buildTable(this.#shapes.base, this.base);
   }
 
   /** Where the table of the key in this place lies. */
   tableAt(place: number): number {
-    return this.base + tableBytes(BASE) + place * tableBytes(KEY);
+    const { key, base } = this.#shapes;
+    return this.base + tableBytes(base) + place * tableBytes(key);
   }
 
   /**
@@ -101,22 +134,45 @@ export class Combs {
   buildKey(encoding: Uint32Array, place: number): boolean {
     if (!this.#decode(encoding, true)) return false;
     const table = this.tableAt(place);
-    this.#buildTable(KEY, table);
+    finish(this.#buildTable(this.#shapes.key, table));
     return this.#isOrderL(table);
   }
 
   /** Lane `lane` of the next `run`: s times the base point plus k times the point of `table`. Scalars are 8 words below L. */
   schedule(lane: number, s: Uint32Array, k: Uint32Array, table: number): void {
+    const { key, base } = this.#shapes;
     this.#recode(s);
-    this.#writeDigits(lane, BASE, this.base, 1);
+    this.#writeDigits(lane, base, this.base, 1);
     this.#recode(k);
-    this.#writeDigits(lane, KEY, table, 1 + BASE.blocks);
+    this.#writeDigits(lane, key, table, 1 + base.blocks);
   }
 
   /** Makes the pair of points that both lanes' schedules stand for, as row `row`. */
   run(row: number): void {
-    this.#copyPoint(IDENTITY, rowAt(row));
-    this.#curve.run(rowAt(row), SCHEDULE + 8, SCHEDULE + 8 * STEPS);
+    this.#runFrom(SCHEDULE, stepsPerColumn(this.#shapes), row);
+  }
+
+  /**
+   * Makes the point that lane 0's schedule stands for, in both lanes of row `row`: each lane has its share of a column's
+   * entries, which with doublings of its own come to a part of the sum, and the parts are added at last.
+   */
+  runAlone(row: number): void {
+    const words = this.#words;
+    const { key, base } = this.#shapes;
+    const entries = key.blocks + base.blocks;
+    let [from, to] = [SCHEDULE / 4, SHARED_SCHEDULE / 4];
+    for (let column = 0; column < key.spacing; column++) {
+      // Past the doubling's zeros.
+      [from, to] = [from + 2, to + 2];
+      for (let entry = 0; entry < entries; entry += 2) {
+        words[to] = words[from + 2 * entry]!;
+        words[to + 1] = entry + 1 < entries ? words[from + 2 * entry + 2]! : NOTHING;
+        to += 2;
+      }
+      from += 2 * entries;
+    }
+    this.#runFrom(SHARED_SCHEDULE, stepsPerColumnShared(this.#shapes), row);
+    this.#addLanes(row);
   }
 
   /** Divides the coordinates of the first `count` rows by their Z: one inversion for all of them (Montgomery's trick). */
@@ -134,6 +190,43 @@ export class Combs {
       multiply(at + X, at + X, one);
       multiply(at + Y, at + Y, one);
     }
+  }
+
+  /** Nothing is doubled before the first column. */
+  #runFrom(schedule: number, stepsPerColumn: number, row: number): void {
+    this.#copyPoint(IDENTITY, rowAt(row));
+    this.#curve.run(rowAt(row), schedule + 8, schedule + 8 * stepsPerColumn * this.#shapes.key.spacing);
+  }
+
+  /**
+   * Both lanes of a row become the sum of its two points, whichever they are: "add-2008-hwcd-3", but for T, since nothing
+   * is added to a sum: 8 products.
+   */
+  #addLanes(row: number): void {
+    const { multiply, add, subtract } = this.#curve;
+    const at = rowAt(row);
+    const [x, y, z, t] = [at + X, at + Y, at + Z, at + T];
+    const [a, b, c, d] = [scratch(0), scratch(1), scratch(2), scratch(3)];
+    const [e, f, g, h] = [scratch(4), scratch(5), scratch(6), scratch(7)];
+    const other = (coordinate: number) => {
+      this.#copyExchanged(coordinate, h);
+      return h;
+    };
+    subtract(a, y, x);
+    multiply(a, a, other(a));
+    add(b, y, x);
+    multiply(b, b, other(b));
+    multiply(c, t, other(t));
+    multiply(c, c, TWICE_D);
+    multiply(d, z, other(z));
+    add(d, d, d);
+    subtract(e, b, a);
+    subtract(f, d, c);
+    add(g, d, c);
+    add(h, b, a);
+    multiply(x, e, f);
+    multiply(y, g, h);
+    multiply(z, f, g);
   }
 
   /** The encoding (8 words) of a point of a normalised row. */
@@ -195,8 +288,8 @@ export class Combs {
     return true;
   }
 
-  /** Makes the table of the point that row 0 has in both lanes. */
-  #buildTable({ teeth, blocks, spacing }: Shape, table: number): void {
+  /** Makes the table of the point that row 0 has in both lanes, in steps. */
+  *#buildTable({ teeth, blocks, spacing }: Shape, table: number): Generator<void> {
     const count = teeth * blocks;
     // The power of two at each tooth, and twice that: what changing its sign adds.
     for (let tooth = 0; tooth < count; tooth++) {
@@ -212,10 +305,13 @@ export class Combs {
       const entry = TEETH + i * ENTRY_BYTES;
       this.#curve.writeEntries(rowAt(i), entry, entry, TWICE_D);
     }
+    yield;
 
     const half = 1 << (teeth - 2);
     for (let block = 0; block < blocks; block++) this.#addUp(block * half, teeth, block * teeth);
+    yield;
     this.normalise(blocks * half);
+    yield;
     for (let row = 0; row < blocks * half; row++) {
       const block = Math.floor(row / half);
       const first = table + (block * 2 * half + (row % half)) * ENTRY_BYTES;
@@ -256,7 +352,7 @@ export class Combs {
 
   /**
    * The digits of a scalar, plus (1) and minus (0): a number that is odd, k or k + L, is the sum of all powers of two below
-   * 2^BITS under the signs that the bits of (k - 1) / 2 + 2^(BITS - 1) tell.
+   * 2^bits under the signs that the bits of (k - 1) / 2 + 2^(bits - 1) tell.
    */
   #recode(scalar: Uint32Array): void {
     const words = this.#scalar;
@@ -270,14 +366,17 @@ export class Combs {
         carry = total > 0xffffffff ? 1 : 0;
       }
     }
-    for (let bit = 0; bit < BITS - 1; bit++) this.#bits[bit] = (words[(bit + 1) >> 5]! >>> ((bit + 1) & 31)) & 1;
-    this.#bits[BITS - 1] = 1;
+    const bits = this.#bits;
+    const top = bits.length - 1;
+    for (let bit = 0; bit < top; bit++) bits[bit] = (words[(bit + 1) >> 5]! >>> ((bit + 1) & 31)) & 1;
+    bits[top] = 1;
   }
 
   /** Writes the entries of all columns, highest first; a column's first step is the doubling before it. */
   #writeDigits(lane: number, { teeth, blocks, spacing }: Shape, table: number, firstStep: number): void {
     const bits = this.#bits;
     const half = 1 << (teeth - 1);
+    const wordsPerColumn = 2 * stepsPerColumn(this.#shapes);
     for (let block = 0; block < blocks; block++) {
       const entries = table + block * half * ENTRY_BYTES;
       let step = SCHEDULE / 4 + 2 * (firstStep + block) + lane;
@@ -288,7 +387,7 @@ export class Combs {
         // Where the highest row is minus, it is the negative of the entry with all signs the other way round.
         this.#words[step] =
           digit >= half ? entries + (digit - half) * ENTRY_BYTES : entries + (half - 1 - digit) * ENTRY_BYTES + 1;
-        step += 2 * STEPS_PER_COLUMN;
+        step += wordsPerColumn;
       }
     }
   }
@@ -371,7 +470,17 @@ export class Combs {
     this.#words.copyWithin(to / 4, from / 4, (from + PAIR_BYTES) / 4);
   }
 
+  /** Each lane gets what the other has. */
+  #copyExchanged(from: number, to: number): void {
+    for (let at = 0; at < PAIR_BYTES / 4; at++) this.#words[to / 4 + at] = this.#words[from / 4 + (at ^ 1)]!;
+  }
+
   #copyPoint(from: number, to: number): void {
     this.#words.copyWithin(to / 4, from / 4, (from + POINT_BYTES) / 4);
   }
+}
+
+/** Takes all steps at once. */
+export function finish(steps: Iterable<void>): void {
+  for (const _ of steps);
 }

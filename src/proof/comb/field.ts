@@ -1,6 +1,6 @@
 /**
- * Arithmetic modulo p = 2^255 - 19 on pairs: each instruction works on two elements side by side, which belong to two
- * signatures that know nothing of each other.
+ * Arithmetic modulo p = 2^255 - 19 on pairs: each instruction works on two elements side by side, which know nothing of
+ * each other: of two signatures, or of two parts of the sum that one alone needs.
  *
  * An element is ten limbs of alternating 26 and 25 bits (Bernstein, "Curve25519", 2006; on vectors: Bernstein and
  * Schwabe, "NEON crypto", 2012), limb i standing for 2^ceil(25.5 i). A pair is 80 bytes, five vectors; vector i holds

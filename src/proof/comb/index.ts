@@ -1,15 +1,18 @@
 /**
  * Verifies signatures under keys that sign often, many at a time, at less than half of what a library takes for one: by
- * tables of the key's multiples (combs.ts), two signatures side by side, and one inversion for all.
+ * tables of the key's multiples (combs.ts), two signatures side by side, and one inversion for all. One that comes alone
+ * takes a little more than half of what the library does.
  *
  * What always holds: it is the rule of ../verify.ts. A key has a table only after the library accepted a signature under
  * it, and what is not found good here the library is asked about: what this arithmetic says alone is yes, where
  * encode(SB - kA) = R byte for byte, S < L, and R is not of small order.
  */
 import type { SignatureLibrary } from '../verify.ts';
-import { Combs, ORDER, ROWS } from './combs.ts';
+import { Combs, finish, ORDER, PAIRED, ROWS, type Shapes } from './combs.ts';
 import { P, wordsOf } from './field.ts';
 import { KeyPlaces, WAYS } from './key-places.ts';
+
+export { SHARED as SHAPES_FOR_ROWS_ALONE } from './combs.ts';
 
 /** A row: public key, message of 32 bytes, signature. */
 const ROW_WORDS = 32;
@@ -24,6 +27,8 @@ export interface VerifierOptions {
   keysMax: number;
   /** Any number; where a stranger knows it, keys can be made that share a place. */
   salt: number;
+  /** Of the tables, by whether rows come many at a time or alone. */
+  shapes?: Shapes;
 }
 
 export type OnVerdict = (row: number, holds: boolean) => void;
@@ -35,6 +40,7 @@ const SMALL_ORDER_YS = [0n, 1n, P - 1n, Y_OF_ORDER_8, P - Y_OF_ORDER_8].map(word
 export class KeyedVerifier {
   readonly #library: SignatureLibrary;
   readonly #places: KeyPlaces | null;
+  readonly #shapes: Shapes;
   readonly #s = new Uint32Array(8);
   readonly #k = new Uint32Array(8);
   readonly #challenge = new Uint8Array(this.#k.buffer);
@@ -47,14 +53,28 @@ export class KeyedVerifier {
   /** Made with the first table, unless prepared: some 25 ms. Null where this machine has no 128-bit vectors. */
   #made: Combs | null | undefined;
 
-  constructor({ library, keysMax, salt }: VerifierOptions) {
+  constructor({ library, keysMax, salt, shapes = PAIRED }: VerifierOptions) {
     this.#library = library;
+    this.#shapes = shapes;
     this.#places = keysMax < WAYS ? null : new KeyPlaces(keysMax, salt);
   }
 
   /** Makes ahead what the first table would have to wait for. */
   prepare(): void {
-    if (this.#places !== null) this.#combs();
+    finish(this.prepareInSteps());
+  }
+
+  /** The same in steps of some milliseconds. Rows that come between them make it all at once with the first table. */
+  *prepareInSteps(): Generator<void> {
+    if (this.#places === null || this.#made !== undefined) return;
+    try {
+      const combs = new Combs(this.#places.count, this.#shapes);
+      yield;
+      yield* combs.buildBase();
+      this.#made ??= combs;
+    } catch {
+      this.#made = null;
+    }
   }
 
   /** Tells `onVerdict` of each of the first `count` rows whether its signature holds. `rows` lie at a multiple of four bytes. */
@@ -94,13 +114,8 @@ export class KeyedVerifier {
   }
 
   #combs(): Combs | null {
-    if (this.#made !== undefined) return this.#made;
-    try {
-      this.#made = new Combs(this.#places!.count);
-    } catch {
-      this.#made = null;
-    }
-    return this.#made;
+    if (this.#made === undefined) this.prepare();
+    return this.#made!;
   }
 
   #askLibrary(rows: Uint8Array, row: number): boolean {
@@ -131,8 +146,7 @@ export class KeyedVerifier {
     const count = this.#underway.length;
     if (count === 0) return;
     const combs = this.#made!;
-    // The last of an odd number runs beside what the lane had before.
-    if (count % 2 === 1) combs.run(count >> 1);
+    if (count % 2 === 1) combs.runAlone(count >> 1);
     combs.normalise((count + 1) >> 1);
     for (let index = 0; index < count; index++) {
       const row = this.#underway[index]!;
