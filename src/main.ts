@@ -247,7 +247,7 @@ async function serve(config: Config, directory: string): Promise<void> {
 /** Does in small steps what the first burst, and the first body of each kind, would have to wait for. */
 async function prepare(pool: ProofPool): Promise<void> {
   const pause = () => new Promise<void>((resolve) => setTimeout(resolve, PREPARE_PAUSE_MS).unref());
-  await pool.prepare();
+  await pool.prepare(pause);
   await prepareSchemas(pause);
 }
 

@@ -5,17 +5,21 @@
  * together, and while all workers are busy, rows gather behind what each is at, so that none waits for its next. No timer.
  * A few rows with nothing else under way are worked off on this thread, which saves a lone client the trip; the threads
  * are started by the first rows that are more than that, so that a start, and who never has so many, need not wait for them.
+ * Once it had time to prepare, this thread too verifies by tables of keys.
  *
  * What always holds: `done` of each job is called exactly once and never inside `submit`; a check counts as
  * good only where a verdict says so in this task; rows of a worker that dies are verified again, at last on
  * this thread, so that nobody is accepted unverified or refused for our trouble.
  */
+import { randomBytes } from 'node:crypto';
+import { KeyedVerifier, SHAPES_FOR_ROWS_ALONE } from './comb/index.ts';
 import { type Part, PendingJob, type ProofJob } from './jobs.ts';
-import type { KeyPair } from './keys.ts';
+import { createKeyPair, type KeyPair } from './keys.ts';
 import { SLABS_PER_LANE } from './lane.ts';
 import { signRows, verifyRows } from './rows.ts';
 import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, type Slab, slabBytes, slabOver, Verdict } from './slab.ts';
 import { loadAhead, startThreads, type Threads } from './threads.ts';
+import { LIBRARIES, sign } from './verify.ts';
 import type { ProofTask, ProofWorkerData } from './work.ts';
 
 export type { ProofJob, ProofResult } from './jobs.ts';
@@ -30,7 +34,7 @@ export interface ProofPoolOptions {
   rowsPerTaskMax: number;
   /** With nothing else under way, so many rows are worked off on the calling thread. */
   inlineRowsMax: number;
-  /** Keys of which each worker keeps a table to verify faster, at most; see comb/. */
+  /** Keys of which each worker keeps a table to verify faster, at most; see comb/. This thread keeps no more than a few. */
   keyTablesMax?: number;
   /** The module a worker runs, for tests; a file URL. */
   workerUrl?: URL;
@@ -63,6 +67,13 @@ export interface ProofStats {
 
 const KEY_TABLES_MAX = 2048;
 
+/** The same for the calling thread, which works off what a lone client sends. */
+const KEY_TABLES_INLINE_MAX = 256;
+
+/** Some 40 ms in all. */
+const WARMING_STEPS = 24;
+const WARMING_ROWS_PER_STEP = 50;
+
 /** Fewer rows than this are not split among idle workers, nor put behind others: a trip costs as much. */
 const ROWS_PER_SPLIT_MIN = 8;
 
@@ -94,6 +105,8 @@ export class ProofPool {
   #queue: PendingJob[] = [];
   #rowsWaiting = 0;
   #partsInline: Part[] = [];
+  /** Has no tables until prepared: to make them takes too long for whoever waits meanwhile. */
+  #verifier = new KeyedVerifier({ library: LIBRARIES[0]!, keysMax: 0, salt: 0 });
   #turn = 0;
   #turnScheduled = false;
   #jobsOpen = 0;
@@ -146,10 +159,26 @@ export class ProofPool {
     this.#queue.push(pending);
   }
 
-  /** Starts the threads ahead of the first rows that need them. */
-  async prepare(): Promise<void> {
+  /**
+   * Starts the threads ahead of the first rows that need them, and makes what verifying by tables on this thread needs,
+   * with pauses between its steps.
+   */
+  async prepare(pause = () => new Promise<void>((resolve) => setImmediate(resolve))): Promise<void> {
     await loadAhead();
-    if (!this.#closing) this.#hasThreads();
+    if (this.#closing) return;
+    this.#hasThreads();
+    const keysMax = Math.min(this.#options.keyTablesMax ?? KEY_TABLES_MAX, KEY_TABLES_INLINE_MAX);
+    const salt = randomBytes(4).readInt32LE();
+    const verifier = new KeyedVerifier({ library: LIBRARIES[0]!, keysMax, salt, shapes: SHAPES_FOR_ROWS_ALONE });
+    await pause();
+    for (const _ of verifier.prepareInSteps()) await pause();
+    // Code that has not run a thousand times is slower than the library: the engine compiles it for good only then.
+    const row = signedRow();
+    for (let step = 0; step < WARMING_STEPS && !this.#closing; step++) {
+      for (let i = 0; i < WARMING_ROWS_PER_STEP; i++) verifyRows(row, 1, verifier);
+      await pause();
+    }
+    this.#verifier = verifier;
   }
 
   /** Lets every job submitted before come to its end, then stops the threads. */
@@ -375,13 +404,13 @@ export class ProofPool {
 
   #workPart({ pending, checkFrom, checks, sealFrom, seals }: Part): void {
     const slab: Slab = {
-      checks: rowsOf(pending.job.checks, CHECK_BYTES, checkFrom, checks),
+      checks: aligned(rowsOf(pending.job.checks, CHECK_BYTES, checkFrom, checks)),
       seals: rowsOf(pending.job.seals, SEAL_BYTES, sealFrom, seals),
       verdicts: new Uint8Array(checks + seals),
       signatures: pending.signatures.subarray(sealFrom * SIGNATURE_BYTES),
     };
     try {
-      verifyRows(slab, checks);
+      verifyRows(slab, checks, this.#verifier);
       signRows(slab, checks, seals, this.#options.server);
     } catch (error) {
       this.#settle(pending, -1, error instanceof Error ? error : new Error(String(error)));
@@ -409,6 +438,19 @@ export class ProofPool {
 /** `rows` rows of `width` bytes from row `from` on, as a view. */
 function rowsOf(bytes: Uint8Array, width: number, from: number, rows: number): Uint8Array {
   return rows * width === bytes.length ? bytes : bytes.subarray(from * width, (from + rows) * width);
+}
+
+/** A slab of one check that is good, under a key that nobody has. */
+function signedRow(): Slab {
+  const slab = slabOver(new ArrayBuffer(slabBytes(1)), 1);
+  const [keyPair, message] = [createKeyPair(), randomBytes(32)];
+  for (const [i, part] of [keyPair.public, message, sign(message, keyPair)].entries()) slab.checks.set(part, 32 * i);
+  return slab;
+}
+
+/** The same bytes at a multiple of four, copied where they are not. */
+function aligned(bytes: Uint8Array): Uint8Array {
+  return bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
 }
 
 /** Among `rows` verdicts from `from` on, the first that is not good, counted from `base`; -1 where all are. */

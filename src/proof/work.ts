@@ -7,8 +7,8 @@ import { randomBytes } from 'node:crypto';
 import { KeyedVerifier } from './comb/index.ts';
 import type { KeyPair } from './keys.ts';
 import { Lane, SLABS_PER_LANE } from './lane.ts';
-import { signRows } from './rows.ts';
-import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, slabBytes, slabOver, Verdict } from './slab.ts';
+import { signRows, verifyRows } from './rows.ts';
+import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, slabBytes, slabOver } from './slab.ts';
 import { LIBRARIES } from './verify.ts';
 
 export interface ProofWorkerData {
@@ -35,15 +35,12 @@ export function createWork({ server, rowsMax, keyTablesMax, memories }: ProofWor
   const salt = randomBytes(4).readInt32LE();
   const verifier = new KeyedVerifier({ library: LIBRARIES[0]!, keysMax: keyTablesMax, salt });
   verifier.prepare();
-  const onVerdict = (row: number, holds: boolean) => {
-    local.verdicts[row] = holds ? Verdict.good : Verdict.bad;
-  };
   return (task) => {
     const started = performance.now();
     const shared = slabs[task.slab]!;
     local.checks.set(shared.checks.subarray(0, task.checks * CHECK_BYTES));
     local.seals.set(shared.seals.subarray(0, task.seals * SEAL_BYTES));
-    verifier.verify(local.checks, task.checks, onVerdict);
+    verifyRows(local, task.checks, verifier);
     signRows(local, task.checks, task.seals, server);
     shared.signatures.set(local.signatures.subarray(0, task.seals * SIGNATURE_BYTES));
     shared.verdicts.set(local.verdicts.subarray(0, task.checks + task.seals));

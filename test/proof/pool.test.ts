@@ -2,13 +2,13 @@
  * The pool: each verdict and signature of thousands of mixed jobs, `done` once for each, batches that form by
  * themselves, and workers that die, throw, fall silent or do not load.
  */
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from 'vitest';
 import { sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair } from '../../src/proof/keys.ts';
 import { SLABS_PER_LANE } from '../../src/proof/lane.ts';
 import { ProofPool, type ProofPoolOptions, type ProofResult } from '../../src/proof/pool.ts';
 import { startThreads } from '../../src/proof/threads.ts';
-import { sign } from '../../src/proof/verify.ts';
+import { LIBRARIES, sign } from '../../src/proof/verify.ts';
 import { createWork, type ProofWorkerData } from '../../src/proof/work.ts';
 import { isLong, often } from '../support/long.ts';
 import { hexOf } from './data.ts';
@@ -269,6 +269,54 @@ async function until(isSo: () => boolean): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
+
+describe('rows on this thread', () => {
+  let asked: MockInstance;
+  beforeEach(() => {
+    asked = vi.spyOn(LIBRARIES[0]!, 'verify');
+  });
+  afterEach(() => asked.mockRestore());
+
+  /** One row at a time, every seventh of them bad, those of odd numbers at odd addresses. */
+  async function submitRows(pool: ProofPool, count: number): Promise<void> {
+    const jobs = Array.from({ length: count }, (_, i) => makeJob(i, 1, 1, i % 7 === 3 ? [0] : []));
+    for (const [i, job] of jobs.entries()) {
+      if (i % 2 === 1) job.checks = new Uint8Array([0, ...job.checks]).subarray(1);
+    }
+    await submitInTurns(pool, jobs, 1);
+    expect(pool.stats.rowsInline).toBe(pool.stats.rows);
+  }
+
+  test('are verified by tables once prepared, with the same verdicts', async () => {
+    const pool = startPool();
+    await submitRows(pool, 30);
+    expect(asked).toHaveBeenCalledTimes(30);
+    await pool.prepare();
+    await submitRows(pool, 60);
+    asked.mockClear();
+    await submitRows(pool, 70);
+    // Of each what is bad.
+    expect(asked).toHaveBeenCalledTimes(10);
+  });
+
+  test('never, where there are to be no tables', async () => {
+    const pool = startPool({ keyTablesMax: 0 });
+    await pool.prepare();
+    asked.mockClear();
+    await submitRows(pool, 60);
+    expect(asked).toHaveBeenCalledTimes(60);
+  });
+
+  test('are answered while it is prepared, which takes many turns', async () => {
+    const pool = startPool();
+    let turns = 0;
+    await pool.prepare(async () => {
+      turns++;
+      if (turns % 8 === 1) await submit(pool, makeJob(turns, 1, 1, turns % 3 === 0 ? [0] : []));
+    });
+    expect(turns).toBeGreaterThan(20);
+  });
+});
 
 describe('batches', () => {
   test('a lone job does not leave this thread', async () => {
