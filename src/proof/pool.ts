@@ -450,7 +450,7 @@ function signedRow(): Slab {
 
 /** The same bytes at a multiple of four, copied where they are not. */
 function aligned(bytes: Uint8Array): Uint8Array {
-  return bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
+  return bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
 }
 
 /** Among `rows` verdicts from `from` on, the first that is not good, counted from `base`; -1 where all are. */
