@@ -15,8 +15,8 @@ const FULL = { single: 100_000, many: 10_000 };
 const SMOKE: typeof FULL = { single: 500, many: 50 };
 const ROUNDS = 5;
 /** Handed in together: about as much as a busy service has under way, so that it is still near at hand when it is cleared. */
-const SLICE_ALONE = 250;
-const SLICES_UNDERWAY = 4;
+const SLICE_ALONE = 64;
+const SLICES_UNDERWAY = 3;
 
 export async function run({ smoke }: BenchOptions): Promise<BenchResult> {
   const { single, many } = smoke ? SMOKE : FULL;
