@@ -52,8 +52,8 @@ const options: BenchOptions = {
 if (positionals.join() === 'charts') {
   for (const file of drawCharts(resultsDirectory())) console.log(`drawn ${file}`);
 } else if (flags.apart) {
-  process.send!(await runHere(positionals[0]!));
-  process.disconnect();
+  // Who disconnects before it is all sent takes the rest along.
+  process.send!(await runHere(positionals[0]!), () => process.disconnect());
 } else {
   await runBenches(chooseBenches());
 }

@@ -31,5 +31,4 @@ const figures: RecoveryFigures = {
     .reduce((sum, file) => sum + statSync(join(directory, file)).size, 0),
   residentBytes: process.memoryUsage.rss(),
 };
-process.send(figures);
-process.disconnect();
+process.send(figures, () => process.disconnect());
