@@ -14,8 +14,16 @@ interface Setting<T> {
   readonly parse: (text: string) => T;
 }
 
-function text(value: string, help: string): Setting<string> {
-  return { value, help, parse: (given) => given };
+/** An empty host means every address to the system, an empty path the directory one happens to be in. */
+function filledText(value: string, help: string): Setting<string> {
+  return {
+    value,
+    help,
+    parse(given) {
+      if (given.trim() === '') throw new Error('must not be empty');
+      return given;
+    },
+  };
 }
 
 function ledgerHandle(value: string, help: string): Setting<string> {
@@ -55,25 +63,25 @@ function count(value: number, min: number, max: number, help: string): Setting<n
   };
 }
 
+/** An empty one is refused: it comes of a variable that was not set, and would make a ledger that is open to all. */
 function publicKey(help: string): Setting<string> {
   return {
     value: '',
     help,
     parse(given) {
-      const isKey = given === '' || (/^[A-Za-z0-9+/]{43}=$/.test(given) && Buffer.from(given, 'base64').length === 32);
+      const isKey = /^[A-Za-z0-9+/]{43}=$/.test(given) && Buffer.from(given, 'base64').length === 32;
       if (!isKey) throw new Error('must be the base64 form of a public key of 32 bytes');
       return given;
     },
   };
 }
 
-/** A list as JSON; what its rules may say is checked where rules are known. */
+/** A list as JSON; what its rules may say is checked where rules are known. Empty text is refused, as with keys. */
 function rules(help: string): Setting<string> {
   return {
     value: '',
     help,
     parse(given) {
-      if (given === '') return given;
       let value: unknown;
       try {
         value = JSON.parse(given);
@@ -81,6 +89,18 @@ function rules(help: string): Setting<string> {
         throw new Error('must be JSON');
       }
       if (!Array.isArray(value)) throw new Error('must be a list of rules');
+      return given;
+    },
+  };
+}
+
+function url(help: string): Setting<string> {
+  return {
+    value: '',
+    help,
+    parse(given) {
+      const isUrl = given === '' || /^https?:$/.test(URL.canParse(given) ? new URL(given).protocol : '');
+      if (!isUrl) throw new Error('must be an http or https URL');
       return given;
     },
   };
@@ -112,13 +132,12 @@ const WORKERS = Math.max(1, availableParallelism() - 1);
 
 const SETTINGS = {
   port: count(4000, 0, 65_535, 'port to listen on; 0 takes a free one'),
-  host: text('127.0.0.1', 'address to listen on'),
-  data: text('snapshots', 'directory of journal, snapshots and server key'),
+  host: filledText('127.0.0.1', 'address to listen on'),
+  data: filledText('snapshots', 'directory of journal, snapshots and server key'),
   ledger: ledgerHandle('main', 'handle of the default ledger, made at the first start'),
   owner: publicKey('base64 public key to which a default ledger made at the first start grants everything'),
   accessRules: rules('access rules of the server itself, as JSON; by default everybody may enter and make ledgers'),
-  publicUrl: text(
-    '',
+  publicUrl: url(
     'URL under which clients see the server, where a proxy stands before it; tokens are checked against it',
   ),
   workers: count(WORKERS, 1, 256, 'threads that verify and sign'),
@@ -228,7 +247,8 @@ export function readConfig(args: string[], environment: NodeJS.ProcessEnv): Conf
 
 /** One line per setting: flag, default, meaning. */
 export function configHelp(): string {
-  return Object.entries(SETTINGS)
-    .map(([name, { value, help }]) => `  --${dashed(name)} ${value === '' ? '""' : value}`.padEnd(36) + help)
+  const lines = Object.entries(SETTINGS)
+    .map(([name, { value, help }]) => `  --${dashed(name)} ${value === '' ? '(none)' : value}`.padEnd(36) + help)
     .join('\n');
+  return `Flags, or variables: --snapshot-every is AYNI_SNAPSHOT_EVERY. A flag counts before its variable.\n\n${lines}`;
 }

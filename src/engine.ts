@@ -51,6 +51,8 @@ export interface EngineOptions {
   batchBytesMax: number;
   /** After so many entries `snapshot` is called, between two batches; never again before its promise ends. */
   snapshotEvery: number;
+  /** So many of them are there already. */
+  sinceSnapshot?: number;
   snapshot: () => Promise<void>;
   /** Gives an intent of the server's own its handle, hash and signatures. */
   signIntent: (luid: string, value: Record<string, unknown>, moment: number) => OwnIntent;
@@ -124,7 +126,7 @@ export class Engine {
   #lastMoment: number;
   #random = new Uint8Array(RANDOM_BLOCK);
   #randomAt = RANDOM_BLOCK;
-  #sinceSnapshot = 0;
+  #sinceSnapshot: number;
   #isSnapshotting = false;
   #failure: Error | null = null;
   #idle: (() => void)[] = [];
@@ -136,6 +138,7 @@ export class Engine {
     this.state = options.state;
     this.#places = new Places(options.inboxMax, options.inboxBytesMax);
     this.#lastMoment = options.journal.position.moment;
+    this.#sinceSnapshot = options.sinceSnapshot ?? 0;
   }
 
   /** Now, as the ledger counts it: never before any moment it has already given, whatever the clock does. */

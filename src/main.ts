@@ -72,7 +72,7 @@ async function serve(config: Config, directory: string): Promise<void> {
   const signHash = (hash: Uint8Array) => sign(hash, server);
   const verifyHash = (hash: Uint8Array, signature: Uint8Array) => verify(server.public, hash, signature);
 
-  const { state, end, entries, notes } = recover({
+  const { state, end, entries, refused, notes } = recover({
     disk: realDisk,
     directory,
     verify: verifyHash,
@@ -118,11 +118,13 @@ async function serve(config: Config, directory: string): Promise<void> {
     batchEntriesMax: config.batchEntriesMax,
     batchBytesMax: config.batchBytesMax,
     snapshotEvery: config.snapshotEvery,
+    // A snapshot that was due and did not come about, for lack of room, say, is not due again at once.
+    sinceSnapshot: entries % config.snapshotEvery,
     async snapshot() {
       const { extra, parts } = dumpState(state);
       const content = { ...journal.position, extra: packValue(extra), parts };
-      const keys = { sign: signHash, verify: verifyHash };
-      const { file, bytes, removed, ms } = await takeSnapshot(realDisk, directory, content, keys);
+      const options = { sign: signHash, verify: verifyHash, refused };
+      const { file, bytes, removed, ms } = await takeSnapshot(realDisk, directory, content, options);
       if (config.logLevel === 'error') return;
       tell(`Took ${file}: ${bytes} bytes written in ${Math.round(ms)} ms, ${removed.length} older files removed.`);
     },
@@ -189,25 +191,6 @@ async function serve(config: Config, directory: string): Promise<void> {
     publicUrl: config.publicUrl,
     bodyDepthMax: config.bodyDepthMax,
   });
-  listening = await startServer(
-    {
-      host: config.host,
-      port: config.port,
-      bodyBytesMax: config.bodyBytesMax,
-      bodyMsMax: config.bodyMsMax,
-      connectionsMax: config.connectionsMax,
-      arrivingBytesMax: config.arrivingBytesMax,
-      unreadBytesMax: config.unreadBytesMax,
-      drainMsMax: DRAIN_MS_MAX,
-    },
-    app,
-  );
-  process.stdout.write(
-    startLine(config, whoMay(config, state), listening.port, directory, encodeBase64(server.public)),
-  );
-
-  takeSnapshotNow = () => engine.requestSnapshot();
-  effects.start();
   const ticker = setInterval(() => engine.tick(), TICK_MS);
   ticker.unref();
 
@@ -234,6 +217,7 @@ async function serve(config: Config, directory: string): Promise<void> {
     tellFigures();
     process.exit(process.exitCode ?? 0);
   };
+  // Known before the port is open: whoever finds it open, or reads that it is, may send them at once.
   for (const signal of ['SIGTERM', 'SIGINT']) {
     process.on(signal, () => {
       stop(signal).catch((error: Error) => {
@@ -242,6 +226,27 @@ async function serve(config: Config, directory: string): Promise<void> {
       });
     });
   }
+
+  takeSnapshotNow = () => engine.requestSnapshot();
+
+  listening = await startServer(
+    {
+      host: config.host,
+      port: config.port,
+      bodyBytesMax: config.bodyBytesMax,
+      bodyMsMax: config.bodyMsMax,
+      connectionsMax: config.connectionsMax,
+      arrivingBytesMax: config.arrivingBytesMax,
+      unreadBytesMax: config.unreadBytesMax,
+      drainMsMax: DRAIN_MS_MAX,
+    },
+    app,
+  );
+  if (isStopping) return;
+  effects.start();
+  process.stdout.write(
+    startLine(config, whoMay(config, state), listening.port, directory, encodeBase64(server.public)),
+  );
 }
 
 /** Does in small steps what the first burst, and the first body of each kind, would have to wait for. */

@@ -17,16 +17,21 @@ import {
   DamageError,
   JOURNAL_START,
   type JournalEnd,
+  NOT_SIGNED,
   replayJournal,
   type TornTail,
 } from './storage/journal.ts';
+import type { ReadResult } from './storage/journal-reader.ts';
 import { type RefusedSnapshot, readSnapshots } from './storage/snapshot.ts';
+import { snapshotSeq } from './storage/snapshot-format.ts';
 
 export interface Recovered {
   state: State;
   end: JournalEnd;
   /** Entries replayed from the journal. */
   entries: number;
+  /** Names of snapshots that could not be used. */
+  refused: string[];
   /** What the operator should know, in sentences. */
   notes: string[];
 }
@@ -53,7 +58,7 @@ export function recover(options: RecoveryOptions): Recovered {
   const { torn, ...recovered } = readBooks(options);
   if (torn === null) return recovered;
   const { file, byte, bytes } = torn;
-  const changed = changeIn(disk, directory, torn, verify);
+  const changed = changeIn(disk, directory, { torn, position: recovered.end }, verify);
   if (changed === null) {
     cutTornTail(disk, directory, torn);
     const note = `Cut a torn tail of ${bytes} bytes off ${file} at byte ${byte}: a write that was never acknowledged.`;
@@ -86,16 +91,35 @@ export function readBooks({ disk, directory, verify, hashSeed, sizes }: Recovery
           sizes,
         );
   if (snapshot !== null) notes.push(`Read the snapshot after entry ${snapshot.seq}.`);
-  const { position, entries, torn } = withRefused(refused, () =>
-    replayJournal(disk, directory, snapshot ?? JOURNAL_START, {
+  const { position, entries, torn } = withRefused(refused, () => {
+    const read = replayJournal(disk, directory, snapshot ?? JOURNAL_START, {
       verifyFrame: verify,
       hashSeed: state.hashSeed,
       room: () => state.heap.room(),
       onAhead: (entries, from) => lookAheadOfApply(state, entries, from),
       onEntry: (entry, bytes, from, to) => apply(state, entry, bytes, from, to),
-    }),
-  );
-  return { state, end: position, entries, notes, torn };
+    });
+    reachesRefused(directory, read, refused);
+    return read;
+  });
+  return { state, end: position, entries, refused: refused.map(({ file }) => file), notes, torn };
+}
+
+/**
+ * A snapshot gets its name when the journal up to its entry is on the device. So one of ours that cannot be used still
+ * tells how far the journal led once: where it ends before, that is no torn tail, nor the end.
+ */
+function reachesRefused(directory: string, { position, torn }: ReadResult, refused: readonly RefusedSnapshot[]): void {
+  const named = Math.max(0, ...refused.filter(isOurs).map(({ file }) => snapshotSeq(file)));
+  if (position.seq >= named) return;
+  const { file, byte } = torn ?? position;
+  const what = `the journal ends at entry ${position.seq}, entry ${named} is known`;
+  throw new DamageError(join(directory, file ?? ''), byte, what);
+}
+
+/** What somebody else has signed says nothing of our journal. */
+function isOurs({ reason }: RefusedSnapshot): boolean {
+  return !reason.includes(NOT_SIGNED);
 }
 
 /** Where the journal does not do without them, the snapshots that could not be used are the damage to tell of. */

@@ -33,11 +33,19 @@ function isDefect(error: Error): boolean {
   return error instanceof AssertionError || error instanceof TypeError || error instanceof RangeError;
 }
 
-function damageText(error: DamageError, directory: string): string {
-  const next = error.what.includes(NOT_SIGNED)
-    ? 'Either server.key is not the one these books were made with, then put that one back; or somebody else wrote this, then start on a copy from before'
-    : 'Put the file back from a copy, or start on your last backup; intents acknowledged after it must then be sent again, which is safe';
-  return `${error.message}. Nothing was changed, and nothing is served from damaged books. Keep ${directory} as it is; \`ayni verify\` says more. ${next}.`;
+function damageText({ message, what }: DamageError, directory: string): string {
+  return `${message}. Nothing was changed, and nothing is served from damaged books. Keep ${directory} as it is; \`ayni verify\` says more. ${damageRemedy(what)}.`;
+}
+
+function damageRemedy(what: string): string {
+  if (what.includes(NOT_SIGNED)) {
+    return 'Either server.key is not the one these books were made with, then put that one back; or somebody else wrote this, then start on a copy from before';
+  }
+  // Whoever goes back to a backup here loses what the newer server acknowledged.
+  if (what.includes('format version')) {
+    return 'If a newer server wrote here, start that one again: it loses nothing. Otherwise put the file back from a copy';
+  }
+  return 'Put the file back from a copy, or start on your last backup; intents acknowledged after it must then be sent again, which is safe';
 }
 
 /** What to do about an error of the system. */

@@ -2,3 +2,15 @@
 export class UsageError extends Error {
   override name = 'UsageError';
 }
+
+/** Whether an error is a mistake of whoever typed the command: ours above, that of a setting, or what Node says of flags. */
+export function isUsageError({ name, code }: NodeJS.ErrnoException): boolean {
+  return name === 'UsageError' || name === 'ConfigError' || code?.startsWith('ERR_PARSE_ARGS') === true;
+}
+
+/** What a flag counts. */
+export function readCount(flag: string, text: string, min: number, max = Number.MAX_SAFE_INTEGER): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  throw new UsageError(`${flag}: must be a whole number from ${min} to ${max}`);
+}

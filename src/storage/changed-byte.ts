@@ -1,13 +1,22 @@
 /**
  * A torn tail, or an acknowledged frame in which one byte has changed? By its CRC alone the last frame of a journal
  * looks the same in both cases. But a CRC-32 tells which single byte, put back, would make it fit; and where the
- * server's signature then holds, that frame was whole once, and that is what the byte was: nothing is guessed.
+ * server's signature then holds, and the frame is the next one of these books, that frame was whole once, and that is
+ * what the byte was: nothing is guessed. An older frame that a disk brought back is none of these.
  */
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { type Disk, readAll, writeAll } from './disk.ts';
-import { FRAME_FOOT_BYTES, FRAME_HEAD_BYTES, frameBytesAt, frameSignature } from './format.ts';
-import { frameHashOf, type TornTail } from './journal-reader.ts';
+import {
+  FRAME_FOOT_BYTES,
+  FRAME_HEAD_BYTES,
+  type FrameHead,
+  frameBytesAt,
+  frameSignature,
+  readFrameHead,
+} from './format.ts';
+import type { JournalPosition } from './journal.ts';
+import { frameHashOf, misplaced, type TornTail } from './journal-reader.ts';
 
 /** The reflected polynomial of CRC-32 (ISO 3309). */
 const POLYNOMIAL = 0xedb88320;
@@ -43,10 +52,15 @@ export interface ChangeFound extends ChangedByte {
 }
 
 /**
- * The byte of its segment in which a torn tail differs from a frame of the server's, or from zeros; null where it is
- * torn indeed.
+ * The byte of its segment in which a torn tail differs from the server's frame behind `position`, or from zeros; null
+ * where it is torn indeed.
  */
-export function changeIn(disk: Disk, directory: string, torn: TornTail, verify: VerifyFrame): ChangeFound | null {
+export function changeIn(
+  disk: Disk,
+  directory: string,
+  { torn, position }: { torn: TornTail; position: JournalPosition },
+  verify: VerifyFrame,
+): ChangeFound | null {
   // Without its header a segment holds no frame.
   if (torn.byte === 0) return null;
   const file = disk.open(join(directory, torn.file), 'read');
@@ -56,9 +70,15 @@ export function changeIn(disk: Disk, directory: string, torn: TornTail, verify: 
     // Of a frame more than one byte is not zero, however it is torn.
     const first = tail.findIndex((byte) => byte !== 0);
     if (first === torn.bytes - 1) return { where: 'room', byte: torn.byte + first, change: tail[first]! };
+    const head: FrameHead = { bytes: 0, firstSeq: 0, count: 0, moment: 0 };
+    // It is asked while the byte in question is put back.
+    const isNext: VerifyFrame = (hash, signature) => {
+      readFrameHead(tail, 0, tail.length, head);
+      return misplaced(head, position, tail, 0) === '' && verify(hash, signature);
+    };
     // The frame may have ended with zeros, which look like the room behind it.
     for (let length = torn.bytes; length <= count; length++) {
-      const found = changedByte(tail.subarray(0, length), verify);
+      const found = changedByte(tail.subarray(0, length), isNext);
       if (found !== null) return { where: 'frame', change: found.change, byte: torn.byte + found.byte };
     }
     return null;

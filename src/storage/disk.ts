@@ -10,7 +10,8 @@
  * and `writeAll`.
  */
 import * as fs from 'node:fs';
-import { dirname } from 'node:path';
+import { constants } from 'node:os';
+import { dirname, resolve } from 'node:path';
 
 export type Done = (error: Error | null) => void;
 export type Counted = (error: Error | null, count: number) => void;
@@ -59,9 +60,13 @@ export interface Disk {
 
 /** The `code` of a system error ('ENOENT', …), or ''. */
 export function errorCode(error: unknown): string {
-  const code = error instanceof Error ? (error as Error & { code?: unknown }).code : undefined;
+  const { code, errno } = error instanceof Error ? (error as Error & { code?: unknown; errno?: unknown }) : NO_CODE;
+  // Node has no name for a quota that is used up.
+  if (code === 'UNKNOWN' && errno === -constants.errno.EDQUOT) return 'EDQUOT';
   return typeof code === 'string' ? code : '';
 }
+
+const NO_CODE = { code: undefined, errno: undefined };
 
 /** Reads until bytes[from, to) is full or the file ends; returns how many bytes were read. */
 export function readAll(file: DiskFile, bytes: Uint8Array, from: number, to: number, position: number): number {
@@ -213,10 +218,14 @@ export const realDisk: Disk = {
   rights: (path) => fs.statSync(path).mode & RIGHTS,
   readdir: (path) => fs.readdirSync(path).sort(),
   mkdir(path) {
-    const first = fs.mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE });
-    if (first === undefined) return;
-    // Each new name must outlive a power cut: it lies in the directory above it.
-    for (let made = path; made.length >= first.length; made = dirname(made)) syncDirectory(dirname(made));
+    const missing: string[] = [];
+    for (let at = resolve(path); !fs.existsSync(at); at = dirname(at)) missing.unshift(at);
+    // One after the other: Node's own way down tells ENOENT of a disk that is mounted read-only, and in /proc never ends.
+    for (const made of missing.length > 0 ? missing : [path]) {
+      makeDirectory(made);
+      // Each new name must outlive a power cut: it lies in the directory above it.
+      if (missing.length > 0) syncDirectory(dirname(made));
+    }
   },
   rmdir: (path) => fs.rmdirSync(path),
   link: (from, to) => fs.linkSync(from, to),
@@ -231,3 +240,12 @@ export const realDisk: Disk = {
     });
   },
 };
+
+/** Makes one directory, or leaves the one that is there, which another process may just have made. */
+function makeDirectory(path: string): void {
+  try {
+    fs.mkdirSync(path, DIRECTORY_MODE);
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST' || !fs.statSync(path).isDirectory()) throw error;
+  }
+}

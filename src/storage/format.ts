@@ -64,7 +64,7 @@ import { crc32 } from 'node:zlib';
 /** What is written. */
 export const FORMAT_VERSION = 2;
 /** The oldest that is read. */
-export const FORMAT_VERSION_MIN = 1;
+const FORMAT_VERSION_MIN = 1;
 export const HASH_BYTES = 32;
 export const SIGNATURE_BYTES = 64;
 
@@ -270,12 +270,12 @@ export function readFrameHead(bytes: Buffer, from: number, to: number, head: Fra
 }
 
 /** An integer of at most 2^53 - 1 as u64. */
-export function writeSafe(bytes: Buffer, at: number, value: number): void {
+function writeSafe(bytes: Buffer, at: number, value: number): void {
   bytes.writeUInt32BE(Math.floor(value / 0x1_0000_0000), at);
   bytes.writeUInt32BE(value % 0x1_0000_0000, at + 4);
 }
 
 /** A u64; beyond 2^53 it is no longer exact, and fails whatever it is compared with. */
-export function readSafe(bytes: Buffer, at: number): number {
+function readSafe(bytes: Buffer, at: number): number {
   return bytes.readUInt32BE(at) * 0x1_0000_0000 + bytes.readUInt32BE(at + 4);
 }

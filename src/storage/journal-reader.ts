@@ -350,7 +350,8 @@ function prove<E>(run: Run<E>, path: string): void {
   throw new DamageError(path, unproven.byte, NOT_SIGNED);
 }
 
-function misplaced(head: FrameHead, position: JournalPosition, bytes: Buffer, from: number): string {
+/** Why a frame cannot be the one behind `position`, or ''. */
+export function misplaced(head: FrameHead, position: JournalPosition, bytes: Buffer, from: number): string {
   if (head.firstSeq !== position.seq + 1) return `entry ${head.firstSeq} where ${position.seq + 1} belongs`;
   if (!bytesEqual(frameChain(bytes, from), position.chain)) return 'does not continue the frame before it';
   if (head.moment < position.moment) return 'time goes back';

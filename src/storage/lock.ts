@@ -5,8 +5,8 @@
  * The highest number counts. It is held while that process runs; a process that is gone, is a zombie, or
  * whose pid has been given to another (other start time, other boot) holds nothing. To take the lock is to
  * make the next number with `link`, which fails where the name exists: of two that saw the same dead lock
- * one wins. The highest file is never removed, only replaced by one that says it is free, so numbers never
- * go back; and who made a number that a slower look had taken for the next one finds a higher one when it
+ * one wins. The highest file is never removed, only emptied, so numbers never
+ * go back, and on a full disk it can be let go too; and who made a number that a slower look had taken for the next one finds a higher one when it
  * looks again, and has not won.
  *
  * Processes in another pid namespace (another container on the same volume) cannot be seen: they look dead.
@@ -98,8 +98,12 @@ function held(disk: Disk, directory: string, number: number): Lock {
     release() {
       if (released) return;
       released = true;
-      const free = writeOffer(disk, directory, null);
-      disk.rename(free, join(directory, lockName(number)));
+      const file = disk.open(join(directory, lockName(number)), 'write');
+      try {
+        file.truncate(0);
+      } finally {
+        file.close();
+      }
     },
   };
 }
@@ -115,20 +119,24 @@ function lockNumbers(disk: Disk, directory: string): number[] {
   });
 }
 
-/** A file under a name of its own, to be linked or renamed to a lock's. */
-function writeOffer(disk: Disk, directory: string, holder: Holder | null): string {
+/** A file under a name of its own, to be linked to a lock's. */
+function writeOffer(disk: Disk, directory: string, holder: Holder): string {
   const path = join(directory, `lock.${randomBytes(8).toString('hex')}.tmp`);
   const file = disk.open(path, 'create');
   try {
     const bytes = Buffer.from(`${JSON.stringify(holder)}\n`);
     writeAll(file, bytes, 0, bytes.length, 0);
+  } catch (error) {
+    // Where the disk is full, each start would leave another one.
+    disk.unlink(path);
+    throw error;
   } finally {
     file.close();
   }
   return path;
 }
 
-/** Who a lock file names; null where it is free, or its text was lost in a power cut that ended its holder too. */
+/** Who a lock file names; null where it was let go, or its text was lost in a power cut that ended its holder too. */
 function readHolder(disk: Disk, path: string): Holder | null | 'gone' {
   try {
     const value: unknown = JSON.parse(Buffer.from(readWhole(disk, path, LOCK_BYTES_MAX)).toString());

@@ -11,6 +11,7 @@ import { Breaks } from './breaks.ts';
 import { type Disk, errorCode, syncDirectoryLater, unlinkLater } from './disk.ts';
 import { fileBytes } from './final-parts.ts';
 import { listSegments } from './journal-reader.ts';
+import type { SnapshotOptions } from './snapshot.ts';
 import {
   isPartName,
   isTemporaryName,
@@ -20,14 +21,16 @@ import {
   SnapshotError,
   snapshotSeq,
 } from './snapshot-format.ts';
-import { listSnapshots, type ReadSnapshotsOptions, readOutline } from './snapshot-reader.ts';
+import { listSnapshots, readOutline } from './snapshot-reader.ts';
+
+type PruneOptions = Pick<SnapshotOptions, 'verify' | 'refused'>;
 
 /** Removes what `newest`, just proven, makes superfluous; returns the names. */
 export async function pruneSnapshots(
   disk: Disk,
   directory: string,
   newest: Manifest,
-  options: Pick<ReadSnapshotsOptions, 'verify'>,
+  options: PruneOptions,
 ): Promise<string[]> {
   const breaks = new Breaks();
   const needed = new Set<string>();
@@ -60,14 +63,15 @@ export async function pruneSnapshots(
   return superfluous;
 }
 
-/** Its manifest, where the snapshot's frame is whole and its parts are there; else null. */
+/** Its manifest, where the snapshot's frame is whole, its parts are there, and no start has refused it; else null. */
 async function standing(
   disk: Disk,
   directory: string,
   name: string,
-  options: Pick<ReadSnapshotsOptions, 'verify'>,
+  options: PruneOptions,
   breaks: Breaks,
 ): Promise<Manifest | null> {
+  if (options.refused?.includes(name)) return null;
   try {
     const manifest = manifestOf(disk, join(directory, name), options);
     let isWhole = manifest.seq === snapshotSeq(name);
@@ -81,7 +85,7 @@ async function standing(
   }
 }
 
-function manifestOf(disk: Disk, path: string, options: Pick<ReadSnapshotsOptions, 'verify'>): Manifest {
+function manifestOf(disk: Disk, path: string, options: PruneOptions): Manifest {
   const file = disk.open(path, 'read');
   try {
     return readOutline(file, options).manifest;

@@ -30,8 +30,6 @@ import {
 export interface ReadSnapshotsOptions {
   /** Whether this is the server's signature of a snapshot's hash; null: do not check. */
   verify(hash: Uint8Array, signature: Uint8Array): boolean | null;
-  /** Snapshots after this entry are passed over. Without it such a one surfaces when the journal is read. */
-  seqMax?: number;
 }
 
 export interface RefusedSnapshot {
@@ -86,9 +84,6 @@ export function readSnapshots(disk: Disk, directory: string, options: ReadSnapsh
 }
 
 function readSnapshot(disk: Disk, directory: string, name: string, options: ReadSnapshotsOptions): ReadContent {
-  if (snapshotSeq(name) > (options.seqMax ?? Number.MAX_SAFE_INTEGER)) {
-    throw new SnapshotError('it is newer than the end of the journal');
-  }
   const file = disk.open(join(directory, name), 'read');
   try {
     const outline = readOutline(file, options);
@@ -137,6 +132,9 @@ export function readOutline(file: DiskFile, options: Pick<ReadSnapshotsOptions, 
   return { header, manifest, manifestBytes, foot };
 }
 
+/** Node hashes less than 2 GiB in one call. */
+const HASHED_BYTES_MAX = 1024 * 1024 * 1024;
+
 function readContent(disk: Disk, directory: string, file: DiskFile, outline: Outline): ReadContent {
   const { seq, chain, moment, extra, parts: rows } = outline.manifest;
   const finals = readFinalParts(disk, directory, rows);
@@ -147,7 +145,8 @@ function readContent(disk: Disk, directory: string, file: DiskFile, outline: Out
     const { name, final } = row;
     const bytes = finals.get(row) ?? readPiece(file, row.bytes, at);
     if (!final) {
-      sha.update(bytes);
+      for (let from = 0; from < bytes.length; from += HASHED_BYTES_MAX)
+        sha.update(bytes.subarray(from, from + HASHED_BYTES_MAX));
       at += row.bytes;
     }
     parts.push({ name, final, bytes });

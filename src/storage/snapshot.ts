@@ -19,7 +19,9 @@ import { bytesEqual, SIGNATURE_BYTES } from './format.ts';
 import type { JournalPosition } from './journal.ts';
 import {
   type Foot,
+  MANIFEST_BYTES_MAX,
   type Manifest,
+  PART_BYTES_MAX,
   type PartRow,
   PIECE_BYTES,
   packFoot,
@@ -72,6 +74,8 @@ export interface SnapshotOptions {
   /** The server's Ed25519 signature of a hash, 64 bytes. */
   sign(hash: Uint8Array): Uint8Array;
   verify(hash: Uint8Array, signature: Uint8Array): boolean;
+  /** Names of snapshots that a start could not use: none of them counts as kept, whatever is still whole of it. */
+  refused?: readonly string[];
   /** So many bytes are gathered before they are written, and others have a turn. */
   pieceBytes?: number;
 }
@@ -149,6 +153,7 @@ async function writeOpenParts(stream: FileStream, parts: readonly Part[]): Promi
   for (const part of parts) {
     if (part.final) continue;
     const { bytes, crc } = await stream.add(part.pieces);
+    if (bytes > PART_BYTES_MAX) throw new SnapshotError(`part ${part.name} has ${bytes} bytes, more than can be read`);
     rows.set(part, { name: part.name, final: false, bytes, crc, hash: null });
   }
   return rows;
@@ -184,6 +189,9 @@ async function writeEnd(
   options: SnapshotOptions,
 ): Promise<{ foot: Foot; fileBytes: number }> {
   const { bytes: manifestBytes, crc: manifestCrc } = await stream.add(packManifest(manifest));
+  if (manifestBytes > MANIFEST_BYTES_MAX) {
+    throw new SnapshotError(`its manifest has ${manifestBytes} bytes, more than are read`);
+  }
   const hash = await stream.hash();
   const signature = options.sign(hash);
   assert(signature.length === SIGNATURE_BYTES);

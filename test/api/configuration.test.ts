@@ -111,9 +111,16 @@ describe('the process', () => {
     ['a ledger handle that is none', ['--ledger', 'a b']],
     ['hosts to be called that are none', ['--calls-allow', 'localhost,10.0.0.0/33']],
     ['workers that are no number', ['--workers', 'many']],
+    ['a public URL that is none', ['--public-url', 'ledger.example']],
+    ['a public URL that nobody can call', ['--public-url', 'ftp://ledger.example/v2']],
+    ['an owner of a variable that was not set: the ledger was made open to all', ['--owner', '']],
+    ['rules of a variable that was not set: the server was open to all', ['--access-rules', '']],
   ])('refuses %s, and names the setting', (_name, flags) => {
     expect(() => readConfig(flags, {})).toThrow(new RegExp(`^${flags[0]}: `));
     expect(() => readConfig(flags, {})).toThrow(ConfigError);
+  });
+  test.each(['AYNI_HOST', 'AYNI_DATA', 'AYNI_PORT'])('refuses %s where it is empty: nobody chose that', (name) => {
+    expect(() => readConfig([], { [name]: '' })).toThrow(new RegExp(`^${name}: must`));
   });
   test.each([
     ['a flag nobody knows', ['--colour', 'red']],

@@ -137,6 +137,22 @@ describe('a byte of the last frame that changes on the disk', () => {
     }
   });
 
+  test('in an older frame that the disk has brought back: the tail is torn, and nothing is put back', async () => {
+    const { house, from, to, whole } = await withLastFrame();
+    const older = Buffer.from(whole.subarray(from, to));
+    house.create(Kind.wallet, { handle: 'after' });
+    await house.quiet();
+    const { end } = recoverFrom(house.disk);
+    const behind = Buffer.concat([house.disk.bytesOf(SEGMENT).subarray(0, end.byte), older]);
+    behind[end.byte + 100]! ^= 4;
+    house.disk.put(SEGMENT, behind);
+    const { state, notes } = recoverFrom(house.disk);
+    // One signature in sixteen ends with a zero, which looks like the room behind a frame.
+    const bytes = older.findLastIndex((byte) => byte !== 0) + 1;
+    expect(notes).toEqual([expect.stringContaining(`Cut a torn tail of ${bytes} bytes`)]);
+    expect(differencesOf(state, house.state)).toEqual([]);
+  });
+
   test('where it cannot be put back, ends the start, and where two have changed the tail is torn', async () => {
     const { house, from, whole } = await withLastFrame();
     const changed = Buffer.from(whole);

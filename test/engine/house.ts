@@ -11,7 +11,15 @@ import type { Entry } from '../../src/core/entry.ts';
 import { Kind, kindRow } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
-import { dumpState, findHandle, findLedger, findLuid, readRow, type State } from '../../src/core/state.ts';
+import {
+  dumpState,
+  findHandle,
+  findLedger,
+  findLuid,
+  type MemorySizes,
+  readRow,
+  type State,
+} from '../../src/core/state.ts';
 import { Engine, type EngineOptions, type Submission } from '../../src/engine.ts';
 import { createDefaultLedger } from '../../src/genesis.ts';
 import { signedIntent } from '../../src/own-records.ts';
@@ -58,6 +66,8 @@ export interface HouseOptions extends Partial<EngineOptions> {
   world?: World;
   segmentBytesMax?: number;
   reserveBytes?: number;
+  /** In what pieces memory grows. */
+  sizes?: MemorySizes;
   /** Cuts the power at this call of the disk. */
   cutAt?: number;
 }
@@ -71,8 +81,8 @@ const signHash = (hash: Uint8Array) => sign(hash, SERVER);
 const verifyHash = (hash: Uint8Array, signature: Uint8Array) => verify(SERVER.public, hash, signature);
 
 /** The way back by itself. */
-export function recoverFrom(disk: Disk, hashSeed = 7): Recovered {
-  return recover({ disk, directory: DIRECTORY, verify: verifyHash, hashSeed });
+export function recoverFrom(disk: Disk, hashSeed = 7, sizes?: MemorySizes): Recovered {
+  return recover({ disk, directory: DIRECTORY, verify: verifyHash, hashSeed, ...(sizes !== undefined && { sizes }) });
 }
 
 /** Verifies on this thread. */
@@ -107,8 +117,8 @@ export class House {
     this.world = options.world ?? { now: NOON, made: 0 };
     this.power = new Power(disk, options.cutAt);
     this.power.mkdir(DIRECTORY);
-    this.recovered = recoverFrom(this.power);
-    const { state, end } = this.recovered;
+    this.recovered = recoverFrom(this.power, 7, options.sizes);
+    const { state, end, entries } = this.recovered;
     const journal = Journal.open(this.power, DIRECTORY, end, {
       segmentBytesMax: options.segmentBytesMax ?? 1 << 20,
       reserveBytes: options.reserveBytes ?? 3000,
@@ -133,6 +143,7 @@ export class House {
       fatal: (error) => {
         if (!this.power.isOff) this.fatals.push(error);
       },
+      sinceSnapshot: entries % (options.snapshotEvery ?? Number.POSITIVE_INFINITY),
       ...options,
     });
   }
@@ -144,7 +155,8 @@ export class House {
   async takeSnapshot(): Promise<void> {
     const { extra, parts } = dumpState(this.state);
     const content = { ...this.journal.position, extra: packValue(extra), parts };
-    await takeSnapshot(this.power, DIRECTORY, content, { sign: signHash, verify: verifyHash });
+    const { refused } = this.recovered;
+    await takeSnapshot(this.power, DIRECTORY, content, { sign: signHash, verify: verifyHash, refused });
     this.snapshots++;
   }
 

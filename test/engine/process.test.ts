@@ -1,12 +1,17 @@
 /** The promise kept by the real process: killed, stopped, shut out, and on a disk that is full. */
-import { chmodSync, chownSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { chmodSync, chownSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { killRounds } from '../process/kill-rounds.ts';
+import { dieWithUs } from '../support/children.ts';
 import { type Client, connect, makeKeys, record } from '../support/client.ts';
 import { issue, makeKit } from '../support/kit.ts';
 import { makeDirectory, type Server, startRefused, startServer } from '../support/server.ts';
 import { answeredWith, clientOf, crowd, judge, launch, strangeStatuses } from './process.ts';
 
+const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const keys = makeKeys();
 const cleanups: (() => unknown)[] = [];
 
@@ -55,6 +60,24 @@ describe('SIGTERM under load', () => {
     expect(cut, 'sent before the signal, never answered').toEqual([]);
     expect(strangeStatuses(load)).toEqual([]);
     await judge((await start(path)).client, load.sent, wallet, symbol);
+  });
+});
+
+describe('SIGTERM at once', () => {
+  test('when it says that it serves, ends with 0 and lets the directory go', async () => {
+    const path = directory();
+    for (let round = 0; round < 5; round++) {
+      const child = spawn(process.execPath, [MAIN, '--port', '0', '--data', path], {
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      dieWithUs(child);
+      let log = '';
+      child.stderr.on('data', (chunk) => (log += chunk));
+      child.stdout.once('data', () => child.kill('SIGTERM'));
+      const ended = await new Promise((resolve) => child.once('close', (code, signal) => resolve(code ?? signal)));
+      expect([ended, log.includes('SIGTERM: stops listening')]).toEqual([0, true]);
+    }
+    expect(readFileSync(join(path, 'lock-0000000005'), 'utf8')).toBe('');
   });
 });
 

@@ -90,6 +90,23 @@ describe('a snapshot', () => {
     expect(counts.at(-1)).toBe(2);
   });
 
+  test('is due after so many entries, however many starts lie between them', async () => {
+    const disk = new FakeDisk();
+    const world = freshWorld();
+    const taken: number[] = [];
+    // Two entries in the first life, and three in each.
+    for (let life = 0; life < 6; life++) {
+      const house = await House.open(disk, { world, snapshotEvery: 7 });
+      await live(
+        house,
+        [0, 1, 2].map((n) => (each) => each.create(Kind.wallet, { handle: `w${life}${n}` })),
+      );
+      taken.push(house.snapshots);
+      await house.stop();
+    }
+    expect(taken).toEqual([0, 1, 0, 1, 0, 0]);
+  });
+
   test('asked for is taken at once, after the batch on its way, or after the one being taken', async () => {
     const seqs: number[] = [];
     const ends: (() => void)[] = [];
@@ -313,6 +330,21 @@ describe('a snapshot that is not whole', () => {
     const said = names.toReversed().map((name) => `${name} cannot be used: it is half-written`);
     expect(() => recoverFrom(house.disk)).toThrow(new RegExp(`is missing; ${said[0]}.*; ${said[1]}`));
     expect(house.disk.readdir(DIRECTORY)).toEqual(before);
+  });
+
+  test('one that a start could not use does not count as kept: the next lives beside the one before it', async () => {
+    const { house, names } = await twoSnapshots();
+    const [older, newest] = names as [string, string];
+    house.disk.put(path(newest), spoil[0]![1](house.disk.bytesOf(path(newest)), Buffer.alloc(0))!);
+    await house.stop();
+    const again = await House.open(house.disk, { segmentBytesMax: 1500, world: house.world });
+    await live(again, [(each) => each.intent('three', transfer('a', 'b', 1))]);
+    await again.takeSnapshot();
+    const left = namesOf(house.disk, '.ays');
+    expect([left.length, left.includes(older), left.includes(newest)]).toEqual([2, true, false]);
+    // Should the new one be lost too, nothing is.
+    house.disk.put(path(left.at(-1)!), Buffer.from('no snapshot'));
+    expect(differencesOf(recoverFrom(house.disk).state, again.state)).toEqual([]);
   });
 
   test('of another server is not used', async () => {

@@ -14,7 +14,7 @@ import {
   type SnapshotRead,
   takeSnapshot,
 } from '../../src/storage/snapshot.ts';
-import { FOOT_BYTES, packFoot, unpackFoot } from '../../src/storage/snapshot-format.ts';
+import { FOOT_BYTES, packFoot, snapshotSeq, unpackFoot } from '../../src/storage/snapshot-format.ts';
 import { stateDigest } from '../../src/storage/state-digest.ts';
 import { DIRECTORY as HOUSE_DIRECTORY, House, recoverFrom } from '../engine/house.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
@@ -136,7 +136,7 @@ interface Life {
 
 let life: Life | undefined;
 
-/** A short life with two snapshots, in segments of a few frames. */
+/** A short life with two snapshots, the second in the last of its segments of a few frames. */
 async function live(): Promise<Life> {
   const disk = freshDisk(HOUSE_DIRECTORY);
   const house = await House.open(disk, { segmentBytesMax: 3_000 });
@@ -156,7 +156,7 @@ async function live(): Promise<Life> {
     else house.intent(`i${step}`, { action: 'issue', target, symbol, amount: 1 + step });
     if (step % 7 === 6) house.update(Kind.wallet, 'ana', { handle: 'ana', custom: { step } });
     await settle();
-    if (step === 8 || step === 17) await house.takeSnapshot();
+    if (step === 8 || step === 22) await house.takeSnapshot();
   }
   await house.stop();
   return { files: filesOf(disk, HOUSE_DIRECTORY), digests, end: house.journal.position.seq };
@@ -179,6 +179,8 @@ export async function fuzzRecovery(seed: number): Promise<string[]> {
     assert.equal(digestOf(state), life.digests.get(end.seq), `another state after entry ${end.seq}`);
     // Only the journal's last segment can have lost its end; what a snapshot holds is never lost.
     if (kind === 'snapshot') assert.equal(end.seq, life.end);
+    const named = Math.max(0, ...[...files.keys()].map(snapshotSeq));
+    assert.ok(end.seq >= named, `ends at entry ${end.seq}, and a snapshot is named after entry ${named}`);
     return [end.seq === life.end ? `${kind || 'all'}: the same` : `${kind || 'all'}: shorter`];
   } catch (error) {
     if (error instanceof assert.AssertionError) throw error;

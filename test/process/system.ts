@@ -52,12 +52,13 @@ export interface Trace {
 /**
  * Attaches to a running process. `inject` is what strace takes behind `inject=`: `fdatasync:error=EIO:when=3`,
  * `fdatasync:delay_enter=100000`. Calls are counted for each thread by itself: a server that is to be counted
- * exactly runs with UV_THREADPOOL_SIZE=1.
+ * exactly runs with UV_THREADPOOL_SIZE=1. Where there are `paths`, only calls that name one of them count.
  */
-export async function trace(pid: number, calls: string, inject: string): Promise<Trace> {
+export async function trace(pid: number, calls: string, inject: string, paths: string[] = []): Promise<Trace> {
   const directory = mkdtempSync(join(tmpdir(), 'ayni-trace-'));
   const log = join(directory, 'log');
-  const args = ['-f', '-p', String(pid), '-o', log, '-e', `trace=${calls}`, '-e', `inject=${inject}`];
+  const only = paths.flatMap((path) => ['-P', path]);
+  const args = ['-f', '-p', String(pid), '-o', log, ...only, '-e', `trace=${calls}`, '-e', `inject=${inject}`];
   const tracer = spawn('strace', args, { stdio: ['ignore', 'ignore', 'pipe'] });
   dieWithUs(tracer);
   let told = '';

@@ -118,6 +118,13 @@ describe('no start', () => {
     expect(log).toContain(`Cannot listen on 127.0.0.1:${first.port}: another process has it`);
   });
 
+  test('on an address that is not of this machine: the port was blamed alone', async () => {
+    const log = await refusedAfter(() => {}, ['--host', '203.0.113.7']);
+    expect(log).toContain('Cannot listen on 203.0.113.7:0: ');
+    expect(log).toContain('it is no address of this machine');
+    expect(log).toContain('--host');
+  });
+
   test('on a file where a directory belongs', async () => {
     const directory = copyOf(books);
     const moved = join(freshDirectory(), 'books');
@@ -181,6 +188,17 @@ describe('the words for', () => {
 
   test('damage: the place first', () => {
     expect(startText(new DamageError('/books/f', 7, 'bad'), '/books')).toMatch(/^\/books\/f: damaged at byte 7: bad\./);
+  });
+
+  test.each([
+    'format version 3',
+    'frame of format version 3',
+    'snapshot-1.ays cannot be used: its format version is 3',
+  ])('books of a newer server (%s): start that one; they said to go back to a backup', (what) => {
+    const text = startText(new DamageError('/books/f', 0, what), '/books');
+    expect(text).toContain('start that one again');
+    expect(text).toContain('Nothing was changed');
+    expect(text).not.toContain('Put the file back');
   });
 
   test('our own mistakes: a stack, in both', () => {

@@ -207,6 +207,7 @@ export class Host implements Watched {
       batchEntriesMax: settings.batchEntriesMax,
       batchBytesMax: settings.batchBytesMax,
       snapshotEvery: settings.snapshotEvery,
+      sinceSnapshot: this.recovered.entries % settings.snapshotEvery,
       snapshot: () => this.#takeSnapshot(),
       signIntent: (luid, value, moment) => signedIntent(SERVER.pair, luid, value, moment),
       publish: (entries, seq) => {
@@ -280,7 +281,7 @@ export class Host implements Watched {
       call: (call) => {
         // What becomes of it could not be noted.
         this.#guard(() => must(this.failure === null, `${call.method} ${call.url} goes out after the disk has failed`));
-        return network.call(call);
+        return this.#guard(() => network.call(call));
       },
       callsInFlightMax: 8,
       bridgeCallsMax: 3,
@@ -498,7 +499,11 @@ export class Host implements Watched {
     const { extra, parts } = dumpState(this.state);
     const content = { ...this.journal.position, extra: packValue(extra), parts };
     const keys = { sign: signHash, verify: verifyHash };
-    const { file } = await takeSnapshot(this.power, DIRECTORY, content, { ...keys, pieceBytes: SNAPSHOT_PIECE_BYTES });
+    const { file } = await takeSnapshot(this.power, DIRECTORY, content, {
+      ...keys,
+      refused: this.recovered.refused,
+      pieceBytes: SNAPSHOT_PIECE_BYTES,
+    });
     this.snapshots++;
     this.#world.tell(`took ${file}`);
   }

@@ -1,4 +1,5 @@
 /** The real disk, and the fake one beside it: what a caller of `Disk` may count on holds for both. */
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -164,3 +165,18 @@ test('files are for the owner only, and so are directories', () => {
     process.umask(before);
   }
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'a directory where none can be made is told: in /proc the start never ended',
+  () => {
+    const source = `import('${new URL('../../src/storage/disk.js', import.meta.url)}').then(({ realDisk }) => realDisk.mkdir('/proc/books/deep'))`;
+    // Apart, so that it can be ended.
+    const ran = spawnSync(process.execPath, ['-e', source], {
+      encoding: 'utf8',
+      timeout: 10_000,
+      killSignal: 'SIGKILL',
+    });
+    expect([ran.signal, ran.status]).toEqual([null, 1]);
+    expect(ran.stderr).toContain('ENOENT');
+  },
+);

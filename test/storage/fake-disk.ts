@@ -9,6 +9,7 @@
  * name are there after every crash; a `…Later` call reports once, never before it returned, and never
  * after a crash.
  */
+import { constants } from 'node:os';
 import { dirname } from 'node:path';
 import type { Counted, Disk, DiskFile, Done, OpenMode } from '../../src/storage/disk.ts';
 
@@ -470,6 +471,11 @@ function capture(inode: Inode): () => void {
   };
 }
 
+/** As Node throws it, which has no name for a quota that is used up. */
 function systemError(code: string, call: string, path: string): Error {
+  if (code === 'EDQUOT') {
+    const errno = -constants.errno.EDQUOT;
+    return Object.assign(new Error(`UNKNOWN: unknown error, ${call} '${path}'`), { code: 'UNKNOWN', errno });
+  }
   return Object.assign(new Error(`${code}: ${call} '${path}'`), { code, syscall: call, path });
 }

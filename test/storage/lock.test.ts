@@ -62,6 +62,18 @@ describe('a lock', () => {
     },
   );
 
+  test('is let go on a full disk, and a start that finds no room for its own leaves nothing', () => {
+    const disk = machine();
+    const lock = acquireLock(disk, DIRECTORY, { pid: 10 });
+    disk.inject({ call: 'write', code: 'ENOSPC', times: 2 });
+    lock.release();
+    expect(() => acquireLock(disk, DIRECTORY, { pid: 11 })).toThrow('ENOSPC');
+    expect(() => acquireLock(disk, DIRECTORY, { pid: 11 })).toThrow('ENOSPC');
+    expect(disk.readdir(DIRECTORY)).toEqual(['lock-0000000001']);
+    acquireLock(disk, DIRECTORY, { pid: 11 });
+    expect(() => acquireLock(disk, DIRECTORY, { pid: 12 })).toThrow('process 11');
+  });
+
   test('where there is no /proc asks whether the process runs', () => {
     const disk = new FakeDisk();
     disk.mkdir(DIRECTORY);

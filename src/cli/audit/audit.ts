@@ -410,10 +410,10 @@ class Run {
     );
   }
 
-  #end({ torn }: ReadResult): void {
+  #end({ torn, position }: ReadResult): void {
     if (torn === null) return;
     const path = join(this.#options.directory, torn.file);
-    const changed = changeIn(this.#pinned, this.#options.directory, torn, this.#verify);
+    const changed = changeIn(this.#pinned, this.#options.directory, { torn, position }, this.#verify);
     if (changed !== null) {
       throw new FoundError('damage', { file: path, byte: changed.byte }, changeText(changed));
     }

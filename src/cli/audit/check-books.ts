@@ -69,7 +69,7 @@ function check(disk: Disk, directory: string, key: Uint8Array): Checked {
     throw new FoundError('damage', { file: directory, seq }, `the journal leads to entry ${position.seq}, not there`);
   }
   if (torn !== null) {
-    const changed = changeIn(disk, directory, torn, verifyFrame);
+    const changed = changeIn(disk, directory, { torn, position }, verifyFrame);
     const place = { file: join(directory, torn.file), byte: changed?.byte };
     if (changed !== null) throw new FoundError('damage', place, changeText(changed));
   }
