@@ -29,6 +29,7 @@ import { ledgerAt, recordAt } from './core/past.ts';
 import { dataOf, entryAt, findHandle, findLuid, type State, type Version } from './core/state.ts';
 import { sha256Hex } from './proof/digest.ts';
 import type { Sealer } from './proof/sealer.ts';
+import { Recent } from './recent.ts';
 import { hexOf, outwardText, storedProofText, viewText } from './render.ts';
 
 /** An entry of the journal and where it stands. */
@@ -81,6 +82,53 @@ class Member {
   }
 }
 
+/** Characters of the members that a shelf keeps: of texts, and of each sort of values. */
+const SHELF_CHARS_MAX = 16 * 1024 * 1024;
+
+/** Members of which there may be very many, each of a record that may be large: those asked for lately. */
+export class Shelf {
+  readonly texts = new Recent<object, string>(SHELF_CHARS_MAX, (text) => text.length);
+  readonly bare = new Recent<object, Parsed>(SHELF_CHARS_MAX, ({ size }) => size);
+  readonly sealed = new Recent<object, Parsed>(SHELF_CHARS_MAX, ({ size }) => size);
+}
+
+/** A member as a value, and how many characters it was. */
+interface Parsed {
+  value: unknown;
+  size: number;
+}
+
+/** A member that is made again where its shelf has no room for it: ten thousand wallets of a megabyte are not kept. */
+class ShelvedMember extends Member {
+  readonly #makeText: (sealer: Sealer | null) => string;
+  readonly #shelf: Shelf;
+
+  constructor(make: (sealer: Sealer | null) => string, shelf: Shelf) {
+    super(make);
+    this.#makeText = make;
+    this.#shelf = shelf;
+  }
+
+  override text(sealer: Sealer): string {
+    const { texts } = this.#shelf;
+    const text = texts.get(this) ?? this.#makeText(sealer);
+    texts.set(this, text);
+    return text;
+  }
+
+  override value(sealer: Sealer | null): unknown {
+    const values = sealer === null ? this.#shelf.bare : this.#shelf.sealed;
+    const parsed = values.get(this) ?? this.#parse(sealer);
+    values.set(this, parsed);
+    return parsed.value;
+  }
+
+  #parse(sealer: Sealer | null): Parsed {
+    const text = this.#makeText(sealer);
+    return { value: JSON.parse(text), size: text.length };
+  }
+}
+
 const FIRST_CREDIT = 2;
 
 /** The entry with this sequence number, or null where nobody is told of it. */
@@ -122,15 +170,15 @@ function outcomeSignals({ steps, limits }: Outcome): string[] {
   return ['intent-updated', 'balance-received', ...(limits.length > 0 ? ['wallet-limited'] : [])];
 }
 
-/** The events of an entry that this signal names, in order. */
-export function eventsOf(state: State, placed: Placed, signal: string): LedgerEvent[] {
+/** The events of an entry that this signal names, in order. `shelf` keeps what was made of the records they show. */
+export function eventsOf(state: State, placed: Placed, signal: string, shelf = new Shelf()): LedgerEvent[] {
   const { entry, row, address } = placed;
   const { name } = kindRow(entry.kind);
   switch (signal) {
     case 'balance-received':
-      return creditsOf(state, placed as PlacedOutcome);
+      return creditsOf(state, placed as PlacedOutcome, shelf);
     case 'wallet-limited':
-      return limitsOf(state, placed as PlacedOutcome);
+      return limitsOf(state, placed as PlacedOutcome, shelf);
     case 'intent-created':
       return [
         eventOf(state, placed, 0, signal, [row], {
@@ -186,11 +234,12 @@ function memberAt(state: State, row: number, address: number): Member {
   return new Member((sealer) => viewText(recordAt(state, row, address), sealer));
 }
 
-/** Members for the records that events of one entry show, one for each record. */
-function membersAt(state: State, address: number): (row: number) => Member {
-  const made = new Map<number, Member>();
+/** Members for the records that events of one entry show, one for each record; that of the intent is in all of them. */
+function membersAt(state: State, intent: number, address: number, shelf: Shelf): (row: number) => Member {
+  const made = new Map([[intent, memberAt(state, intent, address)]]);
   return (row) => {
-    const known = made.get(row) ?? memberAt(state, row, address);
+    const make = (sealer: Sealer | null) => viewText(recordAt(state, row, address), sealer);
+    const known = made.get(row) ?? new ShelvedMember(make, shelf);
     made.set(row, known);
     return known;
   };
@@ -213,7 +262,7 @@ function createdText(state: State, { row, address }: Placed, sealer: Sealer | nu
 
 type PlacedOutcome = Placed & { entry: IntentEntry | StepEntry };
 
-function creditsOf(state: State, placed: PlacedOutcome): LedgerEvent[] {
+function creditsOf(state: State, placed: PlacedOutcome, shelf: Shelf): LedgerEvent[] {
   const { row, address } = placed;
   const { outcome } = placed.entry;
   if (!outcome.steps.includes('committed')) return [];
@@ -221,7 +270,7 @@ function creditsOf(state: State, placed: PlacedOutcome): LedgerEvent[] {
   const { claims } = dataOf(record.entry) as { claims: Claim[] };
   const routed = routedIn(record);
   const find = namesIn(state, placed, outcome.postings);
-  const shown = membersAt(state, address);
+  const shown = membersAt(state, row, address, shelf);
   return claims.flatMap((claim, index) => {
     if (claim.target === undefined || claim.action === 'limit') return [];
     const wallet = routed.get(index) ?? find(Kind.wallet, claim.target);
@@ -283,13 +332,13 @@ function clearedAt(state: State, { address, entry }: PlacedOutcome): number {
   return cleared;
 }
 
-function limitsOf(state: State, placed: PlacedOutcome): LedgerEvent[] {
+function limitsOf(state: State, placed: PlacedOutcome, shelf: Shelf): LedgerEvent[] {
   const { row, address, entry } = placed;
   const { steps, limits } = entry.outcome;
   if (!steps.includes('committed')) return [];
   const { claims } = dataOf(recordAt(state, row, address).entry) as { claims: Claim[] };
   const events: LedgerEvent[] = [];
-  const shown = membersAt(state, address);
+  const shown = membersAt(state, row, address, shelf);
   for (let i = 0; i < limits.length; i += LIMIT_WIDTH) {
     const [wallet, symbol, metric, amount] = limits.slice(i, i + LIMIT_WIDTH) as [number, number, number, number];
     const members = {
@@ -315,7 +364,13 @@ export function eventText({ ledger, handle, signal, members, moment }: LedgerEve
   return outwardText(`{${data}}`, moment, ledger, sealer);
 }
 
-/** Whether an event is one that a filter asks for. Only what the filter looks at is made, and proofs only for it. */
+/** Looks that one filter is given for one event: some milliseconds' worth, on the thread that serves everybody. */
+const FILTER_EFFORT_MAX = 500_000;
+
+/**
+ * Whether an event is one that a filter asks for. Only what the filter looks at is made, and proofs only for it. A filter
+ * that takes more looking than it is given asks for nothing.
+ */
 export function isWanted(event: LedgerEvent, filter: readonly Condition[], sealer: Sealer): boolean {
   const { handle, signal, members } = event;
   const view: Record<string, unknown> = { handle, signal };
@@ -324,7 +379,7 @@ export function isWanted(event: LedgerEvent, filter: readonly Condition[], seale
     if (paths.length === 0) continue;
     view[name] = member.value(paths.some((path) => path.includes('proofs')) ? sealer : null);
   }
-  return holdAll(filter, view);
+  return holdAll(filter, view, { left: FILTER_EFFORT_MAX });
 }
 
 /** All events of an entry, in order. */

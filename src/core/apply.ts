@@ -228,7 +228,7 @@ function feed({ feeds, log }: State, row: number, kind: Kind, { traits }: Record
 }
 
 /** What a bridge says of itself to be told how intents go on that it takes part in. */
-export const STATUSES_TRAIT = 'statuses';
+const STATUSES_TRAIT = 'statuses';
 /** Above the number of any event of one entry. */
 const EVERY_EVENT = 2 ** 31;
 

@@ -39,6 +39,12 @@ export class Balances {
   readonly #reserved: F64Field;
   /** What prepared intents will bring, so that a maxBalance still holds when they are committed. */
   readonly #incoming: F64Field;
+  /**
+   * Of slots to which prepared intents of a thread bring what others of it take on at once: how much that is, which counts
+   * as incoming no more. Nobody ever has it; but the thread ends one intent after the other, so there is room kept for it.
+   * Follows from the open intents, so it is in no dump.
+   */
+  readonly #passing = new Map<number, number>();
   readonly #moment: F64Field;
   readonly #wallet: U32Field;
   readonly #symbol: U32Field;
@@ -114,6 +120,10 @@ export class Balances {
   incoming(slot: number): number {
     return this.#incoming.get(slot);
   }
+  /** What will come, and go on with what brings it. */
+  passing(slot: number): number {
+    return this.#passing.size === 0 ? 0 : (this.#passing.get(slot) ?? 0);
+  }
   /** Whether prepared intents will still change it. */
   isHeld(slot: number): boolean {
     return this.#reserved.get(slot) !== 0 || this.#incoming.get(slot) !== 0;
@@ -139,7 +149,16 @@ export class Balances {
 
   /** What is to come changes by `amount`, because something that is held brings it on or takes it along. */
   expect(slot: number, amount: number): void {
-    if (amount !== 0) this.#incoming.set(slot, this.#incoming.get(slot) + amount);
+    if (amount === 0) return;
+    this.#incoming.set(slot, this.#incoming.get(slot) + amount);
+    this.pass(slot, -amount);
+  }
+
+  /** So much more passes through the slot. */
+  pass(slot: number, amount: number): void {
+    const sum = this.passing(slot) + amount;
+    if (sum === 0) this.#passing.delete(slot);
+    else this.#passing.set(slot, sum);
   }
 
   /** Ends a hold of `delta`: it moves for good, or everything is as before. */

@@ -5,11 +5,12 @@
  * All or nothing: the first refusal ends it, and nothing of the intent moves. Judged is the net change only, so money
  * may pass through a wallet that has none within one intent.
  */
-import { type Caller, isGranted, isGrantedAll } from './access/index.ts';
+import { BUDGET_MAX, type Caller, isGranted, isGrantedAll } from './access/index.ts';
 import { fallbackAddresses } from './address.ts';
 import { DAILY_AMOUNT, DAILY_COUNT, MAX_BALANCE, METRICS, type Metric, MIN_BALANCE } from './balances.ts';
 import { type Claim, claimAction, handleOf, type Plan, type Reference } from './claims/index.ts';
 import { type Forward, type Leg, POSTING_WIDTH, Side } from './entry.ts';
+import type { Effort } from './filters.ts';
 import { Kind } from './kinds.ts';
 import { type Grouping, groupLeg } from './legs.ts';
 import { Nets } from './nets.ts';
@@ -60,6 +61,8 @@ class ClearingPlan implements Plan {
   /** The symbol that was named last. */
   #symbolHandle: string | null = null;
   #symbolRow = -1;
+  /** What all its questions about permissions may take together: past it, one is missing. */
+  readonly #budget: Effort = { left: BUDGET_MAX };
   /** No permission can be missing. */
   readonly #isFree: boolean;
 
@@ -111,7 +114,8 @@ class ClearingPlan implements Plan {
   need(action: 'spend' | 'issue' | 'destroy' | 'limit', row: number): void {
     if (this.#isFree) return;
     const kind = this.#state.rows.kind.get(row) as Kind;
-    this.isPermitted &&= isGranted(this.#state, this.#ledger, action, kind, row, this.#caller);
+    const caller = this.#caller;
+    this.isPermitted &&= isGranted(this.#state, this.#ledger, action, kind, row, caller, null, this.#budget);
   }
 
   debit(wallet: number, symbol: number, claim: Claim, moves: boolean): void {
@@ -239,10 +243,7 @@ function judge(state: State, postings: readonly number[], at: number, passed: nu
   const slot = findSlot(state, postings[at]!, postings[at + 1]!);
   const available = (slot < 0 ? 0 : balances.available(slot)) + passed;
   const after = available + delta;
-  // What is held counts as well: whatever becomes of it, the balance stays in range.
-  const most = slot < 0 ? after : after + balances.reserved(slot) + balances.incoming(slot) - passed;
-  const isWhole = Number.isSafeInteger(delta) && Number.isSafeInteger(after) && Number.isSafeInteger(most);
-  if (!isWhole || !canHold(balances, slot, delta + passed, passed)) {
+  if (!Number.isSafeInteger(delta) || !Number.isSafeInteger(after) || !staysWhole(balances, slot, delta, passed)) {
     return exceeded(state, postings, at, `would leave the range of ±(2^53-1): it has ${available}`);
   }
   if (slot < 0 || !balances.isLimited(slot)) return after < 0 ? short(state, postings, at, available, delta) : null;
@@ -293,14 +294,24 @@ function judge(state: State, postings: readonly number[], at: number, passed: nu
 }
 
 /**
- * Whether what the slot, -1 for none, has reserved and what is to come to it stay whole numbers where `change` is set
- * aside. Below zero a balance makes room in the sum of all for more than either can tell.
+ * Whether all numbers of the slot, -1 for none, stay whole ones in range where `delta` is set aside, of which `passed` comes
+ * with the thread. What is held counts as well: whatever becomes of it, and in whatever order. Below zero a balance makes
+ * room in the sum of all for more than may be reserved or to come, and while a thread ends, what passes through has come
+ * and not gone yet, or gone and not come.
  */
-function canHold(balances: State['balances'], slot: number, change: number, passed: number): boolean {
+function staysWhole(balances: State['balances'], slot: number, delta: number, passed: number): boolean {
   if (slot < 0) return true;
-  const reserved = balances.reserved(slot) + Math.max(0, -change);
-  const incoming = balances.incoming(slot) - passed + Math.max(0, change);
-  return Number.isSafeInteger(reserved) && Number.isSafeInteger(incoming);
+  const passing = balances.passing(slot);
+  const after = balances.available(slot) + delta;
+  const reserved = balances.reserved(slot);
+  const incoming = balances.incoming(slot);
+  const own = delta + passed;
+  return (
+    Number.isSafeInteger(reserved + Math.max(0, -own)) &&
+    Number.isSafeInteger(incoming + Math.max(0, own) + passing) &&
+    Number.isSafeInteger(after + passed + reserved + incoming + passing) &&
+    Number.isSafeInteger(after - passing)
+  );
 }
 
 function short(state: State, postings: readonly number[], at: number, available: number, delta: number): Refusal {

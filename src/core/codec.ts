@@ -2,12 +2,14 @@
  * What the core asks of whoever gives entries their bytes (storage/codec.ts). The core keeps records as
  * those bytes in its heap, and never looks inside them itself.
  */
-import type { Entry } from './entry.ts';
+import type { Entry, EntryType } from './entry.ts';
 import type { Kind } from './kinds.ts';
 
 export interface EntryCodec {
   /** The entry whose bytes are `bytes[from, to)`. */
   decode(bytes: Uint8Array, from: number, to: number): Entry;
+  /** The type of the entry that begins at `from`, without decoding it. */
+  type(bytes: Uint8Array, from: number): EntryType;
   /** The names of the entry that begins at `from`, without decoding the rest. */
   names(bytes: Uint8Array, from: number, to: number): Names;
   /** Whether the entry that begins at `from` is of a record with this handle in this ledger and kind, without decoding it. */

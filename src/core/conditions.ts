@@ -2,9 +2,18 @@
  * Conditions: a map from dotted paths to a value, or to operators with values, all of which must hold. Effects have them
  * for events, the routes of wallets for claims.
  *
- * They are compiled once and asked often. Whoever asks on behalf of somebody else says how much looking that may take.
+ * They are compiled once and asked often. Whoever asks says how much looking that may take.
  */
-import { type Effort, type Filter, matches, memberAt, OPERATORS, type Operator, type Scalar } from './filters.ts';
+import {
+  affords,
+  type Effort,
+  type Filter,
+  matches,
+  memberAt,
+  OPERATORS,
+  type Operator,
+  type Scalar,
+} from './filters.ts';
 
 type Operators = Partial<Record<`$${Operator}`, Scalar | readonly Scalar[]>>;
 export type Conditions = Readonly<Record<string, Scalar | readonly Scalar[] | Operators>>;
@@ -28,22 +37,12 @@ export function compileConditions(conditions: Conditions | undefined): readonly 
 }
 
 /** Whether all of them hold for this value. Where `effort` runs out on the way, none does. */
-export function holdAll(conditions: readonly Condition[], value: unknown, effort?: Effort): boolean {
+export function holdAll(conditions: readonly Condition[], value: unknown, effort: Effort): boolean {
   return conditions.every(({ path, filters }) => {
-    if (effort !== undefined && effort.left-- <= 0) return false;
+    if (effort.left-- <= 0) return false;
     const member = memberAt(value, path, 0, effort);
     return filters.every((filter) => filter !== null && affords(effort, member, filter) && matches(member, filter));
   });
-}
-
-function affords(effort: Effort | undefined, member: unknown, { value }: Filter): boolean {
-  if (effort === undefined) return true;
-  effort.left -= countOf(member) * countOf(value);
-  return effort.left >= 0;
-}
-
-function countOf(value: unknown): number {
-  return Array.isArray(value) ? value.length + 1 : 1;
 }
 
 function filtersOf(path: readonly string[], wanted: Conditions[string]): (Filter | null)[] {

@@ -2,9 +2,8 @@
  * decide: what a command comes to, against the state as it is, as entries for the journal or a refusal. Reads only;
  * all reasons to say no stand here, and `apply` below it cannot fail.
  *
- * The order of checks: the gate, existence, access, then what the record relates to, the ledger's own
- * schemas, then duplicates. Whoever may not
- * come in does not learn what there is.
+ * The order of checks: the gate, existence, access, then what the record relates to, the ledger's own schemas, then
+ * duplicates. Whoever may not come in does not learn what there is.
  */
 import {
   type AccessAction,
@@ -52,6 +51,8 @@ export const SYSTEM_SIGNER = 'system';
 
 /** Different status texts over all ledgers; each is two bytes in a record's row. */
 const STATUSES_MAX = 10_000;
+/** Those the interface names: one ledger that makes up thousands takes none of these from the others. */
+const OWN_STATUSES: readonly string[] = ['created', 'onboarded', 'connected', 'active'];
 /** Characters of all proofs added to one version of a record: it is read as a whole, so its end must be in sight. */
 const ADDED_SIZE_MAX = 4 * 1024 * 1024;
 /** Of a proof that moves its intent, where there is no room for more: as many as it has legs may still come. */
@@ -170,7 +171,7 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   const labelled = judgeLabels(scene, proof.public, custom);
   if (isRefusal(labelled)) return labelled;
   const { status } = given;
-  if (status !== null && !state.statuses.includes(status) && state.statuses.length >= STATUSES_MAX) {
+  if (status !== null && !hasPlace(state, status)) {
     return refuse('record.status-policy-violation', `${status} would be one status more than this server keeps`);
   }
   const entry: ProofEntry = {
@@ -198,6 +199,10 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   );
   if (added + size <= ADDED_SIZE_MAX) return entries;
   return refuse('record.invalid', 'The record has as many proofs as it can take; a new version begins without them');
+}
+
+function hasPlace({ statuses }: State, status: string): boolean {
+  return statuses.length < STATUSES_MAX || OWN_STATUSES.includes(status) || statuses.includes(status);
 }
 
 /** A signer joins a circle. */

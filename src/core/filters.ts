@@ -20,6 +20,8 @@ export interface Filter {
   readonly value: Scalar | readonly Scalar[];
   /** For `regex`: whether a text matches. Compiled outside, since the core runs no patterns itself. */
   readonly test?: (text: string) => boolean;
+  /** For `regex`: over how many characters of one record it is run, where a member has many texts; the rest never matches. */
+  readonly charsMax?: number;
 }
 
 /** How much looking is left, counted in members and values looked at; below zero nothing is found any more. */
@@ -27,9 +29,24 @@ export interface Effort {
   left: number;
 }
 
-/** Whether a record, seen as `{data, meta}`, passes every filter. */
-export function matchesAll(record: object, filters: readonly Filter[]): boolean {
-  return filters.every((filter) => matches(memberAt(record, filter.path), filter));
+/** Whether a record, seen as `{data, meta}`, passes every filter. Where `effort` runs out on the way, it does not. */
+export function matchesAll(record: object, filters: readonly Filter[], effort?: Effort): boolean {
+  return filters.every((filter) => {
+    if (effort !== undefined && effort.left-- <= 0) return false;
+    const member = memberAt(record, filter.path, 0, effort);
+    return affords(effort, member, filter) && matches(member, filter);
+  });
+}
+
+/** Whether there is effort enough to compare a member with what the filter asks for; takes it. */
+export function affords(effort: Effort | undefined, member: unknown, { value }: Filter): boolean {
+  if (effort === undefined) return true;
+  effort.left -= countOf(member) * countOf(value);
+  return effort.left >= 0;
+}
+
+function countOf(value: unknown): number {
+  return Array.isArray(value) ? value.length + 1 : 1;
 }
 
 /**
@@ -40,7 +57,7 @@ export function matchesAll(record: object, filters: readonly Filter[]): boolean 
 export function matches(value: unknown, filter: Filter): boolean {
   if (filter.operator === 'ne') return !matchesAny(value, isEqual, filter.value);
   if (filter.operator === 'nin') return !matchesAny(value, isOneOf, filter.value);
-  if (filter.operator === 'regex') return matchesAny(value, isMatch, filter.test);
+  if (filter.operator === 'regex') return isMatch(value, filter);
   return matchesAny(value, COMPARISONS[filter.operator], filter.value);
 }
 
@@ -71,8 +88,15 @@ function isOneOf(member: unknown, values: Filter['value']): boolean {
   return Array.isArray(values) ? values.some((value) => isEqual(member, value)) : isEqual(member, values);
 }
 
-function isMatch(member: unknown, test: Filter['test']): boolean {
-  return typeof member === 'string' && test !== undefined && test(member);
+function isMatch(member: unknown, { test, charsMax = Number.POSITIVE_INFINITY }: Filter): boolean {
+  if (test === undefined) return false;
+  let left = charsMax;
+  const passes = (text: unknown): boolean => {
+    if (typeof text !== 'string') return false;
+    left -= text.length;
+    return left >= 0 && test(text);
+  };
+  return matchesAny(member, passes, undefined);
 }
 
 /** -1, 0 or 1 where member and value can be compared, NaN where they cannot; NaN passes no comparison. */
@@ -105,16 +129,39 @@ export function memberAt(record: unknown, path: readonly string[], from = 0, eff
   let at = record;
   for (let i = from; i < path.length; i++) {
     if (Array.isArray(at)) {
-      if (effort !== undefined) effort.left -= at.length;
-      if (effort !== undefined && effort.left < 0) return undefined;
-      const rest = i;
-      return at.flatMap((element) => memberAt(element, path, rest, effort)).filter((member) => member !== undefined);
+      const found: unknown[] = [];
+      collect(at, path, i, found, effort);
+      return effort !== undefined && effort.left < 0 ? undefined : found;
     }
     const name = path[i]!;
     if (!isObject(at) || !Object.hasOwn(at, name)) return undefined;
     at = at[name];
   }
   return at;
+}
+
+/** Puts what the elements have at the path with what was found: once, however many arrays lie within one another. */
+function collect(
+  elements: readonly unknown[],
+  path: readonly string[],
+  from: number,
+  found: unknown[],
+  effort: Effort | undefined,
+): void {
+  if (effort !== undefined) effort.left -= elements.length;
+  for (const element of elements) {
+    if (effort !== undefined && effort.left < 0) return;
+    let at = element;
+    let i = from;
+    while (i < path.length && isObject(at) && Object.hasOwn(at, path[i]!)) at = at[path[i++]!];
+    if (i < path.length) {
+      if (Array.isArray(at)) collect(at, path, i, found, effort);
+    } else if (Array.isArray(at)) {
+      for (const member of at) found.push(member);
+    } else {
+      found.push(at);
+    }
+  }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

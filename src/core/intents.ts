@@ -8,7 +8,8 @@
  * A pending intent waits for a permission, with nothing set aside, or for the bridges of its legs, with everything set
  * aside. Committed and aborted ones wait only for bridges to say that they have done the same.
  */
-import { type Caller, GRANTED, isGranted } from './access/index.ts';
+import { type Caller, GRANTED, isGranted, isGrantedAll } from './access/index.ts';
+import { equalBytes } from './bytes.ts';
 import type { Claim } from './claims/index.ts';
 import { type Company, clear, WAITING } from './clearing.ts';
 import type { CreateCommand, LegCommand } from './command.ts';
@@ -22,6 +23,7 @@ import {
   type Outcome,
   Side,
   type StepEntry,
+  type StoredProof,
   statusAfter,
   threadOf,
 } from './entry.ts';
@@ -39,7 +41,8 @@ export interface IntentData {
 export function beginIntent(state: State, command: CreateCommand, handle: string, now: number): IntentEntry {
   const { ledger, kind, luid, moment, hash, data, proofs, seal, caller } = command;
   const content = command.value as unknown as IntentData;
-  const outcome = attempt(state, { ledger, content, caller, moment, company: null }, now);
+  const willing = willingOf(state, ledger, caller, proofs);
+  const outcome = attempt(state, { ledger, content, caller: willing, moment, company: null }, now);
   const thread = threadOf(luid);
   return { type: EntryType.intent, ledger, kind, luid, handle, moment, hash, data, proofs, seal, thread, outcome };
 }
@@ -57,7 +60,7 @@ export function stepByProof(
   if (open === undefined) return null;
   // In the books of those who decide again, the caller stands for whoever was allowed.
   const by = caller === GRANTED ? caller : { ...caller, keys: [key] };
-  const words = custom === null ? {} : (JSON.parse(custom) as Words);
+  const words = wordsOf(custom);
   const leg = legOf(record, open, words.handle);
   if (leg >= 0) return stepByReport(state, record, open, leg, words, by, now);
   if (open.status === 'prepared') {
@@ -67,8 +70,10 @@ export function stepByProof(
     return isThreadReady(state, open) ? stepEntry(record, open, commit(record, now)) : null;
   }
   if (open.status !== 'pending' || open.isHolding || !isConsent(words)) return null;
-  const keys = [...record.entry.proofs.map((proof) => proof.public), key];
-  for (const entry of record.added) if (entry.type === EntryType.proof) keys.push(entry.proof.public);
+  const keys = [...record.entry.proofs.filter(isBeginning).map((proof) => proof.public), key];
+  for (const entry of record.added) {
+    if (entry.type === EntryType.proof && isConsent(wordsOf(entry.proof.custom))) keys.push(entry.proof.public);
+  }
   const content = dataOf(record.entry) as unknown as IntentData;
   const all = caller === GRANTED ? caller : { ...caller, keys };
   const { ledger, moment } = open;
@@ -85,22 +90,50 @@ interface Words {
   detail?: unknown;
 }
 
+function wordsOf(custom: string | null): Words {
+  return custom === null ? {} : (JSON.parse(custom) as Words);
+}
+
 /**
  * What a proof asks of a prepared intent; the status it would give is accepted for the action itself. A status of
- * something with a handle is that thing's: a report about a leg that this intent has not is no command.
+ * something with a handle is that thing's: a report about a leg that this intent has not is no command. Who asks for
+ * both asks for neither.
  */
 function commandOf({ action, status, handle }: Words): 'commit' | 'abort' | null {
   const said = handle === undefined ? status : undefined;
-  if (action === 'commit' || said === 'committed') return 'commit';
-  return action === 'abort' || said === 'aborted' ? 'abort' : null;
+  const isCommit = action === 'commit' || said === 'committed';
+  const isAbort = action === 'abort' || said === 'aborted';
+  if (isCommit === isAbort) return null;
+  return isCommit ? 'commit' : 'abort';
 }
 
-/** Whoever signs that an intent did not happen, or speaks of something else, does not ask for it. */
-function isConsent({ status, handle }: Words): boolean {
-  return handle === undefined && !REFUSALS.includes(status);
+/** Whoever signs that an intent is not to happen, or did not, or speaks of something else, does not ask for it. */
+function isConsent(words: Words): boolean {
+  return words.handle === undefined && !isRefused(words);
+}
+
+function isRefused({ action, status }: Words): boolean {
+  return action === 'abort' || REFUSALS.includes(status);
 }
 
 const REFUSALS: readonly unknown[] = ['failed', 'aborted', 'rejected'];
+
+/**
+ * Whether a proof that an intent begins with asks for it: who sends the intent may have it from anywhere, also from the
+ * same intent in another ledger, where it refused or reported. Nothing else is there yet that a handle could name.
+ */
+function isBeginning({ custom }: StoredProof): boolean {
+  const words = wordsOf(custom);
+  return !isRefused(words) && (words.handle === undefined || !REPORTS.includes(words.status));
+}
+
+/** The caller with the keys of those alone who ask for the intent; where nobody's word is needed, as it is. */
+function willingOf(state: State, ledger: number, caller: Caller, proofs: readonly StoredProof[]): Caller {
+  if (isGrantedAll(state, ledger, caller)) return caller;
+  const willing = proofs.filter(isBeginning);
+  const keys = caller.keys.filter((key) => willing.some((proof) => equalBytes(proof.public, key)));
+  return { ...caller, keys };
+}
 
 /** The ends of all intents that have waited too long, as of `now`; each may be applied before the next is asked for. */
 export function* stepsDue(state: State, now: number): Generator<StepEntry> {
@@ -220,7 +253,7 @@ export function legsOf(version: Version): readonly Leg[] {
   return heldBy(version)?.links?.legs ?? [];
 }
 
-export function statesOf({ legs }: OpenIntent): LegState[] {
+function statesOf({ legs }: OpenIntent): LegState[] {
   return legs.map((state) => LEG_STATES[state]!);
 }
 

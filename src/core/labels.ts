@@ -9,7 +9,7 @@
  *
  * A proof entry tells all labels that the record has after it, where it changed them: replay judges nothing again.
  */
-import { EntryType } from './entry.ts';
+import { EntryType, type ProofEntry } from './entry.ts';
 import { kindRow } from './kinds.ts';
 import {
   compileSeats,
@@ -58,10 +58,11 @@ export function judgeLabels(
   }
   const { record } = scene;
   const labels = new Set(record.labels);
+  const said = saidOf(record);
   for (const word of words as string[]) {
     const wish = wishOf(word);
     const listed = policies.flatMap((policy) => policy.get(wish.label) ?? []);
-    const isDone = judgeWish(scene, key, wish, listed);
+    const isDone = judgeWish(scene, key, wish, listed, said);
     if (typeof isDone !== 'boolean') return isDone;
     if (isDone && wish.isOff) labels.delete(wish.label);
     else if (isDone) labels.add(wish.label);
@@ -74,7 +75,13 @@ export function judgeLabels(
 const UNCHANGED = { labels: undefined };
 
 /** Whether the wish comes true with this proof, or why it must not be said. */
-function judgeWish(scene: ProofScene, key: Uint8Array, wish: Wish, listed: readonly LabelRule[]): boolean | Refusal {
+function judgeWish(
+  scene: ProofScene,
+  key: Uint8Array,
+  wish: Wish,
+  listed: readonly LabelRule[],
+  said: readonly Said[],
+): boolean | Refusal {
   const { record, kind, state } = scene;
   const shown = wish.label.slice(0, SHOWN_CHARS);
   if (listed.length === 0) return violation(`No policy lists the label ${shown} for a ${kindRow(kind).name}`);
@@ -86,7 +93,8 @@ function judgeWish(scene: ProofScene, key: Uint8Array, wish: Wish, listed: reado
     const others = state.labels.get(labelKey(record.entry.ledger, kind, wish.label)) ?? 0;
     if (others > 0) return violation(`Another ${kindRow(kind).name} has the label ${shown}, and it is for one only`);
   }
-  const keys = [...keysFor(record, wish), key];
+  scene.effort.left -= said.length;
+  const keys = [...keysFor(said, wish), key];
   return own.some(({ seats }) => isReached(seats, keys, scene));
 }
 
@@ -106,14 +114,28 @@ function compile(values: readonly LabelJson[]): ReadonlyMap<string, readonly Lab
   return groupBy(rules, ({ label }) => label);
 }
 
-/** Keys that wished the same since the label was last put on or taken away. */
-function keysFor({ added }: RecordView, wish: Wish): Uint8Array[] {
-  let keys: Uint8Array[] = [];
-  for (const entry of added) {
-    if (entry.type !== EntryType.proof || entry.proof.custom === null) continue;
+/** A proof on the record, with what it said of labels. */
+interface Said {
+  readonly entry: ProofEntry;
+  readonly wishes: readonly Wish[];
+}
+
+/** The proofs that said anything of labels, in order. */
+function saidOf({ added }: RecordView): Said[] {
+  return added.flatMap((entry) => {
+    if (entry.type !== EntryType.proof || entry.proof.custom === null) return [];
     const { labels } = JSON.parse(entry.proof.custom) as { labels?: unknown };
-    if (!Array.isArray(labels)) continue;
-    for (const { label, isOff } of labels.filter((word) => typeof word === 'string').map(wishOf)) {
+    return Array.isArray(labels)
+      ? [{ entry, wishes: labels.filter((word) => typeof word === 'string').map(wishOf) }]
+      : [];
+  });
+}
+
+/** Keys that wished the same since the label was last put on or taken away. */
+function keysFor(said: readonly Said[], wish: Wish): Uint8Array[] {
+  let keys: Uint8Array[] = [];
+  for (const { entry, wishes } of said) {
+    for (const { label, isOff } of wishes) {
       if (label !== wish.label) continue;
       const isDone = entry.labels !== undefined && entry.labels.includes(label) !== isOff;
       if (isDone) keys = [];

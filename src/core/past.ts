@@ -1,9 +1,19 @@
 /** Records as they were: entries stay where they are, so what followed one of them is simply not looked at. */
-import { type IntentStatus, statusAfter } from './entry.ts';
-import { lastGiven } from './history.ts';
+import { EntryType, type IntentStatus, statusAfter } from './entry.ts';
+import { type Given, giveBefore, lastGiven } from './history.ts';
 import { type Kind, kindRow } from './kinds.ts';
 import { assert } from './refusal.ts';
-import { NO_LABELS, ownersOf, type RecordView, readRow, type State, type Version, versionAt } from './state.ts';
+import {
+  entryAt,
+  NO_LABELS,
+  ownersOf,
+  type RecordView,
+  readRow,
+  type State,
+  typeAt,
+  type Version,
+  versionAt,
+} from './state.ts';
 
 /** The record in a row as it was right after the entry at this address of the heap; a dropped one as it was before. */
 export function recordAt(state: State, row: number, address: number): RecordView {
@@ -32,15 +42,15 @@ function intentStatus({ entry, added }: Version): IntentStatus | null {
   return status;
 }
 
-/** The status and labels that proofs gave last, in this version or one before. */
-function givenBy(state: State, last: Version): ReturnType<typeof lastGiven> {
+/** The status and labels that proofs gave last, in this version or one before. Of those only proofs are read: they may be very many. */
+function givenBy(state: State, last: Version): Given {
   const given = lastGiven(last);
-  for (let { before } = last; before !== 0 && (given.status === null || given.labels === undefined); ) {
-    const version = versionAt(state, before);
-    const older = lastGiven(version);
-    given.status ??= older.status;
-    given.labels ??= older.labels;
-    before = version.before;
+  for (let at = last.before; at !== 0 && !isGiven(given); at = state.heap.prev(at)) {
+    if (typeAt(state, at) === EntryType.proof) giveBefore(given, entryAt(state, at));
   }
   return given;
+}
+
+function isGiven({ status, labels }: Given): boolean {
+  return status !== null && labels !== undefined;
 }

@@ -1,13 +1,24 @@
 /**
  * Quorums: how many distinct keys, of which signers, must say a thing before it happens.
  *
- * A quorum is a list of seats, each for one key that its matcher fits. It is reached when every seat can be given a
- * key of its own: whoever fits two seats fills one, so two people are needed where a rule asks for two.
+ * A quorum has lines, each with so many seats, each seat for one key that the line's matcher fits. It is reached when every
+ * seat can be given a key of its own: whoever fits two seats fills one, so two people are needed where a rule asks for two.
+ *
+ * Many policies may be about one status, and many keys may have said it; all of that is looked at for every proof. So a
+ * proof has so much effort for it and no more: past it no policy lets anybody do anything.
  */
-import { type OneOrIn, type Scene, type SignerJson, SignerTest } from './access/matchers.ts';
+import { KeyMap } from './access/key-map.ts';
+import {
+  CHARS_PER_EFFORT,
+  EFFORT_MAX,
+  type OneOrIn,
+  type Scene,
+  type SignerJson,
+  SignerTest,
+} from './access/matchers.ts';
 import { compileFilter } from './access/policies.ts';
 import { equalBytes } from './bytes.ts';
-import { type Filter, matchesAll } from './filters.ts';
+import { type Effort, type Filter, matchesAll } from './filters.ts';
 import { Kind } from './kinds.ts';
 import type { PolicySort } from './norms.ts';
 import { isoMoment } from './proofs.ts';
@@ -19,47 +30,63 @@ export interface QuorumJson {
   quorum?: { signer: OneOrIn<SignerJson>; count?: number }[];
 }
 
-/** One test per seat; none where any one key will do. */
-export type Seats = readonly SignerTest[];
+/** So many seats for keys that pass one test. */
+interface Line {
+  readonly test: SignerTest;
+  readonly count: number;
+}
+
+/** The lines of a quorum; none where any one key will do. */
+export type Seats = readonly Line[];
 
 /** Keys beyond these are not looked at: a quorum has far fewer seats. */
 const VOTERS_MAX = 256;
 
 export function compileSeats({ signer, quorum }: QuorumJson): Seats {
   const wanted = quorum ?? (signer === undefined ? [] : [{ signer }]);
-  return wanted.flatMap(({ signer: who, count = 1 }) => {
-    const test = new SignerTest(who);
-    return Array.from({ length: count }, () => test);
-  });
+  return wanted.map(({ signer: who, count = 1 }) => ({ test: new SignerTest(who), count }));
 }
 
 export function fits(seats: Seats, key: Uint8Array, scene: Scene): boolean {
-  return seats.length === 0 || seats.some((seat) => seat.passes(key, scene));
+  return seats.length === 0 || seats.some(({ test }) => passes(test, key, scene));
 }
 
-/** Whether every seat can have a key of its own (Kuhn's algorithm: who finds a seat taken asks its holder to move). */
+function passes(test: SignerTest, key: Uint8Array, scene: Scene): boolean {
+  return scene.effort.left-- > 0 && test.passes(key, scene);
+}
+
+/**
+ * Whether every seat can have a key of its own. By Hall's theorem that is so where any lines together have at most as many
+ * seats as there are keys that fit one of them; a set of lines is a number here, a bit for each.
+ */
 export function isReached(seats: Seats, keys: readonly Uint8Array[], scene: Scene): boolean {
   if (seats.length === 0) return true;
-  const voters = distinct(keys).map((key) => seats.map((seat) => seat.passes(key, scene)));
-  const holders = new Array<number>(seats.length).fill(-1);
-  const place = (voter: number, asked: boolean[]): boolean => {
-    for (let seat = 0; seat < seats.length; seat++) {
-      if (!voters[voter]![seat] || asked[seat]) continue;
-      asked[seat] = true;
-      if (holders[seat]! >= 0 && !place(holders[seat]!, asked)) continue;
-      holders[seat] = voter;
-      return true;
-    }
-    return false;
-  };
-  for (let voter = 0; voter < voters.length; voter++) place(voter, []);
-  return holders.every((voter) => voter >= 0);
+  /** How many keys fit just these lines. */
+  const fitting = new Map<number, number>();
+  for (const key of distinct(keys)) {
+    const lines = seats.reduce((set, { test }, line) => (passes(test, key, scene) ? set | (1 << line) : set), 0);
+    fitting.set(lines, (fitting.get(lines) ?? 0) + 1);
+  }
+  if (scene.effort.left < 0) return false;
+  for (let set = 1; set < 1 << seats.length; set++) {
+    let wanted = 0;
+    for (const [line, { count }] of seats.entries()) if ((set & (1 << line)) !== 0) wanted += count;
+    let there = 0;
+    for (const [lines, count] of fitting) if ((lines & set) !== 0) there += count;
+    if (there < wanted) return false;
+  }
+  return true;
 }
 
 /** Each key once; the last ones where there are more than are looked at. */
 function distinct(keys: readonly Uint8Array[]): Uint8Array[] {
   const found: Uint8Array[] = [];
-  for (const key of keys.slice(-VOTERS_MAX)) if (!found.some((each) => equalBytes(each, key))) found.push(key);
+  const known = new KeyMap<true>();
+  for (const key of keys.slice(-VOTERS_MAX)) {
+    if (known.get(key) !== undefined) continue;
+    known.add(key, true);
+    found.push(key);
+  }
   return found;
 }
 
@@ -70,6 +97,8 @@ export class ProofScene implements Scene {
   readonly ledger: number;
   readonly kind: Kind;
   readonly record: RecordView;
+  readonly effort: Effort = { left: EFFORT_MAX };
+  #ledgerOwners: readonly Uint8Array[] | null = null;
 
   constructor(state: State, ledger: number, kind: Kind, record: RecordView) {
     this.state = state;
@@ -83,8 +112,8 @@ export class ProofScene implements Scene {
   }
 
   isLedgerOwner(key: Uint8Array): boolean {
-    const { owners } = readRow(this.state, this.state.ledgers[this.ledger]!.row);
-    return owners.some((owner) => equalBytes(owner, key));
+    this.#ledgerOwners ??= readRow(this.state, this.state.ledgers[this.ledger]!.row).owners;
+    return this.#ledgerOwners.some((owner) => equalBytes(owner, key));
   }
 }
 
@@ -95,25 +124,29 @@ interface PolicyJson<V> {
 
 /**
  * What the policies of a sort that are for this record say, each compiled once per version. Null where there is none:
- * nothing is asked then. Policies of one sort count together, so `extend` adds nothing to them.
+ * nothing is asked then. Policies of one sort count together, so `extend` adds nothing to them. Where the effort runs out
+ * on the way they say nothing: there are some, and they let nobody do anything.
  */
 export function policiesFor<V, C>(
   scene: ProofScene,
   sort: PolicySort,
   compile: (values: readonly V[]) => C,
 ): readonly C[] | null {
-  const { state, ledger, kind, record } = scene;
+  const { state, ledger, kind, record, effort } = scene;
   const rows = state.norms.policies(ledger, kind, sort);
   if (rows.length === 0) return null;
   const found: C[] = [];
   let view: object | null = null;
   for (const row of rows) {
-    const { filters, values } = policyAt(state, row, compile);
-    if (filters.length > 0) {
-      view ??= viewOf(record);
-      if (!matchesAll(view, filters)) continue;
+    const { filters, values, size } = policyAt(state, row, compile);
+    effort.left -= 1 + size / CHARS_PER_EFFORT;
+    if (filters.length > 0 && view === null) {
+      effort.left -= record.entry.data.length / CHARS_PER_EFFORT;
+      view = viewOf(record);
     }
-    found.push(values);
+    const isMeant = view === null || matchesAll(view, filters, effort);
+    if (effort.left < 0) return [];
+    if (isMeant) found.push(values);
   }
   return found.length === 0 ? null : found;
 }
@@ -124,7 +157,8 @@ function policyAt<V, C>(state: State, row: number, compile: (values: readonly V[
     const { entry } = versionAt(state, at);
     const { values, filter } = dataOf(entry) as unknown as PolicyJson<V>;
     const filters: Filter[] = compileFilter(filter);
-    return { value: { filters, values: compile(values) }, weight: entry.data.length };
+    const size = entry.data.length;
+    return { value: { filters, values: compile(values), size }, weight: size };
   });
 }
 

@@ -28,7 +28,7 @@ import { AccessMemo } from './access/memo.ts';
 import { Balances } from './balances.ts';
 import type { EntryCodec, Names } from './codec.ts';
 import type { CreateEntry, Entry, IntentEntry, ProofEntry, StepEntry, StoredProof, UpdateEntry } from './entry.ts';
-import { EntryType } from './entry.ts';
+import { EntryType, POSTING_WIDTH, THROUGH_WIDTH } from './entry.ts';
 import { Kind } from './kinds.ts';
 import { LongVersions } from './long-versions.ts';
 import { isLuid } from './luid.ts';
@@ -309,6 +309,10 @@ export function entryAt(state: State, at: number): Entry {
   return state.codec.decode(heap.chunk(at), from, from + heap.length(at));
 }
 
+export function typeAt({ heap, codec }: State, at: number): EntryType {
+  return codec.type(heap.chunk(at), heap.offset(at));
+}
+
 /** A version of a record: its entry, the proofs and steps added to it in order, and the address before it (0: none). */
 export interface Version {
   entry: VersionEntry;
@@ -409,11 +413,12 @@ export function proofSize({ custom }: StoredProof): number {
 const PROOF_SIZE = 256;
 
 /** The labels of the record in this row, in order: those of the last proof that changed them. */
-export function labelsOf({ heap, rows, codec }: State, row: number): readonly string[] {
+export function labelsOf(state: State, row: number): readonly string[] {
+  const { heap, rows } = state;
   if ((rows.flags.get(row) & HAS_LABELS) === 0) return NO_LABELS;
   for (let at = rows.at.get(row); at !== 0; at = heap.prev(at)) {
-    const from = heap.offset(at);
-    const entry = codec.decode(heap.chunk(at), from, from + heap.length(at));
+    if (typeAt(state, at) !== EntryType.proof) continue;
+    const entry = entryAt(state, at);
     if (entry.type === EntryType.proof && entry.labels !== undefined) return entry.labels;
   }
   return NO_LABELS;
@@ -496,13 +501,26 @@ export function loadState(
   return state;
 }
 
-/** Threads follow from the open intents, which stand in the order they came. */
-function restoreThreads({ open, threads }: State): void {
-  for (const [row, { thread }] of open) {
+/** Threads, and what passes through them, follow from the open intents, which stand in the order they came. */
+function restoreThreads(state: State): void {
+  const { open, threads } = state;
+  for (const [row, { thread, isHolding }] of open) {
     if (thread === '') continue;
     const rows = threads.get(thread);
     if (rows === undefined) threads.set(thread, [row]);
     else rows.push(row);
+    if (isHolding) restorePassing(state, row);
+  }
+}
+
+/** What an intent takes on that others of its thread bring stands in the entry it began with. */
+function restorePassing(state: State, row: number): void {
+  const { outcome } = versionAt(state, state.rows.at.get(row)).entry as IntentEntry;
+  const { postings, links } = outcome;
+  const through = links?.through ?? [];
+  for (let i = 0; i < through.length; i += THROUGH_WIDTH) {
+    const at = through[i]! * POSTING_WIDTH;
+    state.balances.pass(findSlot(state, postings[at]!, postings[at + 1]!), through[i + 1]!);
   }
 }
 

@@ -17,7 +17,7 @@ import {
 import { attempt, commit, heldBy, type IntentData, stepEntry, undo } from './intents.ts';
 import { Kind } from './kinds.ts';
 import { type Refusal, refuse } from './refusal.ts';
-import { dataOf, findHandle, findLuid, type RecordView, readRow, type State } from './state.ts';
+import { DROPPED, dataOf, findHandle, findLuid, type RecordView, readRow, type State } from './state.ts';
 
 /** Intents of one thread. */
 const THREAD_INTENTS_MAX = 10;
@@ -69,9 +69,8 @@ function* forward(
   const forwards = heldBy(parent)?.links?.forwards ?? [];
   if (open?.status !== 'prepared') return null;
   for (const { wallet, symbol, amount, target } of forwards) {
-    const { thread } = parent.entry as IntentEntry;
-    if ((state.threads.get(thread)?.length ?? 1) >= THREAD_INTENTS_MAX) {
-      const why = refuse('core.thread-size-exceeded', `A thread has at most ${THREAD_INTENTS_MAX} intents`);
+    const why = crowded(state, parent) ?? gone(state, wallet);
+    if (why !== null) {
       const last = stepEntry(parent, open, undo(parent, open, why, following.now));
       yield last;
       return last;
@@ -86,6 +85,19 @@ function* forward(
     if (failed !== null) return failed;
   }
   return null;
+}
+
+function crowded({ threads }: State, { entry }: RecordView): Refusal | null {
+  const { thread } = entry as IntentEntry;
+  if ((threads.get(thread)?.length ?? 1) < THREAD_INTENTS_MAX) return null;
+  return refuse('core.thread-size-exceeded', `A thread has at most ${THREAD_INTENTS_MAX} intents`);
+}
+
+/** A wallet that was dropped while the intent waited passes nothing on, nor does whoever its name means now. */
+function gone(state: State, wallet: number): Refusal | null {
+  if ((state.rows.flags.get(wallet) & DROPPED) === 0) return null;
+  const { handle } = readRow(state, wallet).entry;
+  return refuse('core.routing-failed', `Wallet ${handle}, which was to pass money on, does not exist any more`);
 }
 
 /** An intent of the server's own, for a wallet's owner who said in its routes that money goes on. */

@@ -44,6 +44,8 @@ export interface CallsOptions {
   timers: Timers;
   /** Calls of one bridge at a time. */
   parallelMax: number;
+  /** Sequence number of the last entry on disk. */
+  seq: number;
   note: (note: LegNote) => void;
 }
 
@@ -64,11 +66,20 @@ export class Calls {
   readonly #options: CallsOptions;
   /** Calls on their way, or waiting to be tried again. */
   readonly #queued = new Set<string>();
+  /** Address of the last entry on disk: the state may be ahead of it, and nobody may hear of that yet. */
+  #durable: number;
+  /** Bridges that are there again, and whose intents are still to be looked for. */
+  #woken = new Set<number>();
+  #isResuming = false;
   /** The intent that was told of last: it may have thousands of legs. */
   #told: Telling | null = null;
 
   constructor(options: CallsOptions) {
     this.#options = options;
+    const { log } = options.state;
+    let { seq } = options;
+    while (seq > 0 && log.get(seq - 1) === 0) seq--;
+    this.#durable = seq === 0 ? 0 : log.get(seq - 1);
   }
 
   /** Takes up what was due when the server stopped. */
@@ -76,8 +87,9 @@ export class Calls {
     this.#resume(() => true);
   }
 
-  /** Takes an entry that is on disk, and lies at `address`. */
+  /** Takes an entry that is on disk, and lies at `address`, 0 for one that is not kept; all of them in order. */
   publish(entry: Entry, address: number): void {
+    if (address !== 0) this.#durable = address;
     if (entry.type !== EntryType.intent && entry.type !== EntryType.step) return;
     const { links } = entry.outcome;
     if (links === undefined || links.marks.length === 0) return;
@@ -92,11 +104,27 @@ export class Calls {
   /** The bridge is there again: what waits for it goes now, and all it has not reported on is asked again. */
   wake(bridge: number): void {
     this.#options.lanes.wake(laneOf(bridge));
-    this.#resume((one) => one === bridge);
+    this.#woken.add(bridge);
+    this.#resumeWoken();
+  }
+
+  /** One walk for all that were woken; whoever is woken meanwhile has to wait for the next, however often it is. */
+  #resumeWoken(): void {
+    if (this.#isResuming || this.#woken.size === 0) return;
+    const woken = this.#woken;
+    this.#woken = new Set();
+    this.#isResuming = true;
+    this.#resume(
+      (bridge) => woken.has(bridge),
+      () => {
+        this.#isResuming = false;
+        this.#resumeWoken();
+      },
+    );
   }
 
   /** Makes what is due to these bridges, and not on its way, due again. */
-  #resume(wanted: (bridge: number) => boolean): void {
+  #resume(wanted: (bridge: number) => boolean, done = () => {}): void {
     const { state, timers } = this.#options;
     // An iterator of an array goes on where a loop over it was left.
     const rows = [...state.open.keys()].values();
@@ -104,12 +132,16 @@ export class Calls {
       const end = timers.now() + SLICE_MS;
       for (const row of rows) {
         if (state.open.get(row)?.bridges.some(wanted)) {
-          for (const due of outstanding(state, row)) if (wanted(due.bridge)) this.#add(due);
+          for (const due of outstanding(state, row)) {
+            // What is not on the disk yet is due when it is.
+            if (wanted(due.bridge) && due.address <= this.#durable) this.#add(due);
+          }
         }
         if (timers.now() < end) continue;
         timers.after(0, slice);
         return;
       }
+      done();
     };
     slice();
   }

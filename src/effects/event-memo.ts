@@ -3,7 +3,7 @@
  * finding out what they are takes reading all of it.
  */
 import type { State } from '../core/state.ts';
-import { eventsOf, type LedgerEvent, type Placed, placedAt, signalsOf } from '../events.ts';
+import { eventsOf, type LedgerEvent, type Placed, placedAt, Shelf, signalsOf } from '../events.ts';
 
 const ENTRIES_MAX = 8;
 
@@ -18,6 +18,7 @@ export class EventMemo {
   readonly #state: State;
   /** By sequence number, the one asked for last at the end. */
   readonly #known = new Map<number, Known>();
+  readonly #shelf = new Shelf();
 
   constructor(state: State) {
     this.#state = state;
@@ -51,7 +52,7 @@ export class EventMemo {
   #events({ placed, bySignal, byIndex }: Known, signal: string): readonly LedgerEvent[] {
     const made = bySignal.get(signal);
     if (made !== undefined) return made;
-    const events = eventsOf(this.#state, placed, signal);
+    const events = eventsOf(this.#state, placed, signal, this.#shelf);
     bySignal.set(signal, events);
     for (const event of events) byIndex.set(event.index, event);
     return events;

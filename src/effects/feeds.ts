@@ -45,7 +45,7 @@ export interface FeedsOptions {
 
 /** Events queued for one receiver; further ones are looked up when there is room. */
 const QUEUE_MAX = 256;
-/** The log is read in slices, so that nobody waits for longer. */
+/** Events are looked through in slices, so that nobody waits for longer: one intent may have thousands, for thousands of effects. */
 const SLICE_MS = 2;
 const PAUSE_MS = 5;
 const DETAIL_MAX = 200;
@@ -55,6 +55,12 @@ interface Queued {
   index: number;
 }
 
+/** One on its way: how often it was tried in vain, and what the last attempt met with. */
+interface Tried extends Queued {
+  attempts: number;
+  detail: string;
+}
+
 /** An effect, or a bridge that is told of statuses. */
 interface Receiver extends Reader {
   readonly row: number;
@@ -62,7 +68,7 @@ interface Receiver extends Reader {
   readonly ledger: number;
   filter: readonly Condition[];
   /** On their way, in order. */
-  readonly queue: Queued[];
+  readonly queue: Tried[];
   /** It gets events as they come, or reads the log, or waits for room before it reads on. */
   mode: 'live' | 'reading' | 'full';
   /** Of the entry at `from`, the first event that was not looked at. */
@@ -125,7 +131,8 @@ export class Feeds {
       .slice(skip, skip + max)
       .map((queued) => {
         const { moment } = placedAt(state, queued.seq)!.entry;
-        return viewOf(queued, { status: 'pending', attempts: 0, detail: '', moment });
+        const { attempts, detail } = queued;
+        return viewOf(queued, { status: 'pending', attempts, detail, moment });
       });
     // Those left out are passed by, not read: there may be very many.
     let left = Math.max(0, skip - queue.length);
@@ -144,24 +151,25 @@ export class Feeds {
     for (const queued of failedOf(this.#options.state, row)) {
       if (!receiver.queue.some((other) => isSame(other, queued))) this.#send(receiver, queued);
     }
-    this.wake(row);
-  }
-
-  /** What waits to be tried again goes now. */
-  wake(row: number): void {
     this.#options.lanes.wake(laneOf(row));
   }
 
-  /** The same for all whose events go to this bridge. */
-  wakeBridge(bridge: number): void {
-    const { state } = this.#options;
+  /** The same for a bridge's own feed, and for all effects whose events go to it: one after the other, each takes a look back. */
+  retryBridge(bridge: number): void {
+    const { state, timers } = this.#options;
     const { handle } = readRow(state, bridge).entry;
-    this.wake(bridge);
-    for (const { row, kind, ledger } of this.#receivers.values()) {
-      if (kind !== Kind.effect || ledger !== state.rows.ledger.get(bridge)) continue;
+    const isBound = ({ row, kind, ledger }: Receiver) => {
+      if (kind !== Kind.effect || ledger !== state.rows.ledger.get(bridge)) return false;
       const { action } = dataOf(readRow(state, row).entry) as { action: { bridge?: string } };
-      if (action.bridge === handle) this.wake(row);
-    }
+      return action.bridge === handle;
+    };
+    const rows = [...this.#receivers.values()].filter(isBound).map(({ row }) => row);
+    const next = (row: number) => {
+      this.retry(row);
+      const following = rows.pop();
+      if (following !== undefined) timers.after(0, () => next(following));
+    };
+    next(bridge);
   }
 
   // ---------------------------------------------------------------- receivers
@@ -229,8 +237,10 @@ export class Feeds {
 
   // ---------------------------------------------------------------- events
 
-  /** Gives an entry's events to those who keep up and want them. */
+  /** Gives an entry's events to those who keep up and want them. Whoever is not through with them soon goes on reading. */
   #offer(entry: Entry, seq: number): void {
+    const { timers } = this.#options;
+    const end = timers.now() + SLICE_MS;
     let placed: Placed | null | undefined;
     for (const signal of signalsOf(entry)) {
       // A ledger's own record is heard of in the ledger, the rest where it lives.
@@ -239,27 +249,40 @@ export class Feeds {
       if (receivers.length === 0) continue;
       placed ??= placedAt(this.#options.state, seq);
       if (placed === null) return;
-      for (const receiver of receivers) this.#give(receiver, placed, signal);
+      for (const [n, receiver] of receivers.entries()) {
+        Object.assign(receiver, { from: seq, index: 0 });
+        const isThrough = (n === 0 || timers.now() < end) && this.#give(receiver, placed, signal, end);
+        if (!isThrough) this.#turn(receiver, 'reading');
+      }
+      this.#read();
     }
   }
 
-  /** What has no room is looked up again when there is some. */
-  #give(receiver: Receiver, placed: Placed, signal: string): void {
-    const { state } = this.#options;
+  /**
+   * Gives it the entry's events from where it stands on; false where time was over before that. What has no room is looked
+   * up again when there is some. At least one event is looked at.
+   */
+  #give(receiver: Receiver, placed: Placed, signal: string, end: number): boolean {
+    const { state, timers } = this.#options;
     const told = state.feeds.get(receiver.row);
-    if (told === undefined) return;
+    if (told === undefined) return true;
     for (const event of this.#events.of(placed, signal)) {
       const { seq, index } = event;
       const isBefore = seq === receiver.from && index < receiver.index;
-      if (isBefore || isOver(event, told) || !this.#wants(receiver, placed, event)) continue;
-      if (receiver.queue.length >= QUEUE_MAX) {
-        this.#turn(receiver, 'full');
-        receiver.from = seq;
-        receiver.index = index;
-        return;
+      if (isBefore || isOver(event, told)) continue;
+      if (this.#wants(receiver, placed, event)) {
+        if (receiver.queue.length >= QUEUE_MAX) {
+          this.#turn(receiver, 'full');
+          Object.assign(receiver, { from: seq, index });
+          return true;
+        }
+        this.#send(receiver, { seq, index });
       }
-      this.#send(receiver, { seq, index });
+      if (timers.now() < end) continue;
+      Object.assign(receiver, { from: seq, index: index + 1 });
+      return false;
     }
+    return true;
   }
 
   #wants(receiver: Receiver, { entry, row, address }: Placed, event: LedgerEvent): boolean {
@@ -271,11 +294,16 @@ export class Feeds {
   }
 
   #send(receiver: Receiver, queued: Queued): void {
-    receiver.queue.push(queued);
+    const tried: Tried = { ...queued, attempts: 0, detail: '' };
+    receiver.queue.push(tried);
     const { row } = receiver;
     this.#options.lanes.add(laneOf(row), 1, {
       key: '',
       make: () => this.#callOf(row, queued),
+      failed(attempts, lastError) {
+        tried.attempts = attempts;
+        tried.detail = lastError.slice(0, DETAIL_MAX);
+      },
       settled: (outcome, attempts, lastError) => this.#settled(row, queued, outcome, attempts, lastError),
     });
   }
@@ -346,7 +374,7 @@ export class Feeds {
     const end = timers.now() + SLICE_MS;
     while (this.#readers.size > 0 && this.#readers.at <= this.#seq) {
       try {
-        this.#readEntry(this.#readers.at);
+        if (!this.#readEntry(this.#readers.at, end)) return;
       } catch (error) {
         defect(error as Error);
       }
@@ -359,16 +387,23 @@ export class Feeds {
     }
   }
 
-  #readEntry(seq: number): void {
-    const placed = placedAt(this.#options.state, seq);
-    if (placed === null) return;
+  /** Gives an entry to those who wait for it, each once; false where time was over before that. */
+  #readEntry(seq: number, end: number): boolean {
+    const { state, timers } = this.#options;
+    const placed = placedAt(state, seq);
+    if (placed === null) return true;
     const { entry, row, ledger, address } = placed;
     const own = this.#receivers.get(row);
     const isChange = entry.type === EntryType.update && own?.mode === 'reading' && own.from <= seq;
     if (isChange) this.#change(own, address);
     for (const signal of signalsOf(entry)) {
-      for (const receiver of this.#readers.waitingFor(`${ledger} ${signal}`)) this.#give(receiver, placed, signal);
+      for (const receiver of this.#readers.waitingFor(`${ledger} ${signal}`)) {
+        if (!this.#give(receiver, placed, signal, end)) return false;
+        if (receiver.mode === 'reading') Object.assign(receiver, { from: seq + 1, index: 0 });
+        if (timers.now() >= end) return false;
+      }
     }
+    return true;
   }
 }
 

@@ -72,8 +72,7 @@ export class Effects {
   /** A bridge is there again: all that waits for it, or was given up, is tried. */
   activate(bridge: number): void {
     this.#calls.wake(bridge);
-    this.#feeds.wakeBridge(bridge);
-    this.#feeds.retry(bridge);
+    this.#feeds.retryBridge(bridge);
   }
 
   /** An effect's events are tried again, also those that were given up. */
@@ -109,6 +108,7 @@ class GuardedLanes extends Lanes {
     super.add(address, parallelMax, {
       key: job.key,
       make: () => guarded(() => job.make(), null, this.#defect),
+      failed: (...how) => guarded(() => job.failed?.(...how), undefined, this.#defect),
       settled: (...how) => guarded(() => job.settled(...how), undefined, this.#defect),
     });
   }

@@ -10,7 +10,7 @@
  * at most `parallelMax`: the fuller the house, the smaller the share, so lanes whose calls hang until their time limit
  * always leave a place for one that had none, and lanes take turns for it.
  *
- * What always holds: `make`, `call` and `settled` are never called inside `add`, `cancel`, `wake` or `close`; `settled`
+ * What always holds: `make`, `call`, `failed` and `settled` are never called inside `add`, `cancel`, `wake` or `close`; `settled`
  * is called at most once a job, and not at all after it was cancelled, dropped (`make` said null) or the lanes closed;
  * never two calls with the same lane and key at a time, a cancelled one included until it has ended. Time and network
  * are handed in, and there is no chance: the same calls, answers and clock give the same run.
@@ -27,6 +27,8 @@ export interface Job {
    * null where it is no longer wanted. What this or `settled` throws is a defect and is thrown on.
    */
   make(): OutgoingCall | null;
+  /** An attempt has failed and there will be another: `attempts` so far, counted as below. */
+  failed?(attempts: number, lastError: string): void;
   /** How it ended. `attempts` are counted since it was added or last woken. */
   settled(outcome: Outcome, attempts: number, lastError: string | null): void;
 }
@@ -244,6 +246,7 @@ export class Lanes {
     if (this.#hungry.size > 0) this.#turn ??= this.#options.timers.after(0, () => this.#takeTurn());
     // Last, because whoever is told may add, cancel or close.
     if (outcome !== null) entry.job.settled(outcome, entry.attempts, entry.lastError);
+    else if (!cancelled) entry.job.failed?.(entry.attempts, entry.lastError!);
   }
 
   /** What an answer makes of a job; null where it is to be tried again. */

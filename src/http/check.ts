@@ -13,7 +13,7 @@ import { submit } from './writes.ts';
 
 export function checkAccess(call: Call): void {
   const { house, route } = call;
-  const content = openBody(house.validate, route.kind, 'check', call.body);
+  const content = openBody(house, route.kind, 'check', call.body);
   if (isRefusal(content)) return sendRefusal(house, call.reply, content);
   const { action, record } = content.value as { action: AccessAction | 'any'; record?: string };
   const target = record === undefined || record === 'any' ? route.kind : targetOf(record);

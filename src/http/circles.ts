@@ -76,7 +76,7 @@ export function listSigners(call: Call): void {
 /** The body, checked up to its signatures; null once it has been told what is wrong with it. */
 function openMember(call: Call, operation: 'create' | 'drop'): Content | null {
   const { house, route } = call;
-  const content = openBody(house.validate, MEMBER, operation, call.body);
+  const content = openBody(house, MEMBER, operation, call.body);
   const refusal = isRefusal(content)
     ? content
     : isNamed(call, Kind.circle, route.id!, content.value.circle as string)

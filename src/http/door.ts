@@ -46,9 +46,19 @@ export interface Content extends CheckedProofs {
   luid: string | undefined;
 }
 
-/** Checks everything about a record's body but its signatures. Its data counts as what is hashed and kept of it says. */
+/** Who looks at bodies: by which shapes, and under which key, in base64, the server signs. */
+export interface Doorkeeper {
+  readonly validate: ValidateBody;
+  readonly sealer: { readonly publicText: string };
+}
+
+/**
+ * Checks everything about a record's body but its signatures. Its data counts as what is hashed and kept of it says, and
+ * the server's own proofs are ignored like all else in `meta` that is the server's: it signs whatever it is sent, in any
+ * ledger, so nobody may bring its signature from there as that of a client who wants what the record says.
+ */
 export function openBody(
-  validate: ValidateBody,
+  { validate, sealer }: Doorkeeper,
   kind: Kind,
   operation: 'create' | 'update' | 'drop' | 'check',
   body: unknown,
@@ -63,10 +73,15 @@ export function openBody(
   if (hash !== hashHex && hash.toLowerCase() !== hashHex) {
     return refuse('crypto.hash-invalid', 'hash is not the SHA-256 of the canonical form of data');
   }
-  const checked = openProofs(meta.proofs ?? [], hashHex);
+  const sentProofs = meta.proofs ?? [];
+  const isOwn = (proof: ProofBody) => proof.public === sealer.publicText;
+  const checked = openProofs(
+    sentProofs.some(isOwn) ? sentProofs.filter((proof) => !isOwn(proof)) : sentProofs,
+    hashHex,
+  );
   if (isRefusal(checked)) return checked;
-  if (operation !== 'drop' && isUnsigned({ meta })) {
-    return refuse('crypto.signature-missing', 'meta.proofs must hold at least one proof');
+  if (operation !== 'drop' && isUnsigned({ meta: checked })) {
+    return refuse('crypto.signature-missing', 'meta.proofs must hold at least one proof of a client');
   }
   const { proofs, checks, text } = checked;
   return { value, data, hash: Buffer.from(hashHex, 'hex'), hashHex, luid, proofs, checks, text };

@@ -2,7 +2,7 @@
  * Events for those who rather ask than be called, what became of those that effects were to be told, and what an operator
  * does when the other side is there again.
  */
-import { type AccessAction, isAllowed, mayEnter } from '../core/access/index.ts';
+import { type AccessAction, BUDGET_MAX, isAllowed, mayEnter } from '../core/access/index.ts';
 import { FORBIDDEN, notFound } from '../core/decide.ts';
 import type { Entry } from '../core/entry.ts';
 import { Kind } from '../core/kinds.ts';
@@ -20,6 +20,7 @@ import { entersFor } from './may.ts';
 import { parseQuery } from './query.ts';
 import { sendList } from './reads.ts';
 import { rowOf } from './rows.ts';
+import { SIGNALS } from './schema-kinds.ts';
 import { submit } from './writes.ts';
 
 // ---------------------------------------------------------------- events of a ledger
@@ -114,7 +115,10 @@ function wishOf({ house, request }: Call): Wish | ReturnType<typeof refuse> {
     return refuse('api.query-malformed', 'after must be what an answer gave, or a sequence number');
   if (!/^\d{1,9}$/.test(wait)) return refuse('api.query-malformed', 'wait must be a number of seconds');
   const waitMs = Math.min(Number(wait), house.preferWaitSecondsMax) * 1000;
-  return { after: Number(seq), skip: Number(skip), limit: query.page.limit, signal: given.get('signal') ?? '', waitMs };
+  const signal = given.get('signal') ?? '';
+  // Whoever misspells one would wait for ever.
+  if (signal !== '' && !SIGNALS.includes(signal)) return refuse('api.query-malformed', 'there is no such signal');
+  return { after: Number(seq), skip: Number(skip), limit: query.page.limit, signal, waitMs };
 }
 
 /** The events of an entry that belong to this ledger, and show only records that this caller may read. */
@@ -123,9 +127,10 @@ function readableEvents(call: Call, seq: number, signal: string): LedgerEvent[] 
   const placed = placedAt(state, seq);
   if (placed === null || placed.ledger !== call.ledger) return [];
   const caller = callerOf(call, []);
+  const budget = { left: BUDGET_MAX };
   const mayRead = (row: number) => {
     const kind = state.rows.kind.get(row) as Kind;
-    return isAllowed(state, state.rows.ledger.get(row), 'read', kind, row, caller);
+    return isAllowed(state, state.rows.ledger.get(row), 'read', kind, row, caller, null, budget);
   };
   const isAny = signal === '' || signalsOf(placed.entry).includes(signal);
   if (!isAny) return [];
@@ -183,7 +188,7 @@ function act(call: Call, action: AccessAction, work: (row: number) => void): voi
     sendDurable(call, () => send(call, 202, signedText(data, house.engine.now(), house.sealer)));
   };
   if (isSilent(call.body)) return accept([]);
-  const content = openBody(house.validate, route.kind, 'check', call.body);
+  const content = openBody(house, route.kind, 'check', call.body);
   if (isRefusal(content)) return sendRefusal(house, call.reply, content);
   if (content.value.action !== action) {
     return sendRefusal(house, call.reply, refuse('record.invalid', `The action is not ${action}`));

@@ -2,9 +2,10 @@
  * Access at reads: nothing of a record leaves that the caller may not read, and whoever may not come in for a kind of
  * record does not learn what there is of it. Writes are judged in the sequence, once their signatures are verified.
  */
-import { isAllowed, isGranted, mayEnter, NO_ROW } from '../core/access/index.ts';
+import { EVERY_ROW, isAllowed, mayEnter, NO_ROW } from '../core/access/index.ts';
 import { FORBIDDEN, notFound } from '../core/decide.ts';
 import { Kind } from '../core/kinds.ts';
+import { SERVER_LEDGER } from '../core/state.ts';
 import { type Call, callerOf, refuseDurable } from './call.ts';
 import { ledgerOf, rowOf } from './rows.ts';
 
@@ -31,7 +32,7 @@ export function entersFor(call: Call, kind: Kind): boolean {
 export function visibleRows(call: Call, kind: Kind): ((row: number) => boolean) | undefined {
   const { state } = call.house;
   const caller = callerOf(call, []);
-  if (kind === Kind.ledger) return (row) => isAllowed(state, ledgerOf(call), 'read', kind, row, caller);
-  if (isGranted(state, call.ledger, 'read', kind, NO_ROW, caller)) return undefined;
-  return (row) => isGranted(state, call.ledger, 'read', kind, row, caller);
+  const ledger = kind === Kind.ledger ? SERVER_LEDGER : call.ledger;
+  const mayRead = (row: number) => isAllowed(state, ledger, 'read', kind, row, caller);
+  return kind !== Kind.ledger && mayRead(EVERY_ROW) ? undefined : mayRead;
 }

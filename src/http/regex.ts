@@ -13,8 +13,8 @@ const PATTERN_LENGTH_MAX = 256;
 /** A member longer than this matches no pattern: even linear time is too much of one request's share. */
 const TEXT_LENGTH_MAX = 16_384;
 
-/** What a pattern of a schema may grow to once its counted repetitions are written out. */
-const PATTERN_SIZE_MAX = 512;
+/** What a pattern may grow to once its counted repetitions are written out. */
+export const PATTERN_SIZE_MAX = 512;
 
 /** Loaded for the first pattern that is compiled. */
 let engine: typeof import('re2js') | null = null;
@@ -24,25 +24,28 @@ function loadEngine(): typeof import('re2js') {
   return engine;
 }
 
-/** A matcher (anywhere in the text, unless the pattern is anchored), or null for a pattern that is refused. */
-export function compileRegex(pattern: string): ((text: string) => boolean) | null {
-  if (pattern.length === 0 || pattern.length > PATTERN_LENGTH_MAX) return null;
-  try {
-    const compiled = loadEngine().RE2JS.compile(pattern);
-    return (text) => text.length <= TEXT_LENGTH_MAX && compiled.test(text);
-  } catch {
-    return null;
-  }
+/** A pattern that is run. */
+interface Pattern {
+  /** Whether it is anywhere in the text, unless it is anchored. */
+  readonly test: (text: string) => boolean;
+  /** How many steps each character of a text may take. */
+  readonly size: number;
 }
 
 /**
- * The same for patterns that are kept: `size` is how many steps each character of a text may take. Refused before they
- * are compiled where counted repetitions (`(a{100}){100}`) would make them large.
+ * The pattern, or null for one that is refused: because it is none, or too long, or, before it is compiled, because counted
+ * repetitions (`(a{100}){100}`) would make it large.
  */
-export function compileSmallRegex(pattern: string): { test: (text: string) => boolean; size: number } | null {
+export function compileRegex(pattern: string): Pattern | null {
+  if (pattern.length === 0 || pattern.length > PATTERN_LENGTH_MAX) return null;
   const size = writtenOut(pattern);
-  const test = size > PATTERN_SIZE_MAX ? null : compileRegex(pattern);
-  return test === null ? null : { test, size };
+  if (size > PATTERN_SIZE_MAX) return null;
+  try {
+    const compiled = loadEngine().RE2JS.compile(pattern);
+    return { test: (text) => text.length <= TEXT_LENGTH_MAX && compiled.test(text), size };
+  } catch {
+    return null;
+  }
 }
 
 /** About how many single characters and classes a pattern has with `{n,m}` written out. */

@@ -78,7 +78,13 @@ const KIND_SIGNALS = Object.keys(Kind).flatMap((kind) =>
   ['created', 'updated', 'proofs-added', 'dropped'].map((end) => `${kind}-${end}`),
 );
 /** The two of bridge entries are named by the public package; nothing sends them. */
-const SIGNALS = [...KIND_SIGNALS, 'balance-received', 'wallet-limited', 'bridge-entry-created', 'bridge-entry-updated'];
+export const SIGNALS = [
+  ...KIND_SIGNALS,
+  'balance-received',
+  'wallet-limited',
+  'bridge-entry-created',
+  'bridge-entry-updated',
+];
 
 const Route = closed({
   action: among(['forward', 'accept', 'debit', 'credit']),

@@ -1,7 +1,8 @@
 /**
  * The small shapes that bodies are made of: addresses, keys, hashes, amounts, proofs, access rules.
  *
- * Patterns are single runs of one character class each, so that checking one is linear in the text. The
+ * Patterns are single runs of one character class each, none beside another that could take the same characters: so
+ * checking one is linear in the text, which may be as long as a body, since the longest is asked for last. The
  * canonical forms (unused base64 bits zero, lower-case digests) are what lets the ledger keep raw bytes
  * and give the very same text back.
  */
@@ -31,7 +32,7 @@ const RESULT_PATTERN = '^[A-Za-z0-9+/]{85}[AQgw]==$';
 const HASH_PATTERN = '^[A-Fa-f0-9]{64}$';
 const DIGEST_PATTERN = '^[a-f0-9]{64}$';
 const LUID_PATTERN = '^\\$[a-z]{3}\\.[A-Za-z0-9_-]{17}$';
-const URL_PATTERN = '^https?://[^\\s/?#]+[^\\s]*$';
+const URL_PATTERN = '^https?://[^\\s/?#][^\\s]*$';
 const HANDLE_MESSAGE = 'handle must consist of letters, digits, underscore, hyphen, plus and period';
 
 /** What is said where a text does not match, by the pattern. */

@@ -24,8 +24,8 @@ import { among, array, object, optional, type Schema } from './schema-words.ts';
 
 export type { SchemaError } from './schema-errors.ts';
 
-/** `proof` is a bare proof, `circle-signer` and `check` are bodies beside the records. */
-export type Operation = 'create' | 'update' | 'drop' | 'proof' | 'circle-signer' | 'check';
+/** `proof` is a bare proof, `check` a body beside the records. */
+export type Operation = 'create' | 'update' | 'drop' | 'proof' | 'check';
 
 export interface SchemaLimits {
   readonly claimsMax: number;
@@ -55,12 +55,7 @@ export function compileSchemas(limits: SchemaLimits = SCHEMA_LIMITS): ValidateBo
     compiled(object({ hash: Hash, luid: optional(Luid), data, meta: object({ proofs: optional(proofs) }) }));
   const drop = dropped(DropData);
   const dropMember = dropped(CircleSignerData);
-  const others = {
-    drop,
-    proof: compiled(Proof),
-    'circle-signer': signed(CircleSignerData),
-    check: signed(CheckData),
-  };
+  const others = { drop, proof: compiled(Proof), check: signed(CheckData) };
 
   const isAccess = (value: unknown): boolean => RULES().Check(value);
   const ownProofs = compiled(proofs);

@@ -148,7 +148,9 @@ export class ListenError extends Error {
   override name = 'ListenError';
 
   constructor(host: string, port: number) {
-    super(`Cannot listen on ${host}:${port}: another process has it, or this user may not. Choose another with --port`);
+    super(
+      `Cannot listen on ${host}:${port}: another process has it, this user may not, or it is no address of this machine. Choose another with --port or --host`,
+    );
   }
 }
 
@@ -299,7 +301,7 @@ class Exchange implements Request, Reply {
     req.forEach(lookAt);
     this.ledger = readIf(req, Named.ledger, 'x-ledger', ' ');
     this.prefer = readIf(req, Named.prefer, 'prefer');
-    this.length = readIf(req, Named.length, 'content-length');
+    this.length = (named & Named.twoLengths) === 0 ? readIf(req, Named.length, 'content-length') : TWO_LENGTHS;
     this.encoding = readIf(req, Named.encoding, 'transfer-encoding');
     if (readIf(req, Named.authorization, 'authorization') !== '') this.keepHeaders(req);
   }
@@ -336,9 +338,9 @@ class Exchange implements Request, Reply {
     const length = announced === '' ? 0 : /^\d{1,15}$/.test(announced) ? Number(announced) : Number.NaN;
     const isChunked = this.encoding !== '';
     const refusal = this.refuseHead(length);
+    // A body of unknown length could otherwise go on for ever behind its answer.
+    if (isChunked && (refusal !== null || this.method === 'OPTIONS')) this.closes = true;
     if (refusal !== null) {
-      // A body of unknown length could otherwise go on for ever behind its answer.
-      if (isChunked) this.closes = true;
       hall.handler.refuse(refusal, this);
     } else if (this.method === 'OPTIONS') {
       this.send(204, EMPTY, [['allow', ALLOWED]]);
@@ -520,13 +522,15 @@ class Unread {
  * there without a value, and the native part takes control characters and bytes beyond ASCII off both ends of one, so a
  * ledger named by those alone would look like none at all; one named `main` and such bytes cannot be told from `main`.
  */
-const Named = { ledger: 1, prefer: 2, length: 4, encoding: 8, authorization: 16 } as const;
+const Named = { ledger: 1, prefer: 2, length: 4, encoding: 8, authorization: 16, twoLengths: 32 } as const;
 let named = 0;
+/** Whoever stands between might have gone by the other one, and takes the rest of the body for the next request. */
+const TWO_LENGTHS = 'two of them';
 
 function lookAt(name: string): void {
   if (name === 'x-ledger') named |= Named.ledger;
   else if (name === 'prefer') named |= Named.prefer;
-  else if (name === 'content-length') named |= Named.length;
+  else if (name === 'content-length') named |= (named & Named.length) === 0 ? Named.length : Named.twoLengths;
   else if (name === 'transfer-encoding') named |= Named.encoding;
   else if (name === 'authorization') named |= Named.authorization;
 }

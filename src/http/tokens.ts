@@ -206,7 +206,14 @@ export function absoluteUrl(
   query: string,
 ): string {
   const base = publicUrl === null ? `${scheme}://${host}` : publicUrl.replace(/\/+(?:v2\/*)?$|(?<=\/)v2\/*$/, '');
-  return `${base.replace(/\/+$/, '')}${path}${query === '' ? '' : `?${query}`}`;
+  return `${withoutSlashes(base)}${path}${query === '' ? '' : `?${query}`}`;
+}
+
+/** A text without the slashes at its end. A pattern would look at those in the middle of a long host again and again. */
+function withoutSlashes(text: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === '/') end--;
+  return text.slice(0, end);
 }
 
 function decodeObject(text: string): Record<string, unknown> | null {

@@ -9,7 +9,7 @@
 import { createRequire } from 'node:module';
 import type { Ajv, ErrorObject, KeywordCxt, ValidateFunction } from 'ajv';
 import type { CompileSchema } from '../core/user-schemas.ts';
-import { compileSmallRegex } from './regex.ts';
+import { compileRegex } from './regex.ts';
 import type { SchemaError } from './schema-errors.ts';
 import { FORMATS } from './user-schema-formats.ts';
 import { COST, KEYS_COST, type ReadSchema, readUserSchema, schemaError } from './user-schema-shape.ts';
@@ -119,7 +119,7 @@ function createCompiler(allErrors: boolean): Ajv {
 }
 
 function linearPattern(source: string): { test(text: string): boolean; toString(): string } {
-  const compiled = compileSmallRegex(source);
+  const compiled = compileRegex(source);
   if (compiled === null) throw new Error(`pattern ${source.slice(0, PARAM_CHARS_MAX)} is not supported`);
   const { test, size } = compiled;
   return {

@@ -27,7 +27,7 @@ export function createRecord(call: Call): void {
   const { house, route } = call;
   const { kind } = route;
   if (kind === Kind.ledger) return createLedger(call);
-  const content = openBody(house.validate, kind, 'create', call.body);
+  const content = openBody(house, kind, 'create', call.body);
   if (isRefusal(content)) return sendRefusal(house, call.reply, content);
   const { engine } = house;
   const moment = engine.now();
@@ -80,7 +80,7 @@ function createLedger(call: Call): void {
   if (request.header('x-ledger') !== '') {
     return sendRefusal(house, call.reply, refuse('api.no-tenant-allowed', 'Ledgers are made outside any ledger'));
   }
-  const content = openBody(house.validate, Kind.ledger, 'create', call.body);
+  const content = openBody(house, Kind.ledger, 'create', call.body);
   if (isRefusal(content)) return sendRefusal(house, call.reply, content);
   const caller = callerOf(call, keysOf(content));
   const { command, seals } = ledgerCommand(house.engine, house.server, content, caller);
@@ -153,7 +153,7 @@ function waitAsked(call: Call): number | null {
 export function updateRecord(call: Call): void {
   const { house, route } = call;
   const { kind } = route;
-  const content = openBody(house.validate, kind, 'update', call.body);
+  const content = openBody(house, kind, 'update', call.body);
   if (isRefusal(content)) return sendRefusal(house, call.reply, content);
   const luid = luidOf(call);
   const { data, hashHex, checks } = content;
@@ -182,7 +182,7 @@ export function updateRecord(call: Call): void {
 export function dropRecord(call: Call): void {
   const { house, route, request } = call;
   const { kind } = route;
-  const content = openBody(house.validate, kind, 'drop', call.body);
+  const content = openBody(house, kind, 'drop', call.body);
   if (isRefusal(content)) return sendRefusal(house, call.reply, content);
   const luid = luidOf(call);
   const shared = contentCommand(call, content, house.engine.now());
@@ -206,7 +206,11 @@ export function addProof(call: Call): void {
   };
   if (row < 0) return tell(notFound(kind));
   const { entry } = readRow(house.state, row);
-  const checked = openProofs([call.body as ProofBody], hexOf(entry.hash));
+  const body = call.body as ProofBody;
+  if (body.public === house.sealer.publicText) {
+    return tell(refuse('auth.forbidden', 'The server alone adds its own proofs'));
+  }
+  const checked = openProofs([body], hexOf(entry.hash));
   if (isRefusal(checked)) return tell(checked);
   const { proofs, checks } = checked;
   const proof = proofs[0]!;

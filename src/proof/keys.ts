@@ -8,8 +8,8 @@ import { publicKeyOf } from './verify.ts';
 
 export { encodeBase64 } from './base64.ts';
 
-export const PUBLIC_BYTES = 32;
-export const SECRET_BYTES = 32;
+const PUBLIC_BYTES = 32;
+const SECRET_BYTES = 32;
 export const SIGNATURE_BYTES = 64;
 
 export interface KeyPair {

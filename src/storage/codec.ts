@@ -522,9 +522,14 @@ function isNamed(bytes: Uint8Array, from: number, ledger: number, kind: Kind, ha
   return msgpack.countAt(bytes, msgpack.countEnd(bytes, ledgerAt)) === kind;
 }
 
+function type(bytes: Uint8Array, from: number): EntryType {
+  const number = msgpack.countAt(bytes, msgpack.textEnd(bytes, from + HANDLE_AT));
+  return (number > FIRST_TYPES ? number - FIRST_TYPES : number) as EntryType;
+}
+
 function names(bytes: Uint8Array, from: number, to: number): Names {
   const reader = msgpack.open(bytes, from + LUID_AT - 1, to);
   return { luid: msgpack.readText(reader), handle: msgpack.readText(reader) };
 }
 
-export const entryCodec: EntryCodec = { decode, names, isNamed, luidEquals };
+export const entryCodec: EntryCodec = { decode, type, names, isNamed, luidEquals };

@@ -135,6 +135,19 @@ describe('lists', () => {
     const all = await there.get('/wallets?page.limit=100', asOwner);
     expect([all.body.data.length, all.body.page.total]).toEqual([23, 23]);
   });
+  test('leave out records for which the gate is closed, though it is open for others of the kind', async () => {
+    const { there, kit } = await ledgerWith([{ policy: 'gate' }, { action: 'read', record: 'wallet' }]);
+    const values = [{ action: 'access' }];
+    const gate = { handle: 'gate', schema: 'access', record: 'wallet', filter: { 'data.custom.city': 'Lima' }, values };
+    await kit.make('policies', gate);
+    const inside = await kit.wallet({ custom: { city: 'Lima' } });
+    const outside = await kit.wallet({ custom: { city: 'Cusco' } });
+    expect(reasonOf(await there.get(`/wallets/${outside}`))).toEqual(FORBIDDEN);
+    for (const query of ['', 'sort.meta.moment=1', `data.handle.$in[0]=${outside}&data.handle.$in[1]=${inside}`]) {
+      const { body } = await there.get(`/wallets?${query}`);
+      expect([body.data.map((row: Json) => row.data.handle), body.page.total], query).toEqual([[inside], undefined]);
+    }
+  });
   test('of ledgers show those that may be read', async () => {
     const { handle: shut } = await ledgerWith([]);
     const { handle: open } = await ledgerWith([{ action: { $in: ['access', 'read'] } }]);

@@ -177,6 +177,16 @@ describe('who waits', () => {
     expect(next.after).toBe(data[0].seq);
   });
 
+  test('for a signal that is none is told so: a misspelt one was waited for in vain', async () => {
+    const { at } = await ledgerOfItsOwn();
+    for (const signal of ['intent-update', 'wallet', 'created', 'INTENT-UPDATED']) {
+      expect(reasonOf(await at.get(`/events?after=0&wait=1&signal=${signal}`))).toEqual([400, 'api.query-malformed']);
+    }
+    for (const signal of ['', 'intent-updated', 'wallet-limited', 'circle-signer-created']) {
+      expect((await at.get(`/events?after=0&signal=${signal}`)).status).toBe(200);
+    }
+  });
+
   test('from beyond the end waits for what lies beyond it', async () => {
     const { at } = await ledgerOfItsOwn();
     const { body } = await timed(at.get('/events?after=999999&wait=1'));

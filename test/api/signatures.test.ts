@@ -218,3 +218,76 @@ describe('a signature is worth nothing elsewhere', () => {
     expect(reply.body.meta.proofs[2]).toEqual(added);
   });
 });
+
+describe('the proof that the server gave to the same record in another ledger', () => {
+  const rules = [
+    { action: { $in: ['access', 'create', 'read'] }, record: 'any' },
+    { action: { $in: ['issue', 'spend', 'commit'] }, record: 'any', signer: { $ledger: 'owner' } },
+    { action: { $in: ['issue', 'spend'] }, record: 'any', signer: { public: keys.public } },
+  ];
+  const open = [{ action: 'any', record: 'any' }];
+  let own: Server;
+  let there: Kit;
+  let root: Client;
+  let victim: string;
+  let usd: string;
+
+  /** A server whose default ledger is its own, and a thief who is free in a ledger beside it. */
+  beforeAll(async () => {
+    own = await startServer();
+    root = connect(own);
+    const main = (await root.get('/ledgers/main')).body;
+    const kit = makeKit(root, keys);
+    usd = await kit.symbol();
+    victim = await kit.funded(usd, 100);
+    await kit.wallet({ handle: 'thief' });
+    const closed = record({ handle: 'main', access: rules, parent: main.hash }, keys);
+    expect((await root.put('/ledgers/main', closed)).status).toBe(200);
+    await makeKit(root, other).make('ledgers', { handle: 'free', access: open });
+    there = makeKit(connect(own, { 'x-ledger': 'free' }), other);
+    await there.symbol({ handle: usd });
+    for (const handle of [victim, 'thief']) await there.wallet({ handle });
+    await there.clear([issue(victim, usd, 1000)]);
+  });
+  afterAll(() => own?.stop());
+
+  const theft = (): Json => ({
+    handle: unique('theft'),
+    claims: [
+      {
+        action: 'transfer',
+        source: { handle: victim },
+        target: { handle: 'thief' },
+        symbol: { handle: usd },
+        amount: 100,
+      },
+    ],
+  });
+
+  test('is nobody’s word where a body brings it: it spent the money of whoever trusts the owner of the ledger', async () => {
+    const made = await there.make('intents', theft());
+    const { hash, data, meta } = made;
+    expect(meta.proofs.some((one: Json) => one.public === own.publicKey)).toBe(true);
+    const brought = await root.post('/intents', { hash, data, meta: { proofs: meta.proofs } });
+    expect(brought.status).toBe(201);
+    expect(brought.body.meta.owners).toEqual([other.public]);
+    expect((await root.get(`/intents/${data.handle}`)).body.meta.status).toBe('pending');
+    expect(await makeKit(root, keys).balance(victim, usd)).toBe(100);
+  });
+
+  test('is no signature where a body brings nothing else', async () => {
+    const { hash, data, meta } = await there.make('intents', theft());
+    const proofs = meta.proofs.filter((one: Json) => one.public === own.publicKey);
+    const brought = await root.post('/intents', { hash, data, meta: { proofs } });
+    expect(reasonOf(brought)).toEqual([422, 'crypto.signature-missing']);
+  });
+
+  test('is not added to a record', async () => {
+    const data = theft();
+    expect((await root.post('/intents', record(data, other))).status).toBe(201);
+    const { meta } = await there.make('intents', data);
+    const seal = meta.proofs.find((one: Json) => one.public === own.publicKey);
+    expect(reasonOf(await root.post(`/intents/${data.handle}/proofs`, seal))).toEqual([403, 'auth.forbidden']);
+    expect((await root.get(`/intents/${data.handle}`)).body.meta.status).toBe('pending');
+  });
+});

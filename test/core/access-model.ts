@@ -128,10 +128,15 @@ function ofPolicy(policy: ModelPolicy, ledger: ModelLedger, through: ModelPolicy
 function grants({ rule, through }: Found, place: string, question: Question): boolean {
   const { action, target, keys, bearer, record } = question;
   const actions = typeof rule.action === 'object' ? rule.action.$in : [rule.action];
-  const names = action === 'create' && target.endsWith('-proof') ? ['create', 'sign', 'sign-intent'] : [action];
-  if (!actions.includes('any') && !names.some((name) => actions.includes(name))) return false;
-  if (!through.every((policy) => policy.record === 'any' || policy.record === target)) return false;
-  if (!speaksOf(rule, place, through.length > 0, action, target)) return false;
+  const isProof = action === 'create' && target.endsWith('-proof');
+  const signs = !isProof ? [] : target === 'intent-proof' ? ['sign', 'sign-intent'] : ['sign'];
+  const isSigning = !actions.includes('any') && signs.some((name) => actions.includes(name));
+  if (!actions.includes('any') && !isSigning && !actions.includes(action)) return false;
+  // Who may sign may sign the records that the rule names, by whichever of both names.
+  const kind = target.replace(/-proof$/, '');
+  const isKind = (name: string | undefined) => isSigning && name === kind;
+  if (!through.every(({ record: name }) => name === 'any' || name === target || isKind(name))) return false;
+  if (!isKind(rule.record) && !speaksOf(rule, place, through.length > 0, action, target)) return false;
   if (action === 'read' && rule.signer !== undefined && rule.bearer === undefined) return false;
   if (rule.signer !== undefined && !keys.some((key) => isSigner(rule.signer!, key, question))) return false;
   if (rule.bearer !== undefined && (bearer === null || !isBearer(rule.bearer, bearer, question))) return false;

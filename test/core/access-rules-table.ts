@@ -1,7 +1,7 @@
 /**
  * The table of access by rules that stand in records, ledgers and the server: of a round of askers, who is let through.
  */
-import { ANNA, BEARERS, EVERYBODY, ledger, own, type Row, SIGNERS, spend } from './access-kit.ts';
+import { ANNA, BEARERS, EVERYBODY, ledger, own, policy, type Row, SIGNERS, spend } from './access-kit.ts';
 
 export const RULES_TABLE: Row[] = [
   ['no rule at all', {}, 'read', 'wallet', 'mine', ''],
@@ -120,6 +120,58 @@ export const RULES_TABLE: Row[] = [
     'wallet-proof',
     'mine',
     '',
+  ],
+  ['signing intents is signing nothing else', own({ action: 'sign-intent' }), 'create', 'wallet-proof', 'mine', ''],
+  [
+    'signing intents, on any record',
+    ledger({ action: 'sign-intent', record: 'any' }),
+    'create',
+    'intent-proof',
+    'kind',
+    EVERYBODY,
+  ],
+  [
+    'signing intents, on any record but intents',
+    ledger({ action: 'sign-intent', record: 'any' }),
+    'create',
+    'anchor-proof',
+    'kind',
+    '',
+  ],
+  [
+    'signing what a rule names',
+    ledger({ action: 'sign', record: 'wallet', signer: ANNA }),
+    'create',
+    'wallet-proof',
+    'mine',
+    'a aB',
+  ],
+  [
+    'signing what a rule names is not making it',
+    ledger({ action: 'sign', record: 'wallet' }),
+    'create',
+    'wallet',
+    'new',
+    '',
+  ],
+  [
+    'signing what a rule names is not signing others',
+    ledger({ action: 'sign', record: 'anchor' }),
+    'create',
+    'wallet-proof',
+    'mine',
+    '',
+  ],
+  [
+    'signing what a policy names',
+    {
+      policies: [policy({ values: [{ action: { $in: ['sign', 'read'] }, signer: ANNA }] })],
+      record: [{ policy: 'p' }],
+    },
+    'create',
+    'wallet-proof',
+    'mine',
+    'a aB',
   ],
   ['the older name of adding a proof', own({ action: 'sign' }), 'create', 'wallet-proof', 'mine', EVERYBODY],
   ['the older name makes no record', ledger({ action: 'sign', record: 'any' }), 'create', 'wallet', 'new', ''],

@@ -3,6 +3,7 @@
  * reads rules as they stand agrees.
  */
 import { describe, expect, test } from 'vitest';
+import { isPart } from '../../src/core/access/matchers.ts';
 import { ASKERS, ledger, type Row } from './access-kit.ts';
 import { allowed } from './access-model.ts';
 import { POLICIES_TABLE } from './access-policies-table.ts';
@@ -36,6 +37,30 @@ describe('the table', () => {
     const anna = { signs: ['anna'] };
     expect(world.core(anna, 'update', 'wallet', 'new')).toBe(true);
     expect(world.core(anna, 'update', 'wallet', 'mine')).toBe(false);
+  });
+  test('lists within lists are compared once, not once more for every level', () => {
+    let looks = 0;
+    const nested = (levels: number): unknown => {
+      const list = levels === 0 ? ['a', { b: 'c' }] : [nested(levels - 1)];
+      const get = (target: unknown[], name: string | symbol): unknown => {
+        if (name === 'length') looks++;
+        return Reflect.get(target, name);
+      };
+      return new Proxy(list, { get });
+    };
+    expect(isPart({ tags: nested(20) }, { tags: nested(20), more: 1 })).toBe(true);
+    expect(looks).toBeLessThan(200);
+  });
+  test.each<[string, unknown, unknown, boolean]>([
+    ['an object in a list has no member more', [{ a: 1 }], [{ a: 1, b: 2 }], false],
+    ['nor one less', [{ a: 1, b: 2 }], [{ a: 1 }], false],
+    ['nor another', [{ a: 1 }], [{ b: 1 }], false],
+    ['but its members in any order', [{ a: 1, b: [null] }], [{ b: [null], a: 1 }], true],
+    ['a list is no object', [[]], [{}], false],
+    ['and null is nothing else', [null], [{}], false],
+  ])('%s', (_, part, whole, is) => {
+    expect(isPart({ tags: part }, { tags: whole })).toBe(is);
+    expect(isPart({ tags: whole }, { tags: part })).toBe(is);
   });
   test('has more than a thousand decisions', () => {
     expect(TABLE.length * Object.keys(ASKERS).length).toBeGreaterThan(1000);

@@ -6,8 +6,9 @@ import { describe, expect, test } from 'vitest';
 import { NOBODY } from '../../src/core/access/index.ts';
 import { historyOf } from '../../src/core/history.ts';
 import { Kind } from '../../src/core/kinds.ts';
+import { recordAt } from '../../src/core/past.ts';
 import { isRefusal } from '../../src/core/refusal.ts';
-import { findHandle, readRow } from '../../src/core/state.ts';
+import { findHandle, readRow, type State } from '../../src/core/state.ts';
 import { Books } from './books.ts';
 
 const KEY = new Uint8Array(32).fill(7);
@@ -84,21 +85,48 @@ describe('past versions', () => {
     }
   });
 
-  test('reading a record that was changed often decodes its first and its last version only', () => {
+  /** Books with a wallet that was changed often, in a state that counts what is decoded. */
+  function changedOften(): { books: Books; state: State; count: { decoded: number } } {
     const books = Books.open().wallets('w');
+    const policy = { handle: 'p', schema: 'labels', record: 'wallet', values: ['gold'] };
+    expect(books.create(Kind.policy, policy)).toBeInstanceOf(Array);
+    prove(books, Kind.wallet, 'w', { status: 'onboarded', labels: ['gold'] });
     for (let n = 0; n < 50; n++) books.update(Kind.wallet, 'w', { handle: 'w', custom: { n } });
-    let decoded = 0;
+    const count = { decoded: 0 };
     const { codec } = books.state;
     const counting = {
       ...codec,
       decode: (...given: Parameters<typeof codec.decode>) => {
-        decoded++;
+        count.decoded++;
         return codec.decode(...given);
       },
     };
-    const record = readRow({ ...books.state, codec: counting }, rowOf(books, Kind.wallet, 'w'));
-    expect(record.owners).toEqual([KEY]);
-    expect(decoded).toBe(2);
+    return { books, state: { ...books.state, codec: counting }, count };
+  }
+
+  test('reading a record that was changed often decodes no versions but its first and its last', () => {
+    const { books, state, count } = changedOften();
+    const record = readRow(state, rowOf(books, Kind.wallet, 'w'));
+    expect([record.owners, record.labels]).toEqual([[KEY], ['gold']]);
+    // And the proof that gave the label.
+    expect(count.decoded).toBe(3);
+  });
+
+  test('reading one as it was, or a few of its versions, does not decode all that lie between', () => {
+    const { books, state, count } = changedOften();
+    const row = rowOf(books, Kind.wallet, 'w');
+    const { heap, rows } = state;
+    const { entry, status, labels } = recordAt(state, row, heap.prev(heap.prev(rows.at.get(row))));
+    expect([JSON.parse(entry.data).custom.n, status, labels]).toEqual([47, 'onboarded', ['gold']]);
+    const { versions, total } = historyOf(state, row, 10, 3);
+    expect(versions.map(({ change, status: given }) => [change, given])).toEqual([
+      [41, 'onboarded'],
+      [40, 'onboarded'],
+      [39, 'onboarded'],
+    ]);
+    expect(total).toBe(51);
+    // The version, the first one, and the proof that gave the status; three versions, and that proof.
+    expect(count.decoded).toBe(3 + 4);
   });
 });
 

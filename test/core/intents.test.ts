@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { GRANTED } from '../../src/core/access/index.ts';
 import type { Claim } from '../../src/core/claims/index.ts';
 import { type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts';
 import { stepsDue } from '../../src/core/intents.ts';
@@ -75,6 +76,9 @@ describe('a prepared intent', () => {
     [{ action: 'abort' }, 'rejected', [10, 0, 0], [0, 0, 0]],
     [{ status: 'aborted' }, 'rejected', [10, 0, 0], [0, 0, 0]],
     [{ status: 'completed' }, 'prepared', [6, 4, 0], [0, 0, 4]],
+    [{ action: 'abort', status: 'committed' }, 'prepared', [6, 4, 0], [0, 0, 4]],
+    [{ action: 'commit', status: 'aborted' }, 'prepared', [6, 4, 0], [0, 0, 4]],
+    [{ action: 'commit', status: 'committed' }, 'completed', [6, 0, 0], [4, 0, 0]],
     [{ status: 'nonsense' }, 'prepared', [6, 4, 0], [0, 0, 4]],
     [{}, 'prepared', [6, 4, 0], [0, 0, 4]],
   ])('with the proof %j is %s', (custom, status, a, b) => {
@@ -195,6 +199,102 @@ describe('a prepared intent', () => {
     expect(books.state.supply.get(symbol) ?? 0n).toBe(0n);
     prove(books, held, { action: 'commit' });
     expect(books.state.supply.get(symbol)).toBe(5n);
+  });
+});
+
+describe('a missing permission', () => {
+  const [ana, luz, stranger] = [3, 4, 5].map((byte) => new Uint8Array(32).fill(byte)) as [
+    Uint8Array,
+    Uint8Array,
+    Uint8Array,
+  ];
+
+  /** Whoever may come in; from `a` only ana may spend, from `b` only luz. An intent of a stranger's waits for both. */
+  function waitForBoth(): { books: Books; waiting: IntentEntry } {
+    const books = Books.open();
+    const access = [{ action: { $in: ['access', 'create', 'read'] }, record: 'any' }];
+    books.create(Kind.ledger, { handle: 'closed', access }, 0);
+    books.create(Kind.symbol, { handle: 'usd', factor: 1 }, 2);
+    const spend = (key: Uint8Array) => [{ action: 'spend', signer: { public: Buffer.from(key).toString('base64') } }];
+    books.create(Kind.wallet, { handle: 'a', access: spend(ana) }, 2);
+    books.create(Kind.wallet, { handle: 'b', access: spend(luz) }, 2);
+    books.create(Kind.intent, { handle: 'seed', claims: [issue('a', 9), issue('b', 9)] }, 2, GRANTED);
+    const value = { handle: 'waits', claims: [transfer('a', 'b', 5), transfer('b', 'a', 1)] };
+    const [waiting] = books.create(Kind.intent, value, 2, { keys: [stranger], bearer: null }) as [IntentEntry];
+    return { books, waiting };
+  }
+
+  function sign(books: Books, { luid, hash }: IntentEntry, key: Uint8Array, custom: object | null): string {
+    const result = createHash('sha512').update(`proof ${proofs++}`).digest();
+    const proof = { public: key, result, custom: custom === null ? null : JSON.stringify(custom) };
+    const caller = { keys: [key], bearer: null };
+    books.do({ op: 'proof', ledger: 2, kind: Kind.intent, moment: books.moment, caller, luid, hash, proof });
+    return readRow(books.state, findLuid(books.state, 2, Kind.intent, luid)).status;
+  }
+
+  test('comes with the last proof it takes', () => {
+    const { books, waiting } = waitForBoth();
+    expect(sign(books, waiting, ana, null)).toBe('pending');
+    expect(sign(books, waiting, luz, { note: 'yes' })).toBe('completed');
+  });
+
+  test.each([
+    { status: 'rejected' },
+    { status: 'aborted' },
+    { status: 'failed' },
+    { action: 'abort' },
+    { action: 'abort', status: 'committed' },
+    { handle: 'deb_of-another-intent.0', status: 'prepared' },
+  ])('is not given by who signed %j, whoever signs after it', (no) => {
+    const { books, waiting } = waitForBoth();
+    expect(sign(books, waiting, ana, no)).toBe('pending');
+    expect(sign(books, waiting, luz, null)).toBe('pending');
+    expect(sign(books, waiting, stranger, { note: 'go on' })).toBe('pending');
+    expect(sign(books, waiting, ana, null)).toBe('completed');
+  });
+});
+
+describe('a proof that an intent begins with', () => {
+  const ana = new Uint8Array(32).fill(3);
+
+  /** An intent that spends from ana's wallet, sent by somebody else with ana's signature over it and this custom. */
+  function send(custom: object): { books: Books; sent: IntentEntry } {
+    const books = Books.open();
+    const access = [{ action: { $in: ['access', 'create', 'read'] }, record: 'any' }];
+    books.create(Kind.ledger, { handle: 'closed', access }, 0);
+    books.create(Kind.symbol, { handle: 'usd', factor: 1 }, 2);
+    const signer = { public: Buffer.from(ana).toString('base64') };
+    books.create(Kind.wallet, { handle: 'a', access: [{ action: 'spend', signer }] }, 2);
+    books.create(Kind.wallet, { handle: 'thief' }, 2);
+    books.create(Kind.intent, { handle: 'seed', claims: [issue('a', 9)] }, 2, GRANTED);
+    const value = { handle: 'sent', claims: [transfer('a', 'thief', 5)] };
+    const command = books.command(Kind.intent, value, 2, { keys: [ana], bearer: null });
+    const proofs = command.proofs.map((proof) => ({ ...proof, custom: JSON.stringify(custom) }));
+    const [sent] = books.do({ ...command, proofs }) as [IntentEntry];
+    return { books, sent };
+  }
+
+  test.each([{}, { status: 'created' }, { handle: 'app' }])('asks for it with %j', (custom) => {
+    const { books, sent } = send(custom);
+    expect(readRow(books.state, findLuid(books.state, 2, Kind.intent, sent.luid)).status).toBe('completed');
+  });
+
+  test.each([
+    { action: 'abort' },
+    { status: 'rejected' },
+    { status: 'failed' },
+    { handle: 'deb_of-another-ledger.0', status: 'prepared' },
+  ])('does not spend where it says %j, whoever signs after it', (custom) => {
+    const { books, sent } = send(custom);
+    const row = findLuid(books.state, 2, Kind.intent, sent.luid);
+    expect(readRow(books.state, row).status).toBe('pending');
+    const key = new Uint8Array(32).fill(5);
+    const result = createHash('sha512').update('go on').digest();
+    const proof = { public: key, result, custom: null };
+    const caller = { keys: [key], bearer: null };
+    const { luid, hash } = sent;
+    books.do({ op: 'proof', ledger: 2, kind: Kind.intent, moment: books.moment, caller, luid, hash, proof });
+    expect(readRow(books.state, row).status).toBe('pending');
   });
 });
 

@@ -15,6 +15,8 @@ export interface Account {
   readonly reserved: bigint;
   /** What intents that are prepared will bring. */
   readonly incoming: bigint;
+  /** What they will bring and others of their thread take on: not incoming, since nobody ever has it. */
+  readonly passing: bigint;
   /** When any of these last changed. */
   readonly moment: number;
   readonly limits: ReadonlyMap<string, bigint>;
@@ -28,6 +30,7 @@ const NOTHING: Account = {
   available: 0n,
   reserved: 0n,
   incoming: 0n,
+  passing: 0n,
   moment: 0,
   limits: new Map(),
   day: 0,
@@ -145,8 +148,12 @@ export class Money {
     const own = change + through;
     const reserved = account.reserved + (own < 0n ? -own : 0n);
     const incoming = account.incoming - through + (own > 0n ? own : 0n);
+    // While a thread ends, what passes through it has come and not gone yet, or gone and not come.
+    const passing = account.passing + through;
+    const [least, whole] = [account.available + change - account.passing, most + passing];
     const isOutside = (value: bigint) => value > MAX || value < -MAX;
-    if ([change, after, most, reserved, incoming].some(isOutside)) return 'core.limit-exceeded';
+    const all = [change, after, least, whole, reserved, incoming + passing];
+    if (all.some(isOutside)) return 'core.limit-exceeded';
     const min = limits.get('minBalance');
     if (min === undefined && after < 0n) return 'core.insufficient-balance';
     if (min !== undefined && after < min) return 'core.limit-exceeded';
@@ -180,11 +187,12 @@ export class Money {
       const { available, reserved } = account;
       const change = net.change + through;
       const incoming = account.incoming - through;
+      const passing = account.passing + through;
       // What changes nothing still leaves its mark on the account, but not on its moment.
       if (change < 0n) {
         const left = { available: available + change, reserved: reserved - change, moment: now };
-        this.#set(net, { ...account, incoming, ...left });
-      } else this.#set(net, { ...account, incoming: incoming + change });
+        this.#set(net, { ...account, incoming, passing, ...left });
+      } else this.#set(net, { ...account, incoming: incoming + change, passing });
       counted.push(...this.#count(net, received));
     }
     return counted;
@@ -208,7 +216,8 @@ export class Money {
       const gone = change < 0n ? { incoming, reserved: reserved + change } : { incoming: incoming - change };
       const got = change < 0n ? (moves ? 0n : -change) : moves ? change : 0n;
       const passed = moves ? through : 0n;
-      this.#set(net, { ...account, ...gone, available: available + got - passed, moment: now });
+      const passing = account.passing - through;
+      this.#set(net, { ...account, ...gone, passing, available: available + got - passed, moment: now });
     }
     if (moves) return this.#addSupply(nets);
     for (const { key, day, amount, count } of counted) {

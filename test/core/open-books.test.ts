@@ -169,11 +169,17 @@ test('the same live, replayed, and from a snapshot of any moment', () => {
       // And whatever is decided next is decided alike.
       const due = (state: State) => [...stepsDue(state, books.moment + 3_600_000)];
       expect(due(loaded)).toEqual(due(books.state));
+      expect([passingIn(replayed), passingIn(loaded)]).toEqual([passingIn(books.state), passingIn(books.state)]);
     }),
     // The first snapshot is of the town as it begins, whatever chance brings later.
     { numRuns: often(25, 600), examples: [[[[0, 0, 1, 1]], 0]] },
   );
 });
+
+/** What passes through each balance; it is in no snapshot. */
+function passingIn({ balances }: State): number[] {
+  return Array.from({ length: balances.size }, (_, slot) => balances.passing(slot));
+}
 
 test('the town begins in the middle of things', () => {
   const { state } = town();
@@ -181,5 +187,6 @@ test('the town begins in the middle of things', () => {
   expect(state.threads.size).toBe(1);
   expect(intents.some(({ legs }) => legs.length > 0)).toBe(true);
   expect(intents.some(({ entry }) => (entry.outcome.links?.through.length ?? 0) > 0)).toBe(true);
+  expect(passingIn(state).filter((amount) => amount > 0)).toEqual([5]);
   expect([...state.feeds.values()].some(({ last }) => last !== 0)).toBe(true);
 });

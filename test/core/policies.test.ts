@@ -1,5 +1,6 @@
 /** Status and labels policies: what a proof may give a record, by whom, from where, and with how many others. */
 import { describe, expect, test } from 'vitest';
+import { isGranted } from '../../src/core/access/index.ts';
 import { apply } from '../../src/core/apply.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { Listing } from '../../src/core/lists.ts';
@@ -139,6 +140,20 @@ describe('status policies', () => {
     make(books, Kind.policy, { handle: 'p', schema: 'status', record: 'ledger', values: [{ status: 'live' }] });
     expect(said(prove(books, Kind.ledger, 'main', 'a', { status: 'dead' }, 0))).toBe(VIOLATION);
     expect(said(prove(books, Kind.ledger, 'main', 'a', { status: 'live' }, 0))).toBe('ok');
+  });
+
+  test('a ledger that makes up thousands takes none from others that the interface names', () => {
+    const books = openBooks();
+    make(books, wallet, { handle: 'w' });
+    // Each by a proof would take long; these are as if they had been said.
+    for (let n = 0; n < 9990; n++) books.state.statuses.push(`made up ${n}`);
+    let left = 0;
+    while (left < 20 && sets(books, 'a', `x${'y'.repeat(left)}`) === 'ok') left++;
+    expect(left).toBeLessThan(11);
+    expect([sets(books, 'a', 'unheard-of'), sets(books, 'a', 'x')]).toEqual([VIOLATION, 'ok']);
+    for (const own of ['onboarded', 'connected', 'active', 'created']) {
+      expect([sets(books, 'a', own), status(books)]).toEqual(['ok', own]);
+    }
   });
 
   test('policies of one sort for one kind have an end, and an update of one of them is no more', () => {
@@ -324,4 +339,32 @@ test('replay believes the labels an entry tells, whatever policies say', () => {
   const [replayed] = recovered(withLabels());
   apply(replayed!, entry, bytes, 0, bytes.length);
   expect(recordOf(replayed!, wallet, 'w').labels).toEqual(['gold']);
+});
+
+describe('access policies for records by their labels', () => {
+  /** Whether a wallet with these labels may be spent from where the policy for that has this filter. */
+  function maySpend(filter: object, ...words: string[]): boolean[] {
+    const books = openBooks();
+    make(books, Kind.ledger, { handle: 'bank', access: [{ policy: 'spenders' }] }, 0);
+    const spenders = { handle: 'spenders', schema: 'access', record: 'wallet', values: [{ action: 'spend' }], filter };
+    make(books, Kind.policy, spenders, 2);
+    make(books, Kind.policy, { handle: 'words', schema: 'labels', record: 'wallet', values: ['frozen', 'vip'] }, 2);
+    make(books, wallet, { handle: 'w' }, 2);
+    const asked = (state: State) =>
+      isGranted(state, 2, 'spend', wallet, recordOf(state, wallet, 'w', 2).row, { keys: [keyOf('a')], bearer: null });
+    asked(books.state);
+    for (const word of words) expect(said(prove(books, wallet, 'w', 'a', { labels: [word] }, 2))).toBe('ok');
+    return [books.state, ...recovered(books)].map(asked);
+  }
+
+  test.each<[object, string[], boolean]>([
+    [{ 'meta.labels': { $ne: 'frozen' } }, [], true],
+    [{ 'meta.labels': { $ne: 'frozen' } }, ['frozen'], false],
+    [{ 'meta.labels': { $ne: 'frozen' } }, ['frozen', '-frozen'], true],
+    [{ 'meta.labels': { $nin: ['frozen'] } }, ['vip'], true],
+    [{ 'meta.labels': 'vip' }, [], false],
+    [{ 'meta.labels': 'vip' }, ['frozen', 'vip'], true],
+  ])('%j, labelled %j: a frozen wallet was spent from, and what was for some was for none', (filter, words, is) => {
+    expect(maySpend(filter, ...words)).toEqual([is, is, is]);
+  });
 });

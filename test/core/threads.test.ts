@@ -166,6 +166,62 @@ function prove(books: Books, intent: IntentEntry, custom: object): Entry[] {
   return books.do({ op: 'proof', ...base, luid, hash, proof }) as Entry[];
 }
 
+describe('at the end of what can be told exactly', () => {
+  const MAX = Number.MAX_SAFE_INTEGER;
+  const AMOUNT = 101;
+
+  /** Through `c` passes money of a thread that rests, and that came from `a`. */
+  function passing(): { books: Books; intents: [IntentEntry, IntentEntry] } {
+    const books = fresh({ c: [{ action: 'forward', target: 'd' }] });
+    books.wallets('e').intent(issue('a', 1));
+    const intents = intentsIn(send(books, [transfer('a', 'c', AMOUNT)], { commit: 'manual' }));
+    books.update(Kind.wallet, 'c', { handle: 'c' });
+    return { books, intents: intents as [IntentEntry, IntentEntry] };
+  }
+
+  const ends = [0, 1].flatMap((which) => ['commit', 'abort'].map((action) => [action, which] as const));
+  const endsOf = (books: Books, intents: readonly IntentEntry[]) => intents.map((intent) => statusOf(books, intent));
+
+  test.each(ends)('a wallet that is full has room for what passes through: %s by intent %i', (action, which) => {
+    const { books, intents } = passing();
+    expect(books.intent(issue('c', MAX - AMOUNT + 1)).outcome.reason).toBe('core.limit-exceeded');
+    expect(books.intent(issue('c', MAX - AMOUNT)).outcome.reason).toBe('');
+    prove(books, intents[which]!, { action });
+    const end = action === 'commit' ? 'completed' : 'rejected';
+    expect(endsOf(books, intents)).toEqual([end, end]);
+    const moved = action === 'commit' ? AMOUNT : 0;
+    expect(balances(books, 'a', 'c', 'd')).toEqual([AMOUNT - moved, MAX - AMOUNT, moved]);
+    // There is room again once it is through.
+    expect(books.intent(issue('c', AMOUNT)).outcome.reason).toBe('');
+    expectNothingHeld(books);
+  });
+
+  test.each(ends)('a wallet that owes all it may can still pass on: %s by intent %i', (action, which) => {
+    const { books, intents } = passing();
+    books.intent(limit('c', 'minBalance', -MAX));
+    expect(books.intent(transfer('c', 'e', MAX - AMOUNT + 1)).outcome.reason).toBe('core.limit-exceeded');
+    expect(books.intent(transfer('c', 'e', MAX - AMOUNT)).outcome.reason).toBe('');
+    prove(books, intents[which]!, { action });
+    const moved = action === 'commit' ? AMOUNT : 0;
+    expect(balances(books, 'a', 'c', 'd')).toEqual([AMOUNT - moved, AMOUNT - MAX, moved]);
+    // Once it is through, the rest may go; `e` has no room for it.
+    expect(books.wallets('g').intent(transfer('c', 'g', AMOUNT)).outcome.reason).toBe('');
+    expectNothingHeld(books);
+  });
+
+  test.each(ends)('what is to come beside it stays exact: %s by intent %i', (action, which) => {
+    const { books, intents } = passing();
+    books.intent(limit('c', 'minBalance', -AMOUNT));
+    books.intent(transfer('c', 'e', AMOUNT));
+    expect(reasonsOf(send(books, [issue('c', MAX)], { commit: 'manual' }))).toEqual(['core.limit-exceeded']);
+    const [held] = intentsIn(send(books, [issue('c', MAX - AMOUNT)], { commit: 'manual' }));
+    prove(books, intents[which]!, { action });
+    prove(books, held!, { action: 'abort' });
+    expect(balances(books, 'c')).toEqual([-AMOUNT]);
+    expectNothingHeld(books);
+  });
+});
+
 describe('debit and credit', () => {
   test('stand in without a new intent, and say so', () => {
     const books = fresh({ from: [{ action: 'debit', target: 'a' }], into: [{ action: 'credit', target: 'd' }] });
@@ -326,6 +382,30 @@ describe('bridges in a thread', () => {
     expect(balances(books, 'a', 'c', 'out')).toEqual([100, 0, 0]);
     expectNothingHeld(books);
   });
+
+  test.each(['stands in for it', 'took its name'])(
+    'a wallet that is dropped before it passes on does not, nor does the one that %s',
+    (how) => {
+      const books = bridged();
+      books.intent(issue('d', 500));
+      books.create(Kind.wallet, { handle: 'c@d', routes: [{ action: 'forward', target: 'a' }] });
+      // What comes to it leaves it again, so it may be dropped while the bank is asked about the rest.
+      const claims = [transfer('a', 'c@d', 40), transfer('c@d', 'a', 40), transfer('a', 'out', 1)];
+      const [first] = intentsIn(send(books, claims));
+      expect(books.drop(Kind.wallet, 'c@d')).toBeInstanceOf(Array);
+      if (how === 'took its name') {
+        books.wallets('c@d');
+        books.intent(issue('c@d', 500));
+      }
+      const entries = report(books, first!, leg(first!), 'prepared');
+      expect(intentsIn(entries)).toEqual([]);
+      expect(reasonsOf(entries)).toEqual(['core.routing-failed']);
+      report(books, first!, leg(first!), 'aborted');
+      expect(statusOf(books, first!)).toBe('rejected');
+      expect(balances(books, 'a', 'd', 'c@d', 'out')).toEqual([100, 500, how === 'took its name' ? 500 : 0, 0]);
+      expectNothingHeld(books);
+    },
+  );
 
   test('claims that are alike share a leg; what a bridge groups by decides', () => {
     const claims = [transfer('a', 'out', 1), transfer('d', 'out', 2), transfer('a', 'out', 3)];

@@ -2,6 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { issue, transfer } from '../core/books.ts';
+import { turn } from '../engine/house.ts';
+import { Clock } from './clock.ts';
 import { type Made, Theatre } from './theatre.ts';
 
 const SERVER = 'http://127.0.0.1:1/bank';
@@ -98,6 +100,53 @@ describe('a bank that takes a call and forgets it', () => {
     expect(theatre.calls).toHaveLength(1);
     expect(theatre.effects.counts()).toMatchObject({ jobs: 1, inFlight: 1 });
   });
+});
+
+test('a bank that is said to be there hears of nothing that the disk does not have yet', async () => {
+  const theatre = await open();
+  const { house, effects, clock } = theatre;
+  await theatre.done(house.intent('i', transfer('a', 'x', 5)));
+  await theatre.run();
+  house.disk.holdSyncs();
+  house.addProof(Kind.intent, 'i', JSON.stringify({ handle: legHandle(theatre, 'i'), status: 'prepared' }));
+  house.intent('j', transfer('a', 'x', 6));
+  await turn();
+  // That is how far clearing is.
+  expect([statusOf(theatre, 'i'), statusOf(theatre, 'j')]).toEqual(['committed', 'pending']);
+  effects.activate(bridgeRow(theatre));
+  await clock.run(1000);
+  const prepared = () => asked(theatre, 'prepare').map(({ body }) => body.data.intent.data.handle);
+  expect([prepared(), asked(theatre, 'commit')]).toEqual([['i'], []]);
+  house.disk.releaseSyncs();
+  await theatre.run();
+  expect([prepared(), asked(theatre, 'commit').length]).toEqual([['i', 'j'], 1]);
+});
+
+test('a bank that is said to be there again and again is looked for in one walk at a time, and once more', async () => {
+  // A clock that goes on whenever it is looked at: no slice gets far.
+  const clock = new Clock();
+  let looks = 0;
+  const timers = {
+    now: () => clock.now() + looks++,
+    after: (ms: number, run: () => void) => clock.after(ms, run),
+    cancel: (timer: object) => clock.cancel(timer),
+  };
+  const theatre = await open({ timers });
+  theatre.answer = () => 202;
+  const many = Array.from({ length: 20 }, (_, n) => theatre.house.intent(`i${n}`, transfer('a', 'x', 1)));
+  await theatre.done(...many);
+  const goOn = async () => {
+    for (let n = 0; n < 10; n++) {
+      await clock.run(1);
+      await theatre.clock.run(0);
+    }
+  };
+  await goOn();
+  expect(asked(theatre, 'prepare')).toHaveLength(20);
+  for (let n = 0; n < 50; n++) theatre.effects.activate(bridgeRow(theatre));
+  expect(clock.pending).toBeLessThan(10);
+  await goOn();
+  expect(asked(theatre, 'prepare').length).toBeGreaterThanOrEqual(40);
 });
 
 function bridgeRow({ house }: Theatre): number {

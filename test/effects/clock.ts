@@ -31,6 +31,14 @@ export class Clock implements Timers {
     this.#due = this.#due.filter((one) => one !== timer);
   }
 
+  /** The longest that one timer has taken, by what was passed while it ran. */
+  longestMs = 0;
+
+  /** Time goes by while something is done. */
+  pass(ms: number): void {
+    this.#now += ms;
+  }
+
   /** How many timers are set. */
   get pending(): number {
     return this.#due.length;
@@ -44,10 +52,12 @@ export class Clock implements Timers {
       const next = this.#due[0];
       if (next === undefined || next.at > end) break;
       this.#due.shift();
-      this.#now = next.at;
+      this.#now = Math.max(this.#now, next.at);
+      const began = this.#now;
       next.run();
+      this.longestMs = Math.max(this.longestMs, this.#now - began);
     }
-    this.#now = end;
+    this.#now = Math.max(this.#now, end);
   }
 }
 

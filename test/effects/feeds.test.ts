@@ -1,8 +1,13 @@
 /** Feeds: who hears what, once it is late, changed, started again, or part of something very large. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { ByKey, Readers } from '../../src/effects/readers.ts';
+import { Sealer } from '../../src/proof/sealer.ts';
 import { issue } from '../core/books.ts';
+import { SERVER } from '../engine/house.ts';
+import type { Clock } from './clock.ts';
 import { type Made, Theatre } from './theatre.ts';
 
 const HOOK = 'http://127.0.0.1:1/hook';
@@ -96,6 +101,103 @@ describe('an effect that is dropped', () => {
   });
 });
 
+test('a filter that would look at a million pairs asks for nothing', async () => {
+  const theatre = await Theatre.open();
+  const names = (count: number) => Array.from({ length: count }, (_, n) => `n${n}`);
+  const filter = { 'wallet.data.custom.tags': { $nin: names(1000) } };
+  const wallet = (handle: string, tags: number) =>
+    theatre.house.create(Kind.wallet, { handle, custom: { tags: names(tags).map((name) => `x${name}`) } });
+  await theatre.done(effect(theatre, { signal: 'wallet-created', filter }), wallet('few', 100), wallet('many', 1000));
+  await theatre.done(wallet('none', 0));
+  await theatre.run(1000);
+  expect(heard(theatre)).toEqual(['few', 'none']);
+});
+
+test('a bridge that is changed while statuses wait for it hears of all of them, also after a restart', async () => {
+  const first = await Theatre.open();
+  first.answer = ({ method }) => (method === 'PUT' ? 503 : 202);
+  const { house } = first;
+  const bank = { handle: 'bank', config: { server: 'http://127.0.0.1:1/bank' }, traits: ['statuses'] };
+  await first.done(
+    house.create(Kind.symbol, { handle: 'usd', factor: 1 }),
+    house.create(Kind.bridge, bank),
+    house.create(Kind.wallet, { handle: 'x', bridge: 'bank' }),
+    house.intent('i', issue('x', 5)),
+  );
+  await first.run();
+  const leg = `cre_${house.read(Kind.intent, 'i')!.entry.luid.slice(5)}.0`;
+  for (const status of ['prepared', 'committed']) {
+    await first.done(house.addProof(Kind.intent, 'i', JSON.stringify({ handle: leg, status })));
+    await first.run();
+  }
+  await first.done(house.update(Kind.bridge, 'bank', { ...bank, custom: { n: 1 } }));
+  const second = await first.restart();
+  second.answer = () => 200;
+  await second.run(60_000);
+  const told = second.calls.filter(({ method }) => method === 'PUT').map(({ body }) => body.meta.status);
+  expect([...new Set(told)]).toEqual(['prepared', 'committed', 'completed']);
+});
+
+describe('a bridge that is there again', () => {
+  const server = 'http://127.0.0.1:1/bank';
+  const open = async (): Promise<Theatre> => {
+    const theatre = await Theatre.open(undefined, { bridgeAttemptsMax: 1 });
+    const { house } = theatre;
+    const bridged = { signal: 'wallet-created', action: { schema: 'bridge', bridge: 'bank' } };
+    await theatre.done(
+      house.create(Kind.bridge, { handle: 'bank', config: { server } }),
+      house.create(Kind.bridge, { handle: 'other', config: { server: 'http://127.0.0.1:1/other' } }),
+      effect(theatre, bridged, 'one'),
+      effect(theatre, bridged, 'two'),
+      effect(theatre, { ...bridged, action: { schema: 'bridge', bridge: 'other' } }, 'elsewhere'),
+    );
+    return theatre;
+  };
+
+  test('hears what was given up of the effects that go to it, and of no other', async () => {
+    const theatre = await open();
+    theatre.answer = () => 503;
+    await theatre.done(...wallets(theatre, 'x', 'a', 'b'));
+    await theatre.run(1000);
+    expect(theatre.calls).toHaveLength(6);
+    theatre.answer = () => 200;
+    theatre.effects.activate(theatre.house.read(Kind.bridge, 'bank')!.row);
+    await theatre.run(1000);
+    const again = theatre.calls.slice(6).map(({ path, body }) => `${path} ${body.data.wallet.data.handle}`);
+    expect(again.sort()).toEqual(['one a', 'one b', 'two a', 'two b'].map((each) => `/bank/effects/${each}`));
+    // What was taken in the end is not told again.
+    theatre.effects.activate(theatre.house.read(Kind.bridge, 'bank')!.row);
+    await theatre.run(1000);
+    expect(theatre.calls).toHaveLength(10);
+  });
+});
+
+test('an intent that moves the money of many large wallets is told of without keeping all of them', async () => {
+  const theatre = await Theatre.open();
+  const { house } = theatre;
+  const [count, text] = [60, 'x'.repeat(500_000)];
+  await theatre.done(house.create(Kind.symbol, { handle: 'usd', factor: 1 }));
+  for (let n = 0; n < count; n++) await theatre.done(house.create(Kind.wallet, { handle: `w${n}`, custom: { text } }));
+  const filter = { 'wallet.data.handle': { $ne: 'nobody' } };
+  await theatre.done(effect(theatre, { signal: 'balance-received', filter }));
+  house.sent.length = 0;
+  let told = 0;
+  theatre.calls.push = () => ++told;
+  const before = heldBytes();
+  await theatre.done(house.intent('i', ...Array.from({ length: count }, (_, n) => issue(`w${n}`, 1))));
+  await theatre.run();
+  expect(told).toBe(count);
+  // All of them are 30 MB as texts, and as much again as values.
+  expect(heldBytes() - before).toBeLessThan(50e6);
+});
+
+/** What V8 holds once what nobody holds any more is cleared away. */
+function heldBytes(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().heapUsed;
+}
+
 describe('an intent of many credits', () => {
   const CREDITS = 700;
   async function giant(filter: object = {}): Promise<Theatre> {
@@ -132,6 +234,50 @@ describe('an intent of many credits', () => {
     await theatre.run(10_000);
     expect(heard(theatre)).toEqual(Array.from({ length: 590 }, (_, n) => `w${n + 10}`));
   });
+});
+
+test('thousands of events for many effects are looked through in slices, and all that is asked for is heard', async () => {
+  const CREDITS = 150;
+  const EFFECTS = 4;
+  let clock: Clock | null = null;
+  const sealer = new Sealer(SERVER);
+  const sealed = sealer.sealed.bind(sealer);
+  // Each look at a proof takes a millisecond.
+  sealer.sealed = (...args) => {
+    clock?.pass(1);
+    return sealed(...args);
+  };
+  const theatre = await Theatre.open(undefined, { sealer });
+  const filter = { 'wallet.meta.proofs.method': 'ed25519-v2', 'wallet.data.schema': 'x' };
+  const listener = (n: number) => {
+    const action = { schema: 'webhook', endpoint: `${HOOK}${n}` };
+    return effect(theatre, { signal: 'balance-received', filter, action }, `e${n}`);
+  };
+  await theatre.done(
+    theatre.house.create(Kind.symbol, { handle: 'usd', factor: 1 }),
+    ...wallets(theatre, 'x', ...Array.from({ length: CREDITS }, (_, n) => `w${n}`)),
+    ...Array.from({ length: EFFECTS }, (_, n) => listener(n)),
+  );
+  await theatre.run();
+  clock = theatre.clock;
+  const { effects } = theatre;
+  let longest = 0;
+  const publish = effects.publish.bind(effects);
+  effects.publish = (...args) => {
+    const began = theatre.clock.now();
+    publish(...args);
+    longest = Math.max(longest, theatre.clock.now() - began);
+  };
+  theatre.clock.longestMs = 0;
+  const amounts = Array.from({ length: CREDITS }, (_, n) => n + 1);
+  await theatre.done(theatre.house.intent('giant', ...amounts.map((amount) => issue(`w${amount - 1}`, amount))));
+  await theatre.done(theatre.house.intent('next', issue('w0', 777), issue('w1', 888)));
+  for (let n = 0; n < 20; n++) await theatre.run(1000);
+  expect(Math.max(longest, theatre.clock.longestMs)).toBeLessThan(50);
+  for (let n = 0; n < EFFECTS; n++) {
+    const told = theatre.at(`/hook${n}`).map(({ body }) => body.data.amount);
+    expect(told, `effect ${n}`).toEqual([...amounts, 777, 888]);
+  }
 });
 
 describe('money received', () => {
@@ -229,4 +375,25 @@ describe('readers of the log', () => {
     for (const one of byKey.get('k')) byKey.delete(one);
     expect(byKey.get('k')).toEqual([]);
   });
+});
+
+test('what waits to be tried again tells how often, and why: of a refused address nobody heard for two days', async () => {
+  const theatre = await Theatre.open();
+  theatre.answer = () => 503;
+  await theatre.done(effect(theatre, { signal: 'wallet-created' }), ...wallets(theatre, 'x', 'x1', 'x2'));
+  await theatre.run(3000);
+  const row = theatre.house.state.feeds.keys().next().value!;
+  const rows = () =>
+    theatre.effects.deliveries(row, 0, 10).map(({ status, attempts, detail }) => [status, attempts, detail]);
+  expect(rows()).toEqual([
+    ['pending', 0, ''],
+    ['pending', theatre.at('/hook').length, 'status 503'],
+  ]);
+  expect(theatre.at('/hook').length).toBeGreaterThan(1);
+  theatre.answer = () => 200;
+  await theatre.run(10_000);
+  expect(rows().map(([status, , detail]) => [status, detail])).toEqual([
+    ['delivered', ''],
+    ['delivered', ''],
+  ]);
 });

@@ -39,7 +39,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   config: ['core'],
   trouble: ['core', 'storage'],
   render: ['core', 'proof'],
-  events: ['core', 'proof', 'render'],
+  events: ['recent', 'core', 'proof', 'render'],
   http: ['recent', 'core', 'proof', 'render', 'events', 'effects', 'engine', 'genesis'],
   effects: ['core', 'proof', 'render', 'events'],
   // Somebody else's system: it shares with the ledger what anybody must know, and nothing else.

@@ -8,6 +8,7 @@ import { Kind } from '../../src/core/kinds.ts';
 import { isRefusal } from '../../src/core/refusal.ts';
 import { type ListQuery, parseQuery, QUERY_LIMITS } from '../../src/http/query.ts';
 import { compileRegex } from '../../src/http/regex.ts';
+import { Dice } from '../support/dice.ts';
 
 // The public package's own axios, with the serializer its list calls use.
 const sdk = createRequire(import.meta.resolve('@minka/ledger-sdk'));
@@ -310,6 +311,33 @@ describe('a filter meets a member', () => {
     expect(memberAt({ data }, ['data', 'custom', 'list', 'n'])).toEqual([1, 2, 3]);
   });
 
+  test('arrays within arrays, in any order with objects, give what each of their elements gives', () => {
+    const dice = new Dice(11);
+    const value = (depth: number): unknown => {
+      const kind = dice.below(depth === 0 ? 1 : 5);
+      if (kind === 0) return dice.pick([1, 'x', null, true]);
+      if (kind < 3) return Array.from({ length: dice.below(4) }, () => value(depth - 1));
+      return Object.fromEntries(['a', 'b'].filter(() => dice.chance(0.8)).map((name) => [name, value(depth - 1)]));
+    };
+    /** As it is said: the path leads through an array to that member of each, and an array there stands for its elements. */
+    const said = (at: unknown, [name, ...rest]: readonly string[]): unknown => {
+      if (name === undefined) return at;
+      if (Array.isArray(at)) return at.flatMap((one) => said(one, [name, ...rest])).filter((one) => one !== undefined);
+      const isThere = typeof at === 'object' && at !== null && Object.hasOwn(at, name);
+      return isThere ? said((at as Record<string, unknown>)[name], rest) : undefined;
+    };
+    let lists = 0;
+    for (let round = 0; round < 3000; round++) {
+      const record = { a: value(6) };
+      const path = ['a', ...Array.from({ length: dice.below(4) }, () => dice.pick(['a', 'b']))];
+      const expected = said(record, path);
+      if (Array.isArray(expected) && expected.length > 1) lists++;
+      expect(memberAt(record, path), JSON.stringify({ record, path })).toEqual(expected);
+      expect(memberAt(record, path, 0, { left: 10_000 })).toEqual(expected);
+    }
+    expect(lists).toBeGreaterThan(300);
+  });
+
   test('paths are blind to prototypes', () => {
     expect(memberAt({ a: {} }, ['a', 'constructor'])).toBeUndefined();
     expect(memberAt({ a: {} }, ['a', '__proto__', 'toString'])).toBeUndefined();
@@ -327,8 +355,25 @@ describe('a filter meets a member', () => {
   });
 
   test('a pattern that backtracks for ever elsewhere is answered at once here', () => {
-    const test = compileRegex('^(a+)+$')!;
+    const { test } = compileRegex('^(a+)+$')!;
     expect(test(`${'a'.repeat(10_000)}b`)).toBe(false);
     expect(compileRegex('((((a{1,100}){1,100}){1,100}){1,100})')).toBeNull();
+  });
+
+  test('patterns are run over so many characters of one record, fewer where they are larger', () => {
+    const filters = (...patterns: string[]) =>
+      parse(patterns.map((pattern) => `data.custom.texts.$regex=${encodeURIComponent(pattern)}`).join('&')).filters;
+    const texts = (count: number) => [...Array.from({ length: count }, () => 'a'.repeat(16_000)), 'z'];
+    const passes = (count: number, ...patterns: string[]) =>
+      filters(...patterns).every((filter) => matches(texts(count), filter));
+    const large = 'z|[ab]{230}[xy]';
+    expect([passes(1, large), passes(2, large)]).toEqual([true, false]);
+    expect([passes(0, large, large), passes(1, large, large)]).toEqual([true, false]);
+    expect(passes(50, 'z|y')).toBe(true);
+    expect(passes(0, 'z|x{480}')).toBe(true);
+    for (const patterns of [['x{600}'], ['x{300}', 'y{300}']]) {
+      const query = patterns.map((pattern) => `data.custom.texts.$regex=${pattern}`).join('&');
+      expect(parseQuery(query, Kind.wallet)).toMatchObject({ reason: 'api.query-malformed' });
+    }
   });
 });

@@ -191,6 +191,13 @@ describe('a request arrives as it was sent', () => {
     expect(await line.until('\r\n\r\n')).toMatch(/^HTTP\/1.1 503 .*connection: close/is);
   });
 
+  test('OPTIONS with a body that may have no end is answered and closed', async () => {
+    const line = await wire(await start());
+    line.socket.write('OPTIONS /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n');
+    await line.closed;
+    expect(line.text()).toMatch(/^HTTP\/1.1 204 /);
+  });
+
   test('OPTIONS names the methods', async () => {
     const server = await start();
     const response = await fetch(url(server, '/v2/x'), { method: 'OPTIONS' });
@@ -531,6 +538,7 @@ describe('at the door', () => {
     ['a negative length', 'POST / HTTP/1.1\r\nHost: h\r\nContent-Length: -1\r\n\r\n'],
     ['a length that is no number', 'POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1e3\r\n\r\n'],
     ['a length that is hexadecimal', 'POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0x3\r\n\r\nabc'],
+    ['two lengths', 'POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nContent-Length: 30\r\n\r\nabc'],
     ['an unknown version', 'GET / HTTP/3.1\r\nHost: h\r\n\r\n'],
     ['bytes of a TLS hello', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
   ])('%s: closed, nobody handles it', async (_, bytes) => {

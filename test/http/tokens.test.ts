@@ -299,3 +299,8 @@ test.each([
   expect(absoluteUrl(publicUrl, 'http', 'h:1', '/v2/x', 'a=1')).toBe(expected);
   expect(absoluteUrl(publicUrl, 'http', 'h:1', '/v2/x', '')).toBe(expected.slice(0, -4));
 });
+
+test('a host that is mostly slashes takes no more than a look at each', () => {
+  const host = `${'/'.repeat(1_000_000)}h//`;
+  expect(absoluteUrl(null, 'http', host, '/v2/x', '')).toBe(`http://${host.slice(0, -2)}/v2/x`);
+});

@@ -47,6 +47,8 @@ const NOON = Date.UTC(2030, 0, 2, 12);
 const OLDER = 0.02;
 /** Share of the lives whose first processes are of an old build, which wrote another format. */
 const UPGRADED = 0.25;
+/** Share of the lives in which what waits for others is woken on the way. */
+const WATCHFUL = 0.3;
 /** Around the first frame of a new build its power goes so many times at most. */
 const UPGRADE_CUTS_MAX = 3;
 /** Share of the quiet moments in which all books are walked; they are at each start, and in the end. */
@@ -89,6 +91,8 @@ export class Life implements World {
   #isOldBuild = false;
   /** How often the power will go yet where a new build writes its first frame behind those of an old one. */
   #upgradeCuts = 0;
+  /** Somebody says now and then that all other systems are there. */
+  readonly #isWatchful: boolean;
   /** How long the device takes, as things stand. */
   #pace: 'quick' | 'usual' | 'slow' = 'usual';
 
@@ -100,6 +104,7 @@ export class Life implements World {
     // The first numbers of neighbouring seeds are alike.
     for (let n = 0; n < 4; n++) this.dice.roll();
     const isOlder = this.dice.chance(OLDER);
+    this.#isWatchful = this.dice.chance(WATCHFUL);
     // Books in small pieces soon cross borders: their snapshots have parts in files of their own.
     const [chunkBytes, pageRows, segments] = [
       1 << this.dice.between(13, 16),
@@ -302,6 +307,10 @@ export class Life implements World {
     const { dice, loop } = this;
     const spread = dice.pick([0, 0, 1, 10]);
     for (const ask of asks) loop.after(spread * dice.roll(), () => this.#deliver(host, ask), host.owner);
+    // Word that everybody is there may come at any moment, also while the disk is busy; in most lives nobody gives it.
+    for (let words = this.#isWatchful ? dice.below(6) : 0; words > 0; words--) {
+      loop.after(dice.roll() * 20, () => host.wakeAll(), host.owner);
+    }
     await this.#pass(
       host,
       dice.weigh([

@@ -10,7 +10,7 @@ import { canon } from '../../src/proof/canon.ts';
 import { sha256Hex } from '../../src/proof/digest.ts';
 import { Kept, Money } from '../core/model.ts';
 import { type Inherited, NOTHING_INHERITED } from './older.ts';
-import { type Ending, type Ground, Intents, type Progress } from './progress.ts';
+import { type Ending, type Ground, Intents, legHandle, type Progress } from './progress.ts';
 import { type Content, type OneTime, type Signed, tokenKey, type Wish } from './wish.ts';
 
 /** What a record shows among its proofs: one of a client's, or what one of the server's must say. */
@@ -38,7 +38,7 @@ export interface Rec {
   readonly versions: readonly string[];
   /** Of intents. */
   readonly progress: Progress | null;
-  /** Of effects: what they asked for, from which entry on. */
+  /** Of effects, and of bridges that are told of statuses: what they asked for, from which entry on; '' is nothing. */
   readonly wishes: readonly { readonly seq: number; readonly signal: string; readonly least: number }[];
 }
 
@@ -68,6 +68,9 @@ export interface Happening {
   readonly luid: string;
   /** Of money that was received. */
   readonly amount: number;
+  /** Of an intent that has gone on: how many proofs it shows, and the luids of the bridges that take part. */
+  readonly proofs: number;
+  readonly bridges: readonly string[];
 }
 
 /** What the server adds to a request on its way in. */
@@ -110,6 +113,8 @@ export class Model {
   readonly money = new Money(this.#undo);
   /** By sequence number and number in the entry. */
   readonly happenings = new Kept<Happening>(this.#undo);
+  /** By the name under which a bank knows a leg and what it is asked: the sequence number of the entry that asks it. */
+  readonly asked = new Kept<number>(this.#undo);
   readonly intents: Intents;
   /** What was there before anything it knows of. */
   inherited = NOTHING_INHERITED;
@@ -264,6 +269,7 @@ export class Model {
     const told: Fact = { ...fact, seq };
     if (fact.type === 'token' || fact.type === 'delivery') return told;
     const record = this.records.get(fact.luid)!;
+    for (const [leg, state] of fact.ending?.marks ?? []) this.asked.set(`${legHandle(record, leg)} ${state}`, seq);
     for (const happening of happeningsOf(told, record, this.#homeOf(record))) {
       this.happenings.set(`${seq} ${happening.index}`, happening);
     }
@@ -335,7 +341,7 @@ export class Model {
       added: [],
       place: this.#nextPlace(),
       versions: [...record.versions, content.hash],
-      wishes: [...record.wishes, ...this.#wishOf(kind, content)],
+      wishes: [...record.wishes, ...this.#wishOf(kind, content, record.wishes.at(-1)?.signal)],
     });
     const fact = { type: 'update' as const, luid: record.luid, handle, moment: given.moment, hash: content.hash };
     return did([this.#tell(fact)]);
@@ -420,8 +426,13 @@ export class Model {
     this.#kinds.push(`${ledger} ${kind}`, luid);
   }
 
-  /** What an effect asks for from the entry on that is about to be told. */
-  #wishOf(kind: KindName, { value }: Content): Rec['wishes'] {
+  /** What an effect asks for from the entry on that is about to be told; a bridge, where it did not before. */
+  #wishOf(kind: KindName, content: Content, before = ''): Rec['wishes'] {
+    const { value } = content;
+    if (kind === 'bridge') {
+      const signal = isFed({ kind, content }) ? 'intent-updated' : '';
+      return signal === before ? [] : [{ seq: this.seq + 1, signal, least: 0 }];
+    }
     if (kind !== 'effect') return [];
     const least = (value.filter as { amount?: { $gte: number } } | undefined)?.amount?.$gte ?? 0;
     return [{ seq: this.seq + 1, signal: value.signal as string, least }];
@@ -589,7 +600,7 @@ function did(facts: readonly Fact[], own = facts.length): Verdict {
 }
 
 /** Whether it is told of events: an effect, or a bridge that wants to hear how intents go on. */
-export function isFed({ kind, content }: Rec): boolean {
+export function isFed({ kind, content }: Pick<Rec, 'kind' | 'content'>): boolean {
   return kind === 'effect' || (kind === 'bridge' && ((content.value.traits ?? []) as string[]).includes('statuses'));
 }
 
@@ -600,9 +611,10 @@ export function eventHandle({ luid, seq, index }: Happening): string {
 }
 
 /** What a fact lets those hear who listen, numbered as the interface has it. */
-function happeningsOf(fact: Fact, { kind, content }: Rec, ledger: number): Happening[] {
+function happeningsOf(fact: Fact, { kind, content, shown, progress }: Rec, ledger: number): Happening[] {
   const { seq, luid, type, ending } = fact;
-  const one = (index: number, signal: string, amount = 0): Happening => ({ seq, index, ledger, signal, luid, amount });
+  const told = { seq, ledger, luid, proofs: shown.length, bridges: (progress?.legs ?? []).map(({ bridge }) => bridge) };
+  const one = (index: number, signal: string, amount = 0): Happening => ({ ...told, index, signal, amount });
   if (type === 'create') return [one(0, `${kind}-created`)];
   if (type === 'update') return [one(0, `${kind}-updated`)];
   if (type === 'drop') return [one(0, `${kind}-dropped`)];

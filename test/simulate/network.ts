@@ -44,6 +44,8 @@ interface Entry {
   sayAt: number;
 }
 
+const UNDONE = ['aborting', 'dismissing'];
+
 type Mood = 'well' | 'odd' | 'down';
 
 const HOOK_HOST = 'hook.test';
@@ -77,6 +79,7 @@ export class Network {
 
   /** What the server calls, in place of sockets. */
   readonly call: Call = (call) => {
+    this.#mustBeDurable(call);
     const { loop } = this.#world;
     const { owner } = loop;
     return new Promise((resolve) => {
@@ -88,6 +91,24 @@ export class Network {
       loop.after(this.#latency(), arrive, loop.world);
     });
   };
+
+  /** What leaves the server tells only of what its disk has, by then and not just when it arrives. */
+  #mustBeDurable({ url, body: words }: OutgoingCall): void {
+    const { host, pathname } = new URL(url);
+    const [, , what, ofLeg, action] = pathname.split('/');
+    if (host === BANK_HOST && (what === 'debits' || what === 'credits')) {
+      const handle = ofLeg ?? (JSON.parse(words) as Json).data.handle;
+      const states = action === undefined ? ['preparing'] : action === 'commit' ? ['committing'] : UNDONE;
+      const seq = states
+        .map((state) => this.#world.model.asked.get(`${handle} ${state}`))
+        .find((at) => at !== undefined);
+      must(seq !== undefined, `a bank is told to ${action ?? 'prepare'} ${handle}, which nobody asked for`);
+      must(
+        seq <= this.#world.durable(),
+        `a bank is told to ${action ?? 'prepare'} ${handle}, and the disk does not know`,
+      );
+    }
+  }
 
   #answer(call: OutgoingCall): Answer {
     const { dice } = this.#world;
@@ -123,7 +144,8 @@ export class Network {
     if (host === HOOK_HOST) return this.#hear(this.#effectAt(text), body, words);
     const ledger = Number(bank.split('-')[0]);
     if (what === 'effects') return this.#hear(model.find(ledger, 'effect', handle), body, words);
-    if (what === 'intents') return this.#hearStatus(body);
+    if (what === 'intents')
+      return this.#hearStatus(model.find(ledger, 'bridge', bank.slice(bank.indexOf('-') + 1)), body);
     return action === undefined ? this.#prepare(ledger, body, words) : this.#end(ledger, handle, action, body);
   }
 
@@ -205,20 +227,51 @@ export class Network {
 
   /** Whether the receiver of an event, as the server notes it, has taken it. */
   wasTaken(receiver: string, seq: number, index: number): boolean {
-    const record = this.#world.model.records.get(receiver)!;
-    return record.kind === 'bridge' ? this.calls > 0 : setIn(this.#heard, receiver).has(`${seq} ${index}`);
+    return setIn(this.#heard, receiver).has(`${seq} ${index}`);
   }
 
   wasGivenUp(receiver: string, seq: number, index: number): void {
     setIn(this.#givenUp, receiver).add(`${seq} ${index}`);
   }
 
-  /** A bridge hears how an intent goes on that it takes part in. */
-  #hearStatus(body: Json): number {
-    const record = this.#world.model.records.get(body.luid);
-    must(record?.kind === 'intent', `a bank hears of ${body.luid}, which is no intent`);
-    must(record.shown.length >= body.meta.proofs.length, 'a bank hears more of an intent than there is');
+  /** A bridge hears how an intent goes on that it takes part in: of every step, in order. */
+  #hearStatus(bridge: Rec | null, body: Json): number {
+    const { model } = this.#world;
+    const { luid } = body;
+    must(model.records.get(luid)?.kind === 'intent', `a bank hears of ${luid}, which is no intent`);
+    this.#index();
+    const { length } = body.meta.proofs;
+    const isIt = ({ signal, luid: of, proofs }: Happening) =>
+      signal === 'intent-updated' && of === luid && proofs === length;
+    const happening = [...this.#happenings.values()].find(isIt);
+    must(happening !== undefined, `a bank hears of ${luid} with ${length} proofs, which the disk never had`);
+    if (bridge === null) return 200;
+    const wish = bridge.wishes.at(-1);
+    const heard = setIn(this.#heard, bridge.luid);
+    const key = keyOf(happening);
+    // It may ask for nothing any more, or anew: a call may be on its way for long.
+    const isAwaited = wish !== undefined && wish.signal !== '' && happening.seq > wish.seq;
+    if (isAwaited && !heard.has(key) && !setIn(this.#givenUp, bridge.luid).has(key)) {
+      must(happening.bridges.includes(bridge.luid), `${bridge.handle} hears of ${luid}, and takes no part`);
+      const next = this.#awaitedStatus(bridge);
+      must(next === happening, `${bridge.handle} hears of ${key}, and waits for ${next && keyOf(next)}`);
+    }
+    heard.add(key);
     return 200;
+  }
+
+  /** The first status that a bridge wants to hear of and was not told. */
+  #awaitedStatus({ luid, wishes }: Rec): Happening | undefined {
+    const wish = wishes.at(-1);
+    if (wish === undefined || wish.signal === '') return undefined;
+    const heard = setIn(this.#heard, luid);
+    const givenUp = setIn(this.#givenUp, luid);
+    for (const happening of this.#world.model.happenings.values()) {
+      const { seq, signal, bridges } = happening;
+      if (seq <= wish.seq || seq > this.#world.durable() || signal !== wish.signal || !bridges.includes(luid)) continue;
+      if (!heard.has(keyOf(happening)) && !givenUp.has(keyOf(happening))) return happening;
+    }
+    return undefined;
   }
 
   // ---------------------------------------------------------------- banks
@@ -361,6 +414,8 @@ export class Network {
       const { kind, isDropped, progress } = record;
       const next = kind === 'effect' && !isDropped && this.#hasAddress(record) ? this.#awaited(record) : undefined;
       if (next !== undefined) return `effect ${record.handle} waits for ${next.signal} ${keyOf(next)}`;
+      const status = kind === 'bridge' && !isDropped ? this.#awaitedStatus(record) : undefined;
+      if (status !== undefined) return `bridge ${record.handle} waits for ${status.signal} ${keyOf(status)}`;
       const asked =
         progress?.stage === 'final' ? -1 : (progress?.states.findIndex((state) => state.endsWith('ing')) ?? -1);
       if (asked >= 0) return `intent ${record.handle} has a leg that is ${progress!.states[asked]}`;

@@ -153,7 +153,7 @@ export class Intents {
   begin(ledger: number, content: Content, given: Given): Fact[] {
     const { luid, moment } = given;
     const handle = content.value.handle as string;
-    const keys = content.proofs.map((proof) => proof.public);
+    const keys = content.proofs.filter(isBeginning).map((proof) => proof.public);
     const fact = this.#store(ledger, handle, content, luid, moment, given.now, keys, null);
     return [fact, ...this.#follow(luid, fact.ending!, given, 1)];
   }
@@ -191,16 +191,16 @@ export class Intents {
     const said = custom.handle === undefined ? custom.status : undefined;
     if (progress.stage === 'prepared') {
       const isCommit = custom.action === 'commit' || said === 'committed';
-      if (!isCommit && custom.action !== 'abort' && said !== 'aborted') return null;
+      const isAbort = custom.action === 'abort' || said === 'aborted';
+      if (isCommit === isAbort) return null;
       const action = isCommit ? 'commit' : 'abort';
       if (!this.#ground.isGranted(record.ledger, action, 'intent', record, [key])) return null;
       if (!isCommit) return this.#undo(record.luid, '', given.now);
       return this.#isReady(record) ? this.#commit(record.luid, given.now) : null;
     }
-    const isConsent =
-      custom.handle === undefined && !['failed', 'aborted', 'rejected'].includes(custom.status as string);
-    if (progress.stage !== 'pending' || progress.isHolding || !isConsent) return null;
-    const keys = [...record.content.proofs, ...record.added].map((proof) => proof.public);
+    if (progress.stage !== 'pending' || progress.isHolding || !isConsent(custom)) return null;
+    const willing = record.added.filter((proof) => isConsent(JSON.parse(proof.custom ?? '{}')));
+    const keys = [...record.content.proofs.filter(isBeginning), ...willing].map((proof) => proof.public);
     return this.#attempt(record.luid, [...keys, key], given.now);
   }
 
@@ -429,8 +429,10 @@ export class Intents {
     const { stage, forwards, thread } = record.progress!;
     if (!steps.includes('prepared') || stage !== 'prepared') return null;
     for (const { wallet, symbol, amount, target } of forwards) {
-      if (this.#members(thread).length >= THREAD_MAX) {
-        const reason = 'core.thread-size-exceeded';
+      const isCrowded = this.#members(thread).length >= THREAD_MAX;
+      // Whoever its name means by now has passed nothing on.
+      if (isCrowded || ground.record(wallet).isDropped) {
+        const reason = isCrowded ? 'core.thread-size-exceeded' : 'core.routing-failed';
         const ending = this.#undo(luid, reason, given.now);
         facts.push(ground.tell({ type: 'step', luid, handle: record.handle, moment: given.now, ending }));
         return { luid, steps: ending.steps, reason };
@@ -589,6 +591,22 @@ export class Intents {
 /** The name under which a bank knows a leg. */
 export function legHandle({ luid, progress }: Rec, number: number): string {
   return `${progress!.legs[number]!.side === 'debit' ? 'deb' : 'cre'}_${luid.slice(5)}.${number}`;
+}
+
+/** Whether who signs so asks for the intent: not who says that it is not to happen, or speaks of something else. */
+function isConsent(custom: Record<string, unknown>): boolean {
+  return custom.handle === undefined && !isNo(custom);
+}
+
+/** The same of a proof that the intent comes with, where a handle means nothing but in what a bridge reports. */
+function isBeginning({ custom }: { custom: string | null }): boolean {
+  const words = JSON.parse(custom ?? '{}');
+  const isReport = words.handle !== undefined && ['prepared', 'committed'].includes(words.status);
+  return !isReport && !isNo(words);
+}
+
+function isNo({ action, status }: Record<string, unknown>): boolean {
+  return action === 'abort' || ['failed', 'aborted', 'rejected'].includes(status as string);
 }
 
 function isManual({ content }: Rec): boolean {

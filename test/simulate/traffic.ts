@@ -84,23 +84,33 @@ export class Traffic {
   next(): Ask {
     const { dice } = this.#clients;
     if (this.#sent.length > 0 && dice.chance(0.06)) return dice.pick(this.#sent);
+    // What waits for somebody's signature does not wait for long: time ends it.
+    if (dice.chance(0.25)) {
+      const late = this.#proofs.lateProof();
+      if (late !== null) return this.#finished(late);
+    }
     const ledger = this.#pickLedger();
     if (ledger === null) return this.#sending.finish(this.#records.ledger(dice.pick(LEDGERS)));
     const make = dice.weigh<() => Draft | null>([
       [() => this.#intents.intent(ledger), 38],
       [() => this.#intents.limits(ledger), 3],
+      [() => this.#intents.brink(ledger), 7],
+      [() => this.#records.dropThrough(ledger), 8],
       [() => this.#proofs.commit(ledger), 10],
-      [() => this.#proofs.lateProof(ledger), 8],
       [() => this.#proofs.proof(ledger), 7],
       [() => this.#records.record(ledger), 8],
       [() => this.#records.update(ledger), 6],
       [() => this.#records.drop(ledger), 4],
       [() => this.#records.member(ledger), 2],
-      [() => this.#looks.wake(ledger), 1],
+      [() => this.#looks.wake(ledger), 3],
       [() => this.#looks.check(ledger), 3],
       [() => this.#looks.look(ledger), 22],
     ]);
-    const ask = this.#sending.finish(make() ?? this.#intents.intent(ledger));
+    return this.#finished(make() ?? this.#intents.intent(ledger));
+  }
+
+  #finished(draft: Draft): Ask {
+    const ask = this.#sending.finish(draft);
     this.#sent.push(ask);
     if (this.#sent.length > RESENT_MAX) this.#sent.shift();
     return ask;
@@ -110,6 +120,6 @@ export class Traffic {
   #pickLedger(): number | null {
     const [first, ...others] = this.#clients.model.knownLedgers();
     if (first === undefined) return null;
-    return others.length === 0 || this.#clients.dice.chance(0.5) ? first : this.#clients.dice.pick([first, ...others]);
+    return others.length === 0 || this.#clients.dice.chance(0.35) ? first : this.#clients.dice.pick([first, ...others]);
   }
 }

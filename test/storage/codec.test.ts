@@ -274,6 +274,7 @@ describe.each(FORMATS)('an entry of %s', (_name, encodes) => {
       fc.property(entry, (value) => {
         const { buffer, from } = encoded(value, encodes);
         expect(decode(buffer.bytes, from, buffer.end)).toEqual(value);
+        expect(entryCodec.type(buffer.bytes, from)).toBe(value.type);
       }),
       { numRuns: often(80, 1000) },
     );

@@ -1,7 +1,7 @@
 /**
  * Who asks, and for what: the words of access rules.
  */
-import type { Kind } from '../kinds.ts';
+import { Kind } from '../kinds.ts';
 
 /** A token that was sent and holds. */
 export interface Bearer {
@@ -57,7 +57,8 @@ export const ACTION_NUMBERS: ReadonlyMap<string, number> = new Map(ACCESS_ACTION
 export const ACCESS = 0;
 export const CREATE = 1;
 export const READ = 2;
-const SIGNS = (1 << 17) | (1 << 18);
+const SIGN = 17;
+const SIGN_INTENT = 18;
 
 /** What a rule speaks of: a kind of record, or the proofs on records of a kind. */
 export type Target = number;
@@ -67,8 +68,16 @@ export function proofTarget(kind: Kind): Target {
   return kind + PROOF_TARGET;
 }
 
-/** The bits of a rule's mask that allow this: what signs may be added by whoever may `sign`, as the older name is. */
+/** The bits of a rule's mask that allow this. */
 export function wantedMask(action: number, target: Target): number {
-  const isSigning = action === CREATE && target >= PROOF_TARGET;
-  return (1 << action) | (isSigning ? SIGNS : 0);
+  return (1 << action) | signMask(action, target);
+}
+
+/**
+ * Adding a proof has older names: what signs may be added by whoever may `sign`, and where it is an intent, by whoever may
+ * `sign-intent`. A rule with such a name is about the records that are signed, so it may name their kind.
+ */
+export function signMask(action: number, target: Target): number {
+  if (action !== CREATE || target < PROOF_TARGET) return 0;
+  return (1 << SIGN) | (target === proofTarget(Kind.intent) ? 1 << SIGN_INTENT : 0);
 }

@@ -9,9 +9,21 @@
  * stands in `access` of the ledger and its records then counts for nothing.
  */
 import { equalBytes } from '../bytes.ts';
+import type { Effort } from '../filters.ts';
 import { KINDS, Kind } from '../kinds.ts';
 import { isoMoment } from '../proofs.ts';
-import { dataOf, HAS_ACCESS, type LedgerInfo, readRow, type State, type VersionEntry, versionAt } from '../state.ts';
+import {
+  dataOf,
+  HAS_ACCESS,
+  HAS_LABELS,
+  type LedgerInfo,
+  labelsOf,
+  NO_LABELS,
+  readRow,
+  type State,
+  type VersionEntry,
+  versionAt,
+} from '../state.ts';
 import {
   ACCESS,
   ACTION_NUMBERS,
@@ -21,6 +33,7 @@ import {
   PROOF_TARGET,
   type Target,
 } from './caller.ts';
+import { CHARS_PER_EFFORT, EFFORT_MAX } from './matchers.ts';
 import type { LedgerFacts, RecordFacts } from './memo.ts';
 import { compileList, compilePolicies } from './policies.ts';
 import { holds, type RecordScene, type Rules } from './rules.ts';
@@ -36,8 +49,19 @@ export interface Draft {
 
 /** No record: a row for questions about a whole kind, or about what does not exist. */
 export const NO_ROW = -1;
+/** Every record of a kind, whichever it is: what is granted for this need not be asked of each. */
+export const EVERY_ROW = -2;
 
-/** Both questions. `target` is the record's kind, or proofTarget of it; `draft` goes with NO_ROW where one is made. */
+/**
+ * Effort of many questions that are asked at once: about half a second's worth. Each of ten thousand claims may meet a
+ * hundred rules by which ten keys are tried.
+ */
+export const BUDGET_MAX = 10_000_000;
+
+/**
+ * Both questions. `target` is the record's kind, or proofTarget of it; `draft` goes with NO_ROW where one is made. Many
+ * questions that are asked at once share `budget`: nothing is granted once it is used up.
+ */
 export function isAllowed(
   state: State,
   ledger: number,
@@ -46,10 +70,12 @@ export function isAllowed(
   row: number,
   caller: Caller,
   draft: Draft | null = null,
+  budget: Effort | null = null,
 ): boolean {
   if (isOpen(state, ledger, target) && state.memo.isServerOpen) return true;
   return (
-    mayEnter(state, ledger, target, row, caller, draft) && isGranted(state, ledger, action, target, row, caller, draft)
+    mayEnter(state, ledger, target, row, caller, draft, budget) &&
+    isGranted(state, ledger, action, target, row, caller, draft, budget)
   );
 }
 
@@ -61,10 +87,11 @@ export function mayEnter(
   row: number,
   caller: Caller,
   draft: Draft | null = null,
+  budget: Effort | null = null,
 ): boolean {
   if (caller === GRANTED) return true;
   const home = homeOf(state, ledger, target, row);
-  const scene = { home, row, draft };
+  const scene = { home, row, draft, budget };
   if (!opensGate(state, serverRules(state), target, caller, scene)) return false;
   // A ledger that is only being made has no gate yet.
   return home < 0 || opensGate(state, ledgerRules(state, home), target, caller, scene);
@@ -79,15 +106,19 @@ export function isGranted(
   row: number,
   caller: Caller,
   draft: Draft | null = null,
+  budget: Effort | null = null,
 ): boolean {
   if (caller === GRANTED || isOpen(state, ledger, target)) return true;
   const number = ACTION_NUMBERS.get(action)!;
   const home = homeOf(state, ledger, target, row);
-  const scene = { home, row, draft };
+  const scene = { home, row, draft, budget };
   if (home >= 0 && grants(state, ledgerRules(state, home), number, target, caller, scene)) return true;
   if (grants(state, serverRules(state), number, target, caller, scene)) return true;
+  if (isUsedUp(budget)) return false;
   const rules = ownRules(state, home, target, row, draft);
-  return rules !== null && grants(state, rules, number, target, caller, scene);
+  if (rules === null) return false;
+  if (budget !== null) budget.left -= rules.cost;
+  return grants(state, rules, number, target, caller, scene);
 }
 
 /** Whether this caller may do everything to whatever lives in the ledger: then nothing need be asked claim by claim. */
@@ -111,13 +142,14 @@ export function grantingRules(
   caller: Caller,
 ): object[] {
   const home = homeOf(state, ledger, target, row);
-  const scene = new Judged(state, { home, row, draft: null }, caller);
   const lists = [home < 0 ? null : ledgerRules(state, home), ownRules(state, home, target, row, null)];
   const wanted = action === 'any' ? [...ACTION_NUMBERS.values()] : [ACTION_NUMBERS.get(action)!];
   return lists.flatMap((rules) => {
     if (rules === null) return [];
+    const scene = new Judged(state, { home, row, draft: null, budget: null }, caller);
+    const about = wanted.map((number) => [number, new Set(rules.of(number, target).all)] as const);
     const found = rules.list.filter((rule) =>
-      wanted.every((number) => rules.of(number, target).all.includes(rule) && holds(rule, number, caller, scene)),
+      about.every(([number, all]) => all.has(rule) && holds(rule, number, caller, scene)),
     );
     return found.map((rule) => rule.shown);
   });
@@ -151,6 +183,8 @@ interface Where {
   readonly home: number;
   readonly row: number;
   readonly draft: Draft | null;
+  /** What is left of it for this and further questions; null where there is no such end. */
+  readonly budget: Effort | null;
 }
 
 /** A ledger's record belongs to the ledger it is; one that is only being made has none. */
@@ -168,12 +202,25 @@ function opensGate(state: State, rules: Rules, target: Target, caller: Caller, w
 function grants(state: State, rules: Rules, action: number, target: Target, caller: Caller, where: Where): boolean {
   const found = rules.of(action, target);
   if (found.isOpen) return true;
-  return found.all.length > 0 && found.grants(action, caller, new Judged(state, where, caller));
+  const { budget } = where;
+  if (found.all.length === 0 || isUsedUp(budget)) return false;
+  const scene = new Judged(state, where, caller);
+  const before = budget === null ? EFFORT_MAX : Math.min(EFFORT_MAX, budget.left);
+  scene.effort.left = before;
+  const isGranting = found.grants(action, caller, scene);
+  if (budget !== null) budget.left -= before - scene.effort.left;
+  return isGranting;
+}
+
+/** Then not even the work of finding out is done. */
+function isUsedUp(budget: Effort | null): boolean {
+  return budget !== null && budget.left <= 0;
 }
 
 class Judged implements RecordScene {
   readonly state: State;
   readonly ledger: number;
+  readonly effort: Effort = { left: EFFORT_MAX };
   readonly #where: Where;
   readonly #caller: Caller;
   #view: object | null | undefined;
@@ -191,21 +238,26 @@ class Judged implements RecordScene {
     return draft !== null && includesKey(this.#caller.keys, key);
   }
 
+  get isOfSome(): boolean {
+    return this.#where.row !== EVERY_ROW;
+  }
+
   isLedgerOwner(key: Uint8Array): boolean {
     return this.ledger >= 0 && includesKey(ledgerOwners(this.state, this.ledger), key);
   }
 
   view(): object | null {
-    this.#view ??= viewOf(this.state, this.#where);
+    this.#view ??= viewOf(this.state, this.#where, this.effort);
     return this.#view;
   }
 }
 
-function viewOf(state: State, { row, draft }: Where): object | null {
+function viewOf(state: State, { row, draft }: Where, effort: Effort): object | null {
   if (row < 0) return draft === null ? null : { data: draft.value, meta: {} };
   const { entry } = versionAt(state, state.rows.at.get(row));
+  effort.left -= entry.data.length / CHARS_PER_EFFORT;
   const status = state.statuses[state.rows.status.get(row)];
-  return { data: dataOf(entry), meta: { status, moment: isoMoment(entry.moment) } };
+  return { data: dataOf(entry), meta: { status, moment: isoMoment(entry.moment), labels: labelsAt(state, row) } };
 }
 
 function includesKey(keys: readonly Uint8Array[], key: Uint8Array): boolean {
@@ -259,6 +311,13 @@ function ownersOf(state: State, row: number): readonly Uint8Array[] {
   return facts.owners;
 }
 
+function labelsAt(state: State, row: number): readonly string[] {
+  if ((state.rows.flags.get(row) & HAS_LABELS) === 0) return NO_LABELS;
+  const facts = recordFacts(state, row);
+  facts.labels ??= labelsOf(state, row);
+  return facts.labels;
+}
+
 /** The rules a record brings along; null where it has none, or where they do not count. */
 function ownRules(state: State, home: number, target: Target, row: number, draft: Draft | null): Rules | null {
   const kind = target % PROOF_TARGET;
@@ -278,7 +337,7 @@ function listOf(state: State, ledger: number, entry: VersionEntry): Rules {
   const text = `${ledger} ${JSON.stringify(access)}`;
   const known = state.memo.list(text);
   if (known !== undefined && isCurrent(state, ledger, known)) return known;
-  const rules = compileList(state, ledger, 'record', access);
+  const rules = compileList(state, ledger, 'record', access, text.length / CHARS_PER_EFFORT);
   state.memo.setList(text, rules);
   return rules;
 }

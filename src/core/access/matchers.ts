@@ -5,15 +5,27 @@
  * signer, or any token. A list under `$in` is satisfied by any of its matchers.
  */
 import { bytesOfBase64, equalBytes } from '../bytes.ts';
+import type { Effort } from '../filters.ts';
 import type { State } from '../state.ts';
 import type { Bearer } from './caller.ts';
 import { KeyMap } from './key-map.ts';
 import { isMember, type SignerFact, signersOf } from './people.ts';
 
+/**
+ * Looks that one list of rules, or the policies of one proof, are given. Whoever writes rules, they are asked on the thread
+ * that serves everybody, so there is an end: about ten milliseconds' worth. It is counted, never timed, and what was
+ * remembered costs what it cost, so the same books always come to the same decision.
+ */
+export const EFFORT_MAX = 200_000;
+/** Characters of JSON that are read or compared with the effort of one look. */
+export const CHARS_PER_EFFORT = 64;
+
 /** What a matcher may ask about the record in question. */
 export interface Scene {
   readonly state: State;
   readonly ledger: number;
+  /** Taken by whatever costs more than comparing keys; once there is none left, nobody is who is meant. */
+  readonly effort: Effort;
   isOwner(key: Uint8Array): boolean;
   isLedgerOwner(key: Uint8Array): boolean;
 }
@@ -88,6 +100,8 @@ interface SignerMatch {
   readonly isPlain: boolean;
   /** Asks about the signer's record. */
   readonly isRecorded: boolean;
+  /** The effort of comparing with one such record. */
+  readonly weight: number;
 }
 
 /** Every key that signs here is of the one format there is, so `format` tells none apart. */
@@ -95,15 +109,23 @@ function compileSigner(json: SignerJson): SignerMatch {
   const { handle, custom, schema, $circle, $record, $ledger } = json;
   const isRecorded = handle !== undefined || custom !== undefined || schema !== undefined || $circle !== undefined;
   const isPlain = !isRecorded && $record === undefined && $ledger === undefined;
-  return { json, key: json.public === undefined ? null : bytesOfBase64(json.public), isPlain, isRecorded };
+  const weight = 1 + (custom === undefined ? 0 : JSON.stringify(custom).length / CHARS_PER_EFFORT);
+  return { json, key: json.public === undefined ? null : bytesOfBase64(json.public), isPlain, isRecorded, weight };
 }
 
-function matchesSigner({ json, key: named, isRecorded }: SignerMatch, key: Uint8Array, scene: Scene): boolean {
+function matchesSigner(match: SignerMatch, key: Uint8Array, scene: Scene): boolean {
+  const { json, key: named, isRecorded, weight } = match;
+  const { effort } = scene;
+  if (effort.left-- <= 0) return false;
   if (named !== null && !equalBytes(named, key)) return false;
   if (json.$record !== undefined && !scene.isOwner(key)) return false;
   if (json.$ledger !== undefined && !scene.isLedgerOwner(key)) return false;
   if (!isRecorded) return true;
-  for (const signer of signersOf(scene.state, scene.ledger, key)) if (matchesRecord(json, signer, scene)) return true;
+  for (const signer of signersOf(scene.state, scene.ledger, key)) {
+    effort.left -= weight;
+    if (effort.left < 0) return false;
+    if (matchesRecord(json, signer, scene)) return true;
+  }
   return false;
 }
 
@@ -116,15 +138,25 @@ function matchesRecord({ handle, schema, custom, $circle }: SignerJson, signer: 
 
 /** Whether everything in `part` is in `whole`: members of objects by name, all else by equality. */
 export function isPart(part: unknown, whole: unknown): boolean {
-  if (part === whole) return true;
-  if (typeof part !== 'object' || typeof whole !== 'object' || part === null || whole === null) return false;
-  if (Array.isArray(part) || Array.isArray(whole)) {
-    if (!Array.isArray(part) || !Array.isArray(whole) || part.length !== whole.length) return false;
-    return part.every((each, i) => isPart(each, whole[i]) && isPart(whole[i], each));
+  if (!isObject(part) || !isObject(whole)) return isSame(part, whole);
+  return Object.entries(part).every(([name, value]) => Object.hasOwn(whole, name) && isPart(value, whole[name]));
+}
+
+/** Each part of both is looked at once: lists within lists must not double the work with every level. */
+function isSame(one: unknown, other: unknown): boolean {
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((each, i) => isSame(each, other[i]));
   }
-  return Object.entries(part).every(
-    ([name, value]) => Object.hasOwn(whole, name) && isPart(value, (whole as Record<string, unknown>)[name]),
+  if (!isObject(one) || !isObject(other)) return one === other;
+  const names = Object.keys(one);
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && isSame(one[name], other[name]))
   );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export class BearerTest {
@@ -139,6 +171,7 @@ export class BearerTest {
 
   passes(bearer: Bearer, scene: Scene): boolean {
     for (const { json, signer } of this.#matches) {
+      if (scene.effort.left-- <= 0) return false;
       if (json.iss !== undefined && json.iss !== bearer.iss) continue;
       if (json.sub !== undefined && json.sub !== bearer.sub) continue;
       if (json.aud !== undefined && json.aud !== bearer.aud) continue;

@@ -15,6 +15,7 @@ export interface RecordFacts {
   /** Null until they are asked for. */
   rules: Rules | null;
   owners: readonly Uint8Array[] | null;
+  labels: readonly string[] | null;
 }
 
 /** What is known of a ledger as one version of its record tells it. */
@@ -82,7 +83,7 @@ export class AccessMemo {
     const known = this.#records.get(at);
     if (known !== undefined) return known;
     this.#weigh(1);
-    const facts: RecordFacts = { rules: null, owners: null };
+    const facts: RecordFacts = { rules: null, owners: null, labels: null };
     this.#records.set(at, facts);
     return facts;
   }

@@ -31,6 +31,11 @@ export interface People {
 const KEYS_MAX = 20_000;
 const CIRCLES_MAX = 20_000;
 const CIRCLES_PER_SIGNER_MAX = 1000;
+/**
+ * Signers that carry one key. All of them are read again after each change of any signer, on the thread that serves
+ * everybody. The first ones count: whoever makes thousands more with somebody else's key takes nothing from its owner.
+ */
+const SIGNERS_PER_KEY_MAX = 1000;
 
 function peopleOf({ memo }: State, ledger: number): People {
   const epoch = memo.peopleEpoch(ledger);
@@ -61,11 +66,15 @@ export function signersOf(state: State, ledger: number, key: Uint8Array): readon
 
 function findSigners(state: State, ledger: number, key: string): SignerFact[] {
   const { terms, rows } = state;
-  const found: SignerFact[] = [];
+  const carriers: number[] = [];
   const head = terms.head(termHash(state, ledger, Kind.signer, 'public', key));
   for (let node = head; node !== 0; node = terms.next(node)) {
     const row = rowAtPlace(state, ledger, Kind.signer, terms.value(node));
-    if (row < 0) continue;
+    if (row >= 0) carriers.push(row);
+  }
+  const found: SignerFact[] = [];
+  for (const row of carriers.sort((one, other) => one - other)) {
+    if (found.length >= SIGNERS_PER_KEY_MAX) break;
     const { entry } = versionAt(state, rows.at.get(row));
     const data = dataOf(entry) as { public: string; schema?: string; custom?: unknown };
     if (data.public !== key) continue;

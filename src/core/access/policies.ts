@@ -21,16 +21,22 @@ interface PolicyJson {
   filter?: Record<string, unknown>;
 }
 
-/** Policies that lead to one another are followed so far, so often from one of them, and a list grows to so many rules. */
+/**
+ * Policies that lead to one another are followed so far, so often from one of them, and so often in all for one list,
+ * which grows to so many rules.
+ */
 const DEPTH_MAX = 16;
 const VISITS_MAX = 1000;
+const LIST_VISITS_MAX = 20_000;
 const RULES_MAX = 10_000;
+/** Rules that are taken over with the effort of one visit. */
+const RULES_PER_VISIT = 16;
 
-/** A list of rules as it stands in a record, a ledger or the configuration. */
-export function compileList(state: State, ledger: number, place: Place, list: readonly unknown[]): Rules {
+/** A list of rules as it stands in a record, a ledger or the configuration; `cost` is the effort of having read it. */
+export function compileList(state: State, ledger: number, place: Place, list: readonly unknown[], cost = 0): Rules {
   const builder = new ListBuilder(state, ledger);
   builder.addAll(list as ListJson[], [], 0);
-  return new Rules(place, builder.rules, builder.isLinked, state.memo.policyEpoch(ledger));
+  return new Rules(place, builder.rules, builder.isLinked, state.memo.policyEpoch(ledger), cost + builder.cost);
 }
 
 /** All policies of a ledger, each for the records it speaks of. */
@@ -42,7 +48,7 @@ export function compilePolicies(state: State, ledger: number): Rules {
     const row = rowAtPlace(state, ledger, Kind.policy, terms.value(node));
     if (row >= 0) builder.addRoot(row);
   }
-  return new Rules('ledger', builder.rules, true, state.memo.policyEpoch(ledger));
+  return new Rules('ledger', builder.rules, true, state.memo.policyEpoch(ledger), builder.cost);
 }
 
 class ListBuilder {
@@ -52,12 +58,17 @@ class ListBuilder {
   readonly #ledger: number;
   /** Rows of the policies on the way down: none is followed within itself. */
   readonly #path: number[] = [];
-  readonly #parsed = new Map<number, PolicyJson>();
+  readonly #parsed = new Map<number, ParsedPolicy>();
   #visits = 0;
+  #listVisits = 0;
 
   constructor(state: State, ledger: number) {
     this.#state = state;
     this.#ledger = ledger;
+  }
+
+  get cost(): number {
+    return this.#listVisits + this.rules.length / RULES_PER_VISIT;
   }
 
   addAll(list: readonly ListJson[], narrowed: readonly Narrowing[], depth: number): void {
@@ -71,6 +82,7 @@ class ListBuilder {
   #addNamed(handles: readonly string[], narrowed: readonly Narrowing[], depth: number): void {
     this.isLinked = true;
     for (const handle of handles) {
+      if (++this.#listVisits > LIST_VISITS_MAX) return;
       const row = findHandle(this.#state, this.#ledger, Kind.policy, handle);
       if (row < 0) continue;
       if (depth === 0) this.addRoot(row);
@@ -94,9 +106,9 @@ class ListBuilder {
       this.rules.push(...known.slice(0, RULES_MAX - this.rules.length));
       return;
     }
-    const json = this.#read(at);
+    const { json, narrowing } = this.#read(at);
     if (json.schema !== 'access') return;
-    const within = [...narrowed, { record: recordCode(json.record), filters: compileFilter(json.filter) }];
+    const within = [...narrowed, narrowing];
     const from = this.rules.length;
     this.#path.push(row);
     this.addAll(json.values, within, depth + 1);
@@ -110,14 +122,20 @@ class ListBuilder {
     }
   }
 
-  #read(at: number): PolicyJson {
-    let json = this.#parsed.get(at);
-    if (json === undefined) {
-      json = dataOf(versionAt(this.#state, at).entry) as unknown as PolicyJson;
-      this.#parsed.set(at, json);
+  #read(at: number): ParsedPolicy {
+    let parsed = this.#parsed.get(at);
+    if (parsed === undefined) {
+      const json = dataOf(versionAt(this.#state, at).entry) as unknown as PolicyJson;
+      parsed = { json, narrowing: { record: recordCode(json.record), filters: compileFilter(json.filter) } };
+      this.#parsed.set(at, parsed);
     }
-    return json;
+    return parsed;
   }
+}
+
+interface ParsedPolicy {
+  readonly json: PolicyJson;
+  readonly narrowing: Narrowing;
 }
 
 /** Conditions out of `{path: value}` or `{path: {$operator: value}}`. One that cannot be read is never met. */

@@ -7,12 +7,23 @@
  */
 import { type Filter, matchesAll } from '../filters.ts';
 import { KINDS } from '../kinds.ts';
-import { ACCESS, ACTION_NUMBERS, type Caller, CREATE, PROOF_TARGET, READ, type Target, wantedMask } from './caller.ts';
+import {
+  ACCESS,
+  ACTION_NUMBERS,
+  type Caller,
+  CREATE,
+  PROOF_TARGET,
+  READ,
+  signMask,
+  type Target,
+  wantedMask,
+} from './caller.ts';
 import { KeyMap } from './key-map.ts';
 import {
   alternatives,
   type BearerJson,
   BearerTest,
+  EFFORT_MAX,
   type OneOrIn,
   type Scene,
   type SignerJson,
@@ -100,11 +111,13 @@ export class Found {
   /** Those that a key decides by itself, and the others. */
   readonly #fixed: readonly Rule[];
   readonly #others: readonly Rule[];
-  readonly #kept: KeyMap<boolean> | null;
+  readonly #kept: KeyMap<Answer> | null;
+  readonly #place: Place;
   #epoch = -1;
   #ledger = -1;
 
-  constructor(all: readonly Rule[], action: number) {
+  constructor(place: Place, all: readonly Rule[], action: number) {
+    this.#place = place;
     this.all = all;
     this.isOpen = all.some((rule) => rule.signer === null && rule.bearer === null && rule.narrowed.length === 0);
     const fixed = action === READ ? [] : all.filter(isFixed);
@@ -123,20 +136,33 @@ export class Found {
     return false;
   }
 
-  #passes(key: Uint8Array, kept: KeyMap<boolean>, scene: RecordScene): boolean {
-    const { ledger } = scene;
+  #passes(key: Uint8Array, kept: KeyMap<Answer>, scene: RecordScene): boolean {
+    const { ledger, effort } = scene;
     const epoch = scene.state.memo.peopleEpoch(ledger);
     if (this.#epoch !== epoch || this.#ledger !== ledger || kept.size >= KEPT_KEYS_MAX) {
       kept.clear();
       this.#epoch = epoch;
       this.#ledger = ledger;
     }
-    const known = kept.get(key);
-    if (known !== undefined) return known;
-    const passes = this.#fixed.some((rule) => rule.signer!.passes(key, scene));
-    kept.add(key.slice(), passes);
-    return passes;
+    let answer = kept.get(key);
+    if (answer === undefined) {
+      const { left } = effort;
+      effort.left = EFFORT_MAX;
+      const passes = this.#fixed.some((rule) => effort.left-- > 0 && rule.signer!.passes(key, scene));
+      answer = { passes, cost: EFFORT_MAX - effort.left };
+      effort.left = left;
+      kept.add(key.slice(), answer);
+    }
+    // Of the lists of a ledger and the server there are few, so this is asked seldom; each record can have its own.
+    if (this.#place === 'record') effort.left -= answer.cost;
+    return answer.passes && effort.left >= 0;
   }
+}
+
+/** What is kept of a key: whether a rule lets it pass, and what it took to tell. */
+interface Answer {
+  readonly passes: boolean;
+  readonly cost: number;
 }
 
 function isFixed({ signer, bearer, narrowed }: Rule): boolean {
@@ -149,15 +175,18 @@ export class Rules {
   /** Whether it holds rules of policies, and then the count of changes at which it did. */
   readonly isLinked: boolean;
   readonly epoch: number;
+  /** The effort of compiling it. */
+  readonly cost: number;
   /** Whether a rule that stands in the list itself lets everybody do everything. */
   readonly isOpen: boolean;
   readonly #place: Place;
   /** By action and target, as one number. */
   readonly #found = new Map<number, Found>();
 
-  constructor(place: Place, list: readonly Rule[], isLinked: boolean, epoch: number) {
+  constructor(place: Place, list: readonly Rule[], isLinked: boolean, epoch: number, cost: number) {
     this.#place = place;
     this.list = list;
+    this.cost = cost;
     this.isLinked = isLinked;
     this.epoch = epoch;
     this.isOpen = list.some(
@@ -172,14 +201,17 @@ export class Rules {
     if (known !== undefined) return known;
     const wanted = wantedMask(action, target);
     const all = this.list.filter((rule) => (rule.mask & wanted) !== 0 && this.#speaksOf(rule, action, target));
-    const found = new Found(all, action);
+    const found = new Found(this.#place, all, action);
     this.#found.set(at, found);
     return found;
   }
 
-  #speaksOf({ record, narrowed }: Rule, action: number, target: Target): boolean {
-    if (!narrowed.every((narrowing) => narrowing.record === ANY || narrowing.record === target)) return false;
-    if (record === ANY || record === target) return true;
+  #speaksOf({ mask, record, narrowed }: Rule, action: number, target: Target): boolean {
+    const isSigning = mask !== ALL_ACTIONS && (mask & signMask(action, target)) !== 0;
+    const isAbout = (named: number) =>
+      named === ANY || named === target || (isSigning && named === target - PROOF_TARGET);
+    if (!narrowed.every((narrowing) => isAbout(narrowing.record))) return false;
+    if (isAbout(record)) return true;
     // A rule of a policy without `record` is about whatever its policies are about.
     if (record === ABSENT && narrowed.length > 0) return true;
     if (this.#place === 'record') return record === ABSENT;
@@ -193,10 +225,15 @@ export class Rules {
 export interface RecordScene extends Scene {
   /** `{data, meta}`; null where no record is in question. */
   view(): object | null;
+  /** Whether it is enough, where no record is in question, that some would pass. */
+  readonly isOfSome: boolean;
 }
 
 /** Whether the rule grants the action it was found for. */
 export function holds({ signer, bearer, narrowed }: Rule, action: number, caller: Caller, scene: RecordScene): boolean {
+  const { effort } = scene;
+  effort.left -= signer === null ? 1 : 1 + caller.keys.length;
+  if (effort.left < 0) return false;
   if (signer !== null) {
     // Signatures are on bodies, and what is read has none: such a rule was never meant to open a record.
     if (bearer === null && action === READ) return false;
@@ -215,5 +252,5 @@ function anyPasses(signer: SignerTest, keys: readonly Uint8Array[], scene: Scene
 /** Where no record is in question, only the gate may be asked for, and it is open to whom some record is. */
 function isWithin(filters: readonly Filter[], action: number, scene: RecordScene): boolean {
   const view = scene.view();
-  return view === null ? action === ACCESS : matchesAll(view, filters);
+  return view === null ? action === ACCESS && scene.isOfSome : matchesAll(view, filters, scene.effort);
 }

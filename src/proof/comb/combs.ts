@@ -39,7 +39,7 @@ export const SHARED: Shapes = {
 const BOTH = [PAIRED, SHARED];
 
 const bitsOf = ({ teeth, blocks, spacing }: Shape) => teeth * blocks * spacing;
-export const tableBytes = ({ teeth, blocks }: Shape) => (blocks << (teeth - 1)) * ENTRY_BYTES;
+const tableBytes = ({ teeth, blocks }: Shape) => (blocks << (teeth - 1)) * ENTRY_BYTES;
 
 /** The order L of the base point, in words, and d of the curve's equation (RFC 8032, 5.1). */
 export const ORDER = wordsOf(2n ** 252n + 27742317777372353535851937790883648493n);

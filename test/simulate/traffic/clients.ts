@@ -31,7 +31,8 @@ const BASIC_WALLETS = WALLETS.slice(0, 5);
 export const BRIDGES = ['b0', 'b1'];
 /** Wallets behind banks, and wallets that pass money on. */
 export const BRIDGED = ['x0', 'x1'];
-export const ROUTED = ['r0', 'r1', 'r2'];
+/** The last of them has others that its name comes to where it is gone. */
+export const ROUTED = ['r0', 'r1', 'r2@w1'];
 const NO_WALLETS: readonly string[] = [];
 export const SYMBOLS = ['usd', 'eur', 'pts'];
 

@@ -24,22 +24,85 @@ export class IntentTraffic {
   }
 
   intent(ledger: number): Draft {
-    const { dice, bridged } = this.#clients;
+    const { dice, bridged, routed } = this.#clients;
+    if (routed.length > 0 && bridged.length > 0 && dice.chance(0.14)) return this.#thereAndBack(ledger);
     const count = dice.chance(0.6) ? 1 : dice.between(2, 6);
     // Several claims of one bank's wallet: whether they share an entry there is for its bridge to say.
     const shared = count > 1 && bridged.length > 0 && dice.chance(0.25) ? dice.pick(bridged) : null;
     const claims = Array.from({ length: count }, () => this.#claim(ledger, shared));
-    const isManual = dice.chance(0.3);
+    const isManual = dice.chance(ledger === 1 ? 0.3 : 0.45);
     const handle = dice.chance(0.1) ? `i${dice.below(8)}` : this.#clients.fresh('i');
     const value = {
       handle,
       claims,
       ...(isManual && { config: { commit: 'manual' } }),
+      // Whose word it waits for may be said by the intent itself.
+      ...(dice.chance(isManual ? 0.6 : 0.05) && { access: [this.#ownRule()] }),
       ...(dice.chance(0.2) && { schema: dice.pick(['transfer', 'issue']) }),
     };
-    const keys = this.#clients.keys(ledger);
+    // Who signs alone may mostly not do all of it: then it waits for others.
+    const keys = ledger !== 1 && dice.chance(0.5) ? [dice.pick(KEYS)] : this.#clients.keys(ledger);
     const draft = this.#clients.create(ledger, 'intent', value, keys, dice.chance(0.5) ? { status: 'created' } : null);
     return dice.chance(0.08) ? { ...draft, wait: dice.between(1, 4) } : draft;
+  }
+
+  #ownRule(): object {
+    const { dice } = this.#clients;
+    const action = dice.pick(['commit', 'abort', { $in: ['commit', 'abort'] }]);
+    return { action, signer: { public: dice.pick(KEYS).public } };
+  }
+
+  /** What comes to a wallet that may pass it on leaves it again, and a bank is asked about something else meanwhile. */
+  #thereAndBack(ledger: number): Draft {
+    const { dice, wallets, bridged, routed } = this.#clients;
+    const [one, through] = [dice.pick(wallets), dice.pick(routed)];
+    const symbol = { handle: dice.pick(SYMBOLS.slice(0, 2)) };
+    const amount = dice.between(1, 30);
+    const move = (source: string, target: string, many = amount) => {
+      return { action: 'transfer', source: { handle: source }, target: { handle: target }, symbol, amount: many };
+    };
+    const claims = [move(one, through), move(through, one), move(one, dice.pick(bridged), 1)];
+    return this.#clients.create(ledger, 'intent', { handle: this.#clients.fresh('i'), claims }, KEYS);
+  }
+
+  /** Money that may be passed on waits for somebody's word; null where nobody passes anything on. */
+  #restingThread(ledger: number): Draft | null {
+    const { dice, wallets, routed } = this.#clients;
+    if (routed.length === 0) return null;
+    const [source, target] = [{ handle: dice.pick(wallets) }, { handle: dice.pick(routed) }];
+    const symbol = { handle: dice.pick(SYMBOLS.slice(0, 2)) };
+    const claims = [{ action: 'transfer', source, target, symbol, amount: dice.between(1, 20) }];
+    const value = { handle: this.#clients.fresh('i'), claims, config: { commit: 'manual' } };
+    return this.#clients.create(ledger, 'intent', value, KEYS);
+  }
+
+  /** Where a thread rests, the wallet that its money passes through is filled, or emptied, as far as numbers go. */
+  brink(ledger: number): Draft | null {
+    const { dice, wallets, model } = this.#clients;
+    const passing = [...model.money.accounts.entries()].flatMap(([key, account]) => {
+      const [wallet, symbol] = key.split(' ').map((luid) => model.records.get(luid)!) as [Rec, Rec];
+      return wallet.ledger === ledger && account.passing > 0n ? [{ wallet, symbol, account }] : [];
+    });
+    if (passing.length === 0) return this.#restingThread(ledger);
+    const { wallet, symbol, account } = dice.pick(passing);
+    const { available, reserved, incoming } = account;
+    const room = dice.chance(0.5) ? 0n : account.passing;
+    const base = { symbol: { handle: symbol.handle } };
+    const of = { handle: wallet.handle };
+    const full = Number(BigInt(MAX) - available - reserved - incoming - room);
+    const owed = Number(BigInt(MAX) + available - room);
+    const amount = (many: number) => Math.min(MAX, Math.max(1, many));
+    const claims: Claim[] = dice.chance(0.5)
+      ? [{ ...base, action: 'issue', target: of, amount: amount(full) }]
+      : [{ ...base, action: 'transfer', source: of, target: { handle: dice.pick(wallets) }, amount: amount(owed) }];
+    const value = {
+      handle: this.#clients.fresh('i'),
+      claims: dice.chance(0.4)
+        ? [{ ...base, action: 'limit', wallet: of, metric: 'minBalance', amount: -MAX }]
+        : claims,
+      ...(dice.chance(0.4) && { config: { commit: 'manual' } }),
+    };
+    return this.#clients.create(ledger, 'intent', value, KEYS);
   }
 
   #claim(ledger: number, shared: string | null): Claim {

@@ -13,37 +13,57 @@ export class ProofTraffic {
     this.#clients = clients;
   }
 
-  /** Commits or aborts an intent that is prepared, or one that is not. */
+  /** Commits or aborts an intent that is prepared, rather where not everybody may, or one that is not. */
   commit(ledger: number): Draft | null {
-    const prepared = this.#clients.model
-      .list(ledger, 'intent')
-      .filter(({ progress }) => progress!.stage === 'prepared');
+    const { dice, model } = this.#clients;
+    const intents = model.knownLedgers().flatMap((each) => model.list(each, 'intent'));
+    const prepared = intents.filter(({ progress }) => progress!.stage === 'prepared');
+    const guarded = prepared.filter((each) => each.ledger > 1);
     const record =
-      prepared.length > 0 && this.#clients.dice.chance(0.9)
-        ? this.#clients.dice.pick(prepared)
+      prepared.length > 0 && dice.chance(0.9)
+        ? dice.pick(guarded.length > 0 && dice.chance(0.7) ? guarded : prepared)
         : this.#clients.any(ledger, 'intent');
-    const custom = this.#clients.dice.pick([
+    const custom = dice.pick([
       { action: 'commit' },
       { action: 'commit' },
       { action: 'abort' },
       { status: 'committed' },
       { status: 'aborted' },
       { status: 'completed' },
+      // Both at once is neither.
+      { action: 'abort', status: 'committed' },
     ]);
-    return record === null
-      ? null
-      : this.#prove(record, custom, this.#clients.dice.chance(0.6) ? KEYS[1]! : this.#clients.dice.pick(KEYS));
+    return record === null ? null : this.#prove(record, custom, this.#commander(record));
   }
 
-  /** A proof that an intent may have been waiting for. */
-  lateProof(ledger: number): Draft | null {
-    const pending = this.#clients.model.list(ledger, 'intent').filter(({ progress }) => progress!.stage === 'pending');
+  /** Who commits or aborts: whoever mostly may, or whom the intent itself names. */
+  #commander({ content }: Rec): Key {
+    const { dice } = this.#clients;
+    const [own] = (content.value.access ?? []) as { signer: { public: string } }[];
+    const named = KEYS.find((key) => key.public === own?.signer.public);
+    if (named !== undefined && dice.chance(0.6)) return named;
+    return dice.chance(0.6) ? KEYS[1]! : dice.pick(KEYS);
+  }
+
+  /** A proof that an intent may have been waiting for, in whatever ledger there is one; null where there is none. */
+  lateProof(): Draft | null {
+    const { model } = this.#clients;
+    const intents = model.knownLedgers().flatMap((ledger) => model.list(ledger, 'intent'));
+    const pending = intents.filter(({ progress }) => progress!.stage === 'pending');
     if (pending.length === 0) return null;
-    return this.#prove(
-      this.#clients.dice.pick(pending),
-      this.#clients.dice.chance(0.5) ? null : { n: this.#clients.count() },
-      this.#clients.dice.pick(KEYS),
-    );
+    const { dice } = this.#clients;
+    const unsigned = pending.filter(({ progress }) => !progress!.isHolding);
+    // Those that wait for banks are many, and nobody's signature moves them.
+    if (unsigned.length === 0 && dice.chance(0.8)) return null;
+    const record = dice.pick(unsigned.length > 0 ? unsigned : pending);
+    const custom = dice.weigh<Value | null>([
+      [null, 3],
+      [{ n: this.#clients.count() }, 3],
+      // Who says so does not agree, nor later, when others do.
+      [{ status: dice.pick(['failed', 'aborted', 'rejected']), n: this.#clients.count() }, 3],
+      [{ handle: 'deb_of-another.0', status: 'prepared' }, 0.5],
+    ]);
+    return this.#prove(record, custom, dice.pick(KEYS));
   }
 
   proof(ledger: number): Draft | null {

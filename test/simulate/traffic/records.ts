@@ -4,6 +4,7 @@
  */
 import type { KindName } from '../../../src/core/kinds.ts';
 import { PATHS } from '../answers.ts';
+import type { Rec } from '../model.ts';
 import { bankUrl, hookUrl } from '../network.ts';
 import { contentOf, KEYS, type Key, recordBody, type Wish } from '../wish.ts';
 import {
@@ -23,6 +24,7 @@ const UPDATED: readonly KindName[] = [
   'wallet',
   'anchor',
   'effect',
+  'bridge',
   'bridge',
   'circle',
   'policy',
@@ -142,7 +144,7 @@ export class RecordTraffic {
 
   bridge(ledger: number, handle: string): Value {
     const { dice } = this.#clients;
-    const traits = dice.chance(0.4) && { traits: ['statuses'] };
+    const traits = dice.chance(0.6) && { traits: ['statuses'] };
     const groupBy = () => dice.pick([[], ['source'], ['symbol'], ['target', 'symbol'], ['source', 'target', 'symbol']]);
     const config = {
       server: bankUrl(ledger, handle),
@@ -237,6 +239,11 @@ export class RecordTraffic {
       const rules = (before.access as Value[]).filter(({ action }) => action !== 'commit' && action !== 'spend');
       value.access = dice.chance(0.5) ? rules : [...rules, this.#extraRule()];
     }
+    if (kind === 'effect' && value.signal === 'balance-received' && dice.chance(0.4)) {
+      value.filter = { amount: { $gte: dice.between(1, 40) } };
+    }
+    if (kind === 'bridge') Object.assign(value, this.#otherBridge(value));
+    if (kind === 'wallet' && dice.chance(0.3)) Object.assign(value, this.#otherWallet(value));
     if (kind === 'wallet' && ledger !== 1 && dice.chance(0.4)) {
       value.access = [{ action: 'spend', signer: { public: dice.pick(KEYS).public } }];
     }
@@ -253,10 +260,42 @@ export class RecordTraffic {
     return { method: 'PUT', path: `/v2/${PATHS[kind]}/${id}`, ledger, wish, body: recordBody(content, luidSent) };
   }
 
+  /** A bridge that hears of statuses hears of them no more, or the other way round; it groups claims otherwise. */
+  #otherBridge({ traits, config }: Value): Value {
+    const { dice } = this.#clients;
+    const toggled = traits === undefined || (traits as string[]).length === 0 ? ['statuses'] : [];
+    return {
+      ...(dice.chance(0.3) && { traits: toggled }),
+      ...(dice.chance(0.3) && {
+        config: { ...(config as object), 'debits.claims.groupBy': dice.pick([[], ['source']]) },
+      }),
+    };
+  }
+
+  /** A wallet leads elsewhere, or another bank stands behind it. */
+  #otherWallet({ routes, bridge }: Value): Value {
+    const { bridged } = this.#clients;
+    if (routes !== undefined) return { routes: this.#routes() };
+    return bridge === undefined || bridged.length === 0 ? {} : { bridge: this.#clients.dice.pick(BRIDGES) };
+  }
+
   drop(ledger: number): Draft | null {
     const { dice } = this.#clients;
     const kind = dice.pick(DROPPED);
-    const record = this.#clients.any(ledger, kind);
+    return this.#drop(ledger, kind, this.#clients.any(ledger, kind));
+  }
+
+  /** A wallet goes that an intent passes something on through, once a bank has answered. */
+  dropThrough(ledger: number): Draft | null {
+    const { model, dice } = this.#clients;
+    const waiting = model.list(ledger, 'intent').flatMap(({ progress }) => {
+      return progress!.stage === 'pending' ? progress!.forwards : [];
+    });
+    return waiting.length === 0 ? null : this.#drop(ledger, 'wallet', model.live(dice.pick(waiting).wallet));
+  }
+
+  #drop(ledger: number, kind: KindName, record: Rec | null): Draft | null {
+    const { dice } = this.#clients;
     if (record === null) return null;
     const parent = dice.chance(0.95) ? record.content.hash : 'cd'.repeat(32);
     // Nobody need sign a drop where the rules ask for nobody.

@@ -1,0 +1,203 @@
+/**
+ * Rules and policies that take more looking than a decision is given. Whoever writes them, what they are asked for ends
+ * soon, the same way each time, and never with a yes: past the effort nothing is granted and nobody may say anything.
+ */
+import { describe, expect, test, vi } from 'vitest';
+import { GRANTED, isGranted } from '../../src/core/access/index.ts';
+import { SignerTest } from '../../src/core/access/matchers.ts';
+import { Kind } from '../../src/core/kinds.ts';
+import { compileSeats, isReached, ProofScene } from '../../src/core/quorum.ts';
+import { findHandle } from '../../src/core/state.ts';
+import { Dice } from '../support/dice.ts';
+import { ANNA, ledger, own, policy } from './access-kit.ts';
+import type { RuleText } from './access-model.ts';
+import { callerOf, type Setup, World } from './access-world.ts';
+import { Books } from './books.ts';
+import { keyOf as keyOfLetter, make, only, openBooks, prove, recordOf, said } from './proof-world.ts';
+
+const VIOLATION = 'record.status-policy-violation';
+const anna = { signs: ['anna'] };
+const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one);
+const asks = (setup: Setup) => {
+  const world = new World(setup);
+  const answers = [1, 2].map(() => world.core(anna, 'update', 'wallet', 'mine'));
+  expect(answers[1], 'asked again').toBe(answers[0]);
+  return answers[0];
+};
+
+describe('rules that take long grant nothing, and those after them are not looked at', () => {
+  const last: RuleText = { action: 'update', signer: ANNA };
+  const numbers = Array.from({ length: 1000 }, (_, n) => n);
+  const long = (count: number) =>
+    policy({ filter: { 'meta.status': { $in: numbers } }, values: times(count, { action: 'update' }) });
+  /** Of a signer's record, which is asked for where a key alone does not tell. */
+  const custom = { role: Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`${n}`, 'x'.repeat(64)])) };
+
+  const repeated = (count: number, filter: Record<string, unknown>): Setup => ({
+    policies: [policy({ filter, values: times(40, { action: 'update', signer: { custom } }) })],
+    record: [{ policy: { $in: times(count, 'p') } }, last],
+  });
+
+  test.each<[string, (count: number) => Setup, number, number]>([
+    ['filters of policies', (n) => ({ policies: [long(n)], record: [{ policy: 'p' }, last] }), 10, 300],
+    ['customs', (n) => repeated(n, { 'data.handle': 'mine' }), 1, 30],
+    ['customs, remembered by key', (n) => repeated(n, {}), 1, 30],
+    [
+      'policies that lead to policies again and again',
+      (n) => ({
+        policies: [
+          policy({ handle: 'leaf', values: [] }),
+          policy({ handle: 'root', values: [], extend: times(500, 'leaf') }),
+          policy({ handle: 'last', values: [last] }),
+        ],
+        record: [{ policy: { $in: [...times(n, 'root'), 'last'] } }],
+      }),
+      10,
+      100,
+    ],
+  ])('%s', (_, setup, few, many) => {
+    expect([asks(setup(few)), asks(setup(many))]).toEqual([true, false]);
+  });
+});
+
+describe('signers that carry one key', () => {
+  const key = new Uint8Array(32).fill(3);
+  const text = Buffer.from(key).toString('base64');
+
+  /** Whether the key may do what this signer may, where a thousand and one signers carry it. */
+  function may(handle: string): boolean {
+    const books = Books.open();
+    const access = [
+      { action: 'access', record: 'any' },
+      { action: 'update', record: 'wallet', signer: { handle } },
+    ];
+    books.create(Kind.ledger, { handle: 'own', access }, 0);
+    books.create(Kind.wallet, { handle: 'mine' }, 2, GRANTED);
+    for (let n = 0; n <= 1000; n++) {
+      books.create(Kind.signer, { handle: `s${n}`, format: 'ed25519-raw', public: text }, 2, GRANTED);
+    }
+    // Whoever has a new version is no newer than before.
+    books.update(Kind.signer, 's0', { handle: 's0', format: 'ed25519-raw', public: text, custom: { seen: 2 } }, 2);
+    const row = findHandle(books.state, 2, Kind.wallet, 'mine');
+    return isGranted(books.state, 2, 'update', Kind.wallet, row, { keys: [key], bearer: null });
+  }
+
+  test.each([
+    ['s0', true],
+    ['s1', true],
+    ['s999', true],
+    ['s1000', false],
+  ])('are looked at up to the thousandth that was made: %s, %s', (handle, is) => {
+    expect(may(handle)).toBe(is);
+  });
+});
+
+describe('questions that share a budget are granted nothing once it is used up', () => {
+  const rule = { action: 'spend', signer: { handle: 'anna' } };
+  test.each<[string, number, Setup]>([
+    ['rules of the ledger', 60, ledger({ ...rule, record: 'wallet' })],
+    ['rules of the record', 45, own(rule)],
+    [
+      'rules of the record that are remembered by key',
+      12,
+      own(...times(5, { ...rule, signer: { handle: 'ben' } }), rule),
+    ],
+    ['policies the record names', 25, { policies: [policy({ values: [rule] })], record: times(5, { policy: 'p' }) }],
+  ])('%s', (_, most, setup) => {
+    const { state } = new World(setup);
+    const row = findHandle(state, 1, Kind.wallet, 'mine');
+    const granted = (left: number): number => {
+      const budget = { left };
+      let count = 0;
+      while (count < 1000 && isGranted(state, 1, 'spend', Kind.wallet, row, callerOf(anna), null, budget)) count++;
+      return count;
+    };
+    const first = granted(200);
+    const looksForList = vi.spyOn(state.memo, 'record');
+    expect(isGranted(state, 1, 'spend', Kind.wallet, row, callerOf(anna), null, { left: 0 })).toBe(false);
+    expect(looksForList).not.toHaveBeenCalled();
+    expect([first > 1, first < most, granted(200), granted(1_000_000)]).toEqual([true, true, first, 1000]);
+  });
+});
+
+describe('policies that take long', () => {
+  const quorum = [...times(7, { signer: {}, count: 16 }), { signer: only('z') }];
+  const open = (values: object[], more: object = {}) => {
+    const books = openBooks();
+    make(books, Kind.wallet, { handle: 'w' });
+    make(books, Kind.policy, { handle: 'p', schema: 'status', record: 'wallet', values, ...more });
+    return books;
+  };
+
+  test('let nobody set what they speak of, instead of everybody', () => {
+    const numbers = Array.from({ length: 1000 }, (_, n) => n);
+    const filter = { 'meta.status': { $in: numbers } };
+    const books = open([], { filter });
+    expect(said(prove(books, Kind.wallet, 'w', 'a', { status: 'gold' })), 'one that is for others').toBe('ok');
+    for (let n = 0; n < 99; n++) {
+      const values = times(1000, { status: 'gold', quorum });
+      make(books, Kind.policy, { handle: `p${n}`, schema: 'status', record: 'wallet', values, filter });
+    }
+    expect(said(prove(books, Kind.wallet, 'w', 'b', { status: 'gold' }))).toBe(VIOLATION);
+    expect(said(prove(books, Kind.wallet, 'w', 'b', { status: 'silver' }))).toBe(VIOLATION);
+  });
+
+  test('a status with a thousand quorums is not reached by way of the last', () => {
+    const last = { status: 'gold', quorum: [{ signer: only('ab'), count: 2 }] };
+    const saying = (count: number) => {
+      const books = open([...times(count, { status: 'gold', quorum }), last]);
+      for (let n = 0; n < 60; n++) prove(books, Kind.wallet, 'w', `voter ${n}`, { status: 'gold' });
+      for (const letter of 'ab') prove(books, Kind.wallet, 'w', letter, { status: 'gold' });
+      return recordOf(books.state, Kind.wallet, 'w').status;
+    };
+    expect([saying(20), saying(999)]).toEqual(['gold', 'created']);
+  });
+
+  test('a hundred labels in one proof do not read the proofs of before a hundred times', () => {
+    const words = Array.from({ length: 100 }, (_, n) => `l${n}`);
+    const values = words.map((label) => ({ label, quorum: [{ signer: {}, count: 16 }] }));
+    const books = openBooks();
+    make(books, Kind.wallet, { handle: 'w' });
+    make(books, Kind.policy, { handle: 'p', schema: 'labels', record: 'wallet', values });
+    for (let n = 0; n < 10; n++) prove(books, Kind.wallet, 'w', `voter ${n}`, { labels: words });
+    const parse = vi.spyOn(JSON, 'parse');
+    try {
+      expect(said(prove(books, Kind.wallet, 'w', 'a', { labels: words }))).toBe('ok');
+      expect(parse.mock.calls.length).toBeLessThan(50);
+    } finally {
+      parse.mockRestore();
+    }
+  });
+});
+
+test('quorums by chance are reached where people can be seated one by one', () => {
+  const dice = new Dice(7);
+  const books = openBooks();
+  make(books, Kind.wallet, { handle: 'w' });
+  const letters = [...'abcdef'];
+  let reached = 0;
+  for (let round = 0; round < 400; round++) {
+    const lines = Array.from({ length: 1 + dice.below(4) }, () => ({
+      signer: only(letters.filter(() => dice.chance(0.5)).join('') || 'a'),
+      count: 1 + dice.below(3),
+    }));
+    const here = letters.filter(() => dice.chance(0.8));
+    const seats = lines.flatMap(({ signer, count }) => times(count, new SignerTest(signer)));
+    const scene = () => new ProofScene(books.state, 1, Kind.wallet, recordOf(books.state, Kind.wallet, 'w'));
+    const seated = (seat: number, left: readonly string[]): boolean =>
+      seat === seats.length ||
+      left.some(
+        (letter) =>
+          seats[seat]!.passes(keyOfLetter(letter), scene()) &&
+          seated(
+            seat + 1,
+            left.filter((each) => each !== letter),
+          ),
+      );
+    const expected = seated(0, here);
+    if (expected) reached++;
+    const twice = [...here, ...here].map(keyOfLetter);
+    expect(isReached(compileSeats({ quorum: lines }), twice, scene()), JSON.stringify({ lines, here })).toBe(expected);
+  }
+  expect([reached > 50, reached < 350]).toEqual([true, true]);
+});
