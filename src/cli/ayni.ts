@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import { isUsageError } from './usage.ts';
+
 interface Tool {
   about: string;
   /** The tool, loaded when it is asked for, so that none waits for the others' packages. */
@@ -32,9 +34,6 @@ ${Object.entries(TOOLS)
   .join('\n')}
 `;
 
-/** Mistakes of whoever typed the command. */
-const USAGE_ERRORS = ['UsageError', 'ConfigError'];
-
 async function main([name = '--help', ...args]: string[]): Promise<number | undefined> {
   if (name === '--help' || name === '-h' || name === 'help') {
     process.stdout.write(HELP);
@@ -63,8 +62,6 @@ try {
   const code = await main(process.argv.slice(2));
   if (code !== undefined) process.exitCode = code;
 } catch (error) {
-  const { name, message, code } = error as NodeJS.ErrnoException;
-  const isUsage = USAGE_ERRORS.includes(name) || code?.startsWith('ERR_PARSE_ARGS') === true;
-  process.stderr.write(`ayni: ${message}\n`);
-  process.exitCode = isUsage ? 2 : 1;
+  process.stderr.write(`ayni: ${(error as Error).message}\n`);
+  process.exitCode = isUsageError(error as Error) ? 2 : 1;
 }

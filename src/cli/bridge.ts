@@ -17,7 +17,7 @@ import { createKeyPair, decodePublic, encodeBase64, type KeyPair, keyPairFromSec
 import { realDisk } from '../storage/disk.ts';
 import { KEY_FILE, loadOrCreateKey } from '../storage/key-file.ts';
 import { acquireLock } from '../storage/lock.ts';
-import { UsageError } from './usage.ts';
+import { isUsageError, readCount, UsageError } from './usage.ts';
 
 const HELP = `npm run bridge -- [flags]
 
@@ -117,12 +117,6 @@ async function serve(flags: Flags): Promise<void> {
   });
   bank.report(reports);
   const { books } = bank;
-  process.stdout.write(
-    `${flags.name} listens on ${url}, for the ledger ${flags.ledger} with the key ${books.ledgerKey}.\n` +
-      `Its own key is ${encodeBase64(keys.public)}. ${books.accounts.size} accounts, ${books.entries.size} entries, ` +
-      `${reports.size} reports to send, in ${flags.directory}.\n`,
-  );
-
   let isStopping = false;
   const stop = async (): Promise<void> => {
     if (isStopping) return;
@@ -134,6 +128,11 @@ async function serve(flags: Flags): Promise<void> {
     process.exit(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => void stop().catch(fatal));
+  process.stdout.write(
+    `${flags.name} listens on ${url}, for the ledger ${flags.ledger} with the key ${books.ledgerKey}.\n` +
+      `Its own key is ${encodeBase64(keys.public)}. ${books.accounts.size} accounts, ${books.entries.size} entries, ` +
+      `${reports.size} reports to send, in ${flags.directory}.\n`,
+  );
 
   if (flags.join === null) return;
   const { name, symbol, header } = flags;
@@ -190,7 +189,7 @@ function readFlags(args: string[]): Flags {
   });
   const header = values.header ?? process.env.AYNI_BRIDGE_HEADER;
   return {
-    port: readWhole('--port', values.port, 65_535),
+    port: readCount('--port', values.port, 0, 65_535),
     host: values.host,
     directory: resolve(values.data),
     name: readName('--name', values.name),
@@ -199,17 +198,11 @@ function readFlags(args: string[]): Flags {
     key: values.key === undefined ? null : readKey(values.key),
     symbol: readName('--symbol', values.symbol),
     accounts: values.accounts === '' ? [] : values.accounts.split(',').map(readAccount),
-    join: values.join === undefined ? null : readWhole('--join', values.join, Number.MAX_SAFE_INTEGER),
+    join: values.join === undefined ? null : readCount('--join', values.join, 0),
     url: values.url === undefined ? null : readUrl('--url', values.url),
     header: header === undefined ? null : readHeader(header),
     chaos: values.chaos === undefined ? CALM : readChaos(values.chaos),
   };
-}
-
-function readWhole(flag: string, text: string, max: number): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value > max) throw new UsageError(`${flag}: must be a whole number up to ${max}`);
-  return value;
 }
 
 function readName(flag: string, text: string): string {
@@ -236,7 +229,7 @@ function readAccount(text: string): AccountPlan {
   const [, handle, amount, inactive] = parts;
   return {
     handle: readName('--accounts', handle!),
-    amount: readWhole('--accounts', amount!, Number.MAX_SAFE_INTEGER),
+    amount: readCount('--accounts', amount!, 0),
     isActive: inactive === undefined,
   };
 }
@@ -260,8 +253,7 @@ else {
   try {
     await serve(readFlags(args));
   } catch (error) {
-    const { name, message, code } = error as NodeJS.ErrnoException;
-    tell(message);
-    process.exit(name === 'UsageError' || code?.startsWith('ERR_PARSE_ARGS') ? 2 : 1);
+    tell((error as Error).message);
+    process.exit(isUsageError(error as Error) ? 2 : 1);
   }
 }

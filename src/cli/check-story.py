@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Checks a story that `ayni export` wrote: python3 check-story.py <story.json> <the server's public key, base64>
 
-Trusts that key and nothing else: the hashes, digests and signatures of the record, the journal's entries about it, the
-place of each in its frame, and every link from there to the head the server signed. Standard library only; the Ed25519
+Trusts that key and nothing else: the hashes, digests and signatures of the record, the journal's entries about it, that
+the record is what they tell (status, labels, owners, each proof in its place), the place of each in its frame, and every
+link from there to the head the server signed. Standard library only; the Ed25519
 below is RFC 8032, for checking: it is slow and keeps no secret. Ends with 0 where all is proven, 2 where all but the
 place in the chain is, as the file does not hold that, 1 where anything is wrong."""
 import base64, datetime, decimal, hashlib, json, re, sys
@@ -47,7 +48,12 @@ def expect(fact, what): fact or sys.exit('NOT PROVEN: ' + what)
 def sha(data): return hashlib.sha256(data.encode() if isinstance(data, str) else data).digest()
 def b64(data): return base64.b64encode(data).decode()
 def raw(text): expect(b64(base64.b64decode(text)) == text, 'base64 as nobody writes it'); return base64.b64decode(text)
-def milliseconds(text): return round(datetime.datetime.fromisoformat(text[:-1] + '000+00:00').timestamp() * 1000)
+def iso(moment):  # as ECMAScript writes it; the calendar begins again after 400 years
+    days, rest = divmod(moment, 86400000)
+    cycles, days = divmod(days - 10957, 146097)
+    day = datetime.date(2000, 1, 1) + datetime.timedelta(days)
+    clock = (rest // 3600000, rest // 60000 % 60, rest // 1000 % 60, rest % 1000)
+    return '%04d-%02d-%02dT%02d:%02d:%02d.%03dZ' % (day.year + 400 * cycles, day.month, day.day, *clock)
 def unpack(e, at=0):  # a MessagePack value, and where it ends
     code, at = e[at], at + 1
     if code < 0x80 or code >= 0xe0: return code - (code >= 0xe0) * 256, at
@@ -62,51 +68,91 @@ def unpack(e, at=0):  # a MessagePack value, and where it ends
     values = []
     for _ in range(size): value, at = unpack(e, at); values.append(value)
     return values, at
-def entry(e):  # luid, type, moment, data, hash and proofs of an entry: as src/storage/codec.ts has them, in either version
+def entry(e):  # what an entry of a record tells: as src/storage/codec.ts has them, in either version
     (luid, _, code, _, _, moment, *rest), _ = unpack(e)
-    second = sum(ORDER.index(c) * 64**(5 - i) for i, c in enumerate(luid[5:11])) * 1000
-    if code % 8 in (0, 6, 7): return luid, code % 8, moment, '', b'', []
-    if code % 8 == 4: return luid, 4, moment, '', b'', rest[1:2]
-    if code == 13: rest.insert(0, sha(rest[0]))
-    keys = [base64.b64decode(rest[1].encode('utf-16-le')[2 * key:2 * key + 88].decode('utf-16-le')) if isinstance(key, int)
-            else key for key, *_ in rest[2]]  # told by their place in the data, in UTF-16 units
-    return luid, code % 8, moment + second * (code > 8), rest[1], rest[0], [(k, *p[1:]) for k, p in zip(keys, rest[2])]
+    one, type, first = dict.fromkeys(('data', 'hash', 'seal', 'status', 'labels', 'thread', 'outcome')), (code - 1) % 8 + 1, code < 9
+    moment += 0 if first else sum(ORDER.index(c) * 64**(5 - i) for i, c in enumerate(luid[5:11])) * 1000
+    def proof(key, result, custom):  # a key may be told by its place in the data, in UTF-16 units, a custom by its moment
+        if isinstance(key, int): key = base64.b64decode(one['data'].encode('utf-16-le')[2 * key:2 * key + 88].decode('utf-16-le'))
+        return key, result, createdCustom % iso(moment + custom) if isinstance(custom, int) else custom
+    if type == 4: one.update(status=rest[2], labels=rest[3] if len(rest) > 3 else None)
+    elif type != 6:
+        if code == 13: rest.insert(0, sha(rest[0]))
+        one.update(hash=rest[0], data=rest[1], seal=rest[3])
+    if type == 5: one.update(thread=rest[4] or luid[5:], outcome=rest[5])
+    if type == 6: one.update(outcome=rest[1])
+    o, base = one['outcome'], 0 if first else moment
+    if o: one['outcome'] = (base + o[0], (1, 2, 3), '', '', None) if len(o) in (2, 5) else (base + o[0], *o[1:4], o[6] if len(o) > 6 else None)
+    return dict(one, luid=luid, type=type, moment=moment, proofs=[proof(*p) for p in (rest[1:2] if type == 4 else [] if type == 6 else rest[2])])
+createdCustom = '{"moment":"%s","status":"created"}'
+STATUSES = ('pending', 'prepared', 'committed', 'completed', 'failed', 'aborted', 'rejected', 'error')
+def customs(luid, outcome, legs):  # what the server's proofs of an outcome say
+    moment, steps, reason, detail, links = outcome
+    for status in (STATUSES[step] for step in steps):
+        custom = {'moment': iso(moment), 'status': status}
+        if status in ('failed', 'error'):
+            custom.update(detail=detail, reason=reason)
+            if links and links[6]: custom['failId'] = links[6]
+            if links and links[7]: custom['handle'] = '%s_%s.%d' % (('deb', 'cre')[legs[links[7] - 1][0]], luid[5:], links[7] - 1)
+        yield canon(custom)
+def tell(entries):  # the versions that entries make, each as its meta, its data, and its proofs: key, signature if known, custom
+    told, legs, first = [], [], entries[0]
+    meta = {'status': 'active' if first['luid'][1:4] == 'eff' else 'created', 'owners': list(dict.fromkeys(b64(p[0]) for p in first['proofs']))}
+    for each in entries:
+        luid, type, moment, outcome = (each[name] for name in ('luid', 'type', 'moment', 'outcome'))
+        expect((type in (1, 5)) == (each is first), 'a record that does not begin once')
+        if type == 3: continue  # its proofs speak of the drop
+        if type in (1, 2, 5):
+            sealed = {'luid': luid, 'moment': iso(moment), **({} if type == 2 else {'status': 'pending' if type == 5 else 'created'})}
+            meta = dict(meta, moment=iso(moment), **({'status': 'pending', 'thread': each['thread']} if type == 5 else {}))
+            told.append([meta, each['data'], [*each['proofs'], (server, each['seal'], canon(sealed))]])
+            if type == 5 and each['thread'] != luid[5:]: meta['routed'] = True
+        else: told[-1][2].extend(each['proofs'])
+        if each['status'] is not None: meta['status'] = each['status']
+        if each['labels'] is not None: meta.pop('labels', 0), each['labels'] and meta.update(labels=each['labels'])
+        if outcome:
+            legs = legs or (outcome[4] and outcome[4][0]) or []
+            if outcome[4] and (outcome[4][3] or outcome[4][4]): meta['routed'] = True
+            passed = [STATUSES[step] for step in outcome[1] if step not in (4, 7)]
+            if passed: meta['status'] = passed[-1]
+            told[-1][2].extend((server, None, custom) for custom in customs(luid, outcome, legs))
+    return told
 def check(envelope, what):  # hash, digests, signatures; gives (key, signature, custom) of each proof
     digest, proofs = sha(canon(envelope['data'])).hex(), []
     expect(envelope['hash'] == digest, what + ': its hash is not that of its data')
     for each in envelope['meta']['proofs']:
-        key, result, custom = raw(each['public']), raw(each['result']), each.get('custom', {})
-        signed = sha(digest + (canon(custom) if 'custom' in each else ''))
+        key, result, custom = raw(each['public']), raw(each['result']), canon(each['custom']) if 'custom' in each else None
+        signed = sha(digest + (custom or ''))
         expect((each['digest'], each['method']) == (signed.hex(), 'ed25519-v2'), what + ': a digest of something else')
+        expect({*each} <= {'custom', 'digest', 'method', 'public', 'result'}, what + ': a member of a proof that is not signed')
         expect(holds(key, signed, result), what + ': a signature does not hold')
         proofs.append((key, result, custom))
     expect(any(key == server for key, _, _ in proofs), what + ': the server has not signed it')
     return proofs
 
 if len(sys.argv) != 3: sys.exit(__doc__)
+# Whatever no rule below foresees is no story either; the one who asked is told so, and not where in here it broke.
+sys.excepthook = lambda kind, error, _: print('NOT PROVEN: no story as `ayni export` writes it:', kind.__name__, error, file=sys.stderr)
+expect(re.fullmatch('[A-Za-z0-9+/]{43}=', sys.argv[2]), 'the key must be the base64 of 32 bytes')
 story, server = json.load(open(sys.argv[1], encoding='utf-8')), raw(sys.argv[2])
 record, head, chain, lines = story['record'], story['head'], story['chain'], story['entries']
 expect(story['format'] in ('ayni-story-1', 'ayni-story-2'), 'it is of another format')
 expect(raw(story['server']) == server, 'it is of another server')
-entries = [raw(line['bytes']) for line in sorted(lines, key=lambda line: line['seq'])]
-expect([raw(line['bytes']) for line in lines] == entries, 'entries that are not in order')
+entries = [raw(line['bytes']) for line in lines]
+expect(all(one['seq'] < next['seq'] for one, next in zip(lines, lines[1:])), 'entries that are not in order')
 read = [entry(e) for e in entries]
-expect(all(luid == record['luid'] for luid, *_ in read), 'an entry of another record')
-owners = list(dict.fromkeys(b64(key) for key, *_ in read[0][5]))
-shown, statuses = [], ['active'] if record['luid'][1:4] == 'eff' else []
-for version in story['versions'] + [record]:
-    meta, data, proofs = version['meta'], canon(version['data']), check(version, 'the record')
-    holds_it = (milliseconds(meta['moment']), data, sha(data))
-    expect(any(each[2:5] == holds_it for each in read), 'a version that no entry holds')
-    expect((version['luid'], meta['owners']) == (record['luid'], owners), 'a luid or owners of another record')
-    texts = [meta.get('thread', '')] + meta.get('labels', [])
-    expect(all(any(text.encode() in e for e in entries) for text in texts), 'a thread or label that no entry holds')
-    shown, statuses = shown + proofs, statuses + [custom.get('status') for _, _, custom in proofs]
-    expect(meta['status'] in statuses, 'a status that nobody gave')
-pairs = {(key, result) for each in read for key, result, _ in each[5] if each[1] != 3}  # those of a drop speak of the drop
-expect(pairs <= {pair[:2] for pair in shown}, 'a proof in the journal that the record does not show')
-expect(all(key == server or (key, result) in pairs for key, result, _ in shown), 'a proof not in the journal')
-expect(check(head, 'the head')[0][2]['moment'] == head['meta']['moment'], 'a moment of the head that is not signed')
+expect(all(each['luid'] == record['luid'] for each in read), 'an entry of another record')
+versions, told, shown = story['versions'] + [record], tell(read), 0
+expect(len(versions) == len(told), 'more or fewer versions than the journal has')
+for version, (meta, data, proofs) in zip(versions, told):
+    got = check(version, 'the record')
+    expect((version['luid'], canon(version['data'])) == (record['luid'], data), 'a version that no entry holds')
+    expect({**version['meta'], 'proofs': 0} == {**meta, 'proofs': 0}, 'the record shows ' + canon({**version['meta'], 'proofs': 0}) + ', and the journal tells ' + canon(meta))
+    same = len(got) == len(proofs) and all((g[0], g[2]) == (p[0], p[2]) and p[1] in (None, g[1]) for g, p in zip(got, proofs))
+    expect(same, 'other proofs than the journal tells of')
+    expect({*version} == {'data', 'hash', 'luid', 'meta'}, 'a member of a record that nothing proves')
+    shown += len(got)
+expect([custom for *_, custom in check(head, 'the head')] == [canon({'moment': head['meta']['moment']})], 'a moment of the head that is not signed')
 if chain is None: sys.exit(print('Proven but for its place: the frames of its first entries are gone') or 2)
 before, seq, digests = bytes.fromhex(chain['before']), None, {}
 for item in chain['frames']:
@@ -118,7 +164,7 @@ for item in chain['frames']:
         before, seq = sha(link), first + count - 1
     digests.update(zip(range(first, first + len(hashes)), hashes))
 expect(all(digests.get(line['seq']) == sha(e).hex() for line, e in zip(lines, entries)), 'an entry is not in its frame')
-end = (head['data']['chain'], head['data']['seq'], milliseconds(head['data']['moment']))
-expect(end == (before.hex(), seq, moment), 'the chain does not end in the head')
-what = record['luid'] + ', dropped' * (read[-1][1] == 3)
-print(f'Proven: {what}: {len(entries)} entries, {len(shown)} proofs; in the chain up to entry {seq}')
+end = (head['data']['chain'], head['data']['seq'], head['data']['moment'])
+expect(end == (before.hex(), seq, iso(moment)), 'the chain does not end in the head')
+what = record['luid'] + ', dropped' * (read[-1]['type'] == 3)
+print(f'Proven: {what}: {len(entries)} entries, {shown} proofs; in the chain up to entry {seq}')

@@ -19,7 +19,7 @@ import { Sealer } from '../proof/sealer.ts';
 import { verify } from '../proof/verify.ts';
 import { readBooks } from '../recovery.ts';
 import { labelsText, ownersText, signedText, versionText } from '../render.ts';
-import { type Disk, realDisk, writeAll } from '../storage/disk.ts';
+import { type Disk, type DiskFile, errorCode, realDisk, writeAll } from '../storage/disk.ts';
 import { sha256 } from '../storage/format.ts';
 import type { JournalPosition } from '../storage/journal.ts';
 import { type FrameRead, journalStart, readJournal } from '../storage/journal-reader.ts';
@@ -38,7 +38,8 @@ intent, anchor, ... or its plural.
   --out <file>        a new file for it; without it, standard output
 
 Whoever gets the file checks it without this program: python3 src/cli/check-story.py <file> <the server's public key>
-What it says is proven then, and when it was; not that nothing came after it, which later entries of the record would be.
+What it says is proven then, and when it was, and that the record is shown as its entries in the file tell of it; not that
+there are no others: what came after them, and proofs that were added between, may be left out with their entries.
 `;
 
 /** Runs the command; returns the exit code: 1 where there is no such record. */
@@ -181,12 +182,21 @@ function chainFrom(pinned: Disk, directory: string, entries: NumberedEntry[], en
 }
 
 function writeNew(path: string, text: string): void {
-  const file = realDisk.open(path, 'create');
+  const file = openNew(path);
   try {
     const bytes = Buffer.from(text);
     writeAll(file, bytes, 0, bytes.length, 0);
     file.sync();
   } finally {
     file.close();
+  }
+}
+
+function openNew(path: string): DiskFile {
+  try {
+    return realDisk.open(path, 'create');
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') throw new Error(`${path} exists already`);
+    throw error;
   }
 }

@@ -18,7 +18,7 @@ import { isPartName, snapshotSeq } from '../storage/snapshot-format.ts';
 import { type Pinned, pin } from './audit/pinned.ts';
 import { countText } from './count.ts';
 import { dataDirectory } from './directory.ts';
-import { UsageError } from './usage.ts';
+import { readCount, UsageError } from './usage.ts';
 
 export const HELP = `ayni inspect [dir] [--seq <n> | --luid <luid> | --handle <handle> | --from <n> --to <m>]
 
@@ -70,10 +70,7 @@ function choiceOf(values: Record<string, string | undefined>): Choice | null {
 }
 
 function seqOf(flag: string, text: string | undefined): number | null {
-  if (text === undefined) return null;
-  const seq = Number(text);
-  if (!Number.isSafeInteger(seq) || seq < 1) throw new UsageError(`${flag}: must be a whole number from 1`);
-  return seq;
+  return text === undefined ? null : readCount(flag, text, 1);
 }
 
 // ---------------------------------------------------------------- entries

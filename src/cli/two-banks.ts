@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { audit, play } from './two-banks/play.ts';
+import { isUsageError, readCount } from './usage.ts';
 
 const HELP = `npm run two-banks -- [flags]
 
@@ -15,6 +16,8 @@ const HELP = `npm run two-banks -- [flags]
   --calm            nobody is killed
   --chaos <which>   the banks misbehave too: see npm run bridge -- --help
 `;
+const CLIENTS_MAX = 1000;
+const SECONDS_MAX = 1_000_000;
 const FINDINGS_SHOWN = 20;
 const END_MS_MAX = 120_000;
 
@@ -36,14 +39,18 @@ async function main(): Promise<number> {
     console.log(HELP);
     return 0;
   }
+  const payments = readCount('--payments', values.payments, 1);
+  const clients = readCount('--clients', values.clients, 1, CLIENTS_MAX);
+  const sendMsMax = readCount('--seconds', values.seconds, 1, SECONDS_MAX) * 1000;
+  const seed = readCount('--seed', values.seed, 0);
   const directory = mkdtempSync(join(tmpdir(), 'ayni-two-banks-'));
-  console.log(`ayni two-banks, seed ${values.seed}. Files: ${directory}\n`);
+  console.log(`ayni two-banks, seed ${seed}. Files: ${directory}\n`);
   const findings = await play({
     directory,
-    seed: Number(values.seed),
-    payments: Number(values.payments),
-    clients: Number(values.clients),
-    sendMsMax: Number(values.seconds) * 1000,
+    seed,
+    payments,
+    clients,
+    sendMsMax,
     kills: !values.calm,
     chaos: values.chaos ?? null,
     endMsMax: END_MS_MAX,
@@ -69,5 +76,5 @@ try {
   process.exitCode = await main();
 } catch (error) {
   console.error(`two-banks: ${error instanceof Error ? error.message : error}`);
-  process.exitCode = 1;
+  process.exitCode = isUsageError(error as Error) ? 2 : 1;
 }

@@ -11,7 +11,7 @@ import { type AuditReport, audit, type HeadReport } from './audit/audit.ts';
 import { type Finding, findingOf, findingText } from './audit/finding.ts';
 import { countText } from './count.ts';
 import { dataDirectory } from './directory.ts';
-import { UsageError } from './usage.ts';
+import { readCount, UsageError } from './usage.ts';
 
 export const HELP = `ayni verify [dir] [--against <base64>] [--head <file>] [--json] [--other-rules] [--workers <n>]
 
@@ -84,11 +84,7 @@ function textOf(path: string): string {
 
 function workersOf(text: string | undefined): number {
   if (text === undefined) return availableParallelism();
-  const workers = Number(text);
-  if (!Number.isInteger(workers) || workers < 1 || workers > 256) {
-    throw new UsageError('--workers: must be a whole number from 1 to 256');
-  }
-  return workers;
+  return readCount('--workers', text, 1, 256);
 }
 
 function jsonText(directory: string, { key, finding, ...report }: AuditReport): string {

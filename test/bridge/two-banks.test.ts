@@ -2,9 +2,11 @@
  * Two banks and the real ledger, each a process of its own, while anybody is killed and the banks misbehave: at the end
  * all three tell the same story. `npm run two-banks` is the same for longer.
  */
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { audit, play } from '../../src/cli/two-banks/play.ts';
 
@@ -31,3 +33,17 @@ test('payments between two banks: anybody is killed, the banks misbehave, and no
   expect(findings, said.join('\n')).toEqual([]);
   expect(audit(directory)).toBeNull();
 }, 180_000);
+
+test.each([
+  ['--payments', 'many'],
+  ['--clients', '0'],
+  ['--seconds', 'x'],
+  ['--seed', '1.5'],
+])('a number that is none (%s %s) begins nothing: it was taken for no number, and money was moved', (flag, text) => {
+  const program = fileURLToPath(new URL('../../src/cli/two-banks.js', import.meta.url));
+  // Where it begins after all it ends soon, and says so.
+  const calm = ['--calm', ...(flag === '--seconds' ? ['--payments', '1'] : ['--seconds', '1'])];
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...calm, flag, text], { encoding: 'utf8' });
+  expect([status, stdout]).toEqual([2, '']);
+  expect(stderr).toContain(`${flag}: must be a whole number from `);
+});

@@ -51,6 +51,17 @@ describe('ayni', () => {
       expect(help.code, help.err).toBe(0);
       expect(help.out).toContain(name === 'serve' ? '--port' : `ayni ${name}`);
     }
+    for (const name of ['demo', 'bridge']) {
+      const help = await ayni(name, '--help');
+      expect([help.code, help.err]).toEqual([0, '']);
+      expect(help.out).toMatch(new RegExp(`^npm run ${name}`));
+    }
+  });
+
+  test('a flag that the demo does not know is refused: it was passed over, and a ledger killed', async () => {
+    const { code, out, err } = await ayni('demo', '--seconds', '1');
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toContain('--seconds');
   });
 });
 
