@@ -177,7 +177,7 @@ async function measure(session: Session): Promise<BenchResult> {
         'fair',
         'times its p99 beside the flood of that beside half the rate',
         flood.other.p99 / half.other.p99,
-        5,
+        2,
       ),
     ],
     notes: [
