@@ -30,7 +30,7 @@ import { DROPPED, dataOf, entryAt, findLuid, readRow, type State } from '../core
 import { canon } from '../proof/canon.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { outwardText, viewText } from '../render.ts';
-import type { Lanes, Outcome } from './lanes.ts';
+import type { Job, Lanes, Outcome } from './lanes.ts';
 import type { OutgoingCall, SecureRule } from './outgoing.ts';
 import type { Timers } from './timers.ts';
 
@@ -147,16 +147,17 @@ export class Calls {
   }
 
   #add(due: Due): void {
-    const { lanes, parallelMax } = this.#options;
+    const { lanes, parallelMax, state } = this.#options;
     const name = nameOf(due);
     if (this.#queued.has(name)) return;
     this.#queued.add(name);
     const key = `${due.row} ${due.leg}`;
-    lanes.add(laneOf(due.bridge), parallelMax, {
+    const job: Job = {
       key,
       make: () => this.#make(due),
       settled: (outcome, _, lastError) => this.#settled(due, outcome, lastError),
-    });
+    };
+    lanes.add(laneOf(due.bridge), parallelMax, job, `bridges of ${state.rows.ledger.get(due.bridge)}`);
     // What the leg waited for before may wait for its next attempt, and keep this one waiting.
     lanes.wake(laneOf(due.bridge), key);
   }

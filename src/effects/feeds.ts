@@ -23,7 +23,7 @@ import type { Sealer } from '../proof/sealer.ts';
 import { viewText } from '../render.ts';
 import { addressOf } from './calls.ts';
 import { EventMemo } from './event-memo.ts';
-import type { Lanes, Outcome } from './lanes.ts';
+import type { Job, Lanes, Outcome } from './lanes.ts';
 import type { OutgoingCall } from './outgoing.ts';
 import { ByKey, type Reader, Readers } from './readers.ts';
 import type { Timers } from './timers.ts';
@@ -296,8 +296,8 @@ export class Feeds {
   #send(receiver: Receiver, queued: Queued): void {
     const tried: Tried = { ...queued, attempts: 0, detail: '' };
     receiver.queue.push(tried);
-    const { row } = receiver;
-    this.#options.lanes.add(laneOf(row), 1, {
+    const { row, ledger } = receiver;
+    const job: Job = {
       key: '',
       make: () => this.#callOf(row, queued),
       failed(attempts, lastError) {
@@ -305,7 +305,9 @@ export class Feeds {
         tried.detail = lastError.slice(0, DETAIL_MAX);
       },
       settled: (outcome, attempts, lastError) => this.#settled(row, queued, outcome, attempts, lastError),
-    });
+    };
+    // Events are no party with the calls that move money: of those, dead webhooks hold up none.
+    this.#options.lanes.add(laneOf(row), 1, job, `events of ${ledger}`);
   }
 
   #callOf(row: number, { seq, index }: Queued): OutgoingCall | null {

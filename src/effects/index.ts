@@ -104,13 +104,14 @@ class GuardedLanes extends Lanes {
     this.#defect = defect;
   }
 
-  override add(address: string, parallelMax: number, job: Job): void {
-    super.add(address, parallelMax, {
+  override add(address: string, parallelMax: number, job: Job, party?: string): void {
+    const safe: Job = {
       key: job.key,
       make: () => guarded(() => job.make(), null, this.#defect),
       failed: (...how) => guarded(() => job.failed?.(...how), undefined, this.#defect),
       settled: (...how) => guarded(() => job.settled(...how), undefined, this.#defect),
-    });
+    };
+    super.add(address, parallelMax, safe, party);
   }
 }
 

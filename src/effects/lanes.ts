@@ -8,7 +8,8 @@
  *
  * Calls of all lanes share `inFlightMax`. A lane may have as many calls on their way as there are places still free,
  * at most `parallelMax`: the fuller the house, the smaller the share, so lanes whose calls hang until their time limit
- * always leave a place for one that had none, and lanes take turns for it.
+ * always leave a place for one that had none, and lanes take turns for it. A party may have very many lanes, so all of
+ * them together have a share too, alone four fifths of the places; parties take turns, and within a party its lanes.
  *
  * What always holds: `make`, `call`, `failed` and `settled` are never called inside `add`, `cancel`, `wake` or `close`; `settled`
  * is called at most once a job, and not at all after it was cancelled, dropped (`make` said null) or the lanes closed;
@@ -59,6 +60,8 @@ const NOT_IMPLEMENTED = 501;
 const STARTS_PER_TURN_MAX = 16;
 /** Bodies may be large. */
 const TURN_MS_MAX = 4;
+/** A party has at most so many times the places that are left free, as a ledger has of those for requests (turns.ts). */
+const SHARE = 4;
 
 interface Entry {
   readonly job: Job;
@@ -80,8 +83,18 @@ interface Row {
   cancelled: boolean;
 }
 
+/** Whoever lanes belong to. */
+interface Party {
+  readonly name: string;
+  lanes: number;
+  inFlight: number;
+  /** Its lanes with something ready and fewer calls than their `parallelMax`; the next in turn first. */
+  readonly hungry: Set<Lane>;
+}
+
 interface Lane {
   readonly address: string;
+  readonly party: Party;
   readonly parallelMax: number;
   readonly rows: Map<string, Row>;
   /** Rows whose head may go now, longest ready first. */
@@ -93,8 +106,9 @@ interface Lane {
 export class Lanes {
   readonly #options: LanesOptions;
   readonly #lanes = new Map<string, Lane>();
-  /** Lanes with something ready and fewer calls than their `parallelMax`; the next in turn first. */
-  readonly #hungry = new Set<Lane>();
+  readonly #parties = new Map<string, Party>();
+  /** Parties with hungry lanes; the next in turn first. */
+  readonly #hungry = new Set<Party>();
   #inFlight = 0;
   #jobs = 0;
   #turn: Timer | null = null;
@@ -105,14 +119,10 @@ export class Lanes {
     this.#options = options;
   }
 
-  /** Adds a job to the end of the lane of `address`. The lane takes the `parallelMax` of its first job. */
-  add(address: string, parallelMax: number, job: Job): void {
+  /** Adds a job to the end of the lane of `address`. The lane takes `parallelMax` and `party` of its first job. */
+  add(address: string, parallelMax: number, job: Job, party = address): void {
     if (this.#closed) return;
-    let lane = this.#lanes.get(address);
-    if (lane === undefined) {
-      lane = { address, parallelMax, rows: new Map(), ready: new Set(), jobs: 0, inFlight: 0 };
-      this.#lanes.set(address, lane);
-    }
+    const lane = this.#lanes.get(address) ?? this.#open(address, parallelMax, party);
     const entry: Entry = { job, attempts: 0, lastError: null, next: null };
     const key = lane.parallelMax === 1 ? '' : job.key;
     const row = lane.rows.get(key);
@@ -126,6 +136,15 @@ export class Lanes {
     const begun: Row = { key, head: entry, tail: entry, timer: null, calling: null, cancelled: false };
     lane.rows.set(key, begun);
     this.#makeReady(lane, begun);
+  }
+
+  #open(address: string, parallelMax: number, name: string): Lane {
+    const party = this.#parties.get(name) ?? { name, lanes: 0, inFlight: 0, hungry: new Set() };
+    this.#parties.set(name, party);
+    party.lanes++;
+    const lane: Lane = { address, party, parallelMax, rows: new Map(), ready: new Set(), jobs: 0, inFlight: 0 };
+    this.#lanes.set(address, lane);
+    return lane;
   }
 
   /** Takes out the jobs of a lane that `matches` names. One on its way is called off; none of them is settled. */
@@ -165,6 +184,7 @@ export class Lanes {
       }
     }
     this.#lanes.clear();
+    this.#parties.clear();
     this.#hungry.clear();
     this.#jobs = 0;
   }
@@ -190,28 +210,32 @@ export class Lanes {
   /** The lane takes part in the next turn, if it can use one. */
   #offer(lane: Lane): void {
     if (lane.ready.size === 0 || lane.inFlight >= lane.parallelMax) return;
-    this.#hungry.add(lane);
+    lane.party.hungry.add(lane);
+    this.#hungry.add(lane.party);
     this.#turn ??= this.#options.timers.after(0, () => this.#takeTurn());
   }
 
-  /** Begins attempts, one a lane in turn. What finds no place is left for the turn that the end of a call brings. */
+  /** Begins attempts, one a party in turn. What finds no place is left for the turn that the end of a call brings. */
   #takeTurn(): void {
     this.#turn = null;
     let starts = 0;
     const end = this.#options.timers.now() + TURN_MS_MAX;
     // A set is walked in the order of adding, what is added on the way included.
-    for (const lane of this.#hungry) {
+    for (const party of this.#hungry) {
       const free = this.#options.inFlightMax - this.#inFlight;
       if (free === 0) return;
-      if (lane.inFlight >= free) continue;
+      const lane = hasShare(party, free) ? nextOf(party, free) : undefined;
+      if (lane === undefined) continue;
       if (starts++ === STARTS_PER_TURN_MAX || this.#options.timers.now() >= end) {
         this.#turn = this.#options.timers.after(0, () => this.#takeTurn());
         return;
       }
-      this.#hungry.delete(lane);
+      party.hungry.delete(lane);
+      this.#hungry.delete(party);
       this.#startNext(lane);
       if (this.#closed) return;
-      if (lane.ready.size > 0 && lane.inFlight < lane.parallelMax) this.#hungry.add(lane);
+      if (lane.ready.size > 0 && lane.inFlight < lane.parallelMax) party.hungry.add(lane);
+      if (party.hungry.size > 0) this.#hungry.add(party);
     }
   }
 
@@ -229,12 +253,14 @@ export class Lanes {
     row.calling = calling;
     entry.attempts++;
     lane.inFlight++;
+    lane.party.inFlight++;
     this.#inFlight++;
     void this.#options.call({ ...wanted, signal: calling.signal }).then((answer) => this.#ended(lane, row, answer));
   }
 
   #ended(lane: Lane, row: Row, answer: Answer): void {
     lane.inFlight--;
+    lane.party.inFlight--;
     this.#inFlight--;
     if (this.#closed) return;
     row.calling = null;
@@ -318,8 +344,22 @@ export class Lanes {
   }
 
   #forgetIdle(lane: Lane): void {
-    if (lane.rows.size > 0) return;
-    this.#hungry.delete(lane);
-    if (this.#lanes.get(lane.address) === lane) this.#lanes.delete(lane.address);
+    if (lane.rows.size > 0 || this.#lanes.get(lane.address) !== lane) return;
+    this.#lanes.delete(lane.address);
+    const { party } = lane;
+    party.hungry.delete(lane);
+    if (party.hungry.size === 0) this.#hungry.delete(party);
+    if (--party.lanes === 0) this.#parties.delete(party.name);
   }
+}
+
+/** The last place is left to a party that has none. */
+function hasShare({ inFlight }: Party, free: number): boolean {
+  return inFlight === 0 || inFlight < SHARE * (free - 1);
+}
+
+/** Whose turn it is of a party's lanes: those that have no share left are as few as there are calls on their way. */
+function nextOf({ hungry }: Party, free: number): Lane | undefined {
+  for (const lane of hungry) if (lane.inFlight < free) return lane;
+  return undefined;
 }

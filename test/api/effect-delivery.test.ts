@@ -105,6 +105,33 @@ describe('a webhook that never answers', () => {
   });
 });
 
+describe('very many webhooks that never answer', () => {
+  test('delay neither the events of another ledger nor a bank of their own', async () => {
+    const silent = await openHook();
+    silent.silent = true;
+    const other = await startServer({ flags: ['--calls-in-flight-max', '8', '--call-ms-max', '20000'] });
+    const [own, apart] = [connect(other), connect(other, { 'x-ledger': 'apart' })].map((one) => makeKit(one, keys));
+    await own!.make('ledgers', { handle: 'apart', access: [{ action: 'any', record: 'any' }] });
+    for (let n = 0; n < 20; n += 1) {
+      const action = { schema: 'webhook', endpoint: `${silent.url}/${n}` };
+      await own!.make('effects', { handle: unique('effect'), signal: 'circle-created', action });
+    }
+    await listen(apart!, '/apart', 'circle-created');
+    await own!.make('bridges', { handle: 'bank', config: { server: `${hook.url}/own-bank` } });
+    await makeCircles(own!, 1);
+    await silent.waitFor(() => true, 5);
+    const made = await makeCircles(apart!, 3);
+    const told = await hook.waitFor(at('/apart'), 3);
+    expect(told.map(({ body }) => body.data.circle.data.handle)).toEqual(made);
+    const usd = await own!.symbol();
+    await own!.send([issue(await own!.wallet({ bridge: 'bank' }), usd, 1)]);
+    await hook.waitFor(at('/own-bank/credits'), 1);
+    expect(silent.calls.length).toBeLessThan(8);
+    await other.stop();
+    await silent.close();
+  });
+});
+
 describe('what became of them', () => {
   test('can be read page by page: on its way, delivered, given up; and is tried again on a word', async () => {
     const path = `/${unique('rows')}`;

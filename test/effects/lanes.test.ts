@@ -182,6 +182,34 @@ describe('shares', () => {
     expect(Math.max(...live.map((one) => one.at))).toBe(before);
   });
 
+  test('a party of very many dead lanes leaves a place for another that had none, at once', async () => {
+    const { clock, lanes, job, network } = makeWorld((url) => (url.startsWith('dead') ? hangs() : taken(0)), {
+      inFlightMax: 16,
+    });
+    for (const party of ['one', 'two']) {
+      for (let lane = 0; lane < 100; lane++) {
+        lanes.add(`${party} ${lane}`, 1, job(`dead ${party} ${lane}`), party);
+      }
+      await clock.run(1_000);
+    }
+    expect(network.sent.filter(({ url }) => url.startsWith('dead one'))).toHaveLength(12);
+    expect(network.onWay()).toBe(15);
+    const before = clock.now();
+    for (let i = 0; i < 50; i++) lanes.add('live', 8, job(`live ${i}`), 'three');
+    await clock.run(10);
+    const live = network.sent.filter((one) => one.url.startsWith('live'));
+    expect(live).toHaveLength(50);
+    expect(Math.max(...live.map((one) => one.at))).toBe(before);
+  });
+
+  test('parties take turns, and within a party its lanes', async () => {
+    const { clock, lanes, job, urls } = makeWorld(() => taken(10), { inFlightMax: 1 });
+    for (const lane of ['a', 'b', 'c']) for (const i of [1, 2]) lanes.add(lane, 4, job(`${lane}${i}`), 'abc');
+    for (const i of [1, 2]) lanes.add('d', 4, job(`d${i}`), 'd');
+    await clock.run(1_000);
+    expect(urls()).toEqual(['a1', 'd1', 'b1', 'd2', 'c1', 'a2', 'b2', 'c2']);
+  });
+
   test('lanes take turns for the last place', async () => {
     const { clock, lanes, job, urls } = makeWorld(() => taken(10), { inFlightMax: 1 });
     for (const lane of ['a', 'b', 'c']) for (const i of [1, 2, 3]) lanes.add(lane, 4, job(`${lane}${i}`));
@@ -399,7 +427,7 @@ describe('whatever happens', () => {
           const job: Tracked = { lane, key, cancelled: false, unwanted, outcomes: [], attempts: 0, woken: false };
           jobs.push(job);
           scripts.push(answers);
-          lanes.add(`${lane}`, parallel[lane]!, {
+          const tracked: Job = {
             key: `${key}`,
             make: () => {
               expect(job.cancelled, 'a cancelled job is not made').toBe(false);
@@ -416,7 +444,9 @@ describe('whatever happens', () => {
               expect(attempts).toBeLessThanOrEqual(ATTEMPTS_MAX);
               if (!job.woken) expect(attempts).toBe(job.attempts);
             },
-          });
+          };
+          // Three lanes are one party's, the others each their own.
+          lanes.add(`${lane}`, parallel[lane]!, tracked, lane < 3 ? 'three' : undefined);
         };
         for (const one of steps) {
           if (one.do === 'add') add(one.lane, one.key, one.unwanted, one.answers as Said[]);
