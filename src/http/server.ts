@@ -332,6 +332,7 @@ class Exchange implements Request, Reply {
 
   /** From the headers on: refuse, answer, or wait for the body. */
   begin(): void {
+    if (this.length === TWO_LENGTHS) return this.cut();
     const { hall } = this;
     const { bodyBytesMax, bodyMsMax } = hall.options;
     const announced = this.length;
@@ -355,6 +356,12 @@ class Exchange implements Request, Reply {
       }
       this.res!.onData((chunk, isLast) => this.take(chunk, isLast));
     }
+  }
+
+  /** An answer would not do: what came with the request would be read on, though the answer says that it closes. */
+  private cut(): void {
+    this.res!.close();
+    this.abort();
   }
 
   /** The handler returns: the native request is no longer ours, nor the response where it is answered. */
@@ -524,7 +531,7 @@ class Unread {
  */
 const Named = { ledger: 1, prefer: 2, length: 4, encoding: 8, authorization: 16, twoLengths: 32 } as const;
 let named = 0;
-/** Whoever stands between might have gone by the other one, and takes the rest of the body for the next request. */
+/** Whoever stands between might have gone by the other one: what is the next request here was a part of the body there. */
 const TWO_LENGTHS = 'two of them';
 
 function lookAt(name: string): void {

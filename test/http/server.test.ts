@@ -551,6 +551,21 @@ describe('at the door', () => {
     expect(line.text()).toMatch(/^$|^HTTP\/1.1 [45]/);
   });
 
+  test.each([
+    ['the first is the shorter', 2, 40],
+    ['the second is the shorter', 40, 2],
+    ['they are the same', 2, 2],
+  ])('two lengths: nothing that came with them is taken for a request where %s', async (_, first, second) => {
+    const paths: string[] = [];
+    const server = await start({ handle: (request) => paths.push(request.path) });
+    const line = await wire(server);
+    const hidden = 'GET /hidden HTTP/1.1\r\nHost: h\r\n\r\n';
+    const lengths = `Content-Length: ${first}\r\nContent-Length: ${second}`;
+    line.socket.write(`POST / HTTP/1.1\r\nHost: h\r\n${lengths}\r\n\r\n{}${hidden}${hidden}`);
+    await line.closed;
+    expect([paths, server.running()]).toEqual([[], 0]);
+  });
+
   test('large headers are taken up to the limit however they are cut, and refused far beyond', async () => {
     const server = await start();
     const line = await wire(server);
