@@ -147,6 +147,7 @@ const SETTINGS = {
     65_536,
     'public keys, those that sign most, of which each of these threads keeps a table of 8 KiB to verify faster; 0: none',
   ),
+  threadSecondsMax: count(60, 1, 3_600, 'time after which one of them that does not answer ends the process'),
   snapshotEvery: count(1_000_000, 1, 1e12, 'entries between two snapshots'),
   logLevel: choice<'error' | 'info' | 'debug'>('info', ['error', 'info', 'debug'], 'what is told on standard error'),
   durability: choice<'sync' | 'none'>(

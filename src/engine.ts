@@ -242,6 +242,11 @@ export class Engine {
     else send(null);
   }
 
+  /** Something else cannot go on, and nobody may wait for it. */
+  stop(error: Error): void {
+    this.#fail(error);
+  }
+
   /** Lets intents that have waited too long end. To be called now and then. */
   tick(): void {
     if (this.state.open.size === 0) return;

@@ -40,7 +40,7 @@ const ROWS_PER_TASK_MAX = 256;
 /** A lone client's signature and ours cost less here than the trip to a worker. */
 const INLINE_ROWS_MAX = 3;
 const DRAIN_MS_MAX = 10_000;
-/** How often intents are looked at that may have waited too long. */
+/** How often intents are looked at that may have waited too long, and threads that may hang. */
 const TICK_MS = 1000;
 /** So long after the start, which is not to wait for it, and with such pauses the rest is loaded. */
 const PREPARE_AFTER_MS = 1000;
@@ -101,6 +101,7 @@ async function serve(config: Config, directory: string): Promise<void> {
     rowsPerTaskMax: ROWS_PER_TASK_MAX,
     inlineRowsMax: INLINE_ROWS_MAX,
     keyTablesMax: config.keyTablesMax,
+    looksMax: config.threadSecondsMax,
   });
   let listening: Server | null = null;
 
@@ -193,6 +194,8 @@ async function serve(config: Config, directory: string): Promise<void> {
   });
   const ticker = setInterval(() => engine.tick(), TICK_MS);
   ticker.unref();
+  // Goes on while the server stops, which waits for threads too.
+  setInterval(() => lookAt(pool, engine), TICK_MS).unref();
 
   const preparing = setTimeout(() => prepare(pool).catch(defect), PREPARE_AFTER_MS);
   preparing.unref();
@@ -247,6 +250,15 @@ async function serve(config: Config, directory: string): Promise<void> {
   process.stdout.write(
     startLine(config, whoMay(config, state), listening.port, directory, encodeBase64(server.public)),
   );
+}
+
+/** Ends the process where a thread hangs. */
+function lookAt(pool: ProofPool, engine: Engine): void {
+  try {
+    pool.look();
+  } catch (error) {
+    engine.stop(error as Error);
+  }
 }
 
 /** Does in small steps what the first burst, and the first body of each kind, would have to wait for. */

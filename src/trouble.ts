@@ -15,6 +15,7 @@ const CLOCK_BEHIND_MS_MAX = 60_000;
 export function fatalText(error: Error, directory: string): string {
   const safe = `Everything acknowledged before is safe in ${directory}; nothing was acknowledged after it`;
   if (isDefect(error)) return `This is a defect of ours. ${safe}. Start again, and send us this: ${error.stack}`;
+  if (TOLD_ERRORS.has(error.name)) return `${error.message}. ${safe}. Start again.`;
   return `The disk failed (${error.message}). ${safe}. ${remedy(error, directory)}, then start again.`;
 }
 
@@ -27,7 +28,7 @@ export function startText(error: Error, directory: string): string {
 }
 
 /** Errors whose message was written for the operator. */
-const TOLD_ERRORS = new Set(['ConfigError', 'LockedError', 'KeyFileError', 'ListenError']);
+const TOLD_ERRORS = new Set(['ConfigError', 'LockedError', 'KeyFileError', 'ListenError', 'HangingError']);
 
 function isDefect(error: Error): boolean {
   return error instanceof AssertionError || error instanceof TypeError || error instanceof RangeError;

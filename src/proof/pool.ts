@@ -36,6 +36,8 @@ export interface ProofPoolOptions {
   inlineRowsMax: number;
   /** Keys of which each worker keeps a table to verify faster, at most; see comb/. This thread keeps no more than a few. */
   keyTablesMax?: number;
+  /** Looks at a task until its thread is said to hang. */
+  looksMax?: number;
   /** The module a worker runs, for tests; a file URL. */
   workerUrl?: URL;
   /** Threads of another make, for a test that holds the clock. */
@@ -83,6 +85,14 @@ const TASK_RETRIES_MAX = 2;
 /** Rows this thread works off in one turn when workers fail: other work must get its turn too. */
 const INLINE_ROWS_PER_TURN_MAX = 16;
 
+/** A second apart: a minute. A task takes a thread a hundredth of a second. */
+const LOOKS_MAX = 60;
+
+/** A thread took a task and neither answers nor ends: those whose rows it has would wait for ever. */
+export class HangingError extends Error {
+  override name = 'HangingError';
+}
+
 interface Task {
   readonly parts: Part[];
   checks: number;
@@ -90,6 +100,8 @@ interface Task {
   slab: number;
   started: number;
   failures: number;
+  /** How often it was looked at since it was sent. */
+  looks: number;
 }
 
 export class ProofPool {
@@ -181,6 +193,19 @@ export class ProofPool {
     this.#verifier = verifier;
   }
 
+  /**
+   * To be called every second, also while it closes. Throws where a thread hangs, so that the process can end: as long as
+   * such a thread may still write into its slab, its rows are nobody else's. Looks are counted and no clock is asked, so
+   * that where the whole process stood still nobody is late.
+   */
+  look(): void {
+    const { looksMax = LOOKS_MAX } = this.#options;
+    for (const task of this.#tasks) {
+      if (++task.looks <= looksMax) continue;
+      throw new HangingError(`A thread that verifies signatures has not answered for ${looksMax} seconds`);
+    }
+  }
+
   /** Lets every job submitted before come to its end, then stops the threads. */
   async close(): Promise<void> {
     this.#closing = true;
@@ -227,7 +252,7 @@ export class ProofPool {
       if (slab === undefined) return;
       const share = Math.ceil((this.#rowsWaiting + this.#rowsUnderway()) / this.#slabs.length);
       const rowsMax = Math.min(this.#options.rowsPerTaskMax, Math.max(share, ROWS_PER_SPLIT_MIN));
-      const task: Task = { parts: [], checks: 0, seals: 0, slab, started: 0, failures: 0 };
+      const task: Task = { parts: [], checks: 0, seals: 0, slab, started: 0, failures: 0, looks: 0 };
       this.#fill(task, rowsMax);
       this.#tasks.add(task);
       this.#send(task);
@@ -289,6 +314,7 @@ export class ProofPool {
     }
     slab.verdicts.fill(Verdict.none, 0, task.checks + task.seals);
     task.started = performance.now();
+    task.looks = 0;
     this.stats.tasks++;
     const message: ProofTask = { slab: task.slab, checks: task.checks, seals: task.seals };
     this.#threads!.run(message).then(

@@ -260,6 +260,43 @@ test('proof workers that die in the middle of a task: everybody is verified, and
   await judge(server.client, load.sent, wallet, symbol);
 });
 
+describe('a proof worker that hangs in the middle of a task ends the process, and loses nothing', () => {
+  async function startHanging(path: string) {
+    const preload = fileURLToPath(new URL('./hanging-worker.js', import.meta.url));
+    const flags = ['--workers', '1', '--thread-seconds-max', '1'];
+    const server = await start(path, { flags, env: { NODE_OPTIONS: `--import ${preload}` } });
+    const { wallet, symbol } = await open(server.client);
+    const load = crowd(server.url, 32, wallet, symbol);
+    const hangs = async () => {
+      while (!server.log().includes('a proof worker hangs')) await pause(20);
+    };
+    return { server, wallet, symbol, load, hangs };
+  }
+
+  test('serving', async () => {
+    const path = directory();
+    const { server, wallet, symbol, load } = await startHanging(path);
+    expect(await server.ended).toBe(1);
+    await load.end();
+    expect(server.log()).toContain('has not answered for 1 seconds. Everything acknowledged before is safe');
+    expect(server.log()).not.toMatch(/\n\s+at /);
+    expect(strangeStatuses(load)).toEqual([]);
+    expect(answeredWith(load, 201)).toBeGreaterThan(20);
+    await judgeAgain(path, load.sent, wallet, symbol);
+  });
+
+  test('stopping', async () => {
+    const path = directory();
+    const { server, wallet, symbol, load, hangs } = await startHanging(path);
+    await hangs();
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toBe(1);
+    await load.end();
+    expect(server.log()).toContain('has not answered');
+    await judgeAgain(path, load.sent, wallet, symbol);
+  });
+});
+
 test('held up as a whole for a second: it goes on where it was, and nobody is told anything false', async () => {
   const path = directory();
   const server = await start(path);

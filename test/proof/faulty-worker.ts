@@ -8,6 +8,7 @@ import { honestWork } from '../../src/proof/worker.ts';
 
 const fault = process.env.AYNI_TEST_FAULT ?? '';
 let tasks = 0;
+const NOBODY_WAKES = new Int32Array(new SharedArrayBuffer(4));
 
 if (fault === 'load') throw new Error('a worker that does not load');
 
@@ -21,6 +22,7 @@ function work(task: ProofTask): number {
 
 function fail(task: ProofTask): never {
   if (fault.endsWith('exit')) process.exit(1);
+  if (fault.endsWith('hang')) for (;;) Atomics.wait(NOBODY_WAKES, 0, 0);
   if (fault.endsWith('late')) {
     // All is written, and still nobody hears of it.
     honestWork(task);

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } 
 import { sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair } from '../../src/proof/keys.ts';
 import { SLABS_PER_LANE } from '../../src/proof/lane.ts';
-import { ProofPool, type ProofPoolOptions, type ProofResult } from '../../src/proof/pool.ts';
-import { startThreads } from '../../src/proof/threads.ts';
+import { HangingError, ProofPool, type ProofPoolOptions, type ProofResult } from '../../src/proof/pool.ts';
+import { startThreads, type Threads } from '../../src/proof/threads.ts';
 import { LIBRARIES, sign } from '../../src/proof/verify.ts';
 import { createWork, type ProofWorkerData } from '../../src/proof/work.ts';
 import { isLong, often } from '../support/long.ts';
@@ -182,6 +182,38 @@ describe('threads', () => {
     await submitInTurns(pool, mixedJobs(100), 50);
     expect(pool.stats.tasks).toBe(0);
     expect(pool.stats.rowsInline).toBe(pool.stats.rows);
+  });
+});
+
+describe('a thread that hangs', () => {
+  test('is told, and whoever waits for it is not answered before it is ended', async () => {
+    process.env.AYNI_TEST_FAULT = 'always-hang';
+    let threads: Threads | undefined;
+    const pool = startPool({
+      looksMax: 3,
+      startThreads: (data) => (threads = startThreads(data, 1, new URL('./faulty-worker.js', import.meta.url))),
+    });
+    let isAnswered = false;
+    const answer = submit(pool, makeJob(1, 8, 1)).then(() => (isAnswered = true));
+    await until(() => pool.stats.tasks === 1);
+    for (let look = 0; look < 3; look++) pool.look();
+    expect(() => pool.look()).toThrow(HangingError);
+    expect([isAnswered, pool.stats.tasks]).toEqual([false, 1]);
+    await threads!.destroy();
+    await answer;
+  });
+
+  test('is none that answers, however often it is looked at', async () => {
+    const pool = startPool({ looksMax: 1 });
+    for (let n = 0; n < 10; n++) {
+      const answer = submit(pool, makeJob(n, 8, 1));
+      pool.look();
+      await until(() => pool.stats.tasks === n + 1);
+      pool.look();
+      await answer;
+    }
+    pool.look();
+    expect(pool.stats.tasksFailed).toBe(0);
   });
 });
 
