@@ -35,6 +35,18 @@ export const HEADER_BYTES_MAX = 16_384;
 process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(HEADER_BYTES_MAX);
 const uws = createRequire(import.meta.url)('uWebSockets.js') as typeof import('uWebSockets.js');
 
+/**
+ * LIBUS_LISTEN_EXCLUSIVE_PORT. Otherwise a port that is given by number is shared (SO_REUSEPORT): a second server starts
+ * on it without a word, and the system deals connections out to both, each with books of its own.
+ */
+const LISTEN_EXCLUSIVE_PORT = 1;
+type ListenWithOptions = (
+  host: string,
+  port: number,
+  options: number,
+  done: (socket: us_listen_socket | false) => void,
+) => void;
+
 export interface ServerOptions {
   readonly host: string;
   /** 0 takes any free one. */
@@ -161,7 +173,9 @@ export function startServer(options: ServerOptions, handler: Handler): Promise<S
   app.filter((res, change) => hall.countConnection(res, Number(change)));
   app.any('/*', (res, req) => hall.receive(res, req));
   return new Promise((resolve, reject) => {
-    app.listen(options.host, options.port, (socket) => {
+    // The library's types know options without a host only; its native part takes both.
+    const listen = app.listen.bind(app) as unknown as ListenWithOptions;
+    listen(options.host, options.port, LISTEN_EXCLUSIVE_PORT, (socket) => {
       if (socket === false) reject(new ListenError(options.host, options.port));
       else resolve(serverOver(app, socket, hall, options));
     });

@@ -1,7 +1,7 @@
 /**
  * The server over real sockets: what well-behaved clients get, and what the others cannot do to them.
  */
-import { connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { headersOf, type Refusal, refuseRate, statusOf } from '../../src/http/errors.ts';
 import {
@@ -50,6 +50,15 @@ function echo(request: Request, reply: Reply): void {
 
 function sendRefusal(refusal: Refusal, reply: Reply): void {
   reply.send(statusOf(refusal), JSON.stringify(refusal), headersOf(refusal));
+}
+
+/** A number, since only ports that are given by number were ever shared; one that the system picks is not. */
+async function portNobodyHas(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
 }
 
 /** A raw connection that remembers what it got. */
@@ -672,6 +681,26 @@ describe('closing', () => {
     await server.close();
     await line.closed;
     expect(server.running()).toBe(0);
+  });
+
+  test('a port given by number is not shared with another server that listens on it', async () => {
+    const port = await portNobodyHas();
+    const first = await start({ handle: echo }, { port });
+    expect(first.port).toBe(port);
+    await expect(startServer({ ...OPTIONS, port }, { handle: echo, refuse: sendRefusal })).rejects.toThrow(
+      'Cannot listen',
+    );
+  });
+
+  test('a port is had again at once where the server before closed a connection last', async () => {
+    const port = await portNobodyHas();
+    const first = await start({}, { port });
+    const line = await wire(first);
+    line.socket.write('GET /a HTTP/1.1\r\nHost: h\r\n\r\n');
+    await line.until('200 OK');
+    await first.close();
+    await line.closed;
+    expect((await start({}, { port })).port).toBe(port);
   });
 
   test('a taken port is told', async () => {
