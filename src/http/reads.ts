@@ -203,24 +203,27 @@ function changeTexts({ house: { state, sealer } }: Call, row: number, versions: 
 // ---------------------------------------------------------------- wallets
 
 export function listBalances(call: Call): void {
-  listSlots(call, (state, slot, wallet, symbol) => {
-    const { balances } = state;
+  const isReserved = (slot: number) => call.house.state.balances.reserved(slot) !== 0;
+  const countOf = (slot: number) => (isReserved(slot) ? 2 : 1);
+  listSlots(call, countOf, ({ balances }, slot, wallet, symbol) => {
     const row = (schema: string, amount: number, salt: number) => {
       const data = `{"amount":${amount},"schema":"${schema}","symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
       return slotText(data, pairLuid('wbl', wallet.luid, symbol.luid, salt), balances.moment(slot));
     };
-    const reserved = balances.reserved(slot);
     const available = row('available', balances.available(slot), 0);
-    return reserved === 0 ? [available] : [available, row('reserved', reserved, 1)];
+    return isReserved(slot) ? [available, row('reserved', balances.reserved(slot), 1)] : [available];
   });
 }
 
 export function listLimits(call: Call): void {
-  listSlots(call, (state, slot, wallet, symbol) => {
-    const { balances } = state;
+  const { balances } = call.house.state;
+  const isSet = (slot: number, metric: number) => !Number.isNaN(balances.limit(slot, metric));
+  const countOf = (slot: number) =>
+    balances.isLimited(slot) ? METRICS.filter((_, metric) => isSet(slot, metric)).length : 0;
+  listSlots(call, countOf, (_, slot, wallet, symbol) => {
     return METRICS.flatMap((name, metric) => {
+      if (!isSet(slot, metric)) return [];
       const amount = balances.limit(slot, metric);
-      if (Number.isNaN(amount)) return [];
       const data = `{"amount":${amount},"metric":"${name}","symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
       const moment = balances.limitMoment(slot, metric);
       return [slotText(data, pairLuid('wbl', wallet.luid, symbol.luid, 2 + metric), moment)];
@@ -228,22 +231,36 @@ export function listLimits(call: Call): void {
   });
 }
 
-/** A list over the wallet's balance slots, each of which gives some rows. */
-function listSlots(call: Call, rowsOf: (state: State, slot: number, wallet: Names, symbol: Names) => string[]): void {
+/**
+ * A list over the wallet's balance slots, each of which gives as many rows as `countOf` says. A wallet may have very many
+ * of them, so only the rows of the page are made.
+ */
+function listSlots(
+  call: Call,
+  countOf: (slot: number) => number,
+  rowsOf: (state: State, slot: number, wallet: Names, symbol: Names) => string[],
+): void {
   const { house, request } = call;
   const { state } = house;
   const row = readableRow(call);
   if (row < 0) return;
   const query = parseQuery(request.query, null, house.queryLimits);
   if (isRefusal(query)) return refuseDurable(call, query);
+  const { index, limit } = query.page;
+  const [from, to] = [index * limit, (index + 1) * limit];
   const wallet = namesOf(state, row);
   const items: string[] = [];
+  let total = 0;
   for (let next = state.rows.aux.get(row); next !== 0; next = state.balances.next(next - 1)) {
     const slot = next - 1;
-    items.push(...rowsOf(state, slot, wallet, namesOf(state, state.balances.symbol(slot))));
+    const count = countOf(slot);
+    if (total < to && total + count > from) {
+      const rows = rowsOf(state, slot, wallet, namesOf(state, state.balances.symbol(slot)));
+      items.push(...rows.slice(Math.max(0, from - total), to - total));
+    }
+    total += count;
   }
-  const { index, limit } = query.page;
-  sendList(call, items.slice(index * limit, (index + 1) * limit), { index, limit, total: items.length });
+  sendList(call, items, { index, limit, total });
 }
 
 function slotText(data: string, luid: string, moment: number): string {

@@ -146,6 +146,34 @@ describe('limits, bounds inclusive', () => {
   });
 });
 
+describe('a wallet of many symbols', () => {
+  test('tells its balances and limits page by page, cut also within what it has of one symbol', async () => {
+    const [a, b] = [await kit.wallet(), await kit.wallet()];
+    const symbols = await Promise.all(Array.from({ length: 7 }, () => kit.symbol()));
+    await kit.done(symbols.map((symbol) => issue(a, symbol, 10)));
+    await kit.done(symbols.slice(1, 5).flatMap((symbol) => [limit(a, symbol, 'maxBalance', 99)]));
+    await kit.done(symbols.slice(2, 4).flatMap((symbol) => [limit(a, symbol, 'minBalance', 1)]));
+    const held = symbols.filter((_, at) => at % 2 === 0).map((symbol) => transfer(a, b, symbol, 3));
+    expect((await kit.send(held, { data: { config: { commit: 'manual' } } })).status).toBe(201);
+    for (const [part, count] of [
+      ['balances', 11],
+      ['limits', 6],
+    ] as const) {
+      const pageOf = async (index: number, size: number): Promise<Json> =>
+        (await client.get(`/wallets/${a}/${part}?page.index=${index}&page.limit=${size}`)).body;
+      const { data: all } = await pageOf(0, 100);
+      expect(all).toHaveLength(count);
+      for (const size of [1, 2, 3, 4, count]) {
+        for (let index = 0; index * size <= count + size; index += 1) {
+          const { data, page } = await pageOf(index, size);
+          expect(data).toEqual(all.slice(index * size, (index + 1) * size));
+          expect(page).toEqual({ index, limit: size, total: count });
+        }
+      }
+    }
+  });
+});
+
 describe('the ends of the range', () => {
   test('2^53-1 is issued, moved and destroyed, one more is refused', async () => {
     const symbol = await kit.symbol();
