@@ -26,6 +26,7 @@ import { EventMemo } from './event-memo.ts';
 import type { Job, Lanes, Outcome } from './lanes.ts';
 import type { OutgoingCall } from './outgoing.ts';
 import { ByKey, type Reader, Readers } from './readers.ts';
+import { failedOf, Retries } from './retries.ts';
 import type { Timers } from './timers.ts';
 
 /** What is noted once an event was taken, or given up. */
@@ -91,6 +92,7 @@ export class Feeds {
   readonly #receivers = new Map<number, Receiver>();
   readonly #live = new ByKey<Receiver>();
   readonly #readers = new Readers<Receiver>();
+  readonly #retries: Retries;
   #seq: number;
   #isReading = false;
 
@@ -98,6 +100,7 @@ export class Feeds {
     this.#options = options;
     this.#events = new EventMemo(options.state);
     this.#seq = options.seq;
+    this.#retries = new Retries(options, (row) => this.retry(row));
   }
 
   /** Takes up what was not delivered when the server stopped. */
@@ -154,22 +157,10 @@ export class Feeds {
     this.#options.lanes.wake(laneOf(row));
   }
 
-  /** The same for a bridge's own feed, and for all effects whose events go to it: one after the other, each takes a look back. */
+  /** The same for a bridge's own feed, and for all effects whose events go to it. */
   retryBridge(bridge: number): void {
-    const { state, timers } = this.#options;
-    const { handle } = readRow(state, bridge).entry;
-    const isBound = ({ row, kind, ledger }: Receiver) => {
-      if (kind !== Kind.effect || ledger !== state.rows.ledger.get(bridge)) return false;
-      const { action } = dataOf(readRow(state, row).entry) as { action: { bridge?: string } };
-      return action.bridge === handle;
-    };
-    const rows = [...this.#receivers.values()].filter(isBound).map(({ row }) => row);
-    const next = (row: number) => {
-      this.retry(row);
-      const following = rows.pop();
-      if (following !== undefined) timers.after(0, () => next(following));
-    };
-    next(bridge);
+    this.retry(bridge);
+    this.#retries.wake(bridge);
   }
 
   // ---------------------------------------------------------------- receivers
@@ -420,21 +411,4 @@ function isOver({ seq, index }: Queued, told: Queued): boolean {
 
 function isSame(one: Queued, other: Queued): boolean {
   return one.seq === other.seq && one.index === other.index;
-}
-
-/** How far back what was given up is looked for. */
-const FAILED_MAX = 1000;
-
-/** What was given up and not delivered since, oldest first. */
-function failedOf(state: State, row: number): Queued[] {
-  const settled = new Set<string>();
-  const failed: Queued[] = [];
-  let left = FAILED_MAX;
-  for (let at = state.feeds.get(row)?.last ?? 0; at !== 0 && left-- > 0; at = state.heap.prev(at)) {
-    const { seq, index, isDelivered } = entryAt(state, at) as DeliveryEntry;
-    const key = `${seq} ${index}`;
-    if (!settled.has(key) && !isDelivered) failed.push({ seq, index });
-    settled.add(key);
-  }
-  return failed.reverse();
 }

@@ -172,6 +172,44 @@ describe('a bridge that is there again', () => {
   });
 });
 
+test('a bridge that is there again is looked for among hundreds of effects in slices, once for all who say so', async () => {
+  const EFFECTS = 200;
+  const theatre = await Theatre.open(undefined, { bridgeAttemptsMax: 1 });
+  const { house, effects, clock } = theatre;
+  theatre.answer = () => 503;
+  const bound = (n: number) => ({ signal: 'circle-created', action: { schema: 'bridge', bridge: `b${n % 2}` } });
+  await theatre.done(
+    ...[0, 1].map((n) => house.create(Kind.bridge, { handle: `b${n}`, config: { server: 'http://127.0.0.1:1/bank' } })),
+    ...Array.from({ length: EFFECTS }, (_, n) => effect(theatre, bound(n), `e${n}`)),
+  );
+  await theatre.done(house.create(Kind.circle, { handle: 'c' }));
+  await theatre.run(1000);
+  expect(theatre.calls).toHaveLength(EFFECTS);
+  theatre.answer = () => 200;
+  const { heap } = house.state;
+  const offset = heap.offset.bind(heap);
+  let looks = 0;
+  // Each look into a record takes a millisecond.
+  heap.offset = (at) => {
+    looks++;
+    clock.pass(1);
+    return offset(at);
+  };
+  const row = house.read(Kind.bridge, 'b0')!.row;
+  looks = 0;
+  const began = clock.now();
+  for (let n = 0; n < 20; n++) effects.activate(row);
+  expect(clock.now() - began).toBeLessThan(100);
+  clock.longestMs = 0;
+  await clock.run(60_000);
+  expect(clock.longestMs).toBeLessThan(50);
+  expect(looks).toBeLessThan(20 * EFFECTS);
+  await theatre.run(1000);
+  const again = theatre.calls.slice(EFFECTS).map(({ path }) => path);
+  const even = Array.from({ length: EFFECTS / 2 }, (_, n) => `/bank/effects/e${2 * n}`);
+  expect(again.sort()).toEqual(even.sort());
+});
+
 test('an intent that moves the money of many large wallets is told of without keeping all of them', async () => {
   const theatre = await Theatre.open();
   const { house } = theatre;
