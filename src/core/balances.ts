@@ -124,9 +124,9 @@ export class Balances {
   passing(slot: number): number {
     return this.#passing.size === 0 ? 0 : (this.#passing.get(slot) ?? 0);
   }
-  /** Whether prepared intents will still change it. */
+  /** Whether prepared intents will still change it, be it that all they bring goes on at once. */
   isHeld(slot: number): boolean {
-    return this.#reserved.get(slot) !== 0 || this.#incoming.get(slot) !== 0;
+    return this.#reserved.get(slot) !== 0 || this.#incoming.get(slot) !== 0 || this.passing(slot) !== 0;
   }
   moment(slot: number): number {
     return this.#moment.get(slot);

@@ -150,6 +150,8 @@ describe('forward', () => {
       const [first, second] = intentsIn(send(books, [transfer('a', 'c', 40)], { commit: 'manual' }));
       expect([first!, second!].map((intent) => statusOf(books, intent))).toEqual(['prepared', 'prepared']);
       expect(balances(books, 'a', 'c', 'd')).toEqual([60, 0, 0]);
+      // The wallet in the middle neither has nor awaits anything, and is part of it all the same.
+      expect(books.drop(Kind.wallet, 'c')).toMatchObject({ reason: 'record.drop-rejected' });
       prove(books, first!, { action });
       const end = action === 'commit' ? 'completed' : 'rejected';
       expect([first!, second!].map((intent) => statusOf(books, intent))).toEqual([end, end]);

@@ -383,7 +383,8 @@ export class Model {
     if (kind !== 'wallet') return false;
     for (const [key, account] of this.money.accounts.entries()) {
       if (!key.startsWith(`${luid} `)) continue;
-      if (account.available !== 0n || account.reserved !== 0n || account.incoming !== 0n) return true;
+      const { available, reserved, incoming, passing } = account;
+      if ([available, reserved, incoming, passing].some((amount) => amount !== 0n)) return true;
     }
     return this.#isNamed(record);
   }
