@@ -62,6 +62,8 @@ export interface TokenCommand extends CommandBase {
   id: string;
   /** The last second, since 1970, in which it holds. */
   exp: number;
+  /** What it came with, where it is used up only if that is taken; its signatures are verified on the way. */
+  beside?: Command;
 }
 
 /** A question about access: its signatures are verified on the way, and it changes nothing. */

@@ -70,7 +70,7 @@ export function decide(state: State, command: Command, now: number): Entry[] | R
     case 'proof':
       return decideProof(state, command, now);
     case 'token':
-      return decideToken(state, command);
+      return decideToken(state, command, now);
     case 'check':
       return decideCheck(state, command);
     case 'leg':
@@ -228,14 +228,19 @@ function deniedRemoval(state: State, command: DropCommand, row: number): Refusal
   return isIn ? null : notFound(Kind['circle-signer']);
 }
 
-/** A token that was used is used up, whatever becomes of the request it came with. */
-function decideToken(state: State, command: TokenCommand): Entry[] | Refusal {
-  const { ledger, kind, luid, moment, id, exp } = command;
+/**
+ * A token that was used is used up, whatever becomes of the request it came with; a stranger's only where that is taken,
+ * for what is signed beside it.
+ */
+function decideToken(state: State, command: TokenCommand, now: number): Entry[] | Refusal {
+  const { ledger, kind, luid, moment, id, exp, beside } = command;
   if (state.tokens.has(id)) return USED_UP;
   if (state.tokens.isForgotten(exp)) return FORGOTTEN;
   if (!state.tokens.hasRoom(exp)) {
     return refuse('api.rate-limit-exceeded', 'More tokens that are good only once came than the server remembers');
   }
+  const outcome = beside === undefined ? [] : decide(state, beside, now);
+  if (isRefusal(outcome)) return outcome;
   const entry: TokenEntry = { type: EntryType.token, ledger, kind, luid, handle: id, moment, exp };
   return [entry];
 }

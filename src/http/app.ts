@@ -3,7 +3,9 @@
  * the route itself checks; the first that fails is what the client is told.
  */
 
+import { mayEnter, NO_ROW } from '../core/access/index.ts';
 import { isAddress, isLedgerHandle } from '../core/address.ts';
+import type { Command, TokenCommand } from '../core/command.ts';
 import { USED_UP } from '../core/decide.ts';
 import { Kind } from '../core/kinds.ts';
 import { isLuid, makeLuid } from '../core/luid.ts';
@@ -29,6 +31,7 @@ import {
   readRecord,
   readStatus,
 } from './reads.ts';
+import { ledgerOf, rowOf } from './rows.ts';
 import type { Handler, Reply, Request, RequestHead } from './server.ts';
 import { absoluteUrl, checkRequestHash, type Token, type TokenChecker } from './tokens.ts';
 import { addProof, createRecord, dropRecord, updateRecord } from './writes.ts';
@@ -101,7 +104,7 @@ function serve(options: AppOptions, request: Request, reply: Reply): void {
   const { house } = options;
   const route = findRoute(request.method, request.path);
   if (isRefusal(route)) return sendRefusal(house, reply, route);
-  const call: Call = { house, request, reply, route, ledger: -1, body: undefined, bearer: null };
+  const call: Call = { house, request, reply, route, ledger: -1, body: undefined, bearer: null, showToken: null };
 
   call.ledger = selectLedger(options, request);
   if (call.ledger < 0) return refuseDurable(call, NO_SUCH_LEDGER);
@@ -135,8 +138,25 @@ function serve(options: AppOptions, request: Request, reply: Reply): void {
     call.bearer = { iss, sub, aud, hsh: hsh !== null, key };
   }
   if (route.id !== null && !isId(route.kind, route.id)) return sendRefusal(house, reply, BAD_ID);
-  if (token !== null && token.jti !== null) useToken(call, token, () => ACTIONS[route.action](call));
-  else ACTIONS[route.action](call);
+  const act = () => ACTIONS[route.action](call);
+  if (token === null || token.jti === null) return act();
+  if (isLetIn(call)) return useToken(call, token, act);
+  // A stranger's is not written down, and so counts for nothing, but beside signatures for which the request is taken.
+  if (request.method === 'GET') call.bearer = null;
+  call.showToken = (command, checks) => {
+    call.showToken = null;
+    useToken(call, token, act, command, checks);
+  };
+  act();
+}
+
+/** Whether the token alone opens the gate for what is asked: of a ledger that is not there that of the token's own. */
+function isLetIn(call: Call): boolean {
+  const { house, route, ledger } = call;
+  const { state } = house;
+  const found = route.id === null ? NO_ROW : rowOf(call);
+  const row = found < 0 && route.kind === Kind.ledger ? state.ledgers[ledger]!.row : found;
+  return mayEnter(state, ledgerOf(call), route.kind, row, callerOf(call, []));
 }
 
 /** Of a token that is good only once: the same for the same jti of the same key, and for no other. */
@@ -144,8 +164,11 @@ function tokenId({ ledger }: Call, { public: key, jti }: Token): string {
   return sha256Hex(`${ledger} ${key} ${jti}`);
 }
 
-/** Writes down that the token is used, and goes on once the disk has that: it is used up even after a restart. */
-function useToken(call: Call, token: Token, goOn: () => void): void {
+/**
+ * Writes down that the token is used, and goes on once the disk has that: it is used up even after a restart. Where it
+ * counts only together with what is signed `beside` it, `checks` are the signatures of that.
+ */
+function useToken(call: Call, token: Token, goOn: () => void, beside?: Command, checks: Uint8Array = NO_BYTES): void {
   const { house, reply, ledger } = call;
   const { engine } = house;
   const full = engine.overload(ledger);
@@ -154,9 +177,20 @@ function useToken(call: Call, token: Token, goOn: () => void): void {
   const id = tokenId(call, token);
   const luid = makeLuid('tkn', moment, Buffer.from(id, 'hex'));
   const exp = Math.floor(token.exp);
+  const command: TokenCommand = {
+    op: 'token',
+    ledger,
+    kind: Kind.ledger,
+    moment,
+    caller: callerOf(call, []),
+    luid,
+    id,
+    exp,
+  };
+  if (beside !== undefined) command.beside = beside;
   engine.submit({
-    command: { op: 'token', ledger, kind: Kind.ledger, moment, caller: callerOf(call, []), luid, id, exp },
-    checks: NO_BYTES,
+    command,
+    checks,
     seals: NO_BYTES,
     answer(outcome) {
       if (isRefusal(outcome)) sendRefusal(house, reply, outcome);

@@ -2,6 +2,7 @@
  * One request that has found its route and ledger, and the house it is served from.
  */
 import type { Bearer, Caller } from '../core/access/index.ts';
+import type { Command } from '../core/command.ts';
 import type { Refusal as CoreRefusal } from '../core/refusal.ts';
 import type { State } from '../core/state.ts';
 import type { Effects } from '../effects/index.ts';
@@ -58,6 +59,11 @@ export interface Call {
   /** The body as a value; undefined where there is none. */
   body: unknown;
   bearer: Bearer | null;
+  /**
+   * Of a token that is good only once and opens no gate by itself: what is signed may open it, and is to be given here
+   * first. Once the token is used up, the request is served again. Null where there is no such token.
+   */
+  showToken: ((command: Command, checks: Uint8Array) => void) | null;
 }
 
 /** Who asks; `keys` signed the body, of which reads have none. */

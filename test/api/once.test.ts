@@ -1,0 +1,146 @@
+/**
+ * A token good only once is written down when it is used, which the disk and a table have to bear. So it is written down
+ * for whoever may come in, by the token or by what was signed beside it; strangers leave no trace by sending some.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Client, connect, type Json, type Keys, makeKeys, makeToken, proof, record } from '../support/client.ts';
+import { openLedger, reasonOf, unique } from '../support/kit.ts';
+import { type Server, startServer } from '../support/server.ts';
+
+const owner = makeKeys();
+const anna = makeKeys();
+const ben = makeKeys();
+const stranger = makeKeys();
+let server: Server;
+let client: Client;
+
+beforeAll(async () => {
+  server = await startServer();
+  client = connect(server);
+});
+afterAll(() => server?.stop());
+
+const FORBIDDEN = [403, 'auth.forbidden'];
+const USED_UP = [401, 'auth.unauthorized'];
+const everything = { action: 'any', record: 'any' };
+const byToken = ({ public: key }: Keys) => ({ $signer: { public: key } });
+const bySignature = ({ public: key }: Keys) => ({ public: key });
+const wallet = (...keys: Keys[]) => record({ handle: unique('wallet') }, keys);
+const seq = async (): Promise<number> => (await client.get('/head')).body.data.seq;
+
+/** A ledger under these rules, where the owner's signature does everything. */
+async function ledgerWith(...rules: Json[]) {
+  const access = [...rules, { ...everything, signer: bySignature(owner) }];
+  const { handle } = (await openLedger(client, owner, { access })).data;
+  const there = connect(server, { 'x-ledger': handle });
+  const once = (keys: Keys) => {
+    const now = Math.floor(Date.now() / 1000);
+    const claims = { iss: 'judge', sub: 'judge', aud: handle, iat: now, exp: now + 60, jti: unique('jti') };
+    return { authorization: `Bearer ${makeToken(claims, keys)}` };
+  };
+  return { there, once };
+}
+
+describe('before a closed gate', () => {
+  test('whatever a stranger asks for with such tokens is refused, and leaves no trace', async () => {
+    const { there, once } = await ledgerWith();
+    await there.post('/wallets', record({ handle: 'w' }, owner));
+    const before = await seq();
+    const asks: [string, string, Json?][] = [
+      ['GET', '/wallets'],
+      ['GET', '/wallets/w'],
+      ['GET', '/wallets/nobody/balances'],
+      ['GET', '/events'],
+      ['GET', '/ledger'],
+      ['PUT', '/ledger', record({ handle: 'w', parent: '0'.repeat(64) }, stranger)],
+      ['POST', '/wallets', wallet(stranger)],
+      ['POST', '/intents', record({ handle: unique('intent'), claims: [] }, stranger)],
+      ['PUT', '/wallets/w', record({ handle: 'w', parent: '0'.repeat(64) }, stranger)],
+      ['DELETE', '/wallets/w', record({ parent: '0'.repeat(64) }, stranger)],
+      ['POST', '/wallets/w/proofs', proof('0'.repeat(64), stranger)],
+      ['POST', '/wallets/w/access/!check', record({ action: 'read' }, stranger)],
+      ['POST', '/circles/c/signers', record({ circle: 'c', signer: 's' }, stranger)],
+      ['POST', '/bridges/b/activate'],
+      ['POST', '/bridges/b/activate', record({ action: 'activate' }, stranger)],
+    ];
+    for (const [method, path, body] of asks) {
+      const reply = await there.call(method, path, body, once(stranger));
+      if (path !== '/intents') expect(reasonOf(reply), `${method} ${path}`).toEqual(FORBIDDEN);
+    }
+    expect(await seq()).toBe(before);
+  });
+  test('nor does a body that claims to be signed by one who may', async () => {
+    const { there, once } = await ledgerWith();
+    const before = await seq();
+    const forged = wallet(owner);
+    const result = Buffer.from(forged.meta.proofs[0].result, 'base64');
+    result[7]! ^= 1;
+    forged.meta.proofs[0].result = result.toString('base64');
+    const reply = await there.post('/wallets', forged, once(stranger));
+    expect(reasonOf(reply)).toEqual([422, 'crypto.signature-invalid']);
+    expect(await seq()).toBe(before);
+  });
+  test('nor does what a ledger has nothing to do with', async () => {
+    const { there, once } = await ledgerWith();
+    const before = await seq();
+    expect((await there.get('/ledgers', once(stranger))).status).toBe(200);
+    expect((await there.get('/ledgers/nobody', once(stranger))).status).toBe(404);
+    const change = record({ handle: 'nobody', parent: '0'.repeat(64) }, stranger);
+    expect((await there.put('/ledgers/nobody', change, once(stranger))).status).toBe(404);
+    expect(await seq()).toBe(before);
+  });
+  test('what is open to all is open with such a token too', async () => {
+    const { there, once } = await ledgerWith();
+    expect((await there.get('', once(stranger))).status).toBe(200);
+    expect((await there.get('/head', once(stranger))).status).toBe(200);
+  });
+});
+
+describe('whoever may come in uses the token up', () => {
+  test('by the token alone, though the request is refused', async () => {
+    const { there, once } = await ledgerWith({ action: 'access', record: 'any', bearer: byToken(anna) });
+    const token = once(anna);
+    expect(reasonOf(await there.post('/wallets', wallet(stranger), token))).toEqual(FORBIDDEN);
+    expect(reasonOf(await there.get('/wallets', token))).toEqual(USED_UP);
+  });
+  test('by what is signed beside it', async () => {
+    const { there, once } = await ledgerWith();
+    const token = once(stranger);
+    expect((await there.post('/wallets', wallet(owner), token)).status).toBe(201);
+    expect(reasonOf(await there.post('/wallets', wallet(owner), token))).toEqual(USED_UP);
+    expect(reasonOf(await there.get('/wallets', token))).toEqual(USED_UP);
+  });
+  test('by both together, also where requests with it race', async () => {
+    const both = { ...everything, signer: bySignature(ben), bearer: byToken(anna) };
+    const { there, once } = await ledgerWith(both);
+    const token = once(anna);
+    const replies = await Promise.all(Array.from({ length: 8 }, () => there.post('/wallets', wallet(ben), token)));
+    expect(replies.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(401)]);
+    expect((await there.post('/wallets', wallet(ben), once(anna))).status).toBe(201);
+    expect(reasonOf(await there.post('/wallets', wallet(ben), once(ben)))).toEqual(FORBIDDEN);
+  });
+  test('to prove, to change, to drop, to ask, to join: each with a token of its own, once', async () => {
+    const both = { ...everything, signer: bySignature(ben), bearer: byToken(anna) };
+    const { there, once } = await ledgerWith(both);
+    const old = wallet(ben);
+    const path = `/wallets/${old.data.handle}`;
+    const next = record({ ...old.data, custom: { a: 1 }, parent: old.hash }, ben);
+    const asks: [string, string, Json, number][] = [
+      ['POST', '/wallets', old, 201],
+      ['POST', `${path}/proofs`, proof(old.hash, ben, { status: 'active' }), 200],
+      ['POST', `${path}/access/!check`, record({ action: 'read' }, ben), 200],
+      ['PUT', path, next, 200],
+      ['DELETE', path, record({ parent: next.hash }, ben), 204],
+      ['POST', '/circles', record({ handle: 'c' }, ben), 201],
+      ['POST', '/signers', record({ handle: 's', format: 'ed25519-raw', public: ben.public }, ben), 201],
+      ['POST', '/circles/c/signers', record({ circle: 'c', signer: 's' }, ben), 200],
+      ['DELETE', '/circles/c/signers/s', record({ circle: 'c', signer: 's' }, ben), 204],
+    ];
+    for (const [method, where, body, status] of asks) {
+      const token = once(anna);
+      const first = await there.call(method, where, body, token);
+      expect(first.status, `${method} ${where} ${first.text}`).toBe(status);
+      expect(reasonOf(await there.call(method, where, body, token)), `${method} ${where}`).toEqual(USED_UP);
+    }
+  });
+});
