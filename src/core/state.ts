@@ -389,12 +389,20 @@ export function ownersOf(state: State, version: Version): Uint8Array[] {
 }
 
 /** What a record was created with. Versions in between are passed by, not read: there may be very many. */
-function firstEntry({ heap, codec }: State, { entry, before }: Version): VersionEntry {
+function firstEntry(state: State, { entry, before }: Version): VersionEntry {
   if (before === 0) return entry;
-  let at = before;
-  for (let prev = heap.prev(at); prev !== 0; prev = heap.prev(at)) at = prev;
-  const from = heap.offset(at);
-  return codec.decode(heap.chunk(at), from, from + heap.length(at)) as VersionEntry;
+  return entryAt(state, state.longVersions.first(entry.luid) ?? walkToFirst(state, entry.luid, before)) as VersionEntry;
+}
+
+function walkToFirst({ heap, longVersions }: State, luid: string, from: number): number {
+  let at = from;
+  let entries = 1;
+  for (let prev = heap.prev(at); prev !== 0; prev = heap.prev(at)) {
+    at = prev;
+    entries++;
+  }
+  longVersions.keepFirst(luid, at, entries);
+  return at;
 }
 
 /** About how many characters a version is in an answer: its data and its proofs. */
