@@ -28,6 +28,7 @@ import { hasRules, type IntentOutline, type NameHashes, outlineOf } from './outl
 import { assert } from './refusal.ts';
 import {
   ANY_STATUS,
+  addCount,
   countKey,
   DROPPED,
   dataOf,
@@ -456,9 +457,7 @@ function statusNumber(state: State, status: string): number {
   return state.statuses.push(status) - 1;
 }
 
-function count({ counts }: State, ledger: number, kind: Kind, status: number, change: number): void {
-  const one = countKey(ledger, kind, status);
-  const all = countKey(ledger, kind, ANY_STATUS);
-  counts.set(one, (counts.get(one) ?? 0) + change);
-  counts.set(all, (counts.get(all) ?? 0) + change);
+function count(state: State, ledger: number, kind: Kind, status: number, change: number): void {
+  addCount(state, countKey(ledger, kind, status), change);
+  addCount(state, countKey(ledger, kind, ANY_STATUS), change);
 }

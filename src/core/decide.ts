@@ -51,7 +51,9 @@ export const SYSTEM_SIGNER = 'system';
 
 /** Different status texts over all ledgers; each is two bytes in a record's row. */
 const STATUSES_MAX = 10_000;
-/** Those the interface names: one ledger that makes up thousands takes none of these from the others. */
+/** The same of one ledger, whose kinds and their statuses count each: so that it takes but a share of them from the others. */
+const VARIETY_MAX = 300;
+/** Those the interface names are there for all. */
 const OWN_STATUSES: readonly string[] = ['created', 'onboarded', 'connected', 'active'];
 /** Characters of all proofs added to one version of a record: it is read as a whole, so its end must be in sight. */
 const ADDED_SIZE_MAX = 4 * 1024 * 1024;
@@ -171,7 +173,7 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   const labelled = judgeLabels(scene, proof.public, custom);
   if (isRefusal(labelled)) return labelled;
   const { status } = given;
-  if (status !== null && !hasPlace(state, status)) {
+  if (status !== null && !hasPlace(state, ledger, status)) {
     return refuse('record.status-policy-violation', `${status} would be one status more than this server keeps`);
   }
   const entry: ProofEntry = {
@@ -201,8 +203,9 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   return refuse('record.invalid', 'The record has as many proofs as it can take; a new version begins without them');
 }
 
-function hasPlace({ statuses }: State, status: string): boolean {
-  return statuses.length < STATUSES_MAX || OWN_STATUSES.includes(status) || statuses.includes(status);
+function hasPlace({ statuses, variety }: State, ledger: number, status: string): boolean {
+  if (OWN_STATUSES.includes(status) || statuses.includes(status)) return true;
+  return statuses.length < STATUSES_MAX && (variety.get(ledger) ?? 0) < VARIETY_MAX;
 }
 
 /** A signer joins a circle. */

@@ -113,6 +113,8 @@ export interface State {
   readonly supply: Map<number, bigint>;
   /** Live records by countKey. */
   readonly counts: Map<number, number>;
+  /** How many kinds, and statuses of a kind, a ledger has had: its keys in `counts`. */
+  readonly variety: Map<number, number>;
   /** How many live records have a label, by labelKey. */
   readonly labels: Map<string, number>;
   readonly open: OpenIntents;
@@ -150,6 +152,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
     ledgers: [{ row: -1, handle: '', config: {}, access: [] }],
     supply: new Map(),
     counts: new Map(),
+    variety: new Map(),
     labels: new Map(),
     open: new OpenIntents(),
     threads: new Map(),
@@ -292,6 +295,16 @@ export function valueHash(state: State, member: number, value: string): number {
 export const ANY_STATUS = 65_535;
 export function countKey(ledger: number, kind: Kind, status: number): number {
   return (ledger * 16 + kind) * 65_536 + status;
+}
+
+/** So many more live records under a key, or fewer. A key once there stays. */
+export function addCount({ counts, variety }: State, key: number, change: number): void {
+  const known = counts.get(key);
+  if (known === undefined) {
+    const ledger = Math.floor(key / (16 * 65_536));
+    variety.set(ledger, (variety.get(ledger) ?? 0) + 1);
+  }
+  counts.set(key, (known ?? 0) + change);
 }
 
 /** Key of state.labels. */
@@ -497,7 +510,7 @@ export function loadState(
   state.tokens.load(parts, extra.tokens);
   state.statuses.push(...extra.statuses);
   for (const [symbol, amount] of extra.supply) state.supply.set(symbol, BigInt(amount));
-  for (const [key, count] of extra.counts) state.counts.set(key, count);
+  for (const [key, count] of extra.counts) addCount(state, key, count);
   for (const [key, count] of extra.labels ?? []) state.labels.set(key, count);
   if (extra.open === undefined) state.open.load(parts);
   else for (const [row, intent] of extra.open) state.open.set(row, { ...intent, bridges: intent.bridges ?? [] });

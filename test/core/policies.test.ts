@@ -156,6 +156,21 @@ describe('status policies', () => {
     }
   });
 
+  test('a ledger that makes up statuses comes to its own end, not to that of all others', () => {
+    const books = openBooks();
+    make(books, Kind.ledger, { handle: 'other' }, 0);
+    for (const ledger of [1, 2]) make(books, wallet, { handle: 'w' }, ledger);
+    const word = (n: number) => `x${[...String(n)].map((digit) => String.fromCharCode(97 + Number(digit))).join('')}`;
+    const says = (state: string, ledger: number) => said(prove(books, wallet, 'w', 'a', { status: state }, ledger));
+    let made = 0;
+    while (made < 1000 && says(word(made), 1) === 'ok') made++;
+    expect(made).toBeGreaterThan(200);
+    expect(made).toBeLessThan(300);
+    expect([says(word(0), 1), says('onboarded', 1), says('blocked', 1)]).toEqual(['ok', 'ok', VIOLATION]);
+    expect([says('blocked', 2), says(word(7), 2), says('blocked', 1)]).toEqual(['ok', 'ok', 'ok']);
+    for (const state of recovered(books)) expect(state.variety).toEqual(books.state.variety);
+  });
+
   test('policies of one sort for one kind have an end, and an update of one of them is no more', () => {
     const books = openBooks();
     const policy = (handle: string, record = 'wallet') => ({ handle, schema: 'status', record, values: [] });
