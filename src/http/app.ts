@@ -20,7 +20,7 @@ import { type Refusal, refuse } from './errors.ts';
 import { activateBridge, listDeliveries, listEvents, retryEvents } from './events.ts';
 import { readHead } from './head.ts';
 import { parseJson } from './json.ts';
-import { type Action, findRoute } from './paths.ts';
+import { type Action, findRoute, type Route } from './paths.ts';
 import {
   listBalances,
   listChanges,
@@ -106,6 +106,7 @@ function serve(options: AppOptions, request: Request, reply: Reply): void {
   if (isRefusal(route)) return sendRefusal(house, reply, route);
   const call: Call = { house, request, reply, route, ledger: -1, body: undefined, bearer: null, showToken: null };
 
+  if (makesLedger(route) && request.header('x-ledger') !== '') return sendRefusal(house, reply, MADE_OUTSIDE);
   call.ledger = selectLedger(options, request);
   if (call.ledger < 0) return refuseDurable(call, NO_SUCH_LEDGER);
 
@@ -204,6 +205,13 @@ const NO_BYTES = new Uint8Array(0);
 /** A luid, or a handle of the form its kind has. */
 function isId(kind: Kind, id: string): boolean {
   return isLuid(id) || (kind === Kind.ledger ? isLedgerHandle(id) : isAddress(id));
+}
+
+const MADE_OUTSIDE = refuse('api.no-tenant-allowed', 'Ledgers are made outside any ledger');
+
+/** Whether it does so inside one is told before that one is looked for: a client may name the ledger it is about to make. */
+function makesLedger({ action, kind }: Route): boolean {
+  return action === 'create' && kind === Kind.ledger;
 }
 
 const NO_SUCH_LEDGER = refuse('api.route-not-found', 'server does not host requested ledger');

@@ -75,8 +75,7 @@ const RECORD: readonly Methods[] = KINDS.map(({ update, drop }) =>
 export function findRoute(method: string, path: string): Route | Refusal {
   const [root, version, ...raw] = splitPath(path);
   if (root !== '' || version !== VERSION) return unknownPath();
-  const segments = path.includes('%') ? decodeSegments(raw) : raw;
-  if (segments === null) return refuse('api.query-malformed', 'The path is not percent-encoded UTF-8');
+  const segments = path.includes('%') ? raw.map(decode) : raw;
   const found = findPlace(segments);
   if (found === null) return unknownPath();
   const action = found.methods.get(method);
@@ -149,11 +148,12 @@ function methodsOf(kind: Kind, part: string, number: string | undefined): Method
   return part === 'anchors' ? ANCHORS : null;
 }
 
-function decodeSegments(raw: string[]): string[] | null {
+/** What is not percent-encoded UTF-8 stays as it was sent: it holds a `%`, which no path that there is and no id does. */
+function decode(segment: string): string {
   try {
-    return raw.map((segment) => (segment.includes('%') ? decodeURIComponent(segment) : segment));
+    return segment.includes('%') ? decodeURIComponent(segment) : segment;
   } catch {
-    return null;
+    return segment;
   }
 }
 

@@ -76,10 +76,7 @@ function keysOf({ proofs }: Content): Uint8Array[] {
 }
 
 function createLedger(call: Call): void {
-  const { house, request } = call;
-  if (request.header('x-ledger') !== '') {
-    return sendRefusal(house, call.reply, refuse('api.no-tenant-allowed', 'Ledgers are made outside any ledger'));
-  }
+  const { house } = call;
   const content = openBody(house, Kind.ledger, 'create', call.body);
   if (isRefusal(content)) return sendRefusal(house, call.reply, content);
   const caller = callerOf(call, keysOf(content));

@@ -231,6 +231,22 @@ describe('422 record.schema-invalid', () => {
       });
     }
   });
+  test.each(['%', '%zz', '%E0%A4%A', 'a%2', '%C3', 'a%20b', '%C3%B1'])(
+    'an id that is neither handle nor luid: %s',
+    async (id) => {
+      for (const path of [
+        `/wallets/${id}`,
+        `/intents/${id}`,
+        `/ledgers/${id}`,
+        `/wallets/${id}/balances`,
+        `/effects/${id}/changes/1`,
+      ]) {
+        const reply = await client.get(path);
+        expect([path, ...reasonOf(reply)]).toEqual([path, 422, 'record.schema-invalid']);
+        expect(reply.body.data.custom.errors).toHaveLength(1);
+      }
+    },
+  );
   test('a thousand mistakes do not make an endless answer', async () => {
     const claims = Array.from({ length: 5000 }, () => ({ action: 'issue' }));
     const reply = await client.post('/intents', record({ handle: unique('intent'), claims }, keys));

@@ -72,6 +72,11 @@ describe('ledger records', () => {
     const reply = await client.post('/ledgers', record(data(), keys), { 'x-ledger': 'main' });
     expect(reasonOf(reply)).toEqual([422, 'api.no-tenant-allowed']);
   });
+  test('so is making it inside itself, before there is one', async () => {
+    const body = record(data(), keys);
+    const reply = await client.post('/ledgers', body, { 'x-ledger': body.data.handle });
+    expect(reasonOf(reply)).toEqual([422, 'api.no-tenant-allowed']);
+  });
   test.each(['a b', 'a:b', 'a@b', '', 'x'.repeat(129), 'é'])('%j is no ledger handle', async (handle) => {
     expect(reasonOf(await client.post('/ledgers', record(data({ handle }), keys)))).toEqual([
       422,
