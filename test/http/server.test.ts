@@ -2,6 +2,8 @@
  * The server over real sockets: what well-behaved clients get, and what the others cannot do to them.
  */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
 import { headersOf, type Refusal, refuseRate, statusOf } from '../../src/http/errors.ts';
 import {
@@ -418,7 +420,7 @@ describe('bodies that are too much', () => {
 
 describe('what slow clients make the server hold is bounded over all of them', () => {
   test('bodies on their way: the one that is under way the longest gets 429, and quick clients are served', async () => {
-    const server = await start({}, { arrivingBytesMax: 10_000, bodyMsMax: 20_000 });
+    const server = await start({}, { arrivingBytesMax: 12_000, bodyMsMax: 20_000 });
     const slow: Wire[] = [];
     for (let n = 0; n < 4; n++) {
       const one = await wire(server);
@@ -434,6 +436,31 @@ describe('what slow clients make the server hold is bounded over all of them', (
     // The quick one's own pieces made room at the cost of the next oldest, at most.
     slow[3]!.socket.write('x'.repeat(1000));
     expect(await slow[3]!.until('"path":"/slow"')).toContain('200 OK');
+  });
+
+  test('a body that comes a byte at a time takes no more memory than is counted', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const taken = () => {
+      collect();
+      const { heapUsed, external } = process.memoryUsage();
+      return heapUsed + external;
+    };
+    const server = await start({}, { bodyBytesMax: 1_000_000, bodyMsMax: 60_000 });
+    const line = await wire(server);
+    line.socket.write('POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n');
+    await until(() => server.running() === 1);
+    const before = taken();
+    const bytes = 300_000;
+    for (let sent = 0; sent < bytes; sent += 3000) {
+      await new Promise((resolve) => line.socket.write('1\r\na\r\n'.repeat(3000), resolve));
+    }
+    // Both ends live here: by then the network has nothing left of it.
+    for (let n = 0; n < 10; n++) await fetch(url(server, '/other'));
+    expect(taken() - before).toBeLessThan(10_000_000);
+    line.socket.write('0\r\n\r\n');
+    await line.until('"path":"/x"');
+    expect(line.text()).toContain('a'.repeat(bytes));
   });
 
   test('answers nobody reads: the oldest is cut off, whoever reads late gets the others whole', async () => {
