@@ -77,6 +77,7 @@ export function apply(
       const { row, ledger, kind, handle } = entry;
       const before = handleOfRow(state, row);
       append(state, row, bytes, from, to);
+      useProofs(state, row, entry);
       if (handle !== before) {
         unindexHandle(state, ledger, kind, before, row);
         indexHandle(state, ledger, kind, handle, row);
@@ -86,6 +87,7 @@ export function apply(
     case EntryType.drop: {
       const { row, ledger, kind, handle } = entry;
       append(state, row, bytes, from, to);
+      useProofs(state, row, entry);
       unindexHandle(state, ledger, kind, handle, row);
       state.norms.dropped(row);
       setLabels(state, row, []);
@@ -97,6 +99,7 @@ export function apply(
     case EntryType.proof:
       if (entry.labels !== undefined) setLabels(state, entry.row, entry.labels);
       append(state, entry.row, bytes, from, to);
+      useProofs(state, entry.row, entry);
       if (entry.status !== null) setStatus(state, entry.row, entry.ledger, entry.kind, entry.status);
       return;
     case EntryType.step: {
@@ -130,6 +133,7 @@ function applyCreate(
   value: Record<string, unknown>,
 ): void {
   const row = addRow(state, entry, kindRow(entry.kind).status, bytes, from, to);
+  useProofs(state, row, entry);
   applyVersion(state, row, entry, value);
 }
 
@@ -413,6 +417,11 @@ function slotOf(state: State, wallet: number, symbol: number): number {
 function append(state: State, row: number, bytes: Uint8Array, from: number, to: number): void {
   const { at } = state.rows;
   at.set(row, write(state, bytes, from, to, at.get(row)));
+}
+
+/** What the newest entry of a row was signed with brings about nothing else. */
+function useProofs({ usedProofs, rows }: State, row: number, { ledger, kind }: { ledger: number; kind: Kind }): void {
+  usedProofs.use(ledger, kind, rows.at.get(row));
 }
 
 /** Every entry that is kept has its place in the heap, and is found there by its sequence number. */

@@ -16,6 +16,8 @@ export interface EntryCodec {
   isNamed(bytes: Uint8Array, from: number, ledger: number, kind: Kind, handle: string): boolean;
   /** Whether it carries this luid. */
   luidEquals(bytes: Uint8Array, from: number, luid: string): boolean;
+  /** Where in the bytes the signatures lie of clients' proofs that say when they were made; none of an intent's own. */
+  datedSignatures(bytes: Uint8Array, from: number, to: number): readonly number[];
 }
 
 export interface Names {

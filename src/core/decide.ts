@@ -41,6 +41,7 @@ import { judgeLabels } from './labels.ts';
 import { POLICIES_MAX } from './norms.ts';
 import { ProofScene } from './quorum.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
+import { replayed } from './replays.ts';
 import { DROPPED, findHandle, findLuid, proofSize, type RecordView, readRow, type State } from './state.ts';
 import { judgeStatus } from './status-policies.ts';
 import { isTermInUse } from './terms.ts';
@@ -92,7 +93,8 @@ function decideCreate(state: State, command: CreateCommand, now: number): Entry[
     unrelated(state, command) ??
     misfit(state, command) ??
     crowded(state, command, NO_ROW) ??
-    duplicate(state, command, handle);
+    duplicate(state, command, handle) ??
+    replayed(state, command, handle);
   if (no !== null) return no;
   if (kind === Kind.intent) return [beginIntent(state, command, handle, now)];
   const entry = createEntry(command, ledger, handle);
@@ -121,7 +123,8 @@ function decideUpdate(state: State, command: UpdateCommand): Entry[] | Refusal {
     unrelated(state, command) ??
     misfit(state, command) ??
     crowded(state, command, row) ??
-    (handle === record.entry.handle ? null : (duplicate(state, command, handle) ?? named(state, command, record)));
+    (handle === record.entry.handle ? null : (duplicate(state, command, handle) ?? named(state, command, record))) ??
+    replayed(state, command, handle);
   if (late !== null) return late;
   return [{ type: EntryType.update, ledger, kind, luid, handle, moment, hash, data, proofs, seal, row }];
 }
@@ -137,7 +140,8 @@ function decideDrop(state: State, command: DropCommand): Entry[] | Refusal {
   const late = isMember
     ? null
     : (luidMismatch(command) ?? parentMismatch(command.value, record) ?? inUse(state, ledger, kind, record));
-  if (late !== null) return late;
+  const last = late ?? replayed(state, command, command.value.handle);
+  if (last !== null) return last;
   const entry: DropEntry = {
     type: EntryType.drop,
     ledger,
@@ -166,6 +170,8 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   const isSame = (known: StoredProof) => equalBytes(known.result, proof.result) && known.custom === proof.custom;
   if (record.entry.proofs.some(isSame)) return [];
   if (record.added.some((each) => each.type === EntryType.proof && isSame(each.proof))) return [];
+  const again = replayed(state, { ledger, kind, hash: command.hash, proofs: [proof] }, record.entry.handle);
+  if (again !== null) return again;
   const scene = new ProofScene(state, ledger, kind, record);
   const custom = proof.custom === null ? {} : JSON.parse(proof.custom);
   const given = judgeStatus(scene, proof.public, custom);
@@ -218,7 +224,10 @@ function decideMember(state: State, command: CreateCommand): Entry[] | Refusal {
   if (signer < 0) return refuse('record.relation-not-found', `Signer ${value.signer} does not exist`);
   const handle = memberHandle(readRow(state, circle).entry.luid, readRow(state, signer).entry.luid);
   const what = `Signer ${value.signer} is in circle ${value.circle} already`;
-  return duplicate(state, command, handle, what) ?? [createEntry(command, ledger, handle)];
+  return (
+    duplicate(state, command, handle, what) ??
+    replayed(state, command, undefined) ?? [createEntry(command, ledger, handle)]
+  );
 }
 
 /** Who may take a signer out of a circle is a matter of the circle. */

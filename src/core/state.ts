@@ -38,6 +38,7 @@ import { type OpenIntent, OpenIntents } from './open-intents.ts';
 import type { NameHashes } from './outline.ts';
 import { Ranks } from './ranks.ts';
 import { AssertionError, assert } from './refusal.ts';
+import { UsedProofs } from './used-proofs.ts';
 import { UsedTokens, type UsedTokensExtra } from './used-tokens.ts';
 import type { CompileSchema } from './user-schemas.ts';
 
@@ -123,6 +124,8 @@ export interface State {
   /** By row of the effect or bridge. */
   readonly feeds: Map<number, Feed>;
   readonly tokens: UsedTokens;
+  /** What clients' proofs have brought about; follows from the entries in the heap. */
+  readonly usedProofs: UsedProofs;
   /** These are not part of the books. */
   readonly memo: AccessMemo;
   readonly names: NameMemo;
@@ -137,10 +140,11 @@ export interface State {
 
 export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySizes = {}): State {
   const { chunkBytes, pageRows, segments } = sizes;
+  const heap = new Heap('records', chunkBytes);
   return {
     codec,
     hashSeed,
-    heap: new Heap('records', chunkBytes),
+    heap,
     rows: emptyRows(pageRows),
     handles: new Table('handles', { segments }),
     luids: new Table('luids', { segments }),
@@ -158,6 +162,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
     threads: new Map(),
     feeds: new Map(),
     tokens: new UsedTokens(hashSeed, sizes),
+    usedProofs: new UsedProofs(heap, codec, hashSeed, sizes),
     memo: new AccessMemo(),
     names: new NameMemo(hashSeed),
     longVersions: new LongVersions(),
@@ -390,8 +395,12 @@ export function readRow(state: State, row: number): RecordView {
 }
 
 /** Luid and handle of the record in a row. */
-export function namesOf({ heap, rows, codec }: State, row: number): Names {
-  const at = rows.at.get(row);
+export function namesOf(state: State, row: number): Names {
+  return namesAt(state, state.rows.at.get(row));
+}
+
+/** Those that the entry at this address has. */
+export function namesAt({ heap, codec }: State, at: number): Names {
   const from = heap.offset(at);
   return codec.names(heap.chunk(at), from, from + heap.length(at));
 }
@@ -519,6 +528,7 @@ export function loadState(
   for (const row of extra.ledgerRows) state.ledgers.push(ledgerInfo(row, readRow(state, row).entry));
   restoreNorms(state);
   restoreRanks(state);
+  restoreUsedProofs(state);
   return state;
 }
 
@@ -560,6 +570,14 @@ function restoreRanks({ order, rows, ranks }: State): void {
   for (let place = 0; place < order.length; place++) {
     const row = order.get(place);
     ranks.push(rows.ledger.get(row), rows.kind.get(row) as Kind, place);
+  }
+}
+
+/** Used proofs follow from the entries of records that are no intents. */
+function restoreUsedProofs({ rows, usedProofs }: State): void {
+  for (let row = 0; row < rows.kind.length; row++) {
+    const kind = rows.kind.get(row);
+    if (kind !== Kind.intent) usedProofs.useAll(rows.ledger.get(row), kind as Kind, rows.at.get(row));
   }
 }
 

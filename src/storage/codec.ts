@@ -59,6 +59,7 @@ import {
 import { KINDS, type Kind } from '../core/kinds.ts';
 import { secondOf } from '../core/luid.ts';
 import { isAskedWhole } from '../core/outline.ts';
+import { isDated } from '../core/used-proofs.ts';
 import { createdText, momentIn } from './customs.ts';
 import { digestText, HASH_BYTES, SIGNATURE_BYTES } from './format.ts';
 import { FrameBuffer } from './frame-buffer.ts';
@@ -532,4 +533,33 @@ function names(bytes: Uint8Array, from: number, to: number): Names {
   return { luid: msgpack.readText(reader), handle: msgpack.readText(reader) };
 }
 
-export const entryCodec: EntryCodec = { decode, type, names, isNamed, luidEquals };
+function datedSignatures(bytes: Uint8Array, from: number, to: number): readonly number[] {
+  const reader = msgpack.open(bytes, from, to);
+  msgpack.readArrayHead(reader);
+  msgpack.skipText(reader);
+  msgpack.skipText(reader);
+  const code = msgpack.readCount(reader);
+  const type = code > FIRST_TYPES ? code - FIRST_TYPES : code;
+  // Ledger, kind, moment.
+  for (let index = 0; index < 3; index++) msgpack.skip(reader);
+  const found: number[] = [];
+  if (type === EntryType.proof) {
+    msgpack.readCount(reader);
+    noteDated(reader, found);
+  } else if (type === EntryType.create || type === EntryType.update || type === EntryType.drop) {
+    msgpack.skipBinary(reader, HASH_BYTES);
+    msgpack.skipText(reader);
+    for (let left = msgpack.readArrayHead(reader); left > 0; left--) noteDated(reader, found);
+  }
+  return found;
+}
+
+function noteDated(reader: msgpack.Reader, found: number[]): void {
+  if (msgpack.readArrayHead(reader) !== PROOF_ELEMENTS) throw msgpack.misfit(reader, 'a proof of another length');
+  msgpack.skipBinaryOrNumber(reader, KEY_BYTES);
+  const signature = msgpack.skipBinary(reader, SIGNATURE_BYTES);
+  const custom = msgpack.readTextNilOrNumber(reader);
+  if (typeof custom === 'number' || isDated(custom)) found.push(signature);
+}
+
+export const entryCodec: EntryCodec = { decode, type, names, isNamed, luidEquals, datedSignatures };
