@@ -102,6 +102,8 @@ export class Model {
   readonly records = new Kept<Rec>(this.#undo);
   /** Luids of live records, by ledger, kind and handle. */
   readonly #names = new Kept<string>(this.#undo);
+  /** Ledgers and signatures of dated proofs that stand on anything. */
+  readonly #signed = new Kept<true>(this.#undo);
   /** Luids by index as text; 0 is the server itself. */
   readonly ledgers = new Kept<string>(this.#undo);
   readonly tokens = new UsedTokens(this.#undo);
@@ -288,14 +290,16 @@ export class Model {
     if (!this.isAllowed(ledger, 'create', kind, null, keys)) return no('auth.forbidden');
     const reason = this.#unrelated(ledger, kind, value) || this.#misfit(ledger, kind, value);
     if (reason !== '') return no(reason);
-    if (this.find(ledger, kind, handle) !== null) return no('record.duplicated');
+    if (this.find(ledger, kind, handle) !== null || this.#isReplayed(ledger, kind, content.proofs))
+      return no('record.duplicated');
     if (kind === 'intent') return did(this.intents.begin(ledger, content, given), 1);
     return did([this.#made(ledger, kind, handle, content, given.luid, given.moment)]);
   }
 
   #createLedger(content: Content, given: Given): Verdict {
     const handle = content.value.handle as string;
-    if (this.find(0, 'ledger', handle) !== null) return no('record.duplicated');
+    if (this.find(0, 'ledger', handle) !== null || this.#isReplayed(0, 'ledger', content.proofs))
+      return no('record.duplicated');
     const index = this.ledgers.size;
     this.ledgers.set(String(index), given.luid);
     const made = this.#made(0, 'ledger', handle, content, given.luid, given.moment);
@@ -312,6 +316,7 @@ export class Model {
     if (who === null) return no('record.relation-not-found');
     const handle = of.luid + who.luid;
     if (this.find(ledger, 'circle-signer', handle) !== null) return no('record.duplicated');
+    if (this.#isReplayed(ledger, 'circle-signer', content.proofs)) return no('record.duplicated');
     return did([this.#made(ledger, 'circle-signer', handle, content, given.luid, given.moment)]);
   }
 
@@ -330,6 +335,8 @@ export class Model {
       if (this.find(ledger, kind, handle) !== null) return no('record.duplicated');
       if (this.#isNamed(record)) return no('record.invalid');
     }
+    if (this.#isReplayed(ledger, kind, content.proofs)) return no('record.duplicated');
+    this.#sign(ledger, kind, content.proofs);
     this.#names.set(`${ledger} ${kind} ${record.handle}`, undefined);
     this.#names.set(`${ledger} ${kind} ${handle}`, record.luid);
     this.records.set(record.luid, {
@@ -354,6 +361,7 @@ export class Model {
     if (luidSent !== undefined && luidSent !== record.luid) return no('record.invalid');
     if (content.value.parent !== record.content.hash) return no('crypto.parent-hash-invalid');
     if (this.#isNeeded(record)) return no('record.drop-rejected');
+    if (this.#isReplayed(ledger, kind, content.proofs)) return no('record.duplicated');
     return did([this.#end(record, content, given.moment)]);
   }
 
@@ -363,14 +371,28 @@ export class Model {
     if (!this.isAllowed(ledger, 'remove-signer', 'circle', of, keysOf(content.proofs))) return no('auth.forbidden');
     const member = this.live(given.luid);
     if (member === null || !member.handle.startsWith(of.luid)) return no('record.not-found');
+    if (this.#isReplayed(ledger, 'circle-signer', content.proofs)) return no('record.duplicated');
     return did([this.#end(member, content, given.moment)]);
   }
 
-  #end(record: Rec, { hash }: Content, moment: number): Fact {
+  #end(record: Rec, { hash, proofs }: Content, moment: number): Fact {
     const { ledger, kind, luid, handle } = record;
+    this.#sign(ledger, kind, proofs);
     this.#names.set(`${ledger} ${kind} ${handle}`, undefined);
     this.records.set(luid, { ...record, isDropped: true });
     return this.#tell({ type: 'drop', luid, handle, moment, hash });
+  }
+
+  /** Whether one of these dated proofs has brought about something already, here or with a ledger itself. */
+  #isReplayed(ledger: number, kind: KindName, proofs: readonly Signed[]): boolean {
+    const isSigned = (of: number, { result }: Signed) => this.#signed.get(`${of} ${result}`) === true;
+    return kind !== 'intent' && proofs.filter(isDated).some((proof) => isSigned(ledger, proof) || isSigned(0, proof));
+  }
+
+  /** They bring about this, and nothing after it. */
+  #sign(ledger: number, kind: KindName, proofs: readonly Signed[]): void {
+    if (kind === 'intent') return;
+    for (const { result } of proofs.filter(isDated)) this.#signed.set(`${ledger} ${result}`, true);
   }
 
   /** Whether others still speak of it. */
@@ -406,6 +428,7 @@ export class Model {
     const status = kind === 'effect' ? 'active' : kind === 'intent' ? 'pending' : 'created';
     const sealed = kind === 'intent' ? 'pending' : 'created';
     this.#names.set(`${ledger} ${kind} ${handle}`, luid);
+    this.#sign(ledger, kind, content.proofs);
     this.records.set(luid, {
       luid,
       ledger,
@@ -492,6 +515,7 @@ export class Model {
     if (hash !== record.content.hash) return no('crypto.signature-invalid');
     const known = [...record.content.proofs, ...record.added];
     if (known.some(({ result, custom }) => result === proof.result && custom === proof.custom)) return did([]);
+    if (this.#isReplayed(ledger, kind, [proof])) return no('record.duplicated');
     const custom = (proof.custom === null ? {} : JSON.parse(proof.custom)) as Record<string, unknown>;
     const status = this.#statusOf(record, custom.status);
     const labels = this.#labelsOf(record, custom.labels);
@@ -503,6 +527,7 @@ export class Model {
       this.#change(luid, { added: record.added, shown: record.shown });
       return no(ending);
     }
+    this.#sign(ledger, kind, [proof]);
     if (status !== null) this.#change(luid, { status });
     if (labels !== undefined) this.#change(luid, { labels: labels.now });
     const { handle } = record;
@@ -717,6 +742,10 @@ function speaks(rule: Rule, action: string, target: string, place: Place, keys: 
 
 function rulesIn({ content }: Rec): readonly Rule[] {
   return (content.value.access ?? []) as Rule[];
+}
+
+function isDated({ custom }: Signed): boolean {
+  return custom !== null && JSON.parse(custom).moment !== undefined;
 }
 
 function byClient(proof: Signed): Shown {

@@ -89,6 +89,24 @@ export const PLANTS: Plant[] = [
       '    this.state = options.state;\n    Object.assign(this.state, { onDisk: this.state.rows.at.length });\n',
     ],
   ],
+  // What was signed once
+  [
+    'what was signed for one thing is good for another',
+    ['src/core/replays.ts', 'if (at === 0) continue;', 'if (at >= 0) continue;'],
+  ],
+  [
+    'what was signed for a record is not looked for by its name',
+    [
+      'src/core/replays.ts',
+      "if (at !== 0 || typeof handle !== 'string') return at;",
+      "if (at >= 0 || typeof handle !== 'string') return at;",
+    ],
+  ],
+  [
+    'what made a record is forgotten once it is changed or dropped',
+    ['src/core/used-proofs.ts', '    if (this.#heap.prev(before) === 0) this.#add(ledger, before);\n', ''],
+  ],
+  ['a snapshot forgets what was signed', ['src/core/state.ts', '  restoreUsedProofs(state);\n', '']],
   [
     'a refusal has the moment of the one before',
     ['src/http/errors.ts', 'last.refusal === refusal && last.moment === moment &&', 'last.refusal === refusal &&'],

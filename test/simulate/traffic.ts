@@ -11,6 +11,7 @@ import { IntentTraffic } from './traffic/intents.ts';
 import { LookTraffic } from './traffic/looks.ts';
 import { ProofTraffic } from './traffic/proofs.ts';
 import { RecordTraffic } from './traffic/records.ts';
+import { ReplayTraffic } from './traffic/replays.ts';
 import { Sending } from './traffic/sending.ts';
 import { type Ask, KEYS } from './wish.ts';
 
@@ -22,6 +23,7 @@ export class Traffic {
   readonly #intents: IntentTraffic;
   readonly #proofs: ProofTraffic;
   readonly #records: RecordTraffic;
+  readonly #replays: ReplayTraffic;
   readonly #looks: LookTraffic;
   readonly #sending: Sending;
   readonly #sent: Ask[] = [];
@@ -35,6 +37,7 @@ export class Traffic {
     this.#intents = new IntentTraffic(clients);
     this.#proofs = new ProofTraffic(clients);
     this.#records = new RecordTraffic(clients);
+    this.#replays = new ReplayTraffic(clients);
     this.#looks = new LookTraffic(clients);
     this.#sending = new Sending(clients, moment);
     // Beside older books there must be one: what is in theirs is not known.
@@ -101,7 +104,8 @@ export class Traffic {
       [() => this.#records.record(ledger), 8],
       [() => this.#records.update(ledger), 6],
       [() => this.#records.drop(ledger), 4],
-      [() => this.#records.member(ledger), 2],
+      [() => this.#records.member(ledger), 3],
+      [() => this.#replays.replay(ledger), 5],
       [() => this.#looks.wake(ledger), 3],
       [() => this.#looks.check(ledger), 3],
       [() => this.#looks.look(ledger), 22],
@@ -110,6 +114,7 @@ export class Traffic {
   }
 
   #finished(draft: Draft): Ask {
+    this.#replays.hears(draft.wish);
     const ask = this.#sending.finish(draft);
     this.#sent.push(ask);
     if (this.#sent.length > RESENT_MAX) this.#sent.shift();

@@ -90,7 +90,25 @@ export class Clients {
     return dice.chance(0.15) ? [first, dice.pick(KEYS)] : [first];
   }
 
-  create(ledger: number, kind: KindName, value: Value, keys: readonly Key[], custom: Value | null = null): Draft {
+  /** What a client says beside its signature: mostly when it was made, so that none is like another. */
+  custom(): Value | null {
+    const dated = (ms: number) => ({ moment: new Date(Date.UTC(2030, 0) + ms).toISOString() });
+    return this.dice.weigh<Value | null>([
+      [null, 4],
+      [dated(this.count()), 4],
+      // Another client, or a clock that stands still.
+      [dated(0), 0.5],
+      [{ n: this.count() }, 1],
+    ]);
+  }
+
+  create(
+    ledger: number,
+    kind: KindName,
+    value: Value,
+    keys: readonly Key[],
+    custom: Value | null = this.custom(),
+  ): Draft {
     const content = contentOf(value, keys, custom);
     const wish: Wish = { op: 'create', ledger, kind, content };
     return { method: 'POST', path: `/v2/${PATHS[kind]}`, ledger, wish, body: recordBody(content) };

@@ -76,8 +76,9 @@ export class ProofTraffic {
       [{ labels: ['gold', 'vip'] }, 1],
       [{ note: 'x' }, 1],
     ]);
-    // Without a number the same proof comes twice now and then.
-    return this.#prove(record, dice.chance(0.7) ? { ...custom, n: this.#clients.count() } : custom, dice.pick(KEYS));
+    // Without a number or a moment the same proof comes twice now and then.
+    const more = dice.chance(0.4) ? { n: this.#clients.count() } : this.#clients.custom();
+    return this.#prove(record, { ...custom, ...more }, dice.pick(KEYS));
   }
 
   #prove(record: Rec, custom: Value | null, key: Key): Draft {

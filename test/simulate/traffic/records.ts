@@ -6,7 +6,7 @@ import type { KindName } from '../../../src/core/kinds.ts';
 import { PATHS } from '../answers.ts';
 import type { Rec } from '../model.ts';
 import { bankUrl, hookUrl } from '../network.ts';
-import { contentOf, KEYS, type Key, recordBody, type Wish } from '../wish.ts';
+import { type Content, contentOf, KEYS, type Key, recordBody, type Wish } from '../wish.ts';
 import {
   BRIDGED,
   BRIDGES,
@@ -253,7 +253,7 @@ export class RecordTraffic {
       this.#clients.formerNames.push(record.handle);
     }
     const home = kind === 'ledger' ? 0 : ledger;
-    const content = contentOf(value, this.#clients.keys(ledger));
+    const content = contentOf(value, this.#clients.keys(ledger), this.#clients.custom());
     const luidSent = dice.chance(0.5) ? (dice.chance(0.95) ? record.luid : `$wlt.${'0'.repeat(17)}`) : undefined;
     const id = this.#clients.idOf(record);
     const wish: Wish = { op: 'update', ledger: home, kind, id, content, ...(luidSent !== undefined && { luidSent }) };
@@ -299,9 +299,8 @@ export class RecordTraffic {
     if (record === null) return null;
     const parent = dice.chance(0.95) ? record.content.hash : 'cd'.repeat(32);
     // Nobody need sign a drop where the rules ask for nobody.
-    const content = contentOf({ parent }, dice.chance(0.1) ? [] : this.#clients.keys(ledger), {
-      n: this.#clients.count(),
-    });
+    const keys = dice.chance(0.1) ? [] : this.#clients.keys(ledger);
+    const content = contentOf({ parent }, keys, this.#clients.custom());
     const id = this.#clients.idOf(record);
     const wish: Wish = { op: 'drop', ledger, kind, id, content };
     const [method, tail] = dice.chance(0.5) ? ['DELETE', ''] : ['POST', '/drop'];
@@ -315,16 +314,21 @@ export class RecordTraffic {
     if (of === null || who === null) return null;
     const [circle, signer] = [of.handle, dice.chance(0.95) ? who.handle : 'nobody'];
     const isOff = dice.chance(0.35);
-    const content = contentOf(
-      { circle, signer },
-      this.#clients.keys(ledger),
-      isOff ? { n: this.#clients.count() } : null,
+    return memberDraft(
+      ledger,
+      contentOf({ circle, signer }, this.#clients.keys(ledger), this.#clients.custom()),
+      isOff,
     );
-    const wish: Wish = { op: isOff ? 'remove' : 'assign', ledger, kind: 'circle-signer', circle, signer, content };
-    const path = `/v2/circles/${circle}/signers`;
-    const body = recordBody(content);
-    return isOff
-      ? { method: 'DELETE', path: `${path}/${signer}`, ledger, wish, body }
-      : { method: 'POST', path, ledger, wish, body };
   }
+}
+
+/** A signer joins a circle, or leaves it. */
+export function memberDraft(ledger: number, content: Content, isOff: boolean): Draft {
+  const { circle, signer } = content.value as { circle: string; signer: string };
+  const wish: Wish = { op: isOff ? 'remove' : 'assign', ledger, kind: 'circle-signer', circle, signer, content };
+  const path = `/v2/circles/${circle}/signers`;
+  const body = recordBody(content);
+  return isOff
+    ? { method: 'DELETE', path: `${path}/${signer}`, ledger, wish, body }
+    : { method: 'POST', path, ledger, wish, body };
 }
