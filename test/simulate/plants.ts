@@ -95,7 +95,7 @@ export const PLANTS: Plant[] = [
     ['src/core/replays.ts', 'if (at === 0) continue;', 'if (at >= 0) continue;'],
   ],
   [
-    'what was signed for a record is not looked for by its name',
+    'what was signed for a record is not found by its name',
     [
       'src/core/replays.ts',
       "if (at !== 0 || typeof handle !== 'string') return at;",
@@ -103,7 +103,7 @@ export const PLANTS: Plant[] = [
     ],
   ],
   [
-    'what made a record is forgotten once it is changed or dropped',
+    'what made a record is forgotten with its next entry',
     ['src/core/used-proofs.ts', '    if (this.#heap.prev(before) === 0) this.#add(ledger, before);\n', ''],
   ],
   ['a snapshot forgets what was signed', ['src/core/state.ts', '  restoreUsedProofs(state);\n', '']],
