@@ -16,7 +16,9 @@ export interface EntryCodec {
   isNamed(bytes: Uint8Array, from: number, ledger: number, kind: Kind, handle: string): boolean;
   /** Whether it carries this luid. */
   luidEquals(bytes: Uint8Array, from: number, luid: string): boolean;
-  /** Where in the bytes the signatures lie of clients' proofs that say when they were made; none of an intent's own. */
+  /** Where in the bytes the signatures of clients' proofs lie, of an intent's own none. */
+  signatures(bytes: Uint8Array, from: number, to: number): readonly number[];
+  /** Those of proofs that say when they were made (used-proofs.ts). */
   datedSignatures(bytes: Uint8Array, from: number, to: number): readonly number[];
 }
 

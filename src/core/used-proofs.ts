@@ -65,14 +65,15 @@ export class UsedProofs {
     return this.#find(this.#hash(ledger, signature, 0), signature, 0);
   }
 
-  /** Whether the entry at `at` has this signature of a dated proof. */
+  /** Whether a proof of the entry at `at` has this signature: where it is the same, so is what it says of its moment. */
   isAt(at: number, signature: Uint8Array): boolean {
     return this.#isAt(at, signature, 0);
   }
 
   #add(ledger: number, at: number): void {
     const bytes = this.#heap.chunk(at);
-    for (const from of this.#signaturesAt(at)) {
+    const start = this.#heap.offset(at);
+    for (const from of this.#codec.datedSignatures(bytes, start, start + this.#heap.length(at))) {
       const hash = this.#hash(ledger, bytes, from);
       const known = this.#find(hash, bytes, from);
       if (known === 0) this.#table.insert(hash, at);
@@ -91,12 +92,9 @@ export class UsedProofs {
 
   #isAt(at: number, bytes: Uint8Array, from: number): boolean {
     const chunk = this.#heap.chunk(at);
-    return this.#signaturesAt(at).some((place) => isSame(chunk, place, bytes, from));
-  }
-
-  #signaturesAt(at: number): readonly number[] {
-    const from = this.#heap.offset(at);
-    return this.#codec.datedSignatures(this.#heap.chunk(at), from, from + this.#heap.length(at));
+    const start = this.#heap.offset(at);
+    const places = this.#codec.signatures(chunk, start, start + this.#heap.length(at));
+    return places.some((place) => isSame(chunk, place, bytes, from));
   }
 
   /** Of all its bytes, under the state's seed: clients choose their signatures, and not which of them meet. */

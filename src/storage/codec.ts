@@ -533,33 +533,51 @@ function names(bytes: Uint8Array, from: number, to: number): Names {
   return { luid: msgpack.readText(reader), handle: msgpack.readText(reader) };
 }
 
+function signatures(bytes: Uint8Array, from: number, to: number): readonly number[] {
+  return signaturesWhere(bytes, from, to, (reader) => {
+    msgpack.skipTextNilOrNumber(reader);
+    return true;
+  });
+}
+
 function datedSignatures(bytes: Uint8Array, from: number, to: number): readonly number[] {
+  return signaturesWhere(bytes, from, to, (reader) => {
+    const custom = msgpack.readTextNilOrNumber(reader);
+    return typeof custom === 'number' || isDated(custom);
+  });
+}
+
+/** Where the signatures of an entry's proofs lie, as far as what is said beside them, which `passesCustom` reads, is wanted. */
+function signaturesWhere(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  passesCustom: (reader: msgpack.Reader) => boolean,
+): number[] {
+  const found: number[] = [];
   const reader = msgpack.open(bytes, from, to);
   msgpack.readArrayHead(reader);
   msgpack.skipText(reader);
   msgpack.skipText(reader);
   const code = msgpack.readCount(reader);
   const type = code > FIRST_TYPES ? code - FIRST_TYPES : code;
+  if (type > EntryType.proof) return found;
   // Ledger, kind, moment.
   for (let index = 0; index < 3; index++) msgpack.skip(reader);
-  const found: number[] = [];
-  if (type === EntryType.proof) {
-    msgpack.readCount(reader);
-    noteDated(reader, found);
-  } else if (type === EntryType.create || type === EntryType.update || type === EntryType.drop) {
+  let count = 1;
+  if (type === EntryType.proof) msgpack.readCount(reader);
+  else {
     msgpack.skipBinary(reader, HASH_BYTES);
     msgpack.skipText(reader);
-    for (let left = msgpack.readArrayHead(reader); left > 0; left--) noteDated(reader, found);
+    count = msgpack.readArrayHead(reader);
+  }
+  for (; count > 0; count--) {
+    if (msgpack.readArrayHead(reader) !== PROOF_ELEMENTS) throw msgpack.misfit(reader, 'a proof of another length');
+    msgpack.skipBinaryOrNumber(reader, KEY_BYTES);
+    const signature = msgpack.skipBinary(reader, SIGNATURE_BYTES);
+    if (passesCustom(reader)) found.push(signature);
   }
   return found;
 }
 
-function noteDated(reader: msgpack.Reader, found: number[]): void {
-  if (msgpack.readArrayHead(reader) !== PROOF_ELEMENTS) throw msgpack.misfit(reader, 'a proof of another length');
-  msgpack.skipBinaryOrNumber(reader, KEY_BYTES);
-  const signature = msgpack.skipBinary(reader, SIGNATURE_BYTES);
-  const custom = msgpack.readTextNilOrNumber(reader);
-  if (typeof custom === 'number' || isDated(custom)) found.push(signature);
-}
-
-export const entryCodec: EntryCodec = { decode, type, names, isNamed, luidEquals, datedSignatures };
+export const entryCodec: EntryCodec = { decode, type, names, isNamed, luidEquals, signatures, datedSignatures };

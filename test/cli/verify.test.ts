@@ -608,6 +608,39 @@ describe("lies that the server's key signs", () => {
   });
 });
 
+test('books in which one signature brought about two things, as it once could, are served, and tell of it', async () => {
+  const directory = freshDirectory();
+  const first = await startServer({ directory });
+  const body = record({ handle: 'once' }, makeKeys(), [{ moment: '2026-01-01T00:00:00.000Z' }]);
+  await connect(first).post('/circles', body);
+  await first.stop();
+  const old = await rewritten(directory, (frames) => {
+    const { moment, entries } = frames.at(-1)!;
+    const circle = entries.at(-1) as CreateEntry;
+    const luid = makeLuid('wlt', moment, new Uint8Array(11));
+    const wallet: CreateEntry = { ...circle, kind: Kind.wallet, luid, moment };
+    wallet.seal = sign(proofDigest(hex(wallet.hash), sealCustom(wallet)), keyIn(directory));
+    entries.push(wallet);
+  });
+  expect((await look(old)).finding).toMatchObject({
+    kind: 'decided',
+    what: expect.stringContaining('stands on $crc.'),
+  });
+  const report = await look(old, { otherRules: true });
+  expect([report.finding, report.counts.otherwise]).toEqual([null, 1]);
+  const second = await startServer({ directory: old });
+  try {
+    const client = connect(second);
+    const wallet = (await client.get('/wallets/once')).body;
+    expect([wallet.hash, wallet.meta.proofs[0]]).toEqual([body.hash, body.meta.proofs[0]]);
+    const drop = record({ parent: wallet.hash }, makeKeys());
+    expect((await client.del('/wallets/once', drop)).status).toBe(204);
+    expect(reasonOf(await client.post('/wallets', body))).toEqual([409, 'record.duplicated']);
+  } finally {
+    await second.stop();
+  }
+});
+
 describe('books by another key', () => {
   test('are told apart from the ones with the key that is known', async () => {
     const forger = createKeyPair();

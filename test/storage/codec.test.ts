@@ -280,6 +280,39 @@ describe.each(FORMATS)('an entry of %s', (_name, encodes) => {
     );
   });
 
+  test('shows where its signatures lie, and which of them say when they were made', () => {
+    const customs = [
+      ['{"moment":"2030-01-02T00:00:00.000Z","status":"created"}', true],
+      ['{"a":1,"moment":"any"}', true],
+      ['{"moment":null}', true],
+      ['{"a":{"moment":"any"}}', false],
+      ['{"a":"\\"moment\\":"}', false],
+      ['{"moments":1}', false],
+      [null, false],
+    ] as const;
+    fc.assert(
+      fc.property(entry, fc.array(fc.nat(customs.length - 1), { minLength: 20, maxLength: 20 }), (value, picks) => {
+        const dress = (one: StoredProof, n: number) => ({ ...one, custom: customs[picks[n]!]![0] });
+        const dressed: Entry =
+          'proofs' in value
+            ? { ...value, proofs: value.proofs.map(dress) }
+            : 'proof' in value
+              ? { ...value, proof: dress(value.proof, 0) }
+              : value;
+        const proofs = 'proofs' in dressed ? dressed.proofs : 'proof' in dressed ? [dressed.proof] : [];
+        const { buffer, from } = encoded(dressed, encodes);
+        const at = (places: readonly number[]) =>
+          places.map((place) => plain(buffer.bytes.subarray(place, place + 64)));
+        const results = (some: readonly StoredProof[]) => some.map(({ result }) => plain(result));
+        const own = dressed.type === EntryType.intent ? [] : proofs;
+        const dated = own.filter((_, n) => customs[picks[n]!]![1]);
+        expect(at(entryCodec.signatures(buffer.bytes, from, buffer.end))).toEqual(results(own));
+        expect(at(entryCodec.datedSignatures(buffer.bytes, from, buffer.end))).toEqual(results(dated));
+      }),
+      { numRuns: often(80, 1000) },
+    );
+  });
+
   test('is passed by as a whole, and never past the end', () => {
     fc.assert(
       fc.property(entry, fc.nat(), (value, cut) => {
