@@ -21,6 +21,7 @@ import { createTokenChecker, TOKEN_LIMITS } from './http/tokens.ts';
 import { compileUserSchema } from './http/user-schemas.ts';
 import { SEMVER } from './http/version.ts';
 import { Waiters } from './http/waiters.ts';
+import { Walks } from './http/walks.ts';
 import { signedIntent } from './own-records.ts';
 import { createKeyPair, encodeBase64, type KeyPair, keyPairFromSecret } from './proof/keys.ts';
 import { ProofPool } from './proof/pool.ts';
@@ -177,6 +178,7 @@ async function serve(config: Config, directory: string): Promise<void> {
       texts: new RecordTexts(),
       pool,
       waiters,
+      walks: new Walks(),
       effects,
       clock: Date.now,
       validate: compileSchemas({ claimsMax: config.claimsMax, proofsMax: config.proofsMax }),

@@ -8,6 +8,7 @@ import type { Handler } from '../../src/http/server.ts';
 import { RecordTexts } from '../../src/http/texts.ts';
 import { createTokenChecker, TOKEN_LIMITS } from '../../src/http/tokens.ts';
 import { Waiters } from '../../src/http/waiters.ts';
+import { Walks } from '../../src/http/walks.ts';
 import { ProofPool } from '../../src/proof/pool.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { verify } from '../../src/proof/verify.ts';
@@ -25,6 +26,7 @@ export function openApp({ engine, state, server }: House): Handler {
       texts: new RecordTexts(),
       pool: new ProofPool({ workers: 0, server, rowsPerTaskMax: 256, inlineRowsMax: 4 }),
       waiters: new Waiters(),
+      walks: new Walks(),
       effects: quiet(state, sealer),
       validate: compileSchemas(),
       queryLimits: QUERY_LIMITS,

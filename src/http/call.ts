@@ -17,6 +17,7 @@ import type { ValidateBody } from './schemas.ts';
 import type { Reply, Request } from './server.ts';
 import type { RecordTexts } from './texts.ts';
 import type { Waiters } from './waiters.ts';
+import type { Walks } from './walks.ts';
 
 /** What every request is served with. */
 export interface House {
@@ -29,6 +30,7 @@ export interface House {
   validate: ValidateBody;
   queryLimits: QueryLimits;
   waiters: Waiters;
+  walks: Walks;
   effects: Effects;
   /** Milliseconds since 1970, wherever the books are: it may jump, both ways. */
   clock: () => number;
@@ -101,4 +103,15 @@ export function guarded(house: House, reply: Reply, work: () => void): void {
 
 export function refuseDurable(call: Call, refusal: Refusal | CoreRefusal): void {
   sendDurable(call, () => sendRefusal(call.house, call.reply, refusal));
+}
+
+/** Looks for something, in slices, until `step` says that it is over; a defect of ours ends it too. */
+export function walk({ house, ledger, reply }: Call, step: (pause: number) => boolean): void {
+  house.walks.begin(ledger, (pause) => {
+    let isOver = true;
+    guarded(house, reply, () => {
+      isOver = reply.aborted || step(pause);
+    });
+    return isOver;
+  });
 }

@@ -13,7 +13,7 @@ import type { DeliveryView } from '../effects/index.ts';
 import { allEvents, eventsOf, eventText, type LedgerEvent, placedAt, signalsOf } from '../events.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { signedText } from '../render.ts';
-import { type Call, callerOf, guarded, refuseDurable, send, sendDurable, sendRefusal } from './call.ts';
+import { type Call, callerOf, refuseDurable, send, sendDurable, sendRefusal, walk } from './call.ts';
 import { openBody } from './door.ts';
 import { refuse } from './errors.ts';
 import { entersFor } from './may.ts';
@@ -25,7 +25,6 @@ import { submit } from './writes.ts';
 
 // ---------------------------------------------------------------- events of a ledger
 
-const SLICE_MS = 2;
 /** A sequence number, and how many events of the entry after it were told already. */
 const AFTER = /^(\d{1,15})(?:\.(\d{1,9}))?$/;
 
@@ -69,18 +68,17 @@ export function listEvents(call: Call): void {
     next = null;
   };
   const sendEvents = () => sendList(call, texts, { after: told === 0 ? seq : `${seq}.${told}`, limit: wish.limit });
-  const slice = (): void => {
-    if (reply.aborted) return;
-    const pause = performance.now() + SLICE_MS;
+  const slice = (pause: number): boolean => {
     while (seq < log.length && !isFull() && performance.now() < pause) tellNext();
     const isThrough = seq >= log.length;
     const isOver = performance.now() >= (isThrough ? giveUp : end) || house.waiters.isEnded;
-    if (isFull() || (isThrough && texts.length > 0) || isOver) return sendEvents();
-    if (isThrough) waitForMore();
-    else setImmediate(() => guarded(house, reply, slice));
+    if (isFull() || (isThrough && texts.length > 0) || isOver) sendEvents();
+    else if (isThrough) waitForMore();
+    else return false;
+    return true;
   };
   const waitForMore = () => {
-    const more = () => guarded(house, reply, slice);
+    const more = () => walk(call, slice);
     reply.whenGone(house.waiters.watchLog(giveUp - performance.now(), concerns, more));
   };
   /** What is of no concern is passed by as it comes, and not looked at again. */
@@ -94,7 +92,7 @@ export function listEvents(call: Call): void {
     }
     return false;
   };
-  slice();
+  walk(call, slice);
 }
 
 /** Whether an entry may have events of this ledger and signal. */

@@ -24,7 +24,7 @@ import {
   versionText,
   viewText,
 } from '../render.ts';
-import { type Call, guarded, type House, refuseDurable, send, sendDurable } from './call.ts';
+import { type Call, type House, refuseDurable, send, sendDurable, walk } from './call.ts';
 import { type Header, refuse } from './errors.ts';
 import { withLateProofs, withListProof } from './late.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
@@ -84,9 +84,6 @@ function textOf({ sealer, texts }: House, { at, size, text, records: [record] }:
 
 // ---------------------------------------------------------------- lists
 
-/** A walk is done in slices, so that a long list delays nobody for longer. */
-const SLICE_MS = 2;
-
 export function listRecords(call: Call): void {
   const { house, route, request } = call;
   const query = parseQuery(request.query, route.kind, house.queryLimits);
@@ -117,18 +114,17 @@ export function sendListing(
     isVisible: visible(),
   });
   const end = performance.now() + house.listMsMax;
-  const slice = () => {
-    if (call.reply.aborted) return;
-    const pause = performance.now() + SLICE_MS;
-    if (listing.step(() => performance.now() > pause)) {
-      const isVisible = visible() ?? (() => true);
-      const page = isPageTold ? { index, limit, total: listing.total } : null;
-      return sendRecords(call, listing.rows.filter(isVisible), page);
+  walk(call, (pause) => {
+    if (performance.now() > end) {
+      refuseDurable(call, LIST_TIMEOUT);
+      return true;
     }
-    if (performance.now() > end) return refuseDurable(call, LIST_TIMEOUT);
-    setImmediate(() => guarded(house, call.reply, slice));
-  };
-  slice();
+    if (!listing.step(() => performance.now() > pause)) return false;
+    const isVisible = visible() ?? (() => true);
+    const page = isPageTold ? { index, limit, total: listing.total } : null;
+    sendRecords(call, listing.rows.filter(isVisible), page);
+    return true;
+  });
 }
 
 const LIST_TIMEOUT = refuse(

@@ -20,6 +20,7 @@ import { RecordTexts } from '../../src/http/texts.ts';
 import { createTokenChecker, TOKEN_LIMITS } from '../../src/http/tokens.ts';
 import { compileUserSchema } from '../../src/http/user-schemas.ts';
 import { Waiters } from '../../src/http/waiters.ts';
+import { Walks } from '../../src/http/walks.ts';
 import { encodeBase64 } from '../../src/proof/keys.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { verify } from '../../src/proof/verify.ts';
@@ -97,6 +98,7 @@ export class Desk {
         texts: new RecordTexts(),
         pool: inlinePool(),
         waiters,
+        walks: new Walks(),
         effects: this.effects,
         head: () => house.journal.position,
         validate,

@@ -20,6 +20,7 @@ import { RecordTexts } from '../../src/http/texts.ts';
 import { createTokenChecker, TOKEN_LIMITS } from '../../src/http/tokens.ts';
 import { compileUserSchema } from '../../src/http/user-schemas.ts';
 import { Waiters } from '../../src/http/waiters.ts';
+import { Walks } from '../../src/http/walks.ts';
 import { signedIntent } from '../../src/own-records.ts';
 import { ProofPool } from '../../src/proof/pool.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
@@ -338,6 +339,7 @@ export class Host implements Watched {
         texts: new RecordTexts(),
         pool: this.pool,
         waiters: this.waiters,
+        walks: new Walks(),
         effects: this.effects,
         clock: () => this.#world.wall(),
         head: () => this.journal.position,

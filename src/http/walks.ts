@@ -1,0 +1,85 @@
+/**
+ * Walks: what takes looking for, in slices. However many look at once, all of them together take about one slice of each
+ * turn of the event loop, so long lists delay nobody for longer, whoever asks for them and however often.
+ *
+ * What is soon found is found at once, as long as this turn has time for it. The others wait for the next turns, and
+ * ledgers take turns in those, so a hundred long lists of one ledger are as one to the others. Within a ledger slices go
+ * by turns to whoever has had none and to whoever began first: what is short does not wait for what is long, and of many
+ * long ones some come to their end, where all of them by turns would all run out of time.
+ */
+
+const SLICE_MS = 2;
+
+/** Goes on, at least a little, until `pause` as `performance.now()` tells it; whether it is over. */
+export type Walk = (pause: number) => boolean;
+
+/** Those of one ledger who wait; who is next stands first. */
+interface Line {
+  readonly fresh: Set<Walk>;
+  readonly begun: Set<Walk>;
+  isFreshNext: boolean;
+}
+
+export class Walks {
+  /** By ledger, whose turn is next first. */
+  readonly #lines = new Map<number, Line>();
+  /** What walks have taken of this turn. */
+  #takenMs = 0;
+  #isTurnDue = false;
+
+  /** How many wait for a later turn. */
+  get waiting(): number {
+    let count = 0;
+    for (const { fresh, begun } of this.#lines.values()) count += fresh.size + begun.size;
+    return count;
+  }
+
+  begin(ledger: number, walk: Walk): void {
+    if (this.#takenMs >= SLICE_MS) this.#line(ledger).fresh.add(walk);
+    else if (!this.#go(walk)) this.#line(ledger).begun.add(walk);
+    if (this.#takenMs > 0 || this.#lines.size > 0) this.#turnLater();
+  }
+
+  #go(walk: Walk): boolean {
+    const began = performance.now();
+    const isOver = walk(began + SLICE_MS - this.#takenMs);
+    this.#takenMs += performance.now() - began;
+    return isOver;
+  }
+
+  #line(ledger: number): Line {
+    const line = this.#lines.get(ledger) ?? { fresh: new Set(), begun: new Set(), isFreshNext: true };
+    this.#lines.set(ledger, line);
+    return line;
+  }
+
+  #turnLater(): void {
+    if (this.#isTurnDue) return;
+    this.#isTurnDue = true;
+    setImmediate(() => this.#turn());
+  }
+
+  #turn(): void {
+    this.#isTurnDue = false;
+    this.#takenMs = 0;
+    // A Map is walked in the order of adding, what is added on the way included.
+    for (const [ledger, line] of this.#lines) {
+      if (this.#takenMs >= SLICE_MS) break;
+      this.#lines.delete(ledger);
+      this.#goOn(line);
+      if (line.fresh.size + line.begun.size > 0) this.#lines.set(ledger, line);
+    }
+    if (this.#lines.size > 0) this.#turnLater();
+  }
+
+  #goOn(line: Line): void {
+    const { fresh, begun } = line;
+    const isFresh = begun.size === 0 || (line.isFreshNext && fresh.size > 0);
+    const walk = (isFresh ? fresh : begun).values().next().value!;
+    line.isFreshNext = !isFresh;
+    fresh.delete(walk);
+    // Whoever had begun keeps the place.
+    if (this.#go(walk)) begun.delete(walk);
+    else begun.add(walk);
+  }
+}

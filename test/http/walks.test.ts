@@ -1,0 +1,95 @@
+/** Walks under a clock turned by hand: who goes on when, and how much of each turn of the event loop all of them take. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type Walk, Walks } from '../../src/http/walks.ts';
+import { turn } from '../engine/house.ts';
+
+let now = 0;
+beforeEach(() => {
+  now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
+});
+afterEach(() => void vi.restoreAllMocks());
+
+/** One that is over after so many milliseconds of looking, and says so in `ended`. */
+function looking(name: string, ms: number, ended: string[], began: string[] = []): Walk {
+  let left = ms;
+  return (pause) => {
+    expect(pause).toBeGreaterThan(now);
+    if (left === ms) began.push(name);
+    while (left > 0 && now < pause) {
+      now++;
+      left--;
+    }
+    if (left === 0) ended.push(name);
+    return left === 0;
+  };
+}
+
+async function turnsUntilQuiet(walks: Walks): Promise<number> {
+  for (let turns = 0; ; turns++) {
+    if (walks.waiting === 0) return turns;
+    await turn();
+  }
+}
+
+describe('walks', () => {
+  test('however many they are, take one slice of a turn together', async () => {
+    const walks = new Walks();
+    const ended: string[] = [];
+    for (let n = 0; n < 100; n++) walks.begin(n % 3, looking(`${n}`, 5, ended));
+    expect(now).toBeLessThanOrEqual(2);
+    for (let before = now; walks.waiting > 0; before = now) {
+      await turn();
+      expect(now - before).toBeGreaterThan(0);
+      expect(now - before).toBeLessThanOrEqual(2);
+    }
+    expect(ended).toHaveLength(100);
+  });
+
+  test('that are short are over at once, as long as the turn has time for them', async () => {
+    const walks = new Walks();
+    const ended: string[] = [];
+    for (let n = 0; n < 10; n++) walks.begin(1, looking(`none ${n}`, 0, ended));
+    for (let n = 0; n < 3; n++) walks.begin(1, looking(`${n}`, 1, ended));
+    expect(ended).toHaveLength(12);
+    await turn();
+    expect(ended).toHaveLength(13);
+    walks.begin(1, looking('later', 1, ended));
+    expect(ended).toHaveLength(14);
+    expect(walks.waiting).toBe(0);
+  });
+
+  test('of a ledger with a hundred long ones do not hold up another ledger', async () => {
+    const walks = new Walks();
+    const ended: string[] = [];
+    for (let n = 0; n < 100; n++) walks.begin(1, looking(`${n}`, 40, ended));
+    walks.begin(2, looking('other', 6, ended));
+    for (let n = 0; n < 10; n++) await turn();
+    expect(ended).toEqual(['other']);
+    await turnsUntilQuiet(walks);
+    expect(ended).toHaveLength(101);
+  });
+
+  test('that are short do not wait for the long ones of their ledger, of which the first ends first', async () => {
+    const walks = new Walks();
+    const [ended, began]: string[][] = [[], []];
+    for (const name of ['a', 'b', 'c']) walks.begin(1, looking(name, 20, ended!, began));
+    for (let n = 0; n < 3; n++) walks.begin(1, looking(`short ${n}`, 1, ended!, began));
+    for (let n = 0; n < 12; n++) await turn();
+    expect(began!.slice(0, 3)).toEqual(['a', 'b', 'c']);
+    expect(ended).toEqual(['short 0', 'short 1', 'short 2']);
+    expect(await turnsUntilQuiet(walks)).toBeLessThan(40);
+    expect(ended!.slice(3)).toEqual(['a', 'b', 'c']);
+  });
+
+  test('may begin others on their way', async () => {
+    const walks = new Walks();
+    const ended: string[] = [];
+    walks.begin(1, () => {
+      walks.begin(1, looking('within', 3, ended));
+      return true;
+    });
+    await turnsUntilQuiet(walks);
+    expect(ended).toEqual(['within']);
+  });
+});
