@@ -31,6 +31,8 @@ export interface Submission {
   checks: Uint8Array;
   /** Digest of the server's own proof, 32 bytes per seal the command lacks; empty where it needs none. */
   seals: Uint8Array;
+  /** What waits for the answer in memory beside the command: bytes of a body that will be needed again. */
+  besideBytes?: number;
   /** Told once: the entries now on disk (none where nothing changed), or why not. */
   answer(outcome: Entry[] | Refusal): void;
 }
@@ -215,7 +217,7 @@ export class Engine {
   submit(submission: Submission): void {
     if (this.#failure !== null) return submission.answer(STOPPING);
     const { command } = submission;
-    const bytes = sizeOfCommand(command);
+    const bytes = sizeOfCommand(command) + (submission.besideBytes ?? 0);
     const ticket: Ticket = { submission, bytes, verdict: 'waiting', since: 0, outcome: UNDECIDED };
     this.#places.take(command.ledger, bytes);
     this.#inFlight++;

@@ -1,0 +1,25 @@
+/** What a request with a token that is good only once holds in memory, until the disk knows that the token is used. */
+import { expect, test } from 'vitest';
+import { Desk } from '../fuzz/desk.ts';
+import { makeKeys, makeToken, record } from '../support/client.ts';
+
+const keys = makeKeys();
+
+test('bodies that come with such tokens are let in a few at a time, as others are', async () => {
+  const desk = await Desk.open();
+  const { engine, disk } = desk.house;
+  const iat = Math.floor(desk.world.now / 1000);
+  const claims = { iss: 'me', sub: 'me', aud: 'main', iat, exp: iat + 60 };
+  const custom = { text: 'x'.repeat(500_000) };
+  disk.holdSyncs();
+  const replies = Array.from({ length: 40 }, (_, n) => {
+    const authorization = `Bearer ${makeToken({ ...claims, jti: `once-${n}` }, keys)}`;
+    return desk.send('POST', '/v2/wallets', record({ handle: `w-${n}`, custom }, keys), { authorization });
+  });
+  expect(engine.isOpen).toBe(false);
+  disk.releaseSyncs();
+  expect(new Set((await Promise.all(replies)).map(({ status }) => status))).toEqual(new Set([201]));
+  expect(engine.stats.waited).toBeGreaterThan(20);
+  expect([engine.waiting, engine.isOpen]).toEqual([0, true]);
+  await desk.close();
+});
