@@ -315,9 +315,10 @@ class Exchange implements Request, Reply {
     this.query = req.getQuery() ?? '';
     this.req = req;
     named = 0;
+    preferred = '';
     req.forEach(lookAt);
     this.ledger = readIf(req, Named.ledger, 'x-ledger', ' ');
-    this.prefer = readIf(req, Named.prefer, 'prefer');
+    this.prefer = preferred;
     this.length = (named & Named.twoLengths) === 0 ? readIf(req, Named.length, 'content-length') : TWO_LENGTHS;
     this.encoding = readIf(req, Named.encoding, 'transfer-encoding');
     if (readIf(req, Named.authorization, 'authorization') !== '') this.keepHeaders(req);
@@ -334,10 +335,9 @@ class Exchange implements Request, Reply {
 
   header(name: string): string {
     if (name === 'x-ledger') return this.ledger;
+    if (name === 'prefer') return this.prefer;
     if (this.headers !== null) return this.headers.get(name) ?? '';
     switch (name) {
-      case 'prefer':
-        return this.prefer;
       case 'content-length':
         return this.length;
       case 'transfer-encoding':
@@ -561,14 +561,16 @@ class Unread {
  * there without a value, and the native part takes control characters and bytes beyond ASCII off both ends of one, so a
  * ledger named by those alone would look like none at all; one named `main` and such bytes cannot be told from `main`.
  */
-const Named = { ledger: 1, prefer: 2, length: 4, encoding: 8, authorization: 16, twoLengths: 32 } as const;
+const Named = { ledger: 1, length: 4, encoding: 8, authorization: 16, twoLengths: 32 } as const;
 let named = 0;
+/** What clients prefer may come in several lines, which are one list (RFC 7240). */
+let preferred = '';
 /** Whoever stands between might have gone by the other one: what is the next request here was a part of the body there. */
 const TWO_LENGTHS = 'two of them';
 
-function lookAt(name: string): void {
+function lookAt(name: string, value: string): void {
   if (name === 'x-ledger') named |= Named.ledger;
-  else if (name === 'prefer') named |= Named.prefer;
+  else if (name === 'prefer') preferred = preferred === '' ? value : `${preferred}, ${value}`;
   else if (name === 'content-length') named |= (named & Named.length) === 0 ? Named.length : Named.twoLengths;
   else if (name === 'transfer-encoding') named |= Named.encoding;
   else if (name === 'authorization') named |= Named.authorization;

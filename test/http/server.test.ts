@@ -653,6 +653,20 @@ describe('at the door', () => {
   });
 });
 
+describe('a header that comes in two lines', () => {
+  test.each(['', 'Authorization: Bearer x\r\n'])('Prefer is one list of both, %j', async (more) => {
+    const server = await start({ handle: (request, reply) => reply.send(200, `<${request.header('prefer')}>`) });
+    const line = await wire(server);
+    const head = (lines: string) => `POST /a HTTP/1.1\r\nHost: h\r\n${more}${lines}Content-Length: 2\r\n\r\n{}`;
+    line.socket.write(head('Prefer: handling=lenient\r\nPrefer: wait=3\r\n'));
+    expect(await line.until('<handling=lenient, wait=3>')).toContain('<handling=lenient, wait=3>');
+    line.socket.write(head('Prefer: wait=4\r\n'));
+    expect(await line.until('<wait=4>')).toContain('<wait=4>');
+    line.socket.write(head(''));
+    expect(await line.until('<>')).toContain('<>');
+  });
+});
+
 describe('closing', () => {
   test('running requests get their answer, new ones on open connections 503, then all is closed', async () => {
     const replies: Reply[] = [];
@@ -724,7 +738,7 @@ describe('closing', () => {
     const first = await start({}, { port });
     const line = await wire(first);
     line.socket.write('GET /a HTTP/1.1\r\nHost: h\r\n\r\n');
-    await line.until('200 OK');
+    expect(await line.until('200 OK')).toContain('200 OK');
     await first.close();
     await line.closed;
     expect((await start({}, { port })).port).toBe(port);
