@@ -25,7 +25,7 @@ import { addressOf } from './calls.ts';
 import { EventMemo } from './event-memo.ts';
 import type { Job, Lanes, Outcome } from './lanes.ts';
 import type { OutgoingCall } from './outgoing.ts';
-import { ByKey, type Reader, Readers } from './readers.ts';
+import { ByKey, Companies, type Reader, type Readers } from './readers.ts';
 import { failedOf, Retries } from './retries.ts';
 import type { Timers } from './timers.ts';
 
@@ -91,7 +91,7 @@ export class Feeds {
   readonly #events: EventMemo;
   readonly #receivers = new Map<number, Receiver>();
   readonly #live = new ByKey<Receiver>();
-  readonly #readers = new Readers<Receiver>();
+  readonly #companies = new Companies<Receiver>();
   readonly #retries: Retries;
   #seq: number;
   #isReading = false;
@@ -105,7 +105,8 @@ export class Feeds {
 
   /** Takes up what was not delivered when the server stopped. */
   start(): void {
-    for (const [row, feed] of this.#options.state.feeds) {
+    const feeds = [...this.#options.state.feeds].sort(([, one], [, other]) => one.seq - other.seq);
+    for (const [row, feed] of feeds) {
       if (!this.#receivers.has(row)) this.#open(row, 'reading', Math.max(feed.seq, 1));
     }
     this.#read();
@@ -205,19 +206,21 @@ export class Feeds {
 
   /** From the entry at this address on it asks for something else. */
   #change(receiver: Receiver, address: number): void {
+    const change = () => Object.assign(receiver, this.#wishAt(receiver, address));
+    if (receiver.mode === 'reading') return this.#companies.change(receiver, change);
     this.#leave(receiver);
-    Object.assign(receiver, this.#wishAt(receiver, address));
+    change();
     this.#join(receiver);
   }
 
   #join(receiver: Receiver): void {
     if (receiver.mode === 'live') this.#live.add(receiver);
-    else if (receiver.mode === 'reading') this.#readers.add(receiver);
+    else if (receiver.mode === 'reading') this.#companies.add(receiver, this.#seq);
   }
 
   #leave(receiver: Receiver): void {
     this.#live.delete(receiver);
-    this.#readers.delete(receiver);
+    this.#companies.delete(receiver);
   }
 
   #turn(receiver: Receiver, mode: Receiver['mode']): void {
@@ -353,7 +356,7 @@ export class Feeds {
 
   /** Reads the log for those who do not keep up, a slice at a time. */
   #read(): void {
-    if (this.#isReading || this.#readers.size === 0) return;
+    if (this.#isReading || this.#companies.count === 0) return;
     this.#isReading = true;
     this.#options.timers.after(PAUSE_MS, () => {
       this.#isReading = false;
@@ -362,35 +365,45 @@ export class Feeds {
     });
   }
 
+  /** Each company in turn; the one that comes last goes on first the next time. */
   #readSlice(): void {
-    const { timers, defect } = this.#options;
+    const { timers } = this.#options;
     const end = timers.now() + SLICE_MS;
-    while (this.#readers.size > 0 && this.#readers.at <= this.#seq) {
+    for (let left = this.#companies.count; left > 0 && this.#companies.count > 0; left--) {
+      this.#readIn(this.#companies.next(), end);
+      if (timers.now() >= end) return;
+    }
+  }
+
+  #readIn(company: Readers<Receiver>, end: number): void {
+    const { timers, defect } = this.#options;
+    while (company.size > 0 && company.at <= this.#seq) {
       try {
-        if (!this.#readEntry(this.#readers.at, end)) return;
+        if (!this.#readEntry(company, end)) return;
       } catch (error) {
         defect(error as Error);
       }
-      this.#readers.at++;
+      company.at++;
       if (timers.now() >= end) return;
     }
-    for (const receiver of this.#readers.all()) {
+    for (const receiver of company.all()) {
       this.#turn(receiver, 'live');
       receiver.index = 0;
     }
   }
 
-  /** Gives an entry to those who wait for it, each once; false where time was over before that. */
-  #readEntry(seq: number, end: number): boolean {
+  /** Gives the entry at its place to those of a company who wait for it, each once; false where time was over before that. */
+  #readEntry(company: Readers<Receiver>, end: number): boolean {
     const { state, timers } = this.#options;
+    const seq = company.at;
     const placed = placedAt(state, seq);
     if (placed === null) return true;
     const { entry, row, ledger, address } = placed;
     const own = this.#receivers.get(row);
-    const isChange = entry.type === EntryType.update && own?.mode === 'reading' && own.from <= seq;
-    if (isChange) this.#change(own, address);
+    const isHere = own !== undefined && own.from <= seq && this.#companies.isIn(company, own);
+    if (isHere && entry.type === EntryType.update) this.#change(own, address);
     for (const signal of signalsOf(entry)) {
-      for (const receiver of this.#readers.waitingFor(`${ledger} ${signal}`)) {
+      for (const receiver of company.waitingFor(`${ledger} ${signal}`)) {
         if (!this.#give(receiver, placed, signal, end)) return false;
         if (receiver.mode === 'reading') Object.assign(receiver, { from: seq + 1, index: 0 });
         if (timers.now() >= end) return false;

@@ -1,9 +1,11 @@
 /**
- * Readers: who reads the log from behind, all together. One place in the log moves on, entry by entry, and each entry is
- * looked up once for everybody who waits for its signal there. Who stands further ahead lets it pass; who stands further
- * back brings the place back to where they are.
+ * Readers: who reads the log from behind, in companies. Of each one place in the log moves on, entry by entry, and each
+ * entry is looked up once for everybody in it who waits for its signal there. Who stands further ahead lets it pass; who
+ * stands further back brings the place back to where they are.
  *
- * So after a restart a thousand effects cost one walk through the log, not a thousand.
+ * So after a restart a thousand effects cost a walk or two through the log, not a thousand. But who would wait longer for
+ * a company than the own way to the end is long goes alone, and who would bring one back by more than a little founds
+ * another: an effect that is always behind, since it hears of more than its receiver takes, keeps nobody else there.
  */
 
 /** One who waits for something: a ledger's signal. */
@@ -75,5 +77,74 @@ export class Readers<R extends Reader> {
 
   all(): readonly R[] {
     return [...this.#all];
+  }
+}
+
+/** By so many entries a company may be brought back, again and again: a millisecond or two of reading. */
+const NEAR = 500;
+const COMPANIES_MAX = 32;
+
+export class Companies<R extends Reader> {
+  /** Whose turn it is stands first. */
+  #all: Readers<R>[] = [];
+  readonly #of = new Map<R, Readers<R>>();
+
+  /** How many there are. */
+  get count(): number {
+    return this.#all.length;
+  }
+
+  /** Whose turn it is to read on. */
+  next(): Readers<R> {
+    const company = this.#all.shift()!;
+    this.#all.push(company);
+    return company;
+  }
+
+  /** Someone reads on; `end` is the last entry there is. */
+  add(reader: R, end: number): void {
+    const company = this.#companyFor(reader, end) ?? this.#found();
+    company.add(reader);
+    this.#of.set(reader, company);
+  }
+
+  #companyFor({ from }: R, end: number): Readers<R> | undefined {
+    const isFull = this.#all.length >= COMPANIES_MAX;
+    const behind = this.#all.filter(({ at }) => at <= from);
+    if (behind.length > 0) {
+      const nearest = behind.reduce((best, one) => (one.at > best.at ? one : best));
+      return isFull || from - nearest.at <= end - from ? nearest : undefined;
+    }
+    const [first, ...others] = this.#all;
+    if (first === undefined) return undefined;
+    const last = others.reduce((best, one) => (one.at < best.at ? one : best), first);
+    return isFull || last.at - from <= NEAR ? last : undefined;
+  }
+
+  #found(): Readers<R> {
+    const company = new Readers<R>();
+    this.#all.push(company);
+    return company;
+  }
+
+  /** It leaves, having looked at everything before its company's place. */
+  delete(reader: R): void {
+    const company = this.#of.get(reader);
+    if (company === undefined) return;
+    this.#of.delete(reader);
+    company.delete(reader);
+    if (company.size === 0) this.#all = this.#all.filter((other) => other !== company);
+  }
+
+  /** It waits for something else, in the company it is in. */
+  change(reader: R, how: () => void): void {
+    const company = this.#of.get(reader);
+    company?.delete(reader);
+    how();
+    company?.add(reader);
+  }
+
+  isIn(company: Readers<R>, reader: R): boolean {
+    return this.#of.get(reader) === company;
   }
 }

@@ -3,7 +3,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
-import { ByKey, Readers } from '../../src/effects/readers.ts';
+import type { EffectsOptions } from '../../src/effects/index.ts';
+import { ByKey, Companies, Readers } from '../../src/effects/readers.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { issue } from '../core/books.ts';
 import { SERVER } from '../engine/house.ts';
@@ -343,6 +344,36 @@ describe('money received', () => {
   });
 });
 
+test('an effect that hears of very much, slowly, does not keep others from reading on after a restart', async () => {
+  let clock: Clock | null = null;
+  const told: string[] = [];
+  const call: EffectsOptions['call'] = ({ url }) =>
+    new Promise((resolve) => {
+      told.push(new URL(url).pathname);
+      clock!.after(url.endsWith('/slow') ? 50 : 0, () => resolve({ status: 200 }));
+    });
+  const first = await Theatre.open(undefined, { call });
+  clock = first.clock;
+  const to = (path: string) => ({ schema: 'webhook', endpoint: `http://127.0.0.1:1${path}` });
+  await first.done(
+    effect(first, { signal: 'wallet-created', action: to('/slow') }, 'slow'),
+    effect(first, { signal: 'circle-created', action: to('/quick') }, 'quick'),
+  );
+  await first.done(...wallets(first, 'x', ...Array.from({ length: 3000 }, (_, n) => `w${n}`)));
+  const theatre = await first.restart({ call });
+  clock = theatre.clock;
+  await theatre.done(theatre.house.create(Kind.circle, { handle: 'c' }));
+  const { heap } = theatre.house.state;
+  const offset = heap.offset.bind(heap);
+  // Each look at an entry takes a millisecond.
+  heap.offset = (at) => {
+    theatre.clock.pass(1);
+    return offset(at);
+  };
+  for (let n = 0; n < 60 && !told.includes('/quick'); n++) await theatre.run(1000);
+  expect(told).toContain('/quick');
+});
+
 describe('the list of deliveries', () => {
   test('names each event, also those of one large entry, page after page', async () => {
     const theatre = await Theatre.open();
@@ -404,6 +435,55 @@ describe('readers of the log', () => {
     walk(readers, 20);
     expect(slow.seen).toEqual(range(1, 20));
     expect(quick.seen).toEqual(range(2, 20));
+  });
+
+  test('hundreds, wherever they stand, walk through it twice together, and those near the end do not wait for the others', () => {
+    const END = 20_000;
+    const companies = new Companies<Walker>();
+    const all = Array.from({ length: 200 }, (_, n) => walker(1 + n * 100));
+    for (const one of all) companies.add(one, END);
+    expect(companies.count).toBeLessThan(20);
+    let looked = 0;
+    let lastHeard = 0;
+    while (companies.count > 0) {
+      const company = companies.next();
+      looked++;
+      for (const one of company.waitingFor('k')) one.seen.push(company.at);
+      if (company.at++ < END) continue;
+      if (company.all().includes(all.at(-1)!)) lastHeard = looked;
+      for (const one of company.all()) companies.delete(one);
+    }
+    expect(looked).toBeLessThan(2 * END);
+    expect(lastHeard).toBeLessThan(2000);
+    for (const { from, seen } of all)
+      expect([seen[0], seen.length, from]).toEqual([seen[0], END - seen[0]! + 1, END + 1]);
+    expect(all.map(({ seen }) => seen[0])).toEqual(all.map((_, n) => 1 + n * 100));
+  });
+
+  test('who stands far behind brings nobody back, who stands a little behind does, and there is an end of companies', () => {
+    const companies = new Companies<Walker>();
+    const placeOf = (one: Walker) => {
+      for (let n = companies.count; n > 0; n--) {
+        const company = companies.next();
+        if (companies.isIn(company, one)) return company.at;
+      }
+      return -1;
+    };
+    const [first, near, far] = [walker(50_000), walker(49_900), walker(10)];
+    companies.add(first, 60_000);
+    companies.add(far, 60_000);
+    expect([companies.count, placeOf(first), placeOf(far)]).toEqual([2, 50_000, 10]);
+    companies.delete(far);
+    companies.add(near, 60_000);
+    expect([companies.count, placeOf(first), first.from]).toEqual([1, 49_900, 50_000]);
+    companies.add(far, 60_000);
+    companies.change(far, () => {
+      far.key = 'other';
+    });
+    expect([companies.count, placeOf(far)]).toEqual([2, 10]);
+    companies.delete(far);
+    for (let n = 0; n < 40; n++) companies.add(walker(40_000 - n * 1000), 60_000);
+    expect(companies.count).toBe(32);
   });
 
   test('those told may leave meanwhile', () => {
