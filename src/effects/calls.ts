@@ -197,7 +197,7 @@ export class Calls {
     const path = leg.side === Side.debit ? 'debits' : 'credits';
     const data =
       at === 'preparing'
-        ? prepareData(leg, handle, claims, recordAt(state, leg.wallet, address).entry.handle, text)
+        ? prepareData(leg, handle, claims, (row) => recordAt(state, row, address).entry.handle, text)
         : `{"action":"${actionOf(at)}","handle":"${handle}","intent":${text}}`;
     const tail = at === 'preparing' ? '' : `/${handle}/${actionOf(at)}`;
     const body = outwardText(data, moment, ledgerAt(state, state.rows.ledger.get(row), address), sealer);
@@ -284,29 +284,43 @@ function outstanding(state: State, row: number): Due[] {
 }
 
 /**
- * What a bridge is to prepare. Its own side is the wallet behind it; the other is as the claims name it, and left out
- * where claims that share the leg name several.
+ * What a bridge is to prepare. Its own side is the wallet behind it, as the claims name it where all of them say the
+ * same: what only some say, an account behind it above all, is not true of the whole amount. The other side is left out
+ * where claims that share the leg name several. `handleIn` tells the handle of the record in a row.
  */
-function prepareData(leg: Leg, handle: string, claims: readonly Claim[], wallet: string, intent: string): string {
+function prepareData(
+  leg: Leg,
+  handle: string,
+  claims: readonly Claim[],
+  handleIn: (row: number) => string,
+  intent: string,
+): string {
   const own = leg.side === Side.debit ? 'source' : 'target';
   const other = own === 'source' ? 'target' : 'source';
   const mine = leg.claims.map((index) => claims[index]!);
+  const wallet = handleIn(leg.wallet);
+  const named = mine[0]![own];
+  const isNamed = named !== undefined && handleOf(named) === wallet;
   const members: Record<string, string> = {
     amount: String(leg.amount),
     handle: `"${handle}"`,
     inputs: JSON.stringify(leg.claims),
     intent,
     schema: leg.side === Side.debit ? '"debit"' : '"credit"',
-    symbol: canon(objectOf(mine[0]!.symbol)),
+    symbol: saidByAll(mine, 'symbol') || canon({ handle: handleIn(leg.symbol) }),
+    [own]: (isNamed && saidByAll(mine, own)) || canon({ handle: wallet }),
   };
-  const said = mine[0]![own];
-  const isNamed = said !== undefined && handleOf(said) === wallet;
-  members[own] = canon(isNamed ? objectOf(said) : { handle: wallet });
-  const others = new Set(mine.map((claim) => (claim[other] === undefined ? '' : canon(objectOf(claim[other])))));
-  const [one] = others;
-  if (others.size === 1 && one !== undefined && one !== '') members[other] = one;
+  const others = saidByAll(mine, other);
+  if (others !== '') members[other] = others;
   const names = Object.keys(members).sort();
   return `{${names.map((name) => `"${name}":${members[name]}`).join(',')}}`;
+}
+
+/** What all of these claims say of a member, as canonical JSON; empty where they say nothing, or not the same. */
+function saidByAll(claims: readonly Claim[], member: 'source' | 'target' | 'symbol'): string {
+  const said = new Set(claims.map(({ [member]: one }) => (one === undefined ? '' : canon(objectOf(one)))));
+  const [one] = said;
+  return said.size === 1 ? one! : '';
 }
 
 function objectOf(reference: Reference): object {

@@ -210,6 +210,28 @@ describe('what a bank is asked', () => {
     expect(new Set(second.calls.map(({ text }) => text)).size).toBe(1);
   });
 
+  test('names an account behind its wallet only where all its claims name that one', async () => {
+    const theatre = await open();
+    const { house } = theatre;
+    const config = { server: SERVER, 'credits.claims.groupBy': [] };
+    await theatre.done(house.update(Kind.bridge, 'bank', { handle: 'bank', config }));
+    const account = (name: string) => ({ handle: 'x', custom: { account: name } });
+    const pay = (target: object, symbol: object = { handle: 'usd' }) =>
+      ({ ...transfer('a', 'x', 5), target, symbol }) as ReturnType<typeof transfer>;
+    await theatre.done(
+      house.intent('both', pay(account('ana')), pay(account('luz'))),
+      house.intent('one', pay(account('ana')), pay(account('ana'))),
+      house.intent('some', pay({ handle: 'x' }), pay(account('ana'), { handle: 'usd', custom: { n: 1 } })),
+    );
+    await theatre.run();
+    const said_ = asked(theatre, 'prepare').map(({ body: { data } }) => [data.target, data.symbol, data.amount]);
+    expect(said_).toEqual([
+      [{ handle: 'x' }, { handle: 'usd' }, 10],
+      [account('ana'), { handle: 'usd' }, 10],
+      [{ handle: 'x' }, { handle: 'usd' }, 10],
+    ]);
+  });
+
   test('goes to where its record says now', async () => {
     const theatre = await open();
     theatre.answer = ({ path }) => (path.startsWith('/new') ? 202 : 503);
