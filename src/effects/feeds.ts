@@ -50,6 +50,8 @@ const QUEUE_MAX = 256;
 const SLICE_MS = 2;
 const PAUSE_MS = 5;
 const DETAIL_MAX = 200;
+/** Deliveries that a list passes by in one step. */
+const PASSED_PER_STEP = 1000;
 
 interface Queued {
   seq: number;
@@ -119,31 +121,37 @@ export class Feeds {
     if (this.#receivers.size > 0) this.#offer(entry, seq);
   }
 
-  /** What became of a receiver's events, newest first: those on their way, then those noted. At most `max`, from `skip`. */
-  deliveries(row: number, skip: number, max: number): DeliveryView[] {
+  /**
+   * What became of a receiver's events, newest first: those on their way, then those noted. At most `max`, from `skip`. In
+   * steps: there may be very many to pass by, and what an event is called stands in an entry that may be large.
+   */
+  *deliveries(row: number, skip: number, max: number): Generator<undefined, DeliveryView[]> {
     const { state } = this.#options;
+    const views: DeliveryView[] = [];
     const told = state.feeds.get(row);
-    if (told === undefined) return [];
-    const viewOf = ({ seq, index }: Queued, rest: Omit<DeliveryView, 'event' | 'luid'>): DeliveryView => {
+    if (told === undefined) return views;
+    const add = ({ seq, index }: Queued, rest: Omit<DeliveryView, 'event' | 'luid'>) => {
       const event = eventNameAt(state, seq, index);
-      return { luid: this.#luidOf(row, event.handle), event, ...rest };
+      views.push({ luid: this.#luidOf(row, event.handle), event, ...rest });
     };
     // What the books have noted already is told as they note it.
     const queue = this.#receivers.get(row)?.queue.filter((queued) => !isOver(queued, told)) ?? [];
-    const views = queue
-      .reverse()
-      .slice(skip, skip + max)
-      .map((queued) => {
-        const { moment } = placedAt(state, queued.seq)!.entry;
-        const { attempts, detail } = queued;
-        return viewOf(queued, { status: 'pending', attempts, detail, moment });
-      });
-    // Those left out are passed by, not read: there may be very many.
+    for (const queued of queue.reverse().slice(skip, skip + max)) {
+      const { moment } = placedAt(state, queued.seq)!.entry;
+      const { attempts, detail } = queued;
+      add(queued, { status: 'pending', attempts, detail, moment });
+      yield;
+    }
+    // Those left out are passed by, not read.
     let left = Math.max(0, skip - queue.length);
     for (let at = told.last; at !== 0 && views.length < max; at = state.heap.prev(at)) {
-      if (left-- > 0) continue;
+      if (left > 0) {
+        if (left-- % PASSED_PER_STEP === 0) yield;
+        continue;
+      }
       const { seq, index, attempts, isDelivered, detail, moment } = entryAt(state, at) as DeliveryEntry;
-      views.push(viewOf({ seq, index }, { status: isDelivered ? 'delivered' : 'failed', attempts, detail, moment }));
+      add({ seq, index }, { status: isDelivered ? 'delivered' : 'failed', attempts, detail, moment });
+      yield;
     }
     return views;
   }

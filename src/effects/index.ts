@@ -80,8 +80,8 @@ export class Effects {
     this.#feeds.retry(effect);
   }
 
-  /** What became of the events of an effect, newest first. */
-  deliveries(effect: number, skip: number, max: number): DeliveryView[] {
+  /** What became of the events of an effect, newest first; in steps. */
+  deliveries(effect: number, skip: number, max: number): Generator<undefined, DeliveryView[]> {
     return this.#feeds.deliveries(effect, skip, max);
   }
 

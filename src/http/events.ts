@@ -18,7 +18,7 @@ import { openBody } from './door.ts';
 import { refuse } from './errors.ts';
 import { entersFor } from './may.ts';
 import { parseQuery } from './query.ts';
-import { sendList } from './reads.ts';
+import { LIST_TIMEOUT, sendList } from './reads.ts';
 import { rowOf } from './rows.ts';
 import { SIGNALS } from './schema-kinds.ts';
 import { submit } from './writes.ts';
@@ -148,10 +148,24 @@ export function listDeliveries(call: Call): void {
   if (isRefusal(query)) return refuseDurable(call, query);
   const { index, limit } = query.page;
   const { handle } = readRow(house.state, row).entry;
-  const views = house.effects.deliveries(row, index * limit, limit);
-  // Whoever may ask for events may not therefore read what they are about: these rows only name them.
-  const items = views.map((view) => deliveryText(view, handle));
-  sendList(call, items, { index, limit });
+  const steps = house.effects.deliveries(row, index * limit, limit);
+  const end = performance.now() + house.listMsMax;
+  walk(call, (pause) => {
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done === true) {
+        // Whoever may ask for events may not therefore read what they are about: these rows only name them.
+        const items = value.map((view) => deliveryText(view, handle));
+        sendList(call, items, { index, limit });
+        return true;
+      }
+      if (performance.now() > end) {
+        refuseDurable(call, LIST_TIMEOUT);
+        return true;
+      }
+      if (performance.now() >= pause) return false;
+    }
+  });
 }
 
 function deliveryText({ luid, event, status, attempts, detail, moment }: DeliveryView, effect: string): string {

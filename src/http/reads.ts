@@ -127,7 +127,7 @@ export function sendListing(
   });
 }
 
-const LIST_TIMEOUT = refuse(
+export const LIST_TIMEOUT = refuse(
   'api.request-timeout',
   'The list took too long; narrow it by a handle, a schema or a wallet',
 );

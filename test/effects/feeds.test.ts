@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
-import type { EffectsOptions } from '../../src/effects/index.ts';
+import type { DeliveryView, EffectsOptions } from '../../src/effects/index.ts';
 import { ByKey, Companies, Readers } from '../../src/effects/readers.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { issue } from '../core/books.ts';
@@ -22,6 +22,15 @@ function wallets(theatre: Theatre, schema: string, ...handles: string[]) {
 }
 
 const namesIn = (calls: Made[]): string[] => calls.map(({ body }) => body.data.wallet.data.handle);
+
+/** The list of an effect's deliveries, at once. */
+function deliveriesOf(theatre: Theatre, row: number, skip: number, max: number): DeliveryView[] {
+  const steps = theatre.effects.deliveries(row, skip, max);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
 
 /** What arrived, each once, in order of its first arrival. */
 const heard = (theatre: Theatre): string[] => [...new Set(namesIn(theatre.at('/hook')))];
@@ -386,13 +395,39 @@ describe('the list of deliveries', () => {
     await theatre.done(house.intent('i', ...Array.from({ length: 30 }, (_, n) => issue('a', n + 1))));
     await theatre.run(5000);
     const row = house.state.feeds.keys().next().value!;
-    const pages = [0, 10, 20].flatMap((skip) => theatre.effects.deliveries(row, skip, 10));
+    const pages = [0, 10, 20].flatMap((skip) => deliveriesOf(theatre, row, skip, 10));
     const told = theatre.at('/hook').map(({ body }) => body.data.handle);
     expect(pages.map(({ event }) => event.handle)).toEqual(told.reverse());
     expect(new Set(pages.map(({ event }) => event.signal))).toEqual(new Set(['balance-received']));
     expect(new Set(pages.map(({ status }) => status))).toEqual(new Set(['delivered']));
-    expect(theatre.effects.deliveries(row, 30, 10)).toEqual([]);
+    expect(deliveriesOf(theatre, row, 30, 10)).toEqual([]);
   });
+});
+
+test('the list of very many deliveries passes by those before its page, and names those on it, in steps', async () => {
+  const theatre = await Theatre.open();
+  const { house } = theatre;
+  await theatre.done(
+    house.create(Kind.symbol, { handle: 'usd', factor: 1 }),
+    ...wallets(theatre, 'x', 'a'),
+    effect(theatre, { signal: 'balance-received' }),
+  );
+  await theatre.done(house.intent('i', ...Array.from({ length: 3000 }, (_, n) => issue('a', n + 1))));
+  await theatre.run(5000);
+  const row = house.state.feeds.keys().next().value!;
+  const { heap } = house.state;
+  const [prev, offset] = [heap.prev.bind(heap), heap.offset.bind(heap)];
+  let looks = 0;
+  const counted = (look: (at: number) => number) => (at: number) => {
+    looks++;
+    return look(at);
+  };
+  Object.assign(heap, { prev: counted(prev), offset: counted(offset) });
+  const steps = theatre.effects.deliveries(row, 2900, 100);
+  let most = 0;
+  for (let before = 0; steps.next().done !== true; before = looks) most = Math.max(most, looks - before);
+  expect(most).toBeLessThan(1200);
+  expect(looks).toBeGreaterThan(2900);
 });
 
 describe('readers of the log', () => {
@@ -502,7 +537,7 @@ test('what waits to be tried again tells how often, and why: of a refused addres
   await theatre.run(3000);
   const row = theatre.house.state.feeds.keys().next().value!;
   const rows = () =>
-    theatre.effects.deliveries(row, 0, 10).map(({ status, attempts, detail }) => [status, attempts, detail]);
+    deliveriesOf(theatre, row, 0, 10).map(({ status, attempts, detail }) => [status, attempts, detail]);
   expect(rows()).toEqual([
     ['pending', 0, ''],
     ['pending', theatre.at('/hook').length, 'status 503'],
