@@ -124,7 +124,7 @@ function decideUpdate(state: State, command: UpdateCommand): Entry[] | Refusal {
     misfit(state, command) ??
     crowded(state, command, row) ??
     (handle === record.entry.handle ? null : (duplicate(state, command, handle) ?? named(state, command, record))) ??
-    replayed(state, command, handle);
+    replayed(state, command, handle, row);
   if (late !== null) return late;
   return [{ type: EntryType.update, ledger, kind, luid, handle, moment, hash, data, proofs, seal, row }];
 }
@@ -170,7 +170,7 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   const isSame = (known: StoredProof) => equalBytes(known.result, proof.result) && known.custom === proof.custom;
   if (record.entry.proofs.some(isSame)) return [];
   if (record.added.some((each) => each.type === EntryType.proof && isSame(each.proof))) return [];
-  const again = replayed(state, { ledger, kind, hash: command.hash, proofs: [proof] }, record.entry.handle);
+  const again = replayed(state, { ledger, kind, hash: command.hash, proofs: [proof] }, record.entry.handle, row);
   if (again !== null) return again;
   const scene = new ProofScene(state, ledger, kind, record);
   const custom = proof.custom === null ? {} : JSON.parse(proof.custom);

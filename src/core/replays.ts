@@ -6,24 +6,37 @@
  * says when it was made never means the same signature twice, and one that says nothing may well. So in a ledger a dated
  * proof that stands on something, whatever became of that since, is good for nothing else; others are as good as ever.
  */
+import { NO_ROW } from './access/index.ts';
 import { hex } from './bytes.ts';
 import type { DropCommand } from './command.ts';
 import { KINDS, Kind } from './kinds.ts';
 import { type Refusal, refuse } from './refusal.ts';
 import { findHandle, namesAt, SERVER_LEDGER, type State } from './state.ts';
-import { isDated } from './used-proofs.ts';
+import { isDated, type Signatures } from './used-proofs.ts';
 
 type Signed = Pick<DropCommand, 'ledger' | 'kind' | 'hash' | 'proofs'>;
 
 /**
  * Why what was signed so brings about nothing more, or null. To be asked last: a request that is only sent again is told
- * first what else there is to say of it. `handle` is that in the data, where it has one.
+ * first what else there is to say of it. `handle` is that in the data, where it has one; `row` that of the record that is
+ * changed, or NO_ROW.
  */
-export function replayed(state: State, { ledger, kind, hash, proofs }: Signed, handle: unknown): Refusal | null {
+export function replayed(
+  state: State,
+  { ledger, kind, hash, proofs }: Signed,
+  handle: unknown,
+  row = NO_ROW,
+): Refusal | null {
   if (kind === Kind.intent) return null;
+  const { usedProofs } = state;
+  // What was signed for a record of a ledger changes not the ledger itself either, whose data may be the same.
+  const inside = kind === Kind.ledger && row !== NO_ROW ? state.rows.aux.get(row) : ledger;
+  let named: Signatures | null = null;
   for (let index = 0; index < proofs.length; index++) {
     const { result, custom } = proofs[index]!;
-    const at = isDated(custom) ? findUse(state, ledger, handle, result) : 0;
+    if (!isDated(custom)) continue;
+    named ??= usedProofs.gather(firstEntries(state, inside, handle));
+    const at = usedProofs.find(inside, result) || usedProofs.find(SERVER_LEDGER, result) || named.find(result);
     if (at === 0) continue;
     const { luid } = namesAt(state, at);
     const what = `Proof ${index} stands on ${luid} already, and is good for nothing else: sign again`;
@@ -34,17 +47,17 @@ export function replayed(state: State, { ledger, kind, hash, proofs }: Signed, h
 }
 
 /**
- * Address of an entry of this ledger with this signature, or 0. A ledger's own record counts in all of them: what makes
- * or changes it makes nothing in any.
+ * Addresses of what the index does not have: the entries of records with this handle that have had one, in this ledger.
+ * A ledger's own record counts in all of them: what makes or changes it makes nothing in any.
  */
-function findUse(state: State, ledger: number, handle: unknown, signature: Uint8Array): number {
-  const { usedProofs, rows } = state;
-  const at = usedProofs.find(ledger, signature) || usedProofs.find(SERVER_LEDGER, signature);
-  if (at !== 0 || typeof handle !== 'string') return at;
+function firstEntries(state: State, ledger: number, handle: unknown): number[] {
+  const found: number[] = [];
+  if (typeof handle !== 'string') return found;
+  const { rows, heap } = state;
   for (let kind = 0; kind < KINDS.length; kind++) {
     if (kind === Kind.intent) continue;
     const row = findHandle(state, kind === Kind.ledger ? SERVER_LEDGER : ledger, kind as Kind, handle);
-    if (row >= 0 && usedProofs.isAt(rows.at.get(row), signature)) return rows.at.get(row);
+    if (row >= 0 && heap.prev(rows.at.get(row)) === 0) found.push(rows.at.get(row));
   }
-  return 0;
+  return found;
 }

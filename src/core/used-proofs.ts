@@ -22,6 +22,12 @@ export function isDated(custom: string | null): boolean {
   return custom.startsWith(DATED, 1) || Object.hasOwn(JSON.parse(custom), 'moment');
 }
 
+/** Those of some entries. */
+export interface Signatures {
+  /** Address of the first of the entries that has this one, or 0. */
+  find(signature: Uint8Array): number;
+}
+
 export class UsedProofs {
   readonly #heap: Heap;
   readonly #codec: EntryCodec;
@@ -65,9 +71,27 @@ export class UsedProofs {
     return this.#find(this.#hash(ledger, signature, 0), signature, 0);
   }
 
-  /** Whether a proof of the entry at `at` has this signature: where it is the same, so is what it says of its moment. */
-  isAt(at: number, signature: Uint8Array): boolean {
-    return this.#isAt(at, signature, 0);
+  /**
+   * The signatures of these entries, each read once: a body may have hundreds of proofs, and each entry as many. Where a
+   * signature is the same, so is what is said of its moment.
+   */
+  gather(entries: readonly number[]): Signatures {
+    const byHash = new Map<number, number[]>();
+    for (const at of entries) {
+      const bytes = this.#heap.chunk(at);
+      for (const from of this.#places(at)) {
+        const hash = this.#hash(0, bytes, from);
+        const known = byHash.get(hash);
+        if (known === undefined) byHash.set(hash, [at]);
+        else if (known.at(-1) !== at) known.push(at);
+      }
+    }
+    return {
+      find: (signature) => {
+        const meeting = byHash.size === 0 ? undefined : byHash.get(this.#hash(0, signature, 0));
+        return meeting?.find((at) => this.#isAt(at, signature, 0)) ?? 0;
+      },
+    };
   }
 
   #add(ledger: number, at: number): void {
@@ -92,9 +116,13 @@ export class UsedProofs {
 
   #isAt(at: number, bytes: Uint8Array, from: number): boolean {
     const chunk = this.#heap.chunk(at);
+    return this.#places(at).some((place) => isSame(chunk, place, bytes, from));
+  }
+
+  /** Where in its chunk the signatures of the entry at `at` lie. */
+  #places(at: number): readonly number[] {
     const start = this.#heap.offset(at);
-    const places = this.#codec.signatures(chunk, start, start + this.#heap.length(at));
-    return places.some((place) => isSame(chunk, place, bytes, from));
+    return this.#codec.signatures(this.#heap.chunk(at), start, start + this.#heap.length(at));
   }
 
   /** Of all its bytes, under the state's seed: clients choose their signatures, and not which of them meet. */

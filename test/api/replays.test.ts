@@ -141,6 +141,28 @@ describe('a dated body', () => {
       expect(reasonOf(await there.post('/circles', body))).toEqual(DUPLICATED);
     }
   });
+
+  test('of a record in a ledger changes not the ledger, whose data is the same, nor proves it', async () => {
+    const access = [{ action: 'any', record: 'any', signer: { public: keys.public } }];
+    const data = { handle: unique('ledger'), access };
+    const ledger = (await client.post('/ledgers', dated(data))).body;
+    const there = connect(server, { 'x-ledger': data.handle });
+    const wallet = (await there.post('/wallets', dated(data))).body;
+    expect(wallet.hash).toBe(ledger.hash);
+    const late = proof(wallet.hash, keys, { moment: new Date().toISOString(), status: 'closed' });
+    expect((await there.post(`/wallets/${data.handle}/proofs`, late)).body.meta.status).toBe('closed');
+    const toStranger = [{ action: 'any', record: 'any', signer: { public: stranger.public } }];
+    const change = dated({ ...data, access: toStranger, parent: wallet.hash });
+    expect((await there.put(`/wallets/${data.handle}`, change)).status).toBe(200);
+    for (const method of ['post', 'put'] as const) {
+      const path = `/ledgers/${data.handle}`;
+      const answer = await (method === 'put' ? client.put(path, change) : client.post(`${path}/proofs`, late));
+      expect(reasonOf(answer), method).toEqual(DUPLICATED);
+      expect(answer.body.data.custom.luid).toBe(wallet.luid);
+    }
+    const mine = dated({ ...data, custom: { n: 1 }, parent: ledger.hash });
+    expect((await client.put(`/ledgers/${data.handle}`, mine)).status, 'signed for the ledger').toBe(200);
+  });
 });
 
 describe('a dated proof', () => {

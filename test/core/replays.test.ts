@@ -208,3 +208,31 @@ test('a record that has had one entry takes no memory, and is found by its name'
   expect(books.state.usedProofs.size).toBe(size);
   expect(isRefusal(books.do({ ...command, kind: Kind.circle }))).toBe(true);
 });
+
+test('entries named like what is asked for are read once, however many proofs there are on both sides', () => {
+  let looks = 0;
+  const counting = {
+    ...entryCodec,
+    signatures(...where: Parameters<typeof entryCodec.signatures>) {
+      looks++;
+      return entryCodec.signatures(...where);
+    },
+  };
+  const books = new Books(emptyState(counting, 1, { chunkBytes: 1 << 20, pageRows: 64, segments: 2 }));
+  books.create(Kind.ledger, { handle: 'main', access: [{ action: 'any', record: 'any' }] }, 0);
+  const many = (name: string): StoredProof[] =>
+    Array.from({ length: 256 }, (_, n) => signed(`${name} ${n}`, CUSTOMS[4]!));
+  const command = (kind: Kind) => ({ ...books.command(kind, { handle: 'a' }), proofs: many(String(kind)) });
+  const circle = command(Kind.circle);
+  books.do(circle);
+  const wallet = command(Kind.wallet);
+  for (const [last, isRefused] of [
+    [circle.proofs[255]!, true],
+    [wallet.proofs[255]!, false],
+  ] as const) {
+    looks = 0;
+    const outcome = books.do({ ...wallet, proofs: [...wallet.proofs.slice(0, 255), last] });
+    expect(isRefusal(outcome)).toBe(isRefused);
+    expect(looks).toBe(isRefused ? 2 : 1);
+  }
+});

@@ -335,7 +335,7 @@ export class Model {
       if (this.find(ledger, kind, handle) !== null) return no('record.duplicated');
       if (this.#isNamed(record)) return no('record.invalid');
     }
-    if (this.#isReplayed(ledger, kind, content.proofs)) return no('record.duplicated');
+    if (this.#isReplayed(ledger, kind, content.proofs, record)) return no('record.duplicated');
     this.#sign(ledger, kind, content.proofs);
     this.#names.set(`${ledger} ${kind} ${record.handle}`, undefined);
     this.#names.set(`${ledger} ${kind} ${handle}`, record.luid);
@@ -383,10 +383,11 @@ export class Model {
     return this.#tell({ type: 'drop', luid, handle, moment, hash });
   }
 
-  /** Whether one of these dated proofs has brought about something already, here or with a ledger itself. */
-  #isReplayed(ledger: number, kind: KindName, proofs: readonly Signed[]): boolean {
+  /** Whether one of these dated proofs has brought about something already, here, with a ledger itself, or in `record`, one. */
+  #isReplayed(ledger: number, kind: KindName, proofs: readonly Signed[], record?: Rec): boolean {
+    const inside = record?.kind === 'ledger' ? this.ledgerOf(record.luid) : ledger;
     const isSigned = (of: number, { result }: Signed) => this.#signed.get(`${of} ${result}`) === true;
-    return kind !== 'intent' && proofs.filter(isDated).some((proof) => isSigned(ledger, proof) || isSigned(0, proof));
+    return kind !== 'intent' && proofs.filter(isDated).some((proof) => isSigned(inside, proof) || isSigned(0, proof));
   }
 
   /** They bring about this, and nothing after it. */
@@ -515,7 +516,7 @@ export class Model {
     if (hash !== record.content.hash) return no('crypto.signature-invalid');
     const known = [...record.content.proofs, ...record.added];
     if (known.some(({ result, custom }) => result === proof.result && custom === proof.custom)) return did([]);
-    if (this.#isReplayed(ledger, kind, [proof])) return no('record.duplicated');
+    if (this.#isReplayed(ledger, kind, [proof], record)) return no('record.duplicated');
     const custom = (proof.custom === null ? {} : JSON.parse(proof.custom)) as Record<string, unknown>;
     const status = this.#statusOf(record, custom.status);
     const labels = this.#labelsOf(record, custom.labels);

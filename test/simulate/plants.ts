@@ -94,14 +94,7 @@ export const PLANTS: Plant[] = [
     'what was signed for one thing is good for another',
     ['src/core/replays.ts', 'if (at === 0) continue;', 'if (at >= 0) continue;'],
   ],
-  [
-    'what was signed for a record is not found by its name',
-    [
-      'src/core/replays.ts',
-      "if (at !== 0 || typeof handle !== 'string') return at;",
-      "if (at >= 0 || typeof handle !== 'string') return at;",
-    ],
-  ],
+  ['what was signed for a record is not found by its name', ['src/core/replays.ts', ' || named.find(result);', ';']],
   [
     'what made a record is forgotten with its next entry',
     ['src/core/used-proofs.ts', '    if (this.#heap.prev(before) === 0) this.#add(ledger, before);\n', ''],
