@@ -25,13 +25,13 @@ import { submit } from './writes.ts';
 
 // ---------------------------------------------------------------- events of a ledger
 
-/** A sequence number, and how many events of the entry after it were told already. */
+/** A sequence number, and the number among the events of the entry after it from which on they were not told yet. */
 const AFTER = /^(\d{1,15})(?:\.(\d{1,9}))?$/;
 
 interface Wish {
-  /** Entries up to this sequence number are passed by, and of the next one so many events. */
+  /** Entries up to this sequence number are passed by, and of the next one events before this number. */
   after: number;
-  skip: number;
+  from: number;
   limit: number;
   /** Which signal; all where it is empty. */
   signal: string;
@@ -50,24 +50,27 @@ export function listEvents(call: Call): void {
   const giveUp = performance.now() + wish.waitMs;
   const texts: string[] = [];
   let seq = wish.after;
-  let told = wish.skip;
-  /** Events of the entry after `seq`, once it was looked at: there may be thousands, each with a large intent in it. */
-  let next: LedgerEvent[] | null = null;
+  /** Of the entry after it: events keep their numbers, whichever of them are asked for and may be read. */
+  let from = wish.from;
+  /** Its events from there on, once it was looked at: there may be thousands, each with a large intent in it. */
+  let next: Iterator<LedgerEvent> | null = null;
   let size = 0;
   const isFull = () => texts.length >= wish.limit || size > house.queryLimits.pageTextMax;
   const tellNext = () => {
-    next ??= readableEvents(call, seq + 1, wish.signal);
-    if (told < next.length) {
-      const text = eventText(next[told++]!, house.sealer);
+    next ??= readableEvents(call, seq + 1, wish.signal, from).values();
+    const { value: event, done } = next.next();
+    if (done !== true) {
+      from = event.index + 1;
+      const text = eventText(event, house.sealer);
       texts.push(`${text.slice(0, -1)},"seq":${seq + 1}}`);
       size += text.length;
       return;
     }
     seq++;
-    told = 0;
+    from = 0;
     next = null;
   };
-  const sendEvents = () => sendList(call, texts, { after: told === 0 ? seq : `${seq}.${told}`, limit: wish.limit });
+  const sendEvents = () => sendList(call, texts, { after: from === 0 ? seq : `${seq}.${from}`, limit: wish.limit });
   const slice = (pause: number): boolean => {
     while (seq < log.length && !isFull() && performance.now() < pause) tellNext();
     const isThrough = seq >= log.length;
@@ -88,7 +91,7 @@ export function listEvents(call: Call): void {
       if (at <= seq) continue;
       if (mayConcern(call, entry, wish.signal)) return true;
       seq = at;
-      told = 0;
+      from = 0;
     }
     return false;
   };
@@ -108,7 +111,7 @@ function wishOf({ house, request }: Call): Wish | ReturnType<typeof refuse> {
   if (isRefusal(query)) return query;
   const given = new URLSearchParams(request.query);
   const [after, wait] = [given.get('after') ?? '0', given.get('wait') ?? '0'];
-  const [, seq, skip = '0'] = AFTER.exec(after) ?? [];
+  const [, seq, from = '0'] = AFTER.exec(after) ?? [];
   if (seq === undefined)
     return refuse('api.query-malformed', 'after must be what an answer gave, or a sequence number');
   if (!/^\d{1,9}$/.test(wait)) return refuse('api.query-malformed', 'wait must be a number of seconds');
@@ -116,11 +119,11 @@ function wishOf({ house, request }: Call): Wish | ReturnType<typeof refuse> {
   const signal = given.get('signal') ?? '';
   // Whoever misspells one would wait for ever.
   if (signal !== '' && !SIGNALS.includes(signal)) return refuse('api.query-malformed', 'there is no such signal');
-  return { after: Number(seq), skip: Number(skip), limit: query.page.limit, signal, waitMs };
+  return { after: Number(seq), from: Number(from), limit: query.page.limit, signal, waitMs };
 }
 
-/** The events of an entry that belong to this ledger, and show only records that this caller may read. */
-function readableEvents(call: Call, seq: number, signal: string): LedgerEvent[] {
+/** The events of an entry, from a number on, that belong to this ledger, and show only records that this caller may read. */
+function readableEvents(call: Call, seq: number, signal: string, from: number): LedgerEvent[] {
   const { state } = call.house;
   const placed = placedAt(state, seq);
   if (placed === null || placed.ledger !== call.ledger) return [];
@@ -133,7 +136,7 @@ function readableEvents(call: Call, seq: number, signal: string): LedgerEvent[] 
   const isAny = signal === '' || signalsOf(placed.entry).includes(signal);
   if (!isAny) return [];
   const events = signal === '' ? allEvents(state, placed) : eventsOf(state, placed, signal);
-  return events.filter(({ rows }) => rows.every(mayRead));
+  return events.filter(({ index, rows }) => index >= from && rows.every(mayRead));
 }
 
 // ---------------------------------------------------------------- deliveries of an effect

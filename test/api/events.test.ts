@@ -69,6 +69,19 @@ describe('what happened in a ledger', () => {
     expect(received.map(({ data }) => data.amount)).toEqual(Array.from({ length: 30 }, (_, n) => n + 1));
   });
 
+  test('from the middle of a large intent on, whichever signal is asked for next', async () => {
+    const { at, own } = await ledgerOfItsOwn();
+    const usd = await own.symbol();
+    const a = await own.wallet();
+    await own.done(Array.from({ length: 6 }, (_, n) => issue(a, usd, n + 1)));
+    // Up to the first two credits.
+    const { data, page } = await ask(at, 'after=0&page.limit=8');
+    expect(data.at(-1).data.amount).toBe(2);
+    const next = await ask(at, `after=${page.after}&signal=balance-received&page.limit=2`);
+    const last = await ask(at, `after=${next.page.after}`);
+    expect([...next.data, ...last.data].map(({ data: { amount } }) => amount)).toEqual([3, 4, 5, 6]);
+  });
+
   test('and a thread, with what its routes did', async () => {
     const { at, own } = await ledgerOfItsOwn();
     const usd = await own.symbol();
