@@ -129,9 +129,14 @@ function tableText(directory: string, report: AuditReport): string {
     report.finding === null
       ? `Nothing wrong up to entry ${report.seq}, chain ${report.chain}, in ${seconds.toFixed(1)} s.`
       : findingText(report.finding),
+    ...(report.finding?.kind === 'decided' ? [OF_EARLIER_RULES] : []),
   ];
   return `${lines.join('\n')}\n`;
 }
+
+/** Who has kept books since before a rule came needs to know how they are read to their end. */
+const OF_EARLIER_RULES =
+  'That is no damage: earlier versions had fewer rules. Nothing after it was looked at; --other-rules counts it, and reads on.';
 
 function headText({ seq, chain }: HeadReport): string {
   return `The history up to entry ${seq} is the one the server signed the head ${chain} of.`;

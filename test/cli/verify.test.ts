@@ -626,6 +626,11 @@ test('books in which one signature brought about two things, as it once could, a
     kind: 'decided',
     what: expect.stringContaining('stands on $crc.'),
   });
+  const told = await ayni('verify', old);
+  expect([told.code, told.out]).toEqual([
+    1,
+    expect.stringMatching(/DECIDED OTHERWISE: .*\nThat is no damage.*--other-rules/),
+  ]);
   const report = await look(old, { otherRules: true });
   expect([report.finding, report.counts.otherwise]).toEqual([null, 1]);
   const second = await startServer({ directory: old });
