@@ -94,7 +94,7 @@ function judgeWish(
     if (others > 0) return violation(`Another ${kindRow(kind).name} has the label ${shown}, and it is for one only`);
   }
   scene.effort.left -= said.length;
-  const keys = [...keysFor(said, wish), key];
+  const keys = [...keysFor(scene, said, wish), key];
   return own.some(({ seats }) => isReached(seats, keys, scene));
 }
 
@@ -131,16 +131,22 @@ function saidOf({ added }: RecordView): Said[] {
   });
 }
 
-/** Keys that wished the same since the label was last put on or taken away. */
-function keysFor(said: readonly Said[], wish: Wish): Uint8Array[] {
+/**
+ * Keys that wished the same since the label was last put on or taken away. Who says so of one that is on, or off, already
+ * takes nobody's word away.
+ */
+function keysFor(scene: ProofScene, said: readonly Said[], wish: Wish): Uint8Array[] {
   let keys: Uint8Array[] = [];
+  let last: readonly string[] | null = null;
   for (const { entry, wishes } of said) {
     for (const { label, isOff } of wishes) {
       if (label !== wish.label) continue;
-      const isDone = entry.labels !== undefined && entry.labels.includes(label) !== isOff;
-      if (isDone) keys = [];
-      else if (isOff === wish.isOff) keys.push(entry.proof.public);
+      const isSo = entry.labels !== undefined && entry.labels.includes(label) !== isOff;
+      if (!isSo) {
+        if (isOff === wish.isOff) keys.push(entry.proof.public);
+      } else if (keys.length > 0 && (last ?? scene.begun.labels).includes(label) === isOff) keys = [];
     }
+    last = entry.labels ?? last;
   }
   return keys;
 }

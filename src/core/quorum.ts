@@ -18,11 +18,23 @@ import {
 } from './access/matchers.ts';
 import { compileFilter } from './access/policies.ts';
 import { equalBytes } from './bytes.ts';
+import { EntryType } from './entry.ts';
 import { type Effort, type Filter, matchesAll } from './filters.ts';
-import { Kind } from './kinds.ts';
+import { type Given, giveBefore } from './history.ts';
+import { Kind, kindRow } from './kinds.ts';
 import type { PolicySort } from './norms.ts';
 import { isoMoment } from './proofs.ts';
-import { dataOf, type RecordView, readRow, type State, versionAt } from './state.ts';
+import {
+  dataOf,
+  entryAt,
+  HAS_LABELS,
+  NO_LABELS,
+  type RecordView,
+  readRow,
+  type State,
+  typeAt,
+  versionAt,
+} from './state.ts';
 
 /** Who may, in a value of a policy: nobody named is everybody, `signer` is a quorum of one. */
 export interface QuorumJson {
@@ -99,6 +111,7 @@ export class ProofScene implements Scene {
   readonly record: RecordView;
   readonly effort: Effort = { left: EFFORT_MAX };
   #ledgerOwners: readonly Uint8Array[] | null = null;
+  #begun: Begun | null = null;
 
   constructor(state: State, ledger: number, kind: Kind, record: RecordView) {
     this.state = state;
@@ -115,6 +128,30 @@ export class ProofScene implements Scene {
     this.#ledgerOwners ??= readRow(this.state, this.state.ledgers[this.ledger]!.row).owners;
     return this.#ledgerOwners.some((owner) => equalBytes(owner, key));
   }
+
+  /** What the record's present version began with: the first proof on it that says a status may only have said it again. */
+  get begun(): Begun {
+    this.#begun ??= this.#findBegun();
+    return this.#begun;
+  }
+
+  #findBegun(): Begun {
+    const { state, kind, record, effort } = this;
+    const given: Given = { status: null, labels: undefined };
+    // Most records never had any.
+    if ((state.rows.flags.get(record.row) & HAS_LABELS) === 0) given.labels = NO_LABELS;
+    for (let at = record.before; at !== 0 && effort.left-- > 0; at = state.heap.prev(at)) {
+      if (typeAt(state, at) !== EntryType.proof) continue;
+      giveBefore(given, entryAt(state, at));
+      if (given.status !== null && given.labels !== undefined) break;
+    }
+    return { status: given.status ?? kindRow(kind).status, labels: given.labels ?? NO_LABELS };
+  }
+}
+
+interface Begun {
+  readonly status: string;
+  readonly labels: readonly string[];
 }
 
 interface PolicyJson<V> {

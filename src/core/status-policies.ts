@@ -19,7 +19,6 @@ import {
   type Seats,
 } from './quorum.ts';
 import { type Refusal, refuse } from './refusal.ts';
-import type { RecordView } from './state.ts';
 
 interface StatusJson extends QuorumJson {
   status: string;
@@ -54,7 +53,7 @@ export function judgeStatus(
   if (next.length === 0) return no(`No policy lets ${shown} follow ${record.status}`);
   const own = next.filter(({ seats }) => fits(seats, key, scene));
   if (own.length === 0) return no(`No policy lets this signer set ${shown}`);
-  const keys = [...keysFor(record, wish), key];
+  const keys = [...keysFor(scene, wish), key];
   return { status: own.some(({ seats }) => isReached(seats, keys, scene)) ? wish : null };
 }
 
@@ -65,13 +64,16 @@ function compile(values: readonly StatusJson[]): ReadonlyMap<string, readonly St
   return groupBy(rules, ({ status }) => status);
 }
 
-/** Keys that said this status since it last changed. */
-function keysFor({ added }: RecordView, status: string): Uint8Array[] {
+/** Keys that said this status since it last changed. Who says again what it is already takes nobody's word away. */
+function keysFor(scene: ProofScene, status: string): Uint8Array[] {
   let keys: Uint8Array[] = [];
-  for (const entry of added) {
+  let last: string | null = null;
+  for (const entry of scene.record.added) {
     if (entry.type !== EntryType.proof) continue;
-    if (entry.status !== null) keys = [];
-    else if (entry.proof.custom !== null && JSON.parse(entry.proof.custom).status === status)
+    if (entry.status !== null) {
+      if (keys.length > 0 && entry.status !== (last ?? scene.begun.status)) keys = [];
+      last = entry.status;
+    } else if (entry.proof.custom !== null && JSON.parse(entry.proof.custom).status === status)
       keys.push(entry.proof.public);
   }
   return keys;

@@ -223,6 +223,21 @@ describe('quorums', () => {
     expect([sets(books, 'a', 'active'), status(books)]).toEqual(['ok', 'active']);
   });
 
+  test.each([0, 1])(
+    'who said again what the status was took away what others had said, after %j updates',
+    (updates) => {
+      const two = { status: 'frozen', quorum: [{ signer: only('ab'), count: 2 }] };
+      const books = withStatuses({ status: 'active', signer: only('c') }, two);
+      expect([sets(books, 'c', 'active'), status(books)]).toEqual(['ok', 'active']);
+      for (let i = 0; i < updates; i++)
+        expect(said(books.update(wallet, 'w', { handle: 'w', custom: { i } }))).toBe('ok');
+      expect([sets(books, 'a', 'frozen'), sets(books, 'c', 'active'), status(books)]).toEqual(['ok', 'ok', 'active']);
+      expect([sets(books, 'b', 'frozen'), status(books)]).toEqual(['ok', 'frozen']);
+      expect([sets(books, 'a', 'frozen'), sets(books, 'c', 'active'), status(books)]).toEqual(['ok', 'ok', 'active']);
+      expect([sets(books, 'b', 'frozen'), status(books)]).toEqual(['ok', 'active']);
+    },
+  );
+
   test('proofs for another status do not count', () => {
     const quorum = [{ signer: only('ab'), count: 2 }];
     const books = withStatuses({ status: 'active', quorum }, { status: 'off', quorum });
@@ -269,6 +284,27 @@ describe('labels', () => {
     expect([puts(books, 'a', ['-gold']), labels(books)]).toEqual(['ok', 'blue gold']);
     expect([puts(books, 'b', ['-gold']), labels(books)]).toEqual(['ok', 'blue']);
     expect([puts(books, 'a', ['gold']), labels(books)]).toEqual(['ok', 'blue']);
+  });
+
+  test.each([0, 1])('who put on again what was on took away what others had said, after %j updates', (updates) => {
+    const two = { label: 'gold', quorum: [{ signer: only('ab'), count: 2 }] };
+    const books = withLabels(two, { label: 'gold', signer: only('c') }, 'x', 'y');
+    expect([puts(books, 'c', ['gold']), labels(books)]).toEqual(['ok', 'gold']);
+    for (let i = 0; i < updates; i++)
+      expect(said(books.update(wallet, 'w', { handle: 'w', custom: { i } }))).toBe('ok');
+    expect([puts(books, 'a', ['-gold']), puts(books, 'c', ['gold', 'x']), labels(books)]).toEqual([
+      'ok',
+      'ok',
+      'gold x',
+    ]);
+    expect([puts(books, 'b', ['-gold']), labels(books)]).toEqual(['ok', 'x']);
+    expect([puts(books, 'c', ['gold']), puts(books, 'a', ['-gold'])]).toEqual(['ok', 'ok']);
+    expect([puts(books, 'c', ['-gold', 'y']), puts(books, 'c', ['gold', '-y']), labels(books)]).toEqual([
+      'ok',
+      'ok',
+      'gold x',
+    ]);
+    expect([puts(books, 'b', ['-gold']), labels(books)]).toEqual(['ok', 'gold x']);
   });
 
   test('for one only: free again when taken away, and when its record is dropped', () => {
