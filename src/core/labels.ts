@@ -10,7 +10,7 @@
  * A proof entry tells all labels that the record has after it, where it changed them: replay judges nothing again.
  */
 import { EntryType, type ProofEntry } from './entry.ts';
-import { kindRow } from './kinds.ts';
+import { Kind, kindRow } from './kinds.ts';
 import {
   compileSeats,
   fits,
@@ -89,7 +89,8 @@ function judgeWish(
   if (own.length === 0) return violation(`No policy lets this signer put on or take away the label ${shown}`);
   const isOn = record.labels.includes(wish.label);
   if (isOn !== wish.isOff) return false;
-  if (!wish.isOff && listed.some(({ isUnique }) => isUnique)) {
+  // A ledger has one record of its own, and learns nothing of the labels of others.
+  if (!wish.isOff && kind !== Kind.ledger && listed.some(({ isUnique }) => isUnique)) {
     const others = state.labels.get(labelKey(record.entry.ledger, kind, wish.label)) ?? 0;
     if (others > 0) return violation(`Another ${kindRow(kind).name} has the label ${shown}, and it is for one only`);
   }

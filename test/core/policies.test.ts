@@ -327,6 +327,19 @@ describe('labels', () => {
     expect(said(prove(books, Kind.circle, 'c', 'a', { labels: ['main'] }))).toBe('ok');
   });
 
+  test('for one only: the own record of another ledger was in the way of a ledger, and told of', () => {
+    const books = openBooks();
+    make(books, Kind.ledger, { handle: 'other', access: [{ action: 'any', record: 'any' }] }, 0);
+    const values = [{ label: 'main', unique: true }];
+    for (const ledger of [1, 2]) {
+      make(books, Kind.policy, { handle: 'p', schema: 'labels', record: 'ledger', values }, ledger);
+    }
+    for (const handle of ['main', 'other']) {
+      expect(said(prove(books, Kind.ledger, handle, 'a', { labels: ['main'] }, 0))).toBe('ok');
+      expect(recordOf(books.state, Kind.ledger, handle, 0).labels).toEqual(['main']);
+    }
+  });
+
   test('a proof that one part of forbids gives nothing', () => {
     const books = withLabels('gold');
     make(books, Kind.policy, { handle: 's', schema: 'status', record: 'wallet', values: [{ status: 'active' }] });
