@@ -126,7 +126,8 @@ const policy = (schema: string, record: Schema, value: Schema) =>
     record,
     values: array(value, { maxItems: LIST_MAX }),
     extend: optional(anyOf([Address, array(Address, { maxItems: LIST_MAX })])),
-    filter: optional(Free),
+    // One that cannot be read is met by no record: a status policy with it would leave all of them free.
+    filter: optional(Conditions),
   });
 
 /** data of `POST /circles/{id}/signers`, and of taking the signer out again. */

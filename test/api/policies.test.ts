@@ -119,6 +119,29 @@ describe('labels', () => {
   });
 });
 
+test.each<[string, Json]>([
+  ['status', { 'data.schema': ['bank', 'till'] }],
+  ['status', { 'data.schema': { $like: 'bank' } }],
+  ['status', { data: { schema: 'bank' } }],
+  ['status', { 'data.schema': null }],
+  ['labels', { 'data.schema': { $regex: 'bank' } }],
+  ['access', { 'data.schema': {} }],
+])(
+  'a %s policy whose filter cannot be read, %j, is refused: it left all records free, or none out',
+  async (schema, filter) => {
+    const data = { handle: unique('policy'), schema, record: 'wallet', values: [], filter };
+    const reply = await there.post('/policies', record(data, owner));
+    expect(reasonOf(reply)).toEqual([422, 'record.schema-invalid']);
+  },
+);
+
+test('a policy is for the records that pass its filter, by operators too', async () => {
+  await policy('status', [], { filter: { 'data.schema': { $in: ['bank', 'till'] }, 'meta.labels': { $ne: 'free' } } });
+  const [bank, other] = [await kit.wallet({ schema: 'bank' }), await kit.wallet({ schema: 'shop' })];
+  expect(reasonOf(await prove(bank, anna, { status: 'active' }))).toEqual(VIOLATION);
+  expect((await prove(other, anna, { status: 'active' })).body.meta.status).toBe('active');
+});
+
 test.each<[string, string, Json]>([
   ['a status of no form', 'status', { status: 'Active' }],
   ['an unknown member', 'status', { status: 'active', who: {} }],

@@ -208,7 +208,8 @@ function at(record: ModelRecord, isNew: boolean, path: string): unknown {
 /** Of operators, the ones that tests use: $ne and $in. */
 function passes(value: unknown, wish: Text): boolean {
   if (typeof wish !== 'object') return value === wish;
-  return Object.entries(wish).every(([operator, operand]) =>
-    operator === '$ne' ? value !== operand : operator === '$in' ? (operand as Text[]).includes(value) : false,
-  );
+  const asked = Object.entries(wish);
+  const holds = ([operator, operand]: [string, unknown]) =>
+    operator === '$ne' ? value !== operand : operator === '$in' ? (operand as Text[]).includes(value) : false;
+  return asked.length > 0 && asked.every(holds);
 }

@@ -94,6 +94,14 @@ export const POLICIES_TABLE: Row[] = [
     '',
   ],
   [
+    'a filter that asks for nothing',
+    { ...own({ policy: 'p' }), policies: [policy({ filter: { 'data.schema': {} } })] },
+    'update',
+    'wallet',
+    'mine',
+    '',
+  ],
+  [
     'a filter by status',
     { ...own({ policy: 'p' }), policies: [policy({ filter: { 'meta.status': 'created' } })] },
     'update',

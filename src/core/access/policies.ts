@@ -144,7 +144,7 @@ export function compileFilter(filter: Record<string, unknown> | undefined): Filt
   return Object.entries(filter).flatMap(([name, wish]) => {
     const path = name.split('.');
     if (typeof wish !== 'object' || wish === null) return [condition(path, 'eq', wish)];
-    if (Array.isArray(wish)) return [NEVER];
+    if (Array.isArray(wish) || Object.keys(wish).length === 0) return [NEVER];
     return Object.entries(wish).map(([key, value]) => {
       const operator = key.slice(1) as Operator;
       const isKnown = key.startsWith('$') && OPERATORS.includes(operator) && operator !== 'regex';
