@@ -8,7 +8,7 @@ import { type Config, ConfigError, configHelp, readConfig } from './config.ts';
 import { GRANTED, isAllowed, isOpenToAll, NO_ROW, setServerRules } from './core/access/index.ts';
 import type { DeliveryCommand, LegCommand } from './core/command.ts';
 import { Kind } from './core/kinds.ts';
-import { dumpState, findLedger, type State } from './core/state.ts';
+import { dumpState, findLedger, namesOf, type State } from './core/state.ts';
 import { Effects, isLoopback, Outgoing, realTimers } from './effects/index.ts';
 import { Engine } from './engine.ts';
 import { createDefaultLedger } from './genesis.ts';
@@ -166,6 +166,8 @@ async function serve(config: Config, directory: string): Promise<void> {
     refuseOtherBooks(state, config, directory);
     await createDefaultLedger(engine, server, config.ledger, config.owner);
   }
+  const defaultLedger = findLedger(state, config.ledger);
+  state.home = { handle: config.ledger, luid: namesOf(state, state.ledgers[defaultLedger]!.row).luid };
 
   // Before anybody is told that this process is there to be asked.
   const tellFigures = config.logLevel === 'debug' ? watchFigures(engine, pool) : () => {};
@@ -190,7 +192,7 @@ async function serve(config: Config, directory: string): Promise<void> {
       defect,
     },
     tokens: createTokenChecker({ ...TOKEN_LIMITS, verify }),
-    defaultLedger: findLedger(state, config.ledger),
+    defaultLedger,
     publicUrl: config.publicUrl,
     bodyDepthMax: config.bodyDepthMax,
   });

@@ -318,12 +318,18 @@ function duplicate(
   what = `A record with handle ${handle} already exists`,
 ): Refusal | null {
   const row = findHandle(state, command.ledger, command.kind, handle);
-  if (row < 0) return null;
+  if (row < 0) return keptForHome(state, command, handle);
   const { entry } = readRow(state, row);
   return refuse('record.duplicated', what, {
     luid: entry.luid,
     hash: hex(entry.hash),
   });
+}
+
+/** Whoever had the default ledger's handle once that is renamed would be the default ledger of the next start. */
+function keptForHome({ home }: State, { kind, luid }: CreateCommand | UpdateCommand, handle: string): Refusal | null {
+  if (kind !== Kind.ledger || home === null || handle !== home.handle || luid === home.luid) return null;
+  return refuse('record.invalid', `The server's default ledger was ${handle}, and is looked for by that handle`);
 }
 
 /** Policies of one sort for one kind are all asked of every proof, so they are few. `row`: its own, or NO_ROW. */

@@ -136,6 +136,11 @@ export interface State {
   readonly ranks: Ranks;
   /** Handed in by whoever decides; applying never asks. */
   compileSchema: CompileSchema;
+  /**
+   * The ledger of requests that name none, and the handle that a start finds it by: nobody else's, though it may have been
+   * renamed. Handed in like the above; null where nobody asks.
+   */
+  home: { readonly handle: string; readonly luid: string } | null;
 }
 
 export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySizes = {}): State {
@@ -171,6 +176,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
     compileSchema: () => {
       throw new AssertionError('whoever decides hands in what compiles schemas');
     },
+    home: null,
   };
 }
 

@@ -16,7 +16,18 @@ import {
 import { basename, join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
 import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
-import { issue, type Kit, limit, makeKit, openLedger, pause, segment, transfer, unique } from '../support/kit.ts';
+import {
+  issue,
+  type Kit,
+  limit,
+  makeKit,
+  openLedger,
+  pause,
+  reasonOf,
+  segment,
+  transfer,
+  unique,
+} from '../support/kit.ts';
 import { isLong, often } from '../support/long.ts';
 import { SAMPLES } from '../support/samples.ts';
 import { makeDirectory, type Server, startRefused, startServer } from '../support/server.ts';
@@ -41,6 +52,35 @@ async function start(path: string, flags: string[] = []): Promise<{ server: Serv
   const client = connect(server);
   return { server, client, kit: makeKit(client, keys) };
 }
+
+test('whoever took the handle of the default ledger, when that was renamed, had its place at the next start', async () => {
+  const path = directory();
+  const first = await start(path);
+  const made = (await first.client.get('/ledger')).body;
+  const strangers = await openLedger(first.client, makeKeys());
+  const rename = async (client: Client, old: Json, handle: string) => {
+    const reply = await client.put(`/ledgers/${old.data.handle}`, {
+      luid: old.luid,
+      ...record({ ...old.data, handle, parent: old.hash }, keys),
+    });
+    return [reply.status, reply.body.data.reason, reply.body] as const;
+  };
+  const asMain = record({ handle: 'main' }, makeKeys());
+  expect(reasonOf(await first.client.post('/ledgers', asMain))).toEqual([409, 'record.duplicated']);
+  const [renamed, , bank] = await rename(first.client, made, 'bank');
+  expect(renamed).toBe(200);
+  expect(reasonOf(await first.client.post('/ledgers', asMain))).toEqual([422, 'record.invalid']);
+  expect((await rename(first.client, strangers, 'main')).slice(0, 2)).toEqual([422, 'record.invalid']);
+  const [back, , main] = await rename(first.client, bank, 'main');
+  expect(back).toBe(200);
+  expect((await rename(first.client, main, 'bank'))[0]).toBe(200);
+  await first.server.stop();
+  expect((await startRefused({ directory: path })).log).toMatch(/has no ledger main; it has bank, .*--ledger/);
+  // Once the operator has said which one is meant, the handle is as free as any other.
+  const { client } = await start(path, ['--ledger', 'bank']);
+  expect((await client.get('/ledger')).body.luid).toBe(made.luid);
+  expect((await client.post('/ledgers', asMain)).status).toBe(201);
+});
 
 /** Every file below a directory with its bytes. */
 function contents(path: string): Map<string, Buffer> {
