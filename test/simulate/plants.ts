@@ -586,6 +586,12 @@ export const TESTED_PLANTS: TestedPlant[] = [
     'core/open-books',
     ['src/core/state.ts', '    if (isHolding) restorePassing(state, row);\n', ''],
   ],
+  // No life has a ledger whose data is that of a record in it.
+  [
+    'what was signed in a ledger changes the ledger',
+    'api/replays',
+    ['src/core/replays.ts', 'kind === Kind.ledger && row !== NO_ROW ?', 'row < NO_ROW ?'],
+  ],
   // A life's books are too small for these.
   [
     'a dump has what a table that grows has left behind',
