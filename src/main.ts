@@ -13,6 +13,7 @@ import { Effects, isLoopback, Outgoing, realTimers } from './effects/index.ts';
 import { Engine } from './engine.ts';
 import { createDefaultLedger } from './genesis.ts';
 import { createApp } from './http/app.ts';
+import { Making } from './http/making.ts';
 import { QUERY_LIMITS } from './http/query.ts';
 import { accessErrors, compileSchemas, prepareSchemas } from './http/schemas.ts';
 import { type Server, startServer } from './http/server.ts';
@@ -181,6 +182,7 @@ async function serve(config: Config, directory: string): Promise<void> {
       pool,
       waiters,
       walks: new Walks(),
+      making: new Making(),
       effects,
       clock: Date.now,
       validate: compileSchemas({ claimsMax: config.claimsMax, proofsMax: config.proofsMax }),

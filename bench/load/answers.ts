@@ -2,6 +2,7 @@
 import type { State } from '../../src/core/state.ts';
 import { Effects, realTimers } from '../../src/effects/index.ts';
 import { createApp } from '../../src/http/app.ts';
+import { Making } from '../../src/http/making.ts';
 import { QUERY_LIMITS } from '../../src/http/query.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
 import type { Handler } from '../../src/http/server.ts';
@@ -27,6 +28,7 @@ export function openApp({ engine, state, server }: House): Handler {
       pool: new ProofPool({ workers: 0, server, rowsPerTaskMax: 256, inlineRowsMax: 4 }),
       waiters: new Waiters(),
       walks: new Walks(),
+      making: new Making(),
       effects: quiet(state, sealer),
       validate: compileSchemas(),
       queryLimits: QUERY_LIMITS,

@@ -27,6 +27,7 @@ import {
 import { type Call, type House, refuseDurable, send, sendDurable, walk } from './call.ts';
 import { type Header, refuse } from './errors.ts';
 import { withLateProofs, withListProof } from './late.ts';
+import { inTurn, tellNow } from './making.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
 import { type ListQuery, parseQuery } from './query.ts';
 import { SEMVER } from './version.ts';
@@ -43,13 +44,24 @@ export function readStatus(call: Call): void {
 
 export function readRecord(call: Call): void {
   const row = readableRow(call);
-  if (row >= 0) sendRow(call, 200, row);
+  if (row < 0) return;
+  const { house } = call;
+  const tell = (held: Call, seen: Seen) => sendSeen(held, 200, seen);
+  if (tellNow(call, see(house, row), tell)) return;
+  const seeAgain = () => {
+    const later = readableRow(call);
+    return later < 0 ? null : see(house, later);
+  };
+  inTurn(call, seeAgain, tell);
 }
 
 /** Answers with the record in a row as it is now. */
 export function sendRow(call: Call, status: number, row: number, headers?: readonly Header[]): void {
+  sendSeen(call, status, see(call.house, row), headers);
+}
+
+function sendSeen(call: Call, status: number, seen: Seen, headers?: readonly Header[]): void {
   const { house, reply } = call;
-  const seen = see(house, row);
   withLateProofs(house, reply, seen.records, () => {
     const text = textOf(house, seen);
     sendDurable(call, () => send(call, status, text, headers));
@@ -120,9 +132,8 @@ export function sendListing(
       return true;
     }
     if (!listing.step(() => performance.now() > pause)) return false;
-    const isVisible = visible() ?? (() => true);
     const page = isPageTold ? { index, limit, total: listing.total } : null;
-    sendRecords(call, listing.rows.filter(isVisible), page);
+    sendRecords(call, () => listing.rows.filter(visible() ?? (() => true)), page);
     return true;
   });
 }
@@ -137,16 +148,31 @@ const PAGE_TOO_LARGE = refuse(
   'The records of this page are larger than one answer may be; ask for fewer with page.limit',
 );
 
-function sendRecords(call: Call, rows: readonly number[], page: Page | null): void {
-  const { house, reply } = call;
+/** `rows` is asked again where the page has to wait. */
+function sendRecords(call: Call, rows: () => readonly number[], page: Page | null): void {
+  const { house } = call;
+  const see = () => seeAll(house, rows());
+  inTurn(call, see, (held, { size, seen }) => {
+    if (size > house.queryLimits.pageTextMax) refuseDurable(held, PAGE_TOO_LARGE);
+    else sendPage(held, seen, page);
+  });
+}
+
+/** Some records, or as many of them as are already too much. */
+function seeAll(house: House, rows: readonly number[]): { size: number; seen: readonly Seen[] } {
   const seen: Seen[] = [];
   let size = 0;
   for (const row of rows) {
+    if (size > house.queryLimits.pageTextMax) break;
     const each = see(house, row);
     size += each.size;
-    if (size > house.queryLimits.pageTextMax) return refuseDurable(call, PAGE_TOO_LARGE);
     seen.push(each);
   }
+  return { size, seen };
+}
+
+function sendPage(call: Call, seen: readonly Seen[], page: Page | null): void {
+  const { house, reply } = call;
   const records = seen.flatMap((each) => each.records);
   withLateProofs(house, reply, records, () => {
     const items = seen.map((each) => textOf(house, each));
@@ -169,10 +195,17 @@ export function listChanges(call: Call): void {
   const query = parseQuery(call.request.query, null, call.house.queryLimits);
   if (isRefusal(query)) return refuseDurable(call, query);
   const { index, limit } = query.page;
-  const { versions, total } = historyOf(call.house.state, row, index * limit, limit);
-  const size = versions.reduce((sum, version) => sum + sizeOf(version), 0);
-  if (size > call.house.queryLimits.pageTextMax) return refuseDurable(call, PAGE_TOO_LARGE);
-  sendList(call, changeTexts(call, row, versions), { index, limit, total });
+  const { state, queryLimits } = call.house;
+  const see = () => {
+    const row = readableRow(call);
+    if (row < 0) return null;
+    const { versions, total } = historyOf(state, row, index * limit, limit);
+    return { row, versions, total, size: versions.reduce((sum, version) => sum + sizeOf(version), 0) };
+  };
+  inTurn(call, see, (held, { row, versions, total, size }) => {
+    if (size > queryLimits.pageTextMax) refuseDurable(held, PAGE_TOO_LARGE);
+    else sendList(held, changeTexts(held, row, versions), { index, limit, total });
+  });
 }
 
 export function readChange(call: Call): void {

@@ -65,8 +65,9 @@ export class Walks {
     // A Map is walked in the order of adding, what is added on the way included.
     for (const [ledger, line] of this.#lines) {
       if (this.#takenMs >= SLICE_MS) break;
-      this.#lines.delete(ledger);
+      // A walk may begin another one, in this line.
       this.#goOn(line);
+      this.#lines.delete(ledger);
       if (line.fresh.size + line.begun.size > 0) this.#lines.set(ledger, line);
     }
     if (this.#lines.size > 0) this.#turnLater();

@@ -13,6 +13,7 @@ import type { Answer } from '../../src/effects/outgoing.ts';
 import type { EngineOptions } from '../../src/engine.ts';
 import { createApp } from '../../src/http/app.ts';
 import { REASONS } from '../../src/http/errors.ts';
+import { Making } from '../../src/http/making.ts';
 import { QUERY_LIMITS } from '../../src/http/query.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
 import type { Handler } from '../../src/http/server.ts';
@@ -49,6 +50,7 @@ export class Desk {
   readonly house: House;
   readonly world: World;
   readonly effects: Effects;
+  readonly making = new Making();
   readonly #app: Handler;
   readonly #defects: Error[] = [];
   readonly #clock = new Clock();
@@ -99,6 +101,7 @@ export class Desk {
         pool: inlinePool(),
         waiters,
         walks: new Walks(),
+        making: this.making,
         effects: this.effects,
         head: () => house.journal.position,
         validate,

@@ -33,6 +33,20 @@ async function turnsUntilQuiet(walks: Walks): Promise<number> {
 }
 
 describe('walks', () => {
+  test('that begin another one are over, and that one comes to its end too, whoever waits beside it', async () => {
+    const walks = new Walks();
+    const ended: string[] = [];
+    const beginning: Walk = (pause) => {
+      now = pause;
+      walks.begin(1, looking('begun by another', 5, ended));
+      return true;
+    };
+    walks.begin(1, looking('first', 3, ended));
+    walks.begin(1, beginning);
+    walks.begin(1, looking('last', 3, ended));
+    await turnsUntilQuiet(walks);
+    expect(ended.toSorted()).toEqual(['begun by another', 'first', 'last']);
+  });
   test('however many they are, take one slice of a turn together', async () => {
     const walks = new Walks();
     const ended: string[] = [];

@@ -13,6 +13,7 @@ import { Effects } from '../../src/effects/index.ts';
 import { Engine, type Submission } from '../../src/engine.ts';
 import { createDefaultLedger } from '../../src/genesis.ts';
 import { createApp } from '../../src/http/app.ts';
+import { Making } from '../../src/http/making.ts';
 import { QUERY_LIMITS } from '../../src/http/query.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
 import type { Handler } from '../../src/http/server.ts';
@@ -340,6 +341,7 @@ export class Host implements Watched {
         pool: this.pool,
         waiters: this.waiters,
         walks: new Walks(),
+        making: new Making(),
         effects: this.effects,
         clock: () => this.#world.wall(),
         head: () => this.journal.position,

@@ -1,0 +1,83 @@
+/**
+ * Long answers: pages of long records, histories, records with very many proofs. Their texts lie in memory from when they
+ * are made until the disk and the proof threads let them go, and a client may ask for hundreds of them at once. So none is
+ * made while those that were made and not sent take too much, and pages are looked at as lists are looked for, in turns.
+ */
+import { type Call, refuseDurable, walk } from './call.ts';
+import { refuse } from './errors.ts';
+import type { Reply } from './server.ts';
+
+/** Characters of an answer from which on it is a long one. */
+const LONG_MIN = 256 * 1024;
+/** Of all long answers that are made and not sent: beyond, no other is begun. */
+const MADE_MAX = 64 * 1024 * 1024;
+
+export class Making {
+  #made = 0;
+
+  /** Characters of those that were made and not sent. */
+  get made(): number {
+    return this.#made;
+  }
+
+  get hasRoom(): boolean {
+    return this.#made < MADE_MAX;
+  }
+
+  /** Counts an answer of so many characters until it is sent, to somebody or nobody. */
+  hold(reply: Reply, size: number): Reply {
+    let held = size;
+    this.#made += size;
+    return {
+      get aborted() {
+        return reply.aborted;
+      },
+      get ended() {
+        return reply.ended;
+      },
+      whenGone: (run) => reply.whenGone(run),
+      send: (status, body, headers) => {
+        this.#made -= held;
+        held = 0;
+        reply.send(status, body, headers);
+      },
+    };
+  }
+}
+
+const TIMEOUT = refuse('api.request-timeout', 'Too many long answers are being made; ask again, or for less at a time');
+
+/** What an answer is made of, and about how many characters it will have. */
+interface Seen {
+  readonly size: number;
+}
+
+/**
+ * Looks, and tells what was seen: when it is this request's turn and there is room for one as long. `see` gives null where
+ * it has told why there is nothing to see; what is seen in vain is let go, and looked for again.
+ */
+export function inTurn<S extends Seen>(call: Call, see: () => S | null, tell: (call: Call, seen: S) => void): void {
+  const { house } = call;
+  const end = performance.now() + house.listMsMax;
+  let isKnownLong = false;
+  walk(call, () => {
+    if (performance.now() > end) {
+      refuseDurable(call, TIMEOUT);
+      return true;
+    }
+    if (isKnownLong && !house.making.hasRoom) return false;
+    const seen = see();
+    if (seen === null || tellNow(call, seen, tell)) return true;
+    isKnownLong = true;
+    return false;
+  });
+}
+
+/** Tells what was seen, unless it is long and there is no room for it; returns whether it was told. */
+export function tellNow<S extends Seen>(call: Call, seen: S, tell: (call: Call, seen: S) => void): boolean {
+  const { making } = call.house;
+  if (seen.size < LONG_MIN) tell(call, seen);
+  else if (making.hasRoom) tell({ ...call, reply: making.hold(call.reply, seen.size) }, seen);
+  else return false;
+  return true;
+}
