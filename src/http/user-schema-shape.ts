@@ -252,6 +252,7 @@ function mapList(value: unknown, pointer: string, place: Place, inner: Inner): u
 
 function mapMembers(value: unknown, pointer: string, place: Place, inner: Inner): Schema {
   if (!isObject(value)) throw new Misfit(pointer, 'type', 'must be object');
+  if (place !== 'nowhere') refusePassedBy(value, pointer);
   return Object.fromEntries(
     Object.entries(value).map(([name, each]) => [name, inner(each, `${pointer}/${escapePointer(name)}`, place)]),
   );
@@ -260,12 +261,19 @@ function mapMembers(value: unknown, pointer: string, place: Place, inner: Inner)
 /** Schemas for the same value, or lists of members that must be there too. */
 function mapDependencies(value: unknown, pointer: string, inner: Inner): Schema {
   if (!isObject(value)) throw new Misfit(pointer, 'type', 'must be object');
+  refusePassedBy(value, pointer);
   return Object.fromEntries(
     Object.entries(value).map(([name, each]) => [
       name,
       Array.isArray(each) ? each : inner(each, `${pointer}/${escapePointer(name)}`, 'same'),
     ]),
   );
+}
+
+/** The library passes by a member of this name, and what is asked of it. */
+function refusePassedBy(members: Schema, pointer: string): void {
+  if (!Object.hasOwn(members, '__proto__')) return;
+  throw new Misfit(`${pointer}/__proto__`, 'propertyNames', 'must not ask anything of __proto__: that is not checked');
 }
 
 /** A value the library looks at by itself. Objects and lists in enum and const would be compared at any depth. */

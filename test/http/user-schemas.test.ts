@@ -48,6 +48,11 @@ describe('a schema', () => {
       ['/data/schema/properties/a/minLength minimum'],
     ],
     ['with a schema of a wrong form', { properties: { a: 1 } }, ['/data/schema/properties/a type']],
+    ...['properties', 'patternProperties', 'dependencies'].map((keyword): [string, unknown, string[]] => [
+      `that asks of __proto__ by ${keyword} what nobody would check`,
+      { items: { [keyword]: JSON.parse('{"__proto__": {"type": "string"}}') } },
+      [`/data/schema/items/${keyword}/__proto__ propertyNames`],
+    ]),
     ['with an empty choice', { anyOf: [] }, ['/data/schema/anyOf type']],
     ['that leads elsewhere', { $ref: 'https://example.com/x' }, ['/data/schema/$ref $ref']],
     ['that leads to another file', { $ref: 'x.json#/a' }, ['/data/schema/$ref $ref']],
