@@ -12,6 +12,7 @@ import type { CompileSchema } from '../core/user-schemas.ts';
 import { compileRegex } from './regex.ts';
 import type { SchemaError } from './schema-errors.ts';
 import { FORMATS } from './user-schema-formats.ts';
+import { isMultiple } from './user-schema-numbers.ts';
 import { COST, KEYS_COST, type ReadSchema, readUserSchema, schemaError } from './user-schema-shape.ts';
 
 /** Work one check may take; a unit is some tens of nanoseconds. */
@@ -21,7 +22,7 @@ const TRYING_WORK_MAX = 100_000;
 /** Work that finding all errors may take, once there is one; past it, the first is told. */
 const TELLING_WORK_MAX = 10_000;
 
-/** Units for one run of a pattern or format, and how many of its steps are one more. */
+/** Units for one run of a pattern or format, or of a division, and how many of its steps are one more. */
 const PATTERN_UNITS = 30;
 const PATTERN_STEPS_PER_UNIT = 2;
 const CHARS_PER_UNIT = 8;
@@ -83,7 +84,7 @@ let judge: Ajv | null = null;
 
 /** A compiler of one schema: ajv keeps what it compiled for as long as it lives. */
 function createCompiler(allErrors: boolean): Ajv {
-  const { _, Ajv } = loadAjv();
+  const { _, str, Ajv } = loadAjv();
   const made = new Ajv({
     ...OPTIONS,
     allErrors,
@@ -101,6 +102,22 @@ function createCompiler(allErrors: boolean): Ajv {
     errors: false,
     error: { message: 'must NOT have duplicate items' },
     validate: (isWanted: boolean, items: unknown[]) => !isWanted || areUnique(items),
+  });
+  // ajv divides binary fractions.
+  made.removeKeyword('multipleOf');
+  made.addKeyword({
+    keyword: 'multipleOf',
+    type: 'number',
+    schemaType: 'number',
+    errors: false,
+    error: {
+      message: ({ schemaCode }) => str`must be multiple of ${schemaCode}`,
+      params: ({ schemaCode }) => _`{multipleOf: ${schemaCode}}`,
+    },
+    validate: (unit: number, value: number) => {
+      spend(PATTERN_UNITS);
+      return isMultiple(value, unit);
+    },
   });
   // Costs are paid before anything of the node is looked at.
   const payable = (keyword: string, pay: (cost: number, data: unknown) => void) =>

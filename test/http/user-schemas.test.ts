@@ -171,6 +171,26 @@ describe('a check', () => {
     expect(check(schema, { custom: value })).toEqual(errors);
   });
 
+  test.each<[number, number, boolean]>([
+    [4.35, 0.01, true],
+    [-4.35, 0.01, true],
+    [4.355, 0.01, false],
+    [0.3, 0.1, true],
+    [1e21, 1, true],
+    [1e22, 3, false],
+    [9007199254740991, 2, false],
+    [9007199254740990, 2, true],
+    [1e308, 5e-324, true],
+    [1.5e-323, 5e-324, true],
+    [1.7e-7, 1e-8, true],
+    [0, 0.7, true],
+    [2.5, 2, false],
+  ])('%d as a multiple of %d is told as the decimals say: %j', (value, unit, is) => {
+    expect(check({ properties: { a: { multipleOf: unit } } }, { a: value })).toEqual(
+      is ? null : ['/data/a multipleOf'],
+    );
+  });
+
   test('cuts what a client may have made long', () => {
     const made = compileUserSchema(JSON.stringify({ schema: custom({ additionalProperties: false }) }));
     const errors = 'check' in made ? made.check({ custom: { ['k'.repeat(100_000)]: 1 } }) : [];
