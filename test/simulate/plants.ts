@@ -75,8 +75,8 @@ export const PLANTS: Plant[] = [
     'duplicates are looked for on the disk only',
     [
       'src/core/decide.ts',
-      '  if (row < 0) return null;\n  const { entry } = readRow(state, row);',
-      '  if (row < 0 || row >= ((state as unknown as { onDisk?: number }).onDisk ?? 0)) return null;\n  const { entry } = readRow(state, row);',
+      '  if (row < 0) return keptForHome(state, command, handle);\n',
+      '  if (row < 0 || row >= ((state as unknown as { onDisk?: number }).onDisk ?? 0)) return keptForHome(state, command, handle);\n',
     ],
     [
       ENGINE,
