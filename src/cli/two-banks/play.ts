@@ -63,11 +63,13 @@ export async function play(plan: PlayPlan): Promise<string[]> {
   }
 }
 
-/** What `ayni verify` says of the ledger's files: null where nothing is wrong. */
+/** What `ayni verify` says of the ledger's files, or why it could not say anything: null where nothing is wrong. */
 export function audit(directory: string): string | null {
   const ayni = fileURLToPath(new URL('../ayni.js', import.meta.url));
-  const { status, stdout } = spawnSync(process.execPath, [ayni, 'verify', `${directory}/ledger`], { encoding: 'utf8' });
-  return status === 0 ? null : stdout;
+  const done = spawnSync(process.execPath, [ayni, 'verify', `${directory}/ledger`], { encoding: 'utf8' });
+  if (done.status === 0) return null;
+  const how = done.error?.message ?? (done.signal === null ? `exit code ${done.status}` : `ended by ${done.signal}`);
+  return `${done.stdout}${done.stderr}ayni verify: ${how}`;
 }
 
 /** Waits until the bank has its wallet, and the wallet its limit. */
