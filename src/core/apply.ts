@@ -29,6 +29,7 @@ import { assert } from './refusal.ts';
 import {
   ANY_STATUS,
   addCount,
+  addOwnStatus,
   countKey,
   DROPPED,
   dataOf,
@@ -100,8 +101,9 @@ export function apply(
       if (entry.labels !== undefined) setLabels(state, entry.row, entry.labels);
       append(state, entry.row, bytes, from, to);
       useProofs(state, entry.row, entry);
-      if (entry.status !== null) setStatus(state, entry.row, entry.ledger, entry.kind, entry.status);
-      return;
+      if (entry.status === null) return;
+      if (entry.kind === Kind.ledger) addOwnStatus(state, state.rows.aux.get(entry.row), entry.status);
+      return setStatus(state, entry.row, entry.ledger, entry.kind, entry.status);
     case EntryType.step: {
       const { row, ledger, kind, outcome } = entry;
       const open = state.open.get(row);

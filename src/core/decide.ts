@@ -179,7 +179,7 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   const labelled = judgeLabels(scene, proof.public, custom);
   if (isRefusal(labelled)) return labelled;
   const { status } = given;
-  if (status !== null && !hasPlace(state, ledger, status)) {
+  if (status !== null && !hasPlace(state, scene.ledger, status)) {
     return refuse('record.status-policy-violation', `${status} would be one status more than this server keeps`);
   }
   const entry: ProofEntry = {
@@ -209,9 +209,10 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   return refuse('record.invalid', 'The record has as many proofs as it can take; a new version begins without them');
 }
 
-function hasPlace({ statuses, variety }: State, ledger: number, status: string): boolean {
+function hasPlace({ statuses, variety, ownStatuses }: State, ledger: number, status: string): boolean {
   if (OWN_STATUSES.includes(status) || statuses.includes(status)) return true;
-  return statuses.length < STATUSES_MAX && (variety.get(ledger) ?? 0) < VARIETY_MAX;
+  const had = (variety.get(ledger) ?? 0) + (ownStatuses.get(ledger)?.size ?? 0);
+  return statuses.length < STATUSES_MAX && had < VARIETY_MAX;
 }
 
 /** A signer joins a circle. */

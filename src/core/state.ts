@@ -116,6 +116,8 @@ export interface State {
   readonly counts: Map<number, number>;
   /** How many kinds, and statuses of a kind, a ledger has had: its keys in `counts`. */
   readonly variety: Map<number, number>;
+  /** Statuses that a ledger's own record was given, by the ledger it is: in `counts` they stand with those of all ledgers. */
+  readonly ownStatuses: Map<number, Set<string>>;
   /** How many live records have a label, by labelKey. */
   readonly labels: Map<string, number>;
   readonly open: OpenIntents;
@@ -162,6 +164,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
     supply: new Map(),
     counts: new Map(),
     variety: new Map(),
+    ownStatuses: new Map(),
     labels: new Map(),
     open: new OpenIntents(),
     threads: new Map(),
@@ -316,6 +319,13 @@ export function addCount({ counts, variety }: State, key: number, change: number
     variety.set(ledger, (variety.get(ledger) ?? 0) + 1);
   }
   counts.set(key, (known ?? 0) + change);
+}
+
+/** A proof gave the own record of this ledger a status. */
+export function addOwnStatus({ ownStatuses }: State, ledger: number, status: string): void {
+  const known = ownStatuses.get(ledger);
+  if (known === undefined) ownStatuses.set(ledger, new Set([status]));
+  else known.add(status);
 }
 
 /** Key of state.labels. */
@@ -532,6 +542,7 @@ export function loadState(
   restoreThreads(state);
   for (const [row, feed] of extra.feeds) state.feeds.set(row, feed);
   for (const row of extra.ledgerRows) state.ledgers.push(ledgerInfo(row, readRow(state, row).entry));
+  restoreOwnStatuses(state);
   restoreNorms(state);
   restoreRanks(state);
   restoreUsedProofs(state);
@@ -558,6 +569,17 @@ function restorePassing(state: State, row: number): void {
   for (let i = 0; i < through.length; i += THROUGH_WIDTH) {
     const at = through[i]! * POSTING_WIDTH;
     state.balances.pass(findSlot(state, postings[at]!, postings[at + 1]!), through[i + 1]!);
+  }
+}
+
+/** What statuses ledgers' own records had stands in the proofs that gave them. */
+function restoreOwnStatuses(state: State): void {
+  for (let ledger = 1; ledger < state.ledgers.length; ledger++) {
+    const { row } = state.ledgers[ledger]!;
+    for (let at = state.rows.at.get(row); at !== 0; at = state.heap.prev(at)) {
+      const entry = typeAt(state, at) === EntryType.proof ? entryAt(state, at) : null;
+      if (entry?.type === EntryType.proof && entry.status !== null) addOwnStatus(state, ledger, entry.status);
+    }
   }
 }
 

@@ -171,6 +171,21 @@ describe('status policies', () => {
     for (const state of recovered(books)) expect(state.variety).toEqual(books.state.variety);
   });
 
+  test('what a ledger makes up for its own record comes to its own end too, and is of its share', () => {
+    const books = openBooks();
+    make(books, Kind.ledger, { handle: 'other' }, 0);
+    make(books, wallet, { handle: 'w' });
+    const word = (n: number) => `x${[...String(n)].map((digit) => String.fromCharCode(97 + Number(digit))).join('')}`;
+    const says = (handle: string, status: string) => said(prove(books, Kind.ledger, handle, 'a', { status }, 0));
+    let made = 0;
+    while (made < 1000 && says('main', word(made)) === 'ok') made++;
+    expect(made).toBeGreaterThan(200);
+    expect(made).toBeLessThan(300);
+    expect(sets(books, 'a', 'blocked'), 'no share is left in it').toBe(VIOLATION);
+    expect([says('other', 'blocked'), says('other', word(7)), says('main', 'blocked')]).toEqual(['ok', 'ok', 'ok']);
+    for (const state of recovered(books)) expect(state.ownStatuses).toEqual(books.state.ownStatuses);
+  });
+
   test('policies of one sort for one kind have an end, and an update of one of them is no more', () => {
     const books = openBooks();
     const policy = (handle: string, record = 'wallet') => ({ handle, schema: 'status', record, values: [] });
