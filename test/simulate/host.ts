@@ -527,6 +527,8 @@ export class Host implements Watched {
     this.#world.loop.after(
       TICK_MS,
       () => {
+        // Then nobody is hurried to an end any more, as in main.ts: the journal may be closed by now.
+        if (this.#isStopping) return;
         this.engine.tick();
         this.#tick();
       },
