@@ -166,7 +166,7 @@ async function serve(config: Config, directory: string): Promise<void> {
   if (findLedger(state, config.ledger) < 0) {
     refuseOtherBooks(state, config, directory);
     await createDefaultLedger(engine, server, config.ledger, config.owner);
-  }
+  } else tellUnowned(config, state);
   const defaultLedger = findLedger(state, config.ledger);
   state.home = { handle: config.ledger, luid: namesOf(state, state.ledgers[defaultLedger]!.row).luid };
 
@@ -315,16 +315,30 @@ function refuseOtherBooks({ ledgers }: State, { ledger }: Config, directory: str
 }
 
 /** Who may use the default ledger, and the server around it, in words. */
-function whoMay({ host, ledger, owner, accessRules }: Config, state: State): string {
+function whoMay(config: Config, state: State): string {
+  const { host, ledger, owner, accessRules } = config;
   const shown = host.includes(':') ? `[${host}]` : host;
-  const index = findLedger(state, ledger);
-  const isOpen = isOpenToAll(state, index);
-  // The flag counts at the first start only; afterwards it is the books that say whose the ledger is.
-  const by = { keys: [Buffer.from(owner, 'base64')], bearer: null };
-  const isOwned = owner !== '' && isAllowed(state, index, 'drop', Kind.wallet, NO_ROW, by);
-  const named = `open to whom its rules name${isOwned ? `, owner ${owner}` : ''}`;
+  const isOpen = isOpenToAll(state, findLedger(state, ledger));
+  const named = `open to whom its rules name${isOwned(config, state) ? `, owner ${owner}` : ''}`;
   const server = accessRules === '' ? '' : ', server rules as configured';
   return `ledger ${ledger} ${isOpen ? `open to all who reach ${shown}` : named}${server}`;
+}
+
+/** The flag counts at the first start only; afterwards it is the books that say whose the ledger is. */
+function isOwned({ ledger, owner }: Config, state: State): boolean {
+  const by = { keys: [Buffer.from(owner, 'base64')], bearer: null };
+  return owner !== '' && isAllowed(state, findLedger(state, ledger), 'drop', Kind.wallet, NO_ROW, by);
+}
+
+/** A start that failed may have made the ledger already: whoever names an owner then is not to believe it is theirs. */
+function tellUnowned(config: Config, state: State): void {
+  const { ledger, owner } = config;
+  const isOpen = isOpenToAll(state, findLedger(state, ledger));
+  if (owner === '' || (!isOpen && isOwned(config, state))) return;
+  const whose = isOpen ? 'it is open to all' : 'that key may not do everything there';
+  tell(
+    `--owner counts when a ledger is made, and ${ledger} was there already: ${whose}. Its rules are changed by PUT /ledger.`,
+  );
 }
 
 function startLine({ host, durability }: Config, who: string, port: number, directory: string, key: string): string {

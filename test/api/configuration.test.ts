@@ -68,6 +68,33 @@ describe('the default ledger', () => {
     );
   });
 
+  test('an owner named too late, after a start that could not listen, took an open ledger for the own', async () => {
+    const directory = makeDirectory();
+    cleanups.push(() => rmSync(directory, { recursive: true, force: true }));
+    const other = await start({});
+    expect((await startRefused({ directory, flags: ['--port', String(other.port)] })).log).toContain(
+      'Cannot listen on',
+    );
+    const late = await start({ directory, flags: ['--owner', keys.public] });
+    expect(late.log()).toContain(
+      '--owner counts when a ledger is made, and main was there already: it is open to all.',
+    );
+    await late.stop();
+    expect((await start({ directory })).log()).not.toContain('--owner');
+  });
+  test('an owner is told what is theirs no more, and nothing while all is', async () => {
+    const directory = makeDirectory();
+    cleanups.push(() => rmSync(directory, { recursive: true, force: true }));
+    const flags = ['--owner', keys.public];
+    const first = await start({ directory, flags, headers: bearer(keys) });
+    await first.stop();
+    const second = await start({ directory, flags, headers: bearer(keys) });
+    for (const server of [first, second]) expect(server.log()).not.toContain('--owner counts');
+    await second.stop();
+    const third = await start({ directory, flags: ['--owner', makeKeys().public], headers: bearer(keys) });
+    expect(third.log()).toMatch(/main was there already: that key may not do everything there/);
+  });
+
   /** The support asks for the signer `system` without a token, which an owned ledger refuses: asked with one here. */
   async function startOwned(): Promise<Server> {
     return start({ flags: ['--owner', keys.public], headers: bearer(keys) });
