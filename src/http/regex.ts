@@ -4,7 +4,8 @@
  * JavaScript's own engine backtracks, so one short pattern could hold the event loop for hours. RE2
  * syntax has no backreferences and no lookaround; a pattern that needs them is refused.
  *
- * What always holds: pattern and text are bounded in length before the engine sees them.
+ * What always holds: pattern and text are bounded before the engine sees them, the text by its length or by whoever counts
+ * the work it takes.
  */
 import { createRequire } from 'node:module';
 
@@ -28,6 +29,8 @@ function loadEngine(): typeof import('re2js') {
 interface Pattern {
   /** Whether it is anywhere in the text, unless it is anchored. */
   readonly test: (text: string) => boolean;
+  /** The same, however long the text is. */
+  readonly testAny: (text: string) => boolean;
   /** How many steps each character of a text may take. */
   readonly size: number;
 }
@@ -42,7 +45,8 @@ export function compileRegex(pattern: string): Pattern | null {
   if (size > PATTERN_SIZE_MAX) return null;
   try {
     const compiled = loadEngine().RE2JS.compile(pattern);
-    return { test: (text) => text.length <= TEXT_LENGTH_MAX && compiled.test(text), size };
+    const testAny = (text: string) => compiled.test(text);
+    return { test: (text) => text.length <= TEXT_LENGTH_MAX && testAny(text), testAny, size };
   } catch {
     return null;
   }

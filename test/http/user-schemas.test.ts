@@ -171,6 +171,31 @@ describe('a check', () => {
     expect(check(schema, { custom: value })).toEqual(errors);
   });
 
+  test.each<[string, Json, Json, string[] | null]>([
+    [
+      'what must not match',
+      { properties: { a: { not: { pattern: 'b' } } } },
+      { a: `b${'x'.repeat(20_000)}` },
+      ['/data/a not'],
+    ],
+    ['what must match', { properties: { a: { pattern: 'x$' } } }, { a: 'x'.repeat(20_000) }, null],
+    [
+      'a name',
+      { patternProperties: { '^a': { type: 'string' } } },
+      { [`a${'x'.repeat(20_000)}`]: 1 },
+      // So long a path is not told.
+      ['/data type'],
+    ],
+    [
+      'longer than work allows',
+      { properties: { a: { not: { pattern: 'b' } } } },
+      { a: 'x'.repeat(900_000) },
+      ['/data maxWork'],
+    ],
+  ])('looks at long texts too, by a pattern: %s', (_, schema, value, errors) => {
+    expect(check(schema, value)).toEqual(errors);
+  });
+
   test.each<[number, number, boolean]>([
     [4.35, 0.01, true],
     [-4.35, 0.01, true],
