@@ -11,8 +11,8 @@ import { type Claim, claimAction, handleOf, walletIn } from './claims/index.ts';
 import type { Command, CreateCommand } from './command.ts';
 import { EntryType, type Facts, type IntentFacts, POSTING_WIDTH } from './entry.ts';
 import { Kind } from './kinds.ts';
-import { handleHash, luidHash, memberHash, type State, scopeOf } from './state.ts';
-import { CLAIM_WALLET_TERM } from './terms.ts';
+import { handleHash, luidHash, type State, scopeOf } from './state.ts';
+import { CLAIM_WALLET_TERM, memberHash } from './terms.ts';
 
 /** Books of fewer names are near anyway. */
 const NAMES_MIN = 500_000;

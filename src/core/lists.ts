@@ -14,18 +14,8 @@
 import { type Filter, matchesAll } from './filters.ts';
 import { Kind, kindRow } from './kinds.ts';
 import { isoMoment } from './proofs.ts';
-import {
-  ALL_TERM,
-  ANY_STATUS,
-  countKey,
-  dataOf,
-  findHandle,
-  labelsOf,
-  type State,
-  termHash,
-  versionAt,
-} from './state.ts';
-import { CLAIM_WALLET_TERM, memberTerms, rowAtPlace } from './terms.ts';
+import { ANY_STATUS, countKey, dataOf, findHandle, labelsOf, type State, versionAt } from './state.ts';
+import { ALL_TERM, CLAIM_WALLET_TERM, memberTerms, rowAtPlace, termHash } from './terms.ts';
 
 export interface ListRequest {
   ledger: number;

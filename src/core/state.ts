@@ -210,7 +210,7 @@ export function handleHash(state: State, ledger: number, kind: Kind, handle: str
   return hashMix(hash, scopeOf(ledger, kind));
 }
 
-function nameHash({ names }: State, name: string): number {
+export function nameHash({ names }: State, name: string): number {
   return names.hash(names.place(name));
 }
 
@@ -285,28 +285,12 @@ export function findSlot({ balances, rows }: State, wallet: number, symbol: numb
   return balances.findFrom(rows.aux.get(wallet), wallet, symbol);
 }
 
-// ---------------------------------------------------------------- terms of lists
+// ---------------------------------------------------------------- counts
 
-export const ALL_TERM = '';
-
-/** Hash under which lists find all records of a ledger and kind with this member at this value. */
-export function termHash(state: State, ledger: number, kind: Kind, member: string, value: string): number {
-  const scope = memberHash(state, ledger, kind, member);
-  return member === ALL_TERM ? scope : valueHash(state, scope, value);
-}
-
-/** What all terms of a member have in common. */
-export function memberHash(state: State, ledger: number, kind: Kind, member: string): number {
-  return hashMix(nameHash(state, member), scopeOf(ledger, kind));
-}
-
-/** The term of a member, whose hash this is, at a value. */
-export function valueHash(state: State, member: number, value: string): number {
-  return hashMix(member, nameHash(state, value));
-}
+/** Above the number of any status. */
+export const ANY_STATUS = 65_535;
 
 /** Key of state.counts: live records of a ledger and kind in a status (its number), or in all. */
-export const ANY_STATUS = 65_535;
 export function countKey(ledger: number, kind: Kind, status: number): number {
   return (ledger * 16 + kind) * 65_536 + status;
 }

@@ -6,10 +6,29 @@ import { hashMix } from '../memory/index.ts';
 import { claimAction, handleOf, walletIn } from './claims/index.ts';
 import { Kind } from './kinds.ts';
 import type { IntentOutline } from './outline.ts';
-import { ALL_TERM, DROPPED, dataOf, memberHash, type State, termHash, valueHash, versionAt } from './state.ts';
+import { DROPPED, dataOf, nameHash, type State, scopeOf, versionAt } from './state.ts';
 
 /** All members of an intent's claims that name wallets share one term. */
 export const CLAIM_WALLET_TERM = 'claims.wallet';
+
+/** What all records of a kind have. */
+export const ALL_TERM = '';
+
+/** Hash under which lists find all records of a ledger and kind with this member at this value. */
+export function termHash(state: State, ledger: number, kind: Kind, member: string, value: string): number {
+  const scope = memberHash(state, ledger, kind, member);
+  return member === ALL_TERM ? scope : valueHash(state, scope, value);
+}
+
+/** What all terms of a member have in common. */
+export function memberHash(state: State, ledger: number, kind: Kind, member: string): number {
+  return hashMix(nameHash(state, member), scopeOf(ledger, kind));
+}
+
+/** The term of a member, whose hash this is, at a value. */
+function valueHash(state: State, member: number, value: string): number {
+  return hashMix(member, nameHash(state, value));
+}
 
 /** Plain string members of data that are terms, by kind. */
 const MEMBER_TERMS: Partial<Record<Kind, readonly string[]>> = {

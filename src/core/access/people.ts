@@ -6,8 +6,8 @@
  */
 import { base64 } from '../bytes.ts';
 import { Kind } from '../kinds.ts';
-import { dataOf, findHandle, type State, termHash, versionAt } from '../state.ts';
-import { rowAtPlace } from '../terms.ts';
+import { dataOf, findHandle, type State, versionAt } from '../state.ts';
+import { rowAtPlace, termHash } from '../terms.ts';
 import { KeyMap } from './key-map.ts';
 
 /** A signer record as rules see it. */

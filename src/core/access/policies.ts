@@ -6,8 +6,8 @@
  */
 import { type Filter, OPERATORS, type Operator } from '../filters.ts';
 import { Kind } from '../kinds.ts';
-import { ALL_TERM, dataOf, findHandle, type State, termHash, versionAt } from '../state.ts';
-import { rowAtPlace } from '../terms.ts';
+import { dataOf, findHandle, type State, versionAt } from '../state.ts';
+import { ALL_TERM, rowAtPlace, termHash } from '../terms.ts';
 import { alternatives, type OneOrIn } from './matchers.ts';
 import { compileRule, type Narrowing, type Place, type Rule, type RuleJson, Rules, recordCode } from './rules.ts';
 
