@@ -45,6 +45,7 @@ import {
   labelKey,
   labelsOf,
   ledgerInfo,
+  namesOf,
   type OpenIntent,
   readRow,
   SERVER_LEDGER,
@@ -76,7 +77,7 @@ export function apply(
     }
     case EntryType.update: {
       const { row, ledger, kind, handle } = entry;
-      const before = handleOfRow(state, row);
+      const before = namesOf(state, row).handle;
       append(state, row, bytes, from, to);
       useProofs(state, row, entry);
       if (handle !== before) {
@@ -431,13 +432,6 @@ function write(state: State, bytes: Uint8Array, from: number, to: number, before
   const address = state.heap.append(bytes, from, to, before);
   state.log.push(address);
   return address;
-}
-
-function handleOfRow(state: State, row: number): string {
-  const { heap, codec, rows } = state;
-  const at = rows.at.get(row);
-  const from = heap.offset(at);
-  return codec.decode(heap.chunk(at), from, from + heap.length(at)).handle;
 }
 
 function setStatus(state: State, row: number, ledger: number, kind: Kind, text: string): void {
