@@ -8,7 +8,8 @@
 import { join } from 'node:path';
 import { lookAheadOfApply } from './core/ahead.ts';
 import { apply } from './core/apply.ts';
-import { emptyState, loadState, type MemorySizes, type State, type StateExtra } from './core/state.ts';
+import { loadState, type StateExtra } from './core/dump.ts';
+import { emptyState, type MemorySizes, type State } from './core/state.ts';
 import { changeIn, putBack } from './storage/changed-byte.ts';
 import { entryCodec, unpackValue } from './storage/codec.ts';
 import type { Disk } from './storage/disk.ts';

@@ -7,10 +7,11 @@
  */
 import { randomBytes, randomInt } from 'node:crypto';
 import type { CreateCommand } from '../../src/core/command.ts';
+import { dumpState } from '../../src/core/dump.ts';
 import { Kind, kindRow } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { isoMoment } from '../../src/core/proofs.ts';
-import { dumpState, emptyState, type State } from '../../src/core/state.ts';
+import { emptyState, type State } from '../../src/core/state.ts';
 import { Engine } from '../../src/engine.ts';
 import { createDefaultLedger } from '../../src/genesis.ts';
 import { signedIntent } from '../../src/own-records.ts';

@@ -16,7 +16,6 @@ import {
   hashText,
   Lines,
   type MemorySizes,
-  type Part,
   Table,
   U8Column,
   U8Field,
@@ -27,22 +26,30 @@ import {
 import { AccessMemo } from './access/memo.ts';
 import { Balances } from './balances.ts';
 import type { EntryCodec, Names } from './codec.ts';
-import type { CreateEntry, Entry, IntentEntry, ProofEntry, StepEntry, StoredProof, UpdateEntry } from './entry.ts';
-import { EntryType, POSTING_WIDTH, THROUGH_WIDTH } from './entry.ts';
+import {
+  type CreateEntry,
+  type Entry,
+  EntryType,
+  type IntentEntry,
+  type ProofEntry,
+  type StepEntry,
+  type StoredProof,
+  type UpdateEntry,
+} from './entry.ts';
 import { Kind } from './kinds.ts';
 import { LongVersions } from './long-versions.ts';
 import { isLuid } from './luid.ts';
 import { NameMemo } from './name-memo.ts';
 import { Norms } from './norms.ts';
-import { type OpenIntent, OpenIntents } from './open-intents.ts';
+import { OpenIntents } from './open-intents.ts';
 import type { NameHashes } from './outline.ts';
 import { Ranks } from './ranks.ts';
 import { AssertionError, assert } from './refusal.ts';
 import { UsedProofs } from './used-proofs.ts';
-import { UsedTokens, type UsedTokensExtra } from './used-tokens.ts';
+import { UsedTokens } from './used-tokens.ts';
 import type { CompileSchema } from './user-schemas.ts';
 
-export { bytesOf, dropParts, type MemorySizes, type Part } from '../memory/index.ts';
+export type { MemorySizes } from '../memory/index.ts';
 export type { OpenIntent } from './open-intents.ts';
 
 /** What is few lives on the V8 heap: a ledger's row, and its settings as its record gives them. */
@@ -459,138 +466,6 @@ export const NO_LABELS: readonly string[] = [];
 /** The content of a version as a value. */
 export function dataOf(entry: { data: string }): Record<string, unknown> {
   return JSON.parse(entry.data);
-}
-
-// ---------------------------------------------------------------- snapshots
-
-/** The few things of the V8 heap that do not follow from rows. Plain data. */
-export interface StateExtra {
-  hashSeed: number;
-  statuses: string[];
-  ledgerRows: number[];
-  supply: [number, string][];
-  counts: [number, number][];
-  labels?: [string, number][];
-  /** Books of earlier versions have them here; now they are a part. */
-  open?: [number, OpenIntent][];
-  feeds: [number, Feed][];
-  tokens: UsedTokensExtra;
-}
-
-function structures(state: State) {
-  return [
-    state.rows.lines,
-    state.rows.kind,
-    state.rows.ledger,
-    state.heap,
-    state.handles,
-    state.luids,
-    state.order,
-    state.log,
-    state.terms,
-    state.balances,
-  ];
-}
-
-export function dumpState(state: State): { extra: StateExtra; parts: Part[] } {
-  return {
-    extra: {
-      hashSeed: state.hashSeed,
-      statuses: [...state.statuses],
-      ledgerRows: state.ledgers.slice(1).map((ledger) => ledger.row),
-      supply: [...state.supply].map(([symbol, amount]) => [symbol, amount.toString()]),
-      counts: [...state.counts],
-      labels: [...state.labels],
-      feeds: [...state.feeds],
-      tokens: state.tokens.extra(),
-    },
-    parts: [state.open.dump(), ...[...structures(state), state.tokens].flatMap((structure) => structure.dump())],
-  };
-}
-
-export function loadState(
-  codec: EntryCodec,
-  extra: StateExtra,
-  parts: Map<string, Uint8Array>,
-  sizes?: MemorySizes,
-): State {
-  const state = emptyState(codec, extra.hashSeed, sizes);
-  for (const structure of structures(state)) structure.load(parts);
-  state.tokens.load(parts, extra.tokens);
-  state.statuses.push(...extra.statuses);
-  for (const [symbol, amount] of extra.supply) state.supply.set(symbol, BigInt(amount));
-  for (const [key, count] of extra.counts) addCount(state, key, count);
-  for (const [key, count] of extra.labels ?? []) state.labels.set(key, count);
-  if (extra.open === undefined) state.open.load(parts);
-  else for (const [row, intent] of extra.open) state.open.set(row, { ...intent, bridges: intent.bridges ?? [] });
-  restoreThreads(state);
-  for (const [row, feed] of extra.feeds) state.feeds.set(row, feed);
-  for (const row of extra.ledgerRows) state.ledgers.push(ledgerInfo(row, readRow(state, row).entry));
-  restoreOwnStatuses(state);
-  restoreNorms(state);
-  restoreRanks(state);
-  restoreUsedProofs(state);
-  return state;
-}
-
-/** Threads, and what passes through them, follow from the open intents, which stand in the order they came. */
-function restoreThreads(state: State): void {
-  const { open, threads } = state;
-  for (const [row, { thread, isHolding }] of open) {
-    if (thread === '') continue;
-    const rows = threads.get(thread);
-    if (rows === undefined) threads.set(thread, [row]);
-    else rows.push(row);
-    if (isHolding) restorePassing(state, row);
-  }
-}
-
-/** What an intent takes on that others of its thread bring stands in the entry it began with. */
-function restorePassing(state: State, row: number): void {
-  const { outcome } = versionAt(state, state.rows.at.get(row)).entry as IntentEntry;
-  const { postings, links } = outcome;
-  const through = links?.through ?? [];
-  for (let i = 0; i < through.length; i += THROUGH_WIDTH) {
-    const at = through[i]! * POSTING_WIDTH;
-    state.balances.pass(findSlot(state, postings[at]!, postings[at + 1]!), through[i + 1]!);
-  }
-}
-
-/** What statuses ledgers' own records had stands in the proofs that gave them. */
-function restoreOwnStatuses(state: State): void {
-  for (let ledger = 1; ledger < state.ledgers.length; ledger++) {
-    const { row } = state.ledgers[ledger]!;
-    for (let at = state.rows.at.get(row); at !== 0; at = state.heap.prev(at)) {
-      const entry = typeAt(state, at) === EntryType.proof ? entryAt(state, at) : null;
-      if (entry?.type === EntryType.proof && entry.status !== null) addOwnStatus(state, ledger, entry.status);
-    }
-  }
-}
-
-/** Norms follow from the schemas and policies there are. */
-function restoreNorms(state: State): void {
-  const { kind, ledger, flags, at } = state.rows;
-  for (let row = 0; row < kind.length; row++) {
-    const number = kind.get(row);
-    if (number !== Kind.schema && number !== Kind.policy) continue;
-    if ((flags.get(row) & DROPPED) !== 0) continue;
-    state.norms.changed(row, ledger.get(row), number, dataOf(versionAt(state, at.get(row)).entry));
-  }
-}
-
-function restoreRanks({ order, rows, ranks }: State): void {
-  for (let place = 0; place < order.length; place++) {
-    const row = order.get(place);
-    ranks.push(rows.ledger.get(row), rows.kind.get(row) as Kind, place);
-  }
-}
-
-/** Used proofs follow from the entries of records that are no intents. */
-function restoreUsedProofs({ rows, usedProofs }: State): void {
-  for (let row = 0; row < rows.kind.length; row++) {
-    const kind = rows.kind.get(row);
-    if (kind !== Kind.intent) usedProofs.useAll(rows.ledger.get(row), kind as Kind, rows.at.get(row));
-  }
 }
 
 export function ledgerInfo(row: number, entry: VersionEntry): LedgerInfo {

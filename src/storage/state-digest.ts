@@ -7,8 +7,9 @@
  * that find rows, and the seed of their hashes. A new column is covered the moment it is dumped.
  */
 import { createHash, type Hash } from 'node:crypto';
+import { dropParts, dumpState, type StateExtra } from '../core/dump.ts';
 import { OPEN_PART } from '../core/open-intents.ts';
-import { dropParts, dumpState, type State, type StateExtra } from '../core/state.ts';
+import type { State } from '../core/state.ts';
 
 /** Dumps whose content depends on the seed or the size of chunks, by the name before the first period. */
 const PLACES = ['records', 'row-at', 'log', 'handles', 'luids', 'terms', 'balances', 'tokens', 'token-hash', OPEN_PART];

@@ -1,8 +1,9 @@
 /** The digest of a state: the same for the same life, another for any difference, blind to where things lie. */
 import { describe, expect, test } from 'vitest';
 import { apply } from '../../src/core/apply.ts';
+import { bytesOf, dumpState, loadState } from '../../src/core/dump.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { bytesOf, dumpState, emptyState, loadState, type OpenIntent, type State } from '../../src/core/state.ts';
+import { emptyState, type OpenIntent, type State } from '../../src/core/state.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
 import { differencesOf, stateDigest } from '../../src/storage/state-digest.ts';
 import { Books, issue, limit, transfer } from '../core/books.ts';

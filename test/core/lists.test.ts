@@ -1,8 +1,9 @@
 /** A list that reads contents looks at the clock after each, since one content can be a megabyte. */
 import { beforeAll, describe, expect, test } from 'vitest';
+import { bytesOf, dumpState, loadState } from '../../src/core/dump.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { Listing } from '../../src/core/lists.ts';
-import { bytesOf, dumpState, emptyState, loadState, readRow, type State } from '../../src/core/state.ts';
+import { emptyState, readRow, type State } from '../../src/core/state.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
 import { Books, issue } from './books.ts';
 

@@ -1,10 +1,10 @@
 /** Open intents against a Map, and dumps of them that are read piece by piece while they change. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { bytesOf, dumpState } from '../../src/core/dump.ts';
 import type { Entry, IntentEntry } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { OPEN_PART, type OpenIntent, OpenIntents } from '../../src/core/open-intents.ts';
-import { bytesOf, dumpState } from '../../src/core/state.ts';
 import { Books, issue, limit, transfer } from './books.ts';
 
 function intent(moment: number): OpenIntent {

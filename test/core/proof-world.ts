@@ -2,20 +2,11 @@
 import { createHash } from 'node:crypto';
 import { GRANTED } from '../../src/core/access/index.ts';
 import { apply } from '../../src/core/apply.ts';
+import { bytesOf, dumpState, loadState, type StateExtra } from '../../src/core/dump.ts';
 import type { Entry } from '../../src/core/entry.ts';
 import type { Kind } from '../../src/core/kinds.ts';
 import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
-import {
-  bytesOf,
-  dumpState,
-  emptyState,
-  findHandle,
-  loadState,
-  type RecordView,
-  readRow,
-  type State,
-  type StateExtra,
-} from '../../src/core/state.ts';
+import { emptyState, findHandle, type RecordView, readRow, type State } from '../../src/core/state.ts';
 import { compileUserSchema } from '../../src/http/user-schemas.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { entryCodec, packValue, unpackValue } from '../../src/storage/codec.ts';

@@ -7,19 +7,12 @@
  */
 import type { Claim } from '../../src/core/claims/index.ts';
 import type { Command, CreateCommand } from '../../src/core/command.ts';
+import { dumpState } from '../../src/core/dump.ts';
 import type { Entry } from '../../src/core/entry.ts';
 import { Kind, kindRow } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
-import {
-  dumpState,
-  findHandle,
-  findLedger,
-  findLuid,
-  type MemorySizes,
-  readRow,
-  type State,
-} from '../../src/core/state.ts';
+import { findHandle, findLedger, findLuid, type MemorySizes, readRow, type State } from '../../src/core/state.ts';
 import { Engine, type EngineOptions, type Submission } from '../../src/engine.ts';
 import { createDefaultLedger } from '../../src/genesis.ts';
 import { signedIntent } from '../../src/own-records.ts';

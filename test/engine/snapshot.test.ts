@@ -1,7 +1,8 @@
 /** Snapshots beside traffic: what they hold, what a cut or a fault leaves of them, and the way back without them. */
 import { describe, expect, test } from 'vitest';
+import { dumpState } from '../../src/core/dump.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { dumpState, emptyState } from '../../src/core/state.ts';
+import { emptyState } from '../../src/core/state.ts';
 import { entryCodec, packValue } from '../../src/storage/codec.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';

@@ -99,7 +99,7 @@ export const PLANTS: Plant[] = [
     'what made a record is forgotten with its next entry',
     ['src/core/used-proofs.ts', '    if (this.#heap.prev(before) === 0) this.#add(ledger, before);\n', ''],
   ],
-  ['a snapshot forgets what was signed', ['src/core/state.ts', '  restoreUsedProofs(state);\n', '']],
+  ['a snapshot forgets what was signed', ['src/core/dump.ts', '  restoreUsedProofs(state);\n', '']],
   [
     'a refusal has the moment of the one before',
     ['src/http/errors.ts', 'last.refusal === refusal && last.moment === moment &&', 'last.refusal === refusal &&'],
@@ -584,7 +584,7 @@ export const TESTED_PLANTS: TestedPlant[] = [
   [
     'what passes through is forgotten at a start',
     'core/open-books',
-    ['src/core/state.ts', '    if (isHolding) restorePassing(state, row);\n', ''],
+    ['src/core/dump.ts', '    if (isHolding) restorePassing(state, row);\n', ''],
   ],
   // No life has a ledger whose data is that of a record in it.
   [

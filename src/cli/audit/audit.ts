@@ -11,9 +11,10 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { hex } from '../../core/bytes.ts';
+import { bytesOf, dropParts, dumpState } from '../../core/dump.ts';
 import type { Entry } from '../../core/entry.ts';
 import { isoMoment } from '../../core/proofs.ts';
-import { bytesOf, dropParts, dumpState, type State } from '../../core/state.ts';
+import type { State } from '../../core/state.ts';
 import { verify } from '../../proof/verify.ts';
 import { changeIn, changeText } from '../../storage/changed-byte.ts';
 import { type Disk, readAll } from '../../storage/disk.ts';

@@ -1,6 +1,7 @@
 /** One snapshot, read whole and loaded as a state, or a finding. */
 import { join } from 'node:path';
-import { loadState, type State, type StateExtra } from '../../core/state.ts';
+import { loadState, type StateExtra } from '../../core/dump.ts';
+import type { State } from '../../core/state.ts';
 import { entryCodec, unpackValue } from '../../storage/codec.ts';
 import type { Disk } from '../../storage/disk.ts';
 import type { JournalPosition } from '../../storage/journal.ts';
