@@ -205,8 +205,15 @@ const SETTINGS = {
     'requests being verified, cleared and written; the others wait for their ledger’s turn',
   ),
   pipelineBytesMax: count(4 * MiB, 1024, 4096 * MiB, 'the same in bytes'),
+  pipelineMsMax: count(
+    10,
+    1,
+    60_000,
+    'the same in milliseconds of clearing, as the last requests of their ledgers took',
+  ),
   batchEntriesMax: count(1_000, 1, 100_000, 'entries cleared and written together'),
   batchBytesMax: count(MiB, 1024, 16 * MiB, 'bytes of a frame after which its batch ends'),
+  batchMsMax: count(10, 1, 60_000, 'milliseconds of clearing after which a batch ends'),
   segmentBytesMax: count(64 * MiB, 4096, 4096 * MiB, 'size of a journal file after which the next begins'),
 } as const satisfies Record<string, Setting<string> | Setting<number>>;
 

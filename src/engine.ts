@@ -22,7 +22,7 @@ import { proofSize, type State } from './core/state.ts';
 import { follow, type MakeIntent, type OwnIntent } from './core/threads.ts';
 import type { ProofPool } from './proof/pool.ts';
 import type { Journal } from './storage/journal.ts';
-import { Places, Turns } from './turns.ts';
+import { ClearTimes, Places, Turns } from './turns.ts';
 
 /** A request on its way to the sequence: what is left to verify, and whom to tell what came of it. */
 export interface Submission {
@@ -43,14 +43,19 @@ export interface EngineOptions {
   pool: ProofPool;
   /** Milliseconds since 1970, from wherever time comes from. */
   clock: () => number;
+  /** Milliseconds since whenever, for how long things take: nothing that is written depends on it. */
+  stopwatch: () => number;
   /** Requests that wait or are on their way to the disk, and their bytes. */
   inboxMax: number;
   inboxBytesMax: number;
-  /** Of these: let in, that is being verified, cleared or written. */
+  /** Of these: let in, that is being verified, cleared or written; and how long clearing them may take, most likely. */
   pipelineMax: number;
   pipelineBytesMax: number;
+  pipelineMsMax: number;
   batchEntriesMax: number;
   batchBytesMax: number;
+  /** After so much clearing a batch ends. */
+  batchMsMax: number;
   /** After so many entries `snapshot` is called, between two batches; never again before its promise ends. */
   snapshotEvery: number;
   /** So many of them are there already. */
@@ -67,8 +72,10 @@ export interface EngineOptions {
 interface Ticket {
   submission: Submission;
   bytes: number;
+  /** What clearing it was thought to take. */
+  ms: number;
   verdict: 'waiting' | 'accepted' | Refusal;
-  /** When the verdict came, as performance.now() tells it. */
+  /** When the verdict came, by the stopwatch. */
   since: number;
   /** What was decided, once it was. */
   outcome: Entry[] | Refusal;
@@ -110,7 +117,8 @@ export class Engine {
   readonly #options: EngineOptions;
   /** Of everybody from the moment they wait until they are answered. */
   readonly #places: Places;
-  readonly #turns = new Turns();
+  readonly #clearTimes = new ClearTimes();
+  readonly #turns = new Turns(this.#clearTimes);
   /** Everything at the door, in order, until its turn in the sequence. */
   #door: Ticket[] = [];
   #inbox: Ticket[] = [];
@@ -118,12 +126,13 @@ export class Engine {
   #underway: Ticket[] = [];
   #inFlight = 0;
   #inFlightBytes = 0;
+  #inFlightMs = 0;
   #isCommitting = false;
   #isTurnDue = false;
   /** When the first of the verdicts came that the next turn begins with. */
   #verdictsAt = 0;
   #isTickDue = false;
-  #isLetInDue = false;
+  #isLaterDue = false;
   #held: ((failure: Refusal | null) => void)[] = [];
   #lastMoment: number;
   #random = new Uint8Array(RANDOM_BLOCK);
@@ -181,35 +190,36 @@ export class Engine {
 
   /** Calls `begin` when it is this ledger's turn; the request takes that many bytes meanwhile. */
   wait(ledger: number, bytes: number, begin: () => void): void {
-    const since = performance.now();
+    const since = this.#options.stopwatch();
     this.#places.take(ledger, bytes);
     this.#turns.push(ledger, bytes, () => {
       this.#places.leave(ledger, bytes);
       this.stats.waited++;
-      this.stats.turnMs += performance.now() - since;
+      this.stats.turnMs += this.#options.stopwatch() - since;
       begin();
     });
   }
 
   #hasRoom(): boolean {
-    const { pipelineMax, pipelineBytesMax } = this.#options;
-    return this.#inFlight < pipelineMax && this.#inFlightBytes < pipelineBytesMax;
+    const { pipelineMax, pipelineBytesMax, pipelineMsMax } = this.#options;
+    const isRoom = this.#inFlight < pipelineMax && this.#inFlightBytes < pipelineBytesMax;
+    return isRoom && this.#inFlightMs < pipelineMsMax;
   }
 
   /** Lets in who is next, for a while: answers, and those who read, have their turn too. */
   #letIn(): void {
-    const end = performance.now() + LET_IN_MS;
+    const end = this.#options.stopwatch() + LET_IN_MS;
     while (this.#turns.length > 0 && (this.#failure !== null || this.#hasRoom())) {
-      if (performance.now() > end) return this.#letInLater();
       this.#turns.next()();
+      if (this.#options.stopwatch() > end) return this.#turnLater();
     }
   }
 
-  #letInLater(): void {
-    if (this.#isLetInDue) return;
-    this.#isLetInDue = true;
+  #turnLater(): void {
+    if (this.#isLaterDue) return;
+    this.#isLaterDue = true;
     setImmediate(() => {
-      this.#isLetInDue = false;
+      this.#isLaterDue = false;
       this.#turn();
     });
   }
@@ -218,10 +228,12 @@ export class Engine {
     if (this.#failure !== null) return submission.answer(STOPPING);
     const { command } = submission;
     const bytes = sizeOfCommand(command) + (submission.besideBytes ?? 0);
-    const ticket: Ticket = { submission, bytes, verdict: 'waiting', since: 0, outcome: UNDECIDED };
+    const ms = this.#clearTimes.of(command.ledger);
+    const ticket: Ticket = { submission, bytes, ms, verdict: 'waiting', since: 0, outcome: UNDECIDED };
     this.#places.take(command.ledger, bytes);
     this.#inFlight++;
     this.#inFlightBytes += bytes;
+    this.#inFlightMs += ms;
     this.#door.push(ticket);
     const { checks, seals } = submission;
     if (checks.length === 0 && seals.length === 0) return this.#verified(ticket, null);
@@ -275,7 +287,7 @@ export class Engine {
 
   #verified(ticket: Ticket, refusal: Refusal | null): void {
     // Verdicts come many at a time; the turn begins when the last of them is in.
-    if (!this.#isTurnDue) this.#verdictsAt = performance.now();
+    if (!this.#isTurnDue) this.#verdictsAt = this.#options.stopwatch();
     ticket.verdict = refusal ?? 'accepted';
     ticket.since = this.#verdictsAt;
     if (this.#isTurnDue) return;
@@ -300,22 +312,24 @@ export class Engine {
     else if (taken > 0) this.#door = door.slice(taken);
   }
 
-  /** One batch after the other, until the disk has one or none is due. */
+  /** One batch after the other, until the disk has one, none is due or others are to have their turn. */
   #turn(): void {
+    const end = this.#options.stopwatch() + this.#options.batchMsMax;
     while (!this.#isCommitting && this.#failure === null && (this.#inbox.length > 0 || this.#isTickDue)) {
       try {
         this.#batch();
       } catch (error) {
         return this.#fail(error as Error);
       }
+      if (!this.#isCommitting && this.#options.stopwatch() > end) return this.#turnLater();
     }
     this.#letIn();
     this.#settle();
   }
 
   #batch(): void {
-    const { journal, batchEntriesMax, batchBytesMax } = this.#options;
-    const began = performance.now();
+    const { journal, batchEntriesMax, batchBytesMax, batchMsMax, stopwatch } = this.#options;
+    const began = stopwatch();
     const moment = this.now();
     const published: Entry[] = [];
     const isFull = (count: number) => count >= batchEntriesMax || journal.frameBytes >= batchBytesMax;
@@ -335,17 +349,23 @@ export class Engine {
     const commandAt = (index: number) => inbox[index]!.submission.command;
     let taken = 0;
     let seen = 0;
-    while (taken < inbox.length && !isFull(taken)) {
+    let now = stopwatch();
+    const end = began + batchMsMax;
+    while (taken < inbox.length && !isFull(taken) && (now < end || taken === 0)) {
       if (taken === seen) seen = lookAhead(this.state, commandAt, taken, inbox.length);
       const ticket = inbox[taken++]!;
+      const { command } = ticket.submission;
       this.stats.inboxMs += began - ticket.since;
-      ticket.outcome = this.#clear(ticket.submission.command, moment, published);
+      ticket.outcome = this.#clear(command, moment, published);
+      const before = now;
+      now = stopwatch();
+      this.#clearTimes.learn(command.ledger, now - before);
     }
     const batch = taken === inbox.length ? inbox : inbox.slice(0, taken);
     this.#inbox = taken === inbox.length ? [] : inbox.slice(taken);
     const entries = journal.frameEntries;
     assert(published.length === entries, 'what is published is what is written, entry by entry');
-    const cleared = performance.now();
+    const cleared = this.#options.stopwatch();
     this.stats.clearMs += cleared - began;
     this.stats.batches++;
     if (entries === 0) return this.#acknowledge(batch, published);
@@ -355,7 +375,7 @@ export class Engine {
     this.#underway = batch;
     journal.commit(moment, (error) => {
       this.#isCommitting = false;
-      this.stats.diskMs += performance.now() - cleared;
+      this.stats.diskMs += this.#options.stopwatch() - cleared;
       if (error !== null) this.#fail(error);
       // Something else may have failed meanwhile: then everybody in this batch has been told so.
       if (this.#failure !== null) return;
@@ -403,6 +423,8 @@ export class Engine {
   #answer(ticket: Ticket, outcome: Entry[] | Refusal): void {
     this.#inFlight--;
     this.#inFlightBytes -= ticket.bytes;
+    // Sums of fractions do not come back to nothing by themselves.
+    this.#inFlightMs = this.#inFlight === 0 ? 0 : this.#inFlightMs - ticket.ms;
     this.#places.leave(ticket.submission.command.ledger, ticket.bytes);
     if (isRefusal(outcome)) this.stats.refused++;
     else this.stats.accepted++;

@@ -4,7 +4,9 @@
  *
  * Turns are deficit round robin (Shreedhar and Varghese, "Efficient Fair Queuing Using Deficit Round Robin", 1995): the
  * ledgers in which somebody waits stand in a ring; whose turn it is gets an allowance of bytes, and goes on to the end
- * of the ring when that does not reach for its next request. Within a ledger it is first come, first served.
+ * of the ring when that does not reach for its next request. Within a ledger it is first come, first served. A request
+ * costs its bytes, and as many as would take so long to clear as the ledger's last requests took: one that is short may
+ * keep the server for a second.
  *
  * Places are shared by what is left of them (Choudhury and Hahne, "Dynamic Queue Length Thresholds", 1998): a ledger may
  * hold so many times what is free, so that whoever floods the server leaves room for those who do not.
@@ -14,13 +16,36 @@
 
 /** What a request costs beside its bytes. */
 const REQUEST_BYTES = 1024;
+/** So many cost as much as a millisecond of clearing: ten usual requests take that from their first byte to their answer. */
+const CLEAR_BYTES = 20 * 1024;
 /** Allowance of one turn: a few usual requests. */
 const TURN_BYTES = 4096;
 /** A ledger holds at most so many times the places that are free: alone, four fifths of all. */
 const SHARE = 4;
 
+/** What is thought of a ledger none of whose requests was cleared yet: dearer than most, so that few are let in at once. */
+const CLEAR_MS = 1;
+/** So many requests make most of what is known of a ledger: more than share a stroke of bad luck, such as a collection. */
+const RECENT = 32;
+
+/** What it takes to clear a request of each ledger, as its last ones have shown. */
+export class ClearTimes {
+  readonly #known = new Map<number, { ms: number }>();
+
+  /** Milliseconds that its next request will take, most likely. */
+  of(ledger: number): number {
+    return this.#known.get(ledger)?.ms ?? CLEAR_MS;
+  }
+
+  learn(ledger: number, ms: number): void {
+    const known = this.#known.get(ledger);
+    if (known === undefined) this.#known.set(ledger, { ms: CLEAR_MS + (ms - CLEAR_MS) / RECENT });
+    else known.ms += (ms - known.ms) / RECENT;
+  }
+}
+
 interface Waiting {
-  cost: number;
+  bytes: number;
   begin: () => void;
 }
 
@@ -38,13 +63,18 @@ interface Lane {
 export class Turns {
   /** Of the ledgers in which somebody waits. */
   readonly #lanes = new Map<number, Lane>();
+  readonly #clearTimes: ClearTimes;
   /** The end of their ring: whose turn it is comes next. */
   #last: Lane | null = null;
   length = 0;
 
+  constructor(clearTimes: ClearTimes) {
+    this.#clearTimes = clearTimes;
+  }
+
   push(ledger: number, bytes: number, begin: () => void): void {
     const lane = this.#lanes.get(ledger) ?? this.#open(ledger);
-    lane.queue.push({ cost: bytes + REQUEST_BYTES, begin });
+    lane.queue.push({ bytes, begin });
     this.length++;
   }
 
@@ -61,7 +91,9 @@ export class Turns {
   next(): () => void {
     for (;;) {
       const lane = this.#last!.next!;
-      const { cost, begin } = lane.queue[lane.at]!;
+      const { bytes, begin } = lane.queue[lane.at]!;
+      // Not when it came: what is known of its ledger may be from before the flood it is part of.
+      const cost = REQUEST_BYTES + bytes + CLEAR_BYTES * this.#clearTimes.of(lane.ledger);
       if (cost <= lane.allowance) {
         lane.allowance -= cost;
         this.#pass(lane);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { issue, transfer } from '../core/books.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
-import { House, type HouseOptions, isAcknowledged, reasonOf, turns } from './house.ts';
+import { House, type HouseOptions, isAcknowledged, reasonOf, ticking, turn, turns } from './house.ts';
 
 async function open(options: HouseOptions = {}): Promise<House> {
   const house = await House.open(new FakeDisk(), options);
@@ -197,8 +197,25 @@ describe('one write and one sync in flight', () => {
     // Each of these takes about 1.3 KB: a batch ends with the entry that brings it past its bound.
     ['bytes', { batchBytesMax: 3000 }, 9, 3],
     ['bytes, less than one entry has', { batchBytesMax: 1024 }, 9, 9],
-    ['neither', {}, 500, 1],
+    // Looked at when a batch begins, before its first entry and after each.
+    ['time', { batchMsMax: 10, stopwatch: ticking(1) }, 27, 3],
+    ['time, less than one entry takes', { batchMsMax: 10, stopwatch: ticking(15) }, 4, 4],
+    ['none of these', {}, 500, 1],
   ];
+  test('refusals, which the disk need not see, end a batch in time too, and others have their turn', async () => {
+    const house = await open({ batchMsMax: 10, stopwatch: ticking(15) });
+    house.create(Kind.wallet, { handle: 'w' });
+    await house.quiet();
+    const again = [1, 2, 3, 4].map(() => house.create(Kind.wallet, { handle: 'w' }));
+    const answered = () => again.filter(({ answers }) => answers > 0).length;
+    for (let n = 0; answered() === 0 && n < 10; n++) await turn();
+    expect(answered()).toBe(1);
+    await turn();
+    expect(answered()).toBe(2);
+    await house.quiet();
+    expect(again.map(reasonOf)).toEqual(new Array(4).fill('record.duplicated'));
+  });
+
   test.each(bounds)('a batch ends at its bound of %s', async (_name, options, count, batches) => {
     const house = await open(options);
     const before = house.engine.stats.batches;

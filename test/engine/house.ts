@@ -70,6 +70,15 @@ export async function turns(count: number): Promise<void> {
   for (let n = 0; n < count; n++) await turn();
 }
 
+/** A stopwatch that goes on by so many milliseconds whenever somebody looks at it. */
+export function ticking(ms: number): () => number {
+  let now = 0;
+  return () => {
+    now += ms;
+    return now;
+  };
+}
+
 const signHash = (hash: Uint8Array) => sign(hash, SERVER);
 const verifyHash = (hash: Uint8Array, signature: Uint8Array) => verify(SERVER.public, hash, signature);
 
@@ -123,12 +132,15 @@ export class House {
       journal,
       pool: inlinePool(),
       clock: () => this.world.now,
+      stopwatch: () => 0,
       inboxMax: 10_000,
       inboxBytesMax: 1 << 26,
       pipelineMax: 256,
       pipelineBytesMax: 1 << 22,
+      pipelineMsMax: Number.POSITIVE_INFINITY,
       batchEntriesMax: 1_000,
       batchBytesMax: 1 << 20,
+      batchMsMax: Number.POSITIVE_INFINITY,
       snapshotEvery: Number.POSITIVE_INFINITY,
       snapshot: () => this.takeSnapshot(),
       signIntent: (luid, value, moment) => signedIntent(SERVER, luid, value, moment),

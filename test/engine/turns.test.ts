@@ -3,9 +3,37 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { JOURNAL_START, readJournal } from '../../src/storage/journal.ts';
-import { Places, Turns } from '../../src/turns.ts';
+import { ClearTimes, Places, Turns } from '../../src/turns.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
-import { DIRECTORY, House, isAcknowledged, reasonOf } from './house.ts';
+import { DIRECTORY, House, isAcknowledged, reasonOf, ticking } from './house.ts';
+
+/** What is known where the requests of these ledgers have long taken so many milliseconds. */
+function knowing(times: Record<number, number>): ClearTimes {
+  const known = new ClearTimes();
+  for (const [ledger, ms] of Object.entries(times)) for (let n = 0; n < 1000; n++) known.learn(Number(ledger), ms);
+  return known;
+}
+
+describe('what clearing takes', () => {
+  test('is known from the last requests of a ledger, whatever the ones before them took', () => {
+    const times = knowing({ 1: 25, 2: 0.01 });
+    expect(times.of(1)).toBeCloseTo(25);
+    for (let n = 0; n < 200; n++) times.learn(1, 0.01);
+    expect(times.of(1)).toBeLessThan(0.1);
+    for (let n = 0; n < 40; n++) times.learn(2, 25);
+    expect(times.of(2)).toBeGreaterThan(15);
+  });
+
+  test('is not known from one bad moment', () => {
+    const times = knowing({ 1: 0.01 });
+    times.learn(1, 5);
+    expect(times.of(1)).toBeLessThan(0.2);
+  });
+
+  test('of a ledger nobody knows is not thought to be little', () => {
+    expect(knowing({ 1: 0.01 }).of(2)).toBeGreaterThan(0.5);
+  });
+});
 
 describe('turns', () => {
   /** Takes out everybody; who came, in the order of their turns. */
@@ -18,7 +46,7 @@ describe('turns', () => {
     const request = fc.record({ ledger: fc.nat(4), bytes: fc.nat(20_000), takes: fc.nat(2) });
     fc.assert(
       fc.property(fc.array(request, { maxLength: 80 }), (requests) => {
-        const turns = new Turns();
+        const turns = new Turns(new ClearTimes());
         const came: [number, number][] = [];
         let length = 0;
         for (const [n, { ledger, bytes, takes }] of requests.entries()) {
@@ -38,7 +66,7 @@ describe('turns', () => {
   });
 
   test('who comes late to a long queue of others is soon served', () => {
-    const turns = new Turns();
+    const turns = new Turns(new ClearTimes());
     const came: string[] = [];
     for (let n = 0; n < 1000; n++) turns.push(1, 1000, () => came.push('flood'));
     for (let n = 0; n < 500; n++) turns.next()();
@@ -47,7 +75,7 @@ describe('turns', () => {
   });
 
   test('bytes are shared, not requests: large ones get fewer turns', () => {
-    const turns = new Turns();
+    const turns = new Turns(knowing({ 1: 0, 2: 0 }));
     const served = { large: 0, small: 0 };
     for (let n = 0; n < 100; n++) turns.push(1, 99 * 1024, () => (served.large += 100));
     for (let n = 0; n < 5000; n++) turns.push(2, 1024, () => (served.small += 2));
@@ -56,11 +84,22 @@ describe('turns', () => {
     expect(served.large).toBeLessThan(5300);
   });
 
+  test('clearing is shared, not requests: who takes long gets fewer turns', () => {
+    const turns = new Turns(knowing({ 1: 25, 2: 0.05 }));
+    const served = { long: 0, short: 0 };
+    for (let n = 0; n < 100; n++) turns.push(1, 1000, () => (served.long += 1));
+    for (let n = 0; n < 5000; n++) turns.push(2, 1000, () => (served.short += 1));
+    while (served.short < 5000) turns.next()();
+    // By the time that takes, 160 short ones are one long; by their bytes they would be as many.
+    expect(served.long).toBeGreaterThan(20);
+    expect(served.long).toBeLessThan(45);
+  });
+
   test('in a ring: who has had a turn waits for all others, and who comes is the last', () => {
-    const turns = new Turns();
+    const turns = new Turns(knowing({ 1: 0, 2: 0, 3: 0, 4: 0 }));
     const came: number[] = [];
     // One is as much as a turn allows.
-    const push = (ledger: number) => turns.push(ledger, 3 * 1024, () => came.push(ledger));
+    const push = (ledger: number) => turns.push(ledger, 3 * 1024 - 1, () => came.push(ledger));
     for (const ledger of [1, 2, 3, 1, 2, 3]) push(ledger);
     for (let n = 0; n < 2; n++) turns.next()();
     for (const ledger of [4, 1, 4]) push(ledger);
@@ -69,7 +108,7 @@ describe('turns', () => {
   });
 
   test('one that is larger than any allowance has its turn too', () => {
-    const turns = new Turns();
+    const turns = new Turns(new ClearTimes());
     const came: string[] = [];
     turns.push(1, 16 * 1024 * 1024, () => came.push('giant'));
     turns.push(2, 10, () => came.push('small'));
@@ -181,6 +220,22 @@ describe('a flooded ledger', () => {
     house.disk.releaseSyncs();
     await house.quiet();
     expect(house.sent.filter(isAcknowledged).length).toBe(101);
+    await house.stop();
+  });
+
+  test('is let in a few at a time where each takes long to clear', async () => {
+    const house = await open({ pipelineMax: 1000, pipelineMsMax: 19, stopwatch: ticking(5) });
+    for (let n = 0; n < 200; n++) {
+      send(house, 1, `before-${n}`);
+      await house.quiet();
+    }
+    const { length } = house.sent;
+    house.disk.holdSyncs();
+    for (let n = 0; n < 100; n++) send(house, 1, `flood-${n}`);
+    expect(house.sent.length - length).toBe(4);
+    house.disk.releaseSyncs();
+    await house.quiet();
+    expect(house.sent.every(isAcknowledged)).toBe(true);
     await house.stop();
   });
 

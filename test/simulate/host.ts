@@ -32,6 +32,7 @@ import { packValue } from '../../src/storage/codec.ts';
 import type { Disk } from '../../src/storage/disk.ts';
 import { Journal } from '../../src/storage/journal.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
+import { ticking } from '../engine/house.ts';
 import { Power } from '../engine/power.ts';
 import type { FakeDisk } from '../storage/fake-disk.ts';
 import type { Dice } from '../support/dice.ts';
@@ -63,6 +64,8 @@ export interface Settings {
   readonly inlineRowsMax: number;
   /** Share of the tasks of proof workers that go wrong. */
   readonly threadFaults: number;
+  /** By its stopwatch clearing a request takes so many milliseconds. */
+  readonly clearMs: number;
   /** Its build is an old one, which writes format version 1. */
   readonly isOldBuild: boolean;
 }
@@ -203,12 +206,15 @@ export class Host implements Watched {
         this.#seen = Math.max(this.#seen, now);
         return now;
       },
+      stopwatch: ticking(settings.clearMs),
       inboxMax: settings.inboxMax,
       inboxBytesMax: 1 << 26,
       pipelineMax: settings.pipelineMax,
       pipelineBytesMax: 1 << 25,
+      pipelineMsMax: 10,
       batchEntriesMax: settings.batchEntriesMax,
       batchBytesMax: settings.batchBytesMax,
+      batchMsMax: 10,
       snapshotEvery: settings.snapshotEvery,
       sinceSnapshot: this.recovered.entries % settings.snapshotEvery,
       snapshot: () => this.#takeSnapshot(),

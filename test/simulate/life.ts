@@ -58,6 +58,8 @@ const AUDITED = 0.5;
 const TOLD_MAX = 10_000;
 /** Nothing that is on its way takes longer. */
 const PATIENCE_MS = 300_000;
+/** In one of so many lives clearing takes long. */
+const SLOW = 5;
 
 export class Life implements World {
   readonly seed: number;
@@ -91,6 +93,8 @@ export class Life implements World {
   #isOldBuild = false;
   /** How often the power will go yet where a new build writes its first frame behind those of an old one. */
   #upgradeCuts = 0;
+  /** Of a life in which clearing takes long; of its own, so that all else happens to it as to any other. */
+  readonly #slow: Dice | null;
   /** Somebody says now and then that all other systems are there. */
   readonly #isWatchful: boolean;
   /** How long the device takes, as things stand. */
@@ -103,6 +107,7 @@ export class Life implements World {
     this.dice = new Dice(seed);
     // The first numbers of neighbouring seeds are alike.
     for (let n = 0; n < 4; n++) this.dice.roll();
+    this.#slow = seed % SLOW === SLOW - 1 ? new Dice(~seed) : null;
     const isOlder = this.dice.chance(OLDER);
     this.#isWatchful = this.dice.chance(WATCHFUL);
     // Books in small pieces soon cross borders: their snapshots have parts in files of their own.
@@ -276,6 +281,7 @@ export class Life implements World {
       bridgeAttemptsMax: dice.pick([2, 8, 1000, 1000]),
       inlineRowsMax: dice.pick([0, 3]),
       threadFaults: dice.pick([0, 0, 0.05, 0.3]),
+      clearMs: this.#slow?.pick([0.2, 3, 15]) ?? 0,
       isOldBuild: this.#isOldBuild,
     };
   }
