@@ -55,19 +55,22 @@ function countOf(value: unknown): number {
  * equal. A reference `{handle, …}` is compared by its handle.
  */
 export function matches(value: unknown, filter: Filter): boolean {
-  if (filter.operator === 'ne') return !matchesAny(value, isEqual, filter.value);
-  if (filter.operator === 'nin') return !matchesAny(value, isOneOf, filter.value);
-  if (filter.operator === 'regex') return isMatch(value, filter);
-  return matchesAny(value, COMPARISONS[filter.operator], filter.value);
+  const { operator } = filter;
+  if (operator === 'regex') return isMatch(value, filter);
+  if (operator === 'in' || operator === 'nin') {
+    return matchesAny(value, isOneOf, askedOf(filter.value)) === (operator === 'in');
+  }
+  const asked = new Asked(filter.value);
+  if (operator === 'ne') return !matchesAny(value, COMPARISONS.eq, asked);
+  return matchesAny(value, COMPARISONS[operator], asked);
 }
 
 const COMPARISONS = {
-  eq: isEqual,
-  in: isOneOf,
-  gt: (member: unknown, value: Filter['value']) => order(member, value) === 1,
-  lt: (member: unknown, value: Filter['value']) => order(member, value) === -1,
-  gte: (member: unknown, value: Filter['value']) => order(member, value) >= 0,
-  lte: (member: unknown, value: Filter['value']) => order(member, value) <= 0,
+  eq: (member: unknown, asked: Asked) => order(member, asked) === 0,
+  gt: (member: unknown, asked: Asked) => order(member, asked) === 1,
+  lt: (member: unknown, asked: Asked) => order(member, asked) === -1,
+  gte: (member: unknown, asked: Asked) => order(member, asked) >= 0,
+  lte: (member: unknown, asked: Asked) => order(member, asked) <= 0,
 };
 
 function matchesAny<T>(member: unknown, holds: (member: unknown, value: T) => boolean, value: T): boolean {
@@ -78,14 +81,6 @@ function matchesAny<T>(member: unknown, holds: (member: unknown, value: T) => bo
 /** A reference by its handle, everything else as it is. */
 function plain(member: unknown): unknown {
   return isObject(member) && Object.hasOwn(member, 'handle') ? member.handle : member;
-}
-
-function isEqual(member: unknown, value: Filter['value']): boolean {
-  return order(member, value) === 0;
-}
-
-function isOneOf(member: unknown, values: Filter['value']): boolean {
-  return Array.isArray(values) ? values.some((value) => isEqual(member, value)) : isEqual(member, values);
 }
 
 function isMatch(member: unknown, { test, charsMax = Number.POSITIVE_INFINITY }: Filter): boolean {
@@ -99,15 +94,69 @@ function isMatch(member: unknown, { test, charsMax = Number.POSITIVE_INFINITY }:
   return matchesAny(member, passes, undefined);
 }
 
-/** -1, 0 or 1 where member and value can be compared, NaN where they cannot; NaN passes no comparison. */
-function order(member: unknown, value: Filter['value']): number {
-  if (typeof value === 'object') return Number.NaN;
-  if (typeof member === 'string') return sign(member, String(value));
-  if (typeof member === 'number') {
-    const number = typeof value === 'string' ? numberOf(value) : value;
-    return typeof number === 'number' ? sign(member, number) : Number.NaN;
+/** A value that is asked for, as texts and numbers are compared with it: read once, however many members there are. */
+class Asked {
+  /** Null for what nothing can be compared with. */
+  readonly text: string | null;
+  readonly #value: Filter['value'];
+  #number: number | undefined;
+
+  constructor(value: Filter['value']) {
+    this.#value = value;
+    this.text = typeof value === 'object' ? null : String(value);
   }
-  if (typeof member === 'boolean') return String(member) === String(value) ? 0 : Number.NaN;
+
+  get number(): number {
+    this.#number ??=
+      typeof this.#value === 'number'
+        ? this.#value
+        : typeof this.#value === 'string'
+          ? numberOf(this.#value)
+          : Number.NaN;
+    return this.#number;
+  }
+}
+
+/** All values of a list. A claim is held against a list as against one value, though there may be thousands of both. */
+interface AskedOf {
+  readonly texts: ReadonlySet<string>;
+  readonly numbers: ReadonlySet<number>;
+}
+
+/** Lists that were asked for, as long as somebody holds them. */
+const lists = new WeakMap<readonly Scalar[], AskedOf>();
+
+function askedOf(values: Filter['value']): AskedOf {
+  if (typeof values !== 'object') return listed([values]);
+  const known = lists.get(values);
+  if (known !== undefined) return known;
+  const made = listed(values);
+  lists.set(values, made);
+  return made;
+}
+
+function listed(values: readonly Scalar[]): AskedOf {
+  const texts = new Set<string>();
+  const numbers = new Set<number>();
+  for (const value of values) {
+    const { text, number } = new Asked(value);
+    if (text !== null) texts.add(text);
+    if (!Number.isNaN(number)) numbers.add(number);
+  }
+  return { texts, numbers };
+}
+
+function isOneOf(member: unknown, { texts, numbers }: AskedOf): boolean {
+  if (typeof member === 'number') return numbers.has(member);
+  return (typeof member === 'string' || typeof member === 'boolean') && texts.has(String(member));
+}
+
+/** -1, 0 or 1 where member and value can be compared, NaN where they cannot; NaN passes no comparison. */
+function order(member: unknown, asked: Asked): number {
+  if (asked.text === null) return Number.NaN;
+  if (typeof member === 'string') return sign(member, asked.text);
+  if (typeof member === 'number') return sign(member, asked.number);
+  if (typeof member === 'boolean') return String(member) === asked.text ? 0 : Number.NaN;
   return Number.NaN;
 }
 

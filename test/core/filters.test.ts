@@ -1,0 +1,60 @@
+/** One condition on one member: every claim of a large intent may be held against it. */
+import { describe, expect, test } from 'vitest';
+import { type Filter, matches, type Operator, type Scalar } from '../../src/core/filters.ts';
+import { Dice } from '../support/dice.ts';
+
+const filter = (operator: Operator, value: Filter['value']): Filter => ({ path: ['data', 'x'], operator, value });
+
+describe('a list of values', () => {
+  test('is read once, not once for each of many claims', () => {
+    let reads = 0;
+    const values = new Proxy<Scalar[]>(
+      Array.from({ length: 100 }, (_, n) => `0.${n}`),
+      {
+        get(target, name, receiver) {
+          if (typeof name === 'string' && /^\d+$/.test(name)) reads++;
+          return Reflect.get(target, name, receiver);
+        },
+      },
+    );
+    const amounts = Array.from({ length: 1000 }, (_, n) => n + 1);
+    expect(matches(amounts, filter('nin', values))).toBe(true);
+    expect(matches(amounts, filter('in', values))).toBe(false);
+    expect(matches([...amounts, 0.99], filter('in', values))).toBe(true);
+    expect(reads).toBe(100);
+  });
+
+  test('is met where one of them alone would be', () => {
+    const dice = new Dice(11);
+    const scalars: Scalar[] = [
+      '1',
+      '1.0',
+      '10e-1',
+      '01',
+      '',
+      ' ',
+      'true',
+      'false',
+      'a',
+      1,
+      0,
+      -1,
+      true,
+      false,
+      '0',
+      '-0',
+    ];
+    const members: unknown[] = [...scalars, null, undefined, {}, { handle: 'a' }, { handle: 1 }, ['a', 1], [], [[1]]];
+    let met = 0;
+    for (let round = 0; round < 2000; round++) {
+      const values = Array.from({ length: dice.below(5) }, () => dice.pick(scalars));
+      const member = dice.pick(members);
+      const isMet = values.some((value) => matches(member, filter('eq', value)));
+      const what = JSON.stringify({ member, values });
+      expect(matches(member, filter('in', values)), what).toBe(isMet);
+      expect(matches(member, filter('nin', values)), what).toBe(!isMet);
+      if (isMet) met++;
+    }
+    expect([met > 200, met < 1800]).toEqual([true, true]);
+  });
+});
