@@ -25,7 +25,7 @@ import {
   type StepEntry,
 } from './core/entry.ts';
 import { Kind, kindRow } from './core/kinds.ts';
-import { ledgerAt, recordAt } from './core/past.ts';
+import { ledgerAt, nameAt, recordAt } from './core/past.ts';
 import { dataOf, entryAt, findHandle, findLuid, type State, type Version } from './core/state.ts';
 import { sha256Hex } from './proof/digest.ts';
 import type { Sealer } from './proof/sealer.ts';
@@ -52,7 +52,7 @@ export interface LedgerEvent {
   ledger: string;
   signal: string;
   moment: number;
-  handle: string;
+  readonly handle: string;
   /** The records it shows. */
   rows: readonly number[];
   /** Members of its data beside handle and signal. */
@@ -170,15 +170,27 @@ function outcomeSignals({ steps, limits }: Outcome): string[] {
   return ['intent-updated', 'balance-received', ...(limits.length > 0 ? ['wallet-limited'] : [])];
 }
 
-/** The events of an entry that this signal names, in order. `shelf` keeps what was made of the records they show. */
-export function eventsOf(state: State, placed: Placed, signal: string, shelf = new Shelf()): LedgerEvent[] {
+/**
+ * The events of an entry that this signal names and whose number is `from` or more, in order, each made when it is asked
+ * for: there may be thousands. `shelf` keeps what was made of the records they show.
+ */
+export function* eventsOf(
+  state: State,
+  placed: Placed,
+  signal: string,
+  from = 0,
+  shelf = new Shelf(),
+): Generator<LedgerEvent, void, void> {
+  if (signal === 'balance-received') yield* creditsOf(state, placed as PlacedOutcome, from, shelf);
+  else if (signal === 'wallet-limited') yield* limitsOf(state, placed as PlacedOutcome, from, shelf);
+  else for (const event of ownEventsOf(state, placed, signal)) if (event.index >= from) yield event;
+}
+
+/** The same of a signal about the record itself. */
+function ownEventsOf(state: State, placed: Placed, signal: string): LedgerEvent[] {
   const { entry, row, address } = placed;
   const { name } = kindRow(entry.kind);
   switch (signal) {
-    case 'balance-received':
-      return creditsOf(state, placed as PlacedOutcome, shelf);
-    case 'wallet-limited':
-      return limitsOf(state, placed as PlacedOutcome, shelf);
     case 'intent-created':
       return [
         eventOf(state, placed, 0, signal, [row], {
@@ -205,7 +217,21 @@ function eventOf(
   members: LedgerEvent['members'],
 ): LedgerEvent {
   const ledger = ledgerAt(state, home, address);
-  return { seq, index, ledger, signal, moment: momentOf(entry), handle: handleAt(entry, seq, index), rows, members };
+  let handle: string | null = null;
+  return {
+    seq,
+    index,
+    ledger,
+    signal,
+    moment: momentOf(entry),
+    // Of thousands of events that are passed by, nobody asks what they are called.
+    get handle() {
+      handle ??= handleAt(entry, seq, index);
+      return handle;
+    },
+    rows,
+    members,
+  };
 }
 
 /** Unguessable because luids are, and the same whenever it is made. */
@@ -262,20 +288,26 @@ function createdText(state: State, { row, address }: Placed, sealer: Sealer | nu
 
 type PlacedOutcome = Placed & { entry: IntentEntry | StepEntry };
 
-function creditsOf(state: State, placed: PlacedOutcome, shelf: Shelf): LedgerEvent[] {
+function* creditsOf(
+  state: State,
+  placed: PlacedOutcome,
+  from: number,
+  shelf: Shelf,
+): Generator<LedgerEvent, void, void> {
   const { row, address } = placed;
   const { outcome } = placed.entry;
-  if (!outcome.steps.includes('committed')) return [];
+  if (!outcome.steps.includes('committed')) return;
   const record = recordAt(state, row, address);
   const { claims } = dataOf(record.entry) as { claims: Claim[] };
   const routed = routedIn(record);
   const find = namesIn(state, placed, outcome.postings);
   const shown = membersAt(state, row, address, shelf);
-  return claims.flatMap((claim, index) => {
-    if (claim.target === undefined || claim.action === 'limit') return [];
+  for (let index = Math.max(0, from - FIRST_CREDIT); index < claims.length; index++) {
+    const claim = claims[index]!;
+    if (claim.target === undefined || claim.action === 'limit') continue;
     const wallet = routed.get(index) ?? find(Kind.wallet, claim.target);
     const symbol = find(Kind.symbol, claim.symbol);
-    if (wallet === undefined || symbol === undefined) return [];
+    if (wallet === undefined || symbol === undefined) continue;
     const members = {
       amount: plain(claim.amount),
       intent: shown(row),
@@ -283,8 +315,8 @@ function creditsOf(state: State, placed: PlacedOutcome, shelf: Shelf): LedgerEve
       wallet: shown(wallet),
     };
     const rows = [row, wallet, symbol];
-    return [eventOf(state, placed, FIRST_CREDIT + index, 'balance-received', rows, members)];
-  });
+    yield eventOf(state, placed, FIRST_CREDIT + index, 'balance-received', rows, members);
+  }
 }
 
 /** The wallets that routes gave credits to, by claim. */
@@ -305,18 +337,24 @@ function namesIn(state: State, placed: PlacedOutcome, postings: readonly number[
   const rows = new Set<number>();
   for (let i = 0; i < postings.length; i += POSTING_WIDTH) rows.add(postings[i]!).add(postings[i + 1]!);
   const cleared = clearedAt(state, placed);
-  const nameAt = (row: number) => recordAt(state, row, cleared).entry.handle;
+  const names = new Map<number, string>();
+  // Thousands of claims may name one wallet, and that may be large: its name is looked up once, and nothing else of it.
+  const nameOf = (row: number) => {
+    const name = names.get(row) ?? nameAt(state, row, cleared);
+    names.set(row, name);
+    return name;
+  };
   let all: Map<string, number> | null = null;
   return (kind: Kind, reference: Reference): number | undefined => {
     const handle = handleOf(reference);
-    const names = [handle, ...fallbackAddresses(handle)];
+    const addresses = [handle, ...fallbackAddresses(handle)];
     // Mostly names still mean what they meant.
-    for (const name of names) {
+    for (const name of addresses) {
       const row = findHandle(state, ledger, kind, name);
-      if (rows.has(row) && nameAt(row) === name) return row;
+      if (rows.has(row) && nameOf(row) === name) return row;
     }
-    all ??= new Map([...rows].map((row) => [`${state.rows.kind.get(row)} ${nameAt(row)}`, row]));
-    const meant = names.find((name) => all!.has(`${kind} ${name}`));
+    all ??= new Map([...rows].map((row) => [`${state.rows.kind.get(row)} ${nameOf(row)}`, row]));
+    const meant = addresses.find((name) => all!.has(`${kind} ${name}`));
     return meant === undefined ? undefined : all.get(`${kind} ${meant}`);
   };
 }
@@ -332,14 +370,19 @@ function clearedAt(state: State, { address, entry }: PlacedOutcome): number {
   return cleared;
 }
 
-function limitsOf(state: State, placed: PlacedOutcome, shelf: Shelf): LedgerEvent[] {
+function* limitsOf(
+  state: State,
+  placed: PlacedOutcome,
+  from: number,
+  shelf: Shelf,
+): Generator<LedgerEvent, void, void> {
   const { row, address, entry } = placed;
   const { steps, limits } = entry.outcome;
-  if (!steps.includes('committed')) return [];
+  if (!steps.includes('committed')) return;
   const { claims } = dataOf(recordAt(state, row, address).entry) as { claims: Claim[] };
-  const events: LedgerEvent[] = [];
   const shown = membersAt(state, row, address, shelf);
-  for (let i = 0; i < limits.length; i += LIMIT_WIDTH) {
+  const first = FIRST_CREDIT + claims.length;
+  for (let i = LIMIT_WIDTH * Math.max(0, from - first); i < limits.length; i += LIMIT_WIDTH) {
     const [wallet, symbol, metric, amount] = limits.slice(i, i + LIMIT_WIDTH) as [number, number, number, number];
     const members = {
       amount: plain(amount),
@@ -348,10 +391,8 @@ function limitsOf(state: State, placed: PlacedOutcome, shelf: Shelf): LedgerEven
       symbol: shown(symbol),
       wallet: shown(wallet),
     };
-    const index = FIRST_CREDIT + claims.length + i / LIMIT_WIDTH;
-    events.push(eventOf(state, placed, index, 'wallet-limited', [row, wallet, symbol], members));
+    yield eventOf(state, placed, first + i / LIMIT_WIDTH, 'wallet-limited', [row, wallet, symbol], members);
   }
-  return events;
 }
 
 // ---------------------------------------------------------------- texts
@@ -372,8 +413,9 @@ const FILTER_EFFORT_MAX = 500_000;
  * that takes more looking than it is given asks for nothing.
  */
 export function isWanted(event: LedgerEvent, filter: readonly Condition[], sealer: Sealer): boolean {
-  const { handle, signal, members } = event;
-  const view: Record<string, unknown> = { handle, signal };
+  const { signal, members } = event;
+  const view: Record<string, unknown> = { signal };
+  if (filter.some(({ path }) => path[0] === 'handle')) view.handle = event.handle;
   for (const [name, member] of Object.entries(members)) {
     const paths = filter.filter(({ path }) => path[0] === name).map(({ path }) => path);
     if (paths.length === 0) continue;
@@ -382,7 +424,7 @@ export function isWanted(event: LedgerEvent, filter: readonly Condition[], seale
   return holdAll(filter, view, { left: FILTER_EFFORT_MAX });
 }
 
-/** All events of an entry, in order. */
-export function allEvents(state: State, placed: Placed): LedgerEvent[] {
-  return signalsOf(placed.entry).flatMap((signal) => eventsOf(state, placed, signal));
+/** All events of an entry whose number is `from` or more, in order. */
+export function* allEvents(state: State, placed: Placed, from: number): Generator<LedgerEvent, void, void> {
+  for (const signal of signalsOf(placed.entry)) yield* eventsOf(state, placed, signal, from);
 }

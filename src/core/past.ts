@@ -6,6 +6,7 @@ import { assert } from './refusal.ts';
 import {
   entryAt,
   NO_LABELS,
+  namesAt,
   ownersOf,
   type RecordView,
   readRow,
@@ -28,10 +29,18 @@ export function recordAt(state: State, row: number, address: number): RecordView
   return { ...version, row, status: now, owners: ownersOf(state, version), labels: labels ?? NO_LABELS };
 }
 
+/** The handle that the record in a row had right after the entry at this address; nothing else of it is read. */
+export function nameAt(state: State, row: number, address: number): string {
+  let at = state.rows.at.get(row);
+  while (at > address) at = state.heap.prev(at);
+  assert(at !== 0, 'a record is not looked for before it was made');
+  return namesAt(state, at).handle;
+}
+
 /** The handle of a ledger, by its index, as it was right after the entry at this address. */
 export function ledgerAt(state: State, ledger: number, address: number): string {
   const { row, handle } = state.ledgers[ledger]!;
-  return state.rows.at.get(row) <= address ? handle : recordAt(state, row, address).entry.handle;
+  return state.rows.at.get(row) <= address ? handle : nameAt(state, row, address);
 }
 
 /** The status of an intent by what became of it in this version; null for other kinds. */

@@ -7,10 +7,16 @@ import { eventsOf, type LedgerEvent, type Placed, placedAt, Shelf, signalsOf } f
 
 const ENTRIES_MAX = 8;
 
+/** Events of one signal: those made so far, in order, and the rest. */
+interface Line {
+  readonly made: LedgerEvent[];
+  readonly rest: Iterator<LedgerEvent, void, void>;
+}
+
 interface Known {
   placed: Placed;
-  /** By signal, and then all of those made so far by their number. */
-  bySignal: Map<string, readonly LedgerEvent[]>;
+  bySignal: Map<string, Line>;
+  /** All that were made so far. */
   byIndex: Map<number, LedgerEvent>;
 }
 
@@ -24,8 +30,8 @@ export class EventMemo {
     this.#state = state;
   }
 
-  /** The events of an entry that this signal names, in order. */
-  of(placed: Placed, signal: string): readonly LedgerEvent[] {
+  /** The events of an entry that this signal names, in order; each is made when it is first asked for. */
+  of(placed: Placed, signal: string): Iterable<LedgerEvent> {
     return this.#events(this.#entry(placed), signal);
   }
 
@@ -35,9 +41,9 @@ export class EventMemo {
     for (const signal of signalsOf(known.placed.entry)) {
       const event = known.byIndex.get(index);
       if (event !== undefined) return event;
-      this.#events(known, signal);
+      for (const each of this.#events(known, signal)) if (each.index === index) return each;
     }
-    return known.byIndex.get(index)!;
+    throw new Error('what was told of an entry is one of its events');
   }
 
   #entry(placed: Placed): Known {
@@ -49,12 +55,17 @@ export class EventMemo {
     return known;
   }
 
-  #events({ placed, bySignal, byIndex }: Known, signal: string): readonly LedgerEvent[] {
-    const made = bySignal.get(signal);
-    if (made !== undefined) return made;
-    const events = eventsOf(this.#state, placed, signal, this.#shelf);
-    bySignal.set(signal, events);
-    for (const event of events) byIndex.set(event.index, event);
-    return events;
+  *#events({ placed, bySignal, byIndex }: Known, signal: string): Generator<LedgerEvent, void, void> {
+    const line = bySignal.get(signal) ?? { made: [], rest: eventsOf(this.#state, placed, signal, 0, this.#shelf) };
+    bySignal.set(signal, line);
+    for (let at = 0; ; at++) {
+      if (at === line.made.length) {
+        const { done, value } = line.rest.next();
+        if (done === true) return;
+        line.made.push(value);
+        byIndex.set(value.index, value);
+      }
+      yield line.made[at]!;
+    }
   }
 }

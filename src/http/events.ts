@@ -2,7 +2,7 @@
  * Events for those who rather ask than be called, what became of those that effects were to be told, and what an operator
  * does when the other side is there again.
  */
-import { type AccessAction, BUDGET_MAX, isAllowed, mayEnter } from '../core/access/index.ts';
+import { type AccessAction, isAllowed, mayEnter } from '../core/access/index.ts';
 import { FORBIDDEN, notFound } from '../core/decide.ts';
 import type { Entry } from '../core/entry.ts';
 import { Kind } from '../core/kinds.ts';
@@ -52,15 +52,16 @@ export function listEvents(call: Call): void {
   let seq = wish.after;
   /** Of the entry after it: events keep their numbers, whichever of them are asked for and may be read. */
   let from = wish.from;
-  /** Its events from there on, once it was looked at: there may be thousands, each with a large intent in it. */
-  let next: Iterator<LedgerEvent> | null = null;
+  /** Its events from there on, each made when its turn comes: there may be thousands, each with a large intent in it. */
+  let next: Iterator<LedgerEvent, void, void> | null = null;
   let size = 0;
   const isFull = () => texts.length >= wish.limit || size > house.queryLimits.pageTextMax;
   const tellNext = () => {
-    next ??= readableEvents(call, seq + 1, wish.signal, from).values();
+    next ??= eventsAt(call, seq + 1, wish.signal, from);
     const { value: event, done } = next.next();
     if (done !== true) {
       from = event.index + 1;
+      if (!mayReadAll(call, event)) return;
       const text = eventText(event, house.sealer);
       texts.push(`${text.slice(0, -1)},"seq":${seq + 1}}`);
       size += text.length;
@@ -122,21 +123,24 @@ function wishOf({ house, request }: Call): Wish | ReturnType<typeof refuse> {
   return { after: Number(seq), from: Number(from), limit: query.page.limit, signal, waitMs };
 }
 
-/** The events of an entry, from a number on, that belong to this ledger, and show only records that this caller may read. */
-function readableEvents(call: Call, seq: number, signal: string, from: number): LedgerEvent[] {
-  const { state } = call.house;
+/** The events of an entry, from a number on, that belong to this ledger. */
+function eventsAt({ house: { state }, ledger }: Call, seq: number, signal: string, from: number) {
   const placed = placedAt(state, seq);
-  if (placed === null || placed.ledger !== call.ledger) return [];
+  if (placed === null || placed.ledger !== ledger) return NO_EVENTS.values();
+  if (signal === '') return allEvents(state, placed, from);
+  return signalsOf(placed.entry).includes(signal) ? eventsOf(state, placed, signal, from) : NO_EVENTS.values();
+}
+
+const NO_EVENTS: readonly LedgerEvent[] = [];
+
+/** Whether an event shows only records that this caller may read. */
+function mayReadAll(call: Call, { rows }: LedgerEvent): boolean {
+  const { state } = call.house;
   const caller = callerOf(call, []);
-  const budget = { left: BUDGET_MAX };
-  const mayRead = (row: number) => {
+  return rows.every((row) => {
     const kind = state.rows.kind.get(row) as Kind;
-    return isAllowed(state, state.rows.ledger.get(row), 'read', kind, row, caller, null, budget);
-  };
-  const isAny = signal === '' || signalsOf(placed.entry).includes(signal);
-  if (!isAny) return [];
-  const events = signal === '' ? allEvents(state, placed) : eventsOf(state, placed, signal);
-  return events.filter(({ index, rows }) => index >= from && rows.every(mayRead));
+    return isAllowed(state, state.rows.ledger.get(row), 'read', kind, row, caller);
+  });
 }
 
 // ---------------------------------------------------------------- deliveries of an effect

@@ -1,0 +1,57 @@
+/** Events of one entry may be thousands, and what they show may be large: who asks for one pays for one. */
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { Kind } from '../../src/core/kinds.ts';
+import { nameAt } from '../../src/core/past.ts';
+import { allEvents, eventsOf, type Placed, placedAt } from '../../src/events.ts';
+import { Books, issue, limit } from '../core/books.ts';
+
+const CLAIMS = 500;
+
+afterEach(() => void vi.restoreAllMocks());
+
+/** A ledger's last entry is an intent that moves the money of few wallets often. */
+function giant(): { books: Books; placed: Placed } {
+  const books = Books.open().symbols('usd').wallets('a', 'b');
+  const claims = Array.from({ length: CLAIMS }, (_, n) => issue(n % 2 === 0 ? 'a' : 'b', n + 1));
+  books.intent(...claims, limit('a', 'maxBalance', 1e9), limit('b', 'maxBalance', 1e9));
+  return { books, placed: placedAt(books.state, books.state.log.length)! };
+}
+
+describe('events of an intent of many claims', () => {
+  test('read each wallet they name once, not once for each claim', () => {
+    const { books, placed } = giant();
+    const decode = vi.spyOn(books.state.codec, 'decode');
+    expect([...eventsOf(books.state, placed, 'balance-received')]).toHaveLength(CLAIMS);
+    expect(decode.mock.calls.length).toBeLessThan(10);
+  });
+
+  test('are made when they are asked for', () => {
+    const { books, placed } = giant();
+    const names = vi.spyOn(books.state.codec, 'isNamed');
+    for (const { members } of eventsOf(books.state, placed, 'balance-received')) {
+      expect(Object.keys(members)).toEqual(['amount', 'intent', 'symbol', 'wallet']);
+      break;
+    }
+    // Its wallet and its symbol.
+    expect(names.mock.calls.length).toBeLessThan(5);
+  });
+
+  test('from a number on are those that all of them have there', () => {
+    const { books, placed } = giant();
+    const told = (from: number) =>
+      [...allEvents(books.state, placed, from)].map(({ index, signal, handle }) => ({ index, signal, handle }));
+    const all = told(0);
+    expect(all).toHaveLength(2 + CLAIMS + 2);
+    for (const from of [1, 2, 3, 2 + CLAIMS - 1, 2 + CLAIMS, 2 + CLAIMS + 1, 2 + CLAIMS + 2, 10_000]) {
+      expect(told(from), `from ${from}`).toEqual(all.filter(({ index }) => index >= from));
+    }
+  });
+});
+
+test('a record is called what it was called then', () => {
+  const books = Books.open().wallets('a');
+  const [first, row] = [books.state.log.get(books.state.log.length - 1), books.state.rows.kind.length - 1];
+  books.update(Kind.wallet, 'a', { handle: 'b' });
+  const second = books.state.log.get(books.state.log.length - 1);
+  expect([first, second].map((address) => nameAt(books.state, row, address))).toEqual(['a', 'b']);
+});
