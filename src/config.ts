@@ -106,6 +106,26 @@ function url(help: string): Setting<string> {
   };
 }
 
+const PLACE = /^(?:(\[[\da-f:.]+\]|[\w.-]+):)?(\d{1,5})$/i;
+
+/** `port` of a loopback address, or `host:port`. */
+function place(help: string): Setting<string> {
+  return {
+    value: '',
+    help,
+    parse(given) {
+      if (given !== '' && Number(PLACE.exec(given)?.[2] ?? Number.NaN) <= 65_535) return given;
+      throw new Error('must be a port, or host:port');
+    },
+  };
+}
+
+/** What the text of such a setting means. */
+export function readPlace(given: string): { host: string; port: number } {
+  const [, host = '127.0.0.1', port] = PLACE.exec(given)!;
+  return { host: host.replace(/[[\]]/g, ''), port: Number(port) };
+}
+
 /** Hosts separated by commas: names, addresses, subnets, the first two also with a port. */
 function hosts(help: string): Setting<string> {
   return {
@@ -133,6 +153,7 @@ const WORKERS = Math.max(1, availableParallelism() - 1);
 const SETTINGS = {
   port: count(4000, 0, 65_535, 'port to listen on; 0 takes a free one'),
   host: filledText('127.0.0.1', 'address to listen on'),
+  metrics: place('address and port, 127.0.0.1:9400 say, where Prometheus finds /metrics; port 0 takes a free one'),
   data: filledText('snapshots', 'directory of journal, snapshots and server key'),
   ledger: ledgerHandle('main', 'handle of the default ledger, made at the first start'),
   owner: publicKey('base64 public key to which a default ledger made at the first start grants everything'),

@@ -4,7 +4,7 @@
 import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { type Config, ConfigError, configHelp, readConfig } from './config.ts';
+import { type Config, ConfigError, configHelp, readConfig, readPlace } from './config.ts';
 import { GRANTED, isAllowed, isOpenToAll, NO_ROW, setServerRules } from './core/access/index.ts';
 import type { DeliveryCommand, LegCommand } from './core/command.ts';
 import { dumpState } from './core/dump.ts';
@@ -24,6 +24,7 @@ import { compileUserSchema } from './http/user-schemas.ts';
 import { SEMVER } from './http/version.ts';
 import { Waiters } from './http/waiters.ts';
 import { Walks } from './http/walks.ts';
+import { type MetricsServer, startMetrics } from './metrics.ts';
 import { signedIntent } from './own-records.ts';
 import { createKeyPair, encodeBase64, type KeyPair, keyPairFromSecret } from './proof/keys.ts';
 import { ProofPool } from './proof/pool.ts';
@@ -107,6 +108,8 @@ async function serve(config: Config, directory: string): Promise<void> {
     looksMax: config.threadSecondsMax,
   });
   let listening: Server | null = null;
+  let metrics: MetricsServer | null = null;
+  const snapshots = { taken: 0, lastEntry: 0, lastMs: 0 };
 
   const waiters = new Waiters();
   const sealer = new Sealer(server);
@@ -132,6 +135,7 @@ async function serve(config: Config, directory: string): Promise<void> {
       const content = { ...journal.position, extra: packValue(extra), parts };
       const options = { sign: signHash, verify: verifyHash, refused };
       const { file, bytes, removed, ms } = await takeSnapshot(realDisk, directory, content, options);
+      Object.assign(snapshots, { taken: snapshots.taken + 1, lastEntry: content.seq, lastMs: ms });
       if (config.logLevel === 'error') return;
       tell(`Took ${file}: ${bytes} bytes written in ${Math.round(ms)} ms, ${removed.length} older files removed.`);
     },
@@ -227,6 +231,7 @@ async function serve(config: Config, directory: string): Promise<void> {
     await journal.close();
     await pool.close();
     lock.release();
+    metrics?.close();
     tellFigures();
     process.exit(process.exitCode ?? 0);
   };
@@ -241,6 +246,12 @@ async function serve(config: Config, directory: string): Promise<void> {
   }
 
   takeSnapshotNow = () => engine.requestSnapshot();
+
+  if (config.metrics !== '') {
+    const watched = { engine, pool, journal, effects, server: () => listening, snapshots };
+    metrics = await startMetrics(readPlace(config.metrics), watched);
+    if (config.logLevel !== 'error') tell(`Tells how it is doing at ${metrics.url}.`);
+  }
 
   listening = await startServer(
     {

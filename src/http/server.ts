@@ -111,6 +111,9 @@ export interface Server {
   readonly port: number;
   /** Requests that have no answer yet. */
   running(): number;
+  connections(): number;
+  /** Of each HTTP status that was answered, how often. */
+  answers(): [status: number, count: number][];
   /** Stops listening, answers new requests on open connections with 503, waits for running ones, then closes all. */
   close(): Promise<void>;
 }
@@ -138,6 +141,7 @@ const FLUSH_MS_MAX = 250;
 const UNREAD_MS_MAX = 5000;
 const FLUSH_TICK_MS = 10;
 
+const STATUS_MAX = 599;
 const STATUS_TEXTS: Readonly<Record<number, string>> = {
   200: '200 OK',
   201: '201 Created',
@@ -161,9 +165,9 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
 export class ListenError extends Error {
   override name = 'ListenError';
 
-  constructor(host: string, port: number) {
+  constructor(host: string, port: number, flags = '--port or --host') {
     super(
-      `Cannot listen on ${host}:${port}: another process has it, this user may not, or it is no address of this machine. Choose another with --port or --host`,
+      `Cannot listen on ${host}:${port}: another process has it, this user may not, or it is no address of this machine. Choose another with ${flags}`,
     );
   }
 }
@@ -189,6 +193,8 @@ function serverOver(app: TemplatedApp, socket: us_listen_socket, hall: Hall, opt
   return {
     port: uws.us_socket_local_port(socket),
     running: () => hall.running,
+    connections: () => hall.connections,
+    answers: () => [...hall.answers].map((count, status): [number, number] => [status, count]).filter(([, n]) => n > 0),
     close: () => {
       closing ??= (async () => {
         uws.us_listen_socket_close(socket);
@@ -205,6 +211,8 @@ class Hall {
   running = 0;
   connections = 0;
   isDraining = false;
+  /** By status, how often it was answered. */
+  readonly answers = new Float64Array(STATUS_MAX + 1);
   readonly options: ServerOptions;
   readonly handler: Handler;
   /** Bodies on their way, oldest first, and bodies being read away; the first of each is due first. */
@@ -478,6 +486,7 @@ class Exchange implements Request, Reply {
     this.gone = null;
     this.ended = true;
     this.hall.leave(this);
+    this.hall.answers[status]!++;
     // While the request is handed over the native part gathers by itself what is written, and sends it together.
     if (this.req !== null) this.write(res, status, body, headers);
     else res.cork(() => this.write(res, status, body, headers));

@@ -138,6 +138,8 @@ describe('the process', () => {
     ['a ledger handle that is none', ['--ledger', 'a b']],
     ['hosts to be called that are none', ['--calls-allow', 'localhost,10.0.0.0/33']],
     ['workers that are no number', ['--workers', 'many']],
+    ['a place for figures that is none', ['--metrics', 'localhost']],
+    ['a place for figures with a port out of range', ['--metrics', '127.0.0.1:70000']],
     ['a public URL that is none', ['--public-url', 'ledger.example']],
     ['a public URL that nobody can call', ['--public-url', 'ftp://ledger.example/v2']],
     ['an owner of a variable that was not set: the ledger was made open to all', ['--owner', '']],

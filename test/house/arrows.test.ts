@@ -37,6 +37,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'own-records': ['core', 'proof'],
   genesis: ['core', 'proof', 'own-records', 'engine'],
   config: ['core'],
+  metrics: ['engine', 'proof', 'storage', 'http', 'effects'],
   trouble: ['core', 'storage'],
   render: ['core', 'proof'],
   events: ['recent', 'core', 'proof', 'render'],
@@ -59,7 +60,8 @@ const DOORS: Record<string, readonly string[]> = {
   re2js: ['http/regex.ts'],
   ajv: ['http/user-schemas.ts'],
   'node:fs': ['storage/disk.ts'],
-  'node:http': ['effects/outgoing.ts', 'bridge/ledger.ts', 'bridge/server.ts'],
+  'prom-client': ['metrics.ts'],
+  'node:http': ['metrics.ts', 'effects/outgoing.ts', 'bridge/ledger.ts', 'bridge/server.ts'],
   'node:https': ['effects/outgoing.ts', 'bridge/ledger.ts'],
   'node:dns': ['effects/addresses.ts'],
 };

@@ -1,0 +1,211 @@
+/**
+ * How the server is doing, for Prometheus and whoever reads its format: `GET /metrics` on a port of its own, where the
+ * operator asked for one. It is no part of the ledger's interface, is not signed, and says nothing of any record.
+ *
+ * Nothing is counted here: the rooms count for themselves, and are read when somebody asks. What a process of Node is
+ * usually asked for (processor time, memory, collections, the event loop's lateness) comes from prom-client.
+ */
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import type { Counter, Gauge, Registry } from 'prom-client';
+import type { Effects } from './effects/index.ts';
+import type { Engine } from './engine.ts';
+import { ListenError, type Server } from './http/server.ts';
+import type { ProofPool } from './proof/pool.ts';
+import type { Journal } from './storage/journal.ts';
+
+/** Whose figures are told. Sums go on from the start. */
+export interface Watched {
+  engine: Engine;
+  pool: ProofPool;
+  journal: Journal;
+  effects: Effects;
+  /** Null before the port is open. */
+  server(): Server | null;
+  snapshots: { taken: number; lastEntry: number; lastMs: number };
+}
+
+export interface MetricsServer {
+  readonly url: string;
+  close(): void;
+}
+
+const WATCHERS_MAX = 64;
+
+/** One number, or one for each value of a label. */
+type Told = number | Iterable<readonly [value: string | number, told: number]>;
+
+interface Metric {
+  type: 'counter' | 'gauge';
+  name: string;
+  help: string;
+  label?: string;
+  tell: (watched: Watched) => Told;
+}
+
+const METRICS: readonly Metric[] = [
+  {
+    type: 'counter',
+    name: 'ayni_requests_total',
+    help: 'Requests that came past the door, by what became of them',
+    label: 'outcome',
+    tell: ({ engine: { stats } }) => Object.entries({ accepted: stats.accepted, refused: stats.refused }),
+  },
+  {
+    type: 'counter',
+    name: 'ayni_http_answers_total',
+    help: 'Answers, by HTTP status',
+    label: 'status',
+    tell: ({ server }) => server()?.answers() ?? [],
+  },
+  {
+    type: 'gauge',
+    name: 'ayni_http_connections',
+    help: 'Open connections',
+    tell: ({ server }) => server()?.connections() ?? 0,
+  },
+  {
+    type: 'gauge',
+    name: 'ayni_requests_waiting',
+    help: 'Requests that wait for their turn or are on their way to the disk',
+    tell: ({ engine }) => engine.waiting,
+  },
+  {
+    type: 'counter',
+    name: 'ayni_stage_seconds_total',
+    help: 'Time that requests (turn, verify_wait, inbox), their tasks (verify) and batches (clear, disk) spent in each stage',
+    label: 'stage',
+    tell: (watched) => stagesOf(watched).map(([stage, , ms]) => [stage, ms / 1000]),
+  },
+  {
+    type: 'counter',
+    name: 'ayni_stage_passes_total',
+    help: 'How often each stage was passed through: seconds by passes is the mean',
+    label: 'stage',
+    tell: (watched) => stagesOf(watched).map(([stage, passes]) => [stage, passes]),
+  },
+  {
+    type: 'gauge',
+    name: 'ayni_last_entry',
+    help: 'Sequence number of the last entry on the disk',
+    tell: ({ journal }) => journal.position.seq,
+  },
+  { type: 'gauge', name: 'ayni_ledgers', help: 'Ledgers', tell: ({ engine: { state } }) => state.ledgers.length - 1 },
+  {
+    type: 'gauge',
+    name: 'ayni_records',
+    help: 'Records of all kinds and ledgers, dropped ones too',
+    tell: ({ engine: { state } }) => state.rows.lines.length,
+  },
+  {
+    type: 'gauge',
+    name: 'ayni_intents_open',
+    help: 'Intents that have not come to their end',
+    tell: ({ engine: { state } }) => state.open.size,
+  },
+  {
+    type: 'gauge',
+    name: 'ayni_record_heap_bytes',
+    help: 'Memory that records take, of 32 GiB that they can',
+    tell: ({ engine: { state } }) => state.heap.used,
+  },
+  {
+    type: 'gauge',
+    name: 'ayni_calls',
+    help: 'Calls of bridges and webhooks that are due, and of these on their way',
+    label: 'state',
+    tell: ({ effects }) => {
+      const { jobs, inFlight } = effects.counts();
+      return Object.entries({ due: jobs, in_flight: inFlight });
+    },
+  },
+  {
+    type: 'counter',
+    name: 'ayni_snapshots_total',
+    help: 'Snapshots taken since the start',
+    tell: ({ snapshots }) => snapshots.taken,
+  },
+  {
+    type: 'gauge',
+    name: 'ayni_snapshot_last_entry',
+    help: 'The entry that the last of them was taken after, 0 before the first',
+    tell: ({ snapshots }) => snapshots.lastEntry,
+  },
+  {
+    type: 'gauge',
+    name: 'ayni_snapshot_seconds',
+    help: 'How long the last of them took',
+    tell: ({ snapshots }) => snapshots.lastMs / 1000,
+  },
+];
+
+/** Of each stage how often it was passed through, and the milliseconds that took in all. */
+function stagesOf({ engine: { stats }, pool }: Watched): [stage: string, passes: number, ms: number][] {
+  const { queue, trip } = pool.stats;
+  return [
+    ['turn', stats.waited, stats.turnMs],
+    ['verify_wait', queue.count, queue.totalMs],
+    ['verify', trip.count, trip.totalMs],
+    ['inbox', stats.accepted + stats.refused, stats.inboxMs],
+    ['clear', stats.batches, stats.clearMs],
+    ['disk', stats.batches, stats.diskMs],
+  ];
+}
+
+/** Listens; port 0 takes a free one. Rejects with ListenError where the port cannot be had. */
+export function startMetrics({ host, port }: { host: string; port: number }, watched: Watched): Promise<MetricsServer> {
+  const registry = register(watched);
+  const server = createServer((request, response) => {
+    const [path] = request.url!.split('?');
+    if (path !== '/metrics' || (request.method !== 'GET' && request.method !== 'HEAD')) {
+      response.writeHead(404).end();
+      return;
+    }
+    registry.metrics().then(
+      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+  server.maxConnections = WATCHERS_MAX;
+  // A stop does not wait for those who watch.
+  server.unref();
+  return new Promise((resolve, reject) => {
+    server.on('error', () => reject(new ListenError(host, port, '--metrics')));
+    server.listen(port, host, () => {
+      const { port: taken } = server.address() as AddressInfo;
+      resolve({
+        url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}/metrics`,
+        close() {
+          server.close();
+          server.closeAllConnections();
+        },
+      });
+    });
+  });
+}
+
+function register(watched: Watched): Registry {
+  // Loaded where somebody wants it.
+  const { Registry, Counter, Gauge, collectDefaultMetrics } = createRequire(import.meta.url)(
+    'prom-client',
+  ) as PromClient;
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  for (const { type, name, help, label, tell } of METRICS) {
+    const labelNames = label === undefined ? [] : [label];
+    const Type = type === 'counter' ? Counter : Gauge;
+    const metric: Counter | Gauge = new Type({
+      ...{ name, help, labelNames, registers: [registry] },
+      collect() {
+        metric.reset();
+        const told = tell(watched);
+        if (typeof told === 'number') metric.inc(told);
+        else for (const [value, number] of told) metric.inc({ [label!]: value }, number);
+      },
+    });
+  }
+  return registry;
+}
+
+type PromClient = typeof import('prom-client');

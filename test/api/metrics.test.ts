@@ -1,0 +1,143 @@
+/** What the server tells of how it is doing, read as Prometheus reads it; and that nothing but that is told there. */
+import { rmSync } from 'node:fs';
+import { connect as connectSocket, type Socket } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { connect, makeKeys, record } from '../support/client.ts';
+import { found, makeKit, transfer, unique } from '../support/kit.ts';
+import { makeDirectory, type Server, startRefused, startServer } from '../support/server.ts';
+
+const PATIENCE_MS = 10_000;
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+async function start(flags: string[]): Promise<Server> {
+  const server = await startServer({ flags });
+  cleanups.push(() => server.kill());
+  return server;
+}
+
+/** It is told on standard error, which may come after the start line on standard output. */
+async function urlOf(server: Server): Promise<string> {
+  const told = await found(() => /http:\S+\/metrics(?=\.\n)/.exec(server.log()), PATIENCE_MS);
+  return told![0];
+}
+
+async function open(host: string, port: number): Promise<Socket> {
+  const socket = connectSocket(port, host);
+  socket.on('error', () => {});
+  await new Promise((resolve) => socket.once('connect', resolve));
+  return socket;
+}
+
+/** Samples by name and labels, as they stand. Each must have been announced by name, help and type. */
+async function scrape(server: Server): Promise<Map<string, number>> {
+  const answer = await fetch(await urlOf(server));
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+  const samples = new Map<string, number>();
+  const announced = new Set<string>();
+  for (const line of (await answer.text()).split('\n')) {
+    const type = /^# TYPE (\w+) /.exec(line);
+    if (type !== null) announced.add(type[1]!);
+    const sample = /^(\w+)((?:\{.*\})?) (\S+)$/.exec(line);
+    if (sample === null) continue;
+    const [, name, labels, value] = sample as unknown as [string, string, string, string];
+    expect(announced).toContain(name.replace(/_(?:sum|count|bucket)$/, (end) => (announced.has(name) ? end : '')));
+    expect(samples.has(name + labels)).toBe(false);
+    samples.set(name + labels, Number(value));
+  }
+  return samples;
+}
+
+/** Whether the figure rises above the limit, now or soon. */
+async function above(server: Server, name: string, limit: number): Promise<boolean> {
+  const look = async () => ((await scrape(server)).get(name)! > limit ? true : null);
+  return (await found(look, PATIENCE_MS)) === true;
+}
+
+describe('figures for Prometheus', () => {
+  test('follow what the server does', async () => {
+    const server = await start(['--metrics', '0', '--snapshot-every', '1000000']);
+    const before = await scrape(server);
+    const client = connect(server);
+    const kit = makeKit(client, makeKeys());
+    const usd = await kit.symbol();
+    const [ana, luz] = [await kit.funded(usd, 100), await kit.wallet()];
+    for (let n = 0; n < 5; n++) await kit.done([transfer(ana, luz, usd, 10)]);
+    expect((await client.get('/wallets/nobody')).status).toBe(404);
+    const after = await scrape(server);
+    const grown = (name: string) => after.get(name)! - (before.get(name) ?? 0);
+    expect(grown('ayni_http_answers_total{status="404"}')).toBe(1);
+    const created = grown('ayni_http_answers_total{status="201"}');
+    expect(created).toBe(9);
+    expect(grown('ayni_requests_total{outcome="accepted"}')).toBe(created);
+    expect(grown('ayni_records')).toBe(created);
+    expect(grown('ayni_last_entry')).toBe(created);
+    for (const stage of ['verify_wait', 'clear', 'disk']) {
+      expect(grown(`ayni_stage_passes_total{stage="${stage}"}`), stage).toBeGreaterThan(0);
+      expect(grown(`ayni_stage_seconds_total{stage="${stage}"}`), stage).toBeGreaterThan(0);
+    }
+    expect(grown('ayni_record_heap_bytes')).toBeGreaterThan(1000);
+    expect(after.get('ayni_requests_waiting')).toBe(0);
+    expect(after.get('ayni_intents_open')).toBe(0);
+    expect(after.get('process_resident_memory_bytes')).toBeGreaterThan(1e7);
+    expect(grown('process_cpu_seconds_total')).toBeGreaterThan(0);
+  });
+
+  test('tell of connections', async () => {
+    const server = await start(['--metrics', '0']);
+    const socket = await open('127.0.0.1', server.port);
+    expect(await above(server, 'ayni_http_connections', 0)).toBe(true);
+    socket.destroy();
+  });
+
+  test('tell of snapshots and ledgers', async () => {
+    const server = await start(['--metrics', '127.0.0.1:0', '--snapshot-every', '2']);
+    const client = connect(server);
+    const keys = makeKeys();
+    await client.post('/ledgers', record({ handle: unique('ledger') }, keys));
+    for (let n = 0; n < 4; n++) await client.post('/wallets', record({ handle: unique('wallet') }, keys));
+    expect(await above(server, 'ayni_snapshots_total', 0)).toBe(true);
+    const figures = await scrape(server);
+    expect(figures.get('ayni_ledgers')).toBe(2);
+    expect(figures.get('ayni_snapshot_last_entry')).toBeGreaterThan(1);
+    expect(figures.get('ayni_snapshot_seconds')).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['another path', '/v2/wallets', 'GET'],
+    ['another method', '/metrics', 'POST'],
+  ])('nothing else is there: %s', async (_name, path, method) => {
+    const server = await start(['--metrics', '0']);
+    expect((await fetch(new URL(path, await urlOf(server)), { method })).status).toBe(404);
+  });
+
+  test('are not told where nobody asked for them, nor on the ledger’s own port', async () => {
+    const quiet = await start([]);
+    expect(quiet.log()).not.toContain('/metrics');
+    const server = await start(['--metrics', '0']);
+    expect((await fetch(new URL('/metrics', server.url))).status).toBe(404);
+  });
+
+  test('do not keep the server from stopping', async () => {
+    const server = await start(['--metrics', '0']);
+    const { hostname, port } = new URL(await urlOf(server));
+    const watcher = await open(hostname, Number(port));
+    expect(await server.stop()).toBe(0);
+    watcher.destroy();
+  });
+
+  test('a port that is taken stops the start', async () => {
+    const server = await start(['--metrics', '0']);
+    const { port } = new URL(await urlOf(server));
+    const directory = makeDirectory();
+    cleanups.push(() => rmSync(directory, { recursive: true, force: true }));
+    const { code, log } = await startRefused({ directory, flags: ['--metrics', `127.0.0.1:${port}`] });
+    expect(code).toBe(1);
+    expect(log).toContain(`Cannot listen on 127.0.0.1:${port}`);
+    expect(log).toContain('--metrics');
+  });
+});
