@@ -25,6 +25,7 @@ import { SEMVER } from './http/version.ts';
 import { Waiters } from './http/waiters.ts';
 import { Walks } from './http/walks.ts';
 import { type MetricsServer, startMetrics } from './metrics.ts';
+import { filesMax, fitOpenFiles } from './open-files.ts';
 import { signedIntent } from './own-records.ts';
 import { createKeyPair, encodeBase64, type KeyPair, keyPairFromSecret } from './proof/keys.ts';
 import { ProofPool } from './proof/pool.ts';
@@ -62,8 +63,10 @@ function tell(text: string): void {
   process.stderr.write(`ayni: ${text}\n`);
 }
 
-async function serve(config: Config, directory: string): Promise<void> {
+async function serve(given: Config, directory: string): Promise<void> {
   keepYoungGenerationToFirstThread();
+  const { config, note: filesNote } = fitOpenFiles(given, filesMax());
+  if (filesNote !== null && config.logLevel !== 'error') tell(filesNote);
   const began = performance.now();
   // Known from the first moment on: to a process that does not know it, the signal is the end.
   let takeSnapshotNow = () => tell('No snapshot is taken yet: the server is still starting.');

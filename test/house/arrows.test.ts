@@ -38,6 +38,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   genesis: ['core', 'proof', 'own-records', 'engine'],
   config: ['core'],
   metrics: ['engine', 'proof', 'storage', 'http', 'effects'],
+  'open-files': ['config', 'storage'],
   trouble: ['core', 'storage'],
   render: ['core', 'proof'],
   events: ['recent', 'core', 'proof', 'render'],

@@ -1,0 +1,95 @@
+/**
+ * A process may have only so many files open, and every connection is one. The real process must keep what it needs for
+ * the journal and snapshots, whoever comes: a flood of silent connections once took the last, and the next segment ended
+ * the server.
+ */
+import { rmSync } from 'node:fs';
+import { connect as dial, type Socket } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { ConfigError, readConfig } from '../../src/config.ts';
+import { filesMax, fitOpenFiles } from '../../src/open-files.ts';
+import { clientOf, crowd, judge, launch } from '../engine/process.ts';
+import { makeKeys } from '../support/client.ts';
+import { found, makeKit } from '../support/kit.ts';
+import { makeDirectory } from '../support/server.ts';
+
+const cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+const config = (...flags: string[]) => readConfig(['--workers', '1', ...flags], {});
+
+/** What the process may have open at the same time, its own files apart. */
+const outside = ({ connectionsMax, callsInFlightMax }: { connectionsMax: number; callsInFlightMax: number }) =>
+  2 * (connectionsMax + callsInFlightMax);
+
+describe('connections and calls', () => {
+  test.each([null, 1_048_576, 20_648])('where %s files may be open: as configured, and not a word', (limit) => {
+    const given = config();
+    expect(fitOpenFiles(given, limit)).toEqual({ config: given, note: null });
+  });
+
+  test.each([152, 256, 1024, 4096, 20_647])('where %i may be open: they leave the server its own', (limit) => {
+    const { config: fitted, note } = fitOpenFiles(config(), limit);
+    expect(outside(fitted)).toBeLessThanOrEqual(limit - 136);
+    expect(Math.min(fitted.connectionsMax, fitted.callsInFlightMax)).toBeGreaterThan(0);
+    expect(note).toContain(`may have ${limit} files open (ulimit -n)`);
+    expect(note).toContain(`${fitted.connectionsMax} connections at once, not 10000`);
+    expect(note).toContain('20648');
+    expect({ ...fitted, connectionsMax: 10_000, callsInFlightMax: 256 }).toEqual(config());
+  });
+
+  test('that are configured to be few enough stay as they are', () => {
+    const given = config('--connections-max', '100', '--calls-in-flight-max', '10');
+    expect(fitOpenFiles(given, 1024)).toEqual({ config: given, note: null });
+  });
+
+  test('a limit that leaves nothing is told, and how far it must be raised', () => {
+    expect(() => fitOpenFiles(config('--workers', '16'), 200)).toThrow(ConfigError);
+    expect(() => fitOpenFiles(config('--workers', '16'), 200)).toThrow(/200 files .*ulimit -n.* at least 272/);
+  });
+
+  test.runIf(process.platform === 'linux')('the limit is that of this process', () => {
+    expect(filesMax()).toBeGreaterThan(100);
+  });
+});
+
+test.runIf(process.platform === 'linux')(
+  'connections that say nothing take no file that a snapshot or segment needs',
+  async () => {
+    const path = makeDirectory();
+    cleanups.push(() => rmSync(path, { recursive: true, force: true }));
+    const flags = ['--segment-bytes-max', '8192'];
+    const server = await launch(path, { before: 'ulimit -n 256', flags });
+    cleanups.push(() => server.child.kill('SIGKILL') && server.ended);
+    const client = await clientOf(server);
+    const kit = makeKit(client, makeKeys());
+    const [wallet, symbol] = [await kit.wallet(), await kit.symbol()];
+    const before = crowd(server.url, 4, wallet, symbol);
+    await before.acknowledged(20);
+    await before.end(true);
+
+    const settled = new Set<Socket>();
+    const flood = Array.from({ length: 300 }, () => {
+      const socket = dial(Number(new URL(server.url).port), '127.0.0.1');
+      for (const event of ['connect', 'error', 'close']) socket.on(event, () => settled.add(socket));
+      return socket;
+    });
+    cleanups.push(() => flood.forEach((socket) => void socket.destroy()));
+    expect(await found(() => (settled.size === flood.length ? true : null), 20_000)).toBe(true);
+    server.child.kill('SIGUSR2');
+    const told = () => /Took snapshot|The disk failed.*/.exec(server.log())?.[0] ?? null;
+    expect(await found(told, 20_000)).toBe('Took snapshot');
+
+    expect(server.log()).toContain('may have 256 files open');
+    for (const socket of flood) socket.destroy();
+    const isIn = async () => ((await fetch(`${server.url}/head`)).status === 200 ? true : null);
+    expect(await found(isIn, 20_000)).toBe(true);
+    const after = crowd(server.url, 4, wallet, symbol);
+    await after.acknowledged(40);
+    await after.end(true);
+    await judge(client, [...before.sent, ...after.sent], wallet, symbol);
+  },
+);
