@@ -20,10 +20,11 @@ import { canon } from '../src/proof/canon.ts';
 import { proofDigest, sha256, sha256Hex } from '../src/proof/digest.ts';
 import { createKeyPair, encodeBase64, type KeyPair } from '../src/proof/keys.ts';
 import { sign, verify } from '../src/proof/verify.ts';
-import { entryCodec, packValue } from '../src/storage/codec.ts';
+import { entryCodec } from '../src/storage/codec.ts';
 import { realDisk } from '../src/storage/disk.ts';
 import { JOURNAL_START, Journal } from '../src/storage/journal.ts';
 import { takeSnapshot } from '../src/storage/snapshot.ts';
+import { packValue } from '../src/storage/values.ts';
 import {
   FUNDS_PER_WALLET,
   ownerKeys,

@@ -32,12 +32,12 @@ import { ProofPool } from './proof/pool.ts';
 import { Sealer } from './proof/sealer.ts';
 import { sign, verify } from './proof/verify.ts';
 import { recover } from './recovery.ts';
-import { packValue } from './storage/codec.ts';
 import { realDisk } from './storage/disk.ts';
 import { Journal, RESERVE_BYTES } from './storage/journal.ts';
 import { loadOrCreateKey } from './storage/key-file.ts';
 import { acquireLock } from './storage/lock.ts';
 import { takeSnapshot } from './storage/snapshot.ts';
+import { packValue } from './storage/values.ts';
 import { clockText, fatalText, startText } from './trouble.ts';
 import { keepYoungGenerationToFirstThread } from './young-generation.ts';
 

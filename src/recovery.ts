@@ -11,7 +11,7 @@ import { apply } from './core/apply.ts';
 import { loadState, type StateExtra } from './core/dump.ts';
 import { emptyState, type MemorySizes, type State } from './core/state.ts';
 import { changeIn, putBack } from './storage/changed-byte.ts';
-import { entryCodec, unpackValue } from './storage/codec.ts';
+import { entryCodec } from './storage/codec.ts';
 import type { Disk } from './storage/disk.ts';
 import {
   cutTornTail,
@@ -25,6 +25,7 @@ import {
 import type { ReadResult } from './storage/journal-reader.ts';
 import { type RefusedSnapshot, readSnapshots } from './storage/snapshot.ts';
 import { snapshotSeq } from './storage/snapshot-format.ts';
+import { unpackValue } from './storage/values.ts';
 
 export interface Recovered {
   state: State;

@@ -21,11 +21,12 @@ import { createKeyPair, encodeBase64, type KeyPair, keyPairFromSecret } from '..
 import { ProofPool } from '../../src/proof/pool.ts';
 import { sign, verify } from '../../src/proof/verify.ts';
 import { type Recovered, recover } from '../../src/recovery.ts';
-import { entryCodec, packValue } from '../../src/storage/codec.ts';
+import { entryCodec } from '../../src/storage/codec.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { JOURNAL_START, Journal, RESERVE_BYTES } from '../../src/storage/journal.ts';
 import { loadOrCreateKey, readKeyFile } from '../../src/storage/key-file.ts';
 import { type SnapshotTaken, takeSnapshot } from '../../src/storage/snapshot.ts';
+import { packValue } from '../../src/storage/values.ts';
 import { SYMBOL, symbolData, transferData, walletData, walletHandle } from './intents.ts';
 
 /** Funds of a wallet: enough for every transfer of any run. */

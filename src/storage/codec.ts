@@ -2,8 +2,7 @@
  * Entries as MessagePack, and back. The same bytes lie in the journal and in the record heap, so this is
  * the hottest code of the room: entries are written and read by hand, field by field in one fixed order,
  * which was measured against msgpackr (bench/journal.ts) and needs no intermediate objects. What is
- * written is plain MessagePack with the shortest encodings; any reader of it reads an entry. msgpackr is
- * for the few small values without a fixed shape (`packValue`, `unpackValue`).
+ * written is plain MessagePack with the shortest encodings; any reader of it reads an entry.
  *
  * An entry is one array. What is written now, version 2, has these elements in this order:
  *
@@ -36,8 +35,6 @@
  * canonical JSON has none.
  */
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
-import type { Packr } from 'msgpackr';
 import type { EntryCodec, Names } from '../core/codec.ts';
 import {
   type CreateEntry,
@@ -88,39 +85,6 @@ const LABELLED_ELEMENTS = ELEMENTS[EntryType.proof] + 1;
 /** Version 1 has their hash. */
 const FIRST_INTENT_ELEMENTS = ELEMENTS[EntryType.intent] + 1;
 const PROOF_ELEMENTS = 3;
-
-const PACKR_OPTIONS = {
-  useRecords: false,
-  mapsAsObjects: true,
-  variableMapSize: true,
-  moreTypes: false,
-  bundleStrings: false,
-  structuredClone: false,
-  copyBuffers: true,
-  encodeUndefinedAsNil: false,
-  int64AsType: 'number',
-} as const;
-
-/** Loaded for the first snapshot that is read or taken. */
-let loaded: Packr | null = null;
-
-function packr(): Packr {
-  if (loaded === null) {
-    const msgpackr = createRequire(import.meta.url)('msgpackr') as typeof import('msgpackr');
-    loaded = new msgpackr.Packr(PACKR_OPTIONS);
-  }
-  return loaded;
-}
-
-/** A small value of plain data as MessagePack. */
-export function packValue(value: unknown): Uint8Array {
-  return Uint8Array.prototype.slice.call(packr().pack(value));
-}
-
-/** The value whose bytes these are; throws where they are no MessagePack, or more than one value. */
-export function unpackValue(bytes: Uint8Array): unknown {
-  return packr().unpack(bytes);
-}
 
 /** Appends the entry to the buffer. The hash of an intent is trusted to be that of its data. */
 export function encode(entry: Entry, buffer: FrameBuffer): void {

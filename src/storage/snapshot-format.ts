@@ -22,9 +22,10 @@
  * The signature covers the other files too: the manifest holds their SHA-256. While being written files
  * end in `.tmp`.
  */
-import { packValue, unpackValue } from './codec.ts';
+
 import { crc, HASH_BYTES, SIGNATURE_BYTES, seqDigits } from './format.ts';
 import type { JournalPosition } from './journal.ts';
+import { packValue, unpackValue } from './values.ts';
 
 /** What is written, and the oldest that is read. */
 export const SNAPSHOT_VERSION = 2;

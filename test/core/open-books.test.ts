@@ -12,8 +12,9 @@ import { legsOf, stepsDue } from '../../src/core/intents.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { legHandle } from '../../src/core/legs.ts';
 import { emptyState, readRow, type State } from '../../src/core/state.ts';
-import { entryCodec, packValue, unpackValue } from '../../src/storage/codec.ts';
+import { entryCodec } from '../../src/storage/codec.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
+import { packValue, unpackValue } from '../../src/storage/values.ts';
 import { often } from '../support/long.ts';
 import { Books, issue, limit, transfer } from './books.ts';
 

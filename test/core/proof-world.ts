@@ -9,7 +9,8 @@ import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
 import { emptyState, findHandle, type RecordView, readRow, type State } from '../../src/core/state.ts';
 import { compileUserSchema } from '../../src/http/user-schemas.ts';
 import { canon } from '../../src/proof/canon.ts';
-import { entryCodec, packValue, unpackValue } from '../../src/storage/codec.ts';
+import { entryCodec } from '../../src/storage/codec.ts';
+import { packValue, unpackValue } from '../../src/storage/values.ts';
 import { Books } from './books.ts';
 
 export const keyOf = (letter: string): Uint8Array => createHash('sha256').update(letter).digest();

@@ -11,8 +11,9 @@ import { makeLuid } from '../../src/core/luid.ts';
 import { isRefusal } from '../../src/core/refusal.ts';
 import { emptyState } from '../../src/core/state.ts';
 import { TOKEN_LIFE_SECONDS_MAX, TOKEN_SKEW_SECONDS, UsedTokens } from '../../src/core/used-tokens.ts';
-import { entryCodec, packValue, unpackValue } from '../../src/storage/codec.ts';
+import { entryCodec } from '../../src/storage/codec.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
+import { packValue, unpackValue } from '../../src/storage/values.ts';
 import { Books, MIDNIGHT } from './books.ts';
 
 const SECOND = 1000;

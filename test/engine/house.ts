@@ -22,10 +22,10 @@ import { keyPairFromSecret } from '../../src/proof/keys.ts';
 import { ProofPool } from '../../src/proof/pool.ts';
 import { sign, verify } from '../../src/proof/verify.ts';
 import { type Recovered, recover } from '../../src/recovery.ts';
-import { packValue } from '../../src/storage/codec.ts';
 import type { Disk } from '../../src/storage/disk.ts';
 import { Journal } from '../../src/storage/journal.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
+import { packValue } from '../../src/storage/values.ts';
 import type { FakeDisk } from '../storage/fake-disk.ts';
 import { Power } from './power.ts';
 

@@ -6,9 +6,9 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EntryType } from '../../src/core/entry.ts';
-import { unpackValue } from '../../src/storage/codec.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { JOURNAL_START, readJournal } from '../../src/storage/journal.ts';
+import { unpackValue } from '../../src/storage/values.ts';
 import { filesIn } from '../cli/books.ts';
 import { makeDirectory } from '../support/server.ts';
 import { type Expected, faultsOf, writeGolden } from './golden.ts';

@@ -57,7 +57,7 @@ const DOORS: Record<string, readonly string[]> = {
   'sodium-native': ['proof/verify-sodium.ts'],
   '@noble/ed25519': ['proof/verify-noble.ts'],
   '@noble/hashes': ['proof/verify-noble.ts'],
-  msgpackr: ['storage/codec.ts'],
+  msgpackr: ['storage/values.ts'],
   re2js: ['http/regex.ts'],
   ajv: ['http/user-schemas.ts'],
   'node:fs': ['storage/disk.ts'],

@@ -21,10 +21,8 @@ import {
   encode,
   entryCodec,
   FrameBuffer,
-  packValue,
   passNext,
   passNextNoting,
-  unpackValue,
 } from '../../src/storage/codec.ts';
 import { digestText } from '../../src/storage/format.ts';
 import { encodeFirst } from '../support/first-format.ts';
@@ -511,11 +509,4 @@ test.each([
 ])('a wrong %s is refused when written, not when read', (_name, wrong) => {
   const value = { ...intentFrom(1, (size) => new Uint8Array(size)), ...wrong };
   expect(() => encoded(value)).toThrow();
-});
-
-test('small values of plain data come back as they were', () => {
-  const value = { seq: 2 ** 40, names: ['a', 'b'], bytes: new Uint8Array([1, 2]), none: null, nested: { deep: [-1] } };
-  const read = unpackValue(packValue(value)) as typeof value;
-  expect({ ...read, bytes: [...read.bytes] }).toEqual({ ...value, bytes: [1, 2] });
-  expect(() => unpackValue(Uint8Array.of(0x92, 0x01))).toThrow();
 });

@@ -2,11 +2,12 @@
 import { join } from 'node:path';
 import { loadState, type StateExtra } from '../../core/dump.ts';
 import type { State } from '../../core/state.ts';
-import { entryCodec, unpackValue } from '../../storage/codec.ts';
+import { entryCodec } from '../../storage/codec.ts';
 import type { Disk } from '../../storage/disk.ts';
 import type { JournalPosition } from '../../storage/journal.ts';
 import { readSnapshots } from '../../storage/snapshot.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
+import { unpackValue } from '../../storage/values.ts';
 import { FoundError } from './finding.ts';
 
 export interface LoadedSnapshot extends JournalPosition {
