@@ -19,12 +19,13 @@ import { Sealer } from '../proof/sealer.ts';
 import { verify } from '../proof/verify.ts';
 import { readBooks } from '../recovery.ts';
 import { labelsText, ownersText, signedText, versionText } from '../render.ts';
-import { type Disk, type DiskFile, errorCode, realDisk, writeAll } from '../storage/disk.ts';
+import { type Disk, realDisk } from '../storage/disk.ts';
 import { sha256 } from '../storage/format.ts';
 import type { JournalPosition } from '../storage/journal.ts';
 import { type FrameRead, journalStart, readJournal } from '../storage/journal-reader.ts';
 import { KEY_FILE, readKeyFile } from '../storage/key-file.ts';
 import { pin } from './audit/pinned.ts';
+import { writeNew } from './new-file.ts';
 import { UsageError } from './usage.ts';
 
 export const HELP = `ayni export <dir> <kind> <handle|luid> [--ledger <handle>] [--out <file>]
@@ -179,24 +180,4 @@ function chainFrom(pinned: Disk, directory: string, entries: NumberedEntry[], en
   readJournal(pinned, directory, start, { verifyFrame: () => null, onEntry() {}, onFrame });
   flush();
   return `{"before":"${before}","frames":[${items.join(',\n')}]}`;
-}
-
-function writeNew(path: string, text: string): void {
-  const file = openNew(path);
-  try {
-    const bytes = Buffer.from(text);
-    writeAll(file, bytes, 0, bytes.length, 0);
-    file.sync();
-  } finally {
-    file.close();
-  }
-}
-
-function openNew(path: string): DiskFile {
-  try {
-    return realDisk.open(path, 'create');
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST') throw new Error(`${path} exists already`);
-    throw error;
-  }
 }

@@ -3,7 +3,8 @@
  */
 import { parseArgs } from 'node:util';
 import { createKeyPair, encodeBase64 } from '../proof/keys.ts';
-import { errorCode, realDisk, writeAll } from '../storage/disk.ts';
+import { keyText } from '../storage/key-file.ts';
+import { writeNew } from './new-file.ts';
 
 export const HELP = `ayni keygen [--out <file>]
 
@@ -15,29 +16,7 @@ read, and the public key alone is printed.
 export function run(args: string[]): number {
   const { values } = parseArgs({ args, options: { out: { type: 'string' } }, strict: true });
   const pair = createKeyPair();
-  const text = `${JSON.stringify({
-    format: 'ed25519-raw',
-    public: encodeBase64(pair.public),
-    secret: encodeBase64(pair.secret),
-  })}\n`;
-  if (values.out === undefined) {
-    process.stdout.write(text);
-    return 0;
-  }
-  try {
-    // A new file, always: whoever writes over a key loses what was signed with it.
-    const file = realDisk.open(values.out, 'create');
-    try {
-      writeAll(file, Buffer.from(text), 0, Buffer.byteLength(text), 0);
-      file.sync();
-    } finally {
-      file.close();
-    }
-  } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error;
-    process.stderr.write(`ayni: ${values.out} exists already\n`);
-    return 1;
-  }
-  process.stdout.write(`${encodeBase64(pair.public)}\n`);
+  if (values.out !== undefined) writeNew(values.out, keyText(pair));
+  process.stdout.write(values.out === undefined ? keyText(pair) : `${encodeBase64(pair.public)}\n`);
   return 0;
 }

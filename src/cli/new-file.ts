@@ -1,0 +1,23 @@
+/** What a tool writes for whoever called it (a key, a story): a new file, always, since nobody knows what is in another. */
+import { type DiskFile, errorCode, realDisk, writeAll } from '../storage/disk.ts';
+
+/** Makes the file, and returns when its bytes are on the device. Throws where there is one of this name. */
+export function writeNew(path: string, text: string): void {
+  const file = openNew(path);
+  try {
+    const bytes = Buffer.from(text);
+    writeAll(file, bytes, 0, bytes.length, 0);
+    file.sync();
+  } finally {
+    file.close();
+  }
+}
+
+function openNew(path: string): DiskFile {
+  try {
+    return realDisk.open(path, 'create');
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') throw new Error(`${path} exists already`);
+    throw error;
+  }
+}
