@@ -38,7 +38,7 @@ import { endOfBytes, type Frame, findFrame, Window, wholeFrame } from './window.
 
 export { DamageError, journalStart, listSegments, type SegmentFile } from './segments.ts';
 
-/** What is said of a whole frame that another key has signed, or none. */
+/** What is said of a whole frame, or snapshot, that another key has signed, or none. */
 export const NOT_SIGNED = 'not signed by this server';
 
 /** What a crash left of the frame that was being written. */

@@ -11,6 +11,7 @@ import { type Disk, type DiskFile, errorCode, readAll } from './disk.ts';
 import { rememberPart } from './final-parts.ts';
 import { bytesEqual, crc } from './format.ts';
 import type { JournalPosition } from './journal.ts';
+import { NOT_SIGNED } from './journal-reader.ts';
 import { PartHashes } from './part-hashes.ts';
 import {
   checkSnapshotHeader,
@@ -111,7 +112,7 @@ export function readFoot(
   const header = readPiece(file, SNAPSHOT_HEADER_BYTES, 0);
   checkSnapshotHeader(header);
   const foot = unpackFoot(readPiece(file, FOOT_BYTES, size - FOOT_BYTES));
-  if (options.verify(foot.hash, foot.signature) === false) throw new SnapshotError('it is not signed by this server');
+  if (options.verify(foot.hash, foot.signature) === false) throw new SnapshotError(`it is ${NOT_SIGNED}`);
   return { header, foot };
 }
 

@@ -5,6 +5,7 @@ import type { State } from '../../core/state.ts';
 import { entryCodec } from '../../storage/codec.ts';
 import type { Disk } from '../../storage/disk.ts';
 import type { JournalPosition } from '../../storage/journal.ts';
+import { NOT_SIGNED } from '../../storage/journal-reader.ts';
 import { readSnapshots } from '../../storage/snapshot.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
 import { unpackValue } from '../../storage/values.ts';
@@ -28,7 +29,7 @@ export function loadSnapshot(
   const place = { file: join(directory, name), seq: snapshotSeq(name) };
   if (snapshot === null) {
     const reason = refused[0]?.reason ?? 'it cannot be read';
-    const kind = reason.includes('not signed') ? 'lie' : 'damage';
+    const kind = reason.includes(NOT_SIGNED) ? 'lie' : 'damage';
     throw new FoundError(kind, { ...place, byte: byteOf(reason) }, reason);
   }
   const { seq, chain, moment, extra, parts } = snapshot;
