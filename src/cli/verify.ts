@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { decodePublic, encodeBase64 } from '../proof/keys.ts';
 import { readWhole, realDisk } from '../storage/disk.ts';
 import { type AuditReport, audit, type HeadReport } from './audit/audit.ts';
-import { type Finding, findingOf, findingText } from './audit/finding.ts';
+import { findingOf, findingText } from './audit/finding.ts';
 import { countText } from './count.ts';
 import { dataDirectory } from './directory.ts';
 import { readCount, UsageError } from './usage.ts';
@@ -94,7 +94,7 @@ function jsonText(directory: string, { key, finding, ...report }: AuditReport): 
     key: { public: encodeBase64(key.public), source: key.source },
     ...report,
     milliseconds: Math.round(report.milliseconds),
-    finding: finding satisfies Finding | null,
+    finding,
   };
   return `${JSON.stringify(shown)}\n`;
 }

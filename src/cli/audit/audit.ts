@@ -30,7 +30,7 @@ import {
 import { KEY_FILE } from '../../storage/key-file.ts';
 import { isPartName, isTemporaryName, snapshotSeq } from '../../storage/snapshot-format.ts';
 import { differencesOf } from '../../storage/state-digest.ts';
-import { EntryAudit, type EntryCounts, type PlacedEntry } from './entries.ts';
+import { EntryAudit, type EntryCounts, noCounts, type PlacedEntry } from './entries.ts';
 import { type Finding, FoundError, findingOf } from './finding.ts';
 import { type KnownHead, readHead } from './head.ts';
 import { heapEntries } from './heap-entries.ts';
@@ -135,17 +135,7 @@ class Run {
       segments: segments.length,
       segmentBytes: bytesOf(segments.map(({ file }) => file)),
       frames: 0,
-      counts: {
-        entries: 0,
-        records: 0,
-        hashes: 0,
-        proofs: 0,
-        seals: 0,
-        luids: 0,
-        decisions: 0,
-        permitted: 0,
-        otherwise: 0,
-      },
+      counts: noCounts(),
       signatures: 0,
       postings: 0,
       balances: 0,
@@ -445,11 +435,10 @@ function differingIndex(one: State, other: State): string | null {
     dropParts(parts);
     return pieces;
   };
-  const others = indexes(other);
-  const ours = indexes(one);
+  const [ours, theirs] = [indexes(one), indexes(other)];
   for (const [name, bytes] of ours) {
-    const others_ = others.get(name);
-    if (others_ === undefined || Buffer.compare(bytes, others_) !== 0) return name;
+    const same = theirs.get(name);
+    if (same === undefined || Buffer.compare(bytes, same) !== 0) return name;
   }
-  return ours.size === others.size ? null : 'of other pages';
+  return ours.size === theirs.size ? null : 'of other pages';
 }

@@ -15,7 +15,6 @@ import {
   type CreateEntry,
   type Entry,
   EntryType,
-  type IntentEntry,
   LEG_STATES,
   type StepEntry,
   type StoredProof,
@@ -25,10 +24,9 @@ import { Kind, kindRow } from '../../core/kinds.ts';
 import { isLuid, makeLuid } from '../../core/luid.ts';
 import { sealCustom } from '../../core/proofs.ts';
 import { isRefusal } from '../../core/refusal.ts';
-import { emptyState, readRow, SERVER_LEDGER, type State } from '../../core/state.ts';
+import { emptyState, luidHash, readRow, SERVER_LEDGER, type State } from '../../core/state.ts';
 import { follow, type MakeIntent } from '../../core/threads.ts';
 import { compileUserSchema } from '../../http/user-schemas.ts';
-import { hashText } from '../../memory/index.ts';
 import { ownHandle } from '../../own-records.ts';
 import { canon } from '../../proof/canon.ts';
 import { proofDigest, sha256 } from '../../proof/digest.ts';
@@ -59,6 +57,20 @@ export interface EntryCounts {
   otherwise: number;
 }
 
+export function noCounts(): EntryCounts {
+  return {
+    entries: 0,
+    records: 0,
+    hashes: 0,
+    proofs: 0,
+    seals: 0,
+    luids: 0,
+    decisions: 0,
+    permitted: 0,
+    otherwise: 0,
+  };
+}
+
 export interface EntryAuditOptions {
   serverKey: Uint8Array;
   signatures: Signatures;
@@ -75,17 +87,7 @@ const NO_RANDOM = new Uint8Array(11);
 export class EntryAudit {
   readonly state: State;
   readonly money = new Money();
-  readonly counts: EntryCounts = {
-    entries: 0,
-    records: 0,
-    hashes: 0,
-    proofs: 0,
-    seals: 0,
-    luids: 0,
-    decisions: 0,
-    permitted: 0,
-    otherwise: 0,
-  };
+  readonly counts = noCounts();
   readonly #options: EntryAuditOptions;
   /** Entries still to come from what was decided last, and from what follows from the last of them. */
   #expected: Entry[] = [];
@@ -389,12 +391,13 @@ function differenceTo(decided: Entry[] | string, entry: Entry, next: Entry | nul
 
 /** When it was decided, as far as the entries tell: without frames only outcomes do. */
 function nowOf(entry: Entry, next: Entry | null): number {
-  if (entry.type === EntryType.intent) return (entry as IntentEntry).outcome.moment;
+  if (entry.type === EntryType.intent) return entry.outcome.moment;
   return next?.type === EntryType.step ? next.moment : entry.moment;
 }
 
-function luidExists({ luids, rows, heap, codec, hashSeed }: State, luid: string): boolean {
-  for (let row = luids.first(hashText(hashSeed, luid)); row >= 0; row = luids.next()) {
+function luidExists(state: State, luid: string): boolean {
+  const { luids, rows, heap, codec } = state;
+  for (let row = luids.first(luidHash(state, luid)); row >= 0; row = luids.next()) {
     const at = rows.at.get(row);
     if (codec.luidEquals(heap.chunk(at), heap.offset(at), luid)) return true;
   }

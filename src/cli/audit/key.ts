@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { SYSTEM_SIGNER } from '../../core/decide.ts';
-import { type Entry, EntryType } from '../../core/entry.ts';
+import { type CreateEntry, EntryType } from '../../core/entry.ts';
 import { Kind } from '../../core/kinds.ts';
 import { findHandle, readRow } from '../../core/state.ts';
 import { decodePublic, keyPairFromSecret } from '../../proof/keys.ts';
@@ -81,8 +81,8 @@ function systemKey(pinned: Disk, directory: string): Uint8Array | null {
 }
 
 function keyInJournal(pinned: Disk, directory: string): Uint8Array | null {
-  const found: Entry[] = [];
-  const steps = stepJournal(pinned, join(directory), JOURNAL_START, {
+  const found: CreateEntry[] = [];
+  const steps = stepJournal(pinned, directory, JOURNAL_START, {
     verifyFrame: () => null,
     onEntry(entry) {
       if (entry.type === EntryType.create && entry.kind === Kind.signer && entry.handle === SYSTEM_SIGNER) {
@@ -92,8 +92,7 @@ function keyInJournal(pinned: Disk, directory: string): Uint8Array | null {
   });
   while (found.length === 0 && steps.next().done !== true);
   steps.return({} as never);
-  const entry = found[0];
-  return entry?.type === EntryType.create ? keyOf(entry.data) : null;
+  return found[0] === undefined ? null : keyOf(found[0].data);
 }
 
 function keyOf(data: string): Uint8Array | null {
