@@ -32,6 +32,7 @@ import type { Sealer } from '../proof/sealer.ts';
 import { outwardText, viewText } from '../render.ts';
 import type { Job, Lanes, Outcome } from './lanes.ts';
 import type { OutgoingCall, SecureRule } from './outgoing.ts';
+import { inSlices } from './slices.ts';
 import type { Timers } from './timers.ts';
 
 /** What the server notes by itself of a leg. */
@@ -59,8 +60,6 @@ interface Due {
 }
 
 const DETAIL_MAX = 200;
-/** Open intents are looked through in slices, so that nobody waits for longer. */
-const SLICE_MS = 2;
 
 export class Calls {
   readonly #options: CallsOptions;
@@ -126,24 +125,14 @@ export class Calls {
   /** Makes what is due to these bridges, and not on its way, due again. */
   #resume(wanted: (bridge: number) => boolean, done = () => {}): void {
     const { state, timers } = this.#options;
-    // An iterator of an array goes on where a loop over it was left.
-    const rows = [...state.open.keys()].values();
-    const slice = () => {
-      const end = timers.now() + SLICE_MS;
-      for (const row of rows) {
-        if (state.open.get(row)?.bridges.some(wanted)) {
-          for (const due of outstanding(state, row)) {
-            // What is not on the disk yet is due when it is.
-            if (wanted(due.bridge) && due.address <= this.#durable) this.#add(due);
-          }
-        }
-        if (timers.now() < end) continue;
-        timers.after(0, slice);
-        return;
+    const resumeIntent = (row: number) => {
+      if (!state.open.get(row)?.bridges.some(wanted)) return;
+      for (const due of outstanding(state, row)) {
+        // What is not on the disk yet is due when it is.
+        if (wanted(due.bridge) && due.address <= this.#durable) this.#add(due);
       }
-      done();
     };
-    slice();
+    inSlices(timers, [...state.open.keys()], resumeIntent, done);
   }
 
   #add(due: Due): void {

@@ -6,9 +6,9 @@
 import type { DeliveryEntry } from '../core/entry.ts';
 import { Kind } from '../core/kinds.ts';
 import { dataOf, entryAt, namesOf, readRow, type State } from '../core/state.ts';
+import { inSlices } from './slices.ts';
 import type { Timers } from './timers.ts';
 
-const SLICE_MS = 2;
 /** How far back what was given up is looked for. */
 const FAILED_MAX = 1000;
 
@@ -56,22 +56,15 @@ export class Retries {
     this.#woken = new Set();
     const ledgers = new Set(bridges.map((bridge) => state.rows.ledger.get(bridge)));
     const names = new Set(bridges.map((bridge) => nameIn(state, bridge, namesOf(state, bridge).handle)));
-    // An iterator of an array goes on where a loop over it was left.
-    const rows = [...state.feeds.keys()].values();
-    const slice = () => {
-      const end = this.#timers.now() + SLICE_MS;
-      for (const row of rows) {
-        if (ledgers.has(state.rows.ledger.get(row)) && names.has(nameIn(state, row, bridgeOf(state, row)))) {
-          this.#retry(row);
-        }
-        if (this.#timers.now() < end) continue;
-        this.#timers.after(0, slice);
-        return;
+    const retryEffect = (row: number) => {
+      if (ledgers.has(state.rows.ledger.get(row)) && names.has(nameIn(state, row, bridgeOf(state, row)))) {
+        this.#retry(row);
       }
+    };
+    inSlices(this.#timers, [...state.feeds.keys()], retryEffect, () => {
       this.#isWalking = false;
       this.#walk();
-    };
-    slice();
+    });
   }
 }
 
