@@ -13,7 +13,7 @@ import { isRefusal } from '../core/refusal.ts';
 import { dataOf, findHandle, findLedger, readRow, type State } from '../core/state.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { decodePublic } from '../proof/keys.ts';
-import { type Call, callerOf, guarded, type House, refuseDurable, sendRefusal } from './call.ts';
+import { type Call, callerOf, guarded, type House, NO_BYTES, refuseDurable, sendRefusal } from './call.ts';
 import { checkAccess } from './check.ts';
 import { assignSigner, listSigners, removeSigner } from './circles.ts';
 import { type Refusal, refuse } from './errors.ts';
@@ -201,8 +201,6 @@ function useToken(call: Call, token: Token, goOn: () => void, beside?: Command, 
     },
   });
 }
-
-const NO_BYTES = new Uint8Array(0);
 
 /** A luid, or a handle of the form its kind has. */
 function isId(kind: Kind, id: string): boolean {

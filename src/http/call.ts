@@ -70,6 +70,9 @@ export interface Call {
   showToken: ((command: Command, checks: Uint8Array) => void) | null;
 }
 
+/** No signatures to verify, or none to make. */
+export const NO_BYTES = new Uint8Array(0);
+
 /** Who asks; `keys` signed the body, of which reads have none. */
 export function callerOf(call: Call, keys: readonly Uint8Array[]): Caller {
   return { keys, bearer: call.bearer };

@@ -7,11 +7,10 @@ import { Kind } from '../core/kinds.ts';
 import { isLuid } from '../core/luid.ts';
 import { createdCustom, isoMoment, sealCustom } from '../core/proofs.ts';
 import { isRefusal, refuse } from '../core/refusal.ts';
-import type { VersionEntry } from '../core/state.ts';
-import { findHandle, findRecord, readRow } from '../core/state.ts';
+import { findHandle, findRecord, readRow, type VersionEntry } from '../core/state.ts';
 import { proofDigest } from '../proof/digest.ts';
 import { ownersText, recordText } from '../render.ts';
-import { type Call, refuseDurable, send, sendRefusal } from './call.ts';
+import { type Call, NO_BYTES, refuseDurable, send, sendRefusal } from './call.ts';
 import { type Content, openBody } from './door.ts';
 import { readableRow } from './may.ts';
 import { parseQuery } from './query.ts';
@@ -19,7 +18,6 @@ import { sendListing } from './reads.ts';
 import { contentCommand, submit } from './writes.ts';
 
 const MEMBER = Kind['circle-signer'];
-const NO_BYTES = new Uint8Array(0);
 
 export function assignSigner(call: Call): void {
   const content = openMember(call, 'create');
@@ -77,12 +75,8 @@ export function listSigners(call: Call): void {
 function openMember(call: Call, operation: 'create' | 'drop'): Content | null {
   const { house, route } = call;
   const content = openBody(house, MEMBER, operation, call.body);
-  const refusal = isRefusal(content)
-    ? content
-    : isNamed(call, Kind.circle, route.id!, content.value.circle as string)
-      ? null
-      : refuse('record.invalid', 'The circle is not that of the path');
-  if (refusal === null) return content as Content;
+  if (!isRefusal(content) && isNamed(call, Kind.circle, route.id!, content.value.circle as string)) return content;
+  const refusal = isRefusal(content) ? content : refuse('record.invalid', 'The circle is not that of the path');
   sendRefusal(house, call.reply, refusal);
   return null;
 }

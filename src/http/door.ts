@@ -46,6 +46,11 @@ export interface Content extends CheckedProofs {
   luid: string | undefined;
 }
 
+/** Whose signatures came with it. */
+export function keysOf({ proofs }: CheckedProofs): Uint8Array[] {
+  return proofs.map((proof) => proof.public);
+}
+
 /** Who looks at bodies: by which shapes, and under which key, in base64, the server signs. */
 export interface Doorkeeper {
   readonly validate: ValidateBody;

@@ -2,24 +2,24 @@
  * Events for those who rather ask than be called, what became of those that effects were to be told, and what an operator
  * does when the other side is there again.
  */
-import { type AccessAction, isAllowed, mayEnter } from '../core/access/index.ts';
+import { type AccessAction, type Caller, isAllowed, mayEnter } from '../core/access/index.ts';
 import { FORBIDDEN, notFound } from '../core/decide.ts';
 import type { Entry } from '../core/entry.ts';
 import { Kind } from '../core/kinds.ts';
 import { isoMoment } from '../core/proofs.ts';
-import { isRefusal } from '../core/refusal.ts';
+import { isRefusal, type Refusal } from '../core/refusal.ts';
 import { readRow } from '../core/state.ts';
 import type { DeliveryView } from '../effects/index.ts';
 import { allEvents, eventsOf, eventText, type LedgerEvent, placedAt, signalsOf } from '../events.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { signedText } from '../render.ts';
-import { type Call, callerOf, refuseDurable, send, sendDurable, sendRefusal, walk } from './call.ts';
-import { openBody } from './door.ts';
+import { type Call, callerOf, NO_BYTES, refuseDurable, send, sendDurable, sendRefusal, walk } from './call.ts';
+import { keysOf, openBody } from './door.ts';
 import { refuse } from './errors.ts';
 import { entersFor } from './may.ts';
 import { parseQuery } from './query.ts';
 import { LIST_TIMEOUT, sendList } from './reads.ts';
-import { rowOf } from './rows.ts';
+import { luidOf, rowOf } from './rows.ts';
 import { SIGNALS } from './schema-kinds.ts';
 import { submit } from './writes.ts';
 
@@ -107,7 +107,7 @@ function mayConcern({ ledger }: Call, entry: Entry, signal: string): boolean {
   return signal === '' ? signals.length > 0 : signals.includes(signal);
 }
 
-function wishOf({ house, request }: Call): Wish | ReturnType<typeof refuse> {
+function wishOf({ house, request }: Call): Wish | Refusal {
   const query = parseQuery(request.query, null, house.queryLimits);
   if (isRefusal(query)) return query;
   const given = new URLSearchParams(request.query);
@@ -212,20 +212,14 @@ function act(call: Call, action: AccessAction, work: (row: number) => void): voi
   if (content.value.action !== action) {
     return sendRefusal(house, call.reply, refuse('record.invalid', `The action is not ${action}`));
   }
-  const keys = content.proofs.map((proof) => proof.public);
-  const luid = row < 0 ? '' : readRow(house.state, row).entry.luid;
-  const asked = { ledger: call.ledger, kind: route.kind, moment: house.engine.now(), caller: callerOf(call, keys) };
-  submit(call, { command: { op: 'check', ...asked, luid }, checks: content.checks, seals: new Uint8Array(0) }, () =>
-    accept(keys),
-  );
+  const keys = keysOf(content);
+  const [moment, caller, luid] = [house.engine.now(), callerOf(call, keys), luidOf(call)];
+  const command = { op: 'check' as const, ledger: call.ledger, kind: route.kind, moment, caller, luid };
+  submit(call, { command, checks: content.checks, seals: NO_BYTES }, () => accept(keys));
 }
 
-function mayAct(
-  { house, route, ledger }: Call,
-  action: AccessAction,
-  row: number,
-  caller: ReturnType<typeof callerOf>,
-) {
+/** Why the caller may not do this to the record in a row, or null. */
+function mayAct({ house, route, ledger }: Call, action: AccessAction, row: number, caller: Caller): Refusal | null {
   const { state } = house;
   if (row < 0) return mayEnter(state, ledger, route.kind, row, caller) ? notFound(route.kind) : FORBIDDEN;
   return isAllowed(state, ledger, action, route.kind, row, caller) ? null : FORBIDDEN;

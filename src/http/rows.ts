@@ -1,6 +1,6 @@
-/** From a path's id to a row of the state. */
+/** From a path's id to a row of the state, and its record's luid. */
 import { Kind } from '../core/kinds.ts';
-import { findRecord, SERVER_LEDGER } from '../core/state.ts';
+import { findRecord, namesOf, SERVER_LEDGER } from '../core/state.ts';
 import type { Call } from './call.ts';
 
 /** The ledger a kind's records live in: ledgers themselves belong to the server. */
@@ -13,4 +13,10 @@ export function rowOf(call: Call): number {
   const { house, route, ledger } = call;
   if (route.id === null) return house.state.ledgers[ledger]!.row;
   return findRecord(house.state, ledgerOf(call), route.kind, route.id);
+}
+
+/** The luid of that record, empty for none: what is not there is told once signatures are verified. */
+export function luidOf(call: Call): string {
+  const row = rowOf(call);
+  return row < 0 ? '' : namesOf(call.house.state, row).luid;
 }

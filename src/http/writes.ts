@@ -14,14 +14,12 @@ import { proofDigest, proofDigestHex } from '../proof/digest.ts';
 import { encodeBase64 } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
 import { hexOf, isRouted, labelsText, outcomeText, ownersText, recordText, threadOf } from '../render.ts';
-import { type Call, callerOf, guarded, refuseDurable, send, sendRefusal } from './call.ts';
-import { type Content, openBody, openProofs, type ProofBody, refuseSchema } from './door.ts';
+import { type Call, callerOf, guarded, NO_BYTES, refuseDurable, send, sendRefusal } from './call.ts';
+import { type Content, keysOf, openBody, openProofs, type ProofBody, refuseSchema } from './door.ts';
 import type { Header } from './errors.ts';
 import { entersFor } from './may.ts';
 import { sendRow } from './reads.ts';
-import { ledgerOf, rowOf } from './rows.ts';
-
-const NO_BYTES = new Uint8Array(0);
+import { ledgerOf, luidOf, rowOf } from './rows.ts';
 
 export function createRecord(call: Call): void {
   const { house, route } = call;
@@ -69,10 +67,6 @@ export function contentCommand(call: Call, content: Content, moment: number) {
     hash,
     proofs,
   };
-}
-
-function keysOf({ proofs }: Content): Uint8Array[] {
-  return proofs.map((proof) => proof.public);
 }
 
 function createLedger(call: Call): void {
@@ -224,12 +218,6 @@ export function addProof(call: Call): void {
     proof,
   };
   submit(call, { command, checks, seals: NO_BYTES }, () => sendRow(call, 200, row));
-}
-
-/** The luid of the record an update or drop speaks of, empty for none: that is told once signatures are verified. */
-function luidOf(call: Call): string {
-  const row = rowOf(call);
-  return row < 0 ? '' : readRow(call.house.state, row).entry.luid;
 }
 
 export function submit(call: Call, submission: Omit<Submission, 'answer'>, done: (entries: Entry[]) => void): void {
