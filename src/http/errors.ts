@@ -53,7 +53,7 @@ export interface Refusal extends CoreRefusal {
   readonly headers?: readonly Header[];
 }
 
-/** Seconds a client is asked to wait on 429 and 503 where nothing better is known. */
+/** Seconds a client is asked to wait on 429 and 503 where the refusal says nothing better. */
 const RETRY_AFTER_SECONDS = 1;
 
 /** A refusal by its reason. `custom` is left out of the body where it is undefined. */
@@ -76,19 +76,9 @@ export function refuseMethod(allowed: readonly string[]): Refusal {
   };
 }
 
-/** 503: starting, stopping, after a disk failure, or too many connections. */
-export function refuseUnavailable(detail: string, retryAfterSeconds = RETRY_AFTER_SECONDS): Refusal {
-  return {
-    reason: 'api.unexpected-error',
-    detail,
-    status: 503,
-    headers: [['retry-after', String(retryAfterSeconds)]],
-  };
-}
-
-/** 429: the inbox is full, or a tenant is over its rate. */
-export function refuseRate(detail: string, retryAfterSeconds = RETRY_AFTER_SECONDS): Refusal {
-  return { reason: 'api.rate-limit-exceeded', detail, headers: [['retry-after', String(retryAfterSeconds)]] };
+/** 503: stopping, after a disk failure, or too many connections. */
+export function refuseUnavailable(detail: string): Refusal {
+  return { reason: 'api.unexpected-error', detail, status: 503 };
 }
 
 /** The HTTP status of a refusal. */

@@ -24,7 +24,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { createRequire } from 'node:module';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Header, type Refusal, refuse, refuseBodySize, refuseRate, refuseUnavailable } from './errors.ts';
+import { type Header, type Refusal, refuse, refuseBodySize, refuseUnavailable } from './errors.ts';
 import { Held } from './held.ts';
 
 /**
@@ -134,7 +134,10 @@ const GATHERED_MAX = 4096;
  */
 const SENDS_LATIN1 = Number.parseInt(process.versions.node, 10) >= 24;
 const TICK_MS = 250;
-const BODIES_FULL = refuseRate('Too many bodies are on their way, and this one takes longer than the others');
+const BODIES_FULL = refuse(
+  'api.rate-limit-exceeded',
+  'Too many bodies are on their way, and this one takes longer than the others',
+);
 /** How long the last answers may take to leave when the server closes. Idle connections use it up in vain. */
 const FLUSH_MS_MAX = 250;
 /** The same where a client is known not to have taken the whole of its answer. */

@@ -9,7 +9,6 @@ import {
   refuse,
   refuseBodySize,
   refuseMethod,
-  refuseRate,
   refuseUnavailable,
   type Seal,
   statusOf,
@@ -51,7 +50,13 @@ describe('statuses', () => {
   test.each([
     ['a body too large', refuseBodySize(10), 413, 'api.body-malformed', []],
     ['another method', refuseMethod(['GET', 'PUT']), 405, 'api.route-not-found', [['allow', 'GET, PUT']]],
-    ['a full inbox', refuseRate('full', 3), 429, 'api.rate-limit-exceeded', [['retry-after', '3']]],
+    [
+      'a rate with a time',
+      { ...refuse('api.rate-limit-exceeded', 'x'), headers: [['retry-after', '3']] as const },
+      429,
+      'api.rate-limit-exceeded',
+      [['retry-after', '3']],
+    ],
     ['a stopping server', refuseUnavailable('stopping'), 503, 'api.unexpected-error', [['retry-after', '1']]],
     [
       'a rate without a time',

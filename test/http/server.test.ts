@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
-import { headersOf, type Refusal, refuseRate, statusOf } from '../../src/http/errors.ts';
+import { headersOf, type Refusal, refuse, statusOf } from '../../src/http/errors.ts';
 import {
   type Handler,
   HEADER_BYTES_MAX,
@@ -504,13 +504,15 @@ describe('what slow clients make the server hold is bounded over all of them', (
   });
 });
 
+const INBOX_FULL = refuse('api.rate-limit-exceeded', 'inbox is full');
+
 describe('at the door', () => {
   test('a full inbox refuses before the body is read, and the connection lives on', async () => {
     const heads: RequestHead[] = [];
     const server = await start({
       admit: (head) => {
         heads.push(head);
-        return head.path === '/full' ? refuseRate('inbox is full', 2) : null;
+        return head.path === '/full' ? { ...INBOX_FULL, headers: [['retry-after', '2']] as const } : null;
       },
     });
     const line = await wire(server);
@@ -525,7 +527,7 @@ describe('at the door', () => {
   test('an inbox that fills up while a body is on its way refuses it, too', async () => {
     let isFull = false;
     let handled = 0;
-    const admit = () => (isFull ? refuseRate('inbox is full') : null);
+    const admit = () => (isFull ? INBOX_FULL : null);
     const handle: Handler['handle'] = (request, reply) => {
       handled++;
       echo(request, reply);
