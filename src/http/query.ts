@@ -14,7 +14,7 @@ import type { Filter, Operator } from '../core/filters.ts';
 import { OPERATORS } from '../core/filters.ts';
 import { Kind } from '../core/kinds.ts';
 import { type Refusal, refuse } from './errors.ts';
-import { parseJson } from './json.ts';
+import { isObject, parseJson } from './json.ts';
 import { compileRegex, PATTERN_SIZE_MAX } from './regex.ts';
 import type { SchemaError } from './schema-errors.ts';
 
@@ -149,7 +149,7 @@ function splitKey(key: string): string[] {
 function spreadJson(prefix: readonly string[], text: string, pairs: Pair[], limits: QueryLimits): void {
   if (text.trim() === '') return;
   const parsed = parseJson(Buffer.from(text), JSON_DEPTH_MAX, limits.pairsMax);
-  if (parsed.refusal !== undefined || !isPlainObject(parsed.value)) {
+  if (parsed.refusal !== undefined || !isObject(parsed.value)) {
     throw malformed(`${prefix[0]} must be an object, or be written with dots: ${prefix[0]}.<member>=<value>`);
   }
   spread(prefix, parsed.value, pairs, limits);
@@ -221,9 +221,10 @@ function parseFilters(pairs: readonly Pair[], kind: Kind | null, limits: QueryLi
     const value = readValue(wish.path, wish.operator, text, limits);
     if (wish.operator === 'in' || wish.operator === 'nin') {
       const key = `${wish.operator} ${wish.path.join('.')}`;
-      const list = lists.get(key);
-      if (list === undefined) filters.push({ ...wish, value: addTo(lists, key, value) });
-      else if (list.push(value) > limits.filterValuesMax) throw malformed('a filter lists too many values');
+      const list = lists.get(key) ?? [];
+      if (list.length === 0) filters.push({ ...wish, value: list });
+      lists.set(key, list);
+      if (list.push(value) > limits.filterValuesMax) throw malformed('a filter lists too many values');
     } else if (wish.operator === 'regex') {
       const pattern = compileRegex(value);
       if (pattern === null) throw malformed('$regex is not a pattern this server runs (RE2 syntax, 256 characters)');
@@ -239,12 +240,6 @@ function parseFilters(pairs: readonly Pair[], kind: Kind | null, limits: QueryLi
   return size === 0
     ? filters
     : filters.map((filter) => (filter.operator === 'regex' ? { ...filter, charsMax } : filter));
-}
-
-function addTo(lists: Map<string, string[]>, key: string, value: string): string[] {
-  const list = [value];
-  lists.set(key, list);
-  return list;
 }
 
 /** Path and operator out of segments; the path is one the kind supports. */
@@ -297,8 +292,4 @@ function readMoment(text: string): string {
   const moment = /^\d{1,13}$/.test(text) ? Number(text) : isWritten ? Date.parse(zoned) : Number.NaN;
   if (Number.isNaN(moment)) throw malformed('meta.moment must be an ISO 8601 moment');
   return new Date(moment).toISOString();
-}
-
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -7,6 +7,7 @@
  *
  * What always holds: whatever is taken here, the schema takes too; a test holds the two together.
  */
+import { isObject } from './json.ts';
 
 /** Classes of characters, one bit each. */
 const NAME = 1;
@@ -31,8 +32,6 @@ function mark(characters: string, bits: number): void {
 }
 
 const ADDRESS_LENGTH_MAX = 256;
-
-type Members = Record<string, unknown>;
 
 /** Whether `body` surely is a right body for a new intent. `isAccess` judges access rules. */
 export function isUsualIntent(
@@ -170,8 +169,4 @@ function isRun(value: unknown, length: number, bit: number, more = 0): boolean {
 function ends(value: string, bit: number, padding: string): boolean {
   const code = value.charCodeAt(value.length - padding.length - 1);
   return code < 128 && (CLASSES[code]! & bit) !== 0 && value.endsWith(padding);
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

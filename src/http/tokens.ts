@@ -16,7 +16,7 @@ import { sha256Hex } from '../proof/digest.ts';
 import { decodePublic, encodeBase64 } from '../proof/keys.ts';
 import { Recent } from '../recent.ts';
 import { type Refusal, refuse } from './errors.ts';
-import { parseJson } from './json.ts';
+import { isObject, parseJson } from './json.ts';
 
 export interface Token {
   readonly iss: string;
@@ -220,9 +220,7 @@ function decodeObject(text: string): Record<string, unknown> | null {
   const bytes = decodeBase64Url(text);
   if (bytes === null) return null;
   const { value } = parseJson(bytes, JSON_DEPTH_MAX) as { value?: unknown };
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : null;
+  return isObject(value) ? value : null;
 }
 
 /** Strict base64url: no padding, no foreign characters, unused bits zero; null otherwise. */

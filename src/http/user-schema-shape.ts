@@ -6,6 +6,7 @@
  * schema. References may lead back to where they came from only by way of a member or an item: then each turn goes one
  * level down the data, and the data has few levels. Every node gets its cost, by which the work of a check is counted.
  */
+import { isObject } from './json.ts';
 import type { SchemaError } from './schema-errors.ts';
 import { FORMATS } from './user-schema-formats.ts';
 
@@ -305,8 +306,4 @@ function decodeToken(token: string): string | null {
 
 function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
-}
-
-function isObject(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
