@@ -112,7 +112,7 @@ export function replayJournal(
   const isLong = journalBytes(disk, directory, after) >= aheadFromBytes;
   const ahead = isLong && availableParallelism() > 1 ? new FramesAhead(options) : null;
   try {
-    return finish(stepSegments(disk, directory, after, options, decodeNextFacts, ahead));
+    return finish(stepSegments(disk, directory, after, options, { decode: decodeNextFacts, ahead, provesEach: false }));
   } finally {
     ahead?.close();
   }
@@ -135,27 +135,39 @@ export function stepJournal(
   after: JournalPosition,
   options: ReadOptions,
 ): Generator<undefined, ReadResult, undefined> {
-  return stepSegments(disk, directory, after, options, decodeNext);
+  return stepSegments(disk, directory, after, options, WHOLE);
 }
+
+/** How a journal is read. */
+interface Manner<E> {
+  readonly decode: DecodeEntry<E>;
+  readonly ahead: FramesAhead | null;
+  /** Every signature is looked at, not only those that prove the ones before them. */
+  readonly provesEach: boolean;
+}
+
+/** Who reads for an audit wants to hear which signature is wrong. */
+const WHOLE: Manner<Entry> = { decode: decodeNext, ahead: null, provesEach: true };
 
 function* stepSegments<E>(
   disk: Disk,
   directory: string,
   after: JournalPosition,
   options: ReadOptions<E>,
-  decodeEntry: DecodeEntry<E>,
-  ahead: FramesAhead | null | undefined = undefined,
+  { decode, ahead, provesEach }: Manner<E>,
 ): Generator<undefined, ReadResult, undefined> {
   const run: Run<E> = {
     disk,
     directory,
     after,
     options,
-    // Who reads for an audit wants every signature looked at, and says which one is wrong.
-    ...{ ahead: ahead ?? null, provesEach: ahead === undefined, isFirstProven: false, unproven: null },
+    ahead,
+    provesEach,
+    isFirstProven: false,
+    unproven: null,
     window: null,
     head: { bytes: 0, firstSeq: 0, count: 0, moment: 0 },
-    entries: noEntries(decodeEntry),
+    entries: noEntries(decode),
     result: {
       position: { seq: after.seq, chain: after.chain, moment: after.moment, file: null, byte: 0, written: 0 },
       signature: null,
