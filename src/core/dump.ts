@@ -25,7 +25,7 @@ import {
 } from './state.ts';
 import type { UsedTokensExtra } from './used-tokens.ts';
 
-export { bytesOf, dropParts, type Part } from '../memory/index.ts';
+export { bytesOf, dropParts, type FinalPart, type Part } from '../memory/index.ts';
 
 /** The few things of the V8 heap that do not follow from rows. Plain data. */
 export interface StateExtra {

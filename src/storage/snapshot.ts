@@ -11,6 +11,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import type { Part } from '../core/dump.ts';
 import { Breaks } from './breaks.ts';
 import { type Disk, type DiskFile, readAllLater, syncDirectoryLater, writeAllLater } from './disk.ts';
 import { FileStream } from './file-stream.ts';
@@ -43,30 +44,10 @@ export {
   type SnapshotRead,
 } from './snapshot-reader.ts';
 
-/**
- * A piece of the state, as src/memory hands it out. Its name has letters, digits, hyphens and periods; no two of a
- * snapshot have the same.
- */
-export type Part = FinalPart | OpenPart;
-
-/** Every later snapshot will hold the same bytes under this name. */
-export interface FinalPart {
-  name: string;
-  final: true;
-  /** Must not change. */
-  bytes: Uint8Array;
-}
-
-export interface OpenPart {
-  name: string;
-  final: false;
-  /** Gone through once; a piece may change as soon as anybody else has a turn. */
-  pieces: Iterable<Uint8Array>;
-}
-
 export interface SnapshotContent extends JournalPosition {
   /** Small things that are no part, as MessagePack; kept, not looked at. */
   extra: Uint8Array;
+  /** Their names have letters, digits, hyphens and periods; no two are the same. */
   parts: Part[];
 }
 

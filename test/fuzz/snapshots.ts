@@ -4,16 +4,11 @@
  * live, or to an earlier one of it where the journal's tail was cut, or names the damage.
  */
 import assert from 'node:assert/strict';
+import type { Part } from '../../src/core/dump.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { crc, sha256 } from '../../src/storage/format.ts';
 import { DamageError } from '../../src/storage/journal.ts';
-import {
-  type Part,
-  readSnapshots,
-  type SnapshotContent,
-  type SnapshotRead,
-  takeSnapshot,
-} from '../../src/storage/snapshot.ts';
+import { readSnapshots, type SnapshotContent, type SnapshotRead, takeSnapshot } from '../../src/storage/snapshot.ts';
 import { FOOT_BYTES, packFoot, snapshotSeq, unpackFoot } from '../../src/storage/snapshot-format.ts';
 import { stateDigest } from '../../src/storage/state-digest.ts';
 import { DIRECTORY as HOUSE_DIRECTORY, House, recoverFrom } from '../engine/house.ts';

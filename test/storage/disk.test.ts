@@ -4,9 +4,10 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Part } from '../../src/core/dump.ts';
 import { type Disk, errorCode, readAll, readWhole, realDisk, writeAll, writeWhole } from '../../src/storage/disk.ts';
 import { cutTornTail, DamageError, JOURNAL_START } from '../../src/storage/journal.ts';
-import { type Part, readSnapshots, takeSnapshot } from '../../src/storage/snapshot.ts';
+import { readSnapshots, takeSnapshot } from '../../src/storage/snapshot.ts';
 import { FakeDisk } from './fake-disk.ts';
 import { readFrames, server, writeFrames } from './kit.ts';
 

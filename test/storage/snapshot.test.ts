@@ -6,10 +6,10 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { Part } from '../../src/core/dump.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import type { JournalPosition } from '../../src/storage/journal.ts';
 import {
-  type Part,
   type ReadPart,
   readSnapshots,
   type SnapshotContent,
