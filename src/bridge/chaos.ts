@@ -14,7 +14,7 @@ export const PRANKS = {
   lie: 'reports the opposite after the truth, or with a signature that does not hold',
 } as const satisfies Record<string, string>;
 
-export type Prank = keyof typeof PRANKS;
+type Prank = keyof typeof PRANKS;
 
 export interface Chaos {
   does(prank: Prank): boolean;

@@ -18,7 +18,7 @@ export type State = 'prepared' | 'failed' | 'committed' | 'aborted';
  */
 export type Step = 'decide' | 'commit' | 'abort' | 'repeat' | 'refuse';
 
-export const STEPS: Readonly<Record<State | 'unknown', Readonly<Record<Command, Step>>>> = {
+const STEPS: Readonly<Record<State | 'unknown', Readonly<Record<Command, Step>>>> = {
   // An abort may overtake its prepare, or the prepare was lost: the entry is aborted, and a prepare finds it so.
   unknown: { prepare: 'decide', commit: 'refuse', abort: 'abort' },
   prepared: { prepare: 'repeat', commit: 'commit', abort: 'abort' },
@@ -31,7 +31,7 @@ export const STEPS: Readonly<Record<State | 'unknown', Readonly<Record<Command, 
  * Where money can be. `available` and `held` belong to an account; `out` and `in` are what the whole bank has
  * given to and got from others through the ledger. `incoming` is no money: what an account has promised to take.
  */
-export type Place = 'available' | 'held' | 'incoming' | 'out' | 'in';
+type Place = 'available' | 'held' | 'incoming' | 'out' | 'in';
 export type Posting = Readonly<Partial<Record<Place, 1 | -1>>>;
 
 /** `prepare` is done when an entry becomes prepared; `commit` and `abort` only when it was. */

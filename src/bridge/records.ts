@@ -58,7 +58,7 @@ export function findStranger({ meta }: JsonObject, ledgerKey: string, ledger: st
 }
 
 /** Whether a proof is a true signature over `hash`, 64 lower-case hex digits. */
-export function holds(hash: string, proof: JsonObject): boolean {
+function holds(hash: string, proof: JsonObject): boolean {
   const { method, public: key, digest, result, custom } = proof;
   if (method !== METHOD || typeof key !== 'string' || typeof digest !== 'string' || typeof result !== 'string') {
     return false;

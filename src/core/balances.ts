@@ -13,7 +13,7 @@ export const MAX_BALANCE = 1;
 export const DAILY_AMOUNT = 2;
 export const DAILY_COUNT = 3;
 
-export const DAY_MS = 86_400_000;
+const DAY_MS = 86_400_000;
 /** Per limit row: the four amounts, NaN where not set, the moments they were set at, and the day's counters. */
 const LIMIT_COLUMNS = METRICS.length * 2 + 3;
 const SET_AT = METRICS.length;

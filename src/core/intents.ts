@@ -187,7 +187,7 @@ function nothing(now: number): Outcome {
   return { moment: now, steps: [], reason: '', detail: '', postings: [], limits: [] };
 }
 
-export function failure({ reason, detail }: Refusal, now: number): Outcome {
+function failure({ reason, detail }: Refusal, now: number): Outcome {
   return { ...nothing(now), steps: ['failed', 'aborted', 'rejected'], reason, detail };
 }
 

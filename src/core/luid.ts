@@ -3,7 +3,7 @@
  * alphabet sorted by ASCII, so that luids sort by the second they were made in; the other eleven are random.
  */
 const ALPHABET = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz';
-export const LUID_LENGTH = 22;
+const LUID_LENGTH = 22;
 const RANDOM_CHARACTERS = 11;
 const TIME_CHARACTERS = 6;
 const TIME_AT = 5;

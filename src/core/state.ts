@@ -82,7 +82,7 @@ export const HAS_ACCESS = 8;
 /** Proofs gave it labels. */
 export const HAS_LABELS = 16;
 
-export interface Rows {
+interface Rows {
   /** What changes of a row lies in one line of memory. */
   readonly lines: Lines;
   readonly at: U32Field;

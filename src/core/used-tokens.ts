@@ -18,7 +18,7 @@ export const TOKEN_SKEW_SECONDS = 60;
 const TOKEN_SPAN_SECONDS = TOKEN_LIFE_SECONDS_MAX + TOKEN_SKEW_SECONDS;
 
 /** Remembered at a time: each for some minutes. */
-export const TOKENS_MAX = 2_000_000;
+const TOKENS_MAX = 2_000_000;
 
 /** How many go with one that comes. */
 const FORGOTTEN_PER_USE = 8;

@@ -13,7 +13,7 @@ import { type Refusal, refuse } from './refusal.ts';
 import { findHandle, type State, versionAt } from './state.ts';
 
 /** What is wrong with a record, in the form clients know. */
-export interface SchemaFault {
+interface SchemaFault {
   readonly instancePath: string;
   readonly schemaPath: string;
   readonly keyword: string;

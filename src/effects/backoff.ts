@@ -7,7 +7,7 @@
 
 const FIRST_MS = 1_000;
 const FACTOR = 1.2;
-export const WAIT_MS_MAX = 3_600_000;
+const WAIT_MS_MAX = 3_600_000;
 
 /**
  * Milliseconds to wait after the `attempts`-th attempt failed, counted from 1. `askedMs` is what the other side asked

@@ -232,7 +232,7 @@ export function addressOf(state: State, bridge: number): { server: string; secur
   return { server: config.server.replace(/\/+$/, ''), secure: secure ?? [] };
 }
 
-export function laneOf(bridge: number): string {
+function laneOf(bridge: number): string {
   return `bridge ${bridge}`;
 }
 

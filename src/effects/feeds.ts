@@ -421,7 +421,7 @@ export class Feeds {
   }
 }
 
-export function laneOf(row: number): string {
+function laneOf(row: number): string {
   return `feed ${row}`;
 }
 

@@ -14,10 +14,9 @@ import type { Call } from './outgoing.ts';
 import type { Timers } from './timers.ts';
 
 export { isLoopback } from './addresses.ts';
-export type { LegNote } from './calls.ts';
-export type { DeliveryNote, DeliveryView } from './feeds.ts';
+export type { DeliveryView } from './feeds.ts';
 export { Outgoing } from './outgoing.ts';
-export { realTimers, type Timers } from './timers.ts';
+export { realTimers } from './timers.ts';
 
 export interface EffectsOptions {
   state: State;

@@ -32,7 +32,7 @@ export interface SchemaLimits {
   readonly proofsMax: number;
 }
 
-export const SCHEMA_LIMITS: SchemaLimits = { claimsMax: 10_000, proofsMax: 256 };
+const SCHEMA_LIMITS: SchemaLimits = { claimsMax: 10_000, proofsMax: 256 };
 
 /** The errors of a body, or null for one that has the right shape. `kind` is of no matter to a proof. */
 export type ValidateBody = (kind: Kind, operation: Operation, value: unknown) => SchemaError[] | null;

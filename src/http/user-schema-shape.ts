@@ -11,9 +11,9 @@ import type { SchemaError } from './schema-errors.ts';
 import { FORMATS } from './user-schema-formats.ts';
 
 /** Characters of the schema as JSON, nodes (schemas within it, itself included), and their nesting. */
-export const SCHEMA_CHARS_MAX = 32_768;
-export const SCHEMA_NODES_MAX = 200;
-export const SCHEMA_DEPTH_MAX = 24;
+const SCHEMA_CHARS_MAX = 32_768;
+const SCHEMA_NODES_MAX = 200;
+const SCHEMA_DEPTH_MAX = 24;
 /** Schemas that one and the same value is checked against, one within or named by the other. */
 const SAME_VALUE_MAX = 32;
 const PATTERNS_MAX = 25;

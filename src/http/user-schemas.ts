@@ -16,7 +16,7 @@ import { isMultiple } from './user-schema-numbers.ts';
 import { COST, KEYS_COST, type ReadSchema, readUserSchema, schemaError } from './user-schema-shape.ts';
 
 /** Work one check may take; a unit is some tens of nanoseconds. */
-export const WORK_MAX = 400_000;
+const WORK_MAX = 400_000;
 /** Where branches are tried that may fail, their errors are work that no unit counts. */
 const TRYING_WORK_MAX = 100_000;
 /** Work that finding all errors may take, once there is one; past it, the first is told. */

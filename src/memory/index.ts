@@ -7,8 +7,8 @@
 export { Chains } from './chains.ts';
 export { F64Column, U8Column, U32Column } from './columns.ts';
 export { hashAscii, hashMix, hashText } from './hash.ts';
-export { Heap, type HeapRoom } from './heap.ts';
+export { Heap } from './heap.ts';
 export { F64Field, Lines, U8Field, U16Field, U32Field } from './lines.ts';
-export { bytesOf, dropParts, type FinalPart, type OpenPart, type Part, type Parts } from './parts.ts';
+export { bytesOf, dropParts, type FinalPart, type OpenPart, type Part } from './parts.ts';
 export type { MemorySizes } from './sizes.ts';
-export { Table, type TableOptions } from './table.ts';
+export { Table } from './table.ts';

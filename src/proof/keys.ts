@@ -10,7 +10,7 @@ export { encodeBase64 } from './base64.ts';
 
 const PUBLIC_BYTES = 32;
 const SECRET_BYTES = 32;
-export const SIGNATURE_BYTES = 64;
+const SIGNATURE_BYTES = 64;
 
 export interface KeyPair {
   /** Ed25519 public key, 32 bytes. */

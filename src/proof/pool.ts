@@ -44,7 +44,7 @@ export interface ProofPoolOptions {
   startThreads?: (data: ProofWorkerData) => Threads;
 }
 
-export interface StageTime {
+interface StageTime {
   count: number;
   totalMs: number;
   maxMs: number;

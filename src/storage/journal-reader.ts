@@ -36,7 +36,7 @@ import type { OutlineNotes } from './outline.ts';
 import { DamageError, journalBytes, neededSegments, type SegmentFile } from './segments.ts';
 import { endOfBytes, type Frame, findFrame, Window, wholeFrame } from './window.ts';
 
-export { DamageError, journalStart, listSegments, type SegmentFile } from './segments.ts';
+export { DamageError, journalStart, listSegments } from './segments.ts';
 
 /** What is said of a whole frame, or snapshot, that another key has signed, or none. */
 export const NOT_SIGNED = 'not signed by this server';

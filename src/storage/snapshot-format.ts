@@ -28,7 +28,7 @@ import type { JournalPosition } from './journal.ts';
 import { packValue, unpackValue } from './values.ts';
 
 /** What is written, and the oldest that is read. */
-export const SNAPSHOT_VERSION = 2;
+const SNAPSHOT_VERSION = 2;
 const SNAPSHOT_VERSION_MIN = 1;
 export const SNAPSHOT_HEADER_BYTES = 12;
 export const FOOT_BYTES = 8 + HASH_BYTES + SIGNATURE_BYTES + 4;

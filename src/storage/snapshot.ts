@@ -35,10 +35,8 @@ import {
 import { pruneSnapshots } from './snapshot-prune.ts';
 import { readFoot } from './snapshot-reader.ts';
 
-export { SnapshotError } from './snapshot-format.ts';
 export {
   type ReadPart,
-  type ReadSnapshotsResult,
   type RefusedSnapshot,
   readSnapshots,
   type SnapshotRead,

@@ -22,7 +22,7 @@ export const BANK_KEYS = makeKeys(Buffer.alloc(32, 5));
 const WAIT_MS = 10_000;
 const MOMENT = Date.UTC(2026, 0, 1);
 
-export interface Told {
+interface Told {
   intent: string;
   status: number;
   ledger: string | undefined;
@@ -162,7 +162,7 @@ export interface HouseOptions {
   bodyBytesMax?: number;
 }
 
-export const ACCOUNTS: AccountPlan[] = [
+const ACCOUNTS: AccountPlan[] = [
   { handle: 'ana', amount: 1000, isActive: true },
   { handle: 'luz', amount: 0, isActive: true },
   { handle: 'old', amount: 50, isActive: false },

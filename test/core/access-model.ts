@@ -11,7 +11,7 @@ export interface RuleText {
   policy?: string | { $in: string[] };
 }
 
-export interface ModelSigner {
+interface ModelSigner {
   handle: string;
   public: string;
   schema?: string;

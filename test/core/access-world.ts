@@ -17,9 +17,6 @@ import { findHandle, type State } from '../../src/core/state.ts';
 import type { ModelBearer, ModelLedger, ModelPolicy, ModelRecord, Question, RuleText } from './access-model.ts';
 import { Books } from './books.ts';
 
-export const NAMES = ['anna', 'ben', 'carl', 'lead', 'system'] as const;
-export type Name = (typeof NAMES)[number];
-
 /** 32 bytes of a person's key; in another ledger of the same name, another key. */
 export function keyOf(name: string): Uint8Array {
   return new Uint8Array(createHash('sha256').update(`key of ${name}`).digest());

@@ -292,7 +292,7 @@ export function namedIn(claim: Claim, wallet: Find, symbol: Find): Named {
 }
 
 /** Adds what a claim moves and limits to what its intent comes to. */
-export function addClaim(claim: Claim, named: Omit<Named, 'reason'>, nets: Net[], limits: LimitSet[]): void {
+function addClaim(claim: Claim, named: Omit<Named, 'reason'>, nets: Net[], limits: LimitSet[]): void {
   const { source, target, limited, symbol } = named;
   const amount = BigInt(claim.amount);
   const moved = claim.action === 'transfer' ? amount : 0n;

@@ -79,7 +79,7 @@ export interface Sent {
 const keys = makeKeys();
 
 /** Posts an intent and remembers; a connection that breaks leaves status 0. */
-export function post(agent: Agent, url: string, body: Json): Promise<Sent> {
+function post(agent: Agent, url: string, body: Json): Promise<Sent> {
   const sent: Sent = { body, at: performance.now(), took: 0, status: 0, reply: undefined };
   return new Promise((resolve) => {
     const give = () => {

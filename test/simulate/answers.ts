@@ -97,7 +97,7 @@ export function toldAtOnce({ flaw, wish }: Ask, model: Model): Expected | null {
 
 const LOOKS = new Set(['read', 'changes', 'balances', 'limits', 'list', 'activate', 'retry-event', 'events', 'head']);
 
-export function isLook(wish: Ask['wish']): wish is Look {
+function isLook(wish: Ask['wish']): wish is Look {
   return LOOKS.has(wish.op);
 }
 

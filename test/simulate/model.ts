@@ -627,7 +627,7 @@ function did(facts: readonly Fact[], own = facts.length): Verdict {
 }
 
 /** Whether it is told of events: an effect, or a bridge that wants to hear how intents go on. */
-export function isFed({ kind, content }: Pick<Rec, 'kind' | 'content'>): boolean {
+function isFed({ kind, content }: Pick<Rec, 'kind' | 'content'>): boolean {
   return kind === 'effect' || (kind === 'bridge' && ((content.value.traits ?? []) as string[]).includes('statuses'));
 }
 

@@ -21,7 +21,7 @@ import {
 import type { Fact, Given, Rec } from './model.ts';
 import { type Content, contentOf, SERVER } from './wish.ts';
 
-export type Stage = 'pending' | 'prepared' | 'committed' | 'aborted' | 'final';
+type Stage = 'pending' | 'prepared' | 'committed' | 'aborted' | 'final';
 
 export const LEG_STATES = [
   'idle',
@@ -47,7 +47,7 @@ export interface Leg {
 }
 
 /** Money that its target passes on, by another intent of the thread. */
-export interface Forward {
+interface Forward {
   readonly claim: number;
   readonly wallet: string;
   readonly symbol: string;

@@ -34,7 +34,7 @@ export function luidOf(prefix: string): RegExp {
   return new RegExp(`^\\$${prefix}\\.[A-Za-z0-9_-]{17}$`);
 }
 
-export interface ClearOptions {
+interface ClearOptions {
   keys?: Keys | Keys[];
   data?: Json;
   headers?: Record<string, string>;

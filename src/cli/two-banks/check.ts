@@ -28,7 +28,7 @@ export interface BankBooks {
   waiting: number;
 }
 
-export interface Balance {
+interface Balance {
   available: number;
   reserved: number;
 }
