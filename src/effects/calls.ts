@@ -10,7 +10,7 @@
  * A call that was taken and never reported on is due as long as its leg waits for it: it goes again after a restart, and
  * when somebody says that the bridge is there again.
  */
-import { type Claim, handleOf, type Reference } from '../core/claims/index.ts';
+import type { Claim, Reference } from '../core/claims/index.ts';
 import type { LegCommand } from '../core/command.ts';
 import {
   type Entry,
@@ -20,13 +20,14 @@ import {
   type Leg,
   type LegState,
   MARK_WIDTH,
+  ROUTED_WIDTH,
   Side,
 } from '../core/entry.ts';
-import { legsOf } from '../core/intents.ts';
+import { heldBy, legsOf } from '../core/intents.ts';
 import { Kind } from '../core/kinds.ts';
 import { isCalling, legHandle } from '../core/legs.ts';
 import { ledgerAt, recordAt } from '../core/past.ts';
-import { DROPPED, dataOf, entryAt, findLuid, readRow, type State } from '../core/state.ts';
+import { DROPPED, dataOf, entryAt, findLuid, readRow, type State, type Version } from '../core/state.ts';
 import { canon } from '../proof/canon.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { outwardText, viewText } from '../render.ts';
@@ -180,13 +181,13 @@ export class Calls {
     const { state, sealer } = this.#options;
     const target = addressOf(state, bridge);
     if (target === null) return null;
-    const { luid, legs, claims, moment, text } = this.#tellingOf(row, address);
+    const { luid, legs, led, claims, moment, text } = this.#tellingOf(row, address);
     const leg = legs[index]!;
     const handle = legHandle(luid, leg, index);
     const path = leg.side === Side.debit ? 'debits' : 'credits';
     const data =
       at === 'preparing'
-        ? prepareData(leg, handle, claims, (row) => recordAt(state, row, address).entry.handle, text)
+        ? prepareData(leg, handle, claims, led, (row) => recordAt(state, row, address).entry.handle, text)
         : `{"action":"${actionOf(at)}","handle":"${handle}","intent":${text}}`;
     const tail = at === 'preparing' ? '' : `/${handle}/${actionOf(at)}`;
     const body = outwardText(data, moment, ledgerAt(state, state.rows.ledger.get(row), address), sealer);
@@ -202,7 +203,8 @@ export class Calls {
     const because = entryAt(state, address);
     const moment = 'outcome' in because ? because.outcome.moment : because.moment;
     const { luid } = intent.entry;
-    this.#told = { row, address, luid, legs: legsOf(intent), claims, moment, text: viewText(intent, sealer) };
+    const led = ledIn(intent);
+    this.#told = { row, address, luid, legs: legsOf(intent), led, claims, moment, text: viewText(intent, sealer) };
     return this.#told;
   }
 }
@@ -213,9 +215,23 @@ interface Telling {
   address: number;
   luid: string;
   legs: readonly Leg[];
+  /** Sides of claims whose wallet is another than they name, see `sideOf`. */
+  led: ReadonlySet<string>;
   claims: readonly Claim[];
   moment: number;
   text: string;
+}
+
+function sideOf(claim: number, side: Side): string {
+  return `${claim} ${side}`;
+}
+
+/** The sides of an intent's claims that routes gave to other wallets. */
+function ledIn(intent: Version): ReadonlySet<string> {
+  const routed = heldBy(intent)?.links?.routed ?? [];
+  const led = new Set<string>();
+  for (let i = 0; i < routed.length; i += ROUTED_WIDTH) led.add(sideOf(routed[i]!, routed[i + 1] as Side));
+  return led;
 }
 
 function nameOf({ row, leg, state }: Due): string {
@@ -274,22 +290,23 @@ function outstanding(state: State, row: number): Due[] {
 
 /**
  * What a bridge is to prepare. Its own side is the wallet behind it, as the claims name it where all of them say the
- * same: what only some say, an account behind it above all, is not true of the whole amount. The other side is left out
- * where claims that share the leg name several. `handleIn` tells the handle of the record in a row.
+ * same: what only some say, an account behind it above all, is not true of the whole amount. That is so whatever the
+ * wallet's own handle is: a longer address stands for it, and it may have been renamed since. A claim that routes `led`
+ * to it names another. The other side is left out where claims that share the leg name several. `handleIn` tells the
+ * handle of the record in a row.
  */
 function prepareData(
   leg: Leg,
   handle: string,
   claims: readonly Claim[],
+  led: ReadonlySet<string>,
   handleIn: (row: number) => string,
   intent: string,
 ): string {
   const own = leg.side === Side.debit ? 'source' : 'target';
   const other = own === 'source' ? 'target' : 'source';
   const mine = leg.claims.map((index) => claims[index]!);
-  const wallet = handleIn(leg.wallet);
-  const named = mine[0]![own];
-  const isNamed = named !== undefined && handleOf(named) === wallet;
+  const isNamed = !leg.claims.some((index) => led.has(sideOf(index, leg.side)));
   const members: Record<string, string> = {
     amount: String(leg.amount),
     handle: `"${handle}"`,
@@ -297,7 +314,7 @@ function prepareData(
     intent,
     schema: leg.side === Side.debit ? '"debit"' : '"credit"',
     symbol: saidByAll(mine, 'symbol') || canon({ handle: handleIn(leg.symbol) }),
-    [own]: (isNamed && saidByAll(mine, own)) || canon({ handle: wallet }),
+    [own]: (isNamed && saidByAll(mine, own)) || canon({ handle: handleIn(leg.wallet) }),
   };
   const others = saidByAll(mine, other);
   if (others !== '') members[other] = others;

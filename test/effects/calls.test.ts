@@ -1,7 +1,7 @@
 /** Calls to bridges: which are due, what they say, and what becomes of them when banks, time and processes misbehave. */
 import { describe, expect, test } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
-import { issue, transfer } from '../core/books.ts';
+import { issue, limit, transfer } from '../core/books.ts';
 import { turn } from '../engine/house.ts';
 import { Clock } from './clock.ts';
 import { type Made, Theatre } from './theatre.ts';
@@ -230,6 +230,47 @@ describe('what a bank is asked', () => {
       [account('ana'), { handle: 'usd' }, 10],
       [{ handle: 'x' }, { handle: 'usd' }, 10],
     ]);
+  });
+
+  test('names the account behind its wallet though that was renamed while the other side was asked', async () => {
+    const theatre = await open();
+    const { house } = theatre;
+    const account = (handle: string, name: string) => ({ handle, custom: { account: name } });
+    const pay = { ...transfer('x', 'y', 5), source: account('x', 'ana'), target: account('y', 'luz') };
+    await theatre.done(house.intent('funds', limit('x', 'minBalance', -100)), house.intent('i', pay));
+    await theatre.run();
+    await theatre.done(
+      house.update(Kind.wallet, 'y', { handle: 'y2', bridge: 'bank' }),
+      // Whoever has the name now is not meant.
+      house.create(Kind.wallet, { handle: 'y' }),
+    );
+    const debit = `deb_${house.read(Kind.intent, 'i')!.entry.luid.slice(5)}.0`;
+    await theatre.done(house.addProof(Kind.intent, 'i', JSON.stringify({ handle: debit, status: 'prepared' })));
+    await theatre.run();
+    const [call] = asked(theatre, 'prepare');
+    expect(call!.body.data).toMatchObject({ source: account('x', 'ana'), target: account('y', 'luz'), inputs: [0] });
+  });
+
+  test('names the address that a claim names, where that stands for its wallet', async () => {
+    const theatre = await open();
+    const { house } = theatre;
+    await theatre.done(house.intent('i', transfer('a', 'svgs:1@x', 5), transfer('a', 'svgs:2@x', 6)));
+    await theatre.run();
+    const said_ = asked(theatre, 'prepare').map(({ body: { data } }) => [data.target, data.amount]);
+    expect(said_).toEqual([
+      [{ handle: 'svgs:1@x' }, 5],
+      [{ handle: 'svgs:2@x' }, 6],
+    ]);
+  });
+
+  test('names the wallet that routes led to, whatever the claim says of another', async () => {
+    const theatre = await open();
+    const { house } = theatre;
+    await theatre.done(house.create(Kind.wallet, { handle: 'to', routes: [{ action: 'credit', target: 'x' }] }));
+    const target = { handle: 'to', custom: { account: 'ana' } };
+    await theatre.done(house.intent('i', { ...transfer('a', 'to', 5), target }));
+    await theatre.run();
+    expect(asked(theatre, 'prepare').map(({ body: { data } }) => data.target)).toEqual([{ handle: 'x' }]);
   });
 
   test('goes to where its record says now', async () => {

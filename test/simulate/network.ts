@@ -8,12 +8,13 @@
  * and aborts.
  */
 import type { Answer, Call, OutgoingCall } from '../../src/effects/outgoing.ts';
+import { canon } from '../../src/proof/canon.ts';
 import { type Json, verifyRecord } from '../support/client.ts';
 import type { Dice } from '../support/dice.ts';
 import type { Loop } from './loop.ts';
 import { eventHandle, type Happening, type Model, type Rec } from './model.ts';
 import { must } from './must.ts';
-import { legHandle } from './progress.ts';
+import { type Leg, legHandle, saidOf } from './progress.ts';
 import { type Ask, KEYS, type Key, proofBody, SERVER, signHash } from './wish.ts';
 
 export interface NetworkWorld {
@@ -291,6 +292,7 @@ export class Network {
       leg.side === schema && leg.amount === amount,
       `a bank is asked for a ${schema} of ${amount}: ${JSON.stringify(leg)}`,
     );
+    this.#mustNameRight(intent.luid, leg, body.data);
     const state = dice.chance(0.85) ? 'prepared' : 'failed';
     // Some banks never say how it went, until they are well again.
     const isUnsaid = this.#isHonest || dice.chance(0.95);
@@ -305,6 +307,20 @@ export class Network {
       sayAt: 0,
     });
     return this.mood === 'odd' && dice.chance(0.05) ? 501 : 202;
+  }
+
+  /** A bank learns from an entry whose account it is about. */
+  #mustNameRight(luid: string, leg: Leg, data: Json): void {
+    const record = this.#world.model.records.get(luid)!;
+    const own = leg.side === 'debit' ? 'source' : 'target';
+    for (const member of ['source', 'target', 'symbol'] as const) {
+      const said = saidOf(record, leg, member);
+      const told = data[member] === undefined ? '' : canon(data[member]);
+      // Where claims differ the other side is left out, and the wallet and the symbol are told by their bare handles.
+      const bare = member === own || member === 'symbol' ? canon({ handle: data[member]?.handle }) : '';
+      must(told === (said ?? bare), `a bank is told of ${member} ${told}, and the claims say ${said}`);
+    }
+    must(canon(data.inputs) === canon(leg.claims), `a bank is told of claims ${data.inputs}, not ${leg.claims}`);
   }
 
   #end(ledger: number, handle: string, action: string, body: Json): number {

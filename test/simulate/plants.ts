@@ -488,6 +488,14 @@ export const PLANTS: Plant[] = [
     ],
   ],
   [
+    'a bank is told of an account only by its wallet’s handle',
+    [
+      'src/effects/calls.ts',
+      '  const isNamed = !leg.claims.some((index) => led.has(sideOf(index, leg.side)));\n',
+      "  const isNamed = (objectOf(mine[0]![own] ?? '') as { handle: string }).handle === handleIn(leg.wallet);\n",
+    ],
+  ],
+  [
     'an event is told again in other words',
     [
       'src/effects/feeds.ts',

@@ -72,6 +72,8 @@ export interface Progress {
   readonly limits: readonly LimitSet[];
   readonly legs: readonly Leg[];
   readonly forwards: readonly Forward[];
+  /** Claim, side and wallet of what a route gave to another wallet. */
+  readonly routed: readonly string[];
   readonly counted: readonly Counted[];
   readonly states: readonly LegState[];
 }
@@ -174,7 +176,7 @@ export class Intents {
     const progress: Progress = {
       ...{ stage: 'pending', isHolding: false, received: moment, order: ground.nextPlace() },
       ...{ thread, origin: origin?.luid ?? '' },
-      ...{ nets: [], limits: [], legs: [], forwards: [], counted: [], states: [] },
+      ...{ nets: [], limits: [], legs: [], forwards: [], routed: [], counted: [], states: [] },
     };
     ground.change(luid, { progress });
     const ending = this.#attempt(luid, keys, now) ?? NOTHING;
@@ -247,12 +249,12 @@ export class Intents {
       return this.#pass(luid, { ...NOTHING, steps: ['failed', 'aborted', 'rejected'], reason });
     }
     const { limits, legs, forwards, routed } = plan;
-    const came = { nets, limits, legs, forwards };
+    const came = { nets, limits, legs, forwards, routed };
     const isAlone = origin === null && forwards.length === 0 && legs.length === 0 && !isManual(record);
     if (isAlone) {
       money.move(nets, limits, progress.received, now);
       this.#go(luid, { ...came, stage: 'final' });
-      return this.#pass(luid, { ...NOTHING, ...came, routed, steps: ['prepared', 'committed', 'completed'] });
+      return this.#pass(luid, { ...NOTHING, ...came, steps: ['prepared', 'committed', 'completed'] });
     }
     const counted = money.hold(nets, progress.received, now);
     const first = legs.some(({ side }) => side === 'debit') ? 'debit' : 'credit';
@@ -268,7 +270,7 @@ export class Intents {
         marks,
       ),
     });
-    return this.#pass(luid, { ...NOTHING, ...came, routed, marks, steps: legs.length > 0 ? [] : ['prepared'] });
+    return this.#pass(luid, { ...NOTHING, ...came, marks, steps: legs.length > 0 ? [] : ['prepared'] });
   }
 
   #plan(record: Rec, keys: Keys, origin: Rec | null): Plan {
@@ -591,6 +593,24 @@ export class Intents {
 /** The name under which a bank knows a leg. */
 export function legHandle({ luid, progress }: Rec, number: number): string {
   return `${progress!.legs[number]!.side === 'debit' ? 'deb' : 'cre'}_${luid.slice(5)}.${number}`;
+}
+
+/**
+ * What a bank must be told of a leg's source, target or symbol: what all its claims say; null where they do not say the
+ * same, or a route brought the leg's own side to another wallet than they name.
+ */
+export function saidOf({ content, progress }: Rec, leg: Leg, member: 'source' | 'target' | 'symbol'): string | null {
+  const claims = content.value.claims as Claim[];
+  const own = leg.side === 'debit' ? 'source' : 'target';
+  const isLed = (number: number) => progress!.routed.some((each) => each.startsWith(`${number} ${leg.side} `));
+  if (member === own && leg.claims.some(isLed)) return null;
+  const said = new Set(leg.claims.map((number) => referenceText(claims[number]![member])));
+  return said.size === 1 ? [...said][0]! : null;
+}
+
+/** As canonical JSON, however it was sent; '' for none. */
+function referenceText(reference: Claim['symbol'] | undefined): string {
+  return reference === undefined ? '' : canon(typeof reference === 'string' ? { handle: reference } : reference);
 }
 
 /** Whether who signs so asks for the intent: not who says that it is not to happen, or speaks of something else. */

@@ -202,9 +202,9 @@ export class IntentTraffic {
   #reference(handle: string): Claim['symbol'] {
     const { dice } = this.#clients;
     if (dice.chance(0.1)) return handle;
-    // Who is meant behind the wallet is for its bank to know.
-    return BRIDGED.includes(handle) && dice.chance(0.4)
-      ? { handle, custom: { account: dice.pick(['a', 'b']) } }
-      : { handle };
+    if (!BRIDGED.includes(handle) || !dice.chance(0.4)) return { handle };
+    // Who is meant behind the wallet is for its bank to know, be it said by an address or beside the handle.
+    const account = dice.pick(['a', 'b']);
+    return account === 'a' ? { handle, custom: { account } } : { handle: `svgs:${account}@${handle}` };
   }
 }
