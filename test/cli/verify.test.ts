@@ -282,6 +282,52 @@ describe('permissions that stand in no entry', () => {
     expect(report.notes.join()).toContain(`${report.counts.permitted} decisions rest on permissions`);
   });
 
+  test('are taken for given where they let a proof count that anybody may add', async () => {
+    const own = freshDirectory();
+    const server = await startServer({ directory: own });
+    const client = connect(server);
+    const byToken = { bearer: { $signer: { public: clerk.public } } };
+    const ledger = await openLedger(client, owner, {
+      access: [
+        { action: { $in: ['access', 'create', 'issue'] }, record: 'any', signer: {} },
+        { action: { $in: ['commit', 'abort'] }, record: 'intent', ...byToken },
+      ],
+    });
+    const handle: string = ledger.data.handle;
+    const now = Math.floor(Date.now() / 1000);
+    const claims = { iss: 'audit', sub: 'audit', aud: handle, iat: now, exp: now + 60 };
+    const token = { authorization: `Bearer ${makeToken(claims, clerk)}` };
+    const post = async (path: string, body: Json, headers = {}) => {
+      const reply = await client.post(path, body, { 'x-ledger': handle, ...headers });
+      if (reply.status >= 300) throw new Error(reply.text);
+      return reply.body;
+    };
+    await post('/symbols', record({ handle: 'inti', factor: 1 }, owner));
+    await post('/wallets', record({ handle: 'a', access: [{ action: 'spend', ...byToken }] }, owner));
+    await post('/wallets', record({ handle: 'b' }, owner));
+    await post('/intents', record({ handle: 'seed', claims: [issue('a', 'inti', 50)] }, owner));
+    const ends: string[] = [];
+    for (const action of ['commit', 'abort']) {
+      const data = { handle: action, claims: [transfer('a', 'b', 'inti', 5)], config: { commit: 'manual' } };
+      const waits = await post('/intents', record(data, owner));
+      for (const custom of [{ note: 'go on' }, { action }]) {
+        const moment = new Date().toISOString();
+        for (const headers of [{}, token]) {
+          const proof = proofFor(waits, clerk, { moment, ...custom, by: Object.keys(headers).join() });
+          ends.push((await post(`/intents/${action}/proofs`, proof, headers)).meta.status);
+        }
+      }
+    }
+    await server.stop();
+    expect(ends).toEqual(
+      ['commit', 'abort'].flatMap((action) => {
+        return ['pending', 'prepared', 'prepared', action === 'commit' ? 'completed' : 'rejected'];
+      }),
+    );
+    const report = await look(own);
+    expect([report.finding, report.counts.permitted]).toEqual([null, 4]);
+  });
+
   test('excuse nothing else', async () => {
     const lies: ((frames: Frames) => void)[] = [
       (frames) => void pickTransfer(frames, EntryType.step).outcome.postings[2]!--,
