@@ -68,6 +68,9 @@ export interface Happening {
   readonly luid: string;
   /** Of money that was received. */
   readonly amount: number;
+  /** Luids of the wallet and the symbol, where it is about these. */
+  readonly wallet: string;
+  readonly symbol: string;
   /** Of an intent that has gone on: how many proofs it shows, and the luids of the bridges that take part. */
   readonly proofs: number;
   readonly bridges: readonly string[];
@@ -459,8 +462,8 @@ export class Model {
       return signal === before ? [] : [{ seq: this.seq + 1, signal, least: 0 }];
     }
     if (kind !== 'effect') return [];
-    const least = (value.filter as { amount?: { $gte: number } } | undefined)?.amount?.$gte ?? 0;
-    return [{ seq: this.seq + 1, signal: value.signal as string, least }];
+    const least = (value.filter as { amount?: { $gte: number } } | undefined)?.amount?.$gte;
+    return [{ seq: this.seq + 1, signal: value.signal as string, least: least ?? Number.NEGATIVE_INFINITY }];
   }
 
   #nextPlace(): number {
@@ -641,7 +644,10 @@ export function eventHandle({ luid, seq, index }: Happening): string {
 function happeningsOf(fact: Fact, { kind, content, shown, progress }: Rec, ledger: number): Happening[] {
   const { seq, luid, type, ending } = fact;
   const told = { seq, ledger, luid, proofs: shown.length, bridges: (progress?.legs ?? []).map(({ bridge }) => bridge) };
-  const one = (index: number, signal: string, amount = 0): Happening => ({ ...told, index, signal, amount });
+  const nobody = { wallet: '', symbol: '' };
+  const one = (index: number, signal: string, amount = 0, { wallet, symbol } = nobody): Happening => {
+    return { ...told, index, signal, amount, wallet, symbol };
+  };
   if (type === 'create') return [one(0, `${kind}-created`)];
   if (type === 'update') return [one(0, `${kind}-updated`)];
   if (type === 'drop') return [one(0, `${kind}-dropped`)];
@@ -652,9 +658,11 @@ function happeningsOf(fact: Fact, { kind, content, shown, progress }: Rec, ledge
   if (!steps.includes('committed')) return heard;
   const claims = content.value.claims as { action: string; target?: unknown; amount: number }[];
   for (const [n, claim] of claims.entries()) {
-    if (claim.target !== undefined) heard.push(one(2 + n, 'balance-received', claim.amount));
+    if (claim.target !== undefined) heard.push(one(2 + n, 'balance-received', claim.amount, progress!.credits.get(n)));
   }
-  for (const [n] of limits.entries()) heard.push(one(2 + claims.length + n, 'wallet-limited'));
+  for (const [n, limit] of limits.entries()) {
+    heard.push(one(2 + claims.length + n, 'wallet-limited', Number(limit.amount), limit));
+  }
   return heard;
 }
 

@@ -174,6 +174,7 @@ export class Network {
     this.#bodies.set(handle, words);
     const { kind } = this.#world.model.records.get(happening.luid)!;
     must(body.data[kind] !== undefined, `${signal} shows no ${kind}`);
+    this.#mustTellOf(happening, body.data);
     if (effect === null || effect.isDropped) return 200;
     // A call may be on its way for long: longer than the effect that it was made for, and until there is another.
     if (happening.seq <= effect.wishes[0]!.seq && this.#hadBefore(effect)) return 200;
@@ -187,6 +188,14 @@ export class Network {
       heard.add(key);
     }
     return 200;
+  }
+
+  /** An event about money names whose, of what, and how much. */
+  #mustTellOf({ signal, luid, wallet, symbol, amount }: Happening, data: Json): void {
+    if (wallet === '') return;
+    const told = [data.intent.luid, data.wallet.luid, data.symbol.luid, data.amount];
+    const wanted = [luid, wallet, symbol, amount];
+    must(canon(told) === canon(wanted), `${signal} tells of ${told}, and it was ${wanted}`);
   }
 
   /** Whether an effect that was dropped had the name or the address of this one. */

@@ -55,6 +55,12 @@ interface Forward {
   readonly target: string;
 }
 
+/** Whom a claim brings money, and which. */
+export interface Credit {
+  readonly wallet: string;
+  readonly symbol: string;
+}
+
 /** What an intent is about beyond its content. */
 export interface Progress {
   readonly stage: Stage;
@@ -74,6 +80,8 @@ export interface Progress {
   readonly forwards: readonly Forward[];
   /** Claim, side and wallet of what a route gave to another wallet. */
   readonly routed: readonly string[];
+  /** By claim. */
+  readonly credits: ReadonlyMap<number, Credit>;
   readonly counted: readonly Counted[];
   readonly states: readonly LegState[];
 }
@@ -121,6 +129,7 @@ interface Plan {
   readonly legs: Leg[];
   readonly forwards: Forward[];
   readonly routed: string[];
+  readonly credits: Map<number, Credit>;
   reason: string;
   isPermitted: boolean;
 }
@@ -176,7 +185,7 @@ export class Intents {
     const progress: Progress = {
       ...{ stage: 'pending', isHolding: false, received: moment, order: ground.nextPlace() },
       ...{ thread, origin: origin?.luid ?? '' },
-      ...{ nets: [], limits: [], legs: [], forwards: [], routed: [], counted: [], states: [] },
+      ...{ nets: [], limits: [], legs: [], forwards: [], routed: [], counted: [], states: [], credits: new Map() },
     };
     ground.change(luid, { progress });
     const ending = this.#attempt(luid, keys, now) ?? NOTHING;
@@ -250,10 +259,11 @@ export class Intents {
     }
     const { limits, legs, forwards, routed } = plan;
     const came = { nets, limits, legs, forwards, routed };
+    const { credits } = plan;
     const isAlone = origin === null && forwards.length === 0 && legs.length === 0 && !isManual(record);
     if (isAlone) {
       money.move(nets, limits, progress.received, now);
-      this.#go(luid, { ...came, stage: 'final' });
+      this.#go(luid, { ...came, credits, stage: 'final' });
       return this.#pass(luid, { ...NOTHING, ...came, steps: ['prepared', 'committed', 'completed'] });
     }
     const counted = money.hold(nets, progress.received, now);
@@ -262,6 +272,7 @@ export class Intents {
     const stage = legs.length > 0 ? 'pending' : 'prepared';
     this.#go(luid, {
       ...came,
+      credits,
       counted,
       stage,
       isHolding: true,
@@ -276,7 +287,10 @@ export class Intents {
   #plan(record: Rec, keys: Keys, origin: Rec | null): Plan {
     const { ledger, content } = record;
     const ground = this.#ground;
-    const plan: Plan = { nets: [], limits: [], legs: [], forwards: [], routed: [], reason: '', isPermitted: true };
+    const plan: Plan = {
+      ...{ nets: [], limits: [], legs: [], forwards: [], routed: [], credits: new Map() },
+      ...{ reason: '', isPermitted: true },
+    };
     const find = (kind: KindName) => (handle: string) => ground.nearest(ledger, kind, handle)?.luid ?? '';
     const need = (action: string, luid: string) => {
       if (keys === 'server') return;
@@ -301,7 +315,10 @@ export class Intents {
         const payer = this.#post(plan, record, origin, claim, number, 'debit', named);
         if (payer !== '') need('spend', payer);
       }
-      if (named.target !== '') this.#post(plan, record, origin, claim, number, 'credit', named);
+      if (named.target !== '') {
+        const wallet = this.#post(plan, record, origin, claim, number, 'credit', named);
+        plan.credits.set(number, { wallet, symbol: named.symbol });
+      }
       if (plan.reason !== '') return plan;
     }
     return plan;
