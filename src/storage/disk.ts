@@ -38,6 +38,7 @@ export interface DiskFile {
 
 export interface Disk {
   open(path: string, mode: OpenMode): DiskFile;
+  /** Whether the name is there, and leads somewhere; throws where the system does not tell. */
   exists(path: string): boolean;
   /** Who may do what with a file: its rights as chmod counts them, those of its owner alone where there are no others. */
   rights(path: string): number;
@@ -203,6 +204,17 @@ function openFile(path: string, mode: OpenMode): DiskFile {
   };
 }
 
+/** Node's own answers no to whatever goes wrong: books that may not be looked at were taken for no books. */
+function exists(path: string): boolean {
+  try {
+    fs.statSync(path);
+    return true;
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return false;
+    throw error;
+  }
+}
+
 function syncDirectory(path: string): void {
   const fd = fs.openSync(path, 'r');
   try {
@@ -214,7 +226,7 @@ function syncDirectory(path: string): void {
 
 export const realDisk: Disk = {
   open: openFile,
-  exists: (path) => fs.existsSync(path),
+  exists,
   rights: (path) => fs.statSync(path).mode & RIGHTS,
   readdir: (path) => fs.readdirSync(path).sort(),
   mkdir(path) {

@@ -55,7 +55,10 @@ export function loadOrCreateKey(disk: Disk, directory: string, create: (secret?:
     if (bytesEqual(create(found.secret).public, found.public)) return found;
     throw new KeyFileError(`${path} is damaged: its two keys do not belong together; put it back from a copy`);
   }
-  const books = disk.readdir(directory).find((name) => segmentSeq(name) > 0 || snapshotSeq(name) >= 0);
+  const names = disk.readdir(directory);
+  // The new key would take the link's place, and nobody the one that was meant.
+  if (names.includes(KEY_FILE)) throw new KeyFileError(`${path} is a link that leads nowhere; put the key there first`);
+  const books = names.find((name) => segmentSeq(name) > 0 || snapshotSeq(name) >= 0);
   if (books !== undefined) {
     throw new KeyFileError(`${path} is missing, but ${books} was signed with it; put it back from a copy`);
   }

@@ -71,13 +71,20 @@ export function listSnapshots(disk: Disk, directory: string): string[] {
     .reverse();
 }
 
+/**
+ * This user may not, or this process has no more of what it takes: that says nothing against the snapshot. Where it were
+ * passed over, a journal that begins after it would look damaged, and the next snapshot would remove it.
+ */
+const NOT_OURS_TO_READ = ['EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOMEM'];
+
 export function readSnapshots(disk: Disk, directory: string, options: ReadSnapshotsOptions): ReadSnapshotsResult {
   const refused: RefusedSnapshot[] = [];
   for (const file of disk.exists(directory) ? listSnapshots(disk, directory) : []) {
     try {
       return { snapshot: { file, ...readSnapshot(disk, directory, file, options) }, refused };
     } catch (error) {
-      if (!(error instanceof SnapshotError) && errorCode(error) === '') throw error;
+      const code = errorCode(error);
+      if ((!(error instanceof SnapshotError) && code === '') || NOT_OURS_TO_READ.includes(code)) throw error;
       refused.push({ file, reason: (error as Error).message });
     }
   }

@@ -1,6 +1,6 @@
 /** The promise kept by the real process: killed, stopped, shut out, and on a disk that is full. */
 import { spawn } from 'node:child_process';
-import { chmodSync, chownSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -106,6 +106,32 @@ describe('a directory that cannot be had', () => {
     expect(await server.ended).toBe(1);
     expect(server.log()).toContain(path);
     expect(server.log()).toMatch(/EACCES|EROFS|EPERM/);
+  });
+
+  test('because the snapshots are not for this user to read: they were said to be damage, and a backup the remedy', async () => {
+    const path = directory();
+    const { server, client } = await start(path, ['--snapshot-every', '20', '--segment-bytes-max', '4096']);
+    const { wallet, symbol } = await open(client);
+    const load = crowd(server.url, 4, wallet, symbol);
+    await load.acknowledged(60);
+    await load.end(true);
+    await server.stop();
+    const uid = process.getuid?.() === 0 ? 65_534 : undefined;
+    const rights = (mode: number) => {
+      for (const name of ['', ...readdirSync(path)]) {
+        const isSnapshot = name.startsWith('snapshot');
+        if (uid !== undefined && !isSnapshot) chownSync(join(path, name), uid, uid);
+        if (isSnapshot) chmodSync(join(path, name), mode);
+      }
+    };
+    rights(0o000);
+    const refused = await launch(path, uid === undefined ? {} : { uid });
+    expect(await refused.ended).toBe(1);
+    expect(refused.log()).toMatch(/EACCES: permission denied, open '.*snapshot-\d+\.ays'/);
+    expect(refused.log()).toContain(`this user may read and write ${path}`);
+    expect(refused.log()).not.toMatch(/damaged|backup/);
+    rights(0o600);
+    await judge((await start(path)).client, load.sent, wallet, symbol);
   });
 });
 

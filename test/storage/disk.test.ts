@@ -1,6 +1,6 @@
 /** The real disk, and the fake one beside it: what a caller of `Disk` may count on holds for both. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -165,6 +165,20 @@ test('files are for the owner only, and so are directories', () => {
   } finally {
     process.umask(before);
   }
+});
+
+test('what the system does not tell of a name is an error: it was taken for a file that is not there', () => {
+  const loop = join(root, 'loop');
+  symlinkSync(loop, loop);
+  expect(code(() => realDisk.exists(loop))).toBe('ELOOP');
+  expect(code(() => realDisk.exists(join(root, 'n'.repeat(300))))).toBe('ENAMETOOLONG');
+  expect([realDisk.exists(join(root, 'none')), realDisk.exists(root), realDisk.exists('')]).toEqual([
+    false,
+    true,
+    false,
+  ]);
+  writeWhole(realDisk, join(root, 'file'), Buffer.from('x'));
+  expect(realDisk.exists(join(root, 'file', 'below'))).toBe(false);
 });
 
 test.skipIf(process.platform !== 'linux')(

@@ -331,6 +331,17 @@ describe('a spoilt newest one is passed over, with the reason', () => {
     expectOlder(disk, /EIO/);
   });
 
+  test.each(['EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOMEM'])(
+    'that this process may not have (%s): an error, since nothing is wrong with it',
+    (code) => {
+      for (const call of ['open', 'read'] as const) {
+        const disk = spoilt('', null);
+        disk.inject({ call, path: newest, code });
+        expect(() => read(disk)).toThrow(code);
+      }
+    },
+  );
+
   test('none whole: none, and all are named', () => {
     const disk = fresh();
     for (const [file, content] of files) disk.put(file, content.subarray(0, content.length - 1));
