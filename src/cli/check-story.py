@@ -4,8 +4,8 @@
 Trusts that key and nothing else: the hashes, digests and signatures of the record, the journal's entries about it, that
 the record is what they tell (status, labels, owners, each proof in its place), the place of each in its frame, and every
 link from there to the head the server signed. Standard library only; the Ed25519
-below is RFC 8032, for checking: it is slow and keeps no secret. Ends with 0 where all is proven, 2 where all but the
-place in the chain is, as the file does not hold that, 1 where anything is wrong."""
+below is RFC 8032, for checking: it is slow and keeps no secret. Ends with 0 where all is proven, 2 where only what is
+signed on the record is, as the file does not hold the frames of its entries, 1 where anything is wrong."""
 import base64, datetime, decimal, hashlib, json, re, sys
 ORDER = ''.join(sorted('-_0123456789' + ''.join(chr(a + i) for a in (65, 97) for i in range(26))))
 P, L, D = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493, -121665 * pow(121666, -1, 2**255 - 19)
@@ -153,18 +153,18 @@ for version, (meta, data, proofs) in zip(versions, told):
     expect({*version} == {'data', 'hash', 'luid', 'meta'}, 'a member of a record that nothing proves')
     shown += len(got)
 expect([custom for *_, custom in check(head, 'the head')] == [canon({'moment': head['meta']['moment']})], 'a moment of the head that is not signed')
-if chain is None: sys.exit(print('Proven but for its place: the frames of its first entries are gone') or 2)
+unframed = 'Proven is each signature, and what it says; not the state of the record: the frames of its first entries are gone'
+if chain is None: sys.exit(print(unframed) or 2)  # without them anybody can have written what the entries tell
 before, seq, digests = bytes.fromhex(chain['before']), None, {}
 for item in chain['frames']:
-    hashes = [] if isinstance(item, str) else item['entries']
-    run = bytes.fromhex(item['head']) + sha(bytes.fromhex(''.join(hashes))) if hashes else raw(item)
+    hashes = b'' if isinstance(item, str) else bytes.fromhex(''.join(item['entries']))
+    run = bytes.fromhex(item['head']) + sha(hashes) if hashes else raw(item)
     for link in (run[at:at + 99] for at in range(0, len(run), 99)):  # 67 bytes of head, SHA-256 of its entries' hashes
         first, count, moment = (int.from_bytes(link[a:b], 'big') for a, b in ((11, 19), (20, 24), (25, 33)))
         expect(link[35:67] == before and seq in (None, first - 1), 'a frame does not continue the one before it')
         before, seq = sha(link), first + count - 1
-    digests.update(zip(range(first, first + len(hashes)), hashes))
-expect(all(digests.get(line['seq']) == sha(e).hex() for line, e in zip(lines, entries)), 'an entry is not in its frame')
+    digests.update((first + at // 32, hashes[at:at + 32]) for at in range(0, len(hashes), 32))  # as signed, not as cut in the file
+expect(all(digests.get(line['seq']) == sha(e) for line, e in zip(lines, entries)), 'an entry is not in its frame')
 end = (head['data']['chain'], head['data']['seq'], head['data']['moment'])
 expect(end == (before.hex(), seq, iso(moment)), 'the chain does not end in the head')
-what = record['luid'] + ', dropped' * (read[-1]['type'] == 3)
-print(f'Proven: {what}: {len(entries)} entries, {shown} proofs; in the chain up to entry {seq}')
+print(f'Proven: {record["luid"] + ", dropped" * (read[-1]["type"] == 3)}: {len(entries)} entries, {shown} proofs; in the chain up to entry {seq}')

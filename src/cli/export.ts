@@ -41,6 +41,8 @@ intent, anchor, ... or its plural.
 Whoever gets the file checks it without this program: python3 src/cli/check-story.py <file> <the server's public key>
 What it says is proven then, and when it was, and that the record is shown as its entries in the file tell of it; not that
 there are no others: what came after them, and proofs that were added between, may be left out with their entries.
+It names no ledger: ask the one that is meant for the luid. Where the frames of the first entries are gone (two snapshots
+later they may be), what is signed on the record is proven, and its status, its labels and the order of its proofs are not.
 `;
 
 /** Runs the command; returns the exit code: 1 where there is no such record. */

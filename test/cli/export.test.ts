@@ -223,6 +223,12 @@ function altered(text: string, path: string[], to: (was: Json) => Json): string 
   return JSON.stringify(whole);
 }
 
+/** Whether the entry `seq` came in this frame. */
+function isIn({ head, entries }: { head: string; entries: string[] }, seq: number): boolean {
+  const first = Number(Buffer.from(head, 'hex').readBigUInt64BE(11));
+  return seq >= first && seq < first + entries.length;
+}
+
 /** Another value of the same type, as near as can be. */
 function other(was: Json): Json {
   if (typeof was === 'number') return was + 1;
@@ -328,6 +334,24 @@ describe.skipIf(!hasPython)('checked by another program', () => {
     expect(forged.filter((_, n) => results[n]!.code !== 1).map(([what]) => what)).toEqual([]);
   });
 
+  test('an entry is not put behind a later one by hashes of its frame that are written in other pieces', () => {
+    const told = JSON.parse(story('wallets', 'moody'));
+    const { proofs } = told.record.meta;
+    const moved = told.entries[1];
+    // The hash that all hashes of a frame are under is of their bytes: where one ends is for the checker to ask.
+    const frame = told.chain.frames.find((item: Json) => item.entries !== undefined && isIn(item, moved.seq));
+    const { seq } = told.entries.at(-1);
+    frame.entries = [...Array.from({ length: seq + 1 - moved.seq }, () => ''), ...frame.entries];
+    told.entries = [told.entries[0], ...told.entries.slice(2), { ...moved, seq: seq + 1 }];
+    told.record.meta = {
+      ...told.record.meta,
+      status: 'verified',
+      proofs: [...proofs.slice(0, 2), ...proofs.slice(3), proofs[2]],
+    };
+    expect(proofs[2].custom.status).toBe('verified');
+    expect(check([JSON.stringify(told)])).toEqual([{ code: 1, said: expect.stringContaining('NOT PROVEN') }]);
+  });
+
   test('a story that another key tells from beginning to end is of another server', () => {
     const stranger = encodeBase64(createKeyPair().public);
     const text = story('wallets', 'ana');
@@ -336,13 +360,23 @@ describe.skipIf(!hasPython)('checked by another program', () => {
     expect(renamed).toMatchObject({ code: 1, said: expect.stringContaining('the server has not signed it') });
   });
 
-  test('where segments are gone: all but the place in the chain', () => {
+  test('where segments are gone: all but its state and its place in the chain', () => {
     expect(filesIn(pruned, /^journal/)[0]).not.toMatch(/0001\.ayj$/);
     const [old, late] = check([story('wallets', 'ana', pruned), story('intents', lateIntent, pruned)]);
-    expect(old).toEqual({ code: 2, said: 'Proven but for its place: the frames of its first entries are gone\n' });
+    const unframed =
+      'Proven is each signature, and what it says; not the state of the record: the frames of its first entries are gone\n';
+    expect(old).toEqual({ code: 2, said: unframed });
     expect(late).toMatchObject({ code: 0, said: expect.stringMatching(/^Proven: \$int/) });
     const { chain, entries } = JSON.parse(story('wallets', 'ana', pruned));
     expect([chain, entries[0].seq]).toEqual([null, JSON.parse(story('wallets', 'ana')).entries[0].seq]);
+    // Without frames nobody vouches for entries: they can be put in another order, and with them what the record shows.
+    const moody = JSON.parse(story('wallets', 'moody', pruned));
+    const { proofs } = moody.record.meta;
+    const at = (n: number) => ({ ...moody.entries[n], seq: moody.entries[0].seq + n });
+    moody.entries = [moody.entries[0], { ...at(3), seq: at(1).seq }, at(2), { ...at(1), seq: at(3).seq }];
+    moody.record.meta.proofs = [...proofs.slice(0, 2), proofs[4], proofs[3], proofs[2]];
+    moody.record.meta.status = 'verified';
+    expect(check([JSON.stringify(moody)])).toEqual([{ code: 2, said: unframed }]);
   });
 
   test('its Ed25519 has the rule of ours, its canonical text is ours', () => {
