@@ -66,6 +66,9 @@ function remedy(error: Error, directory: string): string {
     case 'EEXIST':
     case 'ENOTDIR':
       return `See that ${directory} is a directory, or name another with --data`;
+    case 'EISDIR':
+    case 'EFTYPE':
+      return 'Put the file back, or take away what lies in its place';
     case 'EIO':
       return 'The device itself fails: look at the log of the system, and move the directory to another disk';
     default:

@@ -182,14 +182,20 @@ const DIRECTORY_MODE = 0o700;
 const RIGHTS = process.platform === 'win32' ? 0o700 : 0o777;
 /** One system call moves less than 2 GiB. */
 const CALL_BYTES_MAX = 1024 * 1024 * 1024;
-const FLAGS = { read: 'r', write: 'r+', create: 'wx+' } as const satisfies Record<OpenMode, string>;
+/** Opening a pipe waits for somebody at its other end, unless it is told not to; Windows has neither. */
+const AT_ONCE = fs.constants.O_NONBLOCK ?? 0;
+const FLAGS = {
+  read: fs.constants.O_RDONLY | AT_ONCE,
+  write: fs.constants.O_RDWR | AT_ONCE,
+  create: 'wx+',
+} as const satisfies Record<OpenMode, string | number>;
 
 function callBytes(from: number, to: number): number {
   return Math.min(to - from, CALL_BYTES_MAX);
 }
 
 function openFile(path: string, mode: OpenMode): DiskFile {
-  const fd = fs.openSync(path, FLAGS[mode], FILE_MODE);
+  const fd = openKnown(path, mode);
   return {
     path,
     size: () => fs.fstatSync(fd).size,
@@ -213,6 +219,20 @@ function exists(path: string): boolean {
     if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return false;
     throw error;
   }
+}
+
+/** Opens a file; what else may have its name is told by it, as the system's calls on it would not. */
+function openKnown(path: string, mode: OpenMode): number {
+  const fd = fs.openSync(path, FLAGS[mode], FILE_MODE);
+  const stat = fs.fstatSync(fd);
+  if (stat.isFile()) return fd;
+  fs.closeSync(fd);
+  throw notAFile(path, stat.isDirectory());
+}
+
+function notAFile(path: string, isDirectory: boolean): Error {
+  const what = isDirectory ? 'a directory' : 'no file';
+  return Object.assign(new Error(`${path} is ${what}`), { code: isDirectory ? 'EISDIR' : 'EFTYPE' });
 }
 
 function syncDirectory(path: string): void {

@@ -2,6 +2,7 @@
  * What the operator reads when the server does not start or cannot go on: what happened, what is safe, what to do. A
  * stack is for our own mistakes. And what the operator may ask of a running server.
  */
+import { spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -9,7 +10,7 @@ import { AssertionError } from '../../src/core/refusal.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { DamageError } from '../../src/storage/journal.ts';
 import { clockText, fatalText, startText } from '../../src/trouble.ts';
-import { copyOf, filesIn, fillBooks, freshDirectory, removeDirectories, rewritten } from '../cli/books.ts';
+import { ayni, copyOf, filesIn, fillBooks, freshDirectory, removeDirectories, rewritten } from '../cli/books.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { MOMENT, makeKit, pause } from '../support/kit.ts';
 import { type Server, startRefused, startServer } from '../support/server.ts';
@@ -90,6 +91,28 @@ describe('no start', () => {
     for (const name of names) expect(log).toContain(`${name} cannot be used: it is damaged between bytes`);
     expect(log).toMatch(/the segment with entry \d+ is missing; /);
     expect(log).toContain('start on your last backup');
+  });
+
+  // A pipe has no end until somebody writes into it: a start, and an audit, waited for that and said nothing.
+  test.skipIf(process.platform === 'win32')('where something else lies in place of a file: which', async () => {
+    const journal = filesIn(books, /^journal/)[0]!;
+    for (const name of [journal, 'server.key', 'lock-0000000009', 'snapshot-00000000000000000001.ays']) {
+      for (const command of ['mkfifo', 'mkdir']) {
+        const directory = copyOf(books);
+        const path = join(directory, name);
+        rmSync(path, { force: true });
+        expect(spawnSync(command, ['-m', '600', path]).status).toBe(0);
+        const what = command === 'mkdir' ? 'a directory' : 'no file';
+        if (!name.startsWith('snapshot')) {
+          const { code, log } = await startRefused({ directory });
+          expect([code, log]).toEqual([1, expect.stringContaining(`${path} is ${what}`)]);
+          expect(log).toContain('Put the file back');
+        } else expect((await start(directory)).log()).toContain(`Snapshot ${name} is not used: ${path} is ${what}.`);
+        if (name.startsWith('lock')) continue;
+        const { code, out, err } = await ayni('verify', directory);
+        expect([code, out + err]).toEqual([1, expect.stringContaining(`${path} is ${what}`)]);
+      }
+    }
   });
 
   test('without the key, beside books it has signed', async () => {
