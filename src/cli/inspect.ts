@@ -51,7 +51,8 @@ export function run(args: string[]): number {
 }
 
 interface Choice {
-  from: number;
+  /** Null where the choice is by another name. */
+  from: number | null;
   to: number;
   holds(entry: Entry): boolean;
 }
@@ -63,7 +64,7 @@ function choiceOf(values: Record<string, string | undefined>): Choice | null {
   if (ways.length === 0) return null;
   if (luid !== undefined && !isLuid(luid)) throw new UsageError(`--luid: ${luid} is no luid`);
   return {
-    from: seqOf('--seq', seq) ?? seqOf('--from', from) ?? 1,
+    from: seqOf('--seq', seq) ?? seqOf('--from', from),
     to: seqOf('--seq', seq) ?? seqOf('--to', to) ?? Number.MAX_SAFE_INTEGER,
     holds: (entry) => (luid === undefined || entry.luid === luid) && (handle === undefined || entry.handle === handle),
   };
@@ -78,16 +79,17 @@ function seqOf(flag: string, text: string | undefined): number | null {
 function printEntries(pinned: Pinned, directory: string, choice: Choice): number {
   const first = listSegments(pinned, directory)[0];
   if (first === undefined) throw new Error(`${directory} holds no journal`);
-  if (choice.from < first.firstSeq && choice.from > 1) {
+  if ((choice.from ?? choice.to) < first.firstSeq) {
     throw new Error(`entries before ${first.firstSeq} are only in snapshots: their segments are gone`);
   }
+  const from = choice.from ?? first.firstSeq;
   let found = 0;
   let isPast = false;
-  const steps = stepJournal(pinned, directory, startOf(pinned, directory, choice.from), {
+  const steps = stepJournal(pinned, directory, startOf(pinned, directory, from), {
     verifyFrame: () => null,
     onEntry(entry, _bytes, _from, _to, seq) {
       isPast = seq >= choice.to;
-      if (seq < choice.from || seq > choice.to || !choice.holds(entry)) return;
+      if (seq < from || seq > choice.to || !choice.holds(entry)) return;
       found++;
       process.stdout.write(`${JSON.stringify(shown(entry, seq))}\n`);
     },
