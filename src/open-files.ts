@@ -41,6 +41,10 @@ export function fitOpenFiles(config: Config, limit: number | null): { config: Co
   const calls = Math.min(callsInFlightMax, Math.floor((left * CALLS_SHARE) / FILES_EACH));
   const connections = Math.min(connectionsMax, Math.floor(left / FILES_EACH) - calls);
   const fitted = Object.freeze({ ...config, connectionsMax: connections, callsInFlightMax: calls });
-  const note = `This process may have ${limit} files open (ulimit -n): it takes ${connections} connections at once, not ${connectionsMax}, and makes ${calls} calls, not ${callsInFlightMax}. It needs ${wanted} for all of them.`;
+  const fewer = [
+    ...(connections < connectionsMax ? [`takes ${connections} connections at once, not ${connectionsMax}`] : []),
+    ...(calls < callsInFlightMax ? [`makes ${calls} calls at once, not ${callsInFlightMax}`] : []),
+  ];
+  const note = `This process may have ${limit} files open (ulimit -n): it ${fewer.join(', and ')}. It needs ${wanted} for all of them.`;
   return { config: fitted, note };
 }

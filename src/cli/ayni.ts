@@ -36,6 +36,7 @@ ${Object.entries(TOOLS)
 
 async function main([name = '--help', ...args]: string[]): Promise<number | undefined> {
   if (name === '--help' || name === '-h' || name === 'help') {
+    hearOutput();
     process.stdout.write(HELP);
     return 0;
   }
@@ -47,16 +48,23 @@ async function main([name = '--help', ...args]: string[]): Promise<number | unde
   process.argv.splice(2, 1);
   const tool = await TOOLS[name]!.load();
   if (!('run' in tool)) return undefined;
+  hearOutput();
   if (!args.includes('--help')) return tool.run(args);
   process.stdout.write(tool.HELP);
   return 0;
 }
 
-// Whoever reads our output may have read enough (`ayni inspect | head`).
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit();
-});
+/**
+ * Whoever reads our output may have read enough (`ayni inspect | head`); what cannot be written is another matter. Programs
+ * decide for themselves: a server does not end for want of a reader.
+ */
+function hearOutput(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit();
+    process.stderr.write(`ayni: the output could not be written: ${error.message}\n`);
+    process.exit(1);
+  });
+}
 
 try {
   const code = await main(process.argv.slice(2));

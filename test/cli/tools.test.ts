@@ -1,6 +1,9 @@
 /** The small tools: what they print, what they refuse, and that they change and tell nothing they should not. */
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pin } from '../../src/cli/audit/pinned.ts';
 import { Signatures } from '../../src/cli/audit/signatures.ts';
@@ -13,6 +16,8 @@ import { encode, FrameBuffer } from '../../src/storage/codec.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { digestEntry, FRAME_FOOT_BYTES, FRAME_HEAD_BYTES, fillFrame, sealFrame } from '../../src/storage/format.ts';
 import { entriesFrom } from '../storage/kit.ts';
+import { dieWithUs } from '../support/children.ts';
+import { found } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 import { ayni, copyOf, filesIn, fillBooks, framesOf, freshDirectory, removeDirectories } from './books.ts';
 
@@ -29,6 +34,16 @@ beforeAll(async () => {
 });
 
 afterAll(removeDirectories);
+
+/** One that nobody listens on just now. */
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const taken = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = taken.address() as AddressInfo;
+      taken.close(() => resolve(port));
+    });
+  });
+}
 
 test.each([
   [0, '0'],
@@ -63,6 +78,44 @@ describe('ayni', () => {
     expect([code, out]).toEqual([2, '']);
     expect(err).toContain('--seconds');
   });
+});
+
+describe('standard output', () => {
+  const tool = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
+
+  test('that nobody reads any more ends no server: ayni serve ended with 0, without a word', async () => {
+    const port = await freePort();
+    const args = [tool, 'serve', '--port', String(port), '--workers', '1', '--data', freshDirectory()];
+    const server = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    dieWithUs(server);
+    server.stdout.destroy();
+    let log = '';
+    server.stderr.on('data', (chunk) => (log += chunk));
+    const ended = new Promise((resolve) => server.once('close', (code, signal) => resolve(code ?? signal)));
+    const isUp = () =>
+      fetch(`http://127.0.0.1:${port}/readyz`).then(
+        ({ ok }) => ok || null,
+        () => null,
+      );
+    const isOver = () => (server.exitCode === null ? null : false);
+    expect(await found(async () => (await isUp()) ?? isOver(), 20_000), log).toBe(true);
+    server.kill('SIGTERM');
+    expect([await ended, log.includes('SIGTERM: stops listening')]).toEqual([0, true]);
+  });
+
+  test.skipIf(process.platform !== 'linux').each([['keygen'], ['inspect'], ['verify']])(
+    'that is full: ayni %s says so, and ends with 1',
+    (name) => {
+      const full = openSync('/dev/full', 'w');
+      const args = [tool, name, ...(name === 'keygen' ? [] : [books])];
+      const { status, stderr } = spawnSync(process.execPath, args, {
+        stdio: ['ignore', full, 'pipe'],
+        encoding: 'utf8',
+      });
+      closeSync(full);
+      expect([status, stderr]).toEqual([1, expect.stringMatching(/^ayni: .*ENOSPC[^\n]*\n$/)]);
+    },
+  );
 });
 
 describe('keygen', () => {
@@ -150,6 +203,9 @@ describe('inspect', () => {
   test.each<[string, string[], number, RegExp]>([
     ['no such entry', ['--seq', '99999'], 1, /no such entry/],
     ['an entry whose segment is gone', ['--seq', '2'], 1, /segments are gone/],
+    ['the first entry, whose segment is gone: there was said to be none', ['--seq', '1'], 1, /segments are gone/],
+    ['entries that end before the first segment', ['--to', '3'], 1, /segments are gone/],
+    ['entries from the first on, which began later without a word', ['--from', '1'], 1, /segments are gone/],
     ['two choices', ['--seq', '40', '--handle', 'a'], 2, /one of/],
     ['a luid that is none', ['--luid', 'abc'], 2, /no luid/],
     ['a number that is none', ['--from', 'x'], 2, /whole number/],

@@ -38,6 +38,7 @@ describe('connections and calls', () => {
     expect(note).toContain(`may have ${limit} files open (ulimit -n)`);
     expect(note).toContain(`${fitted.connectionsMax} connections at once, not 10000`);
     expect(note).toContain('20648');
+    expect(note!.includes('calls')).toBe(fitted.callsInFlightMax < 256);
     expect({ ...fitted, connectionsMax: 10_000, callsInFlightMax: 256 }).toEqual(config());
   });
 
