@@ -17,7 +17,7 @@ import {
 import { attempt, commit, heldBy, type IntentData, stepEntry, undo } from './intents.ts';
 import { Kind } from './kinds.ts';
 import { type Refusal, refuse } from './refusal.ts';
-import { DROPPED, dataOf, findHandle, findLuid, type RecordView, readRow, type State } from './state.ts';
+import { DROPPED, dataOf, findHandle, findLuid, namesOf, type RecordView, readRow, type State } from './state.ts';
 
 /** Intents of one thread. */
 const THREAD_INTENTS_MAX = 10;
@@ -75,7 +75,7 @@ function* forward(
       yield last;
       return last;
     }
-    const named = (record: number) => ({ handle: readRow(state, record).entry.handle });
+    const named = (record: number) => ({ handle: namesOf(state, record).handle });
     const ends = { source: named(wallet), target: { handle: target }, symbol: named(symbol) };
     const claims = [{ action: 'transfer', amount, ...ends }];
     const child = begin(state, parent, open.ledger, { claims }, following);
@@ -96,7 +96,7 @@ function crowded({ threads }: State, { entry }: RecordView): Refusal | null {
 /** A wallet that was dropped while the intent waited passes nothing on, nor does whoever its name means now. */
 function gone(state: State, wallet: number): Refusal | null {
   if ((state.rows.flags.get(wallet) & DROPPED) === 0) return null;
-  const { handle } = readRow(state, wallet).entry;
+  const { handle } = namesOf(state, wallet);
   return refuse('core.routing-failed', `Wallet ${handle}, which was to pass money on, does not exist any more`);
 }
 

@@ -160,7 +160,8 @@ function readLinks(reader: msgpack.Reader): Links {
   const targets = msgpack.readTexts(reader);
   if (numbers.length !== targets.length * FORWARD_NUMBERS) throw msgpack.misfit(reader, 'forwards without a target');
   const forwards = targets.map((target, index) => {
-    const [claim, wallet, symbol, amount] = numbers.slice(index * FORWARD_NUMBERS);
+    const at = index * FORWARD_NUMBERS;
+    const [claim, wallet, symbol, amount] = numbers.slice(at, at + FORWARD_NUMBERS);
     return { claim: claim!, wallet: wallet!, symbol: symbol!, amount: amount!, target };
   });
   const routed = msgpack.readNumbers(reader);
