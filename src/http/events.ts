@@ -4,11 +4,10 @@
  */
 import { type AccessAction, type Caller, isAllowed, mayEnter } from '../core/access/index.ts';
 import { FORBIDDEN, notFound } from '../core/decide.ts';
-import type { Entry } from '../core/entry.ts';
 import { Kind } from '../core/kinds.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
-import { readRow } from '../core/state.ts';
+import { namesOf, readRow } from '../core/state.ts';
 import type { DeliveryView } from '../effects/index.ts';
 import { allEvents, eventsOf, eventText, type LedgerEvent, placedAt, signalsOf } from '../events.ts';
 import { sha256Hex } from '../proof/digest.ts';
@@ -82,29 +81,16 @@ export function listEvents(call: Call): void {
     return true;
   };
   const waitForMore = () => {
-    const more = () => walk(call, slice);
-    reply.whenGone(house.waiters.watchLog(giveUp - performance.now(), concerns, more));
-  };
-  /** What is of no concern is passed by as it comes, and not looked at again. */
-  const concerns = (entries: readonly Entry[], last: number): boolean => {
-    for (const [index, entry] of entries.entries()) {
-      const at = last - entries.length + 1 + index;
-      if (at <= seq) continue;
-      if (mayConcern(call, entry, wish.signal)) return true;
-      seq = at;
-      from = 0;
-    }
-    return false;
+    const more = (passed: number) => {
+      if (passed > seq) from = 0;
+      seq = Math.max(seq, passed);
+      walk(call, slice);
+    };
+    const { row } = house.state.ledgers[call.ledger]!;
+    const concern = { ledger: call.ledger, luid: namesOf(house.state, row).luid, signal: wish.signal, seq };
+    reply.whenGone(house.waiters.watchLog(giveUp - performance.now(), concern, more));
   };
   walk(call, slice);
-}
-
-/** Whether an entry may have events of this ledger and signal. */
-function mayConcern({ ledger }: Call, entry: Entry, signal: string): boolean {
-  // A ledger's own record lives in the server, and is heard of in the ledger.
-  if (entry.ledger !== ledger && entry.kind !== Kind.ledger) return false;
-  const signals = signalsOf(entry);
-  return signal === '' ? signals.length > 0 : signals.includes(signal);
 }
 
 function wishOf({ house, request }: Call): Wish | Refusal {

@@ -3,23 +3,37 @@
  * engine publishes, or by time; whoever is gone is not waited for.
  */
 import { type Entry, EntryType, statusAfter } from '../core/entry.ts';
+import { Kind } from '../core/kinds.ts';
+import { signalsOf } from '../events.ts';
 
 const FINAL = new Set(['completed', 'rejected']);
-
-/** Whether these entries, the last with this sequence number, may be what somebody waits for. Asked of all, in order. */
-export type Concerns = (entries: readonly Entry[], seq: number) => boolean;
 
 /** Whoever waits no longer: what `tell` would have told is not told. */
 export type GiveUp = () => void;
 
+/** Which entries may have the events that somebody waits for. */
+export interface Concern {
+  /** The ledger, and the luid of its own record, which lives in the server. */
+  ledger: number;
+  luid: string;
+  /** Which signal; all where it is empty. */
+  signal: string;
+  /** Entries up to this sequence number were looked at. */
+  seq: number;
+}
+
 interface LogWaiter {
-  concerns: Concerns;
-  tell: () => void;
+  readonly seq: number;
+  tell: (passed: number) => void;
 }
 
 export class Waiters {
   readonly #byLuid = new Map<string, Set<() => void>>();
-  readonly #log = new Set<LogWaiter>();
+  /** By where and what: of an entry only those are told whom it concerns, however many wait for something else. */
+  readonly #log = new Map<string, Set<LogWaiter>>();
+  #logSize = 0;
+  /** The last entry that was published. */
+  #seq = 0;
   #isEnded = false;
 
   /** The server stops: nobody waits any longer. */
@@ -29,7 +43,7 @@ export class Waiters {
 
   /** How many wait. */
   get size(): number {
-    let size = this.#log.size;
+    let size = this.#logSize;
     for (const tellers of this.#byLuid.values()) size += tellers.size;
     return size;
   }
@@ -45,14 +59,32 @@ export class Waiters {
     return this.#wait(ms, tell, add, leave);
   }
 
-  /** Calls `tell` once, when entries that concern it are on disk or the time is over. */
-  watchLog(ms: number, concerns: Concerns, tell: () => void): GiveUp {
-    const waiter: LogWaiter = { concerns, tell };
+  /**
+   * Calls `tell` once, when an entry that concerns it is on disk or the time is over, with the sequence number up to which
+   * no entry did.
+   */
+  watchLog(ms: number, { ledger, luid, signal, seq }: Concern, tell: (passed: number) => void): GiveUp {
+    const waiter: LogWaiter = { seq, tell };
+    const keys = [keyOf(ledger, signal), keyOf(luid, signal)];
     const add = (once: () => void) => {
-      waiter.tell = once;
-      this.#log.add(waiter);
+      this.#logSize++;
+      waiter.tell = (last) => {
+        passed = last;
+        once();
+      };
+      for (const key of keys) this.#log.set(key, (this.#log.get(key) ?? new Set()).add(waiter));
     };
-    return this.#wait(ms, tell, add, () => this.#log.delete(waiter));
+    const leave = () => {
+      this.#logSize--;
+      for (const key of keys) {
+        const waiting = this.#log.get(key);
+        waiting?.delete(waiter);
+        if (waiting?.size === 0) this.#log.delete(key);
+      }
+    };
+    let passed: number | null = null;
+    // In vain: of what came meanwhile, nothing concerned it.
+    return this.#wait(ms, () => tell(passed ?? Math.max(seq, this.#seq)), add, leave);
   }
 
   #wait(ms: number, tell: () => void, add: (once: () => void) => void, leave: (once: () => void) => void): GiveUp {
@@ -75,16 +107,35 @@ export class Waiters {
 
   /** Takes entries that are on disk; the last of them has this sequence number. */
   publish(entries: readonly Entry[], seq: number): void {
-    for (const waiter of [...this.#log]) if (waiter.concerns(entries, seq)) waiter.tell();
+    this.#seq = seq;
+    for (let index = 0; index < entries.length && this.#logSize > 0; index++) {
+      this.#tellOf(entries[index]!, seq - entries.length + 1 + index);
+    }
+    if (this.#byLuid.size === 0) return;
     for (const entry of entries) {
       if (entry.type !== EntryType.step || !FINAL.has(statusAfter(entry.outcome))) continue;
       for (const tell of [...(this.#byLuid.get(entry.luid) ?? [])]) tell();
     }
   }
 
+  #tellOf(entry: Entry, seq: number): void {
+    const where = entry.kind === Kind.ledger ? entry.luid : entry.ledger;
+    const signals = signalsOf(entry);
+    if (signals.length > 0) this.#tell(keyOf(where, ''), seq);
+    for (const signal of signals) this.#tell(keyOf(where, signal), seq);
+  }
+
+  #tell(key: string, seq: number): void {
+    for (const waiter of [...(this.#log.get(key) ?? [])]) if (waiter.seq < seq) waiter.tell(seq - 1);
+  }
+
   end(): void {
     this.#isEnded = true;
-    for (const { tell } of [...this.#log]) tell();
+    for (const waiting of [...this.#log.values()]) for (const { tell, seq } of [...waiting]) tell(seq);
     for (const tellers of [...this.#byLuid.values()]) for (const tell of [...tellers]) tell();
   }
+}
+
+function keyOf(where: number | string, signal: string): string {
+  return `${where} ${signal}`;
 }

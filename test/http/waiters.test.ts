@@ -2,13 +2,20 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Entry, EntryType } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { Waiters } from '../../src/http/waiters.ts';
+import { type Concern, Waiters } from '../../src/http/waiters.ts';
 
 const LUID = '$int.00000000000000000';
+const LEDGER = '$ldg.00000000000000000';
 
 function step(luid: string, status: 'prepared' | 'completed'): Entry {
   const outcome = { moment: 1, steps: [status], reason: '', detail: '', postings: [], limits: [] };
   return { type: EntryType.step, ledger: 1, kind: Kind.intent, luid, handle: 'i', moment: 1, row: 1, outcome };
+}
+
+function made(kind: Kind, luid: string): Entry {
+  const signed = { hash: new Uint8Array(32), data: '{}', proofs: [], seal: new Uint8Array(64) };
+  const ledger = kind === Kind.ledger ? 0 : 1;
+  return { type: EntryType.create, ledger, kind, luid, handle: 'w', moment: 1, ...signed };
 }
 
 beforeEach(() => void vi.useFakeTimers());
@@ -19,11 +26,7 @@ function two(waiters: Waiters) {
   const told = { intent: 0, log: 0 };
   const giveUp = [
     waiters.watch(LUID, 1000, () => told.intent++),
-    waiters.watchLog(
-      1000,
-      (entries) => entries.length > 1,
-      () => told.log++,
-    ),
+    waiters.watchLog(1000, { ledger: 1, luid: LEDGER, signal: 'intent-updated', seq: 2 }, () => told.log++),
   ];
   return { told, giveUp };
 }
@@ -67,17 +70,50 @@ describe('who waits', () => {
     expect(two(waiters).told).toEqual({ intent: 1, log: 1 });
   });
 
-  test('for the log is asked about every batch, also while others leave', () => {
+  test('for the log is told where the first entry is that concerns it, also while others leave', () => {
     const waiters = new Waiters();
-    const seen: number[] = [];
-    for (const own of [2, 3]) {
-      waiters.watchLog(
-        1000,
-        (_, seq) => seq >= own,
-        () => seen.push(own),
-      );
+    const seen: [string, number][] = [];
+    const wait = (name: string, concern: Partial<Concern>) => {
+      const whole = { ledger: 1, luid: LEDGER, signal: 'wallet-created', seq: 0, ...concern };
+      waiters.watchLog(1000, whole, (passed) => seen.push([name, passed]));
+    };
+    wait('all', { signal: '' });
+    wait('later', { seq: 3 });
+    wait('elsewhere', { ledger: 2 });
+    wait('own', { luid: '$ldg.11111111111111111', signal: 'ledger-created' });
+    for (const name of ['one', 'other']) wait(name, {});
+    waiters.publish([step(LUID, 'prepared'), made(Kind.wallet, '$wlt.0'), made(Kind.wallet, '$wlt.1')], 3);
+    expect(seen).toEqual([
+      ['all', 0],
+      ['one', 1],
+      ['other', 1],
+    ]);
+    waiters.publish([made(Kind.wallet, '$wlt.2')], 4);
+    waiters.publish([made(Kind.ledger, LEDGER), made(Kind.ledger, '$ldg.11111111111111111')], 6);
+    expect(seen.slice(3)).toEqual([
+      ['later', 3],
+      ['own', 5],
+    ]);
+    vi.advanceTimersByTime(1000);
+    expect([seen.slice(5), waiters.size]).toEqual([[['elsewhere', 6]], 0]);
+  });
+
+  test('for something else is not looked at, however many they are', () => {
+    const waiters = new Waiters();
+    let looks = 0;
+    for (let n = 0; n < 1000; n++) {
+      const seq = 0;
+      const concern = { ledger: 1, luid: LEDGER, signal: 'wallet-limited', seq };
+      waiters.watchLog(1000, concern, () => {});
     }
-    for (const seq of [1, 2, 3]) waiters.publish([step(LUID, 'prepared')], seq);
-    expect([seen, waiters.size]).toEqual([[2, 3], 0]);
+    const entry = made(Kind.wallet, '$wlt.0');
+    const watched = new Proxy(entry, {
+      get(target, name, receiver) {
+        looks++;
+        return Reflect.get(target, name, receiver);
+      },
+    });
+    waiters.publish([watched], 1);
+    expect(looks).toBeLessThan(10);
   });
 });
