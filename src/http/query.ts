@@ -15,7 +15,7 @@ import { OPERATORS } from '../core/filters.ts';
 import { Kind } from '../core/kinds.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { isObject, parseJson } from './json.ts';
-import { compileRegex, PATTERN_SIZE_MAX } from './regex.ts';
+import { compileRegex, PATTERN_CLASSES_MAX, PATTERN_SIZE_MAX } from './regex.ts';
 import type { SchemaError } from './schema-errors.ts';
 
 export interface ListQuery {
@@ -215,6 +215,7 @@ function parseFilters(pairs: readonly Pair[], kind: Kind | null, limits: QueryLi
   const filters: Filter[] = [];
   const lists = new Map<string, string[]>();
   let size = 0;
+  let classes = 0;
   for (const { segments, text } of pairs) {
     if (segments[0] === 'page' || segments[0] === 'sort') continue;
     const wish = readWish(segments[0] === 'filter' ? segments.slice(1) : segments, kind);
@@ -229,7 +230,9 @@ function parseFilters(pairs: readonly Pair[], kind: Kind | null, limits: QueryLi
       const pattern = compileRegex(value);
       if (pattern === null) throw malformed('$regex is not a pattern this server runs (RE2 syntax, 256 characters)');
       size += pattern.size;
-      if (size > PATTERN_SIZE_MAX) throw malformed('query has patterns that are too large together');
+      classes += pattern.classes;
+      if (size > PATTERN_SIZE_MAX || classes > PATTERN_CLASSES_MAX)
+        throw malformed('query has patterns that are too large together');
       filters.push({ ...wish, value, test: pattern.test });
     } else {
       filters.push({ ...wish, value });

@@ -17,6 +17,12 @@ const TEXT_LENGTH_MAX = 16_384;
 /** What a pattern may grow to once its counted repetitions are written out. */
 export const PATTERN_SIZE_MAX = 512;
 
+/**
+ * Classes by Unicode property (`\pL`) that are compiled for one request: each is hundreds of ranges, more where case is
+ * folded, so a quarter of a millisecond.
+ */
+export const PATTERN_CLASSES_MAX = 64;
+
 /** Loaded for the first pattern that is compiled. */
 let engine: typeof import('re2js') | null = null;
 
@@ -26,30 +32,39 @@ function loadEngine(): typeof import('re2js') {
 }
 
 /** A pattern that is run. */
-interface Pattern {
+export interface Pattern {
   /** Whether it is anywhere in the text, unless it is anchored. */
   readonly test: (text: string) => boolean;
   /** The same, however long the text is. */
   readonly testAny: (text: string) => boolean;
   /** How many steps each character of a text may take. */
   readonly size: number;
+  /** How many classes by Unicode property it names. */
+  readonly classes: number;
 }
 
 /**
  * The pattern, or null for one that is refused: because it is none, or too long, or, before it is compiled, because counted
- * repetitions (`(a{100}){100}`) would make it large.
+ * repetitions (`(a{100}){100}`) or classes would make it large.
  */
 export function compileRegex(pattern: string): Pattern | null {
   if (pattern.length === 0 || pattern.length > PATTERN_LENGTH_MAX) return null;
   const size = writtenOut(pattern);
-  if (size > PATTERN_SIZE_MAX) return null;
+  const classes = classesIn(pattern);
+  if (size > PATTERN_SIZE_MAX || classes > PATTERN_CLASSES_MAX) return null;
   try {
     const compiled = loadEngine().RE2JS.compile(pattern);
     const testAny = (text: string) => compiled.test(text);
-    return { test: (text) => text.length <= TEXT_LENGTH_MAX && testAny(text), testAny, size };
+    return { test: (text) => text.length <= TEXT_LENGTH_MAX && testAny(text), testAny, size, classes };
   } catch {
     return null;
   }
+}
+
+function classesIn(pattern: string): number {
+  let count = 0;
+  for (const [, escaped] of pattern.matchAll(/\\([\s\S])/g)) if (escaped === 'p' || escaped === 'P') count++;
+  return count;
 }
 
 /** About how many single characters and classes a pattern has with `{n,m}` written out. */

@@ -9,7 +9,7 @@
 import { createRequire } from 'node:module';
 import type { Ajv, ErrorObject, KeywordCxt, ValidateFunction } from 'ajv';
 import type { CompileSchema } from '../core/user-schemas.ts';
-import { compileRegex } from './regex.ts';
+import { compileRegex, PATTERN_CLASSES_MAX, type Pattern } from './regex.ts';
 import type { SchemaError } from './schema-errors.ts';
 import { FORMATS } from './user-schema-formats.ts';
 import { isMultiple } from './user-schema-numbers.ts';
@@ -91,7 +91,7 @@ function createCompiler(allErrors: boolean): Ajv {
     meta: false,
     validateSchema: false,
     formats: PAID_FORMATS,
-    code: { regExp: linearPattern, optimize: false },
+    code: { regExp: linearPatterns(), optimize: false },
   });
   // ajv compares all pairs of items; this one looks at each once.
   made.removeKeyword('uniqueItems');
@@ -135,10 +135,25 @@ function createCompiler(allErrors: boolean): Ajv {
   return made;
 }
 
-function linearPattern(source: string): { test(text: string): boolean; toString(): string } {
-  const compiled = compileRegex(source);
-  if (compiled === null) throw new Error(`pattern ${source.slice(0, PARAM_CHARS_MAX)} is not supported`);
-  const { testAny, size } = compiled;
+/** The patterns of one schema, which together name so many classes and no more. */
+function linearPatterns() {
+  let left = PATTERN_CLASSES_MAX;
+  const compile = (source: string) => {
+    const compiled = compileRegex(source);
+    left -= compiled?.classes ?? 0;
+    if (compiled === null || left < 0) {
+      throw new Error(`pattern ${source.slice(0, PARAM_CHARS_MAX)} is not supported`);
+    }
+    return linearPattern(source, compiled);
+  };
+  compile.code = 'linearPattern';
+  return compile;
+}
+
+function linearPattern(
+  source: string,
+  { testAny, size }: Pattern,
+): { test(text: string): boolean; toString(): string } {
   return {
     test(text) {
       spend(PATTERN_UNITS + (text.length * size) / PATTERN_STEPS_PER_UNIT);
@@ -149,7 +164,6 @@ function linearPattern(source: string): { test(text: string): boolean; toString(
     toString: () => source,
   };
 }
-linearPattern.code = 'linearPattern';
 
 function areUnique(items: readonly unknown[]): boolean {
   const seen = new Set<string>();

@@ -210,6 +210,8 @@ describe('refused as malformed', () => {
     'data.handle.$regex=(a)\\1',
     'data.handle.$regex=',
     `data.handle.$regex=${'a'.repeat(257)}`,
+    `data.handle.$regex=[${'\\pL'.repeat(65)}]`,
+    `data.handle.$regex=[${'\\pL'.repeat(40)}]&data.schema.$regex=${'\\PN'.repeat(25)}`,
     `data.handle=${'a'.repeat(1025)}`,
     Array.from({ length: 33 }, (_, i) => `data.custom.a${i}=1`).join('&'),
     Array.from({ length: 129 }, (_, i) => `data.handle.$in[${i}]=${i}`).join('&'),
@@ -344,6 +346,11 @@ describe('a filter meets a member', () => {
     expect(memberAt({ a: 'text' }, ['a', 'length'])).toBeUndefined();
     expect(memberAt({ a: [1] }, ['a', 'length'])).toEqual([]);
     expect(memberAt(JSON.parse('{"__proto__":{"x":1}}'), ['__proto__', 'x'])).toBe(1);
+  });
+
+  test('$regex with as many classes as one request may name', () => {
+    const query = `data.handle.$regex=[${'\\pL'.repeat(40)}]&data.schema.$regex=${'\\PN'.repeat(24)}`;
+    expect(parse(query).filters).toHaveLength(2);
   });
 
   test('$regex', () => {

@@ -20,6 +20,9 @@ const many = <T>(count: number, make: (i: number) => T): T[] => Array.from({ len
 const named = <T>(count: number, make: (i: number) => T): Record<string, T> =>
   Object.fromEntries(many(count, (i) => [`p${i}`, make(i)]));
 
+/** Members whose patterns name so many classes each. */
+const classes = (count: number, each: number) => named(count, (i) => ({ pattern: `[${'\\pL'.repeat(each)}${i}]` }));
+
 /** `{a: {a: … value}}` */
 function nested(depth: number, value: unknown, wrap: (inner: unknown) => unknown = (a) => ({ a })): unknown {
   let outer = value;
@@ -84,6 +87,8 @@ describe('a schema', () => {
     ['with a pattern that looks ahead', { pattern: '(?=a)b' }, ['/data/schema schema']],
     ['with a pattern that looks back', { pattern: '(a)\\1' }, ['/data/schema schema']],
     ['with a pattern that is written out long', { pattern: '(.{1,100}){10}z' }, ['/data/schema schema']],
+    ['with patterns of many classes', { properties: classes(25, 3) }, ['/data/schema schema']],
+    ['with patterns of some classes', { properties: classes(16, 4) }, null],
     ['with a pattern of usual length', { pattern: '^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$' }, null],
     ['with a format nobody checks', { format: 'iban' }, ['/data/schema/format format']],
     ['with constants of parts', { enum: [{ a: 1 }] }, ['/data/schema/enum enum']],
