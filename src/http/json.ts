@@ -10,6 +10,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { type Refusal, refuse } from './errors.ts';
+import { hasMoreShapes } from './json-shapes.ts';
 
 export type Parsed = { readonly value: unknown; readonly refusal?: undefined } | { readonly refusal: Refusal };
 
@@ -21,6 +22,9 @@ const DEPTH_MAX = 64;
  * with more keys than this cost more time in the parser's hash tables than the bytes would tell.
  */
 const KEYS_MAX = 200_000;
+
+/** Shapes of all objects together, each two microseconds: as many as there may be claims. */
+const SHAPES_MAX = 10_000;
 
 /**
  * Node 24 and 25: where an object had a member whose name holds a backslash, JSON.parse takes that name for the one that
@@ -42,7 +46,7 @@ const CURLY = 0x20;
 
 /**
  * Parses a body. Refusals are all `api.body-malformed`: empty, not UTF-8, a byte order mark, nested
- * deeper than `depthMax`, more than `keysMax` members, not JSON. Details never quote the body.
+ * deeper than `depthMax`, more than `keysMax` members or too many shapes of objects, not JSON. Details never quote the body.
  */
 export function parseJson(bytes: Uint8Array, depthMax = DEPTH_MAX, keysMax = KEYS_MAX): Parsed {
   if (bytes.length === 0) return malformed('body is empty, a JSON value is expected');
@@ -52,6 +56,9 @@ export function parseJson(bytes: Uint8Array, depthMax = DEPTH_MAX, keysMax = KEY
   }
   const excess = scan(bytes, depthMax, keysMax);
   if (excess !== null) return malformed(excess);
+  if (hasMoreShapes(bytes, depthMax, SHAPES_MAX)) {
+    return malformed(`body has more than ${SHAPES_MAX} members that are not named as those of another object are`);
+  }
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   try {
     return { value: JSON.parse(text) };

@@ -54,6 +54,32 @@ describe('refused before the parser sees it', () => {
     expect(parseJson(bytes).refusal).toEqual({ reason: 'api.body-malformed', detail });
   });
 
+  describe('ten thousand shapes of objects and one', () => {
+    const many = <T>(count: number, make: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
+    const member = (n: number) => `"name ${n}":0`;
+    const orders = (n: number) => [...String(n).padStart(5, '0')].map((digit, at) => `"${digit}${at}":0`).join();
+    test.each([
+      ['names of one object', (count: number) => `{${many(count, member).join()}}`],
+      ['names of as many objects', (count: number) => `[${many(count, (n) => `{${member(n)}}`).join()}]`],
+      ['names with escapes', (count: number) => `{${many(count, (n) => `"\\"${n}":0`).join()}}`],
+      ['names of objects within others', (count: number) => `{"a":[${many(count - 1, (n) => `{${member(n)}}`)}]}`],
+    ])('%s', (_, text) => {
+      const detail = 'body has more than 10000 members that are not named as those of another object are';
+      expect(parseText(text(9_900)).refusal).toBeUndefined();
+      // A few may be taken for others.
+      expect(parseText(text(10_500)).refusal).toEqual({ reason: 'api.body-malformed', detail });
+    });
+    test('few names, each object in another order', () => {
+      expect(parseText(`[${many(20_000, (n) => `{${orders(n)}}`).join()}]`).refusal?.detail).toMatch(/^body has more/);
+    });
+    test('but not a hundred thousand members of objects that are alike', () => {
+      const claims = many(25_000, (n) => `{"action":"issue","amount":${n},"target":{"handle":"w${n}"}}`);
+      expect(parseText(`{"data":{"claims":[${claims.join()}]}}`).refusal).toBeUndefined();
+      const text = `[${many(20_000, (n) => `"a:{[\\":${n}"`).join()}]`;
+      expect(parseText(text).refusal).toBeUndefined();
+    });
+  });
+
   test('one member too many', () => {
     expect(parseText('{"a":1,"b":{"c":2}}', 64, 2).refusal?.detail).toBe('body has more than 2 members');
     expect(parseText('{"a":1,"b":{"c":2}}', 64, 3).refusal).toBeUndefined();
