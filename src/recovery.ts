@@ -25,6 +25,7 @@ import {
 import type { ReadResult } from './storage/journal-reader.ts';
 import { type RefusedSnapshot, readSnapshots } from './storage/snapshot.ts';
 import { snapshotSeq } from './storage/snapshot-format.ts';
+import { removeHalfWritten } from './storage/snapshot-prune.ts';
 import { unpackValue } from './storage/values.ts';
 
 export interface Recovered {
@@ -56,6 +57,16 @@ export interface Books extends Recovered {
 
 /** Brings the books up to what a server can go on with; see above. */
 export function recover(options: RecoveryOptions): Recovered {
+  const recovered = mend(options);
+  // Not before the books are known to be sound: of damaged ones nothing is touched.
+  const left = removeHalfWritten(options.disk, options.directory);
+  if (left.length === 0) return recovered;
+  const note = `Removed ${left.length} files of snapshots that did not come to their end.`;
+  return { ...recovered, notes: [...recovered.notes, note] };
+}
+
+/** Reads them, and cuts or puts back what may be. */
+function mend(options: RecoveryOptions): Recovered {
   const { disk, directory, verify } = options;
   const { torn, ...recovered } = readBooks(options);
   if (torn === null) return recovered;

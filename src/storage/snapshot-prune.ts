@@ -1,8 +1,8 @@
 /**
  * What a proven snapshot makes superfluous: snapshots before the two newest, parts none of those names,
- * segments of the journal wholly before the older of the two, and what crashes left half-written.
+ * segments of the journal wholly before the older of the two. And what crashes left half-written.
  *
- * What always holds: nothing goes unless two snapshots stand with their parts; a snapshot goes before its
+ * What always holds: nothing whole goes unless two snapshots stand with their parts; a snapshot goes before its
  * parts, so none is left that misses one; segments go from the oldest on, each durably before the next, so that no
  * power cut leaves a gap between two.
  */
@@ -61,6 +61,16 @@ export async function pruneSnapshots(
     superfluous.push(file);
   }
   return superfluous;
+}
+
+/**
+ * Removes what snapshots that a crash cut short have left; returns the names. To be called by a start: each may be as
+ * large as all that is open, and a server that ends in every snapshot would fill its disk with them.
+ */
+export function removeHalfWritten(disk: Disk, directory: string): string[] {
+  const names = disk.readdir(directory).filter(isTemporaryName);
+  for (const name of names) disk.unlink(join(directory, name));
+  return names;
 }
 
 /** Its manifest, where the snapshot's frame is whole, its parts are there, and no start has refused it; else null. */

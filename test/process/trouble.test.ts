@@ -233,6 +233,34 @@ describe('the words for', () => {
   });
 });
 
+describe('what snapshots that were cut short left half-written', () => {
+  const LEFT = ['snapshot-00000000000000000007.ays.tmp', 'snapshot-00000000000000000009.ays.tmp', 'part-heap-3.tmp'];
+  const leave = (directory: string) => {
+    for (const name of LEFT) writeFileSync(join(directory, name), 'half of it');
+  };
+
+  test('goes at the next start, which says so: each crash left one more, and the disk filled up with them', async () => {
+    const directory = copyOf(books);
+    leave(directory);
+    const server = await start(directory);
+    expect(filesIn(directory, /\.tmp$/)).toEqual([]);
+    expect(server.log()).toContain('Removed 3 files');
+    await server.kill();
+    expect((await start(directory)).log()).not.toContain('Removed');
+  });
+
+  test('stays where the books are damaged: nothing is touched then', async () => {
+    const directory = copyOf(books);
+    leave(directory);
+    const path = join(directory, filesIn(directory, /^journal/)[0]!);
+    const bytes = readFileSync(path);
+    bytes[700]! ^= 8;
+    writeFileSync(path, bytes);
+    expect((await startRefused({ directory })).log).toContain('damaged at byte');
+    expect(filesIn(directory, /\.tmp$/).sort()).toEqual([...LEFT].sort());
+  });
+});
+
 describe('SIGUSR2', () => {
   test('has a snapshot taken at once, and says which', async () => {
     const server = await start(copyOf(books));
