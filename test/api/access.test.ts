@@ -6,13 +6,13 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  bearer,
   type Client,
   connect,
   hashOf,
   type Json,
   type Keys,
   makeKeys,
-  makeToken,
   proof,
   record,
 } from '../support/client.ts';
@@ -30,12 +30,6 @@ beforeAll(async () => {
   client = connect(server);
 });
 afterAll(() => server?.stop());
-
-const now = (): number => Math.floor(Date.now() / 1000);
-function bearer(keys: Keys, ledger: string, more: Json = {}): Record<string, string> {
-  const claims = { iss: 'judge', sub: 'judge', aud: ledger, iat: now(), exp: now() + 60, ...more };
-  return { authorization: `Bearer ${makeToken(claims, keys)}` };
-}
 
 /** A ledger with these rules, and everything for its owner, by signature and by token. */
 async function ledgerWith(

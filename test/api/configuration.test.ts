@@ -4,38 +4,24 @@
  */
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config.ts';
 import {
+  bearer,
   canon,
   connect,
   type Json,
   type Keys,
   makeKeys,
-  makeToken,
   type Reply,
   record,
   sha256,
 } from '../support/client.ts';
 import { luidOf, makeKit, reasonOf, unique } from '../support/kit.ts';
-import { makeDirectory, type Server, type ServerOptions, startRefused, startServer } from '../support/server.ts';
+import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
+import { makeDirectory, type Server, type ServerOptions, startRefused } from '../support/server.ts';
 
 const keys = makeKeys();
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-
-async function start(options: ServerOptions): Promise<Server> {
-  const server = await startServer(options);
-  cleanups.push(() => server.kill());
-  return server;
-}
-function bearer(owner: Keys, more: Json = {}): Record<string, string> {
-  const now = Math.floor(Date.now() / 1000);
-  const claims = { iss: 'judge', sub: 'judge', aud: 'main', iat: now, exp: now + 60, ...more };
-  return { authorization: `Bearer ${makeToken(claims, owner)}` };
-}
 const wallet = (owner: Keys): Json => record({ handle: unique('wallet') }, owner);
 
 describe('the default ledger', () => {
@@ -43,14 +29,14 @@ describe('the default ledger', () => {
     ['by flag', { flags: ['--ledger', 'andes'] }],
     ['by environment', { env: { AYNI_LEDGER: 'andes' } }],
   ])('is named %s', async (_name, options) => {
-    const client = connect(await start(options));
+    const client = connect(await serverOfTest(options));
     const ledger = (await client.get('/ledger')).body;
     expect(ledger.data.handle).toBe('andes');
     expect(ledger.luid).toMatch(luidOf('ldg'));
     expect((await client.get('')).body.data.ledger).toBe('andes');
     expect((await client.get('/ledger', { 'x-ledger': 'andes' })).body).toEqual(ledger);
     expect(reasonOf(await client.get('/ledger', { 'x-ledger': 'main' }))).toEqual([404, 'api.route-not-found']);
-    expect((await client.get('/wallets', bearer(keys, { aud: 'andes' }))).status).toBe(200);
+    expect((await client.get('/wallets', bearer(keys, 'andes'))).status).toBe(200);
     expect((await client.get('/wallets', bearer(keys))).status).toBe(401);
   });
   test('grants everything to its owner and nothing to others', async () => {
@@ -69,45 +55,43 @@ describe('the default ledger', () => {
   });
 
   test('an owner named too late, after a start that could not listen, took an open ledger for the own', async () => {
-    const directory = makeDirectory();
-    cleanups.push(() => rmSync(directory, { recursive: true, force: true }));
-    const other = await start({});
+    const directory = directoryOfTest();
+    const other = await serverOfTest();
     expect((await startRefused({ directory, flags: ['--port', String(other.port)] })).log).toContain(
       'Cannot listen on',
     );
-    const late = await start({ directory, flags: ['--owner', keys.public] });
+    const late = await serverOfTest({ directory, flags: ['--owner', keys.public] });
     expect(late.log()).toContain(
       '--owner counts when a ledger is made, and main was there already: it is open to all.',
     );
     await late.stop();
-    expect((await start({ directory })).log()).not.toContain('--owner');
+    expect((await serverOfTest({ directory })).log()).not.toContain('--owner');
   });
   test('an owner is told what is theirs no more, and nothing while all is', async () => {
-    const directory = makeDirectory();
-    cleanups.push(() => rmSync(directory, { recursive: true, force: true }));
+    const directory = directoryOfTest();
     const flags = ['--owner', keys.public];
-    const first = await start({ directory, flags, headers: bearer(keys) });
+    const first = await serverOfTest({ directory, flags, headers: bearer(keys) });
     await first.stop();
-    const second = await start({ directory, flags, headers: bearer(keys) });
+    const second = await serverOfTest({ directory, flags, headers: bearer(keys) });
     for (const server of [first, second]) expect(server.log()).not.toContain('--owner counts');
     await second.stop();
-    const third = await start({ directory, flags: ['--owner', makeKeys().public], headers: bearer(keys) });
+    const third = await serverOfTest({ directory, flags: ['--owner', makeKeys().public], headers: bearer(keys) });
     expect(third.log()).toMatch(/main was there already: that key may not do everything there/);
   });
 
   /** The support asks for the signer `system` without a token, which an owned ledger refuses: asked with one here. */
   async function startOwned(): Promise<Server> {
-    return start({ flags: ['--owner', keys.public], headers: bearer(keys) });
+    return serverOfTest({ flags: ['--owner', keys.public], headers: bearer(keys) });
   }
 });
 
 describe('the public address', () => {
   test('is what request hashes are taken over', async () => {
-    const server = await start({ flags: ['--public-url', 'https://ledger.example/api/v2'] });
+    const server = await serverOfTest({ flags: ['--public-url', 'https://ledger.example/api/v2'] });
     const client = connect(server);
     const ask = (url: string): Promise<Reply> => {
       const hsh = sha256(canon({ method: 'GET', url: `${url}/wallets`, headers: null, body: null }));
-      return client.get('/wallets', bearer(keys, { hsh }));
+      return client.get('/wallets', bearer(keys, 'main', { hsh }));
     };
     expect((await ask('https://ledger.example/api/v2')).status).toBe(200);
     expect((await ask(server.url)).status).toBe(401);
@@ -116,7 +100,7 @@ describe('the public address', () => {
 
 describe('the process', () => {
   test('says where it listens, is ready when the port is open, and keeps its files to itself', async () => {
-    const server = await start({});
+    const server = await serverOfTest();
     const answer = await fetch(`http://127.0.0.1:${server.port}/readyz`);
     expect(answer.status).toBe(200);
     await makeKit(connect(server), keys).wallet();
@@ -156,28 +140,27 @@ describe('the process', () => {
     ['a setting that cannot be used', ['--port', '70000']],
     ['rules that are no JSON', ['--access-rules', '{']],
   ])('is not started with %s', async (_name, flags) => {
-    const directory = makeDirectory();
-    cleanups.push(() => rmSync(directory, { recursive: true, force: true }));
+    const directory = directoryOfTest();
     const ended = await startRefused({ directory, flags });
     expect(ended.code).not.toBe(0);
     expect(ended.log).toMatch(/./);
     expect(ended.log, 'a message for a person, not a stack').not.toMatch(/\n\s+at /);
   });
   test('refuses a port that is taken and leaves the directory free', async () => {
-    const first = await start({});
+    const first = await serverOfTest();
     const directory = makeDirectory();
     mkdirSync(join(directory, 'books'));
-    cleanups.push(() => rmSync(directory, { recursive: true, force: true }));
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
     const data = join(directory, 'books');
     const ended = await startRefused({ directory: data, flags: ['--port', String(first.port)] });
     expect(ended.code).not.toBe(0);
-    await start({ directory: data });
+    await serverOfTest({ directory: data });
   });
 });
 
 describe('a limit that is set is the limit that holds', () => {
   test('requests on their way: the rest is told at once when to come again, and nothing of it is kept', async () => {
-    const server = await start({ flags: ['--inbox-max', '1'] });
+    const server = await serverOfTest({ flags: ['--inbox-max', '1'] });
     const client = connect(server);
     const wallets = Array.from({ length: 200 }, () => wallet(keys));
     const replies = await Promise.all(wallets.map((body) => client.post('/wallets', body)));
@@ -194,7 +177,7 @@ describe('a limit that is set is the limit that holds', () => {
   });
 
   test('those let in at a time: the others wait, are served as they came, and another ledger is not refused', async () => {
-    const server = await start({ flags: ['--inbox-max', '50', '--pipeline-max', '2'] });
+    const server = await serverOfTest({ flags: ['--inbox-max', '50', '--pipeline-max', '2'] });
     const client = connect(server);
     const open = [{ action: 'any', record: 'any' }];
     expect((await client.post('/ledgers', record({ handle: 'other', access: open }, keys))).status).toBe(201);
@@ -212,7 +195,7 @@ describe('a limit that is set is the limit that holds', () => {
 
   test('body, depth, claims, proofs and page', async () => {
     const flags = ['--body-bytes-max', '4000', '--body-depth-max', '10', '--claims-max', '2', '--proofs-max', '2'];
-    const server = await start({ flags: [...flags, '--page-limit-max', '5'] });
+    const server = await serverOfTest({ flags: [...flags, '--page-limit-max', '5'] });
     const client = connect(server);
     const deep = (depth: number): Json => (depth === 0 ? {} : { a: deep(depth - 1) });
     const intent = (claims: number): Json => {

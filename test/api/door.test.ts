@@ -2,32 +2,21 @@
  * At the door: what the server does with clients that are hostile, broken or merely slow, seen from outside, and that
  * those beside them notice nothing. DOOR.md says where each promise is held by a test.
  */
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { connect as open, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { connect, makeKeys, makeToken, record } from '../support/client.ts';
 import { issue, makeKit, openLedger, pause, reasonOf, transfer, unique } from '../support/kit.ts';
+import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
 import { head, rawRequest } from '../support/raw.ts';
-import { makeDirectory, type Server, type ServerOptions, startServer } from '../support/server.ts';
+import type { Server } from '../support/server.ts';
 
 const keys = makeKeys();
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-
-async function start(options: ServerOptions = {}): Promise<Server> {
-  const server = await startServer(options);
-  cleanups.push(() => server.kill());
-  return server;
-}
-
 function dial(server: Server, host = '127.0.0.1'): Socket {
   const socket = open(server.port, host);
   socket.on('error', () => {});
-  cleanups.push(() => socket.destroy());
+  onTestFinished(() => void socket.destroy());
   return socket;
 }
 
@@ -42,14 +31,14 @@ function reaches(port: number, host: string): Promise<boolean> {
 }
 
 test('it is heard on 127.0.0.1 alone unless told otherwise', async () => {
-  const server = await start();
+  const server = await serverOfTest();
   expect(await reaches(server.port, '127.0.0.1')).toBe(true);
   // Another address of this machine, and of no other: what listens everywhere listens there.
   expect(await reaches(server.port, '127.0.0.2')).toBe(false);
 });
 
 test('a ledger named by bytes beyond ASCII, or by nothing, is one that nobody made, whatever else is sent', async () => {
-  const server = await start();
+  const server = await serverOfTest();
   const now = Math.floor(Date.now() / 1000);
   const token = makeToken({ iss: 'me', sub: 'me', aud: 'main', iat: now, exp: now + 60 }, keys);
   for (const value of ['\xe9\xff', Buffer.from('日本').toString('latin1'), '', ' \t ', 'ma\xe9in']) {
@@ -65,10 +54,9 @@ test('a ledger named by bytes beyond ASCII, or by nothing, is one that nobody ma
 });
 
 test('no secret stands in the log, in an error, or in a file that others may read', async () => {
-  const directory = makeDirectory();
-  cleanups.push(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = directoryOfTest();
   const flags = ['--log-level', 'debug', '--snapshot-every', '5'];
-  const server = await start({ directory, flags });
+  const server = await serverOfTest({ directory, flags });
   const client = connect(server);
   const kit = makeKit(client, keys);
   const now = Math.floor(Date.now() / 1000);
@@ -112,7 +100,7 @@ test('no secret stands in the log, in an error, or in a file that others may rea
 });
 
 test('a crowd of clients that drip, shout, hang up and do not read: nobody beside them notices', async () => {
-  const server = await start({ flags: ['--arriving-bytes-max', '4194304', '--unread-bytes-max', '4194304'] });
+  const server = await serverOfTest({ flags: ['--arriving-bytes-max', '4194304', '--unread-bytes-max', '4194304'] });
   const client = connect(server);
   const kit = makeKit(client, keys);
   const symbol = await kit.symbol();
@@ -146,7 +134,7 @@ test('a crowd of clients that drip, shout, hang up and do not read: nobody besid
   const drip = setInterval(() => {
     for (const { socket } of crowded) if (socket.writable) socket.write('z');
   }, 50);
-  cleanups.push(() => clearInterval(drip));
+  onTestFinished(() => clearInterval(drip));
 
   for (let n = 0; n < 40; n++) {
     await kit.done([transfer(ana, luz, symbol, 1)]);
@@ -159,7 +147,7 @@ test('a crowd of clients that drip, shout, hang up and do not read: nobody besid
 });
 
 test('what one ledger is flooded with is no trouble in another', async () => {
-  const server = await start();
+  const server = await serverOfTest();
   const there = connect(server, { 'x-ledger': (await openLedger(connect(server), keys)).data.handle });
   const here = makeKit(connect(server), keys);
   const symbol = await here.symbol();

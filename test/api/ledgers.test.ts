@@ -3,7 +3,7 @@
  * outside; and the rules of a ledger that is not open to everybody.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, connect, hashOf, type Json, type Keys, makeKeys, makeToken, record } from '../support/client.ts';
+import { bearer, type Client, connect, hashOf, type Json, type Keys, makeKeys, record } from '../support/client.ts';
 import {
   issue,
   type Kit,
@@ -32,12 +32,6 @@ beforeAll(async () => {
 afterAll(() => server?.stop());
 
 const inside = (ledger: Json): Client => connect(server, { 'x-ledger': ledger.data.handle });
-
-function bearer(owner: Keys, ledger: string): Record<string, string> {
-  const now = Math.floor(Date.now() / 1000);
-  const claims = { iss: 'judge', sub: 'judge', aud: ledger, iat: now, exp: now + 60 };
-  return { authorization: `Bearer ${makeToken(claims, owner)}` };
-}
 
 describe('ledger records', () => {
   const data = (more: Json = {}): Json => ({

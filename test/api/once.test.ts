@@ -3,7 +3,7 @@
  * for whoever may come in, by the token or by what was signed beside it; strangers leave no trace by sending some.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, connect, type Json, type Keys, makeKeys, makeToken, proof, record } from '../support/client.ts';
+import { bearer, type Client, connect, type Json, type Keys, makeKeys, proof, record } from '../support/client.ts';
 import { openLedger, reasonOf, unique } from '../support/kit.ts';
 import { type Server, startServer } from '../support/server.ts';
 
@@ -33,11 +33,7 @@ async function ledgerWith(...rules: Json[]) {
   const access = [...rules, { ...everything, signer: bySignature(owner) }];
   const { handle } = (await openLedger(client, owner, { access })).data;
   const there = connect(server, { 'x-ledger': handle });
-  const once = (keys: Keys) => {
-    const now = Math.floor(Date.now() / 1000);
-    const claims = { iss: 'judge', sub: 'judge', aud: handle, iat: now, exp: now + 60, jti: unique('jti') };
-    return { authorization: `Bearer ${makeToken(claims, keys)}` };
-  };
+  const once = (keys: Keys) => bearer(keys, handle, { jti: unique('jti') });
   return { there, once };
 }
 

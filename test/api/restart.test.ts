@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { afterEach, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFailed, test } from 'vitest';
 import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
 import {
   issue,
@@ -29,32 +29,20 @@ import {
   unique,
 } from '../support/kit.ts';
 import { isLong, often } from '../support/long.ts';
+import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
 import { SAMPLES } from '../support/samples.ts';
 import { makeDirectory, type Server, startRefused, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-
-function directory(): string {
-  const path = makeDirectory();
-  cleanups.push(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
-
 async function start(path: string, flags: string[] = []): Promise<{ server: Server; client: Client; kit: Kit }> {
-  const server = await startServer({ directory: path, flags });
-  cleanups.push(() => server.kill());
+  const server = await serverOfTest({ directory: path, flags });
   onTestFailed(() => console.error(server.log()));
   const client = connect(server);
   return { server, client, kit: makeKit(client, keys) };
 }
 
 test('whoever took the handle of the default ledger, when that was renamed, had its place at the next start', async () => {
-  const path = directory();
+  const path = directoryOfTest();
   const first = await start(path);
   const made = (await first.client.get('/ledger')).body;
   const strangers = await openLedger(first.client, makeKeys());
@@ -119,7 +107,7 @@ async function readAll(client: Client, paths: string[]): Promise<Map<string, str
 
 describe('a restart changes no byte', () => {
   test.each([[[]], [['--snapshot-every', '50']]])('with %j, by SIGKILL and by SIGTERM', async (flags) => {
-    const path = directory();
+    const path = directoryOfTest();
     const first = await start(path, flags);
     const { kit } = first;
     const paths: string[] = ['/ledger', '/signers/system'];
@@ -226,7 +214,7 @@ describe('under load from several clients', () => {
   test.each(runs)(
     '%s: acknowledged is there, refused is not, unanswered is one or the other',
     async (_name, signal, flags) => {
-      const path = directory();
+      const path = directoryOfTest();
       const setup = await start(path, flags);
       const symbol = await setup.kit.symbol();
       const wallets = await Promise.all([0, 1, 2, 3, 4].map(() => setup.kit.wallet()));
@@ -277,7 +265,7 @@ describe('under load from several clients', () => {
 
 describe('one directory, one process', () => {
   test('a second one refuses and the first serves on', async () => {
-    const path = directory();
+    const path = directoryOfTest();
     const { client, kit } = await start(path);
     const wallet = await kit.wallet();
     const second = await startRefused({ directory: path });
@@ -286,7 +274,7 @@ describe('one directory, one process', () => {
     await kit.wallet();
   });
   test('the lock of a killed process stops nobody', async () => {
-    const path = directory();
+    const path = directoryOfTest();
     const { server, kit } = await start(path);
     const wallet = await kit.wallet();
     await server.kill();
@@ -336,7 +324,7 @@ describe('a torn tail', () => {
   }
 
   test.each([1, 3, 17, 100])('%i bytes cut off: the rest is there, and the start says so', async (bytes) => {
-    const path = directory();
+    const path = directoryOfTest();
     const { records, last, journal, end } = killed(path);
     truncateSync(journal, end - bytes);
     const { server, client, kit } = await startAgain(path, journal);
@@ -351,7 +339,7 @@ describe('a torn tail', () => {
   });
 
   test.each([2, 37, 5000])('%i bytes of noise behind the end: cut, counted, nothing lost', async (bytes) => {
-    const path = directory();
+    const path = directoryOfTest();
     const { records, last, journal, end } = killed(path);
     truncateSync(journal, end);
     appendFileSync(journal, Buffer.alloc(bytes, 0xa7));
@@ -362,7 +350,7 @@ describe('a torn tail', () => {
   });
 
   test('one byte of noise behind the end: put back to nothing, and told', async () => {
-    const path = directory();
+    const path = directoryOfTest();
     const { records, journal, end } = killed(path);
     truncateSync(journal, end);
     appendFileSync(journal, Buffer.from([0xa7]));
@@ -373,7 +361,7 @@ describe('a torn tail', () => {
   });
 
   test('the room that a killed server leaves behind its last frame is none: nothing is cut, and it is used', async () => {
-    const path = directory();
+    const path = directoryOfTest();
     const { records, journal, end } = killed(path);
     const size = statSync(journal).size;
     expect(size).toBeGreaterThan(end);
@@ -389,7 +377,7 @@ describe('a torn tail', () => {
 
 describe('damage', () => {
   test.each([0.2, 0.5, 0.8])('a flipped bit at %f of the journal stops the start and is named', async (place) => {
-    const path = directory();
+    const path = directoryOfTest();
     const { records, journal, end } = killed(path);
     const bytes = readFileSync(journal);
     const at = Math.floor(end * place);

@@ -1,33 +1,21 @@
 /** The promise kept by the real process: killed, stopped, shut out, and on a disk that is full. */
 import { spawn } from 'node:child_process';
-import { chmodSync, chownSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { killRounds } from '../process/kill-rounds.ts';
 import { dieWithUs } from '../support/children.ts';
 import { type Client, connect, makeKeys, record } from '../support/client.ts';
 import { issue, makeKit } from '../support/kit.ts';
-import { makeDirectory, type Server, startRefused, startServer } from '../support/server.ts';
+import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
+import { type Server, startRefused } from '../support/server.ts';
 import { answeredWith, clientOf, crowd, judge, launch, strangeStatuses } from './process.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const keys = makeKeys();
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-
-function directory(): string {
-  const path = makeDirectory();
-  cleanups.push(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
-
 async function start(path: string, flags: string[] = []): Promise<{ server: Server; client: Client }> {
-  const server = await startServer({ directory: path, flags });
-  cleanups.push(() => server.kill());
+  const server = await serverOfTest({ directory: path, flags });
   return { server, client: connect(server) };
 }
 
@@ -40,14 +28,14 @@ async function open(client: Client): Promise<{ wallet: string; symbol: string }>
 describe('kill -9 under load, again and again', () => {
   // `npm run kills` plays as many rounds as one likes.
   test('every acknowledged intent is there, and what was not answered is there or not, the same ever after', async () => {
-    const { acknowledged } = await killRounds({ directory: directory(), rounds: 3, seed: Date.now() });
+    const { acknowledged } = await killRounds({ directory: directoryOfTest(), rounds: 3, seed: Date.now() });
     expect(acknowledged).toBeGreaterThan(3);
   });
 });
 
 describe('SIGTERM under load', () => {
   test('ends with 0, answers all it took, and all that is there', async () => {
-    const path = directory();
+    const path = directoryOfTest();
     const { server, client } = await start(path);
     const { wallet, symbol } = await open(client);
     const load = crowd(server.url, 32, wallet, symbol);
@@ -65,7 +53,7 @@ describe('SIGTERM under load', () => {
 
 describe('SIGTERM at once', () => {
   test('when it says that it serves, ends with 0 and lets the directory go', async () => {
-    const path = directory();
+    const path = directoryOfTest();
     for (let round = 0; round < 5; round++) {
       const child = spawn(process.execPath, [MAIN, '--port', '0', '--data', path], {
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -83,7 +71,7 @@ describe('SIGTERM at once', () => {
 
 describe('a directory that cannot be had', () => {
   test('because another process has it: told who, and that one serves on', async () => {
-    const path = directory();
+    const path = directoryOfTest();
     const { server, client } = await start(path);
     const { wallet, symbol } = await open(client);
     const load = crowd(server.url, 4, wallet, symbol);
@@ -97,7 +85,7 @@ describe('a directory that cannot be had', () => {
   });
 
   test('because nobody may write there: told where and why', async () => {
-    const path = directory();
+    const path = directoryOfTest();
     // Root may write anywhere, so where the tests run as root the server must not.
     const uid = process.getuid?.() === 0 ? 65_534 : undefined;
     if (uid !== undefined) chownSync(path, uid, uid);
@@ -109,7 +97,7 @@ describe('a directory that cannot be had', () => {
   });
 
   test('because the snapshots are not for this user to read: they were said to be damage, and a backup the remedy', async () => {
-    const path = directory();
+    const path = directoryOfTest();
     const { server, client } = await start(path, ['--snapshot-every', '20', '--segment-bytes-max', '4096']);
     const { wallet, symbol } = await open(client);
     const load = crowd(server.url, 4, wallet, symbol);
@@ -137,9 +125,9 @@ describe('a directory that cannot be had', () => {
 
 describe('a full disk', () => {
   test('stops the process with words to act on; with room again everything acknowledged is there', async () => {
-    const path = directory();
+    const path = directoryOfTest();
     const limited = await launch(path, { before: 'ulimit -f 200' });
-    cleanups.push(() => limited.child.kill('SIGKILL'));
+    onTestFinished(() => void limited.child.kill('SIGKILL'));
     const client = await clientOf(limited);
     const { wallet, symbol } = await open(client);
     const load = crowd(limited.url, 16, wallet, symbol);
@@ -156,7 +144,7 @@ describe('a full disk', () => {
   });
 
   test('from the start on: it does not start, and says why', async () => {
-    const path = directory();
+    const path = directoryOfTest();
     const limited = await launch(path, { before: 'ulimit -f 0' });
     expect(await limited.ended).toBe(1);
     expect(limited.log()).toMatch(/EFBIG/);
@@ -165,7 +153,7 @@ describe('a full disk', () => {
 
 describe('stopped while', () => {
   test('clients wait for the end of their intents: they hear how far those came', async () => {
-    const { server, client } = await start(directory());
+    const { server, client } = await start(directoryOfTest());
     const { wallet, symbol } = await open(client);
     const claims = [issue(wallet, symbol, 5)];
     const data = { handle: 'slow', claims, config: { commit: 'manual' } };
@@ -177,7 +165,7 @@ describe('stopped while', () => {
   });
 
   test('nobody reads its log any more: it stops as ever', async () => {
-    const { server } = await start(directory());
+    const { server } = await start(directoryOfTest());
     server.process.stderr!.destroy();
     server.process.stdout!.destroy();
     expect(await server.stop()).toBe(0);

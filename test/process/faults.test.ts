@@ -4,10 +4,10 @@
  *
  * `npm run test:long` takes the slow rows too.
  */
-import { rmSync, statfsSync } from 'node:fs';
+import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { segmentName } from '../../src/storage/format.ts';
 import {
   answeredWith,
@@ -23,31 +23,22 @@ import { type Client, makeKeys, record } from '../support/client.ts';
 import { openHook } from '../support/hook.ts';
 import { issue, makeKit, pause, unique } from '../support/kit.ts';
 import { isLong } from '../support/long.ts';
-import { makeDirectory, startRefused } from '../support/server.ts';
+import { directoryOfTest } from '../support/of-test.ts';
+import { startRefused } from '../support/server.ts';
 import { canMount, canTrace, mountDisk, mountReadOnly, trace } from './system.ts';
 
 const traceable = canTrace('calls of the real process that fail, and syncs that take long');
 const mountable = canMount('a disk that is really full, a directory nobody may write to');
 
 const keys = makeKeys();
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-
-function directory(): string {
-  const path = makeDirectory();
-  cleanups.push(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
-
 /** One thread that syncs, so that its calls can be counted. */
 const COUNTED = { UV_THREADPOOL_SIZE: '1' };
 
 async function start(path: string, options: LimitOptions = {}) {
   const server = await launch(path, options);
-  cleanups.push(() => server.child.kill('SIGKILL') && server.ended);
+  onTestFinished(async () => {
+    if (server.child.kill('SIGKILL')) await server.ended;
+  });
   return { ...server, pid: server.child.pid!, client: await clientOf(server) };
 }
 
@@ -84,7 +75,7 @@ describe.skipIf(!traceable)('a call that fails while serving ends the process, a
     ['no more files can be opened', 'openat', 'EMFILE:when=1', SMALL_SEGMENTS],
   ];
   test.each(isLong ? [...rows, ...slow] : rows)('%s', async (_name, call, fault, flags) => {
-    const path = directory();
+    const path = directoryOfTest();
     const server = await start(path, { flags, env: COUNTED });
     const { wallet, symbol } = await open(server.client);
     const before = crowd(server.url, 8, wallet, symbol);
@@ -93,7 +84,7 @@ describe.skipIf(!traceable)('a call that fails while serving ends the process, a
     // What is only loaded once there is time for it opens files too, and would meet the fault instead.
     const paths = call === 'openat' ? await nextSegments(server.client, path) : [];
     const traced = await trace(server.pid, call, `${call}:error=${fault}`, paths);
-    cleanups.push(traced.detach);
+    onTestFinished(traced.detach);
     const load = crowd(server.url, 8, wallet, symbol);
     await load.end();
     expect(await server.ended).toBe(1);
@@ -111,11 +102,11 @@ describe.skipIf(!traceable)('a call that fails while serving ends the process, a
 });
 
 test.skipIf(!traceable)('after the disk has failed nothing is told to anybody: it could not be noted', async () => {
-  const path = directory();
+  const path = directoryOfTest();
   const server = await start(path, { env: COUNTED });
   const { wallet, symbol } = await open(server.client);
   const hook = await openHook();
-  cleanups.push(hook.close);
+  onTestFinished(hook.close);
   const late = new Map<string, number>();
   hook.answer = (call) => {
     if (server.log().includes('The disk failed')) late.set(call.path, (late.get(call.path) ?? 0) + 1);
@@ -127,7 +118,7 @@ test.skipIf(!traceable)('after the disk has failed nothing is told to anybody: i
     await kit.make('effects', { handle: unique('effect'), signal: 'intent-created', action });
   }
   const traced = await trace(server.pid, 'fdatasync', 'fdatasync:error=EIO:when=60');
-  cleanups.push(traced.detach);
+  onTestFinished(traced.detach);
   const load = crowd(server.url, 8, wallet, symbol);
   await load.end();
   expect(await server.ended).toBe(1);
@@ -140,11 +131,11 @@ describe.skipIf(!traceable)('a sync that takes', () => {
   test.each(isLong ? [100, 300, 3_000, 30_000] : [300])(
     '%i ms: nobody is answered before its end, reads neither; killed in the middle of one, nothing is lost',
     async (ms) => {
-      const path = directory();
+      const path = directoryOfTest();
       const server = await start(path, { env: COUNTED });
       const { wallet, symbol } = await open(server.client);
       const traced = await trace(server.pid, 'fdatasync', `fdatasync:delay_enter=${ms * 1000}`);
-      cleanups.push(traced.detach);
+      onTestFinished(traced.detach);
       const load = crowd(server.url, 8, wallet, symbol);
       await pause(ms / 3);
       const handle = unique('slow');
@@ -167,11 +158,11 @@ describe.skipIf(!traceable)('a sync that takes', () => {
   );
 
   test('a while, and an inbox that is full: told to come again, and the rest is kept', async () => {
-    const path = directory();
+    const path = directoryOfTest();
     const server = await start(path, { env: COUNTED, flags: ['--inbox-max', '12'] });
     const { wallet, symbol } = await open(server.client);
     const traced = await trace(server.pid, 'fdatasync', 'fdatasync:delay_enter=500000');
-    cleanups.push(traced.detach);
+    onTestFinished(traced.detach);
     const load = crowd(server.url, 40, wallet, symbol);
     await load.acknowledged(5);
     await load.end(true);
@@ -181,11 +172,11 @@ describe.skipIf(!traceable)('a sync that takes', () => {
   });
 
   test('a while: SIGTERM waits for it, and ends with 0', async () => {
-    const path = directory();
+    const path = directoryOfTest();
     const server = await start(path, { env: COUNTED });
     const { wallet, symbol } = await open(server.client);
     const traced = await trace(server.pid, 'fdatasync', 'fdatasync:delay_enter=700000');
-    cleanups.push(traced.detach);
+    onTestFinished(traced.detach);
     const load = crowd(server.url, 8, wallet, symbol);
     await pause(200);
     server.child.kill('SIGTERM');
@@ -205,7 +196,7 @@ describe.skipIf(!mountable)('a disk that is full', () => {
     '%s: the process ends with words to act on; with more room it starts, and everything is there',
     async (_for, flags, isLeft) => {
       const disk = mountDisk('256k');
-      cleanups.push(disk.remove);
+      onTestFinished(disk.remove);
       const server = await start(disk.path, { flags });
       const { wallet, symbol } = await open(server.client);
       const load = crowd(server.url, 16, wallet, symbol);
@@ -226,8 +217,8 @@ describe.skipIf(!mountable)('a disk that is full', () => {
 });
 
 test.skipIf(!mountable)('a directory nobody may write to, root neither: told where and why', async () => {
-  const disk = mountReadOnly(directory());
-  cleanups.push(disk.remove);
+  const disk = mountReadOnly(directoryOfTest());
+  onTestFinished(disk.remove);
   const { code, log } = await startRefused({ directory: disk.path });
   expect(code).toBe(1);
   expect(log).toContain('EROFS');
@@ -236,7 +227,7 @@ test.skipIf(!mountable)('a directory nobody may write to, root neither: told whe
 });
 
 test('proof workers that die in the middle of a task: everybody is verified, and nobody else is let in', async () => {
-  const path = directory();
+  const path = directoryOfTest();
   const preload = fileURLToPath(new URL('./dying-worker.js', import.meta.url));
   const server = await start(path, { env: { NODE_OPTIONS: `--import ${preload}` } });
   const { wallet, symbol } = await open(server.client);
@@ -274,7 +265,7 @@ describe('a proof worker that hangs in the middle of a task ends the process, an
   }
 
   test('serving', async () => {
-    const path = directory();
+    const path = directoryOfTest();
     const { server, wallet, symbol, load } = await startHanging(path);
     expect(await server.ended).toBe(1);
     await load.end();
@@ -286,7 +277,7 @@ describe('a proof worker that hangs in the middle of a task ends the process, an
   });
 
   test('stopping', async () => {
-    const path = directory();
+    const path = directoryOfTest();
     const { server, wallet, symbol, load, hangs } = await startHanging(path);
     await hangs();
     server.child.kill('SIGTERM');
@@ -298,7 +289,7 @@ describe('a proof worker that hangs in the middle of a task ends the process, an
 });
 
 test('held up as a whole for a second: it goes on where it was, and nobody is told anything false', async () => {
-  const path = directory();
+  const path = directoryOfTest();
   const server = await start(path);
   const { wallet, symbol } = await open(server.client);
   const load = crowd(server.url, 16, wallet, symbol);
