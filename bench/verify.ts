@@ -1,6 +1,6 @@
 /**
- * How fast are books audited? Writes a journal of transfers, each signed by a client and sealed by the server as in
- * real life, with a snapshot on the way, and lets `ayni verify` have it whole.
+ * `npm run bench -- verify`: how fast books are audited. Writes a journal of transfers, each signed by a client and
+ * sealed by the server as in real life, with a snapshot on the way, and lets `ayni verify` have it whole.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';

@@ -2,8 +2,8 @@
  * The road back: newest whole snapshot, then every journal frame after it, through the same `apply` as live traffic.
  * Nothing is decided again. A torn tail was never acknowledged: it is cut, and told. Where only one byte of the last
  * frame has changed, its CRC tells which and the server's signature what it was: it is put back, and told, as is one
- * among the zeros behind it. Anything
- * else that does not fit is damage: the error names file and byte, and nothing is changed.
+ * among the zeros behind it. Anything else that does not fit is damage: the error names file and byte, and nothing is
+ * changed.
  */
 import { join } from 'node:path';
 import { lookAheadOfApply } from './core/ahead.ts';

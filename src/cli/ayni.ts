@@ -1,9 +1,9 @@
 #!/usr/bin/env node
+/** `ayni <command>`: each tool by its name, loaded when it is asked for, so that none waits for the others' packages. */
 import { isUsageError } from './usage.ts';
 
 interface Tool {
   about: string;
-  /** The tool, loaded when it is asked for, so that none waits for the others' packages. */
   load(): Promise<ToolModule | Program>;
 }
 

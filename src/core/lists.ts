@@ -3,8 +3,8 @@
  *
  * Newest first, a list walks a chain of places: the chain of one term where a filter asks for equality with a term,
  * else that of all records of the kind. Oldest first, it walks the order of all changes from the kind's first, or a
- * chain turned round: the term's, or the kind's where most changes are others'. Every candidate is checked against all filters, so an index can only save time, never
- * change an answer.
+ * chain turned round: the term's, or the kind's where most changes are others'. Every candidate is checked against all
+ * filters, so an index can only save time, never change an answer.
  *
  * Records of a kind that never changes (intents) stand where they were put: with no filters and nothing left out, the
  * n-th of them is known by its number, and a page begins next to it, however deep.

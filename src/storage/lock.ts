@@ -5,9 +5,9 @@
  * The highest number counts. It is held while that process runs; a process that is gone, is a zombie, or
  * whose pid has been given to another (other start time, other boot) holds nothing. To take the lock is to
  * make the next number with `link`, which fails where the name exists: of two that saw the same dead lock
- * one wins. The highest file is never removed, only emptied, so numbers never
- * go back, and on a full disk it can be let go too; and who made a number that a slower look had taken for the next one finds a higher one when it
- * looks again, and has not won.
+ * one wins. The highest file is never removed, only emptied: so a lock can be let go on a full disk too, and
+ * numbers never go back. Whoever looked long ago, and makes a number that is free again since, finds a higher
+ * one when it looks once more, and has not won.
  *
  * Processes in another pid namespace (another container on the same volume) cannot be seen: they look dead.
  */
