@@ -1,23 +1,13 @@
 /** What the server tells of how it is doing, read as Prometheus reads it; and that nothing but that is told there. */
-import { rmSync } from 'node:fs';
+
 import { connect as connectSocket, type Socket } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { connect, makeKeys, record } from '../support/client.ts';
 import { found, makeKit, transfer, unique } from '../support/kit.ts';
-import { makeDirectory, type Server, startRefused, startServer } from '../support/server.ts';
+import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
+import { type Server, startRefused } from '../support/server.ts';
 
 const PATIENCE_MS = 10_000;
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-
-async function start(flags: string[]): Promise<Server> {
-  const server = await startServer({ flags });
-  cleanups.push(() => server.kill());
-  return server;
-}
 
 /** It is told on standard error, which may come after the start line on standard output. */
 async function urlOf(server: Server): Promise<string> {
@@ -60,7 +50,7 @@ async function above(server: Server, name: string, limit: number): Promise<boole
 
 describe('figures for Prometheus', () => {
   test('follow what the server does', async () => {
-    const server = await start(['--metrics', '0', '--snapshot-every', '1000000']);
+    const server = await serverOfTest({ flags: ['--metrics', '0', '--snapshot-every', '1000000'] });
     const before = await scrape(server);
     const client = connect(server);
     const kit = makeKit(client, makeKeys());
@@ -88,14 +78,14 @@ describe('figures for Prometheus', () => {
   });
 
   test('tell of connections', async () => {
-    const server = await start(['--metrics', '0']);
+    const server = await serverOfTest({ flags: ['--metrics', '0'] });
     const socket = await open('127.0.0.1', server.port);
     expect(await above(server, 'ayni_http_connections', 0)).toBe(true);
     socket.destroy();
   });
 
   test('tell of snapshots and ledgers', async () => {
-    const server = await start(['--metrics', '127.0.0.1:0', '--snapshot-every', '2']);
+    const server = await serverOfTest({ flags: ['--metrics', '127.0.0.1:0', '--snapshot-every', '2'] });
     const client = connect(server);
     const keys = makeKeys();
     await client.post('/ledgers', record({ handle: unique('ledger') }, keys));
@@ -111,19 +101,19 @@ describe('figures for Prometheus', () => {
     ['another path', '/v2/wallets', 'GET'],
     ['another method', '/metrics', 'POST'],
   ])('nothing else is there: %s', async (_name, path, method) => {
-    const server = await start(['--metrics', '0']);
+    const server = await serverOfTest({ flags: ['--metrics', '0'] });
     expect((await fetch(new URL(path, await urlOf(server)), { method })).status).toBe(404);
   });
 
   test('are not told where nobody asked for them, nor on the ledger’s own port', async () => {
-    const quiet = await start([]);
+    const quiet = await serverOfTest();
     expect(quiet.log()).not.toContain('/metrics');
-    const server = await start(['--metrics', '0']);
+    const server = await serverOfTest({ flags: ['--metrics', '0'] });
     expect((await fetch(new URL('/metrics', server.url))).status).toBe(404);
   });
 
   test('do not keep the server from stopping', async () => {
-    const server = await start(['--metrics', '0']);
+    const server = await serverOfTest({ flags: ['--metrics', '0'] });
     const { hostname, port } = new URL(await urlOf(server));
     const watcher = await open(hostname, Number(port));
     expect(await server.stop()).toBe(0);
@@ -131,10 +121,9 @@ describe('figures for Prometheus', () => {
   });
 
   test('a port that is taken stops the start', async () => {
-    const server = await start(['--metrics', '0']);
+    const server = await serverOfTest({ flags: ['--metrics', '0'] });
     const { port } = new URL(await urlOf(server));
-    const directory = makeDirectory();
-    cleanups.push(() => rmSync(directory, { recursive: true, force: true }));
+    const directory = directoryOfTest();
     const { code, log } = await startRefused({ directory, flags: ['--metrics', `127.0.0.1:${port}`] });
     expect(code).toBe(1);
     expect(log).toContain(`Cannot listen on 127.0.0.1:${port}`);

@@ -3,21 +3,14 @@
  * the journal and snapshots, whoever comes: a flood of silent connections once took the last, and the next segment ended
  * the server.
  */
-import { rmSync } from 'node:fs';
 import { connect as dial, type Socket } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config.ts';
 import { filesMax, fitOpenFiles } from '../../src/open-files.ts';
 import { clientOf, crowd, judge, launch } from '../engine/process.ts';
 import { makeKeys } from '../support/client.ts';
 import { found, makeKit } from '../support/kit.ts';
-import { makeDirectory } from '../support/server.ts';
-
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
+import { directoryOfTest } from '../support/of-test.ts';
 
 const config = (...flags: string[]) => readConfig(['--workers', '1', ...flags], {});
 
@@ -60,11 +53,12 @@ describe('connections and calls', () => {
 test.runIf(process.platform === 'linux')(
   'connections that say nothing take no file that a snapshot or segment needs',
   async () => {
-    const path = makeDirectory();
-    cleanups.push(() => rmSync(path, { recursive: true, force: true }));
+    const path = directoryOfTest();
     const flags = ['--segment-bytes-max', '8192'];
     const server = await launch(path, { before: 'ulimit -n 256', flags });
-    cleanups.push(() => server.child.kill('SIGKILL') && server.ended);
+    onTestFinished(async () => {
+      if (server.child.kill('SIGKILL')) await server.ended;
+    });
     const client = await clientOf(server);
     const kit = makeKit(client, makeKeys());
     const [wallet, symbol] = [await kit.wallet(), await kit.symbol()];
@@ -78,7 +72,7 @@ test.runIf(process.platform === 'linux')(
       for (const event of ['connect', 'error', 'close']) socket.on(event, () => settled.add(socket));
       return socket;
     });
-    cleanups.push(() => flood.forEach((socket) => void socket.destroy()));
+    onTestFinished(() => flood.forEach((socket) => void socket.destroy()));
     expect(await found(() => (settled.size === flood.length ? true : null), 20_000)).toBe(true);
     server.child.kill('SIGUSR2');
     const told = () => /Took snapshot|The disk failed.*/.exec(server.log())?.[0] ?? null;
