@@ -231,7 +231,7 @@ class Hall {
     this.handler = handler;
     this.bodies = new Held(options.arrivingBytesMax, (exchange) => exchange.refuseAndClose(BODIES_FULL));
     this.unread = new Held(options.unreadBytesMax, (answer) => answer.cut());
-    this.ticker = setInterval(() => this.tick(Date.now()), Math.min(TICK_MS, options.bodyMsMax));
+    this.ticker = setInterval(() => this.tick(performance.now()), Math.min(TICK_MS, options.bodyMsMax));
     this.ticker.unref();
   }
 
@@ -279,8 +279,8 @@ class Hall {
     }
     clearInterval(this.ticker);
     // Closing drops what the network has not taken yet; connections that were answered close by themselves.
-    const began = Date.now();
-    const isWithin = (msMax: number) => Date.now() - began < msMax;
+    const began = performance.now();
+    const isWithin = (msMax: number) => performance.now() - began < msMax;
     while ((this.connections > 0 && isWithin(FLUSH_MS_MAX)) || (this.unread.total > 0 && isWithin(UNREAD_MS_MAX))) {
       await pause(FLUSH_TICK_MS);
     }
@@ -296,7 +296,7 @@ class Exchange implements Request, Reply {
   body: Uint8Array = EMPTY;
   aborted = false;
   ended = false;
-  /** Milliseconds since 1970 when the body's time is over. */
+  /** When the body's time is over, as performance.now() tells it: the machine's clock may be set meanwhile. */
   due = 0;
 
   private readonly hall: Hall;
@@ -379,7 +379,7 @@ class Exchange implements Request, Reply {
       if (length > bodyBytesMax) {
         this.linger();
       } else {
-        this.due = Date.now() + bodyMsMax;
+        this.due = performance.now() + bodyMsMax;
         hall.arriving.add(this);
       }
       this.res!.onData((chunk, isLast) => this.take(chunk, isLast));
@@ -468,7 +468,7 @@ class Exchange implements Request, Reply {
     this.pieces = EMPTY;
     this.hall.arriving.delete(this);
     this.hall.bodies.forget(this);
-    this.due = Date.now() + LINGER_MS_MAX;
+    this.due = performance.now() + LINGER_MS_MAX;
     this.hall.lingering.add(this);
   }
 
