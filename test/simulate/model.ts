@@ -11,7 +11,7 @@ import { sha256Hex } from '../../src/proof/digest.ts';
 import { Kept, Money } from '../core/model.ts';
 import { type Inherited, NOTHING_INHERITED } from './older.ts';
 import { type Ending, type Ground, Intents, legHandle, type Progress } from './progress.ts';
-import { type Content, type OneTime, type Signed, tokenKey, type Wish } from './wish.ts';
+import { bearerMark, type Content, type OneTime, type Signed, tokenKey, type Wish } from './wish.ts';
 
 /** What a record shows among its proofs: one of a client's, or what one of the server's must say. */
 export type Shown =
@@ -81,6 +81,8 @@ export interface Given {
   readonly luid: string;
   /** Of the signer that comes with a new ledger. */
   readonly companion: string;
+  /** What its token adds to the keys of its caller. */
+  readonly bearer: readonly string[];
   readonly moment: number;
   /** The moment of the batch. */
   readonly now: number;
@@ -96,6 +98,7 @@ interface Rule {
   action: string | { $in: string[] };
   record?: string;
   signer?: { public: string };
+  bearer?: { $signer: { public: string } };
 }
 const SERVER_RULES: readonly Rule[] = [{ action: { $in: ['access', 'create'] } }];
 
@@ -287,7 +290,7 @@ export class Model {
   }
 
   #create({ ledger, kind, content }: Wish & { op: 'create' }, given: Given): Verdict {
-    const keys = keysOf(content.proofs);
+    const keys = [...keysOf(content.proofs), ...given.bearer];
     const { value } = content;
     const handle = value.handle as string;
     if (!this.isAllowed(ledger, 'create', kind, null, keys)) return no('auth.forbidden');
@@ -311,7 +314,7 @@ export class Model {
   }
 
   #assign({ ledger, circle, signer, content }: Wish & { op: 'assign' }, given: Given): Verdict {
-    const keys = keysOf(content.proofs);
+    const keys = [...keysOf(content.proofs), ...given.bearer];
     const of = this.find(ledger, 'circle', circle);
     if (of === null) return no('record.not-found');
     if (!this.isAllowed(ledger, 'assign-signer', 'circle', of, keys)) return no('auth.forbidden');
@@ -328,7 +331,8 @@ export class Model {
     if (record === null) return no('record.not-found');
     const { value } = content;
     const handle = value.handle as string;
-    if (!this.isAllowed(ledger, 'update', kind, record, keysOf(content.proofs))) return no('auth.forbidden');
+    if (!this.isAllowed(ledger, 'update', kind, record, [...keysOf(content.proofs), ...given.bearer]))
+      return no('auth.forbidden');
     if (kind === 'signer' && record.handle === 'system') return no('record.invalid');
     if (luidSent !== undefined && luidSent !== record.luid) return no('record.invalid');
     if (value.parent !== record.content.hash) return no('crypto.parent-hash-invalid');
@@ -360,7 +364,8 @@ export class Model {
   #drop({ ledger, kind, content, luidSent }: Wish & { op: 'drop' }, given: Given): Verdict {
     const record = this.live(given.luid);
     if (record === null) return no('record.not-found');
-    if (!this.isAllowed(ledger, 'drop', kind, record, keysOf(content.proofs))) return no('auth.forbidden');
+    if (!this.isAllowed(ledger, 'drop', kind, record, [...keysOf(content.proofs), ...given.bearer]))
+      return no('auth.forbidden');
     if (luidSent !== undefined && luidSent !== record.luid) return no('record.invalid');
     if (content.value.parent !== record.content.hash) return no('crypto.parent-hash-invalid');
     if (this.#isNeeded(record)) return no('record.drop-rejected');
@@ -371,7 +376,8 @@ export class Model {
   #remove({ ledger, circle, content }: Wish & { op: 'remove' }, given: Given): Verdict {
     const of = this.find(ledger, 'circle', circle);
     if (of === null) return no('record.not-found');
-    if (!this.isAllowed(ledger, 'remove-signer', 'circle', of, keysOf(content.proofs))) return no('auth.forbidden');
+    if (!this.isAllowed(ledger, 'remove-signer', 'circle', of, [...keysOf(content.proofs), ...given.bearer]))
+      return no('auth.forbidden');
     const member = this.live(given.luid);
     if (member === null || !member.handle.startsWith(of.luid)) return no('record.not-found');
     if (this.#isReplayed(ledger, 'circle-signer', content.proofs)) return no('record.duplicated');
@@ -515,7 +521,8 @@ export class Model {
     const { luid, moment } = given;
     const record = this.live(luid);
     if (record === null) return no('record.not-found');
-    if (!this.isAllowed(ledger, 'create', `${kind}-proof`, record, [proof.public])) return no('auth.forbidden');
+    if (!this.isAllowed(ledger, 'create', `${kind}-proof`, record, [proof.public, ...given.bearer]))
+      return no('auth.forbidden');
     if (hash !== record.content.hash) return no('crypto.signature-invalid');
     const known = [...record.content.proofs, ...record.added];
     if (known.some(({ result, custom }) => result === proof.result && custom === proof.custom)) return did([]);
@@ -599,14 +606,18 @@ export class Model {
   }
 
   /** The rules that a question finds, as they may be shown: the ledger's, then those of the record it is asked of. */
-  rulesFor({ ledger, kind, content: { value, proofs } }: Wish & { op: 'check' }, record: Rec): string[] {
+  rulesFor(
+    { ledger, kind, content: { value, proofs } }: Wish & { op: 'check' },
+    record: Rec,
+    bearer: readonly string[],
+  ): string[] {
     const { action, record: about = kind } = value as { action: string; record?: string };
     const target = about === 'any' ? kind : about;
-    const keys = keysOf(proofs);
+    const keys = [...keysOf(proofs), ...bearer];
     const inLedger = rulesIn(this.ledgerRecord(ledger)).filter((rule) => speaks(rule, action, target, 'ledger', keys));
     const isOwn = target === kind || (kind !== 'ledger' && target === `${kind}-proof`);
     const own = isOwn ? rulesIn(record).filter((rule) => speaks(rule, action, target, 'record', keys)) : [];
-    return [...inLedger, ...own].map(({ signer: _, ...shown }) => canon(shown));
+    return [...inLedger, ...own].map(({ signer: _, bearer: __, ...shown }) => canon(shown));
   }
 
   /** The action alone. */
@@ -745,6 +756,7 @@ function speaks(rule: Rule, action: string, target: string, place: Place, keys: 
     const isOwn = place === 'record' || (place === 'ledger' && target === 'ledger');
     if (!isOwn && !(place === 'server' && (action === 'access' || target === 'ledger'))) return false;
   } else if (rule.record !== 'any' && rule.record !== target) return false;
+  if (rule.bearer !== undefined && !keys.includes(bearerMark(rule.bearer.$signer.public))) return false;
   // Nothing that is read is signed.
   return rule.signer === undefined || (action !== 'read' && keys.includes(rule.signer.public));
 }

@@ -40,7 +40,7 @@ import { must, mustBeSame } from './must.ts';
 import { inheritedFrom } from './older.ts';
 import { type Ending, LEG_STATES } from './progress.ts';
 import { accountFault, booksFault, rowFault } from './same.ts';
-import { type Ask, aimedAt, contentOf, SERVER, tokenKey, type Wish } from './wish.ts';
+import { type Ask, aimedAt, bearerOf, contentOf, SERVER, tokenKey, type Wish } from './wish.ts';
 
 /** A request that has come to the server, and what it will be told. */
 export interface Visit {
@@ -245,7 +245,8 @@ export class Oracle {
       if (due === undefined || entry?.type !== EntryType.step || entry.luid !== due.luid) break;
       // Until the tick comes, what a bridge says of an overdue intent still counts.
       if (entry.outcome.reason !== 'core.intent-expired') break;
-      take(model.expire(due, { luid: due.luid, companion: '', moment, now: moment, luidAt }));
+      const time = { companion: '', bearer: [], moment, now: moment, luidAt };
+      take(model.expire(due, { ...time, luid: due.luid }));
     }
     for (const passage of this.#queue) {
       if (at === entries.length) break;
@@ -261,7 +262,9 @@ export class Oracle {
   #decide(passage: Passage, now: number, luidAt: Given['luidAt']): Verdict {
     const { command } = passage;
     const companion = command.op === 'create' ? (command.companion?.luid ?? '') : '';
-    passage.verdict = this.#verdict(passage, { luid: command.luid, companion, moment: command.moment, now, luidAt });
+    const { luid, moment } = command;
+    const bearer = bearerOf(passage.visit?.ask.token ?? null);
+    passage.verdict = this.#verdict(passage, { luid, companion, bearer, moment, now, luidAt });
     return passage.verdict;
   }
 
@@ -375,11 +378,12 @@ export class Oracle {
     visit.expected = 'no' in verdict ? refused(verdict.no) : this.#yes(visit.ask, command);
   }
 
-  #yes({ wish, wait, method }: Ask, { luid }: Command): Expected {
+  #yes({ wish, wait, method, token }: Ask, { luid }: Command): Expected {
     const record = this.model.records.get(luid)!;
     // What the rules are when the answer leaves: others of its batch may have changed them.
     if (wish.op === 'check') {
-      return told(200, (body) => rulesCheck(this.model.rulesFor(wish, this.model.records.get(luid)!))!(body));
+      const rules = () => this.model.rulesFor(wish, this.model.records.get(luid)!, bearerOf(token));
+      return told(200, (body) => rulesCheck(rules())!(body));
     }
     if (wish.op === 'drop' || wish.op === 'remove') {
       return wish.kind === 'effect' && method === 'DELETE' ? told(200, confirmation) : told(204, () => '');

@@ -480,6 +480,14 @@ export const PLANTS: Plant[] = [
     ],
   ],
   [
+    'an audit knows of no token that lets a proof count',
+    [
+      'src/cli/audit/entries.ts',
+      'if (unlike === null && !mayBeMore(bySigners as Entry[], entry, next)) {',
+      'if (unlike === null) {',
+    ],
+  ],
+  [
     'a bank is asked again in other words',
     [
       'src/effects/calls.ts',

@@ -164,7 +164,7 @@ export class Intents {
   begin(ledger: number, content: Content, given: Given): Fact[] {
     const { luid, moment } = given;
     const handle = content.value.handle as string;
-    const keys = content.proofs.filter(isBeginning).map((proof) => proof.public);
+    const keys = [...content.proofs.filter(isBeginning).map((proof) => proof.public), ...given.bearer];
     const fact = this.#store(ledger, handle, content, luid, moment, given.now, keys, null);
     return [fact, ...this.#follow(luid, fact.ending!, given, 1)];
   }
@@ -198,21 +198,21 @@ export class Intents {
     if (progress.stage === 'final') return null;
     const leg =
       progress.states.length === 0 ? -1 : progress.legs.findIndex((_, n) => legHandle(record, n) === custom.handle);
-    if (leg >= 0) return this.#reported(record, leg, custom, key, given.now);
+    if (leg >= 0) return this.#reported(record, leg, custom, [key, ...given.bearer], given.now);
     const said = custom.handle === undefined ? custom.status : undefined;
     if (progress.stage === 'prepared') {
       const isCommit = custom.action === 'commit' || said === 'committed';
       const isAbort = custom.action === 'abort' || said === 'aborted';
       if (isCommit === isAbort) return null;
       const action = isCommit ? 'commit' : 'abort';
-      if (!this.#ground.isGranted(record.ledger, action, 'intent', record, [key])) return null;
+      if (!this.#ground.isGranted(record.ledger, action, 'intent', record, [key, ...given.bearer])) return null;
       if (!isCommit) return this.#undo(record.luid, '', given.now);
       return this.#isReady(record) ? this.#commit(record.luid, given.now) : null;
     }
     if (progress.stage !== 'pending' || progress.isHolding || !isConsent(custom)) return null;
     const willing = record.added.filter((proof) => isConsent(JSON.parse(proof.custom ?? '{}')));
     const keys = [...record.content.proofs.filter(isBeginning), ...willing].map((proof) => proof.public);
-    return this.#attempt(record.luid, [...keys, key], given.now);
+    return this.#attempt(record.luid, [...keys, key, ...given.bearer], given.now);
   }
 
   /** The entry that says so, and what follows from it. `own` counts the entries before it in the frame. */
@@ -552,12 +552,12 @@ export class Intents {
     record: Rec,
     leg: number,
     { status }: Record<string, unknown>,
-    key: string,
+    keys: readonly string[],
     now: number,
   ): Ending | string | null {
     if (!['prepared', 'failed', 'committed', 'aborted'].includes(status as string)) return null;
     const bridge = this.#ground.record(record.progress!.legs[leg]!.bridge);
-    if (!this.#ground.isGranted(record.ledger, 'activate', 'bridge', bridge, [key])) return 'auth.forbidden';
+    if (!this.#ground.isGranted(record.ledger, 'activate', 'bridge', bridge, keys)) return 'auth.forbidden';
     return this.#moveLeg(record.luid, leg, status as string, now);
   }
 

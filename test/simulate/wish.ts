@@ -119,6 +119,16 @@ export function tokenKey({ ledger, of }: OneTime): string {
   return `${ledger} ${of}`;
 }
 
+/** Among the keys of a caller: the token that came with the request, by the key that made it. */
+export function bearerMark(publicKey: string): string {
+  return `token ${publicKey}`;
+}
+
+/** What the token of a request adds to the keys of its caller. */
+export function bearerOf(token: OneTime | null): readonly string[] {
+  return token === null ? [] : [bearerMark(token.of.split(' ')[0]!)];
+}
+
 /** The same request with the index that its ledger has now: it may have been lost, and made again beside others. */
 export function aimedAt(ledger: number, ask: Ask): Ask {
   const { wish, token } = ask;

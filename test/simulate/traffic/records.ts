@@ -80,6 +80,11 @@ export class RecordTraffic {
               { action: { $in: ['issue', 'destroy'] }, record: 'symbol', signer: { public: first.public } },
               { action: 'limit', record: 'wallet', signer: { public: first.public } },
               { action: { $in: ['commit', 'abort'] }, record: 'intent', signer: { public: second.public } },
+              {
+                action: { $in: ['commit', 'abort'] },
+                record: 'intent',
+                bearer: { $signer: { public: second.public } },
+              },
               { action: 'activate', record: 'bridge', signer: { public: KEYS[2]!.public } },
             ],
           }
@@ -104,12 +109,10 @@ export class RecordTraffic {
   wallet(ledger: number, handle: string): Value {
     const { dice } = this.#clients;
     // Banks have little to do in a ledger where hardly anybody may spend of theirs.
-    const spend = dice.chance(BRIDGED.includes(handle) ? 0.7 : 0.2)
-      ? { action: 'spend' }
-      : { action: 'spend', signer: { public: dice.pick(KEYS).public } };
+    const spend = dice.chance(BRIDGED.includes(handle) ? 0.7 : 0.2) ? [{ action: 'spend' }] : spendBy(dice.pick(KEYS));
     return {
       handle,
-      ...(ledger !== 1 && dice.chance(0.95) && { access: [spend] }),
+      ...(ledger !== 1 && dice.chance(0.95) && { access: spend }),
       ...(dice.chance(0.3) && { schema: dice.pick(['bank', 'user']) }),
       ...(BRIDGED.includes(handle) && { bridge: BRIDGES[BRIDGED.indexOf(handle)]! }),
       ...(ROUTED.includes(handle) && { routes: this.#routes() }),
@@ -245,7 +248,7 @@ export class RecordTraffic {
     if (kind === 'bridge') Object.assign(value, this.#otherBridge(value));
     if (kind === 'wallet' && dice.chance(0.3)) Object.assign(value, this.#otherWallet(value));
     if (kind === 'wallet' && ledger !== 1 && dice.chance(0.4)) {
-      value.access = [{ action: 'spend', signer: { public: dice.pick(KEYS).public } }];
+      value.access = spendBy(dice.pick(KEYS));
     }
     const isRenamed = ['wallet', 'anchor', 'circle', 'policy'].includes(kind) && dice.chance(0.2);
     if (isRenamed) {
@@ -320,6 +323,14 @@ export class RecordTraffic {
       isOff,
     );
   }
+}
+
+/** Whoever has this key spends by a signature, or by a token whoever signs. */
+function spendBy({ public: key }: Key): Value[] {
+  return [
+    { action: 'spend', signer: { public: key } },
+    { action: 'spend', bearer: { $signer: { public: key } } },
+  ];
 }
 
 /** A signer joins a circle, or leaves it. */

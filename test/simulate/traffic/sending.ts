@@ -2,7 +2,7 @@
  * How requests are sent: with their ledger and a token, and now and then with something wrong, so that they must be
  * refused at the door.
  */
-import { type Ask, type Flaw, KEYS, type OneTime, tokenOf } from '../wish.ts';
+import { type Ask, type Flaw, KEYS, type Key, type OneTime, tokenOf } from '../wish.ts';
 import type { Clients, Draft, Value } from './clients.ts';
 
 export class Sending {
@@ -25,7 +25,7 @@ export class Sending {
     else if (draft.ledger > 1 || (draft.ledger === 1 && dice.chance(0.2)))
       headers['x-ledger'] = this.#clients.idOf(this.#clients.model.ledgerRecord(draft.ledger));
     if (wait !== null) headers.prefer = `wait=${wait}`;
-    const token = this.#addToken(headers, draft.ledger, flaw);
+    const token = this.#addToken(headers, draft, flaw);
     const path =
       flaw === 'path'
         ? '/v2/nothing/here'
@@ -45,6 +45,14 @@ export class Sending {
     };
   }
 
+  /** Keys that have not signed the intent that a proof is for, where not everybody may do everything. */
+  #awaitedKeys(wish: Draft['wish']): readonly Key[] {
+    if (wish.op !== 'proof' || wish.kind !== 'intent' || wish.ledger === 1) return [];
+    const record = this.#clients.model.named(wish.ledger, 'intent', wish.id);
+    if (record === null || record.progress!.stage === 'final') return [];
+    return KEYS.filter((key) => !record.content.proofs.some((proof) => proof.public === key.public));
+  }
+
   #pickFlaw({ body, wish, path }: Draft): Flaw | null {
     const { dice } = this.#clients;
     if (!dice.chance(0.07)) return null;
@@ -62,12 +70,13 @@ export class Sending {
     return dice.pick(flaws);
   }
 
-  #addToken(headers: Record<string, string>, ledger: number, flaw: Flaw | null): OneTime | null {
+  #addToken(headers: Record<string, string>, { ledger, wish }: Draft, flaw: Flaw | null): OneTime | null {
     const { dice } = this.#clients;
     // Requests without a ledger speak to the default one.
     const of = Math.max(ledger, 1);
     const now = Math.floor(this.#moment() / 1000);
-    const key = dice.pick(KEYS);
+    const awaited = this.#awaitedKeys(wish);
+    const key = dice.pick(awaited.length > 0 ? awaited : KEYS);
     const aud = this.#clients.model.knownLedgers().includes(of) ? this.#clients.model.ledgerRecord(of).handle : 'main';
     const claims = { iss: 'me', sub: 'me', aud, iat: now, exp: now + 60 };
     if (flaw === 'token') {
@@ -80,7 +89,7 @@ export class Sending {
       headers.authorization = tokenOf(key, { ...claims, ...wrong }, wrong === null);
       return null;
     }
-    if (flaw === 'ledger' || !dice.chance(0.08)) return null;
+    if (flaw === 'ledger' || !dice.chance(awaited.length > 0 ? 0.5 : 0.08)) return null;
     // After a power cut another ledger may have the number of one that was lost.
     const known = this.#tokens.filter((each) => each.token.ledger === of && each.aud === aud);
     if (known.length > 0 && dice.chance(0.35)) {
