@@ -5,14 +5,13 @@ import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type Config, ConfigError, configHelp, readConfig, readPlace } from './config.ts';
-import { GRANTED, isAllowed, isOpenToAll, NO_ROW, setServerRules } from './core/access/index.ts';
+import { GRANTED, setServerRules } from './core/access/index.ts';
 import type { DeliveryCommand, LegCommand } from './core/command.ts';
 import { dumpState } from './core/dump.ts';
 import { Kind } from './core/kinds.ts';
-import { findLedger, namesOf, type State } from './core/state.ts';
+import { openDefaultLedger, whoMay } from './default-ledger.ts';
 import { Effects, isLoopback, Outgoing, realTimers } from './effects/index.ts';
 import { Engine } from './engine.ts';
-import { createDefaultLedger } from './genesis.ts';
 import { createApp } from './http/app.ts';
 import { Making } from './http/making.ts';
 import { QUERY_LIMITS } from './http/query.ts';
@@ -174,12 +173,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   });
 
   if (config.accessRules !== '') setServerRules(state, serverRules(config.accessRules));
-  if (findLedger(state, config.ledger) < 0) {
-    refuseOtherBooks(state, config, directory);
-    await createDefaultLedger(engine, server, config.ledger, config.owner);
-  } else tellUnowned(config, state);
-  const defaultLedger = findLedger(state, config.ledger);
-  state.home = { handle: config.ledger, luid: namesOf(state, state.ledgers[defaultLedger]!.row).luid };
+  const defaultLedger = await openDefaultLedger(engine, server, config, directory, tell);
 
   // Before anybody is told that this process is there to be asked.
   const tellFigures = config.logLevel === 'debug' ? watchFigures(engine, pool) : () => {};
@@ -322,41 +316,6 @@ function serverRules(text: string): unknown[] {
     throw new ConfigError('--access-rules: rules of the server name signers by public key, and no policies');
   }
   return list;
-}
-
-/** Books that have ledgers, and not this one: it was renamed, or another directory is meant. An empty one helps nobody. */
-function refuseOtherBooks({ ledgers }: State, { ledger }: Config, directory: string): void {
-  const others = ledgers.slice(1).map(({ handle }) => handle);
-  if (others.length === 0) return;
-  const named = others.slice(0, 5).join(', ') + (others.length > 5 ? ', …' : '');
-  throw new ConfigError(`${directory} has no ledger ${ledger}; it has ${named}. Name one with --ledger`);
-}
-
-/** Who may use the default ledger, and the server around it, in words. */
-function whoMay(config: Config, state: State): string {
-  const { host, ledger, owner, accessRules } = config;
-  const shown = host.includes(':') ? `[${host}]` : host;
-  const isOpen = isOpenToAll(state, findLedger(state, ledger));
-  const named = `open to whom its rules name${isOwned(config, state) ? `, owner ${owner}` : ''}`;
-  const server = accessRules === '' ? '' : ', server rules as configured';
-  return `ledger ${ledger} ${isOpen ? `open to all who reach ${shown}` : named}${server}`;
-}
-
-/** The flag counts at the first start only; afterwards it is the books that say whose the ledger is. */
-function isOwned({ ledger, owner }: Config, state: State): boolean {
-  const by = { keys: [Buffer.from(owner, 'base64')], bearer: null };
-  return owner !== '' && isAllowed(state, findLedger(state, ledger), 'drop', Kind.wallet, NO_ROW, by);
-}
-
-/** A start that failed may have made the ledger already: whoever names an owner then is not to believe it is theirs. */
-function tellUnowned(config: Config, state: State): void {
-  const { ledger, owner } = config;
-  const isOpen = isOpenToAll(state, findLedger(state, ledger));
-  if (owner === '' || (!isOpen && isOwned(config, state))) return;
-  const whose = isOpen ? 'it is open to all' : 'that key may not do everything there';
-  tell(
-    `--owner counts when a ledger is made, and ${ledger} was there already: ${whose}. Its rules are changed by PUT /ledger.`,
-  );
 }
 
 function startLine({ host, durability }: Config, who: string, port: number, directory: string, key: string): string {

@@ -36,6 +36,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   engine: ['turns', 'core', 'proof', 'storage'],
   'own-records': ['core', 'proof'],
   genesis: ['core', 'proof', 'own-records', 'engine'],
+  'default-ledger': ['config', 'core', 'engine', 'genesis', 'proof'],
   config: ['core'],
   metrics: ['engine', 'proof', 'storage', 'http', 'effects'],
   'open-files': ['config', 'storage'],
