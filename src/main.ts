@@ -65,7 +65,9 @@ function tell(text: string): void {
 async function serve(given: Config, directory: string): Promise<void> {
   keepYoungGenerationToFirstThread();
   const { config, note: filesNote } = fitOpenFiles(given, filesMax());
-  if (filesNote !== null && config.logLevel !== 'error') tell(filesNote);
+  // Of what is no trouble.
+  const inform = config.logLevel === 'error' ? () => {} : tell;
+  if (filesNote !== null) inform(filesNote);
   const began = performance.now();
   // Known from the first moment on: to a process that does not know it, the signal is the end.
   let takeSnapshotNow = () => tell('No snapshot is taken yet: the server is still starting.');
@@ -86,12 +88,8 @@ async function serve(given: Config, directory: string): Promise<void> {
   });
   state.compileSchema = compileUserSchema;
   for (const note of notes) tell(note);
-  if (config.logLevel !== 'error') {
-    tell(
-      `Recovered ${end.seq} entries, ${entries} of them from the journal, in ${Math.round(performance.now() - began)} ms.`,
-    );
-  }
-
+  const recoveredMs = Math.round(performance.now() - began);
+  inform(`Recovered ${end.seq} entries, ${entries} of them from the journal, in ${recoveredMs} ms.`);
   const clockNote = clockText(end.moment, Date.now());
   if (clockNote !== null) tell(clockNote);
 
@@ -138,8 +136,7 @@ async function serve(given: Config, directory: string): Promise<void> {
       const options = { sign: signHash, verify: verifyHash, refused };
       const { file, bytes, removed, ms } = await takeSnapshot(realDisk, directory, content, options);
       Object.assign(snapshots, { taken: snapshots.taken + 1, lastEntry: content.seq, lastMs: ms });
-      if (config.logLevel === 'error') return;
-      tell(`Took ${file}: ${bytes} bytes written in ${Math.round(ms)} ms, ${removed.length} older files removed.`);
+      inform(`Took ${file}: ${bytes} bytes written in ${Math.round(ms)} ms, ${removed.length} older files removed.`);
     },
     signIntent: (luid, value, moment) => signedIntent(server, luid, value, moment),
     publish(entries, seq) {
@@ -215,7 +212,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   const stop = async (signal: string) => {
     if (isStopping) return;
     isStopping = true;
-    if (config.logLevel !== 'error') tell(`${signal}: stops listening, finishes what is on its way.`);
+    inform(`${signal}: stops listening, finishes what is on its way.`);
     const closed = listening?.close();
     // Whoever waits for an intent's end hears how far it came, instead of a broken connection.
     waiters.end();
@@ -247,7 +244,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   if (config.metrics !== '') {
     const watched = { engine, pool, journal, effects, server: () => listening, snapshots };
     metrics = await startMetrics(readPlace(config.metrics), watched);
-    if (config.logLevel !== 'error') tell(`Tells how it is doing at ${metrics.url}.`);
+    inform(`Tells how it is doing at ${metrics.url}.`);
   }
 
   listening = await startServer(
