@@ -14,6 +14,7 @@ const CLOCK_BEHIND_MS_MAX = 60_000;
 /** What stopped the running server. */
 export function fatalText(error: Error, directory: string): string {
   const safe = `Everything acknowledged before is safe in ${directory}; nothing was acknowledged after it`;
+  if (isOutOfMemory(error)) return `${memoryText(error)} ${safe}. ${MORE_MEMORY}, then start again.`;
   if (isDefect(error)) return `This is a defect of ours. ${safe}. Start again, and send us this: ${error.stack}`;
   if (TOLD_ERRORS.has(error.name)) return `${error.message}. ${safe}. Start again.`;
   return `The disk failed (${error.message}). ${safe}. ${remedy(error, directory)}, then start again.`;
@@ -23,6 +24,8 @@ export function fatalText(error: Error, directory: string): string {
 export function startText(error: Error, directory: string): string {
   if (error instanceof DamageError) return damageText(error, directory);
   if (TOLD_ERRORS.has(error.name)) return error.message;
+  if (isOutOfMemory(error))
+    return `${memoryText(error)} Nothing acknowledged is lost. ${MORE_MEMORY}, then start again.`;
   if (errorCode(error) === '' || isDefect(error)) return error.stack ?? String(error);
   return `Cannot use ${directory} (${error.message}). Nothing acknowledged is lost. ${remedy(error, directory)}, then start again.`;
 }
@@ -33,6 +36,17 @@ const TOLD_ERRORS = new Set(['ConfigError', 'LockedError', 'KeyFileError', 'List
 function isDefect(error: Error): boolean {
   return error instanceof AssertionError || error instanceof TypeError || error instanceof RangeError;
 }
+
+/** The system gives no more: V8 says so of shared memory, in which records, indexes and balances lie. */
+function isOutOfMemory(error: Error): boolean {
+  return error instanceof RangeError && /allocation failed/i.test(error.message);
+}
+
+function memoryText({ message }: Error): string {
+  return `This process gets no more memory (${message}).`;
+}
+
+const MORE_MEMORY = 'Give it more (ulimit -v, the limit of its container), or the machine';
 
 function damageText({ message, what }: DamageError, directory: string): string {
   return `${message}. Nothing was changed, and nothing is served from damaged books. Keep ${directory} as it is; \`ayni verify\` says more. ${damageRemedy(what)}.`;
@@ -63,8 +77,13 @@ function remedy(error: Error, directory: string): string {
     case 'EMFILE':
     case 'ENFILE':
       return 'Raise the limit of open files (ulimit -n)';
+    case 'ENOMEM':
+      return MORE_MEMORY;
     case 'EEXIST':
+    case 'ENOENT':
     case 'ENOTDIR':
+    case 'ELOOP':
+    case 'ENAMETOOLONG':
       return `See that ${directory} is a directory, or name another with --data`;
     case 'EISDIR':
     case 'EFTYPE':

@@ -3,7 +3,7 @@
  * stack is for our own mistakes. And what the operator may ask of a running server.
  */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AssertionError } from '../../src/core/refusal.ts';
@@ -148,6 +148,15 @@ describe('no start', () => {
     expect(log).toContain('--host');
   });
 
+  test('on a link that leads nowhere: the disk was to be mended', async () => {
+    const directory = join(freshDirectory(), 'books');
+    symlinkSync(join(directory, 'not-mounted-yet'), directory);
+    const { code, log } = await startRefused({ directory });
+    expect(code).toBe(1);
+    expect(log).toContain(`See that ${directory} is a directory`);
+    expect(log).not.toContain('Mend the disk');
+  });
+
   test('on a file where a directory belongs', async () => {
     const directory = copyOf(books);
     const moved = join(freshDirectory(), 'books');
@@ -198,6 +207,10 @@ describe('the words for', () => {
     ['EROFS', 'read-only'],
     ['EMFILE', 'ulimit -n'],
     ['EIO', 'The device itself fails'],
+    ['ENOENT', 'See that /books is a directory'],
+    ['ELOOP', 'See that /books is a directory'],
+    ['ENAMETOOLONG', 'See that /books is a directory'],
+    ['ENOMEM', 'Give it more'],
     ['EXXX', 'Mend the disk'],
   ])('%s: what is safe, and what to do', (code, remedy) => {
     const error = systemError(code);
@@ -206,6 +219,21 @@ describe('the words for', () => {
       expect(text).toMatch(/Everything acknowledged before is safe in \/books|Nothing acknowledged is lost/);
       expect(text).toContain(remedy);
       expect(text).not.toMatch(/\n\s+at /);
+    }
+  });
+
+  test('memory that is not to be had: neither a stack nor a defect of ours, as it was told', () => {
+    let error: unknown;
+    try {
+      new SharedArrayBuffer(2 ** 52);
+    } catch (thrown) {
+      error = thrown;
+    }
+    for (const text of [fatalText(error as Error, '/books'), startText(error as Error, '/books')]) {
+      expect(text).toContain('This process gets no more memory (Array buffer allocation failed)');
+      expect(text).toMatch(/Everything acknowledged before is safe in \/books|Nothing acknowledged is lost/);
+      expect(text).toContain('ulimit -v');
+      expect(text).not.toMatch(/defect|\n\s+at /);
     }
   });
 
@@ -225,7 +253,11 @@ describe('the words for', () => {
   });
 
   test('our own mistakes: a stack, in both', () => {
-    const ours = [new AssertionError('the sum is off'), new TypeError('x is not a function')];
+    const ours = [
+      new AssertionError('the sum is off'),
+      new TypeError('x is not a function'),
+      new RangeError('too far'),
+    ];
     for (const error of ours) {
       expect(fatalText(error, '/books')).toMatch(/a defect of ours[\s\S]*\n\s+at /);
       expect(startText(error, '/books')).toMatch(/\n\s+at /);
