@@ -274,6 +274,20 @@ export function readConfig(args: string[], environment: NodeJS.ProcessEnv): Conf
   return Object.freeze(Object.fromEntries(values)) as Config;
 }
 
+/** Those of the bank (cli/bridge.ts), which may run in the same environment. */
+const BRIDGE_VARIABLES = 'AYNI_BRIDGE_';
+
+/**
+ * Names of variables that look like ours and set nothing, a misspelt AYNI_OWNER say. They are no reason not to start, as
+ * flags that nobody knows are: whoever starts the server may not choose all of them (Kubernetes makes AYNI_SERVICE_HOST
+ * where a service is called ayni).
+ */
+export function strangeVariables(environment: NodeJS.ProcessEnv): string[] {
+  const known = new Set(Object.keys(SETTINGS).map(variable));
+  const isStrange = (name: string) => /^AYNI_/i.test(name) && !name.startsWith(BRIDGE_VARIABLES) && !known.has(name);
+  return Object.keys(environment).filter(isStrange).sort();
+}
+
 /** One line per setting: flag, default, meaning. */
 export function configHelp(): string {
   const lines = Object.entries(SETTINGS)

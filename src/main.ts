@@ -4,7 +4,7 @@
 import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { type Config, ConfigError, configHelp, readConfig, readPlace } from './config.ts';
+import { type Config, ConfigError, configHelp, readConfig, readPlace, strangeVariables } from './config.ts';
 import { GRANTED, setServerRules } from './core/access/index.ts';
 import type { DeliveryCommand, LegCommand } from './core/command.ts';
 import { dumpState } from './core/dump.ts';
@@ -327,6 +327,8 @@ try {
   if (args.includes('--help')) process.stdout.write(`ayni ${SEMVER}\n\n${configHelp()}\n`);
   else {
     const config = readConfig(args, process.env);
+    const strange = strangeVariables(process.env);
+    if (strange.length > 0) tell(`${strange.join(', ')}: no setting has that name, see --help; passed over.`);
     directory = resolve(config.data);
     await serve(config, directory);
   }

@@ -146,6 +146,17 @@ describe('the process', () => {
     expect(ended.log).toMatch(/./);
     expect(ended.log, 'a message for a person, not a stack').not.toMatch(/\n\s+at /);
   });
+  test('names variables that set nothing: a misspelt AYNI_OWNER left the ledger open without a word', async () => {
+    const env = { AYNI_OWNR: keys.public, AYNI_SNAPSHOT_EVRY: '5', AYNI_BRIDGE_HEADER: 'key=secret' };
+    const { log } = await serverOfTest({ env });
+    const told = log()
+      .split('\n')
+      .filter((line) => line.includes('AYNI_OWNR'));
+    expect(told).toEqual([expect.stringMatching(/AYNI_OWNR.*AYNI_SNAPSHOT_EVRY.* no setting/)]);
+    expect(log()).not.toMatch(/AYNI_BRIDGE_HEADER|key=secret/);
+    const other = await serverOfTest({ env: { AYNI_SNAPSHOT_EVERY: '5' } });
+    expect(other.log()).not.toContain('AYNI_SNAPSHOT_EVERY');
+  });
   test('refuses a port that is taken and leaves the directory free', async () => {
     const first = await serverOfTest();
     const directory = makeDirectory();
