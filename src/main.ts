@@ -64,7 +64,7 @@ function tell(text: string): void {
 
 async function serve(given: Config, directory: string): Promise<void> {
   keepYoungGenerationToFirstThread();
-  const { config, note: filesNote } = fitOpenFiles(given, filesMax());
+  const { config, connectionsCutMax, note: filesNote } = fitOpenFiles(given, filesMax());
   // Of what is no trouble.
   const inform = config.logLevel === 'error' ? () => {} : tell;
   if (filesNote !== null) inform(filesNote);
@@ -254,6 +254,7 @@ async function serve(given: Config, directory: string): Promise<void> {
       bodyBytesMax: config.bodyBytesMax,
       bodyMsMax: config.bodyMsMax,
       connectionsMax: config.connectionsMax,
+      connectionsCutMax,
       arrivingBytesMax: config.arrivingBytesMax,
       unreadBytesMax: config.unreadBytesMax,
       drainMsMax: DRAIN_MS_MAX,

@@ -59,8 +59,10 @@ export interface ServerOptions {
   readonly arrivingBytesMax: number;
   /** Bytes of all answers that their clients have not taken yet; beyond, the oldest of them are cut off. */
   readonly unreadBytesMax: number;
-  /** Open connections; requests on further ones get 503, and past twice as many they are cut at once. */
+  /** Open connections; requests on further ones get 503. */
   readonly connectionsMax: number;
+  /** Past so many, further ones are cut at once. */
+  readonly connectionsCutMax: number;
   /** How long close() waits for running requests. */
   readonly drainMsMax: number;
 }
@@ -237,7 +239,7 @@ class Hall {
 
   countConnection(res: HttpResponse, change: number): void {
     this.connections += change;
-    if (change === 1 && this.connections > 2 * this.options.connectionsMax) res.close();
+    if (change === 1 && this.connections > this.options.connectionsCutMax) res.close();
   }
 
   receive(res: HttpResponse, req: HttpRequest): void {

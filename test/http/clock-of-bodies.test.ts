@@ -38,6 +38,7 @@ async function start(bodyMsMax: number): Promise<Server> {
       arrivingBytesMax: 1 << 26,
       unreadBytesMax: 1 << 26,
       connectionsMax: 100,
+      connectionsCutMax: 200,
       drainMsMax: 2000,
     },
     HANDLER,

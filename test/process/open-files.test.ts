@@ -6,7 +6,7 @@
 import { connect as dial, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config.ts';
-import { filesMax, fitOpenFiles } from '../../src/open-files.ts';
+import { type Fitted, filesMax, fitOpenFiles } from '../../src/open-files.ts';
 import { clientOf, crowd, judge, launch } from '../engine/process.ts';
 import { makeKeys } from '../support/client.ts';
 import { found, makeKit } from '../support/kit.ts';
@@ -15,29 +15,36 @@ import { directoryOfTest } from '../support/of-test.ts';
 const config = (...flags: string[]) => readConfig(['--workers', '1', ...flags], {});
 
 /** What the process may have open at the same time, its own files apart. */
-const outside = ({ connectionsMax, callsInFlightMax }: { connectionsMax: number; callsInFlightMax: number }) =>
-  2 * (connectionsMax + callsInFlightMax);
+const outside = ({ config, connectionsCutMax }: Fitted) => connectionsCutMax + 2 * config.callsInFlightMax;
 
 describe('connections and calls', () => {
   test.each([null, 1_048_576, 20_648])('where %s files may be open: as configured, and not a word', (limit) => {
     const given = config();
-    expect(fitOpenFiles(given, limit)).toEqual({ config: given, note: null });
+    expect(fitOpenFiles(given, limit)).toEqual({ config: given, connectionsCutMax: 20_000, note: null });
   });
 
-  test.each([152, 256, 1024, 4096, 20_647])('where %i may be open: they leave the server its own', (limit) => {
-    const { config: fitted, note } = fitOpenFiles(config(), limit);
+  test.each([13_148, 16_000, 20_647])('where %i may be open: as configured, and the next are cut sooner', (limit) => {
+    const fitted = fitOpenFiles(config(), limit);
+    expect([fitted.config, fitted.note, outside(fitted)]).toEqual([config(), null, limit - 136]);
+    expect(fitted.connectionsCutMax).toBeGreaterThanOrEqual(12_500);
+  });
+
+  test.each([152, 256, 1024, 4096, 13_147])('where %i may be open: they leave the server its own', (limit) => {
+    const fitted = fitOpenFiles(config(), limit);
+    const { connectionsMax, callsInFlightMax } = fitted.config;
     expect(outside(fitted)).toBeLessThanOrEqual(limit - 136);
-    expect(Math.min(fitted.connectionsMax, fitted.callsInFlightMax)).toBeGreaterThan(0);
-    expect(note).toContain(`may have ${limit} files open (ulimit -n)`);
-    expect(note).toContain(`${fitted.connectionsMax} connections at once, not 10000`);
-    expect(note).toContain('20648');
-    expect(note!.includes('calls')).toBe(fitted.callsInFlightMax < 256);
-    expect({ ...fitted, connectionsMax: 10_000, callsInFlightMax: 256 }).toEqual(config());
+    expect(Math.min(connectionsMax, callsInFlightMax)).toBeGreaterThan(0);
+    expect(fitted.connectionsCutMax).toBeGreaterThan(connectionsMax);
+    expect(fitted.note).toContain(`may have ${limit} files open (ulimit -n)`);
+    expect(fitted.note).toContain(`${connectionsMax} connections at once, not 10000`);
+    expect(fitted.note).toContain('It needs 13148');
+    expect(fitted.note!.includes('calls')).toBe(callsInFlightMax < 256);
+    expect({ ...fitted.config, connectionsMax: 10_000, callsInFlightMax: 256 }).toEqual(config());
   });
 
   test('that are configured to be few enough stay as they are', () => {
     const given = config('--connections-max', '100', '--calls-in-flight-max', '10');
-    expect(fitOpenFiles(given, 1024)).toEqual({ config: given, note: null });
+    expect(fitOpenFiles(given, 1024)).toEqual({ config: given, connectionsCutMax: 200, note: null });
   });
 
   test('a limit that leaves nothing is told, and how far it must be raised', () => {
