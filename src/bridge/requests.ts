@@ -52,7 +52,7 @@ export function readPrepare(data: JsonObject, kind: Kind, ledgerKey: string): Pr
   if (claims.reduce((sum, claim) => sum + Number(claim.amount), 0) !== amount) {
     return wrong('amount must be that of the claims');
   }
-  const isMixed = new Set(claims.map((claim) => accountIn(claim[SIDE[kind]]))).size > 1;
+  const isMixed = new Set(claims.map((claim) => accountBehind(wallet, claim[SIDE[kind]]))).size > 1;
   return { handle, kind, wallet, named: accountIn(side), isMixed, symbol, amount, intent };
 }
 
@@ -91,6 +91,13 @@ function readClaims(inputs: unknown, { claims }: JsonObject, side: string): Json
 /** The account that a side of a claim names behind its wallet. */
 function accountIn(side: unknown): string | null {
   return isObject(side) && isObject(side.custom) ? readHandle(side.custom.account) : null;
+}
+
+/** The same by a longer address too, which stands for the wallet; null for whoever names none behind it. */
+function accountBehind(wallet: string, side: unknown): string | null {
+  const handle = handleOf(side);
+  const isLonger = handle !== null && (handle.endsWith(`@${wallet}`) || handle.startsWith(`${wallet}:`));
+  return accountIn(side) ?? (isLonger ? handle : null);
 }
 
 /** `{handle}`, or the bare handle that older clients send. */

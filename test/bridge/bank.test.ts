@@ -170,6 +170,36 @@ describe('a prepare fails', () => {
     expect(await house.money()).toEqual(START);
   });
 
+  test('for claims of several accounts in one entry, named by addresses', async () => {
+    const house = await open();
+    const claim = (source: string): Json => ({
+      action: 'transfer',
+      amount: 10,
+      source: { handle: source },
+      target: { handle: 'elsewhere' },
+      symbol: { handle: 'usd' },
+    });
+    const take = async (name: string, sources: string[]): Promise<Json> => {
+      const intent = ledger.intent(name, sources.map(claim));
+      const more = { intent, inputs: sources.map((_, n) => n), source: { handle: 'ana' } };
+      const asked = entryOf(ledger, 'debit', 'ana', 10 * sources.length, more);
+      await house.prepare({ ...asked, ...more });
+      return asked;
+    };
+    for (const sources of [
+      ['svgs:1@ana', 'svgs:2@ana'],
+      ['svgs:1@ana', 'ana'],
+      ['ana:x', 'ana:y@elsewhere'],
+    ]) {
+      const asked = await take(sources.join().replace(/[,:@]/g, '-'), sources);
+      expect((await reported(asked, 'failed')).reason).toBe('bridge.entry-rejected');
+    }
+    expect(await house.money()).toEqual(START);
+    // Where routes led from other wallets it is one account all the same.
+    await reported(await take('routed', ['one', 'two']), 'prepared');
+    expect((await house.money()).ana).toEqual([980, 20, 0]);
+  });
+
   test('a wallet of its own is the account of that name', async () => {
     const house = await open();
     await house.prepare(entryOf(ledger, 'debit', 'luz', 1, {}, { wallet: 'ana' }));
