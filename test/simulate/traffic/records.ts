@@ -250,7 +250,7 @@ export class RecordTraffic {
     if (kind === 'wallet' && ledger !== 1 && dice.chance(0.4)) {
       value.access = spendBy(dice.pick(KEYS));
     }
-    const isRenamed = ['wallet', 'anchor', 'circle', 'policy'].includes(kind) && dice.chance(0.2);
+    const isRenamed = ['wallet', 'anchor', 'circle', 'policy', 'symbol'].includes(kind) && dice.chance(0.2);
     if (isRenamed) {
       value.handle = `${kind[0]}${dice.below(8)}`;
       this.#clients.formerNames.push(record.handle);
