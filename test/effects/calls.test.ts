@@ -263,14 +263,19 @@ describe('what a bank is asked', () => {
     ]);
   });
 
-  test('names the wallet that routes led to, whatever the claim says of another', async () => {
+  test.each([
+    ['credit', 'x', 'x'],
+    ['credit', 'svgs:9@x', 'x'],
+    ['forward', 'svgs:9@x', 'svgs:9@x'],
+  ])('names the wallet that a route led to, by %s to %s: %s, whatever the claim says of another', async (...route) => {
+    const [action, target, named] = route;
     const theatre = await open();
     const { house } = theatre;
-    await theatre.done(house.create(Kind.wallet, { handle: 'to', routes: [{ action: 'credit', target: 'x' }] }));
-    const target = { handle: 'to', custom: { account: 'ana' } };
-    await theatre.done(house.intent('i', { ...transfer('a', 'to', 5), target }));
+    await theatre.done(house.create(Kind.wallet, { handle: 'to', routes: [{ action, target }] }));
+    const to = { handle: 'to', custom: { account: 'ana' } };
+    await theatre.done(house.intent('i', { ...transfer('a', 'to', 5), target: to }));
     await theatre.run();
-    expect(asked(theatre, 'prepare').map(({ body: { data } }) => data.target)).toEqual([{ handle: 'x' }]);
+    expect(asked(theatre, 'prepare').map(({ body: { data } }) => data.target)).toEqual([{ handle: named }]);
   });
 
   test('goes to where its record says now', async () => {
