@@ -4,7 +4,6 @@
  *
  * A stack is shown for our own mistakes only; nobody else can do anything with one.
  */
-import { AssertionError } from './core/refusal.ts';
 import { errorCode } from './storage/disk.ts';
 import { DamageError, NOT_SIGNED } from './storage/journal.ts';
 
@@ -33,8 +32,9 @@ export function startText(error: Error, directory: string): string {
 /** Errors whose message was written for the operator. */
 const TOLD_ERRORS = new Set(['ConfigError', 'LockedError', 'KeyFileError', 'ListenError', 'HangingError']);
 
+/** By its name: the core's assertions are of a class of its own, and those of the other rooms Node's. */
 function isDefect(error: Error): boolean {
-  return error instanceof AssertionError || error instanceof TypeError || error instanceof RangeError;
+  return error.name === 'AssertionError' || error instanceof TypeError || error instanceof RangeError;
 }
 
 /** The system gives no more: V8 says so of shared memory, in which records, indexes and balances lie. */

@@ -360,7 +360,7 @@ export function versionAt(state: State, at: number): Version {
       return version;
     }
   }
-  throw new Error('a record begins with a version');
+  throw new AssertionError('a record begins with a version');
 }
 
 /** A version that was known as far as `address`, with what was added since. */

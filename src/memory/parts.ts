@@ -75,7 +75,7 @@ export function finder(parts: Parts): (name: string) => Uint8Array {
 
 /** Our own mistake: a broken promise between this room and its caller. Kept out of line so that hot functions stay small. */
 export function fail(message: string): never {
-  throw new Error(`memory: ${message}`);
+  throw new RangeError(`memory: ${message}`);
 }
 
 /** The first word of every head part: 'AYM' and the version of the layout. */

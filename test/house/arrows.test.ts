@@ -40,7 +40,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   config: ['core'],
   metrics: ['engine', 'proof', 'storage', 'http', 'effects'],
   'open-files': ['config', 'storage'],
-  trouble: ['core', 'storage'],
+  trouble: ['storage'],
   render: ['core', 'proof'],
   events: ['recent', 'core', 'proof', 'render'],
   http: ['recent', 'core', 'proof', 'render', 'events', 'effects', 'engine', 'genesis'],

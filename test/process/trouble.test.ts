@@ -2,11 +2,13 @@
  * What the operator reads when the server does not start or cannot go on: what happened, what is safe, what to do. A
  * stack is for our own mistakes. And what the operator may ask of a running server.
  */
+import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AssertionError } from '../../src/core/refusal.ts';
+import { Heap } from '../../src/memory/index.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { DamageError } from '../../src/storage/journal.ts';
 import { clockText, fatalText, startText } from '../../src/trouble.ts';
@@ -197,6 +199,15 @@ describe('a clock that is behind the books', () => {
   });
 });
 
+function thrownBy(work: () => void): Error {
+  try {
+    work();
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error('it was to throw');
+}
+
 describe('the words for', () => {
   const systemError = (code: string) => Object.assign(new Error(`${code}: it failed, write`), { code });
   test.each([
@@ -253,11 +264,14 @@ describe('the words for', () => {
   });
 
   test('our own mistakes: a stack, in both', () => {
-    const ours = [
+    const broken = thrownBy(() => new Heap('records', 64).length(1));
+    const asserted = thrownBy(() => assert(false, 'the batch outgrew a frame'));
+    const thrown = [
       new AssertionError('the sum is off'),
       new TypeError('x is not a function'),
       new RangeError('too far'),
     ];
+    const ours = [...thrown, broken, asserted];
     for (const error of ours) {
       expect(fatalText(error, '/books')).toMatch(/a defect of ours[\s\S]*\n\s+at /);
       expect(startText(error, '/books')).toMatch(/\n\s+at /);
