@@ -155,25 +155,15 @@ function* settle(state: State, entry: IntentEntry | StepEntry, thread: string, {
   const others = function* (wanted: readonly string[]): Generator<RecordView> {
     for (const row of [...rows]) if (wanted.includes(state.open.get(row)?.status ?? '')) yield readRow(state, row);
   };
+  const openOf = ({ row }: RecordView) => state.open.get(row)!;
   if (steps.includes('aborted')) {
     const why = reason === '' ? null : refuse(reason, `Intent ${entry.handle} of the thread: ${detail}`);
-    for (const record of others(['pending', 'prepared'])) yield* end(state, record, why, now);
-  } else if (steps.includes('committed')) {
-    yield* commitAll(state, others(['prepared']), now);
-  } else if (steps.includes('prepared') && isDue(state, rows)) {
-    yield* commitAll(state, others(['prepared']), now);
-  }
-}
-
-function* end(state: State, record: RecordView, why: Refusal | null, now: number): Generator<Entry> {
-  const open = state.open.get(record.row)!;
-  yield stepEntry(record, open, undo(record, open, why, now));
-}
-
-function* commitAll(state: State, records: Iterable<RecordView>, now: number): Generator<Entry> {
-  for (const record of records) {
-    const open = state.open.get(record.row)!;
-    yield stepEntry(record, open, commit(record, now));
+    for (const record of others(['pending', 'prepared'])) {
+      const open = openOf(record);
+      yield stepEntry(record, open, undo(record, open, why, now));
+    }
+  } else if (steps.includes('committed') || (steps.includes('prepared') && isDue(state, rows))) {
+    for (const record of others(['prepared'])) yield stepEntry(record, openOf(record), commit(record, now));
   }
 }
 

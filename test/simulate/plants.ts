@@ -435,8 +435,8 @@ export const PLANTS: Plant[] = [
     'the rest of a thread outlives a failure',
     [
       'src/core/threads.ts',
-      "for (const record of others(['pending', 'prepared'])) yield* end(",
-      "for (const record of others(['pending'])) yield* end(",
+      "for (const record of others(['pending', 'prepared'])) {",
+      "for (const record of others(['pending'])) {",
     ],
   ],
   [
