@@ -5,7 +5,7 @@
  * signer, or any token. A list under `$in` is satisfied by any of its matchers.
  */
 import { bytesOfBase64, equalBytes } from '../bytes.ts';
-import type { Effort } from '../filters.ts';
+import { type Effort, isObject } from '../filters.ts';
 import type { State } from '../state.ts';
 import type { Bearer } from './caller.ts';
 import { KeyMap } from './key-map.ts';
@@ -153,10 +153,6 @@ function isSame(one: unknown, other: unknown): boolean {
     names.length === Object.keys(other).length &&
     names.every((name) => Object.hasOwn(other, name) && isSame(one[name], other[name]))
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export class BearerTest {
