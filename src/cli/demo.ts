@@ -60,21 +60,43 @@ if (given !== undefined) {
   process.exit(2);
 }
 
-const directory = mkdtempSync(join(tmpdir(), 'ayni-demo-'));
+const directory = makeDirectory();
 const findings: string[] = [];
+
+// Whoever ends this process ends the service too, which goes when it exits: a signal alone is no exit. The files go last.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.once(signal, () => {
+    process.once('exit', removeDirectory);
+    process.exit(1);
+  });
+}
 
 try {
   await play();
 } catch (error) {
   findings.push(`the demo could not go on: ${error instanceof Error ? error.message : error}`);
 } finally {
-  rmSync(directory, { recursive: true, force: true });
+  removeDirectory();
 }
 for (const finding of findings.slice(0, FINDINGS_SHOWN)) say(`  WRONG  ${finding}`);
 if (findings.length > 0) say(`\nThe promise is broken: ${count(findings.length)} findings.`);
 else say('\nNothing acknowledged was lost, nothing was done twice, and the books add up.');
 // A service that is still running after a failure goes with this process.
 process.exit(findings.length > 0 ? 1 : 0);
+
+function makeDirectory(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'ayni-demo-'));
+  } catch (error) {
+    process.stderr.write(`demo: ${(error as Error).message}\n`);
+    return process.exit(1);
+  }
+}
+
+/** While its service is killed it may still be at a file: then it is tried again. */
+function removeDirectory(): void {
+  rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+}
 
 async function play(): Promise<void> {
   say(`ayni demo: a ledger is killed in the middle of its work. Its files: ${directory}\n`);

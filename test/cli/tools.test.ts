@@ -1,6 +1,6 @@
 /** The small tools: what they print, what they refuse, and that they change and tell nothing they should not. */
 import { spawn, spawnSync } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -77,6 +77,46 @@ describe('ayni', () => {
     const { code, out, err } = await ayni('demo', '--seconds', '1');
     expect([code, out]).toEqual([2, '']);
     expect(err).toContain('--seconds');
+  });
+});
+
+describe('the demo', () => {
+  const demo = (temporary: string) => {
+    const child = spawn(process.execPath, [fileURLToPath(new URL('../../src/cli/demo.js', import.meta.url))], {
+      env: { ...process.env, TMPDIR: temporary },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    dieWithUs(child);
+    let text = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    return { child, ended, text: () => text };
+  };
+  const runs = (pid: number) => {
+    try {
+      return process.kill(pid, 0);
+    } catch {
+      return false;
+    }
+  };
+
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    'ended by %s leaves nothing: its server ran on for ever',
+    async (signal) => {
+      const temporary = freshDirectory();
+      const { child, ended, text } = demo(temporary);
+      const pid = await found(() => Number(/\(process (\d+)\)/.exec(text())?.[1] ?? Number.NaN) || null, 20_000);
+      expect(runs(pid!), text()).toBe(true);
+      child.kill(signal);
+      expect(await ended).toBe(1);
+      expect(await found(() => !runs(pid!) || null, 10_000)).toBe(true);
+      expect(readdirSync(temporary)).toEqual([]);
+    },
+  );
+
+  test('where it can make no files says so in a sentence', async () => {
+    const { ended, text } = demo(join(freshDirectory(), 'none'));
+    expect([await ended, text()]).toEqual([1, expect.stringMatching(/^demo: .*ENOENT.*none[^\n]*\n$/)]);
   });
 });
 
