@@ -132,11 +132,10 @@ function decideUpdate(state: State, command: UpdateCommand): Entry[] | Refusal {
 function decideDrop(state: State, command: DropCommand): Entry[] | Refusal {
   const { ledger, kind, luid, moment, hash, data, proofs } = command;
   const row = liveRow(state, command);
-  const no =
-    kind === Kind['circle-signer'] ? deniedRemoval(state, command, row) : denied(state, command, 'drop', kind, row);
+  const isMember = kind === Kind['circle-signer'];
+  const no = isMember ? deniedRemoval(state, command, row) : denied(state, command, 'drop', kind, row);
   if (no !== null) return no;
   const record = readRow(state, row);
-  const isMember = kind === Kind['circle-signer'];
   const late = isMember
     ? null
     : (luidMismatch(command) ?? parentMismatch(command.value, record) ?? inUse(state, ledger, kind, record));
