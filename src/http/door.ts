@@ -1,6 +1,6 @@
 /**
- * The door: bytes of a request become content the core can trust. In this order, and the first no ends it:
- * JSON, schema, hash, proofs. What is left to do is verifying the signatures, which travels as flat rows.
+ * The door: the value of a body (json.ts) becomes content the core can trust. In this order, and the first no ends it:
+ * schema, hash, proofs. What is left to do is verifying the signatures, which travels as flat rows.
  */
 import type { StoredProof } from '../core/entry.ts';
 import type { Kind } from '../core/kinds.ts';

@@ -4,8 +4,8 @@
  * Batches form by themselves, as in a group commit: what is submitted in one turn of the event loop goes
  * together, and while all workers are busy, rows gather behind what each is at, so that none waits for its next. No timer.
  * A few rows with nothing else under way are worked off on this thread, which saves a lone client the trip; the threads
- * are started by the first rows that are more than that, so that a start, and who never has so many, need not wait for them.
- * Once it had time to prepare, this thread too verifies by tables of keys.
+ * are started by the first rows that are more than that, so that no start waits for them, or ahead of those by `prepare`.
+ * Once that is through, this thread too verifies by tables of keys.
  *
  * What always holds: `done` of each job is called exactly once and never inside `submit`; a check counts as
  * good only where a verdict says so in this task; rows of a worker that dies are verified again, at last on
