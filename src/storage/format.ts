@@ -34,7 +34,8 @@
  * the same. The head holds the hash before, so the last signature vouches for every byte before it. Because
  * entries enter by their hashes, one can be shown to be in the books without the ones beside it, which may be
  * another tenant's, and the way from one frame to the next takes those 99 bytes (`ayni export`). A segment's
- * header holds nothing that does not follow from the frames around it, and is compared with them.
+ * header holds nothing that does not follow from the frames around it, and is compared with them; but for the version,
+ * which an audit compares with that of its first frame.
  *
  * Behind its last frame a segment may hold zeros: room for the frames to come, which a server that stops, or goes on
  * to the next segment, gives back, and one that was killed leaves. They say nothing. A frame never begins with zeros:
@@ -221,6 +222,11 @@ export function frameHash(bytes: Uint8Array, from: number, digests: Uint8Array):
   return sha256(Buffer.concat([bytes.subarray(from + LENGTH_AT, from + FRAME_HEAD_BYTES), sha256(digests)]));
 }
 
+/** The format version of the frame at `from`. */
+export function frameVersion(bytes: Uint8Array, from: number): number {
+  return bytes[from + VERSION_AT]!;
+}
+
 /** The hash of the frame before, as the frame at `from` states it; a view. */
 export function frameChain(bytes: Uint8Array, from: number): Uint8Array {
   return bytes.subarray(from + CHAIN_AT + 2, from + FRAME_HEAD_BYTES);
@@ -259,7 +265,7 @@ export function readFrameHead(bytes: Buffer, from: number, to: number, head: Fra
   head.firstSeq = readSafe(bytes, from + SEQ_AT + 1);
   head.count = bytes.readUInt32BE(from + COUNT_AT + 1);
   head.moment = readSafe(bytes, from + MOMENT_AT + 1);
-  const version = bytes[from + VERSION_AT]!;
+  const version = frameVersion(bytes, from);
   if (!isKnownVersion(version)) return `frame of format version ${version}`;
   if (head.count === 0) return 'a frame without entries';
   if (bytes.readUInt32BE(from + PAYLOAD_AT + 1) !== RIM_ELEMENTS + head.count) return 'a frame that miscounts itself';

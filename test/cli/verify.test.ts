@@ -19,7 +19,7 @@ import { proofDigest, sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
 import { realDisk } from '../../src/storage/disk.ts';
-import { FORMAT_VERSION } from '../../src/storage/format.ts';
+import { FORMAT_VERSION, readSegmentHeader, writeSegmentHeader } from '../../src/storage/format.ts';
 import { connect, type Json, type Keys, makeKeys, makeToken, record } from '../support/client.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
 import { issue, limit, makeKit, openLedger, pause, proofFor, reasonOf, transfer } from '../support/kit.ts';
@@ -404,6 +404,29 @@ describe('damage', () => {
       return expect((await look(directory)).seq).toBeLessThan((await look(pruned)).seq);
     expect(finding?.kind).toBe('damage');
     expect(finding?.what).toMatch(what);
+  });
+
+  test('the version that a header gives, which nobody signs, with its CRC made right', async () => {
+    const stating = (directory: string, version: number) => {
+      const path = join(directory, filesIn(directory, /^journal/)[0]!);
+      const bytes = readFileSync(path);
+      const { firstSeq, chain } = readSegmentHeader(bytes, 0, bytes.length)!;
+      writeSegmentHeader(bytes, 0, firstSeq, chain, version);
+      writeFileSync(path, bytes);
+      return path;
+    };
+    // What an older server began and did not get to write looks the same: it is told, and no lie.
+    const older = copyOf(plain);
+    stating(older, 1);
+    const report = await look(older);
+    expect(report.finding).toBeNull();
+    expect(report.notes.join()).toMatch(/^journal-0+1\.ayj says that it was begun in format version 1, .+ version 2: /);
+    const first = await rewritten(plain, () => {}, keyIn(plain), FIRST_FORMAT);
+    expect((await look(first)).notes).toEqual((await look(plain)).notes);
+    // A newer one leaves no older frames behind its header.
+    const file = stating(first, 2);
+    const what = 'it was begun in format version 2, it says, but its first frame is of version 1';
+    expect((await look(first)).finding).toMatchObject({ kind: 'damage', file, byte: 8, what });
   });
 
   test('a journal that ends before its snapshot', async () => {

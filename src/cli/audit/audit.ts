@@ -33,6 +33,7 @@ import { differencesOf } from '../../storage/state-digest.ts';
 import { EntryAudit, type EntryCounts, noCounts, type PlacedEntry } from './entries.ts';
 import { type Finding, FoundError, findingOf } from './finding.ts';
 import { type KnownHead, readHead } from './head.ts';
+import { headerNotes } from './headers.ts';
 import { heapEntries } from './heap-entries.ts';
 import { checkKeyFile, type FoundKey, findKey } from './key.ts';
 import { type Pinned, pin } from './pinned.ts';
@@ -207,6 +208,7 @@ class Run {
     const wrong = entries.money.differenceTo(entries.state);
     if (wrong !== null) throw new FoundError('lie', { file: directory, seq: report.seq }, wrong);
     this.#missHead();
+    report.notes.push(...headerNotes(this.#pinned, directory));
     const { permitted } = entries.counts;
     if (permitted > 0) {
       report.notes.push(
