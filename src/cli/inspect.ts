@@ -23,7 +23,8 @@ import { readCount, UsageError } from './usage.ts';
 export const HELP = `ayni inspect [dir] [--seq <n> | --luid <luid> | --handle <handle> | --from <n> --to <m>]
 
 Without a choice: the files a start would read, their sizes, and the entries in them. With one: those entries of the
-journal, each as a line of JSON. Changes nothing. The directory is AYNI_DATA, else snapshots, where none is given.
+journal, each as a line of JSON. Snapshots and parts are told by their names and lengths alone, and no signature is
+checked: ayni verify does both. Changes nothing. The directory is AYNI_DATA, else snapshots, where none is given.
 `;
 
 /** Runs the command; returns the exit code: 1 where no entry was found. */
@@ -146,7 +147,7 @@ function printPlan(pinned: Pinned, directory: string): number {
   say(`Books in ${directory}`);
   for (const name of snapshots) {
     const isNewest = name === snapshots.at(-1);
-    line(name, `the state after entry ${snapshotSeq(name)}${isNewest ? ': a start begins here' : ''}`);
+    line(name, `the state after entry ${snapshotSeq(name)}${isNewest ? ': a start begins here, if it is whole' : ''}`);
   }
   for (const name of names.filter(isPartName)) line(name, 'part of a snapshot');
   const { held, end, damage } = survey(pinned, directory);
