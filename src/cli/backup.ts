@@ -18,7 +18,7 @@ import { findingOf, findingText } from './audit/finding.ts';
 import { findKey } from './audit/key.ts';
 import { type Pinned, pin } from './audit/pinned.ts';
 import { countText } from './count.ts';
-import { UsageError } from './usage.ts';
+import { readFilled, UsageError } from './usage.ts';
 
 export const HELP = `ayni backup <from> <to> [--with-key] [--no-check] [--json]
 
@@ -41,7 +41,7 @@ export function run(args: string[]): number {
     options: { 'with-key': { type: 'boolean' }, 'no-check': { type: 'boolean' }, json: { type: 'boolean' } },
   });
   if (positionals.length !== 2) throw new UsageError('two directories: the books, and where their copy goes');
-  const [from, to] = positionals.map((path) => resolve(path)) as [string, string];
+  const [from, to] = positionals.map((path) => resolve(readFilled('a directory', path))) as [string, string];
   const withKey = values['with-key'] === true;
   const began = performance.now();
   const copied = copyBooks(realDisk, from, to, withKey);

@@ -17,7 +17,7 @@ import { createKeyPair, decodePublic, encodeBase64, type KeyPair, keyPairFromSec
 import { realDisk } from '../storage/disk.ts';
 import { KEY_FILE, loadOrCreateKey } from '../storage/key-file.ts';
 import { acquireLock } from '../storage/lock.ts';
-import { isUsageError, readCount, UsageError } from './usage.ts';
+import { isUsageError, readCount, readFilled, UsageError } from './usage.ts';
 
 const HELP = `npm run bridge -- [flags]
 
@@ -190,8 +190,8 @@ function readFlags(args: string[]): Flags {
   const header = values.header ?? process.env.AYNI_BRIDGE_HEADER;
   return {
     port: readCount('--port', values.port, 0, 65_535),
-    host: values.host,
-    directory: resolve(values.data),
+    host: readFilled('--host', values.host),
+    directory: resolve(readFilled('--data', values.data)),
     name: readName('--name', values.name),
     ledger: readUrl('--ledger', values.ledger),
     xLedger: values['x-ledger'],

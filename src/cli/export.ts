@@ -26,7 +26,7 @@ import { type FrameRead, journalStart, readJournal } from '../storage/journal-re
 import { KEY_FILE, readKeyFile } from '../storage/key-file.ts';
 import { pin } from './audit/pinned.ts';
 import { writeNew } from './new-file.ts';
-import { UsageError } from './usage.ts';
+import { readFilled, UsageError } from './usage.ts';
 
 export const HELP = `ayni export <dir> <kind> <handle|luid> [--ledger <handle>] [--out <file>]
 
@@ -57,7 +57,11 @@ export function run(args: string[]): number {
   const [path, kindText, id] = positionals as [string, string, string];
   const kind = KINDS.findIndex(({ name, path: plural }) => kindText === name || (plural !== '' && kindText === plural));
   if (kind < 0) throw new UsageError(`there is no kind ${kindText}`);
-  const story = storyOf(realDisk, resolve(path), { ledger: values.ledger, kind: kind as Kind, id });
+  const story = storyOf(realDisk, resolve(readFilled('the directory', path)), {
+    ledger: values.ledger,
+    kind: kind as Kind,
+    id,
+  });
   if (values.out === undefined) process.stdout.write(`${story}\n`);
   else writeNew(values.out, `${story}\n`);
   return 0;

@@ -1,9 +1,10 @@
 /** What a tool writes for whoever called it (a key, a story): a new file, always, since nobody knows what is in another. */
 import { type DiskFile, errorCode, realDisk, writeAll } from '../storage/disk.ts';
+import { readFilled } from './usage.ts';
 
 /** Makes the file, and returns when its bytes are on the device. Throws where there is one of this name. */
 export function writeNew(path: string, text: string): void {
-  const file = openNew(path);
+  const file = openNew(readFilled('--out', path));
   try {
     const bytes = Buffer.from(text);
     writeAll(file, bytes, 0, bytes.length, 0);

@@ -8,6 +8,12 @@ export function isUsageError({ name, code }: NodeJS.ErrnoException): boolean {
   return name === 'UsageError' || name === 'ConfigError' || code?.startsWith('ERR_PARSE_ARGS') === true;
 }
 
+/** Empty text comes of a variable that was not set: as a path it is the directory one happens to be in, as a host every address. */
+export function readFilled(what: string, text: string): string {
+  if (text.trim() !== '') return text;
+  throw new UsageError(`${what}: must not be empty`);
+}
+
 /** What a flag counts. */
 export function readCount(flag: string, text: string, min: number, max = Number.MAX_SAFE_INTEGER): number {
   const value = Number(text);

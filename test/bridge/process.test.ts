@@ -115,6 +115,8 @@ describe('it does not start', () => {
   const data = () => ['--data', join(directory, 'books')];
   const BAD: [flag: string, value: string][] = [
     ['--port', '70000'],
+    ['--host', ''],
+    ['--data', ''],
     ['--ledger', 'ftp://example.org'],
     ['--key', 'abc'],
     ['--accounts', 'ana'],

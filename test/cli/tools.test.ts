@@ -80,6 +80,21 @@ describe('ayni', () => {
   });
 });
 
+describe('an empty path, as of a variable that was not set, is no way to say where one is', () => {
+  test.each([
+    ['verify', ['verify', '']],
+    ['inspect', ['inspect', '']],
+    ['backup', ['backup', '', 'BOOKS/copy']],
+    ['backup', ['backup', 'BOOKS', '']],
+    ['export', ['export', '', 'wallet', 'a']],
+    ['keygen', ['keygen', '--out', '']],
+  ])('%s %j', async (_name, args) => {
+    const { code, out, err } = await ayni(...args.map((arg) => arg.replace('BOOKS', books)));
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toMatch(/^ayni: .*must not be empty\n$/);
+  });
+});
+
 describe('the demo', () => {
   const demo = (temporary: string) => {
     const child = spawn(process.execPath, [fileURLToPath(new URL('../../src/cli/demo.js', import.meta.url))], {
