@@ -100,5 +100,5 @@ export function clockText(lastMoment: number, now: number): string | null {
   const behind = lastMoment - now;
   if (behind <= CLOCK_BEHIND_MS_MAX) return null;
   const last = new Date(lastMoment).toISOString();
-  return `The machine's clock is ${Math.round(behind / 1000)} s behind the last entry (${last}). Every new entry will carry that moment until the clock has passed it: nothing is lost, but times and daily limits will be wrong, and fresh tokens may be refused. Set the clock and start again.`;
+  return `The machine's clock is ${Math.round(behind / 1000)} s behind the last entry (${last}). Every new entry will carry that moment until the clock has passed it: nothing is lost, but times and daily limits will be wrong, and fresh tokens may be refused. If this clock is wrong, set it and start again. If it is right, it was ahead then: only a backup from before knows nothing of that.`;
 }

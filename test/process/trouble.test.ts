@@ -194,6 +194,11 @@ describe('a clock that is behind the books', () => {
     expect(clockText(now + 60_001, now)).toContain('60 s behind');
   });
 
+  test('or is right now and was ahead then: nobody is told to set it wrong', () => {
+    const text = clockText(Date.UTC(2032, 0, 1), Date.UTC(2030, 0, 1));
+    expect(text).toContain('If this clock is wrong, set it and start again. If it is right, it was ahead then');
+  });
+
   test('is not told of books whose clock is right', async () => {
     expect((await start(copyOf(books))).log()).not.toContain('clock');
   });
