@@ -30,7 +30,7 @@ export function startText(error: Error, directory: string): string {
 }
 
 /** Errors whose message was written for the operator. */
-const TOLD_ERRORS = new Set(['ConfigError', 'LockedError', 'KeyFileError', 'ListenError', 'HangingError']);
+const TOLD_ERRORS = new Set(['ConfigError', 'LockedError', 'LockError', 'KeyFileError', 'ListenError', 'HangingError']);
 
 /** By its name: the core's assertions are of a class of its own, and those of the other rooms Node's. */
 function isDefect(error: Error): boolean {

@@ -20,6 +20,13 @@ const LOCK_BYTES_MAX = 4096;
 const STAT_BYTES_MAX = 4096;
 /** Someone else took the lock in between: look again. More often than this it is not chance. */
 const ATTEMPTS_MAX = 100;
+/** Its name has ten digits. */
+const NUMBER_MAX = 9_999_999_999;
+
+/** Why no lock can be taken, though nobody holds one. */
+export class LockError extends Error {
+  override name = 'LockError';
+}
 
 export class LockedError extends Error {
   override name = 'LockedError';
@@ -50,7 +57,7 @@ interface Holder {
   boot: string;
 }
 
-/** Takes the lock, or throws LockedError. The directory must exist. */
+/** Takes the lock, or throws LockedError or LockError. The directory must exist. */
 export function acquireLock(disk: Disk, directory: string, options: LockOptions = {}): Lock {
   const pid = options.pid ?? process.pid;
   const isRunning = options.isRunning ?? signalReaches;
@@ -61,7 +68,7 @@ export function acquireLock(disk: Disk, directory: string, options: LockOptions 
       const number = tryLock(disk, directory, offer, isRunning);
       if (number > 0) return held(disk, directory, number);
     }
-    throw new Error(`${directory}: the lock changes hands too often`);
+    throw new LockError(`${directory}: the lock changes hands too often; start again when fewer servers try to`);
   } finally {
     disk.unlink(offer);
   }
@@ -74,6 +81,10 @@ function tryLock(disk: Disk, directory: string, offer: string, isRunning: (pid: 
     const holder = readHolder(disk, join(directory, lockName(highest)));
     if (holder === 'gone') return 0;
     if (holder !== null && holds(disk, holder, isRunning)) throw new LockedError(directory, holder.pid);
+  }
+  if (highest === NUMBER_MAX) {
+    const last = join(directory, lockName(highest));
+    throw new LockError(`${last} has the last number a lock can have; take it away, if no server runs on ${directory}`);
   }
   const number = highest + 1;
   const path = join(directory, lockName(number));

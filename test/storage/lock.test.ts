@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Disk, realDisk } from '../../src/storage/disk.ts';
 import { acquireLock, LockedError } from '../../src/storage/lock.ts';
+import { startText } from '../../src/trouble.ts';
 import { FakeDisk } from './fake-disk.ts';
 import { DIRECTORY } from './kit.ts';
 
@@ -50,6 +51,24 @@ describe('a lock', () => {
     acquireLock(disk, DIRECTORY, { pid: 11 });
     expect(() => acquireLock(disk, DIRECTORY, { pid: 12 })).toThrow('process 11');
     expect(disk.readdir(DIRECTORY)).toHaveLength(1);
+  });
+
+  test('of the last number there is: which file it is; a stack was shown, of a lock that changes hands', () => {
+    const disk = machine();
+    disk.put(`${DIRECTORY}/lock-9999999998`, Buffer.from(''));
+    acquireLock(disk, DIRECTORY, { pid: 10 }).release();
+    const names = disk.readdir(DIRECTORY);
+    expect(names).toEqual(['lock-9999999999']);
+    let told = '';
+    try {
+      acquireLock(disk, DIRECTORY, { pid: 11 });
+    } catch (error) {
+      told = startText(error as Error, DIRECTORY);
+    }
+    expect(told).toBe(
+      `${DIRECTORY}/lock-9999999999 has the last number a lock can have; take it away, if no server runs on ${DIRECTORY}`,
+    );
+    expect(disk.readdir(DIRECTORY)).toEqual(names);
   });
 
   test.each(['', '{', 'null', '[]', '{"pid":"10"}', '\0\0\0\0'])(
