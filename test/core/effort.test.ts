@@ -92,6 +92,57 @@ describe('signers that carry one key', () => {
   });
 });
 
+describe('signers that are large', () => {
+  const LARGE = { text: 'x'.repeat(100_000) };
+  const keyOf = (n: number) => new Uint8Array(32).fill(n + 1);
+  const ACCESS = [
+    { action: 'access', record: 'any' },
+    { action: 'update', record: 'wallet', signer: { custom: { role: 'clerk' } } },
+  ];
+
+  /** A wallet for whoever has the role, and signers that have a text instead, each with the key of its number. */
+  function open(keys: readonly Uint8Array[]): { books: Books; may: (key: Uint8Array) => boolean } {
+    const books = Books.open();
+    books.create(Kind.ledger, { handle: 'own', access: ACCESS }, 0);
+    books.create(Kind.wallet, { handle: 'mine' }, 2, GRANTED);
+    for (const [n, key] of keys.entries()) {
+      const signer = { handle: `s${n}`, format: 'ed25519-raw', public: Buffer.from(key).toString('base64') };
+      books.create(Kind.signer, { ...signer, custom: { ...LARGE, n } }, 2, GRANTED);
+    }
+    const row = findHandle(books.state, 2, Kind.wallet, 'mine');
+    const may = (key: Uint8Array) =>
+      isGranted(books.state, 2, 'update', Kind.wallet, row, { keys: [key], bearer: null });
+    return { books, may };
+  }
+
+  test('are read as far as the effort reaches, though thousands carry the key', () => {
+    const { books, may } = open(times(100, keyOf(0)));
+    const decode = vi.spyOn(books.state.codec, 'decode');
+    try {
+      expect(may(keyOf(0))).toBe(false);
+      expect(decode.mock.calls.length).toBeLessThan(50);
+    } finally {
+      decode.mockRestore();
+    }
+  });
+
+  test('are remembered as far as there is room', () => {
+    const keys = Array.from({ length: 200 }, (_, n) => keyOf(n));
+    const { books, may } = open(keys);
+    const readsOf = (key: Uint8Array) => {
+      const decode = vi.spyOn(books.state.codec, 'decode');
+      may(key);
+      const reads = decode.mock.calls.length;
+      decode.mockRestore();
+      return reads;
+    };
+    for (const key of keys) expect(may(key)).toBe(false);
+    // The rules themselves remember who passes, until they change.
+    books.update(Kind.ledger, 'own', { handle: 'own', access: ACCESS }, 0);
+    expect([readsOf(keys[199]!), readsOf(keys[0]!)]).toEqual([0, 1]);
+  });
+});
+
 describe('questions that share a budget are granted nothing once it is used up', () => {
   const rule = { action: 'spend', signer: { handle: 'anna' } };
   test.each<[string, number, Setup]>([

@@ -121,12 +121,14 @@ function matchesSigner(match: SignerMatch, key: Uint8Array, scene: Scene): boole
   if (json.$record !== undefined && !scene.isOwner(key)) return false;
   if (json.$ledger !== undefined && !scene.isLedgerOwner(key)) return false;
   if (!isRecorded) return true;
-  for (const signer of signersOf(scene.state, scene.ledger, key)) {
-    effort.left -= weight;
+  const carriers = signersOf(scene.state, scene.ledger, key);
+  for (let index = 0; ; index++) {
+    const signer = carriers.at(index);
+    if (signer === undefined) return false;
+    effort.left -= weight + signer.weight;
     if (effort.left < 0) return false;
     if (matchesRecord(json, signer, scene)) return true;
   }
-  return false;
 }
 
 function matchesRecord({ handle, schema, custom, $circle }: SignerJson, signer: SignerFact, scene: Scene): boolean {

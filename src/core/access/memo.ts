@@ -34,6 +34,8 @@ const RECORD_WEIGHT_MAX = 60_000;
 const LIST_CHARS_MAX = 4_000_000;
 const POLICY_RULES_MAX = 60_000;
 const PEOPLE_MAX = 4096;
+/** Characters of the signers that are remembered, in all ledgers. */
+const PEOPLE_CHARS_MAX = 16_000_000;
 
 export class AccessMemo {
   /** The server's own rules; null until they are asked for, or set. */
@@ -45,6 +47,7 @@ export class AccessMemo {
   readonly #peopleEpochs: number[] = [];
   readonly #policyEpochs: number[] = [];
   readonly #people = new Map<number, People>();
+  #peopleChars = 0;
   readonly #records = new Map<number, RecordFacts>();
   #recordWeight = 0;
   readonly #lists = new Map<string, Rules>();
@@ -74,8 +77,19 @@ export class AccessMemo {
   }
 
   setPeople(ledger: number, people: People): void {
-    if (this.#people.size >= PEOPLE_MAX) this.#people.clear();
+    if (this.#people.size >= PEOPLE_MAX) this.#forgetPeople();
     this.#people.set(ledger, people);
+  }
+
+  /** A signer of so many characters is remembered from now on. What was forgotten since counts as well, for a while. */
+  holdPeople(chars: number): void {
+    if (this.#peopleChars + chars > PEOPLE_CHARS_MAX) this.#forgetPeople();
+    this.#peopleChars += chars;
+  }
+
+  #forgetPeople(): void {
+    this.#people.clear();
+    this.#peopleChars = 0;
   }
 
   /** Facts of the record at this address; made empty where there are none. */

@@ -18,12 +18,14 @@ export interface SignerFact {
   readonly custom: unknown;
   /** By the circle's handle. */
   readonly circles: Map<string, boolean>;
+  /** The effort of reading it, where that is worth counting. */
+  readonly weight: number;
 }
 
 /** What is known of a ledger's signers and circles at one count of their changes. */
 export interface People {
   epoch: number;
-  readonly byKey: KeyMap<readonly SignerFact[]>;
+  readonly byKey: KeyMap<Carriers>;
   /** The luid of the circle of this handle, or null. */
   readonly circles: Map<string, string | null>;
 }
@@ -36,6 +38,9 @@ const CIRCLES_PER_SIGNER_MAX = 1000;
  * everybody. The first ones count: whoever makes thousands more with somebody else's key takes nothing from its owner.
  */
 const SIGNERS_PER_KEY_MAX = 1000;
+/** Characters of a record from which on reading it counts, and the effort of reading as many. */
+const LONG_CHARS = 4096;
+const LONG_WEIGHT = 256;
 
 function peopleOf({ memo }: State, ledger: number): People {
   const epoch = memo.peopleEpoch(ledger);
@@ -54,34 +59,60 @@ function peopleOf({ memo }: State, ledger: number): People {
 }
 
 /** The signer records of this ledger that carry the key. */
-export function signersOf(state: State, ledger: number, key: Uint8Array): readonly SignerFact[] {
+export function signersOf(state: State, ledger: number, key: Uint8Array): Carriers {
   const { byKey } = peopleOf(state, ledger);
   const known = byKey.get(key);
   if (known !== undefined) return known;
-  const found = findSigners(state, ledger, base64(key));
+  const text = base64(key);
+  const found = new Carriers(state, text, carriersOf(state, ledger, text));
   if (byKey.size >= KEYS_MAX) byKey.clear();
   byKey.add(key.slice(), found);
   return found;
 }
 
-function findSigners(state: State, ledger: number, key: string): SignerFact[] {
-  const { terms, rows } = state;
+/** The signers of one key, first made first. Each is read when somebody asks for it: a record may be a megabyte. */
+export class Carriers {
+  readonly #state: State;
+  readonly #key: string;
+  readonly #rows: readonly number[];
+  #next = 0;
+  readonly #known: SignerFact[] = [];
+
+  constructor(state: State, key: string, rows: readonly number[]) {
+    this.#state = state;
+    this.#key = key;
+    this.#rows = rows;
+  }
+
+  at(index: number): SignerFact | undefined {
+    while (this.#known.length <= index && this.#known.length < SIGNERS_PER_KEY_MAX && this.#next < this.#rows.length) {
+      const fact = this.#read(this.#rows[this.#next++]!);
+      if (fact !== null) this.#known.push(fact);
+    }
+    return this.#known[index];
+  }
+
+  #read(row: number): SignerFact | null {
+    const { entry } = versionAt(this.#state, this.#state.rows.at.get(row));
+    const data = dataOf(entry) as { public: string; schema?: string; custom?: unknown };
+    if (data.public !== this.#key) return null;
+    const { schema, custom } = data;
+    this.#state.memo.holdPeople(entry.data.length);
+    const weight = LONG_WEIGHT * Math.floor(entry.data.length / LONG_CHARS);
+    return { luid: entry.luid, handle: entry.handle, schema, custom, circles: new Map(), weight };
+  }
+}
+
+/** Their rows, in the order in which they were made. */
+function carriersOf(state: State, ledger: number, key: string): number[] {
+  const { terms } = state;
   const carriers: number[] = [];
   const head = terms.head(termHash(state, ledger, Kind.signer, 'public', key));
   for (let node = head; node !== 0; node = terms.next(node)) {
     const row = rowAtPlace(state, ledger, Kind.signer, terms.value(node));
     if (row >= 0) carriers.push(row);
   }
-  const found: SignerFact[] = [];
-  for (const row of carriers.sort((one, other) => one - other)) {
-    if (found.length >= SIGNERS_PER_KEY_MAX) break;
-    const { entry } = versionAt(state, rows.at.get(row));
-    const data = dataOf(entry) as { public: string; schema?: string; custom?: unknown };
-    if (data.public !== key) continue;
-    const { schema, custom } = data;
-    found.push({ luid: entry.luid, handle: entry.handle, schema, custom, circles: new Map() });
-  }
-  return found;
+  return carriers.sort((one, other) => one - other);
 }
 
 /** Whether the signer is in the circle of this handle. */
