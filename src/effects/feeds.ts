@@ -20,6 +20,7 @@ import { dataOf, entryAt, findHandle, namesOf, readRow, type State } from '../co
 import { eventNameAt, eventText, isWanted, type LedgerEvent, type Placed, placedAt, signalsOf } from '../events.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import type { Sealer } from '../proof/sealer.ts';
+import { Recent } from '../recent.ts';
 import { viewText } from '../render.ts';
 import { addressOf } from './calls.ts';
 import { EventMemo } from './event-memo.ts';
@@ -50,6 +51,11 @@ const QUEUE_MAX = 256;
 const SLICE_MS = 2;
 const PAUSE_MS = 5;
 const DETAIL_MAX = 200;
+/**
+ * Characters of the records whose filters are at hand. A filter may be a megabyte and there may be thousands: those that
+ * were not used lately are read again when they are needed.
+ */
+const FILTERS_CHARS_MAX = 16_000_000;
 /** Deliveries that a list passes by in one step. */
 const PASSED_PER_STEP = 1000;
 
@@ -69,13 +75,20 @@ interface Receiver extends Reader {
   readonly row: number;
   readonly kind: Kind;
   readonly ledger: number;
-  filter: readonly Condition[];
+  /** Address of the entry right after which its record asked for what counts for it now. */
+  asked: number;
   /** On their way, in order. */
   readonly queue: Tried[];
   /** It gets events as they come, or reads the log, or waits for room before it reads on. */
   mode: 'live' | 'reading' | 'full';
   /** Of the entry at `from`, the first event that was not looked at. */
   index: number;
+}
+
+/** What an effect asks for, and how many characters its record has. */
+interface Asked {
+  readonly filter: readonly Condition[];
+  readonly size: number;
 }
 
 /** A delivery as it is told to whoever asks. */
@@ -92,6 +105,8 @@ export class Feeds {
   readonly #options: FeedsOptions;
   readonly #events: EventMemo;
   readonly #receivers = new Map<number, Receiver>();
+  /** By the row of the effect. */
+  readonly #filters = new Recent<number, Asked>(FILTERS_CHARS_MAX, ({ size }) => size);
   readonly #live = new ByKey<Receiver>();
   readonly #companies = new Companies<Receiver>();
   readonly #retries: Retries;
@@ -197,7 +212,7 @@ export class Feeds {
     const { rows, log } = this.#options.state;
     const kind = rows.kind.get(row) as Kind;
     const place = { mode, from, index: 0 };
-    const receiver: Receiver = { row, kind, ledger: rows.ledger.get(row), key: '', filter: [], queue: [], ...place };
+    const receiver: Receiver = { row, kind, ledger: rows.ledger.get(row), key: '', asked: 0, queue: [], ...place };
     let seq = from;
     while (log.get(seq - 1) === 0) seq--;
     Object.assign(receiver, this.#wishAt(receiver, log.get(seq - 1)));
@@ -206,10 +221,21 @@ export class Feeds {
   }
 
   /** What it asked for right after the entry at this address. */
-  #wishAt({ row, kind, ledger }: Receiver, address: number): Pick<Receiver, 'key' | 'filter'> {
-    if (kind === Kind.bridge) return { key: `${ledger} intent-updated`, filter: [] };
-    const data = dataOf(recordAt(this.#options.state, row, address).entry) as { signal: string; filter?: Conditions };
-    return { key: `${ledger} ${data.signal}`, filter: compileConditions(data.filter) };
+  #wishAt({ row, kind, ledger }: Receiver, asked: number): Pick<Receiver, 'key' | 'asked'> {
+    if (kind === Kind.bridge) return { key: `${ledger} intent-updated`, asked };
+    return { key: `${ledger} ${this.#wishOf(row, asked).signal}`, asked };
+  }
+
+  #wishOf(row: number, address: number): { signal: string; filter: readonly Condition[] } {
+    const { entry } = recordAt(this.#options.state, row, address);
+    const { signal, filter: conditions } = dataOf(entry) as { signal: string; filter?: Conditions };
+    const filter = compileConditions(conditions);
+    this.#filters.set(row, { filter, size: entry.data.length });
+    return { signal, filter };
+  }
+
+  #filterOf({ row, asked }: Receiver): readonly Condition[] {
+    return (this.#filters.get(row) ?? this.#wishOf(row, asked)).filter;
   }
 
   /** From the entry at this address on it asks for something else. */
@@ -289,7 +315,7 @@ export class Feeds {
 
   #wants(receiver: Receiver, { entry, row, address }: Placed, event: LedgerEvent): boolean {
     const { state, sealer } = this.#options;
-    if (receiver.kind === Kind.effect) return isWanted(event, receiver.filter, sealer);
+    if (receiver.kind === Kind.effect) return isWanted(event, this.#filterOf(receiver), sealer);
     // Most intents have no links, so no legs, and no bridge to hear of them.
     if (entry.type === EntryType.intent && entry.outcome.links === undefined) return false;
     return legsOf(recordAt(state, row, address)).some(({ bridge }) => bridge === receiver.row);

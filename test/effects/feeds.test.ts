@@ -239,6 +239,28 @@ test('an intent that moves the money of many large wallets is told of without ke
   expect(heldBytes() - before).toBeLessThan(50e6);
 });
 
+test('effects whose filters are long are heard by, and not all of the filters kept', async () => {
+  const theatre = await Theatre.open();
+  const { house } = theatre;
+  const count = 60;
+  const others = Array.from({ length: 20_000 }, (_, n) => `somebody else, number ${n}`);
+  const filter = (n: number) => ({
+    'wallet.data.handle': { $in: [`w${n}`, ...others.map((one) => `${one} of ${n}`)] },
+  });
+  const before = heldBytes();
+  for (let n = 0; n < count; n++) {
+    const action = { schema: 'webhook', endpoint: `${HOOK}${n}` };
+    await theatre.done(effect(theatre, { signal: 'wallet-created', filter: filter(n), action }, `e${n}`));
+    house.sent.length = 0;
+  }
+  await theatre.run();
+  // Each is 800 kB as text.
+  expect(heldBytes() - before).toBeLessThan(40e6);
+  await theatre.done(...wallets(theatre, 'x', ...Array.from({ length: count }, (_, n) => `w${n}`)));
+  await theatre.run(10_000);
+  for (let n = 0; n < count; n++) expect(namesIn(theatre.at(`/hook${n}`)), `effect ${n}`).toEqual([`w${n}`]);
+});
+
 /** What V8 holds once what nobody holds any more is cleared away. */
 function heldBytes(): number {
   setFlagsFromString('--expose-gc');
