@@ -57,8 +57,6 @@ export interface LedgerInfo {
   row: number;
   handle: string;
   config: Readonly<Record<string, unknown>>;
-  /** Its access rules as they stand in its record. */
-  access: readonly unknown[];
 }
 
 /** How far an effect, or a bridge that is told of statuses, has been told what happened. */
@@ -167,7 +165,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
     terms: new Chains('terms', { segments }, pageRows),
     balances: new Balances(sizes),
     statuses: [],
-    ledgers: [{ row: -1, handle: '', config: {}, access: [] }],
+    ledgers: [{ row: -1, handle: '', config: {} }],
     supply: new Map(),
     counts: new Map(),
     variety: new Map(),
@@ -469,8 +467,8 @@ export function dataOf(entry: { data: string }): Record<string, unknown> {
 }
 
 export function ledgerInfo(row: number, entry: VersionEntry): LedgerInfo {
-  const { config = {}, access = [] } = dataOf(entry) as { config?: Record<string, unknown>; access?: unknown[] };
-  return { row, handle: entry.handle, config, access };
+  const { config = {} } = dataOf(entry) as { config?: Record<string, unknown> };
+  return { row, handle: entry.handle, config };
 }
 
 /** Index of the ledger with this handle or luid, or -1. */

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isAllowed, isGranted, memberHandle, NO_ROW, setServerRules } from '../../src/core/access/index.ts';
+import { GRANTED, isAllowed, isGranted, memberHandle, NO_ROW, setServerRules } from '../../src/core/access/index.ts';
 import { KeyMap } from '../../src/core/access/key-map.ts';
 import { AccessMemo } from '../../src/core/access/memo.ts';
 import { base64, bytesOfBase64 } from '../../src/core/bytes.ts';
@@ -12,8 +12,10 @@ import { Kind } from '../../src/core/kinds.ts';
 import { findHandle, readRow, type State } from '../../src/core/state.ts';
 import { often } from '../support/long.ts';
 import { type Asker, callerOf, keyOf, OPEN_GATE, OPEN_SERVER, textOf, World } from './access-world.ts';
+import { Books } from './books.ts';
 
 const RUNS = often(40, 1000);
+const ANYBODY = { action: 'update', record: 'wallet' };
 
 const ASKERS: Asker[] = [
   { signs: ['anna'] },
@@ -274,6 +276,52 @@ test('a memo that overflows forgets, and answers the same', () => {
   for (let at = 1_000_000; at < 1_070_000; at++) memo.record(at);
   expect(world.core({ signs: ['anna'] }, 'update', 'wallet', 'mine')).toBe(true);
   expect(world.core({ signs: ['ben'] }, 'update', 'wallet', 'mine')).toBe(false);
+});
+
+describe('rules of a megabyte each are remembered as far as there is room', () => {
+  const long = (n: number) => ({
+    action: 'update',
+    record: 'wallet',
+    signer: { $in: Array.from({ length: 1000 }, (_, i) => ({ custom: { id: `${n} ${i}`, text: 'x'.repeat(1000) } })) },
+  });
+  const mayEach = (state: State, ledgers: readonly number[], handles: readonly string[]) =>
+    ledgers.flatMap((ledger) =>
+      handles.map((handle) => {
+        const row = findHandle(state, ledger, Kind.wallet, handle);
+        return isGranted(state, ledger, 'update', Kind.wallet, row, callerOf({ signs: ['anna'] }));
+      }),
+    );
+
+  test('those of ledgers', () => {
+    const books = new Books();
+    const ledgers = Array.from({ length: 40 }, (_, n) => n + 1);
+    for (const n of ledgers) {
+      books.create(Kind.ledger, { handle: `l${n}`, access: [...(n % 2 === 0 ? [ANYBODY] : []), long(n)] }, 0);
+      books.create(Kind.wallet, { handle: 'w' }, n, GRANTED);
+    }
+    const { state } = books;
+    for (let round = 0; round < 2; round++) {
+      expect(mayEach(state, ledgers, ['w'])).toEqual(ledgers.map((n) => n % 2 === 0));
+    }
+    expect(state.memo.ledgers.filter((facts) => facts !== undefined && facts.rules !== null).length).toBeLessThan(35);
+    expect(JSON.stringify(state.ledgers).length).toBeLessThan(10_000);
+  });
+
+  test('those of records', () => {
+    const books = new Books();
+    books.create(Kind.ledger, { handle: 'l' }, 0);
+    const handles = Array.from({ length: 70 }, (_, n) => `w${n}`);
+    for (const [n, handle] of handles.entries()) {
+      books.create(Kind.wallet, { handle, access: [...(n % 2 === 0 ? [ANYBODY] : []), long(n)] }, 1, GRANTED);
+    }
+    const { state } = books;
+    for (let round = 0; round < 2; round++) {
+      expect(mayEach(state, [1], handles)).toEqual(handles.map((_, n) => n % 2 === 0));
+    }
+    const rulesOf = (handle: string) =>
+      state.memo.record(state.rows.at.get(findHandle(state, 1, Kind.wallet, handle))).rules;
+    expect(handles.filter((handle) => rulesOf(handle) !== null).length).toBeLessThan(65);
+  });
 });
 
 test('keys that begin alike are not taken for one another', () => {

@@ -280,11 +280,11 @@ function ledgerRules(state: State, ledger: number): Rules {
   const facts = ledgerFacts(state, ledger);
   if (facts.rules !== null && isCurrent(state, ledger, facts.rules)) return facts.rules;
   const info = facts.info as LedgerInfo;
-  facts.rules = isPolicyBased(info)
-    ? compilePolicies(state, ledger)
-    : compileList(state, ledger, 'ledger', info.access);
-  facts.isOpen = facts.rules.isOpen;
-  return facts.rules;
+  const { entry } = versionAt(state, state.rows.at.get(info.row));
+  const { access = [] } = dataOf(entry) as { access?: unknown[] };
+  const rules = isPolicyBased(info) ? compilePolicies(state, ledger) : compileList(state, ledger, 'ledger', access);
+  state.memo.setLedgerRules(facts, rules, entry.data.length);
+  return rules;
 }
 
 function isPolicyBased({ config }: LedgerInfo): boolean {
@@ -327,7 +327,7 @@ function ownRules(state: State, home: number, target: Target, row: number, draft
   const facts = recordFacts(state, row);
   if (facts.rules !== null && isCurrent(state, home, facts.rules)) return facts.rules;
   const rules = listOf(state, home, versionAt(state, state.rows.at.get(row)).entry);
-  state.memo.setRecordRules(facts, rules);
+  state.memo.setRecordRules(facts, rules, rules.cost * CHARS_PER_EFFORT);
   return rules;
 }
 

@@ -28,11 +28,14 @@ export interface LedgerFacts {
   owners: readonly Uint8Array[] | null;
 }
 
-/** Rules held for records, counted with repetition; about a kilobyte each. */
+/** Rules held for records, counted with repetition; about a kilobyte each, and one more for each kilobyte of text. */
 const RECORD_WEIGHT_MAX = 60_000;
+const TEXT_PER_RULE = 1024;
 /** Characters of rule lists by which equal ones are found. */
 const LIST_CHARS_MAX = 4_000_000;
 const POLICY_RULES_MAX = 60_000;
+/** Characters of ledgers' records whose rules are at hand: one can be a megabyte, and anybody may make more of them. */
+const LEDGER_CHARS_MAX = 32_000_000;
 const PEOPLE_MAX = 4096;
 /** Characters of the signers that are remembered, in all ledgers. */
 const PEOPLE_CHARS_MAX = 16_000_000;
@@ -43,6 +46,7 @@ export class AccessMemo {
   /** Whether the server lets everybody in for wallets and the like, that is, for whatever lives in a ledger. */
   isServerOpen = false;
   readonly ledgers: (LedgerFacts | undefined)[] = [];
+  #ledgerChars = 0;
   /** Changes of signers, circles and their members, by ledger. */
   readonly #peopleEpochs: number[] = [];
   readonly #policyEpochs: number[] = [];
@@ -102,8 +106,9 @@ export class AccessMemo {
     return facts;
   }
 
-  setRecordRules(facts: RecordFacts, rules: Rules): void {
-    this.#weigh(rules.list.length);
+  /** Rules that were read from so many characters. */
+  setRecordRules(facts: RecordFacts, rules: Rules, chars: number): void {
+    this.#weigh(rules.list.length + chars / TEXT_PER_RULE);
     facts.rules = rules;
   }
 
@@ -129,16 +134,28 @@ export class AccessMemo {
     this.#lists.set(text, rules);
   }
 
+  /** Rules of a ledger, read from so many characters. Whether a ledger is open to all is remembered without them. */
+  setLedgerRules(facts: LedgerFacts, rules: Rules, chars: number): void {
+    if (this.#ledgerChars + chars > LEDGER_CHARS_MAX) {
+      for (const each of this.ledgers) if (each !== undefined) each.rules = null;
+      this.#ledgerChars = 0;
+    }
+    this.#ledgerChars += chars;
+    facts.rules = rules;
+    facts.isOpen = rules.isOpen;
+  }
+
   policy(at: number): readonly Rule[] | undefined {
     return this.#policies.get(at);
   }
 
-  setPolicy(at: number, rules: readonly Rule[]): void {
-    if (this.#policyRules + rules.length + 1 > POLICY_RULES_MAX) {
+  setPolicy(at: number, rules: readonly Rule[], chars: number): void {
+    const weight = rules.length + 1 + chars / TEXT_PER_RULE;
+    if (this.#policyRules + weight > POLICY_RULES_MAX) {
       this.#policies.clear();
       this.#policyRules = 0;
     }
-    this.#policyRules += rules.length + 1;
+    this.#policyRules += weight;
     this.#policies.set(at, rules);
   }
 }

@@ -106,7 +106,7 @@ class ListBuilder {
       this.rules.push(...known.slice(0, RULES_MAX - this.rules.length));
       return;
     }
-    const { json, narrowing } = this.#read(at);
+    const { json, narrowing, size } = this.#read(at);
     if (json.schema !== 'access') return;
     const within = [...narrowed, narrowing];
     const from = this.rules.length;
@@ -118,15 +118,17 @@ class ListBuilder {
     // What leads nowhere else depends on this one record alone.
     const isWhole = extended.length === 0 && !json.values.some((value) => 'policy' in value);
     if (narrowed.length === 0 && isWhole && from + json.values.length <= RULES_MAX) {
-      memo.setPolicy(at, this.rules.slice(from));
+      memo.setPolicy(at, this.rules.slice(from), size);
     }
   }
 
   #read(at: number): ParsedPolicy {
     let parsed = this.#parsed.get(at);
     if (parsed === undefined) {
-      const json = dataOf(versionAt(this.#state, at).entry) as unknown as PolicyJson;
-      parsed = { json, narrowing: { record: recordCode(json.record), filters: compileFilter(json.filter) } };
+      const { entry } = versionAt(this.#state, at);
+      const json = dataOf(entry) as unknown as PolicyJson;
+      const narrowing = { record: recordCode(json.record), filters: compileFilter(json.filter) };
+      parsed = { json, narrowing, size: entry.data.length };
       this.#parsed.set(at, parsed);
     }
     return parsed;
@@ -136,6 +138,8 @@ class ListBuilder {
 interface ParsedPolicy {
   readonly json: PolicyJson;
   readonly narrowing: Narrowing;
+  /** Characters of its record. */
+  readonly size: number;
 }
 
 /** Conditions out of `{path: value}` or `{path: {$operator: value}}`. One that cannot be read is never met. */
