@@ -134,8 +134,10 @@ if len(sys.argv) != 3: sys.exit(__doc__)
 # Whatever no rule below foresees is no story either; the one who asked is told so, and not where in here it broke.
 sys.excepthook = lambda kind, error, _: print('NOT PROVEN: no story as `ayni export` writes it:', kind.__name__, error, file=sys.stderr)
 expect(re.fullmatch('[A-Za-z0-9+/]{43}=', sys.argv[2]), 'the key must be the base64 of 32 bytes')
-story, server = json.load(open(sys.argv[1], encoding='utf-8')), raw(sys.argv[2])
+def once(members): expect(len(dict(members)) == len(members), 'a member that is there twice'); return dict(members)
+story, server = json.load(open(sys.argv[1], encoding='utf-8'), object_pairs_hook=once), raw(sys.argv[2])
 record, head, chain, lines = story['record'], story['head'], story['chain'], story['entries']
+expect({*story} == {'format', 'server', 'record', 'versions', 'entries', 'chain', 'head'}, 'a member of the story that nothing proves')
 expect(story['format'] in ('ayni-story-1', 'ayni-story-2'), 'it is of another format')
 expect(raw(story['server']) == server, 'it is of another server')
 entries = [raw(line['bytes']) for line in lines]
@@ -153,8 +155,7 @@ for version, (meta, data, proofs) in zip(versions, told):
     expect({*version} == {'data', 'hash', 'luid', 'meta'}, 'a member of a record that nothing proves')
     shown += len(got)
 expect([custom for *_, custom in check(head, 'the head')] == [canon({'moment': head['meta']['moment']})], 'a moment of the head that is not signed')
-unframed = 'Proven is each signature, and what it says; not the state of the record: the frames of its first entries are gone'
-if chain is None: sys.exit(print(unframed) or 2)  # without them anybody can have written what the entries tell
+if chain is None: sys.exit(print('Proven is each signature, and what it says; not the state of the record: the frames of its first entries are gone') or 2)
 before, seq, digests = bytes.fromhex(chain['before']), None, {}
 for item in chain['frames']:
     hashes = b'' if isinstance(item, str) else bytes.fromhex(''.join(item['entries']))
@@ -165,6 +166,5 @@ for item in chain['frames']:
         before, seq = sha(link), first + count - 1
     digests.update((first + at // 32, hashes[at:at + 32]) for at in range(0, len(hashes), 32))  # as signed, not as cut in the file
 expect(all(digests.get(line['seq']) == sha(e) for line, e in zip(lines, entries)), 'an entry is not in its frame')
-end = (head['data']['chain'], head['data']['seq'], head['data']['moment'])
-expect(end == (before.hex(), seq, iso(moment)), 'the chain does not end in the head')
+expect(head['data'] == {'chain': before.hex(), 'seq': seq, 'moment': iso(moment)}, 'the chain does not end in the head')
 print(f'Proven: {record["luid"] + ", dropped" * (read[-1]["type"] == 3)}: {len(entries)} entries, {shown} proofs; in the chain up to entry {seq}')

@@ -214,6 +214,7 @@ function leavesOf(value: Json, path: string[] = []): { path: string[]; was: Json
 
 function altered(text: string, path: string[], to: (was: Json) => Json): string {
   const whole = JSON.parse(text);
+  if (path.length === 0) return JSON.stringify(to(whole));
   const last = path.at(-1)!;
   const holder = path.slice(0, -1).reduce((value, name) => value[name], whole);
   const changed = to(holder[last]);
@@ -329,6 +330,10 @@ describe.skipIf(!hasPython)('checked by another program', () => {
       ['proofs in another order', meta(moody, ({ proofs }) => ({ proofs: proofs.toReversed() }))],
       ['a member of a proof', altered(moody, ['record', 'meta', 'proofs', '2'], (was) => ({ ...was, note: 'x' }))],
       ['a member of the record', altered(moody, ['record'], (was) => ({ ...was, approved: true }))],
+      ['a member of the story', altered(moody, [], (was) => ({ ...was, status: 'verified' }))],
+      // Readers differ in which of two they show.
+      ['a record twice', moody.replace('"record":', `"record":${JSON.stringify(done)},"record":`)],
+      ['a status twice', moody.replace('"status":"suspended"', '"status":"verified","status":"suspended"')],
     ];
     const results = check(forged.map(([, text]) => text));
     expect(forged.filter((_, n) => results[n]!.code !== 1).map(([what]) => what)).toEqual([]);
