@@ -38,6 +38,9 @@ export class LockedError extends Error {
   }
 }
 
+/** What systems answer where two names cannot lead to one file. */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
+
 export interface Lock {
   /** Lets others in. Does nothing the second time. */
   release(): void;
@@ -91,8 +94,13 @@ function tryLock(disk: Disk, directory: string, offer: string, isRunning: (pid: 
   try {
     disk.link(offer, path);
   } catch (error) {
-    if (errorCode(error) === 'EEXIST') return 0;
-    throw error;
+    const code = errorCode(error);
+    if (code === 'EEXIST') return 0;
+    if (!NO_LINKS.includes(code)) throw error;
+    // The offer was written, so it is no matter of rights.
+    throw new LockError(
+      `${directory} lies on a file system without hard links (${code}), as FAT and some network shares are; the lock of the directory is made by one. Name a directory on another with --data`,
+    );
   }
   const numbers = lockNumbers(disk, directory);
   if (numbers.at(-1) !== number) {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Disk, realDisk } from '../../src/storage/disk.ts';
-import { acquireLock, LockedError } from '../../src/storage/lock.ts';
+import { acquireLock, LockError, LockedError } from '../../src/storage/lock.ts';
 import { startText } from '../../src/trouble.ts';
 import { FakeDisk } from './fake-disk.ts';
 import { DIRECTORY } from './kit.ts';
@@ -20,6 +20,23 @@ function machine(): FakeDisk {
   for (const pid of [10, 11, 12]) disk.put(`/proc/${pid}/stat`, stat(pid, 'S', 100 + pid));
   return disk;
 }
+
+test.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])(
+  'where the file system has no hard links (%s) that is told: rights were to be set, or the disk mended',
+  (code) => {
+    const disk = machine();
+    disk.inject({ call: 'link', code });
+    let error: unknown;
+    try {
+      acquireLock(disk, DIRECTORY, { pid: 10 });
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toBeInstanceOf(LockError);
+    expect(startText(error as Error, DIRECTORY)).toMatch(new RegExp(`^${DIRECTORY} .*hard links.*${code}.*--data$`));
+    expect(disk.readdir(DIRECTORY)).toEqual([]);
+  },
+);
 
 describe('a lock', () => {
   test('is held against everyone else, also this process, until released', () => {
