@@ -15,6 +15,7 @@ import { changedByte } from '../../src/storage/changed-byte.ts';
 import { encode, FrameBuffer } from '../../src/storage/codec.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { digestEntry, FRAME_FOOT_BYTES, FRAME_HEAD_BYTES, fillFrame, sealFrame } from '../../src/storage/format.ts';
+import { canMount, mountDisk } from '../process/system.ts';
 import { entriesFrom } from '../storage/kit.ts';
 import { dieWithUs } from '../support/children.ts';
 import { found } from '../support/kit.ts';
@@ -181,6 +182,24 @@ describe('keygen', () => {
     expect(Buffer.from(publicKeyOfNoble(Buffer.from(secret, 'base64'))).toString('base64')).toBe(key);
     expect((await ayni('keygen')).out).not.toBe(out);
   });
+
+  test.skipIf(!canMount('a key pair on a disk that is full'))(
+    'leaves no half of a file on a full disk: with room again that was in the way',
+    async () => {
+      const disk = mountDisk('64k');
+      const path = join(disk.path, 'pair.json');
+      try {
+        writeFileSync(join(disk.path, 'other'), Buffer.alloc(64 * 1024));
+        const { code, err } = await ayni('keygen', '--out', path);
+        expect([code, err]).toEqual([1, expect.stringContaining('ENOSPC')]);
+        disk.resize('128k');
+        expect((await ayni('keygen', '--out', path)).err).toBe('');
+        expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ format: 'ed25519-raw' });
+      } finally {
+        disk.remove();
+      }
+    },
+  );
 
   test('writes a file for its owner alone, and never over another', async () => {
     const path = join(freshDirectory(), 'pair.json');
