@@ -99,6 +99,9 @@ export interface EngineStats {
 }
 
 const LET_IN_MS = 2;
+/** Of the room for records. */
+const KEPT_FROM_NEW = 1 / 32;
+const KEPT_FOR_OWN = 1 / 128;
 const UNDECIDED: Entry[] = [];
 
 const RANDOM_PER_LUID = 11;
@@ -173,6 +176,14 @@ export class Engine {
   overload(ledger = NO_LEDGER): Refusal | null {
     if (this.#failure !== null) return STOPPING;
     return this.#places.hasRoom(ledger) ? null : OVERLOADED;
+  }
+
+  /**
+   * Whether the books can hold no more: what is new is refused first, then what goes on with what is there, and room is
+   * left for what the server itself has to note.
+   */
+  isFull(isNew: boolean): boolean {
+    return this.state.heap.shareLeft < (isNew ? KEPT_FROM_NEW : KEPT_FOR_OWN);
   }
 
   get isFailed(): boolean {

@@ -37,7 +37,7 @@ import { loadOrCreateKey } from './storage/key-file.ts';
 import { acquireLock } from './storage/lock.ts';
 import { takeSnapshot } from './storage/snapshot.ts';
 import { packValue } from './storage/values.ts';
-import { clockText, fatalText, startText } from './trouble.ts';
+import { clockText, FULL_TEXT, fatalText, startText } from './trouble.ts';
 import { keepYoungGenerationToFirstThread } from './young-generation.ts';
 
 const ROWS_PER_TASK_MAX = 256;
@@ -204,6 +204,11 @@ async function serve(given: Config, directory: string): Promise<void> {
   ticker.unref();
   // Goes on while the server stops, which waits for threads too.
   setInterval(() => lookAt(pool, engine), TICK_MS).unref();
+  const fullness = setInterval(() => {
+    if (!engine.isFull(true)) return;
+    tell(FULL_TEXT);
+    clearInterval(fullness);
+  }, TICK_MS).unref();
 
   const preparing = setTimeout(() => prepare(pool).catch(defect), PREPARE_AFTER_MS);
   preparing.unref();

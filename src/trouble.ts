@@ -29,6 +29,10 @@ export function startText(error: Error, directory: string): string {
   return `Cannot use ${directory} (${error.message}). Nothing acknowledged is lost. ${remedy(error, directory)}, then start again.`;
 }
 
+/** There is no more room for records, whatever the machine has. */
+export const FULL_TEXT =
+  'The books are full: of the 32 GiB that records may take 31 are taken. Nothing new comes in any more; what waits may come to its end, and all is served as before. Go on with new books in another directory.';
+
 /** Errors whose message was written for the operator. */
 const TOLD_ERRORS = new Set(['ConfigError', 'LockedError', 'LockError', 'KeyFileError', 'ListenError', 'HangingError']);
 

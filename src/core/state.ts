@@ -151,8 +151,8 @@ export interface State {
 }
 
 export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySizes = {}): State {
-  const { chunkBytes, pageRows, segments } = sizes;
-  const heap = new Heap('records', chunkBytes);
+  const { chunkBytes, heapBytesMax, pageRows, segments } = sizes;
+  const heap = new Heap('records', chunkBytes, heapBytesMax);
   return {
     codec,
     hashSeed,

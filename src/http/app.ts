@@ -16,7 +16,7 @@ import { decodePublic } from '../proof/keys.ts';
 import { type Call, callerOf, guarded, type House, NO_BYTES, refuseDurable, sendRefusal } from './call.ts';
 import { checkAccess } from './check.ts';
 import { assignSigner, listSigners, removeSigner } from './circles.ts';
-import { type Refusal, refuse } from './errors.ts';
+import { type Refusal, refuse, refuseUnavailable } from './errors.ts';
 import { activateBridge, listDeliveries, listEvents, retryEvents } from './events.ts';
 import { readHead } from './head.ts';
 import { parseJson } from './json.ts';
@@ -73,6 +73,13 @@ const ACTIONS: Record<Action, (call: Call) => void> = {
 /** What may be asked for without a body. */
 const BARE: readonly Action[] = ['retry', 'activate'];
 
+/** What begins nothing: it brings to its end, or takes away, what is there. */
+const GOING_ON: readonly Action[] = ['proof', 'drop', 'remove', 'check', 'retry', 'activate'];
+
+const BOOKS_FULL = refuseUnavailable(
+  'The books are full: this server takes nothing new, and goes on telling what is in them',
+);
+
 const READY = '{"status":"UP"}';
 
 export function createApp(options: AppOptions): Handler {
@@ -104,6 +111,9 @@ function serve(options: AppOptions, request: Request, reply: Reply): void {
   const { house } = options;
   const route = findRoute(request.method, request.path);
   if (isRefusal(route)) return sendRefusal(house, reply, route);
+  if (request.method !== 'GET' && house.engine.isFull(!GOING_ON.includes(route.action))) {
+    return sendRefusal(house, reply, BOOKS_FULL);
+  }
   const call: Call = { house, request, reply, route, ledger: -1, body: undefined, bearer: null, showToken: null };
 
   if (makesLedger(route) && request.header('x-ledger') !== '') return sendRefusal(house, reply, MADE_OUTSIDE);

@@ -69,6 +69,8 @@ export class Heap {
   /** The largest payload `append` takes, in bytes. */
   readonly recordBytesMax: number;
   private readonly chunkBytes: number;
+  /** All that the heap can take. */
+  private readonly bytesMax: number;
   /** How far an address is shifted to give its chunk. */
   private readonly shift: number;
   /** Which bits of an address lie within its chunk. */
@@ -85,10 +87,12 @@ export class Heap {
   /** The chunk that comes next, where it is known already. */
   private spare: SharedArrayBuffer | null = null;
 
-  /** `chunkBytes`: a power of two from 64 bytes to 1 GiB. */
-  constructor(name: string, chunkBytes: number = CHUNK_BYTES) {
+  /** `chunkBytes`: a power of two from 64 bytes to 1 GiB. `bytesMax`: a multiple of it, 32 GiB at most. */
+  constructor(name: string, chunkBytes: number = CHUNK_BYTES, bytesMax: number = HEAP_BYTES_MAX) {
     if (!powerOfTwo(chunkBytes, 64, 2 ** 30)) fail(`heap ${name}: chunks of ${chunkBytes} bytes`);
+    if (!(bytesMax % chunkBytes === 0 && bytesMax <= HEAP_BYTES_MAX)) fail(`heap ${name}: ${bytesMax} bytes in all`);
     this.name = name;
+    this.bytesMax = bytesMax;
     this.chunkBytes = chunkBytes;
     this.recordBytesMax = chunkBytes - HEADER_BYTES;
     this.shift = Math.log2(chunkBytes) - 3;
@@ -103,6 +107,11 @@ export class Heap {
   /** Bytes of the heap in use: headers, padding and chunk ends included. */
   get used(): number {
     return (this.chunks.length - 1) * this.chunkBytes + this.lastUsed;
+  }
+
+  /** What is left of all that it can take, from 1 down to 0. */
+  get shareLeft(): number {
+    return 1 - this.used / this.bytesMax;
   }
 
   /**
@@ -204,7 +213,7 @@ export class Heap {
       lastUsed > chunkBytes ||
       lastUsed % 8 !== 0 ||
       (last === 0 && lastUsed < HEADER_BYTES) ||
-      last >= HEAP_BYTES_MAX / chunkBytes
+      last >= this.bytesMax / chunkBytes
     ) {
       throw new Error(`memory: heap ${this.name} cannot end at byte ${lastUsed} of chunk ${last}`);
     }
@@ -229,7 +238,7 @@ export class Heap {
   /** Closes the last chunk and begins the next. */
   private begin(): void {
     const start = this.chunks.length * this.chunkBytes;
-    if (start + this.chunkBytes > HEAP_BYTES_MAX) fail(`heap ${this.name} is full`);
+    if (start + this.chunkBytes > this.bytesMax) fail(`heap ${this.name} is full`);
     const buffer = this.spare ?? new SharedArrayBuffer(this.chunkBytes);
     this.spare = null;
     this.lastChunk = new Uint8Array(buffer);

@@ -5,6 +5,8 @@
 export interface MemorySizes {
   /** Bytes of a chunk of the heap. */
   readonly chunkBytes?: number;
+  /** Of all of them. */
+  readonly heapBytesMax?: number;
   /** Rows of a column's page. */
   readonly pageRows?: number;
   /** Small tables that a table consists of. */

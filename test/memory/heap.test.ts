@@ -97,6 +97,22 @@ describe('heap', () => {
     expect(again.append(whole, 0, 1, second)).toBe((3 * CHUNK) / 8);
   });
 
+  test('takes as much as it was told and no more, and tells how much is left', () => {
+    const max = 64 * CHUNK;
+    const heap = new Heap('records', CHUNK, max);
+    const bytes = filled(CHUNK - 16, 3);
+    let last = 0;
+    for (let n = 1; n <= 64; n++) {
+      last = heap.append(bytes, 0, bytes.length, 0);
+      expect(heap.shareLeft).toBeCloseTo(1 - n / 64, 2);
+    }
+    expect(() => heap.append(bytes, 0, 1, 0)).toThrow(/records is full/);
+    const again = new Heap('records', CHUNK, max);
+    again.load(throughDisk(heap.dump()));
+    expect([again.shareLeft, again.bytes(last).length]).toEqual([heap.shareLeft, bytes.length]);
+    expect(() => new Heap('records', CHUNK, max / 2).load(throughDisk(heap.dump()))).toThrow(/cannot end/);
+  });
+
   test('fills the first chunk to its last byte', () => {
     const heap = new Heap('records', CHUNK);
     const bytes = filled(CHUNK - 16, 2);
