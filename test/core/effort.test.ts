@@ -126,6 +126,24 @@ describe('signers that are large', () => {
     }
   });
 
+  test('and keys of nobody are remembered as far as there is room, in all ledgers together', () => {
+    const books = Books.open();
+    const [ledgers, each] = [5, 15_000];
+    for (let n = 2; n < 2 + ledgers; n++) {
+      books.create(Kind.ledger, { handle: `own${n}`, access: ACCESS }, 0);
+      books.create(Kind.wallet, { handle: 'mine' }, n, GRANTED);
+      const row = findHandle(books.state, n, Kind.wallet, 'mine');
+      for (let k = 0; k < each; k++) {
+        const key = new Uint8Array(32);
+        new DataView(key.buffer).setUint32(0, k);
+        expect(isGranted(books.state, n, 'update', Kind.wallet, row, { keys: [key], bearer: null })).toBe(false);
+      }
+    }
+    let remembered = 0;
+    for (let n = 2; n < 2 + ledgers; n++) remembered += books.state.memo.people(n)?.byKey.size ?? 0;
+    expect([remembered > 1000, remembered < 65_000]).toEqual([true, true]);
+  });
+
   test('are remembered as far as there is room', () => {
     const keys = Array.from({ length: 200 }, (_, n) => keyOf(n));
     const { books, may } = open(keys);

@@ -41,6 +41,8 @@ const SIGNERS_PER_KEY_MAX = 1000;
 /** Characters of a record from which on reading it counts, and the effort of reading as many. */
 const LONG_CHARS = 4096;
 const LONG_WEIGHT = 256;
+/** What a key takes of the room for signers, though none may carry it: anybody may sign with as many as they like. */
+const KEY_CHARS = 256;
 
 function peopleOf({ memo }: State, ledger: number): People {
   const epoch = memo.peopleEpoch(ledger);
@@ -67,6 +69,7 @@ export function signersOf(state: State, ledger: number, key: Uint8Array): Carrie
   const found = new Carriers(state, text, carriersOf(state, ledger, text));
   if (byKey.size >= KEYS_MAX) byKey.clear();
   byKey.add(key.slice(), found);
+  state.memo.holdPeople(KEY_CHARS);
   return found;
 }
 
