@@ -97,7 +97,7 @@ const no = (reason: string): Verdict => ({ no: reason });
 interface Rule {
   action: string | { $in: string[] };
   record?: string;
-  signer?: { public: string };
+  signer?: { public: string } | { $circle: string };
   bearer?: { $signer: { public: string } };
 }
 const SERVER_RULES: readonly Rule[] = [{ action: { $in: ['access', 'create'] } }];
@@ -616,7 +616,8 @@ export class Model {
     const keys = [...keysOf(proofs), ...bearer];
     const inLedger = rulesIn(this.ledgerRecord(ledger)).filter((rule) => speaks(rule, action, target, 'ledger', keys));
     const isOwn = target === kind || (kind !== 'ledger' && target === `${kind}-proof`);
-    const own = isOwn ? rulesIn(record).filter((rule) => speaks(rule, action, target, 'record', keys)) : [];
+    const known = this.#withCircles(ledger, rulesIn(record), keys);
+    const own = isOwn ? rulesIn(record).filter((rule) => speaks(rule, action, target, 'record', known)) : [];
     return [...inLedger, ...own].map(({ signer: _, bearer: __, ...shown }) => canon(shown));
   }
 
@@ -626,7 +627,18 @@ export class Model {
     if (rules.some((rule) => speaks(rule, action, target, 'ledger', keys))) return true;
     if (SERVER_RULES.some((rule) => speaks(rule, action, target, 'server', keys))) return true;
     const own = record === null || record.kind === 'ledger' ? [] : rulesIn(record);
-    return own.some((rule) => speaks(rule, action, target, 'record', keys));
+    const known = this.#withCircles(ledger, own, keys);
+    return own.some((rule) => speaks(rule, action, target, 'record', known));
+  }
+
+  /** Keys, and the circles that signers are in who have them, where any of the rules asks for one. */
+  #withCircles(ledger: number, rules: readonly Rule[], keys: readonly string[]): readonly string[] {
+    if (!rules.some(({ signer }) => signer !== undefined && '$circle' in signer)) return keys;
+    const signers = this.list(ledger, 'signer').filter(({ content }) => keys.includes(content.value.public as string));
+    const circles = this.list(ledger, 'circle').filter(({ luid }) =>
+      signers.some((signer) => this.find(ledger, 'circle-signer', luid + signer.luid) !== null),
+    );
+    return [...keys, ...circles.map(({ handle }) => circleMark(handle))];
   }
 
   /** Null for a ledger that is only being made. */
@@ -758,7 +770,14 @@ function speaks(rule: Rule, action: string, target: string, place: Place, keys: 
   } else if (rule.record !== 'any' && rule.record !== target) return false;
   if (rule.bearer !== undefined && !keys.includes(bearerMark(rule.bearer.$signer.public))) return false;
   // Nothing that is read is signed.
-  return rule.signer === undefined || (action !== 'read' && keys.includes(rule.signer.public));
+  const { signer } = rule;
+  if (signer === undefined) return true;
+  return action !== 'read' && keys.includes('$circle' in signer ? circleMark(signer.$circle) : signer.public);
+}
+
+/** Among the keys of a caller: a circle that the signer of one of them is in. */
+function circleMark(handle: string): string {
+  return `circle ${handle}`;
 }
 
 function rulesIn({ content }: Rec): readonly Rule[] {

@@ -480,6 +480,10 @@ export const PLANTS: Plant[] = [
     ],
   ],
   [
+    'who is in a circle is remembered for ever',
+    ['src/core/access/people.ts', 'if (known.epoch !== epoch) {', 'if (known.epoch < 0) {'],
+  ],
+  [
     'an audit knows of no token that lets a proof count',
     [
       'src/cli/audit/entries.ts',

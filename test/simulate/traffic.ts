@@ -78,6 +78,14 @@ export class Traffic {
     for (const handle of missing)
       drafts.push(this.#clients.create(ledger, 'wallet', this.#records.wallet(ledger, handle), [key]));
     if (isMissing('effect', 'e0')) drafts.push(this.#clients.create(ledger, 'effect', this.#records.effect(), [key]));
+    // Where keys must be allowed to do things, circles may be too.
+    const isGuarded = model.ledgerRecord(ledger).handle === 'guarded';
+    for (const [n, { public: own }] of isGuarded ? KEYS.entries() : []) {
+      const signer = { handle: `s${n}`, public: own, format: 'ed25519-raw' };
+      if (isMissing('signer', signer.handle)) drafts.push(this.#clients.create(ledger, 'signer', signer, [key]));
+      const circle = { handle: `c${n}`, schema: 'strict', custom: { level: n } };
+      if (isMissing('circle', circle.handle)) drafts.push(this.#clients.create(ledger, 'circle', circle, [key]));
+    }
     if (missing.length > 0 || drafts.length > 0) return drafts;
     if (this.#clients.dice.chance(0.5)) drafts.push(this.#intents.money(ledger));
     if (this.#clients.dice.chance(0.4)) drafts.push(this.#intents.limits(ledger));
@@ -105,6 +113,7 @@ export class Traffic {
       [() => this.#records.update(ledger), 6],
       [() => this.#records.drop(ledger), 4],
       [() => this.#records.member(ledger), 3],
+      [() => this.#records.circleFor(), 12],
       [() => this.#replays.replay(ledger), 5],
       [() => this.#looks.wake(ledger), 3],
       [() => this.#looks.check(ledger), 3],

@@ -2,7 +2,9 @@
  * Requests that make, change and drop records, and that put signers into circles: every kind of record, in few words of
  * which many stand in each other's way.
  */
+import type { Claim } from '../../../src/core/claims/index.ts';
 import type { KindName } from '../../../src/core/kinds.ts';
+import { handleIn } from '../../core/model.ts';
 import { PATHS } from '../answers.ts';
 import type { Rec } from '../model.ts';
 import { bankUrl, hookUrl } from '../network.ts';
@@ -310,6 +312,27 @@ export class RecordTraffic {
     return { method, path: `/v2/${PATHS[kind]}/${id}${tail}`, ledger, wish, body: recordBody(content) };
   }
 
+  /** Whoever may sign what an intent waits for comes into the circle that may spend there, or leaves it. */
+  circleFor(): Draft | null {
+    const { dice, model } = this.#clients;
+    const intents = model.knownLedgers().flatMap((each) => model.list(each, 'intent'));
+    const waiting = intents.filter(({ progress }) => progress!.stage === 'pending' && !progress!.isHolding);
+    if (waiting.length === 0) return null;
+    const { ledger, content: sent } = dice.pick(waiting);
+    const claims = sent.value.claims as Claim[];
+    const source = claims.flatMap((claim) => (claim.source === undefined ? [] : [handleIn(claim.source)]))[0] ?? '';
+    const rules = model.find(ledger, 'wallet', source)?.content.value.access as Value[] | undefined;
+    const handle = rules?.map(({ signer }) => (signer as { $circle?: string } | undefined)?.$circle).find(Boolean);
+    if (handle === undefined) return null;
+    const keys = this.#clients.keys(ledger);
+    const circle = { handle, schema: 'strict', custom: { level: 1 } };
+    if (model.find(ledger, 'circle', handle) === null) return this.#clients.create(ledger, 'circle', circle, keys);
+    const signers = model.list(ledger, 'signer').filter((signer) => signer.handle !== 'system');
+    if (signers.length === 0) return this.#clients.create(ledger, 'signer', this.#valueOf(ledger, 'signer'), keys);
+    const content = contentOf({ circle: handle, signer: dice.pick(signers).handle }, keys, this.#clients.custom());
+    return memberDraft(ledger, content, dice.chance(0.3));
+  }
+
   member(ledger: number): Draft | null {
     const { dice } = this.#clients;
     const of = this.#clients.any(ledger, 'circle');
@@ -325,9 +348,11 @@ export class RecordTraffic {
   }
 }
 
-/** Whoever has this key spends by a signature, or by a token whoever signs. */
-function spendBy({ public: key }: Key): Value[] {
+/** Whoever has this key spends by a signature, or by a token whoever signs; and so do the members of a circle. */
+function spendBy(owner: Key): Value[] {
+  const { public: key } = owner;
   return [
+    { action: 'spend', signer: { $circle: `c${KEYS.indexOf(owner)}` } },
     { action: 'spend', signer: { public: key } },
     { action: 'spend', bearer: { $signer: { public: key } } },
   ];
