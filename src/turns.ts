@@ -25,8 +25,11 @@ const SHARE = 4;
 
 /** What is thought of a ledger none of whose requests was cleared yet: dearer than most, so that few are let in at once. */
 const CLEAR_MS = 1;
-/** So many requests make most of what is known of a ledger: more than share a stroke of bad luck, such as a collection. */
+/** So many requests make most of what is known of a ledger. */
 const RECENT = 32;
+/** One counts as so many times what was known at most: it may have met a collection, or a thread that took its processor. */
+const SURPRISE = 16;
+const SURPRISE_MS = 0.05;
 
 /** What it takes to clear a request of each ledger, as its last ones have shown. */
 export class ClearTimes {
@@ -38,9 +41,13 @@ export class ClearTimes {
   }
 
   learn(ledger: number, ms: number): void {
-    const known = this.#known.get(ledger);
-    if (known === undefined) this.#known.set(ledger, { ms: CLEAR_MS + (ms - CLEAR_MS) / RECENT });
-    else known.ms += (ms - known.ms) / RECENT;
+    let known = this.#known.get(ledger);
+    if (known === undefined) {
+      known = { ms: CLEAR_MS };
+      this.#known.set(ledger, known);
+    }
+    const counted = Math.min(ms, SURPRISE * known.ms + SURPRISE_MS);
+    known.ms += (counted - known.ms) / RECENT;
   }
 }
 
