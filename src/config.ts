@@ -69,7 +69,9 @@ function publicKey(help: string): Setting<string> {
     value: '',
     help,
     parse(given) {
-      const isKey = /^[A-Za-z0-9+/]{43}=$/.test(given) && Buffer.from(given, 'base64').length === 32;
+      const bytes = Buffer.from(given, 'base64');
+      // The one form that proofs and tokens have. With a slip in its last letter it would be nobody's.
+      const isKey = bytes.length === 32 && bytes.toString('base64') === given;
       if (!isKey) throw new Error('must be the base64 form of a public key of 32 bytes');
       return given;
     },
@@ -99,11 +101,19 @@ function url(help: string): Setting<string> {
     value: '',
     help,
     parse(given) {
-      const isUrl = given === '' || /^https?:$/.test(URL.canParse(given) ? new URL(given).protocol : '');
-      if (!isUrl) throw new Error('must be an http or https URL');
+      if (given !== '' && !isBaseUrl(given)) {
+        throw new Error('must be an http or https URL without query, fragment and password');
+      }
       return given;
     },
   };
+}
+
+/** Whether paths may be put behind it. */
+function isBaseUrl(given: string): boolean {
+  if (/[?#]/.test(given) || !URL.canParse(given)) return false;
+  const { protocol, username, password } = new URL(given);
+  return /^https?:$/.test(protocol) && username === '' && password === '';
 }
 
 const PLACE = /^(?:(\[[\da-f:.]+\]|[\w.-]+):)?(\d{1,5})$/i;

@@ -63,6 +63,8 @@ function tell(text: string): void {
 }
 
 async function serve(given: Config, directory: string): Promise<void> {
+  // Before anything is made, or books are read for minutes: what cannot be used starts nothing.
+  const rules = given.accessRules === '' ? null : serverRules(given.accessRules);
   keepYoungGenerationToFirstThread();
   const { config, connectionsCutMax, note: filesNote } = fitOpenFiles(given, filesMax());
   // Of what is no trouble.
@@ -169,7 +171,7 @@ async function serve(given: Config, directory: string): Promise<void> {
       note({ op: 'delivery', moment: engine.now(), caller: GRANTED, ...delivery }, done),
   });
 
-  if (config.accessRules !== '') setServerRules(state, serverRules(config.accessRules));
+  if (rules !== null) setServerRules(state, rules);
   const defaultLedger = await openDefaultLedger(engine, server, config, directory, tell);
 
   // Before anybody is told that this process is there to be asked.

@@ -2,7 +2,7 @@
  * What can be set when the server starts, seen from outside: the default ledger and its owner, the public
  * address, the door for everybody or nobody, and that what it cannot use stops it.
  */
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config.ts';
@@ -21,6 +21,7 @@ import { luidOf, makeKit, reasonOf, unique } from '../support/kit.ts';
 import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
 import { makeDirectory, type Server, type ServerOptions, startRefused } from '../support/server.ts';
 
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const keys = makeKeys();
 const wallet = (owner: Keys): Json => record({ handle: unique('wallet') }, owner);
 
@@ -98,6 +99,9 @@ describe('the public address', () => {
   });
 });
 
+/** Base64 of the same 32 bytes with an unused bit set, as nobody's proofs and tokens write it. */
+const slipped = `${keys.public.slice(0, 42)}${LETTERS[LETTERS.indexOf(keys.public[42]!) + 1]}=`;
+
 describe('the process', () => {
   test('says where it listens, is ready when the port is open, and keeps its files to itself', async () => {
     const server = await serverOfTest();
@@ -126,6 +130,13 @@ describe('the process', () => {
     ['a place for figures with a port out of range', ['--metrics', '127.0.0.1:70000']],
     ['a public URL that is none', ['--public-url', 'ledger.example']],
     ['a public URL that nobody can call', ['--public-url', 'ftp://ledger.example/v2']],
+    ['a public URL with a query: no token with a request hash fitted', ['--public-url', 'https://ledger.example/?a=1']],
+    ['a public URL with a fragment, which clients do not send', ['--public-url', 'https://ledger.example/#a']],
+    [
+      'a public URL with a password, which clients send in place of a token',
+      ['--public-url', 'https://a:b@ledger.example/'],
+    ],
+    ['an owner with a slip in its last letter, whom no key fits: nobody got into the ledger', ['--owner', slipped]],
     ['an owner of a variable that was not set: the ledger was made open to all', ['--owner', '']],
     ['rules of a variable that was not set: the server was open to all', ['--access-rules', '']],
   ])('refuses %s, and names the setting', (_name, flags) => {
@@ -139,9 +150,12 @@ describe('the process', () => {
     ['a flag nobody knows', ['--colour', 'red']],
     ['a setting that cannot be used', ['--port', '70000']],
     ['rules that are no JSON', ['--access-rules', '{']],
-  ])('is not started with %s', async (_name, flags) => {
-    const directory = directoryOfTest();
+    ['rules that are none', ['--access-rules', '[{"action":"rule"}]']],
+    ['rules that name a signer of some ledger', ['--access-rules', '[{"action":"any","signer":{"handle":"x"}}]']],
+  ])('is not started with %s, and makes no directory', async (_name, flags) => {
+    const directory = join(directoryOfTest(), 'books');
     const ended = await startRefused({ directory, flags });
+    expect(existsSync(directory)).toBe(false);
     expect(ended.code).not.toBe(0);
     expect(ended.log).toMatch(/./);
     expect(ended.log, 'a message for a person, not a stack').not.toMatch(/\n\s+at /);
