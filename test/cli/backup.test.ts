@@ -12,7 +12,8 @@ import { Kind } from '../../src/core/kinds.ts';
 import { findHandle, readRow } from '../../src/core/state.ts';
 import { verify } from '../../src/proof/verify.ts';
 import { readBooks } from '../../src/recovery.ts';
-import { type Disk, realDisk } from '../../src/storage/disk.ts';
+import { type Disk, type DiskFile, type OpenMode, realDisk } from '../../src/storage/disk.ts';
+import { JOURNAL_START, readJournal } from '../../src/storage/journal.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { transfer } from '../core/books.ts';
 import { DIRECTORY, House, type HouseOptions, MAIN_LEDGER, SERVER } from '../engine/house.ts';
@@ -300,6 +301,73 @@ describe('a directory that changes while it is pinned', () => {
     const disk = withSegments(1);
     const change = () => disk.put(name(5), Buffer.from('x'));
     expect(pin(changing(disk, 2, change), DIRECTORY).readdir(DIRECTORY)).toHaveLength(2);
+  });
+});
+
+describe('a segment that a server writes to while it is read', () => {
+  /** Reads move little, and after some of them the server has written more frames over the zeros behind its last. */
+  class BusyDisk extends FakeDisk {
+    onRead = () => {};
+
+    override open(path: string, mode: OpenMode): DiskFile {
+      const file = super.open(path, mode);
+      if (mode !== 'read' || !path.startsWith(DIRECTORY)) return file;
+      const read: DiskFile['read'] = (bytes, from, to, position) => {
+        const count = file.read(bytes, from, Math.min(to, from + 700), position);
+        this.onRead();
+        return count;
+      };
+      return { ...file, read };
+    }
+  }
+
+  let path = '';
+  let bytes: Buffer = Buffer.alloc(0);
+  const frames: { end: number; seq: number }[] = [];
+
+  beforeAll(async () => {
+    const house = await lived('one', 1);
+    for (let n = 0; n < 40; n++) await live(house, [(each) => each.intent(`late-${n}`, transfer('a', 'b', 1))]);
+    path = join(DIRECTORY, house.disk.namesIn(DIRECTORY).at(-1)!);
+    bytes = house.disk.bytesOf(path);
+    readJournal(house.disk, DIRECTORY, JOURNAL_START, {
+      verifyFrame: () => null,
+      onEntry() {},
+      onFrame: ({ byte, bytes: length, seq }) => frames.push({ end: byte + length, seq }),
+    });
+  });
+
+  /** Books of some frames with zeros behind them, where the frames to come will lie, all at once after so many reads. */
+  function busyBooks(reads: number): { disk: BusyDisk; seq: number } {
+    const { end, seq } = frames[8]!;
+    const disk = new BusyDisk();
+    disk.put(path, Buffer.concat([bytes.subarray(0, end), Buffer.alloc(9000)]));
+    const file = disk.open(path, 'write');
+    let left = reads;
+    disk.onRead = () => {
+      if (--left === 0) file.write(bytes, end, frames.at(-1)!.end, end);
+    };
+    return { disk, seq };
+  }
+
+  const READS = Array.from({ length: 30 }, (_, n) => 2 * n + 1);
+
+  test('is copied as it was: zeros, and frames behind them that had come meanwhile, looked like damage', () => {
+    for (const reads of READS) {
+      const { disk, seq } = busyBooks(reads);
+      copyBooks(disk, DIRECTORY, TO, false);
+      const checked = checkBooks(disk, TO, SERVER.public);
+      expect(checked.seq, `written after ${reads} reads`).toBeGreaterThanOrEqual(seq);
+    }
+  });
+
+  test('is read by an audit as it was', () => {
+    for (const reads of READS) {
+      const { disk, seq } = busyBooks(reads);
+      const options = { verifyFrame: () => null, onEntry() {} };
+      const { position } = readJournal(pin(disk, DIRECTORY), DIRECTORY, JOURNAL_START, options);
+      expect(position.seq, `written after ${reads} reads`).toBeGreaterThanOrEqual(seq);
+    }
   });
 });
 

@@ -4,11 +4,12 @@
  *
  * What always holds: nothing can be written through it: every call that would change a byte throws. Snapshots are
  * opened before segments are looked for, so the journal reaches at least as far as any snapshot; no segment is missing
- * between two others.
+ * between two others. What comes to lie in the zeros behind the journal's end is not seen: whoever reads them, and then
+ * the frames behind them that were written meanwhile, would take the gap for damage.
  */
 import { basename, join } from 'node:path';
-import { type Disk, type DiskFile, errorCode } from '../../storage/disk.ts';
-import { segmentSeq } from '../../storage/format.ts';
+import { type Disk, type DiskFile, errorCode, readAll } from '../../storage/disk.ts';
+import { SIGNATURE_BYTES, segmentSeq } from '../../storage/format.ts';
 import { isPartName, snapshotSeq } from '../../storage/snapshot-format.ts';
 
 export interface Pinned extends Disk {
@@ -37,7 +38,7 @@ function tryPin(disk: Disk, directory: string): Map<string, DiskFile> | null {
     for (const name of names) {
       const path = join(directory, name);
       const file = disk.open(path, 'read');
-      files.set(name, pinnedFile(path, file, file.size()));
+      files.set(name, pinnedFile(path, file));
     }
   };
   try {
@@ -66,12 +67,20 @@ function refuse(): never {
   throw new Error('an audit changes nothing');
 }
 
-function pinnedFile(path: string, file: DiskFile, size: number): DiskFile {
+function pinnedFile(path: string, file: DiskFile): DiskFile {
+  const full = file.size();
+  const written = segmentSeq(basename(path)) > 0 ? endOfWritten(file, full) : full;
+  // A signature may end with zeros, which then are of the frame.
+  const size = Math.min(full, written + SIGNATURE_BYTES);
   return {
     path,
     size: () => size,
-    read: (bytes, from, to, position) =>
-      file.read(bytes, from, Math.max(from, Math.min(to, from + size - position)), position),
+    read(bytes, from, to, position) {
+      const count = file.read(bytes, from, Math.max(from, Math.min(to, from + size - position)), position);
+      // Whatever is there by now.
+      bytes.fill(0, from + Math.min(count, Math.max(0, written - position)), from + count);
+      return count;
+    },
     readLater: refuse,
     write: refuse,
     writeLater: refuse,
@@ -80,6 +89,23 @@ function pinnedFile(path: string, file: DiskFile, size: number): DiskFile {
     syncLater: refuse,
     close: () => file.close(),
   };
+}
+
+const PIECE_BYTES = 64 * 1024;
+
+/**
+ * Behind a segment's last byte that is not zero. Looked for from the end on, so that what is written meanwhile lies
+ * behind it or is in as a whole: frames come one after the other, and the bytes of each in order.
+ */
+function endOfWritten(file: DiskFile, size: number): number {
+  const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, size));
+  for (let to = size; to > 0; to -= PIECE_BYTES) {
+    const from = Math.max(0, to - PIECE_BYTES);
+    for (let index = readAll(file, piece, 0, to - from, from); index > 0; index--) {
+      if (piece[index - 1] !== 0) return from + index;
+    }
+  }
+  return 0;
 }
 
 function pinnedDisk(directory: string, files: Map<string, DiskFile>): Pinned {
