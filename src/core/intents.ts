@@ -97,14 +97,15 @@ function wordsOf(custom: string | null): Words {
 /**
  * What a proof asks of a prepared intent; the status it would give is accepted for the action itself. A status of
  * something with a handle is that thing's: a report about a leg that this intent has not is no command. Who asks for
- * both asks for neither.
+ * both asks for neither, nor does who says beside it that the intent is not to happen.
  */
 function commandOf({ action, status, handle }: Words): 'commit' | 'abort' | null {
   const said = handle === undefined ? status : undefined;
   const isCommit = action === 'commit' || said === 'committed';
   const isAbort = action === 'abort' || said === 'aborted';
   if (isCommit === isAbort) return null;
-  return isCommit ? 'commit' : 'abort';
+  if (isAbort) return 'abort';
+  return isRefused({ status: said }) ? null : 'commit';
 }
 
 /** Whoever signs that an intent is not to happen, or did not, or speaks of something else, does not ask for it. */
@@ -112,11 +113,12 @@ function isConsent(words: Words): boolean {
   return words.handle === undefined && !isRefused(words);
 }
 
+/** A status that is no step towards the end an intent is to come to, `declined` say, agrees to nothing either. */
 function isRefused({ action, status }: Words): boolean {
-  return action === 'abort' || REFUSALS.includes(status);
+  return action === 'abort' || (status !== undefined && !AGREEING.includes(status));
 }
 
-const REFUSALS: readonly unknown[] = ['failed', 'aborted', 'rejected'];
+const AGREEING: readonly unknown[] = ['created', 'pending', 'prepared', 'committed', 'completed'];
 
 /**
  * Whether a proof that an intent begins with asks for it: who sends the intent may have it from anywhere, also from the

@@ -79,6 +79,9 @@ describe('a prepared intent', () => {
     [{ action: 'abort', status: 'committed' }, 'prepared', [6, 4, 0], [0, 0, 4]],
     [{ action: 'commit', status: 'aborted' }, 'prepared', [6, 4, 0], [0, 0, 4]],
     [{ action: 'commit', status: 'committed' }, 'completed', [6, 0, 0], [4, 0, 0]],
+    [{ action: 'commit', status: 'rejected' }, 'prepared', [6, 4, 0], [0, 0, 4]],
+    [{ action: 'commit', status: 'on-hold' }, 'prepared', [6, 4, 0], [0, 0, 4]],
+    [{ action: 'abort', status: 'rejected' }, 'rejected', [10, 0, 0], [0, 0, 0]],
     [{ status: 'nonsense' }, 'prepared', [6, 4, 0], [0, 0, 4]],
     [{}, 'prepared', [6, 4, 0], [0, 0, 4]],
   ])('with the proof %j is %s', (custom, status, a, b) => {
@@ -238,12 +241,24 @@ describe('a missing permission', () => {
     expect(sign(books, waiting, luz, { note: 'yes' })).toBe('completed');
   });
 
+  test.each(['created', 'pending', 'prepared', 'committed', 'completed'])('comes with the status %s', (status) => {
+    const { books, waiting } = waitForBoth();
+    expect(sign(books, waiting, ana, { status })).toBe('pending');
+    expect(sign(books, waiting, luz, { status })).toBe('completed');
+  });
+
   test.each([
     { status: 'rejected' },
     { status: 'aborted' },
     { status: 'failed' },
     { action: 'abort' },
     { action: 'abort', status: 'committed' },
+    { status: 'declined' },
+    { status: 'on-hold' },
+    { status: 'error' },
+    { status: '' },
+    { status: null },
+    { status: ['committed'] },
     { handle: 'deb_of-another-intent.0', status: 'prepared' },
   ])('is not given by who signed %j, whoever signs after it', (no) => {
     const { books, waiting } = waitForBoth();
@@ -283,6 +298,7 @@ describe('a proof that an intent begins with', () => {
     { action: 'abort' },
     { status: 'rejected' },
     { status: 'failed' },
+    { status: 'declined' },
     { handle: 'deb_of-another-ledger.0', status: 'prepared' },
   ])('does not spend where it says %j, whoever signs after it', (custom) => {
     const { books, sent } = send(custom);

@@ -537,6 +537,14 @@ export const PLANTS: Plant[] = [
     ],
   ],
   [
+    'who gives an intent a status that it never has agrees to it',
+    [
+      'src/core/intents.ts',
+      'status !== undefined && !AGREEING.includes(status)',
+      "['failed', 'aborted', 'rejected'].includes(status as string)",
+    ],
+  ],
+  [
     'what an intent says of who may commit it is no matter',
     [
       'src/core/intents.ts',
@@ -548,8 +556,8 @@ export const PLANTS: Plant[] = [
     'who asks to abort and to commit commits',
     [
       'src/core/intents.ts',
-      '  if (isCommit === isAbort) return null;\n',
-      '  if (!isCommit && !isAbort) return null;\n',
+      '  if (isCommit === isAbort) return null;\n  if (isAbort) return',
+      '  if (!isCommit && !isAbort) return null;\n  if (!isCommit) return',
     ],
   ],
   [

@@ -203,7 +203,7 @@ export class Intents {
     if (progress.stage === 'prepared') {
       const isCommit = custom.action === 'commit' || said === 'committed';
       const isAbort = custom.action === 'abort' || said === 'aborted';
-      if (isCommit === isAbort) return null;
+      if (isCommit === isAbort || (isCommit && isNo({ status: said }))) return null;
       const action = isCommit ? 'commit' : 'abort';
       if (!this.#ground.isGranted(record.ledger, action, 'intent', record, [key, ...given.bearer])) return null;
       if (!isCommit) return this.#undo(record.luid, '', given.now);
@@ -642,8 +642,10 @@ function isBeginning({ custom }: { custom: string | null }): boolean {
   return !isReport && !isNo(words);
 }
 
+/** Whoever gives it any status but those on the way to its good end says no. */
 function isNo({ action, status }: Record<string, unknown>): boolean {
-  return action === 'abort' || ['failed', 'aborted', 'rejected'].includes(status as string);
+  if (action === 'abort') return true;
+  return status !== undefined && !/^(created|pending|prepared|committed|completed)$/.test(String(status));
 }
 
 function isManual({ content }: Rec): boolean {

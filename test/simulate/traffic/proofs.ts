@@ -32,6 +32,7 @@ export class ProofTraffic {
       { status: 'completed' },
       // Both at once is neither.
       { action: 'abort', status: 'committed' },
+      { action: 'commit', status: dice.pick(['rejected', 'on-hold']) },
     ]);
     return record === null ? null : this.#prove(record, custom, this.#commander(record));
   }
@@ -60,7 +61,7 @@ export class ProofTraffic {
       [null, 3],
       [{ n: this.#clients.count() }, 3],
       // Who says so does not agree, nor later, when others do.
-      [{ status: dice.pick(['failed', 'aborted', 'rejected']), n: this.#clients.count() }, 3],
+      [{ status: dice.pick(['failed', 'aborted', 'rejected', 'on-hold']), n: this.#clients.count() }, 3],
       [{ handle: 'deb_of-another.0', status: 'prepared' }, 0.5],
     ]);
     return this.#prove(record, custom, dice.pick(KEYS));
