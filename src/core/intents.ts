@@ -20,6 +20,7 @@ import {
   type Leg,
   type LegState,
   links,
+  luidOfThread,
   type Outcome,
   Side,
   type StepEntry,
@@ -30,7 +31,7 @@ import {
 import { Kind } from './kinds.ts';
 import { asksFirst, legIndex, marksOf, type Report, reported, undoing } from './legs.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
-import { dataOf, type OpenIntent, type RecordView, readRow, type State, type Version } from './state.ts';
+import { dataOf, findLuid, type OpenIntent, type RecordView, readRow, type State, type Version } from './state.ts';
 
 export interface IntentData {
   claims: Claim[];
@@ -65,7 +66,7 @@ export function stepByProof(
   if (leg >= 0) return stepByReport(state, record, open, leg, words, by, now);
   if (open.status === 'prepared') {
     const action = commandOf(words);
-    if (action === null || !isGranted(state, open.ledger, action, Kind.intent, record.row, by)) return null;
+    if (action === null || !isCommanded(state, record, open, action, by)) return null;
     if (action === 'abort') return stepEntry(record, open, undo(record, open, null, now));
     return isThreadReady(state, open) ? stepEntry(record, open, commit(record, now)) : null;
   }
@@ -106,6 +107,21 @@ function commandOf({ action, status, handle }: Words): 'commit' | 'abort' | null
   if (isCommit === isAbort) return null;
   if (isAbort) return 'abort';
   return isRefused({ status: said }) ? null : 'commit';
+}
+
+/**
+ * Whether that may be asked of it. What one of a thread is told holds for all, so it is asked of the one that began it
+ * as well: those that follow are of the server's making, and a policy may look at what they do not say.
+ */
+function isCommanded(
+  state: State,
+  { row }: RecordView,
+  { ledger, thread }: OpenIntent,
+  action: 'commit' | 'abort',
+  by: Caller,
+): boolean {
+  const may = (intent: number) => isGranted(state, ledger, action, Kind.intent, intent, by);
+  return may(row) && (thread === '' || may(findLuid(state, ledger, Kind.intent, luidOfThread(thread))));
 }
 
 /** Whoever signs that an intent is not to happen, or did not, or speaks of something else, does not ask for it. */

@@ -1,6 +1,7 @@
 /**
  * Routes and threads: money that other wallets take, give or pass on, and intents that happen together or not at all.
  */
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { GRANTED } from '../../src/core/access/index.ts';
 import type { Claim, Reference } from '../../src/core/claims/index.ts';
@@ -160,6 +161,45 @@ describe('forward', () => {
     }
   });
 });
+
+test.each(['commit', 'abort'])(
+  'who may %s what the server passes on, but not what began the thread, does neither',
+  (action) => {
+    const books = Books.open();
+    const [bob, boss] = [3, 4].map((byte) => new Uint8Array(32).fill(byte)) as [Uint8Array, Uint8Array];
+    const may = (key: Uint8Array) => ({ action, signer: { public: Buffer.from(key).toString('base64') } });
+    const rules = [{ action: { $in: ['access', 'create'] }, record: 'any' }, { policy: 'not-high' }];
+    const make = (kind: Kind, value: Record<string, unknown>) => books.create(kind, value, 2, GRANTED, true) as Entry[];
+    books.create(Kind.ledger, { handle: 'closed', access: rules }, 0);
+    // What the server makes says nothing of its class.
+    const filter = { 'data.custom.class': { $ne: 'high' } };
+    make(Kind.policy, { handle: 'not-high', schema: 'access', record: 'intent', values: [may(bob)], filter });
+    make(Kind.symbol, { handle: 'usd', factor: 1 });
+    for (const handle of ['a', 'd']) make(Kind.wallet, { handle });
+    make(Kind.wallet, { handle: 'c', routes: [{ action: 'forward', target: 'd' }] });
+    make(Kind.intent, { handle: 'seed', claims: [issue('a', 40)] });
+    const value = { handle: 't', claims: [transfer('a', 'c', 40)], config: { commit: 'manual' } };
+    const intents = intentsIn(make(Kind.intent, { ...value, custom: { class: 'high' }, access: [may(boss)] }));
+    const statuses = () =>
+      intents.map(({ luid }) => readRow(books.state, findLuid(books.state, 2, Kind.intent, luid)).status);
+    const say = (key: Uint8Array, { luid, hash }: IntentEntry) => {
+      const proof = {
+        public: key,
+        result: createHash('sha512').update(key).digest(),
+        custom: JSON.stringify({ action }),
+      };
+      const base = { ledger: 2, kind: Kind.intent, moment: books.moment, caller: { keys: [key], bearer: null } };
+      books.do({ op: 'proof', ...base, luid, hash, proof });
+    };
+    for (const intent of intents) {
+      say(bob, intent);
+      expect(statuses()).toEqual(['prepared', 'prepared']);
+    }
+    say(boss, intents[0]!);
+    const end = action === 'commit' ? 'completed' : 'rejected';
+    expect(statuses()).toEqual([end, end]);
+  },
+);
 
 function prove(books: Books, intent: IntentEntry, custom: object): Entry[] {
   const proof = { public: new Uint8Array(32).fill(5), result: new Uint8Array(64), custom: JSON.stringify(custom) };

@@ -398,7 +398,7 @@ export const PLANTS: Plant[] = [
     'anybody may commit',
     [
       'src/core/intents.ts',
-      'if (action === null || !isGranted(state, open.ledger, action, Kind.intent, record.row, by)) return null;',
+      'if (action === null || !isCommanded(state, record, open, action, by)) return null;',
       'if (action === null) return null;',
     ],
   ],
@@ -548,8 +548,8 @@ export const PLANTS: Plant[] = [
     'what an intent says of who may commit it is no matter',
     [
       'src/core/intents.ts',
-      'isGranted(state, open.ledger, action, Kind.intent, record.row, by)',
-      'isGranted(state, open.ledger, action, Kind.intent, -1, by)',
+      'isGranted(state, ledger, action, Kind.intent, intent, by)',
+      'isGranted(state, ledger, action, Kind.intent, -1, by)',
     ],
   ],
   [
@@ -613,6 +613,12 @@ export const TESTED_PLANTS: TestedPlant[] = [
     'what passes through is forgotten at a start',
     'core/open-books',
     ['src/core/dump.ts', '    if (isHolding) restorePassing(state, row);\n', ''],
+  ],
+  // No life has rules that tell the intents of a thread apart.
+  [
+    'who may move what the server passes on moves its thread',
+    'core/threads',
+    ['src/core/intents.ts', 'return may(row) && (', 'return may(row) || ('],
   ],
   // No life has a ledger whose data is that of a record in it.
   [

@@ -205,7 +205,10 @@ export class Intents {
       const isAbort = custom.action === 'abort' || said === 'aborted';
       if (isCommit === isAbort || (isCommit && isNo({ status: said }))) return null;
       const action = isCommit ? 'commit' : 'abort';
-      if (!this.#ground.isGranted(record.ledger, action, 'intent', record, [key, ...given.bearer])) return null;
+      // Who says so of one intent of a thread says it of the one that began it.
+      const asked = [record, this.#ground.record(progress.thread)];
+      const by = [key, ...given.bearer];
+      if (!asked.every((each) => this.#ground.isGranted(record.ledger, action, 'intent', each, by))) return null;
       if (!isCommit) return this.#undo(record.luid, '', given.now);
       return this.#isReady(record) ? this.#commit(record.luid, given.now) : null;
     }
