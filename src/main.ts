@@ -32,9 +32,10 @@ import { Sealer } from './proof/sealer.ts';
 import { sign, verify } from './proof/verify.ts';
 import { recover } from './recovery.ts';
 import { realDisk } from './storage/disk.ts';
+import { whileHeld } from './storage/held-disk.ts';
 import { Journal, RESERVE_BYTES } from './storage/journal.ts';
 import { loadOrCreateKey } from './storage/key-file.ts';
-import { acquireLock } from './storage/lock.ts';
+import { acquireLock, type Lock } from './storage/lock.ts';
 import { takeSnapshot } from './storage/snapshot.ts';
 import { packValue } from './storage/values.ts';
 import { clockText, FULL_TEXT, fatalText, startText } from './trouble.ts';
@@ -76,14 +77,15 @@ async function serve(given: Config, directory: string): Promise<void> {
   process.on('SIGUSR2', () => takeSnapshotNow());
   realDisk.mkdir(directory);
   const lock = acquireLock(realDisk, directory);
-  const server: KeyPair = loadOrCreateKey(realDisk, directory, (secret) =>
+  const disk = whileHeld(realDisk, lock);
+  const server: KeyPair = loadOrCreateKey(disk, directory, (secret) =>
     secret === undefined ? createKeyPair() : keyPairFromSecret(secret),
   );
   const signHash = (hash: Uint8Array) => sign(hash, server);
   const verifyHash = (hash: Uint8Array, signature: Uint8Array) => verify(server.public, hash, signature);
 
   const { state, end, entries, refused, notes } = recover({
-    disk: realDisk,
+    disk,
     directory,
     verify: verifyHash,
     hashSeed: randomInt(2 ** 32),
@@ -95,7 +97,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   const clockNote = clockText(end.moment, Date.now());
   if (clockNote !== null) tell(clockNote);
 
-  const journal = Journal.open(realDisk, directory, end, {
+  const journal = Journal.open(disk, directory, end, {
     segmentBytesMax: config.segmentBytesMax,
     reserveBytes: RESERVE_BYTES,
     durability: config.durability,
@@ -136,7 +138,7 @@ async function serve(given: Config, directory: string): Promise<void> {
       const { extra, parts } = dumpState(state);
       const content = { ...journal.position, extra: packValue(extra), parts };
       const options = { sign: signHash, verify: verifyHash, refused };
-      const { file, bytes, removed, ms } = await takeSnapshot(realDisk, directory, content, options);
+      const { file, bytes, removed, ms } = await takeSnapshot(disk, directory, content, options);
       Object.assign(snapshots, { taken: snapshots.taken + 1, lastEntry: content.seq, lastMs: ms });
       inform(`Took ${file}: ${bytes} bytes written in ${Math.round(ms)} ms, ${removed.length} older files removed.`);
     },
@@ -205,7 +207,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   const ticker = setInterval(() => engine.tick(), TICK_MS);
   ticker.unref();
   // Goes on while the server stops, which waits for threads too.
-  setInterval(() => lookAt(pool, engine), TICK_MS).unref();
+  setInterval(() => lookAt(pool, lock, engine), TICK_MS).unref();
   const fullness = setInterval(() => {
     if (!engine.isFull(true)) return;
     tell(FULL_TEXT);
@@ -275,10 +277,11 @@ async function serve(given: Config, directory: string): Promise<void> {
   );
 }
 
-/** Ends the process where a thread hangs. */
-function lookAt(pool: ProofPool, engine: Engine): void {
+/** Ends the process where a thread hangs, or where the books are another server's by now. */
+function lookAt(pool: ProofPool, lock: Lock, engine: Engine): void {
   try {
     pool.look();
+    lock.check();
   } catch (error) {
     engine.stop(error as Error);
   }

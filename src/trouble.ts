@@ -15,6 +15,8 @@ export function fatalText(error: Error, directory: string): string {
   const safe = `Everything acknowledged before is safe in ${directory}; nothing was acknowledged after it`;
   if (isOutOfMemory(error)) return `${memoryText(error)} ${safe}. ${MORE_MEMORY}, then start again.`;
   if (isDefect(error)) return `This is a defect of ours. ${safe}. Start again, and send us this: ${error.stack}`;
+  // Of another's directory, or one that is gone, nobody can say what is safe in it.
+  if (error.name === 'LockLostError') return `${error.message}.`;
   if (TOLD_ERRORS.has(error.name)) return `${error.message}. ${safe}. Start again.`;
   return `The disk failed (${error.message}). ${safe}. ${remedy(error, directory)}, then start again.`;
 }
@@ -34,7 +36,15 @@ export const FULL_TEXT =
   'The books are full: of the 32 GiB that records may take 31 are taken. Nothing new comes in any more; what waits may come to its end, and all is served as before. Go on with new books in another directory.';
 
 /** Errors whose message was written for the operator. */
-const TOLD_ERRORS = new Set(['ConfigError', 'LockedError', 'LockError', 'KeyFileError', 'ListenError', 'HangingError']);
+const TOLD_ERRORS = new Set([
+  'ConfigError',
+  'LockedError',
+  'LockError',
+  'LockLostError',
+  'KeyFileError',
+  'ListenError',
+  'HangingError',
+]);
 
 /** By its name: the core's assertions are of a class of its own, and those of the other rooms Node's. */
 function isDefect(error: Error): boolean {

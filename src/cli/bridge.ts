@@ -15,6 +15,7 @@ import { Reports } from '../bridge/reports.ts';
 import { startServer } from '../bridge/server.ts';
 import { createKeyPair, decodePublic, encodeBase64, type KeyPair, keyPairFromSecret } from '../proof/keys.ts';
 import { realDisk } from '../storage/disk.ts';
+import { whileHeld } from '../storage/held-disk.ts';
 import { KEY_FILE, loadOrCreateKey } from '../storage/key-file.ts';
 import { acquireLock } from '../storage/lock.ts';
 import { isUsageError, readCount, readFilled, UsageError } from './usage.ts';
@@ -82,7 +83,7 @@ async function serve(flags: Flags): Promise<void> {
   const lock = acquireLock(realDisk, flags.directory);
   const keys = loadKeys(flags.directory);
   const bank = new Bank({
-    disk: realDisk,
+    disk: whileHeld(realDisk, lock),
     directory: flags.directory,
     house: { name: flags.name, symbol: flags.symbol },
     keys,

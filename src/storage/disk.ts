@@ -42,6 +42,8 @@ export interface Disk {
   exists(path: string): boolean;
   /** Who may do what with a file: its rights as chmod counts them, those of its owner alone where there are no others. */
   rights(path: string): number;
+  /** What tells a file, whatever its name, from a copy of it. */
+  identity(path: string): string;
   /** Names in the directory, sorted. */
   readdir(path: string): string[];
   /** Makes the directory and the ones above it, durably; nothing where it exists. */
@@ -248,6 +250,10 @@ export const realDisk: Disk = {
   open: openFile,
   exists,
   rights: (path) => fs.statSync(path).mode & RIGHTS,
+  identity(path) {
+    const { dev, ino } = fs.statSync(path, { bigint: true });
+    return `${dev}:${ino}`;
+  },
   readdir: (path) => fs.readdirSync(path).sort(),
   mkdir(path) {
     const missing: string[] = [];

@@ -9,7 +9,10 @@
  * numbers never go back. Whoever looked long ago, and makes a number that is free again since, finds a higher
  * one when it looks once more, and has not won.
  *
- * Processes in another pid namespace (another container on the same volume) cannot be seen: they look dead.
+ * A copy of the directory has the lock file too, under another path and of another identity: that holds nothing.
+ *
+ * Processes in another pid namespace (another container on the same volume) cannot be seen: they look dead, and whoever
+ * comes later takes the lock from them. They see that their file is gone, and write no more (held-disk.ts).
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -38,10 +41,23 @@ export class LockedError extends Error {
   }
 }
 
+/** The lock went while this process ran. */
+export class LockLostError extends Error {
+  override name = 'LockLostError';
+
+  constructor(directory: string, name: string) {
+    super(
+      `${directory} is not this server's any more: its ${name} is gone. Another server has taken the directory, one that cannot see this process (in another container, say), or it was moved or removed. What was acknowledged is in the files as they were then; nothing was acknowledged since. See that one server runs on the directory, and start again`,
+    );
+  }
+}
+
 /** What systems answer where two names cannot lead to one file. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
 
 export interface Lock {
+  /** Throws LockLostError where the lock is this process's no more. */
+  check(): void;
   /** Lets others in. Does nothing the second time. */
   release(): void;
 }
@@ -58,6 +74,12 @@ interface Holder {
   pid: number;
   start: string;
   boot: string;
+}
+
+/** Of which directory it is, and which file. */
+interface Place {
+  of: string;
+  file: string;
 }
 
 /** Takes the lock, or throws LockedError or LockError. The directory must exist. */
@@ -81,7 +103,7 @@ export function acquireLock(disk: Disk, directory: string, options: LockOptions 
 function tryLock(disk: Disk, directory: string, offer: string, isRunning: (pid: number) => boolean): number {
   const highest = lockNumbers(disk, directory).at(-1) ?? 0;
   if (highest > 0) {
-    const holder = readHolder(disk, join(directory, lockName(highest)));
+    const holder = readHolder(disk, directory, lockName(highest));
     if (holder === 'gone') return 0;
     if (holder !== null && holds(disk, holder, isRunning)) throw new LockedError(directory, holder.pid);
   }
@@ -112,12 +134,19 @@ function tryLock(disk: Disk, directory: string, offer: string, isRunning: (pid: 
 }
 
 function held(disk: Disk, directory: string, number: number): Lock {
+  const name = lockName(number);
+  const path = join(directory, name);
   let released = false;
+  const check = () => {
+    if (!released && !disk.exists(path)) throw new LockLostError(directory, name);
+  };
   return {
+    check,
     release() {
       if (released) return;
+      check();
       released = true;
-      const file = disk.open(join(directory, lockName(number)), 'write');
+      const file = disk.open(path, 'write');
       try {
         file.truncate(0);
       } finally {
@@ -143,7 +172,8 @@ function writeOffer(disk: Disk, directory: string, holder: Holder): string {
   const path = join(directory, `lock.${randomBytes(8).toString('hex')}.tmp`);
   const file = disk.open(path, 'create');
   try {
-    const bytes = Buffer.from(`${JSON.stringify(holder)}\n`);
+    const place: Place = { of: directory, file: disk.identity(path) };
+    const bytes = Buffer.from(`${JSON.stringify({ ...holder, ...place })}\n`);
     writeAll(file, bytes, 0, bytes.length, 0);
   } catch (error) {
     // Where the disk is full, each start would leave another one.
@@ -155,13 +185,19 @@ function writeOffer(disk: Disk, directory: string, holder: Holder): string {
   return path;
 }
 
-/** Who a lock file names; null where it was let go, or its text was lost in a power cut that ended its holder too. */
-function readHolder(disk: Disk, path: string): Holder | null | 'gone' {
+/**
+ * Who a lock file names; null where it was let go, where its text was lost in a power cut that ended its holder too, or
+ * where it was copied with its directory. Of two names of one directory, a mount say, the file is one.
+ */
+function readHolder(disk: Disk, directory: string, name: string): Holder | null | 'gone' {
+  const path = join(directory, name);
   try {
     const value: unknown = JSON.parse(Buffer.from(readWhole(disk, path, LOCK_BYTES_MAX)).toString());
     if (typeof value !== 'object' || value === null) return null;
-    const { pid, start, boot } = value as Partial<Holder>;
+    const { pid, start, boot, of, file } = value as Partial<Holder & Place>;
     if (!Number.isSafeInteger(pid) || typeof start !== 'string' || typeof boot !== 'string') return null;
+    // Locks of earlier versions do not tell their place.
+    if (of !== undefined && of !== directory && file !== disk.identity(path)) return null;
     return { pid: pid!, start, boot };
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return 'gone';

@@ -86,6 +86,7 @@ export class Power implements Disk {
   }
 
   exists = (path: string) => this.#now(() => this.#disk.exists(path));
+  identity = (path: string) => this.#now(() => this.#disk.identity(path));
   rights = (path: string) => this.#now(() => this.#disk.rights(path));
   readdir = (path: string) => this.#now(() => this.#disk.readdir(path));
   mkdir = (path: string) => this.#now(() => this.#disk.mkdir(path));

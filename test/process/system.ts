@@ -42,6 +42,17 @@ export function canMount(what: string): boolean {
   return can;
 }
 
+/** Before a command: it sees no process but its own, and others do not know its number, as in a container. */
+export const UNSEEN = 'unshare --pid --fork --mount-proc --kill-child';
+
+/** Whether processes can be hidden from each other here. */
+export function canHide(what: string): boolean {
+  const [command, ...args] = UNSEEN.split(' ') as [string, ...string[]];
+  const can = works(command, ...args, 'true');
+  if (!can) note('namespaces cannot be made by this user', what);
+  return can;
+}
+
 export interface Trace {
   /** The traced calls so far, one line each: `fdatasync(17) = -1 EIO (Input/output error) (INJECTED)`. */
   calls(): string[];

@@ -82,6 +82,8 @@ export class FakeDisk implements Disk {
   #changes: NameChange[] = [];
   #faults: Required<Fault>[] = [];
   #life = 0;
+  readonly #identities = new WeakMap<Inode, number>();
+  #identified = 0;
   #heldSyncs: (() => void)[] | null = null;
 
   constructor(seed = 1, schedule: Schedule = queueMicrotask) {
@@ -234,6 +236,13 @@ export class FakeDisk implements Disk {
   rights(path: string): number {
     this.#inode(path);
     return 0o600;
+  }
+
+  identity(path: string): string {
+    const inode = this.#inode(path);
+    const number = this.#identities.get(inode) ?? ++this.#identified;
+    this.#identities.set(inode, number);
+    return String(number);
   }
 
   readdir(path: string): string[] {

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Disk, realDisk } from '../../src/storage/disk.ts';
-import { acquireLock, LockError, LockedError } from '../../src/storage/lock.ts';
+import { whileHeld } from '../../src/storage/held-disk.ts';
+import { acquireLock, LockError, LockedError, LockLostError } from '../../src/storage/lock.ts';
 import { startText } from '../../src/trouble.ts';
 import { FakeDisk } from './fake-disk.ts';
 import { DIRECTORY } from './kit.ts';
@@ -135,6 +136,123 @@ describe('a lock', () => {
   });
 });
 
+describe('a copy of a directory while its server runs', () => {
+  const COPY = '/copy';
+
+  /** A machine on which a server runs, and its lock file. */
+  function locked() {
+    const disk = machine();
+    acquireLock(disk, DIRECTORY, { pid: 10 });
+    return { disk, bytes: disk.bytesOf(`${DIRECTORY}/lock-0000000001`) };
+  }
+
+  test('has a lock that nobody holds: it was told to be in use by the process on the first', () => {
+    const { disk, bytes } = locked();
+    disk.put(`${COPY}/lock-0000000001`, bytes);
+    acquireLock(disk, COPY, { pid: 11 });
+    expect(() => acquireLock(disk, COPY, { pid: 12 })).toThrow('/copy is in use by process 11');
+    expect(() => acquireLock(disk, DIRECTORY, { pid: 12 })).toThrow('process 10');
+  });
+
+  test('is no other name of the directory, as a mount is: there the lock holds', () => {
+    const { disk } = locked();
+    disk.mkdir(COPY);
+    disk.link(`${DIRECTORY}/lock-0000000001`, `${COPY}/lock-0000000001`);
+    expect(() => acquireLock(disk, COPY, { pid: 11 })).toThrow('process 10');
+  });
+
+  test('in the place of the first is taken for the first, and a lock of an earlier version for one of its directory', () => {
+    const { disk, bytes } = locked();
+    disk.put(`${DIRECTORY}/lock-0000000001`, bytes);
+    expect(() => acquireLock(disk, DIRECTORY, { pid: 11 })).toThrow('process 10');
+    const { of: _, file: __, ...earlier } = JSON.parse(bytes.toString());
+    disk.put(`${COPY}/lock-0000000001`, Buffer.from(JSON.stringify(earlier)));
+    expect(() => acquireLock(disk, COPY, { pid: 11 })).toThrow('process 10');
+  });
+});
+
+describe('a lock that is taken from a process that runs, because it cannot be seen', () => {
+  const path = `${DIRECTORY}/file`;
+
+  function taken() {
+    const disk = machine();
+    const lock = acquireLock(disk, DIRECTORY, { pid: 10 });
+    const held = whileHeld(disk, lock);
+    const file = held.open(path, 'create');
+    file.write(Buffer.from('mine'), 0, 4, 0);
+    file.sync();
+    held.syncDirectory(DIRECTORY);
+    disk.put('/proc/10/stat', null);
+    acquireLock(disk, DIRECTORY, { pid: 11 });
+    return { disk, lock, held, file };
+  }
+
+  const later = (start: (done: (error: Error | null) => void) => void) =>
+    new Promise<Error | null>((resolve) => {
+      let hasReturned = false;
+      start((error) => resolve(hasReturned ? error : new Error('told before it returned')));
+      hasReturned = true;
+    });
+
+  test('is lost: it changes nothing any more', async () => {
+    const { disk, lock, held, file } = taken();
+    const bytes = Buffer.from('more');
+    for (const change of [
+      () => file.write(bytes, 0, 4, 0),
+      () => file.truncate(0),
+      () => held.open(`${DIRECTORY}/other`, 'create'),
+      () => held.rename(path, `${path}-2`),
+      () => held.link(path, `${path}-2`),
+      () => held.unlink(path),
+      () => held.mkdir(`${DIRECTORY}/more`),
+      () => held.rmdir(DIRECTORY),
+      () => lock.release(),
+    ]) {
+      expect(change, String(change)).toThrow(LockLostError);
+    }
+    expect(await later((done) => file.writeLater(bytes, 0, 4, 0, done))).toBeInstanceOf(LockLostError);
+    expect(await later((done) => held.unlinkLater(path, done))).toBeInstanceOf(LockLostError);
+    expect(disk.bytesOf(path).toString()).toBe('mine');
+    expect(disk.readdir(DIRECTORY)).toEqual(['file', 'lock-0000000002']);
+    expect(disk.bytesOf(`${DIRECTORY}/lock-0000000002`).toString()).toContain('"pid":11');
+  });
+
+  test('makes no sync count: who has it now may have read before', async () => {
+    const { held, file } = taken();
+    expect(() => file.sync()).toThrow(LockLostError);
+    expect(() => held.syncDirectory(DIRECTORY)).toThrow(LockLostError);
+    expect(await later((done) => file.syncLater(done))).toBeInstanceOf(LockLostError);
+    expect(await later((done) => held.syncDirectoryLater(DIRECTORY, done))).toBeInstanceOf(LockLostError);
+  });
+
+  test('in the middle of a sync: that does not count either', async () => {
+    const disk = machine();
+    const lock = acquireLock(disk, DIRECTORY, { pid: 10 });
+    const file = whileHeld(disk, lock).open(path, 'create');
+    disk.holdSyncs();
+    const synced = later((done) => file.syncLater(done));
+    disk.put('/proc/10/stat', null);
+    acquireLock(disk, DIRECTORY, { pid: 11 });
+    disk.releaseSyncs();
+    expect(await synced).toBeInstanceOf(LockLostError);
+  });
+
+  test('while it is held, all goes through', async () => {
+    const disk = machine();
+    const lock = acquireLock(disk, DIRECTORY, { pid: 10 });
+    const held = whileHeld(disk, lock);
+    const file = held.open(path, 'create');
+    const bytes = Buffer.from('more');
+    expect(await later((done) => file.writeLater(bytes, 0, 4, 0, done))).toBeNull();
+    expect(await later((done) => file.syncLater(done))).toBeNull();
+    held.rename(path, `${path}-2`);
+    expect(await later((done) => held.syncDirectoryLater(DIRECTORY, done))).toBeNull();
+    expect(await later((done) => held.unlinkLater(`${path}-2`, done))).toBeNull();
+    lock.release();
+    expect(() => lock.check()).not.toThrow();
+  });
+});
+
 /**
  * A disk that, before its n-th call on the directory, lets something else happen: two processes racing,
  * one of them stopped at every point in turn.
@@ -147,6 +265,7 @@ function interrupted(disk: Disk, at: number, happen: () => void): Disk {
   return {
     ...disk,
     exists: (path) => disk.exists(path),
+    identity: (path) => disk.identity(path),
     open: (path, mode) => {
       if (path.startsWith(DIRECTORY)) step();
       return disk.open(path, mode);

@@ -118,6 +118,7 @@ function pinnedDisk(directory: string, files: Map<string, DiskFile>): Pinned {
     },
     exists: (path) => path === directory || files.has(basename(path)),
     rights: () => READ_ONLY,
+    identity: (path) => path,
     readdir: () => names,
     size: (name) => files.get(name)!.size(),
     release() {

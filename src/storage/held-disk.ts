@@ -1,0 +1,68 @@
+/**
+ * A disk on which nothing is changed, and no sync counts, once the lock of the directory is somebody else's.
+ *
+ * Two servers of which one cannot see the other, as in two containers on one volume, both find the lock free: whoever
+ * comes later has it. The earlier one must not write among the frames of the later any more, nor acknowledge what it
+ * wrote before: the later one may not have read that. Whoever takes the lock does so before it reads, so what is
+ * synced and then finds the lock still held is read by all who come after.
+ */
+import type { Disk, DiskFile, Done } from './disk.ts';
+import type { Lock } from './lock.ts';
+
+export function whileHeld(disk: Disk, lock: Lock): Disk {
+  const held = <T>(change: () => T): T => {
+    lock.check();
+    return change();
+  };
+  const lost = (): Error | null => {
+    try {
+      lock.check();
+      return null;
+    } catch (error) {
+      return error as Error;
+    }
+  };
+  /** Begins a change that reports later, or reports later why it is not begun. */
+  const heldLater = (begin: () => void, refuse: (error: Error) => void) => {
+    const error = lost();
+    if (error === null) begin();
+    else queueMicrotask(() => refuse(error));
+  };
+  const stillHeld =
+    (done: Done): Done =>
+    (error) =>
+      done(error ?? lost());
+  const heldFile = (file: DiskFile): DiskFile => ({
+    ...file,
+    write: (bytes, from, to, position) => held(() => file.write(bytes, from, to, position)),
+    writeLater: (bytes, from, to, position, done) =>
+      heldLater(
+        () => file.writeLater(bytes, from, to, position, done),
+        (error) => done(error, 0),
+      ),
+    truncate: (size) => held(() => file.truncate(size)),
+    sync() {
+      file.sync();
+      lock.check();
+    },
+    syncLater: (done) => file.syncLater(stillHeld(done)),
+  });
+  return {
+    open: (path, mode) => heldFile(mode === 'create' ? held(() => disk.open(path, mode)) : disk.open(path, mode)),
+    exists: (path) => disk.exists(path),
+    rights: (path) => disk.rights(path),
+    identity: (path) => disk.identity(path),
+    readdir: (path) => disk.readdir(path),
+    mkdir: (path) => held(() => disk.mkdir(path)),
+    rmdir: (path) => held(() => disk.rmdir(path)),
+    link: (from, to) => held(() => disk.link(from, to)),
+    rename: (from, to) => held(() => disk.rename(from, to)),
+    unlink: (path) => held(() => disk.unlink(path)),
+    unlinkLater: (path, done) => heldLater(() => disk.unlinkLater(path, done), done),
+    syncDirectory(path) {
+      disk.syncDirectory(path);
+      lock.check();
+    },
+    syncDirectoryLater: (path, done) => disk.syncDirectoryLater(path, stillHeld(done)),
+  };
+}

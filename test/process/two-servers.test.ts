@@ -1,0 +1,95 @@
+/**
+ * Two servers on one directory of which one cannot see the other, and directories that are taken away from under a
+ * server, as operators do it: on a volume of two containers, by `mv` and `rm`, by a copy that is started beside the
+ * original. What was acknowledged is where whoever looks next finds it.
+ */
+import { cpSync, renameSync } from 'node:fs';
+import { expect, onTestFinished, test } from 'vitest';
+import { answeredWith, clientOf, crowd, judge, type LimitOptions, launch, strangeStatuses } from '../engine/process.ts';
+import { makeKeys } from '../support/client.ts';
+import { makeKit } from '../support/kit.ts';
+import { directoryOfTest } from '../support/of-test.ts';
+import { canHide, UNSEEN } from './system.ts';
+
+const hidable = canHide('a server that another cannot see');
+const keys = makeKeys();
+
+async function start(path: string, options: LimitOptions = {}) {
+  const server = await launch(path, options);
+  onTestFinished(async () => {
+    if (server.child.kill('SIGKILL')) await server.ended;
+  });
+  return { ...server, client: await clientOf(server) };
+}
+
+/** A server with a wallet and a symbol to bring into it, and so many acknowledged intents. */
+async function startWith(path: string, count: number) {
+  const server = await start(path);
+  const kit = makeKit(server.client, keys);
+  const [wallet, symbol] = [await kit.wallet(), await kit.symbol()];
+  const load = crowd(server.url, 4, wallet, symbol);
+  await load.acknowledged(count);
+  return { ...server, wallet, symbol, load };
+}
+
+test.skipIf(!hidable).each([
+  ['quiet', true],
+  ['under load', false],
+])(
+  'a server that cannot see the one that runs takes the directory; the first, %s, acknowledges and writes nothing any more',
+  async (_how, isQuiet) => {
+    const path = directoryOfTest();
+    const first = await startWith(path, 100);
+    if (isQuiet) await first.load.end(true);
+    const second = await start(path, { before: `exec ${UNSEEN} -- "$0" "$@"` });
+    const late = crowd(first.url, 4, first.wallet, first.symbol);
+    const load = crowd(second.url, 4, first.wallet, first.symbol);
+    await load.acknowledged(100);
+    await first.load.end();
+    await late.end();
+    expect(await first.ended).toBe(1);
+    expect(first.log()).toContain(`${path} is not this server's any more: its lock-0000000001 is gone`);
+    expect(first.log()).not.toMatch(/\n\s+at /);
+    expect(answeredWith(late, 201)).toBe(0);
+    expect([...strangeStatuses(late), ...strangeStatuses(first.load)]).toEqual([]);
+    await load.end(true);
+    expect(load.sent.filter(({ status }) => status !== 201)).toEqual([]);
+    second.child.kill('SIGKILL');
+    await second.ended;
+    const third = await start(path);
+    await judge(third.client, [...first.load.sent, ...load.sent], first.wallet, first.symbol);
+  },
+);
+
+test('a directory that is moved away: nobody hears yes any more, and what was acknowledged is where it went', async () => {
+  const path = directoryOfTest();
+  const { log, ended, load, wallet, symbol } = await startWith(path, 100);
+  const moved = `${directoryOfTest()}/books`;
+  renameSync(path, moved);
+  await load.end();
+  expect(await ended).toBe(1);
+  expect(log()).toContain('it was moved or removed');
+  expect(strangeStatuses(load)).toEqual([]);
+  const again = await start(moved);
+  await judge(again.client, load.sent, wallet, symbol);
+});
+
+test('a quiet server ends by itself where its directory has gone', async () => {
+  const path = directoryOfTest();
+  const { log, ended, load } = await startWith(path, 10);
+  await load.end(true);
+  renameSync(path, `${directoryOfTest()}/books`);
+  expect(await ended).toBe(1);
+  expect(log()).toContain('it was moved or removed');
+});
+
+test('a copy of the directory starts while the server runs on the first', async () => {
+  const path = directoryOfTest();
+  const { client, load, wallet, symbol } = await startWith(path, 50);
+  await load.end(true);
+  const copy = `${directoryOfTest()}/copy`;
+  cpSync(path, copy, { recursive: true });
+  const second = await start(copy);
+  await judge(second.client, load.sent, wallet, symbol);
+  await judge(client, load.sent, wallet, symbol);
+});
