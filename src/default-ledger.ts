@@ -9,6 +9,7 @@ import { findLedger, namesOf, type State } from './core/state.ts';
 import type { Engine } from './engine.ts';
 import { createDefaultLedger } from './genesis.ts';
 import type { KeyPair } from './proof/keys.ts';
+import { urlHost } from './url-host.ts';
 
 /** Its index. Throws ConfigError where the books are others; `tell` hears of an owner who is named too late. */
 export async function openDefaultLedger(
@@ -35,11 +36,10 @@ export async function openDefaultLedger(
 /** Who may use the default ledger, and the server around it, in words. */
 export function whoMay(config: Config, state: State): string {
   const { host, ledger, owner, accessRules } = config;
-  const shown = host.includes(':') ? `[${host}]` : host;
   const isOpen = isOpenToAll(state, findLedger(state, ledger));
   const named = `open to whom its rules name${isOwned(config, state) ? `, owner ${owner}` : ''}`;
   const server = accessRules === '' ? '' : ', server rules as configured';
-  return `ledger ${ledger} ${isOpen ? `open to all who reach ${shown}` : named}${server}`;
+  return `ledger ${ledger} ${isOpen ? `open to all who reach ${urlHost(host)}` : named}${server}`;
 }
 
 /** Books that have ledgers, and not this one: it was renamed, or another directory is meant. An empty one helps nobody. */

@@ -39,6 +39,7 @@ import { acquireLock, type Lock } from './storage/lock.ts';
 import { takeSnapshot } from './storage/snapshot.ts';
 import { packValue } from './storage/values.ts';
 import { clockText, FULL_TEXT, fatalText, startText } from './trouble.ts';
+import { urlHost } from './url-host.ts';
 import { keepYoungGenerationToFirstThread } from './young-generation.ts';
 
 const ROWS_PER_TASK_MAX = 256;
@@ -327,9 +328,8 @@ function serverRules(text: string): unknown[] {
 }
 
 function startLine({ host, durability }: Config, who: string, port: number, directory: string, key: string): string {
-  const shown = host.includes(':') ? `[${host}]` : host;
   const risk = durability === 'none' ? ' DURABILITY NONE: answers do not wait for the disk.' : '';
-  return `ayni ${SEMVER} serves http://${shown}:${port}/v2, ${who}, data in ${directory}, key ${key}.${risk}\n`;
+  return `ayni ${SEMVER} serves http://${urlHost(host)}:${port}/v2, ${who}, data in ${directory}, key ${key}.${risk}\n`;
 }
 
 let directory = '';

@@ -14,6 +14,7 @@ import type { Engine } from './engine.ts';
 import { ListenError, type Server } from './http/server.ts';
 import type { ProofPool } from './proof/pool.ts';
 import type { Journal } from './storage/journal.ts';
+import { urlHost } from './url-host.ts';
 
 /** Whose figures are told. Sums go on from the start. */
 export interface Watched {
@@ -175,7 +176,7 @@ export function startMetrics({ host, port }: { host: string; port: number }, wat
     server.listen(port, host, () => {
       const { port: taken } = server.address() as AddressInfo;
       resolve({
-        url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}/metrics`,
+        url: `http://${urlHost(host)}:${taken}/metrics`,
         close() {
           server.close();
           server.closeAllConnections();

@@ -18,6 +18,7 @@ import { realDisk } from '../storage/disk.ts';
 import { whileHeld } from '../storage/held-disk.ts';
 import { KEY_FILE, loadOrCreateKey } from '../storage/key-file.ts';
 import { acquireLock } from '../storage/lock.ts';
+import { urlHost } from '../url-host.ts';
 import { isUsageError, readCount, readFilled, UsageError } from './usage.ts';
 
 const HELP = `npm run bridge -- [flags]
@@ -106,7 +107,7 @@ async function serve(flags: Flags): Promise<void> {
     handle: (method, target, body) => bank.handle(method, target, body),
     defect: (error) => tell(`A defect, in one request: ${error.stack}`),
   });
-  const url = `http://${flags.host.includes(':') ? `[${flags.host}]` : flags.host}:${server.port}`;
+  const url = `http://${urlHost(flags.host)}:${server.port}`;
   const reports = new Reports({
     ledger,
     keys,

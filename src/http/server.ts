@@ -24,6 +24,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { createRequire } from 'node:module';
 import { setTimeout as pause } from 'node:timers/promises';
+import { urlHost } from '../url-host.ts';
 import { type Header, type Refusal, refuse, refuseBodySize, refuseUnavailable } from './errors.ts';
 import { Held } from './held.ts';
 
@@ -172,7 +173,7 @@ export class ListenError extends Error {
 
   constructor(host: string, port: number, flags = '--port or --host') {
     super(
-      `Cannot listen on ${host}:${port}: another process has it, this user may not, or it is no address of this machine. Choose another with ${flags}`,
+      `Cannot listen on ${urlHost(host)}:${port}: another process has it, this user may not, or it is no address of this machine. Choose another with ${flags}`,
     );
   }
 }

@@ -143,6 +143,11 @@ describe('no start', () => {
     expect(log).toContain(`Cannot listen on 127.0.0.1:${first.port}: another process has it`);
   });
 
+  test("on an IPv6 address, whose colons were not told from the port's", async () => {
+    const log = await refusedAfter(() => {}, ['--host', '2001:db8::7']);
+    expect(log).toContain('Cannot listen on [2001:db8::7]:0: ');
+  });
+
   test('on an address that is not of this machine: the port was blamed alone', async () => {
     const log = await refusedAfter(() => {}, ['--host', '203.0.113.7']);
     expect(log).toContain('Cannot listen on 203.0.113.7:0: ');
