@@ -8,7 +8,7 @@
  * Routes that stand in for the other side are not asked. A wallet with routes for a side, none of which holds, takes no
  * part. A stand-in's own routes are asked in turn, a few times at most.
  */
-import { type Claim, handleOf, type Reference } from './claims/index.ts';
+import { type Claim, handleOf, objectOf } from './claims/index.ts';
 import { holdAll } from './conditions.ts';
 import { Side } from './entry.ts';
 import type { Participants, Route } from './participants.ts';
@@ -76,13 +76,9 @@ function concerns(side: Side, action: Route['action']): boolean {
 function viewOf({ claim, intent }: RoutedClaim): object {
   const view: Record<string, unknown> = { ...claim, intent };
   for (const member of ['source', 'target', 'symbol'] as const) {
-    if (claim[member] !== undefined) view[member] = referenceOf(claim[member]);
+    if (claim[member] !== undefined) view[member] = objectOf(claim[member]);
   }
   return view;
-}
-
-function referenceOf(reference: Reference): object {
-  return typeof reference === 'string' ? { handle: reference } : reference;
 }
 
 function handlesOf({ source, target, amount, symbol }: Claim): string {

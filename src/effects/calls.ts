@@ -10,7 +10,7 @@
  * A call that was taken and never reported on is due as long as its leg waits for it: it goes again after a restart, and
  * when somebody says that the bridge is there again.
  */
-import type { Claim, Reference } from '../core/claims/index.ts';
+import { type Claim, objectOf } from '../core/claims/index.ts';
 import type { LegCommand } from '../core/command.ts';
 import {
   type Entry,
@@ -327,8 +327,4 @@ function saidByAll(claims: readonly Claim[], member: 'source' | 'target' | 'symb
   const said = new Set(claims.map(({ [member]: one }) => (one === undefined ? '' : canon(objectOf(one)))));
   const [one] = said;
   return said.size === 1 ? one! : '';
-}
-
-function objectOf(reference: Reference): object {
-  return typeof reference === 'string' ? { handle: reference } : reference;
 }

@@ -28,6 +28,11 @@ export function handleOf(reference: Reference): string {
   return typeof reference === 'string' ? reference : reference.handle;
 }
 
+/** The reference as an object, however it was sent. */
+export function objectOf(reference: Reference): Exclude<Reference, string> {
+  return typeof reference === 'string' ? { handle: reference } : reference;
+}
+
 /** The reference in one of the members that may name a wallet. */
 export function walletIn(claim: ClaimOutline, member: WalletMember): Reference | undefined {
   // Each by its own name: V8 finds a member whose name varies several times slower.

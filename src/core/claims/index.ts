@@ -26,6 +26,7 @@ export {
   type ClaimAction,
   type ClaimOutline,
   handleOf,
+  objectOf,
   type Plan,
   type Reference,
   walletIn,
