@@ -107,7 +107,7 @@ const UNDECIDED: Entry[] = [];
 const RANDOM_PER_LUID = 11;
 const RANDOM_BLOCK = RANDOM_PER_LUID * 512;
 
-export const STOPPING = refuse(
+const STOPPING = refuse(
   'api.unexpected-error',
   'The server is stopping; the request may or may not have been processed',
 );

@@ -13,6 +13,7 @@ import { openDefaultLedger, whoMay } from './default-ledger.ts';
 import { Effects, isLoopback, Outgoing, realTimers } from './effects/index.ts';
 import { Engine } from './engine.ts';
 import { createApp } from './http/app.ts';
+import { NO_BYTES } from './http/call.ts';
 import { Making } from './http/making.ts';
 import { QUERY_LIMITS } from './http/query.ts';
 import { accessErrors, compileSchemas, prepareSchemas } from './http/schemas.ts';
@@ -55,7 +56,6 @@ const PREPARE_PAUSE_MS = 20;
 const LOOP_RESOLUTION_MS = 1;
 /** After a failure, so long the clients who still wait are given to read that they do. */
 const FATAL_LINGER_MS = 200;
-const NO_BYTES = new Uint8Array(0);
 
 // Who read the log may be gone, as `| head` is: that is no reason to stop.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});

@@ -148,7 +148,7 @@ function someBytes(count: number): Uint8Array {
   return random.subarray(randomAt - count, randomAt);
 }
 
-export function makeCommand(kind: Kind, value: Record<string, unknown>, key = someBytes(32)): CreateCommand {
+function makeCommand(kind: Kind, value: Record<string, unknown>, key = someBytes(32)): CreateCommand {
   const data = canon(value);
   const moment = Date.now();
   return {
@@ -167,7 +167,7 @@ export function makeCommand(kind: Kind, value: Record<string, unknown>, key = so
 }
 
 /** A key for a wallet's owner, always the same one. Nobody can sign with it, and nobody has to. */
-export function ownerKey(wallet: number): Uint8Array {
+function ownerKey(wallet: number): Uint8Array {
   return sha256(`ayni bench owner ${wallet}`);
 }
 
@@ -195,7 +195,7 @@ export async function fillHouse({ engine }: House, wallets: number): Promise<voi
 }
 
 /** The handle of the intent with this number among those made by `makeTransfers`. */
-export function transferHandle(number: number): string {
+function transferHandle(number: number): string {
   return `transfer-${String(number).padStart(10, '0')}`;
 }
 

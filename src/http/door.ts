@@ -9,9 +9,8 @@ import { canon, settle } from '../proof/canon.ts';
 import { proofDigestHex, sha256Hex } from '../proof/digest.ts';
 import { decodePublic, decodeSignature } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
+import { CHECK_BYTES } from '../proof/slab.ts';
 import { isUnsigned, type SchemaError, type ValidateBody } from './schemas.ts';
-
-const CHECK_BYTES = 128;
 
 /** A proof as clients send it. */
 export interface ProofBody {

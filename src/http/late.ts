@@ -8,12 +8,10 @@ import type { Version } from '../core/state.ts';
 import { proofDigestHex } from '../proof/digest.ts';
 import { encodeBase64 } from '../proof/keys.ts';
 import { proofText, type Signed } from '../proof/sealer.ts';
+import { SIGNATURE_BYTES } from '../proof/slab.ts';
 import { customsOf, hexOf, outcomeKey, outcomesOf, type Unsealed } from '../render.ts';
-import { guarded, type House } from './call.ts';
+import { guarded, type House, NO_BYTES } from './call.ts';
 import type { Reply } from './server.ts';
-
-const SIGNATURE_BYTES = 64;
-const NO_CHECKS = new Uint8Array(0);
 
 /** Proofs of one outcome that are not signed yet: what they say, and the digests to sign. */
 interface Missing {
@@ -27,7 +25,7 @@ export function withLateProofs(house: House, reply: Reply, versions: readonly Ve
   const missing = versions.flatMap((version) => missingOf(house, version));
   if (missing.length === 0) return then();
   house.pool.submit({
-    checks: NO_CHECKS,
+    checks: NO_BYTES,
     seals: Buffer.from(missing.map(({ digests }) => digests.join('')).join(''), 'hex'),
     done({ error, signatures }) {
       // Without the workers they are signed here, as they are rendered.
@@ -48,7 +46,7 @@ export function withListProof(house: House, reply: Reply, list: Unsealed, then: 
   if (known !== undefined) return then(known);
   const digest = proofDigestHex(hash, custom);
   pool.submit({
-    checks: NO_CHECKS,
+    checks: NO_BYTES,
     seals: Buffer.from(digest, 'hex'),
     done({ error, signatures }) {
       guarded(house, reply, () => {

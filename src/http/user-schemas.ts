@@ -10,7 +10,7 @@ import { createRequire } from 'node:module';
 import type { Ajv, ErrorObject, KeywordCxt, ValidateFunction } from 'ajv';
 import type { CompileSchema } from '../core/user-schemas.ts';
 import { compileRegex, PATTERN_CLASSES_MAX, type Pattern } from './regex.ts';
-import type { SchemaError } from './schema-errors.ts';
+import { ERRORS_MAX, type SchemaError } from './schema-errors.ts';
 import { FORMATS } from './user-schema-formats.ts';
 import { isMultiple } from './user-schema-numbers.ts';
 import { COST, KEYS_COST, type ReadSchema, readUserSchema, schemaError } from './user-schema-shape.ts';
@@ -29,7 +29,6 @@ const CHARS_PER_UNIT = 8;
 const KEY_UNITS = 8;
 const ITEM_UNITS = 8;
 
-const ERRORS_MAX = 50;
 const PARAM_CHARS_MAX = 128;
 const PARAM_ITEMS_MAX = 20;
 const MESSAGE_CHARS_MAX = 512;

@@ -4,9 +4,9 @@
  * What always holds: `settle` answers for every row added before it; of several bad rows the one added first is told.
  */
 import { ProofPool } from '../../proof/pool.ts';
+import { CHECK_BYTES } from '../../proof/slab.ts';
 import { FoundError, type Place } from './finding.ts';
 
-const CHECK_BYTES = 128;
 const ROWS_PER_JOB = 1024;
 const ROWS_PER_TASK = 1024;
 /** To verify so many takes less time than to start a thread. */
