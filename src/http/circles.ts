@@ -50,7 +50,7 @@ export function removeSigner(call: Call): void {
   if (content === null) return;
   const { value, checks } = content;
   const { house, route } = call;
-  if (!isNamed(call, Kind.signer, route.number, value.signer as string)) {
+  if (!isNamed(call, Kind.signer, route.tail, value.signer as string)) {
     return sendRefusal(house, call.reply, refuse('record.invalid', 'The signer is not that of the path'));
   }
   const luid = memberLuid(call, value.circle as string, value.signer as string);

@@ -34,7 +34,7 @@ export interface Route {
   /** Handle or luid, decoded; null in collections, and for `/ledger`, the selected one. */
   id: string | null;
   /** What stands behind the part: of `change` its number, of `remove` the signer; as sent, decoded. */
-  number: string;
+  tail: string;
 }
 
 const VERSION = 'v2';
@@ -80,7 +80,7 @@ export function findRoute(method: string, path: string): Route | Refusal {
   if (found === null) return unknownPath();
   const action = found.methods.get(method);
   if (action === undefined) return refuseMethod([...found.methods.keys()]);
-  return { action, kind: found.kind, id: found.id, number: found.number };
+  return { action, kind: found.kind, id: found.id, tail: found.tail };
 }
 
 /** What stands between the slashes; one at the end counts for nothing. */
@@ -96,49 +96,46 @@ function splitPath(path: string): string[] {
 }
 
 /** A path that there is. */
-interface Place {
+interface Place extends Omit<Route, 'action'> {
   methods: Methods;
-  kind: Kind;
-  id: string | null;
-  number: string;
 }
 
 function findPlace(segments: readonly string[]): Place | null {
   const { length } = segments;
-  if (length === 0) return { methods: STATUS, kind: Kind.ledger, id: null, number: '' };
+  if (length === 0) return { methods: STATUS, kind: Kind.ledger, id: null, tail: '' };
   const collection = segments[0]!;
   const kind = KIND_BY_PATH.get(collection);
   if (kind !== undefined) {
     return length === 1
-      ? { methods: COLLECTION, kind, id: null, number: '' }
+      ? { methods: COLLECTION, kind, id: null, tail: '' }
       : findPart(kind, segments[1]!, segments, 2);
   }
   // The selected ledger is a record like any other, without its id in the path.
   if (collection === 'ledger') return findPart(Kind.ledger, null, segments, 1);
   if (length > 1) return null;
-  if (collection === 'head') return { methods: HEAD, kind: Kind.ledger, id: null, number: '' };
-  if (collection === 'events') return { methods: EVENTS, kind: Kind.effect, id: null, number: '' };
+  if (collection === 'head') return { methods: HEAD, kind: Kind.ledger, id: null, tail: '' };
+  if (collection === 'events') return { methods: EVENTS, kind: Kind.effect, id: null, tail: '' };
   return null;
 }
 
 /** A record, or the part of it that segment `at` names. */
 function findPart(kind: Kind, id: string | null, segments: readonly string[], at: number): Place | null {
-  if (segments.length === at) return { methods: RECORD[kind]!, kind, id, number: '' };
+  if (segments.length === at) return { methods: RECORD[kind]!, kind, id, tail: '' };
   if (segments.length > at + 2) return null;
-  const number = segments[at + 1];
-  const known = methodsOf(kind, segments[at]!, number);
-  return known === null ? null : { methods: known, kind, id, number: number ?? '' };
+  const tail = segments[at + 1];
+  const known = methodsOf(kind, segments[at]!, tail);
+  return known === null ? null : { methods: known, kind, id, tail: tail ?? '' };
 }
 
-function methodsOf(kind: Kind, part: string, number: string | undefined): Methods | null {
-  if (part === 'changes') return number === undefined ? CHANGES : CHANGE;
-  if (part === 'access') return number === '!check' ? CHECK : null;
-  if (part === 'signers' && kind === Kind.circle) return number === undefined ? MEMBERS : MEMBER;
+function methodsOf(kind: Kind, part: string, tail: string | undefined): Methods | null {
+  if (part === 'changes') return tail === undefined ? CHANGES : CHANGE;
+  if (part === 'access') return tail === '!check' ? CHECK : null;
+  if (part === 'signers' && kind === Kind.circle) return tail === undefined ? MEMBERS : MEMBER;
   if (part === 'events' && kind === Kind.effect) {
-    if (number === undefined) return DELIVERIES;
-    return number === 'retry' ? RETRY : null;
+    if (tail === undefined) return DELIVERIES;
+    return tail === 'retry' ? RETRY : null;
   }
-  if (number !== undefined) return null;
+  if (tail !== undefined) return null;
   if (part === 'activate' && kind === Kind.bridge) return ACTIVATE;
   if (part === 'proofs' || (part === 'sign' && kind === Kind.intent)) return PROOFS;
   if (part === 'drop' && kindRow(kind).drop) return DROP;

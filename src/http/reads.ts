@@ -213,7 +213,7 @@ export function readChange(call: Call): void {
   if (row < 0) return;
   const { state } = call.house;
   const { total } = historyOf(state, row, 0, 0);
-  const number = /^[1-9]\d{0,8}$/.test(call.route.number) ? Number(call.route.number) : 0;
+  const number = /^[1-9]\d{0,8}$/.test(call.route.tail) ? Number(call.route.tail) : 0;
   if (number < 1 || number > total) return refuseDurable(call, refuse('record.not-found', 'Change not found'));
   const [text] = changeTexts(call, row, historyOf(state, row, total - number, 1).versions);
   sendDurable(call, () => send(call, 200, text!));
