@@ -406,7 +406,8 @@ test('an effect that hears of very much, slowly, does not keep others from readi
 });
 
 describe('the list of deliveries', () => {
-  test('names each event, also those of one large entry, page after page', async () => {
+  /** An effect, in its row, that was told of so many credits of one intent. */
+  async function toldOfCredits(credits: number): Promise<{ theatre: Theatre; row: number }> {
     const theatre = await Theatre.open();
     const { house } = theatre;
     await theatre.done(
@@ -414,9 +415,13 @@ describe('the list of deliveries', () => {
       ...wallets(theatre, 'x', 'a'),
       effect(theatre, { signal: 'balance-received' }),
     );
-    await theatre.done(house.intent('i', ...Array.from({ length: 30 }, (_, n) => issue('a', n + 1))));
+    await theatre.done(house.intent('i', ...Array.from({ length: credits }, (_, n) => issue('a', n + 1))));
     await theatre.run(5000);
-    const row = house.state.feeds.keys().next().value!;
+    return { theatre, row: house.state.feeds.keys().next().value! };
+  }
+
+  test('names each event, also those of one large entry, page after page', async () => {
+    const { theatre, row } = await toldOfCredits(30);
     const pages = [0, 10, 20].flatMap((skip) => deliveriesOf(theatre, row, skip, 10));
     const told = theatre.at('/hook').map(({ body }) => body.data.handle);
     expect(pages.map(({ event }) => event.handle)).toEqual(told.reverse());
@@ -424,32 +429,23 @@ describe('the list of deliveries', () => {
     expect(new Set(pages.map(({ status }) => status))).toEqual(new Set(['delivered']));
     expect(deliveriesOf(theatre, row, 30, 10)).toEqual([]);
   });
-});
 
-test('the list of very many deliveries passes by those before its page, and names those on it, in steps', async () => {
-  const theatre = await Theatre.open();
-  const { house } = theatre;
-  await theatre.done(
-    house.create(Kind.symbol, { handle: 'usd', factor: 1 }),
-    ...wallets(theatre, 'x', 'a'),
-    effect(theatre, { signal: 'balance-received' }),
-  );
-  await theatre.done(house.intent('i', ...Array.from({ length: 3000 }, (_, n) => issue('a', n + 1))));
-  await theatre.run(5000);
-  const row = house.state.feeds.keys().next().value!;
-  const { heap } = house.state;
-  const [prev, offset] = [heap.prev.bind(heap), heap.offset.bind(heap)];
-  let looks = 0;
-  const counted = (look: (at: number) => number) => (at: number) => {
-    looks++;
-    return look(at);
-  };
-  Object.assign(heap, { prev: counted(prev), offset: counted(offset) });
-  const steps = theatre.effects.deliveries(row, 2900, 100);
-  let most = 0;
-  for (let before = 0; steps.next().done !== true; before = looks) most = Math.max(most, looks - before);
-  expect(most).toBeLessThan(1200);
-  expect(looks).toBeGreaterThan(2900);
+  test('of very many passes by those before its page, and names those on it, in steps', async () => {
+    const { theatre, row } = await toldOfCredits(3000);
+    const { heap } = theatre.house.state;
+    const [prev, offset] = [heap.prev.bind(heap), heap.offset.bind(heap)];
+    let looks = 0;
+    const counted = (look: (at: number) => number) => (at: number) => {
+      looks++;
+      return look(at);
+    };
+    Object.assign(heap, { prev: counted(prev), offset: counted(offset) });
+    const steps = theatre.effects.deliveries(row, 2900, 100);
+    let most = 0;
+    for (let before = 0; steps.next().done !== true; before = looks) most = Math.max(most, looks - before);
+    expect(most).toBeLessThan(1200);
+    expect(looks).toBeGreaterThan(2900);
+  });
 });
 
 describe('readers of the log', () => {
