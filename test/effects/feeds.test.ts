@@ -243,9 +243,10 @@ test('effects whose filters are long are heard by, and not all of the filters ke
   const theatre = await Theatre.open();
   const { house } = theatre;
   const count = 60;
+  const heard = (n: number) => `w${n % 3}`;
   const others = Array.from({ length: 20_000 }, (_, n) => `somebody else, number ${n}`);
   const filter = (n: number) => ({
-    'wallet.data.handle': { $in: [`w${n}`, ...others.map((one) => `${one} of ${n}`)] },
+    'wallet.data.handle': { $in: [heard(n), ...others.map((one) => `${one} of ${n}`)] },
   });
   const before = heldBytes();
   for (let n = 0; n < count; n++) {
@@ -256,9 +257,9 @@ test('effects whose filters are long are heard by, and not all of the filters ke
   await theatre.run();
   // Each is 800 kB as text.
   expect(heldBytes() - before).toBeLessThan(40e6);
-  await theatre.done(...wallets(theatre, 'x', ...Array.from({ length: count }, (_, n) => `w${n}`)));
+  await theatre.done(...wallets(theatre, 'x', ...[0, 1, 2].map(heard)));
   await theatre.run(10_000);
-  for (let n = 0; n < count; n++) expect(namesIn(theatre.at(`/hook${n}`)), `effect ${n}`).toEqual([`w${n}`]);
+  for (let n = 0; n < count; n++) expect(namesIn(theatre.at(`/hook${n}`)), `effect ${n}`).toEqual([heard(n)]);
 });
 
 /** What V8 holds once what nobody holds any more is cleared away. */
