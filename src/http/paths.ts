@@ -106,9 +106,7 @@ function findPlace(segments: readonly string[]): Place | null {
   const collection = segments[0]!;
   const kind = KIND_BY_PATH.get(collection);
   if (kind !== undefined) {
-    return length === 1
-      ? { methods: COLLECTION, kind, id: null, tail: '' }
-      : findPart(kind, segments[1]!, segments, 2);
+    return length === 1 ? { methods: COLLECTION, kind, id: null, tail: '' } : findPart(kind, segments[1]!, segments, 2);
   }
   // The selected ledger is a record like any other, without its id in the path.
   if (collection === 'ledger') return findPart(Kind.ledger, null, segments, 1);
