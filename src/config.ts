@@ -240,7 +240,7 @@ const SETTINGS = {
     10,
     1,
     60_000,
-    'the same in milliseconds of clearing, as the last requests of their ledgers took',
+    'the same in milliseconds of clearing, as the last requests of their ledgers took; those that prove to be far dearer wait again',
   ),
   batchEntriesMax: count(1_000, 1, 100_000, 'entries cleared and written together'),
   batchBytesMax: count(MiB, 1024, 16 * MiB, 'bytes of a frame after which its batch ends'),

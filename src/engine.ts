@@ -22,7 +22,7 @@ import { proofSize, type State } from './core/state.ts';
 import { follow, type MakeIntent, type OwnIntent } from './core/threads.ts';
 import type { ProofPool } from './proof/pool.ts';
 import type { Journal } from './storage/journal.ts';
-import { ClearTimes, Places, Turns } from './turns.ts';
+import { ClearTimes, dearIn, Pipeline, Places, Turns, type Waiting } from './turns.ts';
 
 /** A request on its way to the sequence: what is left to verify, and whom to tell what came of it. */
 export interface Submission {
@@ -35,6 +35,11 @@ export interface Submission {
   besideBytes?: number;
   /** Told once: the entries now on disk (none where nothing changed), or why not. */
   answer(outcome: Entry[] | Refusal): void;
+  /**
+   * It leaves before it was cleared, since it would hold up others, and waits for its ledger's turn once more: returns what
+   * is to be called then, to submit it anew with a moment of that time. Absent where it has to stay.
+   */
+  leave?: (() => () => void) | undefined;
 }
 
 export interface EngineOptions {
@@ -74,9 +79,11 @@ interface Ticket {
   bytes: number;
   /** What clearing it was thought to take. */
   ms: number;
-  verdict: 'waiting' | 'accepted' | Refusal;
+  verdict: 'waiting' | 'accepted' | 'gone' | Refusal;
   /** When the verdict came, by the stopwatch. */
   since: number;
+  /** What clearing it took. */
+  tookMs: number;
   /** What was decided, once it was. */
   outcome: Entry[] | Refusal;
 }
@@ -86,8 +93,9 @@ export interface EngineStats {
   entries: number;
   accepted: number;
   refused: number;
-  /** Requests that had to wait for their turn. */
+  /** Requests that had to wait for their turn; and those of them that had had one before. */
   waited: number;
+  sentBack: number;
   /**
    * Milliseconds, summed: of each of these until its turn; of each command from its verdict to its batch; of each batch
    * clearing, and the disk.
@@ -99,6 +107,8 @@ export interface EngineStats {
 }
 
 const LET_IN_MS = 2;
+/** So many at most of a ledger whose requests have just turned out to be dear. */
+const LET_IN_TO_SEE = 4;
 /** Of the room for records. */
 const KEPT_FROM_NEW = 1 / 32;
 const KEPT_FOR_OWN = 1 / 128;
@@ -115,11 +125,14 @@ const STOPPING = refuse(
 export class Engine {
   readonly state: State;
   readonly stats: EngineStats = {
-    ...{ batches: 0, entries: 0, accepted: 0, refused: 0, waited: 0, turnMs: 0, inboxMs: 0, clearMs: 0, diskMs: 0 },
+    ...{ batches: 0, entries: 0, accepted: 0, refused: 0, waited: 0, sentBack: 0 },
+    ...{ turnMs: 0, inboxMs: 0, clearMs: 0, diskMs: 0 },
   };
   readonly #options: EngineOptions;
   /** Of everybody from the moment they wait until they are answered. */
   readonly #places: Places;
+  /** Of those who had their turn. */
+  readonly #pipeline: Pipeline;
   readonly #clearTimes = new ClearTimes();
   readonly #turns = new Turns(this.#clearTimes);
   /** Everything at the door, in order, until its turn in the sequence. */
@@ -127,9 +140,6 @@ export class Engine {
   #inbox: Ticket[] = [];
   /** The batch that is on its way to the disk. */
   #underway: Ticket[] = [];
-  #inFlight = 0;
-  #inFlightBytes = 0;
-  #inFlightMs = 0;
   #isCommitting = false;
   #isTurnDue = false;
   /** When the first of the verdicts came that the next turn begins with. */
@@ -151,6 +161,7 @@ export class Engine {
     this.#options = options;
     this.state = options.state;
     this.#places = new Places(options.inboxMax, options.inboxBytesMax);
+    this.#pipeline = new Pipeline(options.pipelineMax, options.pipelineBytesMax, options.pipelineMsMax);
     this.#lastMoment = options.journal.position.moment;
     this.#sinceSnapshot = options.sinceSnapshot ?? 0;
   }
@@ -196,31 +207,29 @@ export class Engine {
 
   /** Whether a request can be let in now, past nobody who waits. */
   get isOpen(): boolean {
-    return this.#failure !== null || (this.#turns.length === 0 && this.#hasRoom());
+    return this.#failure !== null || (this.#turns.length === 0 && this.#pipeline.hasRoom);
   }
 
   /** Calls `begin` when it is this ledger's turn; the request takes that many bytes meanwhile. */
   wait(ledger: number, bytes: number, begin: () => void): void {
-    const since = this.#options.stopwatch();
     this.#places.take(ledger, bytes);
-    this.#turns.push(ledger, bytes, () => {
+    this.#turns.push(ledger, bytes, this.#turnOf(ledger, bytes, begin));
+  }
+
+  #turnOf(ledger: number, bytes: number, begin: () => void): () => void {
+    const since = this.#options.stopwatch();
+    return () => {
       this.#places.leave(ledger, bytes);
       this.stats.waited++;
       this.stats.turnMs += this.#options.stopwatch() - since;
       begin();
-    });
-  }
-
-  #hasRoom(): boolean {
-    const { pipelineMax, pipelineBytesMax, pipelineMsMax } = this.#options;
-    const isRoom = this.#inFlight < pipelineMax && this.#inFlightBytes < pipelineBytesMax;
-    return isRoom && this.#inFlightMs < pipelineMsMax;
+    };
   }
 
   /** Lets in who is next, for a while: answers, and those who read, have their turn too. */
   #letIn(): void {
     const end = this.#options.stopwatch() + LET_IN_MS;
-    while (this.#turns.length > 0 && (this.#failure !== null || this.#hasRoom())) {
+    while (this.#turns.length > 0 && (this.#failure !== null || this.#pipeline.hasRoom)) {
       this.#turns.next()();
       if (this.#options.stopwatch() > end) return this.#turnLater();
     }
@@ -240,11 +249,9 @@ export class Engine {
     const { command } = submission;
     const bytes = sizeOfCommand(command) + (submission.besideBytes ?? 0);
     const ms = this.#clearTimes.of(command.ledger);
-    const ticket: Ticket = { submission, bytes, ms, verdict: 'waiting', since: 0, outcome: UNDECIDED };
+    const ticket: Ticket = { submission, bytes, ms, verdict: 'waiting', since: 0, tookMs: 0, outcome: UNDECIDED };
     this.#places.take(command.ledger, bytes);
-    this.#inFlight++;
-    this.#inFlightBytes += bytes;
-    this.#inFlightMs += ms;
+    this.#pipeline.take(bytes, ms);
     this.#door.push(ticket);
     const { checks, seals } = submission;
     if (checks.length === 0 && seals.length === 0) return this.#verified(ticket, null);
@@ -297,6 +304,7 @@ export class Engine {
   }
 
   #verified(ticket: Ticket, refusal: Refusal | null): void {
+    if (ticket.verdict === 'gone') return;
     // Verdicts come many at a time; the turn begins when the last of them is in.
     if (!this.#isTurnDue) this.#verdictsAt = this.#options.stopwatch();
     ticket.verdict = refusal ?? 'accepted';
@@ -317,7 +325,7 @@ export class Engine {
     while (taken < door.length && door[taken]!.verdict !== 'waiting') {
       const ticket = door[taken++]!;
       if (ticket.verdict === 'accepted') this.#inbox.push(ticket);
-      else if (ticket.verdict !== 'waiting') this.#answer(ticket, ticket.verdict);
+      else if (typeof ticket.verdict === 'object') this.#answer(ticket, ticket.verdict);
     }
     if (taken === door.length) this.#door = [];
     else if (taken > 0) this.#door = door.slice(taken);
@@ -370,10 +378,12 @@ export class Engine {
       ticket.outcome = this.#clear(command, moment, published);
       const before = now;
       now = stopwatch();
-      this.#clearTimes.learn(command.ledger, now - before);
+      ticket.tookMs = now - before;
+      this.#clearTimes.learn(command.ledger, ticket.tookMs);
     }
     const batch = taken === inbox.length ? inbox : inbox.slice(0, taken);
     this.#inbox = taken === inbox.length ? [] : inbox.slice(taken);
+    if (now >= end) this.#sendBack(batch);
     const entries = journal.frameEntries;
     assert(published.length === entries, 'what is published is what is written, entry by entry');
     const cleared = this.#options.stopwatch();
@@ -394,6 +404,37 @@ export class Engine {
       this.#acknowledge(batch, published);
       this.#turn();
     });
+  }
+
+  /**
+   * After a batch that took long, what was let in is judged again by what this one has shown. Of a ledger whose requests
+   * are far dearer than was thought, the others would wait for all that are let in: these wait for new turns instead.
+   */
+  #sendBack(batch: readonly Ticket[]): void {
+    const { batchMsMax, pipelineMsMax } = this.#options;
+    const took = batch.map(({ submission, tookMs }) => [submission.command.ledger, tookMs] as const);
+    for (const [ledger, ms] of dearIn(took, batchMsMax)) {
+      const canGo = ({ submission, verdict }: Ticket) =>
+        submission.command.ledger === ledger && submission.leave !== undefined && typeof verdict === 'string';
+      const going = [...this.#inbox, ...this.#door].filter(canGo);
+      if (going.length * ms <= pipelineMsMax) continue;
+      this.#clearTimes.expect(ledger, Math.min(ms, pipelineMsMax / LET_IN_TO_SEE));
+      this.#inbox = this.#inbox.filter((ticket) => !canGo(ticket));
+      this.#door = this.#door.filter((ticket) => !canGo(ticket));
+      this.stats.sentBack += going.length;
+      const back = going.map((ticket) => this.#takeOut(ticket));
+      this.#turns.putBack(ledger, back);
+    }
+    // Whoever stood behind them at the door waits for them no more.
+    this.#admit();
+  }
+
+  /** It is on its way no more, and keeps its place. */
+  #takeOut(ticket: Ticket): Waiting {
+    const { submission, bytes, ms } = ticket;
+    ticket.verdict = 'gone';
+    this.#pipeline.leave(bytes, ms);
+    return { bytes, begin: this.#turnOf(submission.command.ledger, bytes, submission.leave!()) };
   }
 
   /** Decides one command, and brings what was decided, and what follows from it, into the frame and the state. */
@@ -432,10 +473,7 @@ export class Engine {
   }
 
   #answer(ticket: Ticket, outcome: Entry[] | Refusal): void {
-    this.#inFlight--;
-    this.#inFlightBytes -= ticket.bytes;
-    // Sums of fractions do not come back to nothing by themselves.
-    this.#inFlightMs = this.#inFlight === 0 ? 0 : this.#inFlightMs - ticket.ms;
+    this.#pipeline.leave(ticket.bytes, ticket.ms);
     this.#places.leave(ticket.submission.command.ledger, ticket.bytes);
     if (isRefusal(outcome)) this.stats.refused++;
     else this.stats.accepted++;

@@ -6,7 +6,8 @@
  * ledgers in which somebody waits stand in a ring; whose turn it is gets an allowance of bytes, and goes on to the end
  * of the ring when that does not reach for its next request. Within a ledger it is first come, first served. A request
  * costs its bytes, and as many as would take so long to clear as the ledger's last requests took: one that is short may
- * keep the server for a second.
+ * keep the server for a second. Where requests turn out to be far dearer than those before them, what of their ledger has
+ * had its turn and is not cleared yet waits for another one.
  *
  * Places are shared by what is left of them (Choudhury and Hahne, "Dynamic Queue Length Thresholds", 1998): a ledger may
  * hold so many times what is free, so that whoever floods the server leaves room for those who do not.
@@ -49,9 +50,35 @@ export class ClearTimes {
     const counted = Math.min(ms, SURPRISE * known.ms + SURPRISE_MS);
     known.ms += (counted - known.ms) / RECENT;
   }
+
+  /** Its next requests will take so long at least, until they have shown otherwise. */
+  expect(ledger: number, ms: number): void {
+    const known = this.#known.get(ledger);
+    if (known === undefined) this.#known.set(ledger, { ms: Math.max(ms, CLEAR_MS) });
+    else known.ms = Math.max(known.ms, ms);
+  }
 }
 
-interface Waiting {
+/**
+ * What a request of each ledger took in a batch that took long, on the average; told of those alone that took longer than
+ * a stall of the whole process may have been.
+ */
+export function dearIn(cleared: Iterable<readonly [ledger: number, ms: number]>, stallMs: number): Map<number, number> {
+  const sums = new Map<number, { ms: number; count: number }>();
+  for (const [ledger, ms] of cleared) {
+    const sum = sums.get(ledger);
+    if (sum === undefined) sums.set(ledger, { ms, count: 1 });
+    else {
+      sum.ms += ms;
+      sum.count++;
+    }
+  }
+  const dear = new Map<number, number>();
+  for (const [ledger, { ms, count }] of sums) if (ms > stallMs) dear.set(ledger, (ms - stallMs) / count);
+  return dear;
+}
+
+export interface Waiting {
   bytes: number;
   begin: () => void;
 }
@@ -83,6 +110,14 @@ export class Turns {
     const lane = this.#lanes.get(ledger) ?? this.#open(ledger);
     lane.queue.push({ bytes, begin });
     this.length++;
+  }
+
+  /** These have had a turn in vain, and come before all others of their ledger. */
+  putBack(ledger: number, waiting: readonly Waiting[]): void {
+    const lane = this.#lanes.get(ledger) ?? this.#open(ledger);
+    lane.queue = [...waiting, ...lane.queue.slice(lane.at)];
+    lane.at = 0;
+    this.length += waiting.length;
   }
 
   #open(ledger: number): Lane {
@@ -171,5 +206,38 @@ export class Places {
     else held.bytes -= bytes;
     this.requests--;
     this.bytes -= bytes;
+  }
+}
+
+/** How many requests are let in, and how long clearing them will take, most likely. */
+export class Pipeline {
+  readonly #requestsMax: number;
+  readonly #bytesMax: number;
+  readonly #msMax: number;
+  #requests = 0;
+  #bytes = 0;
+  #ms = 0;
+
+  constructor(requestsMax: number, bytesMax: number, msMax: number) {
+    this.#requestsMax = requestsMax;
+    this.#bytesMax = bytesMax;
+    this.#msMax = msMax;
+  }
+
+  get hasRoom(): boolean {
+    return this.#requests < this.#requestsMax && this.#bytes < this.#bytesMax && this.#ms < this.#msMax;
+  }
+
+  take(bytes: number, ms: number): void {
+    this.#requests++;
+    this.#bytes += bytes;
+    this.#ms += ms;
+  }
+
+  leave(bytes: number, ms: number): void {
+    this.#requests--;
+    this.#bytes -= bytes;
+    // Sums of fractions do not come back to nothing by themselves.
+    this.#ms = this.#requests === 0 ? 0 : this.#ms - ms;
   }
 }

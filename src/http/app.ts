@@ -13,7 +13,7 @@ import { isRefusal } from '../core/refusal.ts';
 import { dataOf, findHandle, findLedger, readRow, type State } from '../core/state.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { decodePublic } from '../proof/keys.ts';
-import { type Call, callerOf, guarded, type House, NO_BYTES, refuseDurable, sendRefusal } from './call.ts';
+import { beginAnew, type Call, callerOf, guarded, type House, NO_BYTES, refuseDurable, sendRefusal } from './call.ts';
 import { checkAccess } from './check.ts';
 import { assignSigner, listSigners, removeSigner } from './circles.ts';
 import { type Refusal, refuse, refuseUnavailable } from './errors.ts';
@@ -114,7 +114,10 @@ function serve(options: AppOptions, request: Request, reply: Reply): void {
   if (request.method !== 'GET' && house.engine.isFull(!GOING_ON.includes(route.action))) {
     return sendRefusal(house, reply, BOOKS_FULL);
   }
-  const call: Call = { house, request, reply, route, ledger: -1, body: undefined, bearer: null, showToken: null };
+  const act = () => ACTIONS[route.action](call);
+  const bodyBytes = request.body.length;
+  const made = { ledger: -1, body: undefined, bodyBytes, bearer: null, showToken: null };
+  const call: Call = { house, request, reply, route, ...made, act };
 
   if (makesLedger(route) && request.header('x-ledger') !== '') return sendRefusal(house, reply, MADE_OUTSIDE);
   call.ledger = selectLedger(options, request);
@@ -149,16 +152,20 @@ function serve(options: AppOptions, request: Request, reply: Reply): void {
     call.bearer = { iss, sub, aud, hsh: hsh !== null, key };
   }
   if (route.id !== null && !isId(route.kind, route.id)) return sendRefusal(house, reply, BAD_ID);
-  const act = () => ACTIONS[route.action](call);
   if (token === null || token.jti === null) return act();
-  if (isLetIn(call)) return useToken(call, token, act);
+  if (isLetIn(call)) return useToken(call, token);
   // A stranger's is not written down, and so counts for nothing, but beside signatures for which the request is taken.
   if (request.method === 'GET') call.bearer = null;
+  showToken(call, token);
+}
+
+/** Makes what the token comes with, and lets that show it. */
+function showToken(call: Call, token: Token): void {
   call.showToken = (command, checks) => {
     call.showToken = null;
-    useToken(call, token, act, command, checks);
+    useToken(call, token, { command, checks });
   };
-  act();
+  call.act();
 }
 
 /** Whether the token alone opens the gate for what is asked: of a ledger that is not there that of the token's own. */
@@ -179,7 +186,7 @@ function tokenId({ ledger }: Call, { public: key, jti }: Token): string {
  * Writes down that the token is used, and goes on once the disk has that: it is used up even after a restart. Where it
  * counts only together with what is signed `beside` it, `checks` are the signatures of that.
  */
-function useToken(call: Call, token: Token, goOn: () => void, beside?: Command, checks: Uint8Array = NO_BYTES): void {
+function useToken(call: Call, token: Token, beside?: { command: Command; checks: Uint8Array }): void {
   const { house, reply, ledger } = call;
   const { engine } = house;
   const full = engine.overload(ledger);
@@ -198,17 +205,18 @@ function useToken(call: Call, token: Token, goOn: () => void, beside?: Command, 
     id,
     exp,
   };
-  if (beside !== undefined) command.beside = beside;
+  if (beside !== undefined) command.beside = beside.command;
   engine.submit({
     command,
-    checks,
+    checks: beside?.checks ?? NO_BYTES,
     seals: NO_BYTES,
     // Parsed it takes ten times its bytes: as many are let in at a time as of requests without such a token.
-    besideBytes: call.request.body.length,
+    besideBytes: call.bodyBytes,
     answer(outcome) {
       if (isRefusal(outcome)) sendRefusal(house, reply, outcome);
-      else guarded(house, reply, goOn);
+      else guarded(house, reply, call.act);
     },
+    leave: beginAnew(call, () => (beside === undefined ? useToken(call, token) : showToken(call, token))),
   });
 }
 

@@ -14,7 +14,7 @@ import { proofDigest, proofDigestHex } from '../proof/digest.ts';
 import { encodeBase64 } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
 import { hexOf, isRouted, labelsText, outcomeText, ownersText, recordText, threadOf } from '../render.ts';
-import { type Call, callerOf, guarded, NO_BYTES, refuseDurable, send, sendRefusal } from './call.ts';
+import { beginAnew, type Call, callerOf, guarded, NO_BYTES, refuseDurable, send, sendRefusal } from './call.ts';
 import { type Content, keysOf, openBody, openProofs, type ProofBody, refuseSchema } from './door.ts';
 import type { Header } from './errors.ts';
 import { entersFor } from './may.ts';
@@ -232,5 +232,6 @@ export function submit(call: Call, submission: Omit<Submission, 'answer'>, done:
       if (isRefusal(outcome)) sendRefusal(house, reply, outcome);
       else guarded(house, reply, () => done(outcome));
     },
+    leave: beginAnew(call, call.act),
   });
 }

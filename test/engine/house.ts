@@ -176,7 +176,7 @@ export class House {
     await this.journal.close();
   }
 
-  submit(command: Command, proofs: Partial<Pick<Submission, 'checks' | 'seals'>> = {}): Sent {
+  submit(command: Command, beside: Partial<Pick<Submission, 'checks' | 'seals' | 'leave'>> = {}): Sent {
     const sent: Sent = { command, outcome: null, answers: 0 };
     this.sent.push(sent);
     const answer = (outcome: Entry[] | Refusal) => {
@@ -185,7 +185,7 @@ export class House {
       sent.outcome = outcome;
       sent.answers++;
     };
-    this.engine.submit({ command, checks: NO_BYTES, seals: NO_BYTES, ...proofs, answer });
+    this.engine.submit({ command, checks: NO_BYTES, seals: NO_BYTES, ...beside, answer });
     return sent;
   }
 

@@ -1,11 +1,13 @@
 /** One ledger's flood is that ledger's trouble: the others get places, and their turns, and nobody is forgotten. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { CreateCommand } from '../../src/core/command.ts';
 import { Kind } from '../../src/core/kinds.ts';
+import type { ProofJob, ProofPool } from '../../src/proof/pool.ts';
 import { JOURNAL_START, readJournal } from '../../src/storage/journal.ts';
-import { ClearTimes, Places, Turns } from '../../src/turns.ts';
+import { ClearTimes, dearIn, Pipeline, Places, Turns } from '../../src/turns.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
-import { DIRECTORY, House, isAcknowledged, reasonOf, ticking } from './house.ts';
+import { DIRECTORY, House, isAcknowledged, reasonOf, ticking, turn } from './house.ts';
 
 /** What is known where the requests of these ledgers have long taken so many milliseconds. */
 function knowing(times: Record<number, number>): ClearTimes {
@@ -28,6 +30,28 @@ describe('what clearing takes', () => {
     const times = knowing({ 1: 0.01 });
     times.learn(1, 20);
     expect(times.of(1)).toBeLessThan(0.02);
+  });
+
+  test('is thought to be as long as was seen until requests show otherwise', () => {
+    const times = knowing({ 1: 0.01, 2: 25 });
+    for (const ledger of [1, 2, 3]) times.expect(ledger, 5);
+    expect([times.of(1), times.of(3)]).toEqual([5, 5]);
+    expect(times.of(2)).toBeCloseTo(25);
+    for (let n = 0; n < 300; n++) times.learn(1, 0.01);
+    expect(times.of(1)).toBeLessThan(0.02);
+  });
+
+  test('is long where a batch took longer for a ledger than a stall of the process may be', () => {
+    expect(dearIn([[1, 500]], 10)).toEqual(new Map([[1, 490]]));
+    const cleared = [
+      [1, 9],
+      [2, 9],
+      [3, 0.1],
+      [2, 9],
+      [3, 0.1],
+    ] as const;
+    expect(dearIn(cleared, 10)).toEqual(new Map([[2, 4]]));
+    expect(dearIn(cleared, Number.POSITIVE_INFINITY).size).toBe(0);
   });
 
   test('of a ledger nobody knows is not thought to be little', () => {
@@ -107,12 +131,44 @@ describe('turns', () => {
     expect(came).toEqual([1, 2, 3, 1, 4, 2, 3, 1, 4]);
   });
 
+  test('who was sent back comes before all others of the ledger, and after those of others', () => {
+    const turns = new Turns(knowing({ 1: 0, 2: 0, 3: 0 }));
+    const came: string[] = [];
+    const waiting = (name: string) => ({ bytes: 3 * 1024 - 1, begin: () => void came.push(name) });
+    const push = (ledger: number, name: string) => turns.push(ledger, 3 * 1024 - 1, waiting(name).begin);
+    for (const name of ['a', 'd', 'e']) push(1, name);
+    turns.next()();
+    turns.putBack(1, [waiting('b'), waiting('c')]);
+    push(2, 'guest');
+    turns.putBack(3, [waiting('back')]);
+    expect(turns.length).toBe(6);
+    while (turns.length > 0) turns.next()();
+    expect(came).toEqual(['a', 'guest', 'back', 'b', 'c', 'd', 'e']);
+  });
+
   test('one that is larger than any allowance has its turn too', () => {
     const turns = new Turns(new ClearTimes());
     const came: string[] = [];
     turns.push(1, 16 * 1024 * 1024, () => came.push('giant'));
     turns.push(2, 10, () => came.push('small'));
     expect(order(turns, came)).toEqual(['small', 'giant']);
+  });
+});
+
+describe('a pipeline', () => {
+  test.each<[string, Pipeline]>([
+    ['requests', new Pipeline(3, 1e9, 1e9)],
+    ['bytes', new Pipeline(1e9, 30, 1e9)],
+    ['milliseconds of clearing', new Pipeline(1e9, 1e9, 0.3)],
+  ])('is full of so many %s, and empty again when all have left', (_what, pipeline) => {
+    for (let round = 0; round < 1000; round++) {
+      for (let n = 0; n < 3; n++) {
+        expect(pipeline.hasRoom).toBe(true);
+        pipeline.take(10, 0.1);
+      }
+      expect(pipeline.hasRoom).toBe(false);
+      for (let n = 0; n < 3; n++) pipeline.leave(10, 0.1);
+    }
   });
 });
 
@@ -249,3 +305,192 @@ describe('a flooded ledger', () => {
     expect(house.engine.waiting).toBe(0);
   });
 });
+
+describe('a ledger known as quick whose requests are suddenly dear', () => {
+  /** Clearing takes so long from here on. */
+  let ms = 0;
+  const stopwatch = () => {
+    let now = 0;
+    return () => {
+      now += ms;
+      return now;
+    };
+  };
+
+  /** A pool that verifies when a test says so, and finds these rows bad. */
+  function heldPool() {
+    const jobs: ProofJob[] = [];
+    const finish = () => {
+      for (const { checks, done } of jobs.splice(0)) {
+        done({ error: null, bad: checks[0] === 0 ? -1 : 0, signatures: SEALS });
+      }
+    };
+    return { pool: { submit: (job: ProofJob) => void jobs.push(job) } as unknown as ProofPool, jobs, finish };
+  }
+
+  async function open(options = {}): Promise<House> {
+    ms = 0;
+    const bounds = { batchMsMax: 10, pipelineMsMax: 10, pipelineMax: 100 };
+    const disk = new FakeDisk(1);
+    const before = await House.open(disk);
+    before.submit({
+      ...before.command(Kind.ledger, { handle: 'other', access: [{ action: 'any', record: 'any' }] }),
+      ledger: 0,
+    });
+    await before.quiet();
+    before.power.cut('kill');
+    const house = await House.open(disk, { stopwatch: stopwatch(), ...bounds, ...options });
+    ms = 0.01;
+    for (let n = 0; n < 300; n++) {
+      send(house, 1, `before-${n}`);
+      await house.quiet();
+    }
+    house.sent.length = 0;
+    return house;
+  }
+
+  /** As the door does, also with what is sent back. */
+  function send(house: House, ledger: number, handle: string, beside: Beside = {}): void {
+    const begin = () => {
+      const leave = () => {
+        house.sent.splice(house.sent.indexOf(sent), 1);
+        return begin;
+      };
+      const sent = house.submit({ ...house.command(Kind.wallet, { handle }), ledger }, { leave, ...beside });
+    };
+    if (house.engine.isOpen) begin();
+    else house.engine.wait(ledger, 100, begin);
+  }
+
+  function entriesOf({ disk }: House): { handle: string; moment: number }[] {
+    const entries: { handle: string; moment: number }[] = [];
+    readJournal(disk, DIRECTORY, JOURNAL_START, {
+      verifyFrame: () => null,
+      onEntry: ({ handle, moment }) => void entries.push({ handle, moment }),
+    });
+    return entries;
+  }
+
+  const FLOOD = Array.from({ length: 60 }, (_, n) => `flood-${n}`);
+  const handlesOf = (house: House) => entriesOf(house).map(({ handle }) => handle);
+  const floodOf = (house: House) => handlesOf(house).filter((handle) => handle.startsWith('flood'));
+
+  test('lets another pass that came behind all of them, keeps its own order, and time goes on', async () => {
+    const house = await open();
+    house.disk.holdSyncs();
+    for (const handle of FLOOD) {
+      send(house, 1, handle);
+      house.world.now++;
+    }
+    send(house, 2, 'guest');
+    expect(house.engine.isOpen).toBe(true);
+    ms = 100;
+    house.disk.releaseSyncs();
+    await house.quiet();
+    expect(house.sent.length).toBe(61);
+    expect(house.sent.every(isAcknowledged)).toBe(true);
+    expect(house.engine.stats.sentBack).toBeGreaterThan(50);
+    expect(handlesOf(house).indexOf('guest')).toBeLessThan(handlesOf(house).indexOf('flood-3'));
+    expect(floodOf(house)).toEqual(FLOOD);
+    const moments = entriesOf(house).map(({ moment }) => moment);
+    expect(moments).toEqual(moments.toSorted((a, b) => a - b));
+    await house.stop();
+  });
+
+  test('is let in a few at a time from then on', async () => {
+    const house = await open();
+    for (const handle of FLOOD) send(house, 1, handle);
+    ms = 100;
+    await house.quiet();
+    expect(house.engine.stats.sentBack).toBeLessThan(80);
+    await house.stop();
+  });
+
+  test('keeps its order also where some are still being verified, and a forged one is refused', async () => {
+    const { pool, finish } = heldPool();
+    const house = await open({ pool });
+    const isForged = (n: number) => n % 7 === 6;
+    const early = FLOOD.slice(0, 30);
+    for (const [n, handle] of early.entries())
+      send(house, 1, handle, { checks: new Uint8Array([isForged(n) ? 1 : 0]) });
+    finish();
+    for (const [n, handle] of FLOOD.slice(30).entries()) {
+      send(house, 1, handle, { checks: new Uint8Array([isForged(30 + n) ? 1 : 0]) });
+    }
+    send(house, 2, 'guest', { checks: new Uint8Array(1) });
+    ms = 100;
+    for (let n = 0; n < 500; n++) {
+      await turn();
+      finish();
+    }
+    await house.quiet();
+    expect(floodOf(house)).toEqual(FLOOD.filter((_, n) => !isForged(n)));
+    expect(handlesOf(house).indexOf('guest')).toBeLessThan(handlesOf(house).indexOf('flood-9'));
+    expect(house.sent.filter((sent) => !isAcknowledged(sent)).map(reasonOf)).toEqual(
+      FLOOD.filter((_, n) => isForged(n)).map(() => 'crypto.signature-invalid'),
+    );
+    await house.stop();
+  });
+
+  test('leaves nobody behind at the door who stood there behind them', async () => {
+    const { pool, jobs, finish } = heldPool();
+    const house = await open({ pool });
+    send(house, 1, 'dear');
+    for (const handle of ['slow', 'slower']) send(house, 1, handle, { checks: new Uint8Array([0]) });
+    const verifying = jobs.splice(0);
+    send(house, 1, 'forged', { checks: new Uint8Array([1]) });
+    send(house, 2, 'guest', { checks: new Uint8Array([0]) });
+    finish();
+    ms = 100;
+    for (let n = 0; n < 20; n++) await turn();
+    expect(house.engine.stats.sentBack).toBe(2);
+    const told = house.sent.filter(({ outcome }) => outcome !== null);
+    expect(told.map(({ command }) => (command as CreateCommand).value.handle)).toEqual(['dear', 'forged', 'guest']);
+    for (const { done } of verifying) done({ error: null, bad: -1, signatures: SEALS });
+    for (let n = 0; n < 20; n++) {
+      finish();
+      await turn();
+    }
+    await house.quiet();
+    expect(handlesOf(house).slice(-4)).toEqual(['dear', 'guest', 'slow', 'slower']);
+    await house.stop();
+  });
+
+  test('has those cleared in their order that cannot go back', async () => {
+    const house = await open();
+    house.disk.holdSyncs();
+    for (const handle of FLOOD) send(house, 1, handle, STAYS);
+    ms = 100;
+    house.disk.releaseSyncs();
+    await house.quiet();
+    expect(house.engine.stats.sentBack).toBe(0);
+    expect(floodOf(house)).toEqual(FLOOD);
+    await house.stop();
+  });
+
+  test('is told of a failing disk, those who were sent back too', async () => {
+    const house = await open();
+    for (const handle of FLOOD) send(house, 1, handle);
+    ms = 100;
+    house.disk.inject({ call: 'sync', code: 'EIO' });
+    await house.quiet();
+    expect(house.sent.length).toBe(60);
+    expect(new Set(house.sent.map(reasonOf))).toEqual(new Set(['api.unexpected-error']));
+    expect(house.engine.waiting).toBe(0);
+  });
+
+  test('a stall as long as a batch may be sends nobody back', async () => {
+    const house = await open();
+    for (const handle of FLOOD) send(house, 1, handle);
+    ms = 9.9;
+    setImmediate(() => (ms = 0.01));
+    await house.quiet();
+    expect(house.engine.stats.sentBack).toBe(0);
+    expect(house.sent.every(isAcknowledged)).toBe(true);
+    await house.stop();
+  });
+});
+
+type Beside = Parameters<House['submit']>[1];
+const STAYS: Beside = { leave: undefined };
+const SEALS = new Uint8Array(64);

@@ -56,7 +56,7 @@ export class Desk {
   readonly #clock = new Clock();
   #calls = 0;
 
-  static async open(sizes: MemorySizes = {}): Promise<Desk> {
+  static async open(sizes: MemorySizes = {}, options: Partial<EngineOptions> = {}): Promise<Desk> {
     const world = { now: Date.UTC(2030, 0, 2, 12), made: 0 };
     const waiters = new Waiters();
     let desk: Desk | undefined;
@@ -64,7 +64,7 @@ export class Desk {
       waiters.publish(entries, seq);
       desk?.effects.publish(entries, seq);
     };
-    const house = await House.open(new FakeDisk(), { world, publish, sizes });
+    const house = await House.open(new FakeDisk(), { world, publish, sizes, ...options });
     house.state.compileSchema = compileUserSchema;
     desk = new Desk(house, world, waiters);
     return desk;

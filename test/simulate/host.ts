@@ -64,8 +64,9 @@ export interface Settings {
   readonly inlineRowsMax: number;
   /** Share of the tasks of proof workers that go wrong. */
   readonly threadFaults: number;
-  /** By its stopwatch clearing a request takes so many milliseconds. */
+  /** By its stopwatch clearing a request takes so many milliseconds, and one of so many far longer. */
   readonly clearMs: number;
+  readonly dearEvery: number;
   /** Its build is an old one, which writes format version 1. */
   readonly isOldBuild: boolean;
 }
@@ -143,6 +144,14 @@ export interface StartOptions {
   readonly how: 'power' | 'kill';
 }
 
+const DEAR_MS = 200;
+
+function stumbling({ clearMs, dearEvery }: Settings): () => number {
+  const ticked = ticking(clearMs);
+  let looks = 0;
+  return () => ticked() + DEAR_MS * Math.floor(++looks / dearEvery);
+}
+
 /** Books are small: in pieces of this size others have their turn while a dump of them is read. */
 const SNAPSHOT_PIECE_BYTES = 256;
 
@@ -206,7 +215,7 @@ export class Host implements Watched {
         this.#seen = Math.max(this.#seen, now);
         return now;
       },
-      stopwatch: ticking(settings.clearMs),
+      stopwatch: stumbling(settings),
       inboxMax: settings.inboxMax,
       inboxBytesMax: 1 << 26,
       pipelineMax: settings.pipelineMax,
@@ -454,6 +463,18 @@ export class Host implements Watched {
         this.#guard(() => oracle.answered(passage, outcome));
         this.#as(visit, () => submission.answer(outcome));
       },
+      leave:
+        submission.leave &&
+        (() => {
+          const begin = submission.leave!();
+          if (this.isGone) return begin;
+          this.#guard(() => oracle.goesBack(passage));
+          return () => {
+            if (this.isGone) return;
+            this.#guard(() => oracle.comesAgain(passage));
+            this.#as(visit, begin);
+          };
+        }),
     };
   }
 

@@ -282,6 +282,7 @@ export class Life implements World {
       inlineRowsMax: dice.pick([0, 3]),
       threadFaults: dice.pick([0, 0, 0.05, 0.3]),
       clearMs: this.#slow?.pick([0.2, 3, 15]) ?? 0,
+      dearEvery: this.#slow?.pick([5, 25, Number.POSITIVE_INFINITY]) ?? Number.POSITIVE_INFINITY,
       isOldBuild: this.#isOldBuild,
     };
   }

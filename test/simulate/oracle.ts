@@ -212,6 +212,21 @@ export class Oracle {
     return passage;
   }
 
+  /** A command leaves the sequence before it was cleared; its request waits for another turn. */
+  goesBack(passage: Passage): void {
+    const at = this.#queue.indexOf(passage);
+    must(at >= 0 && passage.verdict === null, 'a command goes back that was cleared');
+    this.#queue.splice(at, 1);
+  }
+
+  /** Its request has that turn, and enters with what it had shown by then. */
+  comesAgain({ visit, command }: Passage): void {
+    this.#take(command.ledger, -1);
+    if (visit === null || visit.isAborted) return;
+    if (this.#server!.isFailed) visit.expected = STOPPED;
+    else this.#enters(visit, command.op !== 'token');
+  }
+
   /** Commands that have no answer yet. */
   get waiting(): number {
     return this.#queue.length;
