@@ -13,6 +13,7 @@ import { join } from '../bridge/join.ts';
 import { Ledger, UnreachableError } from '../bridge/ledger.ts';
 import { Reports } from '../bridge/reports.ts';
 import { startServer } from '../bridge/server.ts';
+import { isLedgerHandle } from '../core/address.ts';
 import { createKeyPair, decodePublic, encodeBase64, type KeyPair, keyPairFromSecret } from '../proof/keys.ts';
 import { realDisk } from '../storage/disk.ts';
 import { whileHeld } from '../storage/held-disk.ts';
@@ -179,7 +180,7 @@ function readFlags(args: string[]): Flags {
       data: text('bank'),
       name: text('bank'),
       ledger: text('http://127.0.0.1:4000/v2'),
-      'x-ledger': text(''),
+      'x-ledger': option,
       key: option,
       symbol: text('usd'),
       accounts: text(''),
@@ -196,10 +197,10 @@ function readFlags(args: string[]): Flags {
     directory: resolve(readFilled('--data', values.data)),
     name: readName('--name', values.name),
     ledger: readUrl('--ledger', values.ledger),
-    xLedger: values['x-ledger'],
+    xLedger: values['x-ledger'] === undefined ? '' : readLedger(values['x-ledger']),
     key: values.key === undefined ? null : readKey(values.key),
     symbol: readName('--symbol', values.symbol),
-    accounts: values.accounts === '' ? [] : values.accounts.split(',').map(readAccount),
+    accounts: values.accounts === '' ? [] : readAccounts(values.accounts),
     join: values.join === undefined ? null : readCount('--join', values.join, 0),
     url: values.url === undefined ? null : readUrl('--url', values.url),
     header: header === undefined ? null : readHeader(header),
@@ -209,6 +210,12 @@ function readFlags(args: string[]): Flags {
 
 function readName(flag: string, text: string): string {
   if (!/^[\w.+:@-]{1,256}$/.test(text)) throw new UsageError(`${flag}: ${text} is no handle`);
+  return text;
+}
+
+/** Only its calls are believed, so what could not be the handle of one is told. */
+function readLedger(text: string): string {
+  if (!isLedgerHandle(text)) throw new UsageError(`--x-ledger: ${text} is no handle of a ledger`);
   return text;
 }
 
@@ -222,6 +229,13 @@ function readUrl(flag: string, text: string): string {
 function readKey(text: string): string {
   if (decodePublic(text) === null) throw new UsageError('--key: must be the base64 of 32 bytes');
   return text;
+}
+
+function readAccounts(text: string): AccountPlan[] {
+  const accounts = text.split(',').map(readAccount);
+  const twice = accounts.find(({ handle }, at) => accounts.findIndex((other) => other.handle === handle) < at);
+  if (twice !== undefined) throw new UsageError(`--accounts: ${twice.handle} is named twice`);
+  return accounts;
 }
 
 /** `ana=1000`, or `ana=1000:inactive`. */

@@ -121,6 +121,11 @@ describe('it does not start', () => {
     ['--key', 'abc'],
     ['--accounts', 'ana'],
     ['--accounts', 'ana=-1'],
+    // One of the two counted, and nobody was told which.
+    ['--accounts', 'ana=1,ana=2'],
+    // Of a variable that was not set: a bank that was to believe one ledger believed all of the server.
+    ['--x-ledger', ''],
+    ['--x-ledger', 'a:b'],
     ['--join', 'much'],
     ['--header', 'secret'],
     ['--chaos', 'x'],
