@@ -3,21 +3,29 @@
  * from one that is named. Ends with code 1 at the first case that fails, and says how to play it again.
  */
 import { parseArgs } from 'node:util';
+import { readCount, UsageError } from '../../src/cli/usage.ts';
+import { readFlags } from '../support/flags.ts';
 import { playCase, TARGETS } from './targets.ts';
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '1' },
-    only: { type: 'string', default: '' },
-    seed: { type: 'string', default: '' },
-    cases: { type: 'string', default: '' },
-  },
+const { names, casesMax, first, minutes } = readFlags('fuzz', () => {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: 'string', default: '1' },
+      only: { type: 'string', default: '' },
+      seed: { type: 'string', default: '' },
+      cases: { type: 'string', default: '' },
+    },
+  });
+  const names = Object.keys(TARGETS).filter((name) => values.only === '' || name === values.only);
+  if (names.length === 0) throw new UsageError(`--only: there are ${Object.keys(TARGETS).join(', ')}`);
+  return {
+    names,
+    casesMax: values.cases === '' ? Number.POSITIVE_INFINITY : readCount('--cases', values.cases, 1),
+    first: values.seed === '' ? Math.floor(Math.random() * 2 ** 31) : readCount('--seed', values.seed, 0),
+    minutes: readCount('--minutes', values.minutes, 1),
+  };
 });
-const names = Object.keys(TARGETS).filter((name) => values.only === '' || name === values.only);
-if (names.length === 0) throw new Error(`no fuzzer ${values.only}; there are ${Object.keys(TARGETS).join(', ')}`);
-const casesMax = values.cases === '' ? Number.POSITIVE_INFINITY : Number(values.cases);
-const first = values.seed === '' ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
-const end = Date.now() + Number(values.minutes) * 60_000;
+const end = Date.now() + minutes * 60_000;
 const met = new Map(names.map((name) => [name, new Map<string, number>()]));
 
 try {

@@ -1,21 +1,25 @@
 /** `npm run kills -- --rounds 100 --seed 7`: kill -9 under load, so many times, with everything checked in between. */
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { readCount } from '../../src/cli/usage.ts';
+import { readFlags } from '../support/flags.ts';
 import { makeDirectory } from '../support/server.ts';
 import { killRounds } from './kill-rounds.ts';
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '50' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-  },
+const { rounds, seed } = readFlags('kills', () => {
+  const { values } = parseArgs({
+    options: {
+      rounds: { type: 'string', default: '50' },
+      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    },
+  });
+  return { rounds: readCount('--rounds', values.rounds, 1), seed: readCount('--seed', values.seed, 0) };
 });
 const directory = makeDirectory();
-const seed = Number(values.seed);
 process.stdout.write(`Books in ${directory}, seed ${seed}.\n`);
 const tell = (line: string) => process.stdout.write(`${line}\n`);
 try {
-  const summary = await killRounds({ directory, rounds: Number(values.rounds), seed, tell });
+  const summary = await killRounds({ directory, rounds, seed, tell });
   process.stdout.write(`Nothing was lost: ${JSON.stringify(summary)}\n`);
   rmSync(directory, { recursive: true, force: true });
 } catch (error) {

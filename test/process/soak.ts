@@ -12,9 +12,11 @@ import { Agent, request } from 'node:http';
 import { connect as open } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { readCount } from '../../src/cli/usage.ts';
 import { clientOf, type Limited, launch } from '../engine/process.ts';
 import { type Client, type Json, makeKeys, makeToken, proof, record } from '../support/client.ts';
 import { Dice } from '../support/dice.ts';
+import { readFlags } from '../support/flags.ts';
 import { issue, makeKit, pause, transfer } from '../support/kit.ts';
 import { makeDirectory } from '../support/server.ts';
 import { fitPlane } from './fit.ts';
@@ -47,15 +49,21 @@ interface Sample {
   sockets: number;
 }
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '5' },
-    wave: { type: 'string', default: '10' },
-    seed: { type: 'string', default: '1' },
-  },
+const { minutes, waveSeconds, seed } = readFlags('soak', () => {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: 'string', default: '5' },
+      wave: { type: 'string', default: '10' },
+      seed: { type: 'string', default: '1' },
+    },
+  });
+  return {
+    minutes: readCount('--minutes', values.minutes, 1),
+    waveSeconds: readCount('--wave', values.wave, 1),
+    seed: readCount('--seed', values.seed, 0),
+  };
 });
-const minutes = Number(values.minutes);
-const dice = new Dice(Number(values.seed));
+const dice = new Dice(seed);
 const keys = makeKeys();
 const counts = new Map<string, number>();
 let made = 0;
@@ -83,11 +91,11 @@ async function play(): Promise<Sample[]> {
   const start = Date.now();
   for (let wave = 0; Date.now() - start < minutes * 60_000; wave++) {
     const before = sum(counts);
-    await playWave(wave % 2 === 0 ? write : disturb, Number(values.wave) * 1000);
+    await playWave(wave % 2 === 0 ? write : disturb, waveSeconds * 1000);
     await pause(500);
     const sample = await look(server, client, (Date.now() - start) / 60_000);
     if (sample.minutes > minutes * WARM_SHARE) samples.push(sample);
-    const rate = Math.round((sum(counts) - before) / Number(values.wave));
+    const rate = Math.round((sum(counts) - before) / waveSeconds);
     tell(`${wave % 2 === 0 ? 'writes' : 'reads '} ${rate}/s`, sample);
   }
   process.stdout.write(

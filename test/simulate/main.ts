@@ -15,6 +15,8 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { readCount } from '../../src/cli/usage.ts';
+import { readFlags } from '../support/flags.ts';
 import { Crew, type Report, serveCrew } from './crew.ts';
 import { Life, type LifeResult } from './life.ts';
 import { SEEDS } from './seeds.ts';
@@ -68,7 +70,8 @@ async function tell(seed: number): Promise<boolean> {
   }
 }
 
-async function main(): Promise<void> {
+/** Which lives, in how many processes. Numbers that are none are refused: of no lives none fails. */
+function readWish() {
   const { values } = parseArgs({
     options: {
       seed: { type: 'string' },
@@ -77,37 +80,53 @@ async function main(): Promise<void> {
       minutes: { type: 'string' },
       workers: { type: 'string' },
       failures: { type: 'string', default: FAILURES_MAX },
-      corpus: { type: 'boolean' },
-      digests: { type: 'boolean' },
-      worker: { type: 'boolean' },
+      corpus: { type: 'boolean', default: false },
+      digests: { type: 'boolean', default: false },
+      worker: { type: 'boolean', default: false },
     },
   });
-  if (values.worker === true) return serveCrew((seed) => new Life(seed).run());
-  if (values.seed !== undefined) {
-    process.exitCode = (await tell(Number(values.seed))) ? 0 : 1;
+  const { seed, seeds, from, minutes, workers } = values;
+  const count = (flag: string, text: string | undefined, min: number, missing: number) =>
+    text === undefined ? missing : readCount(flag, text, min);
+  return {
+    seed: seed === undefined ? null : readCount('--seed', seed, 0),
+    from: count('--from', from, 0, Math.floor(Date.now() / 1000)),
+    count: count('--seeds', seeds, 1, minutes === undefined ? 1000 : Number.POSITIVE_INFINITY),
+    minutes: count('--minutes', minutes, 1, Number.POSITIVE_INFINITY),
+    workers: count('--workers', workers, 1, availableParallelism()),
+    failuresMax: readCount('--failures', values.failures, 1),
+    isCorpus: values.corpus,
+    tellsDigests: values.digests,
+    isWorker: values.worker,
+  };
+}
+
+async function main(): Promise<void> {
+  const wish = readFlags('simulate', readWish);
+  if (wish.isWorker) return serveCrew((seed) => new Life(seed).run());
+  if (wish.seed !== null) {
+    process.exitCode = (await tell(wish.seed)) ? 0 : 1;
     return;
   }
-  const minutes = values.minutes === undefined ? Number.POSITIVE_INFINITY : Number(values.minutes);
-  const from = Number(values.from ?? Math.floor(Date.now() / 1000));
-  const count = Number(values.seeds ?? (values.minutes === undefined ? 1000 : Number.POSITIVE_INFINITY));
+  const { from, isCorpus } = wish;
   const total = new Total();
   const crew = new Crew<LifeResult>({
     script: fileURLToPath(import.meta.url),
     args: ['--worker'],
-    workers: Number(values.workers ?? availableParallelism()),
-    seeds: values.corpus === true ? SEEDS.map(({ seed }) => seed).values() : counted(from, count),
-    secondsMax: minutes * 60,
+    workers: wish.workers,
+    seeds: isCorpus ? SEEDS.map(({ seed }) => seed).values() : counted(from, wish.count),
+    secondsMax: wish.minutes * 60,
     graceSeconds: GRACE_SECONDS,
     lifeSecondsMax: LIFE_SECONDS_MAX,
-    failuresMax: Number(values.failures),
+    failuresMax: wish.failuresMax,
     tell: (report) => {
       total.add(report);
-      if (values.digests === true) process.stdout.write(`seed ${report.seed}: ${report.result?.digest}\n`);
+      if (wish.tellsDigests) process.stdout.write(`seed ${report.seed}: ${report.result?.digest}\n`);
     },
   });
   await crew.run();
   const broken = crew.brokenOff.length === 0 ? '' : `; broken off as the time was over: ${crew.brokenOff.join(', ')}`;
-  process.stdout.write(values.corpus === true ? `${total}\n` : `from seed ${from}: ${total}${broken}\n`);
+  process.stdout.write(isCorpus ? `${total}\n` : `from seed ${from}: ${total}${broken}\n`);
   if (total.failures > 0) process.exitCode = 1;
 }
 
