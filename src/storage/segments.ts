@@ -72,7 +72,7 @@ export function neededSegments(disk: Disk, directory: string, after: JournalPosi
   const segments = listSegments(disk, directory);
   const first = segments[0];
   if (first === undefined) {
-    if (after.seq === 0) return [];
+    if (after.seq === 0) return noneOf(disk, directory);
     throw new DamageError(directory, 0, `no journal, but entry ${after.seq} is known`);
   }
   if (first.firstSeq > after.seq + 1) {
@@ -80,6 +80,17 @@ export function neededSegments(disk: Disk, directory: string, after: JournalPosi
   }
   const from = segments.findLastIndex((segment) => segment.firstSeq <= after.seq);
   return segments.slice(Math.max(from, 0));
+}
+
+/** What a copy gives a segment's name when all of it is there. */
+const COPYING = '.tmp';
+
+/** No segments; unless a copy of some was cut off in the first: that is no place for new books. */
+function noneOf(disk: Disk, directory: string): SegmentFile[] {
+  const isHalf = (name: string) => name.endsWith(COPYING) && segmentSeq(name.slice(0, -COPYING.length)) > 0;
+  const half = namesIn(disk, directory).find(isHalf);
+  if (half === undefined) return [];
+  throw new DamageError(join(directory, half), 0, 'half of a copy, which was cut off, and no books beside it');
 }
 
 /** How long the segments are that a reader needs. */

@@ -180,7 +180,8 @@ describe.each<[string, Shape]>([
       const house = await lived(shape, cutAt);
       expect(() => copyBooks(new Power(house.disk, cutAt), DIRECTORY, TO, false)).toThrow(PowerCut);
       const names = house.disk.exists(TO) ? house.disk.readdir(TO) : [];
-      if (names.every((name) => name.endsWith('.tmp'))) {
+      // Half of a first file too: with the key beside it, a start would make new books there.
+      if (names.length === 0) {
         ends.nothing++;
         return;
       }
