@@ -17,7 +17,7 @@ import {
   record,
   sha256,
 } from '../support/client.ts';
-import { luidOf, makeKit, reasonOf, unique } from '../support/kit.ts';
+import { issue, luidOf, makeKit, reasonOf, unique } from '../support/kit.ts';
 import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
 import { makeDirectory, type Server, type ServerOptions, startRefused } from '../support/server.ts';
 
@@ -118,6 +118,15 @@ describe('the process', () => {
         .split('\n')
         .filter((line) => line.includes(server.url)),
     ).toHaveLength(1);
+    expect(server.log()).not.toContain('DURABILITY');
+  });
+  test('says at each start that its answers do not wait for the disk', async () => {
+    const directory = directoryOfTest();
+    for (let start = 0; start < 2; start++) {
+      const server = await serverOfTest({ directory, flags: ['--durability', 'none'] });
+      expect(server.log()).toContain('DURABILITY NONE: answers do not wait for the disk.');
+      await server.stop();
+    }
   });
   test.each([
     ['a port that is none', ['--port', 'north']],
@@ -216,6 +225,15 @@ describe('a limit that is set is the limit that holds', () => {
     for (const [i, reply] of replies.entries()) {
       if (reply.status === 201) expect(reply.body.data).toEqual(wallets[i].data);
     }
+  });
+
+  test('how long a client may wait for the end of an intent, whatever it asks for', async () => {
+    const client = connect(await serverOfTest({ flags: ['--prefer-wait-seconds-max', '1'] }));
+    const kit = makeKit(client, keys);
+    const claims = [issue(await kit.wallet(), await kit.symbol(), 1)];
+    const options = { data: { config: { commit: 'manual' } }, headers: { prefer: 'wait=20' } };
+    const { body, headers } = await kit.send(claims, options);
+    expect([body.meta.status, headers.get('preference-applied')]).toEqual(['prepared', 'wait=1']);
   });
 
   test('body, depth, claims, proofs and page', async () => {

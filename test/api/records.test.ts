@@ -320,6 +320,12 @@ describe('relations', () => {
     const there = connect(server, { 'x-ledger': ledger.data.handle });
     expect((await there.post('/anchors', record({ ...data, target: 'elsewhere' }, keys))).status).toBe(201);
   });
+  test('an anchor is not changed to a wallet that is not there', async () => {
+    const wallet = await kit.wallet();
+    const anchor = await kit.make('anchors', { handle: unique('anchor'), wallet, target: 'elsewhere' });
+    const changed = await kit.change('anchors', anchor, { ...anchor.data, wallet: 'nobody' });
+    expect(reasonOf(changed)).toEqual([422, 'record.relation-not-found']);
+  });
   test('a schema of the ledger holds the records that name it', async () => {
     const schema = { type: 'object', required: ['custom'], properties: { custom: { required: ['name'] } } };
     const strict = { handle: unique('schema'), record: 'wallet', format: 'json-schema', schema };
