@@ -15,6 +15,8 @@ import {
   type Token,
   type TokenContext,
 } from '../../src/http/tokens.ts';
+import { canon } from '../../src/proof/canon.ts';
+import { sha256Hex } from '../../src/proof/digest.ts';
 import { decodePublic } from '../../src/proof/keys.ts';
 import { verify } from '../../src/proof/verify.ts';
 
@@ -255,6 +257,9 @@ describe('hsh', () => {
     expect(reason(vector.hsh, () => 'other')).toBe('auth.unauthorized');
     expect(reason(vector.hsh.slice(0, 64))).toBe('auth.unauthorized');
     expect(reason(`${vector.hsh},host`, () => 'main')).toBe('auth.unauthorized');
+    const { method, url, body } = request;
+    const ofNone = sha256Hex(canon({ method, url, headers: { 'x-none': '' }, body }));
+    expect(reason(`${ofNone}:x-none`, () => ''), 'one that is not there is not an empty one').toBe('auth.unauthorized');
   });
 
   test('an empty body counts as none', () => {
