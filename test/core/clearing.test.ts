@@ -112,6 +112,20 @@ describe('one intent', () => {
       { a: 1 },
     ],
     [
+      'dailyAmount counts from the intent that sets it, where dailyCount was set before',
+      [[issue('a', 9), limit('a', 'dailyCount', 9)], [transfer('a', 'b', 3)], [limit('a', 'dailyAmount', 5)]],
+      [transfer('a', 'b', 5)],
+      '',
+      { a: 1 },
+    ],
+    [
+      'dailyCount counts from the intent that sets it, where dailyAmount was set before',
+      [[issue('a', 9), limit('a', 'dailyAmount', 9)], [transfer('a', 'b', 3)], [limit('a', 'dailyCount', 1)]],
+      [transfer('a', 'b', 5)],
+      '',
+      { a: 1 },
+    ],
+    [
       'dailyCount counts intents, not claims',
       [
         [issue('a', 9), limit('a', 'dailyCount', 2)],

@@ -259,7 +259,10 @@ describe('hsh', () => {
     expect(reason(`${vector.hsh},host`, () => 'main')).toBe('auth.unauthorized');
     const { method, url, body } = request;
     const ofNone = sha256Hex(canon({ method, url, headers: { 'x-none': '' }, body }));
-    expect(reason(`${ofNone}:x-none`, () => ''), 'one that is not there is not an empty one').toBe('auth.unauthorized');
+    expect(
+      reason(`${ofNone}:x-none`, () => ''),
+      'one that is not there is not an empty one',
+    ).toBe('auth.unauthorized');
   });
 
   test('an empty body counts as none', () => {
