@@ -39,7 +39,7 @@ import { loadOrCreateKey } from './storage/key-file.ts';
 import { acquireLock, type Lock } from './storage/lock.ts';
 import { takeSnapshot } from './storage/snapshot.ts';
 import { packValue } from './storage/values.ts';
-import { clockText, FULL_TEXT, fatalText, startText } from './trouble.ts';
+import { FULL_TEXT, fatalText, startText, watchClock } from './trouble.ts';
 import { urlHost } from './url-host.ts';
 import { keepYoungGenerationToFirstThread } from './young-generation.ts';
 
@@ -95,8 +95,8 @@ async function serve(given: Config, directory: string): Promise<void> {
   for (const note of notes) tell(note);
   const recoveredMs = Math.round(performance.now() - began);
   inform(`Recovered ${end.seq} entries, ${entries} of them from the journal, in ${recoveredMs} ms.`);
-  const clockNote = clockText(end.moment, Date.now());
-  if (clockNote !== null) tell(clockNote);
+  const lookAtClock = watchClock(tell);
+  lookAtClock(end.moment, Date.now());
 
   const journal = Journal.open(disk, directory, end, {
     segmentBytesMax: config.segmentBytesMax,
@@ -205,7 +205,10 @@ async function serve(given: Config, directory: string): Promise<void> {
     publicUrl: config.publicUrl,
     bodyDepthMax: config.bodyDepthMax,
   });
-  const ticker = setInterval(() => engine.tick(), TICK_MS);
+  const ticker = setInterval(() => {
+    engine.tick();
+    lookAtClock(engine.now(), Date.now());
+  }, TICK_MS);
   ticker.unref();
   // Goes on while the server stops, which waits for threads too.
   setInterval(() => lookAt(pool, lock, engine), TICK_MS).unref();

@@ -109,6 +109,16 @@ function remedy(error: Error, directory: string): string {
   }
 }
 
+/** Tells of a clock that is behind the books: once, and again where it had caught up. */
+export function watchClock(tell: (text: string) => void): (lastMoment: number, now: number) => void {
+  let isTold = false;
+  return (lastMoment, now) => {
+    const text = clockText(lastMoment, now);
+    if (text !== null && !isTold) tell(text);
+    isTold = text !== null;
+  };
+}
+
 /** A word about a clock that is behind the books, or null. Moments in the books never go back, so they stand still until it has caught up. */
 export function clockText(lastMoment: number, now: number): string | null {
   const behind = lastMoment - now;

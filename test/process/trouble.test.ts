@@ -6,12 +6,13 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AssertionError } from '../../src/core/refusal.ts';
 import { Heap } from '../../src/memory/index.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { DamageError } from '../../src/storage/journal.ts';
-import { clockText, fatalText, startText } from '../../src/trouble.ts';
+import { clockText, fatalText, startText, watchClock } from '../../src/trouble.ts';
 import { ayni, copyOf, filesIn, fillBooks, freshDirectory, removeDirectories, rewritten } from '../cli/books.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { MOMENT, makeKit, pause } from '../support/kit.ts';
@@ -32,8 +33,8 @@ afterAll(async () => {
   removeDirectories();
 });
 
-async function start(directory: string, flags: string[] = []): Promise<Server> {
-  const server = await startServer({ directory, flags });
+async function start(directory: string, flags: string[] = [], env: Record<string, string> = {}): Promise<Server> {
+  const server = await startServer({ directory, flags, env });
   servers.push(server);
   return server;
 }
@@ -189,6 +190,32 @@ describe('a clock that is behind the books', () => {
     const { meta } = await kit.make('wallets', { handle: 'later' });
     expect(meta.moment).toMatch(MOMENT);
     expect(Date.parse(meta.moment)).toBeGreaterThan(Date.now() + HOUR / 2);
+  });
+
+  test('since it was set back while the server ran: told then', async () => {
+    const preload = fileURLToPath(new URL('./turned-clock.js', import.meta.url));
+    const server = await start(copyOf(books), [], { NODE_OPTIONS: `--import ${preload}` });
+    const told = () => server.log().split('behind the last entry').length - 1;
+    expect(told()).toBe(0);
+    // Until the server looks at its clock for the first time, it does not know another.
+    await makeKit(connect(server), makeKeys()).make('wallets', { handle: 'before' });
+    server.process.kill('SIGWINCH');
+    while (told() === 0) await pause(50);
+    expect(server.log()).toMatch(/clock is 3[56]\d\d s behind the last entry \(20.*Z\)/);
+  });
+
+  test('is told once, and again where it had caught up', () => {
+    const told: string[] = [];
+    const look = watchClock((text) => told.push(text));
+    const noon = Date.UTC(2030, 0, 1, 12);
+    look(noon, noon);
+    expect(told).toEqual([]);
+    for (const now of [noon - 90_000, noon - 80_000, noon - 3_600_000]) look(noon, now);
+    expect(told).toHaveLength(1);
+    look(noon, noon - 1_000);
+    look(noon, noon - 120_000);
+    expect(told).toHaveLength(2);
+    expect(told[1]).toContain('120 s behind');
   });
 
   test('by less than a minute, or not at all: not worth one', () => {
