@@ -59,6 +59,22 @@ export function stepByProof(
 ): StepEntry | Refusal | null {
   const open = state.open.get(record.row);
   if (open === undefined) return null;
+  const step = moveByProof(state, record, open, key, custom, caller, now);
+  if (step === null || isRefusal(step) || !isOverdue(state, open, now)) return step;
+  // What comes when time is over comes too late, also where nobody has looked what is due, as after a long stop. Until
+  // this was so it still counted: whoever decides again what older books allowed allows it.
+  return caller === GRANTED ? step : expire(state, record, open, now);
+}
+
+function moveByProof(
+  state: State,
+  record: RecordView,
+  open: OpenIntent,
+  key: Uint8Array,
+  custom: string | null,
+  caller: Caller,
+  now: number,
+): StepEntry | Refusal | null {
   // In the books of those who decide again, the caller stands for whoever was allowed.
   const by = caller === GRANTED ? caller : { ...caller, keys: [key] };
   const words = wordsOf(custom);
@@ -160,12 +176,18 @@ export function* stepsDue(state: State, now: number): Generator<StepEntry> {
   for (const [row, open] of state.open) {
     // They stand in the order they came: what follows one that is too young for every ledger is younger still.
     if (now - open.moment <= least * 60_000) return;
-    const minutes = expiryMinutes(state, open.ledger);
-    if (open.status !== 'pending' || now - open.moment <= minutes * 60_000) continue;
-    const expired = refuse('core.intent-expired', `The intent has been pending for more than ${minutes} minutes`);
-    const record = readRow(state, row);
-    yield stepEntry(record, open, undo(record, open, expired, now));
+    if (isOverdue(state, open, now)) yield expire(state, readRow(state, row), open, now);
   }
+}
+
+function isOverdue(state: State, { ledger, moment, status }: OpenIntent, now: number): boolean {
+  return status === 'pending' && now - moment > expiryMinutes(state, ledger) * 60_000;
+}
+
+function expire(state: State, record: RecordView, open: OpenIntent, now: number): StepEntry {
+  const minutes = expiryMinutes(state, open.ledger);
+  const expired = refuse('core.intent-expired', `The intent has been pending for more than ${minutes} minutes`);
+  return stepEntry(record, open, undo(record, open, expired, now));
 }
 
 /** How long an intent of this ledger may be pending; for ever where its config does not say. */

@@ -267,6 +267,24 @@ describe('a missing permission', () => {
     expect(sign(books, waiting, stranger, { note: 'go on' })).toBe('pending');
     expect(sign(books, waiting, ana, null)).toBe('completed');
   });
+
+  test.each([
+    [10 * 60_000, 'completed'],
+    [10 * 60_000 + 1, 'rejected'],
+  ])('that comes %i ms after an intent that may wait ten minutes, before anybody looks what is due: %s', (ms, end) => {
+    const { books, waiting } = waitForBoth();
+    Object.assign(books.state.ledgers[2]!, { config: { 'intent.expiryThresholdMinutes': 10 } });
+    expect(sign(books, waiting, ana, null)).toBe('pending');
+    books.moment += ms;
+    // What moves nothing does not end it either.
+    expect(sign(books, waiting, stranger, null)).toBe('pending');
+    expect(sign(books, waiting, luz, { status: 'declined' })).toBe('pending');
+    expect(sign(books, waiting, luz, null)).toBe(end);
+    const { added } = readRow(books.state, findLuid(books.state, 2, Kind.intent, waiting.luid));
+    const reasons = added.flatMap((each) => ('outcome' in each ? [each.outcome.reason] : []));
+    expect(reasons).toEqual([end === 'rejected' ? 'core.intent-expired' : '']);
+    expect(books.state.open.size).toBe(0);
+  });
 });
 
 describe('a proof that an intent begins with', () => {

@@ -3,7 +3,7 @@
  */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { GRANTED } from '../../src/core/access/index.ts';
+import { type Caller, GRANTED, NOBODY } from '../../src/core/access/index.ts';
 import type { Claim, Reference } from '../../src/core/claims/index.ts';
 import { type Entry, EntryType, type IntentEntry, type StepEntry } from '../../src/core/entry.ts';
 import { stepsDue } from '../../src/core/intents.ts';
@@ -201,10 +201,10 @@ test.each(['commit', 'abort'])(
   },
 );
 
-function prove(books: Books, intent: IntentEntry, custom: object): Entry[] {
+function prove(books: Books, intent: IntentEntry, custom: object, caller: Caller = GRANTED): Entry[] {
   const proof = { public: new Uint8Array(32).fill(5), result: new Uint8Array(64), custom: JSON.stringify(custom) };
   const { luid, hash } = intent;
-  const base = { ledger: 1, kind: Kind.intent, moment: books.moment, caller: GRANTED } as const;
+  const base = { ledger: 1, kind: Kind.intent, moment: books.moment, caller } as const;
   return books.do({ op: 'proof', ...base, luid, hash, proof }) as Entry[];
 }
 
@@ -406,6 +406,24 @@ describe('bridges in a thread', () => {
     expect(statusOf(books, second!)).toBe('completed');
     expectNothingHeld(books);
   });
+
+  test.each(['prepared', 'failed'])(
+    'all fail where a bridge says %s after the time of one, before anybody looks what is due',
+    (said) => {
+      const books = bridged();
+      const [first, second] = intentsIn(send(books, [transfer('a', 'c', 40)]));
+      books.moment += 10 * 60_000 + 1;
+      const say = (status: string) => prove(books, second!, { handle: leg(second!), status }, NOBODY);
+      // What moves nothing does not end it either.
+      expect(say('committed')).toHaveLength(1);
+      expect(reasonsOf(say(said))).toEqual(['core.intent-expired', 'core.intent-expired']);
+      expect([first!, second!].map((intent) => statusOf(books, intent))).toEqual(['rejected', 'aborted']);
+      report(books, second!, leg(second!), 'aborted');
+      expect(statusOf(books, second!)).toBe('rejected');
+      expect(balances(books, 'a', 'c', 'out')).toEqual([100, 0, 0]);
+      expectNothingHeld(books);
+    },
+  );
 
   test.each(['failed by its bridge', 'expired'])('the first fails with the second, %s', (how) => {
     const books = bridged();

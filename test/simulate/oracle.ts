@@ -258,7 +258,7 @@ export class Oracle {
       const [due] = model.intents.overdue(moment);
       const entry = entries[at];
       if (due === undefined || entry?.type !== EntryType.step || entry.luid !== due.luid) break;
-      // Until the tick comes, what a bridge says of an overdue intent still counts.
+      // Until the tick comes, what the server notes of a call of an overdue intent still counts.
       if (entry.outcome.reason !== 'core.intent-expired') break;
       const time = { companion: '', bearer: [], moment, now: moment, luidAt };
       take(model.expire(due, { ...time, luid: due.luid }));

@@ -404,7 +404,7 @@ export const PLANTS: Plant[] = [
   ],
   [
     'prepared intents expire',
-    ['src/core/intents.ts', "if (open.status !== 'pending' || now - open.moment", 'if (now - open.moment'],
+    ['src/core/intents.ts', "return status === 'pending' && now", 'return status !== undefined && now'],
   ],
   [
     'lists show what was dropped',
@@ -542,6 +542,14 @@ export const PLANTS: Plant[] = [
       'src/core/intents.ts',
       'status !== undefined && !AGREEING.includes(status)',
       "['failed', 'aborted', 'rejected'].includes(status as string)",
+    ],
+  ],
+  [
+    'who comes too late is in time as long as nobody looks',
+    [
+      'src/core/intents.ts',
+      'isRefusal(step) || !isOverdue(state, open, now)) return',
+      'isRefusal(step) || now > 0) return',
     ],
   ],
   [

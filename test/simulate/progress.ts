@@ -214,8 +214,12 @@ export class Intents {
     }
     if (progress.stage !== 'pending' || progress.isHolding || !isConsent(custom)) return null;
     const willing = record.added.filter((proof) => isConsent(JSON.parse(proof.custom ?? '{}')));
-    const keys = [...record.content.proofs.filter(isBeginning), ...willing].map((proof) => proof.public);
-    return this.#attempt(record.luid, [...keys, key, ...given.bearer], given.now);
+    const signed = [...record.content.proofs.filter(isBeginning), ...willing].map((proof) => proof.public);
+    const keys = [...signed, key, ...given.bearer];
+    if (!this.#isOverdue(record, given.now)) return this.#attempt(record.luid, keys, given.now);
+    // What would have moved it in time ends it now.
+    const { reason, isPermitted } = this.#plan(record, keys, null);
+    return reason !== '' || isPermitted ? this.#undo(record.luid, 'core.intent-expired', given.now) : null;
   }
 
   /** The entry that says so, and what follows from it. `own` counts the entries before it in the frame. */
@@ -229,12 +233,15 @@ export class Intents {
   overdue(now: number): Rec[] {
     const waiting: Rec[] = [];
     for (const record of this.#ground.open()) {
-      const { ledger, progress } = record;
-      if (progress!.stage !== 'pending') continue;
-      const minutes = this.#ground.config(ledger)['intent.expiryThresholdMinutes'];
-      if (typeof minutes === 'number' && now - progress!.received > minutes * 60_000) waiting.push(record);
+      if (this.#isOverdue(record, now)) waiting.push(record);
     }
     return waiting.sort((one, other) => one.progress!.order - other.progress!.order);
+  }
+
+  #isOverdue({ ledger, progress }: Rec, now: number): boolean {
+    const minutes = this.#ground.config(ledger)['intent.expiryThresholdMinutes'];
+    const isWaiting = progress!.stage === 'pending' && typeof minutes === 'number';
+    return isWaiting && now - progress!.received > minutes * 60_000;
   }
 
   expire({ luid }: Rec, given: Given): Fact[] {
@@ -561,6 +568,8 @@ export class Intents {
     if (!['prepared', 'failed', 'committed', 'aborted'].includes(status as string)) return null;
     const bridge = this.#ground.record(record.progress!.legs[leg]!.bridge);
     if (!this.#ground.isGranted(record.ledger, 'activate', 'bridge', bridge, keys)) return 'auth.forbidden';
+    if (this.#isOverdue(record, now) && afterReport(record.progress!.states[leg]!, status as string) !== null)
+      return this.#undo(record.luid, 'core.intent-expired', now);
     return this.#moveLeg(record.luid, leg, status as string, now);
   }
 

@@ -270,9 +270,10 @@ export class EntryAudit {
     // Tokens and the server's own rules allow things too, and stand in no entry. They only ever add permissions.
     const byAll = this.#decide(entry, next, frameMoment, true);
     if (unlike === null) {
-      if (!explains(byAll, entry, next)) return;
+      const late = endOf(this.state, next);
+      if (late === null && !explains(byAll, entry, next)) return;
       this.counts.permitted++;
-      this.#expected = byAll.slice(1);
+      this.#expected = late === null ? (byAll as Entry[]).slice(1) : [late];
       return;
     }
     let wrong = unlike;
@@ -400,6 +401,13 @@ function differenceTo(decided: Entry[] | string, entry: Entry, next: Entry | nul
 function mayBeMore(decided: Entry[], entry: Entry, next: Entry | null): boolean {
   if (decided.length > 1 || entry.type !== EntryType.proof || entry.kind !== Kind.intent) return false;
   return next?.type === EntryType.step && next.row === entry.row;
+}
+
+/** The end of the intent in `next` where its time is over: what would have moved it came too late. */
+function endOf(state: State, next: Entry | null): StepEntry | null {
+  if (next?.type !== EntryType.step || next.outcome.reason !== 'core.intent-expired') return null;
+  for (const step of stepsDue(state, next.moment)) if (step.row === next.row) return step;
+  return null;
 }
 
 /** Whether both entries were decided at once. */
