@@ -106,7 +106,9 @@ export interface EngineStats {
   diskMs: number;
 }
 
+/** Time of one turn of the event loop for those who wait, and for those who come in where nobody waits. */
 const LET_IN_MS = 2;
+const LET_IN_NOW_MS = 5;
 /** So many at most of a ledger whose requests have just turned out to be dear. */
 const LET_IN_TO_SEE = 4;
 /** Of the room for records. */
@@ -146,6 +148,9 @@ export class Engine {
   #verdictsAt = 0;
   #isTickDue = false;
   #isLaterDue = false;
+  /** What letting in has taken of this turn of the event loop. */
+  #letInMs = 0;
+  #isLetInDue = false;
   #held: ((failure: Refusal | null) => void)[] = [];
   #lastMoment: number;
   #random = new Uint8Array(RANDOM_BLOCK);
@@ -207,13 +212,33 @@ export class Engine {
 
   /** Whether a request can be let in now, past nobody who waits. */
   get isOpen(): boolean {
-    return this.#failure !== null || (this.#turns.length === 0 && this.#pipeline.hasRoom);
+    if (this.#failure !== null) return true;
+    return this.#turns.length === 0 && this.#pipeline.hasRoom && this.#letInMs < LET_IN_NOW_MS;
+  }
+
+  /**
+   * Lets in who has come, where it is open. So many may have come in one turn of the event loop, each with a long body, that
+   * after a while the others are to wait for their ledgers' turns, also where none of them will ever reach the sequence.
+   */
+  letInNow(begin: () => void): void {
+    const { stopwatch } = this.#options;
+    const began = stopwatch();
+    begin();
+    this.#letInMs += stopwatch() - began;
+    if (this.#isLetInDue) return;
+    this.#isLetInDue = true;
+    setImmediate(() => {
+      this.#isLetInDue = false;
+      this.#letInMs = 0;
+    });
   }
 
   /** Calls `begin` when it is this ledger's turn; the request takes that many bytes meanwhile. */
   wait(ledger: number, bytes: number, begin: () => void): void {
     this.#places.take(ledger, bytes);
     this.#turns.push(ledger, bytes, this.#turnOf(ledger, bytes, begin));
+    // Nothing else may be on its way that would let it in.
+    if (this.#pipeline.hasRoom) this.#turnLater();
   }
 
   #turnOf(ledger: number, bytes: number, begin: () => void): () => void {

@@ -90,9 +90,9 @@ export function createApp(options: AppOptions): Handler {
     handle(request, reply) {
       // The port opens after recovery, so whoever gets an answer here gets this one.
       if (request.path === '/readyz' && !house.engine.isFailed) return reply.send(200, READY);
-      if (request.method === 'GET' || house.engine.isOpen) {
-        return guarded(house, reply, () => serve(options, request, reply));
-      }
+      const serveNow = () => guarded(house, reply, () => serve(options, request, reply));
+      if (request.method === 'GET') return serveNow();
+      if (house.engine.isOpen) return house.engine.letInNow(serveNow);
       const kept = keep(request);
       house.engine.wait(selectLedger(options, request), request.body.length, () => {
         if (!reply.aborted) guarded(house, reply, () => serve(options, kept, reply));

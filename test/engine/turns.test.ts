@@ -295,6 +295,34 @@ describe('a flooded ledger', () => {
     await house.stop();
   });
 
+  test('is let in for a while in each turn of the event loop, also where all of it is refused at the door', async () => {
+    let now = 0;
+    const house = await open({ pipelineMax: 1000, stopwatch: () => now });
+    const came: string[] = [];
+    const arrive = (ledger: number, name: string) => {
+      const begin = () => {
+        now += 3;
+        came.push(name);
+      };
+      if (house.engine.isOpen) house.engine.letInNow(begin);
+      else house.engine.wait(ledger, 100, begin);
+    };
+    for (let n = 0; n < 20; n++) arrive(1, 'flood');
+    arrive(2, 'guest');
+    expect(came.length).toBe(2);
+    for (let before = 2; came.length < 21; before = came.length) {
+      await turn();
+      expect(came.length - before).toBeLessThan(5);
+    }
+    expect(came.indexOf('guest')).toBeLessThan(6);
+    for (let n = 0; n < 20; n++) {
+      await turn();
+      expect(house.engine.isOpen).toBe(true);
+      house.engine.letInNow(() => (now += 3));
+    }
+    await house.stop();
+  });
+
   test('is told when the disk fails, whoever waits for a turn too', async () => {
     const house = await open();
     house.disk.inject({ call: 'sync', code: 'EIO' });
