@@ -199,7 +199,7 @@ function pageError(member: string, keyword: string, params: Record<string, unkno
   return { instancePath: `/page/${member}`, schemaPath, keyword, params, message };
 }
 
-/** `sort.meta.moment`: 1 or asc is oldest first, -1 or desc newest first, which is the default. */
+/** `sort.meta.moment`: 1 is oldest first, -1 newest first, which is the default. */
 function parseOrder(pairs: readonly Pair[]): ListQuery['order'] {
   let order: ListQuery['order'] = 'newest';
   for (const { segments, text } of pairs) {
@@ -292,7 +292,14 @@ function readValue(path: readonly string[], operator: Operator, text: string, li
 function readMoment(text: string): string {
   const isWritten = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text);
   const zoned = isWritten && text.includes('T') && !/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? `${text}Z` : text;
-  const moment = /^\d{1,13}$/.test(text) ? Number(text) : isWritten ? Date.parse(zoned) : Number.NaN;
+  const moment = /^\d{1,13}$/.test(text) ? Number(text) : isWritten && hasItsDay(text) ? Date.parse(zoned) : Number.NaN;
   if (Number.isNaN(moment)) throw malformed('meta.moment must be an ISO 8601 moment');
   return new Date(moment).toISOString();
+}
+
+/** Whether the month has that day: V8 takes the 30th of February for the 2nd of March. */
+function hasItsDay(text: string): boolean {
+  const day = text.slice(0, 10);
+  const start = Date.parse(day);
+  return !Number.isNaN(start) && new Date(start).toISOString().startsWith(day);
 }
