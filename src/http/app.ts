@@ -16,7 +16,7 @@ import { decodePublic } from '../proof/keys.ts';
 import { beginAnew, type Call, callerOf, guarded, type House, NO_BYTES, refuseDurable, sendRefusal } from './call.ts';
 import { checkAccess } from './check.ts';
 import { assignSigner, listSigners, removeSigner } from './circles.ts';
-import { type Refusal, refuse, refuseUnavailable } from './errors.ts';
+import { headersOf, type Refusal, refuse, refuseUnavailable, statusOf } from './errors.ts';
 import { activateBridge, listDeliveries, listEvents, retryEvents } from './events.ts';
 import { readHead } from './head.ts';
 import { parseJson } from './json.ts';
@@ -110,7 +110,11 @@ function keep(request: Request): Request {
 function serve(options: AppOptions, request: Request, reply: Reply): void {
   const { house } = options;
   const route = findRoute(request.method, request.path);
-  if (isRefusal(route)) return sendRefusal(house, reply, route);
+  if (isRefusal(route)) {
+    // Whoever asks for the methods that there are hears what who takes another one is told.
+    if (request.method === 'OPTIONS' && statusOf(route) === 405) return reply.send(204, '', headersOf(route));
+    return sendRefusal(house, reply, route);
+  }
   if (request.method !== 'GET' && house.engine.isFull(!GOING_ON.includes(route.action))) {
     return sendRefusal(house, reply, BOOKS_FULL);
   }

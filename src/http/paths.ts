@@ -79,8 +79,14 @@ export function findRoute(method: string, path: string): Route | Refusal {
   const found = findPlace(segments);
   if (found === null) return unknownPath();
   const action = found.methods.get(method);
-  if (action === undefined) return refuseMethod([...found.methods.keys()]);
+  if (action === undefined) return refuseMethod(allowed(found.methods));
   return { action, kind: found.kind, id: found.id, tail: found.tail };
+}
+
+/** All that is answered there: HEAD as GET is, and whoever asks for the methods. */
+function allowed(known: Methods): string[] {
+  const methods = [...known.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  return [...methods, 'OPTIONS'];
 }
 
 /** What stands between the slashes; one at the end counts for nothing. */

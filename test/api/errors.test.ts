@@ -203,6 +203,39 @@ describe('405 with Allow', () => {
   });
 });
 
+describe('OPTIONS names the methods that there are, and those alone', () => {
+  const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH'];
+  test.each([
+    '',
+    '/head',
+    '/events',
+    '/wallets',
+    '/wallets/a',
+    '/intents/a',
+    '/symbols/a',
+    '/wallets/a/balances',
+    '/wallets/a/proofs',
+    '/bridges/a/activate',
+    '/circles/a/signers',
+    '/circles/a/signers/b',
+    '/ledger',
+  ])('at %s: all were said to be, at each path', async (path) => {
+    const reply = await client.call('OPTIONS', path);
+    expect([reply.status, reply.text]).toEqual([204, '']);
+    const allow = (reply.headers.get('allow') ?? '').split(', ');
+    expect(allow).toContain('OPTIONS');
+    for (const method of METHODS) {
+      const { status } = await fetch(client.url + path, { method });
+      expect([method, status === 405]).toEqual([method, !allow.includes(method)]);
+    }
+    const other = await client.call('PATCH', path);
+    expect([other.status, other.headers.get('allow')]).toEqual([405, reply.headers.get('allow')]);
+  });
+  test('404 where there is nothing', async () => {
+    expect(reasonOf(await client.call('OPTIONS', '/nothing'))).toEqual([404, 'api.route-not-found']);
+  });
+});
+
 describe('422 record.schema-invalid', () => {
   const good = (): Json => record({ handle: unique('wallet') }, keys);
   const table: [string, (body: Json) => Json][] = [
