@@ -13,18 +13,16 @@ import {
   type IntentEntry,
   type IntentFacts,
   LEG_STATES,
-  LIMIT_WIDTH,
   luidOfThread,
   MARK_WIDTH,
   type Outcome,
-  POSTING_WIDTH,
   statusAfter,
-  THROUGH_WIDTH,
   threadOf,
 } from './entry.ts';
 import { assertBalanced, assertStill } from './invariants.ts';
 import { Kind, kindRow } from './kinds.ts';
 import { hasRules, type IntentOutline, type NameHashes, outlineOf } from './outline.ts';
+import { addSupply, hold, move, release, setLimits } from './postings.ts';
 import { assert } from './refusal.ts';
 import {
   ANY_STATUS,
@@ -34,7 +32,6 @@ import {
   DROPPED,
   dataOf,
   findLuid,
-  findSlot,
   HAS_ACCESS,
   HAS_BRIDGE,
   HAS_LABELS,
@@ -306,12 +303,6 @@ function happen(state: State, outcome: Outcome, received: number, claims: readon
   addSupply(state, outcome.postings);
 }
 
-function setLimits(state: State, { limits, moment }: Outcome): void {
-  for (let i = 0; i < limits.length; i += LIMIT_WIDTH) {
-    state.balances.setLimit(slotOf(state, limits[i]!, limits[i + 1]!), limits[i + 2]!, limits[i + 3]!, moment);
-  }
-}
-
 function marked(legs: readonly number[], marks: readonly number[]): number[] {
   const states = [...legs];
   for (let i = 0; i < marks.length; i += MARK_WIDTH) {
@@ -319,102 +310,6 @@ function marked(legs: readonly number[], marks: readonly number[]): number[] {
     states[marks[i]!] = marks[i + 1]!;
   }
   return states;
-}
-
-/** Moves money at once, and counts it towards daily limits, from the intent that sets them on. */
-function move(state: State, { postings, moment }: Outcome, received: number): void {
-  const { balances } = state;
-  for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
-    const slot = slotOf(state, postings[i]!, postings[i + 1]!);
-    const moved = postings[i + 3]!;
-    balances.add(slot, postings[i + 2]!, moment);
-    assert(Number.isSafeInteger(balances.available(slot)), 'a balance stays within ±(2^53-1)');
-    if (moved !== 0 && balances.isLimited(slot)) balances.countMoved(slot, moved, received);
-  }
-}
-
-/** Sets money aside; what that adds to daily counters is noted in `counted`. */
-function hold(state: State, { postings, moment, links }: Outcome, received: number, counted: number[]): void {
-  const { balances } = state;
-  for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
-    const slot = slotOf(state, postings[i]!, postings[i + 1]!);
-    const moved = postings[i + 3]!;
-    const through = throughOf(links, i);
-    balances.hold(slot, postings[i + 2]! + through, moment);
-    balances.expect(slot, -through);
-    if (moved === 0 || !balances.isLimited(slot)) continue;
-    const before = balances.movedOn(slot, received);
-    balances.countMoved(slot, moved, received);
-    const after = balances.movedOn(slot, received);
-    counted.push(slot, balances.countedDay(slot), after.amount - before.amount, after.count - before.count);
-  }
-}
-
-/** Ends a hold, for good or as if it had never been. */
-function release(
-  state: State,
-  { moment: received, counted }: OpenIntent,
-  { postings, moment, links }: Outcome,
-  moves: boolean,
-): void {
-  const { balances } = state;
-  for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
-    const slot = slotOf(state, postings[i]!, postings[i + 1]!);
-    const through = throughOf(links, i);
-    balances.settle(slot, postings[i + 2]! + through, moves, moment);
-    balances.expect(slot, through);
-    if (moves && through > 0) balances.add(slot, -through, moment);
-    assert(Number.isSafeInteger(balances.available(slot)), 'a balance stays within ±(2^53-1)');
-  }
-  if (moves) return;
-  for (let i = 0; i < counted.length; i += 4) {
-    const [slot, day, amount, count] = counted.slice(i, i + 4) as [number, number, number, number];
-    // A counter that has gone on to another day keeps nothing of this one.
-    if (balances.countedDay(slot) === day) balances.addMoved(slot, -amount, -count, received);
-  }
-}
-
-/** How much of the posting at `at` comes and goes with its thread. */
-function throughOf(links: Outcome['links'], at: number): number {
-  if (links === undefined) return 0;
-  const { through } = links;
-  for (let i = 0; i < through.length; i += THROUGH_WIDTH) {
-    if (through[i]! * POSTING_WIDTH === at) return through[i + 1]!;
-  }
-  return 0;
-}
-
-/** Transfers cancel out; what remains per symbol was issued or destroyed. */
-function addSupply(state: State, postings: number[]): void {
-  if (postings.length === 2 * POSTING_WIDTH && postings[1] === postings[POSTING_WIDTH + 1]) {
-    if (postings[2]! + postings[POSTING_WIDTH + 2]! === 0) return;
-  }
-  for (let i = 0; i < postings.length; ) {
-    const symbol = postings[i + 1]!;
-    // Postings of one symbol mostly stand together: as long as numbers are exact, they are summed before BigInt is.
-    let sum = 0;
-    let at = i;
-    do {
-      sum += postings[at + 2]!;
-      at += POSTING_WIDTH;
-    } while (postings[at + 1] === symbol && Number.isSafeInteger(sum + postings[at + 2]!));
-    addToSupply(state, symbol, sum);
-    i = at;
-  }
-}
-
-function addToSupply({ supply }: State, symbol: number, sum: number): void {
-  const before = supply.get(symbol);
-  if (before === undefined || sum !== 0) supply.set(symbol, (before ?? 0n) + BigInt(sum));
-}
-
-function slotOf(state: State, wallet: number, symbol: number): number {
-  const { balances, rows } = state;
-  const slot = findSlot(state, wallet, symbol);
-  if (slot >= 0) return slot;
-  const made = balances.create(wallet, symbol, rows.aux.get(wallet));
-  rows.aux.set(wallet, made + 1);
-  return made;
 }
 
 function append(state: State, row: number, bytes: Uint8Array, from: number, to: number): void {

@@ -324,7 +324,7 @@ export const PLANTS: Plant[] = [
   [
     'one move inside an intent is forgotten',
     [
-      'src/core/apply.ts',
+      'src/core/postings.ts',
       '    balances.add(slot, postings[i + 2]!, moment);\n',
       '    if (i < 2 * POSTING_WIDTH) balances.add(slot, postings[i + 2]!, moment);\n',
     ],
@@ -332,7 +332,7 @@ export const PLANTS: Plant[] = [
   [
     'a hold is released twice',
     [
-      'src/core/apply.ts',
+      'src/core/postings.ts',
       '    balances.settle(slot, postings[i + 2]! + through, moves, moment);\n',
       '    balances.settle(slot, postings[i + 2]! + through, moves, moment);\n    if (!moves) balances.settle(slot, postings[i + 2]! + through, moves, moment);\n',
     ],
@@ -340,7 +340,7 @@ export const PLANTS: Plant[] = [
   [
     'an abort keeps what it counted',
     [
-      'src/core/apply.ts',
+      'src/core/postings.ts',
       'if (balances.countedDay(slot) === day) balances',
       'if (balances.countedDay(slot) === day - 1) balances',
     ],
