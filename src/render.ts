@@ -88,7 +88,7 @@ export function outcomeText(outcome: Outcome, version: Version, hash: string, se
 /** What the server's proofs of an outcome say. */
 export function customsOf(outcome: Outcome, version: Version): string[] {
   const { luid } = version.entry;
-  return outcomeCustoms(outcome, (leg) => legHandle(luid, legsOf(version)[leg]!, leg));
+  return outcomeCustoms(luid, outcome, (leg) => legHandle(luid, legsOf(version)[leg]!, leg));
 }
 
 /** An intent passes each status once, so the first of an outcome's names it; errors are told apart by all they say. */

@@ -68,28 +68,28 @@ def unpack(e, at=0):  # a MessagePack value, and where it ends
     values = []
     for _ in range(size): value, at = unpack(e, at); values.append(value)
     return values, at
-def entry(e):  # what an entry of a record tells: as src/storage/codec.ts has them, in either version
+def entry(e):  # what an entry of a record tells: as src/storage/codec.ts has them, in any version
     (luid, _, code, _, _, moment, *rest), _ = unpack(e)
     one, type, first = dict.fromkeys(('data', 'hash', 'seal', 'status', 'labels', 'thread', 'outcome')), (code - 1) % 8 + 1, code < 9
-    moment += 0 if first else sum(ORDER.index(c) * 64**(5 - i) for i, c in enumerate(luid[5:11])) * 1000
+    expect(code < 25, 'an entry of a later format'); moment += 0 if first else sum(ORDER.index(c) * 64**(5 - i) for i, c in enumerate(luid[5:11])) * 1000
     def proof(key, result, custom):  # a key may be told by its place in the data, in UTF-16 units, a custom by its moment
         if isinstance(key, int): key = base64.b64decode(one['data'].encode('utf-16-le')[2 * key:2 * key + 88].decode('utf-16-le'))
         return key, result, createdCustom % iso(moment + custom) if isinstance(custom, int) else custom
     if type == 4: one.update(status=rest[2], labels=rest[3] if len(rest) > 3 else None)
     elif type != 6:
-        if code == 13: rest.insert(0, sha(rest[0]))
+        if type == 5 and not first: rest.insert(0, sha(rest[0]))
         one.update(hash=rest[0], data=rest[1], seal=rest[3])
     if type == 5: one.update(thread=rest[4] or luid[5:], outcome=rest[5])
     if type == 6: one.update(outcome=rest[1])
     o, base = one['outcome'], 0 if first else moment
     if o: one['outcome'] = (base + o[0], (1, 2, 3), '', '', None) if len(o) in (2, 5) else (base + o[0], *o[1:4], o[6] if len(o) > 6 else None)
-    return dict(one, luid=luid, type=type, moment=moment, proofs=[proof(*p) for p in (rest[1:2] if type == 4 else [] if type == 6 else rest[2])])
+    return dict(one, luid=luid, type=type, moment=moment, early=code < 17, proofs=[proof(*p) for p in (rest[1:2] if type == 4 else [] if type == 6 else rest[2])])
 createdCustom = '{"moment":"%s","status":"created"}'
 STATUSES = ('pending', 'prepared', 'committed', 'completed', 'failed', 'aborted', 'rejected', 'error')
-def customs(luid, outcome, legs):  # what the server's proofs of an outcome say
+def customs(luid, outcome, legs, early):  # what the server's proofs of an outcome say, since 0.3.0 of which intent too
     moment, steps, reason, detail, links = outcome
     for status in (STATUSES[step] for step in steps):
-        custom = {'moment': iso(moment), 'status': status}
+        custom = {'moment': iso(moment), 'status': status, **({} if early else {'luid': luid})}
         if status in ('failed', 'error'):
             custom.update(detail=detail, reason=reason)
             if links and links[6]: custom['failId'] = links[6]
@@ -115,7 +115,7 @@ def tell(entries):  # the versions that entries make, each as its meta, its data
             if outcome[4] and (outcome[4][3] or outcome[4][4]): meta['routed'] = True
             passed = [STATUSES[step] for step in outcome[1] if step not in (4, 7)]
             if passed: meta['status'] = passed[-1]
-            told[-1][2].extend((server, None, custom) for custom in customs(luid, outcome, legs))
+            told[-1][2].extend((server, None, custom) for custom in customs(luid, outcome, legs, each['early']))
     return told
 def check(envelope, what):  # hash, digests, signatures; gives (key, signature, custom) of each proof
     digest, proofs = sha(canon(envelope['data'])).hex(), []
@@ -138,7 +138,7 @@ def once(members): expect(len(dict(members)) == len(members), 'a member that is 
 story, server = json.load(open(sys.argv[1], encoding='utf-8'), object_pairs_hook=once), raw(sys.argv[2])
 record, head, chain, lines = story['record'], story['head'], story['chain'], story['entries']
 expect({*story} == {'format', 'server', 'record', 'versions', 'entries', 'chain', 'head'}, 'a member of the story that nothing proves')
-expect(story['format'] in ('ayni-story-1', 'ayni-story-2'), 'it is of another format')
+expect(story['format'] in ('ayni-story-1', 'ayni-story-2', 'ayni-story-3'), 'it is of another format')
 expect(raw(story['server']) == server, 'it is of another server')
 entries = [raw(line['bytes']) for line in lines]
 expect(all(one['seq'] < next['seq'] for one, next in zip(lines, lines[1:])), 'entries that are not in order')

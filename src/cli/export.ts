@@ -88,7 +88,7 @@ export function storyOf(disk: Disk, directory: string, name: RecordName): string
     const head = signedText(headText(end), Date.now(), sealer);
     const lines = entries.map(({ seq, bytes }) => `{"seq":${seq},"bytes":"${bytes.toString('base64')}"}`);
     const members = [
-      `"format":"ayni-story-2"`,
+      `"format":"ayni-story-3"`,
       `"server":"${encodeBase64(server.public)}"`,
       `"record":${record}`,
       `"versions":[${versions.join(',')}]`,

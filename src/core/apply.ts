@@ -22,7 +22,7 @@ import {
 import { assertBalanced, assertStill } from './invariants.ts';
 import { Kind, kindRow } from './kinds.ts';
 import { hasRules, type IntentOutline, type NameHashes, outlineOf } from './outline.ts';
-import { addSupply, hold, move, release, setLimits } from './postings.ts';
+import { addSupply, countNewlyLimited, hold, move, release, setLimits } from './postings.ts';
 import { assert } from './refusal.ts';
 import {
   ANY_STATUS,
@@ -281,6 +281,7 @@ function applyOutcome(
     if (moves) setLimits(state, outcome);
     if (holds) hold(state, outcome, open.moment, counted);
     else release(state, open, outcome, moves);
+    if (moves && !outcome.isEarly) countNewlyLimited(state, open, outcome);
     if (moves) addSupply(state, outcome.postings);
   } else assertStill(outcome);
   if (status === 'completed' || status === 'rejected') return close(state, row);

@@ -115,6 +115,11 @@ export interface Outcome {
   limits: number[];
   /** What ties it to other systems and other intents; absent in most. */
   links?: Links;
+  /**
+   * Decided before 0.3.0; absent in what is decided now. The server's proofs of it do not name the intent, and limits
+   * that it sets do not count what it had set aside itself.
+   */
+  isEarly?: true;
 }
 
 export const Side = { debit: 0, credit: 1 } as const;

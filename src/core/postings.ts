@@ -2,6 +2,7 @@
  * What an outcome's postings and limits do to balances, daily counters and supply. Whether and when they do it is
  * apply's matter (apply.ts).
  */
+import { DAILY_AMOUNT, DAILY_COUNT, METRICS } from './balances.ts';
 import { LIMIT_WIDTH, type Outcome, POSTING_WIDTH, THROUGH_WIDTH } from './entry.ts';
 import { assert } from './refusal.ts';
 import { findSlot, type OpenIntent, type State } from './state.ts';
@@ -62,6 +63,39 @@ export function release(
     const [slot, day, amount, count] = counted.slice(i, i + 4) as [number, number, number, number];
     // A counter that has gone on to another day keeps nothing of this one.
     if (balances.countedDay(slot) === day) balances.addMoved(slot, -amount, -count, received);
+  }
+}
+
+/**
+ * Daily limits count from the intent on that sets them. What that had set aside before they were there, `hold` did not
+ * count, and it counts once it has moved.
+ */
+export function countNewlyLimited(
+  state: State,
+  { moment: received, counted }: OpenIntent,
+  { postings, limits }: Outcome,
+): void {
+  const { balances } = state;
+  const counterOf = (slot: number, metric: number) => slot * METRICS.length + metric;
+  const begun = new Set<number>();
+  for (let i = 0; i < limits.length; i += LIMIT_WIDTH) {
+    const metric = limits[i + 2]!;
+    if (metric === DAILY_AMOUNT || metric === DAILY_COUNT) {
+      begun.add(counterOf(slotOf(state, limits[i]!, limits[i + 1]!), metric));
+    }
+  }
+  if (begun.size === 0) return;
+  for (let i = 0; i < counted.length; i += 4) {
+    if (counted[i + 2] !== 0) begun.delete(counterOf(counted[i]!, DAILY_AMOUNT));
+    if (counted[i + 3] !== 0) begun.delete(counterOf(counted[i]!, DAILY_COUNT));
+  }
+  for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
+    const moved = postings[i + 3]!;
+    if (moved === 0) continue;
+    const slot = slotOf(state, postings[i]!, postings[i + 1]!);
+    const amount = begun.has(counterOf(slot, DAILY_AMOUNT)) ? moved : 0;
+    const count = begun.has(counterOf(slot, DAILY_COUNT)) ? 1 : 0;
+    if (amount + count > 0) balances.addMoved(slot, amount, count, received);
   }
 }
 

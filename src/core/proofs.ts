@@ -66,14 +66,19 @@ export function sealCustom(entry: Entry): string {
   }
 }
 
-/** The customs of the proofs that tell how an intent went on, in order. */
-export function outcomeCustoms({ moment, steps, reason, detail, links }: Outcome, handleOf: LegHandles): string[] {
-  const at = isoMoment(moment);
+/**
+ * The customs of the proofs that tell how the intent `luid` went on, in order. They name it, since whoever signed an
+ * intent may send it to another ledger too, where other things become of the same hash.
+ */
+export function outcomeCustoms(luid: string, outcome: Outcome, handleOf: LegHandles): string[] {
+  const { steps, reason, detail, links } = outcome;
+  const at = isoMoment(outcome.moment);
+  const whose = outcome.isEarly ? '' : `"luid":"${luid}",`;
   return steps.map((status) => {
-    if (status !== 'failed' && status !== 'error') return `{"moment":"${at}","status":"${status}"}`;
+    if (status !== 'failed' && status !== 'error') return `{${whose}"moment":"${at}","status":"${status}"}`;
     const failId = links === undefined || links.failId === '' ? '' : `"failId":${JSON.stringify(links.failId)},`;
     const handle = links === undefined || links.leg < 0 ? '' : `"handle":"${handleOf(links.leg)}",`;
-    return `{"detail":${JSON.stringify(detail)},${failId}${handle}"moment":"${at}","reason":"${reason}","status":"${status}"}`;
+    return `{"detail":${JSON.stringify(detail)},${failId}${handle}${whose}"moment":"${at}","reason":"${reason}","status":"${status}"}`;
   });
 }
 

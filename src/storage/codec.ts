@@ -4,9 +4,9 @@
  * which was measured against msgpackr (bench/journal.ts) and needs no intermediate objects. What is
  * written is plain MessagePack with the shortest encodings; any reader of it reads an entry.
  *
- * An entry is one array. What is written now, version 2, has these elements in this order:
+ * An entry is one array. What is written now, version 3, has these elements in this order:
  *
- *     luid (22 ASCII characters), handle, type + 8, ledger, kind, moment, then by type
+ *     luid (22 ASCII characters), handle, type + 16, ledger, kind, moment, then by type
  *     create:  hash, data, proofs, seal
  *     update:  hash, data, proofs, seal, row
  *     drop:    hash, data, proofs, row
@@ -26,9 +26,12 @@
  * say beside their signature all but its moment (customs.ts). A key that stands in the data which it signed is told by
  * its place there (keys-in-data.ts). The frame's hash covers data, so nothing is proven less.
  *
- * Version 1, written until 0.1.0 and read for ever, differs in this: type is the type itself, 1 to 8; all moments are
- * milliseconds since 1970; an intent has its hash, before data, and always its thread; a proof has its key, and its
- * custom is a text or nil; outcomes are whole. Both may lie in one journal and one heap: each entry says by its type which it is.
+ * All versions are read for ever, and may lie in one journal and one heap: each entry says by its type of which it is.
+ *
+ * - Version 2, written until 0.2.0: type + 8. Its bytes are the same otherwise; its outcomes are early ones (core/entry.ts).
+ * - Version 1, written until 0.1.0: type is the type itself, 1 to 8; all moments are milliseconds since 1970; an intent has
+ *   its hash, before data, and always its thread; a proof has its key, and its custom is a text or nil; outcomes are
+ *   whole, and early ones.
  *
  * Bytes being read are checked against their end and for the exact shape before anything is allocated;
  * what does not fit throws CodecError. Strings are UTF-8: a lone surrogate would not survive, and
@@ -58,7 +61,7 @@ import { secondOf } from '../core/luid.ts';
 import { isAskedWhole } from '../core/outline.ts';
 import { isDated } from '../core/used-proofs.ts';
 import { createdText, momentIn } from './customs.ts';
-import { digestText, HASH_BYTES, SIGNATURE_BYTES } from './format.ts';
+import { digestText, FORMAT_VERSION, HASH_BYTES, SIGNATURE_BYTES } from './format.ts';
 import { FrameBuffer } from './frame-buffer.ts';
 import { keyAt, placeOf } from './keys-in-data.ts';
 import * as msgpack from './msgpack.ts';
@@ -77,8 +80,10 @@ const HANDLE_AT = LUID_AT + LUID_CHARS;
 const FIXED_BYTES_MAX = 256;
 const PROOF_BYTES_MAX = 128;
 
-/** Types of version 1; those of version 2 lie so far behind them. */
-const FIRST_TYPES = 8;
+/** So many types there are; those of each version lie so far behind those of the one before. */
+const TYPES = 8;
+/** Entries lie in frames of the same version. */
+const TYPE_BASE = (FORMAT_VERSION - 1) * TYPES;
 const ELEMENTS = { 1: 10, 2: 11, 3: 10, 4: 9, 5: 11, 6: 8, 7: 7, 8: 12 } as const satisfies Record<EntryType, number>;
 /** Where a proof changed labels, they come last. */
 const LABELLED_ELEMENTS = ELEMENTS[EntryType.proof] + 1;
@@ -96,7 +101,7 @@ export function encode(entry: Entry, buffer: FrameBuffer): void {
   at = msgpack.writeText(bytes, at, entry.luid);
   assert(at === buffer.end + HANDLE_AT, 'a luid is ASCII');
   at = msgpack.writeText(bytes, at, entry.handle);
-  at = msgpack.writeCount(bytes, at, entry.type + FIRST_TYPES);
+  at = msgpack.writeCount(bytes, at, TYPE_BASE + entry.type);
   at = msgpack.writeCount(bytes, at, entry.ledger);
   at = msgpack.writeCount(bytes, at, entry.kind);
   at = writeMoment(bytes, at, entry.moment, secondOf(entry.luid));
@@ -245,11 +250,10 @@ export function passNextNoting(
   const luid = { from: msgpack.skipText(reader), to: reader.at };
   const handle = { from: msgpack.skipText(reader), to: reader.at };
   const code = msgpack.readCount(reader);
-  const isFirst = code <= FIRST_TYPES;
   let next = at;
-  if ((isFirst ? code : code - FIRST_TYPES) === EntryType.intent) {
+  if (typeIn(code) === EntryType.intent) {
     // Ledger, kind, moment, and of version 1 the hash, stand before the data.
-    const before = isFirst ? 4 : 3;
+    const before = versionIn(code) === 1 ? 4 : 3;
     for (let index = 0; index < before; index++) msgpack.skip(reader);
     const from = msgpack.skipText(reader);
     left -= before + 1;
@@ -264,10 +268,19 @@ export function passNextNoting(
 /** Luid, handle and type, with which every entry begins. */
 const HEAD_ELEMENTS = 3;
 
-/** How what follows an intent's head is read; `isFirst`: it is of version 1. */
+/** An entry's version and type, by the number that tells both. */
+function versionIn(code: number): number {
+  return Math.ceil(code / TYPES);
+}
+
+function typeIn(code: number): EntryType {
+  return (((code - 1) % TYPES) + 1) as EntryType;
+}
+
+/** How what follows an intent's head is read. */
 type ReadIntent<E> = (
   reader: msgpack.Reader,
-  isFirst: boolean,
+  version: number,
   ledger: number,
   kind: Kind,
   luid: string,
@@ -296,17 +309,18 @@ function readEntry<E>(
   if (luid.length !== LUID_CHARS) throw msgpack.misfit(reader, 'a luid of another length');
   const handle = msgpack.readText(reader);
   const code = msgpack.readCount(reader);
-  const isFirst = code <= FIRST_TYPES;
-  const type = (isFirst ? code : code - FIRST_TYPES) as EntryType;
-  if (!isLength(elements, type, isFirst)) throw msgpack.misfit(reader, `no entry of type ${code}`);
+  const version = versionIn(code);
+  const type = typeIn(code);
+  if (version > FORMAT_VERSION || !isLength(elements, type, version))
+    throw msgpack.misfit(reader, `no entry of type ${code}`);
   const ledger = msgpack.readCount(reader);
   const kind = msgpack.readCount(reader);
   if (kind >= KINDS.length) throw msgpack.misfit(reader, `no kind ${kind}`);
-  const moment = readMoment(reader, isFirst ? 0 : secondOf(luid));
-  if (type === EntryType.intent) return readsIntent(reader, isFirst, ledger, kind as Kind, luid, handle, moment, notes);
+  const moment = readMoment(reader, version === 1 ? 0 : secondOf(luid));
+  if (type === EntryType.intent) return readsIntent(reader, version, ledger, kind as Kind, luid, handle, moment, notes);
   if (type === EntryType.create && readsCreate !== undefined && !isAskedWhole(kind as Kind))
     return readsCreate(reader, ledger, kind as Kind, luid, handle, moment);
-  const entry = readBody(reader, isFirst, type, ledger, kind as Kind, luid, handle, moment);
+  const entry = readBody(reader, version, type, ledger, kind as Kind, luid, handle, moment);
   if (elements === LABELLED_ELEMENTS && type === EntryType.proof) {
     (entry as ProofEntry).labels = msgpack.readTexts(reader);
   }
@@ -314,8 +328,8 @@ function readEntry<E>(
 }
 
 /** Whether an entry of this type may have so many elements. */
-function isLength(elements: number, type: EntryType, isFirst: boolean): boolean {
-  if (type === EntryType.intent) return elements === (isFirst ? FIRST_INTENT_ELEMENTS : ELEMENTS[type]);
+function isLength(elements: number, type: EntryType, version: number): boolean {
+  if (type === EntryType.intent) return elements === (version === 1 ? FIRST_INTENT_ELEMENTS : ELEMENTS[type]);
   return elements === ELEMENTS[type] || (type === EntryType.proof && elements === LABELLED_ELEMENTS);
 }
 
@@ -324,7 +338,7 @@ type OtherType = Exclude<EntryType, typeof EntryType.intent>;
 // Each literal names its fields in the order of its interface, so that all entries of a type share a shape.
 function readBody(
   reader: msgpack.Reader,
-  isFirst: boolean,
+  version: number,
   type: OtherType,
   ledger: number,
   kind: Kind,
@@ -334,13 +348,13 @@ function readBody(
 ): Exclude<Entry, IntentEntry> {
   if (type === EntryType.proof) {
     const row = msgpack.readCount(reader);
-    const proof = readProof(reader, isFirst, '', moment);
+    const proof = readProof(reader, version, '', moment);
     const status = msgpack.readTextOrNil(reader);
     return { type, ledger, kind, luid, handle, moment, row, proof, status } satisfies ProofEntry;
   }
   if (type === EntryType.step) {
     const row = msgpack.readCount(reader);
-    const outcome = readOutcome(reader, isFirst, moment);
+    const outcome = readOutcome(reader, version, moment);
     return { type, ledger, kind, luid, handle, moment, row, outcome } satisfies StepEntry;
   }
   if (type === EntryType.token) {
@@ -358,7 +372,7 @@ function readBody(
   }
   const hash = msgpack.readBinary(reader, HASH_BYTES);
   const data = msgpack.readText(reader);
-  const proofs = readProofs(reader, isFirst, data, moment);
+  const proofs = readProofs(reader, version, data, moment);
   if (type === EntryType.drop) {
     const row = msgpack.readCount(reader);
     return { type, ledger, kind, luid, handle, moment, row, hash, data, proofs } satisfies DropEntry;
@@ -373,7 +387,7 @@ function readBody(
 
 function readIntent(
   reader: msgpack.Reader,
-  isFirst: boolean,
+  version: number,
   ledger: number,
   kind: Kind,
   luid: string,
@@ -381,19 +395,19 @@ function readIntent(
   moment: number,
 ): IntentEntry {
   const type = EntryType.intent;
-  const stated = isFirst ? msgpack.readBinary(reader, HASH_BYTES) : null;
+  const stated = version === 1 ? msgpack.readBinary(reader, HASH_BYTES) : null;
   const data = msgpack.readText(reader);
-  const proofs = readProofs(reader, isFirst, data, moment);
+  const proofs = readProofs(reader, version, data, moment);
   const seal = msgpack.readBinary(reader, SIGNATURE_BYTES);
-  const thread = readThread(reader, isFirst, luid);
-  const outcome = readOutcome(reader, isFirst, moment);
+  const thread = readThread(reader, version, luid);
+  const outcome = readOutcome(reader, version, moment);
   const hash = stated ?? digestText(data);
   return { type, ledger, kind, luid, handle, moment, hash, data, proofs, seal, thread, outcome };
 }
 
 function readIntentFacts(
   reader: msgpack.Reader,
-  isFirst: boolean,
+  version: number,
   ledger: number,
   kind: Kind,
   luid: string,
@@ -402,12 +416,12 @@ function readIntentFacts(
   notes: OutlineNotes | undefined,
 ): IntentFacts {
   const type = EntryType.intent;
-  if (isFirst) msgpack.skipBinary(reader, HASH_BYTES);
+  if (version === 1) msgpack.skipBinary(reader, HASH_BYTES);
   const outline = readOutline(reader.bytes, msgpack.skipText(reader), reader.at, notes);
   for (let left = msgpack.readArrayHead(reader); left > 0; left--) skipProof(reader);
   msgpack.skipBinary(reader, SIGNATURE_BYTES);
-  const thread = readThread(reader, isFirst, luid);
-  const outcome = readOutcome(reader, isFirst, moment);
+  const thread = readThread(reader, version, luid);
+  const outcome = readOutcome(reader, version, moment);
   return { type, ledger, kind, luid, handle, moment, thread, outcome, outline };
 }
 
@@ -426,23 +440,23 @@ function readCreateFacts(
   return { type: EntryType.create, ledger, kind, luid, handle, moment, asked };
 }
 
-function readThread(reader: msgpack.Reader, isFirst: boolean, luid: string): string {
-  return (isFirst ? msgpack.readText(reader) : msgpack.readTextOrNil(reader)) ?? threadOf(luid);
+function readThread(reader: msgpack.Reader, version: number, luid: string): string {
+  return (version === 1 ? msgpack.readText(reader) : msgpack.readTextOrNil(reader)) ?? threadOf(luid);
 }
 
-function readProofs(reader: msgpack.Reader, isFirst: boolean, data: string, moment: number): StoredProof[] {
+function readProofs(reader: msgpack.Reader, version: number, data: string, moment: number): StoredProof[] {
   const count = msgpack.readArrayHead(reader);
   const proofs: StoredProof[] = [];
-  for (let index = 0; index < count; index++) proofs.push(readProof(reader, isFirst, data, moment));
+  for (let index = 0; index < count; index++) proofs.push(readProof(reader, version, data, moment));
   return proofs;
 }
 
-function readProof(reader: msgpack.Reader, isFirst: boolean, data: string, moment: number): StoredProof {
+function readProof(reader: msgpack.Reader, version: number, data: string, moment: number): StoredProof {
   if (msgpack.readArrayHead(reader) !== PROOF_ELEMENTS) throw msgpack.misfit(reader, 'a proof of another length');
   return {
-    public: isFirst ? msgpack.readBinary(reader, KEY_BYTES) : readKey(reader, data),
+    public: version === 1 ? msgpack.readBinary(reader, KEY_BYTES) : readKey(reader, data),
     result: msgpack.readBinary(reader, SIGNATURE_BYTES),
-    custom: isFirst ? msgpack.readTextOrNil(reader) : readCustom(reader, moment),
+    custom: version === 1 ? msgpack.readTextOrNil(reader) : readCustom(reader, moment),
   };
 }
 
@@ -488,8 +502,7 @@ function isNamed(bytes: Uint8Array, from: number, ledger: number, kind: Kind, ha
 }
 
 function type(bytes: Uint8Array, from: number): EntryType {
-  const number = msgpack.countAt(bytes, msgpack.textEnd(bytes, from + HANDLE_AT));
-  return (number > FIRST_TYPES ? number - FIRST_TYPES : number) as EntryType;
+  return typeIn(msgpack.countAt(bytes, msgpack.textEnd(bytes, from + HANDLE_AT)));
 }
 
 function names(bytes: Uint8Array, from: number, to: number): Names {
@@ -523,8 +536,7 @@ function signaturesWhere(
   msgpack.readArrayHead(reader);
   msgpack.skipText(reader);
   msgpack.skipText(reader);
-  const code = msgpack.readCount(reader);
-  const type = code > FIRST_TYPES ? code - FIRST_TYPES : code;
+  const type = typeIn(msgpack.readCount(reader));
   if (type > EntryType.proof) return found;
   // Ledger, kind, moment.
   for (let index = 0; index < 3; index++) msgpack.skip(reader);

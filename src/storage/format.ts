@@ -49,9 +49,9 @@
  * frame that does not continue the one before is damage anywhere. A fake frame cannot hide inside a real
  * one: the marks of a frame are not UTF-8, and no binary field is long enough to hold them.
  *
- * Version 2 differs from version 1 in what lies in a frame, the entries (codec.ts), and in nothing else. Frames of
- * version 1 are read for ever, and followed by those of version 2 wherever they end, in the same segment too. Of a
- * version it does not know a server reads nothing: it says so and stops, as damage, for it cannot tell what it would lose.
+ * Versions differ in what lies in a frame, the entries (codec.ts), and in nothing else. Frames of versions 1 and 2 are
+ * read for ever, and followed by those of version 3 wherever they end, in the same segment too. Of a version it does not
+ * know a server reads nothing: it says so and stops, as damage, for it cannot tell what it would lose.
  *
  * Frames are not padded to sectors: like SQLite's "powersafe overwrite" this rests on disks that, losing
  * power while they append to a sector, leave alone what was synced in it before.
@@ -63,7 +63,7 @@ import { hash as digest } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /** What is written. */
-export const FORMAT_VERSION = 2;
+export const FORMAT_VERSION = 3;
 /** The oldest that is read. */
 const FORMAT_VERSION_MIN = 1;
 export const HASH_BYTES = 32;

@@ -79,7 +79,7 @@ export interface EntryFormat {
   encode(entry: Entry, buffer: FrameBuffer): void;
 }
 
-const CURRENT_FORMAT: EntryFormat = { version: FORMAT_VERSION, encode };
+export const CURRENT_FORMAT: EntryFormat = { version: FORMAT_VERSION, encode };
 
 /** What a server reserves: room for some thousand intents; writing so much at once takes the device two milliseconds. */
 export const RESERVE_BYTES = 1024 * 1024;

@@ -14,11 +14,14 @@
  *
  *     [moment, wallet, symbol, change, other wallet]
  *
- * From version 2 on moments are told as the milliseconds after that of the entry.
+ * From version 2 on moments are told as the milliseconds after that of the entry. Outcomes of versions 1 and 2 are early
+ * ones (core/entry.ts).
  */
 import { INTENT_STATUSES, type IntentStatus, type Leg, type Links, type Outcome, Side } from '../core/entry.ts';
 import * as msgpack from './msgpack.ts';
 
+/** The last version whose outcomes are early ones. */
+const EARLY_VERSION_MAX = 2;
 const ELEMENTS = 6;
 const PLAIN_ELEMENTS = 2;
 const TRANSFER_ELEMENTS = 5;
@@ -112,16 +115,24 @@ function linksBytesMax({ legs, marks, forwards, routed, through, failId }: Links
 }
 
 /** `base` as it was for the writer; in entries of version 1 all outcomes are whole, and told from 0. */
-export function readOutcome(reader: msgpack.Reader, isFirst: boolean, base: number): Outcome {
+export function readOutcome(reader: msgpack.Reader, version: number, base: number): Outcome {
+  const outcome = version === 1 ? readWhole(reader, msgpack.readArrayHead(reader), 0) : readAny(reader, base);
+  if (version <= EARLY_VERSION_MAX) outcome.isEarly = true;
+  return outcome;
+}
+
+function readAny(reader: msgpack.Reader, base: number): Outcome {
   const elements = msgpack.readArrayHead(reader);
-  if (!isFirst && elements === TRANSFER_ELEMENTS) return readTransfer(reader, base);
-  if (!isFirst && elements === PLAIN_ELEMENTS) {
-    return plainOutcome(readMoment(reader, base), msgpack.readNumbers(reader));
-  }
+  if (elements === TRANSFER_ELEMENTS) return readTransfer(reader, base);
+  if (elements !== PLAIN_ELEMENTS) return readWhole(reader, elements, base);
+  return plainOutcome(readMoment(reader, base), msgpack.readNumbers(reader));
+}
+
+function readWhole(reader: msgpack.Reader, elements: number, base: number): Outcome {
   const isLinked = elements === ELEMENTS + 1;
   if (elements !== ELEMENTS && !isLinked) throw msgpack.misfit(reader, 'an outcome of another length');
   const outcome: Outcome = {
-    moment: readMoment(reader, isFirst ? 0 : base),
+    moment: readMoment(reader, base),
     steps: readSteps(reader),
     reason: msgpack.readText(reader),
     detail: msgpack.readText(reader),

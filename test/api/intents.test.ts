@@ -11,6 +11,7 @@ import {
   luidOf,
   MOMENT,
   makeKit,
+  openLedger,
   proofFor,
   reasonOf,
   segment,
@@ -53,6 +54,25 @@ describe('what the proofs tell', () => {
     const failed = failure(stored);
     expect(failed.moment).toMatch(MOMENT);
     for (const word of [a, usd, '3', '5']) expect(failed.detail).toContain(word);
+  });
+  test('none of them holds for the same body cleared in another ledger of the server', async () => {
+    const elsewhere = await openLedger(client, keys);
+    const there = connect({ url: client.url, publicKey: client.server }, { 'x-ledger': elsewhere.data.handle });
+    const [a, b] = [await funded(0), await funded(0)];
+    await there.post('/symbols', record({ handle: usd, factor: 100 }, keys));
+    for (const handle of [a, b]) await there.post('/wallets', record({ handle }, keys));
+    await there.post('/intents', record({ handle: 'rich', claims: [issue(a, usd, 5)] }, keys));
+    const body = record({ handle: unique('intent'), claims: [transfer(a, b, usd, 5)] }, keys);
+    await client.post('/intents', body);
+    await there.post('/intents', body);
+    const path = `/intents/${body.data.handle}`;
+    const [here, other] = [await client.get(path), await there.get(path)];
+    expect([here.body.meta.status, other.body.meta.status]).toEqual(['rejected', 'completed']);
+    for (const { hash, luid, meta } of [here.body, other.body]) {
+      expect(hash).toBe(body.hash);
+      const [, ...ours] = meta.proofs;
+      expect(ours.map((one: Json) => one.custom.luid)).toEqual(new Array(ours.length).fill(luid));
+    }
   });
   test('a rejected intent stays rejected and its handle stays taken', async () => {
     const [a, b] = [await funded(0), await funded(0)];

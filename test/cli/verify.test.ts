@@ -420,7 +420,8 @@ describe('damage', () => {
     stating(older, 1);
     const report = await look(older);
     expect(report.finding).toBeNull();
-    expect(report.notes.join()).toMatch(/^journal-0+1\.ayj says that it was begun in format version 1, .+ version 2: /);
+    const told = `^journal-0+1\\.ayj says that it was begun in format version 1, .+ version ${FORMAT_VERSION}: `;
+    expect(report.notes.join()).toMatch(new RegExp(told));
     const first = await rewritten(plain, () => {}, keyIn(plain), FIRST_FORMAT);
     expect((await look(first)).notes).toEqual((await look(plain)).notes);
     // A newer one leaves no older frames behind its header.

@@ -17,7 +17,8 @@ import { follow, type MakeIntent } from '../../src/core/threads.ts';
 import { signedIntent } from '../../src/own-records.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { keyPairFromSecret } from '../../src/proof/keys.ts';
-import { encode, entryCodec, FrameBuffer } from '../../src/storage/codec.ts';
+import { entryCodec, FrameBuffer } from '../../src/storage/codec.ts';
+import { CURRENT_FORMAT, type EntryFormat } from '../../src/storage/journal.ts';
 
 const KEY = new Uint8Array(32).fill(7);
 const SERVER = keyPairFromSecret(new Uint8Array(32).fill(9));
@@ -29,6 +30,8 @@ export class Books {
   readonly state: State;
   readonly entries: Uint8Array[] = [];
   moment = MIDNIGHT;
+  /** What is decided is written, and taken into the books, as an older build does. */
+  format: EntryFormat = CURRENT_FORMAT;
   #made = 0;
 
   constructor(state: State = emptyState(entryCodec, 1, { chunkBytes: 1 << 20 })) {
@@ -61,7 +64,7 @@ export class Books {
   #record(entry: Entry): Entry {
     const buffer = new FrameBuffer();
     const from = buffer.end;
-    encode(entry, buffer);
+    this.format.encode(entry, buffer);
     const bytes = buffer.bytes.slice(from, buffer.end);
     this.entries.push(bytes);
     apply(this.state, entry, bytes, 0, bytes.length);

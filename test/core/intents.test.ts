@@ -8,7 +8,9 @@ import { type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts
 import { stepsDue } from '../../src/core/intents.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { findHandle, findLuid, type OpenIntent, readRow, type State } from '../../src/core/state.ts';
+import { CURRENT_FORMAT } from '../../src/storage/journal.ts';
 import { often } from '../support/long.ts';
+import { SECOND_FORMAT } from '../support/second-format.ts';
 import { Books, issue, limit, MIDNIGHT, transfer } from './books.ts';
 
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -165,6 +167,47 @@ describe('a prepared intent', () => {
       expect(books.state.balances.movedOn(slot, books.moment)).toEqual({ amount: 4, count: 1 });
     },
   );
+
+  const AMOUNT = limit('a', 'dailyAmount', 50);
+  const COUNT = limit('a', 'dailyCount', 5);
+  test.each([
+    ['an amount', [], [AMOUNT], { amount: 4, count: 0 }],
+    ['a count', [], [COUNT], { amount: 0, count: 1 }],
+    ['both, and one of them twice', [], [AMOUNT, COUNT, AMOUNT], { amount: 4, count: 1 }],
+    ['one that was there', [AMOUNT], [AMOUNT], { amount: 4, count: 0 }],
+    ['one beside another that was there', [AMOUNT], [COUNT], { amount: 4, count: 1 }],
+    ['one on a wallet with no daily limit', [limit('a', 'minBalance', 0)], [AMOUNT], { amount: 4, count: 0 }],
+  ] as const)('whose daily limits are of its own making counts towards them once: %s', (_what, before, own, moved) => {
+    const books = fresh();
+    books.intent(issue('a', 100), ...before);
+    const held = prepare(books, transfer('a', 'b', 4), ...own);
+    prove(books, held, { action: 'commit' });
+    expect(books.state.balances.movedOn(slotOf(books, 'a'), books.moment)).toEqual(moved);
+    expect(books.state.balances.isLimited(slotOf(books, 'b'))).toBe(false);
+  });
+
+  test('counts towards its own daily limit on the day it came, whenever it is committed', () => {
+    const books = fresh();
+    books.intent(issue('a', 100));
+    const held = prepare(books, transfer('a', 'b', 4), AMOUNT);
+    books.moment = MIDNIGHT + 86_400_000;
+    prove(books, held, { action: 'commit' });
+    const { balances } = books.state;
+    const slot = slotOf(books, 'a');
+    expect([balances.movedOn(slot, MIDNIGHT).amount, balances.movedOn(slot, books.moment).amount]).toEqual([4, 0]);
+  });
+
+  test('does not count towards a daily limit that another one has set meanwhile, nor did it by the builds before 0.3.0', () => {
+    const books = fresh();
+    books.intent(issue('a', 100));
+    const other = prepare(books, transfer('a', 'b', 3));
+    const held = prepare(books, transfer('a', 'b', 4), AMOUNT);
+    books.format = SECOND_FORMAT;
+    prove(books, held, { action: 'commit' });
+    books.format = CURRENT_FORMAT;
+    prove(books, other, { action: 'commit' });
+    expect(books.state.balances.movedOn(slotOf(books, 'a'), books.moment)).toEqual({ amount: 0, count: 0 });
+  });
 
   test('aborted on another day leaves that day alone', () => {
     const books = fresh();

@@ -227,6 +227,23 @@ export class Money {
     }
   }
 
+  /** Daily limits that came with what was set aside before they were there count it once it has moved. */
+  countBegun(nets: readonly Net[], limits: readonly LimitSet[], counted: readonly Counted[], received: number): void {
+    for (const { wallet, symbol, moved } of nets) {
+      const key = accountKey(wallet, symbol);
+      const account = this.accounts.get(key)!;
+      const before = account.day >= dayOf(received) ? account : NOTHING;
+      const then = counted.find((each) => each.key === key) ?? NOTHING;
+      const isSet = (metric: string) =>
+        limits.some((limit) => accountKey(limit.wallet, limit.symbol) === key && limit.metric === metric);
+      const amount = isSet('dailyAmount') && then.amount === 0n ? moved : 0n;
+      const count = isSet('dailyCount') && then.count === 0n && moved > 0n ? 1n : 0n;
+      if (amount + count === 0n) continue;
+      const day = Math.max(account.day, dayOf(received));
+      this.accounts.set(key, { ...account, day, amount: before.amount + amount, count: before.count + count });
+    }
+  }
+
   setLimits(limits: readonly LimitSet[]): void {
     for (const limit of limits) {
       const account = this.account(limit.wallet, limit.symbol);

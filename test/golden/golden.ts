@@ -91,7 +91,7 @@ async function labelWallets(client: Client): Promise<void> {
   if (reply.body.meta.status !== 'active') throw new Error(reply.text);
 }
 
-/** An event that was delivered, and an intent through a bridge that was prepared, reported and completed. */
+/** An event that was delivered, and an intent through a bridge that was prepared, reported and completed, and sets a limit. */
 async function tellOthers(client: Client, kit: Kit): Promise<void> {
   const hook = await openHook();
   const filter = { 'wallet.data.schema': 'watched' };
@@ -103,9 +103,9 @@ async function tellOthers(client: Client, kit: Kit): Promise<void> {
   await kit.make('bridges', { handle: 'bank', schema: 'rest', config: { server: `${hook.url}/bank` } });
   await kit.wallet({ handle: 'at-bank', bridge: 'bank' });
   await kit.done([limit('at-bank', symbol, 'minBalance', -1000)]);
-  const { body: sent } = await kit.send([transfer('at-bank', 'watched', symbol, 70)], {
-    data: { handle: 'through-bank' },
-  });
+  // The daily limit counts what the same intent has set aside.
+  const claims = [transfer('at-bank', 'watched', symbol, 70), limit('watched', symbol, 'dailyAmount', 1000)];
+  const { body: sent } = await kit.send(claims, { data: { handle: 'through-bank' } });
   const report = async (entry: string, status: string) => {
     const added = proof(sent.hash, others, { moment: new Date().toISOString(), handle: entry, status });
     await client.post('/intents/through-bank/proofs', added);

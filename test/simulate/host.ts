@@ -29,14 +29,13 @@ import { Sealer } from '../../src/proof/sealer.ts';
 import { sign, verify } from '../../src/proof/verify.ts';
 import { type Recovered, recover } from '../../src/recovery.ts';
 import type { Disk } from '../../src/storage/disk.ts';
-import { Journal } from '../../src/storage/journal.ts';
+import { type EntryFormat, Journal } from '../../src/storage/journal.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { packValue } from '../../src/storage/values.ts';
 import { ticking } from '../engine/house.ts';
 import { Power } from '../engine/power.ts';
 import type { FakeDisk } from '../storage/fake-disk.ts';
 import type { Dice } from '../support/dice.ts';
-import { FIRST_FORMAT } from '../support/first-format.ts';
 import type { Loop, Owner, Timer } from './loop.ts';
 import { must } from './must.ts';
 import type { Network } from './network.ts';
@@ -67,8 +66,8 @@ export interface Settings {
   /** By its stopwatch clearing a request takes so many milliseconds, and one of so many far longer. */
   readonly clearMs: number;
   readonly dearEvery: number;
-  /** Its build is an old one, which writes format version 1. */
-  readonly isOldBuild: boolean;
+  /** What it writes, where its build is an old one. */
+  readonly oldFormat: EntryFormat | null;
 }
 
 /** The world a process lives in. */
@@ -243,6 +242,10 @@ export class Host implements Watched {
 
   get state(): State {
     return this.recovered.state;
+  }
+
+  get isEarly(): boolean {
+    return this.settings.oldFormat !== null;
   }
 
   get isFailed(): boolean {
@@ -503,8 +506,9 @@ export class Host implements Watched {
 
   #openJournal(cutInFrame: number): Journal {
     const { oracle } = this.#world;
-    const { segmentBytesMax, reserveBytes, isOldBuild } = this.settings;
-    const options = { segmentBytesMax, reserveBytes, sign: signHash, ...(isOldBuild && { format: FIRST_FORMAT }) };
+    const { segmentBytesMax, reserveBytes, oldFormat } = this.settings;
+    const format = oldFormat === null ? {} : { format: oldFormat };
+    const options = { segmentBytesMax, reserveBytes, sign: signHash, ...format };
     const journal = Journal.open(this.power, DIRECTORY, this.recovered.end, options);
     const add = journal.add.bind(journal);
     const commit = journal.commit.bind(journal);

@@ -7,13 +7,15 @@ import { audit } from '../../src/cli/audit/audit.ts';
 import { findingText } from '../../src/cli/audit/finding.ts';
 import type { MemorySizes, State } from '../../src/core/state.ts';
 import { segmentSeq } from '../../src/storage/format.ts';
-import { DamageError, readJournal } from '../../src/storage/journal.ts';
+import { DamageError, type EntryFormat, readJournal } from '../../src/storage/journal.ts';
 import { journalStart } from '../../src/storage/journal-reader.ts';
 import { digestOf, digestsThatDiffer, stateDigests } from '../../src/storage/state-digest.ts';
 import { PowerCut } from '../engine/power.ts';
 import { viewOf } from '../engine/view.ts';
 import { type Call, FakeDisk, type Fault } from '../storage/fake-disk.ts';
 import { Dice } from '../support/dice.ts';
+import { FIRST_FORMAT } from '../support/first-format.ts';
+import { SECOND_FORMAT } from '../support/second-format.ts';
 import { type Ghost, sufferDamage } from './damage.ts';
 import { DIRECTORY, Host, readBooks, type Settings, TICK_MS, type World } from './host.ts';
 import { Loop } from './loop.ts';
@@ -90,7 +92,8 @@ export class Life implements World {
   #host: Host | null = null;
   /** Whether the disk was told to fail. */
   #isFaulty = false;
-  #isOldBuild = false;
+  /** What an old build writes; null of the one at hand. */
+  #oldFormat: EntryFormat | null = null;
   /** How often the power will go yet where a new build writes its first frame behind those of an old one. */
   #upgradeCuts = 0;
   /** Of a life in which clearing takes long; of its own, so that all else happens to it as to any other. */
@@ -188,15 +191,21 @@ export class Life implements World {
     const oldOnes = this.dice.chance(UPGRADED) ? this.dice.between(1, processes) : 0;
     if (oldOnes > 0) this.#upgradeCuts = this.dice.between(0, UPGRADE_CUTS_MAX);
     for (let n = 0; n < processes; n++) {
-      this.#isOldBuild = n < oldOnes;
+      this.#oldFormat = n < oldOnes ? this.#formatOf(n) : null;
       const host = await this.#start(true);
       await this.#serve(host);
       const how = await this.#end(host);
       // A process that is only killed leaves on the disk what damage and repair would write down for good.
       if (how !== 'kill' && !this.#isFaulty && this.dice.chance(0.5)) this.#damages += sufferDamage(this) ? 1 : 0;
     }
-    this.#isOldBuild = false;
+    this.#oldFormat = null;
     await this.#finale(await this.#start(false));
+  }
+
+  /** What the old build of a process writes: in a third of the lives the first format, then the second. */
+  #formatOf(process: number): EntryFormat {
+    const third = this.seed % 3;
+    return third === 2 || (third === 1 && process === 0) ? FIRST_FORMAT : SECOND_FORMAT;
   }
 
   /** Starts processes until one serves; with faults each may be cut short or fail. */
@@ -239,7 +248,7 @@ export class Life implements World {
     ]);
     const how = dice.chance(0.7) ? 'power' : 'kill';
     const cutInFrame = mayBeCut ? this.#upgradeCut() : Number.POSITIVE_INFINITY;
-    const build = this.#isOldBuild ? 'old build' : 'new build';
+    const build = this.#oldFormat === null ? 'new build' : `build of format ${this.#oldFormat.version}`;
     this.tell(
       `${name} starts, ${build}, cut at ${cutAt} or ${cutInFrame} in its first frame by ${how}, ${this.#pace} disk`,
     );
@@ -256,7 +265,7 @@ export class Life implements World {
 
   /** Before, in and after the first write of a new build, and the sync behind that. */
   #upgradeCut(): number {
-    if (this.#isOldBuild || this.#upgradeCuts === 0) return Number.POSITIVE_INFINITY;
+    if (this.#oldFormat !== null || this.#upgradeCuts === 0) return Number.POSITIVE_INFINITY;
     this.#upgradeCuts--;
     return this.dice.between(1, 8);
   }
@@ -283,7 +292,7 @@ export class Life implements World {
       threadFaults: dice.pick([0, 0, 0.05, 0.3]),
       clearMs: this.#slow?.pick([0.2, 3, 15]) ?? 0,
       dearEvery: this.#slow?.pick([5, 25, Number.POSITIVE_INFINITY]) ?? Number.POSITIVE_INFINITY,
-      isOldBuild: this.#isOldBuild,
+      oldFormat: this.#oldFormat,
     };
   }
 

@@ -119,6 +119,8 @@ export class Model {
   readonly #open = new Kept<Rec>(this.#undo);
   readonly #counters = new Kept<number>(this.#undo);
   readonly money = new Money(this.#undo);
+  /** The server that runs is of a build before 0.3.0. */
+  isEarly = false;
   /** By sequence number and number in the entry. */
   readonly happenings = new Kept<Happening>(this.#undo);
   /** By the name under which a bank knows a leg and what it is asked: the sequence number of the entry that asks it. */
@@ -257,6 +259,7 @@ export class Model {
   #ground(): Ground {
     return {
       money: this.money,
+      isEarly: () => this.isEarly,
       record: (luid) => this.records.get(luid)!,
       find: (ledger, kind, handle) => this.find(ledger, kind, handle),
       nearest: (ledger, kind, address) => this.#nearest(ledger, kind, address),

@@ -70,6 +70,8 @@ interface Passage {
 export interface Watched {
   readonly state: State;
   readonly isFailed: boolean;
+  /** It is of a build before 0.3.0. */
+  readonly isEarly: boolean;
   readonly inboxMax: number;
   /** What its clock says. */
   readonly wall: number;
@@ -240,6 +242,7 @@ export class Oracle {
     must(moment >= this.#moment, `the moment of a frame goes back from ${this.#moment} to ${moment}`);
     must(this.durable === this.frames, 'a batch is cleared before the disk has the one before');
     model.keep();
+    model.isEarly = this.#server!.isEarly;
     this.#moment = moment;
     this.#frame = entries;
     this.frames++;

@@ -306,11 +306,11 @@ export const PLANTS: Plant[] = [
   // Builds that follow one another
   [
     'moments of an older format are read as those of this one',
-    [CODEC, 'readMoment(reader, isFirst ? 0 : secondOf(luid))', 'readMoment(reader, secondOf(luid))'],
+    [CODEC, 'readMoment(reader, version === 1 ? 0 : secondOf(luid))', 'readMoment(reader, secondOf(luid))'],
   ],
   [
     'an intent of an older format has a thread of its own',
-    [CODEC, '(isFirst ? msgpack.readText(reader) : ', '(isFirst ? msgpack.readText(reader) && null : '],
+    [CODEC, '(version === 1 ? msgpack.readText(reader) : ', '(version === 1 ? msgpack.readText(reader) && null : '],
   ],
   [
     'what an old build wrote last is not synced',
@@ -344,6 +344,14 @@ export const PLANTS: Plant[] = [
       'if (balances.countedDay(slot) === day) balances',
       'if (balances.countedDay(slot) === day - 1) balances',
     ],
+  ],
+  [
+    'a daily limit that comes with a hold counts it twice',
+    ['src/core/postings.ts', 'if (counted[i + 2] !== 0) begun', 'if (counted[i + 2] === 0) begun'],
+  ],
+  [
+    'proofs of what old builds decided name the intent',
+    ['src/core/proofs.ts', "outcome.isEarly ? '' : ", "outcome.isEarly === undefined && luid === '' ? '' : "],
   ],
   [
     'what is held does not count towards maxBalance',

@@ -137,6 +137,8 @@ interface Plan {
 /** The half of the model that intents are made of. */
 export interface Ground {
   readonly money: Money;
+  /** Whether the server is of a build before 0.3.0: its proofs of outcomes name no intent, and daily limits count later. */
+  isEarly(): boolean;
   record(luid: string): Rec;
   find(ledger: number, kind: KindName, handle: string): Rec | null;
   nearest(ledger: number, kind: KindName, address: string): Rec | null;
@@ -518,8 +520,10 @@ export class Intents {
   // ---------------------------------------------------------------- ends, and bridges
 
   #commit(luid: string, now: number): Ending {
-    const { nets, limits, counted, legs } = this.#ground.record(luid).progress!;
-    this.#ground.money.settle(nets, limits, counted, true, now);
+    const { nets, limits, counted, legs, received } = this.#ground.record(luid).progress!;
+    const { money } = this.#ground;
+    money.settle(nets, limits, counted, true, now);
+    if (!this.#ground.isEarly()) money.countBegun(nets, limits, counted, received);
     const marks = legs.map((_, n) => [n, 'committing'] as const);
     this.#go(luid, {
       stage: legs.length > 0 ? 'committed' : 'final',
@@ -611,7 +615,7 @@ export class Intents {
     const { steps, reason } = ending;
     const told = steps.map((step) => {
       const isNo = step === 'failed' || step === 'error';
-      return { by: 'server' as const, status: step, ...(isNo && { reason }) };
+      return { by: 'server' as const, ...(!this.#ground.isEarly() && { luid }), status: step, ...(isNo && { reason }) };
     });
     const last = steps.findLast((step) => step !== 'error');
     this.#ground.change(luid, { status: last ?? status, shown: [...shown, ...told] });

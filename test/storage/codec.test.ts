@@ -25,8 +25,10 @@ import {
   passNextNoting,
 } from '../../src/storage/codec.ts';
 import { digestText } from '../../src/storage/format.ts';
-import { encodeFirst } from '../support/first-format.ts';
+import type { EntryFormat } from '../../src/storage/journal.ts';
+import { FIRST_FORMAT } from '../support/first-format.ts';
 import { often } from '../support/long.ts';
+import { SECOND_FORMAT } from '../support/second-format.ts';
 import { entriesFrom, intentFrom } from './kit.ts';
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
@@ -168,10 +170,11 @@ function createdAt(moment: string): string {
   return `{"moment":"${moment}","status":"created"}`;
 }
 
-type Encode = typeof encode;
-const FORMATS: [string, Encode][] = [
-  ['version 2, as it is written', encode],
-  ['version 1, as it is read for ever', encodeFirst],
+type Encode = EntryFormat['encode'];
+const FORMATS: [string, Encode, number][] = [
+  ['version 3, as it is written', encode, 3],
+  ['version 2, as it is read for ever', SECOND_FORMAT.encode, 2],
+  ['version 1, as it is read for ever', FIRST_FORMAT.encode, 1],
 ];
 
 /** Encoded behind some other bytes, as in a frame. */
@@ -184,9 +187,10 @@ function encoded(value: Entry, encodes: Encode = encode): { buffer: FrameBuffer;
 }
 
 /** The same entry as msgpackr should see it. */
-function elementsOf(value: Entry, isFirst: boolean): unknown[] {
+function elementsOf(value: Entry, version: number): unknown[] {
   const { luid, handle, ledger, kind, moment } = value;
-  const type = isFirst ? value.type : value.type + 8;
+  const isFirst = version === 1;
+  const type = value.type + 8 * (version - 1);
   const head = [luid, handle, type, ledger, kind, isFirst ? moment : moment - secondOf(luid)];
   const customOf = (custom: string | null) => (isFirst ? custom : shortCustom(custom, moment));
   const keyOf = (key: Uint8Array) => ('data' in value && !isFirst ? shortKey(key, value.data) : key);
@@ -266,7 +270,7 @@ function linksOf({ legs, marks, forwards, routed, through, failId, leg }: Links)
 const plain = (value: unknown): unknown =>
   value instanceof Uint8Array ? Buffer.from(value).toString('hex') : Array.isArray(value) ? value.map(plain) : value;
 
-describe.each(FORMATS)('an entry of %s', (_name, encodes) => {
+describe.each(FORMATS)('an entry of %s', (_name, encodes, version) => {
   test('comes back as it was, whatever its type and content', () => {
     fc.assert(
       fc.property(entry, (value) => {
@@ -352,20 +356,18 @@ describe.each(FORMATS)('an entry of %s', (_name, encodes) => {
       fc.property(entry, (value) => {
         const { buffer, from } = encoded(value, encodes);
         const seen: unknown = unpackr.unpack(buffer.bytes.subarray(from, buffer.end));
-        expect(plain(seen)).toEqual(plain(elementsOf(value, encodes === encodeFirst)));
+        expect(plain(seen)).toEqual(plain(elementsOf(value, version)));
       }),
       { numRuns: often(80, 1000) },
     );
   });
 
   test('read from one buffer shares no memory with it', () => {
-    const { buffer, from } = encoded(
-      intentFrom(1, (length) => new Uint8Array(length).fill(7)),
-      encodes,
-    );
+    const value = intentFrom(1, (length) => new Uint8Array(length).fill(7));
+    const { buffer, from } = encoded(value, encodes);
     const read = decode(buffer.bytes, from, buffer.end);
     buffer.bytes.fill(0xff);
-    expect(read).toEqual(intentFrom(1, (length) => new Uint8Array(length).fill(7)));
+    expect(read).toEqual(value);
   });
 
   test('reads from plain typed arrays that are a part of a larger buffer', () => {

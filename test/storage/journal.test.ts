@@ -3,7 +3,7 @@ import { Unpackr } from 'msgpackr';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
 import { encode, FrameBuffer } from '../../src/storage/codec.ts';
-import { digestText, FRAME_HEAD_BYTES, SEGMENT_HEADER_BYTES } from '../../src/storage/format.ts';
+import { digestText, FORMAT_VERSION, FRAME_HEAD_BYTES, SEGMENT_HEADER_BYTES } from '../../src/storage/format.ts';
 import {
   cutTornTail,
   DamageError,
@@ -13,6 +13,7 @@ import {
   readJournal,
 } from '../../src/storage/journal.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
+import { SECOND_FORMAT } from '../support/second-format.ts';
 import { FakeDisk, type Fault } from './fake-disk.ts';
 import {
   commit,
@@ -99,7 +100,7 @@ describe('what was written', () => {
     const { file, byte, bytes } = spans[0]!;
     const frame = disk.bytesOf(file).subarray(byte, byte + bytes);
     const items = new Unpackr({ useRecords: false, int64AsType: 'number' }).unpack(frame.subarray(8)) as unknown[];
-    expect(items.slice(0, 4)).toEqual([2, 1, 2, 1]);
+    expect(items.slice(0, 4)).toEqual([FORMAT_VERSION, 1, 2, 1]);
     expect(items).toHaveLength(8);
     const sum = (...pieces: Uint8Array[]) => createHash('sha256').update(Buffer.concat(pieces)).digest();
     const hash = sum(frame.subarray(4, 71), sum(...entries.map((entry) => sum(bytesOf(entry)))));
@@ -122,47 +123,48 @@ describe('what was written', () => {
   });
 });
 
-describe('a journal of an older server', () => {
+describe.each([FIRST_FORMAT, SECOND_FORMAT])('a journal of an older server, format version $version', (format) => {
+  const { version: old } = format;
   const versionsIn = (disk: FakeDisk) => readFrames(disk).spans.map(({ file, byte }) => disk.bytesOf(file)[byte + 13]);
   const headersIn = (disk: FakeDisk) =>
     disk.readdir(DIRECTORY).map((name) => disk.bytesOf(`${DIRECTORY}/${name}`).readUInt32BE(8));
 
   test('is gone on with in the same segment, and every entry comes back', async () => {
     const disk = fresh();
-    const entries = await writeFrames(disk, [3, 50], { format: FIRST_FORMAT });
+    const entries = await writeFrames(disk, [3, 50], { format });
     entries.push(...(await writeFrames(disk, [50, 1], {}, readFrames(disk).position)));
     expect(readFrames(disk).read).toEqual(entries);
-    expect([versionsIn(disk), headersIn(disk)]).toEqual([[1, 1, 2, 2], [1]]);
+    expect([versionsIn(disk), headersIn(disk)]).toEqual([[old, old, FORMAT_VERSION, FORMAT_VERSION], [old]]);
   });
 
   test('is gone on with in a new segment, and every entry comes back', async () => {
     const disk = fresh();
     const options = { segmentBytesMax: 1 };
-    const entries = await writeFrames(disk, [20, 20], { format: FIRST_FORMAT, ...options });
+    const entries = await writeFrames(disk, [20, 20], { format, ...options });
     entries.push(...(await writeFrames(disk, [20, 20], options, readFrames(disk).position)));
     expect(readFrames(disk).read).toEqual(entries);
-    expect([versionsIn(disk), headersIn(disk)]).toEqual([
-      [1, 1, 2, 2],
-      [1, 1, 2, 2],
-    ]);
+    const versions = [old, old, FORMAT_VERSION, FORMAT_VERSION];
+    expect([versionsIn(disk), headersIn(disk)]).toEqual([versions, versions]);
   });
 
   test('read from a point within, what lies before is followed to it', async () => {
     const disk = fresh();
-    await writeFrames(disk, [5], { format: FIRST_FORMAT });
+    await writeFrames(disk, [5], { format });
     const upgrade = readFrames(disk).position;
     const later = await writeFrames(disk, [5], {}, upgrade);
     const { read, position } = readFrames(disk, upgrade);
     expect(read).toEqual(later);
     expect(readFrames(disk, position).read).toEqual([]);
   });
+});
 
-  test('a frame of a later version is refused as such', async () => {
-    const disk = fresh();
-    await writeFrames(disk, [1]);
-    await writeFrames(disk, [1], { format: { version: 3, encode } }, readFrames(disk).position);
-    expect(() => readFrames(disk)).toThrow(/damaged at byte \d+: frame of format version 3/);
-  });
+test('a frame of a later version is refused as such', async () => {
+  const disk = fresh();
+  await writeFrames(disk, [1]);
+  await writeFrames(disk, [1], { format: { version: FORMAT_VERSION + 1, encode } }, readFrames(disk).position);
+  expect(() => readFrames(disk)).toThrow(
+    new RegExp(`damaged at byte \\d+: frame of format version ${FORMAT_VERSION + 1}`),
+  );
 });
 
 describe('room in a segment for the frames to come', () => {

@@ -1,7 +1,8 @@
 /**
  * Books as servers up to 0.1.0 wrote them: entries of format version 1, which is read for ever and written by nobody any
- * more but tests. A journal opened with `format: FIRST_FORMAT` among its options writes frames, and begins segments, of
- * version 1; opened again without it, it goes on in the current one, as a server does that was brought up to date:
+ * more but tests; second-format.ts has those of 0.2.0. A journal opened with `format: FIRST_FORMAT` among its options
+ * writes frames, and begins segments, of version 1; opened again without it, it goes on in the current one, as a server
+ * does that was brought up to date:
  *
  *     Journal.open(disk, directory, end, { segmentBytesMax, sign, format: FIRST_FORMAT })
  *
@@ -14,12 +15,23 @@ import type { EntryFormat } from '../../src/storage/journal.ts';
 import * as msgpack from '../../src/storage/msgpack.ts';
 import { outcomeBytesMax, writeWhole } from '../../src/storage/outcomes.ts';
 
-export const FIRST_FORMAT: EntryFormat = { version: 1, encode: encodeFirst };
+export const FIRST_FORMAT: EntryFormat = {
+  version: 1,
+  encode(entry, buffer) {
+    decideEarly(entry);
+    encodeFirst(entry, buffer);
+  },
+};
+
+/** Servers of both formats knew early outcomes only, and took them into their books as such. */
+export function decideEarly(entry: Entry): void {
+  if ('outcome' in entry) entry.outcome.isEarly = true;
+}
 
 const ELEMENTS = { 1: 10, 2: 11, 3: 10, 4: 9, 5: 12, 6: 8, 7: 7, 8: 12 } as const satisfies Record<EntryType, number>;
 
 /** Appends the entry to the buffer. */
-export function encodeFirst(entry: Entry, buffer: FrameBuffer): void {
+function encodeFirst(entry: Entry, buffer: FrameBuffer): void {
   buffer.reserve(bytesMax(entry));
   const { bytes } = buffer;
   let at = buffer.end;

@@ -391,10 +391,18 @@ function differenceTo(decided: Entry[] | string, entry: Entry, next: Entry | nul
   if (typeof decided === 'string') return decided;
   const [first, second] = decided;
   if (first === undefined) return 'it changes nothing, and would not be written';
-  const member = differingMember(first, entry);
+  const member = differingMember(asOf(first, entry), entry);
   if (member !== null) return `${member} would be ${shown(first, member)}, not ${shown(entry, member)}`;
   if (second === undefined || next === undefined) return null;
-  return next !== null && differingMember(second, next) === null ? null : `an entry about ${second.luid} should follow`;
+  return next !== null && differingMember(asOf(second, next), next) === null
+    ? null
+    : `an entry about ${second.luid} should follow`;
+}
+
+/** Decided as the build of `written` did: it may have known early outcomes only (core/entry.ts). */
+function asOf(decided: Entry, written: Entry): Entry {
+  if (!('outcome' in decided) || !('outcome' in written) || !written.outcome.isEarly) return decided;
+  return { ...decided, outcome: { ...decided.outcome, isEarly: true as const } };
 }
 
 /** Whether an intent goes on in the books with a proof that moves nothing by what its signer alone may do. */
