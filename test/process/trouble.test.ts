@@ -185,7 +185,7 @@ describe('a clock that is behind the books', () => {
       for (const frame of frames) frame.moment += HOUR;
     });
     const server = await start(directory);
-    expect(server.log()).toMatch(/clock is 3[56]\d\d s behind the last entry \(20.*Z\)/);
+    expect(server.log()).toMatch(/clock is 3\d{3} s behind the last entry \(20.*Z\)/);
     const kit = makeKit(connect(server), makeKeys());
     const { meta } = await kit.make('wallets', { handle: 'later' });
     expect(meta.moment).toMatch(MOMENT);
