@@ -5,28 +5,15 @@
  * It holds no state of the ledger: what it says about a record, it has computed from the record alone.
  */
 import { Agent, request } from 'node:http';
+import { makeRecord, type SignedRecord } from '../bridge/records.ts';
 import { canon } from '../proof/canon.ts';
-import { proofDigest, proofDigestHex, sha256Hex } from '../proof/digest.ts';
-import { decodePublic, decodeSignature, encodeBase64, type KeyPair } from '../proof/keys.ts';
-import { sign, verify } from '../proof/verify.ts';
+import { proofDigestHex, sha256Hex } from '../proof/digest.ts';
+import { decodePublic, decodeSignature, type KeyPair } from '../proof/keys.ts';
+import { verify } from '../proof/verify.ts';
 
 const ANSWER_MS_MAX = 30_000;
 
-/** One signature over a record, as it travels. */
-export interface Proof {
-  method: string;
-  public: string;
-  digest: string;
-  result: string;
-  custom?: Record<string, unknown>;
-}
-
-/** A record as a client sends it. */
-export interface SignedRecord {
-  hash: string;
-  data: Record<string, unknown>;
-  meta: { proofs: Proof[] };
-}
+export type { SignedRecord } from '../bridge/records.ts';
 
 /** A record as the service answers it. */
 export interface StoredRecord extends SignedRecord {
@@ -94,17 +81,7 @@ function exchange<Body>(
 
 /** The record of `data` with one proof by `keys`, whose custom says when it was signed and `status: created`. */
 export function signRecord(data: Record<string, unknown>, keys: KeyPair, moment = new Date()): SignedRecord {
-  const hash = sha256Hex(canon(data));
-  const custom = { moment: moment.toISOString(), status: 'created' };
-  const digest = proofDigest(hash, canon(custom));
-  const proof = {
-    custom,
-    digest: Buffer.from(digest).toString('hex'),
-    method: 'ed25519-v2',
-    public: encodeBase64(keys.public),
-    result: encodeBase64(sign(digest, keys)),
-  };
-  return { hash, data, meta: { proofs: [proof] } };
+  return makeRecord(data, { moment: moment.toISOString(), status: 'created' }, keys);
 }
 
 /**
