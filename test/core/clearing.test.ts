@@ -159,6 +159,7 @@ describe('one intent', () => {
     ['address: exact first', [], [issue('svgs@bank', 1)], '', { 'svgs@bank': 1, bank: 0 }],
     ['address: schema at parent', [], [issue('svgs:1001@bank', 1)], '', { 'svgs@bank': 1 }],
     ['address: parent', [], [issue('chk:1001@bank', 1)], '', { bank: 1 }],
+    ['address: parent before schema', [], [issue('tel:+1@bank', 1)], '', { bank: 1, tel: 0 }],
     ['address: schema', [], [issue('tel:+1@nowhere', 1)], '', { tel: 1 }],
     ['address: nothing of it', [], [issue('x:1@y', 1)], 'core.target-invalid', {}],
   ];
