@@ -61,7 +61,7 @@ export function inTurn<S extends Seen>(call: Call, see: () => S | null, tell: (c
   const end = performance.now() + house.listMsMax;
   let isKnownLong = false;
   walk(call, () => {
-    if (performance.now() > end) {
+    if (isKnownLong && performance.now() > end) {
       refuseDurable(call, TIMEOUT);
       return true;
     }

@@ -47,13 +47,20 @@ export function readRecord(call: Call): void {
   if (row < 0) return;
   const { house } = call;
   const tell = (held: Call, seen: Seen) => sendSeen(held, 200, seen);
-  if (tellNow(call, see(house, row), tell)) return;
+  const seen = see(house, row);
+  if (seen.size < AT_ONCE_MAX && tellNow(call, seen, tell)) return;
   const seeAgain = () => {
     const later = readableRow(call);
     return later < 0 ? null : see(house, later);
   };
   inTurn(call, seeAgain, tell);
 }
+
+/**
+ * Characters of a record that is told as soon as it is asked for. Larger ones take turns, by ledgers, as lists do: a few
+ * hundred clients may ask for one at once, and each takes a millisecond or more.
+ */
+const AT_ONCE_MAX = 16_384;
 
 /** Answers with the record in a row as it is now. */
 export function sendRow(call: Call, status: number, row: number, headers?: readonly Header[]): void {

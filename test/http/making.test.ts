@@ -1,5 +1,5 @@
-/** Long answers: however many are asked for at once, few of them lie in memory, whatever they wait for. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+/** Long answers: however many are asked for at once, few of them lie in memory, whatever they wait for, and others have their turn. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Desk } from '../fuzz/desk.ts';
 import { makeKeys, record } from '../support/client.ts';
 
@@ -51,5 +51,59 @@ describe('while the disk takes its time', () => {
     for (const reply of replies) expect((await reply).status).toBe(200);
     expect((await written).status).toBe(201);
     expect(making.made).toBe(0);
+  });
+});
+
+type Asked = readonly [name: string, path: string, ledger: string];
+
+describe('records that are asked for by very many at once', () => {
+  const LARGE = 'x'.repeat(20_000);
+  let now = 0;
+  let own: Desk;
+
+  beforeEach(async () => {
+    own = await Desk.open();
+    await own.send('POST', '/v2/wallets', record({ handle: 'large', custom: { LARGE } }, keys));
+    await own.send('POST', '/v2/wallets', record({ handle: 'small' }, keys));
+    await own.send(
+      'POST',
+      '/v2/ledgers',
+      record({ handle: 'other', access: [{ action: 'any', record: 'any' }] }, keys),
+    );
+    const there = { 'x-ledger': 'other' };
+    await own.send('POST', '/v2/wallets', record({ handle: 'large', custom: { LARGE } }, keys), there);
+    // By this clock each step takes long.
+    vi.spyOn(performance, 'now').mockImplementation(() => {
+      now += 50;
+      return now;
+    });
+  });
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    await own.close();
+  });
+
+  /** Asks for all of these at once; which of them were answered, in that order. */
+  async function order(asks: readonly Asked[]): Promise<string[]> {
+    const told: string[] = [];
+    const replies = asks.map(async ([name, path, ledger]) => {
+      const reply = await own.ask({ method: 'GET', path, headers: { 'x-ledger': ledger } }, false);
+      told.push(name);
+      expect(reply.status).toBe(200);
+    });
+    await Promise.all(replies);
+    return told;
+  }
+
+  test('are told by turns of their ledgers where they are large, and whoever waits long is told too', async () => {
+    const flood: Asked[] = Array.from({ length: 300 }, () => ['flood', '/v2/wallets/large', 'main']);
+    const told = await order([
+      ...flood,
+      ['guest', '/v2/wallets/large', 'other'],
+      ['small', '/v2/wallets/small', 'main'],
+    ]);
+    expect(told.indexOf('guest')).toBeLessThan(20);
+    expect(told.indexOf('small')).toBeLessThan(20);
+    expect(told.length).toBe(302);
   });
 });
