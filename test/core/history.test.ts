@@ -18,9 +18,14 @@ function rowOf(books: Books, kind: Kind, handle: string): number {
   return findHandle(books.state, 1, kind, handle);
 }
 
-/** Adds a proof with this custom; '' where it was taken, else why not. */
-function prove(books: Books, kind: Kind, handle: string, custom: object): string {
-  const { entry } = readRow(books.state, rowOf(books, kind, handle));
+/** Adds a proof with this custom over the version there is, or another; '' where it was taken, else why not. */
+function prove(
+  books: Books,
+  kind: Kind,
+  handle: string,
+  custom: object,
+  { entry } = readRow(books.state, rowOf(books, kind, handle)),
+): string {
   const result = new Uint8Array(64);
   new DataView(result.buffer).setUint32(0, ++made);
   const outcome = books.do({
@@ -151,6 +156,14 @@ describe('past versions', () => {
 
 describe('proofs added to a record', () => {
   const LONG = 'x'.repeat(1 << 19);
+
+  test('that was changed while they were verified are refused: they are over the version before', () => {
+    const books = Books.open().wallets('w');
+    const before = readRow(books.state, rowOf(books, Kind.wallet, 'w'));
+    books.update(Kind.wallet, 'w', { handle: 'w', custom: { n: 1 } });
+    expect(prove(books, Kind.wallet, 'w', {}, before)).toBe('crypto.signature-invalid');
+    expect(prove(books, Kind.wallet, 'w', {})).toBe('');
+  });
 
   test('come to an end, and a new version takes more', () => {
     const books = Books.open().wallets('w');

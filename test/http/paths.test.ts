@@ -2,6 +2,7 @@
  * Paths and methods are any words a client likes; none of them reaches what JavaScript keeps on every object.
  */
 import { describe, expect, test } from 'vitest';
+import { KINDS } from '../../src/core/kinds.ts';
 import { findRoute } from '../../src/http/paths.ts';
 
 describe('methods nobody has', () => {
@@ -11,6 +12,14 @@ describe('methods nobody has', () => {
   test.each(paths)('are refused on %s', (path) => {
     for (const method of methods) expect(findRoute(method, path), method).toMatchObject({ status: 405 });
   });
+});
+
+test('an intent alone is signed under that name too', () => {
+  for (const { path, name } of KINDS.filter(({ path }) => path !== '')) {
+    const signed = findRoute('POST', `/v2/${path}/r/sign`);
+    if (name === 'intent') expect(signed).toEqual(findRoute('POST', '/v2/intents/r/proofs'));
+    else expect(signed, name).toMatchObject({ reason: 'api.route-not-found' });
+  }
 });
 
 test.each(['/v2/constructor', '/v2/__proto__', '/v2/wallets/w/constructor', '/v2/wallets/w/toString'])(
