@@ -264,9 +264,17 @@ describe('the caller', () => {
     ['no key', header('', SECRET)],
     ['no value', { schema: 'header', key: 'x-key' }],
     ['a value that is no text', { schema: 'header', key: 'x-key', value: [SECRET] }],
-    ...['Host', 'content-length', 'Connection', 'TRANSFER-ENCODING', 'upgrade', 'expect'].map(
-      (key): [string, SecureRule] => [key, header(key, SECRET)],
-    ),
+    ...[
+      'Host',
+      'content-length',
+      'Connection',
+      'TRANSFER-ENCODING',
+      'upgrade',
+      'expect',
+      'Keep-Alive',
+      'te',
+      'trailer',
+    ].map((key): [string, SecureRule] => [key, header(key, SECRET)]),
   ])('asks for a header with %s: refused, nothing sent', async (_, rule) => {
     const { url, seen } = await serve((_seen, response) => response.end());
     const answer = await post(open(), url, { secure: [header('x-first', 'y'), rule] });
