@@ -84,7 +84,7 @@ function judgeWish(
 ): boolean | Refusal {
   const { record, kind, state } = scene;
   const shown = wish.label.slice(0, SHOWN_CHARS);
-  if (listed.length === 0) return violation(`No policy lists the label ${shown} for a ${kindRow(kind).name}`);
+  if (listed.length === 0) return violation(`No policy lists the label ${shown} for the kind ${kindRow(kind).name}`);
   const own = listed.filter(({ seats }) => fits(seats, key, scene));
   if (own.length === 0) return violation(`No policy lets this signer put on or take away the label ${shown}`);
   const isOn = record.labels.includes(wish.label);

@@ -48,7 +48,7 @@ export function judgeStatus(
   const listed = policies.flatMap((policy) => policy.get(wish) ?? []);
   const shown = wish.slice(0, SHOWN_CHARS);
   const no = (why: string) => refuse('record.status-policy-violation', why);
-  if (listed.length === 0) return no(`No policy lets ${shown} be the status of a ${kindRow(kind).name}`);
+  if (listed.length === 0) return no(`No policy lets ${shown} be the status of a record of kind ${kindRow(kind).name}`);
   const next = listed.filter(({ from }) => from === null || from.includes(record.status));
   if (next.length === 0) return no(`No policy lets ${shown} follow ${record.status}`);
   const own = next.filter(({ seats }) => fits(seats, key, scene));

@@ -72,10 +72,10 @@ function unnamed(kind: Kind, schema: unknown): SchemaFault {
   const { name } = kindRow(kind);
   if (schema === undefined) {
     const params = { missingProperty: 'schema' };
-    const message = `must have required property 'schema': this ledger has schemas for a ${name}`;
+    const message = `must have required property 'schema': this ledger has schemas for the kind ${name}`;
     return { instancePath: '/data', schemaPath: '#/required', keyword: 'required', params, message };
   }
-  const message = `must be the handle of a schema for a ${name}`;
+  const message = `must be the handle of a schema for the kind ${name}`;
   const schemaPath = '#/properties/schema/enum';
   return { instancePath: '/data/schema', schemaPath, keyword: 'enum', params: {}, message };
 }
