@@ -173,7 +173,8 @@ function willingOf(state: State, ledger: number, caller: Caller, proofs: readonl
 export function* stepsDue(state: State, now: number): Generator<StepEntry> {
   let least = Number.POSITIVE_INFINITY;
   for (let ledger = 0; ledger < state.ledgers.length; ledger++) least = Math.min(least, expiryMinutes(state, ledger));
-  for (const [row, open] of state.open) {
+  for (const row of state.open.pending()) {
+    const open = state.open.get(row)!;
     // They stand in the order they came: what follows one that is too young for every ledger is younger still.
     if (now - open.moment <= least * 60_000) return;
     if (isOverdue(state, open, now)) yield expire(state, readRow(state, row), open, now);

@@ -49,6 +49,8 @@ type Kept = Map<number, OpenIntent | undefined>;
 
 export class OpenIntents {
   readonly #intents = new Map<number, OpenIntent>();
+  /** Rows of those that are pending, in the order they came: once prepared, none is pending again. */
+  readonly #pending = new Set<number>();
   #dumps: readonly Kept[] = [];
 
   get size(): number {
@@ -65,12 +67,19 @@ export class OpenIntents {
 
   set(row: number, intent: OpenIntent): void {
     this.#keep(row);
+    this.#put(row, intent);
+  }
+
+  #put(row: number, intent: OpenIntent): void {
     this.#intents.set(row, intent);
+    if (intent.status === 'pending') this.#pending.add(row);
+    else this.#pending.delete(row);
   }
 
   delete(row: number): void {
     this.#keep(row);
     this.#intents.delete(row);
+    this.#pending.delete(row);
   }
 
   keys(): IterableIterator<number> {
@@ -79,6 +88,11 @@ export class OpenIntents {
 
   values(): IterableIterator<OpenIntent> {
     return this.#intents.values();
+  }
+
+  /** Rows of the pending ones, which alone can expire: there may be very many that rest at prepared. */
+  pending(): IterableIterator<number> {
+    return this.#pending.keys();
   }
 
   [Symbol.iterator](): IterableIterator<[number, OpenIntent]> {
@@ -128,7 +142,7 @@ export class OpenIntents {
       }
       from = end + 1;
     }
-    for (const [row, intent] of [...found].sort(([one], [other]) => one - other)) this.#intents.set(row, intent);
+    for (const [row, intent] of [...found].sort(([one], [other]) => one - other)) this.#put(row, intent);
   }
 
   #keep(row: number): void {

@@ -9,13 +9,19 @@ import { Books, issue, limit, transfer } from './books.ts';
 
 function intent(moment: number): OpenIntent {
   const lists = { counted: [moment, 0.5], legs: [1, 2], bridges: moment % 2 === 0 ? [7] : [] };
-  return { ledger: 1, moment, status: 'pending', isHolding: moment % 3 === 0, ...lists, thread: `ñ\n${moment}` };
+  const status = moment < 2000 ? 'pending' : 'prepared';
+  return { ledger: 1, moment, status, isHolding: moment % 3 === 0, ...lists, thread: `ñ\n${moment}` };
 }
 
 function loaded(bytes: Uint8Array): [number, OpenIntent][] {
   const open = new OpenIntents();
   open.load(new Map([[OPEN_PART, bytes]]));
+  expect([...open.pending()]).toEqual(pendingIn([...open]));
   return [...open];
+}
+
+function pendingIn(intents: [number, OpenIntent][]): number[] {
+  return intents.filter(([, { status }]) => status === 'pending').map(([row]) => row);
 }
 
 /** A dump on its way: its pieces so far, and what must be in it. */
@@ -31,7 +37,7 @@ function step({ pieces, read }: Reading): boolean {
   return next.done === true;
 }
 
-test('a dump has what there was, in the order it came, whatever goes on while it is read', () => {
+test('a dump has what there was, in the order it came, whatever goes on while it is read; so are the pending ones told', () => {
   const kind = fc.constantFrom('come', 'come', 'change', 'change', 'go', 'dump', 'read', 'read');
   fc.assert(
     fc.property(fc.nat(150), fc.array(fc.record({ kind, at: fc.nat() }), { maxLength: 150 }), (before, steps) => {
@@ -57,6 +63,7 @@ test('a dump has what there was, in the order it came, whatever goes on while it
         } else if (kind === 'read' && reading !== undefined) step(reading);
       }
       expect([open.size, [...open]]).toEqual([model.size, [...model]]);
+      expect([...open.pending()]).toEqual(pendingIn([...model]));
       for (const reading of readings) {
         while (!step(reading));
         expect(loaded(Buffer.concat(reading.read))).toEqual(reading.there);

@@ -653,8 +653,8 @@ export const TESTED_PLANTS: TestedPlant[] = [
     'core/open-intents',
     [
       'src/core/open-intents.ts',
-      '    this.#keep(row);\n    this.#intents.set(row, intent);',
-      '    this.#intents.set(row, intent);\n    this.#keep(row);',
+      '    this.#keep(row);\n    this.#put(row, intent);',
+      '    this.#put(row, intent);\n    this.#keep(row);',
     ],
   ],
   [
