@@ -55,6 +55,24 @@ describe('ledger records', () => {
       expect.arrayContaining(['main', body.data.handle]),
     );
   });
+  test.each([
+    ['left out', {}],
+    ['empty', { access: [] }],
+  ])('one whose rules are %s lets nobody in, who made it neither, and stays so', async (_name, access) => {
+    const made = (await client.post('/ledgers', record({ handle: unique('ledger'), ...access }, keys))).body;
+    const there = inside(made);
+    const token = bearer(keys, made.data.handle);
+    const open = record({ ...data({ handle: made.data.handle }), parent: made.hash }, keys);
+    for (const reply of [
+      await there.get('/ledger', token),
+      await there.get('/wallets', token),
+      await there.post('/wallets', record({ handle: unique('wallet') }, keys), token),
+      await there.put('/ledger', open, token),
+      await client.put(`/ledgers/${made.data.handle}`, open),
+    ]) {
+      expect(reasonOf(reply)).toEqual([403, 'auth.forbidden']);
+    }
+  });
   test('a handle that is taken is 409', async () => {
     const first = await openLedger(client, keys);
     const reply = await client.post('/ledgers', record(data({ handle: first.data.handle }), keys));
