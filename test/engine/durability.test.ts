@@ -45,23 +45,14 @@ describe('no answer before the sync', () => {
     expect(house.read(Kind.intent, 'too-much')!.status).toBe('rejected');
   });
 
-  test('a refusal that speaks of an entry in the same batch waits for that batch', async () => {
+  test.each([
+    ['in the same batch waits for that batch', 0],
+    ['in the batch before waits for that one', 2],
+  ])('a refusal that speaks of an entry %s', async (_, apart) => {
     const house = await open();
     house.disk.holdSyncs();
     const first = house.create(Kind.wallet, { handle: 'new' });
-    const second = house.create(Kind.wallet, { handle: 'new', custom: { n: 2 } });
-    await turns(5);
-    expect([first.answers, second.answers]).toEqual([0, 0]);
-    house.disk.releaseSyncs();
-    await house.quiet();
-    expect([reasonOf(first), reasonOf(second)]).toEqual(['', 'record.duplicated']);
-  });
-
-  test('a refusal that speaks of an entry in the batch before waits for that one', async () => {
-    const house = await open();
-    house.disk.holdSyncs();
-    const first = house.create(Kind.wallet, { handle: 'new' });
-    await turns(2);
+    await turns(apart);
     const second = house.create(Kind.wallet, { handle: 'new', custom: { n: 2 } });
     await turns(5);
     expect([first.answers, second.answers]).toEqual([0, 0]);
