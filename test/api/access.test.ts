@@ -4,7 +4,7 @@
  * after a restart.
  */
 import { rmSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   bearer,
   type Client,
@@ -17,19 +17,14 @@ import {
   record,
 } from '../support/client.ts';
 import { issue, type Kit, luidOf, makeKit, openLedger, proofFor, reasonOf, transfer, unique } from '../support/kit.ts';
-import { makeDirectory, type Server, startRefused, startServer } from '../support/server.ts';
+import { serverOfFile } from '../support/of-file.ts';
+import { makeDirectory, startRefused, startServer } from '../support/server.ts';
 
 const owner = makeKeys();
 const anna = makeKeys();
 const ben = makeKeys();
-let server: Server;
-let client: Client;
 
-beforeAll(async () => {
-  server = await startServer();
-  client = connect(server);
-});
-afterAll(() => server?.stop());
+const { server, client } = await serverOfFile();
 
 /** A ledger with these rules, and everything for its owner, by signature and by token. */
 async function ledgerWith(

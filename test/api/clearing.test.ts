@@ -2,24 +2,15 @@
  * Money: what an intent moves, all of it or nothing, judged on the net; whom a claim reaches; and that not one
  * unit is made or lost on the way.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
-import { destroy, issue, type Kit, limit, makeKit, reasonOf, transfer, unique } from '../support/kit.ts';
-import { type Server, startServer } from '../support/server.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Json, makeKeys, record } from '../support/client.ts';
+import { destroy, issue, limit, reasonOf, transfer, unique } from '../support/kit.ts';
+import { serverOfFile } from '../support/of-file.ts';
 
 const keys = makeKeys();
-let server: Server;
-let client: Client;
-let kit: Kit;
-let usd: string;
 
-beforeAll(async () => {
-  server = await startServer();
-  client = connect(server);
-  kit = makeKit(client, keys);
-  usd = await kit.symbol();
-});
-afterAll(() => server?.stop());
+const { client, kit } = await serverOfFile(keys);
+const usd = await kit.symbol();
 
 /** A new wallet with `amount` in it. */
 const funded = (amount: number, data?: Json): Promise<string> => kit.funded(usd, amount, data);

@@ -2,24 +2,15 @@
  * Where records and money meet, and where several want the same at once: renamed and dropped wallets, money that
  * is only prepared, races for one version, and texts at the edge of what can be written.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, connect, hashOf, type Json, makeKeys, proof, record } from '../support/client.ts';
-import { issue, type Kit, limit, makeKit, reasonOf, transfer, unique } from '../support/kit.ts';
-import { type Server, startServer } from '../support/server.ts';
+import { describe, expect, test } from 'vitest';
+import { hashOf, type Json, makeKeys, proof, record } from '../support/client.ts';
+import { issue, limit, reasonOf, transfer, unique } from '../support/kit.ts';
+import { serverOfFile } from '../support/of-file.ts';
 
 const keys = makeKeys();
-let server: Server;
-let client: Client;
-let kit: Kit;
-let usd: string;
 
-beforeAll(async () => {
-  server = await startServer();
-  client = connect(server);
-  kit = makeKit(client, keys);
-  usd = await kit.symbol();
-});
-afterAll(() => server?.stop());
+const { client, kit } = await serverOfFile(keys);
+const usd = await kit.symbol();
 
 const funded = (amount: number): Promise<string> => kit.funded(usd, amount);
 const stored = async (wallet: string): Promise<Json> => (await client.get(`/wallets/${wallet}`)).body;

@@ -2,24 +2,16 @@
  * Every refusal that can be met from outside: its status, its one reason, its envelope. That an error is hashed,
  * signed and shows nothing of the inside is checked on every answer by the client.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, connect, hashOf, type Json, makeKeys, type Reply, record } from '../support/client.ts';
-import { type Kit, MOMENT, makeKit, pause, reasonOf, unique } from '../support/kit.ts';
+import { describe, expect, test } from 'vitest';
+import { hashOf, type Json, makeKeys, type Reply, record } from '../support/client.ts';
+import { MOMENT, pause, reasonOf, unique } from '../support/kit.ts';
+import { serverOfFile } from '../support/of-file.ts';
 import { head, rawRequest } from '../support/raw.ts';
-import { type Server, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
 const BODY_MAX = 1024 * 1024;
-let server: Server;
-let client: Client;
-let kit: Kit;
 
-beforeAll(async () => {
-  server = await startServer();
-  client = connect(server);
-  kit = makeKit(client, keys);
-});
-afterAll(() => server?.stop());
+const { server, client, kit } = await serverOfFile(keys);
 
 describe('the error envelope', () => {
   test('hash over data, reason, detail, one proof of the server with a moment', async () => {

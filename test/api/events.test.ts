@@ -3,22 +3,15 @@
  * concerns it, and by nothing else.
  */
 import { connect as connectSocket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Client, connect, type Json, makeKeys, makeToken, type Reply } from '../support/client.ts';
 import { issue, type Kit, limit, makeKit, openLedger, pause, proofFor, reasonOf, transfer } from '../support/kit.ts';
-import { makeDirectory, type Server, startServer } from '../support/server.ts';
+import { serverOfFile } from '../support/of-file.ts';
+import { makeDirectory, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
-let server: Server;
-let client: Client;
-let kit: Kit;
 
-beforeAll(async () => {
-  server = await startServer();
-  client = connect(server);
-  kit = makeKit(client, keys);
-});
-afterAll(() => server?.stop());
+const { server, client, kit } = await serverOfFile(keys);
 
 /** A client and kit of a new ledger of its own. */
 async function ledgerOfItsOwn(more: Json = {}): Promise<{ at: Client; own: Kit; handle: string }> {

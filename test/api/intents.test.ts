@@ -2,15 +2,13 @@
  * How an intent tells what became of it: its proofs and statuses, the answer that waits, the commit by hand,
  * and the balances that remain.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, connect, hashOf, type Json, makeKeys, proof, record } from '../support/client.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { connect, hashOf, type Json, makeKeys, proof, record } from '../support/client.ts';
 import {
   failure,
   issue,
-  type Kit,
   luidOf,
   MOMENT,
-  makeKit,
   openLedger,
   proofFor,
   reasonOf,
@@ -19,22 +17,15 @@ import {
   transfer,
   unique,
 } from '../support/kit.ts';
-import { type Server, startServer } from '../support/server.ts';
+import { serverOfFile } from '../support/of-file.ts';
 
 const keys = makeKeys();
-let server: Server;
-let client: Client;
-let kit: Kit;
-let usd: string;
 
+const { client, kit } = await serverOfFile(keys);
+const usd = await kit.symbol();
 beforeAll(async () => {
-  server = await startServer();
-  client = connect(server);
-  kit = makeKit(client, keys);
-  usd = await kit.symbol();
   await funded(1000, { handle: 'rich' });
 });
-afterAll(() => server?.stop());
 
 /** A new wallet with `amount` in it. */
 const funded = (amount: number, data?: Json): Promise<string> => kit.funded(usd, amount, data);

@@ -2,7 +2,7 @@
  * Many ledgers in one server: made, read, changed, and closed to each other in every way that can be seen from
  * outside; and the rules of a ledger that is not open to everybody.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, type Client, connect, hashOf, type Json, type Keys, makeKeys, record } from '../support/client.ts';
 import {
   issue,
@@ -17,19 +17,13 @@ import {
   transfer,
   unique,
 } from '../support/kit.ts';
+import { serverOfFile } from '../support/of-file.ts';
 import { SAMPLES } from '../support/samples.ts';
-import { type Server, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
 const stranger = makeKeys();
-let server: Server;
-let client: Client;
 
-beforeAll(async () => {
-  server = await startServer();
-  client = connect(server);
-});
-afterAll(() => server?.stop());
+const { server, client } = await serverOfFile();
 
 const inside = (ledger: Json): Client => connect(server, { 'x-ledger': ledger.data.handle });
 

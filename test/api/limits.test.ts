@@ -2,37 +2,19 @@
  * The bounds of money: limits a wallet was given, inclusive and judged on the net, and the ends of what an
  * amount and a claim may be.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, connect, hashOf, type Json, makeKeys } from '../support/client.ts';
-import {
-  destroy,
-  issue,
-  type Kit,
-  limit,
-  luidOf,
-  makeKit,
-  pause,
-  reasonOf,
-  segment,
-  transfer,
-} from '../support/kit.ts';
-import { type Server, startServer } from '../support/server.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { hashOf, type Json, makeKeys } from '../support/client.ts';
+import { destroy, issue, limit, luidOf, pause, reasonOf, segment, transfer } from '../support/kit.ts';
+import { serverOfFile } from '../support/of-file.ts';
 
 const keys = makeKeys();
 const MAX = Number.MAX_SAFE_INTEGER;
-let server: Server;
-let client: Client;
-let kit: Kit;
-let usd: string;
 
+const { client, kit } = await serverOfFile(keys);
+const usd = await kit.symbol();
 beforeAll(async () => {
-  server = await startServer();
-  client = connect(server);
-  kit = makeKit(client, keys);
-  usd = await kit.symbol();
   await funded(1000, { handle: 'rich' });
 });
-afterAll(() => server?.stop());
 
 /** A new wallet with `amount` in it. */
 const funded = (amount: number, data?: Json): Promise<string> => kit.funded(usd, amount, data);

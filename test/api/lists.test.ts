@@ -2,21 +2,16 @@
  * Lists against a plain scan: pages, order, every spelling of a filter and every operator, alone and together,
  * compared with what the test itself put in.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type Client, connect, hashOf, type Json, makeKeys } from '../support/client.ts';
 import { issue, type Kit, makeKit, openLedger, pause, reasonOf, segment, transfer, unique } from '../support/kit.ts';
+import { serverOfFile } from '../support/of-file.ts';
 import { NOWHERE } from '../support/samples.ts';
-import { type Server, startServer } from '../support/server.ts';
+import { startServer } from '../support/server.ts';
 
 const keys = makeKeys();
-let server: Server;
-let client: Client;
 
-beforeAll(async () => {
-  server = await startServer();
-  client = connect(server);
-});
-afterAll(() => server?.stop());
+const { server, client } = await serverOfFile();
 
 async function freshLedger(): Promise<{ there: Client; kit: Kit }> {
   const ledger = await openLedger(client, keys);

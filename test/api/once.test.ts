@@ -2,23 +2,17 @@
  * A token good only once is written down when it is used, which the disk and a table have to bear. So it is written down
  * for whoever may come in, by the token or by what was signed beside it; strangers leave no trace by sending some.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bearer, type Client, connect, type Json, type Keys, makeKeys, proof, record } from '../support/client.ts';
+import { describe, expect, test } from 'vitest';
+import { bearer, connect, type Json, type Keys, makeKeys, proof, record } from '../support/client.ts';
 import { openLedger, reasonOf, unique } from '../support/kit.ts';
-import { type Server, startServer } from '../support/server.ts';
+import { serverOfFile } from '../support/of-file.ts';
 
 const owner = makeKeys();
 const anna = makeKeys();
 const ben = makeKeys();
 const stranger = makeKeys();
-let server: Server;
-let client: Client;
 
-beforeAll(async () => {
-  server = await startServer();
-  client = connect(server);
-});
-afterAll(() => server?.stop());
+const { server, client } = await serverOfFile();
 
 const FORBIDDEN = [403, 'auth.forbidden'];
 const USED_UP = [401, 'auth.unauthorized'];

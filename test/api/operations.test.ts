@@ -2,12 +2,11 @@
  * The eleven operations of the ledger service, to the letter: paths, members, statuses, the proofs that come
  * back, what is not there, and what may not be there twice.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, connect, hashOf, type Json, makeKeys, record } from '../support/client.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { connect, hashOf, type Json, makeKeys, record } from '../support/client.ts';
 import {
   HASH,
   issue,
-  type Kit,
   luidOf,
   MOMENT,
   makeKit,
@@ -17,25 +16,18 @@ import {
   transfer,
   unique,
 } from '../support/kit.ts';
-import { type Server, startServer } from '../support/server.ts';
+import { serverOfFile } from '../support/of-file.ts';
 
 const keys = makeKeys();
-let server: Server;
-let client: Client;
-let kit: Kit;
-let usd: string;
 let alice: string;
 let bob: string;
 
+const { server, client, kit } = await serverOfFile(keys);
+const usd = await kit.symbol();
 beforeAll(async () => {
-  server = await startServer();
-  client = connect(server);
-  kit = makeKit(client, keys);
-  usd = await kit.symbol();
   alice = await kit.wallet({ custom: { name: 'Alice' }, schema: 'user-wallet' });
   bob = await kit.wallet({ schema: 'bank-wallet' });
 });
-afterAll(() => server?.stop());
 
 const anchorData = (more: Json = {}): Json => ({
   handle: unique('anchor'),

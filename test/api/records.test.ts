@@ -2,12 +2,11 @@
  * What holds of every kind of record: made, read by handle or luid, listed, changed, signed again, its history,
  * dropped; and the handles and members a kind allows.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, connect, hashOf, type Json, makeKeys, proof, record } from '../support/client.ts';
+import { describe, expect, test } from 'vitest';
+import { connect, hashOf, type Json, makeKeys, proof, record } from '../support/client.ts';
 import {
   HASH,
   issue,
-  type Kit,
   luidOf,
   MOMENT,
   makeKit,
@@ -18,21 +17,13 @@ import {
   transfer,
   unique,
 } from '../support/kit.ts';
+import { serverOfFile } from '../support/of-file.ts';
 import { NOWHERE, SAMPLES, type Sample } from '../support/samples.ts';
-import { type Server, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
 const stranger = makeKeys();
-let server: Server;
-let client: Client;
-let kit: Kit;
 
-beforeAll(async () => {
-  server = await startServer();
-  client = connect(server);
-  kit = makeKit(client, keys);
-});
-afterAll(() => server?.stop());
+const { server, client, kit } = await serverOfFile(keys);
 
 const droppable = SAMPLES.filter((sample) => sample.drop);
 const kept = [...SAMPLES.filter((sample) => !sample.drop).map((sample) => sample.path), 'intents'];

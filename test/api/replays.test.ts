@@ -5,25 +5,18 @@
  */
 import { rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, connect, hashOf, type Json, type Keys, makeKeys, proof, record } from '../support/client.ts';
-import { issue, type Kit, makeKit, openLedger, reasonOf, segment, unique } from '../support/kit.ts';
+import { describe, expect, test } from 'vitest';
+import { connect, hashOf, type Json, type Keys, makeKeys, proof, record } from '../support/client.ts';
+import { issue, openLedger, reasonOf, segment, unique } from '../support/kit.ts';
+import { serverOfFile } from '../support/of-file.ts';
 import { SAMPLES } from '../support/samples.ts';
-import { makeDirectory, type Server, startServer } from '../support/server.ts';
+import { makeDirectory, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
 const stranger = makeKeys();
 const DUPLICATED = [409, 'record.duplicated'];
-let server: Server;
-let client: Client;
-let kit: Kit;
 
-beforeAll(async () => {
-  server = await startServer();
-  client = connect(server);
-  kit = makeKit(client, keys);
-});
-afterAll(() => server?.stop());
+const { server, client, kit } = await serverOfFile(keys);
 
 let millisecond = Date.UTC(2026, 0);
 

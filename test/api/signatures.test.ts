@@ -15,24 +15,19 @@ import {
   sha256,
 } from '../support/client.ts';
 import { issue, type Kit, makeKit, reasonOf, unique } from '../support/kit.ts';
+import { serverOfFile } from '../support/of-file.ts';
 import { type Server, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
 const other = makeKeys();
-let server: Server;
-let client: Client;
-let kit: Kit;
 let symbol: string;
 let wallet: string;
 
+const { client, kit } = await serverOfFile(keys);
 beforeAll(async () => {
-  server = await startServer();
-  client = connect(server);
-  kit = makeKit(client, keys);
   symbol = await kit.symbol();
   wallet = await kit.wallet();
 });
-afterAll(() => server?.stop());
 
 const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
 

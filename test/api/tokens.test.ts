@@ -3,38 +3,22 @@
  * its owner signed is believed.
  */
 import { createHmac, sign } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  type Client,
-  canon,
-  connect,
-  type Json,
-  makeKeys,
-  makeToken,
-  type Reply,
-  record,
-  sha256,
-} from '../support/client.ts';
-import { type Kit, makeKit, openLedger, unique } from '../support/kit.ts';
-import { type Server, startServer } from '../support/server.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { canon, connect, type Json, makeKeys, makeToken, type Reply, record, sha256 } from '../support/client.ts';
+import { openLedger, unique } from '../support/kit.ts';
+import { serverOfFile } from '../support/of-file.ts';
 
 const keys = makeKeys();
 const other = makeKeys();
-let server: Server;
-let client: Client;
-let kit: Kit;
 let wallet: string;
 let signer: string;
 
+const { server, client, kit } = await serverOfFile(keys);
 beforeAll(async () => {
-  server = await startServer();
-  client = connect(server);
-  kit = makeKit(client, keys);
   wallet = await kit.wallet();
   signer = unique('signer');
   await kit.make('signers', { handle: signer, format: 'ed25519-raw', public: keys.public });
 });
-afterAll(() => server?.stop());
 
 const now = (): number => Math.floor(Date.now() / 1000);
 const claims = (more: Json = {}): Json => {
