@@ -48,7 +48,8 @@ export function whileHeld(disk: Disk, lock: Lock): Disk {
     syncLater: (done) => file.syncLater(stillHeld(done)),
   });
   return {
-    open: (path, mode) => heldFile(mode === 'create' ? held(() => disk.open(path, mode)) : disk.open(path, mode)),
+    // To read too: what is missing was taken away by who has the lock now.
+    open: (path, mode) => heldFile(held(() => disk.open(path, mode))),
     exists: (path) => disk.exists(path),
     rights: (path) => disk.rights(path),
     identity: (path) => disk.identity(path),

@@ -23,7 +23,9 @@ import { ProofPool } from '../../src/proof/pool.ts';
 import { sign, verify } from '../../src/proof/verify.ts';
 import { type Recovered, recover } from '../../src/recovery.ts';
 import type { Disk } from '../../src/storage/disk.ts';
+import { whileHeld } from '../../src/storage/held-disk.ts';
 import { Journal } from '../../src/storage/journal.ts';
+import { acquireLock } from '../../src/storage/lock.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { packValue } from '../../src/storage/values.ts';
 import type { FakeDisk } from '../storage/fake-disk.ts';
@@ -63,6 +65,8 @@ export interface HouseOptions extends Partial<EngineOptions> {
   sizes?: MemorySizes;
   /** Cuts the power at this call of the disk. */
   cutAt?: number;
+  /** The process that locks the directory, where others may come. */
+  pid?: number;
 }
 
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -95,6 +99,8 @@ export function inlinePool(): ProofPool {
 export class House {
   readonly disk: FakeDisk;
   readonly power: Power;
+  /** Through which it reads and writes. */
+  readonly #held: Disk;
   readonly world: World;
   readonly recovered: Recovered;
   readonly journal: Journal;
@@ -119,9 +125,11 @@ export class House {
     this.world = options.world ?? { now: NOON, made: 0 };
     this.power = new Power(disk, options.cutAt);
     this.power.mkdir(DIRECTORY);
-    this.recovered = recoverFrom(this.power, 7, options.sizes);
+    const { pid } = options;
+    this.#held = pid === undefined ? this.power : whileHeld(this.power, acquireLock(this.power, DIRECTORY, { pid }));
+    this.recovered = recoverFrom(this.#held, 7, options.sizes);
     const { state, end, entries } = this.recovered;
-    const journal = Journal.open(this.power, DIRECTORY, end, {
+    const journal = Journal.open(this.#held, DIRECTORY, end, {
       segmentBytesMax: options.segmentBytesMax ?? 1 << 20,
       reserveBytes: options.reserveBytes ?? 3000,
       sign: signHash,
@@ -161,7 +169,7 @@ export class House {
     const { extra, parts } = dumpState(this.state);
     const content = { ...this.journal.position, extra: packValue(extra), parts };
     const { refused } = this.recovered;
-    await takeSnapshot(this.power, DIRECTORY, content, { sign: signHash, verify: verifyHash, refused });
+    await takeSnapshot(this.#held, DIRECTORY, content, { sign: signHash, verify: verifyHash, refused });
     this.snapshots++;
   }
 
