@@ -150,6 +150,13 @@ describe('one intent', () => {
       { a: 5 },
     ],
     [
+      'nor do destroys',
+      [[issue('a', 5), limit('a', 'dailyCount', 0), limit('a', 'dailyAmount', 0)]],
+      [destroy('a', 5)],
+      '',
+      { a: 0 },
+    ],
+    [
       'bare handles',
       [[issue('a', 5)]],
       [{ action: 'transfer', source: 'a', target: 'b', symbol: 'usd', amount: 5 }],

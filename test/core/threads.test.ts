@@ -9,7 +9,7 @@ import { type Entry, EntryType, type IntentEntry, type StepEntry } from '../../s
 import { stepsDue } from '../../src/core/intents.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { findLuid, readRow } from '../../src/core/state.ts';
-import { Books, issue, limit, transfer } from './books.ts';
+import { Books, destroy, issue, limit, transfer } from './books.ts';
 
 type Route = { action: string; target?: string; filter?: Record<string, unknown> };
 
@@ -273,22 +273,31 @@ describe('debit and credit', () => {
     expect((entries[0] as IntentEntry).outcome.links!.routed).toHaveLength(6);
   });
 
-  test('another pays only where its own rules let the signer spend', () => {
+  test.each([
+    ['transfer', 'only where its own rules let the signer spend', true, false],
+    ['transfer', 'only where those of the named one do', false, true],
+    ['transfer', 'where both do', true, true],
+    ['destroy', 'only where its own rules let the signer spend', true, false],
+    ['destroy', 'only where those of the named one do', false, true],
+    ['destroy', 'where both do', true, true],
+  ])('another pays for a %s %s', (action, _, isNamedOpen, isPayerOpen) => {
+    const happens = isNamedOpen && isPayerOpen;
     const books = Books.open();
     const ledger = { handle: 'closed', access: [{ action: { $in: ['access', 'create', 'read'] }, record: 'any' }] };
     books.create(Kind.ledger, ledger, 0);
     const key = new Uint8Array(32).fill(3);
     const mine = [{ action: 'spend', signer: { public: Buffer.from(key).toString('base64') } }];
     const make = (value: Record<string, unknown>) => books.create(Kind.wallet, value, 2);
-    books.create(Kind.symbol, { handle: 'usd', factor: 1 }, 2);
-    make({ handle: 'rich' });
+    books.create(Kind.symbol, { handle: 'usd', factor: 1, access: [{ action: 'destroy' }] }, 2);
+    make({ handle: 'rich', access: isPayerOpen ? mine : [] });
     make({ handle: 'to' });
-    make({ handle: 'thief', access: mine, routes: [{ action: 'debit', target: 'rich' }] });
+    make({ handle: 'named', access: isNamedOpen ? mine : [], routes: [{ action: 'debit', target: 'rich' }] });
     books.create(Kind.intent, { handle: 'i', claims: [issue('rich', 5)] }, 2, GRANTED);
-    const claims = [transfer('thief', 'to', 5)];
+    const claims = [action === 'destroy' ? destroy('named', 5) : transfer('named', 'to', 5)];
     const [entry] = books.create(Kind.intent, { handle: 't', claims }, 2, { keys: [key], bearer: null }) as Entry[];
-    expect((entry as IntentEntry).outcome.steps).toEqual([]);
-    expect((entry as IntentEntry).outcome.postings).toEqual([]);
+    const { steps, postings } = (entry as IntentEntry).outcome;
+    expect([steps.includes('completed'), postings.length > 0]).toEqual([happens, happens]);
+    if (!happens) expect(steps).toEqual([]);
   });
 
   test.each([
