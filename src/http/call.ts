@@ -45,6 +45,9 @@ export interface House {
   head: () => Head;
 }
 
+/** What it takes to say no. */
+type Answering = Pick<House, 'engine' | 'sealer' | 'defect'>;
+
 /** A point of the books where a frame ends. */
 export interface Head {
   seq: number;
@@ -86,7 +89,7 @@ export function send(call: Call, status: number, text: string, headers?: readonl
 }
 
 /** Answers at once: for what the request alone shows. */
-export function sendRefusal(house: House, reply: Reply, refusal: Refusal | CoreRefusal): void {
+export function sendRefusal(house: Answering, reply: Reply, refusal: Refusal | CoreRefusal): void {
   const told = house.engine.isFailed ? refuseUnavailable(refusal.detail) : refusal;
   reply.send(statusOf(told), errorBody(told, house.engine.now(), house.sealer.proof), headersOf(told));
 }
@@ -100,7 +103,7 @@ export function sendDurable(call: Call, answer: () => void): void {
 }
 
 /** A defect of ours in one request must not take the others along; the books are guarded by the engine. */
-export function guarded(house: House, reply: Reply, work: () => void): void {
+export function guarded(house: Answering, reply: Reply, work: () => void): void {
   try {
     work();
   } catch (error) {

@@ -1,0 +1,29 @@
+/** A mistake of ours in one request: the operator is told all of it, the client nothing. */
+import { expect, test } from 'vitest';
+import { guarded } from '../../src/http/call.ts';
+import { Sealer } from '../../src/proof/sealer.ts';
+import { House, SERVER } from '../engine/house.ts';
+import { FakeDisk } from '../storage/fake-disk.ts';
+
+test('is a 500 without a stack, a path or its message', async () => {
+  const { engine } = await House.open(new FakeDisk());
+  const defects: Error[] = [];
+  const sent: [status: number, text: string][] = [];
+  const reply = {
+    aborted: false,
+    ended: false,
+    whenGone() {},
+    send: (status: number, body: string | Uint8Array) => void sent.push([status, String(body)]),
+  };
+  const mistake = new TypeError('no such member in /var/lib/ayni');
+  const house = { engine, sealer: new Sealer(SERVER), defect: (error: Error) => void defects.push(error) };
+  guarded(house, reply, () => {
+    throw mistake;
+  });
+  expect(defects).toEqual([mistake]);
+  const [[status, text]] = sent as [[number, string]];
+  expect([sent.length, status]).toEqual([1, 500]);
+  const { data, ...rest } = JSON.parse(text);
+  expect(data).toEqual({ reason: 'api.unexpected-error', detail: 'The server met a defect of its own' });
+  expect(Object.keys(rest)).toEqual(['hash', 'meta']);
+});
