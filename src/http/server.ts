@@ -80,7 +80,7 @@ export interface RequestHead {
   /**
    * A header by its lower-case name, '' where absent. Behind a body only x-ledger, prefer, content-length and
    * transfer-encoding are there, since each costs a call to read; all of them where there is an authorization.
-   * An x-ledger that is there and names nothing is one space.
+   * An x-ledger that is there and names nothing, or is there twice, is one space.
    */
   header(name: string): string;
 }
@@ -330,18 +330,23 @@ class Exchange implements Request, Reply {
     named = 0;
     preferred = '';
     req.forEach(lookAt);
-    this.ledger = readIf(req, Named.ledger, 'x-ledger', ' ');
+    this.ledger = (named & Named.twoLedgers) === 0 ? readIf(req, Named.ledger, 'x-ledger', ' ') : ' ';
     this.prefer = preferred;
     this.length = (named & Named.twoLengths) === 0 ? readIf(req, Named.length, 'content-length') : TWO_LENGTHS;
     this.encoding = readIf(req, Named.encoding, 'transfer-encoding');
-    if (readIf(req, Named.authorization, 'authorization') !== '') this.keepHeaders(req);
+    if ((named & Named.authorization) !== 0) this.keepHeaders(req);
   }
 
-  /** A token may protect any header, and the native request is gone once its handler returns. */
+  /**
+   * A token may protect any header, and the native request is gone once its handler returns. Of two tokens neither may be
+   * passed over: together they are one text, which is none.
+   */
   private keepHeaders(req: HttpRequest): void {
     const headers = new Map<string, string>();
     req.forEach((name, value) => {
-      if (!headers.has(name)) headers.set(name, value);
+      const first = headers.get(name);
+      if (first === undefined) headers.set(name, value);
+      else if (name === 'authorization') headers.set(name, `${first}, ${value}`);
     });
     this.headers = headers;
   }
@@ -573,8 +578,9 @@ class Unread {
  * Headers that are there, told by one walk over all of them: asking for each that is not costs more. A header may be
  * there without a value, and the native part takes control characters and bytes beyond ASCII off both ends of one, so a
  * ledger named by those alone would look like none at all; one named `main` and such bytes cannot be told from `main`.
+ * Named in two lines it may be another one to whoever stands between, a gateway that puts its own behind the client's.
  */
-const Named = { ledger: 1, length: 4, encoding: 8, authorization: 16, twoLengths: 32 } as const;
+const Named = { ledger: 1, twoLedgers: 2, length: 4, encoding: 8, authorization: 16, twoLengths: 32 } as const;
 let named = 0;
 /** What clients prefer may come in several lines, which are one list (RFC 7240). */
 let preferred = '';
@@ -582,7 +588,7 @@ let preferred = '';
 const TWO_LENGTHS = 'two of them';
 
 function lookAt(name: string, value: string): void {
-  if (name === 'x-ledger') named |= Named.ledger;
+  if (name === 'x-ledger') named |= (named & Named.ledger) === 0 ? Named.ledger : Named.twoLedgers;
   else if (name === 'prefer') preferred = preferred === '' ? value : `${preferred}, ${value}`;
   else if (name === 'content-length') named |= (named & Named.length) === 0 ? Named.length : Named.twoLengths;
   else if (name === 'transfer-encoding') named |= Named.encoding;

@@ -13,6 +13,12 @@ import { head, rawRequest } from '../support/raw.ts';
 import type { Server } from '../support/server.ts';
 
 const keys = makeKeys();
+
+function claimsNow(): Record<string, unknown> {
+  const now = Math.floor(Date.now() / 1000);
+  return { iss: 'me', sub: 'me', iat: now, exp: now + 60 };
+}
+
 function dial(server: Server, host = '127.0.0.1'): Socket {
   const socket = open(server.port, host);
   socket.on('error', () => {});
@@ -50,6 +56,38 @@ test('a ledger named by bytes beyond ASCII, or by nothing, is one that nobody ma
         expect(reasonOf(reply), value).toEqual([404, 'api.route-not-found']);
       }
     }
+  }
+});
+
+test('a ledger named in two lines is none, as where a gateway puts its own behind that of a client: the first counted', async () => {
+  const server = await serverOfTest();
+  const { handle } = (await openLedger(connect(server), keys)).data;
+  const token = makeToken({ ...claimsNow(), aud: 'main' }, keys);
+  for (const names of [
+    ['main', handle],
+    [handle, 'main'],
+    ['main', 'main'],
+    ['', 'main'],
+  ]) {
+    for (const more of ['', `authorization: Bearer ${token}\r\n`]) {
+      const named = names.map((name) => `x-ledger: ${name}\r\n`).join('');
+      const reply = await rawRequest(server, [`GET /v2/wallets HTTP/1.1\r\nhost: a\r\n${named}${more}\r\n`]);
+      expect(reasonOf(reply), named + more).toEqual([404, 'api.route-not-found']);
+    }
+  }
+});
+
+test('every token that is sent is checked, also one in a second line: it was passed over', async () => {
+  const server = await serverOfTest();
+  const good = makeToken({ ...claimsNow(), aud: 'main' }, keys);
+  for (const tokens of [
+    [`Bearer ${good}`, 'Bearer nonsense'],
+    ['', 'Bearer nonsense'],
+    [`Bearer ${good}`, `Bearer ${good}`],
+  ]) {
+    const lines = tokens.map((token) => `authorization: ${token}\r\n`).join('');
+    const reply = await rawRequest(server, [`GET /v2/wallets HTTP/1.1\r\nhost: a\r\n${lines}\r\n`]);
+    expect(reasonOf(reply), lines).toEqual([401, 'auth.unauthorized']);
   }
 });
 
