@@ -93,10 +93,12 @@ function remedy(error: Error, directory: string): string {
       return 'Raise the limit of open files (ulimit -n)';
     case 'ENOMEM':
       return MORE_MEMORY;
-    case 'EEXIST':
     case 'ENOENT':
-    case 'ENOTDIR':
     case 'ELOOP':
+      if (isWithin(error, directory)) return 'Put that file back, or what the link in its place leads to';
+      return `See that ${directory} is a directory, or name another with --data`;
+    case 'EEXIST':
+    case 'ENOTDIR':
     case 'ENAMETOOLONG':
       return `See that ${directory} is a directory, or name another with --data`;
     case 'EISDIR':
@@ -107,6 +109,11 @@ function remedy(error: Error, directory: string): string {
     default:
       return 'Mend the disk, or make room on it';
   }
+}
+
+/** Whether it was met at a file in the directory, not at that itself. */
+function isWithin({ path }: Error & { path?: string }, directory: string): boolean {
+  return path?.startsWith(`${directory}/`) === true;
 }
 
 /** Tells of a clock that is behind the books: once, and again where it had caught up. */

@@ -147,7 +147,8 @@ export function readWhole(disk: Disk, path: string, bytesMax: number): Uint8Arra
   try {
     const bytes = new Uint8Array(bytesMax + 1);
     const count = readAll(file, bytes, 0, bytes.length, 0);
-    if (count > bytesMax) throw new Error(`${path}: longer than ${bytesMax} bytes`);
+    // Whatever it is, it is not the file that belongs there.
+    if (count > bytesMax) throw Object.assign(new Error(`${path}: longer than ${bytesMax} bytes`), { code: 'EFTYPE' });
     return bytes.subarray(0, count);
   } finally {
     file.close();

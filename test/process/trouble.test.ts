@@ -165,6 +165,31 @@ describe('no start', () => {
     expect(log).not.toContain('Mend the disk');
   });
 
+  test('on a file of the books that is a link to nowhere: which, not that the directory is none', async () => {
+    const directory = copyOf(books);
+    const path = join(directory, filesIn(directory, /^journal/).at(-1)!);
+    rmSync(path);
+    symlinkSync('not-mounted-yet', path);
+    const { code, log } = await startRefused({ directory });
+    expect(code).toBe(1);
+    expect(log).toContain(path);
+    expect(log).toContain('Put that file back, or what the link in its place leads to');
+    for (const tool of ['verify', 'inspect']) {
+      const ran = await ayni(tool, directory);
+      expect([ran.code, ran.err]).toEqual([1, `ayni: ${path} is a link that leads nowhere\n`]);
+    }
+  });
+
+  test('on a lock that is no lock: which file is in the way; a stack was shown', async () => {
+    const directory = copyOf(books);
+    writeFileSync(join(directory, 'lock-0000000009'), Buffer.alloc(5000, 'x'));
+    const { code, log } = await startRefused({ directory });
+    expect(code).toBe(1);
+    expect(log).toContain(`${join(directory, 'lock-0000000009')}: longer than 4096 bytes`);
+    expect(log).toContain('take away what lies in its place');
+    expect(log).not.toMatch(/\n\s+at /);
+  });
+
   test('on a file where a directory belongs', async () => {
     const directory = copyOf(books);
     const moved = join(freshDirectory(), 'books');

@@ -53,8 +53,10 @@ function tryPin(disk: Disk, directory: string): Map<string, DiskFile> | null {
     if ([...files.keys()].every((name) => isThere.has(name)) && !now.some(isMissed)) return files;
   } catch (error) {
     for (const file of files.values()) file.close();
-    if (errorCode(error) === 'ENOENT' && disk.exists(directory)) return null;
-    throw error;
+    if (errorCode(error) !== 'ENOENT' || !disk.exists(directory)) throw error;
+    const { path = '' } = error as NodeJS.ErrnoException;
+    if (disk.readdir(directory).includes(basename(path))) throw new Error(`${path} is a link that leads nowhere`);
+    return null;
   }
   for (const file of files.values()) file.close();
   return null;
