@@ -64,7 +64,10 @@ const AT_ONCE_MAX = 16_384;
 
 /** Answers with the record in a row as it is now. */
 export function sendRow(call: Call, status: number, row: number, headers?: readonly Header[]): void {
-  sendSeen(call, status, see(call.house, row), headers);
+  const tell = (held: Call, seen: Seen) => sendSeen(held, status, seen, headers);
+  const seen = see(call.house, row);
+  if (seen.size < AT_ONCE_MAX) tell(call, seen);
+  else inTurn(call, () => see(call.house, row), tell);
 }
 
 function sendSeen(call: Call, status: number, seen: Seen, headers?: readonly Header[]): void {

@@ -1,7 +1,7 @@
 /** Long answers: however many are asked for at once, few of them lie in memory, whatever they wait for, and others have their turn. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Desk } from '../fuzz/desk.ts';
-import { makeKeys, record } from '../support/client.ts';
+import { type Json, makeKeys, proof, record } from '../support/client.ts';
 
 const keys = makeKeys();
 const VERSIONS = 10;
@@ -105,5 +105,20 @@ describe('records that are asked for by very many at once', () => {
     expect(told.indexOf('guest')).toBeLessThan(20);
     expect(told.indexOf('small')).toBeLessThan(20);
     expect(told.length).toBe(302);
+  });
+
+  test('and so are they where they are the answer to what was added to them', async () => {
+    const { hash } = (await own.get('/v2/wallets/large')).body;
+    const told: string[] = [];
+    const send = async (name: string, path: string, body: Json) => {
+      expect((await own.send('POST', path, body)).status).toBeLessThan(300);
+      told.push(name);
+    };
+    const flood = Array.from({ length: 100 }, (_, n) =>
+      send('flood', '/v2/wallets/large/proofs', proof(hash, keys, { n })),
+    );
+    await Promise.all([...flood, send('guest', '/v2/wallets', record({ handle: 'guest' }, keys))]);
+    expect(told.indexOf('guest')).toBeLessThan(20);
+    expect((await own.get('/v2/wallets/large')).body.meta.proofs.length).toBe(102);
   });
 });
