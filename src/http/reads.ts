@@ -272,7 +272,7 @@ export function listLimits(call: Call): void {
 
 /**
  * A list over the wallet's balance slots, each of which gives as many rows as `countOf` says. A wallet may have very many
- * of them, so only the rows of the page are made.
+ * of them: only the rows of the page are made, and where it takes longer they are looked for in turns.
  */
 function listSlots(
   call: Call,
@@ -280,27 +280,51 @@ function listSlots(
   rowsOf: (state: State, slot: number, wallet: Names, symbol: Names) => string[],
 ): void {
   const { house, request } = call;
-  const { state } = house;
+  const { state, listMsMax } = house;
+  const { balances } = state;
   const row = readableRow(call);
   if (row < 0) return;
   const query = parseQuery(request.query, null, house.queryLimits);
   if (isRefusal(query)) return refuseDurable(call, query);
   const { index, limit } = query.page;
-  const [from, to] = [index * limit, (index + 1) * limit];
-  const wallet = namesOf(state, row);
-  const items: string[] = [];
+  const from = index * limit;
+  const shown: number[] = [];
+  /** Rows of slots before those that are shown, and of all. */
+  let before = 0;
   let total = 0;
-  for (let next = state.rows.aux.get(row); next !== 0; next = state.balances.next(next - 1)) {
-    const slot = next - 1;
-    const count = countOf(slot);
-    if (total < to && total + count > from) {
-      const rows = rowsOf(state, slot, wallet, namesOf(state, state.balances.symbol(slot)));
-      items.push(...rows.slice(Math.max(0, from - total), to - total));
+  let next = state.rows.aux.get(row);
+  /** Looks at so many of them at most; whether that was all. */
+  const look = (slots: number): boolean => {
+    for (let left = slots; next !== 0; next = balances.next(next - 1)) {
+      if (left-- === 0) return false;
+      const count = countOf(next - 1);
+      if (total + count <= from) before += count;
+      else if (total < from + limit && count > 0) shown.push(next - 1);
+      total += count;
     }
-    total += count;
-  }
-  sendList(call, items, { index, limit, total });
+    return true;
+  };
+  const tell = () => {
+    const wallet = namesOf(state, row);
+    const rows = shown.flatMap((slot) => rowsOf(state, slot, wallet, namesOf(state, balances.symbol(slot))));
+    sendList(call, rows.slice(from - before, from - before + limit), { index, limit, total });
+  };
+  if (look(SLOTS_PER_LOOK)) return tell();
+  const end = performance.now() + listMsMax;
+  walk(call, (pause) => {
+    while (!look(SLOTS_PER_LOOK)) {
+      const now = performance.now();
+      if (now > end) refuseDurable(call, LIST_TIMEOUT);
+      if (now > end || now >= pause) return now > end;
+    }
+    // A walk may outlast a rule.
+    if (readableRow(call) >= 0) tell();
+    return true;
+  });
 }
+
+/** A twentieth of a millisecond. */
+const SLOTS_PER_LOOK = 512;
 
 function slotText(data: string, luid: string, moment: number): string {
   return `{"data":${data},"hash":"${sha256Hex(data)}","luid":"${luid}","meta":{"moment":"${isoMoment(moment)}"}}`;

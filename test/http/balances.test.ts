@@ -1,0 +1,59 @@
+/** Balances of a wallet in very many symbols: looked for in turns, and each of them told on one page. */
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { Desk } from '../fuzz/desk.ts';
+import { type Json, makeKeys, record } from '../support/client.ts';
+
+const keys = makeKeys();
+const SYMBOLS = 1100;
+const names = Array.from({ length: SYMBOLS }, (_, n) => `s-${n}`);
+const there = { 'x-ledger': 'other' };
+let desk: Desk;
+
+beforeAll(async () => {
+  desk = await Desk.open();
+  const send = async (path: string, value: Json, headers = {}) => {
+    const body = Buffer.from(JSON.stringify(record(value, keys)));
+    const { status } = await desk.ask({ method: 'POST', path: `/v2${path}`, body, headers }, false);
+    expect(status).toBe(201);
+  };
+  await send('/ledgers', { handle: 'other', access: [{ action: 'any', record: 'any' }] });
+  await send('/wallets', { handle: 'few' }, there);
+  await send('/wallets', { handle: 'many' });
+  for (const name of names) await send('/symbols', { handle: name, factor: 1 });
+  const claims = names.map((handle, n) => ({ action: 'issue', amount: 1 + n, symbol: { handle }, target: 'many' }));
+  await send('/intents', { handle: 'issue', claims });
+});
+afterAll(() => desk.close());
+afterEach(() => void vi.restoreAllMocks());
+
+const balances = (wallet: string, query = '', headers = {}) =>
+  desk.ask({ method: 'GET', path: `/v2/wallets/${wallet}/balances${query}`, headers }, false);
+
+test('each stands on one page, with the number of all', async () => {
+  const seen: [string, number][] = [];
+  for (let index = 0; index * 64 < SYMBOLS; index++) {
+    const { body } = await balances('many', `?page.limit=64&page.index=${index}`);
+    expect([body.page.index, body.page.total]).toEqual([index, SYMBOLS]);
+    seen.push(...body.data.map(({ data }: Json): [string, number] => [data.symbol, data.amount]));
+  }
+  const sorted = (list: [string, number][]) => list.toSorted(([, one], [, other]) => one - other);
+  expect(sorted(seen)).toEqual(names.map((name, n) => [name, 1 + n]));
+});
+
+test('who asks for very many holds up nobody of another ledger, and is told in the end', async () => {
+  let now = 0;
+  // By this clock each step takes long.
+  vi.spyOn(performance, 'now').mockImplementation(() => {
+    now += 3;
+    return now;
+  });
+  const told: string[] = [];
+  const ask = async (name: string, wallet: string, headers = {}) => {
+    expect((await balances(wallet, '', headers)).status).toBe(200);
+    told.push(name);
+  };
+  const flood = Array.from({ length: 100 }, () => ask('flood', 'many'));
+  await Promise.all([...flood, ask('guest', 'few', there)]);
+  expect(told.indexOf('guest')).toBeLessThan(10);
+  expect(told.length).toBe(101);
+});
