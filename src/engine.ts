@@ -377,24 +377,13 @@ export class Engine {
     const moment = this.now();
     const published: Entry[] = [];
     const isFull = (count: number) => count >= batchEntriesMax || journal.frameBytes >= batchBytesMax;
-    if (this.#isTickDue) {
-      this.#isTickDue = false;
-      for (const step of stepsDue(this.state, moment)) {
-        // However many are due at once, a frame is bounded: the others are due in the next.
-        if (isFull(published.length)) {
-          this.#isTickDue = true;
-          break;
-        }
-        published.push(this.#record(step));
-        this.#follow(step, moment, moment, published);
-      }
-    }
+    if (this.#isTickDue) this.#expire(moment, published);
     const inbox = this.#inbox;
     const commandAt = (index: number) => inbox[index]!.submission.command;
     let taken = 0;
     let seen = 0;
     let now = stopwatch();
-    const end = began + batchMsMax;
+    const end = now + batchMsMax;
     while (taken < inbox.length && !isFull(taken) && (now < end || taken === 0)) {
       if (taken === seen) seen = lookAhead(this.state, commandAt, taken, inbox.length);
       const ticket = inbox[taken++]!;
@@ -429,6 +418,28 @@ export class Engine {
       this.#acknowledge(batch, published);
       this.#turn();
     });
+  }
+
+  /**
+   * Brings in the ends of intents that have waited too long. However many are due at once, they take so long and half a
+   * frame at most, so that others get in beside them: the rest is due in the next.
+   */
+  #expire(moment: number, published: Entry[]): void {
+    const { journal, stopwatch, batchMsMax, batchEntriesMax, batchBytesMax } = this.#options;
+    this.#isTickDue = false;
+    let end = Number.POSITIVE_INFINITY;
+    for (const step of stepsDue(this.state, moment)) {
+      const now = stopwatch();
+      // Very many may wait before the first that is due.
+      if (published.length === 0) end = now + batchMsMax;
+      const isFull = published.length >= batchEntriesMax || journal.frameBytes >= batchBytesMax / 2;
+      if (isFull || now > end) {
+        this.#isTickDue = true;
+        return;
+      }
+      published.push(this.#record(step));
+      this.#follow(step, moment, moment, published);
+    }
   }
 
   /**

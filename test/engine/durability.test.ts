@@ -1,5 +1,6 @@
 /** Answers leave after the disk, whatever they say; one sync at a time; a batch is what came meanwhile. */
 import { describe, expect, test } from 'vitest';
+import type { Entry } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { issue, transfer } from '../core/books.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
@@ -234,7 +235,8 @@ describe('one write and one sync in flight', () => {
 
   test.each([
     ['entries', { batchEntriesMax: 10 }, 10],
-    ['bytes', { batchBytesMax: 3000 }, 5],
+    ['bytes', { batchBytesMax: 3000 }, 9],
+    ['time', { batchMsMax: 20, stopwatch: ticking(5) }, 20],
   ] as [string, HouseOptions, number][])(
     'a hundred intents that expire at once keep to the bound of %s',
     async (_n, options, least) => {
@@ -248,6 +250,19 @@ describe('one write and one sync in flight', () => {
       expect(isAcknowledged(sent)).toBe(true);
     },
   );
+
+  test('whoever asks for something meanwhile does not wait for all of them', async () => {
+    let left = 0;
+    const publish = (entries: readonly Entry[]) => {
+      if (entries.some(({ handle }) => handle === 'new-4')) left = house.state.open.size;
+    };
+    const house = await waiting({ batchBytesMax: 3000, publish });
+    house.engine.tick();
+    for (let n = 0; n < 5; n++) house.create(Kind.wallet, { handle: `new-${n}` });
+    await house.quiet();
+    expect(left).toBeGreaterThan(50);
+    expect(house.state.open.size).toBe(0);
+  });
 
   test('what expires while a sync is under way waits for the next batch', async () => {
     const house = await waiting({});
