@@ -338,7 +338,7 @@ function startLine({ host, durability }: Config, who: string, port: number, dire
 let directory = '';
 try {
   const args = process.argv.slice(2);
-  if (args.includes('--help')) process.stdout.write(`ayni ${SEMVER}\n\n${configHelp()}\n`);
+  if (args.includes('--help') || args.includes('-h')) process.stdout.write(`ayni ${SEMVER}\n\n${configHelp()}\n`);
   else {
     const config = readConfig(args, process.env);
     const strange = strangeVariables(process.env);

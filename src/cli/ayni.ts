@@ -44,12 +44,13 @@ async function main([name = '--help', ...args]: string[]): Promise<number | unde
     process.stderr.write(`ayni: no command ${name}\n\n${HELP}`);
     return 2;
   }
+  const asksForHelp = args.includes('--help') || args.includes('-h');
   // Programs see what they would see without this one in front.
-  process.argv.splice(2, 1);
+  process.argv.splice(2, process.argv.length, ...(asksForHelp ? ['--help'] : args));
   const tool = await TOOLS[name]!.load();
   if (!('run' in tool)) return undefined;
   hearOutput();
-  if (!args.includes('--help')) return tool.run(args);
+  if (!asksForHelp) return tool.run(args);
   process.stdout.write(tool.HELP);
   return 0;
 }

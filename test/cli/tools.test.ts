@@ -72,6 +72,10 @@ describe('ayni', () => {
       expect([help.code, help.err]).toEqual([0, '']);
       expect(help.out).toMatch(new RegExp(`^npm run ${name}`));
     }
+    // The list of commands was told by it, and none of them knew it.
+    for (const name of ['serve', 'verify', 'keygen', 'demo', 'bridge']) {
+      expect(await ayni(name, '-h')).toEqual(await ayni(name, '--help'));
+    }
   });
 
   test('a flag that the demo does not know is refused: it was passed over, and a ledger killed', async () => {
