@@ -338,15 +338,20 @@ describe('a segment that a server writes to while it is read', () => {
     });
   });
 
-  /** Books of some frames with zeros behind them, where the frames to come will lie, all at once after so many reads. */
-  function busyBooks(reads: number): { disk: BusyDisk; seq: number } {
+  /**
+   * Books of some frames with zeros behind them. After so many reads the server writes the frames to come there, all at
+   * once, or gives the room back, as it does when it stops or goes on to the next segment.
+   */
+  function busyBooks(reads: number, goesOn = true): { disk: BusyDisk; seq: number } {
     const { end, seq } = frames[8]!;
     const disk = new BusyDisk();
     disk.put(path, Buffer.concat([bytes.subarray(0, end), Buffer.alloc(9000)]));
     const file = disk.open(path, 'write');
     let left = reads;
     disk.onRead = () => {
-      if (--left === 0) file.write(bytes, end, frames.at(-1)!.end, end);
+      if (--left !== 0) return;
+      if (goesOn) file.write(bytes, end, frames.at(-1)!.end, end);
+      else file.truncate(end);
     };
     return { disk, seq };
   }
@@ -359,6 +364,14 @@ describe('a segment that a server writes to while it is read', () => {
       copyBooks(disk, DIRECTORY, TO, false);
       const checked = checkBooks(disk, TO, SERVER.public);
       expect(checked.seq, `written after ${reads} reads`).toBeGreaterThanOrEqual(seq);
+    }
+  });
+
+  test('is copied as it was, also where its room is given back meanwhile: the copy failed, it had become shorter', () => {
+    for (const reads of READS) {
+      const { disk, seq } = busyBooks(reads, false);
+      copyBooks(disk, DIRECTORY, TO, false);
+      expect(checkBooks(disk, TO, SERVER.public), `after ${reads} reads`).toMatchObject({ seq, torn: 0 });
     }
   });
 

@@ -78,10 +78,12 @@ function pinnedFile(path: string, file: DiskFile): DiskFile {
     path,
     size: () => size,
     read(bytes, from, to, position) {
-      const count = file.read(bytes, from, Math.max(from, Math.min(to, from + size - position)), position);
-      // Whatever is there by now.
-      bytes.fill(0, from + Math.min(count, Math.max(0, written - position)), from + count);
-      return count;
+      const end = Math.max(from, Math.min(to, from + size - position));
+      const zeros = Math.max(from, Math.min(end, from + written - position));
+      if (zeros > from) return file.read(bytes, from, zeros, position);
+      // Whatever is there by now, and though the file may have ended there since.
+      bytes.fill(0, from, end);
+      return end - from;
     },
     readLater: refuse,
     write: refuse,
