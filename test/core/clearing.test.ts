@@ -201,6 +201,29 @@ describe('one intent', () => {
     expect(books.balance('a')).toBe(1);
   });
 
+  test.each([1, 2, 9])(
+    'a change of %i more than can be told is refused, also where what is owed would bring it into range',
+    (more) => {
+      const books = fresh();
+      books.intent(limit('a', 'minBalance', -10));
+      books.intent(transfer('a', 'b', 10));
+      expect(books.intent(issue('a', MAX), issue('a', more)).outcome.reason).toBe('core.limit-exceeded');
+      expect(books.balance('a')).toBe(-10);
+    },
+  );
+
+  test('what rests prepared counts towards the end of what can be told', () => {
+    const books = fresh();
+    const prepare = (...claims: Claim[]) => {
+      const value = { handle: `m${books.entries.length}`, claims, config: { commit: 'manual' } };
+      const [entry] = books.create(Kind.intent, value) as IntentEntry[];
+      return entry!.outcome.reason;
+    };
+    books.intent(issue('a', MAX - 9));
+    expect([prepare(issue('a', 4)), prepare(transfer('a', 'b', 7))]).toEqual(['', '']);
+    expect([prepare(issue('a', 6)), prepare(issue('a', 5))]).toEqual(['core.limit-exceeded', '']);
+  });
+
   test('the detail names wallet, symbol, what is there and what is needed', () => {
     const books = fresh();
     books.intent(issue('a', 5));

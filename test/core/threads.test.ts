@@ -93,6 +93,26 @@ describe('forward', () => {
     expectNothingHeld(rich);
   });
 
+  // Of what comes to c some goes away in the same intent, so that not all of what it passes on is brought.
+  test.each<[string, Claim[], number[]]>([
+    ['once', [transfer('a', 'c', 20), transfer('a', 'c', 20), transfer('c', 'b', 20)], [20, 0]],
+    ['of its symbol', [transfer('a', 'c', 20, 'eur'), transfer('a', 'c', 20), transfer('c', 'b', 20, 'eur')], [0, 20]],
+  ])('passes on what the thread brings %s', (_, claims, needed) => {
+    for (const own of [needed, needed.map((amount) => Math.max(0, amount - 1))]) {
+      const books = fresh();
+      books.intent(issue('a', 100, 'eur'));
+      books.create(Kind.wallet, { handle: 'c' });
+      for (const [n, symbol] of ['usd', 'eur'].entries()) if (own[n]! > 0) books.intent(issue('c', own[n]!, symbol));
+      books.update(Kind.wallet, 'c', { handle: 'c', routes: [{ action: 'forward', target: 'd' }] });
+      const reasons = reasonsOf(send(books, claims));
+      if (own === needed) expect(reasons).toEqual([]);
+      else expect(new Set(reasons)).toEqual(new Set(['core.insufficient-balance']));
+      const left = own === needed ? [0, 0] : own;
+      expect([books.balance('c', 'usd'), books.balance('c', 'eur')]).toEqual(left);
+      expectNothingHeld(books);
+    }
+  });
+
   test('fails with the second, for its reason', () => {
     const books = fresh({ c: [{ action: 'forward', target: 'd' }] });
     books.intent(limit('d', 'maxBalance', 10));

@@ -577,6 +577,10 @@ export const PLANTS: Plant[] = [
     ],
   ],
   [
+    'what a thread brings is passed on twice',
+    ['src/core/threads.ts', 'if (isOf(through[i]! * POSTING_WIDTH)) sum -= through[i + 1]!;', ''],
+  ],
+  [
     'whoever a name comes to passes on in the place of one that is gone',
     [
       'src/core/threads.ts',
@@ -635,6 +639,16 @@ export const TESTED_PLANTS: TestedPlant[] = [
     'who may move what the server passes on moves its thread',
     'core/threads',
     ['src/core/intents.ts', 'return may(row) && (', 'return may(row) || ('],
+  ],
+  // A life would have to bring one symbol, and less than it takes of another, to a wallet that has none of either.
+  [
+    'what a thread brings is passed on in any symbol',
+    'core/threads',
+    [
+      'src/core/threads.ts',
+      'postings[at] === wallet && postings[at + 1] === symbol',
+      'postings[at] === wallet && symbol >= 0',
+    ],
   ],
   // No life has a ledger whose data is that of a record in it.
   [

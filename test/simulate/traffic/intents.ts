@@ -52,7 +52,7 @@ export class IntentTraffic {
     return { action, signer: { public: dice.pick(KEYS).public } };
   }
 
-  /** What comes to a wallet that may pass it on leaves it again, and a bank is asked about something else meanwhile. */
+  /** What comes to a wallet that may pass it on leaves it again in part, and a bank is asked about something else meanwhile. */
   #thereAndBack(ledger: number): Draft {
     const { dice, wallets, bridged, routed } = this.#clients;
     const [one, through] = [dice.pick(wallets), dice.pick(routed)];
@@ -61,7 +61,10 @@ export class IntentTraffic {
     const move = (source: string, target: string, many = amount) => {
       return { action: 'transfer', source: { handle: source }, target: { handle: target }, symbol, amount: many };
     };
-    const claims = [move(one, through), move(through, one), move(one, dice.pick(bridged), 1)];
+    const back = [move(one, through), move(through, one), move(one, dice.pick(bridged), 1)];
+    // Where more comes than goes back, it passes on more than the thread brings.
+    const more = dice.chance(0.5) ? [move(one, through, dice.between(1, 30))] : [];
+    const claims = [...more, ...back];
     return this.#clients.create(ledger, 'intent', { handle: this.#clients.fresh('i'), claims }, KEYS);
   }
 
