@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { type Caller, GRANTED, NOBODY } from '../../src/core/access/index.ts';
 import type { Claim, Reference } from '../../src/core/claims/index.ts';
-import { type Entry, EntryType, type IntentEntry, type StepEntry } from '../../src/core/entry.ts';
+import { type Entry, EntryType, type IntentEntry, Side, type StepEntry } from '../../src/core/entry.ts';
 import { stepsDue } from '../../src/core/intents.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { findLuid, readRow } from '../../src/core/state.ts';
@@ -510,6 +510,23 @@ describe('bridges in a thread', () => {
     expect(legsOf(bridged({ 'credits.claims.groupBy': ['symbol'] }))).toEqual([{ amount: 6, claims: [0, 1, 2] }]);
     const rows = legsOf(bridged({ 'debits.claims.groupBy': ['symbol'] }));
     expect(rows).toHaveLength(2);
+  });
+
+  test('claims share a leg as far as its amount can be told exactly', () => {
+    const MAX = Number.MAX_SAFE_INTEGER;
+    const books = bridged();
+    books.intent(issue('d', MAX));
+    // What comes back in the same intent lets more go to the bank than there is of anything.
+    const [more, back] = [transfer('d', 'out', MAX), transfer('out', 'd', MAX)];
+    const [asked] = intentsIn(send(books, [more, transfer('d', 'out', 2), back, transfer('d', 'out', 1), more, back]));
+    const sums = asked!.outcome.links!.legs.map(({ side, amount, claims }) => [side, amount, claims]);
+    expect(sums).toEqual([
+      [Side.credit, MAX, [0]],
+      [Side.credit, 3, [1, 3]],
+      [Side.debit, MAX, [2]],
+      [Side.credit, MAX, [4]],
+      [Side.debit, MAX, [5]],
+    ]);
   });
 
   test('claims that name other accounts behind one wallet do not', () => {
