@@ -227,7 +227,8 @@ describe('one write and one sync in flight', () => {
       house.create(Kind.intent, { handle: `m${n}`, claims, config: { commit: 'manual' } });
     }
     await house.quiet();
-    for (const intent of house.state.open.values()) Object.assign(intent, { status: 'pending', isHolding: false });
+    const { open: underWay } = house.state;
+    for (const [row, intent] of underWay) underWay.set(row, { ...intent, status: 'pending', isHolding: false });
     Object.assign(house.state.ledgers[1]!, { config: { 'intent.expiryThresholdMinutes': 1 } });
     house.world.now += 61_000;
     return house;
