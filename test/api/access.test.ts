@@ -362,6 +362,22 @@ describe('claims and commands', () => {
       expect((await there.get(path)).body.meta.status).toBe(status);
     }
   });
+  test.each([
+    ['bridges', 'activate', 'activate', { config: { server: 'http://127.0.0.1:9' } }],
+    ['effects', 'retry-event', 'events/retry', { signal: 'wallet-created', action: { schema: 'rest', bridge: 'b' } }],
+  ])('what waits for %s is tried again by whoever may %s, and by nobody else', async (kind, action, path, data) => {
+    const { there, kit } = await ledgerWith([GATE, { action: 'read', record: 'any' }]);
+    const access = [{ action, signer: { public: anna.public } }];
+    await kit.make(kind, { handle: 'it', ...data, access });
+    const ask = async (body?: Json) => {
+      const reply = await there.post(`/${kind}/it/${path}`, body);
+      return reply.status === 202 ? 202 : reasonOf(reply);
+    };
+    expect(await ask()).toEqual(FORBIDDEN);
+    expect(await ask(record({ action }, ben))).toEqual(FORBIDDEN);
+    expect(await ask(record({ action: 'read' }, anna)), 'signed for something else').toEqual([422, 'record.invalid']);
+    expect(await ask(record({ action }, anna))).toBe(202);
+  });
 });
 
 describe('a token good only once', () => {
