@@ -40,7 +40,7 @@ export function compileConditions(conditions: Conditions | undefined): readonly 
 export function holdAll(conditions: readonly Condition[], value: unknown, effort: Effort): boolean {
   return conditions.every(({ path, filters }) => {
     if (effort.left-- <= 0) return false;
-    const member = memberAt(value, path, 0, effort);
+    const member = memberAt(value, path, effort);
     return filters.every((filter) => filter !== null && affords(effort, member, filter) && matches(member, filter));
   });
 }

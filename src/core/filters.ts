@@ -33,7 +33,7 @@ export interface Effort {
 export function matchesAll(record: object, filters: readonly Filter[], effort?: Effort): boolean {
   return filters.every((filter) => {
     if (effort !== undefined && effort.left-- <= 0) return false;
-    const member = memberAt(record, filter.path, 0, effort);
+    const member = memberAt(record, filter.path, effort);
     return affords(effort, member, filter) && matches(member, filter);
   });
 }
@@ -174,9 +174,9 @@ function numberOf(text: string): number {
  * The member at a path, or undefined. Through an array the path leads to that member of every element,
  * so the answer is then an array of those that have it; where one is an array itself, of its elements.
  */
-export function memberAt(record: unknown, path: readonly string[], from = 0, effort?: Effort): unknown {
+export function memberAt(record: unknown, path: readonly string[], effort?: Effort): unknown {
   let at = record;
-  for (let i = from; i < path.length; i++) {
+  for (let i = 0; i < path.length; i++) {
     if (Array.isArray(at)) {
       const found: unknown[] = [];
       collect(at, path, i, found, effort);

@@ -16,6 +16,9 @@ export function proofText(publicText: string, digestHex: string, resultText: str
 /** Proofs kept for one moment: more answers than this are not given in a millisecond. */
 const SAME_CUSTOM_MAX = 256;
 
+/** Outcomes whose late proofs are kept. */
+const LATE_MAX = 20_000;
+
 /** Lists whose last proof is kept; about 500 bytes each. */
 const LISTS_MAX = 10_000;
 
@@ -30,16 +33,14 @@ export class Sealer {
   /** The server's public key, base64. */
   readonly publicText: string;
   readonly #server: KeyPair;
-  readonly #late: Recent<string, string>;
+  readonly #late = new Recent<string, string>(LATE_MAX);
   readonly #lists = new Recent<string, Signed>(LISTS_MAX);
   /** Proofs under the custom that was asked for last, by hash: many answers of one moment say the same. */
   readonly #same = new Map<string, string>();
   #sameCustom = '';
 
-  /** Keeps the late proofs of up to `lateMax` records. */
-  constructor(server: KeyPair, lateMax = 20_000) {
+  constructor(server: KeyPair) {
     this.#server = server;
-    this.#late = new Recent(lateMax);
     this.publicText = encodeBase64(server.public);
   }
 
