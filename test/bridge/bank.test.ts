@@ -125,6 +125,20 @@ describe('a credit', () => {
     await house.prepare(second);
     expect((await reported(second, 'failed')).reason).toBe('bridge.account-limit-exceeded');
   });
+
+  test('what is held counts against it too, since it may come back', async () => {
+    const rich = { handle: 'rich', amount: Number.MAX_SAFE_INTEGER - 100, isActive: true };
+    const house = await open({ accounts: [rich] });
+    const held = entryOf(ledger, 'debit', 'rich', 60);
+    await house.prepare(held);
+    const [more, fits] = [entryOf(ledger, 'credit', 'rich', 101), entryOf(ledger, 'credit', 'rich', 100)];
+    await house.prepare(more);
+    expect((await reported(more, 'failed')).reason).toBe('bridge.account-limit-exceeded');
+    await house.prepare(fits);
+    await reported(fits, 'prepared');
+    expect([await house.go(held, 'abort'), await house.go(fits, 'commit')]).toEqual([202, 202]);
+    expect(await house.money()).toEqual({ rich: [Number.MAX_SAFE_INTEGER, 0, 0], bank: [0, 100] });
+  });
 });
 
 describe('a prepare fails', () => {
@@ -265,6 +279,18 @@ describe('again and out of order', () => {
     expect(await house.money()).toEqual({ ...START, ana: [700, 300, 0] });
   });
 
+  test('an entry of the same intent and account, and of another amount', async () => {
+    const house = await open();
+    const { body, ...debit } = entryOf(ledger, 'debit', 'ana', 300);
+    const [claim] = debit.intent.data.claims;
+    const intent = ledger.intent('of-two-claims', [claim, { ...claim, amount: 200 }]);
+    const of = (amount: number, input: number) => {
+      return { ...debit, intent, body: signed({ ...body.data, intent, amount, inputs: [input] }, ledger.keys) };
+    };
+    expect([await house.prepare(of(300, 0)), await house.prepare(of(200, 1))]).toEqual([202, 409]);
+    expect(await house.money()).toEqual({ ...START, ana: [700, 300, 0] });
+  });
+
   test('a bank with all the entries it keeps prepares no more, and ends those it has', async () => {
     const house = await open({ entriesMax: 1 });
     const [first, second] = [entryOf(ledger, 'debit', 'ana', 1), entryOf(ledger, 'debit', 'ana', 2)];
@@ -345,6 +371,14 @@ describe('a forged body changes nothing', () => {
     ['more than the claim', 422, inside(() => ({ amount: 301 }))],
     ['another symbol than the claim', 422, inside(() => ({ symbol: { handle: 'eur' } }))],
     ['a claim that is not there', 422, inside(() => ({ inputs: [1] }))],
+    [
+      'a claim that takes from nobody',
+      422,
+      withIntent((intent) => {
+        const [{ source: _, ...rest }] = intent.data.claims;
+        return signed({ ...intent.data, claims: [{ ...rest, action: 'issue' }] }, ledger.keys);
+      }),
+    ],
     ['a claim twice', 422, inside(() => ({ inputs: [0, 0], amount: 600 }))],
     ['no claim', 422, inside(() => ({ inputs: [] }))],
     ['an amount below zero', 422, inside(() => ({ amount: -300 }))],
