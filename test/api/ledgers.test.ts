@@ -128,11 +128,16 @@ describe('ledger records', () => {
   test('404 for a ledger nobody made', async () => {
     expect((await client.get('/ledgers/nobody')).status).toBe(404);
   });
-  test('the server is the signer system in every ledger', async () => {
-    const ledger = await openLedger(client, keys);
-    const reply = await inside(ledger).get('/signers/system');
+  test('the server is the signer system in every ledger, and nobody makes another of it', async () => {
+    const there = inside(await openLedger(client, keys));
+    const reply = await there.get('/signers/system');
     expect([reply.status, reply.body.data.public]).toEqual([200, server.publicKey]);
     expect(reply.body.data).toMatchObject({ handle: 'system', format: 'ed25519-raw' });
+    for (const changed of [{ public: keys.public }, { handle: 'other' }]) {
+      const change = await makeKit(there, keys).change('signers', reply.body, { ...reply.body.data, ...changed });
+      expect(reasonOf(change)).toEqual([422, 'record.invalid']);
+    }
+    expect((await there.get('/signers/system')).body).toEqual(reply.body);
   });
 });
 
