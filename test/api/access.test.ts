@@ -147,6 +147,13 @@ describe('lists', () => {
     expect(reasonOf(await client.get(`/ledgers/${shut}`))).toEqual(FORBIDDEN);
     expect((await client.get(`/ledgers/${open}`)).status).toBe(200);
   });
+  test('of a wallet’s anchors are for whoever may come in for anchors', async () => {
+    const rights = { action: { $in: ['access', 'read'] } };
+    const { there, kit } = await ledgerWith([{ ...rights, record: 'wallet' }]);
+    const wallet = await kit.wallet();
+    expect((await there.get(`/wallets/${wallet}`)).status).toBe(200);
+    expect(reasonOf(await there.get(`/wallets/${wallet}/anchors`))).toEqual(FORBIDDEN);
+  });
   test('of a wallet’s anchors, and nothing of a wallet that may not be read', async () => {
     const { there, kit, asOwner } = await ledgerWith([GATE]);
     const open = await kit.wallet({ access: [{ action: 'read' }] });
@@ -188,7 +195,10 @@ describe('circles', () => {
     expect(joined.body.data).toEqual({ circle: 'ops', signer: 'anna' });
     expect(await create(anna)).toBe(201);
     expect(await create(ben)).toBe(403);
+    await kit.make('circles', { handle: 'other' });
+    const elsewhere = await there.post('/circles/other/signers', assignment('other', 'anna', owner));
     expect((await there.get('/circles/ops/signers', asOwner)).body.data).toEqual([joined.body]);
+    expect((await there.get('/circles/other/signers', asOwner)).body.data).toEqual([elsewhere.body]);
     expect(reasonOf(await there.get('/circles/ops/signers'))).toEqual(FORBIDDEN);
     expect(reasonOf(await there.post('/circles/ops/signers', assignment('ops', 'anna', owner)))).toEqual([
       409,
