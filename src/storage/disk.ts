@@ -199,18 +199,40 @@ function callBytes(from: number, to: number): number {
 
 function openFile(path: string, mode: OpenMode): DiskFile {
   const fd = openKnown(path, mode);
+  // Node names no file where the system was given none but its number: a bad sector would be anywhere.
+  const named = <E>(error: E): E => nameFile(error, path);
+  const call = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      throw named(error);
+    }
+  };
+  const counts =
+    (done: Counted): Counted =>
+    (error, count) =>
+      done(named(error), count);
   return {
     path,
-    size: () => fs.fstatSync(fd).size,
-    read: (bytes, from, to, position) => fs.readSync(fd, bytes, from, callBytes(from, to), position),
-    readLater: (bytes, from, to, position, done) => fs.read(fd, bytes, from, callBytes(from, to), position, done),
-    write: (bytes, from, to, position) => fs.writeSync(fd, bytes, from, callBytes(from, to), position),
-    writeLater: (bytes, from, to, position, done) => fs.write(fd, bytes, from, callBytes(from, to), position, done),
-    truncate: (size) => fs.ftruncateSync(fd, size),
-    sync: () => fs.fdatasyncSync(fd),
-    syncLater: (done) => fs.fdatasync(fd, done),
-    close: () => fs.closeSync(fd),
+    size: () => call(() => fs.fstatSync(fd).size),
+    read: (bytes, from, to, position) => call(() => fs.readSync(fd, bytes, from, callBytes(from, to), position)),
+    readLater: (bytes, from, to, position, done) =>
+      fs.read(fd, bytes, from, callBytes(from, to), position, counts(done)),
+    write: (bytes, from, to, position) => call(() => fs.writeSync(fd, bytes, from, callBytes(from, to), position)),
+    writeLater: (bytes, from, to, position, done) =>
+      fs.write(fd, bytes, from, callBytes(from, to), position, counts(done)),
+    truncate: (size) => call(() => fs.ftruncateSync(fd, size)),
+    sync: () => call(() => fs.fdatasyncSync(fd)),
+    syncLater: (done) => fs.fdatasync(fd, (error) => done(named(error))),
+    close: () => call(() => fs.closeSync(fd)),
   };
+}
+
+/** Makes an error of the system tell which file it was, as those of calls by name do. */
+function nameFile<E>(error: E, path: string): E {
+  if (errorCode(error) !== '')
+    Object.assign(error as Error, { message: `${(error as Error).message} '${path}'`, path });
+  return error;
 }
 
 /** Node's own answers no to whatever goes wrong: books that may not be looked at were taken for no books. */

@@ -195,3 +195,30 @@ test.skipIf(process.platform !== 'linux')(
     expect(ran.stderr).toContain('ENOENT');
   },
 );
+
+// Reading the first bytes of a process's memory fails as a bad sector does, and nothing of it can be synced.
+test.skipIf(process.platform !== 'linux')(
+  'a call that fails names the file: a bad sector was somewhere in the directory',
+  async () => {
+    const path = '/proc/self/mem';
+    const file = realDisk.open(path, 'read');
+    const bytes = new Uint8Array(8);
+    for (const call of [
+      () => file.read(bytes, 0, 8, 0),
+      () => file.write(bytes, 0, 8, 0),
+      () => file.truncate(0),
+      () => file.sync(),
+    ]) {
+      expect(call, String(call)).toThrow(/^E[A-Z]+: .* '\/proc\/self\/mem'$/);
+    }
+    for (const call of [
+      (done: (error: Error | null) => void) => file.readLater(bytes, 0, 8, 0, done),
+      (done: (error: Error | null) => void) => file.writeLater(bytes, 0, 8, 0, done),
+      (done: (error: Error | null) => void) => file.syncLater(done),
+    ]) {
+      const error = await new Promise<Error | null>((resolve) => call(resolve));
+      expect(error?.message, String(call)).toMatch(/^E[A-Z]+: .* '\/proc\/self\/mem'$/);
+    }
+    file.close();
+  },
+);
