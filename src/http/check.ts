@@ -3,7 +3,7 @@
 import { type AccessAction, grantingRules, targetOf } from '../core/access/index.ts';
 import { Kind } from '../core/kinds.ts';
 import { isRefusal, refuse } from '../core/refusal.ts';
-import { type Call, callerOf, NO_BYTES, sendRefusal } from './call.ts';
+import { type Call, callerOf, NO_BYTES, sendRefusal, walk } from './call.ts';
 import { keysOf, openBody } from './door.ts';
 import { sendList } from './reads.ts';
 import { ledgerOf, luidOf, rowOf } from './rows.ts';
@@ -25,8 +25,12 @@ export function checkAccess(call: Call): void {
   submit(call, { command, checks: content.checks, seals: NO_BYTES }, () => {
     // A question to a ledger's record may be about any kind of record in that ledger.
     const home = kind === Kind.ledger ? house.state.rows.aux.get(row) : ledger;
-    const rules = grantingRules(house.state, home, action, target, row, caller);
-    const items = rules.map((rule) => JSON.stringify(rule));
-    sendList(call, items, null);
+    // A thousand rules take milliseconds, and hundreds may ask at once.
+    walk(call, () => {
+      const rules = grantingRules(house.state, home, action, target, row, caller);
+      const items = rules.map((rule) => JSON.stringify(rule));
+      sendList(call, items, null);
+      return true;
+    });
   });
 }

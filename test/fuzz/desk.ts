@@ -51,6 +51,7 @@ export class Desk {
   readonly world: World;
   readonly effects: Effects;
   readonly making = new Making();
+  readonly walks = new Walks();
   readonly #app: Handler;
   readonly #defects: Error[] = [];
   readonly #clock = new Clock();
@@ -100,7 +101,7 @@ export class Desk {
         texts: new RecordTexts(),
         pool: inlinePool(),
         waiters,
-        walks: new Walks(),
+        walks: this.walks,
         making: this.making,
         effects: this.effects,
         head: () => house.journal.position,

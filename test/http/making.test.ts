@@ -121,4 +121,13 @@ describe('records that are asked for by very many at once', () => {
     expect(told.indexOf('guest')).toBeLessThan(20);
     expect((await own.get('/v2/wallets/large')).body.meta.proofs.length).toBe(102);
   });
+
+  test('and so are questions about access, whose answers take long where there are many rules', async () => {
+    const access = Array.from({ length: 100 }, () => ({ action: 'update', signer: { public: keys.public } }));
+    await own.send('POST', '/v2/wallets', record({ handle: 'ruled', access }, keys));
+    const question = record({ action: 'update' }, keys);
+    const replies = Array.from({ length: 100 }, () => own.send('POST', '/v2/wallets/ruled/access/!check', question));
+    await turnsUntil(() => own.walks.waiting > 80);
+    for (const reply of replies) expect((await reply).body.data.length).toBe(101);
+  });
 });
