@@ -219,15 +219,25 @@ export function listChanges(call: Call): void {
 }
 
 export function readChange(call: Call): void {
-  const row = readableRow(call);
-  if (row < 0) return;
-  const { state } = call.house;
-  const { total } = historyOf(state, row, 0, 0);
   const number = /^[1-9]\d{0,8}$/.test(call.route.tail) ? Number(call.route.tail) : 0;
-  if (number < 1 || number > total) return refuseDurable(call, refuse('record.not-found', 'Change not found'));
-  const [text] = changeTexts(call, row, historyOf(state, row, total - number, 1).versions);
-  sendDurable(call, () => send(call, 200, text!));
+  const { state } = call.house;
+  const see = () => {
+    const row = readableRow(call);
+    if (row < 0) return null;
+    const { total } = historyOf(state, row, 0, 0);
+    const [version] = number < 1 || number > total ? [] : historyOf(state, row, total - number, 1).versions;
+    if (version !== undefined) return { row, version, size: sizeOf(version) };
+    refuseDurable(call, NO_CHANGE);
+    return null;
+  };
+  // However many a record has had, all are passed by to find one.
+  inTurn(call, see, (held, { row, version }) => {
+    const [text] = changeTexts(held, row, [version]);
+    sendDurable(held, () => send(held, 200, text!));
+  });
 }
+
+const NO_CHANGE = refuse('record.not-found', 'Change not found');
 
 function changeTexts({ house: { state, sealer } }: Call, row: number, versions: readonly PastVersion[]): string[] {
   const owners = ownersText(readRow(state, row).owners);

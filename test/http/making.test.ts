@@ -130,4 +130,10 @@ describe('records that are asked for by very many at once', () => {
     await turnsUntil(() => own.walks.waiting > 80);
     for (const reply of replies) expect((await reply).body.data.length).toBe(101);
   });
+
+  test('and so are single changes, for which a whole history is passed by', async () => {
+    const replies = Array.from({ length: 100 }, () => own.get('/v2/wallets/small/changes/1'));
+    await turnsUntil(() => own.walks.waiting > 80);
+    for (const reply of replies) expect((await reply).body.data.handle).toBe('small');
+  });
 });
