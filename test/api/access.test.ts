@@ -390,6 +390,16 @@ describe('claims and commands', () => {
   });
 });
 
+test('what became of the events of an effect is told to whoever may query them, and not to all its readers', async () => {
+  const { there, kit, handle } = await ledgerWith([GATE, { action: 'read', record: 'any' }]);
+  const access = [{ action: 'query-event', bearer: { $signer: { public: anna.public } } }];
+  const action = { schema: 'rest', bridge: 'b' };
+  await kit.make('effects', { handle: 'it', signal: 'wallet-created', action, access });
+  expect((await there.get('/effects/it')).status).toBe(200);
+  expect(reasonOf(await there.get('/effects/it/events'))).toEqual(FORBIDDEN);
+  expect((await there.get('/effects/it/events', bearer(anna, handle))).status).toBe(200);
+});
+
 describe('a token good only once', () => {
   test('is used up by a read, by a write, by a refused write, and after a restart', async () => {
     const directory = makeDirectory();
