@@ -205,6 +205,10 @@ describe('circles', () => {
       'record.duplicated',
     ]);
     expect(reasonOf(await there.del('/circles/ops/signers/anna', assignment('ops', 'anna', anna)))).toEqual(FORBIDDEN);
+    expect(reasonOf(await there.del('/circles/ops/signers/ben', assignment('ops', 'anna', owner)))).toEqual([
+      422,
+      'record.invalid',
+    ]);
     expect((await there.del('/circles/ops/signers/anna', assignment('ops', 'anna', owner))).status).toBe(204);
     expect(await create(anna)).toBe(403);
     expect(reasonOf(await there.del('/circles/ops/signers/anna', assignment('ops', 'anna', owner)))).toEqual([
