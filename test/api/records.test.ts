@@ -117,7 +117,7 @@ describe.each(SAMPLES)('$path', (sample: Sample) => {
     const old = await make();
     const url = `/${path}/${old.data.handle}`;
     const missing = await client.put(url, { luid: old.luid, ...record({ ...old.data, custom: {} }, keys) });
-    expect(missing.status).toBe(422);
+    expect(reasonOf(missing)).toEqual([422, 'crypto.parent-hash-invalid']);
     const other = { luid: old.luid, ...record({ ...old.data, parent: hashOf('other') }, keys) };
     expect(reasonOf(await client.put(url, other))).toEqual([422, 'crypto.parent-hash-invalid']);
     expect((await client.get(url)).body).toEqual(old);
@@ -125,7 +125,7 @@ describe.each(SAMPLES)('$path', (sample: Sample) => {
     expect(next.status, next.text).toBe(200);
     expect(reasonOf(await kit.change(path, old, old.data))).toEqual([422, 'crypto.parent-hash-invalid']);
     const loud = { ...record({ ...next.body.data, parent: next.body.hash.toUpperCase() }, keys) };
-    expect((await client.put(url, loud)).status).not.toBe(500);
+    expect((await client.put(url, loud)).status, 'in upper case it is the same').toBe(200);
   });
 
   test('update of what is not there is 404', async () => {

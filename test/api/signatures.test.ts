@@ -137,14 +137,13 @@ describe.each(paths)('POST /%s', (path, data) => {
     await expectRefused(sent, 'crypto.signature-invalid');
   });
 
-  test.each<[string, Json]>([
-    ['no proofs', { proofs: [] }],
-    ['an empty meta', {}],
-  ])('%s', async (_name, meta) => {
+  test.each<[string, Json, string]>([
+    ['no proofs', { proofs: [] }, 'crypto.signature-missing'],
+    ['an empty meta', {}, 'record.schema-invalid'],
+  ])('%s', async (_name, meta, reason) => {
     const sent = { ...body(), meta };
     const reply = await client.post(`/${path}`, sent);
-    expect(reply.status).toBe(422);
-    expect(['crypto.signature-missing', 'record.schema-invalid']).toContain(reply.body.data.reason);
+    expect(reasonOf(reply)).toEqual([422, reason]);
     expect((await client.get(`/${path}/${sent.data.handle}`)).status).toBe(404);
   });
 });
