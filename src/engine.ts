@@ -8,21 +8,21 @@
  * Always holds: the state runs at most one frame ahead of the disk, and no answer, a read's included, leaves before
  * the disk has every entry it may speak of. A failed write or sync is final: nothing is acknowledged after it.
  */
-import { randomFillSync } from 'node:crypto';
 import { lookAhead } from './core/ahead.ts';
 import { apply } from './core/apply.ts';
 import type { Command } from './core/command.ts';
 import { decide } from './core/decide.ts';
 import type { Entry } from './core/entry.ts';
 import { stepsDue } from './core/intents.ts';
-import { Kind, kindRow } from './core/kinds.ts';
-import { makeLuid } from './core/luid.ts';
+import { Kind } from './core/kinds.ts';
 import { assert, isRefusal, type Refusal, refuse } from './core/refusal.ts';
 import { proofSize, type State } from './core/state.ts';
 import { follow, type MakeIntent, type OwnIntent } from './core/threads.ts';
+import { Entrance, type EntranceOptions, type EntranceStats, type SentBack } from './entrance.ts';
+import { Luids } from './luids.ts';
 import type { ProofPool } from './proof/pool.ts';
 import type { Journal } from './storage/journal.ts';
-import { ClearTimes, dearIn, Pipeline, Places, Turns, type Waiting } from './turns.ts';
+import { dearIn } from './turns.ts';
 
 /** A request on its way to the sequence: what is left to verify, and whom to tell what came of it. */
 export interface Submission {
@@ -42,21 +42,12 @@ export interface Submission {
   leave?: (() => () => void) | undefined;
 }
 
-export interface EngineOptions {
+export interface EngineOptions extends EntranceOptions {
   state: State;
   journal: Journal;
   pool: ProofPool;
   /** Milliseconds since 1970, from wherever time comes from. */
   clock: () => number;
-  /** Milliseconds since whenever, for how long things take: nothing that is written depends on it. */
-  stopwatch: () => number;
-  /** Requests that wait or are on their way to the disk, and their bytes. */
-  inboxMax: number;
-  inboxBytesMax: number;
-  /** Of these: let in, that is being verified, cleared or written; and how long clearing them may take, most likely. */
-  pipelineMax: number;
-  pipelineBytesMax: number;
-  pipelineMsMax: number;
   batchEntriesMax: number;
   batchBytesMax: number;
   /** After so much clearing a batch ends. */
@@ -88,36 +79,21 @@ interface Ticket {
   outcome: Entry[] | Refusal;
 }
 
-export interface EngineStats {
+export interface EngineStats extends EntranceStats {
   batches: number;
   entries: number;
   accepted: number;
   refused: number;
-  /** Requests that had to wait for their turn; and those of them that had had one before. */
-  waited: number;
-  sentBack: number;
-  /**
-   * Milliseconds, summed: of each of these until its turn; of each command from its verdict to its batch; of each batch
-   * clearing, and the disk.
-   */
-  turnMs: number;
+  /** Milliseconds, summed: of each command from its verdict to its batch; of each batch clearing, and the disk. */
   inboxMs: number;
   clearMs: number;
   diskMs: number;
 }
 
-/** Time of one turn of the event loop for those who wait, and for those who come in where nobody waits. */
-const LET_IN_MS = 2;
-const LET_IN_NOW_MS = 5;
-/** So many at most of a ledger whose requests have just turned out to be dear. */
-const LET_IN_TO_SEE = 4;
 /** Of the room for records. */
 const KEPT_FROM_NEW = 1 / 32;
 const KEPT_FOR_OWN = 1 / 128;
 const UNDECIDED: Entry[] = [];
-
-const RANDOM_PER_LUID = 11;
-const RANDOM_BLOCK = RANDOM_PER_LUID * 512;
 
 const STOPPING = refuse(
   'api.unexpected-error',
@@ -131,12 +107,8 @@ export class Engine {
     ...{ turnMs: 0, inboxMs: 0, clearMs: 0, diskMs: 0 },
   };
   readonly #options: EngineOptions;
-  /** Of everybody from the moment they wait until they are answered. */
-  readonly #places: Places;
-  /** Of those who had their turn. */
-  readonly #pipeline: Pipeline;
-  readonly #clearTimes = new ClearTimes();
-  readonly #turns = new Turns(this.#clearTimes);
+  readonly #entrance: Entrance;
+  readonly #luids = new Luids();
   /** Everything at the door, in order, until its turn in the sequence. */
   #door: Ticket[] = [];
   #inbox: Ticket[] = [];
@@ -148,13 +120,8 @@ export class Engine {
   #verdictsAt = 0;
   #isTickDue = false;
   #isLaterDue = false;
-  /** What letting in has taken of this turn of the event loop. */
-  #letInMs = 0;
-  #isLetInDue = false;
   #held: ((failure: Refusal | null) => void)[] = [];
   #lastMoment: number;
-  #random = new Uint8Array(RANDOM_BLOCK);
-  #randomAt = RANDOM_BLOCK;
   #sinceSnapshot: number;
   #isSnapshotting = false;
   #failure: Error | null = null;
@@ -165,8 +132,7 @@ export class Engine {
   constructor(options: EngineOptions) {
     this.#options = options;
     this.state = options.state;
-    this.#places = new Places(options.inboxMax, options.inboxBytesMax);
-    this.#pipeline = new Pipeline(options.pipelineMax, options.pipelineBytesMax, options.pipelineMsMax);
+    this.#entrance = new Entrance(options, this.stats);
     this.#lastMoment = options.journal.position.moment;
     this.#sinceSnapshot = options.sinceSnapshot ?? 0;
   }
@@ -179,19 +145,13 @@ export class Engine {
   }
 
   newLuid(kind: Kind, moment: number): string {
-    if (this.#randomAt >= RANDOM_BLOCK) {
-      randomFillSync(this.#random);
-      this.#randomAt = 0;
-    }
-    const luid = makeLuid(kindRow(kind).prefix, moment, this.#random, this.#randomAt);
-    this.#randomAt += RANDOM_PER_LUID;
-    return luid;
+    return this.#luids.next(kind, moment);
   }
 
   /** Why nothing more may come in for this ledger just now, or null. Asked before any work is done for a request. */
   overload(ledger = NO_LEDGER): Refusal | null {
     if (this.#failure !== null) return STOPPING;
-    return this.#places.hasRoom(ledger) ? null : OVERLOADED;
+    return this.#entrance.hasPlace(ledger) ? null : OVERLOADED;
   }
 
   /**
@@ -207,57 +167,28 @@ export class Engine {
   }
 
   get waiting(): number {
-    return this.#places.requests;
+    return this.#entrance.requests;
   }
 
   /** Whether a request can be let in now, past nobody who waits. */
   get isOpen(): boolean {
-    if (this.#failure !== null) return true;
-    return this.#turns.length === 0 && this.#pipeline.hasRoom && this.#letInMs < LET_IN_NOW_MS;
+    return this.#failure !== null || this.#entrance.isOpen;
   }
 
-  /**
-   * Lets in who has come, where it is open. So many may have come in one turn of the event loop, each with a long body, that
-   * after a while the others are to wait for their ledgers' turns, also where none of them will ever reach the sequence.
-   */
+  /** Lets in who has come, where it is open. */
   letInNow(begin: () => void): void {
-    const { stopwatch } = this.#options;
-    const began = stopwatch();
-    begin();
-    this.#letInMs += stopwatch() - began;
-    if (this.#isLetInDue) return;
-    this.#isLetInDue = true;
-    setImmediate(() => {
-      this.#isLetInDue = false;
-      this.#letInMs = 0;
-    });
+    this.#entrance.letInNow(begin);
   }
 
   /** Calls `begin` when it is this ledger's turn; the request takes that many bytes meanwhile. */
   wait(ledger: number, bytes: number, begin: () => void): void {
-    this.#places.take(ledger, bytes);
-    this.#turns.push(ledger, bytes, this.#turnOf(ledger, bytes, begin));
+    this.#entrance.wait(ledger, bytes, begin);
     // Nothing else may be on its way that would let it in.
-    if (this.#pipeline.hasRoom) this.#turnLater();
+    if (this.#entrance.hasRoom) this.#turnLater();
   }
 
-  #turnOf(ledger: number, bytes: number, begin: () => void): () => void {
-    const since = this.#options.stopwatch();
-    return () => {
-      this.#places.leave(ledger, bytes);
-      this.stats.waited++;
-      this.stats.turnMs += this.#options.stopwatch() - since;
-      begin();
-    };
-  }
-
-  /** Lets in who is next, for a while: answers, and those who read, have their turn too. */
   #letIn(): void {
-    const end = this.#options.stopwatch() + LET_IN_MS;
-    while (this.#turns.length > 0 && (this.#failure !== null || this.#pipeline.hasRoom)) {
-      this.#turns.next()();
-      if (this.#options.stopwatch() > end) return this.#turnLater();
-    }
+    if (this.#entrance.letIn(this.#failure !== null)) this.#turnLater();
   }
 
   #turnLater(): void {
@@ -273,10 +204,8 @@ export class Engine {
     if (this.#failure !== null) return submission.answer(STOPPING);
     const { command } = submission;
     const bytes = sizeOfCommand(command) + (submission.besideBytes ?? 0);
-    const ms = this.#clearTimes.of(command.ledger);
+    const ms = this.#entrance.enter(command.ledger, bytes);
     const ticket: Ticket = { submission, bytes, ms, verdict: 'waiting', since: 0, tookMs: 0, outcome: UNDECIDED };
-    this.#places.take(command.ledger, bytes);
-    this.#pipeline.take(bytes, ms);
     this.#door.push(ticket);
     const { checks, seals } = submission;
     if (checks.length === 0 && seals.length === 0) return this.#verified(ticket, null);
@@ -393,7 +322,7 @@ export class Engine {
       const before = now;
       now = stopwatch();
       ticket.tookMs = now - before;
-      this.#clearTimes.learn(command.ledger, ticket.tookMs);
+      this.#entrance.learn(command.ledger, ticket.tookMs);
     }
     const batch = taken === inbox.length ? inbox : inbox.slice(0, taken);
     this.#inbox = taken === inbox.length ? [] : inbox.slice(taken);
@@ -454,23 +383,12 @@ export class Engine {
         submission.command.ledger === ledger && submission.leave !== undefined && typeof verdict === 'string';
       const going = [...this.#inbox, ...this.#door].filter(canGo);
       if (going.length * ms <= pipelineMsMax) continue;
-      this.#clearTimes.expect(ledger, Math.min(ms, pipelineMsMax / LET_IN_TO_SEE));
       this.#inbox = this.#inbox.filter((ticket) => !canGo(ticket));
       this.#door = this.#door.filter((ticket) => !canGo(ticket));
-      this.stats.sentBack += going.length;
-      const back = going.map((ticket) => this.#takeOut(ticket));
-      this.#turns.putBack(ledger, back);
+      this.#entrance.sendBack(ledger, ms, going.map(sentBack));
     }
     // Whoever stood behind them at the door waits for them no more.
     this.#admit();
-  }
-
-  /** It is on its way no more, and keeps its place. */
-  #takeOut(ticket: Ticket): Waiting {
-    const { submission, bytes, ms } = ticket;
-    ticket.verdict = 'gone';
-    this.#pipeline.leave(bytes, ms);
-    return { bytes, begin: this.#turnOf(submission.command.ledger, bytes, submission.leave!()) };
   }
 
   /** Decides one command, and brings what was decided, and what follows from it, into the frame and the state. */
@@ -509,8 +427,7 @@ export class Engine {
   }
 
   #answer(ticket: Ticket, outcome: Entry[] | Refusal): void {
-    this.#pipeline.leave(ticket.bytes, ticket.ms);
-    this.#places.leave(ticket.submission.command.ledger, ticket.bytes);
+    this.#entrance.leave(ticket.submission.command.ledger, ticket.bytes, ticket.ms);
     if (isRefusal(outcome)) this.stats.refused++;
     else this.stats.accepted++;
     ticket.submission.answer(outcome);
@@ -534,7 +451,7 @@ export class Engine {
   #settle(): void {
     const busy = this.waiting > 0 || this.#isCommitting || this.#isSnapshotting;
     // After a failure whoever waits for a turn is told, some at a time; nothing else goes on.
-    if (this.#failure === null ? busy : this.#turns.length > 0) return;
+    if (this.#failure === null ? busy : this.#entrance.queued > 0) return;
     const idle = this.#idle;
     this.#idle = [];
     for (const resolve of idle) resolve();
@@ -556,6 +473,13 @@ export class Engine {
     this.#settle();
     this.#options.fatal(error);
   }
+}
+
+/** It is on its way no more. */
+function sentBack(ticket: Ticket): SentBack {
+  ticket.verdict = 'gone';
+  const { submission, bytes, ms } = ticket;
+  return { bytes, ms, begin: submission.leave!() };
 }
 
 /** About how much memory a command holds until it is answered. */

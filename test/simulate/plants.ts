@@ -67,8 +67,8 @@ export const PLANTS: Plant[] = [
     'refused requests keep their place',
     [
       ENGINE,
-      '    this.#places.leave(ticket.submission.command.ledger, ticket.bytes);\n',
-      '    if (!isRefusal(outcome)) this.#places.leave(ticket.submission.command.ledger, ticket.bytes);\n',
+      '    this.#entrance.leave(ticket.submission.command.ledger, ticket.bytes, ticket.ms);\n',
+      '    if (!isRefusal(outcome)) this.#entrance.leave(ticket.submission.command.ledger, ticket.bytes, ticket.ms);\n',
     ],
   ],
   [
