@@ -78,7 +78,7 @@ export function dearIn(cleared: Iterable<readonly [ledger: number, ms: number]>,
   return dear;
 }
 
-export interface Waiting {
+interface Waiting {
   bytes: number;
   begin: () => void;
 }
