@@ -30,7 +30,7 @@ export class Books {
   readonly state: State;
   readonly entries: Uint8Array[] = [];
   moment = MIDNIGHT;
-  /** What is decided is written, and taken into the books, as an older build does. */
+  /** How entries are written; an older format also takes them in as builds of its time did. */
   format: EntryFormat = CURRENT_FORMAT;
   #made = 0;
 
