@@ -168,25 +168,30 @@ describe.each<[string, Shape]>([
   ['many segments, the first of them gone, and two snapshots', 'pruned'],
 ])('a copy of %s', (_name, shape) => {
   test('that is cut off at any call of the disk is whole, or refused by every start', async () => {
-    const calls = await (async () => {
-      const { disk } = await lived(shape, 1);
-      const power = new Power(disk);
-      copyBooks(power, DIRECTORY, TO, false);
-      return power.count;
-    })();
-    expect(calls).toBeGreaterThan(10);
+    // The same books each time: a signature that ends with a zero takes one call more.
+    const house = await lived(shape, 1);
+    const files = house.disk.readdir(DIRECTORY).map((name) => join(DIRECTORY, name));
+    const same = (seed: number): FakeDisk => {
+      const disk = new FakeDisk(seed);
+      disk.mkdir(DIRECTORY);
+      for (const path of files) disk.put(path, house.disk.bytesOf(path));
+      return disk;
+    };
+    const whole = new Power(same(1));
+    copyBooks(whole, DIRECTORY, TO, false);
+    expect(whole.count).toBeGreaterThan(10);
     const ends = { whole: 0, refused: 0, nothing: 0 };
-    await atPlaces(1, calls, shape === 'one' ? 1 : 3, async (cutAt) => {
-      const house = await lived(shape, cutAt);
-      expect(() => copyBooks(new Power(house.disk, cutAt), DIRECTORY, TO, false)).toThrow(PowerCut);
-      const names = house.disk.exists(TO) ? house.disk.readdir(TO) : [];
+    await atPlaces(1, whole.count, shape === 'one' ? 1 : 3, async (cutAt) => {
+      const disk = same(cutAt);
+      expect(() => copyBooks(new Power(disk, cutAt), DIRECTORY, TO, false)).toThrow(PowerCut);
+      const names = disk.exists(TO) ? disk.readdir(TO) : [];
       // Half of a first file too: with the key beside it, a start would make new books there.
       if (names.length === 0) {
         ends.nothing++;
         return;
       }
       try {
-        const { state } = booksIn(house.disk);
+        const { state } = booksIn(disk);
         expect(differencesOf(state, house.state), `cut at ${cutAt}`).toEqual([]);
         ends.whole++;
       } catch (error) {
