@@ -15,6 +15,7 @@ import { type Condition, type Conditions, compileConditions } from '../core/cond
 import { type DeliveryEntry, type Entry, EntryType } from '../core/entry.ts';
 import { legsOf } from '../core/intents.ts';
 import { Kind } from '../core/kinds.ts';
+import { makeLuid } from '../core/luid.ts';
 import { recordAt } from '../core/past.ts';
 import { dataOf, entryAt, findHandle, namesOf, readRow, type State } from '../core/state.ts';
 import { eventNameAt, eventText, isWanted, type LedgerEvent, type Placed, placedAt, signalsOf } from '../events.ts';
@@ -145,16 +146,15 @@ export class Feeds {
     const views: DeliveryView[] = [];
     const told = state.feeds.get(row);
     if (told === undefined) return views;
-    const add = ({ seq, index }: Queued, rest: Omit<DeliveryView, 'event' | 'luid'>) => {
-      const event = eventNameAt(state, seq, index);
-      views.push({ luid: this.#luidOf(row, event.handle), event, ...rest });
+    const add = ({ seq, index }: Queued, rest: Omit<DeliveryView, 'event'>) => {
+      views.push({ event: eventNameAt(state, seq, index), ...rest });
     };
     // What the books have noted already is told as they note it.
     const queue = this.#receivers.get(row)?.queue.filter((queued) => !isOver(queued, told)) ?? [];
     for (const queued of queue.reverse().slice(skip, skip + max)) {
       const { moment } = placedAt(state, queued.seq)!.entry;
       const { attempts, detail } = queued;
-      add(queued, { status: 'pending', attempts, detail, moment });
+      add(queued, { luid: this.#luidOf(row, queued), status: 'pending', attempts, detail, moment });
       yield;
     }
     // Those left out are passed by, not read.
@@ -164,8 +164,8 @@ export class Feeds {
         if (left-- % PASSED_PER_STEP === 0) yield;
         continue;
       }
-      const { seq, index, attempts, isDelivered, detail, moment } = entryAt(state, at) as DeliveryEntry;
-      add({ seq, index }, { status: isDelivered ? 'delivered' : 'failed', attempts, detail, moment });
+      const { luid, seq, index, attempts, isDelivered, detail, moment } = entryAt(state, at) as DeliveryEntry;
+      add({ seq, index }, { luid, status: isDelivered ? 'delivered' : 'failed', attempts, detail, moment });
       yield;
     }
     return views;
@@ -367,7 +367,7 @@ export class Feeds {
     const { luid, ledger, kind } = readRow(state, row).entry;
     const isDelivered = outcome === 'delivered';
     const detail = isDelivered ? '' : (lastError ?? '').slice(0, DETAIL_MAX);
-    const delivery = this.#luidOf(row, eventNameAt(state, queued.seq, queued.index).handle);
+    const delivery = this.#luidOf(row, queued);
     // Until the disk has the note, the event counts as on its way.
     note({ ledger, kind, luid: delivery, receiver: luid, ...queued, attempts, isDelivered, detail }, () => {
       const at = receiver.queue.findIndex((other) => isSame(other, queued));
@@ -379,11 +379,13 @@ export class Feeds {
     });
   }
 
-  /** A delivery's own name: of this event to this receiver. */
-  #luidOf(row: number, handle: string): string {
-    const { luid } = namesOf(this.#options.state, row);
-    const hash = Buffer.from(sha256Hex(`${luid} ${handle}`), 'hex').toString('base64url');
-    return `$evd.${hash.slice(0, 17)}`;
+  /** A delivery's own name: of this event to this receiver, from the second on in which there was an event. */
+  #luidOf(row: number, { seq, index }: Queued): string {
+    const { state } = this.#options;
+    const { luid } = namesOf(state, row);
+    const { handle } = eventNameAt(state, seq, index);
+    const hash = Buffer.from(sha256Hex(`${luid} ${handle}`), 'hex');
+    return makeLuid('evd', placedAt(state, seq)!.entry.moment, hash);
   }
 
   // ---------------------------------------------------------------- catching up

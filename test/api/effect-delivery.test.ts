@@ -177,6 +177,25 @@ describe('what became of them', () => {
   });
 });
 
+describe('luids', () => {
+  test('of deliveries begin with the second of their event, waiting and noted, so that they sort by it', async () => {
+    const path = `/${unique('luids')}`;
+    hook.answer = (call) => (call.path === path ? 503 : 202);
+    const effect = await listen(kit, path, 'circle-created');
+    const seconds = (record: Json): string => record.luid.slice(5, 11);
+    const made = await kit.make('circles', { handle: unique('circle') });
+    const [waiting] = await untilRows(effect, 'pending', 1);
+    expect(seconds(waiting!)).toBe(seconds(made));
+    const [failed] = await untilRows(effect, 'failed', 1);
+    expect(failed!.luid).toBe(waiting!.luid);
+    await pause(1_100);
+    await kit.make('circles', { handle: unique('circle') });
+    const [newer, older] = await untilRows(effect, 'failed', 2);
+    expect(newer!.luid > older!.luid, `${newer!.luid} after ${older!.luid}`).toBe(true);
+    hook.answer = () => 202;
+  });
+});
+
 describe('filters', () => {
   test('look into signers, proofs, and what was computed, with every operator', async () => {
     const schema = unique('schema');
