@@ -1,5 +1,5 @@
 /**
- * The house without its door: engine, core and storage wired as main.ts wires them, on a directory of its own, for
+ * The house without its door: engine, core and storage wired as wiring.ts wires them, on a directory of its own, for
  * benches that ask what lies behind HTTP and signatures. Its directory is one the real service can start on.
  *
  * Commands come as the door would hand them over: parsed, in canonical form, hashed, checked. Keys and signatures in

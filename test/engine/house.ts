@@ -1,5 +1,5 @@
 /**
- * A whole server but for its sockets, in this process: recovery, journal, engine and snapshots, wired as src/main.ts
+ * A whole server but for its sockets, in this process: recovery, journal, engine and snapshots, wired as src/wiring.ts
  * wires them, on a disk that can be torn and a clock that goes where a test wants it.
  *
  * Commands enter where the door would hand them over. They carry no signatures unless a test asks for them: what is

@@ -44,6 +44,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   metrics: ['engine', 'proof', 'storage', 'http', 'effects', 'url-host'],
   'open-files': ['config', 'storage'],
   trouble: ['storage'],
+  log: [],
+  books: ['log', 'proof', 'recovery', 'storage'],
+  watch: ['log', 'engine', 'http', 'proof', 'storage', 'trouble'],
   render: ['core', 'proof'],
   events: ['recent', 'core', 'proof', 'render'],
   http: ['recent', 'core', 'proof', 'render', 'events', 'effects', 'engine', 'genesis', 'url-host'],
@@ -52,7 +55,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   bridge: ['proof'],
 };
 /** The wiring sees everything. */
-const WIRING = ['main', 'cli'];
+const WIRING = ['main', 'wiring', 'cli'];
 
 /** A package, and the only files that may import it. */
 const DOORS: Record<string, readonly string[]> = {

@@ -1,0 +1,85 @@
+/**
+ * What is looked at and done beside the requests while the server runs: intents that have waited too long, the clock,
+ * threads that may hang, the lock, the room that is left; and soon after the start, what the first burst would have to
+ * wait for. None of its timers keeps the process alive.
+ */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Engine } from './engine.ts';
+import { prepareSchemas } from './http/schemas.ts';
+import type { Log } from './log.ts';
+import type { ProofPool } from './proof/pool.ts';
+import type { Lock } from './storage/lock.ts';
+import { FULL_TEXT } from './trouble.ts';
+
+const TICK_MS = 1000;
+/** So long after the start, which is not to wait for it, and with such pauses the rest is loaded. */
+const PREPARE_AFTER_MS = 1000;
+const PREPARE_PAUSE_MS = 20;
+/** How often the event loop is looked at, where figures are asked for. */
+const LOOP_RESOLUTION_MS = 1;
+
+interface Watched {
+  engine: Engine;
+  pool: ProofPool;
+  lock: Lock;
+  /** Compares the last moment of the books with the machine's clock. */
+  lookAtClock: (lastMoment: number, now: number) => void;
+}
+
+/** Begins; what it returns ends what a server that stops does no more. */
+export function startWatch({ engine, pool, lock, lookAtClock }: Watched, { tell, defect }: Log): () => void {
+  const ticker = setInterval(() => {
+    engine.tick();
+    lookAtClock(engine.now(), Date.now());
+  }, TICK_MS).unref();
+  // Goes on while the server stops, which waits for threads too.
+  setInterval(() => lookAt(pool, lock, engine), TICK_MS).unref();
+  const fullness = setInterval(() => {
+    if (!engine.isFull(true)) return;
+    tell(FULL_TEXT);
+    clearInterval(fullness);
+  }, TICK_MS).unref();
+  const preparing = setTimeout(() => prepare(pool).catch(defect), PREPARE_AFTER_MS).unref();
+  return () => {
+    clearInterval(ticker);
+    clearTimeout(preparing);
+  };
+}
+
+/** Ends the process where a thread hangs, or where the books are another server's by now. */
+function lookAt(pool: ProofPool, lock: Lock, engine: Engine): void {
+  try {
+    pool.look();
+    lock.check();
+  } catch (error) {
+    engine.stop(error as Error);
+  }
+}
+
+/** Does in small steps what the first burst, and the first body of each kind, would have to wait for. */
+async function prepare(pool: ProofPool): Promise<void> {
+  const pause = () => new Promise<void>((resolve) => setTimeout(resolve, PREPARE_PAUSE_MS).unref());
+  await pool.prepare(pause);
+  await prepareSchemas(pause);
+}
+
+/**
+ * Counts how long the event loop was kept from its timers, and tells all figures on SIGWINCH and when called: one line
+ * of JSON. Sums go on from the start; the event loop's delays are those since the last line.
+ */
+export function watchFigures(engine: Engine, pool: ProofPool, { tell }: Log): () => void {
+  const delays = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
+  delays.enable();
+  // The monitor tells how long its own timer took, its interval included.
+  const lateMs = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - LOOP_RESOLUTION_MS);
+  const tellFigures = () => {
+    const [p50, p99, p999] = [50, 99, 99.9].map((share) => lateMs(delays.percentile(share)));
+    const loopLateMs = { p50, p99, p999, max: lateMs(delays.max) };
+    delays.reset();
+    const memory = process.memoryUsage();
+    tell(`Figures ${JSON.stringify({ engine: engine.stats, proofs: pool.stats, loopLateMs, memory })}`);
+  };
+  // Of the signals that end no process that does not know them, so that asking the wrong one does no harm.
+  process.on('SIGWINCH', tellFigures);
+  return tellFigures;
+}

@@ -1,0 +1,171 @@
+/**
+ * The wiring: which rooms a running server has, and what each is handed. What has to flow against an arrow between them
+ * is a function given here.
+ */
+
+import type { HeldBooks } from './books.ts';
+import type { Config } from './config.ts';
+import { GRANTED } from './core/access/index.ts';
+import type { DeliveryCommand, LegCommand } from './core/command.ts';
+import { dumpState } from './core/dump.ts';
+import { Kind } from './core/kinds.ts';
+import type { State } from './core/state.ts';
+import { Effects, isLoopback, Outgoing, realTimers } from './effects/index.ts';
+import { Engine } from './engine.ts';
+import { createApp } from './http/app.ts';
+import { NO_BYTES } from './http/call.ts';
+import { Making } from './http/making.ts';
+import { QUERY_LIMITS } from './http/query.ts';
+import { compileSchemas } from './http/schemas.ts';
+import type { Handler } from './http/server.ts';
+import { RecordTexts } from './http/texts.ts';
+import { createTokenChecker, TOKEN_LIMITS } from './http/tokens.ts';
+import { compileUserSchema } from './http/user-schemas.ts';
+import { Waiters } from './http/waiters.ts';
+import { Walks } from './http/walks.ts';
+import type { Log } from './log.ts';
+import { signedIntent } from './own-records.ts';
+import type { KeyPair } from './proof/keys.ts';
+import { ProofPool } from './proof/pool.ts';
+import { Sealer } from './proof/sealer.ts';
+import { verify } from './proof/verify.ts';
+import { Journal, RESERVE_BYTES } from './storage/journal.ts';
+import { takeSnapshot } from './storage/snapshot.ts';
+import { packValue } from './storage/values.ts';
+import { fatalText } from './trouble.ts';
+
+const ROWS_PER_TASK_MAX = 256;
+/** A lone client's signature and ours cost less here than the trip to a worker. */
+const INLINE_ROWS_MAX = 3;
+/** After a failure, so long the clients who still wait are given to read that they do. */
+const FATAL_LINGER_MS = 200;
+
+/** All that runs behind the door. */
+export interface Rooms {
+  state: State;
+  server: KeyPair;
+  sealer: Sealer;
+  journal: Journal;
+  pool: ProofPool;
+  engine: Engine;
+  waiters: Waiters;
+  outgoing: Outgoing;
+  effects: Effects;
+  /** What became of the snapshots of this run. */
+  snapshots: { taken: number; lastEntry: number; lastMs: number };
+}
+
+export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
+  const { directory, disk, server, signHash, state, end, entries } = books;
+  state.compileSchema = compileUserSchema;
+  const journal = Journal.open(disk, directory, end, {
+    segmentBytesMax: config.segmentBytesMax,
+    reserveBytes: RESERVE_BYTES,
+    durability: config.durability,
+    sign: signHash,
+  });
+  const pool = new ProofPool({
+    workers: config.workers,
+    server,
+    rowsPerTaskMax: ROWS_PER_TASK_MAX,
+    inlineRowsMax: INLINE_ROWS_MAX,
+    keyTablesMax: config.keyTablesMax,
+    looksMax: config.threadSecondsMax,
+  });
+  const snapshots = { taken: 0, lastEntry: 0, lastMs: 0 };
+  const waiters = new Waiters();
+  const sealer = new Sealer(server);
+  const engine = new Engine({
+    state,
+    journal,
+    pool,
+    clock: Date.now,
+    stopwatch: () => performance.now(),
+    inboxMax: config.inboxMax,
+    inboxBytesMax: config.inboxBytesMax,
+    pipelineMax: config.pipelineMax,
+    pipelineBytesMax: config.pipelineBytesMax,
+    pipelineMsMax: config.pipelineMsMax,
+    batchEntriesMax: config.batchEntriesMax,
+    batchBytesMax: config.batchBytesMax,
+    batchMsMax: config.batchMsMax,
+    snapshotEvery: config.snapshotEvery,
+    // A snapshot that was due and did not come about, for lack of room, say, is not due again at once.
+    sinceSnapshot: entries % config.snapshotEvery,
+    async snapshot() {
+      const { seq, file, bytes, removed, ms } = await snapshotOf(state, journal, books);
+      Object.assign(snapshots, { taken: snapshots.taken + 1, lastEntry: seq, lastMs: ms });
+      log.inform(
+        `Took ${file}: ${bytes} bytes written in ${Math.round(ms)} ms, ${removed.length} older files removed.`,
+      );
+    },
+    signIntent: (luid, value, moment) => signedIntent(server, luid, value, moment),
+    publish(entries, seq) {
+      waiters.publish(entries, seq);
+      effects.publish(entries, seq);
+    },
+    fatal(error) {
+      log.tell(fatalText(error, directory));
+      // What becomes of a call cannot be noted any more, so none that comes after it may go out.
+      effects.close();
+      process.exitCode = 1;
+      setTimeout(() => process.exit(1), FATAL_LINGER_MS);
+    },
+  });
+  const outgoing = new Outgoing({ ...config, allowPrivate: isLoopback(config.host) });
+  const note = (command: LegCommand | DeliveryCommand, done = () => {}) =>
+    engine.submit({ command, checks: NO_BYTES, seals: NO_BYTES, answer: done });
+  const effects = new Effects({
+    ...config,
+    state,
+    sealer,
+    timers: realTimers,
+    call: outgoing.call,
+    seq: end.seq,
+    defect: log.defect,
+    noteLeg: (leg) => note({ op: 'leg', kind: Kind.intent, moment: engine.now(), caller: GRANTED, ...leg }),
+    noteDelivery: (delivery, done) =>
+      note({ op: 'delivery', moment: engine.now(), caller: GRANTED, ...delivery }, done),
+  });
+  return { state, server, sealer, journal, pool, engine, waiters, outgoing, effects, snapshots };
+}
+
+/** To be called between two batches: what the state holds is then what the journal does. */
+async function snapshotOf(state: State, journal: Journal, books: HeldBooks) {
+  const { disk, directory, signHash, verifyHash, refused } = books;
+  const { extra, parts } = dumpState(state);
+  const content = { ...journal.position, extra: packValue(extra), parts };
+  const taken = await takeSnapshot(disk, directory, content, { sign: signHash, verify: verifyHash, refused });
+  return { ...taken, seq: content.seq };
+}
+
+/** What requests come to. Schemas are compiled here, or when they are first needed. */
+export function openDoor(config: Config, rooms: Rooms, defaultLedger: number, log: Log): Handler {
+  const { state, server, sealer, journal, pool, engine, waiters, effects } = rooms;
+  return createApp({
+    house: {
+      engine,
+      state,
+      server,
+      sealer,
+      texts: new RecordTexts(),
+      pool,
+      waiters,
+      walks: new Walks(),
+      making: new Making(),
+      effects,
+      clock: Date.now,
+      validate: compileSchemas({ claimsMax: config.claimsMax, proofsMax: config.proofsMax }),
+      queryLimits: { ...QUERY_LIMITS, pageLimitMax: config.pageLimitMax },
+      listMsMax: config.listMsMax,
+      listProofMsMax: config.listProofMsMax,
+      preferWaitSecondsMax: config.preferWaitSecondsMax,
+      head: () => journal.position,
+      defect: log.defect,
+    },
+    tokens: createTokenChecker({ ...TOKEN_LIMITS, verify }),
+    defaultLedger,
+    publicUrl: config.publicUrl,
+    bodyDepthMax: config.bodyDepthMax,
+  });
+}
