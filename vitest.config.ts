@@ -15,7 +15,7 @@ const alone = ['simulate', 'fuzz'].map((room) => `${dist}/test/${room}/**/*.test
 const LONGEST = [
   ...[
     'bridge/two-banks',
-    'http/server',
+    'http/server-limits',
     'api/effect-delivery',
     'process/faults',
     'cli/backup',

@@ -1,0 +1,90 @@
+/**
+ * A server of the door alone, and raw connections to it. What a test file opened, `closeAll` closes.
+ */
+import { connect, type Socket } from 'node:net';
+import { headersOf, type Refusal, statusOf } from '../../src/http/errors.ts';
+import {
+  type Handler,
+  type Reply,
+  type Request,
+  type Server,
+  type ServerOptions,
+  startServer,
+} from '../../src/http/server.ts';
+import { pause } from '../support/kit.ts';
+
+export const OPTIONS: ServerOptions = {
+  host: '127.0.0.1',
+  port: 0,
+  bodyBytesMax: 100_000,
+  bodyMsMax: 600,
+  arrivingBytesMax: 1 << 26,
+  unreadBytesMax: 1 << 26,
+  connectionsMax: 100,
+  connectionsCutMax: 200,
+  drainMsMax: 2000,
+};
+
+const opened: Server[] = [];
+const sockets: Socket[] = [];
+
+export async function closeAll(): Promise<void> {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await Promise.all(opened.splice(0).map((server) => server.close()));
+}
+
+/** A server that tells back what it was asked, unless the handler is given. */
+export async function start(parts: Partial<Handler> = {}, options: Partial<ServerOptions> = {}): Promise<Server> {
+  const handler: Handler = { handle: echo, refuse: sendRefusal, ...parts };
+  const server = await startServer({ ...OPTIONS, ...options }, handler);
+  opened.push(server);
+  return server;
+}
+
+export function echo(request: Request, reply: Reply): void {
+  const { method, methodSent, path, query, body } = request;
+  const text = Buffer.from(body).toString('latin1');
+  reply.send(200, JSON.stringify({ method, methodSent, path, query, ledger: request.header('x-ledger'), text }));
+}
+
+export function sendRefusal(refusal: Refusal, reply: Reply): void {
+  reply.send(statusOf(refusal), JSON.stringify(refusal), headersOf(refusal));
+}
+
+/** A raw connection that remembers what it got. */
+export interface Wire {
+  socket: Socket;
+  text(): string;
+  /** Until the text holds this, or the connection is over. */
+  until(part: string | RegExp): Promise<string>;
+  closed: Promise<void>;
+  isClosed(): boolean;
+}
+
+export async function wire(server: Server): Promise<Wire> {
+  const socket = connect(server.port, '127.0.0.1');
+  sockets.push(socket);
+  let text = '';
+  let isClosed = false;
+  const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+  closed.then(() => {
+    isClosed = true;
+  });
+  socket.on('error', () => {});
+  socket.on('data', (data) => {
+    text += data.toString('latin1');
+  });
+  await new Promise((resolve) => socket.once('connect', resolve));
+  const until = async (part: string | RegExp): Promise<string> => {
+    while (!(typeof part === 'string' ? text.includes(part) : part.test(text)) && !isClosed) await pause(5);
+    return text;
+  };
+  return { socket, text: () => text, until, closed, isClosed: () => isClosed };
+}
+
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await pause(5);
+}
+
+export const url = (server: Server, path: string) => `http://127.0.0.1:${server.port}${path}`;
+export const told = async (response: Response) => (await response.json()) as Record<string, string>;
