@@ -20,6 +20,8 @@ const LONGEST = [
     'process/faults',
     'cli/backup',
     'cli/verify',
+    'cli/verify-lies',
+    'cli/verify-damage',
     'api/restart',
   ],
   ...[

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { type AuditReport, audit } from '../../src/cli/audit/audit.ts';
 import { dumpState, loadState, type StateExtra } from '../../src/core/dump.ts';
 import type { Entry } from '../../src/core/entry.ts';
 import type { State } from '../../src/core/state.ts';
@@ -20,7 +21,7 @@ import { readSnapshots, takeSnapshot } from '../../src/storage/snapshot.ts';
 import { packValue, unpackValue } from '../../src/storage/values.ts';
 import { connect, type Json, makeKeys, record } from '../support/client.ts';
 import { destroy, issue, limit, makeKit, openLedger, proofFor, transfer, unique } from '../support/kit.ts';
-import type { Server } from '../support/server.ts';
+import { type Server, startServer } from '../support/server.ts';
 
 const AYNI = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
 const made: string[] = [];
@@ -39,6 +40,28 @@ export function copyOf(directory: string): string {
   const copy = freshDirectory();
   cpSync(directory, copy, { recursive: true });
   return copy;
+}
+
+/** Books with a bit of everything, in one segment. */
+export function plainBooks(): Promise<string> {
+  return filledDirectory(20, []);
+}
+
+/** The same from whose journal the first segments went after two snapshots. */
+export function prunedBooks(): Promise<string> {
+  return filledDirectory(60, ['--snapshot-every', '40', '--segment-bytes-max', '12000']);
+}
+
+async function filledDirectory(transfers: number, flags: string[]): Promise<string> {
+  const directory = freshDirectory();
+  const server = await startServer({ directory, flags });
+  await fillBooks(server, transfers);
+  await server.stop();
+  return directory;
+}
+
+export function look(directory: string, more: { otherRules?: boolean; key?: Uint8Array } = {}): Promise<AuditReport> {
+  return audit({ disk: realDisk, directory, key: null, workers: 0, otherRules: false, ...more });
 }
 
 export interface Ran {

@@ -3,7 +3,6 @@
  * behind. Honest ones are believed; whoever changes what ties an intent to others is found, though he holds the key.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type AuditReport, audit } from '../../src/cli/audit/audit.ts';
 import {
   type Entry,
   EntryType,
@@ -12,13 +11,12 @@ import {
   type Links,
   type StepEntry,
 } from '../../src/core/entry.ts';
-import { realDisk } from '../../src/storage/disk.ts';
 import { Bank, report, type Town, until } from '../support/bank.ts';
 import { connect, type Json, makeKeys } from '../support/client.ts';
 import { openHook } from '../support/hook.ts';
 import { makeKit, pause, proofFor, segment, transfer, unique } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
-import { filesIn, framesOf, freshDirectory, removeDirectories, rewritten } from './books.ts';
+import { filesIn, framesOf, freshDirectory, look, removeDirectories, rewritten } from './books.ts';
 
 let plain = '';
 let snapped = '';
@@ -109,10 +107,6 @@ function followingIn(all: readonly Entry[]): (entries: readonly Entry[], at: num
     }
     return false;
   };
-}
-
-function look(directory: string): Promise<AuditReport> {
-  return audit({ disk: realDisk, directory, key: null, workers: 0, otherRules: false });
 }
 
 describe('honest books', () => {

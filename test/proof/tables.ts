@@ -2,8 +2,14 @@
  * What the tables of keys say alone: a verifier whose library accepts everything until the key has its table, and
  * nothing after that.
  */
+import { PAIRED, SHARED, type Shapes } from '../../src/proof/comb/combs.ts';
 import { KeyedVerifier, SHAPES_FOR_ROWS_ALONE } from '../../src/proof/comb/index.ts';
 import { LIBRARIES } from '../../src/proof/verify.ts';
+
+export const SHAPES: [name: string, shapes: Shapes][] = [
+  ['paired', PAIRED],
+  ['shared', SHARED],
+];
 
 /** As often a key is seen before it has a table, and more. */
 export const SIGHTS = 12;

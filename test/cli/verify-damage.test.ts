@@ -1,0 +1,112 @@
+/**
+ * The audit against every kind of damage: each file of the books, each part that may be missing or cut.
+ */
+import { readFileSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { FORMAT_VERSION, readSegmentHeader, writeSegmentHeader } from '../../src/storage/format.ts';
+import { FIRST_FORMAT } from '../support/first-format.ts';
+import { againWith, often, SHARE } from '../support/long.ts';
+import { copyOf, filesIn, keyIn, look, plainBooks, prunedBooks, removeDirectories, rewritten } from './books.ts';
+
+const BOOKS = /^(journal|snapshot|part)-/;
+let plain = '';
+let pruned = '';
+
+beforeAll(async () => {
+  plain = await plainBooks();
+  pruned = await prunedBooks();
+});
+
+afterAll(removeDirectories);
+
+const names = () =>
+  [plain, pruned].flatMap((directory) => filesIn(directory, BOOKS).map((name) => ({ directory, name })));
+
+test('a flipped bit anywhere is found, and its file named', async () => {
+  const missed: string[] = [];
+  for (const { directory, name } of names()) {
+    const path = join(copyOf(directory), name);
+    const whole = readFileSync(path);
+    const step = Math.ceil(whole.length / often(5, 16));
+    for (let at = 0; at < whole.length; at += step) {
+      const byte = at + ((at * 7 + SHARE) % Math.min(step, whole.length - at));
+      const bytes = Buffer.from(whole);
+      bytes[byte]! ^= 1 << (byte % 8);
+      writeFileSync(path, bytes);
+      const { finding } = await look(join(path, '..'), { key: keyIn(directory).public });
+      if (finding?.kind !== 'damage' || finding.file !== path || finding.byte! > byte) {
+        missed.push(`${name} ${byte}: ${JSON.stringify(finding)}`);
+      }
+    }
+  }
+  expect(missed, againWith()).toEqual([]);
+});
+
+test('every bit of the last frame counts, although it looks like a torn tail', async () => {
+  const directory = copyOf(plain);
+  const path = join(directory, filesIn(directory, /^journal/).at(-1)!);
+  const whole = readFileSync(path);
+  let lastFrame = 0;
+  const report = await look(directory);
+  expect(report.finding).toBeNull();
+  for (let at = 0; at >= 0; at = whole.indexOf(Buffer.from([0xdd, 0, 0, 0, 7, FORMAT_VERSION, 0xcf]), at + 1))
+    lastFrame = at - 8;
+  for (let byte = lastFrame; byte < whole.length; byte += 41) {
+    const bytes = Buffer.from(whole);
+    bytes[byte]! ^= 1 << (byte % 8);
+    writeFileSync(path, bytes);
+    expect((await look(directory)).finding).toMatchObject({ kind: 'damage', file: path, byte });
+  }
+});
+
+test.each<[string, (directory: string) => void, RegExp]>([
+  ['a segment missing in the middle', (d) => unlinkSync(join(d, filesIn(d, /^journal/)[1]!)), /where \d+ belongs/],
+  ['the first segment missing', (d) => unlinkSync(join(d, filesIn(d, /^journal/)[0]!)), /belongs|missing|no segment/],
+  ['the last segment missing', (d) => unlinkSync(join(d, filesIn(d, /^journal/).at(-1)!)), /./],
+  ['no journal', (d) => filesIn(d, /^journal/).forEach((name) => void unlinkSync(join(d, name))), /no journal/],
+  ['an unnamed part', (d) => writeFileSync(join(d, 'part-x-0123456789abcdef.ayp'), 'x'), /another hash/],
+  ['a snapshot cut short', (d) => truncateSync(join(d, filesIn(d, /^snapshot/)[1]!), 5000), /half-written|whole/],
+])('%s', async (name, spoil, what) => {
+  const directory = copyOf(pruned);
+  spoil(directory);
+  const { finding } = await look(directory);
+  // A journal cut between two frames is whole; only what was signed later can tell.
+  if (name === 'the last segment missing')
+    return expect((await look(directory)).seq).toBeLessThan((await look(pruned)).seq);
+  expect(finding?.kind).toBe('damage');
+  expect(finding?.what).toMatch(what);
+});
+
+test('the version that a header gives, which nobody signs, with its CRC made right', async () => {
+  const stating = (directory: string, version: number) => {
+    const path = join(directory, filesIn(directory, /^journal/)[0]!);
+    const bytes = readFileSync(path);
+    const { firstSeq, chain } = readSegmentHeader(bytes, 0, bytes.length)!;
+    writeSegmentHeader(bytes, 0, firstSeq, chain, version);
+    writeFileSync(path, bytes);
+    return path;
+  };
+  // What an older server began and did not get to write looks the same: it is told, and no lie.
+  const older = copyOf(plain);
+  stating(older, 1);
+  const report = await look(older);
+  expect(report.finding).toBeNull();
+  const told = `^journal-0+1\\.ayj says that it was begun in format version 1, .+ version ${FORMAT_VERSION}: `;
+  expect(report.notes.join()).toMatch(new RegExp(told));
+  const first = await rewritten(plain, () => {}, keyIn(plain), FIRST_FORMAT);
+  expect((await look(first)).notes).toEqual((await look(plain)).notes);
+  // A newer one leaves no older frames behind its header.
+  const file = stating(first, 2);
+  const what = 'it was begun in format version 2, it says, but its first frame is of version 1';
+  expect((await look(first)).finding).toMatchObject({ kind: 'damage', file, byte: 8, what });
+});
+
+test('a journal that ends before its snapshot', async () => {
+  const directory = copyOf(pruned);
+  for (const name of filesIn(directory, /^journal/).slice(1)) unlinkSync(join(directory, name));
+  expect((await look(directory)).finding).toMatchObject({
+    kind: 'damage',
+    what: expect.stringContaining('the journal ends'),
+  });
+});
