@@ -25,6 +25,8 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+const THREAD = new URL('./thread.cjs', import.meta.url);
+
 /** Loaded with the first threads, which a start does not need. */
 const loadPiscina = () => createRequire(import.meta.url)('piscina') as typeof import('piscina');
 
@@ -41,8 +43,8 @@ export function startThreads(
   const memories = Array.from({ length: workers }, () => new SharedArrayBuffer(LANE_BYTES));
   const workerData: ProofWorkerData = { ...data, lanes: memories };
   const piscina = new (loadPiscina().Piscina)({
-    filename: workerUrl.href,
-    workerData,
+    filename: THREAD.href,
+    workerData: { ...workerData, module: workerUrl.href },
     minThreads: workers,
     maxThreads: workers,
     idleTimeout: Infinity,

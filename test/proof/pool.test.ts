@@ -174,6 +174,13 @@ describe('threads', () => {
     expect(pool.stats.tasks).toBe(2);
   });
 
+  test('load what they are for by import: ended while they do so by require, one ended the whole process', async () => {
+    const pool = startPool({ workerUrl: new URL('./imported-worker.js', import.meta.url), inlineRowsMax: 0 });
+    await submit(pool, makeJob(1, 20, 1));
+    const { tasks, tasksFailed, rowsInline } = pool.stats;
+    expect([tasks > 0, tasksFailed, rowsInline]).toEqual([true, 0, 0]);
+  });
+
   test('that the system does not give: this thread does the work', async () => {
     const none = () => {
       throw new Error('no more threads');
