@@ -34,6 +34,49 @@ function startFaultyPool(fault: string, options: Partial<ProofPoolOptions> = {})
   return startPool({ workerUrl: new URL('./faulty-worker.js', import.meta.url), ...options });
 }
 
+/** Has all tasks of a late pool worked off; lets a pool be closed whose test has failed, too. */
+let finish = () => {};
+afterEach(() => finish());
+
+/** A pool with one thread that works off a task when it is told to, also one from before its loss; and at last all. */
+function startLatePool(options: Partial<ProofPoolOptions> = {}) {
+  const tasks: { slab: number; work: () => void }[] = [];
+  let isOver = false;
+  const listeners: (() => void)[] = [];
+  let threads: object[] = [{}];
+  const pool = startPool({
+    ...options,
+    startThreads: (data) => {
+      const work = createWork(data);
+      return {
+        get threads() {
+          return threads;
+        },
+        run: (task) =>
+          new Promise((resolve) => {
+            const answer = () => resolve(work(task));
+            if (isOver) answer();
+            else tasks.push({ slab: task.slab, work: answer });
+          }),
+        on: (_event, listener) => listeners.push(listener),
+        destroy: async () => {},
+      };
+    },
+  });
+  const lose = () => {
+    threads = [];
+    for (const tell of listeners) tell();
+  };
+  const comeBack = () => {
+    threads = [{}];
+  };
+  finish = () => {
+    isOver = true;
+    for (const { work } of tasks) work();
+  };
+  return { pool, tasks, lose, comeBack };
+}
+
 interface Expected {
   checks: Uint8Array;
   seals: Uint8Array;
@@ -225,47 +268,6 @@ describe('a thread that hangs', () => {
 });
 
 describe('threads that come back late', () => {
-  /** A pool with one thread that works off a task when it is told to, also one from before its loss; and at last all. */
-  function startLatePool() {
-    const tasks: { slab: number; work: () => void }[] = [];
-    let isOver = false;
-    const listeners: (() => void)[] = [];
-    let threads: object[] = [{}];
-    const pool = startPool({
-      startThreads: (data) => {
-        const work = createWork(data);
-        return {
-          get threads() {
-            return threads;
-          },
-          run: (task) =>
-            new Promise((resolve) => {
-              const answer = () => resolve(work(task));
-              if (isOver) answer();
-              else tasks.push({ slab: task.slab, work: answer });
-            }),
-          on: (_event, listener) => listeners.push(listener),
-          destroy: async () => {},
-        };
-      },
-    });
-    const lose = () => {
-      threads = [];
-      for (const tell of listeners) tell();
-    };
-    const comeBack = () => {
-      threads = [{}];
-    };
-    finish = () => {
-      isOver = true;
-      for (const { work } of tasks) work();
-    };
-    return { pool, tasks, lose, comeBack };
-  }
-  /** Lets a pool be closed whose test has failed. */
-  let finish = () => {};
-  afterEach(() => finish());
-
   test('write into no slab that another task has meanwhile', async () => {
     const { pool, tasks, lose, comeBack } = startLatePool();
     const first = submit(pool, makeJob(1, 8, 1));
@@ -404,11 +406,16 @@ describe('batches', () => {
   });
 
   test('while the worker is busy, jobs of many turns gather', async () => {
-    const pool = startPool({ rowsPerTaskMax: 1000 });
-    const first = submit(pool, makeJob(0, 1000, 0));
-    await new Promise((resolve) => setImmediate(resolve));
-    await submitInTurns(pool, mixedJobs(60).slice(0, 60), 1);
-    await first;
+    const { pool, tasks } = startLatePool({ rowsPerTaskMax: 1000 });
+    const answers = [submit(pool, makeJob(0, 1000, 0))];
+    await until(() => tasks.length === SLABS_PER_LANE);
+    for (const job of mixedJobs(60)) {
+      answers.push(submit(pool, job));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(tasks.length).toBe(SLABS_PER_LANE);
+    finish();
+    await Promise.all(answers);
     expect(pool.stats.tasks).toBeLessThan(20);
   });
 
