@@ -8,14 +8,13 @@ import { describe, expect, test } from 'vitest';
 import { often } from '../support/long.ts';
 
 const MAIN = fileURLToPath(new URL('./main.js', import.meta.url));
-const PATIENCE_MS = 300_000;
 const LIVES = often(10, 100);
 
 function simulate(...args: string[]): { status: number | null; stdout: string } {
   return spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', maxBuffer: 1 << 28 });
 }
 
-describe('whole lives', { timeout: PATIENCE_MS }, () => {
+describe('whole lives', () => {
   test('of seeds that once met a bug', () => {
     const { status, stdout } = simulate('--corpus');
     expect(stdout).toMatch(/ 0 failed /);
