@@ -11,7 +11,7 @@ import { type Client, connect, type Json, makeKeys, record } from '../support/cl
 import { found, issue, makeKit, unique } from '../support/kit.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
-const START_MS = 20_000;
+const START_MS = 120_000;
 
 export interface Limited {
   child: ChildProcess;

@@ -29,10 +29,10 @@ import { Clock } from '../effects/clock.ts';
 import { House, inlinePool, SERVER, type World } from '../engine/house.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { check, type Json, type Reply } from '../support/client.ts';
+import { whenLate } from '../support/late.ts';
 
-/** So often it is looked for an answer, which takes milliseconds. Ticks stand still where the whole process does. */
-const TICKS_MAX = 100;
-const TICK_MS = 100;
+/** Answers take milliseconds. */
+const ANSWER_MS = 10_000;
 /** Between two requests the clock of deliveries goes on by so much. */
 const STEP_MS = 700;
 const NO_BYTES = new Uint8Array(0);
@@ -111,7 +111,7 @@ export class Desk {
         clock: () => world.now,
         queryLimits: QUERY_LIMITS,
         listMsMax: Number.POSITIVE_INFINITY,
-        listProofMsMax: 10_000,
+        listProofMsMax: ANSWER_MS,
         preferWaitSecondsMax: 0,
         defect,
       },
@@ -168,12 +168,7 @@ export class Desk {
   #answer({ method, path, headers = {}, body = new Uint8Array(0) }: Ask): Promise<Reply> {
     const [, where = '', query = ''] = /^([^?]*)\??([\s\S]*)$/.exec(path)!;
     return new Promise((resolve, reject) => {
-      let ticks = 0;
-      const watch = setInterval(() => {
-        if (++ticks < TICKS_MAX) return;
-        clearInterval(watch);
-        reject(new Error(`no answer to ${method} ${path}`));
-      }, TICK_MS);
+      const answered = whenLate(ANSWER_MS, () => reject(new Error(`no answer to ${method} ${path}`)));
       this.#app.handle(
         { method, methodSent: method, path: where, query, body, header: (name) => headers[name] ?? '' },
         {
@@ -181,7 +176,7 @@ export class Desk {
           ended: false,
           whenGone() {},
           send(status, sent, more = []) {
-            clearInterval(watch);
+            answered();
             const text = typeof sent === 'string' ? sent : Buffer.from(sent).toString();
             const given = new Headers(more.map(([name, value]) => [name, value] as [string, string]));
             resolve({ status, headers: given, text, body: text === '' ? undefined : JSON.parse(text) });

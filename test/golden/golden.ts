@@ -72,7 +72,7 @@ export async function writeGolden(directory: string): Promise<void> {
 
 async function useToken(client: Client): Promise<void> {
   const now = Math.floor(Date.now() / 1000);
-  const claims = { iss: 'golden', sub: 'golden', aud: 'main', iat: now, exp: now + 60, jti: 'once' };
+  const claims = { iss: 'golden', sub: 'golden', aud: 'main', iat: now, exp: now + 300, jti: 'once' };
   const reply = await client.get('/wallets', { authorization: `Bearer ${makeToken(claims, keys)}` });
   if (reply.status !== 200) throw new Error(reply.text);
 }
@@ -118,8 +118,10 @@ async function tellOthers(client: Client, kit: Kit): Promise<void> {
   for (let status = ''; status !== 'completed'; await pause(20)) {
     status = (await client.get('/intents/through-bank')).body.meta.status;
   }
-  // The ledger's own calls about the end of it must have been taken, or a later start would try again.
-  await pause(500);
+  // That the event was taken must be in the books, or a later start would tell it again.
+  for (let status = ''; status !== 'delivered'; await pause(20)) {
+    status = (await client.get('/effects/watches/events')).body.data[0].meta.status;
+  }
   await hook.close();
 }
 

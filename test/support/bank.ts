@@ -6,7 +6,7 @@ import { type Client, type Json, type Keys, makeKeys, proof } from './client.ts'
 import type { Call, Hook } from './hook.ts';
 import { found, type Kit, limit, segment, unique } from './kit.ts';
 
-const WAIT_MS = 12_000;
+const WAIT_MS = 60_000;
 
 export interface Town {
   client: Client;

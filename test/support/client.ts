@@ -199,9 +199,9 @@ export function makeToken(claims: Json, keys: Keys, header: Json = {}): string {
   return `${text}.${sign(null, Buffer.from(text), keys.key).toString('base64url')}`;
 }
 
-/** The header of a token by these keys for a ledger, good for a minute; `more` says what else it claims. */
+/** The header of a token by these keys for a ledger, good for five minutes; `more` says what else it claims. */
 export function bearer(keys: Keys, ledger = 'main', more: Json = {}): Record<string, string> {
   const now = Math.floor(Date.now() / 1000);
-  const claims = { iss: 'judge', sub: 'judge', aud: ledger, iat: now, exp: now + 60, ...more };
+  const claims = { iss: 'judge', sub: 'judge', aud: ledger, iat: now, exp: now + 300, ...more };
   return { authorization: `Bearer ${makeToken(claims, keys)}` };
 }

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { Json } from './client.ts';
 import { found } from './kit.ts';
 
-const WAIT_MS = 12_000;
+const WAIT_MS = 60_000;
 
 export interface Call {
   method: string;

@@ -4,9 +4,10 @@
  */
 import { connect as open } from 'node:net';
 import { check, type Reply } from './client.ts';
+import { whenLate } from './late.ts';
 import type { Server } from './server.ts';
 
-const ANSWER_MS = 10_000;
+const ANSWER_MS = 30_000;
 
 /** Sends the parts as they are and resolves with the first answer; an answer counts even if the rest cannot be sent. */
 export function rawRequest(server: Server, parts: (string | Uint8Array)[]): Promise<Reply> {
@@ -16,7 +17,7 @@ export function rawRequest(server: Server, parts: (string | Uint8Array)[]): Prom
     const settle = (): void => {
       const reply = readAnswer(bytes);
       if (reply === undefined) return;
-      clearTimeout(late);
+      answered();
       socket.destroy();
       try {
         check(reply, server.publicKey);
@@ -26,11 +27,11 @@ export function rawRequest(server: Server, parts: (string | Uint8Array)[]): Prom
       }
     };
     const fail = (why: string): void => {
-      clearTimeout(late);
+      answered();
       socket.destroy();
       reject(new Error(`${why}, got ${bytes.length} bytes: ${bytes.toString().slice(0, 300)}`));
     };
-    const late = setTimeout(() => fail('no answer'), ANSWER_MS);
+    const answered = whenLate(ANSWER_MS, () => fail('no answer'));
     socket.on('data', (chunk) => {
       bytes = Buffer.concat([bytes, chunk]);
       settle();
