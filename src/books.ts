@@ -3,13 +3,14 @@
  * other server writes there, and nothing is written by this one once the lock is lost.
  */
 import { randomInt } from 'node:crypto';
+import { resolve } from 'node:path';
 import type { Log } from './log.ts';
 import { createKeyPair, type KeyPair, keyPairFromSecret } from './proof/keys.ts';
 import { sign, verify } from './proof/verify.ts';
 import { type Recovered, recover } from './recovery.ts';
 import { type Disk, realDisk } from './storage/disk.ts';
 import { whileHeld } from './storage/held-disk.ts';
-import { loadOrCreateKey } from './storage/key-file.ts';
+import { loadKey, loadOrCreateKey } from './storage/key-file.ts';
 import { acquireLock, type Lock } from './storage/lock.ts';
 
 export interface HeldBooks extends Recovered {
@@ -22,15 +23,15 @@ export interface HeldBooks extends Recovered {
   verifyHash: (hash: Uint8Array, signature: Uint8Array) => boolean;
 }
 
-/** Makes the directory and the key where there are none. What damage there is, is thrown. */
-export function openBooks(directory: string, { tell, inform }: Log): HeldBooks {
+/** Makes the directory, and the key where there is none and no file of it is named (''). What damage there is, is thrown. */
+export function openBooks(directory: string, keyFile: string, { tell, inform }: Log): HeldBooks {
   const began = performance.now();
   realDisk.mkdir(directory);
   const lock = acquireLock(realDisk, directory);
   const disk = whileHeld(realDisk, lock);
-  const server = loadOrCreateKey(disk, directory, (secret) =>
-    secret === undefined ? createKeyPair() : keyPairFromSecret(secret),
-  );
+  const makePair = (secret?: Uint8Array) => (secret === undefined ? createKeyPair() : keyPairFromSecret(secret));
+  const server =
+    keyFile === '' ? loadOrCreateKey(disk, directory, makePair) : loadKey(disk, resolve(keyFile), makePair);
   const signHash = (hash: Uint8Array) => sign(hash, server);
   const verifyHash = (hash: Uint8Array, signature: Uint8Array) => verify(server.public, hash, signature);
 

@@ -49,7 +49,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   let takeSnapshotNow = () => tell('No snapshot is taken yet: the server is still starting.');
   process.on('SIGUSR2', () => takeSnapshotNow());
 
-  const books = openBooks(directory, log);
+  const books = openBooks(directory, config.serverKey, log);
   const lookAtClock = watchClock(tell);
   lookAtClock(books.end.moment, Date.now());
 

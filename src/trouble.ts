@@ -68,7 +68,7 @@ function damageText({ message, what }: DamageError, directory: string): string {
 
 function damageRemedy(what: string): string {
   if (what.includes(NOT_SIGNED)) {
-    return 'Either server.key is not the one these books were made with, then put that one back; or somebody else wrote this, then start on a copy from before';
+    return 'Either server.key is not the one these books were made with, then put that one back, or name its file by --server-key; or somebody else wrote this, then start on a copy from before';
   }
   // Whoever goes back to a backup here loses what the newer server acknowledged.
   if (what.includes('format version')) {

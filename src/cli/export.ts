@@ -23,19 +23,20 @@ import { type Disk, realDisk } from '../storage/disk.ts';
 import { sha256 } from '../storage/format.ts';
 import type { JournalPosition } from '../storage/journal.ts';
 import { type FrameRead, journalStart, readJournal } from '../storage/journal-reader.ts';
-import { KEY_FILE, readKeyFile } from '../storage/key-file.ts';
+import { KEY_FILE, loadKey, readKeyFile } from '../storage/key-file.ts';
 import { pin } from './audit/pinned.ts';
 import { writeNew } from './new-file.ts';
 import { readFilled, UsageError } from './usage.ts';
 
-export const HELP = `ayni export <dir> <kind> <handle|luid> [--ledger <handle>] [--out <file>]
+export const HELP = `ayni export <dir> <kind> <handle|luid> [--ledger <handle>] [--server-key <file>] [--out <file>]
 
 Writes the whole story of one record as JSON: its versions with all their proofs, the journal's lines about it, their
 place in the chain, and the end of the chain signed by the server. Of other records it holds nothing but hashes. Needs
-server.key in the directory, as memory as much as a server on these books, and may be run beside one. <kind> is wallet,
-intent, anchor, ... or its plural.
+the server's key, as memory as much as a server on these books, and may be run beside one. <kind> is wallet, intent,
+anchor, ... or its plural.
 
   --ledger <handle>   the ledger of the record (default: main)
+  --server-key <file> the server's key, where it does not lie in the directory as server.key
   --out <file>        a new file for it; without it, standard output
 
 Whoever gets the file checks it without this program: python3 src/cli/check-story.py <file> <the server's public key>
@@ -51,17 +52,19 @@ export function run(args: string[]): number {
     args,
     allowPositionals: true,
     strict: true,
-    options: { ledger: { type: 'string', default: 'main' }, out: { type: 'string' } },
+    options: {
+      ledger: { type: 'string', default: 'main' },
+      'server-key': { type: 'string' },
+      out: { type: 'string' },
+    },
   });
   if (positionals.length !== 3) throw new UsageError('a directory, a kind, and a handle or luid');
   const [path, kindText, id] = positionals as [string, string, string];
   const kind = KINDS.findIndex(({ name, path: plural }) => kindText === name || (plural !== '' && kindText === plural));
   if (kind < 0) throw new UsageError(`there is no kind ${kindText}`);
-  const story = storyOf(realDisk, resolve(readFilled('the directory', path)), {
-    ledger: values.ledger,
-    kind: kind as Kind,
-    id,
-  });
+  const directory = resolve(readFilled('the directory', path));
+  const name = { ledger: values.ledger, kind: kind as Kind, id };
+  const story = storyOf(realDisk, directory, name, keyOf(realDisk, directory, values['server-key']));
   if (values.out === undefined) process.stdout.write(`${story}\n`);
   else writeNew(values.out, `${story}\n`);
   return 0;
@@ -74,8 +77,7 @@ export interface RecordName {
 }
 
 /** The story as JSON. Throws where there is no such record, and what the disk throws. */
-export function storyOf(disk: Disk, directory: string, name: RecordName): string {
-  const server = keyOf(disk, directory);
+export function storyOf(disk: Disk, directory: string, name: RecordName, server = keyOf(disk, directory)): string {
   const pinned = pin(disk, directory);
   try {
     const verifyFrame = (hash: Uint8Array, signature: Uint8Array) => verify(server.public, hash, signature);
@@ -102,10 +104,16 @@ export function storyOf(disk: Disk, directory: string, name: RecordName): string
   }
 }
 
-function keyOf(disk: Disk, directory: string): KeyPair {
+function keyOf(disk: Disk, directory: string, file?: string): KeyPair {
+  if (file !== undefined) {
+    const path = resolve(readFilled('the file of the key', file));
+    return loadKey(disk, path, (secret) => keyPairFromSecret(secret!));
+  }
   const pair = readKeyFile(disk, directory);
   if (pair !== null) return keyPairFromSecret(pair.secret);
-  throw new Error(`${directory} holds no ${KEY_FILE}: what the server proves on reading, it proves with its key`);
+  throw new Error(
+    `${directory} holds no ${KEY_FILE}: what the server proves on reading, it proves with its key; name its file by --server-key`,
+  );
 }
 
 /** The row of a record, of a dropped one too where its luid is given. */

@@ -1,10 +1,10 @@
 /**
- * The server's Ed25519 key, kept beside the data in `server.key` as JSON: {format, public, secret}, both
- * keys base64 of 32 raw bytes, the secret being the seed.
+ * The server's Ed25519 key, kept beside the data in `server.key`, or in a file that the configuration names, as JSON:
+ * {format, public, secret}, both keys base64 of 32 raw bytes, the secret being the seed.
  *
  * What always holds: the file is made with mode 0600, written whole or not at all, and not used where others may
- * read it; a key is made only in a directory without books, because another key could neither continue nor
- * vouch for them; no error shows what the file holds.
+ * read it; a key is made only beside the data, in a directory without books, because another key could neither
+ * continue nor vouch for them; no error shows what the file holds.
  */
 import { join } from 'node:path';
 import { type Disk, readWhole, writeWhole } from './disk.ts';
@@ -29,32 +29,33 @@ export class KeyFileError extends Error {
   override name = 'KeyFileError';
 }
 
+/** A new pair; with a secret the pair of that secret, so that a damaged public key is found. */
+type MakePair = (secret?: Uint8Array) => KeyPair;
+
 /** The key in the directory, or null where there is no key file. Throws KeyFileError where it is damaged. */
 export function readKeyFile(disk: Disk, directory: string): KeyPair | null {
-  const path = join(directory, KEY_FILE);
+  return readKey(disk, join(directory, KEY_FILE));
+}
+
+function readKey(disk: Disk, path: string): KeyPair | null {
   if (!disk.exists(path)) return null;
   const pair = parseKeyPair(Buffer.from(readWhole(disk, path, KEY_FILE_BYTES_MAX)).toString());
   if (pair === null) throw new KeyFileError(`${path} is damaged; put the server's key file back from a copy`);
   return pair;
 }
 
-/**
- * The key in the directory, made with `create` where there is none yet. `create` with a secret gives the
- * pair of that secret: so a damaged public key is found.
- */
-export function loadOrCreateKey(disk: Disk, directory: string, create: (secret?: Uint8Array) => KeyPair): KeyPair {
+/** The key in a file that is named: none is made in its place. */
+export function loadKey(disk: Disk, path: string, create: MakePair): KeyPair {
+  const found = usableKey(disk, path, create);
+  if (found !== null) return found;
+  throw new KeyFileError(`${path} does not exist; put the server's key there, as \`ayni keygen\` prints one`);
+}
+
+/** The key in the directory, made with `create` where there is none yet. */
+export function loadOrCreateKey(disk: Disk, directory: string, create: MakePair): KeyPair {
   const path = join(directory, KEY_FILE);
-  const found = readKeyFile(disk, directory);
-  if (found !== null) {
-    const rights = disk.rights(path);
-    if ((rights & OTHERS) !== 0) {
-      throw new KeyFileError(
-        `${path} is the server's secret, and others may use it (mode ${rights.toString(8)}); run: chmod 600 ${path}`,
-      );
-    }
-    if (bytesEqual(create(found.secret).public, found.public)) return found;
-    throw new KeyFileError(`${path} is damaged: its two keys do not belong together; put it back from a copy`);
-  }
+  const found = usableKey(disk, path, create);
+  if (found !== null) return found;
   const names = disk.readdir(directory);
   // The new key would take the link's place, and nobody the one that was meant.
   if (names.includes(KEY_FILE)) throw new KeyFileError(`${path} is a link that leads nowhere; put the key there first`);
@@ -65,6 +66,20 @@ export function loadOrCreateKey(disk: Disk, directory: string, create: (secret?:
   const made = create();
   writeWhole(disk, path, Buffer.from(keyText(made)));
   return made;
+}
+
+/** The key in this file, where it is whole and nobody else's; null where there is no file. */
+function usableKey(disk: Disk, path: string, create: MakePair): KeyPair | null {
+  const found = readKey(disk, path);
+  if (found === null) return null;
+  const rights = disk.rights(path);
+  if ((rights & OTHERS) !== 0) {
+    throw new KeyFileError(
+      `${path} is the server's secret, and others may use it (mode ${rights.toString(8)}); run: chmod 600 ${path}`,
+    );
+  }
+  if (bytesEqual(create(found.secret).public, found.public)) return found;
+  throw new KeyFileError(`${path} is damaged: its two keys do not belong together; put it back from a copy`);
 }
 
 /** What the file of this pair holds. */
