@@ -44,7 +44,7 @@ describe('SIGTERM under load', () => {
     const code = await server.stop();
     await load.end();
     expect(code).toBe(0);
-    const cut = load.sent.filter((one) => one.status === 0 && one.at < began);
+    const cut = load.sent.filter((one) => one.status === 0 && one.writtenAt < began);
     expect(cut, 'sent before the signal, never answered').toEqual([]);
     expect(strangeStatuses(load)).toEqual([]);
     await judge((await start(path)).client, load.sent, wallet, symbol);

@@ -68,7 +68,8 @@ export async function clientOf({ url, log }: Limited): Promise<Client> {
 
 export interface Sent {
   body: Json;
-  at: number;
+  /** When the last of it was handed to the system; until then nobody can have taken it. */
+  writtenAt: number;
   /** Milliseconds until the answer was there, or the connection broken. */
   took: number;
   /** 0 where no answer came. */
@@ -80,13 +81,17 @@ const keys = makeKeys();
 
 /** Posts an intent and remembers; a connection that breaks leaves status 0. */
 function post(agent: Agent, url: string, body: Json): Promise<Sent> {
-  const sent: Sent = { body, at: performance.now(), took: 0, status: 0, reply: undefined };
+  const at = performance.now();
+  const sent: Sent = { body, writtenAt: Number.POSITIVE_INFINITY, took: 0, status: 0, reply: undefined };
   return new Promise((resolve) => {
     const give = () => {
-      sent.took = performance.now() - sent.at;
+      sent.took = performance.now() - at;
       resolve(sent);
     };
     const call = request(`${url}/intents`, { agent, method: 'POST', headers: { 'content-type': 'application/json' } });
+    call.on('finish', () => {
+      sent.writtenAt = performance.now();
+    });
     call.on('error', give);
     call.on('response', (response) => {
       let text = '';

@@ -151,7 +151,7 @@ describe.skipIf(!traceable)('a sync that takes', () => {
       await server.ended;
       await load.end();
       expect(strangeStatuses(load)).toEqual([]);
-      const mine = { body: { data: { handle } }, at: 0, took: 0, status: 201, reply: (await posted).body };
+      const mine = { body: { data: { handle } }, writtenAt: 0, took: 0, status: 201, reply: (await posted).body };
       await judgeAgain(path, [...load.sent, mine], wallet, symbol);
     },
     isLong ? 200_000 : undefined,
