@@ -32,7 +32,7 @@ that was acknowledged before the command began. It is then read as a start would
 Without --with-key, keep a copy of server.key somewhere else: no server starts on the books without it.
 `;
 
-/** Runs the command; resolves with the exit code. */
+/** Runs the command; returns the exit code. */
 export function run(args: string[]): number {
   const { values, positionals } = parseArgs({
     args,
@@ -138,19 +138,23 @@ function orNothing<T>(disk: Disk, from: string, to: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    try {
-      for (const name of disk.readdir(to)) disk.unlink(join(to, name));
-      disk.syncDirectory(to);
-    } catch {
-      // Where even that fails, the order of names still keeps a server from starting on it.
-    }
     const failure = error as Error;
-    throw Object.assign(
-      new Error(`the copy failed (${failure.message}); nothing of it is left in ${to}, and ${from} is as it was`),
-      {
-        code: errorCode(failure),
-      },
-    );
+    const left = clear(disk, to)
+      ? `nothing of it is left in ${to}`
+      : `files of it are still in ${to}, which no server is to be started on`;
+    const told = new Error(`the copy failed (${failure.message}); ${left}, and ${from} is as it was`);
+    throw Object.assign(told, { code: errorCode(failure) });
+  }
+}
+
+/** Empties a directory; false where the disk does not let it. The order of names still keeps a server from starting there. */
+function clear(disk: Disk, directory: string): boolean {
+  try {
+    for (const name of disk.readdir(directory)) disk.unlink(join(directory, name));
+    disk.syncDirectory(directory);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -235,6 +235,14 @@ describe.each<[string, Shape]>([
     expect(failed).toBeGreaterThan(5);
   });
 
+  test('that fails where it cannot be taken away either is not said to be gone', async () => {
+    const house = await lived(shape, 1);
+    house.disk.inject({ call: 'syncDirectory', code: 'EIO', path: TO });
+    house.disk.inject({ call: 'unlink', code: 'EIO', path: TO });
+    expect(() => copyBooks(house.disk, DIRECTORY, TO, false)).toThrow(/files of it are still in /);
+    expect(house.disk.readdir(TO).length).toBeGreaterThan(0);
+  });
+
   test('is checked: what it holds, and each way it could be less', async () => {
     const house = await lived(shape, 1);
     const copy = () => {
