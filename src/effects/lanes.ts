@@ -47,14 +47,6 @@ export interface LanesOptions {
   attemptsMax: number;
 }
 
-export interface LaneCounts {
-  /** Jobs added and not settled, those on their way included. */
-  jobs: number;
-  inFlight: number;
-  /** Rows whose first job failed and waits to be tried again. */
-  waiting: number;
-}
-
 const NOT_IMPLEMENTED = 501;
 /** Attempts begun in one turn: each makes, and perhaps signs, a body, and requests of clients must get their turn too. */
 const STARTS_PER_TURN_MAX = 16;
@@ -155,14 +147,12 @@ export class Lanes {
     this.#forgetIdle(lane);
   }
 
-  /** What waits to be tried again goes now, and attempts are counted anew: of one key, one lane, or in all of them. */
-  wake(address?: string, key?: string): void {
-    const one = address === undefined ? undefined : this.#lanes.get(address);
-    const lanes = address === undefined ? this.#lanes.values() : one === undefined ? [] : [one];
-    for (const lane of lanes) {
-      if (key === undefined) for (const row of lane.rows.values()) this.#wakeRow(lane, row);
-      else if (lane.rows.has(key)) this.#wakeRow(lane, lane.rows.get(key)!);
-    }
+  /** What waits to be tried again goes now, and attempts are counted anew: of one key, or of the whole lane. */
+  wake(address: string, key?: string): void {
+    const lane = this.#lanes.get(address);
+    if (lane === undefined) return;
+    if (key === undefined) for (const row of lane.rows.values()) this.#wakeRow(lane, row);
+    else if (lane.rows.has(key)) this.#wakeRow(lane, lane.rows.get(key)!);
   }
 
   #wakeRow(lane: Lane, row: Row): void {
@@ -189,17 +179,9 @@ export class Lanes {
     this.#jobs = 0;
   }
 
+  /** Lanes with jobs, jobs added and not settled, and calls on their way. */
   counts(): { lanes: number; jobs: number; inFlight: number } {
     return { lanes: this.#lanes.size, jobs: this.#jobs, inFlight: this.#inFlight };
-  }
-
-  /** The same for one lane; null where nothing is to be delivered to that address. */
-  laneCounts(address: string): LaneCounts | null {
-    const lane = this.#lanes.get(address);
-    if (lane === undefined) return null;
-    let waiting = 0;
-    for (const row of lane.rows.values()) if (row.timer !== null) waiting++;
-    return { jobs: lane.jobs, inFlight: lane.inFlight, waiting };
   }
 
   #makeReady(lane: Lane, row: Row): void {
