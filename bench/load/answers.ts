@@ -30,7 +30,7 @@ export function openApp({ engine, state, server }: House): Handler {
       walks: new Walks(),
       making: new Making(),
       effects: quiet(state, sealer),
-      validate: compileSchemas(),
+      validate: compileSchemas({ claimsMax: 10_000, proofsMax: 64 }),
       queryLimits: QUERY_LIMITS,
       listMsMax: 60_000,
       listProofMsMax: 1000,

@@ -14,9 +14,6 @@ import { hasMoreShapes } from './json-shapes.ts';
 
 export type Parsed = { readonly value: unknown; readonly refusal?: undefined } | { readonly refusal: Refusal };
 
-/** Levels of `[` and `{`; `[]` is one. */
-const DEPTH_MAX = 64;
-
 /**
  * Members of all objects together. An intent of 10 000 claims, each written in full, has 80 000. Objects
  * with more keys than this cost more time in the parser's hash tables than the bytes would tell.
@@ -46,9 +43,9 @@ const CURLY = 0x20;
 
 /**
  * Parses a body. Refusals are all `api.body-malformed`: empty, not UTF-8, a byte order mark, nested
- * deeper than `depthMax`, more than `keysMax` members or too many shapes of objects, not JSON. Details never quote the body.
+ * deeper than `depthMax` levels of `[` and `{`, more than `keysMax` members or too many shapes of objects, not JSON. Details never quote the body.
  */
-export function parseJson(bytes: Uint8Array, depthMax = DEPTH_MAX, keysMax = KEYS_MAX): Parsed {
+export function parseJson(bytes: Uint8Array, depthMax: number, keysMax = KEYS_MAX): Parsed {
   if (bytes.length === 0) return malformed('body is empty, a JSON value is expected');
   if (!isUtf8(bytes)) return malformed('body is not valid UTF-8');
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {

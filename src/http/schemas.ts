@@ -32,8 +32,6 @@ export interface SchemaLimits {
   readonly proofsMax: number;
 }
 
-const SCHEMA_LIMITS: SchemaLimits = { claimsMax: 10_000, proofsMax: 256 };
-
 /** The errors of a body, or null for one that has the right shape. `kind` is of no matter to a proof. */
 export type ValidateBody = (kind: Kind, operation: Operation, value: unknown) => SchemaError[] | null;
 
@@ -44,7 +42,7 @@ type Compiled = () => Validator;
 const UNCOMPILED = new Set<Compiled>();
 
 /** A check of bodies; it compiles each schema when it first needs it, some milliseconds. */
-export function compileSchemas(limits: SchemaLimits = SCHEMA_LIMITS): ValidateBody {
+export function compileSchemas(limits: SchemaLimits): ValidateBody {
   const proofs = array(Proof, { maxItems: limits.proofsMax });
   const signed = (data: Schema) =>
     compiled(object({ hash: Hash, luid: optional(Luid), data, meta: object({ proofs }) }));

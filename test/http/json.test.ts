@@ -15,7 +15,8 @@ function unpack(packed: Packed): Buffer {
   return Buffer.from(packed.repeat.repeat(packed.times) + (packed.then ?? ''));
 }
 
-const parseText = (text: string, depthMax?: number, keysMax?: number) =>
+const DEPTH_MAX = 64;
+const parseText = (text: string, depthMax = DEPTH_MAX, keysMax?: number) =>
   parseJson(Buffer.from(text), depthMax, keysMax);
 
 describe('JSONTestSuite', () => {
@@ -25,17 +26,17 @@ describe('JSONTestSuite', () => {
   });
 
   test.each(cases.filter(([name]) => name.startsWith('y_')))('%s is taken', (_, bytes) => {
-    const parsed = parseJson(bytes);
+    const parsed = parseJson(bytes, DEPTH_MAX);
     expect(parsed.refusal).toBeUndefined();
     expect(parsed).toEqual({ value: JSON.parse(bytes.toString()) });
   });
 
   test.each(cases.filter(([name]) => name.startsWith('n_')))('%s is refused', (_, bytes) => {
-    expect(parseJson(bytes).refusal).toMatchObject({ reason: 'api.body-malformed' });
+    expect(parseJson(bytes, DEPTH_MAX).refusal).toMatchObject({ reason: 'api.body-malformed' });
   });
 
   test.each(cases.filter(([name]) => name.startsWith('i_')))('%s does not throw', (_, bytes) => {
-    parseJson(bytes);
+    parseJson(bytes, DEPTH_MAX);
   });
 });
 
@@ -51,7 +52,7 @@ describe('refused before the parser sees it', () => {
     ['65 objects', Buffer.from(`${'{"a":'.repeat(65)}1${'}'.repeat(65)}`), 'body is nested deeper than 64 levels'],
     ['a megabyte of open arrays', Buffer.alloc(1_000_000, '['), 'body is nested deeper than 64 levels'],
   ])('%s', (_, bytes, detail) => {
-    expect(parseJson(bytes).refusal).toEqual({ reason: 'api.body-malformed', detail });
+    expect(parseJson(bytes, DEPTH_MAX).refusal).toEqual({ reason: 'api.body-malformed', detail });
   });
 
   describe('ten thousand shapes of objects and one', () => {
@@ -104,7 +105,7 @@ describe('not counted', () => {
 });
 
 test('a part of a larger buffer is parsed alone', () => {
-  expect(parseJson(Buffer.from('xx{"a":1}yy').subarray(2, 9))).toEqual({ value: { a: 1 } });
+  expect(parseJson(Buffer.from('xx{"a":1}yy').subarray(2, 9), DEPTH_MAX)).toEqual({ value: { a: 1 } });
 });
 
 test('keys named like members of the prototype are plain keys', () => {

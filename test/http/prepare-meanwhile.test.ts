@@ -7,7 +7,7 @@ const script = (turns: number) => `
   import { compileSchemas, prepareSchemas } from '${moduleUrl('../../src/http/schemas.js')}';
   import { Kind } from '${moduleUrl('../../src/core/kinds.js')}';
   const turn = () => new Promise((resolve) => setImmediate(resolve));
-  const validate = compileSchemas();
+  const validate = compileSchemas({ claimsMax: 10_000, proofsMax: 64 });
   const preparing = prepareSchemas(turn);
   for (let turns = 0; turns < ${turns}; turns++) await turn();
   const errors = validate(Kind.wallet, 'create', {});

@@ -11,7 +11,7 @@ import { Access, Hash, Luid, Proof } from '../../src/http/schema-shapes.ts';
 import { array, object, optional } from '../../src/http/schema-words.ts';
 import { compileSchemas, isUnsigned, type Operation } from '../../src/http/schemas.ts';
 
-const validate = compileSchemas();
+const validate = compileSchemas({ claimsMax: 10_000, proofsMax: 256 });
 const PUBLIC = '6kpsY+KcUgq+9VB7Ey7F+ZVHdq6+vnuSQh7qaRRG0iw=';
 const SECRET = 'BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=';
 const HASH = 'f8b904775578e562e4acd2f449fc8fea4cac00c97ad714f3a092880c341e07fb';
