@@ -121,7 +121,7 @@ export function versionText(
   status: string,
   owners: string,
   sealer: Sealer | null,
-  lead = '',
+  lead: string,
 ): string {
   const { entry } = version;
   const hash = hexOf(entry.hash);

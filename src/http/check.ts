@@ -2,9 +2,10 @@
 
 import { type AccessAction, grantingRules, targetOf } from '../core/access/index.ts';
 import { Kind } from '../core/kinds.ts';
-import { isRefusal, refuse } from '../core/refusal.ts';
+import { isRefusal } from '../core/refusal.ts';
 import { type Call, callerOf, NO_BYTES, sendRefusal, walk } from './call.ts';
 import { keysOf, openBody } from './door.ts';
+import { refuse } from './errors.ts';
 import { sendList } from './reads.ts';
 import { ledgerOf, luidOf, rowOf } from './rows.ts';
 import { submit } from './writes.ts';

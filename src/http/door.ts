@@ -4,12 +4,13 @@
  */
 import type { StoredProof } from '../core/entry.ts';
 import type { Kind } from '../core/kinds.ts';
-import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
+import { isRefusal } from '../core/refusal.ts';
 import { canon, settle } from '../proof/canon.ts';
 import { proofDigestHex, sha256Hex } from '../proof/digest.ts';
 import { decodePublic, decodeSignature } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
 import { CHECK_BYTES } from '../proof/slab.ts';
+import { type Refusal, refuse } from './errors.ts';
 import { isUnsigned, type SchemaError, type ValidateBody } from './schemas.ts';
 
 /** A proof as clients send it. */
