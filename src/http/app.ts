@@ -31,8 +31,8 @@ import {
   readRecord,
   readStatus,
 } from './reads.ts';
+import type { Handler, Reply, Request, RequestHead } from './request.ts';
 import { ledgerOf, rowOf } from './rows.ts';
-import type { Handler, Reply, Request, RequestHead } from './server.ts';
 import { absoluteUrl, checkRequestHash, type Token, type TokenChecker } from './tokens.ts';
 import { addProof, createRecord, dropRecord, updateRecord } from './writes.ts';
 

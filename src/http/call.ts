@@ -14,8 +14,8 @@ import { errorBody, type Header, headersOf, type Refusal, refuse, refuseUnavaila
 import type { Making } from './making.ts';
 import type { Route } from './paths.ts';
 import type { QueryLimits } from './query.ts';
+import type { Reply, Request } from './request.ts';
 import type { ValidateBody } from './schemas.ts';
-import type { Reply, Request } from './server.ts';
 import type { RecordTexts } from './texts.ts';
 import type { Waiters } from './waiters.ts';
 import type { Walks } from './walks.ts';

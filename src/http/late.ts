@@ -11,7 +11,7 @@ import { proofText, type Signed } from '../proof/sealer.ts';
 import { SIGNATURE_BYTES } from '../proof/slab.ts';
 import { customsOf, hexOf, outcomeKey, outcomesOf, type Unsealed } from '../render.ts';
 import { guarded, type House, NO_BYTES } from './call.ts';
-import type { Reply } from './server.ts';
+import type { Reply } from './request.ts';
 
 /** Proofs of one outcome that are not signed yet: what they say, and the digests to sign. */
 interface Missing {

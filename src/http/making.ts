@@ -5,7 +5,7 @@
  */
 import { type Call, refuseDurable, walk } from './call.ts';
 import { refuse } from './errors.ts';
-import type { Reply } from './server.ts';
+import type { Reply } from './request.ts';
 
 /** Characters of an answer from which on it is a long one. */
 const LONG_MIN = 256 * 1024;

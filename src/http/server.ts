@@ -27,6 +27,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { urlHost } from '../url-host.ts';
 import { type Header, type Refusal, refuse, refuseBodySize, refuseUnavailable } from './errors.ts';
 import { Held } from './held.ts';
+import type { Handler, Reply, Request } from './request.ts';
 
 /**
  * Start line and headers together, if they come in several pieces; what one read brings is taken up to
@@ -66,48 +67,6 @@ export interface ServerOptions {
   readonly connectionsCutMax: number;
   /** How long close() waits for running requests. */
   readonly drainMsMax: number;
-}
-
-/** A request before its body. */
-export interface RequestHead {
-  /** Upper case. HEAD is told as GET, and its answer leaves without the body; see methodSent. */
-  readonly method: string;
-  readonly methodSent: string;
-  /** As sent, not decoded. */
-  readonly path: string;
-  /** What stands behind `?`, as sent. */
-  readonly query: string;
-  /**
-   * A header by its lower-case name, '' where absent. Behind a body only x-ledger, prefer, content-length and
-   * transfer-encoding are there, since each costs a call to read; all of them where there is an authorization.
-   * An x-ledger that is there and names nothing, or is there twice, is one space.
-   */
-  header(name: string): string;
-}
-
-export interface Request extends RequestHead {
-  /** Empty where there is none. Lent until `handle` returns. */
-  readonly body: Uint8Array;
-}
-
-export interface Reply {
-  /** The client is gone: no answer can reach it any more. */
-  readonly aborted: boolean;
-  /** An answer has been sent. */
-  readonly ended: boolean;
-  /** Runs once the client is gone without an answer, at once where it is gone already. Only the last one given counts. */
-  whenGone(run: () => void): void;
-  /** Answers. A second call, or one after the client has gone, does nothing. Content type is JSON unless `headers` says otherwise. */
-  send(status: number, body: string | Uint8Array, headers?: readonly Header[]): void;
-}
-
-/** What the server does not know itself. All are called synchronously and must not throw. */
-export interface Handler {
-  /** Whether a request may come in at all, asked before its body is read. */
-  admit?(head: RequestHead): Refusal | null;
-  handle(request: Request, reply: Reply): void;
-  /** Answers a refusal of the server itself with a signed body. */
-  refuse(refusal: Refusal, reply: Reply): void;
 }
 
 export interface Server {

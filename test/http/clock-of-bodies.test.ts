@@ -3,7 +3,7 @@
  * off every body that was on its way; set back, slow ones were not told that they are.
  */
 import { afterEach, expect, test } from 'vitest';
-import type { Handler } from '../../src/http/server.ts';
+import type { Handler } from '../../src/http/request.ts';
 import { pause } from '../support/kit.ts';
 import { closeAll, start, type Wire, wire } from './wire.ts';
 

@@ -3,7 +3,8 @@
  */
 import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Reply, startServer } from '../../src/http/server.ts';
+import type { Reply } from '../../src/http/request.ts';
+import { startServer } from '../../src/http/server.ts';
 import { pause } from '../support/kit.ts';
 import { closeAll, echo, OPTIONS, sendRefusal, start, until, url, wire } from './wire.ts';
 

@@ -5,7 +5,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
 import { refuse } from '../../src/http/errors.ts';
-import { type Handler, HEADER_BYTES_MAX, type RequestHead } from '../../src/http/server.ts';
+import type { Handler, RequestHead } from '../../src/http/request.ts';
+import { HEADER_BYTES_MAX } from '../../src/http/server.ts';
 import { pause } from '../support/kit.ts';
 import { closeAll, echo, start, told, until, url, type Wire, wire } from './wire.ts';
 

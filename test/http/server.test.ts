@@ -2,7 +2,7 @@
  * The server over real sockets: what well-behaved clients get, and what becomes of those that go away.
  */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Reply, Request } from '../../src/http/server.ts';
+import type { Reply, Request } from '../../src/http/request.ts';
 import { pause } from '../support/kit.ts';
 import { closeAll, echo, start, told, until, url, wire } from './wire.ts';
 

@@ -3,14 +3,8 @@
  */
 import { connect, type Socket } from 'node:net';
 import { headersOf, type Refusal, statusOf } from '../../src/http/errors.ts';
-import {
-  type Handler,
-  type Reply,
-  type Request,
-  type Server,
-  type ServerOptions,
-  startServer,
-} from '../../src/http/server.ts';
+import type { Handler, Reply, Request } from '../../src/http/request.ts';
+import { type Server, type ServerOptions, startServer } from '../../src/http/server.ts';
 import { pause } from '../support/kit.ts';
 
 export const OPTIONS: ServerOptions = {
