@@ -52,7 +52,7 @@ function isDefect(error: Error): boolean {
 }
 
 /** The system gives no more: V8 says so of shared memory, in which records, indexes and balances lie. */
-function isOutOfMemory(error: Error): boolean {
+export function isOutOfMemory(error: unknown): boolean {
   return error instanceof RangeError && /allocation failed/i.test(error.message);
 }
 

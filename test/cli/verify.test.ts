@@ -205,6 +205,30 @@ describe('honest books', () => {
     expect(changed.finding).toMatchObject({ kind: 'damage', file: path, byte: size + 4000 });
   });
 
+  test('where the system gives no more memory, at whichever time: the audit fails, the books are not accused', async () => {
+    for (const directory of [plain, pruned]) {
+      const given = { count: 0, max: Number.POSITIVE_INFINITY };
+      const real = globalThis.SharedArrayBuffer;
+      globalThis.SharedArrayBuffer = new Proxy(real, {
+        construct(target, args) {
+          if (given.count++ >= given.max) throw new RangeError('Array buffer allocation failed');
+          return Reflect.construct(target, args);
+        },
+      });
+      try {
+        expect((await look(directory)).finding).toBeNull();
+        const needed = given.count;
+        expect(needed).toBeGreaterThan(5);
+        for (given.max = 0; given.max < needed; given.max++) {
+          given.count = 0;
+          await expect(look(directory), `${given.max} of ${needed}`).rejects.toThrow('Array buffer allocation failed');
+        }
+      } finally {
+        globalThis.SharedArrayBuffer = real;
+      }
+    }
+  });
+
   test('need no secret: a key that is given, or the one the books give', async () => {
     const directory = copyOf(pruned);
     const key = encodeBase64(keyIn(directory).public);

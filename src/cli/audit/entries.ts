@@ -32,6 +32,7 @@ import { canon } from '../../proof/canon.ts';
 import { proofDigest, sha256 } from '../../proof/digest.ts';
 import { encodeBase64 } from '../../proof/keys.ts';
 import { entryCodec } from '../../storage/codec.ts';
+import { isOutOfMemory } from '../../trouble.ts';
 import { differenceTo } from './difference.ts';
 import { type Finding, FoundError, type Place } from './finding.ts';
 import { Money } from './money.ts';
@@ -118,7 +119,7 @@ export class EntryAudit {
       this.money.add(entry);
       this.counts.entries++;
     } catch (error) {
-      if (error instanceof FoundError) throw error;
+      if (error instanceof FoundError || isOutOfMemory(error)) throw error;
       // Whatever the core asserts over an entry speaks of the entry: its own code has run on these books before.
       throw new FoundError('lie', place, `it cannot be applied: ${(error as Error).message}`);
     }

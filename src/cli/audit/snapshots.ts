@@ -9,6 +9,7 @@ import { NOT_SIGNED } from '../../storage/journal-reader.ts';
 import { readSnapshots } from '../../storage/snapshot.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
 import { unpackValue } from '../../storage/values.ts';
+import { isOutOfMemory } from '../../trouble.ts';
 import { FoundError } from './finding.ts';
 
 export interface LoadedSnapshot extends JournalPosition {
@@ -38,6 +39,7 @@ export function loadSnapshot(
     const state = loadState(entryCodec, unpackValue(extra) as StateExtra, pieces);
     return { file: name, seq, chain, moment, state };
   } catch (error) {
+    if (isOutOfMemory(error)) throw error;
     throw new FoundError('lie', place, `it is no state: ${(error as Error).message}`);
   }
 }
