@@ -6,7 +6,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Bank, readIntent, report, type Town, until } from '../support/bank.ts';
 import { type Client, connect, type Json, makeKeys, verifyRecord } from '../support/client.ts';
 import { type Call, openHook } from '../support/hook.ts';
-import { destroy, issue, makeKit, pause, reasonOf, segment, statuses, transfer } from '../support/kit.ts';
+import {
+  destroy,
+  found,
+  issue,
+  makeKit,
+  PATIENCE_MS,
+  pause,
+  reasonOf,
+  segment,
+  statuses,
+  transfer,
+} from '../support/kit.ts';
 import { type Server, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
@@ -40,13 +51,13 @@ async function debited(data: Json = {}): Promise<{ bank: Bank; wallet: string; t
 
 /** The errors that an intent's proofs tell of. */
 async function errors(intent: Json, count: number): Promise<Json[]> {
-  for (let n = 0; n < 400; n += 1) {
+  const come = await found(async () => {
     const { meta } = await readIntent(client, intent);
-    const found = meta.proofs.filter((one: Json) => one.custom?.status === 'error').map((one: Json) => one.custom);
-    if (found.length >= count) return found;
-    await pause(25);
-  }
-  throw new Error('no such error');
+    const told = meta.proofs.filter((one: Json) => one.custom?.status === 'error').map((one: Json) => one.custom);
+    return told.length >= count ? told : null;
+  }, PATIENCE_MS);
+  if (come === null) throw new Error('no such error');
+  return come;
 }
 
 async function activate(bank: Bank): Promise<void> {

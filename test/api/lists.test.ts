@@ -471,6 +471,7 @@ describe("a list's proof", () => {
       // What is moved to and fro leaves the amounts as they were, and the list says when.
       await kit.clear([transfer(from, to, symbol, 3)]);
       const moved = await momentOf(there, from);
+      await pause(5);
       await kit.clear([transfer(to, from, symbol, 3)]);
       expect([first < moved, moved < (await momentOf(there, from))]).toEqual([true, true]);
     } finally {

@@ -3,11 +3,9 @@
 import { connect as connectSocket, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { connect, makeKeys, record } from '../support/client.ts';
-import { found, makeKit, transfer, unique } from '../support/kit.ts';
+import { found, makeKit, PATIENCE_MS, transfer, unique } from '../support/kit.ts';
 import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
 import { type Server, startRefused } from '../support/server.ts';
-
-const PATIENCE_MS = 10_000;
 
 /** It is told on standard error, which may come after the start line on standard output. */
 async function urlOf(server: Server): Promise<string> {

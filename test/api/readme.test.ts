@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { compileFunction } from 'node:vm';
 import { expect, test } from 'vitest';
 import { bearer, connect, type Json, type Keys, makeKeys } from '../support/client.ts';
-import { found } from '../support/kit.ts';
+import { found, PATIENCE_MS } from '../support/kit.ts';
 import { serverOfTest } from '../support/of-test.ts';
 import type { Server } from '../support/server.ts';
 
@@ -88,7 +88,7 @@ test('locking it down: the app pays from the till alone, the auditor reads, a st
   const [mine, other] = [pay('till'), pay('safe')];
   await make(app, 'intent', mine);
   const waiting = await make(app, 'intent', other);
-  expect(await found(async () => (await statusOf(mine.handle)) === 'completed' || null, 12_000)).toBe(true);
+  expect(await found(async () => (await statusOf(mine.handle)) === 'completed' || null, PATIENCE_MS)).toBe(true);
   expect(await statusOf(other.handle)).toBe('pending');
   await as(bank)
     .intent.from(waiting.response.data)

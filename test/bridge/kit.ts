@@ -14,12 +14,11 @@ import { type BankServer, startServer } from '../../src/bridge/server.ts';
 import { keyPairFromSecret } from '../../src/proof/keys.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { type Json, type Keys, makeKeys, proof, proofHolds, record, verifyRecord } from '../support/client.ts';
-import { found } from '../support/kit.ts';
+import { found, PATIENCE_MS } from '../support/kit.ts';
 
 export const DIRECTORY = '/bank';
 export const FILE = `${DIRECTORY}/books.jsonl`;
 export const BANK_KEYS = makeKeys(Buffer.alloc(32, 5));
-const WAIT_MS = 10_000;
 const MOMENT = Date.UTC(2026, 0, 1);
 
 interface Told {
@@ -191,7 +190,7 @@ export async function openHouse(ledger: FakeLedger, options: HouseOptions = {}):
     host: '127.0.0.1',
     port: 0,
     bodyBytesMax: options.bodyBytesMax ?? 100_000,
-    requestMsMax: 5000,
+    requestMsMax: PATIENCE_MS,
     connectionsMax: 100,
     header: options.header ?? null,
     chaos,
@@ -252,7 +251,7 @@ export async function openHouse(ledger: FakeLedger, options: HouseOptions = {}):
 
 /** The value, as soon as there is one. */
 export async function until<T>(look: () => T | null, what: string): Promise<T> {
-  const value = await found(look, WAIT_MS, 5);
+  const value = await found(look, PATIENCE_MS, 5);
   if (value === null) throw new Error(`never came: ${what}`);
   return value;
 }

@@ -13,7 +13,7 @@ const NOT_ALLOWED = { error: 'address not allowed' };
 
 /** Calls `url` from a server that listens for everybody. */
 function call(url: string, options: Partial<OutgoingOptions> = {}): Promise<Answer> {
-  const outgoing = open({ allowPrivate: false, callMsMax: 2_000, ...options });
+  const outgoing = open({ allowPrivate: false, ...options });
   return outgoing.call({ method: 'POST', url, body: '{}', secure: [] });
 }
 

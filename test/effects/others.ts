@@ -4,6 +4,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { Outgoing, type OutgoingOptions } from '../../src/effects/outgoing.ts';
+import { PATIENCE_MS } from '../support/kit.ts';
 
 const opened: { close(): void }[] = [];
 
@@ -14,7 +15,7 @@ export function closeAll(): void {
 
 export function open(options: Partial<OutgoingOptions> = {}): Outgoing {
   const outgoing = new Outgoing({
-    callMsMax: 5_000,
+    callMsMax: PATIENCE_MS,
     callsInFlightMax: 20,
     allowPrivate: true,
     callsAllow: '',

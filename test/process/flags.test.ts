@@ -2,8 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-
-const WAIT_MS = 20_000;
+import { PATIENCE_MS } from '../support/kit.ts';
 
 const BAD: [program: string, flag: string, value: string][] = [
   // No lives were lived, and none of them had failed.
@@ -32,7 +31,8 @@ const BAD: [program: string, flag: string, value: string][] = [
 
 test.each(BAD)('%s does not start with %s %s, and names it', (program, flag, value) => {
   const script = fileURLToPath(new URL(`../${program}.js`, import.meta.url));
-  const { status, stderr } = spawnSync(process.execPath, [script, flag, value], { encoding: 'utf8', timeout: WAIT_MS });
+  const how = { encoding: 'utf8', timeout: PATIENCE_MS } as const;
+  const { status, stderr } = spawnSync(process.execPath, [script, flag, value], how);
   expect([status, stderr]).toEqual([2, expect.stringContaining(flag)]);
   expect(stderr, 'a message for a person, not a stack').not.toMatch(/\n\s+at /);
 });

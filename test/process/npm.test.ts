@@ -8,11 +8,10 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { freshDirectory, removeDirectories } from '../cli/books.ts';
 import { dieWithUs } from '../support/children.ts';
-import { found } from '../support/kit.ts';
+import { found, PATIENCE_MS } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), process.env.AYNI_DIST ? '../../../..' : '../../..');
-const START_MS = 30_000;
 
 afterAll(removeDirectories);
 
@@ -31,7 +30,7 @@ test.skipIf(process.platform === 'win32')('a server that npm started outlived th
   }
   const ended = new Promise<number | null>((resolve) => npm.once('exit', resolve));
   try {
-    await found(() => (log.includes('serves http://') || npm.exitCode !== null ? true : null), START_MS);
+    await found(() => (log.includes('serves http://') || npm.exitCode !== null ? true : null), PATIENCE_MS);
     npm.kill('SIGTERM');
     expect(await ended, log).toBe(0);
     expect(log).toContain('SIGTERM: stops listening');

@@ -9,7 +9,7 @@ import { ConfigError, readConfig } from '../../src/config.ts';
 import { type Fitted, filesMax, fitOpenFiles } from '../../src/open-files.ts';
 import { clientOf, crowd, judge, launch } from '../engine/process.ts';
 import { makeKeys } from '../support/client.ts';
-import { found, makeKit } from '../support/kit.ts';
+import { found, makeKit, PATIENCE_MS } from '../support/kit.ts';
 import { directoryOfTest } from '../support/of-test.ts';
 
 const config = (...flags: string[]) => readConfig(['--workers', '1', ...flags], {});
@@ -80,15 +80,15 @@ test.runIf(process.platform === 'linux')(
       return socket;
     });
     onTestFinished(() => flood.forEach((socket) => void socket.destroy()));
-    expect(await found(() => (settled.size === flood.length ? true : null), 20_000)).toBe(true);
+    expect(await found(() => (settled.size === flood.length ? true : null), PATIENCE_MS)).toBe(true);
     server.child.kill('SIGUSR2');
     const told = () => /Took snapshot|The disk failed.*/.exec(server.log())?.[0] ?? null;
-    expect(await found(told, 20_000)).toBe('Took snapshot');
+    expect(await found(told, PATIENCE_MS)).toBe('Took snapshot');
 
     expect(server.log()).toContain('may have 256 files open');
     for (const socket of flood) socket.destroy();
     const isIn = async () => ((await fetch(`${server.url}/head`)).status === 200 ? true : null);
-    expect(await found(isIn, 20_000)).toBe(true);
+    expect(await found(isIn, PATIENCE_MS)).toBe(true);
     const after = crowd(server.url, 4, wallet, symbol);
     await after.acknowledged(40);
     await after.end(true);

@@ -17,6 +17,12 @@ export const segment = encodeURIComponent;
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
+ * How long a test waits for what is to come, a start, a call, an answer: nothing is judged by it, however busy the machine.
+ * It only ends, with words, what never comes, a little before the runner ends it without.
+ */
+export const PATIENCE_MS = 120_000;
+
+/**
  * What `look` finds, as soon as it finds something; null where it has found nothing for `ms`. Only the pauses between
  * looks count: a machine that is busy, or stands still for a while, makes nobody late.
  */
