@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { freePorts } from '../../src/cli/free-ports.ts';
 import { type ServerProcess, startBridge } from '../../src/cli/server-process.ts';
 import { connect, makeKeys, verifyRecord } from '../support/client.ts';
+import { PATIENCE_MS } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 import { entryOf, type FakeLedger, openLedger, until } from './kit.ts';
 
@@ -35,7 +37,7 @@ async function start(...more: string[]): Promise<void> {
 function run(...flags: string[]): { code: number | null; log: string } {
   const { status, stdout, stderr } = spawnSync(process.execPath, [SCRIPT, '--port', '0', ...flags], {
     encoding: 'utf8',
-    timeout: 20_000,
+    timeout: PATIENCE_MS,
   });
   return { code: status, log: stdout + stderr };
 }
@@ -74,11 +76,12 @@ test('its files are for its eyes only, and one process has them', async () => {
 });
 
 test('it waits for a ledger that is not there yet', async () => {
-  const port = new URL(ledger.url).port;
+  const [port] = (await freePorts(1)) as [number];
   await ledger.close();
+  ledger = { ...ledger, url: `http://127.0.0.1:${port}/v2` };
   const starting = start();
   await new Promise((resolve) => setTimeout(resolve, 1000));
-  ledger = await openLedger(1, Number(port));
+  ledger = await openLedger(1, port);
   await starting;
   expect(JSON.parse(await (await fetch(bridge!.url)).text()).data.ledger).toBe(ledger.keys.public);
 });
@@ -96,7 +99,7 @@ test('it joins the real ledger once, however often it asks, and not in the name 
     return process;
   };
   try {
-    const first = await joined('books', 0);
+    const first = await joined('books', (await freePorts(1))[0]!);
     await first.stop('SIGTERM');
     bridge = await joined('books', first.port);
     const { data } = (await connect(real).get('/bridges/bank-a')).body;

@@ -1,13 +1,13 @@
 /** The small tools: what they print, what they refuse, and that they change and tell nothing they should not. */
 import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pin } from '../../src/cli/audit/pinned.ts';
 import { Signatures } from '../../src/cli/audit/signatures.ts';
 import { countText } from '../../src/cli/count.ts';
+import { freePorts } from '../../src/cli/free-ports.ts';
 import { createKeyPair } from '../../src/proof/keys.ts';
 import { sign, verify } from '../../src/proof/verify.ts';
 import { publicKeyOfNoble } from '../../src/proof/verify-noble.ts';
@@ -18,7 +18,7 @@ import { digestEntry, FRAME_FOOT_BYTES, FRAME_HEAD_BYTES, fillFrame, sealFrame }
 import { canMount, mountDisk } from '../process/system.ts';
 import { entriesFrom } from '../storage/kit.ts';
 import { dieWithUs } from '../support/children.ts';
-import { found } from '../support/kit.ts';
+import { found, PATIENCE_MS } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 import { ayni, copyOf, filesIn, fillBooks, framesOf, freshDirectory, removeDirectories } from './books.ts';
 
@@ -35,16 +35,6 @@ beforeAll(async () => {
 });
 
 afterAll(removeDirectories);
-
-/** One that nobody listens on just now. */
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const taken = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = taken.address() as AddressInfo;
-      taken.close(() => resolve(port));
-    });
-  });
-}
 
 test.each([
   [0, '0'],
@@ -125,11 +115,11 @@ describe('the demo', () => {
     async (signal) => {
       const temporary = freshDirectory();
       const { child, ended, text } = demo(temporary);
-      const pid = await found(() => Number(/\(process (\d+)\)/.exec(text())?.[1] ?? Number.NaN) || null, 20_000);
+      const pid = await found(() => Number(/\(process (\d+)\)/.exec(text())?.[1] ?? Number.NaN) || null, PATIENCE_MS);
       expect(runs(pid!), text()).toBe(true);
       child.kill(signal);
       expect(await ended).toBe(1);
-      expect(await found(() => !runs(pid!) || null, 10_000)).toBe(true);
+      expect(await found(() => !runs(pid!) || null, PATIENCE_MS)).toBe(true);
       expect(readdirSync(temporary)).toEqual([]);
     },
   );
@@ -144,7 +134,7 @@ describe('standard output', () => {
   const tool = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
 
   test('that nobody reads any more ends no server: ayni serve ended with 0, without a word', async () => {
-    const port = await freePort();
+    const [port] = (await freePorts(1)) as [number];
     const args = [tool, 'serve', '--port', String(port), '--workers', '1', '--data', freshDirectory()];
     const server = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     dieWithUs(server);
@@ -158,7 +148,7 @@ describe('standard output', () => {
         () => null,
       );
     const isOver = () => (server.exitCode === null ? null : false);
-    expect(await found(async () => (await isUp()) ?? isOver(), 20_000), log).toBe(true);
+    expect(await found(async () => (await isUp()) ?? isOver(), PATIENCE_MS), log).toBe(true);
     server.kill('SIGTERM');
     expect([await ended, log.includes('SIGTERM: stops listening')]).toEqual([0, true]);
   });

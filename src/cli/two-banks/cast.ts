@@ -3,8 +3,8 @@
  * back each time it is started again.
  */
 import { appendFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { freePorts } from '../free-ports.ts';
 import { type ServerProcess, startBridge, startServer } from '../server-process.ts';
 
 export interface Actor {
@@ -80,16 +80,4 @@ function makeActor(
 /** What a process says goes into a file beside its directory. */
 function logTo(directory: string): (text: string) => void {
   return (text) => appendFileSync(`${directory}.log`, text);
-}
-
-/** Ports nobody listens on now; who asks for one later may be late, and says so. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  const ports: number[] = [];
-  for (const server of servers) {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    ports.push((server.address() as { port: number }).port);
-  }
-  for (const server of servers) await new Promise((resolve) => server.close(resolve));
-  return ports;
 }

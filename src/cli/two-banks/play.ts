@@ -24,7 +24,7 @@ export interface PlayPlan {
   kills: boolean;
   /** How the banks misbehave; null where they do not. */
   chaos: string | null;
-  /** How long payments may take to end, after everybody is back. */
+  /** How long banks may take to join, and payments to end, after everybody is back. */
   endMsMax: number;
   say(line: string): void;
 }
@@ -48,7 +48,7 @@ export async function play(plan: PlayPlan): Promise<string[]> {
   try {
     for (const actor of actors) await actor.start();
     const client = connect(cast.ledger.url);
-    for (const { name } of cast.banks) await joined(client, name);
+    for (const { name } of cast.banks) await joined(client, name, plan.endMsMax);
     say(`1  A ledger at ${cast.ledger.url}, and two banks: ${cast.banks.map(({ url }) => url).join(' and ')}.`);
     say(`   Each bank has ${ACCOUNTS.length} accounts with ${FUNDS} ${SYMBOL}, and a wallet at the ledger.`);
     const payments = await storm(cast, client, plan);
@@ -73,12 +73,12 @@ export function audit(directory: string): string | null {
 }
 
 /** Waits until the bank has its wallet, and the wallet its limit. */
-async function joined(client: Client, name: string): Promise<void> {
-  const late = Date.now() + 30_000;
+async function joined(client: Client, name: string, msMax: number): Promise<void> {
+  const late = performance.now() + msMax;
   for (;;) {
     const { status, body } = await client.get<{ data: unknown[] }>(`/wallets/${name}/limits`);
     if (status === 200 && body.data.length > 0) return;
-    if (Date.now() > late) throw new Error(`${name} did not join the ledger`);
+    if (performance.now() > late) throw new Error(`${name} did not join the ledger`);
     await pause(POLL_MS);
   }
 }
@@ -99,8 +99,8 @@ async function storm(cast: Cast, client: Client, plan: PlayPlan) {
     await runInParallel(plan.payments, plan.clients, async (number) => {
       if (isOver || performance.now() - begin > plan.sendMsMax) return;
       const payment = makePayment(number, traffic, random);
-      const late = Date.now() + plan.endMsMax;
-      const refusal = await send(client, payment, () => Date.now() > late);
+      const late = performance.now() + plan.endMsMax;
+      const refusal = await send(client, payment, () => performance.now() > late);
       if (refusal === null) sent.push(payment);
       else refused.push(`${payment.handle} was ${refusal}`);
     });
@@ -125,7 +125,7 @@ async function kill(actors: Actor[], random: () => number, isOver: () => boolean
 
 /** Everybody's books, once every payment has come to its end, or time is up. */
 async function collect(cast: Cast, client: Client, payments: Payment[], endMsMax: number): Promise<Story> {
-  const late = Date.now() + endMsMax;
+  const late = performance.now() + endMsMax;
   const stored = new Map<string, StoredRecord>();
   await runInParallel(payments.length, READERS, async (position) => {
     const { handle } = payments[position]!;
@@ -133,7 +133,7 @@ async function collect(cast: Cast, client: Client, payments: Payment[], endMsMax
       const { status, body } = await client.get(`/intents/${handle}`);
       if (status === 200) stored.set(handle, body);
       const isFinal = body.meta.status === 'completed' || body.meta.status === 'rejected';
-      if (status !== 200 || isFinal || Date.now() > late) return;
+      if (status !== 200 || isFinal || performance.now() > late) return;
       await pause(POLL_MS);
     }
   });
@@ -159,7 +159,7 @@ async function settled(bank: Actor, stored: Map<string, StoredRecord>, late: num
     );
   for (;;) {
     const books = await readBank(bank);
-    if (isDone(books) || Date.now() > late) return books;
+    if (isDone(books) || performance.now() > late) return books;
     await pause(POLL_MS);
   }
 }
