@@ -4,7 +4,7 @@
  *
  * `npm run test:long` takes the slow rows too.
  */
-import { statfsSync } from 'node:fs';
+import { readdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -52,6 +52,16 @@ async function open(client: Client): Promise<{ wallet: string; symbol: string }>
 async function judgeAgain(path: string, sent: readonly Sent[], wallet: string, symbol: string): Promise<void> {
   const { client } = await start(path);
   await judge(client, sent, wallet, symbol);
+}
+
+/** Resolves once the journal is written to: the sync of that begins then. To be called while nobody writes. */
+function written(path: string): () => Promise<void> {
+  const names = readdirSync(path).filter((name) => name.startsWith('journal-'));
+  const times = () => names.map((name) => statSync(join(path, name), { bigint: true }).mtimeNs).join();
+  const before = times();
+  return async () => {
+    while (times() === before) await pause(5);
+  };
 }
 
 /** Paths that the next segment may have: one of a few kilobytes has no more entries than these. */
@@ -136,14 +146,19 @@ describe.skipIf(!traceable)('a sync that takes', () => {
       const { wallet, symbol } = await open(server.client);
       const traced = await trace(server.pid, 'fdatasync', `fdatasync:delay_enter=${ms * 1000}`);
       onTestFinished(traced.detach);
+      const syncs = written(path);
       const load = crowd(server.url, 8, wallet, symbol);
-      await pause(ms / 3);
+      await syncs();
       const handle = unique('slow');
       const posted = server.client.post('/intents', record({ handle, claims: [issue(wallet, symbol, 1)] }, keys));
-      const early = performance.now();
-      const read = await server.client.get(`/wallets/${wallet}/balances`);
-      expect(performance.now() - early, 'a read beside a batch that is being synced').toBeGreaterThan(ms / 3);
-      expect(read.status).toBe(200);
+      // Where this machine is late one may come just as a sync ends; the next one meets the sync after that.
+      let waited = 0;
+      for (let n = 0; n < 3 && waited <= ms / 3; n++) {
+        const began = performance.now();
+        expect((await server.client.get(`/wallets/${wallet}/balances`)).status).toBe(200);
+        waited = performance.now() - began;
+      }
+      expect(waited, 'reads beside batches that are being synced').toBeGreaterThan(ms / 3);
       expect((await posted).status).toBe(201);
       await load.acknowledged(16);
       for (const { status, took } of load.sent) if (status === 201) expect(took).toBeGreaterThanOrEqual(ms);
@@ -165,8 +180,8 @@ describe.skipIf(!traceable)('a sync that takes', () => {
     onTestFinished(traced.detach);
     const load = crowd(server.url, 40, wallet, symbol);
     await load.acknowledged(5);
+    while (answeredWith(load, 429) === 0) await pause(20);
     await load.end(true);
-    expect(answeredWith(load, 429)).toBeGreaterThan(0);
     expect(load.sent.filter(({ status }) => status !== 201 && status !== 429)).toEqual([]);
     await judge(server.client, load.sent, wallet, symbol);
   });
@@ -177,8 +192,9 @@ describe.skipIf(!traceable)('a sync that takes', () => {
     const { wallet, symbol } = await open(server.client);
     const traced = await trace(server.pid, 'fdatasync', 'fdatasync:delay_enter=700000');
     onTestFinished(traced.detach);
+    const syncs = written(path);
     const load = crowd(server.url, 8, wallet, symbol);
-    await pause(200);
+    await syncs();
     server.child.kill('SIGTERM');
     expect(await server.ended).toBe(0);
     await load.end();
@@ -245,8 +261,9 @@ test('proof workers that die in the middle of a task: everybody is verified, and
   });
   await Promise.all(forgers);
   await load.acknowledged(1_000);
+  // How many rows make a task, and how many of them the first thread does while no worker is there, is a matter of pace.
+  while (server.log().split('a proof worker dies').length <= 2) await pause(20);
   await load.end(true);
-  expect(server.log().split('a proof worker dies').length).toBeGreaterThan(2);
   expect(load.sent.filter(({ status }) => status !== 201)).toEqual([]);
   await judge(server.client, load.sent, wallet, symbol);
 });
@@ -254,29 +271,32 @@ test('proof workers that die in the middle of a task: everybody is verified, and
 describe('a proof worker that hangs in the middle of a task ends the process, and loses nothing', () => {
   async function startHanging(path: string) {
     const preload = fileURLToPath(new URL('./hanging-worker.js', import.meta.url));
-    const flags = ['--workers', '1', '--thread-seconds-max', '1'];
+    const flags = ['--workers', '1', '--thread-seconds-max', '5'];
     const server = await start(path, { flags, env: { NODE_OPTIONS: `--import ${preload}` } });
     const { wallet, symbol } = await open(server.client);
     const load = crowd(server.url, 32, wallet, symbol);
     const hangs = async () => {
-      while (!server.log().includes('a proof worker hangs')) await pause(20);
+      while (!server.log().includes('a proof worker hangs') && server.child.exitCode === null) await pause(20);
     };
     return { server, wallet, symbol, load, hangs };
   }
 
-  test('serving', async () => {
+  // Where a busy machine takes longer than that to begin a thread, it is said of that one.
+  const AGAIN = { retry: 3 };
+
+  test('serving', AGAIN, async () => {
     const path = directoryOfTest();
     const { server, wallet, symbol, load } = await startHanging(path);
     expect(await server.ended).toBe(1);
     await load.end();
-    expect(server.log()).toContain('has not answered for 1 seconds. Everything acknowledged before is safe');
+    expect(server.log()).toContain('has not answered for 5 seconds. Everything acknowledged before is safe');
     expect(server.log()).not.toMatch(/\n\s+at /);
     expect(strangeStatuses(load)).toEqual([]);
     expect(answeredWith(load, 201)).toBeGreaterThan(20);
     await judgeAgain(path, load.sent, wallet, symbol);
   });
 
-  test('stopping', async () => {
+  test('stopping', AGAIN, async () => {
     const path = directoryOfTest();
     const { server, wallet, symbol, load, hangs } = await startHanging(path);
     await hangs();

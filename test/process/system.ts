@@ -8,9 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dieWithUs } from '../support/children.ts';
-import { found } from '../support/kit.ts';
-
-const ATTACH_MS = 10_000;
+import { found, PATIENCE_MS } from '../support/kit.ts';
 
 function works(command: string, ...args: string[]): boolean {
   return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
@@ -22,9 +20,11 @@ function note(missing: string, what: string): void {
 
 /** Whether calls can be made to fail here. */
 export function canTrace(what: string): boolean {
-  const target = spawn('sleep', ['5'], { stdio: 'ignore' });
+  // It ends when it is traced, and strace with it: half a second, which was given before, a busy machine did not keep.
+  const traced = 'until grep -q "^TracerPid:.*[1-9]" /proc/$$/status; do sleep 0.02; done';
+  const target = spawn('/bin/sh', ['-c', traced], { stdio: 'ignore' });
   const attached = spawnSync('strace', ['-o', '/dev/null', '-p', String(target.pid)], {
-    timeout: 500,
+    timeout: PATIENCE_MS,
     encoding: 'utf8',
   });
   target.kill('SIGKILL');
@@ -75,7 +75,7 @@ export async function trace(pid: number, calls: string, inject: string, paths: s
   let told = '';
   tracer.stderr.on('data', (chunk) => (told += chunk));
   const ended = new Promise<void>((resolve) => tracer.once('close', () => resolve()));
-  await found(() => told.includes('attached') || tracer.exitCode !== null || null, ATTACH_MS);
+  await found(() => told.includes('attached') || tracer.exitCode !== null || null, PATIENCE_MS);
   if (!told.includes('attached')) throw new Error(`strace did not attach: ${told}`);
   const lines = () =>
     readFileSync(log, 'utf8')
