@@ -3,10 +3,12 @@
  * due are made again, with the same bytes, and no others; and each intent comes to its end.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LEG_STATES } from '../../src/core/entry.ts';
+import { framesOf } from '../cli/books.ts';
 import { Bank, readIntent, report, type Town, until } from '../support/bank.ts';
 import { type Client, connect, type Json, makeKeys } from '../support/client.ts';
 import { type Call, type Hook, openHook } from '../support/hook.ts';
-import { makeKit, pause, proofFor, segment, transfer } from '../support/kit.ts';
+import { found, makeKit, PATIENCE_MS, pause, proofFor, segment, transfer } from '../support/kit.ts';
 import { makeDirectory, type Server, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
@@ -16,6 +18,8 @@ type What = 'debits' | 'credits';
 
 /** One intent on its way from a bank of its own to another, as far as its phase says. */
 interface Life {
+  /** The server's, while it runs. */
+  directory: string;
   intent: Json;
   banks: Record<What, Bank>;
   wallets: [string, string];
@@ -32,6 +36,20 @@ interface Phase {
   /** Brings it to its end after the restart. */
   rest: (life: Life, client: Client) => Promise<void>;
   end: 'completed' | 'rejected';
+}
+
+/** Legs of an intent between two banks. */
+const CREDIT = 1;
+
+/** How far a leg is by the books on the disk. */
+function legState({ directory, intent }: Life, leg: number): string | undefined {
+  let state: string | undefined;
+  for (const entry of framesOf(directory).flatMap(({ entries }) => entries)) {
+    if (entry.luid !== intent.luid || !('outcome' in entry)) continue;
+    const marks = entry.outcome?.links?.marks ?? [];
+    for (let at = 0; at < marks.length; at += 2) if (marks[at] === leg) state = LEG_STATES[marks[at + 1]!];
+  }
+  return state;
 }
 
 async function say(life: Life, client: Client, what: What, status: string): Promise<void> {
@@ -104,7 +122,8 @@ const PHASES: Record<string, Phase> = {
       await reports('debits prepared', 'credits failed')(life, client);
       await life.banks.credits.asked(life.intent, 'credits', 'abort');
       // Whoever failed need only have heard: that it has is in the books a moment later.
-      await pause(300);
+      const heard = () => legState(life, CREDIT) !== 'dismissing' || null;
+      expect(await found(heard, PATIENCE_MS)).toBe(true);
     },
     due: [['debits', 'abort']],
     status: 'aborted',
@@ -160,7 +179,7 @@ describe.each([
       const wallets: [string, string] = [await banks.debits.wallet(), await banks.credits.wallet()];
       const data = commit === undefined ? {} : { config: { commit } };
       const intent = (await kit.send([transfer(...wallets, symbol, 25)], { data })).body;
-      const life = { intent, banks, wallets };
+      const life = { directory, intent, banks, wallets };
       lives.set(name, life);
       await banks.debits.asked(intent, 'debits');
       await way(life, client);
@@ -175,7 +194,10 @@ describe.each([
     second = await startServer({ directory, flags });
     client = connect(second);
     // Longer than it takes until the last of what is due has come.
-    await hook.waitFor((call) => hook.calls.indexOf(call) >= before.length, dueCount());
+    for (const [name, { due }] of Object.entries(PHASES)) {
+      for (const [what, action] of due)
+        await lives.get(name)!.banks[what].asked(lives.get(name)!.intent, what, action, before.length);
+    }
     await pause(700);
   });
   afterAll(async () => {
@@ -210,4 +232,3 @@ describe.each([
 });
 
 const refuseAbort = (path: string): number => (path.endsWith('/abort') ? 503 : 202);
-const dueCount = (): number => Object.values(PHASES).reduce((sum, { due }) => sum + due.length, 0);
