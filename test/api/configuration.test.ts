@@ -196,10 +196,15 @@ describe('a limit that is set is the limit that holds', () => {
   test('requests on their way: the rest is told at once when to come again, and nothing of it is kept', async () => {
     const server = await serverOfTest({ flags: ['--inbox-max', '1'] });
     const client = connect(server);
-    const wallets = Array.from({ length: 200 }, () => wallet(keys));
-    const replies = await Promise.all(wallets.map((body) => client.post('/wallets', body)));
+    let wallets: Json[] = [];
+    let replies: Reply[] = [];
+    const isRefused = () => replies.some(({ status }) => status === 429);
+    // Once is enough, unless this machine sends them more slowly than they are served.
+    while (!isRefused()) {
+      wallets = Array.from({ length: 200 }, () => wallet(keys));
+      replies = await Promise.all(wallets.map((body) => client.post('/wallets', body)));
+    }
     const refused = replies.filter(({ status }) => status === 429);
-    expect(refused.length).toBeGreaterThan(0);
     expect(replies.filter(({ status }) => status === 201).length).toBe(replies.length - refused.length);
     for (const reply of refused) {
       expect([...reasonOf(reply), reply.headers.get('retry-after')]).toEqual([429, 'api.rate-limit-exceeded', '1']);
@@ -216,14 +221,19 @@ describe('a limit that is set is the limit that holds', () => {
     const open = [{ action: 'any', record: 'any' }];
     expect((await client.post('/ledgers', record({ handle: 'other', access: open }, keys))).status).toBe(201);
     const other = connect(server, { 'x-ledger': 'other' });
-    const wallets = Array.from({ length: 200 }, () => wallet(keys));
-    const flood = Promise.all(wallets.map((body) => client.post('/wallets', body)));
-    const guests = await Promise.all(Array.from({ length: 5 }, () => other.post('/wallets', wallet(keys))));
-    expect(guests.map(({ status }) => status)).toEqual([201, 201, 201, 201, 201]);
-    const replies = await flood;
-    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([201, 429]));
-    for (const [i, reply] of replies.entries()) {
-      if (reply.status === 201) expect(reply.body.data).toEqual(wallets[i].data);
+    // One flood is enough, unless this machine sends it more slowly than it is served.
+    for (let isRefused = false; !isRefused; ) {
+      const wallets = Array.from({ length: 200 }, () => wallet(keys));
+      const flood = Promise.all(wallets.map((body) => client.post('/wallets', body)));
+      const guests = await Promise.all(Array.from({ length: 5 }, () => other.post('/wallets', wallet(keys))));
+      expect(guests.map(({ status }) => status)).toEqual([201, 201, 201, 201, 201]);
+      const replies = await flood;
+      expect(replies.filter(({ status }) => status !== 201 && status !== 429)).toEqual([]);
+      expect(replies.some(({ status }) => status === 201)).toBe(true);
+      for (const [i, reply] of replies.entries()) {
+        if (reply.status === 201) expect(reply.body.data).toEqual(wallets[i].data);
+      }
+      isRefused = replies.some(({ status }) => status === 429);
     }
   });
 

@@ -5,7 +5,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, connect, type Json, makeKeys } from '../support/client.ts';
 import { type Call, type Hook, openHook } from '../support/hook.ts';
-import { issue, type Kit, luidOf, makeKit, pause, reasonOf, segment, transfer, unique } from '../support/kit.ts';
+import {
+  found,
+  issue,
+  type Kit,
+  luidOf,
+  makeKit,
+  PATIENCE_MS,
+  pause,
+  reasonOf,
+  segment,
+  transfer,
+  unique,
+} from '../support/kit.ts';
 import { often } from '../support/long.ts';
 import { makeDirectory, type Server, startServer } from '../support/server.ts';
 
@@ -16,7 +28,8 @@ let kit: Kit;
 let hook: Hook;
 
 beforeAll(async () => {
-  server = await startServer({ flags: ['--bridge-attempts-max', '2'] });
+  // Whoever is silent is so for longer than any of this takes.
+  server = await startServer({ flags: ['--bridge-attempts-max', '2', '--call-ms-max', '600000'] });
   client = connect(server);
   kit = makeKit(client, keys);
   hook = await openHook();
@@ -60,11 +73,11 @@ async function rowsOf(effect: Json, limit = 100, of = client): Promise<Json[]> {
 }
 
 async function untilRows(effect: Json, status: string, count: number, of = client): Promise<Json[]> {
-  for (let n = 0; n < 400; n += 1) {
+  const come = await found(async () => {
     const rows = (await rowsOf(effect, 100, of)).filter(({ meta }) => meta.status === status);
-    if (rows.length >= count) return rows;
-    await pause(25);
-  }
+    return rows.length >= count ? rows : null;
+  }, PATIENCE_MS);
+  if (come !== null) return come;
   throw new Error(`${status}: ${(await rowsOf(effect, 100, of)).map(({ meta }) => meta.status)}`);
 }
 
@@ -75,9 +88,7 @@ describe('order', () => {
     let calls = 0;
     hook.answer = ({ path }) => (path === '/order-2' && ++calls % 5 === 0 ? 503 : 200);
     const made = (await Promise.all(Array.from({ length: 4 }, () => makeCircles(kit, 5)))).flat();
-    for (const path of paths) {
-      for (let n = 0; n < 800 && circlesAt(path).length < made.length; n += 1) await pause(25);
-    }
+    for (const path of paths) await found(() => circlesAt(path).length >= made.length || null, PATIENCE_MS);
     hook.answer = () => 202;
     const [first, ...others] = paths.map(circlesAt);
     expect([...first!].sort()).toEqual([...made].sort());
@@ -100,6 +111,7 @@ describe('a webhook that never answers', () => {
     const calls = await hook.waitFor(at('/alive'), 10);
     expect(calls.map(({ body }) => body.data.circle.data.handle)).toEqual(made);
     // All of the silent are being called all the while.
+    await silent.waitFor(() => true, 20);
     expect(silent.calls).toHaveLength(20);
     await silent.close();
   });
@@ -109,7 +121,7 @@ describe('very many webhooks that never answer', () => {
   test('delay neither the events of another ledger nor a bank of their own', async () => {
     const silent = await openHook();
     silent.silent = true;
-    const other = await startServer({ flags: ['--calls-in-flight-max', '8', '--call-ms-max', '20000'] });
+    const other = await startServer({ flags: ['--calls-in-flight-max', '8', '--call-ms-max', '600000'] });
     const [own, apart] = [connect(other), connect(other, { 'x-ledger': 'apart' })].map((one) => makeKit(one, keys));
     await own!.make('ledgers', { handle: 'apart', access: [{ action: 'any', record: 'any' }] });
     for (let n = 0; n < 20; n += 1) {
@@ -138,9 +150,15 @@ describe('what became of them', () => {
     const effect = await listen(kit, path, 'circle-created');
     const [good, bad, waiting] = [await makeCircles(kit, 3), [unique('circle')], [unique('circle')]];
     await untilRows(effect, 'delivered', 3);
-    hook.answer = (call) => (call.path === path ? 503 : 202);
+    // On its way as long as nobody has seen that.
+    let refuse = (_: number): void => {};
+    const refused = new Promise<number>((resolve) => {
+      refuse = resolve;
+    });
+    hook.answer = (call) => (call.path === path ? refused : 202);
     for (const handle of [...bad, ...waiting]) await kit.make('circles', { handle });
     await untilRows(effect, 'pending', 1);
+    refuse(503);
     const [failed] = await untilRows(effect, 'failed', 1);
     expect(failed.data).toMatchObject({
       attempts: 2,

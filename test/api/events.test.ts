@@ -167,7 +167,7 @@ describe('who waits', () => {
   test('is woken by what concerns it, not by other signals and ledgers', async () => {
     const { at, own } = await ledgerOfItsOwn();
     const { page } = await ask(at, 'after=0&page.limit=100');
-    const waiting = at.get(`/events?after=${page.after}&wait=20&signal=circle-created`);
+    const waiting = at.get(`/events?after=${page.after}&wait=30&signal=circle-created`);
     let isOver = false;
     void waiting.then(() => {
       isOver = true;
@@ -201,22 +201,21 @@ describe('who waits', () => {
 
   test('in vain is told so in time, and goes on after what it passed by', async () => {
     const { at, own } = await ledgerOfItsOwn();
-    const { page } = await ask(at, 'after=0&page.limit=100');
-    const waiting = timed(at.get(`/events?after=${page.after}&wait=1&signal=circle-created`));
-    let isOver = false;
-    void waiting.then(() => {
-      isOver = true;
-    });
-    let passedBy = 0;
-    for (; passedBy < 5 && !isOver; passedBy += 1) await own.wallet();
-    // The last one may have come after the answer.
-    if (isOver) passedBy -= 1;
-    const { body, ms } = await waiting;
-    expect(body.data).toEqual([]);
-    expect(ms).toBeGreaterThan(900);
-    expect(passedBy).toBeGreaterThan(0);
-    expect(body.page.after).toBeGreaterThanOrEqual(page.after + passedBy);
-    expect((await ask(at, `after=${body.page.after}`)).data).toEqual([]);
+    for (let wait = 1; ; wait *= 2) {
+      const { page } = await ask(at, 'after=0&page.limit=100');
+      const began = performance.now();
+      const waiting = timed(at.get(`/events?after=${page.after}&wait=${wait}&signal=circle-created`));
+      for (let n = 0; n < 5; n += 1) await own.wallet();
+      const isInTime = performance.now() - began < wait * 1000;
+      const { body, ms } = await waiting;
+      expect(body.data).toEqual([]);
+      expect(ms).toBeGreaterThan(wait * 1000 - 100);
+      // What was made after the answer was not passed by: a machine that was so slow tries again, with more time.
+      if (!isInTime && wait < 16) continue;
+      expect(body.page.after).toBeGreaterThanOrEqual(page.after + 5);
+      expect((await ask(at, `after=${body.page.after}`)).data).toEqual([]);
+      return;
+    }
   });
 
   test('hears of a proof on an intent, whoever else waits', async () => {

@@ -8,7 +8,7 @@ import { refuse } from '../../src/http/errors.ts';
 import type { Handler, RequestHead } from '../../src/http/request.ts';
 import { HEADER_BYTES_MAX } from '../../src/http/server.ts';
 import { pause } from '../support/kit.ts';
-import { closeAll, echo, start, told, until, url, type Wire, wire } from './wire.ts';
+import { AGAIN, closeAll, echo, start, told, until, url, type Wire, wire } from './wire.ts';
 
 afterEach(closeAll);
 
@@ -16,8 +16,17 @@ describe('bodies that are too much', () => {
   test('a large body by content-length: the client reads 413, nobody handles it', async () => {
     let handled = 0;
     const server = await start({ handle: () => handled++ });
+    // Such a body is read away for a second; where this machine takes longer to send it, it is cut off.
+    const send = async (size: number, tries = 10): Promise<Response> => {
+      try {
+        return await fetch(url(server, '/x'), { method: 'POST', body: Buffer.alloc(size) });
+      } catch (error) {
+        if (tries === 1) throw error;
+        return send(size, tries - 1);
+      }
+    };
     for (const size of [100_001, 1_000_000, 6_000_000]) {
-      const response = await fetch(url(server, '/x'), { method: 'POST', body: Buffer.alloc(size) });
+      const response = await send(size);
       expect([size, response.status, (await told(response)).reason]).toEqual([size, 413, 'api.body-malformed']);
     }
     expect([handled, server.running()]).toEqual([0, 0]);
@@ -32,7 +41,7 @@ describe('bodies that are too much', () => {
   test('exactly the largest body is taken, also where that is more than is read away of one too large', async () => {
     const size = 16 * 1024 * 1024;
     const handle: Handler['handle'] = ({ body }, reply) => reply.send(200, String(body.length));
-    const server = await start({ handle }, { bodyBytesMax: size, bodyMsMax: 10_000 });
+    const server = await start({ handle }, { bodyBytesMax: size });
     const response = await fetch(url(server, '/x'), { method: 'POST', body: Buffer.alloc(size) });
     expect([response.status, await response.json()]).toEqual([200, size]);
   });
@@ -93,7 +102,7 @@ describe('bodies that are too much', () => {
   });
 
   test('a slow body gets 408 and is closed, while others are served', async () => {
-    const server = await start();
+    const server = await start({}, { bodyMsMax: 600 });
     const line = await wire(server);
     line.socket.write('POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n');
     const drip = setInterval(() => line.socket.write('x'), 50);
@@ -108,7 +117,7 @@ describe('bodies that are too much', () => {
 
 describe('what slow clients make the server hold is bounded over all of them', () => {
   test('bodies on their way: the one that is under way the longest gets 429, and quick clients are served', async () => {
-    const server = await start({}, { arrivingBytesMax: 12_000, bodyMsMax: 20_000 });
+    const server = await start({}, { arrivingBytesMax: 12_000 });
     const slow: Wire[] = [];
     for (let n = 0; n < 4; n++) {
       const one = await wire(server);
@@ -134,7 +143,7 @@ describe('what slow clients make the server hold is bounded over all of them', (
       const { heapUsed, external } = process.memoryUsage();
       return heapUsed + external;
     };
-    const server = await start({}, { bodyBytesMax: 1_000_000, bodyMsMax: 60_000 });
+    const server = await start({}, { bodyBytesMax: 1_000_000 });
     const line = await wire(server);
     line.socket.write('POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n');
     await until(() => server.running() === 1);
@@ -151,7 +160,7 @@ describe('what slow clients make the server hold is bounded over all of them', (
     expect(line.text()).toContain('"path":"/x"');
   });
 
-  test('answers nobody reads: the oldest is cut off, whoever reads late gets the others whole', async () => {
+  test('answers nobody reads: the oldest is cut off, whoever reads late gets the others whole', AGAIN, async () => {
     // The network itself takes some megabytes of each.
     const bytes = 40 * 1_048_576;
     const answer = Buffer.alloc(bytes, 'a');
@@ -170,7 +179,9 @@ describe('what slow clients make the server hold is bounded over all of them', (
     for (const one of readers) one.socket.resume();
     await readers[0]!.closed;
     expect(readers[0]!.text().length).toBeLessThan(bytes);
-    await until(() => readers[1]!.text().length > bytes && readers[2]!.text().length > bytes);
+    const others = readers.slice(1);
+    await until(() => others.every((one) => one.text().length > bytes || one.isClosed()));
+    for (const one of others) expect(one.text().length).toBeGreaterThan(bytes);
   });
 
   test('a client that asks on and on and reads nothing is cut off', async () => {
@@ -184,6 +195,7 @@ describe('what slow clients make the server hold is bounded over all of them', (
     const one = await wire(server);
     one.socket.pause();
     one.socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(20_000));
+    await until(() => handled > 0);
     for (let seen = -1; seen !== handled; await pause(100)) seen = handled;
     expect(handled).toBeLessThan(2_000);
     one.socket.resume();
@@ -244,8 +256,8 @@ describe('at the door', () => {
     lines[0]!.socket.write('GET /x HTTP/1.1\r\nHost: h\r\n\r\n');
     expect(await lines[0]!.until('"}')).toMatch(/^HTTP\/1.1 200 /);
     lines[1]!.socket.destroy();
-    await pause(50);
-    expect((await fetch(url(server, '/x'))).status).toBe(200);
+    // Once the server has heard of it there is room for another.
+    while ((await fetch(url(server, '/x'))).status !== 200) await pause(5);
   });
 
   test('a flood of connections is cut', async () => {
@@ -307,38 +319,42 @@ describe('at the door', () => {
     expect(other.text()).toMatch(/^HTTP\/1.1 431 /);
   });
 
-  test('silence, half headers, no host, too many header lines and answers nobody takes are cut after some seconds, others are served', async () => {
-    const paths: string[] = [];
-    const large = Buffer.alloc(40 * 1_048_576, 'a');
-    const server = await start({
-      handle: (request, reply) => {
-        paths.push(request.path);
-        if (request.path === '/large') reply.send(200, large);
-        else echo(request, reply);
-      },
-    });
-    const deaf = await wire(server);
-    deaf.socket.pause();
-    deaf.socket.write('GET /large HTTP/1.1\r\nHost: h\r\n\r\n');
-    const lines = await Promise.all([wire(server), wire(server), wire(server), wire(server)]);
-    const [dripping, nameless, crowded] = lines.map((line) => line.socket);
-    dripping!.write('GET /drip HTTP/1.1\r\nX: ');
-    nameless!.write('GET /nameless HTTP/1.1\r\n\r\n');
-    crowded!.write(`GET /crowded HTTP/1.1\r\nHost: h\r\n${'X: y\r\n'.repeat(200)}\r\n`);
-    const drip = setInterval(() => dripping!.write('a'), 500);
-    expect((await fetch(url(server, '/y'))).status).toBe(200);
-    await Promise.all(lines.map((line) => line.closed));
-    clearInterval(drip);
-    // The others began later, but the library's own clock is a coarse one.
-    await pause(4_000);
-    deaf.socket.resume();
-    await deaf.closed;
-    expect(deaf.text().length).toBeLessThan(large.length);
-    expect([paths, server.running()]).toEqual([['/large', '/y'], 0]);
-    const [dripped, noHost, tooMany, silent] = lines.map((line) => line.text());
-    expect([dripped, silent]).toEqual(['', '']);
-    // Its build for Node 24 and newer says why.
-    expect(noHost).toMatch(/^(HTTP\/1.1 400 |$)/);
-    expect(tooMany).toMatch(/^(HTTP\/1.1 431 |$)/);
-  });
+  test(
+    'silence, half headers, no host, too many header lines and answers nobody takes are cut after some seconds, others are served',
+    AGAIN,
+    async () => {
+      const paths: string[] = [];
+      const large = Buffer.alloc(40 * 1_048_576, 'a');
+      const server = await start({
+        handle: (request, reply) => {
+          paths.push(request.path);
+          if (request.path === '/large') reply.send(200, large);
+          else echo(request, reply);
+        },
+      });
+      const deaf = await wire(server);
+      deaf.socket.pause();
+      deaf.socket.write('GET /large HTTP/1.1\r\nHost: h\r\n\r\n');
+      const lines = await Promise.all([wire(server), wire(server), wire(server), wire(server)]);
+      const [dripping, nameless, crowded] = lines.map((line) => line.socket);
+      dripping!.write('GET /drip HTTP/1.1\r\nX: ');
+      nameless!.write('GET /nameless HTTP/1.1\r\n\r\n');
+      crowded!.write(`GET /crowded HTTP/1.1\r\nHost: h\r\n${'X: y\r\n'.repeat(200)}\r\n`);
+      const drip = setInterval(() => dripping!.write('a'), 500);
+      expect((await fetch(url(server, '/y'))).status).toBe(200);
+      await Promise.all(lines.map((line) => line.closed));
+      clearInterval(drip);
+      // The others began later, but the library's own clock is a coarse one.
+      await pause(4_000);
+      deaf.socket.resume();
+      await deaf.closed;
+      expect(deaf.text().length).toBeLessThan(large.length);
+      expect([paths, server.running()]).toEqual([['/large', '/y'], 0]);
+      const [dripped, noHost, tooMany, silent] = lines.map((line) => line.text());
+      expect([dripped, silent]).toEqual(['', '']);
+      // Its build for Node 24 and newer says why.
+      expect(noHost).toMatch(/^(HTTP\/1.1 400 |$)/);
+      expect(tooMany).toMatch(/^(HTTP\/1.1 431 |$)/);
+    },
+  );
 });

@@ -54,10 +54,12 @@ export class Bank {
     return this.#town.hook.calls.filter(({ path }) => path.startsWith(`${this.path}/`));
   }
 
-  /** The first call to prepare, commit or abort an entry of this intent, as soon as it comes. */
-  async asked(intent: Json, what: 'debits' | 'credits', action = ''): Promise<Call> {
-    const [call] = await this.#town.hook.waitFor(
-      ({ path, body }) =>
+  /** The first call to prepare, commit or abort an entry of this intent, as soon as it comes; `after` so many of all calls. */
+  async asked(intent: Json, what: 'debits' | 'credits', action = '', after = 0): Promise<Call> {
+    const { hook } = this.#town;
+    const [call] = await hook.waitFor(
+      ({ path, body }, nth) =>
+        nth >= after &&
         path.startsWith(`${this.path}/${what}`) &&
         (action === '' ? path === `${this.path}/${what}` : path.endsWith(`/${action}`)) &&
         body.data.intent.luid === intent.luid,

@@ -20,15 +20,15 @@ export interface Call {
 export interface Hook {
   url: string;
   calls: Call[];
-  /** Status of the answer to a call; 202 unless told otherwise. */
-  answer: (call: Call) => number;
+  /** Status of the answer to a call, now or later; 202 unless told otherwise. */
+  answer: (call: Call) => number | Promise<number>;
   /** It takes what comes and answers nothing, for as long as this is set. */
   silent: boolean;
   /** Where given, what it makes of a call is kept instead of the call: for very many. */
   keeps: ((call: Call) => unknown) | null;
   kept: unknown[];
   /** The calls that match, as soon as there are so many. */
-  waitFor(match: (call: Call) => boolean, count?: number): Promise<Call[]>;
+  waitFor(match: (call: Call, nth: number) => boolean, count?: number): Promise<Call[]>;
   close(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export async function openHook(): Promise<Hook> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
+    request.on('end', async () => {
       const text = Buffer.concat(chunks).toString();
       const call: Call = {
         method: request.method ?? '',
@@ -48,7 +48,8 @@ export async function openHook(): Promise<Hook> {
       if (hook.keeps !== null) hook.kept.push(hook.keeps(call));
       else hook.calls.push(call);
       if (hook.silent) return;
-      response.writeHead(hook.answer(call), { 'content-type': 'application/json' });
+      const status = await hook.answer(call);
+      response.writeHead(status, { 'content-type': 'application/json' });
       response.end('{}');
     });
   });
