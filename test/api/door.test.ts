@@ -16,7 +16,7 @@ const keys = makeKeys();
 
 function claimsNow(): Record<string, unknown> {
   const now = Math.floor(Date.now() / 1000);
-  return { iss: 'me', sub: 'me', iat: now, exp: now + 60 };
+  return { iss: 'me', sub: 'me', iat: now, exp: now + 240 };
 }
 
 function dial(server: Server, host = '127.0.0.1'): Socket {
@@ -46,7 +46,7 @@ test('it is heard on 127.0.0.1 alone unless told otherwise', async () => {
 test('a ledger named by bytes beyond ASCII, or by nothing, is one that nobody made, whatever else is sent', async () => {
   const server = await serverOfTest();
   const now = Math.floor(Date.now() / 1000);
-  const token = makeToken({ iss: 'me', sub: 'me', aud: 'main', iat: now, exp: now + 60 }, keys);
+  const token = makeToken({ iss: 'me', sub: 'me', aud: 'main', iat: now, exp: now + 240 }, keys);
   for (const value of ['\xe9\xff', Buffer.from('日本').toString('latin1'), '', ' \t ', 'ma\xe9in']) {
     for (const more of [{}, { authorization: `Bearer ${token}` }]) {
       for (const method of ['GET', 'POST']) {
@@ -98,7 +98,7 @@ test('no secret stands in the log, in an error, or in a file that others may rea
   const client = connect(server);
   const kit = makeKit(client, keys);
   const now = Math.floor(Date.now() / 1000);
-  const token = makeToken({ iss: 'me', sub: 'me', aud: 'elsewhere', iat: now, exp: now + 60 }, keys);
+  const token = makeToken({ iss: 'me', sub: 'me', aud: 'elsewhere', iat: now, exp: now + 240 }, keys);
   const SECRETS = ['hunter2-bridge', 'hunter2-client', 'hunter2-query', 'hunter2-body', token];
   const [bridge, clientSecret, inQuery, inBody] = SECRETS as [string, string, string, string];
   await kit.make('bridges', {

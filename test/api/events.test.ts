@@ -131,7 +131,7 @@ describe('what happened in a ledger', () => {
     await own.send([issue('seen', 'usd', 5), issue('hidden', 'usd', 6)], { data: { access: open } });
     await kit.wallet();
     const second = Math.floor(Date.now() / 1000);
-    const claims = { iss: 'me', sub: auditor.public, aud: handle, iat: second, exp: second + 60 };
+    const claims = { iss: 'me', sub: auditor.public, aud: handle, iat: second, exp: second + 240 };
     const reader = connect(server, { 'x-ledger': handle, authorization: `Bearer ${makeToken(claims, auditor)}` });
     const seen = await all(reader, 100);
     expect(signals(seen)).toEqual([

@@ -190,7 +190,7 @@ describe('the checks come in their order', () => {
   });
   test('a true token, a true body and a taken handle end at the duplicate', async () => {
     const now = Math.floor(Date.now() / 1000);
-    const claims = { iss: 'test', sub: 'test', aud: 'main', iat: now, exp: now + 60 };
+    const claims = { iss: 'test', sub: 'test', aud: 'main', iat: now, exp: now + 240 };
     const reply = await client.post('/wallets', taken(), { authorization: `Bearer ${makeToken(claims, keys)}` });
     expect(reasonOf(reply)).toEqual([409, 'record.duplicated']);
   });

@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 const now = (): number => Math.floor(Date.now() / 1000);
 const claims = (more: Json = {}): Json => {
-  const all = { iss: 'judge', sub: 'judge', aud: 'main', iat: now(), exp: now() + 60, ...more };
+  const all = { iss: 'judge', sub: 'judge', aud: 'main', iat: now(), exp: now() + 240, ...more };
   return JSON.parse(JSON.stringify(all));
 };
 const withToken = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });

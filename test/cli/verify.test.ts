@@ -261,7 +261,7 @@ describe('permissions that stand in no entry', () => {
     });
     const handle: string = ledger.data.handle;
     const now = Math.floor(Date.now() / 1000);
-    const claims = { iss: 'audit', sub: 'audit', aud: handle, iat: now, exp: now + 60 };
+    const claims = { iss: 'audit', sub: 'audit', aud: handle, iat: now, exp: now + 240 };
     const headers = (keys: Keys) => ({ 'x-ledger': handle, authorization: `Bearer ${makeToken(claims, keys)}` });
     const post = async (path: string, body: Json, keys: Keys) => {
       const reply = await client.post(path, body, headers(keys));
@@ -302,7 +302,7 @@ describe('permissions that stand in no entry', () => {
     });
     const handle: string = ledger.data.handle;
     const now = Math.floor(Date.now() / 1000);
-    const claims = { iss: 'audit', sub: 'audit', aud: handle, iat: now, exp: now + 60 };
+    const claims = { iss: 'audit', sub: 'audit', aud: handle, iat: now, exp: now + 240 };
     const token = { authorization: `Bearer ${makeToken(claims, clerk)}` };
     const post = async (path: string, body: Json, headers = {}) => {
       const reply = await client.post(path, body, { 'x-ledger': handle, ...headers });
