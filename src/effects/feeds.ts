@@ -63,6 +63,8 @@ const PASSED_PER_STEP = 1000;
 interface Queued {
   seq: number;
   index: number;
+  /** Of one that was given up, and is tried again: the luid of the delivery before. */
+  before?: string;
 }
 
 /** One on its way: how often it was tried in vain, and what the last attempt met with. */
@@ -368,8 +370,9 @@ export class Feeds {
     const isDelivered = outcome === 'delivered';
     const detail = isDelivered ? '' : (lastError ?? '').slice(0, DETAIL_MAX);
     const delivery = this.#luidOf(row, queued);
+    const { seq, index } = queued;
     // Until the disk has the note, the event counts as on its way.
-    note({ ledger, kind, luid: delivery, receiver: luid, ...queued, attempts, isDelivered, detail }, () => {
+    note({ ledger, kind, luid: delivery, receiver: luid, seq, index, attempts, isDelivered, detail }, () => {
       const at = receiver.queue.findIndex((other) => isSame(other, queued));
       if (at >= 0) receiver.queue.splice(at, 1);
       const hasRoom = receiver.mode === 'full' && receiver.queue.length < QUEUE_MAX / 2;
@@ -379,12 +382,15 @@ export class Feeds {
     });
   }
 
-  /** A delivery's own name: of this event to this receiver, from the second on in which there was an event. */
-  #luidOf(row: number, { seq, index }: Queued): string {
+  /**
+   * A delivery's own name: of this event to this receiver, from the second on in which there was an event. Each round of
+   * attempts is a delivery of its own.
+   */
+  #luidOf(row: number, { seq, index, before }: Queued): string {
     const { state } = this.#options;
     const { luid } = namesOf(state, row);
     const { handle } = eventNameAt(state, seq, index);
-    const hash = Buffer.from(sha256Hex(`${luid} ${handle}`), 'hex');
+    const hash = Buffer.from(sha256Hex(`${luid} ${before ?? handle}`), 'hex');
     return makeLuid('evd', placedAt(state, seq)!.entry.moment, hash);
   }
 

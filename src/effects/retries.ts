@@ -12,15 +12,22 @@ import type { Timers } from './timers.ts';
 /** How far back what was given up is looked for. */
 const FAILED_MAX = 1000;
 
+/** An event that was given up, and the luid of the delivery that last came to nothing. */
+export interface GivenUp {
+  seq: number;
+  index: number;
+  before: string;
+}
+
 /** What was given up and not delivered since, oldest first. */
-export function failedOf(state: State, row: number): { seq: number; index: number }[] {
+export function failedOf(state: State, row: number): GivenUp[] {
   const settled = new Set<string>();
-  const failed: { seq: number; index: number }[] = [];
+  const failed: GivenUp[] = [];
   let left = FAILED_MAX;
   for (let at = state.feeds.get(row)?.last ?? 0; at !== 0 && left-- > 0; at = state.heap.prev(at)) {
-    const { seq, index, isDelivered } = entryAt(state, at) as DeliveryEntry;
+    const { seq, index, isDelivered, luid } = entryAt(state, at) as DeliveryEntry;
     const key = `${seq} ${index}`;
-    if (!settled.has(key) && !isDelivered) failed.push({ seq, index });
+    if (!settled.has(key) && !isDelivered) failed.push({ seq, index, before: luid });
     settled.add(key);
   }
   return failed.reverse();

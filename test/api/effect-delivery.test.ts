@@ -212,6 +212,24 @@ describe('luids', () => {
     expect(newer!.luid > older!.luid, `${newer!.luid} after ${older!.luid}`).toBe(true);
     hook.answer = () => 202;
   });
+
+  test('of what was given up and tried again differ: each round is a delivery of its own', async () => {
+    const path = `/${unique('rounds')}`;
+    hook.answer = (call) => (call.path === path ? 501 : 202);
+    const effect = await listen(kit, path, 'circle-created');
+    await makeCircles(kit, 2);
+    await untilRows(effect, 'failed', 2);
+    const retry = () => client.post(`/effects/${segment(effect.luid)}/events/retry`, undefined);
+    expect((await retry()).status).toBe(202);
+    await untilRows(effect, 'failed', 4);
+    hook.answer = () => 202;
+    expect((await retry()).status).toBe(202);
+    await untilRows(effect, 'delivered', 2);
+    const rows = await rowsOf(effect);
+    expect(new Set(rows.map(({ data }) => data.event)).size).toBe(2);
+    expect(new Set(rows.map(({ luid }) => luid)).size).toBe(6);
+    for (const { luid } of rows) expect(luid).toMatch(luidOf('evd'));
+  });
 });
 
 describe('filters', () => {
