@@ -67,7 +67,7 @@ function firstSeed(copy: string): string {
 
 function firstTest(copy: string, test: string): string {
   // Some bugs make a test wait for ever.
-  const options = ['--maxWorkers=1', '--bail=1', '--testTimeout=20000', '--hookTimeout=20000'];
+  const options = ['--maxWorkers=1', '--bail=1', '--testTimeout=60000', '--hookTimeout=60000'];
   const args = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...options, `dist/test/${test}.test.js`];
   const how = { encoding: 'utf8', timeout: PATIENCE_MS, cwd: copy } as const;
   const { status, stdout, stderr } = spawnSync(process.execPath, args, how);
