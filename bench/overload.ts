@@ -9,13 +9,13 @@ import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Client, connect, signRecord } from '../src/cli/client.ts';
+import { signRecord } from '../src/cli/client.ts';
 import { fillBooks } from './load/books.ts';
 import { driveClosedLoop, driveOpenLoop, hasWrk, type LoadFigures } from './load/drive.ts';
 import { ownerKeys } from './load/intents.ts';
 import { prepareRequests, type RequestPlan, removeRequests } from './load/requests.ts';
 import { makeScratchDirectory } from './load/root.ts';
-import { type Service, type ServiceFigures, stagesBetween, startService } from './load/service.ts';
+import { clientOf, type Service, type ServiceFigures, stagesBetween, startService } from './load/service.ts';
 import { readUsage } from './load/usage.ts';
 import { atLeast, atMost, type BenchCell, type BenchOptions, type BenchResult } from './result.ts';
 
@@ -83,11 +83,11 @@ export async function run({ smoke }: BenchOptions): Promise<BenchResult> {
 
 /** The default ledger and another, each with wallets and funds of its own. */
 async function fillLedgers(service: Service, wallets: number): Promise<void> {
-  await fillBooks(connect(service.url), wallets);
+  await fillBooks(clientOf(service), wallets);
   const access = [{ action: 'any', record: 'any' }];
-  const made = await connect(service.url).post('/ledgers', signRecord({ handle: OTHER, access }, ownerKeys(0)));
+  const made = await clientOf(service).post('/ledgers', signRecord({ handle: OTHER, access }, ownerKeys(0)));
   if (made.status !== 201) throw new Error(`there is no second ledger: ${made.status}`);
-  const other: Client = connect(service.url, { 'x-ledger': OTHER });
+  const other = clientOf(service, { 'x-ledger': OTHER });
   await fillBooks(other, wallets);
 }
 

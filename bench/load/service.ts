@@ -3,6 +3,7 @@
  * load can be told from what went before.
  */
 
+import { type Client, connect } from '../../src/cli/client.ts';
 import { type ServerProcess, type StartOptions, startServer } from '../../src/cli/server-process.ts';
 import type { EngineStats } from '../../src/engine.ts';
 import type { ProofStats } from '../../src/proof/pool.ts';
@@ -20,7 +21,8 @@ export interface Service extends ServerProcess {
 }
 
 const FIGURES = /Figures (\{.*\})\n/g;
-const ANSWER_MS_MAX = 30_000;
+/** A machine may be busy, or stand still for a while: figures become poor then, and nothing is wrong. */
+const PATIENCE_MS = 600_000;
 
 /** The service on `directory`, with the settings of the environment and these flags. */
 export async function startService(directory: string, options: StartOptions = {}): Promise<Service> {
@@ -38,7 +40,7 @@ export async function startService(directory: string, options: StartOptions = {}
   });
   const readFigures = () =>
     new Promise<ServiceFigures>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error('the service does not tell its figures')), ANSWER_MS_MAX);
+      const timer = setTimeout(() => reject(new Error('the service does not tell its figures')), PATIENCE_MS);
       heard = (figures) => {
         clearTimeout(timer);
         resolve(figures);
@@ -47,6 +49,10 @@ export async function startService(directory: string, options: StartOptions = {}
     });
   return { ...server, readFigures };
 }
+
+/** A client of the service; `headers` go with every request. */
+export const clientOf = ({ url }: Service, headers?: Readonly<Record<string, string>>): Client =>
+  connect(url, headers, PATIENCE_MS);
 
 /** Where intents waited and were served between two readings: means in milliseconds. */
 export interface StageTimes {

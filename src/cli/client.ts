@@ -38,12 +38,19 @@ export interface Client {
   get<Body = StoredRecord>(path: string): Promise<Answer<Body>>;
 }
 
-/** A client of the service at `url`, which ends in `/v2`; paths begin with a slash. `headers` go with every request. */
-export function connect(url: string, headers: Readonly<Record<string, string>> = {}): Client {
+/**
+ * A client of the service at `url`, which ends in `/v2`; paths begin with a slash. `headers` go with every request, and
+ * each is waited for so long.
+ */
+export function connect(
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+  answerMsMax = ANSWER_MS_MAX,
+): Client {
   const agent = new Agent({ keepAlive: true, noDelay: true });
   return {
-    post: (path, body) => exchange(agent, 'POST', `${url}${path}`, headers, JSON.stringify(body)),
-    get: (path) => exchange(agent, 'GET', `${url}${path}`, headers, null),
+    post: (path, body) => exchange(agent, 'POST', `${url}${path}`, headers, JSON.stringify(body), answerMsMax),
+    get: (path) => exchange(agent, 'GET', `${url}${path}`, headers, null, answerMsMax),
   };
 }
 
@@ -53,12 +60,13 @@ function exchange<Body>(
   url: string,
   own: Readonly<Record<string, string>>,
   body: string | null,
+  answerMsMax: number,
 ): Promise<Answer<Body>> {
   const content =
     body === null ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
   const headers = { ...own, ...content };
   return new Promise((resolve, reject) => {
-    const sending = request(url, { method, agent, headers, timeout: ANSWER_MS_MAX }, (response) => {
+    const sending = request(url, { method, agent, headers, timeout: answerMsMax }, (response) => {
       let text = '';
       response.setEncoding('utf8');
       response.on('data', (part: string) => {
@@ -73,7 +81,7 @@ function exchange<Body>(
         }
       });
     });
-    sending.once('timeout', () => sending.destroy(new Error(`no answer within ${ANSWER_MS_MAX / 1000} s`)));
+    sending.once('timeout', () => sending.destroy(new Error(`no answer within ${answerMsMax / 1000} s`)));
     sending.once('error', reject);
     sending.end(body ?? undefined);
   });
