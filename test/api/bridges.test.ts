@@ -5,7 +5,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, connect, hashOf, type Json, makeKeys, proof, verifyRecord } from '../support/client.ts';
 import { type Call, type Hook, openHook } from '../support/hook.ts';
-import { failure, type Kit, limit, makeKit, pause, segment, statuses, transfer, unique } from '../support/kit.ts';
+import {
+  failure,
+  found,
+  type Kit,
+  limit,
+  makeKit,
+  PATIENCE_MS,
+  pause,
+  segment,
+  statuses,
+  transfer,
+  unique,
+} from '../support/kit.ts';
 import { type Server, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
@@ -44,12 +56,12 @@ describe('a bridge', () => {
   }
   const read = async (handle: string): Promise<Json> => (await client.get(`/intents/${handle}`)).body;
   async function until(handle: string, status: string): Promise<Json> {
-    for (let n = 0; n < 400; n += 1) {
+    const come = await found(async () => {
       const stored = await read(handle);
-      if (stored.meta.status === status) return stored;
-      await pause(20);
-    }
-    throw new Error(`${handle} is ${(await read(handle)).meta.status}, not ${status}`);
+      return stored.meta.status === status ? stored : null;
+    }, PATIENCE_MS);
+    if (come === null) throw new Error(`${handle} is ${(await read(handle)).meta.status}, not ${status}`);
+    return come;
   }
   async function report(intent: Json, entry: string, custom: Json): Promise<number> {
     const added = proof(intent.hash, bank, { moment: new Date().toISOString(), handle: entry, ...custom });

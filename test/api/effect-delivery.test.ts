@@ -81,6 +81,16 @@ async function untilRows(effect: Json, status: string, count: number, of = clien
   throw new Error(`${status}: ${(await rowsOf(effect, 100, of)).map(({ meta }) => meta.status)}`);
 }
 
+/** Calls of a path wait for their answer until it is given: on their way as long as nobody has seen that. All others are taken. */
+function holdAt(path: string): (status: number) => void {
+  let give = (_: number): void => {};
+  const given = new Promise<number>((resolve) => {
+    give = resolve;
+  });
+  hook.answer = (call) => (call.path === path ? given : 202);
+  return give;
+}
+
 describe('order', () => {
   test('is kept by each effect while every fifth call fails, many write and others hear the same', async () => {
     const paths = ['/order-1', '/order-2', '/order-3'];
@@ -150,12 +160,7 @@ describe('what became of them', () => {
     const effect = await listen(kit, path, 'circle-created');
     const [good, bad, waiting] = [await makeCircles(kit, 3), [unique('circle')], [unique('circle')]];
     await untilRows(effect, 'delivered', 3);
-    // On its way as long as nobody has seen that.
-    let refuse = (_: number): void => {};
-    const refused = new Promise<number>((resolve) => {
-      refuse = resolve;
-    });
-    hook.answer = (call) => (call.path === path ? refused : 202);
+    const refuse = holdAt(path);
     for (const handle of [...bad, ...waiting]) await kit.make('circles', { handle });
     await untilRows(effect, 'pending', 1);
     refuse(503);
@@ -198,12 +203,13 @@ describe('what became of them', () => {
 describe('luids', () => {
   test('of deliveries begin with the second of their event, waiting and noted, so that they sort by it', async () => {
     const path = `/${unique('luids')}`;
-    hook.answer = (call) => (call.path === path ? 503 : 202);
+    const refuse = holdAt(path);
     const effect = await listen(kit, path, 'circle-created');
     const seconds = (record: Json): string => record.luid.slice(5, 11);
     const made = await kit.make('circles', { handle: unique('circle') });
     const [waiting] = await untilRows(effect, 'pending', 1);
     expect(seconds(waiting!)).toBe(seconds(made));
+    refuse(503);
     const [failed] = await untilRows(effect, 'failed', 1);
     expect(failed!.luid).toBe(waiting!.luid);
     await pause(1_100);

@@ -20,10 +20,10 @@ beforeAll(async () => {
 const funded = (amount: number, data?: Json): Promise<string> => kit.funded(usd, amount, data);
 const balances = (...wallets: string[]): Promise<number[]> => Promise.all(wallets.map((one) => kit.balance(one, usd)));
 
-/** Daily limits count by UTC day: a test of one does not begin in the last seconds of a day. */
+/** Daily limits count by UTC day: a test of one does not begin in the last minute of a day. */
 async function awayFromMidnight(): Promise<void> {
   const left = 86_400_000 - (Date.now() % 86_400_000);
-  if (left < 15_000) await pause(left + 100);
+  if (left < 60_000) await pause(left + 100);
 }
 
 describe('limits, bounds inclusive', () => {
