@@ -36,8 +36,20 @@ export interface DiskFile {
   close(): void;
 }
 
+/** Another hold on a file, for whole blocks. */
+export interface SyncedFile {
+  /**
+   * What it reports as written is on the device, with the length that it gave the file. `bytes` begin at a page of the
+   * system's memory, `from`, `to` and `position` at multiples of 4096.
+   */
+  writeLater(bytes: Uint8Array, from: number, to: number, position: number, done: Counted): void;
+  close(): void;
+}
+
 export interface Disk {
   open(path: string, mode: OpenMode): DiskFile;
+  /** A file that is there, for writes past the page cache; null where the system has none for it. */
+  openSynced(path: string): SyncedFile | null;
   /** Whether the name is there, and leads somewhere; throws where the system does not tell. */
   exists(path: string): boolean;
   /** Who may do what with a file: its rights as chmod counts them, those of its owner alone where there are no others. */
@@ -228,6 +240,27 @@ function openFile(path: string, mode: OpenMode): DiskFile {
   };
 }
 
+/** Blocks go to the device as they are, and the call ends when it has them; of what is not Linux only some know both. */
+const SYNCED = fs.constants.O_RDWR | (fs.constants.O_DIRECT ?? 0) | (fs.constants.O_DSYNC ?? 0);
+const KNOWS_SYNCED = fs.constants.O_DIRECT !== undefined && fs.constants.O_DSYNC !== undefined;
+
+function openSynced(path: string): SyncedFile | null {
+  if (!KNOWS_SYNCED) return null;
+  let fd: number;
+  try {
+    fd = fs.openSync(path, SYNCED);
+  } catch (error) {
+    // A file system in memory, or over the network, may not know it.
+    if (errorCode(error) === 'EINVAL') return null;
+    throw error;
+  }
+  return {
+    writeLater: (bytes, from, to, position, done) =>
+      fs.write(fd, bytes, from, callBytes(from, to), position, (error, count) => done(nameFile(error, path), count)),
+    close: () => fs.closeSync(fd),
+  };
+}
+
 /** Makes an error of the system tell which file it was, as those of calls by name do. */
 function nameFile<E>(error: E, path: string): E {
   if (errorCode(error) !== '')
@@ -271,6 +304,7 @@ function syncDirectory(path: string): void {
 
 export const realDisk: Disk = {
   open: openFile,
+  openSynced,
   exists,
   rights: (path) => fs.statSync(path).mode & RIGHTS,
   identity(path) {

@@ -50,6 +50,18 @@ export function whileHeld(disk: Disk, lock: Lock): Disk {
   return {
     // To read too: what is missing was taken away by who has the lock now.
     open: (path, mode) => heldFile(held(() => disk.open(path, mode))),
+    openSynced(path) {
+      const file = held(() => disk.openSynced(path));
+      if (file === null) return null;
+      return {
+        ...file,
+        writeLater: (bytes, from, to, position, done) =>
+          heldLater(
+            () => file.writeLater(bytes, from, to, position, (error, count) => done(error ?? lost(), count)),
+            (error) => done(error, 0),
+          ),
+      };
+    },
     exists: (path) => disk.exists(path),
     rights: (path) => disk.rights(path),
     identity: (path) => disk.identity(path),

@@ -1,7 +1,7 @@
 /**
- * The writing side of the journal: entries are added to the frame under construction, `commit` seals it,
- * writes it with one call and has it synced. The format is told in format.ts, the reading side in
- * journal-reader.ts.
+ * The writing side of the journal: entries are added to the frame under construction, `commit` seals it
+ * and has it written and synced with one call. The format is told in format.ts, how a segment is written in
+ * log-file.ts, the reading side in journal-reader.ts.
  *
  * What always holds: one frame is on its way at a time; a frame's `done` runs once, after `commit`
  * returned, and with null only when the frame, and the name of a segment made for it, are on the device.
@@ -12,7 +12,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { Entry } from '../core/entry.ts';
 import { encode, FrameBuffer } from './codec.ts';
-import { type Disk, type DiskFile, type Done, errorCode, readAll, writeAll } from './disk.ts';
+import { type Disk, type DiskFile, type Done, readAll, writeAll } from './disk.ts';
 import {
   bytesEqual,
   digestEntry,
@@ -30,6 +30,7 @@ import {
   writeSegmentHeader,
 } from './format.ts';
 import { listSegments } from './journal-reader.ts';
+import { cachedLog, type LogFile, openLog } from './log-file.ts';
 
 export { cutTornTail, DamageError, NOT_SIGNED, readJournal, replayJournal, type TornTail } from './journal-reader.ts';
 
@@ -61,8 +62,8 @@ export interface JournalOptions {
   /** The server's Ed25519 signature of a frame's hash, 64 bytes. */
   sign(hash: Uint8Array): Uint8Array;
   /**
-   * A segment is kept so many bytes of zeros longer than what is in it. Syncing what overwrites them costs the device and
-   * the machine half of what growing the file does (measured: 0.19 against 0.40 ms for 25 KB), since nothing but the
+   * A segment is kept so many bytes of zeros longer than what is in it. What overwrites them costs the device and the
+   * machine half of what growing the file does (measured: 0.19 against 0.40 ms for 25 KB), since nothing but the
    * bytes themselves must be written. Absent or 0: the file grows with each frame.
    */
   reserveBytes?: number;
@@ -95,10 +96,6 @@ export interface EntryBytes {
 const FRAME_AT = SEGMENT_HEADER_BYTES;
 const FIRST_ENTRY_AT = FRAME_AT + FRAME_HEAD_BYTES;
 
-const NO_ZEROS = new Uint8Array(0);
-/** The disk is full, the user's share of it is, or a file may not be so long. */
-const NO_ROOM = ['ENOSPC', 'EDQUOT', 'EFBIG'];
-
 export class Journal {
   readonly #disk: Disk;
   readonly #directory: string;
@@ -108,11 +105,10 @@ export class Journal {
   readonly #head: FrameHead = { bytes: 0, firstSeq: 0, count: 0, moment: 0 };
   readonly #added: EntryBytes;
   #position: JournalPosition;
-  #file: DiskFile | null = null;
-  /** Of the file in use: up to here there are frames, and zeros from there to where it ends. */
+  #file: LogFile | null = null;
+  /** Of the file in use: up to here there are frames, and zeros from there to where it ends, if there is room for them. */
   #fileBytes = 0;
   #reservedTo = 0;
-  #zeros: Uint8Array;
   #entries = 0;
   /** Of the entries in the frame under construction, in a row. */
   #digests = Buffer.allocUnsafeSlow(64 * HASH_BYTES);
@@ -128,7 +124,6 @@ export class Journal {
     this.#directory = directory;
     this.#options = options;
     this.#format = options.format ?? CURRENT_FORMAT;
-    this.#zeros = options.reserveBytes === undefined ? NO_ZEROS : new Uint8Array(options.reserveBytes);
     this.#position = { seq: position.seq, chain: position.chain.slice(), moment: position.moment };
     this.#buffer.end = FIRST_ENTRY_AT;
     this.#added = { bytes: this.#buffer.bytes, from: 0, to: 0 };
@@ -147,10 +142,10 @@ export class Journal {
   }
 
   #openLast(name: string, firstSeq: number, end: JournalEnd | null): void {
-    const file = this.#disk.open(join(this.#directory, name), 'write');
+    const path = join(this.#directory, name);
+    const file = this.#disk.open(path, 'write');
     const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
     const header = readSegmentHeader(bytes, 0, readAll(file, bytes, 0, bytes.length, 0));
-    this.#file = file;
     this.#reservedTo = file.size();
     this.#fileBytes = end?.byte ?? this.#reservedTo;
     assert(header !== null && header.firstSeq === firstSeq, `${file.path}: not a segment`);
@@ -168,7 +163,9 @@ export class Journal {
     // again would write nothing, since the pages count as written: so the same bytes are written once more.
     writeAgain(file, end?.written ?? 0, this.#fileBytes);
     file.sync();
+    file.close();
     this.#disk.syncDirectory(this.#directory);
+    this.#file = this.#openLog(path, 'write');
   }
 
   /** The last entry that is on the device, and its frame. */
@@ -265,42 +262,43 @@ export class Journal {
     return { seq: this.#position.seq + this.#entries, chain: hash, moment };
   }
 
-  /** Hands the frame to the page cache; returns whether that made a new segment. */
+  /** Hands the frame to the file; returns whether that made a new segment. */
   #write(): boolean {
     const created = this.#file === null || this.#fileBytes >= this.#options.segmentBytesMax;
     if (created) this.#startSegment();
     const { bytes } = this.#buffer;
     const from = created ? 0 : FRAME_AT;
     const to = FRAME_AT + this.#head.bytes;
-    writeAll(this.#file!, bytes, from, to, this.#fileBytes);
-    this.#fileBytes += to - from;
-    if (this.#fileBytes > this.#reservedTo) this.#reserve();
+    const end = this.#fileBytes + (to - from);
+    if (end > this.#reservedTo) this.#reserve(end);
+    this.#file!.write(bytes, from, to, this.#fileBytes);
+    this.#fileBytes = end;
     this.#buffer.end = FIRST_ENTRY_AT;
     this.#underway = this.#entries;
     this.#entries = 0;
     return created;
   }
 
-  /** Makes the file longer by zeros; they are synced with the frame that was just written. */
-  #reserve(): void {
-    const bytes = Math.min(this.#zeros.length, this.#options.segmentBytesMax - this.#fileBytes);
-    this.#reservedTo = this.#fileBytes;
+  /** Has the file made longer by zeros, for the frame that ends at `end` and the ones to come; they are synced with it. */
+  #reserve(end: number): void {
+    const { reserveBytes = 0, segmentBytesMax } = this.#options;
+    const bytes = Math.min(reserveBytes, segmentBytesMax - end);
     if (bytes <= 0) return;
-    try {
-      writeAll(this.#file!, this.#zeros, 0, bytes, this.#fileBytes);
-      this.#reservedTo += bytes;
-    } catch (error) {
-      // The frame is in the file, and what room is left is for the frames to come.
-      if (!NO_ROOM.includes(errorCode(error))) throw error;
-      this.#zeros = NO_ZEROS;
-      this.#file!.truncate(this.#fileBytes);
-    }
+    this.#reservedTo = end + bytes;
+    this.#file!.reserve(this.#reservedTo);
   }
 
   /** Should the zeros come back with a power cut, they say nothing. */
-  #dropReserve(file: DiskFile): void {
-    if (this.#reservedTo > this.#fileBytes) file.truncate(this.#fileBytes);
+  #dropReserve(file: LogFile): void {
+    if (file.size() > this.#fileBytes) file.truncate(this.#fileBytes);
     this.#reservedTo = 0;
+  }
+
+  #openLog(path: string, mode: 'write' | 'create'): LogFile {
+    // What is never synced is for the page cache to keep.
+    return this.#options.durability === 'none'
+      ? cachedLog(this.#disk.open(path, mode))
+      : openLog(this.#disk, path, mode);
   }
 
   #startSegment(): void {
@@ -311,7 +309,7 @@ export class Journal {
       this.#dropReserve(before);
       before.close();
     }
-    this.#file = this.#disk.open(join(this.#directory, segmentName(firstSeq)), 'create');
+    this.#file = this.#openLog(join(this.#directory, segmentName(firstSeq)), 'create');
     this.#fileBytes = 0;
     writeSegmentHeader(this.#buffer.bytes, 0, firstSeq, this.#position.chain, this.#format.version);
   }

@@ -5,7 +5,7 @@
  * Always holds: once the power is gone, nothing reaches the disk below and nothing is heard from it, so what still
  * runs of the process that died can change nothing. The disk below lives on for the next process.
  */
-import type { Counted, Disk, DiskFile, Done, OpenMode } from '../../src/storage/disk.ts';
+import type { Counted, Disk, DiskFile, Done, OpenMode, SyncedFile } from '../../src/storage/disk.ts';
 import type { FakeDisk } from '../storage/fake-disk.ts';
 
 /** What the code meets that runs when the power goes: in truth it would simply not be there any more. */
@@ -81,6 +81,16 @@ export class Power implements Disk {
       truncate: (size) => this.#now(() => file.truncate(size)),
       sync: () => this.#now(() => file.sync()),
       syncLater: (done) => this.#later<Done>((end) => file.syncLater(end), done),
+      close: () => this.#now(() => file.close()),
+    };
+  }
+
+  openSynced(path: string): SyncedFile | null {
+    const file = this.#now(() => this.#disk.openSynced(path));
+    if (file === null) return null;
+    return {
+      writeLater: (bytes, from, to, position, done) =>
+        this.#later<Counted>((end) => file.writeLater(bytes, from, to, position, end), done),
       close: () => this.#now(() => file.close()),
     };
   }

@@ -27,11 +27,11 @@ import { directoryOfTest } from '../support/of-test.ts';
 import { startRefused } from '../support/server.ts';
 import { canMount, canTrace, mountDisk, mountReadOnly, trace } from './system.ts';
 
-const traceable = canTrace('calls of the real process that fail, and syncs that take long');
+const traceable = canTrace('calls of the real process that fail, and writes that take long');
 const mountable = canMount('a disk that is really full, a directory nobody may write to');
 
 const keys = makeKeys();
-/** One thread that syncs, so that its calls can be counted. */
+/** One thread that waits for the disk, so that its calls can be counted. */
 const COUNTED = { UV_THREADPOOL_SIZE: '1' };
 
 async function start(path: string, options: LimitOptions = {}) {
@@ -54,7 +54,7 @@ async function judgeAgain(path: string, sent: readonly Sent[], wallet: string, s
   await judge(client, sent, wallet, symbol);
 }
 
-/** Resolves once the journal is written to: the sync of that begins then. To be called while nobody writes. */
+/** Resolves once the journal is written to, which the server learns later. To be called while nobody writes. */
 function written(path: string): () => Promise<void> {
   const names = readdirSync(path).filter((name) => name.startsWith('journal-'));
   const times = () => names.map((name) => statSync(join(path, name), { bigint: true }).mtimeNs).join();
@@ -74,13 +74,12 @@ describe.skipIf(!traceable)('a call that fails while serving ends the process, a
   const SMALL_SEGMENTS = ['--segment-bytes-max', '8192'];
   const SNAPSHOTS = ['--snapshot-every', '40'];
   const rows: [string, string, string, string[]][] = [
-    ['a sync fails once and would work the next time', 'fdatasync', 'EIO:when=5', []],
+    ['a write fails once and would work the next time', 'pwrite64', 'EIO:when=5', []],
     ['a write finds no room', 'pwrite64', 'ENOSPC:when=5', []],
     ['the disk turns read-only before a new segment', 'openat', 'EROFS:when=1', SMALL_SEGMENTS],
     ['a snapshot cannot take its name', 'rename', 'EIO:when=1', SNAPSHOTS],
   ];
   const slow: typeof rows = [
-    ['a write is failed by the device', 'pwrite64', 'EIO:when=5', []],
     ['the name of a new segment cannot be synced', 'fsync', 'EIO:when=1', SMALL_SEGMENTS],
     ['no more files can be opened', 'openat', 'EMFILE:when=1', SMALL_SEGMENTS],
   ];
@@ -106,7 +105,7 @@ describe.skipIf(!traceable)('a call that fails while serving ends the process, a
     expect(strangeStatuses(load)).toEqual([]);
     const calls = traced.calls();
     expect(calls.join('\n')).toContain('INJECTED');
-    if (call === 'fdatasync') expect(calls.at(-1), 'a sync after the one that failed').toContain('INJECTED');
+    if (call === 'pwrite64') expect(calls.at(-1), 'a write after the one that failed').toContain('INJECTED');
     await judgeAgain(path, [...before.sent, ...load.sent], wallet, symbol);
   });
 });
@@ -127,7 +126,7 @@ test.skipIf(!traceable)('after the disk has failed nothing is told to anybody: i
     const action = { schema: 'webhook', endpoint: `${hook.url}/${n}` };
     await kit.make('effects', { handle: unique('effect'), signal: 'intent-created', action });
   }
-  const traced = await trace(server.pid, 'fdatasync', 'fdatasync:error=EIO:when=60');
+  const traced = await trace(server.pid, 'pwrite64', 'pwrite64:error=EIO:when=60');
   onTestFinished(traced.detach);
   const load = crowd(server.url, 8, wallet, symbol);
   await load.end();
@@ -137,28 +136,28 @@ test.skipIf(!traceable)('after the disk has failed nothing is told to anybody: i
   expect([...late].filter(([, count]) => count > 1)).toEqual([]);
 });
 
-describe.skipIf(!traceable)('a sync that takes', () => {
+describe.skipIf(!traceable)('a write that takes', () => {
   test.each(isLong ? [100, 300, 3_000, 30_000] : [300])(
     '%i ms: nobody is answered before its end, reads neither; killed in the middle of one, nothing is lost',
     async (ms) => {
       const path = directoryOfTest();
       const server = await start(path, { env: COUNTED });
       const { wallet, symbol } = await open(server.client);
-      const traced = await trace(server.pid, 'fdatasync', `fdatasync:delay_enter=${ms * 1000}`);
+      const traced = await trace(server.pid, 'pwrite64', `pwrite64:delay_exit=${ms * 1000}`);
       onTestFinished(traced.detach);
-      const syncs = written(path);
+      const begun = written(path);
       const load = crowd(server.url, 8, wallet, symbol);
-      await syncs();
+      await begun();
       const handle = unique('slow');
       const posted = server.client.post('/intents', record({ handle, claims: [issue(wallet, symbol, 1)] }, keys));
-      // Where this machine is late one may come just as a sync ends; the next one meets the sync after that.
+      // Where this machine is late one may come just as a write ends; the next one meets the write after that.
       let waited = 0;
       for (let n = 0; n < 3 && waited <= ms / 3; n++) {
         const began = performance.now();
         expect((await server.client.get(`/wallets/${wallet}/balances`)).status).toBe(200);
         waited = performance.now() - began;
       }
-      expect(waited, 'reads beside batches that are being synced').toBeGreaterThan(ms / 3);
+      expect(waited, 'reads beside batches that are being written').toBeGreaterThan(ms / 3);
       expect((await posted).status).toBe(201);
       await load.acknowledged(16);
       for (const { status, took } of load.sent) if (status === 201) expect(took).toBeGreaterThanOrEqual(ms);
@@ -176,7 +175,7 @@ describe.skipIf(!traceable)('a sync that takes', () => {
     const path = directoryOfTest();
     const server = await start(path, { env: COUNTED, flags: ['--inbox-max', '12'] });
     const { wallet, symbol } = await open(server.client);
-    const traced = await trace(server.pid, 'fdatasync', 'fdatasync:delay_enter=500000');
+    const traced = await trace(server.pid, 'pwrite64', 'pwrite64:delay_exit=500000');
     onTestFinished(traced.detach);
     const load = crowd(server.url, 40, wallet, symbol);
     await load.acknowledged(5);
@@ -190,11 +189,11 @@ describe.skipIf(!traceable)('a sync that takes', () => {
     const path = directoryOfTest();
     const server = await start(path, { env: COUNTED });
     const { wallet, symbol } = await open(server.client);
-    const traced = await trace(server.pid, 'fdatasync', 'fdatasync:delay_enter=700000');
+    const traced = await trace(server.pid, 'pwrite64', 'pwrite64:delay_exit=700000');
     onTestFinished(traced.detach);
-    const syncs = written(path);
+    const begun = written(path);
     const load = crowd(server.url, 8, wallet, symbol);
-    await syncs();
+    await begun();
     server.child.kill('SIGTERM');
     expect(await server.ended).toBe(0);
     await load.end();

@@ -54,15 +54,15 @@ export function canHide(what: string): boolean {
 }
 
 export interface Trace {
-  /** The traced calls so far, one line each: `fdatasync(17) = -1 EIO (Input/output error) (INJECTED)`. */
+  /** The traced calls so far, one line each: `pwrite64(17, …) = -1 EIO (Input/output error) (INJECTED)`. */
   calls(): string[];
   /** Lets the process go on by itself. */
   detach(): Promise<void>;
 }
 
 /**
- * Attaches to a running process. `inject` is what strace takes behind `inject=`: `fdatasync:error=EIO:when=3`,
- * `fdatasync:delay_enter=100000`. Calls are counted for each thread by itself: a server that is to be counted
+ * Attaches to a running process. `inject` is what strace takes behind `inject=`: `pwrite64:error=EIO:when=3`,
+ * `pwrite64:delay_exit=100000`. Calls are counted for each thread by itself: a server that is to be counted
  * exactly runs with UV_THREADPOOL_SIZE=1. Where there are `paths`, only calls that name one of them count.
  */
 export async function trace(pid: number, calls: string, inject: string, paths: string[] = []): Promise<Trace> {

@@ -11,9 +11,10 @@
  */
 import { constants } from 'node:os';
 import { dirname } from 'node:path';
-import type { Counted, Disk, DiskFile, Done, OpenMode } from '../../src/storage/disk.ts';
+import type { Counted, Disk, DiskFile, Done, OpenMode, SyncedFile } from '../../src/storage/disk.ts';
 
 export const SECTOR_BYTES = 512;
+const BLOCK_BYTES = 4096;
 
 export type Call =
   | 'open'
@@ -76,6 +77,7 @@ export class FakeDisk implements Disk {
   readonly calls = new Map<Call, number>();
   readonly #random: () => number;
   readonly #schedule: Schedule;
+  readonly #knowsSynced: boolean;
   readonly #directories = new Set<string>(['/']);
   #names = new Map<string, Inode>();
   #durableNames = new Map<string, Inode>();
@@ -86,9 +88,11 @@ export class FakeDisk implements Disk {
   #identified = 0;
   #heldSyncs: (() => void)[] | null = null;
 
+  /** Files can be written past the page cache where the seed is even. */
   constructor(seed = 1, schedule: Schedule = queueMicrotask) {
     this.#random = randomFrom(seed);
     this.#schedule = schedule;
+    this.#knowsSynced = seed % 2 === 0;
   }
 
   // Faults
@@ -226,6 +230,31 @@ export class FakeDisk implements Disk {
       this.#change({ directory: dirname(path), set: [path, inode] });
     }
     return this.#file(path, this.#inode(path), mode !== 'read');
+  }
+
+  /** Writes that report when they are synced; until then they are as unsafe as any. */
+  openSynced(path: string): SyncedFile | null {
+    if (!this.#knowsSynced) return null;
+    const file = this.open(path, 'write');
+    return {
+      writeLater: (bytes, from, to, position, done) => {
+        const misfit = [bytes.length, from, to, position].find((at) => at % BLOCK_BYTES !== 0);
+        if (misfit !== undefined) throw new Error(`${path}: ${misfit} is no multiple of ${BLOCK_BYTES}`);
+        let count = 0;
+        try {
+          count = file.write(bytes, from, to, position);
+        } catch (error) {
+          this.#later(
+            'write',
+            () => fail(error),
+            (failure) => done(failure, 0),
+          );
+          return;
+        }
+        file.syncLater((error) => done(error, error === null ? count : 0));
+      },
+      close: () => file.close(),
+    };
   }
 
   exists(path: string): boolean {
@@ -478,6 +507,11 @@ function capture(inode: Inode): () => void {
     }
     inode.durableSize = size;
   };
+}
+
+/** Throws what it is given. */
+function fail(error: unknown): never {
+  throw error;
 }
 
 /** As Node throws it, which has no name for a quota that is used up. */

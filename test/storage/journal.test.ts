@@ -227,7 +227,7 @@ describe('room in a segment for the frames to come', () => {
   test.each(['ENOSPC', 'EDQUOT', 'EFBIG'])('that the disk does not have (%s) costs no frame', async (code) => {
     const disk = fresh();
     const journal = openWithRoom(disk);
-    disk.inject({ call: 'write', code, skip: 1 });
+    disk.inject({ call: 'write', code });
     for (let frame = 1; frame <= 3; frame++) await addFrame(journal);
     const { position, read } = readFrames(disk);
     expect(read).toHaveLength(3);
@@ -237,7 +237,7 @@ describe('room in a segment for the frames to come', () => {
   test('that fails for any other reason is a failed write, which is final', async () => {
     const disk = fresh();
     const journal = openWithRoom(disk);
-    disk.inject({ call: 'write', code: 'EIO', skip: 1 });
+    disk.inject({ call: 'write', code: 'EIO' });
     await expect(addFrame(journal)).rejects.toThrow('EIO');
     await expect(addFrame(journal)).rejects.toThrow('EIO');
     expect(journal.position.seq).toBe(0);

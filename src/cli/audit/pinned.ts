@@ -120,6 +120,7 @@ function pinnedDisk(directory: string, files: Map<string, DiskFile>): Pinned {
       if (mode !== 'read' || file === undefined) return refuse();
       return { ...file, close() {} };
     },
+    openSynced: refuse,
     exists: (path) => path === directory || files.has(basename(path)),
     rights: () => READ_ONLY,
     identity: (path) => path,
