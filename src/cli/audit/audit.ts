@@ -411,7 +411,7 @@ class Run {
       throw new FoundError('damage', { file: path, byte: changed.byte }, changeText(changed));
     }
     this.report.notes.push(
-      `${torn.file} ends with a torn tail of ${torn.bytes} bytes at byte ${torn.byte}: a write that did not end, and was never acknowledged. The next start cuts it off.`,
+      `${torn.file} ends with a torn tail of ${torn.bytes} bytes at byte ${torn.byte}: a write that had not ended, and was not acknowledged. Where it is still there, the next start cuts it off.`,
     );
   }
 }
