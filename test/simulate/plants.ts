@@ -13,6 +13,7 @@ export type TestedPlant = [name: string, test: string, ...edits: Edit[]];
 
 const ENGINE = 'src/engine.ts';
 const JOURNAL = 'src/storage/journal.ts';
+const LOG_FILE = 'src/storage/log-file.ts';
 const READER = 'src/storage/journal-reader.ts';
 const POOL = 'src/proof/pool.ts';
 const CODEC = 'src/storage/codec.ts';
@@ -144,7 +145,7 @@ export const PLANTS: Plant[] = [
   ],
   [
     'what was read is not synced before it is built on',
-    [JOURNAL, '    file.sync();\n    this.#disk.syncDirectory', '    this.#disk.syncDirectory'],
+    [JOURNAL, '    file.sync();\n    file.close();\n', '    file.close();\n'],
   ],
   [
     'what a failed sync left is not written again',
@@ -191,25 +192,32 @@ export const PLANTS: Plant[] = [
     'a frame begins before the room does',
     [
       JOURNAL,
-      '    file.sync();\n    this.#disk.syncDirectory',
-      '    this.#fileBytes = end?.written || this.#fileBytes;\n    file.sync();\n    this.#disk.syncDirectory',
+      '    file.sync();\n    file.close();\n',
+      '    this.#fileBytes = end?.written || this.#fileBytes;\n    file.sync();\n    file.close();\n',
     ],
   ],
   [
-    'the room is made after the sync has begun',
-    [JOURNAL, '    if (this.#fileBytes > this.#reservedTo) this.#reserve();\n', ''],
+    'a log tells that it is synced before the device has its blocks',
     [
-      JOURNAL,
-      '    this.#file!.syncLater((error) => {',
-      '    queueMicrotask(() => this.#fileBytes > this.#reservedTo && this.#reserve());\n    this.#file!.syncLater((error) => {',
+      LOG_FILE,
+      'if (takesBlocks) syncBlocks(end);',
+      'if (takesBlocks) queueMicrotask(() => (syncBlocks(() => {}), end(null)));',
     ],
+  ],
+  [
+    'a block is written again without what it held',
+    [LOG_FILE, '    stage.copyWithin(0, kept - from, to - from);\n', ''],
+  ],
+  [
+    'a log that goes on takes the block it goes on in for empty',
+    [LOG_FILE, '    assert(readAll(file, stage, 0, to - from, from) === to - from,', '    assert(file.size() >= to,'],
   ],
   [
     'the room is cut off with the end of its frame',
     [
       JOURNAL,
-      'if (this.#reservedTo > this.#fileBytes) file.truncate(this.#fileBytes);',
-      'if (this.#reservedTo > this.#fileBytes) file.truncate(this.#fileBytes - 1);',
+      'if (file.size() > this.#fileBytes) file.truncate(this.#fileBytes);',
+      'if (file.size() > this.#fileBytes) file.truncate(this.#fileBytes - 1);',
     ],
   ],
   [
