@@ -219,3 +219,18 @@ test.skipIf(process.platform !== 'linux')(
     file.close();
   },
 );
+
+test('of two syncs of one file that overlap on the fake disk, as of two servers, the one that began first takes nothing back', () => {
+  const ends: (() => void)[] = [];
+  const disk = new FakeDisk(1, (run) => ends.push(run));
+  disk.put('/file', new Uint8Array(0));
+  const [one, other] = [disk.open('/file', 'write'), disk.open('/file', 'write')];
+  one.write(Buffer.from('first'), 0, 5, 0);
+  one.syncLater(() => {});
+  other.write(Buffer.from(', second'), 0, 8, 5);
+  other.syncLater(() => {});
+  for (const end of ends.reverse()) end();
+  expect(disk.isDurable('/file')).toBe(true);
+  disk.crash();
+  expect(disk.bytesOf('/file').toString()).toBe('first, second');
+});

@@ -57,6 +57,15 @@ interface Inode {
   durableSize: number;
   /** Sectors whose two versions differ and that a sync will write. */
   dirty: Set<number>;
+  /** Syncs that have begun, and the latest of these that has ended. */
+  syncs: number;
+  synced: number;
+}
+
+function inodeOf(content: Uint8Array): Inode {
+  const { length } = content;
+  const [bytes, durable] = [Buffer.from(content), Buffer.from(content)];
+  return { bytes, size: length, durable, durableSize: length, dirty: new Set(), syncs: 0, synced: 0 };
 }
 
 type NameChange = { directory: string; set?: [string, Inode]; remove?: string };
@@ -200,14 +209,7 @@ export class FakeDisk implements Disk {
     this.#names.delete(path);
     this.#durableNames.delete(path);
     if (bytes === null) return;
-    const durable = Buffer.from(bytes);
-    const inode = {
-      bytes: Buffer.from(bytes),
-      size: bytes.length,
-      durable,
-      durableSize: bytes.length,
-      dirty: new Set<number>(),
-    };
+    const inode = inodeOf(bytes);
     this.#names.set(path, inode);
     this.#durableNames.set(path, inode);
     this.#makeDirectories(dirname(path));
@@ -220,14 +222,7 @@ export class FakeDisk implements Disk {
     if (mode === 'create') {
       if (this.#names.has(path)) throw systemError('EEXIST', 'open', path);
       this.#needDirectory(dirname(path), 'open');
-      const inode = {
-        bytes: Buffer.alloc(0),
-        size: 0,
-        durable: Buffer.alloc(0),
-        durableSize: 0,
-        dirty: new Set<number>(),
-      };
-      this.#change({ directory: dirname(path), set: [path, inode] });
+      this.#change({ directory: dirname(path), set: [path, inodeOf(NO_BYTES)] });
     }
     return this.#file(path, this.#inode(path), mode !== 'read');
   }
@@ -463,6 +458,8 @@ export class FakeDisk implements Disk {
   }
 }
 
+const NO_BYTES = new Uint8Array(0);
+
 function applyChange(names: Map<string, Inode>, change: NameChange): void {
   if (change.remove !== undefined) names.delete(change.remove);
   if (change.set !== undefined) names.set(...change.set);
@@ -490,11 +487,15 @@ function truncateInode(inode: Inode, size: number): void {
 /** What a sync that begins now will have written when it ends: the sectors as they are at this moment. */
 function capture(inode: Inode): () => void {
   const { size } = inode;
+  const number = ++inode.syncs;
   const sectors = [...inode.dirty].map((sector) => {
     const from = sector * SECTOR_BYTES;
     return { sector, from, bytes: Buffer.from(inode.bytes.subarray(from, from + SECTOR_BYTES)) };
   });
   return () => {
+    // Two processes may sync one file: what began later, and has ended, wrote all that this one would.
+    if (number < inode.synced) return;
+    inode.synced = number;
     if (size > inode.durable.length) {
       const grown = Buffer.alloc(Math.max(size, 2 * inode.durable.length));
       inode.durable.copy(grown, 0, 0, inode.durableSize);
