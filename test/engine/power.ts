@@ -14,18 +14,21 @@ export class PowerCut extends Error {
   readonly code = 'EPOWER';
 }
 
+/** A disk below whose processes may end, and whose power may go. */
+export type TearableDisk = Disk & Pick<FakeDisk, 'crash' | 'kill'>;
+
 export class Power implements Disk {
   /** Calls and ends of calls so far. */
   count = 0;
   isOff = false;
   /** Resolves when the power goes. */
   readonly gone: Promise<void>;
-  readonly #disk: FakeDisk;
+  readonly #disk: TearableDisk;
   #cutAt: number;
   readonly #goes: () => void;
 
   /** Cuts at the `cutAt`th call, counted from 1. */
-  constructor(disk: FakeDisk, cutAt = Number.POSITIVE_INFINITY) {
+  constructor(disk: TearableDisk, cutAt = Number.POSITIVE_INFINITY) {
     this.#disk = disk;
     this.#cutAt = cutAt;
     let goes = () => {};
@@ -38,6 +41,11 @@ export class Power implements Disk {
   /** Cuts at the `calls`th call from now on, where it would not sooner. */
   cutIn(calls: number): void {
     this.#cutAt = Math.min(this.#cutAt, this.count + calls);
+  }
+
+  /** Cuts nothing by itself any more. */
+  spare(): void {
+    this.#cutAt = Number.POSITIVE_INFINITY;
   }
 
   /** The machine loses its power, or with 'kill' only the process ends. */

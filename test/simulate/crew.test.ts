@@ -91,3 +91,19 @@ test('a life in which ever more happens is ended', async () => {
   };
   await expect(loop.run(story)).rejects.toThrow('a life does not end');
 });
+
+test('who stands still does what was due in its order later, while others go on', async () => {
+  const loop = new Loop();
+  const [still, other] = ['still', 'other'].map((name) => ({ name, isGone: false }));
+  const done: string[] = [];
+  const note = (ms: number, owner: typeof still) =>
+    loop.after(ms, () => done.push(`${loop.owner.name} ${ms} at ${loop.now}`), owner);
+  const story = async () => {
+    for (const ms of [1, 3, 2]) note(ms, still);
+    for (const ms of [2, 12]) note(ms, other);
+    loop.hold(still!, 10);
+    await loop.sleep(20);
+  };
+  await loop.run(story);
+  expect(done).toEqual(['other 2 at 2', 'still 1 at 10', 'still 2 at 10', 'still 3 at 10', 'other 12 at 12']);
+});

@@ -16,7 +16,6 @@ import { createDefaultLedger } from '../../src/genesis.ts';
 import { createApp } from '../../src/http/app.ts';
 import { Making } from '../../src/http/making.ts';
 import { QUERY_LIMITS } from '../../src/http/query.ts';
-import type { Handler } from '../../src/http/request.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
 import { RecordTexts } from '../../src/http/texts.ts';
 import { createTokenChecker, TOKEN_LIMITS } from '../../src/http/tokens.ts';
@@ -29,46 +28,32 @@ import { Sealer } from '../../src/proof/sealer.ts';
 import { sign, verify } from '../../src/proof/verify.ts';
 import { type Recovered, recover } from '../../src/recovery.ts';
 import type { Disk } from '../../src/storage/disk.ts';
-import { type EntryFormat, Journal } from '../../src/storage/journal.ts';
+import { whileHeld } from '../../src/storage/held-disk.ts';
+import { Journal } from '../../src/storage/journal.ts';
+import { acquireLock, type Lock, LockLostError } from '../../src/storage/lock.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { packValue } from '../../src/storage/values.ts';
 import { ticking } from '../engine/house.ts';
-import { Power } from '../engine/power.ts';
 import type { FakeDisk } from '../storage/fake-disk.ts';
 import type { Dice } from '../support/dice.ts';
+import { Border } from './border.ts';
+import type { Clock } from './clock.ts';
 import type { Loop, Owner, Timer } from './loop.ts';
+import type { Seat } from './machine.ts';
 import { must } from './must.ts';
 import type { Network } from './network.ts';
 import type { Oracle, Visit, Watched } from './oracle.ts';
+import { Ousted } from './ousted.ts';
+import { ProcessPower } from './process-power.ts';
+import type { Settings } from './settings.ts';
 import { rememberSignatures } from './signatures.ts';
 import { VirtualThreads } from './threads.ts';
-import { type Ask, contentOf, SERVER, type Wish } from './wish.ts';
+import { type Ask, contentOf, SERVER } from './wish.ts';
 
 export const DIRECTORY = '/books';
 export const TICK_MS = 1000;
 const FATAL_LINGER_MS = 200;
 const NO_BYTES = new Uint8Array(0);
-
-/** What an operator may change from one start to the next. */
-export interface Settings {
-  readonly batchEntriesMax: number;
-  readonly batchBytesMax: number;
-  readonly segmentBytesMax: number;
-  readonly reserveBytes: number;
-  readonly snapshotEvery: number;
-  readonly inboxMax: number;
-  readonly pipelineMax: number;
-  readonly bridgeAttemptsMax: number;
-  readonly threads: number;
-  readonly inlineRowsMax: number;
-  /** Share of the tasks of proof workers that go wrong. */
-  readonly threadFaults: number;
-  /** By its stopwatch clearing a request takes so many milliseconds, and one of so many far longer. */
-  readonly clearMs: number;
-  readonly dearEvery: number;
-  /** What it writes, where its build is an old one. */
-  readonly oldFormat: EntryFormat | null;
-}
 
 /** The world a process lives in. */
 export interface World {
@@ -79,8 +64,6 @@ export interface World {
   readonly network: Network;
   /** In what pieces its processes keep their books in memory. */
   readonly sizes: MemorySizes;
-  /** The wall clock, milliseconds since 1970. */
-  wall(): number;
   /** Whether the disk was told to make this error. */
   isExpected(error: Error): boolean;
   tell(line: string): void;
@@ -98,26 +81,6 @@ export function readBooks(disk: Disk, hashSeed: number, sizes: MemorySizes): Rec
   return recover({ disk, directory: DIRECTORY, verify: verifyHash, hashSeed, sizes });
 }
 
-/** A disk whose process ends with its power. */
-class ProcessPower extends Power {
-  /** How it ended, or will. */
-  how: 'power' | 'kill' | 'stop';
-  readonly #owner: Owner;
-
-  constructor(disk: FakeDisk, owner: Owner, cutAt: number, how: 'power' | 'kill') {
-    super(disk, cutAt);
-    this.#owner = owner;
-    this.how = how;
-  }
-
-  override cut(how = this.how): void {
-    if (this.isOff) return;
-    this.how = how;
-    this.#owner.isGone = true;
-    super.cut(how === 'power' ? 'power' : 'kill');
-  }
-}
-
 /** Shows the oracle what enters the sequence and what is answered, and gives luids by the dice. */
 class WatchedEngine extends Engine {
   host: Host | null = null;
@@ -127,16 +90,19 @@ class WatchedEngine extends Engine {
   }
 
   override submit(submission: Submission): void {
-    super.submit(this.host!.watch(submission));
+    super.submit(this.host!.border.watchCommand(submission));
   }
 
   override wait(ledger: number, bytes: number, begin: () => void): void {
-    super.wait(ledger, bytes, this.host!.watchTurn(begin));
+    super.wait(ledger, bytes, this.host!.border.watchTurn(begin));
   }
 }
 
 export interface StartOptions {
   readonly settings: Settings;
+  readonly clock: Clock;
+  /** On which of several machines, where others run beside it: then it locks the directory. */
+  readonly seat: Seat | null;
   readonly cutAt: number;
   /** So many calls after it began to write its first frame. */
   readonly cutInFrame: number;
@@ -155,6 +121,7 @@ function stumbling({ clearMs, dearEvery }: Settings): () => number {
 const SNAPSHOT_PIECE_BYTES = 256;
 
 export class Host implements Watched {
+  readonly name: string;
   readonly owner: Owner;
   readonly power: ProcessPower;
   readonly recovered: Recovered;
@@ -164,35 +131,51 @@ export class Host implements Watched {
   readonly pool: ProofPool;
   readonly effects: Effects;
   readonly settings: Settings;
+  readonly clock: Clock;
+  readonly seat: Seat | null;
+  readonly border: Border;
   /** Why it stops by itself. */
   failure: Error | null = null;
+  isOusted = false;
   snapshots = 0;
-  /** Visits without an answer, their clients still there. */
-  readonly unanswered = new Map<Visit, (status: number) => void>();
-  /** Who wants to hear that a client has gone. */
-  readonly #gone = new Map<Visit, () => void>();
   readonly #world: World;
+  /** Through which it reads and writes. */
+  readonly #disk: Disk;
+  readonly #lock: Lock | null = null;
+  /** The file that says so. */
+  readonly #lockFile: string = '';
   /** The highest moment the engine has seen on the clock. */
   #seen: number;
-  #handler: Handler | null = null;
   #isStopping = false;
-  /** Whose request is being worked on, and what the server itself wishes for. */
-  #visit: Visit | null = null;
   readonly #sealer = new Sealer(SERVER.pair);
-  #ownWish: Wish | null = null;
 
   /** Reads the books and opens them. Throws what a start throws, PowerCut where the power goes meanwhile. */
-  constructor(world: World, { settings, cutAt, cutInFrame, how }: StartOptions, name: string) {
+  constructor(world: World, { settings, clock, seat, cutAt, cutInFrame, how }: StartOptions, name: string) {
     const { loop, disk, dice, oracle } = world;
     this.#world = world;
     this.settings = settings;
-    this.owner = { name, isGone: false };
-    this.power = new ProcessPower(disk, this.owner, cutAt, how);
+    this.clock = clock;
+    this.seat = seat;
+    this.owner = seat?.owner ?? { name, isGone: false };
+    this.name = name;
+    this.power = new ProcessPower(seat ?? disk, this.owner, cutAt, how);
     this.power.mkdir(DIRECTORY);
-    this.recovered = readBooks(this.power, dice.below(2 ** 32), world.sizes);
+    this.#disk = this.power;
+    if (seat !== null) {
+      seat.onPowerGone = () => this.power.goes();
+      this.#lock = acquireLock(this.power, DIRECTORY, { pid: seat.pid });
+      this.#lockFile = `${DIRECTORY}/${disk.namesIn(DIRECTORY).findLast((each) => /^lock-\d+$/.test(each))}`;
+      seat.onLocked();
+      this.#disk = whileHeld(this.power, this.#lock);
+    }
+    this.recovered = readBooks(this.#disk, dice.below(2 ** 32), world.sizes);
     for (const note of this.recovered.notes) world.tell(`${name}: ${note}`);
     this.state.compileSchema = compileUserSchema;
     const { end } = this.recovered;
+    this.border = new Border(
+      { ...{ loop, owner: this.owner }, engine: () => this.engine, tell: (line) => world.tell(line) },
+      oracle,
+    );
     this.journal = this.#openJournal(cutInFrame);
     this.#seen = end.moment;
     this.pool = new ProofPool({
@@ -210,7 +193,7 @@ export class Host implements Watched {
       journal: this.journal,
       pool: this.pool,
       clock: () => {
-        const now = world.wall();
+        const now = clock.now();
         this.#seen = Math.max(this.#seen, now);
         return now;
       },
@@ -228,7 +211,7 @@ export class Host implements Watched {
       snapshot: () => this.#takeSnapshot(),
       signIntent: (luid, value, moment) => signedIntent(SERVER.pair, luid, value, moment),
       publish: (entries, seq) => {
-        this.#guard(() => oracle.published(entries, seq));
+        this.border.guard(() => this.border.watch.published(entries, seq));
         this.waiters.publish(entries, seq);
         this.effects.publish(entries, seq);
       },
@@ -238,6 +221,7 @@ export class Host implements Watched {
     this.effects = this.#openEffects();
     oracle.starts(this, end);
     this.#tick();
+    if (this.#lock !== null) this.#look(this.#lock);
   }
 
   get state(): State {
@@ -254,7 +238,7 @@ export class Host implements Watched {
 
   /** Whether requests may come. */
   get isOpen(): boolean {
-    return this.#handler !== null && !this.#isStopping;
+    return this.border.handler !== null && !this.#isStopping;
   }
 
   get isGone(): boolean {
@@ -266,7 +250,7 @@ export class Host implements Watched {
   }
 
   get wall(): number {
-    return this.#world.wall();
+    return this.clock.now();
   }
 
   /** The latest that it has seen on its clock, or in its books. */
@@ -275,7 +259,7 @@ export class Host implements Watched {
   }
 
   get moment(): number {
-    return Math.max(this.#seen, this.#world.wall());
+    return Math.max(this.#seen, this.clock.now());
   }
 
   isJournalDurable(): boolean {
@@ -301,8 +285,11 @@ export class Host implements Watched {
       },
       call: (call) => {
         // What becomes of it could not be noted.
-        this.#guard(() => must(this.failure === null, `${call.method} ${call.url} goes out after the disk has failed`));
-        return this.#guard(() => network.call(call));
+        const { border } = this;
+        border.guard(() =>
+          must(this.failure === null, `${call.method} ${call.url} goes out after the disk has failed`),
+        );
+        return border.guard(() => network.call(call));
       },
       callsInFlightMax: 8,
       bridgeCallsMax: 3,
@@ -339,7 +326,7 @@ export class Host implements Watched {
     if (findLedger(this.state, 'main') < 0) {
       const custom = { moment: new Date(this.moment).toISOString(), status: 'created' };
       const value = { handle: 'main', access: [{ action: 'any', record: 'any' }] };
-      this.#ownWish = { op: 'create', ledger: 0, kind: 'ledger', content: contentOf(value, [SERVER], custom) };
+      this.border.ownWish = { op: 'create', ledger: 0, kind: 'ledger', content: contentOf(value, [SERVER], custom) };
       const made = new Promise<void>((resolve, reject) => {
         loop.after(
           0,
@@ -350,7 +337,7 @@ export class Host implements Watched {
       await Promise.race([made, this.power.gone]);
     }
     if (this.isGone) return;
-    this.#handler = createApp({
+    this.border.handler = createApp({
       house: {
         engine: this.engine,
         state: this.state,
@@ -362,7 +349,7 @@ export class Host implements Watched {
         walks: new Walks(),
         making: new Making(),
         effects: this.effects,
-        clock: () => this.#world.wall(),
+        clock: () => this.clock.now(),
         head: () => this.journal.position,
         validate,
         queryLimits: QUERY_LIMITS,
@@ -381,61 +368,7 @@ export class Host implements Watched {
 
   /** A request has come in whole; null where nobody listens any more. To be called in an event of this process. */
   receive(ask: Ask, done: (status: number) => void = () => {}): Visit | null {
-    if (this.#isStopping) return null;
-    const { oracle } = this.#world;
-    const { method, path, query, headers, body } = ask;
-    const visit = oracle.arrives(ask);
-    this.unanswered.set(visit, done);
-    const request = { method, methodSent: method, path, query, body, header: (name: string) => headers[name] ?? '' };
-    const reply = {
-      get aborted() {
-        return visit.isAborted;
-      },
-      get ended() {
-        return visit.isTold;
-      },
-      send: (status: number, text: string | Uint8Array) => this.#leave(visit, status, text),
-      whenGone: (run: () => void) => this.#gone.set(visit, run),
-    };
-    this.#as(visit, () => {
-      const refusal = this.#handler!.admit!(request);
-      if (refusal !== null) return this.#handler!.refuse(refusal, reply);
-      if (method === 'GET' || this.engine.isOpen) this.#guard(() => oracle.begins(visit));
-      this.#handler!.handle(request, reply);
-    });
-    return visit;
-  }
-
-  /** Work on a request that had to wait begins when it is its ledger's turn. */
-  watchTurn(begin: () => void): () => void {
-    const { oracle } = this.#world;
-    const visit = this.#visit!;
-    oracle.waits(visit);
-    return () => {
-      if (this.isGone) return;
-      oracle.hasTurn(visit);
-      if (!visit.isAborted) this.#guard(() => oracle.begins(visit));
-      this.#as(visit, begin);
-    };
-  }
-
-  #leave(visit: Visit, status: number, text: string | Uint8Array): void {
-    if (this.isGone || visit.isAborted) return;
-    const done = this.unanswered.get(visit);
-    this.unanswered.delete(visit);
-    this.#gone.delete(visit);
-    this.#guard(() =>
-      this.#world.oracle.leaves(visit, status, typeof text === 'string' ? text : Buffer.from(text).toString()),
-    );
-    this.#world.tell(`${visit.number} ${status}`);
-    done?.(status);
-  }
-
-  /** The client of a request goes away. */
-  abort(visit: Visit): void {
-    visit.isAborted = true;
-    this.unanswered.delete(visit);
-    this.#world.loop.after(0, () => this.#gone.get(visit)?.(), this.owner);
+    return this.#isStopping ? null : this.border.receive(ask, done);
   }
 
   /** Ends the process as the operator would: what came in is answered, then the files are closed. */
@@ -448,37 +381,21 @@ export class Host implements Watched {
     await this.engine.drained();
     await this.journal.close();
     await this.pool.close();
+    this.#lock?.release();
     this.power.cut('stop');
   }
 
-  watch(submission: Submission): Submission {
+  /** Whether another server took the directory, by what lies in it. */
+  get hasLostLock(): boolean {
+    return this.#lockFile !== '' && !this.#world.disk.exists(this.#lockFile);
+  }
+
+  /** Another server has taken the directory: from now on this one is judged as one that does not own it. */
+  oust(): void {
     const { oracle } = this.#world;
-    const visit = this.#visit;
-    const { command } = submission;
-    // A server that has failed refuses it on the spot.
-    if (this.isFailed) return submission;
-    const asked = visit?.ask.wish ?? this.#ownWish;
-    const passage = this.#guard(() => oracle.submitted(command, visit, asked as Wish | null));
-    return {
-      ...submission,
-      answer: (outcome) => {
-        if (this.isGone) return;
-        this.#guard(() => oracle.answered(passage, outcome));
-        this.#as(visit, () => submission.answer(outcome));
-      },
-      leave:
-        submission.leave &&
-        (() => {
-          const begin = submission.leave!();
-          if (this.isGone) return begin;
-          this.#guard(() => oracle.goesBack(passage));
-          return () => {
-            if (this.isGone) return;
-            this.#guard(() => oracle.comesAgain(passage));
-            this.#as(visit, begin);
-          };
-        }),
-    };
+    this.isOusted = true;
+    this.seat!.hasLostLock = true;
+    this.border.watch = new Ousted(oracle, this, this.name);
   }
 
   makeLuid(kind: Kind, moment: number): string {
@@ -487,29 +404,12 @@ export class Host implements Watched {
     return makeLuid(PREFIXES[kind]!, moment, random);
   }
 
-  #as(visit: Visit | null, work: () => void): void {
-    const before = this.#visit;
-    this.#visit = visit;
-    work();
-    this.#visit = before;
-  }
-
-  /** What the oracle finds ends the life, whoever may catch it on the way up. */
-  #guard<T>(work: () => T): T {
-    try {
-      return work();
-    } catch (error) {
-      this.#world.loop.fail(error as Error);
-      throw error;
-    }
-  }
-
   #openJournal(cutInFrame: number): Journal {
-    const { oracle } = this.#world;
+    const { border } = this;
     const { segmentBytesMax, reserveBytes, oldFormat } = this.settings;
     const format = oldFormat === null ? {} : { format: oldFormat };
     const options = { segmentBytesMax, reserveBytes, sign: signHash, ...format };
-    const journal = Journal.open(this.power, DIRECTORY, this.recovered.end, options);
+    const journal = Journal.open(this.#disk, DIRECTORY, this.recovered.end, options);
     const add = journal.add.bind(journal);
     const commit = journal.commit.bind(journal);
     let frame: Parameters<typeof add>[0][] = [];
@@ -520,11 +420,11 @@ export class Host implements Watched {
     journal.commit = (moment, done) => {
       const entries = frame;
       frame = [];
-      this.#guard(() => oracle.cleared(entries, moment));
+      border.guard(() => border.watch.cleared(entries, moment));
       this.power.cutIn(cutInFrame);
       commit(moment, (error) => {
         if (this.isGone) return;
-        if (error === null) this.#guard(() => oracle.synced(this.journal.position));
+        if (error === null) border.guard(() => border.watch.synced(this.journal.position));
         done(error);
       });
     };
@@ -535,7 +435,7 @@ export class Host implements Watched {
     const { extra, parts } = dumpState(this.state);
     const content = { ...this.journal.position, extra: packValue(extra), parts };
     const keys = { sign: signHash, verify: verifyHash };
-    const { file } = await takeSnapshot(this.power, DIRECTORY, content, {
+    const { file } = await takeSnapshot(this.#disk, DIRECTORY, content, {
       ...keys,
       refused: this.recovered.refused,
       pieceBytes: SNAPSHOT_PIECE_BYTES,
@@ -550,9 +450,27 @@ export class Host implements Watched {
     this.failure = error;
     this.effects.close();
     this.#world.tell(`fails: ${error.message}`);
-    // A disk that was told to fail is no news; everything else is.
-    if (!this.#world.isExpected(error)) return loop.fail(error);
+    // A disk that was told to fail is no news, nor is a lock that another has; everything else is.
+    if (!this.mayFail(error)) return loop.fail(error);
     loop.after(FATAL_LINGER_MS, () => this.power.cut('kill'), this.owner);
+  }
+
+  /** Whether it may end by this. */
+  mayFail(error: Error): boolean {
+    return error instanceof LockLostError ? this.isOusted : this.#world.isExpected(error);
+  }
+
+  /** As in main.ts, also while it stops. */
+  #look(lock: Lock): void {
+    const look = () => {
+      try {
+        lock.check();
+        this.#look(lock);
+      } catch (error) {
+        this.engine.stop(error as Error);
+      }
+    };
+    this.#world.loop.after(TICK_MS, look, this.owner);
   }
 
   #tick(): void {

@@ -3,28 +3,31 @@
  * must hold all along. The same seed is the same life to the byte; its digest says so.
  */
 import { createHash } from 'node:crypto';
-import { audit } from '../../src/cli/audit/audit.ts';
-import { findingText } from '../../src/cli/audit/finding.ts';
-import type { MemorySizes, State } from '../../src/core/state.ts';
-import { segmentSeq } from '../../src/storage/format.ts';
-import { DamageError, type EntryFormat, readJournal } from '../../src/storage/journal.ts';
-import { journalStart } from '../../src/storage/journal-reader.ts';
-import { digestOf, digestsThatDiffer, stateDigests } from '../../src/storage/state-digest.ts';
+import type { MemorySizes } from '../../src/core/state.ts';
+import type { EntryFormat } from '../../src/storage/journal.ts';
+import { LockedError } from '../../src/storage/lock.ts';
+import { digestOf, stateDigests } from '../../src/storage/state-digest.ts';
 import { PowerCut } from '../engine/power.ts';
 import { viewOf } from '../engine/view.ts';
-import { type Call, FakeDisk, type Fault } from '../storage/fake-disk.ts';
+import type { FakeDisk } from '../storage/fake-disk.ts';
 import { Dice } from '../support/dice.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
 import { SECOND_FORMAT } from '../support/second-format.ts';
+import { Clock } from './clock.ts';
 import { type Ghost, sufferDamage } from './damage.ts';
-import { DIRECTORY, Host, readBooks, type Settings, TICK_MS, type World } from './host.ts';
+import { DIRECTORY, Host, readBooks, type World } from './host.ts';
 import { Loop } from './loop.ts';
-import { must, Violation } from './must.ts';
+import { ASKED } from './machine.ts';
+import { must } from './must.ts';
 import { Network } from './network.ts';
 import { OLDER_BOOKS } from './older.ts';
 import { Oracle } from './oracle.ts';
+import { checkAudit, checkReplay, checkSegments, checkWholeJournal } from './reread.ts';
+import { Rivals } from './rivals.ts';
+import { throwSettings } from './settings.ts';
 import { Traffic } from './traffic.ts';
-import { type Ask, SERVER } from './wish.ts';
+import { Volume } from './volume.ts';
+import type { Ask } from './wish.ts';
 
 export interface LifeResult {
   seed: number;
@@ -40,11 +43,12 @@ export interface LifeResult {
   snapshots: number;
   faults: number;
   damages: number;
+  /** How often a server took the directory from one that ran. */
+  takeovers: number;
   /** How often each answer was given, and each thing happened. */
   tally: Record<string, number>;
 }
 
-const NOON = Date.UTC(2030, 0, 2, 12);
 /** Share of the lives that begin on books of an older version. */
 const OLDER = 0.02;
 /** Share of the lives whose first processes are of an old build, which wrote another format. */
@@ -62,6 +66,19 @@ const TOLD_MAX = 10_000;
 const PATIENCE_MS = 300_000;
 /** In one of so many lives clearing takes long. */
 const SLOW = 5;
+/** In one of so many lives there are two machines that do not see each other. */
+const RIVALS = 7;
+/** Share of the processes there beside which another starts, and of these which do something more just then. */
+const HANDED_OVER = 0.7;
+const SNAPPED = 0.5;
+const STOPPED = 0.15;
+const MET = 0.6;
+const MEETING_MS = 300;
+const HELD = 0.4;
+/** Share of the starts there that another start overtakes. */
+const OVERTAKEN = 0.1;
+/** Share of what others ask that goes to a server that has lost the lock. */
+const ASTRAY = 0.4;
 
 export class Life implements World {
   readonly seed: number;
@@ -73,25 +90,20 @@ export class Life implements World {
   readonly sizes: MemorySizes;
   /** The last things that happened. */
   readonly trace: string[] = [];
-  readonly ghosts: Ghost[] = [];
   readonly #digest = createHash('sha256');
   /** What was told and is not in the digest yet. */
   #told = '';
   readonly #traffic: Traffic;
-  /** Segments as they were when they went. */
-  readonly #archive = new Map<string, Buffer>();
-  #wallOffset = NOON;
-  #wallStands: number | null = null;
-  /** How far the clock was set last. */
-  #jumped = 0;
+  readonly #volume: Volume;
+  readonly #clock: Clock;
+  /** Of a life on two machines. */
+  readonly #rivals: Rivals | null;
   readonly #traceMax: number;
   #starts = 0;
-  #faults = 0;
   #damages = 0;
-  #snapshots = 0;
   #host: Host | null = null;
-  /** Whether the disk was told to fail. */
-  #isFaulty = false;
+  /** All that have read their books. */
+  readonly #hosts: Host[] = [];
   /** What an old build writes; null of the one at hand. */
   #oldFormat: EntryFormat | null = null;
   /** How often the power will go yet where a new build writes its first frame behind those of an old one. */
@@ -100,8 +112,6 @@ export class Life implements World {
   readonly #slow: Dice | null;
   /** Somebody says now and then that all other systems are there. */
   readonly #isWatchful: boolean;
-  /** How long the device takes, as things stand. */
-  #pace: 'quick' | 'usual' | 'slow' = 'usual';
 
   /** Remembers so many of the last things that happened. */
   constructor(seed: number, traceMax = 0) {
@@ -120,21 +130,20 @@ export class Life implements World {
       1 << this.dice.between(1, 4),
     ];
     this.sizes = isOlder ? {} : { chunkBytes, pageRows, segments };
-    const disk = new ArchivingDisk(this.dice.below(2 ** 32), (run, call) => {
-      this.loop.after(this.#latency(call), run);
-    });
-    disk.onGone = (path, bytes) => this.#archiveSegment(path, bytes);
-    disk.onLost = (name, bytes) => this.ghosts.push({ name, bytes });
-    this.disk = disk;
+    this.#volume = new Volume(this.loop, this.dice, () => this.oracle.seq);
+    this.disk = this.#volume.disk;
     this.oracle = new Oracle(this.dice);
     if (isOlder) this.#beginOlder();
     const { loop, dice } = this;
+    this.#clock = new Clock(loop);
+    const isShared = seed % RIVALS === RIVALS - 2;
+    this.#rivals = isShared ? new Rivals(loop, dice, this.disk, (line) => this.tell(line)) : null;
     this.network = new Network({
       ...{ loop, dice, model: this.oracle.model, durable: () => this.oracle.seq },
       send: (ask, done) => this.#send(ask, done),
       tell: (line) => this.tell(line),
     });
-    this.#traffic = new Traffic(this.dice, this.oracle.model, () => this.#host?.moment ?? this.wall());
+    this.#traffic = new Traffic(this.dice, this.oracle.model, () => this.#host?.moment ?? this.#clock.now());
   }
 
   async run(): Promise<LifeResult> {
@@ -151,9 +160,10 @@ export class Life implements World {
       requests: visits,
       frames,
       entries: seq,
-      snapshots: this.#snapshots,
-      faults: this.#faults,
+      snapshots: this.#hosts.reduce((sum, host) => sum + host.snapshots, 0),
+      faults: this.#volume.faults,
       damages: this.#damages,
+      takeovers: this.#rivals?.takeovers ?? 0,
       tally: Object.fromEntries([...tally].sort()),
     };
   }
@@ -172,8 +182,12 @@ export class Life implements World {
     this.#told = '';
   }
 
-  wall(): number {
-    return this.#wallStands ?? Math.floor(this.#wallOffset + this.loop.now);
+  get ghosts(): readonly Ghost[] {
+    return this.#volume.ghosts;
+  }
+
+  isExpected(error: Error): boolean {
+    return this.#volume.isExpected(error);
   }
 
   /** The life begins on the books of an older version. */
@@ -194,11 +208,14 @@ export class Life implements World {
       this.#oldFormat = n < oldOnes ? this.#formatOf(n) : null;
       const host = await this.#start(true);
       await this.#serve(host);
+      if (await this.#isLeft(host)) continue;
       const how = await this.#end(host);
       // A process that is only killed leaves on the disk what damage and repair would write down for good.
-      if (how !== 'kill' && !this.#isFaulty && this.dice.chance(0.5)) this.#damages += sufferDamage(this) ? 1 : 0;
+      const isBare = this.#rivals === null ? how !== 'kill' : how === 'power';
+      if (isBare && !this.#volume.isFaulty && this.dice.chance(0.5)) this.#damages += sufferDamage(this) ? 1 : 0;
     }
     this.#oldFormat = null;
+    this.#rivals?.spare();
     await this.#finale(await this.#start(false));
   }
 
@@ -213,17 +230,25 @@ export class Life implements World {
     for (let attempt = 0; ; attempt++) {
       const name = `process ${++this.#starts}`;
       const mayFail = isFaulty && attempt < 4;
-      if (!mayFail || this.dice.chance(0.7)) this.#heal();
-      if (mayFail && this.dice.chance(0.25)) for (let n = this.dice.between(1, 2); n > 0; n--) this.#injectFault();
+      if (!mayFail || this.dice.chance(0.7)) this.#volume.heal();
+      if (mayFail && this.dice.chance(0.25)) {
+        for (let n = this.dice.between(1, 2); n > 0; n--) this.tell(`faults to come: ${this.#volume.injectFault()}`);
+      }
       const host = this.#open(name, mayFail);
       if (host === null) continue;
       this.#host = host;
-      const isOpen = await host.open().then(
+      const opened = host.open().then(
         () => !host.isGone,
         () => false,
       );
+      if (this.#rivals !== null && this.dice.chance(OVERTAKEN)) {
+        await this.loop.sleep(this.dice.roll() * 3);
+        continue;
+      }
+      const isOpen = await opened;
       if (isOpen) {
-        if (!this.#isFaulty) this.#checkSegments();
+        if (!this.#volume.isFaulty) checkSegments(this.disk, this.oracle.seq);
+        this.#askAgain(host);
         return host;
       }
       // A failed disk ends the start; until then it lingers.
@@ -241,7 +266,7 @@ export class Life implements World {
           [dice.between(50, 900), 3],
         ])
       : Number.POSITIVE_INFINITY;
-    this.#pace = dice.weigh([
+    this.#volume.pace = dice.weigh([
       ['quick', 2],
       ['usual', 5],
       ['slow', 2],
@@ -249,16 +274,25 @@ export class Life implements World {
     const how = dice.chance(0.7) ? 'power' : 'kill';
     const cutInFrame = mayBeCut ? this.#upgradeCut() : Number.POSITIVE_INFINITY;
     const build = this.#oldFormat === null ? 'new build' : `build of format ${this.#oldFormat.version}`;
-    this.tell(
-      `${name} starts, ${build}, cut at ${cutAt} or ${cutInFrame} in its first frame by ${how}, ${this.#pace} disk`,
-    );
+    const seat = this.#rivals?.nextSeat() ?? null;
+    const where = seat === null ? '' : ` on machine ${seat.machine.name}`;
+    const when = `cut at ${cutAt} or ${cutInFrame} in its first frame by ${how}`;
+    this.tell(`${name} starts${where}, ${build}, ${when}, ${this.#volume.pace} disk`);
+    const clock = seat?.machine.clock ?? this.#clock;
+    const settings = throwSettings(dice, this.#slow, this.#oldFormat);
+    const isSeen = seat !== null && this.#rivals!.isSeenFrom(seat);
     try {
-      return new Host(this, { settings: this.#settings(), cutAt, cutInFrame, how }, name);
+      const host = new Host(this, { settings, clock, seat, cutAt, cutInFrame, how }, name);
+      must(!isSeen, `${name} starts beside a server that it sees`);
+      this.#hosts.push(host);
+      this.#rivals?.add(host);
+      return host;
     } catch (error) {
       this.tell(`${name} does not start: ${(error as Error).message}`);
+      this.#rivals?.look();
       if (error instanceof PowerCut) return null;
-      if (!this.isExpected(error as Error)) throw error;
-      this.disk.kill();
+      if (!(error instanceof LockedError && isSeen) && !this.isExpected(error as Error)) throw error;
+      (seat ?? this.disk).kill();
       return null;
     }
   }
@@ -268,32 +302,6 @@ export class Life implements World {
     if (this.#oldFormat !== null || this.#upgradeCuts === 0) return Number.POSITIVE_INFINITY;
     this.#upgradeCuts--;
     return this.dice.between(1, 8);
-  }
-
-  #settings(): Settings {
-    const { dice } = this;
-    return {
-      batchEntriesMax: dice.pick([1, 3, 20, 1000]),
-      batchBytesMax: dice.pick([2000, 1 << 20]),
-      segmentBytesMax: dice.pick([1500, 6000, 40_000]),
-      reserveBytes: dice.pick([0, 2000, 10_000]),
-      snapshotEvery: dice.weigh([
-        [1e9, 2],
-        [dice.between(4, 40), 5],
-      ]),
-      inboxMax: dice.weigh([
-        [1000, 8],
-        [dice.between(2, 12), 1],
-      ]),
-      threads: dice.pick([0, 1, 2, 3]),
-      pipelineMax: dice.pick([1, 4, 1000, 1000]),
-      bridgeAttemptsMax: dice.pick([2, 8, 1000, 1000]),
-      inlineRowsMax: dice.pick([0, 3]),
-      threadFaults: dice.pick([0, 0, 0.05, 0.3]),
-      clearMs: this.#slow?.pick([0.2, 3, 15]) ?? 0,
-      dearEvery: this.#slow?.pick([5, 25, Number.POSITIVE_INFINITY]) ?? Number.POSITIVE_INFINITY,
-      oldFormat: this.#oldFormat,
-    };
   }
 
   /** Clients come in bursts. */
@@ -323,6 +331,10 @@ export class Life implements World {
     const { dice, loop } = this;
     const spread = dice.pick([0, 0, 1, 10]);
     for (const ask of asks) loop.after(spread * dice.roll(), () => this.#deliver(host, ask), host.owner);
+    for (const other of this.#rivals?.ousted() ?? []) {
+      const strays = asks.filter(() => other.isOpen && dice.chance(ASTRAY));
+      for (const ask of strays) loop.after(spread * dice.roll(), () => this.#deliver(other, ask), other.owner);
+    }
     // Word that everybody is there may come at any moment, also while the disk is busy; in most lives nobody gives it.
     for (let words = this.#isWatchful ? dice.below(6) : 0; words > 0; words--) {
       loop.after(dice.roll() * 20, () => host.wakeAll(), host.owner);
@@ -343,14 +355,41 @@ export class Life implements World {
     const visit = host.receive(ask, done);
     if (visit === null) return;
     this.tell(`${visit.number} ${ask.method} ${ask.path} ${ask.flaw ?? ''}`);
-    if (dice.chance(0.02)) loop.after(dice.roll() * 3, () => host.abort(visit), loop.world);
+    if (dice.chance(0.02)) loop.after(dice.roll() * 3, () => host.border.abort(visit), loop.world);
   }
 
   /** What others than clients send goes to whichever server runs. */
   #send(ask: Ask, done: (status: number) => void): void {
+    const { dice, loop } = this;
     const host = this.#host;
+    for (const other of this.#rivals?.ousted() ?? []) {
+      // A no of one that has nothing to say any more is none.
+      const heard = (status: number) => done(status < 300 ? status : 503);
+      if (other.isOpen && dice.chance(ASTRAY))
+        loop.after(dice.roll(), () => this.#deliver(other, ask, heard), other.owner);
+    }
     if (host === null || !host.isOpen || !this.#isUp(host)) return;
-    this.loop.after(this.dice.roll() * 3, () => this.#deliver(host, ask, done), host.owner);
+    loop.after(dice.roll() * 3, () => this.#deliver(host, ask, done), host.owner);
+  }
+
+  /** What a server that has lost the lock does not answer its clients ask of the one that has it. */
+  #askAgain(host: Host): void {
+    const { dice, loop } = this;
+    for (const { ask } of this.#rivals?.left() ?? []) {
+      if (dice.chance(0.5)) loop.after(dice.roll() * 20, () => this.#deliver(host, ask), host.owner);
+    }
+  }
+
+  /** Whether a server goes on while another starts that does not see it, whatever it does just then. */
+  async #isLeft(host: Host): Promise<boolean> {
+    const { dice, loop } = this;
+    if (this.#rivals === null || !this.#isUp(host) || !dice.chance(HANDED_OVER)) return false;
+    if (dice.chance(SNAPPED)) loop.after(0, () => host.engine.requestSnapshot(), host.owner);
+    // However that ends, the process ends.
+    if (dice.chance(STOPPED)) void this.#stop(host).then(() => host.power.cut('kill'));
+    if (dice.chance(MET)) await Promise.race([host.seat!.next(dice.pick(ASKED)), this.#pass(host, MEETING_MS)]);
+    if (dice.chance(HELD)) loop.hold(host.owner, dice.pick([20, 1500, 90_000]));
+    return this.#isUp(host);
   }
 
   /** Time goes by, or the process ends. */
@@ -362,13 +401,7 @@ export class Life implements World {
   /** Clocks do as they like, and so do event loops. */
   #disturb(host: Host): void {
     const { dice, loop } = this;
-    if (dice.chance(0.15)) {
-      // What was set wrong is put right again, and the other way round.
-      const ms = dice.chance(0.5) ? -this.#jumped : dice.pick([-3_600_000, -5000, -1, 1, 1000, 600_000, 86_400_000]);
-      this.#wallOffset += ms;
-      this.#jumped = ms;
-      this.tell(`the clock jumps by ${ms}`);
-    }
+    if (dice.chance(0.15)) this.tell(`the clock jumps by ${host.clock.jump(dice)}`);
     if (dice.chance(0.2))
       this.network.mood = dice.weigh([
         ['well', 3],
@@ -376,26 +409,17 @@ export class Life implements World {
         ['down', 2],
       ]);
     if (dice.chance(0.04)) loop.after(0, () => host.engine.requestSnapshot(), host.owner);
-    if (dice.chance(0.1)) this.#blink();
-    if (dice.chance(0.05)) this.#wallStands = this.#wallStands === null ? this.wall() : null;
+    if (dice.chance(0.1)) this.tell(`the clock is off by ${host.clock.blink(dice)} for a moment`);
+    if (dice.chance(0.05)) host.clock.stop();
     if (dice.chance(0.05)) loop.after(0, () => loop.stall(dice.between(10, 2000)), host.owner);
-  }
-
-  /** A clock goes wrong for a moment only: shorter than between two looks for what is due. */
-  #blink(): void {
-    const { dice, loop } = this;
-    const ms = dice.pick([-3_600_000, 600_000, 600_000, 86_400_000]);
-    this.#wallOffset += ms;
-    this.tell(`the clock is off by ${ms} for a moment`);
-    loop.after(dice.roll() * TICK_MS, () => (this.#wallOffset -= ms), loop.world);
   }
 
   /** Everything is answered, and everything is as it should be. */
   async #quiet(host: Host): Promise<void> {
     const { dice, loop, oracle } = this;
     const end = loop.now + PATIENCE_MS;
-    for (let ms = 2; this.#isUp(host) && (host.unanswered.size > 0 || oracle.waiting > 0); ms *= 1.5) {
-      must(loop.now < end, `${[...host.unanswered.keys()][0]?.ask.path} is never answered`);
+    for (let ms = 2; this.#isUp(host) && (host.border.unanswered.size > 0 || oracle.waiting > 0); ms *= 1.5) {
+      must(loop.now < end, `${[...host.border.unanswered.keys()][0]?.ask.path} is never answered`);
       await this.#pass(host, ms);
     }
     if (!this.#isUp(host)) return;
@@ -412,25 +436,7 @@ export class Life implements World {
     oracle.checkExpired(moment);
     // Each batch was compared where it changed something; now and then it is everything.
     if (dice.chance(WHOLE)) oracle.checkBooks();
-    if (!this.#isFaulty && this.dice.chance(0.15)) this.#checkReplay(stateDigests(host.state));
-  }
-
-  /** The books as they lie on the disk are those of the live state. */
-  #checkReplay(digests: ReadonlyMap<string, Buffer>): State {
-    const replayed = readBooks(this.disk, this.dice.below(2 ** 32), this.sizes).state;
-    const differences = digestsThatDiffer(digests, stateDigests(replayed));
-    must(differences.length === 0, `what is read from the disk differs in ${differences.join(', ')}`);
-    return replayed;
-  }
-
-  /** Whatever went with a crash, the journal has no gap: who audits the books reads it from its first segment on. */
-  #checkSegments(): void {
-    const { disk } = this;
-    const { position } = readJournal(disk, DIRECTORY, journalStart(disk, DIRECTORY), {
-      verifyFrame: () => null,
-      onEntry: () => {},
-    });
-    must(position.seq >= this.oracle.seq, `the journal ends at entry ${position.seq}, before ${this.oracle.seq}`);
+    if (!this.#volume.isFaulty && this.dice.chance(0.15)) checkReplay(this, stateDigests(host.state));
   }
 
   /** The end of a process, and how it came. */
@@ -452,29 +458,19 @@ export class Life implements World {
     try {
       await Promise.race([host.stop(), host.power.gone]);
     } catch (error) {
-      if (!this.isExpected(error as Error)) throw error;
+      if (!host.mayFail(error as Error)) throw error;
       this.tell(`does not stop well: ${(error as Error).message}`);
     }
   }
 
-  /** Whether this error is one that the disk was told to make. */
-  isExpected(error: Error): boolean {
-    if (!this.#isFaulty || error instanceof Violation) return false;
-    const { code } = error as { code?: string };
-    // A start that could not read its snapshots tells why; a disk that takes nothing more gives no code.
-    const isTold = (each: string) => error instanceof DamageError && error.message.includes(each);
-    return FAULT_CODES.some((each) => code === each || isTold(each)) || error.message.endsWith('takes no more bytes');
-  }
-
   #bury(host: Host): void {
-    this.#snapshots += host.snapshots;
-    this.#host = null;
+    if (this.#host === host) this.#host = null;
   }
 
   /** At the end nothing goes wrong any more, and everything is looked at. */
   async #finale(host: Host): Promise<void> {
-    this.#pace = 'quick';
-    this.#wallStands = null;
+    this.#volume.pace = 'quick';
+    host.clock.goOn();
     await this.#settle(host);
     await this.#burst(
       host,
@@ -483,14 +479,18 @@ export class Life implements World {
     await this.#quiet(host);
     this.oracle.checkBooks();
     const digests = stateDigests(host.state);
-    const replayed = this.#checkReplay(digests);
+    const replayed = checkReplay(this, digests);
     const [views, shouldBe] = [viewOf(replayed), viewOf(host.state)];
     const wrong = views.findIndex((line, n) => line !== shouldBe[n]);
     must(wrong < 0 && views.length === shouldBe.length, `read again: ${views[wrong]}; live: ${shouldBe[wrong]}`);
     await host.stop();
+    await this.#rivals?.alone();
     // Whoever audits the books reads the whole journal too.
-    if (this.dice.chance(AUDITED)) await this.#audit();
-    else this.#checkWholeJournal(digests);
+    if (this.dice.chance(AUDITED)) {
+      // From here on it is nobody's process that works.
+      await this.loop.sleep(0);
+      await checkAudit(this.#volume.wholeJournal());
+    } else checkWholeJournal(this.#volume.wholeJournal(), digests, this.sizes);
     this.tell(`ends well: ${Buffer.from(digestOf(digests)).toString('hex')}`);
     this.#bury(host);
   }
@@ -508,108 +508,5 @@ export class Life implements World {
     }
     await this.#quiet(host);
     network.checkAgreement();
-  }
-
-  /** Without any snapshot, from the first entry on, the journal leads to the same state. */
-  #checkWholeJournal(digests: ReadonlyMap<string, Buffer>): void {
-    const replayed = readBooks(this.#wholeJournal(), 5, this.sizes).state;
-    const differences = digestsThatDiffer(digests, stateDigests(replayed));
-    must(differences.length === 0, `the whole journal leads to other ${differences.join(', ')}`);
-  }
-
-  /** All segments there ever were. */
-  #wholeJournal(): FakeDisk {
-    const disk = new FakeDisk();
-    disk.mkdir(DIRECTORY);
-    for (const [path, bytes] of this.#archive) disk.put(path, bytes);
-    for (const name of this.disk.namesIn(DIRECTORY)) {
-      if (segmentSeq(name) > 0) disk.put(`${DIRECTORY}/${name}`, this.disk.bytesOf(`${DIRECTORY}/${name}`));
-    }
-    return disk;
-  }
-
-  /** Whoever verifies every signature and decides everything again finds nothing wrong. */
-  async #audit(): Promise<void> {
-    // From here on it is nobody's process that works.
-    await this.loop.sleep(0);
-    const disk = this.#wholeJournal();
-    const { finding } = await audit({
-      disk,
-      directory: DIRECTORY,
-      key: SERVER.pair.public,
-      workers: 0,
-      otherRules: false,
-    });
-    must(finding === null, `an audit finds: ${finding === null ? '' : findingText(finding)}`);
-  }
-
-  #archiveSegment(path: string, bytes: Buffer): void {
-    const first = segmentSeq(path.slice(DIRECTORY.length + 1));
-    if (first > 0 && first <= this.oracle.seq) this.#archive.set(path, bytes);
-  }
-
-  // ---------------------------------------------------------------- the disk
-
-  #latency(call: Call): number {
-    const { dice } = this;
-    const waits = call === 'sync' || call === 'syncDirectory';
-    if (this.#pace === 'quick') return waits ? dice.roll() * 0.3 : 0;
-    if (this.#pace === 'usual') return dice.roll() * (waits ? 3 : 0.1);
-    return waits ? (dice.chance(0.03) ? dice.between(100, 30_000) : dice.roll() * 30) : dice.roll();
-  }
-
-  #heal(): void {
-    this.disk.heal();
-    this.#isFaulty = false;
-  }
-
-  #injectFault(): void {
-    const { dice } = this;
-    this.#isFaulty = true;
-    this.#faults++;
-    const skip = dice.below(dice.pick([3, 30]));
-    const [call, path] = dice.pick<[Call, string]>([
-      ['sync', 'journal'],
-      ['sync', 'journal'],
-      ['sync', 'snapshot'],
-      ['write', 'journal'],
-      ['write', 'snapshot'],
-      ['open', 'journal'],
-      ['open', 'snapshot'],
-      ['rename', ''],
-      ['syncDirectory', ''],
-      ['truncate', ''],
-      ['read', ''],
-      ['unlink', ''],
-      ['close', ''],
-    ]);
-    const code = dice.pick(FAULT_CODES);
-    const fault: Fault = { call, path, skip, code, times: dice.pick([1, 1, 1, 3]) };
-    if (call === 'write' && dice.chance(0.5)) this.disk.inject({ call, path, skip, short: dice.below(300) });
-    this.tell(`faults to come: ${JSON.stringify(fault)}`);
-    this.disk.inject(fault);
-  }
-}
-
-const FAULT_CODES = ['EIO', 'ENOSPC', 'EROFS'];
-
-/** Tells of files that go for good, and of what a power cut takes from the end of the journal. */
-class ArchivingDisk extends FakeDisk {
-  onGone: (path: string, bytes: Buffer) => void = () => {};
-  onLost: (name: string, bytes: Buffer) => void = () => {};
-
-  override crash(): void {
-    const last = this.namesIn(DIRECTORY).findLast((name) => segmentSeq(name) > 0);
-    const before = last === undefined ? null : this.bytesOf(`${DIRECTORY}/${last}`);
-    super.crash();
-    if (before === null) return;
-    const isThere = this.namesIn(DIRECTORY).includes(last!);
-    if (!isThere || !this.bytesOf(`${DIRECTORY}/${last}`).equals(before)) this.onLost(last!, before);
-  }
-
-  override unlink(path: string): void {
-    const bytes = this.bytesOf(path);
-    super.unlink(path);
-    this.onGone(path, bytes);
   }
 }

@@ -12,16 +12,21 @@
 export interface Owner {
   readonly name: string;
   isGone: boolean;
+  /** Until then it stands still: its events wait, those of others go on. */
+  standsUntil?: number;
 }
 
 export class Timer {
-  readonly at: number;
+  /** When it was to run, and when it will. */
+  readonly due: number;
+  at: number;
   readonly order: number;
   readonly owner: Owner;
   readonly run: () => void;
   isCancelled = false;
 
   constructor(at: number, order: number, owner: Owner, run: () => void) {
+    this.due = at;
     this.at = at;
     this.order = order;
     this.owner = owner;
@@ -79,6 +84,19 @@ export class Loop {
   /** Somebody works for so long that everybody else has to wait. */
   stall(ms: number): void {
     this.now += ms;
+  }
+
+  /** Somebody stands still; everybody else goes on. */
+  hold(owner: Owner, ms: number): void {
+    owner.standsUntil = this.now + ms;
+  }
+
+  /** What is begun in the name of somebody belongs to that one. */
+  as(owner: Owner, begin: () => void): void {
+    const before = this.owner;
+    this.owner = owner;
+    begin();
+    this.owner = before;
   }
 
   /** Ends the life: something is wrong. The first word counts. */
@@ -176,7 +194,11 @@ export class Loop {
       const first = this.#heap[0];
       if (first === undefined) return null;
       this.#sink(this.#heap.pop()!);
-      if (!first.isCancelled && !first.owner.isGone) return first;
+      if (first.isCancelled || first.owner.isGone) continue;
+      const { standsUntil = 0 } = first.owner;
+      if (first.at >= standsUntil) return first;
+      first.at = standsUntil;
+      this.#push(first);
     }
   }
 
@@ -198,5 +220,6 @@ export class Loop {
 }
 
 function isBefore(one: Timer, other: Timer): boolean {
-  return one.at < other.at || (one.at === other.at && one.order < other.order);
+  if (one.at !== other.at) return one.at < other.at;
+  return one.due < other.due || (one.due === other.due && one.order < other.order);
 }

@@ -26,7 +26,7 @@ const FAILURES_MAX = '10';
 /** The longest life takes some seconds where the machine is busy. */
 const LIFE_SECONDS_MAX = 60;
 const GRACE_SECONDS = 5;
-const COUNTED = ['starts', 'requests', 'frames', 'entries', 'snapshots', 'faults', 'damages'] as const;
+const COUNTED = ['starts', 'requests', 'frames', 'entries', 'snapshots', 'faults', 'damages', 'takeovers'] as const;
 
 /** Counts over all lives. */
 class Total {

@@ -59,7 +59,7 @@ export interface Visit {
 }
 
 /** A command on its way through the sequence. */
-interface Passage {
+export interface Passage {
   readonly visit: Visit | null;
   readonly wish: Wish | null;
   readonly command: Command;

@@ -19,6 +19,8 @@ const POOL = 'src/proof/pool.ts';
 const CODEC = 'src/storage/codec.ts';
 const LANE = 'src/proof/lane.ts';
 const COMB = 'src/proof/comb/index.ts';
+const LOCK = 'src/storage/lock.ts';
+const HELD = 'src/storage/held-disk.ts';
 
 export const PLANTS: Plant[] = [
   // The engine and its order
@@ -311,6 +313,77 @@ export const PLANTS: Plant[] = [
       'if (!bytesEqual(sha.update(outline.manifestBytes).digest(), outline.foot.hash) && parts.length === 0) throw',
     ],
   ],
+  // Two servers of which neither sees the other
+  [
+    'a write does not ask for the lock',
+    [
+      HELD,
+      'write: (bytes, from, to, position) => held(() => file.write(bytes, from, to, position)),',
+      'write: (bytes, from, to, position) => file.write(bytes, from, to, position),',
+    ],
+  ],
+  ['a sync counts whoever has the lock by then', [HELD, 'file.syncLater(stillHeld(done))', 'file.syncLater(done)']],
+  [
+    'the lock is looked at before a sync, not after it',
+    [
+      HELD,
+      'syncLater: (done) => file.syncLater(stillHeld(done)),',
+      'syncLater: (done) => heldLater(() => file.syncLater(done), done),',
+    ],
+  ],
+  [
+    'the name of a new segment counts whoever has the lock by then',
+    [HELD, 'disk.syncDirectoryLater(path, stillHeld(done))', 'disk.syncDirectoryLater(path, done)'],
+  ],
+  [
+    'a segment is made without a look at the lock',
+    [HELD, 'heldFile(held(() => disk.open(path, mode)))', 'heldFile(disk.open(path, mode))'],
+  ],
+  [
+    'room is given back by who has lost the lock',
+    [HELD, 'truncate: (size) => held(() => file.truncate(size)),', 'truncate: (size) => file.truncate(size),'],
+  ],
+  [
+    'a snapshot is written on without the lock',
+    [
+      HELD,
+      '      heldLater(\n        () => file.writeLater(bytes, from, to, position, done),\n        (error) => done(error, 0),\n      ),',
+      '      file.writeLater(bytes, from, to, position, done),',
+    ],
+  ],
+  [
+    'a snapshot gets its name without the lock',
+    [HELD, 'rename: (from, to) => held(() => disk.rename(from, to)),', 'rename: (from, to) => disk.rename(from, to),'],
+  ],
+  [
+    'a quiet server does not end when its lock is gone',
+    [
+      ENGINE,
+      'stop(error: Error): void {\n    this.#fail(error);',
+      'stop(error: Error): void {\n    if (this.#isCommitting) this.#fail(error);',
+    ],
+  ],
+  [
+    'a lock that is gone counts as held',
+    [LOCK, 'if (!released && !disk.exists(path)) throw', 'if (released && !disk.exists(path)) throw'],
+  ],
+  [
+    'the lock before stays beside the new one',
+    [LOCK, '  for (const old of numbers) if (old < number) remove(disk, join(directory, lockName(old)));\n', ''],
+  ],
+  [
+    'a new lock has the number of the one before',
+    [
+      LOCK,
+      '  const number = highest + 1;\n',
+      '  const number = Math.max(1, highest);\n  if (highest > 0) remove(disk, join(directory, lockName(highest)));\n',
+    ],
+  ],
+  [
+    'whoever has the lock is not looked for',
+    [LOCK, '  if (boot !== holder.boot) return false;\n', "  if (boot !== '') return false;\n"],
+  ],
+  ['a process of the same number holds the lock', [LOCK, ' && state.start === holder.start;', ';']],
   // Builds that follow one another
   [
     'moments of an older format are read as those of this one',
@@ -663,6 +736,12 @@ export const TESTED_PLANTS: TestedPlant[] = [
     'what was signed in a ledger changes the ledger',
     'api/replays',
     ['src/core/replays.ts', 'kind === Kind.ledger && row !== NO_ROW ?', 'row < NO_ROW ?'],
+  ],
+  // Between two removals behind a snapshot there is little time: no life that was tried came to it.
+  [
+    'what is superfluous goes without a look at the lock',
+    'storage/lock',
+    [HELD, 'heldLater(() => disk.unlinkLater(path, done), done),', 'disk.unlinkLater(path, done),'],
   ],
   // A life's books are too small for these.
   [

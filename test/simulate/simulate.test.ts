@@ -28,10 +28,14 @@ describe('whole lives', () => {
   });
 
   test('are the same each time, to the byte, alone and after others in one process', () => {
-    const [first, second] = [simulate('--seed', '4'), simulate('--seed', '4')];
-    const [, digest] = /"digest":"([0-9a-f]{32})"/.exec(first.stdout)!;
-    expect(second.stdout).toBe(first.stdout);
-    const { stdout } = simulate('--from', '2', '--seeds', '3', '--workers', '1', '--digests');
-    expect(stdout).toContain(`seed 4: ${digest}\n`);
+    // The second of them is lived on two machines.
+    for (const seed of [4, 5]) {
+      const [first, second] = [simulate('--seed', `${seed}`), simulate('--seed', `${seed}`)];
+      const [, digest] = /"digest":"([0-9a-f]{32})"/.exec(first.stdout)!;
+      expect(second.stdout).toBe(first.stdout);
+      const { stdout } = simulate('--from', '2', '--seeds', `${seed - 1}`, '--workers', '1', '--digests');
+      expect(stdout).toContain(`seed ${seed}: ${digest}\n`);
+      expect(first.stdout.includes('has lost the lock')).toBe(seed === 5);
+    }
   });
 });

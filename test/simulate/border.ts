@@ -1,0 +1,160 @@
+/**
+ * What passes between a server and everybody else: requests that come in where sockets hand them over, commands that
+ * enter the sequence, answers that leave. Whoever watches the server is shown all of it.
+ *
+ * Always holds: once the process is gone nothing it still does is seen by anybody.
+ */
+import type { Submission } from '../../src/engine.ts';
+import type { Handler } from '../../src/http/request.ts';
+import type { Loop, Owner } from './loop.ts';
+import type { Oracle, Visit } from './oracle.ts';
+import type { Ask, Wish } from './wish.ts';
+
+/** Looks at what a server is asked, what it writes and what it answers, and fails where that must not be. */
+export type Watch = Pick<
+  Oracle,
+  | 'arrives'
+  | 'waits'
+  | 'hasTurn'
+  | 'begins'
+  | 'submitted'
+  | 'goesBack'
+  | 'comesAgain'
+  | 'cleared'
+  | 'published'
+  | 'synced'
+  | 'answered'
+  | 'leaves'
+>;
+
+interface Bordered {
+  readonly loop: Loop;
+  readonly owner: Owner;
+  /** Made after it. */
+  engine(): { readonly isOpen: boolean; readonly isFailed: boolean };
+  tell(line: string): void;
+}
+
+export class Border {
+  watch: Watch;
+  /** Null until the door is open. */
+  handler: Handler | null = null;
+  /** What the server itself wishes for. */
+  ownWish: Wish | null = null;
+  /** Visits without an answer, their clients still there. */
+  readonly unanswered = new Map<Visit, (status: number) => void>();
+  /** Who wants to hear that a client has gone. */
+  readonly #gone = new Map<Visit, () => void>();
+  /** Whose request is being worked on. */
+  #visit: Visit | null = null;
+  readonly #server: Bordered;
+
+  constructor(server: Bordered, watch: Watch) {
+    this.#server = server;
+    this.watch = watch;
+  }
+
+  /** A request has come in whole. To be called in an event of this process. */
+  receive(ask: Ask, done: (status: number) => void): Visit {
+    const { method, path, query, headers, body } = ask;
+    const visit = this.watch.arrives(ask);
+    this.unanswered.set(visit, done);
+    const request = { method, methodSent: method, path, query, body, header: (name: string) => headers[name] ?? '' };
+    const reply = {
+      get aborted() {
+        return visit.isAborted;
+      },
+      get ended() {
+        return visit.isTold;
+      },
+      send: (status: number, text: string | Uint8Array) => this.#leave(visit, status, text),
+      whenGone: (run: () => void) => this.#gone.set(visit, run),
+    };
+    this.#as(visit, () => {
+      const refusal = this.handler!.admit!(request);
+      if (refusal !== null) return this.handler!.refuse(refusal, reply);
+      if (method === 'GET' || this.#server.engine().isOpen) this.guard(() => this.watch.begins(visit));
+      this.handler!.handle(request, reply);
+    });
+    return visit;
+  }
+
+  /** The client of a request goes away. */
+  abort(visit: Visit): void {
+    const { loop, owner } = this.#server;
+    visit.isAborted = true;
+    this.unanswered.delete(visit);
+    loop.after(0, () => this.#gone.get(visit)?.(), owner);
+  }
+
+  /** Work on a request that had to wait begins when it is its ledger's turn. */
+  watchTurn(begin: () => void): () => void {
+    const visit = this.#visit!;
+    this.watch.waits(visit);
+    return () => {
+      if (this.#server.owner.isGone) return;
+      this.watch.hasTurn(visit);
+      if (!visit.isAborted) this.guard(() => this.watch.begins(visit));
+      this.#as(visit, begin);
+    };
+  }
+
+  /** A command enters the sequence. */
+  watchCommand(submission: Submission): Submission {
+    const { owner } = this.#server;
+    const visit = this.#visit;
+    const { command } = submission;
+    // A server that has failed refuses it on the spot.
+    if (this.#server.engine().isFailed) return submission;
+    const asked = visit?.ask.wish ?? this.ownWish;
+    const passage = this.guard(() => this.watch.submitted(command, visit, asked as Wish | null));
+    return {
+      ...submission,
+      answer: (outcome) => {
+        if (owner.isGone) return;
+        this.guard(() => this.watch.answered(passage, outcome));
+        this.#as(visit, () => submission.answer(outcome));
+      },
+      leave:
+        submission.leave &&
+        (() => {
+          const begin = submission.leave!();
+          if (owner.isGone) return begin;
+          this.guard(() => this.watch.goesBack(passage));
+          return () => {
+            if (owner.isGone) return;
+            this.guard(() => this.watch.comesAgain(passage));
+            this.#as(visit, begin);
+          };
+        }),
+    };
+  }
+
+  /** What a watch finds ends the life, whoever may catch it on the way up. */
+  guard<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      this.#server.loop.fail(error as Error);
+      throw error;
+    }
+  }
+
+  #leave(visit: Visit, status: number, text: string | Uint8Array): void {
+    const { owner, tell } = this.#server;
+    if (owner.isGone || visit.isAborted) return;
+    const done = this.unanswered.get(visit);
+    this.unanswered.delete(visit);
+    this.#gone.delete(visit);
+    this.guard(() => this.watch.leaves(visit, status, typeof text === 'string' ? text : Buffer.from(text).toString()));
+    tell(`${visit.number} ${status}`);
+    done?.(status);
+  }
+
+  #as(visit: Visit | null, work: () => void): void {
+    const before = this.#visit;
+    this.#visit = visit;
+    work();
+    this.#visit = before;
+  }
+}
