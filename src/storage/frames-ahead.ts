@@ -106,6 +106,8 @@ export class FramesAhead {
   #next = 0;
   #stuckAt = -1;
   #isAnswering = true;
+  /** Nobody looks at it. */
+  readonly #fetched = new Uint8Array(PIECE_BYTES);
 
   constructor({ hashSeed, room = () => [] }: AheadOptions) {
     this.#room = room;
@@ -190,6 +192,7 @@ export class FramesAhead {
       const index = this.#turn;
       const { bytes } = this.#pieces[index]!;
       const count = readAll(this.#file!, bytes, 0, Math.min(PIECE_BYTES, this.#size - this.#next), this.#next);
+      this.#fetch(this.#next + count);
       const length = framesEnd(bytes, count);
       if (length === 0) {
         this.#stuckAt = this.#next;
@@ -202,6 +205,15 @@ export class FramesAhead {
       Atomics.store(this.#data.stages, index, Stage.filled);
       Atomics.notify(this.#data.stages, index);
     }
+  }
+
+  /**
+   * Has the system read what comes next while this is looked through: the journal was written past the page cache, or
+   * the machine has started since. Where it fails, whoever reads the same again says so.
+   */
+  #fetch(from: number): void {
+    const bytes = Math.min(PIECE_BYTES, this.#size - from);
+    if (bytes > 0) this.#file!.readLater(this.#fetched, 0, bytes, from, () => {});
   }
 
   /** Hands over the memory that is not known there yet. */

@@ -85,7 +85,11 @@ function pinnedFile(path: string, file: DiskFile): DiskFile {
       bytes.fill(0, from, end);
       return end - from;
     },
-    readLater: refuse,
+    // Without the zeros: it only has the system read ahead of `read`.
+    readLater(bytes, from, to, position, done) {
+      const end = Math.max(from, Math.min(to, from + written - position));
+      file.readLater(bytes, from, end, position, done);
+    },
     write: refuse,
     writeLater: refuse,
     truncate: refuse,
