@@ -4,7 +4,8 @@
  * Two servers of which one cannot see the other, as in two containers on one volume, both find the lock free: whoever
  * comes later has it. The earlier one must not write among the frames of the later any more, nor acknowledge what it
  * wrote before: the later one may not have read that. Whoever takes the lock does so before it reads, so what is
- * synced and then finds the lock still held is read by all who come after.
+ * synced and then finds the lock still held is read by all who come after. What no file can prevent: a write that was
+ * begun before, and reaches the device only after the later server has read the journal, started and written there.
  */
 import type { Disk, DiskFile, Done } from './disk.ts';
 import type { Lock } from './lock.ts';

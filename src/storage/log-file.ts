@@ -46,6 +46,8 @@ export function cachedLog(file: DiskFile): LogFile {
     write: (bytes, from, to, position) => writeAll(file, bytes, from, to, position),
     reserve(length) {
       const size = file.size();
+      // Somebody else may have made it longer, who has taken the directory: the write that is next tells.
+      if (length <= size) return;
       try {
         writeAll(file, new Uint8Array(length - size), 0, length - size, size);
       } catch (error) {

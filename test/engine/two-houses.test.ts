@@ -1,8 +1,8 @@
 /**
  * Two servers on one directory that cannot see each other, the second coming at every moment of the first's life: while
  * it clears, writes, syncs, takes a snapshot, removes what is superfluous. Each keeps what it promised, and the books are
- * whole. Only asynchronous moments: that a process stands still between its look at the lock and the write right after
- * it, while another starts and writes, nothing on the disk could keep apart.
+ * whole. Only asynchronous moments: that a process stands still between its look at the lock and the write after it, or
+ * the device with that write, while another starts and writes, nothing on the disk could keep apart.
  */
 import { expect, test } from 'vitest';
 import { readJournal } from '../../src/storage/journal.ts';

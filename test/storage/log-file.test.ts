@@ -100,6 +100,15 @@ test('is not written while it is synced, nor in two places', async () => {
   expect(() => log.write(Buffer.from('two'), 0, 3, BLOCK + 1)).toThrow('not so long');
 });
 
+test('by way of the page cache: room that another server has made already is none to make', async () => {
+  const disk = fresh(1);
+  const log = openLog(disk, PATH, 'create');
+  const other = disk.open(PATH, 'write');
+  other.write(Buffer.alloc(20_000, 1), 0, 20_000, 0);
+  log.reserve(10_000);
+  expect(disk.bytesOf(PATH).equals(Buffer.alloc(20_000, 1))).toBe(true);
+});
+
 describe('a disk that', () => {
   const bytes = noise(randomFrom(1), 3 * BLOCK + 5);
 
