@@ -230,7 +230,7 @@ export class Life implements World {
     for (let attempt = 0; ; attempt++) {
       const name = `process ${++this.#starts}`;
       const mayFail = isFaulty && attempt < 4;
-      if (!mayFail || this.dice.chance(0.7)) this.#volume.heal();
+      if (!mayFail || this.dice.chance(0.7)) this.#volume.heal(this.#rivals?.isAnyUp ?? false);
       if (mayFail && this.dice.chance(0.25)) {
         for (let n = this.dice.between(1, 2); n > 0; n--) this.tell(`faults to come: ${this.#volume.injectFault()}`);
       }

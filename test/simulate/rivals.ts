@@ -51,6 +51,11 @@ export class Rivals {
     return seat;
   }
 
+  /** Whether a server runs on the volume. */
+  get isAnyUp(): boolean {
+    return this.#running().length > 0;
+  }
+
   /** Whether a server that begins there sees the one that has the lock. */
   isSeenFrom({ machine }: Seat): boolean {
     return this.#running().some((host) => !host.isOusted && host.seat?.machine === machine);

@@ -62,9 +62,10 @@ export class Volume {
     return FAULT_CODES.some((each) => code === each || isTold(each)) || error.message.endsWith('takes no more bytes');
   }
 
-  heal(): void {
+  /** No call fails any more. Where a server runs that may have met one that did, it may yet end by that. */
+  heal(isInUse: boolean): void {
     this.disk.heal();
-    this.isFaulty = false;
+    this.isFaulty &&= isInUse;
   }
 
   /** Tells the disk to fail some time; returns how. */
