@@ -29,10 +29,11 @@ export function whileHeld(disk: Disk, lock: Lock): Disk {
     if (error === null) begin();
     else queueMicrotask(() => refuse(error));
   };
+  /** What another server's work made fail is told as what it is: the lock is gone. */
   const stillHeld =
     (done: Done): Done =>
     (error) =>
-      done(error ?? lost());
+      done(lost() ?? error);
   const heldFile = (file: DiskFile): DiskFile => ({
     ...file,
     write: (bytes, from, to, position) => held(() => file.write(bytes, from, to, position)),
@@ -58,7 +59,7 @@ export function whileHeld(disk: Disk, lock: Lock): Disk {
         ...file,
         writeLater: (bytes, from, to, position, done) =>
           heldLater(
-            () => file.writeLater(bytes, from, to, position, (error, count) => done(error ?? lost(), count)),
+            () => file.writeLater(bytes, from, to, position, (error, count) => done(lost() ?? error, count)),
             (error) => done(error, 0),
           ),
       };
@@ -72,7 +73,7 @@ export function whileHeld(disk: Disk, lock: Lock): Disk {
     link: (from, to) => held(() => disk.link(from, to)),
     rename: (from, to) => held(() => disk.rename(from, to)),
     unlink: (path) => held(() => disk.unlink(path)),
-    unlinkLater: (path, done) => heldLater(() => disk.unlinkLater(path, done), done),
+    unlinkLater: (path, done) => heldLater(() => disk.unlinkLater(path, stillHeld(done)), done),
     syncDirectory(path) {
       disk.syncDirectory(path);
       lock.check();

@@ -129,7 +129,13 @@ function tryLock(disk: Disk, directory: string, offer: string, isRunning: (pid: 
     remove(disk, path);
     return 0;
   }
-  for (const old of numbers) if (old < number) remove(disk, join(directory, lockName(old)));
+  try {
+    for (const old of numbers) if (old < number) remove(disk, join(directory, lockName(old)));
+  } catch (error) {
+    // Who had it may not see this process, goes on, and is to be found by those who see it.
+    remove(disk, path);
+    throw error;
+  }
   return number;
 }
 

@@ -7,6 +7,7 @@
  *     npm run simulate -- --minutes 10          as many as that takes
  *     npm run simulate -- --workers 4           in so many processes; as many as there are cores by default
  *     npm run simulate -- --failures 1          until so many lives have failed, 10 by default
+ *     npm run simulate -- --machines 1          only those of one machine, or of two
  *     npm run simulate -- --corpus              lives that once met a bug, seeds.ts
  *     npm run simulate -- --digests             with the digest of each life
  *
@@ -18,7 +19,7 @@ import { parseArgs } from 'node:util';
 import { readCount } from '../../src/cli/usage.ts';
 import { readFlags } from '../support/flags.ts';
 import { Crew, type Report, serveCrew } from './crew.ts';
-import { Life, type LifeResult } from './life.ts';
+import { Life, type LifeResult, machinesIn } from './life.ts';
 import { SEEDS } from './seeds.ts';
 
 /** After so many failures more of them tell nothing new. */
@@ -53,8 +54,13 @@ class Total {
   }
 }
 
-function* counted(from: number, count: number): Generator<number> {
-  for (let seed = from; seed < from + count; seed++) yield seed;
+/** So many seeds from one on, of lives of so many machines where that is asked. */
+function* counted(from: number, count: number, machines: number | null): Generator<number> {
+  for (let seed = from, left = count; left > 0; seed++) {
+    if (machines !== null && machinesIn(seed) !== machines) continue;
+    left--;
+    yield seed;
+  }
 }
 
 /** One life, told. */
@@ -78,6 +84,7 @@ function readWish() {
       seeds: { type: 'string' },
       from: { type: 'string' },
       minutes: { type: 'string' },
+      machines: { type: 'string' },
       workers: { type: 'string' },
       failures: { type: 'string', default: FAILURES_MAX },
       corpus: { type: 'boolean', default: false },
@@ -85,7 +92,7 @@ function readWish() {
       worker: { type: 'boolean', default: false },
     },
   });
-  const { seed, seeds, from, minutes, workers } = values;
+  const { seed, seeds, from, minutes, machines, workers } = values;
   const count = (flag: string, text: string | undefined, min: number, missing: number) =>
     text === undefined ? missing : readCount(flag, text, min);
   return {
@@ -93,6 +100,7 @@ function readWish() {
     from: count('--from', from, 0, Math.floor(Date.now() / 1000)),
     count: count('--seeds', seeds, 1, minutes === undefined ? 1000 : Number.POSITIVE_INFINITY),
     minutes: count('--minutes', minutes, 1, Number.POSITIVE_INFINITY),
+    machines: machines === undefined ? null : readCount('--machines', machines, 1, 2),
     workers: count('--workers', workers, 1, availableParallelism()),
     failuresMax: readCount('--failures', values.failures, 1),
     isCorpus: values.corpus,
@@ -114,7 +122,7 @@ async function main(): Promise<void> {
     script: fileURLToPath(import.meta.url),
     args: ['--worker'],
     workers: wish.workers,
-    seeds: isCorpus ? SEEDS.map(({ seed }) => seed).values() : counted(from, wish.count),
+    seeds: isCorpus ? SEEDS.map(({ seed }) => seed).values() : counted(from, wish.count, wish.machines),
     secondsMax: wish.minutes * 60,
     graceSeconds: GRACE_SECONDS,
     lifeSecondsMax: LIFE_SECONDS_MAX,

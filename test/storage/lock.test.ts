@@ -111,6 +111,18 @@ describe('a lock', () => {
     expect(() => acquireLock(disk, DIRECTORY, { pid: 12 })).toThrow('process 11');
   });
 
+  test('is not kept by who cannot take the one before away: that holds, and is seen, as it was', () => {
+    const disk = machine();
+    const first = acquireLock(disk, DIRECTORY, { pid: 10 });
+    disk.put('/proc/10/stat', null);
+    disk.inject({ call: 'unlink', path: 'lock-', code: 'EIO' });
+    expect(() => acquireLock(disk, DIRECTORY, { pid: 11 })).toThrow('EIO');
+    disk.put('/proc/11/stat', null);
+    disk.put('/proc/10/stat', stat(10, 'S', 110));
+    expect(() => first.check()).not.toThrow();
+    expect(() => acquireLock(disk, DIRECTORY, { pid: 12 })).toThrow('process 10');
+  });
+
   test('where there is no /proc asks whether the process runs', () => {
     const disk = new FakeDisk();
     disk.mkdir(DIRECTORY);
@@ -235,6 +247,27 @@ describe('a lock that is taken from a process that runs, because it cannot be se
     acquireLock(disk, DIRECTORY, { pid: 11 });
     disk.releaseSyncs();
     expect(await synced).toBeInstanceOf(LockLostError);
+  });
+
+  test('in the middle of a write past the page cache, or of a removal: told as that, however it ended', async () => {
+    const disk = new FakeDisk(2);
+    disk.mkdir(DIRECTORY);
+    const lock = acquireLock(disk, DIRECTORY, { pid: 10, isRunning: () => false });
+    const held = whileHeld(disk, lock);
+    const names = ['written', 'failed', 'removed'].map((name) => join(DIRECTORY, name));
+    for (const name of names) held.open(name, 'create').close();
+    const block = new Uint8Array(4096);
+    const files = names.map((name) => held.openSynced(name)!);
+    const write = (n: number) =>
+      later((done) => files[n]!.writeLater(block, 0, block.length, 0, (error) => done(error)));
+    expect(await write(0)).toBeNull();
+    disk.inject({ call: 'sync', path: 'failed', code: 'EIO' });
+    const ends = [write(0), write(1), later((done) => held.unlinkLater(names[2]!, done))];
+    disk.unlink(names[2]!);
+    acquireLock(disk, DIRECTORY, { pid: 11, isRunning: () => false });
+    expect(() => held.openSynced(names[0]!)).toThrow(LockLostError);
+    ends.push(write(0));
+    for (const end of await Promise.all(ends)) expect(end).toBeInstanceOf(LockLostError);
   });
 
   test('while it is held, all goes through', async () => {
