@@ -741,7 +741,7 @@ export const TESTED_PLANTS: TestedPlant[] = [
   [
     'what is superfluous goes without a look at the lock',
     'storage/lock',
-    [HELD, 'heldLater(() => disk.unlinkLater(path, done), done),', 'disk.unlinkLater(path, done),'],
+    [HELD, 'heldLater(() => disk.unlinkLater(path, stillHeld(done)), done),', 'disk.unlinkLater(path, done),'],
   ],
   // A life's books are too small for these.
   [
