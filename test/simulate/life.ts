@@ -367,14 +367,14 @@ export class Life implements World {
   #send(ask: Ask, done: (status: number) => void): void {
     const { dice, loop } = this;
     const host = this.#host;
+    // A no of one that has nothing to say any more is none.
+    const heardOf = (asked: Host) => (status: number) => done(asked.isOusted && status >= 300 ? 503 : status);
     for (const other of this.#rivals?.ousted() ?? []) {
-      // A no of one that has nothing to say any more is none.
-      const heard = (status: number) => done(status < 300 ? status : 503);
       if (other.isOpen && dice.chance(ASTRAY))
-        loop.after(dice.roll(), () => this.#deliver(other, ask, heard), other.owner);
+        loop.after(dice.roll(), () => this.#deliver(other, ask, heardOf(other)), other.owner);
     }
     if (host === null || !host.isOpen || !this.#isUp(host)) return;
-    loop.after(dice.roll() * 3, () => this.#deliver(host, ask, done), host.owner);
+    loop.after(dice.roll() * 3, () => this.#deliver(host, ask, heardOf(host)), host.owner);
   }
 
   /** What a server that has lost the lock does not answer its clients ask of the one that has it. */
@@ -507,11 +507,15 @@ export class Life implements World {
     // A start alone takes up all that is due; whoever says that the others are there again changes nothing.
     if (this.dice.chance(0.5)) loop.after(0, () => host.wakeAll(), host.owner);
     const end = loop.now + PATIENCE_MS;
-    for (let ms = 20; network.owed() !== ''; ms *= 1.5) {
-      must(loop.now < end, `in the end ${network.owed()}`);
-      await this.#pass(host, Math.min(ms, 4000));
-    }
-    await this.#quiet(host);
+    // What clients still ask again may begin something new.
+    let ms = 20;
+    do {
+      for (; network.owed() !== ''; ms *= 1.5) {
+        must(loop.now < end, `in the end ${network.owed()}`);
+        await this.#pass(host, Math.min(ms, 4000));
+      }
+      await this.#quiet(host);
+    } while (network.owed() !== '');
     network.checkAgreement();
   }
 }
