@@ -97,7 +97,8 @@ async function runApart(name: string): Promise<BenchResult> {
   child.once('message', (told) => {
     result = told as BenchResult;
   });
-  const [code] = await once(child, 'exit');
+  // On a busy machine the end of a process is known before all that it said has been read.
+  const [[code]] = await Promise.all([once(child, 'exit'), once(child, 'disconnect')]);
   if (result === undefined) throw new Error(`the bench ${name} ended with ${code}`);
   return result;
 }
