@@ -61,7 +61,9 @@ export function loadOrCreateKey(disk: Disk, directory: string, create: MakePair)
   if (names.includes(KEY_FILE)) throw new KeyFileError(`${path} is a link that leads nowhere; put the key there first`);
   const books = names.find((name) => segmentSeq(name) > 0 || snapshotSeq(name) >= 0);
   if (books !== undefined) {
-    throw new KeyFileError(`${path} is missing, but ${books} was signed with it; put it back from a copy`);
+    throw new KeyFileError(
+      `${path} is missing, but ${books} was signed by the server's key; put it back from a copy, or name the file that it is in with --server-key`,
+    );
   }
   const made = create();
   writeWhole(disk, path, Buffer.from(keyText(made)));

@@ -5,9 +5,9 @@
  * The highest number counts. It is held while that process runs; a process that is gone, is a zombie, or
  * whose pid has been given to another (other start time, other boot) holds nothing. To take the lock is to
  * make the next number with `link`, which fails where the name exists: of two that saw the same dead lock
- * one wins. The highest file is never removed, only emptied: so a lock can be let go on a full disk too, and
- * numbers never go back. Whoever looked long ago, and makes a number that is free again since, finds a higher
- * one when it looks once more, and has not won.
+ * one wins. Who lets it go empties the file and leaves it there: that can be done on a full disk too, and numbers do
+ * not go back. Whoever looked long ago, and makes a number that is free again since, finds a higher one when it
+ * looks once more, and has not won. Only one that cannot take the earlier locks away gives its own number back.
  *
  * A copy of the directory has the lock file too, under another path and of another identity: that holds nothing.
  *

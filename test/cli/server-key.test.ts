@@ -42,6 +42,8 @@ test.each(['flag', 'variable'])(
     expect([story.code, story.code === 0 && JSON.parse(story.out).server], story.err).toEqual([0, publicKey]);
     const bare = await ayni('export', directory, 'circle', 'c');
     expect([bare.code, bare.err]).toEqual([1, expect.stringContaining('--server-key')]);
+    const unnamed = await startRefused({ directory });
+    expect([unnamed.code, unnamed.log]).toEqual([1, expect.stringMatching(/server\.key is missing.*--server-key/)]);
   },
 );
 

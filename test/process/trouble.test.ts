@@ -121,7 +121,7 @@ describe('no start', () => {
   test('without the key, beside books it has signed', async () => {
     const log = await refusedAfter((directory) => rmSync(keyFile(directory)));
     expect(log).toMatch(
-      /BOOKS\/server\.key is missing, but journal-0+1\.ayj was signed with it; put it back from a copy/,
+      /BOOKS\/server\.key is missing, but journal-0+1\.ayj was signed by the server's key; put it back from a copy.*--server-key/,
     );
   });
 
