@@ -272,7 +272,8 @@ export class Oracle {
       const verdict = this.#decide(passage, moment, luidAt);
       if ('facts' in verdict) take(verdict.facts);
     }
-    must(at === entries.length, `nobody asked for the entry ${JSON.stringify(entries[at])}`);
+    const odd = entries[at];
+    must(odd === undefined, `nobody asked for ${odd === undefined ? '' : entryText(odd, this.#server!.state)}`);
     must(model.seq === this.seq + entries.length, 'the sequence has a gap');
     this.#compareTouched(touched);
   }
