@@ -329,6 +329,24 @@ describe('may I', () => {
     const reply = await ask(there, '/ledger', { action: 'create', record: 'symbol' }, anna);
     expect([reply.status, reply.body.data]).toEqual([200, [{ action: 'create', record: 'symbol' }]]);
   });
+  test('of the ledger, asked of a wallet, is about no ledger but the own: the rules of others’ were told', async () => {
+    const mine = [GATE, { action: 'update', signer: { public: anna.public } }];
+    const { there, kit } = await ledgerWith(mine);
+    const symbol = await kit.symbol();
+    const wallets = [await kit.wallet()];
+    // Balances are counted over all ledgers, as ledgers are.
+    for (let i = 0; i < 4; i++) {
+      const wallet = await kit.wallet();
+      await kit.done([issue(wallet, symbol, 1)]);
+      wallets.push(wallet);
+    }
+    for (const wallet of wallets) {
+      for (const record of ['ledger', 'ledger-proof']) {
+        const reply = await ask(there, `/wallets/${wallet}`, { action: 'update', record }, anna);
+        expect([reply.status, reply.body.data], `${record} of ${wallet}`).toEqual([200, [{ action: 'update' }]]);
+      }
+    }
+  });
 });
 
 describe('claims and commands', () => {

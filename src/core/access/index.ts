@@ -141,12 +141,14 @@ export function grantingRules(
   row: number,
   caller: Caller,
 ): object[] {
-  const home = homeOf(state, ledger, target, row);
-  const lists = [home < 0 ? null : ledgerRules(state, home), ownRules(state, home, target, row, null)];
+  // Whoever asks may do so of a record of another kind: the ledger's own record is that of the ledger they ask in.
+  const asked = target % PROOF_TARGET === Kind.ledger ? state.ledgers[ledger]!.row : row;
+  const home = homeOf(state, ledger, target, asked);
+  const lists = [ledgerRules(state, home), ownRules(state, home, target, asked, null)];
   const wanted = action === 'any' ? [...ACTION_NUMBERS.values()] : [ACTION_NUMBERS.get(action)!];
   return lists.flatMap((rules) => {
     if (rules === null) return [];
-    const scene = new Judged(state, { home, row, draft: null, budget: null }, caller);
+    const scene = new Judged(state, { home, row: asked, draft: null, budget: null }, caller);
     const about = wanted.map((number) => [number, new Set(rules.of(number, target).all)] as const);
     const found = rules.list.filter((rule) =>
       about.every(([number, all]) => all.has(rule) && holds(rule, number, caller, scene)),
