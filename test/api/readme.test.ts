@@ -1,25 +1,33 @@
-/** The README's examples, run as they are written there: whoever begins, begins with them. */
-import { readFileSync } from 'node:fs';
+/** The examples of the README and of docs/, run as they are written there: whoever begins, begins with them. */
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { compileFunction } from 'node:vm';
-import { expect, test } from 'vitest';
-import { bearer, connect, type Json, type Keys, makeKeys } from '../support/client.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { startBridge } from '../../src/cli/server-process.ts';
+import { bearer, connect, type Json, type Keys, makeKeys, record } from '../support/client.ts';
 import { found, PATIENCE_MS } from '../support/kit.ts';
-import { serverOfTest } from '../support/of-test.ts';
+import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
+import { blocksOf, readPages } from '../support/pages.ts';
 import type { Server } from '../support/server.ts';
 
 const require = createRequire(import.meta.url);
-const root = join(dirname(fileURLToPath(import.meta.url)), process.env.AYNI_DIST ? '../../../..' : '../../..');
-const text = readFileSync(join(root, 'README.md'), 'utf8');
-const blocks = [...text.matchAll(/^```js\n(.*?)^```/gms)].map(([, code]) => code!);
+const pages = readPages();
+const blocks = blocksOf(pages, 'js');
+const commands = blocksOf(pages, 'sh').join('');
+/** Examples that a test has run. */
+const ran = new Set<string>();
 
 /** The example in which this stands, at this server. */
 function example(holds: string, { url }: Server): string {
   const those = blocks.filter((code) => code.includes(holds));
   expect(those, `examples with ${holds}`).toHaveLength(1);
+  ran.add(those[0]!);
   return those[0]!.replaceAll('http://127.0.0.1:4000/v2', url);
+}
+
+/** `transfer.js` with this example in place of what follows `make`. */
+function afterMake(server: Server, holds: string): string {
+  const [head] = example('async function main', server).split("  await make(sdk.symbol, { handle: 'usd'");
+  return `${head}${example(holds, server)}}\nreturn main();`;
 }
 
 /** Runs code among these names; resolves with what it printed. */
@@ -41,11 +49,10 @@ test('a first transfer prints what luz has, the second time it is refused; then 
   const again = run(first.replace(/main\(\);\n$/, 'return main();'));
   await expect(again).rejects.toMatchObject({ reason: 'record.duplicated' });
 
-  const [head] = first.split("  await make(sdk.symbol, { handle: 'usd'");
-  await run(`${head}${example("handle: 'tell-me'", server)}}\nreturn main();`);
+  await run(afterMake(server, "handle: 'tell-me'"));
   expect((await connect(server).get('/effects/tell-me')).body.meta.status).toBe('active');
 
-  const asked = [...text.matchAll(/^curl '(http:\/\/127\.0\.0\.1:4000\/v2\S*)'/gm)].map(([, url]) => url!);
+  const asked = [...commands.matchAll(/^curl '(http:\/\/127\.0\.0\.1:4000\/v2\S*)'/gm)].map(([, url]) => url!);
   expect(asked.length).toBeGreaterThan(2);
   for (const url of asked) {
     const path = url.slice('http://127.0.0.1:4000/v2'.length).replace('wait=10', 'wait=0');
@@ -105,4 +112,40 @@ test('locking it down: the app pays from the till alone, the auditor reads, a st
     expect([path, (await client.get(path)).status]).toEqual([path, 403]);
   }
   for (const path of ['', '/head']) expect([path, (await client.get(path)).status]).toEqual([path, 200]);
+});
+
+test('two banks: money goes from the one to the other', async () => {
+  const server = await serverOfTest();
+  const starts = [...commands.matchAll(/^npm run bridge -- --port \d+ --data \S+ (.*)$/gm)].map(([, flags]) => flags!);
+  expect(starts).toHaveLength(2);
+  const banks = starts.map((flags) =>
+    startBridge(directoryOfTest(), { flags: [...flags.split(' '), '--ledger', server.url] }),
+  );
+  for (const bank of banks) onTestFinished(async () => void (await (await bank).stop('SIGKILL')));
+  const urls = (await Promise.all(banks)).map(({ url }) => url);
+  const has = async (url: string) =>
+    ((await (await fetch(`${url}/accounts`)).json()) as Json).data.accounts[0].available;
+  // The last that a bank makes at the ledger is how much it may owe.
+  const joined = async () => (await connect(server).get('/intents?meta.status=completed')).body.data.length;
+  await found(async () => (await joined()) === 2 || null, PATIENCE_MS);
+  await run(afterMake(server, "account('bank-a', 'ana')"));
+  await found(async () => (await has(urls[1]!)) === 250 || null, PATIENCE_MS);
+  expect(await has(urls[0]!)).toBe(750);
+});
+
+test('rules of the server itself: its owner makes ledgers, nobody else does', async () => {
+  const owner = makeKeys();
+  const [, rules] = /--access-rules '([^']*)'/.exec(commands)!;
+  const given = rules!.replaceAll('<key>', owner.public);
+  const flags = ['--owner', owner.public, '--access-rules', given];
+  const server = await serverOfTest({ flags, headers: bearer(owner) });
+  const client = connect(server);
+  const makeLedger = async (keys: Keys, handle: string) =>
+    (await client.post('/ledgers', record({ handle }, keys))).status;
+  expect(await makeLedger(makeKeys(), 'theirs')).toBe(403);
+  expect(await makeLedger(owner, 'ours')).toBe(201);
+});
+
+test('an example was not run', () => {
+  expect(blocks.filter((code) => !ran.has(code))).toEqual([]);
 });
