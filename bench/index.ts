@@ -16,6 +16,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { runInParallel } from '../src/cli/parallel.ts';
+import { readCount } from '../src/cli/usage.ts';
+import { readFlags } from '../test/support/flags.ts';
 import { drawCharts } from './charts.ts';
 import { formatPace, meanPace, measurePace } from './load/pace.ts';
 import { findRoot, resultsDirectory } from './load/root.ts';
@@ -34,20 +36,21 @@ import {
 const SMOKE_WIDTH = 3;
 const NOT_BENCHES = new Set(['index', 'result', 'charts', 'svg']);
 
-const { values: flags, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    smoke: { type: 'boolean', default: false },
-    save: { type: 'boolean', default: false },
-    intents: { type: 'string' },
-    // Tells the result to the process that started this one, instead of printing it.
-    apart: { type: 'boolean', default: false },
-  },
+const { flags, positionals, options } = readFlags('bench', () => {
+  const { values: flags, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      smoke: { type: 'boolean', default: false },
+      save: { type: 'boolean', default: false },
+      intents: { type: 'string' },
+      // Tells the result to the process that started this one, instead of printing it.
+      apart: { type: 'boolean', default: false },
+    },
+  });
+  const intents = flags.intents === undefined ? undefined : readCount('--intents', flags.intents, 1);
+  const options: BenchOptions = { smoke: flags.smoke, intents };
+  return { flags, positionals, options };
 });
-const options: BenchOptions = {
-  smoke: flags.smoke,
-  intents: flags.intents === undefined ? undefined : readCount(flags.intents),
-};
 
 if (positionals.join() === 'charts') {
   for (const file of drawCharts(resultsDirectory())) console.log(`drawn ${file}`);
@@ -124,11 +127,4 @@ function save(result: SavedResult): string {
   const path = join(directory, `${date.slice(0, 10)}-${commit}-${result.name}.json`);
   writeFileSync(path, `${JSON.stringify(result, null, 2)}\n`);
   return path;
-}
-
-function readCount(text: string): number {
-  const count = Number(text);
-  if (Number.isSafeInteger(count) && count > 0) return count;
-  console.error(`--intents is a whole number, not ${text}`);
-  process.exit(2);
 }

@@ -27,6 +27,8 @@ const BAD: [program: string, flag: string, value: string][] = [
   ['fuzz/index', '--colour', 'red'],
   ['process/kills', '--colour', 'red'],
   ['process/soak', '--colour', 'red'],
+  ['../bench/index', '--intents', '2m'],
+  ['../bench/index', '--colour', 'red'],
 ];
 
 test.each(BAD)('%s does not start with %s %s, and names it', (program, flag, value) => {
