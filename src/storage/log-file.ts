@@ -36,7 +36,7 @@ const NO_ROOM = ['ENOSPC', 'EDQUOT', 'EFBIG'];
 export function openLog(disk: Disk, path: string, mode: 'write' | 'create'): LogFile {
   const file = disk.open(path, mode);
   const synced = disk.openSynced(path);
-  return synced === null ? cachedLog(file) : stagedLog(file, synced);
+  return synced === null ? cachedLog(file) : new StagedLog(file, synced);
 }
 
 /** A log by way of the page cache. */
@@ -65,115 +65,135 @@ const BLOCK_BYTES = 4096;
 const STAGE_BYTES = 2 * 1024 * 1024;
 const STAGE_BYTES_MAX = 128 * 1024 * 1024;
 
-function stagedLog(file: DiskFile, synced: SyncedFile): LogFile {
-  const memory = pageAligned(STAGE_BYTES, STAGE_BYTES_MAX);
-  const stage = new Uint8Array(memory);
+/** A log past the page cache. */
+class StagedLog implements LogFile {
+  readonly path: string;
+  readonly #file: DiskFile;
+  readonly #synced: SyncedFile;
+  readonly #memory = pageAligned(STAGE_BYTES, STAGE_BYTES_MAX);
+  readonly #stage = new Uint8Array(this.#memory);
   /** What is staged, in the file; `from` begins a block, and all of that is there. */
-  let from = 0;
-  let to = 0;
+  #from = 0;
+  #to = 0;
   /** Where the zeros are to end that are written with it. */
-  let reserved = 0;
-  let isStaged = false;
-  let isUnderway = false;
-  let takesBlocks = true;
+  #reserved = 0;
+  #isStaged = false;
+  #isUnderway = false;
+  #takesBlocks = true;
 
-  function hold(bytes: number): void {
-    if (bytes > memory.byteLength) memory.resize(blockAfter(bytes));
+  constructor(file: DiskFile, synced: SyncedFile) {
+    this.path = file.path;
+    this.#file = file;
+    this.#synced = synced;
+  }
+
+  size(): number {
+    return this.#file.size();
+  }
+
+  truncate(size: number): void {
+    this.#file.truncate(size);
+  }
+
+  write(bytes: Uint8Array, from: number, to: number, position: number): void {
+    assert(!this.#isUnderway, `${this.path}: written while it is synced`);
+    if (position !== this.#to) this.#begin(position);
+    const staged = this.#to - this.#from;
+    this.#hold(staged + to - from);
+    this.#stage.set(bytes.subarray(from, to), staged);
+    this.#to += to - from;
+    this.#isStaged = true;
+  }
+
+  reserve(length: number): void {
+    this.#reserved = length;
+  }
+
+  syncLater(done: Done): void {
+    this.#isUnderway = true;
+    const end: Done = (error) => {
+      this.#isUnderway = false;
+      if (error === null) this.#settle();
+      done(error);
+    };
+    if (this.#takesBlocks) this.#syncBlocks(end);
+    else this.#syncCached(end);
+    this.#reserved = 0;
+  }
+
+  close(): void {
+    this.#synced.close();
+    this.#file.close();
   }
 
   /** Goes on in the midst of the block that is in the file. */
-  function begin(position: number): void {
-    assert(!isStaged, `${file.path}: written in two places`);
-    from = blockAt(position);
-    to = position;
-    assert(readAll(file, stage, 0, to - from, from) === to - from, `${file.path}: not so long`);
+  #begin(position: number): void {
+    assert(!this.#isStaged, `${this.path}: written in two places`);
+    this.#from = blockAt(position);
+    this.#to = position;
+    const held = position - this.#from;
+    assert(readAll(this.#file, this.#stage, 0, held, this.#from) === held, `${this.path}: not so long`);
+  }
+
+  /** Makes room for so many bytes in the stage. */
+  #hold(bytes: number): void {
+    if (bytes > this.#memory.byteLength) this.#memory.resize(blockAfter(bytes));
   }
 
   /** What is staged is on the device; its last block stays, for what comes into it. */
-  function settle(): void {
-    const kept = blockAt(to);
-    stage.copyWithin(0, kept - from, to - from);
-    from = kept;
-    isStaged = false;
-    if (memory.byteLength > STAGE_BYTES) memory.resize(STAGE_BYTES);
+  #settle(): void {
+    const kept = blockAt(this.#to);
+    this.#stage.copyWithin(0, kept - this.#from, this.#to - this.#from);
+    this.#from = kept;
+    this.#isStaged = false;
+    if (this.#memory.byteLength > STAGE_BYTES) this.#memory.resize(STAGE_BYTES);
+  }
+
+  #syncBlocks(end: Done): void {
+    const needed = blockAfter(this.#to) - this.#from;
+    const wanted = Math.max(needed, blockAfter(this.#reserved) - this.#from);
+    this.#hold(wanted);
+    this.#stage.fill(0, this.#to - this.#from, wanted);
+    this.#writeBlocks(0, wanted, needed, end);
+  }
+
+  /** Writes what is staged in [at, wanted); where the disk has no room for that, what is needed of it. */
+  #writeBlocks(at: number, wanted: number, needed: number, end: Done): void {
+    this.#synced.writeLater(this.#stage, at, wanted, this.#from + at, (error, count) => {
+      const code = errorCode(error);
+      if (code === 'EINVAL') {
+        this.#takesBlocks = false;
+        this.#syncCached(end);
+      } else if (NO_ROOM.includes(code) && wanted > needed) {
+        if (at < needed) this.#writeBlocks(at, needed, needed, end);
+        else end(this.#shorten(this.#from + needed));
+      } else if (error !== null) end(error);
+      else if (at + count >= wanted) end(null);
+      else if (count < BLOCK_BYTES) end(new Error(`${this.path}: the disk takes no more bytes`));
+      else this.#writeBlocks(at + blockAt(count), wanted, needed, end);
+    });
   }
 
   /** Gives back the last room of a disk, which others need too. */
-  function shorten(size: number): Error | null {
+  #shorten(size: number): Error | null {
     try {
-      file.truncate(size);
+      this.#file.truncate(size);
       return null;
     } catch (error) {
       return error as Error;
     }
   }
 
-  function syncBlocks(end: Done): void {
-    const needed = blockAfter(to) - from;
-    let wanted = Math.max(needed, blockAfter(reserved) - from);
-    hold(wanted);
-    stage.fill(0, to - from, wanted);
-    const write = (at: number) =>
-      synced.writeLater(stage, at, wanted, from + at, (error, count) => {
-        const code = errorCode(error);
-        if (code === 'EINVAL') {
-          takesBlocks = false;
-          syncCached(end);
-        } else if (NO_ROOM.includes(code) && wanted > needed) {
-          wanted = needed;
-          if (at < needed) write(at);
-          else end(shorten(from + needed));
-        } else if (error !== null) end(error);
-        else if (at + count >= wanted) end(null);
-        else if (count < BLOCK_BYTES) end(new Error(`${file.path}: the disk takes no more bytes`));
-        else write(at + blockAt(count));
-      });
-    write(0);
-  }
-
   /** There are file systems that open files for blocks and then take none. */
-  function syncCached(end: Done): void {
+  #syncCached(end: Done): void {
     try {
-      writeAll(file, stage, 0, to - from, from);
+      writeAll(this.#file, this.#stage, 0, this.#to - this.#from, this.#from);
     } catch (error) {
       queueMicrotask(() => end(error as Error));
       return;
     }
-    file.syncLater(end);
+    this.#file.syncLater(end);
   }
-
-  return {
-    path: file.path,
-    size: () => file.size(),
-    truncate: (size) => file.truncate(size),
-    write(bytes, first, last, position) {
-      assert(!isUnderway, `${file.path}: written while it is synced`);
-      if (position !== to) begin(position);
-      const staged = to - from;
-      hold(staged + last - first);
-      stage.set(bytes.subarray(first, last), staged);
-      to += last - first;
-      isStaged = true;
-    },
-    reserve(length) {
-      reserved = length;
-    },
-    syncLater(done) {
-      isUnderway = true;
-      const end: Done = (error) => {
-        isUnderway = false;
-        if (error === null) settle();
-        done(error);
-      };
-      if (takesBlocks) syncBlocks(end);
-      else syncCached(end);
-      reserved = 0;
-    },
-    close() {
-      synced.close();
-      file.close();
-    },
-  };
 }
 
 function blockAt(position: number): number {

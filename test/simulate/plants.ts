@@ -202,17 +202,21 @@ export const PLANTS: Plant[] = [
     'a log tells that it is synced before the device has its blocks',
     [
       LOG_FILE,
-      'if (takesBlocks) syncBlocks(end);',
-      'if (takesBlocks) queueMicrotask(() => (syncBlocks(() => {}), end(null)));',
+      'if (this.#takesBlocks) this.#syncBlocks(end);',
+      'if (this.#takesBlocks) queueMicrotask(() => (this.#syncBlocks(() => {}), end(null)));',
     ],
   ],
   [
     'a block is written again without what it held',
-    [LOG_FILE, '    stage.copyWithin(0, kept - from, to - from);\n', ''],
+    [LOG_FILE, '    this.#stage.copyWithin(0, kept - this.#from, this.#to - this.#from);\n', ''],
   ],
   [
     'a log that goes on takes the block it goes on in for empty',
-    [LOG_FILE, '    assert(readAll(file, stage, 0, to - from, from) === to - from,', '    assert(file.size() >= to,'],
+    [
+      LOG_FILE,
+      'assert(readAll(this.#file, this.#stage, 0, held, this.#from) === held,',
+      'assert(this.#file.size() >= position,',
+    ],
   ],
   [
     'the room is cut off with the end of its frame',
