@@ -15,8 +15,9 @@ import {
   frameSignature,
   readFrameHead,
 } from './format.ts';
+import { frameHashOf } from './frame-entries.ts';
 import type { JournalPosition } from './journal.ts';
-import { frameHashOf, misplaced, type TornTail } from './journal-reader.ts';
+import { misplaced, type TornTail } from './journal-reader.ts';
 
 /** The reflected polynomial of CRC-32 (ISO 3309). */
 const POLYNOMIAL = 0xedb88320;

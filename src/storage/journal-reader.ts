@@ -11,18 +11,15 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Entry, Facts } from '../core/entry.ts';
-import { CodecError, decodeNext, decodeNextFacts, passNext } from './codec.ts';
+import { CodecError, decodeNext, decodeNextFacts } from './codec.ts';
 import type { Disk } from './disk.ts';
 import {
   bytesEqual,
-  digestEntry,
-  FRAME_FOOT_BYTES,
   FRAME_HEAD_BYTES,
   type FrameHead,
   frameChain,
   frameHash,
   frameSignature,
-  frameWhole,
   HASH_BYTES,
   isKnownVersion,
   LENGTH_AT,
@@ -30,9 +27,9 @@ import {
   readSegmentHeader,
   SEGMENT_HEADER_BYTES,
 } from './format.ts';
+import { type DecodeEntry, type FrameEntries, noEntries, takeEntries } from './frame-entries.ts';
 import { type AheadOptions, FramesAhead } from './frames-ahead.ts';
 import type { JournalEnd, JournalPosition } from './journal.ts';
-import type { OutlineNotes } from './outline.ts';
 import { DamageError, journalBytes, neededSegments, type SegmentFile } from './segments.ts';
 import { endOfBytes, type Frame, findFrame, Window, wholeFrame } from './window.ts';
 
@@ -213,17 +210,6 @@ export function cutTornTail(disk: Disk, directory: string, torn: TornTail): void
 const WINDOW_BYTES = 4 * 1024 * 1024;
 const WINDOW_BEHIND_BYTES = 64 * 1024;
 
-/** Reads the entry at `cursor.at` and moves that behind it; `notes` may help. Throws CodecError. */
-type DecodeEntry<E> = (bytes: Uint8Array, cursor: { at: number }, to: number, notes?: OutlineNotes) => E;
-
-/** A frame's entries, decoded, where each ends in its bytes, and their digests in a row. */
-interface FrameEntries<E> {
-  readonly decode: DecodeEntry<E>;
-  readonly list: E[];
-  readonly ends: number[];
-  digests: Buffer;
-}
-
 /** State of one reading. */
 interface Run<E = unknown> {
   readonly disk: Disk;
@@ -393,54 +379,6 @@ function readEntries<E>(run: Run<E>, path: string, at: number, frame: Frame, kno
     throw new DamageError(path, at + start - frame.from, error.message);
   }
   return frame.digests ?? entries.digests.subarray(0, head.count * HASH_BYTES);
-}
-
-/**
- * Decodes the entries of the frame, and digests them where that is not done; of a frame whose entries are known, the
- * digests will do. Throws CodecError where they do not fill it.
- */
-function takeEntries<E>(
-  into: FrameEntries<E>,
-  { bytes, from, to, digests, notes }: Frame,
-  count: number,
-  known = false,
-): void {
-  into.list.length = 0;
-  into.ends.length = 0;
-  // Whoever has taken the digests has passed through all entries.
-  if (known && digests !== undefined) return;
-  const end = to - FRAME_FOOT_BYTES;
-  const cursor = { at: from + FRAME_HEAD_BYTES };
-  for (let index = 0; index < count; index++) {
-    const start = cursor.at;
-    if (known) passNext(bytes, cursor, end);
-    else into.list.push(into.decode(bytes, cursor, end, notes));
-    into.ends.push(cursor.at);
-    if (digests !== undefined) continue;
-    // What a frame says of its count is believed one entry at a time.
-    if (into.digests.length === index * HASH_BYTES)
-      into.digests = Buffer.concat([into.digests], 2 * index * HASH_BYTES);
-    digestEntry(bytes, start, cursor.at, into.digests, index * HASH_BYTES);
-  }
-  if (cursor.at !== end) throw new CodecError('bytes after the last entry');
-}
-
-function noEntries<E>(decodeEntry: DecodeEntry<E>): FrameEntries<E> {
-  return { decode: decodeEntry, list: [], ends: [], digests: Buffer.allocUnsafeSlow(64 * HASH_BYTES) };
-}
-
-/** The hash of the frame that fills `bytes`, or null where they are none that could be read. */
-export function frameHashOf(bytes: Buffer): Uint8Array | null {
-  const head: FrameHead = { bytes: 0, firstSeq: 0, count: 0, moment: 0 };
-  if (!frameWhole(bytes, 0, bytes.length) || readFrameHead(bytes, 0, bytes.length, head) !== '') return null;
-  const entries = noEntries(decodeNext);
-  try {
-    takeEntries(entries, { bytes, from: 0, to: bytes.length }, head.count);
-  } catch (error) {
-    if (error instanceof CodecError) return null;
-    throw error;
-  }
-  return frameHash(bytes, 0, entries.digests.subarray(0, head.count * HASH_BYTES));
 }
 
 function handOn<E>(run: Run<E>, path: string, bytes: Buffer, from: number): void {

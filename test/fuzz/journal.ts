@@ -16,8 +16,8 @@ import {
   sealFrame,
   segmentName,
 } from '../../src/storage/format.ts';
+import { frameHashOf } from '../../src/storage/frame-entries.ts';
 import { cutTornTail, DamageError, JOURNAL_START, readJournal } from '../../src/storage/journal.ts';
-import { frameHashOf } from '../../src/storage/journal-reader.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { DIRECTORY, readFrames, sameEntries, server, signerOf, writeFrames } from '../storage/kit.ts';
 import { Dice } from '../support/dice.ts';

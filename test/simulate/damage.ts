@@ -19,8 +19,8 @@ import {
   sealFrame,
   segmentSeq,
 } from '../../src/storage/format.ts';
+import { frameHashOf } from '../../src/storage/frame-entries.ts';
 import { DamageError, Journal } from '../../src/storage/journal.ts';
-import { frameHashOf } from '../../src/storage/journal-reader.ts';
 import { isPartName, snapshotSeq } from '../../src/storage/snapshot-format.ts';
 import { stateDigest } from '../../src/storage/state-digest.ts';
 import { type FakeDisk, SECTOR_BYTES } from '../storage/fake-disk.ts';
