@@ -3,7 +3,17 @@
  * outside; and the rules of a ledger that is not open to everybody.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { bearer, type Client, connect, hashOf, type Json, type Keys, makeKeys, record } from '../support/client.ts';
+import {
+  bearer,
+  type Client,
+  connect,
+  hashOf,
+  type Json,
+  type Keys,
+  makeKeys,
+  proof,
+  record,
+} from '../support/client.ts';
 import {
   issue,
   type Kit,
@@ -230,6 +240,36 @@ describe('a ledger with rules', () => {
     expect((await there.get(path, bearer(keys, handle))).body).toEqual(made.body);
     expect((await there.get('/wallets', bearer(keys, handle))).body.data).toEqual([made.body]);
     expect(reasonOf(await there.get('/wallets'))).toEqual([403, 'auth.forbidden']);
+  });
+  test('what its own tokens open is no other’s: a token for one ledger read, and changed, that of who holds it', async () => {
+    const rule = { action: 'any', record: 'any', bearer: { $signer: { public: keys.public } } };
+    const theirs = await openLedger(client, keys, { access: [rule] });
+    const path = `/ledgers/${theirs.data.handle}`;
+    const other = await openLedger(client, stranger);
+    const shown = bearer(keys, other.data.handle);
+    const change = record(
+      { ...theirs.data, access: [{ action: 'any', record: 'any' }], parent: theirs.hash },
+      stranger,
+    );
+    const ask = record({ action: 'create', record: 'wallet' }, stranger);
+    const at = inside(other);
+    for (const reply of [
+      await client.get(path, bearer(keys, 'main')),
+      await at.get(path, shown),
+      await at.get(`${path}/changes`, shown),
+      await at.put(path, change, shown),
+      await at.post(`${path}/proofs`, proof(theirs.hash, stranger, { status: 'closed' }), shown),
+      await at.post(`${path}/access/!check`, ask, shown),
+    ]) {
+      expect(reasonOf(reply)).toEqual([403, 'auth.forbidden']);
+    }
+    const listed = async (there: Client, aud: string): Promise<string[]> =>
+      (await there.get(`/ledgers?data.handle=${theirs.data.handle}`, bearer(keys, aud))).body.data.map(
+        ({ luid }: Json) => luid,
+      );
+    expect(await listed(at, other.data.handle)).toEqual([]);
+    expect(await listed(inside(theirs), theirs.data.handle)).toEqual([theirs.luid]);
+    expect((await inside(theirs).get(path, bearer(keys, theirs.data.handle))).body).toEqual(theirs);
   });
   test('rules that ask for a signer and a bearer want both', async () => {
     const both = { signer: { public: keys.public }, bearer: { $signer: { public: keys.public } } };

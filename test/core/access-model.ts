@@ -28,6 +28,7 @@ export interface ModelPolicy {
 }
 
 export interface ModelLedger {
+  handle: string;
   access: RuleText[];
   policyBased: boolean;
   /** Base64 keys. */
@@ -77,14 +78,22 @@ export function allowed(question: Question): boolean {
   return gate(question) && granted(question);
 }
 
+/** To the rules of a ledger, about its own record, the tokens for others are nobody's. */
+function heard(question: Question): Question {
+  const { ledger, target, bearer } = question;
+  const isOther = /^ledger(-proof)?$/.test(target) && bearer?.aud !== ledger?.handle;
+  return isOther ? { ...question, bearer: null } : question;
+}
+
 export function gate(question: Question): boolean {
   const { ledger, server, target } = question;
   const kind = target.replace(/-proof$/, '');
-  const opens = (list: Found[], place: string) =>
+  const opens = (list: Found[], place: string, by: Question) =>
     [target, kind].some((each) =>
-      list.some((found) => grants(found, place, { ...question, action: 'access', target: each })),
+      list.some((found) => grants(found, place, { ...by, action: 'access', target: each })),
     );
-  return opens(plain(server), 'server') && (ledger === null || opens(rulesOfLedger(ledger), 'ledger'));
+  if (!opens(plain(server), 'server', question)) return false;
+  return ledger === null || opens(rulesOfLedger(ledger), 'ledger', heard(question));
 }
 
 export function granted(question: Question): boolean {
@@ -92,7 +101,7 @@ export function granted(question: Question): boolean {
   const kind = target.replace(/-proof$/, '');
   if (plain(server).some((found) => grants(found, 'server', question))) return true;
   if (ledger === null) return false;
-  if (rulesOfLedger(ledger).some((found) => grants(found, 'ledger', question))) return true;
+  if (rulesOfLedger(ledger).some((found) => grants(found, 'ledger', heard(question)))) return true;
   if (record === null || isNew || record.kind !== kind || kind === 'ledger' || ledger.policyBased) return false;
   const own = expand((record.data.access ?? []) as RuleText[], ledger, []);
   return own.some((found) => grants(found, 'record', question));

@@ -89,6 +89,7 @@ export class World {
       for (const policy of index === 0 ? policies : wide) this.make(Kind.policy, { ...policy }, at, ['system']);
       this.make(Kind.wallet, { ...MINE, access: index === 0 ? record : [{ action: 'any' }] }, at, [`ben${suffix}`]);
       this.models.push({
+        handle,
         access,
         policyBased: index === 0 && policyBased,
         owners: [textOf(owner)],

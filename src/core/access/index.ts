@@ -94,7 +94,7 @@ export function mayEnter(
   const scene = { home, row, draft, budget };
   if (!opensGate(state, serverRules(state), target, caller, scene)) return false;
   // A ledger that is only being made has no gate yet.
-  return home < 0 || opensGate(state, ledgerRules(state, home), target, caller, scene);
+  return home < 0 || opensGate(state, ledgerRules(state, home), target, heardIn(state, home, target, caller), scene);
 }
 
 /** The action alone: for claims, whose intent has passed the gate already. */
@@ -112,13 +112,24 @@ export function isGranted(
   const number = ACTION_NUMBERS.get(action)!;
   const home = homeOf(state, ledger, target, row);
   const scene = { home, row, draft, budget };
-  if (home >= 0 && grants(state, ledgerRules(state, home), number, target, caller, scene)) return true;
+  const heard = heardIn(state, home, target, caller);
+  if (home >= 0 && grants(state, ledgerRules(state, home), number, target, heard, scene)) return true;
   if (grants(state, serverRules(state), number, target, caller, scene)) return true;
   if (isUsedUp(budget)) return false;
   const rules = ownRules(state, home, target, row, draft);
   if (rules === null) return false;
   if (budget !== null) budget.left -= rules.cost;
   return grants(state, rules, number, target, caller, scene);
+}
+
+/**
+ * The caller as a ledger's rules hear it. A token is for one ledger, and the record of another can be asked for beside it:
+ * there it is nobody's, else whoever is shown a token for their own ledger could change its bearer's.
+ */
+function heardIn(state: State, home: number, target: Target, caller: Caller): Caller {
+  const { bearer } = caller;
+  if (bearer === null || home < 0 || target % PROOF_TARGET !== Kind.ledger) return caller;
+  return bearer.aud === state.ledgers[home]!.handle ? caller : { ...caller, bearer: null };
 }
 
 /** Whether this caller may do everything to whatever lives in the ledger: then nothing need be asked claim by claim. */
@@ -146,12 +157,13 @@ export function grantingRules(
   const home = homeOf(state, ledger, target, asked);
   const lists = [ledgerRules(state, home), ownRules(state, home, target, asked, null)];
   const wanted = action === 'any' ? [...ACTION_NUMBERS.values()] : [ACTION_NUMBERS.get(action)!];
+  const heard = heardIn(state, home, Kind.ledger, caller);
   return lists.flatMap((rules) => {
     if (rules === null) return [];
-    const scene = new Judged(state, { home, row: asked, draft: null, budget: null }, caller);
+    const scene = new Judged(state, { home, row: asked, draft: null, budget: null }, heard);
     const about = wanted.map((number) => [number, new Set(rules.of(number, target).all)] as const);
     const found = rules.list.filter((rule) =>
-      about.every(([number, all]) => all.has(rule) && holds(rule, number, caller, scene)),
+      about.every(([number, all]) => all.has(rule) && holds(rule, number, heard, scene)),
     );
     return found.map((rule) => rule.shown);
   });
