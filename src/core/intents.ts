@@ -9,6 +9,7 @@
  * aside. Committed and aborted ones wait only for bridges to say that they have done the same.
  */
 import { type Caller, GRANTED, isGranted, isGrantedAll } from './access/index.ts';
+import { KeyMap } from './access/key-map.ts';
 import { equalBytes } from './bytes.ts';
 import type { Claim } from './claims/index.ts';
 import { type Company, clear, WAITING } from './clearing.ts';
@@ -87,10 +88,7 @@ function moveByProof(
     return isThreadReady(state, open) ? stepEntry(record, open, commit(record, now)) : null;
   }
   if (open.status !== 'pending' || open.isHolding || !isConsent(words)) return null;
-  const keys = [...record.entry.proofs.filter(isBeginning).map((proof) => proof.public), key];
-  for (const entry of record.added) {
-    if (entry.type === EntryType.proof && isConsent(wordsOf(entry.proof.custom))) keys.push(entry.proof.public);
-  }
+  const keys = askingKeys(record, key);
   const content = dataOf(record.entry) as unknown as IntentData;
   const all = caller === GRANTED ? caller : { ...caller, keys };
   const { ledger, moment } = open;
@@ -152,20 +150,53 @@ function isRefused({ action, status }: Words): boolean {
 
 const AGREEING: readonly unknown[] = ['created', 'pending', 'prepared', 'committed', 'completed'];
 
+/** Keys that ask for an intent that waits: of each the last word counts, and `key` has just asked. */
+function askingKeys({ entry, added }: RecordView, key: Uint8Array): Uint8Array[] {
+  const asking: Uint8Array[] = [];
+  const heard = new KeyMap<true>();
+  const hear = (from: Uint8Array, isAsking: boolean) => {
+    if (heard.get(from) !== undefined) return;
+    heard.add(from, true);
+    if (isAsking) asking.push(from);
+  };
+  hear(key, true);
+  for (let index = added.length - 1; index >= 0; index--) {
+    const each = added[index]!;
+    if (each.type !== EntryType.proof) continue;
+    const words = wordsOf(each.proof.custom);
+    // Who speaks of something else neither asks nor refuses.
+    if (words.handle === undefined) hear(each.proof.public, !isRefused(words));
+  }
+  for (const each of willingIn(entry.proofs)) hear(each, true);
+  return asking;
+}
+
 /**
- * Whether a proof that an intent begins with asks for it: who sends the intent may have it from anywhere, also from the
- * same intent in another ledger, where it refused or reported. Nothing else is there yet that a handle could name.
+ * Keys that ask for an intent by the proofs it begins with. Nobody has signed in which order those are, so who refuses by
+ * one of them asks by none.
  */
-function isBeginning({ custom }: StoredProof): boolean {
-  const words = wordsOf(custom);
-  return !isRefused(words) && (words.handle === undefined || !REPORTS.includes(words.status));
+function willingIn(proofs: readonly StoredProof[]): Uint8Array[] {
+  const said = proofs.map(({ public: key, custom }) => ({ key, said: beginningOf(wordsOf(custom)) }));
+  const refusing = said.filter((each) => each.said === 'no');
+  const isWilling = (key: Uint8Array) => !refusing.some((each) => equalBytes(each.key, key));
+  return said.filter((each) => each.said === 'yes' && isWilling(each.key)).map(({ key }) => key);
+}
+
+/**
+ * What a proof that an intent begins with says of it: who sends the intent may have it from anywhere, also from the same
+ * intent in another ledger, where it refused, or reported, which says neither. Nothing else is there yet that a handle
+ * could name.
+ */
+function beginningOf(words: Words): 'yes' | 'no' | 'neither' {
+  if (words.handle !== undefined && REPORTS.includes(words.status)) return 'neither';
+  return isRefused(words) ? 'no' : 'yes';
 }
 
 /** The caller with the keys of those alone who ask for the intent; where nobody's word is needed, as it is. */
 function willingOf(state: State, ledger: number, caller: Caller, proofs: readonly StoredProof[]): Caller {
   if (isGrantedAll(state, ledger, caller)) return caller;
-  const willing = proofs.filter(isBeginning);
-  const keys = caller.keys.filter((key) => willing.some((proof) => equalBytes(proof.public, key)));
+  const willing = willingIn(proofs);
+  const keys = caller.keys.filter((key) => willing.some((each) => equalBytes(each, key)));
   return { ...caller, keys };
 }
 

@@ -311,6 +311,18 @@ describe('a missing permission', () => {
     expect(sign(books, waiting, ana, null)).toBe('completed');
   });
 
+  test.each([{ action: 'abort' }, { status: 'declined' }])(
+    'is taken back by who signs %j later, until they agree again: who had taken it back paid',
+    (no) => {
+      const { books, waiting } = waitForBoth();
+      expect(sign(books, waiting, ana, null)).toBe('pending');
+      expect(sign(books, waiting, ana, no)).toBe('pending');
+      expect(sign(books, waiting, luz, null)).toBe('pending');
+      expect(sign(books, waiting, luz, { handle: 'deb_of-another-intent.0', status: 'failed' })).toBe('pending');
+      expect(sign(books, waiting, ana, { status: 'created' })).toBe('completed');
+    },
+  );
+
   test.each([
     [10 * 60_000, 'completed'],
     [10 * 60_000 + 1, 'rejected'],
@@ -333,8 +345,8 @@ describe('a missing permission', () => {
 describe('a proof that an intent begins with', () => {
   const ana = new Uint8Array(32).fill(3);
 
-  /** An intent that spends from ana's wallet, sent by somebody else with ana's signature over it and this custom. */
-  function send(custom: object): { books: Books; sent: IntentEntry } {
+  /** An intent that spends from ana's wallet, sent by somebody else with ana's signatures over it and these customs. */
+  function send(...customs: object[]): { books: Books; sent: IntentEntry } {
     const books = Books.open();
     const access = [{ action: { $in: ['access', 'create', 'read'] }, record: 'any' }];
     books.create(Kind.ledger, { handle: 'closed', access }, 0);
@@ -345,7 +357,7 @@ describe('a proof that an intent begins with', () => {
     books.create(Kind.intent, { handle: 'seed', claims: [issue('a', 9)] }, 2, GRANTED);
     const value = { handle: 'sent', claims: [transfer('a', 'thief', 5)] };
     const command = books.command(Kind.intent, value, 2, { keys: [ana], bearer: null });
-    const proofs = command.proofs.map((proof) => ({ ...proof, custom: JSON.stringify(custom) }));
+    const proofs = customs.map((custom) => ({ ...command.proofs[0]!, custom: JSON.stringify(custom) }));
     const [sent] = books.do({ ...command, proofs }) as [IntentEntry];
     return { books, sent };
   }
@@ -372,6 +384,30 @@ describe('a proof that an intent begins with', () => {
     const { luid, hash } = sent;
     books.do({ op: 'proof', ledger: 2, kind: Kind.intent, moment: books.moment, caller, luid, hash, proof });
     expect(readRow(books.state, row).status).toBe('pending');
+  });
+
+  test.each([
+    [{ status: 'created' }, { action: 'abort' }],
+    [{ status: 'declined' }, { status: 'created' }],
+  ])('does not spend beside another of the same key, in whichever order: %j, %j', (one, other) => {
+    const { books, sent } = send(one, other);
+    const row = findLuid(books.state, 2, Kind.intent, sent.luid);
+    expect(readRow(books.state, row).status).toBe('pending');
+    const { luid, hash } = sent;
+    const say = (key: Uint8Array, custom: string | null): string => {
+      const result = createHash('sha512').update(`${key[0]} ${custom}`).digest();
+      const proof = { public: key, result, custom };
+      const caller = { keys: [key], bearer: null };
+      books.do({ op: 'proof', ledger: 2, kind: Kind.intent, moment: books.moment, caller, luid, hash, proof });
+      return readRow(books.state, row).status;
+    };
+    expect(say(new Uint8Array(32).fill(5), null)).toBe('pending');
+    expect(say(ana, null)).toBe('completed');
+  });
+
+  test('beside a report of the same key asks as it does alone', () => {
+    const { books, sent } = send({ status: 'created' }, { handle: 'deb_of-another-ledger.0', status: 'failed' });
+    expect(readRow(books.state, findLuid(books.state, 2, Kind.intent, sent.luid)).status).toBe('completed');
   });
 });
 

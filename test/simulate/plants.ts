@@ -623,11 +623,7 @@ export const PLANTS: Plant[] = [
   ],
   [
     'whoever refused agrees once another signs',
-    [
-      'src/core/intents.ts',
-      'if (entry.type === EntryType.proof && isConsent(wordsOf(entry.proof.custom))) keys',
-      'if (entry.type === EntryType.proof) keys',
-    ],
+    ['src/core/intents.ts', 'hear(each.proof.public, !isRefused(words))', 'hear(each.proof.public, true)'],
   ],
   [
     'who gives an intent a status that it never has agrees to it',

@@ -166,7 +166,7 @@ export class Intents {
   begin(ledger: number, content: Content, given: Given): Fact[] {
     const { luid, moment } = given;
     const handle = content.value.handle as string;
-    const keys = [...content.proofs.filter(isBeginning).map((proof) => proof.public), ...given.bearer];
+    const keys = [...willing(content.proofs), ...given.bearer];
     const fact = this.#store(ledger, handle, content, luid, moment, given.now, keys, null);
     return [fact, ...this.#follow(luid, fact.ending!, given, 1)];
   }
@@ -215,9 +215,14 @@ export class Intents {
       return this.#isReady(record) ? this.#commit(record.luid, given.now) : null;
     }
     if (progress.stage !== 'pending' || progress.isHolding || !isConsent(custom)) return null;
-    const willing = record.added.filter((proof) => isConsent(JSON.parse(proof.custom ?? '{}')));
-    const signed = [...record.content.proofs.filter(isBeginning), ...willing].map((proof) => proof.public);
-    const keys = [...signed, key, ...given.bearer];
+    const asking = new Set(willing(record.content.proofs));
+    for (const { public: other, custom } of record.added) {
+      const words = JSON.parse(custom ?? '{}');
+      if (isNo(words)) {
+        if (words.handle === undefined) asking.delete(other);
+      } else if (isConsent(words)) asking.add(other);
+    }
+    const keys = [...asking.add(key), ...given.bearer];
     if (!this.#isOverdue(record, given.now)) return this.#attempt(record.luid, keys, given.now);
     // What would have moved it in time ends it now.
     const { reason, isPermitted } = this.#plan(record, keys, null);
@@ -651,11 +656,18 @@ function isConsent(custom: Record<string, unknown>): boolean {
   return custom.handle === undefined && !isNo(custom);
 }
 
-/** The same of a proof that the intent comes with, where a handle means nothing but in what a bridge reports. */
-function isBeginning({ custom }: { custom: string | null }): boolean {
-  const words = JSON.parse(custom ?? '{}');
-  const isReport = words.handle !== undefined && ['prepared', 'committed'].includes(words.status);
-  return !isReport && !isNo(words);
+/**
+ * Keys that ask by the proofs an intent comes with, where a handle means nothing but in what a bridge reports; none that
+ * also says no.
+ */
+function willing(proofs: readonly { public: string; custom: string | null }[]): string[] {
+  const isReport = ({ handle, status }: Record<string, unknown>) =>
+    handle !== undefined && /^(prepared|failed|committed|aborted)$/.test(String(status));
+  const spoken = proofs
+    .map((proof) => ({ key: proof.public, words: JSON.parse(proof.custom ?? '{}') }))
+    .filter(({ words }) => !isReport(words));
+  const refusing = spoken.filter(({ words }) => isNo(words)).map(({ key }) => key);
+  return spoken.map(({ key }) => key).filter((key) => !refusing.includes(key));
 }
 
 /** Whoever gives it any status but those on the way to its good end says no. */
