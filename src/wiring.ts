@@ -18,7 +18,7 @@ import { Making } from './http/making.ts';
 import { QUERY_LIMITS } from './http/query.ts';
 import type { Handler } from './http/request.ts';
 import { compileSchemas } from './http/schemas.ts';
-import { RecordTexts } from './http/texts.ts';
+import { EventTexts, RecordTexts } from './http/texts.ts';
 import { createTokenChecker, TOKEN_LIMITS } from './http/tokens.ts';
 import { compileUserSchema } from './http/user-schemas.ts';
 import { Waiters } from './http/waiters.ts';
@@ -149,6 +149,7 @@ export function openDoor(config: Config, rooms: Rooms, defaultLedger: number, lo
       server,
       sealer,
       texts: new RecordTexts(),
+      eventTexts: new EventTexts(),
       pool,
       waiters,
       walks: new Walks(),

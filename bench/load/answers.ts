@@ -6,7 +6,7 @@ import { Making } from '../../src/http/making.ts';
 import { QUERY_LIMITS } from '../../src/http/query.ts';
 import type { Handler } from '../../src/http/request.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
-import { RecordTexts } from '../../src/http/texts.ts';
+import { EventTexts, RecordTexts } from '../../src/http/texts.ts';
 import { createTokenChecker, TOKEN_LIMITS } from '../../src/http/tokens.ts';
 import { Waiters } from '../../src/http/waiters.ts';
 import { Walks } from '../../src/http/walks.ts';
@@ -25,6 +25,7 @@ export function openApp({ engine, state, server }: House): Handler {
       server,
       sealer,
       texts: new RecordTexts(),
+      eventTexts: new EventTexts(),
       pool: new ProofPool({ workers: 0, server, rowsPerTaskMax: 256, inlineRowsMax: 4 }),
       waiters: new Waiters(),
       walks: new Walks(),

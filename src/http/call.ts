@@ -16,7 +16,7 @@ import type { Route } from './paths.ts';
 import type { QueryLimits } from './query.ts';
 import type { Reply, Request } from './request.ts';
 import type { ValidateBody } from './schemas.ts';
-import type { RecordTexts } from './texts.ts';
+import type { EventTexts, RecordTexts } from './texts.ts';
 import type { Waiters } from './waiters.ts';
 import type { Walks } from './walks.ts';
 
@@ -27,6 +27,7 @@ export interface House {
   server: KeyPair;
   sealer: Sealer;
   texts: RecordTexts;
+  eventTexts: EventTexts;
   pool: ProofPool;
   validate: ValidateBody;
   queryLimits: QueryLimits;

@@ -61,7 +61,7 @@ export function listEvents(call: Call): void {
     if (done !== true) {
       from = event.index + 1;
       if (!mayReadAll(call, event)) return;
-      const text = eventText(event, house.sealer);
+      const text = house.eventTexts.textOf(event, () => eventText(event, house.sealer));
       texts.push(`${text.slice(0, -1)},"seq":${seq + 1}}`);
       size += text.length;
       return;

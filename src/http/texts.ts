@@ -1,4 +1,6 @@
 /**
+ * Texts that were told lately and may be asked for again.
+ *
  * Texts of records as they were last told. What a record's text shows is all in its entries, each new entry has a new
  * address in the heap, and bytes there never change: so the address of a record's newest entry stands for its text,
  * and what is asked for again and again is rendered, hashed and signed once.
@@ -32,5 +34,33 @@ export class RecordTexts {
     // Looking into a text joins the pieces it was put together from, which would otherwise all be kept.
     text.charCodeAt(0);
     this.#texts.set(at, { text, size });
+  }
+}
+
+/** Texts of events, as long as others than the first are likely to ask for them; larger ones are made anew each time. */
+const EVENT_CHARS_MAX = 8 * 1024 * 1024;
+
+/**
+ * Texts of events that were told lately. Hundreds may follow one ledger, and each of them is told the same events, which
+ * are the same to the last byte whenever they are made: one of them has each made and signed, the others have it from here.
+ */
+export class EventTexts {
+  readonly #texts: Recent<string, string>;
+
+  constructor(charsMax = EVENT_CHARS_MAX) {
+    this.#texts = new Recent(charsMax, (text) => text.length);
+  }
+
+  /** The text of the event with this number among those of an entry, made where it is not at hand. */
+  textOf({ seq, index }: { seq: number; index: number }, make: () => string): string {
+    const key = `${seq}.${index}`;
+    const kept = this.#texts.get(key);
+    if (kept !== undefined) return kept;
+    const made = make();
+    if (made.length > TEXT_CHARS_MAX) return made;
+    // As above.
+    made.charCodeAt(0);
+    this.#texts.set(key, made);
+    return made;
   }
 }

@@ -17,7 +17,7 @@ import { Making } from '../../src/http/making.ts';
 import { QUERY_LIMITS } from '../../src/http/query.ts';
 import type { Handler } from '../../src/http/request.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
-import { RecordTexts } from '../../src/http/texts.ts';
+import { EventTexts, RecordTexts } from '../../src/http/texts.ts';
 import { createTokenChecker, TOKEN_LIMITS } from '../../src/http/tokens.ts';
 import { compileUserSchema } from '../../src/http/user-schemas.ts';
 import { Waiters } from '../../src/http/waiters.ts';
@@ -101,6 +101,7 @@ export class Desk {
         server: SERVER,
         sealer,
         texts: new RecordTexts(),
+        eventTexts: new EventTexts(),
         pool: inlinePool(),
         waiters,
         walks: this.walks,

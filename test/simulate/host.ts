@@ -17,7 +17,7 @@ import { createApp } from '../../src/http/app.ts';
 import { Making } from '../../src/http/making.ts';
 import { QUERY_LIMITS } from '../../src/http/query.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
-import { RecordTexts } from '../../src/http/texts.ts';
+import { EventTexts, RecordTexts } from '../../src/http/texts.ts';
 import { createTokenChecker, TOKEN_LIMITS } from '../../src/http/tokens.ts';
 import { compileUserSchema } from '../../src/http/user-schemas.ts';
 import { Waiters } from '../../src/http/waiters.ts';
@@ -344,6 +344,7 @@ export class Host implements Watched {
         server: SERVER.pair,
         sealer: this.#sealer,
         texts: new RecordTexts(),
+        eventTexts: new EventTexts(),
         pool: this.pool,
         waiters: this.waiters,
         walks: new Walks(),
