@@ -38,7 +38,7 @@ export interface BankOptions {
   house: House;
   keys: KeyPair;
   clock(): number;
-  /** Handle of the ledger whose calls it believes, where other ledgers may share the key; empty: any. */
+  /** Handle of the ledger whose calls it believes, since others share the key; empty: of the one it has learnt, or any. */
   ledgerHandle: string;
   /** Entries the bank keeps; beyond, it prepares no more. */
   entriesMax: number;
@@ -92,11 +92,22 @@ export class Bank {
     ];
   }
 
-  /** Believes the ledger's key from now on. A key other than the one believed before is an error. */
-  async pinLedger(key: string): Promise<void> {
-    const { ledgerKey } = this.books;
+  /**
+   * Believes the ledger's key from now on, and where nobody said whose calls to believe, those of the ledger with this
+   * handle. A key other than the one believed before is an error.
+   */
+  async pinLedger(key: string, handle: string | null = null): Promise<void> {
+    const { ledgerKey, ledgerHandle } = this.books;
+    if (ledgerKey !== null && ledgerKey !== key) {
+      throw new BooksError(`these books believe the ledger ${ledgerKey}, not ${key}`);
+    }
+    if (handle !== null && ledgerHandle === null) return this.#enter({ type: 'ledger', key, handle });
     if (ledgerKey === null) return this.#enter({ type: 'ledger', key });
-    if (ledgerKey !== key) throw new BooksError(`these books believe the ledger ${ledgerKey}, not ${key}`);
+  }
+
+  /** Handle of the ledger whose calls it believes; empty: of any that has the key. */
+  get #believed(): string {
+    return this.#options.ledgerHandle || (this.books.ledgerHandle ?? '');
   }
 
   /** Opens the accounts that are not there yet, with their amounts, and lets each be active or not. */
@@ -217,7 +228,7 @@ export class Bank {
     const body = parseObject(bytes);
     if (body === null) return malformed();
     const key = this.#ledgerKey();
-    const forgery = findForgery(body, key, 'the body') ?? findStranger(body, key, this.#options.ledgerHandle);
+    const forgery = findForgery(body, key, 'the body') ?? findStranger(body, key, this.#believed);
     return forgery ?? (body.data as JsonObject);
   }
 

@@ -43,7 +43,8 @@ export interface IntentName {
 
 /** One thing that happened. What was decided stands in it, so that reading it again decides nothing. */
 export type Fact =
-  | { type: 'ledger'; key: string }
+  /** Books of before say no handle, and then one more such fact says it. */
+  | { type: 'ledger'; key: string; handle?: string }
   | { type: 'account'; account: string; amount: number }
   | { type: 'activity'; account: string; isActive: boolean }
   | {
@@ -68,6 +69,8 @@ export type Fact =
 export interface Books {
   /** The ledger's public key, believed from the first start on; null before. */
   ledgerKey: string | null;
+  /** The handle of its ledger on that server, learnt with the key where nobody gave it; null before. */
+  ledgerHandle: string | null;
   accounts: Map<string, Account>;
   entries: Map<string, Entry>;
   /** Last status heard of intents, and the events heard, of which only the newest are kept. */
@@ -90,6 +93,7 @@ export class BooksError extends Error {
 export function createBooks(): Books {
   return {
     ledgerKey: null,
+    ledgerHandle: null,
     accounts: new Map(),
     entries: new Map(),
     intents: new Map(),
@@ -105,8 +109,10 @@ export function createBooks(): Books {
 export function apply(books: Books, fact: Fact): void {
   switch (fact.type) {
     case 'ledger':
-      assert(books.ledgerKey === null, 'the ledger has one key');
+      assert(books.ledgerKey === null || books.ledgerKey === fact.key, 'the ledger has one key');
+      assert(books.ledgerHandle === null, 'the bank is of one ledger');
       books.ledgerKey = fact.key;
+      books.ledgerHandle = fact.handle ?? null;
       return;
     case 'account':
       return openAccount(books, fact.account, fact.amount);

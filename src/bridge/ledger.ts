@@ -84,6 +84,17 @@ export class Ledger {
     return key;
   }
 
+  /** The handle of the ledger that it speaks to, as the server of this key says. Rejects where it does not. */
+  async fetchHandle(key: string): Promise<string> {
+    const { status, text } = await this.ask('GET', '');
+    const record = status === 200 ? parseObject(Buffer.from(text)) : null;
+    const handle = (record?.data as { ledger?: unknown } | undefined)?.ledger;
+    if (typeof handle !== 'string') throw new Error(`${this.url} answers ${status}, and no ledger`);
+    const forgery = findForgery(record, key, 'the status');
+    if (forgery !== null) throw new Error(`${this.url}: ${forgery.detail}`);
+    return handle;
+  }
+
   close(): void {
     this.#agent.destroy();
   }

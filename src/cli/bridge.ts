@@ -27,8 +27,8 @@ const HELP = `npm run bridge -- [flags]
   --port 5001 --host 127.0.0.1        where it listens; port 0 takes a free one
   --data bank                         directory of its books and its key
   --name bank                         its name, and that of its wallet and bridge at the ledger
-  --ledger http://127.0.0.1:4000/v2   the ledger; --x-ledger <handle> where it is not the default one, or
-                                      where other ledgers share the server: then only its own calls are believed
+  --ledger http://127.0.0.1:4000/v2   the ledger; --x-ledger <handle> where it is not the server's default one, whose
+                                      handle is else asked for at the first start, and kept: only its calls are believed
   --key <base64>                      the ledger's public key; else it is asked for at the first start, and kept
   --symbol usd                        what its accounts are in
   --accounts ana=1000,old=5:inactive  accounts to open where they are not there yet, and which take part in nothing
@@ -96,7 +96,10 @@ async function serve(flags: Flags): Promise<void> {
   });
   if (bank.cutBytes > 0) tell(`Cut ${bank.cutBytes} bytes at the end of its file, which were never acknowledged.`);
   const ledger = new Ledger(flags.ledger, flags.xLedger, LIMITS.reportsInFlightMax);
-  await bank.pinLedger(flags.key ?? bank.books.ledgerKey ?? (await patiently(() => ledger.fetchKey())));
+  const key = flags.key ?? bank.books.ledgerKey ?? (await patiently(() => ledger.fetchKey()));
+  // Whoever makes a ledger on the same server has its signature, and must not have these accounts.
+  const isTold = flags.xLedger !== '' || bank.books.ledgerHandle !== null;
+  await bank.pinLedger(key, isTold ? null : await patiently(() => ledger.fetchHandle(key)));
   await bank.plan(flags.accounts);
 
   const server = await startServer({

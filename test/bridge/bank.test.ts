@@ -308,11 +308,20 @@ describe('a bank of one of several ledgers', () => {
     ['of another', { ledger: 'theirs' }, 401],
     ['of nobody in particular', {}, 401],
   ])('and a call %s', async (_, more, status) => {
-    const house = await open({ ledgerHandle: 'mine' });
+    const told = await open({ ledgerHandle: 'mine' });
     const { body } = entryOf(ledger, 'debit', 'ana', 1);
     const custom = { moment: new Date().toISOString(), ...more };
     const named = { ...body, meta: { proofs: [proof(body.hash, ledger.keys, custom)] } };
-    expect((await house.send('POST', '/debits', named)).status).toBe(status);
+    const answer = async (house: House): Promise<number> => (await house.send('POST', '/debits', named)).status;
+    expect(await answer(told)).toBe(status);
+    // Books of before know the key alone, and learn whose calls to believe at a later start.
+    const before = await open();
+    expect(await answer(before)).toBe(202);
+    await before.close();
+    const learning = await open({ disk: before.disk, learnt: 'mine' });
+    expect(await answer(learning)).toBe(status);
+    await learning.close();
+    expect(await answer(await open({ disk: before.disk })), 'it is kept').toBe(status);
   });
 });
 

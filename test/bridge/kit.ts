@@ -38,8 +38,9 @@ export interface FakeLedger {
   told: Told[];
   /** Status of the answer to a report; 0 breaks the connection. */
   answer: (custom: Json) => number | Promise<number>;
-  /** Its own signer record. */
+  /** Its own signer record, and what it says of itself. */
   system: Json;
+  status: Json;
   /** Resolves when `count` reports have come. */
   waitFor(count: number): Promise<Told[]>;
   /** An intent of these claims as the ledger shows it. */
@@ -56,7 +57,11 @@ export async function openLedger(seed = 1, port = 0): Promise<FakeLedger> {
     request.on('end', async () => {
       const path = /^\/v2\/intents\/([^/]+)\/proofs$/.exec(request.url ?? '');
       if (path === null) {
-        response.writeHead(request.url === '/v2/signers/system' ? 200 : 404).end(JSON.stringify(ledger.system));
+        const shown = new Map([
+          ['/v2', ledger.status],
+          ['/v2/signers/system', ledger.system],
+        ]).get(request.url ?? '');
+        response.writeHead(shown === undefined ? 404 : 200).end(JSON.stringify(shown ?? ledger.system));
         return;
       }
       const intent = decodeURIComponent(path[1]!);
@@ -79,6 +84,9 @@ export async function openLedger(seed = 1, port = 0): Promise<FakeLedger> {
     told: [],
     answer: () => 200,
     system: record({ handle: 'system', public: keys.public, format: 'ed25519-raw' }, keys, [{ status: 'created' }]),
+    status: record({ handle: 'ayni', ledger: 'main', status: 'UP' }, keys, [
+      { moment: new Date(MOMENT).toISOString() },
+    ]),
     waitFor: (count) => until(() => (ledger.told.length >= count ? ledger.told : null), `${count} reports`),
     intent(handle, claims, status = 'pending') {
       const stored = record({ handle, claims }, [makeKeys(), keys], [{ status: 'created' }, { status }]);
@@ -92,7 +100,7 @@ export async function openLedger(seed = 1, port = 0): Promise<FakeLedger> {
 
 /** A body the ledger signs. */
 export function signed(data: Json, keys: Keys): Json {
-  return record(data, keys, [{ moment: new Date(MOMENT).toISOString() }]);
+  return record(data, keys, [{ ledger: 'main', moment: new Date(MOMENT).toISOString() }]);
 }
 
 export interface Asked {
@@ -157,6 +165,8 @@ export interface HouseOptions {
   chaos?: Chaos;
   entriesMax?: number;
   ledgerHandle?: string;
+  /** The handle that it learns at this start. */
+  learnt?: string;
   header?: { name: string; value: string };
   bodyBytesMax?: number;
 }
@@ -183,7 +193,7 @@ export async function openHouse(ledger: FakeLedger, options: HouseOptions = {}):
     entriesMax: options.entriesMax ?? 1000,
     fatal: (error) => fatal.push(error),
   });
-  await bank.pinLedger(ledger.keys.public);
+  await bank.pinLedger(ledger.keys.public, options.learnt);
   await bank.plan(options.accounts ?? ACCOUNTS);
   const chaos = options.chaos ?? CALM;
   const server: BankServer = await startServer({

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { freePorts } from '../../src/cli/free-ports.ts';
 import { type ServerProcess, startBridge } from '../../src/cli/server-process.ts';
-import { connect, makeKeys, verifyRecord } from '../support/client.ts';
+import { connect, type Json, makeKeys, proof, record, verifyRecord } from '../support/client.ts';
 import { PATIENCE_MS } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 import { entryOf, type FakeLedger, openLedger, until } from './kit.ts';
@@ -84,6 +84,28 @@ test('it waits for a ledger that is not there yet', async () => {
   ledger = await openLedger(1, port);
   await starting;
   expect(JSON.parse(await (await fetch(bridge!.url)).text()).data.ledger).toBe(ledger.keys.public);
+});
+
+test('it believes the ledger that it speaks to, and no other of that server: whoever made one moved its accounts', async () => {
+  const call = (of: Json): Json => {
+    const { body } = entryOf(ledger, 'debit', 'ana', 1);
+    const custom = { moment: new Date().toISOString(), ...of };
+    return { ...body, meta: { proofs: [proof(body.hash, ledger.keys, custom)] } };
+  };
+  const believed = async (): Promise<number[]> => [
+    await post('/debits', call({ ledger: 'main' })),
+    await post('/debits', call({ ledger: 'theirs' })),
+    await post('/debits', call({})),
+  ];
+  await start();
+  expect(await believed()).toEqual([202, 401, 401]);
+  await bridge!.stop('SIGTERM');
+  ledger.status = record({ ...ledger.status.data, ledger: 'theirs' }, ledger.keys);
+  await start();
+  expect(await believed(), 'it is kept').toEqual([202, 401, 401]);
+  await bridge!.stop('SIGTERM');
+  await start('--x-ledger', 'theirs');
+  expect(await believed(), 'but where it is told').toEqual([401, 202, 401]);
 });
 
 test('it joins the real ledger once, however often it asks, and not in the name of another', async () => {
