@@ -28,6 +28,7 @@ import { urlHost } from '../url-host.ts';
 import { type Header, type Refusal, refuse, refuseBodySize, refuseUnavailable } from './errors.ts';
 import { Held } from './held.ts';
 import type { Handler, Reply, Request } from './request.ts';
+import { RequestHeaders } from './request-headers.ts';
 
 /**
  * Start line and headers together, if they come in several pieces; what one read brings is taken up to
@@ -263,12 +264,7 @@ class Exchange implements Request, Reply {
   private readonly hall: Hall;
   /** The native request, while it is valid: until its handler returns. */
   private req: HttpRequest | null;
-  private readonly ledger: string;
-  private readonly prefer: string;
-  private readonly length: string;
-  private readonly encoding: string;
-  /** All headers, where there is an authorization. */
-  private headers: Map<string, string> | null = null;
+  private readonly headers: RequestHeaders;
   private res: HttpResponse | null;
   /** The beginning of the body, where it comes in pieces. */
   private pieces: Uint8Array = EMPTY;
@@ -286,52 +282,19 @@ class Exchange implements Request, Reply {
     this.path = req.getUrl();
     this.query = req.getQuery() ?? '';
     this.req = req;
-    named = 0;
-    preferred = '';
-    req.forEach(lookAt);
-    this.ledger = (named & Named.twoLedgers) === 0 ? readIf(req, Named.ledger, 'x-ledger', ' ') : ' ';
-    this.prefer = preferred;
-    this.length = (named & Named.twoLengths) === 0 ? readIf(req, Named.length, 'content-length') : TWO_LENGTHS;
-    this.encoding = readIf(req, Named.encoding, 'transfer-encoding');
-    if ((named & Named.authorization) !== 0) this.keepHeaders(req);
-  }
-
-  /**
-   * A token may protect any header, and the native request is gone once its handler returns. Of two tokens neither may be
-   * passed over: together they are one text, which is none.
-   */
-  private keepHeaders(req: HttpRequest): void {
-    const headers = new Map<string, string>();
-    req.forEach((name, value) => {
-      const first = headers.get(name);
-      if (first === undefined) headers.set(name, value);
-      else if (name === 'authorization') headers.set(name, `${first}, ${value}`);
-    });
-    this.headers = headers;
+    this.headers = new RequestHeaders(req);
   }
 
   header(name: string): string {
-    if (name === 'x-ledger') return this.ledger;
-    if (name === 'prefer') return this.prefer;
-    if (this.headers !== null) return this.headers.get(name) ?? '';
-    switch (name) {
-      case 'content-length':
-        return this.length;
-      case 'transfer-encoding':
-        return this.encoding;
-      default:
-        return this.req?.getHeader(name) ?? '';
-    }
+    return this.headers.get(name, this.req);
   }
 
   /** From the headers on: refuse, answer, or wait for the body. */
   begin(): void {
-    if (this.length === TWO_LENGTHS) return this.cut();
     const { hall } = this;
+    const { hasTwoLengths, bodyBytes: length, isChunked } = this.headers;
+    if (hasTwoLengths) return this.cut();
     const { bodyBytesMax, bodyMsMax } = hall.options;
-    const announced = this.length;
-    const length = announced === '' ? 0 : /^\d{1,15}$/.test(announced) ? Number(announced) : Number.NaN;
-    const isChunked = this.encoding !== '';
     const refusal = this.refuseHead(length);
     // A body of unknown length could otherwise go on for ever behind its answer.
     if (isChunked && (refusal !== null || this.method === 'OPTIONS')) this.closes = true;
@@ -424,7 +387,7 @@ class Exchange implements Request, Reply {
 
   /** How long the body is at most. */
   private announced(): number {
-    return this.encoding === '' ? Number(this.length) : this.hall.options.bodyBytesMax;
+    return this.headers.isChunked ? this.hall.options.bodyBytesMax : this.headers.bodyBytes;
   }
 
   /** The body is too large: drop what comes, so that the client is done sending before it is answered. */
@@ -531,32 +494,6 @@ class Unread {
     this.res?.close();
     this.end();
   }
-}
-
-/**
- * Headers that are there, told by one walk over all of them: asking for each that is not costs more. A header may be
- * there without a value, and the native part takes control characters and bytes beyond ASCII off both ends of one, so a
- * ledger named by those alone would look like none at all; one named `main` and such bytes cannot be told from `main`.
- * Named in two lines it may be another one to whoever stands between, a gateway that puts its own behind the client's.
- */
-const Named = { ledger: 1, twoLedgers: 2, length: 4, encoding: 8, authorization: 16, twoLengths: 32 } as const;
-let named = 0;
-/** What clients prefer may come in several lines, which are one list (RFC 7240). */
-let preferred = '';
-/** Whoever stands between might have gone by the other one: what is the next request here was a part of the body there. */
-const TWO_LENGTHS = 'two of them';
-
-function lookAt(name: string, value: string): void {
-  if (name === 'x-ledger') named |= (named & Named.ledger) === 0 ? Named.ledger : Named.twoLedgers;
-  else if (name === 'prefer') preferred = preferred === '' ? value : `${preferred}, ${value}`;
-  else if (name === 'content-length') named |= (named & Named.length) === 0 ? Named.length : Named.twoLengths;
-  else if (name === 'transfer-encoding') named |= Named.encoding;
-  else if (name === 'authorization') named |= Named.authorization;
-}
-
-/** A header's value; '' where the header is not there, `empty` where it is and says nothing. */
-function readIf(req: HttpRequest, which: number, name: string, empty = ''): string {
-  return (named & which) === 0 ? '' : req.getHeader(name) || empty;
 }
 
 function isContentType([name]: Header): boolean {
