@@ -16,8 +16,9 @@ import { KeyedVerifier, SHAPES_FOR_ROWS_ALONE } from './comb/index.ts';
 import { type Part, PendingJob, type ProofJob } from './jobs.ts';
 import { createKeyPair, type KeyPair } from './keys.ts';
 import { SLABS_PER_LANE } from './lane.ts';
+import { fillSlab, firstBad, isAnswered, readSlab, slabOf } from './parts.ts';
 import { signRows, verifyRows } from './rows.ts';
-import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, type Slab, slabBytes, slabOver, Verdict } from './slab.ts';
+import { type Slab, slabBytes, slabOver } from './slab.ts';
 import { loadAhead, startThreads, type Threads } from './threads.ts';
 import { LIBRARIES, sign } from './verify.ts';
 import type { ProofTask, ProofWorkerData } from './work.ts';
@@ -303,16 +304,7 @@ export class ProofPool {
   }
 
   #send(task: Task): void {
-    const slab = this.#slabs[task.slab]!;
-    let check = 0;
-    let seal = 0;
-    for (const { pending, checkFrom, checks, sealFrom, seals } of task.parts) {
-      slab.checks.set(rowsOf(pending.job.checks, CHECK_BYTES, checkFrom, checks), check * CHECK_BYTES);
-      slab.seals.set(rowsOf(pending.job.seals, SEAL_BYTES, sealFrom, seals), seal * SEAL_BYTES);
-      check += checks;
-      seal += seals;
-    }
-    slab.verdicts.fill(Verdict.none, 0, task.checks + task.seals);
+    fillSlab(this.#slabs[task.slab]!, task.parts, task.checks + task.seals);
     task.started = performance.now();
     task.looks = 0;
     this.stats.tasks++;
@@ -326,35 +318,16 @@ export class ProofPool {
   #onAnswer(task: Task, workMs: number): void {
     if (!this.#tasks.has(task)) return this.#giveBackLate(task.slab);
     const slab = this.#slabs[task.slab]!;
-    if (slab.verdicts.subarray(0, task.checks + task.seals).includes(Verdict.none)) {
-      this.#onFailure(task);
-      return;
-    }
+    if (!isAnswered(slab, task.checks + task.seals)) return this.#onFailure(task);
     record(this.stats.trip, performance.now() - task.started);
     record(this.stats.work, workMs);
-    const bads = this.#collect(task, slab);
+    const bads = readSlab(slab, task.parts);
     this.#tasks.delete(task);
     this.#giveBack(task.slab);
     // A worker that has nothing gets its next rows before this thread turns to the answers; few rows wait for more.
     if (this.#rowsWaiting >= ROWS_PER_SPLIT_MIN && this.#idleWorkers() > 0) this.#dispatch();
     else if (this.#rowsWaiting > 0 && !this.#turnScheduled) this.#scheduleTurn();
     for (let i = 0; i < task.parts.length; i++) this.#settle(task.parts[i]!.pending, bads[i]!, null);
-  }
-
-  /** Reads a slab: signatures into their jobs, and for each part the first failing check of its job, or -1. */
-  #collect(task: Task, slab: Slab): number[] {
-    let check = 0;
-    let seal = 0;
-    const bads: number[] = [];
-    for (const { pending, checkFrom, checks, sealFrom, seals } of task.parts) {
-      bads.push(firstBad(slab.verdicts, check, checks, checkFrom));
-      if (seals > 0) {
-        pending.signatures.set(rowsOf(slab.signatures, SIGNATURE_BYTES, seal, seals), sealFrom * SIGNATURE_BYTES);
-      }
-      check += checks;
-      seal += seals;
-    }
-    return bads;
   }
 
   #giveBack(slab: number): void {
@@ -428,13 +401,9 @@ export class ProofPool {
     if (this.#partsInline.length > 0 && !this.#turnScheduled) this.#scheduleTurn();
   }
 
-  #workPart({ pending, checkFrom, checks, sealFrom, seals }: Part): void {
-    const slab: Slab = {
-      checks: aligned(rowsOf(pending.job.checks, CHECK_BYTES, checkFrom, checks)),
-      seals: rowsOf(pending.job.seals, SEAL_BYTES, sealFrom, seals),
-      verdicts: new Uint8Array(checks + seals),
-      signatures: pending.signatures.subarray(sealFrom * SIGNATURE_BYTES),
-    };
+  #workPart(part: Part): void {
+    const { pending, checkFrom, checks, seals } = part;
+    const slab = slabOf(part);
     try {
       verifyRows(slab, checks, this.#verifier);
       signRows(slab, checks, seals, this.#options.server);
@@ -461,28 +430,12 @@ export class ProofPool {
   }
 }
 
-/** `rows` rows of `width` bytes from row `from` on, as a view. */
-function rowsOf(bytes: Uint8Array, width: number, from: number, rows: number): Uint8Array {
-  return rows * width === bytes.length ? bytes : bytes.subarray(from * width, (from + rows) * width);
-}
-
 /** A slab of one check that is good, under a key that nobody has. */
 function signedRow(): Slab {
   const slab = slabOver(new ArrayBuffer(slabBytes(1)), 1);
   const [keyPair, message] = [createKeyPair(), randomBytes(32)];
   for (const [i, part] of [keyPair.public, message, sign(message, keyPair)].entries()) slab.checks.set(part, 32 * i);
   return slab;
-}
-
-/** The same bytes at a multiple of four, copied where they are not. */
-function aligned(bytes: Uint8Array): Uint8Array {
-  return bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
-}
-
-/** Among `rows` verdicts from `from` on, the first that is not good, counted from `base`; -1 where all are. */
-function firstBad(verdicts: Uint8Array, from: number, rows: number, base: number): number {
-  for (let i = 0; i < rows; i++) if (verdicts[from + i] !== Verdict.good) return base + i;
-  return -1;
 }
 
 function record(stage: StageTime, ms: number): void {

@@ -15,6 +15,7 @@ const ENGINE = 'src/engine.ts';
 const JOURNAL = 'src/storage/journal.ts';
 const LOG_FILE = 'src/storage/log-file.ts';
 const READER = 'src/storage/journal-reader.ts';
+const PARTS = 'src/proof/parts.ts';
 const POOL = 'src/proof/pool.ts';
 const CODEC = 'src/storage/codec.ts';
 const LANE = 'src/proof/lane.ts';
@@ -114,8 +115,8 @@ export const PLANTS: Plant[] = [
   ],
   [
     'rows of a silent thread are taken for good',
-    [POOL, 'if (slab.verdicts.subarray(0, task.checks + task.seals).includes(Verdict.none)) {', 'if (task.slab < 0) {'],
-    [POOL, 'if (verdicts[from + i] !== Verdict.good) return', 'if (verdicts[from + i] === Verdict.bad) return'],
+    [PARTS, 'return !slab.verdicts.subarray(0, rows).includes(Verdict.none);', 'return true;'],
+    [PARTS, 'if (verdicts[from + i] !== Verdict.good) return', 'if (verdicts[from + i] === Verdict.bad) return'],
   ],
   [
     'rows of a dead thread are not verified again',
@@ -124,13 +125,10 @@ export const PLANTS: Plant[] = [
       '    this.stats.tasksFailed++;\n',
       '    this.stats.tasksFailed++;\n    if (this.stats.tasksFailed > 0) return this.#onAnswer(task, 0);\n',
     ],
-    [POOL, 'if (slab.verdicts.subarray(0, task.checks + task.seals).includes(Verdict.none)) {', 'if (task.slab < 0) {'],
-    [POOL, 'if (verdicts[from + i] !== Verdict.good) return', 'if (verdicts[from + i] === Verdict.bad) return'],
+    [PARTS, 'return !slab.verdicts.subarray(0, rows).includes(Verdict.none);', 'return true;'],
+    [PARTS, 'if (verdicts[from + i] !== Verdict.good) return', 'if (verdicts[from + i] === Verdict.bad) return'],
   ],
-  [
-    'verdicts of the task before count',
-    [POOL, '    slab.verdicts.fill(Verdict.none, 0, task.checks + task.seals);\n', ''],
-  ],
+  ['verdicts of the task before count', [PARTS, '  slab.verdicts.fill(Verdict.none, 0, rows);\n', '']],
   [
     'the slab of a task that was taken over is given out twice',
     [
