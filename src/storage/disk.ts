@@ -48,7 +48,7 @@ export interface SyncedFile {
 
 export interface Disk {
   open(path: string, mode: OpenMode): DiskFile;
-  /** A file that is there, for writes past the page cache; null where the system has none for it. */
+  /** A file that is there, for writes past the page cache; null where the system has none for it, or none to rely on. */
   openSynced(path: string): SyncedFile | null;
   /** Whether the name is there, and leads somewhere; throws where the system does not tell. */
   exists(path: string): boolean;
@@ -244,8 +244,12 @@ function openFile(path: string, mode: OpenMode): DiskFile {
 const SYNCED = fs.constants.O_RDWR | (fs.constants.O_DIRECT ?? 0) | (fs.constants.O_DSYNC ?? 0);
 const KNOWS_SYNCED = fs.constants.O_DIRECT !== undefined && fs.constants.O_DSYNC !== undefined;
 
+/** How Linux tells a file system that is the work of another program (statfs(2)). */
+const FUSE = 0x65735546;
+
 function openSynced(path: string): SyncedFile | null {
-  if (!KNOWS_SYNCED) return null;
+  // Such a program is asked to sync by fdatasync; by a write that is to be synced it may not be, and nobody says so.
+  if (!KNOWS_SYNCED || fs.statfsSync(path).type === FUSE) return null;
   let fd: number;
   try {
     fd = fs.openSync(path, SYNCED);

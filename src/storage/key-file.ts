@@ -67,17 +67,26 @@ export function loadOrCreateKey(disk: Disk, directory: string, create: MakePair)
   }
   const made = create();
   writeWhole(disk, path, Buffer.from(keyText(made)));
-  return made;
+  // The next start would find it so, and there would be books by then.
+  if (!isOpenToOthers(disk, path)) return made;
+  disk.unlink(path);
+  throw new KeyFileError(
+    `${directory} lies on a file system where every file is open to others, the server's secret too; keep that in a file elsewhere, as \`ayni keygen\` prints one, and name it by --server-key`,
+  );
+}
+
+function isOpenToOthers(disk: Disk, path: string): boolean {
+  return (disk.rights(path) & OTHERS) !== 0;
 }
 
 /** The key in this file, where it is whole and nobody else's; null where there is no file. */
 function usableKey(disk: Disk, path: string, create: MakePair): KeyPair | null {
   const found = readKey(disk, path);
   if (found === null) return null;
-  const rights = disk.rights(path);
-  if ((rights & OTHERS) !== 0) {
+  if (isOpenToOthers(disk, path)) {
+    const mode = disk.rights(path).toString(8);
     throw new KeyFileError(
-      `${path} is the server's secret, and others may use it (mode ${rights.toString(8)}); run: chmod 600 ${path}`,
+      `${path} is the server's secret, and others may use it (mode ${mode}); run: chmod 600 ${path} (where that changes nothing, as on file systems without rights of their own, move it to another and name it by --server-key)`,
     );
   }
   if (bytesEqual(create(found.secret).public, found.public)) return found;

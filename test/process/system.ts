@@ -4,7 +4,7 @@
  * missing the tests are left out, and say so.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dieWithUs } from '../support/children.ts';
@@ -127,6 +127,50 @@ export function mountReadOnly(of: string): { path: string; remove(): void } {
     path,
     remove() {
       works('umount', '-l', path);
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+const FILE_SERVER = ['/usr/lib/openssh/sftp-server', '/usr/libexec/openssh/sftp-server'].find((path) =>
+  existsSync(path),
+);
+
+/** Whether file systems that are the work of another program can be had here. */
+export function canServeFiles(what: string): boolean {
+  const can = FILE_SERVER !== undefined && works('sshfs', '--version') && existsSync('/dev/fuse');
+  if (!can) note('sshfs or sftp-server is not there (apt-get install sshfs openssh-sftp-server)', what);
+  return can;
+}
+
+export interface ServedDisk {
+  path: string;
+  /** The program. */
+  pid: number;
+  remove(): void;
+}
+
+/** A directory under another name, as a program (sftp-server) serves it by way of FUSE. */
+export async function mountServed(of: string, options: string): Promise<ServedDisk> {
+  const path = mkdtempSync(join(tmpdir(), 'ayni-served-'));
+  const mount = spawn('sshfs', [`:${of}`, path, '-f', '-o', `passive,${options}`], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const server = spawn(FILE_SERVER!, [], { stdio: ['pipe', 'pipe', 'ignore'] });
+  for (const each of [mount, server]) dieWithUs(each);
+  // Whoever is ended in the midst of an answer is no matter here.
+  for (const stream of [mount.stdin, server.stdin]) stream.on('error', () => {});
+  mount.stdout.pipe(server.stdin);
+  server.stdout.pipe(mount.stdin);
+  const isMounted = () => readFileSync('/proc/self/mounts', 'utf8').includes(` ${path} fuse.sshfs `);
+  await found(() => isMounted() || mount.exitCode !== null || null, PATIENCE_MS);
+  if (!isMounted()) throw new Error(`sshfs did not mount ${of}`);
+  return {
+    path,
+    pid: server.pid!,
+    remove() {
+      works('umount', '-l', path);
+      server.kill('SIGKILL');
       rmSync(path, { recursive: true, force: true });
     },
   };
