@@ -12,18 +12,24 @@
  */
 import type { DeliveryCommand } from '../core/command.ts';
 import { type Condition, type Conditions, compileConditions } from '../core/conditions.ts';
-import { type DeliveryEntry, type Entry, EntryType } from '../core/entry.ts';
+import { type Entry, EntryType } from '../core/entry.ts';
 import { legsOf } from '../core/intents.ts';
 import { Kind } from '../core/kinds.ts';
-import { makeLuid } from '../core/luid.ts';
 import { recordAt } from '../core/past.ts';
-import { dataOf, entryAt, findHandle, namesOf, readRow, type State } from '../core/state.ts';
-import { eventNameAt, eventText, isWanted, type LedgerEvent, type Placed, placedAt, signalsOf } from '../events.ts';
-import { sha256Hex } from '../proof/digest.ts';
+import { dataOf, readRow, type State } from '../core/state.ts';
+import { isWanted, type LedgerEvent, type Placed, placedAt, signalsOf } from '../events.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { Recent } from '../recent.ts';
-import { viewText } from '../render.ts';
-import { addressOf } from './calls.ts';
+import {
+  type DeliveryView,
+  deliveryLuid,
+  isOver,
+  isSame,
+  listDeliveries,
+  type Queued,
+  type Tried,
+} from './deliveries.ts';
+import { eventCall } from './event-call.ts';
 import { EventMemo } from './event-memo.ts';
 import type { Job, Lanes, Outcome } from './lanes.ts';
 import type { OutgoingCall } from './outgoing.ts';
@@ -57,22 +63,6 @@ const DETAIL_MAX = 200;
  * were not used lately are read again when they are needed.
  */
 const FILTERS_CHARS_MAX = 16_000_000;
-/** Deliveries that a list passes by in one step. */
-const PASSED_PER_STEP = 1000;
-
-interface Queued {
-  seq: number;
-  index: number;
-  /** Of one that was given up, and is tried again: the luid of the delivery before. */
-  before?: string;
-}
-
-/** One on its way: how often it was tried in vain, and what the last attempt met with. */
-interface Tried extends Queued {
-  attempts: number;
-  detail: string;
-}
-
 /** An effect, or a bridge that is told of statuses. */
 interface Receiver extends Reader {
   readonly row: number;
@@ -92,16 +82,6 @@ interface Receiver extends Reader {
 interface Asked {
   readonly filter: readonly Condition[];
   readonly size: number;
-}
-
-/** A delivery as it is told to whoever asks. */
-export interface DeliveryView {
-  luid: string;
-  event: Pick<LedgerEvent, 'handle' | 'signal'>;
-  status: 'pending' | 'delivered' | 'failed';
-  attempts: number;
-  detail: string;
-  moment: number;
 }
 
 export class Feeds {
@@ -139,38 +119,10 @@ export class Feeds {
     if (this.#receivers.size > 0) this.#offer(entry, seq);
   }
 
-  /**
-   * What became of a receiver's events, newest first: those on their way, then those noted. At most `max`, from `skip`. In
-   * steps: there may be very many to pass by, and what an event is called stands in an entry that may be large.
-   */
+  /** See listDeliveries. */
   *deliveries(row: number, skip: number, max: number): Generator<undefined, DeliveryView[]> {
-    const { state } = this.#options;
-    const views: DeliveryView[] = [];
-    const told = state.feeds.get(row);
-    if (told === undefined) return views;
-    const add = ({ seq, index }: Queued, rest: Omit<DeliveryView, 'event'>) => {
-      views.push({ event: eventNameAt(state, seq, index), ...rest });
-    };
-    // What the books have noted already is told as they note it.
-    const queue = this.#receivers.get(row)?.queue.filter((queued) => !isOver(queued, told)) ?? [];
-    for (const queued of queue.reverse().slice(skip, skip + max)) {
-      const { moment } = placedAt(state, queued.seq)!.entry;
-      const { attempts, detail } = queued;
-      add(queued, { luid: this.#luidOf(row, queued), status: 'pending', attempts, detail, moment });
-      yield;
-    }
-    // Those left out are passed by, not read.
-    let left = Math.max(0, skip - queue.length);
-    for (let at = told.last; at !== 0 && views.length < max; at = state.heap.prev(at)) {
-      if (left > 0) {
-        if (left-- % PASSED_PER_STEP === 0) yield;
-        continue;
-      }
-      const { luid, seq, index, attempts, isDelivered, detail, moment } = entryAt(state, at) as DeliveryEntry;
-      add({ seq, index }, { luid, status: isDelivered ? 'delivered' : 'failed', attempts, detail, moment });
-      yield;
-    }
-    return views;
+    const underway = this.#receivers.get(row)?.queue ?? [];
+    return yield* listDeliveries(this.#options.state, row, underway, skip, max);
   }
 
   /** Tries again: what waits, and what was given up and not delivered since. */
@@ -342,24 +294,7 @@ export class Feeds {
 
   #callOf(row: number, { seq, index }: Queued): OutgoingCall | null {
     const { state, sealer } = this.#options;
-    if (!state.feeds.has(row)) return null;
-    const event = this.#events.at(seq, index);
-    const { handle, kind, ...record } = readRow(state, row).entry;
-    const data = dataOf(record) as { action: { bridge?: string; endpoint?: string } };
-    if (kind === Kind.bridge) {
-      const { server, secure } = addressOf(state, row)!;
-      const placed = placedAt(state, seq)!;
-      const intent = recordAt(state, placed.row, placed.address);
-      const url = `${server}/intents/${encodeURIComponent(intent.entry.handle)}`;
-      return { method: 'PUT', url, body: viewText(intent, sealer), secure };
-    }
-    const body = eventText(event, sealer);
-    const { endpoint, bridge } = data.action;
-    if (endpoint !== undefined) return { method: 'POST', url: endpoint, body, secure: [] };
-    const target = findHandle(state, state.rows.ledger.get(row), Kind.bridge, bridge!);
-    // A bridge that is no more cannot be reached: the call fails, and is tried again, like any other.
-    const { server, secure } = (target < 0 ? null : addressOf(state, target)) ?? { server: 'http://-', secure: [] };
-    return { method: 'POST', url: `${server}/effects/${encodeURIComponent(handle)}`, body, secure };
+    return state.feeds.has(row) ? eventCall(state, sealer, row, this.#events.at(seq, index)) : null;
   }
 
   #settled(row: number, queued: Queued, outcome: Outcome, attempts: number, lastError: string | null): void {
@@ -369,7 +304,7 @@ export class Feeds {
     const { luid, ledger, kind } = readRow(state, row).entry;
     const isDelivered = outcome === 'delivered';
     const detail = isDelivered ? '' : (lastError ?? '').slice(0, DETAIL_MAX);
-    const delivery = this.#luidOf(row, queued);
+    const delivery = deliveryLuid(state, row, queued);
     const { seq, index } = queued;
     // Until the disk has the note, the event counts as on its way.
     note({ ledger, kind, luid: delivery, receiver: luid, seq, index, attempts, isDelivered, detail }, () => {
@@ -380,18 +315,6 @@ export class Feeds {
       this.#turn(receiver, 'reading');
       this.#read();
     });
-  }
-
-  /**
-   * A delivery's own name: of this event to this receiver, from the second on in which there was an event. Each round of
-   * attempts is a delivery of its own.
-   */
-  #luidOf(row: number, { seq, index, before }: Queued): string {
-    const { state } = this.#options;
-    const { luid } = namesOf(state, row);
-    const { handle } = eventNameAt(state, seq, index);
-    const hash = Buffer.from(sha256Hex(`${luid} ${before ?? handle}`), 'hex');
-    return makeLuid('evd', placedAt(state, seq)!.entry.moment, hash);
   }
 
   // ---------------------------------------------------------------- catching up
@@ -457,13 +380,4 @@ export class Feeds {
 
 function laneOf(row: number): string {
   return `feed ${row}`;
-}
-
-/** Whether the books say that the event was taken, or given up. */
-function isOver({ seq, index }: Queued, told: Queued): boolean {
-  return seq < told.seq || (seq === told.seq && index <= told.index);
-}
-
-function isSame(one: Queued, other: Queued): boolean {
-  return one.seq === other.seq && one.index === other.index;
 }

@@ -8,13 +8,14 @@ import type { Entry } from '../core/entry.ts';
 import type { State } from '../core/state.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { Calls, type LegNote } from './calls.ts';
-import { type DeliveryNote, type DeliveryView, Feeds } from './feeds.ts';
+import type { DeliveryView } from './deliveries.ts';
+import { type DeliveryNote, Feeds } from './feeds.ts';
 import { type Job, Lanes } from './lanes.ts';
 import type { Call } from './outgoing.ts';
 import type { Timers } from './timers.ts';
 
 export { isLoopback } from './addresses.ts';
-export type { DeliveryView } from './feeds.ts';
+export type { DeliveryView } from './deliveries.ts';
 export { Outgoing } from './outgoing.ts';
 export { realTimers } from './timers.ts';
 

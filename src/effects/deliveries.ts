@@ -1,0 +1,95 @@
+/**
+ * What became of a receiver's events, and what each delivery is called: those on their way as its queue has them, those
+ * settled as the books do.
+ */
+import type { DeliveryEntry } from '../core/entry.ts';
+import { makeLuid } from '../core/luid.ts';
+import { entryAt, namesOf, type State } from '../core/state.ts';
+import { eventNameAt, type LedgerEvent, placedAt } from '../events.ts';
+import { sha256Hex } from '../proof/digest.ts';
+
+/** An event for a receiver. */
+export interface Queued {
+  seq: number;
+  index: number;
+  /** Of one that was given up, and is tried again: the luid of the delivery before. */
+  before?: string;
+}
+
+/** One on its way: how often it was tried in vain, and what the last attempt met with. */
+export interface Tried extends Queued {
+  attempts: number;
+  detail: string;
+}
+
+/** A delivery as it is told to whoever asks. */
+export interface DeliveryView {
+  luid: string;
+  event: Pick<LedgerEvent, 'handle' | 'signal'>;
+  status: 'pending' | 'delivered' | 'failed';
+  attempts: number;
+  detail: string;
+  moment: number;
+}
+
+/** Deliveries that a list passes by in one step. */
+const PASSED_PER_STEP = 1000;
+
+/**
+ * What became of a receiver's events, newest first: those on their way, then those noted. At most `max`, from `skip`. In
+ * steps: there may be very many to pass by, and what an event is called stands in an entry that may be large.
+ */
+export function* listDeliveries(
+  state: State,
+  row: number,
+  underway: readonly Tried[],
+  skip: number,
+  max: number,
+): Generator<undefined, DeliveryView[]> {
+  const views: DeliveryView[] = [];
+  const told = state.feeds.get(row);
+  if (told === undefined) return views;
+  const add = ({ seq, index }: Queued, rest: Omit<DeliveryView, 'event'>) => {
+    views.push({ event: eventNameAt(state, seq, index), ...rest });
+  };
+  // What the books have noted already is told as they note it.
+  const queue = underway.filter((queued) => !isOver(queued, told));
+  for (const queued of queue.reverse().slice(skip, skip + max)) {
+    const { moment } = placedAt(state, queued.seq)!.entry;
+    const { attempts, detail } = queued;
+    add(queued, { luid: deliveryLuid(state, row, queued), status: 'pending', attempts, detail, moment });
+    yield;
+  }
+  // Those left out are passed by, not read.
+  let left = Math.max(0, skip - queue.length);
+  for (let at = told.last; at !== 0 && views.length < max; at = state.heap.prev(at)) {
+    if (left > 0) {
+      if (left-- % PASSED_PER_STEP === 0) yield;
+      continue;
+    }
+    const { luid, seq, index, attempts, isDelivered, detail, moment } = entryAt(state, at) as DeliveryEntry;
+    add({ seq, index }, { luid, status: isDelivered ? 'delivered' : 'failed', attempts, detail, moment });
+    yield;
+  }
+  return views;
+}
+
+/**
+ * A delivery's own name: of this event to this receiver, from the second on in which there was an event. Each round of
+ * attempts is a delivery of its own.
+ */
+export function deliveryLuid(state: State, row: number, { seq, index, before }: Queued): string {
+  const { luid } = namesOf(state, row);
+  const { handle } = eventNameAt(state, seq, index);
+  const hash = Buffer.from(sha256Hex(`${luid} ${before ?? handle}`), 'hex');
+  return makeLuid('evd', placedAt(state, seq)!.entry.moment, hash);
+}
+
+/** Whether the books say that the event was taken, or given up. */
+export function isOver({ seq, index }: Queued, told: Queued): boolean {
+  return seq < told.seq || (seq === told.seq && index <= told.index);
+}
+
+export function isSame(one: Queued, other: Queued): boolean {
+  return one.seq === other.seq && one.index === other.index;
+}

@@ -1,0 +1,32 @@
+/** The call by which an event is told to an effect's webhook or bridge, or a status of an intent to a bridge. */
+import { Kind } from '../core/kinds.ts';
+import { recordAt } from '../core/past.ts';
+import { dataOf, findHandle, readRow, type State } from '../core/state.ts';
+import { eventText, type LedgerEvent, placedAt } from '../events.ts';
+import type { Sealer } from '../proof/sealer.ts';
+import { viewText } from '../render.ts';
+import { addressOf } from './calls.ts';
+import type { OutgoingCall } from './outgoing.ts';
+
+/** Of this event to the effect or bridge in this row, as it is now. */
+export function eventCall(state: State, sealer: Sealer, row: number, event: LedgerEvent): OutgoingCall {
+  const { handle, kind, ...record } = readRow(state, row).entry;
+  if (kind === Kind.bridge) return statusCall(state, sealer, row, event);
+  const { action } = dataOf(record) as { action: { bridge?: string; endpoint?: string } };
+  const body = eventText(event, sealer);
+  const { endpoint, bridge } = action;
+  if (endpoint !== undefined) return { method: 'POST', url: endpoint, body, secure: [] };
+  const target = findHandle(state, state.rows.ledger.get(row), Kind.bridge, bridge!);
+  // A bridge that is no more cannot be reached: the call fails, and is tried again, like any other.
+  const { server, secure } = (target < 0 ? null : addressOf(state, target)) ?? { server: 'http://-', secure: [] };
+  return { method: 'POST', url: `${server}/effects/${encodeURIComponent(handle)}`, body, secure };
+}
+
+/** Tells a bridge the intent as it was right after the event's entry. */
+function statusCall(state: State, sealer: Sealer, bridge: number, { seq }: LedgerEvent): OutgoingCall {
+  const { server, secure } = addressOf(state, bridge)!;
+  const placed = placedAt(state, seq)!;
+  const intent = recordAt(state, placed.row, placed.address);
+  const url = `${server}/intents/${encodeURIComponent(intent.entry.handle)}`;
+  return { method: 'PUT', url, body: viewText(intent, sealer), secure };
+}
