@@ -1,11 +1,13 @@
 /** A list that reads contents looks at the clock after each, since one content can be a megabyte. */
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { Claim } from '../../src/core/claims/index.ts';
 import { bytesOf, dumpState, loadState } from '../../src/core/dump.ts';
+import type { Filter } from '../../src/core/filters.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { Listing } from '../../src/core/lists.ts';
 import { emptyState, readRow, type State } from '../../src/core/state.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
-import { Books, issue } from './books.ts';
+import { Books, issue, transfer } from './books.ts';
 
 const REQUEST = { ledger: 1, kind: Kind.wallet, order: 'newest', skip: 0, limit: 10 } as const;
 
@@ -35,6 +37,71 @@ test('oldest first is no longer a walk for what other ledgers do', () => {
   listing.step(() => ++looks < 0);
   expect(listing.rows.map((row) => readRow(books.state, row).entry.handle)).toEqual(['b', 'c', 'd', 'a']);
   expect(looks, 'looks at the clock, one in 64 candidates').toBeLessThan(2);
+});
+
+describe('equality is answered from an index, whatever stands beside it', () => {
+  const eq = (path: string, value: string): Filter => ({ path: path.split('.'), operator: 'eq', value });
+  const FIRST = eq('data.claims.source.handle', 'a');
+  const MANY = 600;
+  const books = Books.open().symbols('usd').wallets('a', 'b', 'c', 'd');
+  const make = (handle: string, claim: Claim, more = {}) =>
+    books.create(Kind.intent, { handle, schema: 'usual', claims: [claim], ...more });
+
+  beforeAll(() => {
+    make('issued', issue('a', 10_000));
+    make('rare', transfer('a', 'c', 1));
+    make('refused', transfer('nobody', 'a', 1));
+    make('held', transfer('a', 'b', 1), { config: { commit: 'manual' } });
+    for (let n = 0; n < MANY; n++) {
+      make(`to-b-${n}`, transfer('a', 'b', 1));
+      make(`to-d-${n}`, transfer('b', 'd', 1));
+    }
+    make('between', transfer('a', 'd', 1));
+  });
+
+  /** What the list holds, and how many contents were read for it, each followed by a look at the clock. */
+  function list(order: 'newest' | 'oldest', ...filters: Filter[]): { handles: string[]; looks: number } {
+    const { state } = books;
+    const listing = new Listing(state, { ledger: 1, kind: Kind.intent, filters, order, skip: 0, limit: 10 });
+    let looks = 0;
+    while (!listing.step(() => ++looks > 0));
+    return { handles: listing.rows.map((row) => readRow(state, row).entry.handle), looks };
+  }
+
+  for (const order of ['newest', 'oldest'] as const) {
+    test(`the shorter of two chains is walked, ${order} first`, () => {
+      for (const other of [FIRST, eq('data.schema', 'usual')]) {
+        for (const filters of [
+          [other, eq('data.claims.target.handle', 'c')],
+          [eq('data.claims.target.handle', 'c'), other],
+        ]) {
+          const { handles, looks } = list(order, ...filters);
+          expect(handles).toEqual(['rare']);
+          expect(looks).toBeLessThan(10);
+        }
+      }
+    });
+
+    test(`of two long chains only what stands on both is read, ${order} first`, () => {
+      const { handles, looks } = list(order, FIRST, eq('data.claims.target.handle', 'd'));
+      expect(handles).toEqual(['between']);
+      // One in 64 of the places passed, of which there are as many as both chains have.
+      expect(looks).toBeLessThan(100);
+    });
+
+    test(`an intent on its way is found by its status alone, ${order} first`, () => {
+      for (const filters of [[], [FIRST], [eq('data.schema', 'usual')]]) {
+        const { handles, looks } = list(order, eq('meta.status', 'prepared'), ...filters);
+        expect(handles).toEqual(['held']);
+        expect(looks).toBeLessThan(10);
+      }
+    });
+  }
+
+  test('a value that nobody has ends the walk before it begins', () => {
+    const { handles, looks } = list('newest', FIRST, eq('data.schema', 'none'));
+    expect([handles, looks]).toEqual([[], 0]);
+  });
 });
 
 describe('pages are what walking the whole list gives, however deep', () => {
