@@ -244,17 +244,25 @@ function openFile(path: string, mode: OpenMode): DiskFile {
 const SYNCED = fs.constants.O_RDWR | (fs.constants.O_DIRECT ?? 0) | (fs.constants.O_DSYNC ?? 0);
 const KNOWS_SYNCED = fs.constants.O_DIRECT !== undefined && fs.constants.O_DSYNC !== undefined;
 
-/** How Linux tells a file system that is the work of another program (statfs(2)). */
-const FUSE = 0x65735546;
+/**
+ * File systems of which it was tried that such a write ends when the device has it, as statfs(2) tells them. Others may
+ * take it and leave the sync out, and nobody says so: those that are the work of another program (FUSE) do.
+ */
+const KEEP_SYNCED: readonly number[] = [
+  0xef53, // ext2, ext3, ext4
+  0x58465342, // xfs
+  0x9123683e, // btrfs
+  0x794c7630, // overlayfs
+  0x01021994, // tmpfs
+];
 
 function openSynced(path: string): SyncedFile | null {
-  // Such a program is asked to sync by fdatasync; by a write that is to be synced it may not be, and nobody says so.
-  if (!KNOWS_SYNCED || fs.statfsSync(path).type === FUSE) return null;
+  if (!KNOWS_SYNCED || !KEEP_SYNCED.includes(fs.statfsSync(path).type)) return null;
   let fd: number;
   try {
     fd = fs.openSync(path, SYNCED);
   } catch (error) {
-    // A file system in memory, or over the network, may not know it.
+    // One in memory may not know it, nor overlayfs above one that does not.
     if (errorCode(error) === 'EINVAL') return null;
     throw error;
   }
