@@ -4,8 +4,9 @@
  *
  * A stack is shown for our own mistakes only; nobody else can do anything with one.
  */
-import { errorCode } from './storage/disk.ts';
+
 import { DamageError, NOT_SIGNED } from './storage/journal.ts';
+import { errorCode, errorText } from './storage/system-error.ts';
 
 /** The clock may be behind the last entry by so much before it is worth a word. */
 const CLOCK_BEHIND_MS_MAX = 60_000;
@@ -18,7 +19,7 @@ export function fatalText(error: Error, directory: string): string {
   // Of another's directory, or one that is gone, nobody can say what is safe in it.
   if (error.name === 'LockLostError') return `${error.message}.`;
   if (TOLD_ERRORS.has(error.name)) return `${error.message}. ${safe}. Start again.`;
-  return `The disk failed (${error.message}). ${safe}. ${remedy(error, directory)}, then start again.`;
+  return `The disk failed (${errorText(error)}). ${safe}. ${remedy(error, directory)}, then start again.`;
 }
 
 /** Why there was no start. */
@@ -28,7 +29,7 @@ export function startText(error: Error, directory: string): string {
   if (isOutOfMemory(error))
     return `${memoryText(error)} Nothing acknowledged is lost. ${MORE_MEMORY}, then start again.`;
   if (errorCode(error) === '' || isDefect(error)) return error.stack ?? String(error);
-  return `Cannot use ${directory} (${error.message}). Nothing acknowledged is lost. ${remedy(error, directory)}, then start again.`;
+  return `Cannot use ${directory} (${errorText(error)}). Nothing acknowledged is lost. ${remedy(error, directory)}, then start again.`;
 }
 
 /** There is no more room for records, whatever the machine has. */
@@ -104,6 +105,9 @@ function remedy(error: Error, directory: string): string {
     case 'EISDIR':
     case 'EFTYPE':
       return 'Put the file back, or take away what lies in its place';
+    case 'EUCLEAN':
+    case 'EBADMSG':
+      return 'The file system is damaged: look at the log of the system, and have it checked (fsck)';
     case 'EIO':
       return 'The device itself fails: look at the log of the system, and move the directory to another disk';
     default:

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { errorText } from '../storage/system-error.ts';
 /** `ayni <command>`: each tool by its name, loaded when it is asked for, so that none waits for the others' packages. */
 import { isUsageError } from './usage.ts';
 
@@ -71,6 +72,6 @@ try {
   const code = await main(process.argv.slice(2));
   if (code !== undefined) process.exitCode = code;
 } catch (error) {
-  process.stderr.write(`ayni: ${(error as Error).message}\n`);
+  process.stderr.write(`ayni: ${errorText(error as Error)}\n`);
   process.exitCode = isUsageError(error as Error) ? 2 : 1;
 }

@@ -10,8 +10,10 @@
  * and `writeAll`.
  */
 import * as fs from 'node:fs';
-import { constants } from 'node:os';
 import { dirname, resolve } from 'node:path';
+import { errorCode } from './system-error.ts';
+
+export { errorCode } from './system-error.ts';
 
 export type Done = (error: Error | null) => void;
 export type Counted = (error: Error | null, count: number) => void;
@@ -72,16 +74,6 @@ export interface Disk {
   syncDirectory(path: string): void;
   syncDirectoryLater(path: string, done: Done): void;
 }
-
-/** The `code` of a system error ('ENOENT', …), or ''. */
-export function errorCode(error: unknown): string {
-  const { code, errno } = error instanceof Error ? (error as Error & { code?: unknown; errno?: unknown }) : NO_CODE;
-  // Node has no name for a quota that is used up.
-  if (code === 'UNKNOWN' && errno === -constants.errno.EDQUOT) return 'EDQUOT';
-  return typeof code === 'string' ? code : '';
-}
-
-const NO_CODE = { code: undefined, errno: undefined };
 
 /** Reads until bytes[from, to) is full or the file ends; returns how many bytes were read. */
 export function readAll(file: DiskFile, bytes: Uint8Array, from: number, to: number, position: number): number {
@@ -309,6 +301,8 @@ function syncDirectory(path: string): void {
   const fd = fs.openSync(path, 'r');
   try {
     fs.fsyncSync(fd);
+  } catch (error) {
+    throw nameFile(error, path);
   } finally {
     fs.closeSync(fd);
   }
@@ -343,7 +337,7 @@ export const realDisk: Disk = {
   syncDirectoryLater(path, done) {
     fs.open(path, 'r', (openError, fd) => {
       if (openError !== null) return done(openError);
-      fs.fsync(fd, (syncError) => fs.close(fd, (closeError) => done(syncError ?? closeError ?? null)));
+      fs.fsync(fd, (syncError) => fs.close(fd, (closeError) => done(nameFile(syncError ?? closeError ?? null, path))));
     });
   },
 };

@@ -76,6 +76,7 @@ describe.skipIf(!traceable)('a call that fails while serving ends the process, a
   const rows: [string, string, string, string[]][] = [
     ['a write fails once and would work the next time', 'pwrite64', 'EIO:when=5', []],
     ['a write finds no room', 'pwrite64', 'ENOSPC:when=5', []],
+    ["a write finds the user's share used up, which was told as a number", 'pwrite64', 'EDQUOT:when=5', []],
     ['the disk turns read-only before a new segment', 'openat', 'EROFS:when=1', SMALL_SEGMENTS],
     ['a snapshot cannot take its name', 'rename', 'EIO:when=1', SNAPSHOTS],
   ];

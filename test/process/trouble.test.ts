@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -280,6 +281,8 @@ describe('the words for', () => {
     ['EROFS', 'read-only'],
     ['EMFILE', 'ulimit -n'],
     ['EIO', 'The device itself fails'],
+    ['EUCLEAN', 'fsck'],
+    ['EBADMSG', 'fsck'],
     ['ENOENT', 'See that /books is a directory'],
     ['ELOOP', 'See that /books is a directory'],
     ['ENAMETOOLONG', 'See that /books is a directory'],
@@ -292,6 +295,31 @@ describe('the words for', () => {
       expect(text).toMatch(/Everything acknowledged before is safe in \/books|Nothing acknowledged is lost/);
       expect(text).toContain(remedy);
       expect(text).not.toMatch(/\n\s+at /);
+    }
+  });
+
+  // As Node told each, asynchronous calls first.
+  test.each([
+    [
+      'Unknown system error -122: Unknown system error -122',
+      -constants.errno.EDQUOT,
+      'EDQUOT: disk quota exceeded',
+      'Make room',
+    ],
+    ['UNKNOWN: unknown error', -constants.errno.EDQUOT, 'EDQUOT: disk quota exceeded', 'Make room'],
+    [
+      'Unknown system error -116: Unknown system error -116',
+      -constants.errno.ESTALE,
+      'ESTALE: stale file handle',
+      'Mend the disk',
+    ],
+    ['Unknown system error -117: Unknown system error -117', -117, 'EUCLEAN: the file system needs cleaning', 'fsck'],
+  ])('an error that Node has no name for (%s, %i): its name, and what to do', (said, errno, name, remedy) => {
+    const code = said.split(':')[0]!;
+    const error = Object.assign(new Error(`${said}, write '/books/journal'`), { code, errno });
+    for (const text of [fatalText(error, '/books'), startText(error, '/books')]) {
+      expect(text).toContain(`(${name}, write '/books/journal')`);
+      expect(text).toContain(remedy);
     }
   });
 

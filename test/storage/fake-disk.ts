@@ -515,11 +515,12 @@ function fail(error: unknown): never {
   throw error;
 }
 
-/** As Node throws it, which has no name for a quota that is used up. */
-function systemError(code: string, call: string, path: string): Error {
-  if (code === 'EDQUOT') {
+/** As Node tells it, which has no name for a quota that is used up; it says `UNKNOWN` too. */
+function systemError(name: string, call: string, path: string): Error {
+  if (name === 'EDQUOT') {
     const errno = -constants.errno.EDQUOT;
-    return Object.assign(new Error(`UNKNOWN: unknown error, ${call} '${path}'`), { code: 'UNKNOWN', errno });
+    const code = `Unknown system error ${errno}`;
+    return Object.assign(new Error(`${code}: ${code}, ${call} '${path}'`), { code, errno });
   }
-  return Object.assign(new Error(`${code}: ${call} '${path}'`), { code, syscall: call, path });
+  return Object.assign(new Error(`${name}: ${call} '${path}'`), { code: name, syscall: call, path });
 }
