@@ -23,10 +23,9 @@
 
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { createRequire } from 'node:module';
-import { setTimeout as pause } from 'node:timers/promises';
 import { urlHost } from '../url-host.ts';
 import { type Header, type Refusal, refuse, refuseBodySize, refuseUnavailable } from './errors.ts';
-import { Held } from './held.ts';
+import { type Guest, Hall, type HallOptions, type UnreadAnswer } from './hall.ts';
 import type { Handler, Reply, Request } from './request.ts';
 import { RequestHeaders } from './request-headers.ts';
 
@@ -50,18 +49,12 @@ type ListenWithOptions = (
   done: (socket: us_listen_socket | false) => void,
 ) => void;
 
-export interface ServerOptions {
+export interface ServerOptions extends HallOptions {
   readonly host: string;
   /** 0 takes any free one. */
   readonly port: number;
   /** Largest body; beyond: 413 and the connection is closed. */
   readonly bodyBytesMax: number;
-  /** Time from the end of the headers to the end of the body; beyond: 408 and the connection is closed. */
-  readonly bodyMsMax: number;
-  /** Bytes of all bodies that have not arrived whole; beyond, the oldest of them get 429 and are closed. */
-  readonly arrivingBytesMax: number;
-  /** Bytes of all answers that their clients have not taken yet; beyond, the oldest of them are cut off. */
-  readonly unreadBytesMax: number;
   /** Open connections; requests on further ones get 503. */
   readonly connectionsMax: number;
   /** Past so many, further ones are cut at once. */
@@ -87,7 +80,6 @@ const EMPTY = new Uint8Array(0);
 const PIECES_BYTES_MIN = 1024;
 /** Of a body that is too large, as much is read away so that the client sees the answer instead of a reset. */
 const LINGER_BYTES_MAX = 8 * 1_048_576;
-const LINGER_MS_MAX = 1000;
 /** Answers up to this length, in characters of up to three bytes, fit beside their headers into what the native part gathers (16 KiB). */
 const GATHERED_MAX = 4096;
 /**
@@ -95,18 +87,6 @@ const GATHERED_MAX = 4096;
  * are handed over as bytes. Elsewhere not, since that makes long answers dearer: a list of a hundred by a sixth.
  */
 const SENDS_LATIN1 = Number.parseInt(process.versions.node, 10) >= 24;
-const TICK_MS = 250;
-const BODIES_FULL = refuse(
-  'api.rate-limit-exceeded',
-  'Too many bodies are on their way, and this one takes longer than the others',
-);
-/** How long the last answers may take to leave when the server closes. Idle connections use it up in vain. */
-const FLUSH_MS_MAX = 250;
-/** The same where a client is known not to have taken the whole of its answer. */
-const UNREAD_MS_MAX = 5000;
-const FLUSH_TICK_MS = 10;
-
-const STATUS_MAX = 599;
 const STATUS_TEXTS: Readonly<Record<number, string>> = {
   200: '200 OK',
   201: '201 Created',
@@ -140,9 +120,10 @@ export class ListenError extends Error {
 /** Listens. Rejects with ListenError where the port cannot be had. */
 export function startServer(options: ServerOptions, handler: Handler): Promise<Server> {
   const app = uws.App();
-  const hall = new Hall(options, handler);
-  app.filter((res, change) => hall.countConnection(res, Number(change)));
-  app.any('/*', (res, req) => hall.receive(res, req));
+  const hall = new Hall(options);
+  const scene: Scene = { hall, options, handler };
+  app.filter((res, change) => countConnection(scene, res, Number(change)));
+  app.any('/*', (res, req) => receive(scene, res, req));
   return new Promise((resolve, reject) => {
     // The library's types know options without a host only; its native part takes both.
     const listen = app.listen.bind(app) as unknown as ListenWithOptions;
@@ -159,7 +140,7 @@ function serverOver(app: TemplatedApp, socket: us_listen_socket, hall: Hall, opt
     port: uws.us_socket_local_port(socket),
     running: () => hall.running,
     connections: () => hall.connections,
-    answers: () => [...hall.answers].map((count, status): [number, number] => [status, count]).filter(([, n]) => n > 0),
+    answers: () => hall.answers(),
     close: () => {
       closing ??= (async () => {
         uws.us_listen_socket_close(socket);
@@ -171,86 +152,27 @@ function serverOver(app: TemplatedApp, socket: us_listen_socket, hall: Hall, opt
   };
 }
 
-/** Everything under way in one server. */
-class Hall {
-  running = 0;
-  connections = 0;
-  isDraining = false;
-  /** By status, how often it was answered. */
-  readonly answers = new Float64Array(STATUS_MAX + 1);
+/** What every exchange of a server goes by. */
+interface Scene {
+  readonly hall: Hall;
   readonly options: ServerOptions;
   readonly handler: Handler;
-  /** Bodies on their way, oldest first, and bodies being read away; the first of each is due first. */
-  readonly arriving = new Set<Exchange>();
-  readonly lingering = new Set<Exchange>();
-  readonly bodies: Held<Exchange>;
-  readonly unread: Held<Unread>;
-  private readonly ticker: NodeJS.Timeout;
-  private onIdle: (() => void) | undefined;
+}
 
-  constructor(options: ServerOptions, handler: Handler) {
-    this.options = options;
-    this.handler = handler;
-    this.bodies = new Held(options.arrivingBytesMax, (exchange) => exchange.refuseAndClose(BODIES_FULL));
-    this.unread = new Held(options.unreadBytesMax, (answer) => answer.cut());
-    this.ticker = setInterval(() => this.tick(performance.now()), Math.min(TICK_MS, options.bodyMsMax));
-    this.ticker.unref();
-  }
+function countConnection({ hall, options }: Scene, res: HttpResponse, change: number): void {
+  hall.connections += change;
+  if (change === 1 && hall.connections > options.connectionsCutMax) res.close();
+}
 
-  countConnection(res: HttpResponse, change: number): void {
-    this.connections += change;
-    if (change === 1 && this.connections > this.options.connectionsCutMax) res.close();
-  }
-
-  receive(res: HttpResponse, req: HttpRequest): void {
-    const exchange = new Exchange(this, res, req);
-    this.running++;
-    exchange.begin();
-    exchange.letGo();
-  }
-
-  /** One timer for all: ends bodies that take too long. */
-  private tick(now: number): void {
-    for (const exchange of this.arriving) {
-      if (exchange.due > now) break;
-      exchange.refuseAndClose(refuse('api.request-timeout', 'body did not arrive in time'));
-    }
-    for (const exchange of this.lingering) {
-      if (exchange.due > now) break;
-      exchange.endLingering();
-    }
-  }
-
-  /** An exchange is over, answered or not. */
-  leave(exchange: Exchange): void {
-    this.arriving.delete(exchange);
-    this.lingering.delete(exchange);
-    this.bodies.forget(exchange);
-    if (--this.running === 0) this.onIdle?.();
-  }
-
-  async drain(msMax: number): Promise<void> {
-    this.isDraining = true;
-    if (this.running > 0) {
-      let timer: NodeJS.Timeout | undefined;
-      await new Promise<void>((resolve) => {
-        this.onIdle = resolve;
-        timer = setTimeout(resolve, msMax);
-      });
-      clearTimeout(timer);
-    }
-    clearInterval(this.ticker);
-    // Closing drops what the network has not taken yet; connections that were answered close by themselves.
-    const began = performance.now();
-    const isWithin = (msMax: number) => performance.now() - began < msMax;
-    while ((this.connections > 0 && isWithin(FLUSH_MS_MAX)) || (this.unread.total > 0 && isWithin(UNREAD_MS_MAX))) {
-      await pause(FLUSH_TICK_MS);
-    }
-  }
+function receive(scene: Scene, res: HttpResponse, req: HttpRequest): void {
+  const exchange = new Exchange(scene, res, req);
+  scene.hall.running++;
+  exchange.begin();
+  exchange.letGo();
 }
 
 /** One request and its answer. Holds the native response while it is valid, and nobody else does. */
-class Exchange implements Request, Reply {
+class Exchange implements Request, Reply, Guest {
   readonly method: string;
   readonly methodSent: string;
   readonly path: string;
@@ -258,10 +180,9 @@ class Exchange implements Request, Reply {
   body: Uint8Array = EMPTY;
   aborted = false;
   ended = false;
-  /** When the body's time is over, as performance.now() tells it: the machine's clock may be set meanwhile. */
   due = 0;
 
-  private readonly hall: Hall;
+  private readonly scene: Scene;
   /** The native request, while it is valid: until its handler returns. */
   private req: HttpRequest | null;
   private readonly headers: RequestHeaders;
@@ -274,8 +195,8 @@ class Exchange implements Request, Reply {
   private unread: Unread | null = null;
   private gone: (() => void) | null = null;
 
-  constructor(hall: Hall, res: HttpResponse, req: HttpRequest) {
-    this.hall = hall;
+  constructor(scene: Scene, res: HttpResponse, req: HttpRequest) {
+    this.scene = scene;
     this.res = res;
     this.methodSent = req.getCaseSensitiveMethod();
     this.method = this.methodSent === 'HEAD' ? 'GET' : this.methodSent;
@@ -291,25 +212,20 @@ class Exchange implements Request, Reply {
 
   /** From the headers on: refuse, answer, or wait for the body. */
   begin(): void {
-    const { hall } = this;
+    const { hall, handler, options } = this.scene;
     const { hasTwoLengths, bodyBytes: length, isChunked } = this.headers;
     if (hasTwoLengths) return this.cut();
-    const { bodyBytesMax, bodyMsMax } = hall.options;
     const refusal = this.refuseHead(length);
     // A body of unknown length could otherwise go on for ever behind its answer.
     if (isChunked && (refusal !== null || this.method === 'OPTIONS')) this.closes = true;
     if (refusal !== null) {
-      hall.handler.refuse(refusal, this);
+      handler.refuse(refusal, this);
     } else if ((!isChunked && length === 0) || this.method === 'OPTIONS') {
       // Nobody reads what comes with the question for the methods.
-      hall.handler.handle(this, this);
+      handler.handle(this, this);
     } else {
-      if (length > bodyBytesMax) {
-        this.linger();
-      } else {
-        this.due = performance.now() + bodyMsMax;
-        hall.arriving.add(this);
-      }
+      if (length > options.bodyBytesMax) this.linger();
+      else hall.arrive(this);
       this.res!.onData((chunk, isLast) => this.take(chunk, isLast));
     }
   }
@@ -333,7 +249,8 @@ class Exchange implements Request, Reply {
 
   /** Reasons to answer before the body was read. */
   private refuseHead(length: number): Refusal | null {
-    const { isDraining, connections, handler, options } = this.hall;
+    const { hall, handler, options } = this.scene;
+    const { isDraining, connections } = hall;
     this.closes = true;
     if (isDraining) return refuseUnavailable('server is stopping');
     if (connections > options.connectionsMax) return refuseUnavailable('too many connections');
@@ -347,26 +264,26 @@ class Exchange implements Request, Reply {
   /** A piece of the body. The native memory is only lent until this returns. */
   private take(chunk: ArrayBuffer, isLast: boolean): void {
     if (this.ended || this.aborted) return;
+    const { hall, handler, options } = this.scene;
     this.received += chunk.byteLength;
     if (this.lingers) {
       if (isLast || this.received > LINGER_BYTES_MAX) this.endLingering();
       return;
     }
-    if (this.received > this.hall.options.bodyBytesMax) {
+    if (this.received > options.bodyBytesMax) {
       this.linger();
       if (isLast) this.endLingering();
       return;
     }
     if (!isLast || this.received > chunk.byteLength) this.gather(chunk);
-    if (!isLast) return this.hall.bodies.hold(this, this.pieces.length);
+    if (!isLast) return hall.bodies.hold(this, this.pieces.length);
     this.body = this.pieces === EMPTY ? new Uint8Array(chunk) : this.pieces.subarray(0, this.received);
     this.pieces = EMPTY;
-    this.hall.arriving.delete(this);
-    this.hall.bodies.forget(this);
+    hall.arrived(this);
     // The inbox may have filled up since the head was asked about.
-    const refusal = this.hall.handler.admit?.(this) ?? null;
-    if (refusal !== null) this.hall.handler.refuse(refusal, this);
-    else this.hall.handler.handle(this, this);
+    const refusal = handler.admit?.(this) ?? null;
+    if (refusal !== null) handler.refuse(refusal, this);
+    else handler.handle(this, this);
     this.body = EMPTY;
   }
 
@@ -387,27 +304,24 @@ class Exchange implements Request, Reply {
 
   /** How long the body is at most. */
   private announced(): number {
-    return this.headers.isChunked ? this.hall.options.bodyBytesMax : this.headers.bodyBytes;
+    return this.headers.isChunked ? this.scene.options.bodyBytesMax : this.headers.bodyBytes;
   }
 
   /** The body is too large: drop what comes, so that the client is done sending before it is answered. */
   private linger(): void {
     this.lingers = true;
     this.pieces = EMPTY;
-    this.hall.arriving.delete(this);
-    this.hall.bodies.forget(this);
-    this.due = performance.now() + LINGER_MS_MAX;
-    this.hall.lingering.add(this);
+    this.scene.hall.linger(this);
   }
 
   endLingering(): void {
-    this.refuseAndClose(refuseBodySize(this.hall.options.bodyBytesMax));
+    this.refuseAndClose(refuseBodySize(this.scene.options.bodyBytesMax));
   }
 
   refuseAndClose(refusal: Refusal): void {
     this.closes = true;
     this.pieces = EMPTY;
-    this.hall.handler.refuse(refusal, this);
+    this.scene.handler.refuse(refusal, this);
   }
 
   send(status: number, body: string | Uint8Array, headers: readonly Header[] = []): void {
@@ -416,8 +330,8 @@ class Exchange implements Request, Reply {
     this.res = null;
     this.gone = null;
     this.ended = true;
-    this.hall.leave(this);
-    this.hall.answers[status]!++;
+    this.scene.hall.leave(this);
+    this.scene.hall.count(status);
     // While the request is handed over the native part gathers by itself what is written, and sends it together.
     if (this.req !== null) this.write(res, status, body, headers);
     else res.cork(() => this.write(res, status, body, headers));
@@ -425,7 +339,7 @@ class Exchange implements Request, Reply {
 
   private write(res: HttpResponse, status: number, answer: string | Uint8Array, headers: readonly Header[]): void {
     const body = SENDS_LATIN1 && typeof answer === 'string' ? Buffer.from(answer) : answer;
-    const closes = this.closes || this.hall.isDraining;
+    const closes = this.closes || this.scene.hall.isDraining;
     res.writeStatus(STATUS_TEXTS[status] ?? String(status));
     const isEmpty = status === 204;
     if (!isEmpty && (headers.length === 0 || !headers.some(isContentType))) res.writeHeader('content-type', JSON_TYPE);
@@ -441,7 +355,7 @@ class Exchange implements Request, Reply {
   private offer(res: HttpResponse, body: string | Uint8Array): void {
     if (res.tryEnd(body, bytesOf(body))[1]) return;
     if (this.req !== null) this.watch(res);
-    this.unread = new Unread(this.hall, res, typeof body === 'string' ? Buffer.from(body) : body);
+    this.unread = new Unread(this.scene.hall, res, typeof body === 'string' ? Buffer.from(body) : body);
   }
 
   abort(): void {
@@ -450,7 +364,7 @@ class Exchange implements Request, Reply {
     this.res = null;
     this.aborted = true;
     this.pieces = EMPTY;
-    this.hall.leave(this);
+    this.scene.hall.leave(this);
     this.gone?.();
   }
 
@@ -461,7 +375,7 @@ class Exchange implements Request, Reply {
 }
 
 /** An answer that the network has not taken whole. Holds the native response until it has, or the client is gone. */
-class Unread {
+class Unread implements UnreadAnswer {
   private readonly hall: Hall;
   private readonly body: Uint8Array;
   private res: HttpResponse | null;

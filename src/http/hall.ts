@@ -1,0 +1,137 @@
+/**
+ * Everything under way in one server, without its sockets: how many, how long bodies may still take, who has to make room,
+ * and when all have left.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Refusal, refuse } from './errors.ts';
+import { Held } from './held.ts';
+
+export interface HallOptions {
+  /** Time from the end of the headers to the end of the body; beyond: 408 and the connection is closed. */
+  readonly bodyMsMax: number;
+  /** Bytes of all bodies that have not arrived whole; beyond, the oldest of them get 429 and are closed. */
+  readonly arrivingBytesMax: number;
+  /** Bytes of all answers that their clients have not taken yet; beyond, the oldest of them are cut off. */
+  readonly unreadBytesMax: number;
+}
+
+/** A request that has no answer yet. */
+export interface Guest {
+  /** When the body's time is over, as performance.now() tells it: the machine's clock may be set meanwhile. */
+  due: number;
+  refuseAndClose(refusal: Refusal): void;
+  /** Answers, though of a body that is too large not all has come. */
+  endLingering(): void;
+}
+
+/** An answer that its client has not taken whole. */
+export interface UnreadAnswer {
+  cut(): void;
+}
+
+const TICK_MS = 250;
+const BODIES_FULL = refuse(
+  'api.rate-limit-exceeded',
+  'Too many bodies are on their way, and this one takes longer than the others',
+);
+/** Of a body that is too large, so long is read away. */
+const LINGER_MS_MAX = 1000;
+/** How long the last answers may take to leave when the server closes. Idle connections use it up in vain. */
+const FLUSH_MS_MAX = 250;
+/** The same where a client is known not to have taken the whole of its answer. */
+const UNREAD_MS_MAX = 5000;
+const FLUSH_TICK_MS = 10;
+
+const STATUS_MAX = 599;
+
+export class Hall {
+  running = 0;
+  connections = 0;
+  isDraining = false;
+  readonly bodies: Held<Guest>;
+  readonly unread: Held<UnreadAnswer>;
+  readonly #bodyMsMax: number;
+  /** By status, how often it was answered. */
+  readonly #answers = new Float64Array(STATUS_MAX + 1);
+  /** Bodies on their way, oldest first, and bodies being read away; the first of each is due first. */
+  readonly #arriving = new Set<Guest>();
+  readonly #lingering = new Set<Guest>();
+  readonly #ticker: NodeJS.Timeout;
+  #onIdle: (() => void) | undefined;
+
+  constructor({ bodyMsMax, arrivingBytesMax, unreadBytesMax }: HallOptions) {
+    this.#bodyMsMax = bodyMsMax;
+    this.bodies = new Held(arrivingBytesMax, (guest) => guest.refuseAndClose(BODIES_FULL));
+    this.unread = new Held(unreadBytesMax, (answer) => answer.cut());
+    this.#ticker = setInterval(() => this.#tick(performance.now()), Math.min(TICK_MS, bodyMsMax));
+    this.#ticker.unref();
+  }
+
+  /** Of each HTTP status that was answered, how often. */
+  answers(): [status: number, count: number][] {
+    return [...this.#answers].map((count, status): [number, number] => [status, count]).filter(([, n]) => n > 0);
+  }
+
+  /** Its body is on its way. */
+  arrive(guest: Guest): void {
+    guest.due = performance.now() + this.#bodyMsMax;
+    this.#arriving.add(guest);
+  }
+
+  /** Its body is here, or nobody wants it any more. */
+  arrived(guest: Guest): void {
+    this.#arriving.delete(guest);
+    this.bodies.forget(guest);
+  }
+
+  /** Its body is too large, and read away for a while. */
+  linger(guest: Guest): void {
+    this.arrived(guest);
+    guest.due = performance.now() + LINGER_MS_MAX;
+    this.#lingering.add(guest);
+  }
+
+  count(status: number): void {
+    this.#answers[status]!++;
+  }
+
+  /** It is over, answered or not. */
+  leave(guest: Guest): void {
+    this.#arriving.delete(guest);
+    this.#lingering.delete(guest);
+    this.bodies.forget(guest);
+    if (--this.running === 0) this.#onIdle?.();
+  }
+
+  /** One timer for all: ends bodies that take too long. */
+  #tick(now: number): void {
+    for (const guest of this.#arriving) {
+      if (guest.due > now) break;
+      guest.refuseAndClose(refuse('api.request-timeout', 'body did not arrive in time'));
+    }
+    for (const guest of this.#lingering) {
+      if (guest.due > now) break;
+      guest.endLingering();
+    }
+  }
+
+  /** Waits until all have left, for so long at most. */
+  async drain(msMax: number): Promise<void> {
+    this.isDraining = true;
+    if (this.running > 0) {
+      let timer: NodeJS.Timeout | undefined;
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+        timer = setTimeout(resolve, msMax);
+      });
+      clearTimeout(timer);
+    }
+    clearInterval(this.#ticker);
+    // Closing drops what the network has not taken yet; connections that were answered close by themselves.
+    const began = performance.now();
+    const isWithin = (msMax: number) => performance.now() - began < msMax;
+    while ((this.connections > 0 && isWithin(FLUSH_MS_MAX)) || (this.unread.total > 0 && isWithin(UNREAD_MS_MAX))) {
+      await pause(FLUSH_TICK_MS);
+    }
+  }
+}
