@@ -19,7 +19,7 @@ import { type EntryFormat, JOURNAL_START, Journal, readJournal } from '../../src
 import { readKeyFile } from '../../src/storage/key-file.ts';
 import { readSnapshots, takeSnapshot } from '../../src/storage/snapshot.ts';
 import { packValue, unpackValue } from '../../src/storage/values.ts';
-import { connect, type Json, makeKeys, record } from '../support/client.ts';
+import { connect, type Json, makeKeys, makeToken, record } from '../support/client.ts';
 import { destroy, issue, limit, makeKit, openLedger, proofFor, transfer, unique } from '../support/kit.ts';
 import { type Server, startServer } from '../support/server.ts';
 
@@ -49,7 +49,28 @@ export function plainBooks(): Promise<string> {
 
 /** The same from whose journal the first segments went after two snapshots. */
 export function prunedBooks(): Promise<string> {
-  return filledDirectory(60, ['--snapshot-every', '40', '--segment-bytes-max', '12000']);
+  return filledDirectory(60, PRUNED);
+}
+
+const PRUNED = ['--snapshot-every', '40', '--segment-bytes-max', '12000'];
+
+/** The same with tokens that are good only once, before the segments that are left, between the snapshots and after. */
+export async function tokenBooks(): Promise<string> {
+  const directory = freshDirectory();
+  const server = await startServer({ directory, flags: PRUNED });
+  const keys = makeKeys(Buffer.alloc(32, 5));
+  const client = connect(server);
+  const kit = makeKit(client, keys);
+  const symbol = await kit.symbol();
+  const wallet = await kit.wallet();
+  for (let i = 0; i < 60; i++) {
+    const iat = Math.floor(Date.now() / 1000);
+    const claims = { iss: 'audit', sub: 'audit', aud: 'main', iat, exp: iat + 240, jti: unique('once') };
+    const headers = { authorization: `Bearer ${makeToken(claims, keys)}` };
+    await kit.send([issue(wallet, symbol, 1 + i)], i % 3 === 0 ? {} : { headers });
+  }
+  await server.stop();
+  return directory;
 }
 
 async function filledDirectory(transfers: number, flags: string[]): Promise<string> {

@@ -2,7 +2,8 @@
  * The audit against lies told by somebody who holds the server's key and rewrites the books so that CRC, chain and
  * signatures fit; and against books of another key.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hex } from '../../src/core/bytes.ts';
 import type { StateExtra } from '../../src/core/dump.ts';
@@ -11,6 +12,7 @@ import { Kind } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { sealCustom } from '../../src/core/proofs.ts';
 import { findHandle, type State } from '../../src/core/state.ts';
+import { UsedTokens } from '../../src/core/used-tokens.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { proofDigest } from '../../src/proof/digest.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
@@ -18,6 +20,8 @@ import { sign } from '../../src/proof/verify.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
 import {
   ayni,
+  copyOf,
+  filesIn,
   framesOf,
   keyIn,
   look,
@@ -27,15 +31,18 @@ import {
   reportOf,
   resnapped,
   rewritten,
+  tokenBooks,
 } from './books.ts';
 import { type Frames, flipped, isSystem, isTransfer, pick, pickTransfer, pickWallet, replaceData } from './lies.ts';
 
 let plain = '';
 let pruned = '';
+let tokens = '';
 
 beforeAll(async () => {
   plain = await plainBooks();
   pruned = await prunedBooks();
+  tokens = await tokenBooks();
 });
 
 afterAll(removeDirectories);
@@ -304,11 +311,28 @@ describe("lies in a snapshot that the server's key signs", () => {
     expect(finding?.what).toMatch(what);
   });
 
+  test.each<[string, (state: State) => void, RegExp]>([
+    ['tokens that the journal has are not in it', forgetTokens, /not among those that the first snapshot/],
+    ['an entry stands as a token in its log', (state) => state.log.set(0, 0), /entry 2 lies elsewhere/],
+    ['a token more than there were entries', (state) => void state.log.push(0), /its log is of \d+ entries/],
+  ])('where the first segments are gone: %s', async (_, lie, what) => {
+    const whole = copyOf(tokens);
+    unlinkSync(join(whole, filesIn(whole, /^snapshot-/).at(-1)!));
+    expect((await look(whole)).finding).toBeNull();
+    const { finding } = await look(await resnapped(whole, lie));
+    expect(finding?.kind).toBe('lie');
+    expect(finding?.what).toMatch(what);
+  });
+
   test('of nothing but the seed: that is none', async () => {
     const directory = await resnapped(pruned, () => {});
     expect((await look(directory)).finding).toBeNull();
   });
 });
+
+function forgetTokens(state: State): void {
+  Object.assign(state, { tokens: new UsedTokens(state.hashSeed) });
+}
 
 function forgeProof(entry: IntentEntry): void {
   entry.proofs[0]!.result = flipped(entry.proofs[0]!.result, 5);

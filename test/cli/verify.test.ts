@@ -32,6 +32,7 @@ import {
   removeDirectories,
   reportOf,
   rewritten,
+  tokenBooks,
 } from './books.ts';
 import { type Frames, pick, pickTransfer } from './lies.ts';
 
@@ -54,6 +55,14 @@ function imprint(directory: string): string[] {
 }
 
 describe('honest books', () => {
+  test('whose first segments are gone, with tokens that were good only once all along, are believed', async () => {
+    const directory = await tokenBooks();
+    const report = await look(directory);
+    expect(report.finding).toBeNull();
+    expect(report.snapshots).toBe(2);
+    expect(report.notes.join()).toContain('are gone');
+  });
+
   test('are believed, and not a byte of them changes', async () => {
     const before = [imprint(plain), imprint(pruned)];
     const ran = await ayni('verify', pruned);

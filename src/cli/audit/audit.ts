@@ -240,14 +240,16 @@ class Run {
     );
     let held: PlacedEntry | null = null;
     let count = 0;
-    for (const { entry, bytes } of heapEntries(oldest.state)) {
+    for (const found of heapEntries(oldest.state, { file })) {
       if (count === seq) break;
       count++;
-      if (held !== null) entries.add(held, entry, null);
-      held = { entry, bytes, place: { file, seq: count, luid: entry.luid } };
+      if (held !== null) entries.add(held, found?.entry ?? null, null);
+      held = found === null ? null : { ...found, place: { file, seq: count, luid: found.entry.luid } };
+      if (found === null) entries.passToken();
       if (this.#signatures.isDue) await this.#signatures.relief();
     }
     if (held !== null) entries.add(held, null, null);
+    entries.tokens.take(oldest.state.tokens, oldest.seq);
     if (count < seq) throw new FoundError('lie', { file }, `it holds ${count} entries, not ${oldest.seq}`);
     const { chain } = journalStart(this.#pinned, directory);
     this.#meetHead({ seq, count: seq, chain, moment: null }, file);
@@ -375,6 +377,8 @@ class Run {
     if (snapshot.seq !== frame.seq) lie(`entry ${snapshot.seq} does not end a frame`);
     if (!Buffer.from(frame.chain).equals(snapshot.chain)) lie('it is of another journal: its chain differs');
     if (snapshot.moment !== frame.moment) lie('its moment is not that of its frame');
+    const { length } = snapshot.state.log;
+    if (length !== snapshot.seq) lie(`its log is of ${length} entries`);
     const money = this.#entries!.money.differenceTo(snapshot.state);
     if (money !== null) lie(money);
     const different = differencesOf(state, snapshot.state);

@@ -35,6 +35,7 @@ import { entryCodec } from '../../storage/codec.ts';
 import { isOutOfMemory } from '../../trouble.ts';
 import { differenceTo } from './difference.ts';
 import { type Finding, FoundError, type Place } from './finding.ts';
+import { KnownTokens } from './known-tokens.ts';
 import { Money } from './money.ts';
 import type { Shapes } from './shapes.ts';
 import type { Signatures } from './signatures.ts';
@@ -89,6 +90,7 @@ const NO_RANDOM = new Uint8Array(11);
 export class EntryAudit {
   readonly state: State;
   readonly money = new Money();
+  readonly tokens: KnownTokens;
   readonly counts = noCounts();
   readonly #options: EntryAuditOptions;
   /** Entries still to come from what was decided last, and from what follows from the last of them. */
@@ -104,6 +106,7 @@ export class EntryAudit {
     this.#options = options;
     this.state = emptyState(entryCodec, options.hashSeed);
     this.state.compileSchema = compileUserSchema;
+    this.tokens = new KnownTokens(this.state.tokens);
   }
 
   /**
@@ -114,7 +117,8 @@ export class EntryAudit {
     const { entry, bytes, place } = placed;
     try {
       const isFollowing = this.#check(placed, next, frameMoment);
-      apply(this.state, entry, bytes, 0, bytes.length);
+      if (this.tokens.covers(entry, place)) this.state.log.push(0);
+      else apply(this.state, entry, bytes, 0, bytes.length);
       if (!isFollowing) this.#follow(entry);
       this.money.add(entry);
       this.counts.entries++;
@@ -123,6 +127,12 @@ export class EntryAudit {
       // Whatever the core asserts over an entry speaks of the entry: its own code has run on these books before.
       throw new FoundError('lie', place, `it cannot be applied: ${(error as Error).message}`);
     }
+  }
+
+  /** To be called in the place of a token's entry of which nothing is left. */
+  passToken(): void {
+    this.state.log.push(0);
+    this.counts.entries++;
   }
 
   /** To be called where a frame ends: what is decided together is written together. */
@@ -218,7 +228,8 @@ export class EntryAudit {
     this.counts.decisions++;
     const due = this.#next(entry);
     if (due === null) {
-      this.#checkDecided(entry, next, place, frameMoment);
+      if (this.tokens.covers(entry, place)) this.tokens.check(entry, place);
+      else this.#checkDecided(entry, next, place, frameMoment);
       return false;
     }
     const wrong = differenceTo([due.entry], entry, undefined);

@@ -1,17 +1,28 @@
 /**
- * The record heap read from its beginning: every entry is appended to it once, so it holds them in order of seq.
- * src/memory/heap.ts says how records lie in it.
+ * The record heap read from its beginning: every entry but those of tokens is appended to it once, so it holds them in
+ * order of seq. The log says where each lies, and 0 of a token. src/memory/heap.ts says how records lie in it.
  */
 import type { Entry } from '../../core/entry.ts';
 import type { State } from '../../core/state.ts';
+import { FoundError, type Place } from './finding.ts';
 
 const UNIT_BYTES = 8;
 const HEADER_BYTES = 8;
 
-/** Each entry and a copy of its bytes. Throws where what lies there is no entry. */
-export function* heapEntries({ heap, codec }: State): Generator<{ entry: Entry; bytes: Uint8Array }> {
+/**
+ * Each entry and a copy of its bytes, in order of seq; null in the place of a token, of which nothing is kept here. Throws
+ * where what lies there is no entry, and FoundError at `place` where it is another one than the log says.
+ */
+export function* heapEntries(
+  { heap, codec, log }: State,
+  place: Place,
+): Generator<{ entry: Entry; bytes: Uint8Array } | null> {
+  const lie = (what: string): never => {
+    throw new FoundError('lie', place, what);
+  };
   const used = heap.used;
   const chunkBytes = heap.recordBytesMax + HEADER_BYTES;
+  let seq = 0;
   for (let byte = HEADER_BYTES; byte < used; ) {
     const at = byte / UNIT_BYTES;
     const length = heap.length(at);
@@ -20,9 +31,16 @@ export function* heapEntries({ heap, codec }: State): Generator<{ entry: Entry; 
       byte = Math.ceil((byte + 1) / chunkBytes) * chunkBytes;
       continue;
     }
+    for (; seq < log.length && log.get(seq) === 0; seq++) yield null;
+    if (seq === log.length || log.get(seq) !== at) lie(`entry ${seq + 1} lies elsewhere than its log says`);
+    seq++;
     const from = heap.offset(at);
     const bytes = heap.chunk(at).slice(from, from + length);
     yield { entry: codec.decode(bytes, 0, length), bytes };
     byte += (HEADER_BYTES + length + UNIT_BYTES - 1) & ~(UNIT_BYTES - 1);
+  }
+  for (; seq < log.length; seq++) {
+    if (log.get(seq) !== 0) lie(`entry ${seq + 1} is not among its records`);
+    yield null;
   }
 }
