@@ -137,7 +137,7 @@ function decideDrop(state: State, command: DropCommand): Entry[] | Refusal {
   if (no !== null) return no;
   const record = readRow(state, row);
   const late = isMember
-    ? null
+    ? luidMismatch(command)
     : (luidMismatch(command) ?? parentMismatch(command.value, record) ?? inUse(state, ledger, kind, record));
   const last = late ?? replayed(state, command, command.value.handle);
   if (last !== null) return last;

@@ -56,7 +56,7 @@ export function removeSigner(call: Call): void {
   }
   const luid = memberLuid(call, value.circle as string, value.signer as string);
   const shared = contentCommand(call, content, house.engine.now());
-  const command: DropCommand = { op: 'drop', luid, ...shared, kind: MEMBER };
+  const command: DropCommand = { op: 'drop', luid, luidSent: content.luid, ...shared, kind: MEMBER };
   submit(call, { command, checks, seals: NO_BYTES }, () => send(call, 204, ''));
 }
 

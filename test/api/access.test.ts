@@ -209,7 +209,10 @@ describe('circles', () => {
       422,
       'record.invalid',
     ]);
-    expect((await there.del('/circles/ops/signers/anna', assignment('ops', 'anna', owner))).status).toBe(204);
+    const other = { ...assignment('ops', 'anna', owner), luid: elsewhere.body.luid };
+    expect(reasonOf(await there.del('/circles/ops/signers/anna', other))).toEqual([422, 'record.invalid']);
+    const named = { ...assignment('ops', 'anna', owner), luid: joined.body.luid };
+    expect((await there.del('/circles/ops/signers/anna', named)).status).toBe(204);
     expect(await create(anna)).toBe(403);
     expect(reasonOf(await there.del('/circles/ops/signers/anna', assignment('ops', 'anna', owner)))).toEqual([
       404,
