@@ -96,10 +96,7 @@ async function serve(flags: Flags): Promise<void> {
   });
   if (bank.cutBytes > 0) tell(`Cut ${bank.cutBytes} bytes at the end of its file, which were never acknowledged.`);
   const ledger = new Ledger(flags.ledger, flags.xLedger, LIMITS.reportsInFlightMax);
-  const key = flags.key ?? bank.books.ledgerKey ?? (await patiently(() => ledger.fetchKey()));
-  // Whoever makes a ledger on the same server has its signature, and must not have these accounts.
-  const isTold = flags.xLedger !== '' || bank.books.ledgerHandle !== null;
-  await bank.pinLedger(key, isTold ? null : await patiently(() => ledger.fetchHandle(key)));
+  await knowLedger(ledger, bank, flags);
   await bank.plan(flags.accounts);
 
   const server = await startServer({
@@ -122,18 +119,13 @@ async function serve(flags: Flags): Promise<void> {
     tell,
   });
   bank.report(reports);
-  const { books } = bank;
-  let isStopping = false;
-  const stop = async (): Promise<void> => {
-    if (isStopping) return;
-    isStopping = true;
+  onStop(async () => {
     await server.close();
     await bank.close();
     ledger.close();
     lock.release();
-    process.exit(0);
-  };
-  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => void stop().catch(fatal));
+  });
+  const { books } = bank;
   process.stdout.write(
     `${flags.name} listens on ${url}, for the ledger ${flags.ledger} with the key ${books.ledgerKey}.\n` +
       `Its own key is ${encodeBase64(keys.public)}. ${books.accounts.size} accounts, ${books.entries.size} entries, ` +
@@ -145,6 +137,26 @@ async function serve(flags: Flags): Promise<void> {
   const wish = { ledger, keys, name, symbol, url: flags.url ?? url, header, limit: flags.join };
   await patiently(() => join(wish));
   tell(`The ledger has the wallet ${name}, which may owe ${flags.join} ${symbol}.`);
+}
+
+/** The ledger's key, and its handle, are what the first start was told, or found; they are kept, and no other is believed. */
+async function knowLedger(ledger: Ledger, bank: Bank, flags: Flags): Promise<void> {
+  const key = flags.key ?? bank.books.ledgerKey ?? (await patiently(() => ledger.fetchKey()));
+  // Whoever makes a ledger on the same server has its signature, and must not have these accounts.
+  const isTold = flags.xLedger !== '' || bank.books.ledgerHandle !== null;
+  await bank.pinLedger(key, isTold ? null : await patiently(() => ledger.fetchHandle(key)));
+}
+
+/** At the first signal to stop: closes what is open, and ends. */
+function onStop(close: () => Promise<void>): void {
+  let isStopping = false;
+  const stop = async (): Promise<void> => {
+    if (isStopping) return;
+    isStopping = true;
+    await close();
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => void stop().catch(fatal));
 }
 
 /** The bank's key pair, made in a directory without books only: they were reported under another one. */
