@@ -118,7 +118,14 @@ const TYPE_NAMES = new Map<number, string>(Object.entries(EntryType).map(([name,
 function shown(entry: Entry, seq: number): Record<string, unknown> {
   const { type, kind, ledger, luid, handle, moment, ...rest } = entry;
   const head = { seq, type: TYPE_NAMES.get(type), ledger, kind: kindRow(kind).name, luid, handle };
-  return { ...head, moment: isoMoment(moment), ...(readable(rest) as Record<string, unknown>) };
+  return { ...head, moment: isoMoment(moment), ...(readable(asEvent(rest)) as Record<string, unknown>) };
+}
+
+/** A delivery names its event by where that is told of, which is not where the delivery itself stands. */
+function asEvent(rest: object): object {
+  if (!('seq' in rest)) return rest;
+  const { seq, ...others } = rest;
+  return { event: seq, ...others };
 }
 
 function readable(value: unknown, name = ''): unknown {

@@ -8,6 +8,8 @@ import { pin } from '../../src/cli/audit/pinned.ts';
 import { Signatures } from '../../src/cli/audit/signatures.ts';
 import { countText } from '../../src/cli/count.ts';
 import { freePorts } from '../../src/cli/free-ports.ts';
+import { EntryType } from '../../src/core/entry.ts';
+import { Kind } from '../../src/core/kinds.ts';
 import { createKeyPair } from '../../src/proof/keys.ts';
 import { sign, verify } from '../../src/proof/verify.ts';
 import { publicKeyOfNoble } from '../../src/proof/verify-noble.ts';
@@ -20,7 +22,17 @@ import { entriesFrom } from '../storage/kit.ts';
 import { dieWithUs } from '../support/children.ts';
 import { found, PATIENCE_MS } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
-import { ayni, copyOf, filesIn, fillBooks, framesOf, freshDirectory, removeDirectories } from './books.ts';
+import {
+  ayni,
+  copyOf,
+  filesIn,
+  fillBooks,
+  framesOf,
+  freshDirectory,
+  plainBooks,
+  removeDirectories,
+  rewritten,
+} from './books.ts';
 
 let books = '';
 
@@ -266,6 +278,24 @@ describe('inspect', () => {
     expect(new Set(printed.map((each) => each.type))).toEqual(
       new Set(['create', 'update', 'drop', 'proof', 'intent', 'step']),
     );
+  });
+
+  test('tells a delivery by where it stands, and of its event where that was told of', async () => {
+    const delivery = {
+      type: EntryType.delivery,
+      ledger: 1,
+      kind: Kind.effect,
+      luid: '$evd.00000000000000001',
+      handle: 'hook',
+    };
+    const event = { row: 3, seq: 2, index: 1, attempts: 4, isDelivered: true, detail: '' };
+    const told = await rewritten(await plainBooks(), (frames) => {
+      const { moment, entries } = frames.at(-1)!;
+      entries.push({ ...delivery, moment, ...event });
+    });
+    const printed = lines((await ayni('inspect', told, '--from', '1')).out);
+    expect(printed.map(({ seq }) => seq)).toEqual(printed.map((_, index) => index + 1));
+    expect(printed.at(-1)).toMatchObject({ type: 'delivery', event: 2, index: 1, attempts: 4 });
   });
 
   test.each<[string, string[], number, RegExp]>([
