@@ -71,6 +71,14 @@ const KIND_PATHS: Partial<Record<Kind, readonly string[]>> = {
     'data.claims.symbol',
   ],
 };
+
+/** Paths of rows that are no records. */
+export const BALANCE_PATHS = ['data.symbol', 'data.schema', 'data.amount', 'meta.moment'];
+export const LIMIT_PATHS = ['data.symbol', 'data.metric', 'data.amount', 'meta.moment'];
+
+/** What a list can be filtered by: what records of a kind can, these paths, or nothing. */
+type Filtered = Kind | readonly string[] | null;
+
 const CLAIM_REFERENCES = new Set(['source', 'target', 'wallet', 'symbol']);
 
 /** A pair of the query, its key in segments. */
@@ -89,14 +97,14 @@ class QueryRefused extends Error {
 }
 
 /**
- * Parses the part of a URL after `?` (without it) for a list of records of `kind`; null for lists that
- * have no filters. Refusals: 400 `api.query-malformed`, and 422 `record.schema-invalid` with
+ * Parses the part of a URL after `?` (without it) for a list of records of a kind, or of rows with paths of their own;
+ * null for lists that have no filters. Refusals: 400 `api.query-malformed`, and 422 `record.schema-invalid` with
  * `custom.errors` for a page outside its bounds.
  */
-export function parseQuery(query: string, kind: Kind | null, limits: QueryLimits = QUERY_LIMITS): ListQuery | Refusal {
+export function parseQuery(query: string, of: Filtered, limits: QueryLimits = QUERY_LIMITS): ListQuery | Refusal {
   try {
     const pairs = splitPairs(query, limits);
-    return { page: parsePage(pairs, limits), filters: parseFilters(pairs, kind, limits), order: parseOrder(pairs) };
+    return { page: parsePage(pairs, limits), filters: parseFilters(pairs, of, limits), order: parseOrder(pairs) };
   } catch (error) {
     if (error instanceof QueryRefused) return error.refusal;
     throw error;
@@ -211,14 +219,14 @@ function parseOrder(pairs: readonly Pair[]): ListQuery['order'] {
   return order;
 }
 
-function parseFilters(pairs: readonly Pair[], kind: Kind | null, limits: QueryLimits): Filter[] {
+function parseFilters(pairs: readonly Pair[], of: Filtered, limits: QueryLimits): Filter[] {
   const filters: Filter[] = [];
   const lists = new Map<string, string[]>();
   let size = 0;
   let classes = 0;
   for (const { segments, text } of pairs) {
     if (segments[0] === 'page' || segments[0] === 'sort') continue;
-    const wish = readWish(segments[0] === 'filter' ? segments.slice(1) : segments, kind);
+    const wish = readWish(segments[0] === 'filter' ? segments.slice(1) : segments, of);
     const value = readValue(wish.path, wish.operator, text, limits);
     if (wish.operator === 'in' || wish.operator === 'nin') {
       const key = `${wish.operator} ${wish.path.join('.')}`;
@@ -245,8 +253,8 @@ function parseFilters(pairs: readonly Pair[], kind: Kind | null, limits: QueryLi
     : filters.map((filter) => (filter.operator === 'regex' ? { ...filter, charsMax } : filter));
 }
 
-/** Path and operator out of segments; the path is one the kind supports. */
-function readWish(segments: readonly string[], kind: Kind | null): { path: string[]; operator: Operator } {
+/** Path and operator out of segments; the path is one the list supports. */
+function readWish(segments: readonly string[], of: Filtered): { path: string[]; operator: Operator } {
   const at = segments.findIndex((segment) => segment.startsWith('$'));
   let operator: Operator = 'eq';
   let path = at < 0 ? [...segments] : segments.slice(0, at);
@@ -262,17 +270,17 @@ function readWish(segments: readonly string[], kind: Kind | null): { path: strin
   if (path[0] === 'data' && path[1] === 'claims' && path.length === 4 && path[3] === 'handle') {
     if (CLAIM_REFERENCES.has(path[2]!)) path = path.slice(0, 3);
   }
-  if (!isSupported(path, kind)) throw malformed('filter has an unsupported path');
+  if (!isSupported(path, of)) throw malformed('filter has an unsupported path');
   return { path, operator };
 }
 
-function isSupported(path: readonly string[], kind: Kind | null): boolean {
-  if (kind === null) return false;
+function isSupported(path: readonly string[], of: Filtered): boolean {
+  if (of === null || typeof of === 'object') return of?.includes(path.join('.')) ?? false;
   if (path[0] === 'data' && path[1] === 'custom') {
     return path.length > 2 && path.length <= CUSTOM_DEPTH_MAX + 2 && !path.includes('');
   }
   const name = path.join('.');
-  return COMMON_PATHS.includes(name) || (KIND_PATHS[kind]?.includes(name) ?? false);
+  return COMMON_PATHS.includes(name) || (KIND_PATHS[of]?.includes(name) ?? false);
 }
 
 /**

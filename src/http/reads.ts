@@ -4,7 +4,7 @@
 import { METRICS } from '../core/balances.ts';
 import type { Names } from '../core/codec.ts';
 import { EntryType } from '../core/entry.ts';
-import type { Filter } from '../core/filters.ts';
+import { type Filter, matchesAll } from '../core/filters.ts';
 import { historyOf, type PastVersion } from '../core/history.ts';
 import { Kind } from '../core/kinds.ts';
 import { Listing } from '../core/lists.ts';
@@ -29,7 +29,7 @@ import { type Header, refuse } from './errors.ts';
 import { withLateProofs, withListProof } from './late.ts';
 import { inTurn, tellNow } from './making.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
-import { type ListQuery, parseQuery } from './query.ts';
+import { BALANCE_PATHS, LIMIT_PATHS, type ListQuery, parseQuery } from './query.ts';
 import { SEMVER } from './version.ts';
 
 export function readStatus(call: Call): void {
@@ -254,7 +254,7 @@ function changeTexts({ house: { state, sealer } }: Call, row: number, versions: 
 export function listBalances(call: Call): void {
   const isReserved = (slot: number) => call.house.state.balances.reserved(slot) !== 0;
   const countOf = (slot: number) => (isReserved(slot) ? 2 : 1);
-  listSlots(call, countOf, ({ balances }, slot, wallet, symbol) => {
+  listSlots(call, BALANCE_PATHS, countOf, ({ balances }, slot, wallet, symbol) => {
     const row = (schema: string, amount: number, salt: number) => {
       const data = `{"amount":${amount},"schema":"${schema}","symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
       return slotText(data, pairLuid('wbl', wallet.luid, symbol.luid, salt), balances.moment(slot));
@@ -269,7 +269,7 @@ export function listLimits(call: Call): void {
   const isSet = (slot: number, metric: number) => !Number.isNaN(balances.limit(slot, metric));
   const countOf = (slot: number) =>
     balances.isLimited(slot) ? METRICS.filter((_, metric) => isSet(slot, metric)).length : 0;
-  listSlots(call, countOf, (_, slot, wallet, symbol) => {
+  listSlots(call, LIMIT_PATHS, countOf, (_, slot, wallet, symbol) => {
     return METRICS.flatMap((name, metric) => {
       if (!isSet(slot, metric)) return [];
       const amount = balances.limit(slot, metric);
@@ -282,10 +282,12 @@ export function listLimits(call: Call): void {
 
 /**
  * A list over the wallet's balance slots, each of which gives as many rows as `countOf` says. A wallet may have very many
- * of them: only the rows of the page are made, and where it takes longer they are looked for in turns.
+ * of them: only the rows of the page are made, and where it takes longer they are looked for in turns. Where filters ask
+ * for some of them, all have to be made.
  */
 function listSlots(
   call: Call,
+  paths: readonly string[],
   countOf: (slot: number) => number,
   rowsOf: (state: State, slot: number, wallet: Names, symbol: Names) => string[],
 ): void {
@@ -294,8 +296,9 @@ function listSlots(
   const { balances } = state;
   const row = readableRow(call);
   if (row < 0) return;
-  const query = parseQuery(request.query, null, house.queryLimits);
+  const query = parseQuery(request.query, paths, house.queryLimits);
   if (isRefusal(query)) return refuseDurable(call, query);
+  const { filters } = query;
   const { index, limit } = query.page;
   const from = index * limit;
   const shown: number[] = [];
@@ -303,11 +306,17 @@ function listSlots(
   let before = 0;
   let total = 0;
   let next = state.rows.aux.get(row);
+  /** The rows of a slot that pass the filters. */
+  const passing = (slot: number, wallet: Names): string[] => {
+    const rows = rowsOf(state, slot, wallet, namesOf(state, balances.symbol(slot)));
+    return filters.length === 0 ? rows : rows.filter((text) => matchesAll(JSON.parse(text), filters));
+  };
   /** Looks at so many of them at most; whether that was all. */
   const look = (slots: number): boolean => {
     for (let left = slots; next !== 0; next = balances.next(next - 1)) {
       if (left-- === 0) return false;
-      const count = countOf(next - 1);
+      const made = countOf(next - 1);
+      const count = made === 0 || filters.length === 0 ? made : passing(next - 1, namesOf(state, row)).length;
       if (total + count <= from) before += count;
       else if (total < from + limit && count > 0) shown.push(next - 1);
       total += count;
@@ -316,13 +325,14 @@ function listSlots(
   };
   const tell = () => {
     const wallet = namesOf(state, row);
-    const rows = shown.flatMap((slot) => rowsOf(state, slot, wallet, namesOf(state, balances.symbol(slot))));
+    const rows = shown.flatMap((slot) => passing(slot, wallet));
     sendList(call, rows.slice(from - before, from - before + limit), { index, limit, total });
   };
-  if (look(SLOTS_PER_LOOK)) return tell();
+  const slots = filters.length === 0 ? SLOTS_PER_LOOK : FILTERED_PER_LOOK;
+  if (look(slots)) return tell();
   const end = performance.now() + listMsMax;
   walk(call, (pause) => {
-    while (!look(SLOTS_PER_LOOK)) {
+    while (!look(slots)) {
       const now = performance.now();
       if (now > end) refuseDurable(call, LIST_TIMEOUT);
       if (now > end || now >= pause) return now > end;
@@ -333,8 +343,9 @@ function listSlots(
   });
 }
 
-/** A twentieth of a millisecond. */
+/** A twentieth of a millisecond; a pattern alone can take milliseconds over the rows of one. */
 const SLOTS_PER_LOOK = 512;
+const FILTERED_PER_LOOK = 1;
 
 function slotText(data: string, luid: string, moment: number): string {
   return `{"data":${data},"hash":"${sha256Hex(data)}","luid":"${luid}","meta":{"moment":"${isoMoment(moment)}"}}`;

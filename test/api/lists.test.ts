@@ -444,6 +444,73 @@ describe('filters of the other kinds', () => {
   });
 });
 
+describe('rows of balances and limits are filtered as records are', () => {
+  let there: Client;
+  let wallet: string;
+  let usd: string;
+  let eur: string;
+  beforeAll(async () => {
+    const fresh = await freshLedger();
+    ({ there } = fresh);
+    const { kit } = fresh;
+    [usd, eur, wallet] = [await kit.symbol(), await kit.symbol(), await kit.wallet()];
+    const other = await kit.wallet();
+    await kit.clear([issue(wallet, usd, 100), issue(wallet, eur, 7)]);
+    await kit.make('intents', {
+      handle: unique('held'),
+      claims: [transfer(wallet, other, usd, 30)],
+      config: { commit: 'manual' },
+    });
+    const limit = (symbol: string, metric: string, amount: number) => ({
+      action: 'limit',
+      wallet: { handle: wallet },
+      symbol: { handle: symbol },
+      metric,
+      amount,
+    });
+    await kit.clear([limit(usd, 'maxBalance', 500), limit(usd, 'minBalance', 0), limit(eur, 'maxBalance', 50)]);
+  });
+  const rows = async (what: string, query: string) => {
+    const { status, body, text } = await there.get(`/wallets/${wallet}/${what}?${query}`);
+    expect(status, text).toBe(200);
+    return { data: body.data.map((one: Json) => one.data), total: body.page.total };
+  };
+  const balance = (symbol: string, schema: string, amount: number) => ({ wallet, symbol, schema, amount });
+
+  test('by symbol, schema, amount and moment, with pages of what is left', async () => {
+    const [available, reserved] = [balance(usd, 'available', 70), balance(usd, 'reserved', 30)];
+    expect(await rows('balances', `data.symbol=${usd}`)).toEqual({ data: [available, reserved], total: 2 });
+    expect(await rows('balances', 'data.schema=reserved')).toEqual({ data: [reserved], total: 1 });
+    expect(await rows('balances', 'filter.data.amount.$lt=10')).toEqual({
+      data: [balance(eur, 'available', 7)],
+      total: 1,
+    });
+    expect(await rows('balances', `filter[data.symbol][$in][0]=${eur}&data.schema=reserved`)).toEqual({
+      data: [],
+      total: 0,
+    });
+    expect(await rows('balances', `data.symbol=${usd}&page.limit=1&page.index=1`)).toEqual({
+      data: [reserved],
+      total: 2,
+    });
+    expect((await rows('balances', 'meta.moment.$lte=2020-01-01')).total).toBe(0);
+    expect((await rows('balances', 'meta.moment.$gt=2020-01-01')).total).toBe(3);
+  });
+  test('limits by symbol and metric', async () => {
+    const max = { wallet, symbol: usd, metric: 'maxBalance', amount: 500 };
+    expect(await rows('limits', `data.symbol=${usd}&data.metric=maxBalance`)).toEqual({ data: [max], total: 1 });
+    expect((await rows('limits', 'data.metric=maxBalance')).total).toBe(2);
+    expect((await rows('limits', 'data.amount=50')).data[0].symbol).toBe(eur);
+  });
+  test('by nothing else', async () => {
+    for (const query of ['data.handle=x', 'data.metric=x', 'data.custom.a=1', 'meta.status=created']) {
+      const refused = await there.get(`/wallets/${wallet}/balances?${query}`);
+      expect(reasonOf(refused), query).toEqual([400, 'api.query-malformed']);
+    }
+    expect(reasonOf(await there.get(`/wallets/${wallet}/limits?data.schema=x`))).toEqual([400, 'api.query-malformed']);
+  });
+});
+
 describe("a list's proof", () => {
   const openAt = async (flags: string[]) => {
     const apart = await startServer({ flags });

@@ -40,6 +40,17 @@ test('each stands on one page, with the number of all', async () => {
   expect(sorted(seen)).toEqual(names.map((name, n) => [name, 1 + n]));
 });
 
+test('filters leave pages of what they let through', async () => {
+  const wanted = names.slice(SYMBOLS - 100);
+  const seen: string[] = [];
+  for (let index = 0; index < 4; index++) {
+    const { body } = await balances('many', `?data.amount.$gt=${SYMBOLS - 100}&page.limit=30&page.index=${index}`);
+    expect(body.page.total).toBe(wanted.length);
+    seen.push(...body.data.map(({ data }: Json): string => data.symbol));
+  }
+  expect(seen.sort()).toEqual([...wanted].sort());
+});
+
 test('who asks for very many holds up nobody of another ledger, and is told in the end', async () => {
   let now = 0;
   // By this clock each step takes long.
