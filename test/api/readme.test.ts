@@ -1,4 +1,4 @@
-/** The examples of the README and of docs/, run as they are written there: whoever begins, begins with them. */
+/** The examples of the READMEs, run as they are written there: whoever begins, begins with them. */
 import { createRequire } from 'node:module';
 import { compileFunction } from 'node:vm';
 import { expect, onTestFinished, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** What the README and docs/ name is there: pages, sections, files, commands and flags. */
+/** What the READMEs name is there: pages, sections, files, commands and flags. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -61,9 +61,16 @@ describe.each(pages)('$file', (page) => {
 test('a link that leads nowhere went unseen', () => {
   const text = '# A page\n\n## A `word`, twice\n\n## A word twice\n\n```\n## no section\n```\n\n';
   const links = (...targets: string[]) => targets.map((target) => `[x](${target})`).join(' ');
-  const sound = ['#a-word-twice', '#a-word-twice-1', '../README.md#run-it', 'operate.md', '../LICENSE', 'https://a.b'];
-  const dead = ['#a-word', '#no-section', '../README.md#tokens', 'gone.md', 'README.md'];
-  expect(deadLinks({ file: 'docs/access.md', text: text + links(...sound, ...dead) })).toEqual(dead);
+  const sound = [
+    '#a-word-twice',
+    '#a-word-twice-1',
+    '../../README.md#run-it',
+    'backup.ts',
+    '../../LICENSE',
+    'https://a.b',
+  ];
+  const dead = ['#a-word', '#no-section', '../../README.md#tokens', 'gone.md', '../README.md'];
+  expect(deadLinks({ file: 'src/cli/README.md', text: text + links(...sound, ...dead) })).toEqual(dead);
 });
 
 test('the table of flags and the server know different ones', () => {

@@ -1,6 +1,6 @@
-/** What is written for readers: the README, and the pages of docs/. */
+/** What is written for readers: the README, and those of the rooms it leads to. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The directory of the README. */
@@ -13,8 +13,9 @@ export interface Page {
 }
 
 export function readPages(): Page[] {
-  const docs = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
-  const files = ['README.md', ...docs.sort().map((name) => `docs/${name}`)];
+  const rooms = readdirSync(join(ROOT, 'src'), { recursive: true }) as string[];
+  const ofRooms = rooms.filter((path) => basename(path) === 'README.md').sort();
+  const files = ['README.md', ...ofRooms.map((path) => join('src', path))];
   return files.map((file) => ({ file, text: readFileSync(join(ROOT, file), 'utf8') }));
 }
 
