@@ -624,6 +624,14 @@ export const PLANTS: Plant[] = [
     ['src/core/intents.ts', 'hear(each.proof.public, !isRefused(words))', 'hear(each.proof.public, true)'],
   ],
   [
+    'of who asks for an intent and refuses it later the first word counts',
+    [
+      'src/core/intents.ts',
+      'for (let index = added.length - 1; index >= 0; index--) {',
+      'for (let index = 0; index < added.length; index++) {',
+    ],
+  ],
+  [
     'who gives an intent a status that it never has agrees to it',
     [
       'src/core/intents.ts',
