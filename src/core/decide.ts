@@ -311,6 +311,10 @@ function denied(
   return isAllowed(state, ledger, action, target, row, caller) ? null : FORBIDDEN;
 }
 
+/**
+ * That the handle is taken, by which record. Whoever may add proofs is shown the record whose hash they know, so its hash
+ * is for who may read it, or has sent the same.
+ */
 function duplicate(
   state: State,
   command: CreateCommand | UpdateCommand,
@@ -319,11 +323,10 @@ function duplicate(
 ): Refusal | null {
   const row = findHandle(state, command.ledger, command.kind, handle);
   if (row < 0) return keptForHome(state, command, handle);
-  const { entry } = readRow(state, row);
-  return refuse('record.duplicated', what, {
-    luid: entry.luid,
-    hash: hex(entry.hash),
-  });
+  const { ledger, kind, caller } = command;
+  const { luid, hash } = readRow(state, row).entry;
+  const isTold = equalBytes(hash, command.hash) || isAllowed(state, ledger, 'read', kind, row, caller);
+  return refuse('record.duplicated', what, isTold ? { luid, hash: hex(hash) } : { luid });
 }
 
 /** Whoever had the default ledger's handle once that is renamed would be the default ledger of the next start. */

@@ -74,6 +74,29 @@ describe('before a closed gate', () => {
       expect(reasonOf(await there.get(path)), path).toEqual(FORBIDDEN);
     }
   });
+  test('who may make records and proofs, and not read them, learns none: the hash of what was there led to all of it', async () => {
+    const { there, kit, asOwner } = await ledgerWith([{ action: { $in: ['access', 'create'] }, record: 'any' }]);
+    const wallet = await kit.make('wallets', { handle: unique('wallet'), custom: { name: 'Luz' } });
+    const intent = await kit.done([issue(wallet.data.handle, await kit.symbol(), 5)]);
+    const { claims } = intent.data;
+    for (const [kind, { data, hash, luid }, other] of [
+      ['wallets', wallet, { handle: wallet.data.handle }],
+      ['intents', intent, { handle: intent.data.handle, claims: [{ ...claims[0], amount: 1 }] }],
+    ] as const) {
+      const told = async (body: Json, headers = {}): Promise<Json> => {
+        const reply = await there.post(`/${kind}`, body, headers);
+        expect(reasonOf(reply)).toEqual([409, 'record.duplicated']);
+        return reply.body.data.custom;
+      };
+      expect(await told(record(other, anna)), kind).toEqual({ luid });
+      expect(await told(record(other, owner), asOwner), 'who may read it is told').toEqual({ luid, hash });
+      expect(await told(record(data, anna)), 'who has sent the same knows it').toEqual({ luid, hash });
+    }
+    const free = await kit.make('wallets', { handle: unique('wallet') });
+    const path = `/wallets/${free.data.handle}`;
+    const renamed = record({ handle: wallet.data.handle, parent: free.hash }, owner);
+    expect((await there.put(path, renamed)).body.data.custom, 'nor by a change').toEqual({ luid: wallet.luid });
+  });
   test('a forged signature of whoever may is no way to look', async () => {
     const { there, kit } = await ledgerWith([]);
     const made = await kit.make('wallets', { handle: unique('wallet') });

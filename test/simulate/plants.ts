@@ -465,8 +465,8 @@ export const PLANTS: Plant[] = [
     'a retry gets a new answer',
     [
       'src/core/decide.ts',
-      '  const { entry } = readRow(state, row);\n  return refuse(',
-      "  const { entry, status } = readRow(state, row);\n  if (status === 'rejected') return null;\n  return refuse(",
+      '  const { luid, hash } = readRow(state, row).entry;\n',
+      "  const { entry, status } = readRow(state, row);\n  const { luid, hash } = entry;\n  if (status === 'rejected') return null;\n",
     ],
   ],
   [
