@@ -20,7 +20,19 @@ import { readKeyFile } from '../../src/storage/key-file.ts';
 import { readSnapshots, takeSnapshot } from '../../src/storage/snapshot.ts';
 import { packValue, unpackValue } from '../../src/storage/values.ts';
 import { connect, type Json, makeKeys, makeToken, record } from '../support/client.ts';
-import { destroy, issue, limit, makeKit, openLedger, proofFor, transfer, unique } from '../support/kit.ts';
+import { openHook } from '../support/hook.ts';
+import {
+  destroy,
+  found,
+  issue,
+  limit,
+  makeKit,
+  openLedger,
+  PATIENCE_MS,
+  proofFor,
+  transfer,
+  unique,
+} from '../support/kit.ts';
 import { type Server, startServer } from '../support/server.ts';
 
 const AYNI = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
@@ -70,6 +82,61 @@ export async function tokenBooks(): Promise<string> {
     await kit.send([issue(wallet, symbol, 1 + i)], i % 3 === 0 ? {} : { headers });
   }
   await server.stop();
+  return directory;
+}
+
+/** The same in whose first segments more intents were too old at once than one frame takes. */
+export async function expiredBooks(): Promise<string> {
+  const directory = freshDirectory();
+  const flags = [...PRUNED, '--batch-entries-max', '2'];
+  const keys = makeKeys(Buffer.alloc(32, 5));
+  let server = await startServer({ directory, flags });
+  const ledger = await openLedger(connect(server), keys, {
+    config: { 'intent.expiryThresholdMinutes': 1 },
+    access: [{ action: { $in: ['access', 'create', 'read', 'issue'] }, record: 'any' }],
+  });
+  const headers = { 'x-ledger': ledger.data.handle as string };
+  const kitOf = () => makeKit(connect(server, headers), keys);
+  const symbol = await kitOf().symbol();
+  const [a, b] = [await kitOf().wallet(), await kitOf().wallet()];
+  const waiting: string[] = [];
+  for (let i = 0; i < 7; i++) waiting.push((await kitOf().send([transfer(a, b, symbol, 1)])).body.luid);
+  await server.stop();
+  // Two minutes go by.
+  const later = 'const%20now=Date.now.bind(Date);Date.now=()=>now()+120000';
+  server = await startServer({ directory, flags, env: { NODE_OPTIONS: `--import=data:text/javascript,${later}` } });
+  const client = connect(server, headers);
+  const isOver = async () => {
+    const replies = await Promise.all(waiting.map((luid) => client.get(`/intents/${luid}`)));
+    return replies.every(({ body }) => body.meta.status === 'rejected') || null;
+  };
+  if ((await found(isOver, PATIENCE_MS)) === null) throw new Error('they do not come to their end');
+  for (let i = 0; i < 60; i++) await kitOf().send([issue(a, symbol, 1)]);
+  await server.stop();
+  return directory;
+}
+
+/** The same in whose first segments the server noted of one call after the other that the bridge will not hear of it. */
+export async function strandedBooks(): Promise<string> {
+  const directory = freshDirectory();
+  const hook = await openHook();
+  hook.answer = () => 501;
+  const server = await startServer({ directory, flags: [...PRUNED, '--batch-entries-max', '1'] });
+  const client = connect(server);
+  const kit = makeKit(client, makeKeys(Buffer.alloc(32, 5)));
+  const symbol = await kit.symbol();
+  const bridge = await kit.make('bridges', { handle: unique('bridge'), config: { server: hook.url } });
+  const [away, here] = [await kit.wallet({ bridge: bridge.data.handle }), await kit.wallet()];
+  await kit.done([limit(away, symbol, 'minBalance', -1000)]);
+  const sent = await Promise.all(Array.from({ length: 12 }, () => kit.send([transfer(away, here, symbol, 1)])));
+  const areNoted = async () => {
+    const replies = await Promise.all(sent.map(({ body }) => client.get(`/intents/${body.luid}`)));
+    return replies.every(({ text }) => text.includes('bridge-unreachable')) || null;
+  };
+  if ((await found(areNoted, PATIENCE_MS)) === null) throw new Error('nothing is noted of the calls');
+  for (let i = 0; i < 60; i++) await kit.send([issue(here, symbol, 1)]);
+  await server.stop();
+  await hook.close();
   return directory;
 }
 

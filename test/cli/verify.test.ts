@@ -22,6 +22,7 @@ import { startServer } from '../support/server.ts';
 import {
   ayni,
   copyOf,
+  expiredBooks,
   filesIn,
   framesOf,
   freshDirectory,
@@ -32,6 +33,7 @@ import {
   removeDirectories,
   reportOf,
   rewritten,
+  strandedBooks,
   tokenBooks,
 } from './books.ts';
 import { type Frames, pick, pickTransfer } from './lies.ts';
@@ -70,6 +72,15 @@ describe('honest books', () => {
     expect(ran.code).toBe(0);
     expect((await look(plain)).finding).toBeNull();
     expect([imprint(plain), imprint(pruned)]).toEqual(before);
+  });
+
+  test.each([
+    ['intents that were too old, in one frame after the other', expiredBooks],
+    ['notes of calls, in one frame after the other', strandedBooks],
+  ])('whose first segments are gone, and in them %s, are believed', async (_, make) => {
+    const report = await look(await make());
+    expect(report.finding).toBeNull();
+    expect(report.notes.join()).toContain('are gone');
   });
 
   test('are checked in every way there is', async () => {

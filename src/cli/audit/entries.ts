@@ -249,7 +249,11 @@ export class EntryAudit {
     if (expected !== undefined) return { entry: expected, isFollowing: false };
     if (upcoming?.type !== EntryType.step || isNoteOfCall(upcoming)) return null;
     const due = this.#due?.next();
-    return due === undefined || due.done === true ? null : { entry: due.value, isFollowing: false };
+    if (due === undefined || due.done === true) return null;
+    if (due.value.moment === upcoming.moment) return { entry: due.value, isFollowing: false };
+    // One frame does not take all that are due: where frames are not known, the moment tells the next.
+    this.#due = null;
+    return null;
   }
 
   #forget(): void {
@@ -414,9 +418,9 @@ function explains(decided: Entry[] | string, entry: Entry, next: Entry | null): 
   return typeof decided !== 'string' && decided.length > 1 && differenceTo(decided, entry, next) === null;
 }
 
-/** When it was decided, as far as the entries tell: without frames only outcomes do. */
+/** When it was decided, as far as the entries tell: without frames only outcomes do, its own before that of the next. */
 function nowOf(entry: Entry, next: Entry | null): number {
-  if (entry.type === EntryType.intent) return entry.outcome.moment;
+  if ('outcome' in entry) return entry.outcome.moment;
   return next?.type === EntryType.step ? next.moment : entry.moment;
 }
 
