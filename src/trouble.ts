@@ -87,8 +87,9 @@ function remedy(error: Error, directory: string): string {
       return 'Make room on the disk, or raise the limit of this user';
     case 'EACCES':
     case 'EPERM':
+      return `See that this user may read and write ${directory} and every file in it`;
     case 'EROFS':
-      return `See that this user may read and write ${directory} and every file in it, and that the disk is not mounted read-only`;
+      return `The disk of ${directory} is mounted read-only: mount it writable; where nobody has made it so, the system has: look at the log of the system, as for a device that fails`;
     case 'EMFILE':
     case 'ENFILE':
       return 'Raise the limit of open files (ulimit -n)';

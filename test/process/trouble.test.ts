@@ -278,7 +278,8 @@ describe('the words for', () => {
     ['EDQUOT', 'Make room'],
     ['EFBIG', 'Make room'],
     ['EACCES', 'may read and write /books'],
-    ['EROFS', 'read-only'],
+    // ext4 made itself so when its device failed, and the rights of the user were blamed.
+    ['EROFS', 'look at the log of the system, as for a device that fails'],
     ['EMFILE', 'ulimit -n'],
     ['EIO', 'The device itself fails'],
     ['EUCLEAN', 'fsck'],
