@@ -31,20 +31,26 @@ interface StatusRule {
   seats: Seats;
 }
 
-const STATUS = /^[a-z][a-z-]{0,31}$/;
+/** What a text must be to be a status: what handles are made of. Builds up to 0.3.0 knew the narrow form alone. */
+const STATUS = /^[A-Za-z0-9][A-Za-z0-9_.+-]{0,31}$/;
+const NARROW_STATUS = /^[a-z][a-z-]{0,31}$/;
 const SHOWN_CHARS = 64;
 
-/** The status that a proof of this key and custom gives, null where it gives none, or why it must not be said. */
+/**
+ * The status that a proof of this key and custom gives, null where it gives none, or why it must not be said. `isNarrow`:
+ * as builds decided it that knew the narrow form alone.
+ */
 export function judgeStatus(
   scene: ProofScene,
   key: Uint8Array,
   custom: Record<string, unknown>,
+  isNarrow = false,
 ): { status: string | null } | Refusal {
   const { kind, record } = scene;
   const wish = custom.status;
   if (kind === Kind.intent || typeof wish !== 'string') return NO_STATUS;
   const policies = policiesFor(scene, 'status', compile);
-  if (policies === null) return STATUS.test(wish) ? { status: wish } : NO_STATUS;
+  if (policies === null) return (isNarrow ? NARROW_STATUS : STATUS).test(wish) ? { status: wish } : NO_STATUS;
   const listed = policies.flatMap((policy) => policy.get(wish) ?? []);
   const shown = wish.slice(0, SHOWN_CHARS);
   const no = (why: string) => refuse('record.status-policy-violation', why);

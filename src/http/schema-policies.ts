@@ -20,7 +20,7 @@ const COUNT_MAX = 16;
 const LINES_MAX = 8;
 const FROM_MAX = 100;
 
-const Status = text({ pattern: '^[a-z][a-z-]*$', maxLength: 32 });
+const Status = text({ pattern: '^[A-Za-z0-9][A-Za-z0-9_.+-]*$', maxLength: 32 });
 /** Does not begin with the sign that takes it away. */
 const Label = text({ pattern: '^[A-Za-z0-9_+.:][A-Za-z0-9_+.:-]*$', maxLength: 64 });
 

@@ -143,7 +143,7 @@ test('a policy is for the records that pass its filter, by operators too', async
 });
 
 test.each<[string, string, Json]>([
-  ['a status of no form', 'status', { status: 'Active' }],
+  ['a status of no form', 'status', { status: 'on hold' }],
   ['an unknown member', 'status', { status: 'active', who: {} }],
   ['signer and quorum at once', 'status', { status: 'active', signer: {}, quorum: [{ signer: {} }] }],
   ['an empty quorum', 'status', { status: 'active', quorum: [] }],

@@ -7,7 +7,7 @@ import { appendFileSync, readFileSync, rmSync, statSync, truncateSync } from 'no
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hex } from '../../src/core/bytes.ts';
-import { type CreateEntry, type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts';
+import { type CreateEntry, type Entry, EntryType, type IntentEntry, type ProofEntry } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { sealCustom } from '../../src/core/proofs.ts';
@@ -372,6 +372,28 @@ describe('permissions that stand in no entry', () => {
     });
     expect((await look(kept)).finding?.kind).toBe('decided');
   });
+});
+
+test('books of builds whose statuses were lower-case letters and hyphens alone are believed', async () => {
+  const directory = freshDirectory();
+  const first = await startServer({ directory });
+  const keys = makeKeys();
+  const client = connect(first);
+  const made = await makeKit(client, keys).make('wallets', { handle: 'w' });
+  for (const status of ['KYC_ok', 'closed']) {
+    expect((await client.post('/wallets/w/proofs', proofFor(made, keys, { status }))).body.meta.status).toBe(status);
+  }
+  await first.stop();
+  const isProof = (status: string) => (entry: Entry) => entry.type === EntryType.proof && entry.status === status;
+  expect((await look(directory)).finding).toBe(null);
+  const old = await rewritten(directory, (frames) => {
+    pick<ProofEntry>(frames, isProof('KYC_ok')).status = null;
+  });
+  expect((await look(old)).finding).toBe(null);
+  const lie = await rewritten(directory, (frames) => {
+    pick<ProofEntry>(frames, isProof('closed')).status = null;
+  });
+  expect((await look(lie)).finding).toMatchObject({ kind: 'decided' });
 });
 
 test('books in which one signature brought about two things, as it once could, are served, and tell of it', async () => {

@@ -45,6 +45,24 @@ describe('status policies', () => {
     expect([sets(books, 'a', 'active'), status(books)]).toEqual(['ok', 'active']);
   });
 
+  test.each([
+    ['on-hold', true],
+    ['level-2', true],
+    ['KYC_ok', true],
+    ['v1.2', true],
+    ['2nd', true],
+    ['x'.repeat(32), true],
+    ['x'.repeat(33), false],
+    ['on hold', false],
+    ['-closed', false],
+    ['geprüft', false],
+    ['', false],
+  ])('%s as a status: %s', (wish, isOne) => {
+    const books = openBooks();
+    make(books, wallet, { handle: 'w' });
+    expect([sets(books, 'a', wish), status(books)]).toEqual(['ok', isOne ? wish : 'created']);
+  });
+
   test.each<[string, object[], string, unknown, string, string]>([
     ['a status nobody lists', [{ status: 'active' }], 'a', 'closed', VIOLATION, 'created'],
     ['a listed status, by anybody', [{ status: 'active' }], 'a', 'active', 'ok', 'active'],

@@ -90,7 +90,7 @@ export interface Given {
   luidAt(entry: number): string;
 }
 
-const STATUS = /^[a-z][a-z-]{0,31}$/;
+const STATUS = /^[A-Za-z0-9][A-Za-z0-9_.+-]{0,31}$/;
 const NO_KEYS: readonly string[] = [];
 const no = (reason: string): Verdict => ({ no: reason });
 

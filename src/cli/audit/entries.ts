@@ -340,7 +340,8 @@ export class EntryAudit {
     if (entry.type === EntryType.proof) {
       const { proof } = entry;
       const { hash } = readRow(this.state, entry.row).entry;
-      return { op: 'proof', ledger, kind, moment, caller: callerOf([proof]), luid, hash, proof };
+      const isNarrow = entry.status === null;
+      return { op: 'proof', ledger, kind, moment, caller: callerOf([proof]), luid, hash, proof, isNarrow };
     }
     const { data, hash, proofs } = entry;
     const caller = callerOf(proofs);
