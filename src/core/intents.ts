@@ -87,7 +87,8 @@ function moveByProof(
     if (action === 'abort') return stepEntry(record, open, undo(record, open, null, now));
     return isThreadReady(state, open) ? stepEntry(record, open, commit(record, now)) : null;
   }
-  if (open.status !== 'pending' || open.isHolding || !isConsent(words)) return null;
+  const isAsking = isConsent(words) || (caller === GRANTED && wasConsent(words));
+  if (open.status !== 'pending' || open.isHolding || !isAsking) return null;
   const keys = askingKeys(record, key);
   const content = dataOf(record.entry) as unknown as IntentData;
   const all = caller === GRANTED ? caller : { ...caller, keys };
@@ -103,6 +104,7 @@ interface Words {
   handle?: unknown;
   reason?: unknown;
   detail?: unknown;
+  labels?: unknown;
 }
 
 function wordsOf(custom: string | null): Words {
@@ -140,15 +142,32 @@ function isCommanded(
 
 /** Whoever signs that an intent is not to happen, or did not, or speaks of something else, does not ask for it. */
 function isConsent(words: Words): boolean {
-  return words.handle === undefined && !isRefused(words);
+  return !isOfElse(words) && !isRefused(words);
 }
 
-/** A status that is no step towards the end an intent is to come to, `declined` say, agrees to nothing either. */
+/** Of a leg, or of labels alone. */
+function isOfElse({ action, status, handle, labels }: Words): boolean {
+  return handle !== undefined || (labels !== undefined && action === undefined && status === undefined);
+}
+
+/**
+ * A status that is no step towards the end an intent is to come to, `declined` say, agrees to nothing either, nor does an
+ * action that is no part of it, `reject` say.
+ */
 function isRefused({ action, status }: Words): boolean {
-  return action === 'abort' || (status !== undefined && !AGREEING.includes(status));
+  return (action !== undefined && !ASKING.includes(action)) || (status !== undefined && !AGREEING.includes(status));
 }
 
 const AGREEING: readonly unknown[] = ['created', 'pending', 'prepared', 'committed', 'completed'];
+const ASKING: readonly unknown[] = ['create', 'sign', 'sign-intent', 'spend', 'issue', 'destroy', 'limit', 'commit'];
+
+/**
+ * Until this was so, any action but `abort` asked for an intent, and so did labels: whoever decides again what older books
+ * allowed allows it.
+ */
+function wasConsent({ action, status, handle }: Words): boolean {
+  return handle === undefined && action !== 'abort' && (status === undefined || AGREEING.includes(status));
+}
 
 /** Keys that ask for an intent that waits: of each the last word counts, and `key` has just asked. */
 function askingKeys({ entry, added }: RecordView, key: Uint8Array): Uint8Array[] {
@@ -165,7 +184,7 @@ function askingKeys({ entry, added }: RecordView, key: Uint8Array): Uint8Array[]
     if (each.type !== EntryType.proof) continue;
     const words = wordsOf(each.proof.custom);
     // Who speaks of something else neither asks nor refuses.
-    if (words.handle === undefined) hear(each.proof.public, !isRefused(words));
+    if (!isOfElse(words)) hear(each.proof.public, !isRefused(words));
   }
   for (const each of willingIn(entry.proofs)) hear(each, true);
   return asking;

@@ -296,6 +296,10 @@ describe('a missing permission', () => {
     { status: 'failed' },
     { action: 'abort' },
     { action: 'abort', status: 'committed' },
+    { action: 'reject' },
+    { action: 'abort', labels: ['seen'] },
+    { action: null },
+    { labels: ['fraud'] },
     { status: 'declined' },
     { status: 'on-hold' },
     { status: 'error' },
@@ -311,7 +315,38 @@ describe('a missing permission', () => {
     expect(sign(books, waiting, ana, null)).toBe('completed');
   });
 
-  test.each([{ action: 'abort' }, { status: 'declined' }])(
+  test.each([{ action: 'spend' }, { action: 'commit' }, { labels: ['checked'], status: 'created' }])(
+    'comes with %j',
+    (yes) => {
+      const { books, waiting } = waitForBoth();
+      expect(sign(books, waiting, ana, yes)).toBe('pending');
+      expect(sign(books, waiting, luz, yes)).toBe('completed');
+    },
+  );
+
+  test.each([
+    [{ action: 'reject' }, 'completed'],
+    [{ labels: ['seen'] }, 'completed'],
+    [{ action: 'abort' }, 'pending'],
+  ])('in older books came with %j: who decides them again has it %s', (custom, end) => {
+    const { books, waiting } = waitForBoth();
+    const { luid, hash } = waiting;
+    const proof = { public: ana, result: new Uint8Array(64), custom: JSON.stringify(custom) };
+    books.do({
+      ...{ op: 'proof', ledger: 2, kind: Kind.intent, moment: books.moment },
+      ...{ caller: GRANTED, luid, hash, proof },
+    });
+    expect(readRow(books.state, findLuid(books.state, 2, Kind.intent, luid)).status).toBe(end);
+  });
+
+  test('is neither given nor taken back by who speaks of labels alone', () => {
+    const { books, waiting } = waitForBoth();
+    expect(sign(books, waiting, ana, null)).toBe('pending');
+    expect(sign(books, waiting, ana, { labels: ['seen'] })).toBe('pending');
+    expect(sign(books, waiting, luz, null)).toBe('completed');
+  });
+
+  test.each([{ action: 'abort' }, { action: 'reject' }, { status: 'declined' }])(
     'is taken back by who signs %j later, until they agree again: who had taken it back paid',
     (no) => {
       const { books, waiting } = waitForBoth();

@@ -653,7 +653,11 @@ function referenceText(reference: Claim['symbol'] | undefined): string {
 
 /** Whether who signs so asks for the intent: not who says that it is not to happen, or speaks of something else. */
 function isConsent(custom: Record<string, unknown>): boolean {
-  return custom.handle === undefined && !isNo(custom);
+  return custom.handle === undefined && !isAboutLabels(custom) && !isNo(custom);
+}
+
+function isAboutLabels(custom: Record<string, unknown>): boolean {
+  return 'labels' in custom && !('status' in custom) && !('action' in custom);
 }
 
 /**
@@ -670,9 +674,10 @@ function willing(proofs: readonly { public: string; custom: string | null }[]): 
   return spoken.map(({ key }) => key).filter((key) => !refusing.includes(key));
 }
 
-/** Whoever gives it any status but those on the way to its good end says no. */
+/** Whoever gives it any status but those on the way to its good end says no, or does with it what is no part of that. */
 function isNo({ action, status }: Record<string, unknown>): boolean {
-  if (action === 'abort') return true;
+  const parts = /^(create|sign|sign-intent|spend|issue|destroy|limit|commit)$/;
+  if (action !== undefined && !parts.test(String(action))) return true;
   return status !== undefined && !/^(created|pending|prepared|committed|completed)$/.test(String(status));
 }
 
