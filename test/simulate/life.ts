@@ -494,7 +494,9 @@ export class Life implements World {
     if (this.dice.chance(AUDITED)) {
       // From here on it is nobody's process that works.
       await this.loop.sleep(0);
-      await checkAudit(this.#volume.wholeJournal());
+      await checkAudit(this.#volume.wholeJournal(), this.sizes);
+      // What a server really has: the first segments gone, and what stood there in snapshots alone.
+      await checkAudit(this.disk, this.sizes);
     } else checkWholeJournal(this.#volume.wholeJournal(), digests, this.sizes);
     this.tell(`ends well: ${Buffer.from(digestOf(digests)).toString('hex')}`);
     this.#bury(host);

@@ -37,8 +37,8 @@ export function checkWholeJournal(journal: Disk, digests: Digests, sizes: Memory
 }
 
 /** Whoever verifies every signature and decides everything again finds nothing wrong. */
-export async function checkAudit(journal: Disk): Promise<void> {
+export async function checkAudit(disk: Disk, sizes: MemorySizes): Promise<void> {
   const key = SERVER.pair.public;
-  const { finding } = await audit({ disk: journal, directory: DIRECTORY, key, workers: 0, otherRules: false });
+  const { finding } = await audit({ disk, directory: DIRECTORY, key, workers: 0, otherRules: false, sizes });
   must(finding === null, `an audit finds: ${finding === null ? '' : findingText(finding)}`);
 }

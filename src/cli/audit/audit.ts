@@ -14,7 +14,7 @@ import { hex } from '../../core/bytes.ts';
 import { bytesOf, dropParts, dumpState } from '../../core/dump.ts';
 import type { Entry } from '../../core/entry.ts';
 import { isoMoment } from '../../core/proofs.ts';
-import type { State } from '../../core/state.ts';
+import type { MemorySizes, State } from '../../core/state.ts';
 import { verify } from '../../proof/verify.ts';
 import { changeIn, changeText } from '../../storage/changed-byte.ts';
 import { type Disk, readAll } from '../../storage/disk.ts';
@@ -52,6 +52,8 @@ export interface AuditOptions {
   otherRules: boolean;
   /** A head received once, and where it was read from. */
   head?: { file: string; text: string };
+  /** The pieces in which memory grew where the books were written; tests make them small. */
+  sizes?: MemorySizes;
 }
 
 /** Whether the history a head speaks of is in the books; false also where that can no longer be told. */
@@ -190,6 +192,7 @@ class Run {
       shapes: recordShapes(),
       // With the seed of the snapshots the indexes of both states can be compared byte by byte.
       hashSeed: first?.state.hashSeed ?? 1,
+      sizes: this.#options.sizes,
       otherwise(finding) {
         if (!otherRules) throw new FoundError(finding.kind, finding, finding.what);
       },
@@ -364,7 +367,7 @@ class Run {
   }
 
   #load(name: string): LoadedSnapshot {
-    return loadSnapshot(this.#pinned, this.#options.directory, name, this.#verify);
+    return loadSnapshot(this.#pinned, this.#options.directory, name, this.#verify, this.#options.sizes);
   }
 
   /** A snapshot must be the very state that its entries lead to. */
@@ -377,8 +380,7 @@ class Run {
     if (snapshot.seq !== frame.seq) lie(`entry ${snapshot.seq} does not end a frame`);
     if (!Buffer.from(frame.chain).equals(snapshot.chain)) lie('it is of another journal: its chain differs');
     if (snapshot.moment !== frame.moment) lie('its moment is not that of its frame');
-    const { length } = snapshot.state.log;
-    if (length !== snapshot.seq) lie(`its log is of ${length} entries`);
+    if (snapshot.state.log.length !== snapshot.seq) lie(`its log is of ${snapshot.state.log.length} entries`);
     const money = this.#entries!.money.differenceTo(snapshot.state);
     if (money !== null) lie(money);
     const different = differencesOf(state, snapshot.state);

@@ -24,7 +24,7 @@ import { Kind, kindRow } from '../../core/kinds.ts';
 import { isLuid, makeLuid } from '../../core/luid.ts';
 import { sealCustom } from '../../core/proofs.ts';
 import { isRefusal } from '../../core/refusal.ts';
-import { emptyState, luidHash, readRow, SERVER_LEDGER, type State } from '../../core/state.ts';
+import { emptyState, luidHash, type MemorySizes, readRow, SERVER_LEDGER, type State } from '../../core/state.ts';
 import { follow, type MakeIntent } from '../../core/threads.ts';
 import { compileUserSchema } from '../../http/user-schemas.ts';
 import { ownHandle } from '../../own-records.ts';
@@ -79,6 +79,7 @@ export interface EntryAuditOptions {
   signatures: Signatures;
   shapes: Shapes;
   hashSeed: number;
+  sizes?: MemorySizes | undefined;
   /** Called for an entry that today's rules would not have written; may throw. */
   otherwise: (finding: Finding) => void;
 }
@@ -104,7 +105,7 @@ export class EntryAudit {
 
   constructor(options: EntryAuditOptions) {
     this.#options = options;
-    this.state = emptyState(entryCodec, options.hashSeed);
+    this.state = emptyState(entryCodec, options.hashSeed, options.sizes);
     this.state.compileSchema = compileUserSchema;
     this.tokens = new KnownTokens(this.state.tokens);
   }

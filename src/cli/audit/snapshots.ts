@@ -1,7 +1,7 @@
 /** One snapshot, read whole and loaded as a state, or a finding. */
 import { join } from 'node:path';
 import { loadState, type StateExtra } from '../../core/dump.ts';
-import type { State } from '../../core/state.ts';
+import type { MemorySizes, State } from '../../core/state.ts';
 import { entryCodec } from '../../storage/codec.ts';
 import type { Disk } from '../../storage/disk.ts';
 import type { JournalPosition } from '../../storage/journal.ts';
@@ -23,6 +23,7 @@ export function loadSnapshot(
   directory: string,
   name: string,
   verify: (hash: Uint8Array, signature: Uint8Array) => boolean,
+  sizes?: MemorySizes,
 ): LoadedSnapshot {
   // Seen through a directory of its own, no other one is read in its place.
   const alone: Disk = { ...disk, readdir: () => [name] };
@@ -36,7 +37,7 @@ export function loadSnapshot(
   const { seq, chain, moment, extra, parts } = snapshot;
   try {
     const pieces = new Map(parts.map(({ name: part, bytes }) => [part, bytes]));
-    const state = loadState(entryCodec, unpackValue(extra) as StateExtra, pieces);
+    const state = loadState(entryCodec, unpackValue(extra) as StateExtra, pieces, sizes);
     return { file: name, seq, chain, moment, state };
   } catch (error) {
     if (isOutOfMemory(error)) throw error;
