@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-import { errorText } from '../storage/system-error.ts';
 /** `ayni <command>`: each tool by its name, loaded when it is asked for, so that none waits for the others' packages. */
+import { fstatSync, writeSync } from 'node:fs';
+import { errorText } from '../storage/system-error.ts';
 import { isUsageError } from './usage.ts';
 
 interface Tool {
@@ -66,6 +67,20 @@ function hearOutput(): void {
     process.stderr.write(`ayni: the output could not be written: ${error.message}\n`);
     process.exit(1);
   });
+  if (fstatSync(process.stdout.fd).isFile()) writeWholly(process.stdout);
+}
+
+/** Node writes to a file once, and takes a part for all: where a disk has no more room the rest was missing, and nobody said so. */
+function writeWholly(output: typeof process.stdout): void {
+  output._write = (chunk: Buffer, _encoding, done) => {
+    try {
+      for (let at = 0; at < chunk.length; ) at += writeSync(output.fd, chunk, at);
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
+    done();
+  };
 }
 
 try {

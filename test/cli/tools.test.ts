@@ -178,6 +178,19 @@ describe('standard output', () => {
       expect([status, stderr]).toEqual([1, expect.stringMatching(/^ayni: .*ENOSPC[^\n]*\n$/)]);
     },
   );
+
+  test.skipIf(process.platform === 'win32')(
+    'that takes a part and then no more: said so, with 1; a story was cut off in the middle, with 0',
+    () => {
+      const file = join(freshDirectory(), 'said');
+      // Of what a file may take there is a limit, in halves of a kilobyte, or whole ones.
+      const limited = 'ulimit -f 1; exec "$0" "$1" verify "$2" > "$3"';
+      const args = ['-c', limited, process.execPath, tool, books, file];
+      const { status, stderr } = spawnSync('/bin/sh', args, { encoding: 'utf8' });
+      expect(statSync(file).size % 512, 'as much as there was room for').toBe(0);
+      expect([status, stderr]).toEqual([1, expect.stringMatching(/^ayni: .*EFBIG[^\n]*\n$/)]);
+    },
+  );
 });
 
 describe('keygen', () => {
