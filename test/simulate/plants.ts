@@ -583,6 +583,18 @@ export const PLANTS: Plant[] = [
     ],
   ],
   [
+    'an audit of books without their beginning knows of no token that was used there',
+    ['src/cli/audit/audit.ts', '    entries.tokens.take(oldest.state.tokens, oldest.seq);\n', ''],
+  ],
+  [
+    'an audit of books without their beginning takes two frames for one',
+    [
+      'src/cli/audit/entries.ts',
+      'if (due.value.moment === upcoming.moment) return',
+      'if (due.value.moment <= upcoming.moment) return',
+    ],
+  ],
+  [
     'a bank is asked again in other words',
     [
       'src/effects/calls.ts',
