@@ -335,6 +335,7 @@ function setStatus(state: State, row: number, ledger: number, kind: Kind, text: 
   const status = statusNumber(state, text);
   state.rows.status.set(row, status);
   count(state, ledger, kind, status, 1);
+  state.ranks.addStatus(ledger, kind, state.rows.place.get(row), status);
 }
 
 /** Counts who has which label; the labels themselves stand in the entry, which is appended after this. */

@@ -145,7 +145,7 @@ function restoreNorms(state: State): void {
 function restoreRanks({ order, rows, ranks }: State): void {
   for (let place = 0; place < order.length; place++) {
     const row = order.get(place);
-    ranks.push(rows.ledger.get(row), rows.kind.get(row) as Kind, place);
+    ranks.push(rows.ledger.get(row), rows.kind.get(row) as Kind, place, rows.status.get(row));
   }
 }
 

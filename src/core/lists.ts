@@ -4,8 +4,9 @@
  * Newest first, a list walks a chain of places: the chain of a term where a filter asks for equality with a term, what
  * the chains of several terms have in common, else that of all records of the kind. Oldest first, it walks the order of
  * all changes from the kind's first, or a chain turned round: the terms', or the kind's where most changes are others'.
- * Intents on their way, where they are few, are looked through one by one when their status is asked for. Every candidate
- * is checked against all filters, so an index can only save time, never change an answer.
+ * A list of one status passes by the blocks of that chain where nobody has had it; intents on their way, where they are
+ * few, are looked through one by one. Every candidate is checked against all filters, so an index can only save time,
+ * never change an answer.
  *
  * Records of a kind that never changes (intents) stand where they were put: with no filters and nothing left out, the
  * n-th of them is known by its number, and a page begins next to it, however deep.
@@ -97,12 +98,60 @@ export class Listing {
     const open = this.#openRows();
     if (open !== null) return each(order === 'newest' ? open.reverse() : open);
     const terms = filters.map((filter) => termOf(kind, filter)).filter((term) => term !== null);
-    if (order === 'oldest' && terms.length === 0 && !this.#isSparse()) return this.#allChanges();
-    if (terms.length === 0) terms.push([ALL_TERM, '']);
-    const chain = this.#chains(
-      terms.map(([member, value]) => this.#state.terms.head(termHash(this.#state, ledger, kind, member, value))),
+    const heads = terms.map(([member, value]) =>
+      this.#state.terms.head(termHash(this.#state, ledger, kind, member, value)),
     );
-    return order === 'newest' ? chain : turned(chain, Number.POSITIVE_INFINITY);
+    const status = this.#askedStatus();
+    const short = heads.length > 1 || status >= 0 ? this.#shortest(heads) : -1;
+    if (short >= 0) return this.#inOrder(this.#chain(short));
+    if (status >= 0 && (heads.length === 0 || this.#isRare(status))) return this.#blocksOf(status);
+    if (heads.length > 1) return this.#inOrder(this.#common(heads));
+    if (heads.length === 1) return this.#inOrder(this.#chain(heads[0]!));
+    if (order === 'oldest' && !this.#isSparse()) return this.#allChanges();
+    return this.#inOrder(this.#chain(this.#all()));
+  }
+
+  /** What is given newest first, in the order that is asked for. */
+  #inOrder(newestFirst: () => number): () => number {
+    return this.#request.order === 'newest' ? newestFirst : turned(newestFirst, Number.POSITIVE_INFINITY);
+  }
+
+  /** The newest node of all records of the kind. */
+  #all(): number {
+    const { ledger, kind } = this.#request;
+    return this.#state.terms.head(termHash(this.#state, ledger, kind, ALL_TERM, ''));
+  }
+
+  /** The number of the status that is asked for, or -1. */
+  #askedStatus(): number {
+    const asked = this.#statuses.find(({ operator }) => operator === 'eq');
+    return asked === undefined ? -1 : this.#state.statuses.indexOf(String(asked.value));
+  }
+
+  /** Whether the status is that of so few records that most blocks are passed by. */
+  #isRare(status: number): boolean {
+    const { ledger, kind } = this.#request;
+    const { ranks, counts } = this.#state;
+    return RARE * (counts.get(countKey(ledger, kind, status)) ?? 0) < ranks.count(ledger, kind);
+  }
+
+  /** All records in blocks where some may have the status. */
+  #blocksOf(status: number): () => number {
+    const { ledger, kind, order } = this.#request;
+    const { ranks, terms } = this.#state;
+    const by = order === 'newest' ? -1 : 1;
+    let at = order === 'newest' ? Number.POSITIVE_INFINITY : -1;
+    let inBlock = () => END;
+    return () => {
+      const row = inBlock();
+      if (row !== END) return row;
+      const next = ranks.nextBlock(ledger, kind, status, at, by);
+      if (next === null) return END;
+      at = next.block;
+      const newest = Number.isFinite(next.to) ? terms.next(terms.firstOf(next.to)) : this.#all();
+      inBlock = this.#inOrder(this.#chain(newest, next.from));
+      return NONE;
+    };
   }
 
   /** The intents on their way with the status that is asked for, oldest first; null where that is no short cut. */
@@ -160,21 +209,19 @@ export class Listing {
     if (number < 0) return () => END;
     const mark = ranks.markFrom(ledger, kind, number);
     this.#toSkip = (mark?.change ?? ranks.count(ledger, kind) - 1) - number;
-    return this.#chain(
-      mark === null ? terms.head(termHash(this.#state, ledger, kind, ALL_TERM, '')) : terms.firstOf(mark.place),
-    );
+    return this.#chain(mark === null ? this.#all() : terms.firstOf(mark.place));
   }
 
-  /** What stands on all of these chains. One of few nodes is all there is to look through. */
-  #chains(heads: readonly number[]): () => number {
+  /** The head of a chain that has few nodes, if one of these does: what stands there is all to look through. Else -1. */
+  #shortest(heads: readonly number[]): number {
     const { terms } = this.#state;
-    let ends: readonly number[] = heads;
-    for (let steps = 0; heads.length > 1 && steps <= FEW; steps++) {
+    let ends = heads;
+    for (let steps = 0; heads.length > 0 && steps <= FEW; steps++) {
       const shortest = ends.indexOf(0);
-      if (shortest >= 0) return this.#chain(heads[shortest]!);
+      if (shortest >= 0) return heads[shortest]!;
       ends = ends.map((node) => terms.next(node));
     }
-    return heads.length === 1 ? this.#chain(heads[0]!) : this.#common(heads);
+    return -1;
   }
 
   /** What stands on all of these long chains: whichever is behind goes on, so that only what they share is read. */
@@ -198,7 +245,8 @@ export class Listing {
     };
   }
 
-  #chain(from: number): () => number {
+  /** What stands on a chain from this node on, down to this place. */
+  #chain(from: number, least = 0): () => number {
     const { terms } = this.#state;
     const { ledger, kind } = this.#request;
     let node = from;
@@ -206,6 +254,7 @@ export class Listing {
     return () => {
       if (node === 0) return END;
       const place = terms.value(node);
+      if (place < least) return END;
       node = terms.next(node);
       // A record may stand under a term more than once: two claims, one wallet.
       if (place === last) return NONE;
@@ -236,6 +285,9 @@ export class Listing {
 
 /** A chain of so few nodes is looked through one by one, whatever else is asked for: some milliseconds at most. */
 const FEW = 256;
+
+/** Where one record in so many has a status, other indexes are the longer way. */
+const RARE = 1024;
 
 /** So many intents on their way are picked from by status at once, in a fraction of a millisecond. */
 const OPEN_FEW = 4096;

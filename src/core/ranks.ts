@@ -1,8 +1,10 @@
 /**
- * Where in the order of all changes a kind's n-th change stands, for every STRIDE-th: a deep page of a list begins at
- * the mark next to it, instead of at the end of the list.
+ * Where in the order of all changes a kind's n-th change stands, for every STRIDE-th, and which statuses are met from
+ * there to the next: a deep page of a list begins at the mark next to it, instead of at the end of the list, and a list of
+ * one status passes by what has none of it.
  *
- * Changes are counted from 0, the oldest, per ledger and kind. Not part of the books: it follows from `order`.
+ * Changes are counted from 0, the oldest, per ledger and kind; STRIDE of them are a block. Not part of the books: it
+ * follows from `order` and the rows.
  */
 import type { Kind } from './kinds.ts';
 
@@ -12,21 +14,42 @@ interface Row {
   count: number;
   /** Places of the changes 0, STRIDE, 2 × STRIDE … */
   marks: number[];
+  /** Of each block a bit for every status that a record which stands there has had, of 32 statuses the same. */
+  statuses: number[];
 }
 
 export class Ranks {
   readonly #rows = new Map<number, Row>();
 
-  /** One more change of this kind in this ledger, at a place after all before. */
-  push(ledger: number, kind: Kind, place: number): void {
+  /** One more change of this kind in this ledger, at a place after all before, of a record with this status. */
+  push(ledger: number, kind: Kind, place: number, status: number): void {
     const key = ledger * 16 + kind;
     let row = this.#rows.get(key);
     if (row === undefined) {
-      row = { count: 0, marks: [] };
+      row = { count: 0, marks: [], statuses: [] };
       this.#rows.set(key, row);
     }
-    if (row.count % STRIDE === 0) row.marks.push(place);
+    if (row.count % STRIDE === 0) {
+      row.marks.push(place);
+      row.statuses.push(0);
+    }
     row.count++;
+    row.statuses[row.statuses.length - 1]! |= bitOf(status);
+  }
+
+  /** A record that stands at this place has another status. */
+  addStatus(ledger: number, kind: Kind, place: number, status: number): void {
+    const { marks, statuses } = this.#rows.get(ledger * 16 + kind)!;
+    let block = marks.length - 1;
+    if (marks[block]! > place) {
+      let from = 0;
+      while (from < block) {
+        const middle = (from + block + 1) >>> 1;
+        if (marks[middle]! > place) block = middle - 1;
+        else from = middle;
+      }
+    }
+    statuses[block]! |= bitOf(status);
   }
 
   /** Changes there have been. */
@@ -45,4 +68,29 @@ export class Ranks {
     const place = this.#rows.get(ledger * 16 + kind)?.marks[mark];
     return place === undefined ? null : { change: mark * STRIDE, place };
   }
+
+  /**
+   * The next block where a record may have this status, in the direction of `by` (1 or -1) from block `after` on, without
+   * that: where it begins, and where the block behind it does, infinity for none. Null where there is no such block.
+   */
+  nextBlock(ledger: number, kind: Kind, status: number, after: number, by: 1 | -1): Block | null {
+    const row = this.#rows.get(ledger * 16 + kind);
+    if (row === undefined) return null;
+    const { marks, statuses } = row;
+    const bit = bitOf(status);
+    let block = by < 0 ? Math.min(after, statuses.length) - 1 : after + 1;
+    while (block >= 0 && block < statuses.length && (statuses[block]! & bit) === 0) block += by;
+    if (block < 0 || block >= statuses.length) return null;
+    return { block, from: marks[block]!, to: marks[block + 1] ?? Number.POSITIVE_INFINITY };
+  }
+}
+
+export interface Block {
+  block: number;
+  from: number;
+  to: number;
+}
+
+function bitOf(status: number): number {
+  return 1 << (status & 31);
 }

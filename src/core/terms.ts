@@ -79,9 +79,9 @@ export function pushIntentTerms(state: State, ledger: number, outline: IntentOut
 }
 
 function pushCommon(state: State, ledger: number, kind: Kind, schema: unknown, place: number): void {
-  const { terms } = state;
+  const { terms, ranks, rows, order } = state;
   terms.push(termHash(state, ledger, kind, ALL_TERM, ''), place);
-  state.ranks.push(ledger, kind, place);
+  ranks.push(ledger, kind, place, rows.status.get(order.get(place)));
   if (typeof schema === 'string') terms.push(termHash(state, ledger, kind, 'schema', schema), place);
 }
 

@@ -6,8 +6,10 @@ import type { Filter } from '../../src/core/filters.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { Listing } from '../../src/core/lists.ts';
 import { emptyState, readRow, type State } from '../../src/core/state.ts';
+import { rowAtPlace } from '../../src/core/terms.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
 import { Books, issue, transfer } from './books.ts';
+import { prove } from './proof-world.ts';
 
 const REQUEST = { ledger: 1, kind: Kind.wallet, order: 'newest', skip: 0, limit: 10 } as const;
 
@@ -89,6 +91,15 @@ describe('equality is answered from an index, whatever stands beside it', () => 
       expect(looks).toBeLessThan(100);
     });
 
+    test(`of the many that have come to an end the few with one status are found, ${order} first`, () => {
+      for (const filters of [[], [FIRST], [eq('data.schema', 'usual')]]) {
+        const { handles, looks } = list(order, eq('meta.status', 'rejected'), ...filters);
+        expect(handles).toEqual(filters.includes(FIRST) ? [] : ['refused']);
+        // One at each of a block, or at every 64th where there is nothing to read; of all there were five times as many.
+        expect(looks).toBeLessThan(filters.length === 0 ? 12 : 400);
+      }
+    });
+
     test(`an intent on its way is found by its status alone, ${order} first`, () => {
       for (const filters of [[], [FIRST], [eq('data.schema', 'usual')]]) {
         const { handles, looks } = list(order, eq('meta.status', 'prepared'), ...filters);
@@ -101,6 +112,75 @@ describe('equality is answered from an index, whatever stands beside it', () => 
   test('a value that nobody has ends the walk before it begins', () => {
     const { handles, looks } = list('newest', FIRST, eq('data.schema', 'none'));
     expect([handles, looks]).toEqual([[], 0]);
+  });
+});
+
+describe('lists of one status are what looking at everybody gives', () => {
+  const MADE = 1100;
+  const STATUSES = ['created', 'kyc-ok', 'blocked', 'pending', 'prepared', 'completed', 'rejected', 'never'];
+  const books = new Books(emptyState(entryCodec, 1));
+
+  beforeAll(() => {
+    const access = [{ action: 'any', record: 'any' }];
+    for (const handle of ['main', 'other']) books.create(Kind.ledger, { handle, access }, 0);
+    for (const ledger of [1, 2]) {
+      books.create(Kind.symbol, { handle: 'usd', factor: 100 }, ledger);
+      const gone = new Set<number>();
+      for (let n = 0; n < MADE; n++) {
+        books.create(Kind.wallet, { handle: `w${n}` }, ledger);
+        const claim = n % 301 === 7 ? transfer('nobody', 'w0', 1) : issue('w0', 1);
+        const config = { commit: n % 17 === 0 ? 'manual' : 'auto' };
+        books.create(Kind.intent, { handle: `i${n}`, claims: [claim], config }, ledger);
+        // What lies far back changes: its status alone, or it moves to the front with the one it has.
+        const old = (Math.imul(n, 0x9e3779b1) >>> 0) % (n + 1);
+        if (n % 13 === 0 && !gone.has(old))
+          prove(books, Kind.wallet, `w${old}`, 'a', { status: n % 3 === 0 ? 'blocked' : 'kyc-ok' }, ledger);
+        if (n % 29 === 0 && !gone.has(old))
+          books.update(Kind.wallet, `w${old}`, { handle: `w${old}`, custom: { n } }, ledger);
+        if (n % 97 === 0 && !gone.has(n >> 1)) {
+          books.drop(Kind.wallet, `w${n >> 1}`, {}, ledger);
+          gone.add(n >> 1);
+        }
+        if (n % 34 === 0)
+          prove(books, Kind.intent, `i${n >> 1}`, 'a', { action: n % 4 === 0 ? 'abort' : 'commit' }, ledger);
+      }
+    }
+  });
+
+  function expectLists(of: State): void {
+    const { rows, order: places } = of;
+    for (const [ledger, kind] of [
+      [1, Kind.wallet],
+      [2, Kind.wallet],
+      [1, Kind.intent],
+      [2, Kind.intent],
+    ] as const) {
+      const seen = Array.from({ length: places.length }, (_, place) => rowAtPlace(of, ledger, kind, place));
+      for (const status of STATUSES) {
+        const having = seen.filter((row) => row >= 0 && of.statuses[rows.status.get(row)] === status);
+        for (const order of ['newest', 'oldest'] as const) {
+          const all = order === 'oldest' ? having : [...having].reverse();
+          for (const skip of [0, 3, 250]) {
+            const filters: Filter[] = [{ path: ['meta', 'status'], operator: 'eq', value: status }];
+            const listing = new Listing(of, { ledger, kind, filters, order, skip, limit: 300 });
+            while (!listing.step(() => true));
+            expect(listing.rows, `${kind} ${status} ${order} ${skip}`).toEqual(all.slice(skip, skip + 300));
+          }
+        }
+      }
+    }
+  }
+
+  test('as the books grew, and as they were read from a snapshot', () => {
+    const { state } = books;
+    expect(state.open.size).toBeGreaterThan(10);
+    for (const status of STATUSES.slice(0, -1)) {
+      if (status !== 'pending') expect(state.statuses).toContain(status);
+    }
+    expectLists(state);
+    const { extra, parts } = dumpState(state);
+    const pieces = new Map(parts.map((part) => [part.name, bytesOf(part)]));
+    expectLists(loadState(entryCodec, structuredClone(extra), pieces));
   });
 });
 
