@@ -90,11 +90,12 @@ export function isReached(seats: Seats, keys: readonly Uint8Array[], scene: Scen
   return true;
 }
 
-/** Each key once; the last ones where there are more than are looked at. */
+/** Each key once, from the last one back, up to so many. */
 function distinct(keys: readonly Uint8Array[]): Uint8Array[] {
   const found: Uint8Array[] = [];
   const known = new KeyMap<true>();
-  for (const key of keys.slice(-VOTERS_MAX)) {
+  for (let index = keys.length - 1; index >= 0 && found.length < VOTERS_MAX; index--) {
+    const key = keys[index]!;
     if (known.get(key) !== undefined) continue;
     known.add(key, true);
     found.push(key);
