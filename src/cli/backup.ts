@@ -9,9 +9,9 @@
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isoMoment } from '../core/proofs.ts';
-import { type Disk, type DiskFile, errorCode, readWhole, realDisk, writeAll, writeWhole } from '../storage/disk.ts';
+import { type Disk, type DiskFile, errorCode, readWhole, realDisk, writeAll } from '../storage/disk.ts';
 import { segmentSeq } from '../storage/format.ts';
-import { KEY_FILE, KEY_FILE_BYTES_MAX, readKeyFile } from '../storage/key-file.ts';
+import { KEY_FILE, KEY_FILE_BYTES_MAX, readKeyFile, writeKeyFile } from '../storage/key-file.ts';
 import { isPartName, snapshotSeq } from '../storage/snapshot-format.ts';
 import { type Checked, checkBooks } from './audit/check-books.ts';
 import { findingOf, findingText } from './audit/finding.ts';
@@ -93,7 +93,10 @@ export function copyBooks(disk: Disk, from: string, to: string, withKey: boolean
     const bytes = orNothing(disk, from, to, () => {
       let sum = 0;
       for (const name of [...segments, ...parts, ...snapshots]) sum += copyFile(disk, pinned, from, to, name);
-      if (withKey) writeWhole(disk, join(to, KEY_FILE), readWhole(disk, join(from, KEY_FILE), KEY_FILE_BYTES_MAX));
+      if (withKey) {
+        const bytes = readWhole(disk, join(from, KEY_FILE), KEY_FILE_BYTES_MAX);
+        writeKeyFile(disk, to, bytes, 'leave --with-key out, and keep a copy of the key elsewhere');
+      }
       return sum;
     });
     return { segments: segments.length, snapshots: snapshots.length, parts: parts.length, bytes, key };

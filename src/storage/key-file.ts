@@ -66,12 +66,24 @@ export function loadOrCreateKey(disk: Disk, directory: string, create: MakePair)
     );
   }
   const made = create();
-  writeWhole(disk, path, Buffer.from(keyText(made)));
-  // The next start would find it so, and there would be books by then.
-  if (!isOpenToOthers(disk, path)) return made;
+  // The next start would find it open to others, and there would be books by then.
+  writeKeyFile(
+    disk,
+    directory,
+    Buffer.from(keyText(made)),
+    'keep that in a file elsewhere, as `ayni keygen` prints one, and name it by --server-key',
+  );
+  return made;
+}
+
+/** Writes the key file of a directory, unless others could read it there: then it throws, with what to do `instead`. */
+export function writeKeyFile(disk: Disk, directory: string, bytes: Uint8Array, instead: string): void {
+  const path = join(directory, KEY_FILE);
+  writeWhole(disk, path, bytes);
+  if (!isOpenToOthers(disk, path)) return;
   disk.unlink(path);
   throw new KeyFileError(
-    `${directory} lies on a file system where every file is open to others, the server's secret too; keep that in a file elsewhere, as \`ayni keygen\` prints one, and name it by --server-key`,
+    `${directory} lies on a file system where every file is open to others, the server's secret too; ${instead}`,
   );
 }
 

@@ -1,9 +1,12 @@
 /** Books on a file system that is the work of another program (FUSE), which may do less than those of the system itself. */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { ayni } from '../cli/books.ts';
 import { answeredWith, clientOf, crowd, launch } from '../engine/process.ts';
 import { makeKeys } from '../support/client.ts';
 import { makeKit } from '../support/kit.ts';
-import { directoryOfTest } from '../support/of-test.ts';
+import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
 import { startRefused } from '../support/server.ts';
 import { canServeFiles, canTrace, mountServed, trace } from './system.ts';
 
@@ -47,5 +50,20 @@ test.skipIf(!servable)(
       expect(log).toContain(`${path} lies on a file system where every file is open to others`);
       expect(log).toContain('--server-key');
     }
+  },
+);
+
+test.skipIf(!servable)(
+  'where every file is open to others no copy of the key is left: it lay there for all',
+  async () => {
+    const directory = directoryOfTest();
+    await (await serverOfTest({ directory })).stop();
+    const { path } = await served('umask=000');
+    const to = join(path, 'copy');
+    const { code, out, err } = await ayni('backup', directory, to, '--with-key');
+    expect([code, out + err]).toEqual([1, expect.stringContaining('open to others')]);
+    const left = await readdir(to).catch(() => []);
+    expect(left).not.toContain('server.key');
+    expect((await ayni('backup', directory, join(path, 'second'))).code).toBe(0);
   },
 );

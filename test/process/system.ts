@@ -4,7 +4,7 @@
  * missing the tests are left out, and say so.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dieWithUs } from '../support/children.ts';
@@ -150,28 +150,35 @@ export interface ServedDisk {
   remove(): void;
 }
 
-/** A directory under another name, as a program (sftp-server) serves it by way of FUSE. */
+/**
+ * A directory under another name, as a program (sftp-server) serves it by way of FUSE. Nothing of that goes through this
+ * process, which could otherwise wait for itself.
+ */
 export async function mountServed(of: string, options: string): Promise<ServedDisk> {
-  const path = mkdtempSync(join(tmpdir(), 'ayni-served-'));
-  const mount = spawn('sshfs', [`:${of}`, path, '-f', '-o', `passive,${options}`], {
-    stdio: ['pipe', 'pipe', 'ignore'],
+  const place = mkdtempSync(join(tmpdir(), 'ayni-served-'));
+  const [path, command, pidFile] = ['disk', 'serve', 'pid'].map((name) => join(place, name)) as [
+    string,
+    string,
+    string,
+  ];
+  mkdirSync(path);
+  // It is called as ssh would be, and is no other host but the program there.
+  writeFileSync(command, `#!/bin/sh\necho $$ > ${pidFile}\nexec ${FILE_SERVER}\n`, { mode: 0o700 });
+  const mount = spawn('sshfs', [`here:${of}`, path, '-f', '-o', `ssh_command=${command},${options}`], {
+    stdio: 'ignore',
   });
-  const server = spawn(FILE_SERVER!, [], { stdio: ['pipe', 'pipe', 'ignore'] });
-  for (const each of [mount, server]) dieWithUs(each);
-  // Whoever is ended in the midst of an answer is no matter here.
-  for (const stream of [mount.stdin, server.stdin]) stream.on('error', () => {});
-  mount.stdout.pipe(server.stdin);
-  server.stdout.pipe(mount.stdin);
+  dieWithUs(mount);
   const isMounted = () => readFileSync('/proc/self/mounts', 'utf8').includes(` ${path} fuse.sshfs `);
   await found(() => isMounted() || mount.exitCode !== null || null, PATIENCE_MS);
   if (!isMounted()) throw new Error(`sshfs did not mount ${of}`);
   return {
     path,
-    pid: server.pid!,
+    pid: Number(readFileSync(pidFile, 'utf8')),
     remove() {
+      // Whoever still asks for something there is answered by the system.
+      mount.kill('SIGKILL');
       works('umount', '-l', path);
-      server.kill('SIGKILL');
-      rmSync(path, { recursive: true, force: true });
+      rmSync(place, { recursive: true, force: true });
     },
   };
 }
