@@ -10,10 +10,11 @@ import { type Caller, GRANTED, isAllowed, NOBODY } from '../src/core/access/inde
 import { apply } from '../src/core/apply.ts';
 import type { CreateCommand } from '../src/core/command.ts';
 import { decide } from '../src/core/decide.ts';
+import { findHandle } from '../src/core/finding.ts';
 import { Kind, kindRow } from '../src/core/kinds.ts';
 import { makeLuid } from '../src/core/luid.ts';
 import { isRefusal } from '../src/core/refusal.ts';
-import { emptyState, findHandle, type State } from '../src/core/state.ts';
+import { emptyState, type State } from '../src/core/state.ts';
 import { canon } from '../src/proof/canon.ts';
 import { encodeBase64 } from '../src/proof/keys.ts';
 import { encode, entryCodec, FrameBuffer } from '../src/storage/codec.ts';

@@ -4,8 +4,10 @@
  */
 import { type Config, ConfigError } from './config.ts';
 import { isAllowed, isOpenToAll, NO_ROW } from './core/access/index.ts';
+import { findLedger } from './core/finding.ts';
 import { Kind } from './core/kinds.ts';
-import { findLedger, namesOf, type State } from './core/state.ts';
+import { namesOf } from './core/records.ts';
+import type { State } from './core/state.ts';
 import type { Engine } from './engine.ts';
 import { createDefaultLedger } from './genesis.ts';
 import type { KeyPair } from './proof/keys.ts';

@@ -24,9 +24,11 @@ import {
   Side,
   type StepEntry,
 } from './core/entry.ts';
+import { findHandle, findLuid } from './core/finding.ts';
 import { Kind, kindRow } from './core/kinds.ts';
 import { ledgerAt, nameAt, recordAt } from './core/past.ts';
-import { dataOf, entryAt, findHandle, findLuid, type State, type Version } from './core/state.ts';
+import { dataOf, entryAt, type Version } from './core/records.ts';
+import type { State } from './core/state.ts';
 import { sha256Hex } from './proof/digest.ts';
 import type { Sealer } from './proof/sealer.ts';
 import { Recent } from './recent.ts';

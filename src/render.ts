@@ -7,7 +7,7 @@ import { legsOf } from './core/intents.ts';
 import { legHandle } from './core/legs.ts';
 import { LONG_MIN } from './core/long-versions.ts';
 import { isoMoment, outcomeCustoms, sealCustom } from './core/proofs.ts';
-import type { RecordView, Version, VersionEntry } from './core/state.ts';
+import type { RecordView, Version, VersionEntry } from './core/records.ts';
 import { proofDigestHex, sha256Hex } from './proof/digest.ts';
 import { encodeBase64 } from './proof/keys.ts';
 import { proofText, type Sealer, type Signed } from './proof/sealer.ts';

@@ -9,10 +9,12 @@
  */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { findHandle, findLedger, findLuid } from '../core/finding.ts';
 import { historyOf } from '../core/history.ts';
 import { KINDS, Kind } from '../core/kinds.ts';
 import { isLuid } from '../core/luid.ts';
-import { findHandle, findLedger, findLuid, readRow, SERVER_LEDGER, type State } from '../core/state.ts';
+import { readRow } from '../core/records.ts';
+import { SERVER_LEDGER, type State } from '../core/state.ts';
 import { headText } from '../http/head.ts';
 import { encodeBase64, type KeyPair, keyPairFromSecret } from '../proof/keys.ts';
 import { Sealer } from '../proof/sealer.ts';

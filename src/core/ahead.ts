@@ -10,8 +10,9 @@ import { hashMix } from '../memory/index.ts';
 import { type Claim, claimAction, handleOf, walletIn } from './claims/index.ts';
 import type { Command, CreateCommand } from './command.ts';
 import { EntryType, type Facts, type IntentFacts, POSTING_WIDTH } from './entry.ts';
+import { handleHash, luidHash, scopeOf } from './finding.ts';
 import { Kind } from './kinds.ts';
-import { handleHash, luidHash, type State, scopeOf } from './state.ts';
+import type { State } from './state.ts';
 import { CLAIM_WALLET_TERM, memberHash } from './terms.ts';
 
 /** Books of fewer names are near anyway. */

@@ -4,6 +4,7 @@
  * or books that lie.
  */
 import type { Claim, ClaimOutline } from './claims/index.ts';
+import { ANY_STATUS, addCount, addOwnStatus, countKey, labelKey } from './counts.ts';
 import {
   type CreateEntry,
   type CreateFacts,
@@ -19,36 +20,22 @@ import {
   statusAfter,
   threadOf,
 } from './entry.ts';
+import { findLuid, indexHandle, indexHashes, indexLuid, unindexHandle } from './finding.ts';
 import { assertBalanced, assertStill } from './invariants.ts';
 import { Kind, kindRow } from './kinds.ts';
 import { hasRules, type IntentOutline, type NameHashes, outlineOf } from './outline.ts';
 import { addSupply, countNewlyLimited, hold, move, release, setLimits } from './postings.ts';
+import { dataOf, labelsOf, ledgerInfo, namesOf, readRow, type VersionEntry } from './records.ts';
 import { assert } from './refusal.ts';
 import {
-  ANY_STATUS,
-  addCount,
-  addOwnStatus,
-  countKey,
   DROPPED,
-  dataOf,
-  findLuid,
   HAS_ACCESS,
   HAS_BRIDGE,
   HAS_LABELS,
   HAS_ROUTES,
-  indexHandle,
-  indexHashes,
-  indexLuid,
-  labelKey,
-  labelsOf,
-  ledgerInfo,
-  namesOf,
   type OpenIntent,
-  readRow,
   SERVER_LEDGER,
   type State,
-  unindexHandle,
-  type VersionEntry,
 } from './state.ts';
 import { pushIntentTerms, pushTerms } from './terms.ts';
 

@@ -11,13 +11,15 @@ import { DAILY_AMOUNT, DAILY_COUNT, MAX_BALANCE, METRICS, type Metric, MIN_BALAN
 import { type Claim, claimAction, handleOf, type Plan, type Reference } from './claims/index.ts';
 import { type Forward, type Leg, POSTING_WIDTH, Side } from './entry.ts';
 import type { Effort } from './filters.ts';
+import { findHandle, findSlot } from './finding.ts';
 import { Kind } from './kinds.ts';
 import { type Grouping, groupLeg } from './legs.ts';
 import { Nets } from './nets.ts';
 import { Participants } from './participants.ts';
+import { readRow } from './records.ts';
 import { assert, isRefusal, type Refusal, refuse } from './refusal.ts';
 import { routeOf } from './routes.ts';
-import { findHandle, findSlot, HAS_BRIDGE, HAS_ROUTES, readRow, type State } from './state.ts';
+import { HAS_BRIDGE, HAS_ROUTES, type State } from './state.ts';
 
 export interface Cleared {
   postings: number[];

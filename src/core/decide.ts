@@ -35,14 +35,16 @@ import {
   type StoredProof,
   type TokenEntry,
 } from './entry.ts';
+import { findHandle, findLuid } from './finding.ts';
 import { beginIntent, stepByCall, stepByProof } from './intents.ts';
 import { Kind, kindRow } from './kinds.ts';
 import { judgeLabels } from './labels.ts';
 import { POLICIES_MAX } from './norms.ts';
 import { ProofScene } from './quorum.ts';
+import { proofSize, type RecordView, readRow } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
 import { replayed } from './replays.ts';
-import { DROPPED, findHandle, findLuid, proofSize, type RecordView, readRow, type State } from './state.ts';
+import { DROPPED, type State } from './state.ts';
 import { judgeStatus } from './status-policies.ts';
 import { isTermInUse } from './terms.ts';
 import { misfit } from './user-schemas.ts';

@@ -5,24 +5,13 @@
  */
 import type { MemorySizes, Part } from '../memory/index.ts';
 import type { EntryCodec } from './codec.ts';
+import { addCount, addOwnStatus } from './counts.ts';
 import { EntryType, type IntentEntry, POSTING_WIDTH, THROUGH_WIDTH } from './entry.ts';
+import { findSlot } from './finding.ts';
 import { Kind } from './kinds.ts';
 import type { OpenIntent } from './open-intents.ts';
-import {
-  addCount,
-  addOwnStatus,
-  DROPPED,
-  dataOf,
-  emptyState,
-  entryAt,
-  type Feed,
-  findSlot,
-  ledgerInfo,
-  readRow,
-  type State,
-  typeAt,
-  versionAt,
-} from './state.ts';
+import { dataOf, entryAt, ledgerInfo, readRow, typeAt, versionAt } from './records.ts';
+import { DROPPED, emptyState, type Feed, type State } from './state.ts';
 import type { UsedTokensExtra } from './used-tokens.ts';
 
 export { bytesOf, dropParts, type FinalPart, type Part } from '../memory/index.ts';

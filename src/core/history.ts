@@ -6,7 +6,8 @@
  */
 import { type Entry, EntryType } from './entry.ts';
 import { type Kind, kindRow } from './kinds.ts';
-import { entryAt, NO_LABELS, type State, typeAt, type Version, versionAt } from './state.ts';
+import { entryAt, NO_LABELS, typeAt, type Version, versionAt } from './records.ts';
+import type { State } from './state.ts';
 
 /** A version as a record had it once. */
 export interface PastVersion extends Version {

@@ -29,10 +29,12 @@ import {
   statusAfter,
   threadOf,
 } from './entry.ts';
+import { findLuid } from './finding.ts';
 import { Kind } from './kinds.ts';
 import { asksFirst, legIndex, marksOf, type Report, reported, undoing } from './legs.ts';
+import { dataOf, type RecordView, readRow, type Version } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
-import { dataOf, findLuid, type OpenIntent, type RecordView, readRow, type State, type Version } from './state.ts';
+import type { OpenIntent, State } from './state.ts';
 
 export interface IntentData {
   claims: Claim[];

@@ -9,6 +9,8 @@
  *
  * A proof entry tells all labels that the record has after it, where it changed them: replay judges nothing again.
  */
+
+import { labelKey } from './counts.ts';
 import { EntryType, type ProofEntry } from './entry.ts';
 import { Kind, kindRow } from './kinds.ts';
 import {
@@ -21,8 +23,8 @@ import {
   type QuorumJson,
   type Seats,
 } from './quorum.ts';
+import type { RecordView } from './records.ts';
 import { type Refusal, refuse } from './refusal.ts';
-import { labelKey, type RecordView } from './state.ts';
 
 /** A bare label is one that everybody may put on. */
 type LabelJson = string | ({ label: string; unique?: boolean } & QuorumJson);

@@ -13,10 +13,14 @@
  *
  * A walk can be long. It is done in steps, each ended by whoever holds the clock.
  */
+
+import { ANY_STATUS, countKey } from './counts.ts';
 import { type Filter, matchesAll } from './filters.ts';
+import { findHandle } from './finding.ts';
 import { Kind, kindRow } from './kinds.ts';
 import { isoMoment } from './proofs.ts';
-import { ANY_STATUS, countKey, dataOf, findHandle, labelsOf, type State, versionAt } from './state.ts';
+import { dataOf, labelsOf, versionAt } from './records.ts';
+import type { State } from './state.ts';
 import { ALL_TERM, CLAIM_WALLET_TERM, memberTerms, rowAtPlace, termHash } from './terms.ts';
 
 export interface ListRequest {

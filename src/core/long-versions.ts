@@ -6,7 +6,7 @@
  * Not part of the books: it follows from them, and a state without it answers the same, only slower. A version is kept by
  * the address of its newest entry, and bytes at an address never change.
  */
-import type { Version } from './state.ts';
+import type { Version } from './records.ts';
 
 /** Shorter ones are read faster than looked up. */
 export const LONG_MIN = 16;

@@ -8,7 +8,8 @@
  */
 import { type Condition, type Conditions, compileConditions } from './conditions.ts';
 import type { Effort } from './filters.ts';
-import { dataOf, type State, versionAt } from './state.ts';
+import { dataOf, versionAt } from './records.ts';
+import type { State } from './state.ts';
 
 export interface Route {
   action: 'forward' | 'accept' | 'debit' | 'credit';

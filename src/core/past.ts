@@ -2,7 +2,6 @@
 import { EntryType, type IntentStatus, statusAfter } from './entry.ts';
 import { type Given, giveBefore, lastGiven } from './history.ts';
 import { type Kind, kindRow } from './kinds.ts';
-import { assert } from './refusal.ts';
 import {
   entryAt,
   NO_LABELS,
@@ -10,11 +9,12 @@ import {
   ownersOf,
   type RecordView,
   readRow,
-  type State,
   typeAt,
   type Version,
   versionAt,
-} from './state.ts';
+} from './records.ts';
+import { assert } from './refusal.ts';
+import type { State } from './state.ts';
 
 /** The record in a row as it was right after the entry at this address of the heap; a dropped one as it was before. */
 export function recordAt(state: State, row: number, address: number): RecordView {

@@ -4,8 +4,9 @@
  */
 import { DAILY_AMOUNT, DAILY_COUNT, METRICS } from './balances.ts';
 import { LIMIT_WIDTH, type Outcome, POSTING_WIDTH, THROUGH_WIDTH } from './entry.ts';
+import { findSlot } from './finding.ts';
 import { assert } from './refusal.ts';
-import { findSlot, type OpenIntent, type State } from './state.ts';
+import type { OpenIntent, State } from './state.ts';
 
 export function setLimits(state: State, { limits, moment }: Outcome): void {
   for (let i = 0; i < limits.length; i += LIMIT_WIDTH) {

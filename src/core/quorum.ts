@@ -24,17 +24,8 @@ import { type Given, giveBefore } from './history.ts';
 import { Kind, kindRow } from './kinds.ts';
 import type { PolicySort } from './norms.ts';
 import { isoMoment } from './proofs.ts';
-import {
-  dataOf,
-  entryAt,
-  HAS_LABELS,
-  NO_LABELS,
-  type RecordView,
-  readRow,
-  type State,
-  typeAt,
-  versionAt,
-} from './state.ts';
+import { dataOf, entryAt, NO_LABELS, type RecordView, readRow, typeAt, versionAt } from './records.ts';
+import { HAS_LABELS, type State } from './state.ts';
 
 /** Who may, in a value of a policy: nobody named is everybody, `signer` is a quorum of one. */
 export interface QuorumJson {

@@ -9,9 +9,11 @@
 import { NO_ROW } from './access/index.ts';
 import { hex } from './bytes.ts';
 import type { DropCommand } from './command.ts';
+import { findHandle } from './finding.ts';
 import { KINDS, Kind } from './kinds.ts';
+import { namesAt } from './records.ts';
 import { type Refusal, refuse } from './refusal.ts';
-import { findHandle, namesAt, SERVER_LEDGER, type State } from './state.ts';
+import { SERVER_LEDGER, type State } from './state.ts';
 import { isDated, type Signatures } from './used-proofs.ts';
 
 type Signed = Pick<DropCommand, 'ledger' | 'kind' | 'hash' | 'proofs'>;

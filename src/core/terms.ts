@@ -4,9 +4,11 @@
  */
 import { hashMix } from '../memory/index.ts';
 import { claimAction, handleOf, walletIn } from './claims/index.ts';
+import { nameHash, scopeOf } from './finding.ts';
 import { Kind } from './kinds.ts';
 import type { IntentOutline } from './outline.ts';
-import { DROPPED, dataOf, nameHash, type State, scopeOf, versionAt } from './state.ts';
+import { dataOf, versionAt } from './records.ts';
+import { DROPPED, type State } from './state.ts';
 
 /** All members of an intent's claims that name wallets share one term. */
 export const CLAIM_WALLET_TERM = 'claims.wallet';

@@ -14,10 +14,12 @@ import {
   THROUGH_WIDTH,
   threadOf,
 } from './entry.ts';
+import { findHandle, findLuid } from './finding.ts';
 import { attempt, commit, heldBy, type IntentData, stepEntry, undo } from './intents.ts';
 import { Kind } from './kinds.ts';
+import { dataOf, namesOf, type RecordView, readRow } from './records.ts';
 import { type Refusal, refuse } from './refusal.ts';
-import { DROPPED, dataOf, findHandle, findLuid, namesOf, type RecordView, readRow, type State } from './state.ts';
+import { DROPPED, type State } from './state.ts';
 
 /** Intents of one thread. */
 const THREAD_INTENTS_MAX = 10;

@@ -8,9 +8,12 @@
  *
  * The core runs no JSON Schema itself: `state.compileSchema` is handed in, and asked only where something is decided.
  */
+
+import { findHandle } from './finding.ts';
 import { Kind, kindRow } from './kinds.ts';
+import { versionAt } from './records.ts';
 import { type Refusal, refuse } from './refusal.ts';
-import { findHandle, type State, versionAt } from './state.ts';
+import type { State } from './state.ts';
 
 /** What is wrong with a record, in the form clients know. */
 interface SchemaFault {

@@ -23,11 +23,13 @@ import {
   ROUTED_WIDTH,
   Side,
 } from '../core/entry.ts';
+import { findLuid } from '../core/finding.ts';
 import { heldBy, legsOf } from '../core/intents.ts';
 import { Kind } from '../core/kinds.ts';
 import { isCalling, legHandle } from '../core/legs.ts';
 import { ledgerAt, recordAt } from '../core/past.ts';
-import { DROPPED, dataOf, entryAt, findLuid, readRow, type State, type Version } from '../core/state.ts';
+import { dataOf, entryAt, readRow, type Version } from '../core/records.ts';
+import { DROPPED, type State } from '../core/state.ts';
 import { canon } from '../proof/canon.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { outwardText, viewText } from '../render.ts';

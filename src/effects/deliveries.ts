@@ -4,7 +4,8 @@
  */
 import type { DeliveryEntry } from '../core/entry.ts';
 import { makeLuid } from '../core/luid.ts';
-import { entryAt, namesOf, type State } from '../core/state.ts';
+import { entryAt, namesOf } from '../core/records.ts';
+import type { State } from '../core/state.ts';
 import { eventNameAt, type LedgerEvent, placedAt } from '../events.ts';
 import { sha256Hex } from '../proof/digest.ts';
 

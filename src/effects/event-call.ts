@@ -1,7 +1,10 @@
 /** The call by which an event is told to an effect's webhook or bridge, or a status of an intent to a bridge. */
+
+import { findHandle } from '../core/finding.ts';
 import { Kind } from '../core/kinds.ts';
 import { recordAt } from '../core/past.ts';
-import { dataOf, findHandle, readRow, type State } from '../core/state.ts';
+import { dataOf, readRow } from '../core/records.ts';
+import type { State } from '../core/state.ts';
 import { eventText, type LedgerEvent, placedAt } from '../events.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { viewText } from '../render.ts';

@@ -5,7 +5,8 @@
  */
 import type { DeliveryEntry } from '../core/entry.ts';
 import { Kind } from '../core/kinds.ts';
-import { dataOf, entryAt, namesOf, readRow, type State } from '../core/state.ts';
+import { dataOf, entryAt, namesOf, readRow } from '../core/records.ts';
+import type { State } from '../core/state.ts';
 import { inSlices } from './slices.ts';
 import type { Timers } from './timers.ts';
 

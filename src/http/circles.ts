@@ -3,11 +3,12 @@
  */
 import { memberHandle } from '../core/access/index.ts';
 import type { CreateCommand, DropCommand } from '../core/command.ts';
+import { findHandle, findRecord } from '../core/finding.ts';
 import { Kind } from '../core/kinds.ts';
 import { isLuid } from '../core/luid.ts';
 import { createdCustom, isoMoment, sealCustom } from '../core/proofs.ts';
+import { readRow, type VersionEntry } from '../core/records.ts';
 import { isRefusal } from '../core/refusal.ts';
-import { findHandle, findRecord, readRow, type VersionEntry } from '../core/state.ts';
 import { proofDigest } from '../proof/digest.ts';
 import { ownersText, recordText } from '../render.ts';
 import { type Call, NO_BYTES, refuseDurable, send, sendRefusal } from './call.ts';

@@ -6,8 +6,8 @@ import { type AccessAction, type Caller, isAllowed, mayEnter } from '../core/acc
 import { FORBIDDEN, notFound } from '../core/decide.ts';
 import { Kind } from '../core/kinds.ts';
 import { isoMoment } from '../core/proofs.ts';
+import { namesOf, readRow } from '../core/records.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
-import { namesOf, readRow } from '../core/state.ts';
 import type { DeliveryView } from '../effects/index.ts';
 import { allEvents, eventsOf, eventText, type LedgerEvent, placedAt, signalsOf } from '../events.ts';
 import { sha256Hex } from '../proof/digest.ts';

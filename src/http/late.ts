@@ -4,7 +4,7 @@
  * tells when it was made; it is made anew where the list has changed, or where the last one is too old.
  */
 import type { Outcome } from '../core/entry.ts';
-import type { Version } from '../core/state.ts';
+import type { Version } from '../core/records.ts';
 import { proofDigestHex } from '../proof/digest.ts';
 import { encodeBase64 } from '../proof/keys.ts';
 import { proofText, type Signed } from '../proof/sealer.ts';

@@ -10,8 +10,9 @@ import { Kind } from '../core/kinds.ts';
 import { Listing } from '../core/lists.ts';
 import { pairLuid } from '../core/luid.ts';
 import { isoMoment } from '../core/proofs.ts';
+import { namesOf, type RecordView, readRow, sizeOf } from '../core/records.ts';
 import { isRefusal } from '../core/refusal.ts';
-import { namesOf, type RecordView, readRow, SERVER_LEDGER, type State, sizeOf } from '../core/state.ts';
+import { SERVER_LEDGER, type State } from '../core/state.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import {
   labelsText,

@@ -1,6 +1,9 @@
 /** From a path's id to a row of the state, and its record's luid. */
+
+import { findRecord } from '../core/finding.ts';
 import { Kind } from '../core/kinds.ts';
-import { findRecord, namesOf, SERVER_LEDGER } from '../core/state.ts';
+import { namesOf } from '../core/records.ts';
+import { SERVER_LEDGER } from '../core/state.ts';
 import type { Call } from './call.ts';
 
 /** The ledger a kind's records live in: ledgers themselves belong to the server. */

@@ -4,10 +4,11 @@
 import type { CreateCommand, DropCommand, UpdateCommand } from '../core/command.ts';
 import { notFound } from '../core/decide.ts';
 import { type Entry, EntryType, type IntentEntry, statusAfter } from '../core/entry.ts';
+import { findRecord } from '../core/finding.ts';
 import { Kind } from '../core/kinds.ts';
 import { createdCustom, isoMoment, sealCustom, updatedCustom } from '../core/proofs.ts';
+import { readRow, type VersionEntry } from '../core/records.ts';
 import { isRefusal } from '../core/refusal.ts';
-import { findRecord, readRow, type VersionEntry } from '../core/state.ts';
 import type { Submission } from '../engine.ts';
 import { ledgerCommand } from '../genesis.ts';
 import { proofDigest, proofDigestHex } from '../proof/digest.ts';

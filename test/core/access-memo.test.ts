@@ -8,8 +8,10 @@ import { GRANTED, isAllowed, isGranted, memberHandle, NO_ROW, setServerRules } f
 import { KeyMap } from '../../src/core/access/key-map.ts';
 import { AccessMemo } from '../../src/core/access/memo.ts';
 import { base64, bytesOfBase64 } from '../../src/core/bytes.ts';
+import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { findHandle, readRow, type State } from '../../src/core/state.ts';
+import { readRow } from '../../src/core/records.ts';
+import type { State } from '../../src/core/state.ts';
 import { often } from '../support/long.ts';
 import { type Asker, callerOf, keyOf, OPEN_GATE, OPEN_SERVER, textOf, World } from './access-world.ts';
 import { Books } from './books.ts';

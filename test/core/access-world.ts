@@ -12,8 +12,9 @@ import {
   NO_ROW,
   setServerRules,
 } from '../../src/core/access/index.ts';
+import { findHandle } from '../../src/core/finding.ts';
 import { Kind, type KindName } from '../../src/core/kinds.ts';
-import { findHandle, type State } from '../../src/core/state.ts';
+import type { State } from '../../src/core/state.ts';
 import type { ModelBearer, ModelLedger, ModelPolicy, ModelRecord, Question, RuleText } from './access-model.ts';
 import { Books } from './books.ts';
 

@@ -5,9 +5,10 @@ import { lookAhead, lookAheadOfApply } from '../../src/core/ahead.ts';
 import type { Claim } from '../../src/core/claims/index.ts';
 import type { Command, CreateCommand } from '../../src/core/command.ts';
 import { EntryType, type Facts } from '../../src/core/entry.ts';
+import { findHandle, findLedger, handleHash } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import type { NameHashes } from '../../src/core/outline.ts';
-import { findHandle, findLedger, handleHash, type State } from '../../src/core/state.ts';
+import type { State } from '../../src/core/state.ts';
 import { differencesOf, stateDigests } from '../../src/storage/state-digest.ts';
 import { Books } from './books.ts';
 

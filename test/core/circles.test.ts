@@ -1,9 +1,10 @@
 /** Circles whose names move while a request is on its way: the door found the membership, the sequence judges it. */
 import { expect, test } from 'vitest';
 import { memberHandle } from '../../src/core/access/index.ts';
+import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
+import { namesOf } from '../../src/core/records.ts';
 import { isRefusal } from '../../src/core/refusal.ts';
-import { findHandle, namesOf } from '../../src/core/state.ts';
 import { Books } from './books.ts';
 
 const MEMBER = Kind['circle-signer'];

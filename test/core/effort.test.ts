@@ -5,9 +5,9 @@
 import { describe, expect, test, vi } from 'vitest';
 import { GRANTED, isGranted } from '../../src/core/access/index.ts';
 import { SignerTest } from '../../src/core/access/matchers.ts';
+import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { compileSeats, isReached, ProofScene } from '../../src/core/quorum.ts';
-import { findHandle } from '../../src/core/state.ts';
 import { Dice } from '../support/dice.ts';
 import { ANNA, ledger, own, policy } from './access-kit.ts';
 import type { RuleText } from './access-model.ts';

@@ -4,11 +4,13 @@
  */
 import { describe, expect, test } from 'vitest';
 import { NOBODY } from '../../src/core/access/index.ts';
+import { findHandle } from '../../src/core/finding.ts';
 import { historyOf } from '../../src/core/history.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { recordAt } from '../../src/core/past.ts';
+import { readRow } from '../../src/core/records.ts';
 import { isRefusal } from '../../src/core/refusal.ts';
-import { findHandle, readRow, type State } from '../../src/core/state.ts';
+import type { State } from '../../src/core/state.ts';
 import { Books } from './books.ts';
 
 const KEY = new Uint8Array(32).fill(7);

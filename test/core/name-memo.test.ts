@@ -1,9 +1,11 @@
 /** Names lead where the index of handles leads, whatever was remembered of them. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { NameMemo } from '../../src/core/name-memo.ts';
-import { DROPPED, findHandle, namesOf, type State } from '../../src/core/state.ts';
+import { namesOf } from '../../src/core/records.ts';
+import { DROPPED, type State } from '../../src/core/state.ts';
 import { hashText } from '../../src/memory/index.ts';
 import { Books } from './books.ts';
 

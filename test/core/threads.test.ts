@@ -6,9 +6,10 @@ import { describe, expect, test } from 'vitest';
 import { type Caller, GRANTED, NOBODY } from '../../src/core/access/index.ts';
 import type { Claim, Reference } from '../../src/core/claims/index.ts';
 import { type Entry, EntryType, type IntentEntry, Side, type StepEntry } from '../../src/core/entry.ts';
+import { findLuid } from '../../src/core/finding.ts';
 import { stepsDue } from '../../src/core/intents.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { findLuid, readRow } from '../../src/core/state.ts';
+import { readRow } from '../../src/core/records.ts';
 import { Books, destroy, issue, limit, transfer } from './books.ts';
 
 type Route = { action: string; target?: string; filter?: Record<string, unknown> };

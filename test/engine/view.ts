@@ -5,9 +5,11 @@
  */
 import { METRICS } from '../../src/core/balances.ts';
 import { type Entry, EntryType } from '../../src/core/entry.ts';
+import { findHandle, findLedger, findLuid } from '../../src/core/finding.ts';
 import { KINDS, type Kind, Kind as KindNumber } from '../../src/core/kinds.ts';
 import { Listing } from '../../src/core/lists.ts';
-import { entryAt, findHandle, findLedger, findLuid, readRow, type State } from '../../src/core/state.ts';
+import { entryAt, readRow } from '../../src/core/records.ts';
+import type { State } from '../../src/core/state.ts';
 import { sha256Hex } from '../../src/proof/digest.ts';
 
 /** One line per thing. Equal states give equal lines whatever their hash seeds. */

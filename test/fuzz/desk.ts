@@ -6,8 +6,9 @@
 import assert from 'node:assert/strict';
 import { GRANTED } from '../../src/core/access/index.ts';
 import type { DeliveryCommand, LegCommand } from '../../src/core/command.ts';
+import { findLedger } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { findLedger, type MemorySizes } from '../../src/core/state.ts';
+import type { MemorySizes } from '../../src/core/state.ts';
 import { Effects } from '../../src/effects/index.ts';
 import type { Answer } from '../../src/effects/outgoing.ts';
 import type { EngineOptions } from '../../src/engine.ts';

@@ -7,9 +7,10 @@
 import { GRANTED } from '../../src/core/access/index.ts';
 import type { DeliveryCommand, LegCommand } from '../../src/core/command.ts';
 import { dumpState } from '../../src/core/dump.ts';
+import { findLedger } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
-import { DROPPED, findLedger, type MemorySizes, type State } from '../../src/core/state.ts';
+import { DROPPED, type MemorySizes, type State } from '../../src/core/state.ts';
 import { Effects } from '../../src/effects/index.ts';
 import { Engine, type Submission } from '../../src/engine.ts';
 import { createDefaultLedger } from '../../src/genesis.ts';

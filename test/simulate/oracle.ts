@@ -18,8 +18,9 @@ import {
   Side,
   THROUGH_WIDTH,
 } from '../../src/core/entry.ts';
+import { readRow } from '../../src/core/records.ts';
 import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
-import { readRow, type State } from '../../src/core/state.ts';
+import type { State } from '../../src/core/state.ts';
 import { sha256Hex } from '../../src/proof/digest.ts';
 import type { JournalPosition } from '../../src/storage/journal.ts';
 import { accountKey, type Net } from '../core/model.ts';

@@ -3,8 +3,10 @@
  * so an index that lost something shows as well as a column.
  */
 import { METRICS } from '../../src/core/balances.ts';
+import { findHandle, findLuid } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { DROPPED, findHandle, findLuid, readRow, type State } from '../../src/core/state.ts';
+import { readRow } from '../../src/core/records.ts';
+import { DROPPED, type State } from '../../src/core/state.ts';
 import { encodeBase64 } from '../../src/proof/keys.ts';
 import type { Account } from '../core/model.ts';
 import type { Model, Rec } from './model.ts';

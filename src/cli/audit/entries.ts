@@ -19,12 +19,14 @@ import {
   type StepEntry,
   type StoredProof,
 } from '../../core/entry.ts';
+import { luidHash } from '../../core/finding.ts';
 import { stepsDue } from '../../core/intents.ts';
 import { Kind, kindRow } from '../../core/kinds.ts';
 import { isLuid, makeLuid } from '../../core/luid.ts';
 import { sealCustom } from '../../core/proofs.ts';
+import { readRow } from '../../core/records.ts';
 import { isRefusal } from '../../core/refusal.ts';
-import { emptyState, luidHash, type MemorySizes, readRow, SERVER_LEDGER, type State } from '../../core/state.ts';
+import { emptyState, type MemorySizes, SERVER_LEDGER, type State } from '../../core/state.ts';
 import { follow, type MakeIntent } from '../../core/threads.ts';
 import { compileUserSchema } from '../../http/user-schemas.ts';
 import { ownHandle } from '../../own-records.ts';

@@ -5,8 +5,9 @@
 import { join } from 'node:path';
 import { SYSTEM_SIGNER } from '../../core/decide.ts';
 import { type CreateEntry, EntryType } from '../../core/entry.ts';
+import { findHandle } from '../../core/finding.ts';
 import { Kind } from '../../core/kinds.ts';
-import { findHandle, readRow } from '../../core/state.ts';
+import { readRow } from '../../core/records.ts';
 import { decodePublic, keyPairFromSecret } from '../../proof/keys.ts';
 import { type Disk, errorCode, readWhole } from '../../storage/disk.ts';
 import { JOURNAL_START } from '../../storage/journal.ts';

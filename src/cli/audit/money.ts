@@ -12,7 +12,8 @@
  * was destroyed.
  */
 import { type Entry, EntryType, type Outcome, POSTING_WIDTH, THROUGH_WIDTH } from '../../core/entry.ts';
-import { readRow, type State } from '../../core/state.ts';
+import { readRow } from '../../core/records.ts';
+import type { State } from '../../core/state.ts';
 
 interface Account {
   available: bigint;

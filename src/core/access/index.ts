@@ -12,18 +12,8 @@ import { equalBytes } from '../bytes.ts';
 import type { Effort } from '../filters.ts';
 import { KINDS, Kind } from '../kinds.ts';
 import { isoMoment } from '../proofs.ts';
-import {
-  dataOf,
-  HAS_ACCESS,
-  HAS_LABELS,
-  type LedgerInfo,
-  labelsOf,
-  NO_LABELS,
-  readRow,
-  type State,
-  type VersionEntry,
-  versionAt,
-} from '../state.ts';
+import { dataOf, labelsOf, NO_LABELS, readRow, type VersionEntry, versionAt } from '../records.ts';
+import { HAS_ACCESS, HAS_LABELS, type LedgerInfo, type State } from '../state.ts';
 import {
   ACCESS,
   ACTION_NUMBERS,

@@ -5,8 +5,10 @@
  * anew; a new circle of an old name has no members, and a new signer of an old name is in no circle.
  */
 import { base64 } from '../bytes.ts';
+import { findHandle } from '../finding.ts';
 import { Kind } from '../kinds.ts';
-import { dataOf, findHandle, type State, versionAt } from '../state.ts';
+import { dataOf, versionAt } from '../records.ts';
+import type { State } from '../state.ts';
 import { rowAtPlace, termHash } from '../terms.ts';
 import { KeyMap } from './key-map.ts';
 

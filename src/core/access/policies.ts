@@ -5,8 +5,10 @@
  * that pass its filter. Whatever an extended policy says for itself narrows its own rules further.
  */
 import { type Filter, OPERATORS, type Operator } from '../filters.ts';
+import { findHandle } from '../finding.ts';
 import { Kind } from '../kinds.ts';
-import { dataOf, findHandle, type State, versionAt } from '../state.ts';
+import { dataOf, versionAt } from '../records.ts';
+import type { State } from '../state.ts';
 import { ALL_TERM, rowAtPlace, termHash } from '../terms.ts';
 import { alternatives, type OneOrIn } from './matchers.ts';
 import { compileRule, type Narrowing, type Place, type Rule, type RuleJson, Rules, recordCode } from './rules.ts';

@@ -1,0 +1,33 @@
+/** Counts of live records, and what is counted of each ledger, kept as entries are applied. */
+import type { Kind } from './kinds.ts';
+import type { State } from './state.ts';
+
+/** Above the number of any status. */
+export const ANY_STATUS = 65_535;
+
+/** Key of state.counts: live records of a ledger and kind in a status (its number), or in all. */
+export function countKey(ledger: number, kind: Kind, status: number): number {
+  return (ledger * 16 + kind) * 65_536 + status;
+}
+
+/** So many more live records under a key, or fewer. A key once there stays. */
+export function addCount({ counts, variety }: State, key: number, change: number): void {
+  const known = counts.get(key);
+  if (known === undefined) {
+    const ledger = Math.floor(key / (16 * 65_536));
+    variety.set(ledger, (variety.get(ledger) ?? 0) + 1);
+  }
+  counts.set(key, (known ?? 0) + change);
+}
+
+/** A proof gave the own record of this ledger a status. */
+export function addOwnStatus({ ownStatuses }: State, ledger: number, status: string): void {
+  const known = ownStatuses.get(ledger);
+  if (known === undefined) ownStatuses.set(ledger, new Set([status]));
+  else known.add(status);
+}
+
+/** Key of state.labels. */
+export function labelKey(ledger: number, kind: Kind, label: string): string {
+  return `${ledger} ${kind} ${label}`;
+}

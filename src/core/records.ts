@@ -1,0 +1,161 @@
+/** From rows to records: a row's chain of entries, read as versions with the proofs and steps added to each. */
+import type { Names } from './codec.ts';
+import {
+  type CreateEntry,
+  type Entry,
+  EntryType,
+  type IntentEntry,
+  type ProofEntry,
+  type StepEntry,
+  type StoredProof,
+  type UpdateEntry,
+} from './entry.ts';
+import { AssertionError } from './refusal.ts';
+import { HAS_LABELS, type LedgerInfo, type State } from './state.ts';
+
+export type VersionEntry = CreateEntry | UpdateEntry | IntentEntry;
+
+export function entryAt(state: State, at: number): Entry {
+  const { heap } = state;
+  const from = heap.offset(at);
+  return state.codec.decode(heap.chunk(at), from, from + heap.length(at));
+}
+
+export function typeAt({ heap, codec }: State, at: number): EntryType {
+  return codec.type(heap.chunk(at), heap.offset(at));
+}
+
+/** A version of a record: its entry, the proofs and steps added to it in order, and the address before it (0: none). */
+export interface Version {
+  entry: VersionEntry;
+  added: (ProofEntry | StepEntry)[];
+  before: number;
+}
+
+/** The version whose last entry lies at `at`. */
+export function versionAt(state: State, at: number): Version {
+  const { heap, longVersions } = state;
+  const added: Version['added'] = [];
+  for (let address = at; address !== 0; address = heap.prev(address)) {
+    const known = longVersions.at(address);
+    if (known !== undefined) return longer(state, at, known, added.reverse(), address);
+    const entry = entryAt(state, address);
+    if (entry.type === EntryType.proof || entry.type === EntryType.step) added.push(entry);
+    else if (entry.type !== EntryType.drop && entry.type !== EntryType.token && entry.type !== EntryType.delivery) {
+      const version = { entry, added: added.reverse(), before: heap.prev(address) };
+      longVersions.keep(at, version, 0);
+      return version;
+    }
+  }
+  throw new AssertionError('a record begins with a version');
+}
+
+/** A version that was known as far as `address`, with what was added since. */
+function longer(
+  { longVersions }: State,
+  at: number,
+  known: Version,
+  added: Version['added'],
+  address: number,
+): Version {
+  if (added.length === 0) return known;
+  const version = { ...known, added: [...known.added, ...added] };
+  longVersions.keep(at, version, address);
+  return version;
+}
+
+/** A stored record as it is now. */
+export interface RecordView extends Version {
+  row: number;
+  status: string;
+  /** Public keys of the proofs it was created with. */
+  owners: Uint8Array[];
+  /** In order. */
+  labels: readonly string[];
+}
+
+export function readRow(state: State, row: number): RecordView {
+  const version = versionAt(state, state.rows.at.get(row));
+  // Each member by its name: spreading the version into the record costs more than all the rest here.
+  return {
+    entry: version.entry,
+    added: version.added,
+    before: version.before,
+    row,
+    status: state.statuses[state.rows.status.get(row)]!,
+    owners: ownersOf(state, version),
+    labels: labelsOf(state, row),
+  };
+}
+
+/** Luid and handle of the record in a row. */
+export function namesOf(state: State, row: number): Names {
+  return namesAt(state, state.rows.at.get(row));
+}
+
+/** Those that the entry at this address has. */
+export function namesAt({ heap, codec }: State, at: number): Names {
+  const from = heap.offset(at);
+  return codec.names(heap.chunk(at), from, from + heap.length(at));
+}
+
+/** Public keys of the proofs that the record of this version was created with. */
+export function ownersOf(state: State, version: Version): Uint8Array[] {
+  return firstEntry(state, version).proofs.map((proof) => proof.public);
+}
+
+/** What a record was created with. Versions in between are passed by, not read: there may be very many. */
+function firstEntry(state: State, { entry, before }: Version): VersionEntry {
+  if (before === 0) return entry;
+  return entryAt(state, state.longVersions.first(entry.luid) ?? walkToFirst(state, entry.luid, before)) as VersionEntry;
+}
+
+function walkToFirst({ heap, longVersions }: State, luid: string, from: number): number {
+  let at = from;
+  let entries = 1;
+  for (let prev = heap.prev(at); prev !== 0; prev = heap.prev(at)) {
+    at = prev;
+    entries++;
+  }
+  longVersions.keepFirst(luid, at, entries);
+  return at;
+}
+
+/** About how many characters a version is in an answer: its data and its proofs. */
+export function sizeOf({ entry, added }: Version): number {
+  let size = entry.data.length;
+  for (const proof of entry.proofs) size += proofSize(proof);
+  for (const each of added) size += each.type === EntryType.proof ? proofSize(each.proof) : PROOF_SIZE;
+  return size;
+}
+
+export function proofSize({ custom }: StoredProof): number {
+  return PROOF_SIZE + (custom?.length ?? 0);
+}
+
+/** A proof without its custom. */
+const PROOF_SIZE = 256;
+
+/** The labels of the record in this row, in order: those of the last proof that changed them. */
+export function labelsOf(state: State, row: number): readonly string[] {
+  const { heap, rows } = state;
+  if ((rows.flags.get(row) & HAS_LABELS) === 0) return NO_LABELS;
+  for (let at = rows.at.get(row); at !== 0; at = heap.prev(at)) {
+    if (typeAt(state, at) !== EntryType.proof) continue;
+    const entry = entryAt(state, at);
+    if (entry.type === EntryType.proof && entry.labels !== undefined) return entry.labels;
+  }
+  return NO_LABELS;
+}
+
+export const NO_LABELS: readonly string[] = [];
+
+/** The content of a version as a value. */
+export function dataOf(entry: { data: string }): Record<string, unknown> {
+  return JSON.parse(entry.data);
+}
+
+export function ledgerInfo(row: number, entry: VersionEntry): LedgerInfo {
+  const { config = {} } = dataOf(entry) as { config?: Record<string, unknown> };
+  return { row, handle: entry.handle, config };
+}
