@@ -45,6 +45,8 @@ export class Listing {
   /** Filters a candidate's columns answer; the others need its content. */
   readonly #statuses: readonly Filter[];
   readonly #contents: readonly Filter[];
+  /** The one status that is asked for; null where several will do. */
+  readonly #asked: { readonly status: string; readonly number: number } | null;
   readonly #next: () => number;
   #toSkip: number;
 
@@ -53,16 +55,15 @@ export class Listing {
     this.#request = request;
     this.#statuses = request.filters.filter(isStatus);
     this.#contents = request.filters.filter((filter) => !isStatus(filter));
+    this.#asked = this.#askedStatus();
     this.#toSkip = request.skip;
     this.#next = this.#isHopeless() ? () => END : this.#candidates();
   }
 
   /** How many records there are in all, where that is known without looking: no filters, nothing left out. */
   get total(): number | undefined {
-    const { ledger, kind, filters, isVisible } = this.#request;
-    return filters.length > 0 || isVisible !== undefined
-      ? undefined
-      : (this.#state.counts.get(countKey(ledger, kind, ANY_STATUS)) ?? 0);
+    const { filters, isVisible } = this.#request;
+    return filters.length > 0 || isVisible !== undefined ? undefined : this.#countOf(ANY_STATUS);
   }
 
   /** Goes on until the page is full, the end is reached (true), or `expired` says to pause (false). */
@@ -82,15 +83,22 @@ export class Listing {
     return true;
   }
 
+  #askedStatus(): { status: string; number: number } | null {
+    const equal = this.#statuses.find(({ operator }) => operator === 'eq');
+    if (equal === undefined) return null;
+    const status = String(equal.value);
+    return { status, number: this.#state.statuses.indexOf(status) };
+  }
+
   /** A status nobody has needs no walk. */
   #isHopeless(): boolean {
+    return this.#asked !== null && (this.#asked.number < 0 || this.#countOf(this.#asked.number) === 0);
+  }
+
+  /** Live records of the list's ledger and kind in this status. */
+  #countOf(status: number): number {
     const { ledger, kind } = this.#request;
-    const { statuses, counts } = this.#state;
-    return this.#statuses.some(({ operator, value }) => {
-      if (operator !== 'eq') return false;
-      const number = statuses.indexOf(String(value));
-      return number < 0 || !counts.get(countKey(ledger, kind, number));
-    });
+    return this.#state.counts.get(countKey(ledger, kind, status)) ?? 0;
   }
 
   /** The cheapest way to meet every record that can pass: a function that gives row, NONE or END. */
@@ -105,10 +113,10 @@ export class Listing {
     const heads = terms.map(([member, value]) =>
       this.#state.terms.head(termHash(this.#state, ledger, kind, member, value)),
     );
-    const status = this.#askedStatus();
-    const short = heads.length > 1 || status >= 0 ? this.#shortest(heads) : -1;
+    const asked = this.#asked;
+    const short = heads.length > 1 || asked !== null ? this.#shortest(heads) : -1;
     if (short >= 0) return this.#inOrder(this.#chain(short));
-    if (status >= 0 && (heads.length === 0 || this.#isRare(status))) return this.#blocksOf(status);
+    if (asked !== null && (heads.length === 0 || this.#isRare(asked.number))) return this.#blocksOf(asked.number);
     if (heads.length > 1) return this.#inOrder(this.#common(heads));
     if (heads.length === 1) return this.#inOrder(this.#chain(heads[0]!));
     if (order === 'oldest' && !this.#isSparse()) return this.#allChanges();
@@ -126,17 +134,10 @@ export class Listing {
     return this.#state.terms.head(termHash(this.#state, ledger, kind, ALL_TERM, ''));
   }
 
-  /** The number of the status that is asked for, or -1. */
-  #askedStatus(): number {
-    const asked = this.#statuses.find(({ operator }) => operator === 'eq');
-    return asked === undefined ? -1 : this.#state.statuses.indexOf(String(asked.value));
-  }
-
   /** Whether the status is that of so few records that most blocks are passed by. */
   #isRare(status: number): boolean {
     const { ledger, kind } = this.#request;
-    const { ranks, counts } = this.#state;
-    return RARE * (counts.get(countKey(ledger, kind, status)) ?? 0) < ranks.count(ledger, kind);
+    return RARE * this.#countOf(status) < this.#state.ranks.count(ledger, kind);
   }
 
   /** All records in blocks where some may have the status. */
@@ -162,10 +163,10 @@ export class Listing {
   #openRows(): number[] | null {
     const { ledger, kind } = this.#request;
     const { open } = this.#state;
-    const asked = this.#statuses.find(({ operator }) => operator === 'eq');
-    if (kind !== Kind.intent || asked === undefined || isEnd(asked.value) || open.size > OPEN_FEW) return null;
+    const status = this.#asked?.status;
+    if (kind !== Kind.intent || status === undefined || isEnd(status) || open.size > OPEN_FEW) return null;
     const rows: number[] = [];
-    for (const [row, intent] of open) if (intent.ledger === ledger && intent.status === asked.value) rows.push(row);
+    for (const [row, intent] of open) if (intent.ledger === ledger && intent.status === status) rows.push(row);
     return rows;
   }
 
@@ -324,7 +325,7 @@ function each(rows: readonly number[]): () => number {
   return () => (next < rows.length ? rows[next++]! : END);
 }
 
-function isEnd(status: unknown): boolean {
+function isEnd(status: string): boolean {
   return status === 'completed' || status === 'rejected';
 }
 
