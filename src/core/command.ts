@@ -52,8 +52,8 @@ export interface ProofCommand extends CommandBase {
   /** The hash the proof was verified over. */
   hash: Uint8Array;
   proof: StoredProof;
-  /** It set no status, in books that a build may have written to which fewer texts were one. */
-  isNarrow?: boolean;
+  /** Decided again is what an earlier build may have decided: what its rules took otherwise than today's, and allowed, stays. */
+  byOlderRules?: boolean;
 }
 
 /** A token that is good only once, on its way to be used. */

@@ -175,7 +175,7 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   if (again !== null) return again;
   const scene = new ProofScene(state, ledger, kind, record);
   const custom = proof.custom === null ? {} : JSON.parse(proof.custom);
-  const given = judgeStatus(scene, proof.public, custom, command.isNarrow);
+  const given = judgeStatus(scene, proof.public, custom, command.byOlderRules);
   if (isRefusal(given)) return given;
   const labelled = judgeLabels(scene, proof.public, custom);
   if (isRefusal(labelled)) return labelled;
@@ -195,8 +195,7 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
     status,
   };
   if (labelled.labels !== undefined) entry.labels = labelled.labels;
-  const step =
-    kind === Kind.intent ? stepByProof(state, record, proof.public, proof.custom, command.caller, now) : null;
+  const step = kind === Kind.intent ? stepByProof(state, record, command, now) : null;
   if (step !== null && isRefusal(step)) return step;
   const entries = step === null ? [entry] : [entry, step];
   const size = proofSize(proof);

@@ -13,7 +13,7 @@ import { KeyMap } from './access/key-map.ts';
 import { equalBytes } from './bytes.ts';
 import type { Claim } from './claims/index.ts';
 import { type Company, clear, WAITING } from './clearing.ts';
-import type { CreateCommand, LegCommand } from './command.ts';
+import type { CreateCommand, LegCommand, ProofCommand } from './command.ts';
 import {
   EntryType,
   type IntentEntry,
@@ -55,27 +55,23 @@ export function beginIntent(state: State, command: CreateCommand, handle: string
 export function stepByProof(
   state: State,
   record: RecordView,
-  key: Uint8Array,
-  custom: string | null,
-  caller: Caller,
+  command: ProofCommand,
   now: number,
 ): StepEntry | Refusal | null {
   const open = state.open.get(record.row);
   if (open === undefined) return null;
-  const step = moveByProof(state, record, open, key, custom, caller, now);
+  const step = moveByProof(state, record, open, command, now);
   if (step === null || isRefusal(step) || !isOverdue(state, open, now)) return step;
-  // What comes when time is over comes too late, also where nobody has looked what is due, as after a long stop. Until
-  // this was so it still counted: whoever decides again what older books allowed allows it.
-  return caller === GRANTED ? step : expire(state, record, open, now);
+  // What comes when time is over comes too late, also where nobody has looked what is due, as after a long stop. By older
+  // rules it still counted.
+  return command.byOlderRules ? step : expire(state, record, open, now);
 }
 
 function moveByProof(
   state: State,
   record: RecordView,
   open: OpenIntent,
-  key: Uint8Array,
-  custom: string | null,
-  caller: Caller,
+  { proof: { public: key, custom }, caller, byOlderRules }: ProofCommand,
   now: number,
 ): StepEntry | Refusal | null {
   // In the books of those who decide again, the caller stands for whoever was allowed.
@@ -89,7 +85,7 @@ function moveByProof(
     if (action === 'abort') return stepEntry(record, open, undo(record, open, null, now));
     return isThreadReady(state, open) ? stepEntry(record, open, commit(record, now)) : null;
   }
-  const isAsking = isConsent(words) || (caller === GRANTED && wasConsent(words));
+  const isAsking = isConsent(words) || (byOlderRules && wasConsent(words));
   if (open.status !== 'pending' || open.isHolding || !isAsking) return null;
   const keys = askingKeys(record, key);
   const content = dataOf(record.entry) as unknown as IntentData;
@@ -163,10 +159,7 @@ function isRefused({ action, status }: Words): boolean {
 const AGREEING: readonly unknown[] = ['created', 'pending', 'prepared', 'committed', 'completed'];
 const ASKING: readonly unknown[] = ['create', 'sign', 'sign-intent', 'spend', 'issue', 'destroy', 'limit', 'commit'];
 
-/**
- * Until this was so, any action but `abort` asked for an intent, and so did labels: whoever decides again what older books
- * allowed allows it.
- */
+/** By older rules any action but `abort` asked for an intent, and so did labels. */
 function wasConsent({ action, status, handle }: Words): boolean {
   return handle === undefined && action !== 'abort' && (status === undefined || AGREEING.includes(status));
 }

@@ -37,20 +37,20 @@ const NARROW_STATUS = /^[a-z][a-z-]{0,31}$/;
 const SHOWN_CHARS = 64;
 
 /**
- * The status that a proof of this key and custom gives, null where it gives none, or why it must not be said. `isNarrow`:
- * as builds decided it that knew the narrow form alone.
+ * The status that a proof of this key and custom gives, null where it gives none, or why it must not be said.
+ * `byOlderRules`: as builds decided it that knew the narrow form alone.
  */
 export function judgeStatus(
   scene: ProofScene,
   key: Uint8Array,
   custom: Record<string, unknown>,
-  isNarrow = false,
+  byOlderRules = false,
 ): { status: string | null } | Refusal {
   const { kind, record } = scene;
   const wish = custom.status;
   if (kind === Kind.intent || typeof wish !== 'string') return NO_STATUS;
   const policies = policiesFor(scene, 'status', compile);
-  if (policies === null) return (isNarrow ? NARROW_STATUS : STATUS).test(wish) ? { status: wish } : NO_STATUS;
+  if (policies === null) return (byOlderRules ? NARROW_STATUS : STATUS).test(wish) ? { status: wish } : NO_STATUS;
   const listed = policies.flatMap((policy) => policy.get(wish) ?? []);
   const shown = wish.slice(0, SHOWN_CHARS);
   const no = (why: string) => refuse('record.status-policy-violation', why);

@@ -343,8 +343,9 @@ export class EntryAudit {
     if (entry.type === EntryType.proof) {
       const { proof } = entry;
       const { hash } = readRow(this.state, entry.row).entry;
-      const isNarrow = entry.status === null;
-      return { op: 'proof', ledger, kind, moment, caller: callerOf([proof]), luid, hash, proof, isNarrow };
+      // Fewer texts were a status once, and more was a consent: that much is believed where nothing else explains it.
+      const byOlderRules = kind === Kind.intent ? isGranted : entry.status === null;
+      return { op: 'proof', ledger, kind, moment, caller: callerOf([proof]), luid, hash, proof, byOlderRules };
     }
     const { data, hash, proofs } = entry;
     const caller = callerOf(proofs);
