@@ -48,10 +48,7 @@ export const EVERY_ROW = -2;
  */
 export const BUDGET_MAX = 10_000_000;
 
-/**
- * Both questions. `target` is the record's kind, or proofTarget of it; `draft` goes with NO_ROW where one is made. Many
- * questions that are asked at once share `budget`: nothing is granted once it is used up.
- */
+/** Both questions. `target` is the record's kind, or proofTarget of it; `draft` goes with NO_ROW where one is made. */
 export function isAllowed(
   state: State,
   ledger: number,
@@ -60,12 +57,10 @@ export function isAllowed(
   row: number,
   caller: Caller,
   draft: Draft | null = null,
-  budget: Effort | null = null,
 ): boolean {
   if (isOpen(state, ledger, target) && state.memo.isServerOpen) return true;
   return (
-    mayEnter(state, ledger, target, row, caller, draft, budget) &&
-    isGranted(state, ledger, action, target, row, caller, draft, budget)
+    mayEnter(state, ledger, target, row, caller, draft) && isGranted(state, ledger, action, target, row, caller, draft)
   );
 }
 
@@ -77,17 +72,19 @@ export function mayEnter(
   row: number,
   caller: Caller,
   draft: Draft | null = null,
-  budget: Effort | null = null,
 ): boolean {
   if (caller === GRANTED) return true;
   const home = homeOf(state, ledger, target, row);
-  const scene = { home, row, draft, budget };
+  const scene = { home, row, draft, budget: null };
   if (!opensGate(state, serverRules(state), target, caller, scene)) return false;
   // A ledger that is only being made has no gate yet.
   return home < 0 || opensGate(state, ledgerRules(state, home), target, heardIn(state, home, target, caller), scene);
 }
 
-/** The action alone: for claims, whose intent has passed the gate already. */
+/**
+ * The action alone: for claims, whose intent has passed the gate already. Many questions that are asked at once share
+ * `budget`: nothing is granted once it is used up.
+ */
 export function isGranted(
   state: State,
   ledger: number,
