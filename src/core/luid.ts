@@ -62,14 +62,14 @@ function put(at: number, text: string): void {
 }
 
 /**
- * The luid of something that exists because two records do (a wallet's balance in a symbol): stable without being
- * stored, as different as the records' own. `salt` tells apart several such things of one pair.
+ * The luid of a row that exists because two records do (a wallet's balance in a symbol): stable without being stored, as
+ * different as the records' own. `salt` tells apart several rows of one pair.
  */
-export function pairLuid(prefix: string, one: string, other: string, salt: number): string {
+export function pairLuid(one: string, other: string, salt: number): string {
   for (let i = 0; i < RANDOM_CHARACTERS; i++) {
     const at = RANDOM_AT + i;
     const mixed = DIGITS[one.charCodeAt(at)]! ^ ((DIGITS[other.charCodeAt(at)]! * 5 + 3) & 63);
     pairCodes[i] = CODES[i === RANDOM_CHARACTERS - 1 ? mixed ^ salt : mixed]!;
   }
-  return `$${prefix}${one.slice(TIME_AT - 1, RANDOM_AT)}${String.fromCharCode.apply(null, pairCodes)}`;
+  return `$wbl${one.slice(TIME_AT - 1, RANDOM_AT)}${String.fromCharCode.apply(null, pairCodes)}`;
 }

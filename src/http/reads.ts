@@ -258,7 +258,7 @@ export function listBalances(call: Call): void {
   listSlots(call, BALANCE_PATHS, countOf, ({ balances }, slot, wallet, symbol) => {
     const row = (schema: string, amount: number, salt: number) => {
       const data = `{"amount":${amount},"schema":"${schema}","symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
-      return slotText(data, pairLuid('wbl', wallet.luid, symbol.luid, salt), balances.moment(slot));
+      return slotText(data, pairLuid(wallet.luid, symbol.luid, salt), balances.moment(slot));
     };
     const available = row('available', balances.available(slot), 0);
     return isReserved(slot) ? [available, row('reserved', balances.reserved(slot), 1)] : [available];
@@ -276,7 +276,7 @@ export function listLimits(call: Call): void {
       const amount = balances.limit(slot, metric);
       const data = `{"amount":${amount},"metric":"${name}","symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
       const moment = balances.limitMoment(slot, metric);
-      return [slotText(data, pairLuid('wbl', wallet.luid, symbol.luid, 2 + metric), moment)];
+      return [slotText(data, pairLuid(wallet.luid, symbol.luid, 2 + metric), moment)];
     });
   });
 }
