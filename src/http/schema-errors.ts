@@ -7,6 +7,7 @@
  * error per missing or unknown member, `schemaPath` ending in the keyword.
  */
 import type { TLocalizedValidationError } from 'typebox/error';
+import { PATTERN_MESSAGES } from './schema-shapes.ts';
 
 export interface SchemaError {
   /** JSON pointer into the body: `/data/handle`. */
@@ -22,17 +23,10 @@ export interface SchemaError {
 export const ERRORS_MAX = 50;
 const NAME_LENGTH_MAX = 128;
 
-/**
- * The validator's errors in the form above. `messages` gives the message of a pattern, by its source;
- * `prefix` stands before each instance path.
- */
-export function tellErrors(
-  found: readonly TLocalizedValidationError[],
-  messages: ReadonlyMap<string, string>,
-  prefix = '',
-): SchemaError[] {
+/** The validator's errors in the form above; `prefix` stands before each instance path. */
+export function tellErrors(found: readonly TLocalizedValidationError[], prefix = ''): SchemaError[] {
   const errors = settleUnions(found, 0)
-    .flatMap((error) => tellError(error, messages, prefix))
+    .flatMap((error) => tellError(error, prefix))
     .slice(0, ERRORS_MAX);
   return errors.length > 0 ? errors : [unnamed(prefix)];
 }
@@ -43,11 +37,7 @@ function unnamed(instancePath: string): SchemaError {
 }
 
 /** One error → what ajv would say: several where it names several members, none where it only echoes. */
-function tellError(
-  error: TLocalizedValidationError,
-  messages: ReadonlyMap<string, string>,
-  prefix: string,
-): SchemaError[] {
+function tellError(error: TLocalizedValidationError, prefix: string): SchemaError[] {
   const { keyword, schemaPath } = error;
   const params = error.params as Record<string, unknown>;
   // A closed object reports each unknown member as a false schema, and then all of them once more.
@@ -66,7 +56,7 @@ function tellError(
     const missing = params.requiredProperties as string[];
     return missing.map((name) => one({ missingProperty: name }, `must have required property '${name}'`));
   }
-  const pattern = keyword === 'pattern' ? messages.get(String(params.pattern)) : undefined;
+  const pattern = keyword === 'pattern' ? PATTERN_MESSAGES.get(String(params.pattern)) : undefined;
   return [one(params, pattern ?? error.message)];
 }
 

@@ -18,7 +18,7 @@ import { Kind } from '../core/kinds.ts';
 import { ERRORS_MAX, type SchemaError, tellErrors } from './schema-errors.ts';
 import { isUsualIntent } from './schema-fast.ts';
 import { CheckData, CircleSignerData, CLAIMS, DropData, kindSchemas } from './schema-kinds.ts';
-import { Access, Hash, Luid, PATTERN_MESSAGES, Proof } from './schema-shapes.ts';
+import { Access, Hash, Luid, Proof } from './schema-shapes.ts';
 import { tellWidth } from './schema-width.ts';
 import { among, array, object, optional, type Schema } from './schema-words.ts';
 
@@ -128,7 +128,7 @@ function loadCompiler(): typeof import('typebox/schema') {
 function errorsOf(schema: Compiled, value: unknown, narrow = (wrong: unknown) => wrong): SchemaError[] | null {
   const width = tellWidth(value);
   if (width !== null) return [width];
-  return schema().Check(value) ? null : tellErrors(schema().Errors(narrow(value))[1], PATTERN_MESSAGES);
+  return schema().Check(value) ? null : tellErrors(schema().Errors(narrow(value))[1]);
 }
 
 /**
@@ -169,7 +169,7 @@ function tellClaims(claims: readonly unknown[], first: number): SchemaError[] {
     if (!validator.Check(claims[i])) {
       const at = `/data/claims/${i}`;
       const width = tellWidth(claims[i], at);
-      errors.push(...(width === null ? tellErrors(validator.Errors(claims[i])[1], PATTERN_MESSAGES, at) : [width]));
+      errors.push(...(width === null ? tellErrors(validator.Errors(claims[i])[1], at) : [width]));
     }
   }
   return errors.slice(0, ERRORS_MAX);
