@@ -96,53 +96,37 @@ export function writeAll(file: DiskFile, bytes: Uint8Array, from: number, to: nu
   }
 }
 
-/** `readAll` without blocking. */
-export async function readAllLater(
-  file: DiskFile,
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-  position: number,
-): Promise<number> {
-  let at = from;
-  while (at < to) {
-    const count = await counted((done) => file.readLater(bytes, at, to, position + (at - from), done));
+/** Reads without blocking until `bytes` are full or the file ends; resolves with how many bytes were read. */
+export async function readAllLater(file: DiskFile, bytes: Uint8Array, position: number): Promise<number> {
+  let at = 0;
+  while (at < bytes.length) {
+    const count = await counted((done) => file.readLater(bytes, at, bytes.length, position + at, done));
     if (count === 0) break;
     at += count;
   }
-  return at - from;
+  return at;
 }
 
-/** `writeAll` without blocking; `bytes` must not change before it is done. */
-export async function writeAllLater(
-  file: DiskFile,
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-  position: number,
-): Promise<void> {
-  let at = from;
-  while (at < to) {
-    const count = await counted((done) => file.writeLater(bytes, at, to, position + (at - from), done));
+/** Writes all of `bytes` without blocking; they must not change before it is done. */
+export async function writeAllLater(file: DiskFile, bytes: Uint8Array, position: number): Promise<void> {
+  let at = 0;
+  while (at < bytes.length) {
+    const count = await counted((done) => file.writeLater(bytes, at, bytes.length, position + at, done));
     if (count === 0) throw new Error(`${file.path}: the disk takes no more bytes`);
     at += count;
   }
 }
 
 export function syncLater(file: DiskFile): Promise<void> {
-  return new Promise((resolve, reject) => file.syncLater((error) => (error === null ? resolve() : reject(error))));
+  return finished((done) => file.syncLater(done));
 }
 
 export function syncDirectoryLater(disk: Disk, path: string): Promise<void> {
-  return new Promise((resolve, reject) =>
-    disk.syncDirectoryLater(path, (error) => (error === null ? resolve() : reject(error))),
-  );
+  return finished((done) => disk.syncDirectoryLater(path, done));
 }
 
 export function unlinkLater(disk: Disk, path: string): Promise<void> {
-  return new Promise((resolve, reject) =>
-    disk.unlinkLater(path, (error) => (error === null ? resolve() : reject(error))),
-  );
+  return finished((done) => disk.unlinkLater(path, done));
 }
 
 /** The whole of a small file, of at most `bytesMax` bytes; also of files under /proc, which claim to be empty. */
@@ -174,13 +158,12 @@ export function writeWhole(disk: Disk, path: string, bytes: Uint8Array): void {
   disk.syncDirectory(dirname(path));
 }
 
+function finished(start: (done: Done) => void): Promise<void> {
+  return new Promise((resolve, reject) => start((error) => (error === null ? resolve() : reject(error))));
+}
+
 function counted(start: (done: Counted) => void): Promise<number> {
-  return new Promise((resolve, reject) =>
-    start((error, count) => {
-      if (error === null) resolve(count);
-      else reject(error);
-    }),
-  );
+  return new Promise((resolve, reject) => start((error, count) => (error === null ? resolve(count) : reject(error))));
 }
 
 const FILE_MODE = 0o600;

@@ -65,7 +65,7 @@ export class FileStream {
   async #write(): Promise<void> {
     const held = this.#buffer.subarray(0, this.#held);
     this.#sha.update(held);
-    await writeAllLater(this.#file, held, 0, held.length, this.#written);
+    await writeAllLater(this.#file, held, this.#written);
     this.#written += held.length;
     this.#held = 0;
   }

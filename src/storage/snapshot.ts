@@ -176,7 +176,7 @@ async function writeEnd(
   assert(signature.length === SIGNATURE_BYTES);
   const foot = { manifestBytes, manifestCrc, hash, signature };
   const bytes = packFoot(foot);
-  await writeAllLater(file, bytes, 0, bytes.length, stream.bytes);
+  await writeAllLater(file, bytes, stream.bytes);
   return { foot, fileBytes: stream.bytes + bytes.length };
 }
 
@@ -194,9 +194,10 @@ async function proveFile(
     const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
     const end = fileBytes - packFoot(foot).length;
     for (let at = 0; at < end; ) {
-      const count = await readAllLater(file, piece, 0, Math.min(PIECE_BYTES, end - at), at);
+      const wanted = piece.subarray(0, end - at);
+      const count = await readAllLater(file, wanted, at);
       if (count === 0) break;
-      sha.update(piece.subarray(0, count));
+      sha.update(wanted.subarray(0, count));
       at += count;
     }
     const isSame = file.size() === fileBytes && packFoot(read).equals(packFoot(foot));
