@@ -29,8 +29,8 @@ import {
 } from './snapshot-format.ts';
 
 export interface ReadSnapshotsOptions {
-  /** Whether this is the server's signature of a snapshot's hash; null: do not check. */
-  verify(hash: Uint8Array, signature: Uint8Array): boolean | null;
+  /** Whether this is the server's signature of a snapshot's hash. */
+  verify(hash: Uint8Array, signature: Uint8Array): boolean;
 }
 
 export interface RefusedSnapshot {
@@ -110,21 +110,18 @@ export interface Outline {
 }
 
 /** A snapshot's header and foot, and the signature checked against the hash as stated. */
-export function readFoot(
-  file: DiskFile,
-  options: Pick<ReadSnapshotsOptions, 'verify'>,
-): Pick<Outline, 'header' | 'foot'> {
+export function readFoot(file: DiskFile, options: ReadSnapshotsOptions): Pick<Outline, 'header' | 'foot'> {
   const size = file.size();
   if (size < SNAPSHOT_HEADER_BYTES + FOOT_BYTES) throw new SnapshotError('it is half-written: too short');
   const header = readPiece(file, SNAPSHOT_HEADER_BYTES, 0);
   checkSnapshotHeader(header);
   const foot = unpackFoot(readPiece(file, FOOT_BYTES, size - FOOT_BYTES));
-  if (options.verify(foot.hash, foot.signature) === false) throw new SnapshotError(`it is ${NOT_SIGNED}`);
+  if (!options.verify(foot.hash, foot.signature)) throw new SnapshotError(`it is ${NOT_SIGNED}`);
   return { header, foot };
 }
 
 /** Header, foot and manifest: all but the parts. */
-export function readOutline(file: DiskFile, options: Pick<ReadSnapshotsOptions, 'verify'>): Outline {
+export function readOutline(file: DiskFile, options: ReadSnapshotsOptions): Outline {
   const { header, foot } = readFoot(file, options);
   const at = file.size() - FOOT_BYTES - foot.manifestBytes;
   if (at < SNAPSHOT_HEADER_BYTES || foot.manifestBytes > MANIFEST_BYTES_MAX) {
