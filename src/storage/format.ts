@@ -139,18 +139,13 @@ export function isKnownVersion(version: number): boolean {
   return version >= FORMAT_VERSION_MIN && version <= FORMAT_VERSION;
 }
 
-export function writeSegmentHeader(
-  bytes: Buffer,
-  at: number,
-  firstSeq: number,
-  chain: Uint8Array,
-  version = FORMAT_VERSION,
-): void {
-  bytes.set(SEGMENT_MAGIC, at);
-  bytes.writeUInt32BE(version, at + 8);
-  writeSafe(bytes, at + 12, firstSeq);
-  bytes.set(chain, at + 20);
-  bytes.writeUInt32BE(crc(bytes, at, at + 52), at + 52);
+/** A header at the beginning of `bytes`. */
+export function writeSegmentHeader(bytes: Buffer, firstSeq: number, chain: Uint8Array, version: number): void {
+  bytes.set(SEGMENT_MAGIC, 0);
+  bytes.writeUInt32BE(version, 8);
+  writeSafe(bytes, 12, firstSeq);
+  bytes.set(chain, 20);
+  bytes.writeUInt32BE(crc(bytes, 0, 52), 52);
 }
 
 /** The header at `at`, or null where the bytes are none. */

@@ -311,7 +311,7 @@ export class Journal {
     }
     this.#file = this.#openLog(join(this.#directory, segmentName(firstSeq)), 'create');
     this.#fileBytes = 0;
-    writeSegmentHeader(this.#buffer.bytes, 0, firstSeq, this.#position.chain, this.#format.version);
+    writeSegmentHeader(this.#buffer.bytes, firstSeq, this.#position.chain, this.#format.version);
   }
 
   #settle(error: Error | null, next: JournalPosition, done: Done): void {

@@ -83,7 +83,7 @@ test('the version that a header gives, which nobody signs, with its CRC made rig
     const path = join(directory, filesIn(directory, /^journal/)[0]!);
     const bytes = readFileSync(path);
     const { firstSeq, chain } = readSegmentHeader(bytes, 0, bytes.length)!;
-    writeSegmentHeader(bytes, 0, firstSeq, chain, version);
+    writeSegmentHeader(bytes, firstSeq, chain, version);
     writeFileSync(path, bytes);
     return path;
   };
