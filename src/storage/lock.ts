@@ -33,11 +33,9 @@ export class LockError extends Error {
 
 export class LockedError extends Error {
   override name = 'LockedError';
-  readonly pid: number;
 
   constructor(directory: string, pid: number) {
     super(`${directory} is in use by process ${pid}; stop that one first, or use another directory`);
-    this.pid = pid;
   }
 }
 
