@@ -3,13 +3,12 @@
  *
  * What always holds: a head counts only where its hash and its signature are right for the server's key.
  */
+import type { JsonObject } from '../../bridge/json.ts';
 import { decodePublic } from '../../proof/keys.ts';
 import { findLie, type SignedRecord } from '../client.ts';
 import { FoundError } from './finding.ts';
 
 export interface KnownHead {
-  /** Path of the file it was read from. */
-  file: string;
   seq: number;
   /** 64 hex digits. */
   chain: string;
@@ -17,17 +16,17 @@ export interface KnownHead {
   moment: string;
 }
 
-/** The head in this text. Throws an Error where it is none, FoundError where `key` has not signed it. */
+/** The head in this text, which was read from `file`. Throws an Error where it is none, FoundError where `key` has not signed it. */
 export function readHead(file: string, text: string, key: Uint8Array): KnownHead {
   const envelope = parse(text);
-  const { data } = envelope ?? {};
-  if (envelope === null || !isHead(data)) throw new Error(`${file} holds no head as GET /v2/head gives it`);
+  if (envelope === null || !isHead(envelope.data)) throw new Error(`${file} holds no head as GET /v2/head gives it`);
+  const data = envelope.data;
   const place = { file, seq: data.seq };
   const lie = lieOf(envelope);
   if (lie !== null) throw new FoundError('lie', place, `the head does not hold: ${lie}`);
   const isSigned = envelope.meta.proofs.some(({ public: by }) => Buffer.compare(decodePublic(by)!, key) === 0);
   if (!isSigned) throw new FoundError('lie', place, 'the head is signed with another key than these books');
-  return { file, ...data };
+  return data;
 }
 
 function parse(text: string): SignedRecord | null {
@@ -48,8 +47,7 @@ function lieOf(envelope: SignedRecord): string | null {
   }
 }
 
-function isHead(data: Record<string, unknown> | undefined): data is { seq: number; chain: string; moment: string } {
-  if (data === undefined) return false;
+function isHead(data: JsonObject): data is JsonObject & KnownHead {
   const { seq, chain, moment } = data;
   return Number.isSafeInteger(seq) && /^[0-9a-f]{64}$/.test(String(chain)) && typeof moment === 'string';
 }
