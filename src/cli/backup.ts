@@ -8,6 +8,7 @@
  */
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { hex } from '../core/bytes.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { type Disk, type DiskFile, errorCode, readWhole, realDisk, writeAll } from '../storage/disk.ts';
 import { segmentSeq } from '../storage/format.ts';
@@ -172,7 +173,7 @@ interface Report extends Omit<Copied, 'key'>, Partial<Checked> {
 function shown({ chain, moment, ...rest }: Report): Record<string, unknown> {
   return {
     ...rest,
-    ...(chain !== undefined && { chain: Buffer.from(chain).toString('hex') }),
+    ...(chain !== undefined && { chain: hex(chain) }),
     ...(moment !== undefined && { moment: isoMoment(moment) }),
   };
 }
@@ -184,9 +185,8 @@ function reportText(report: Report): string {
   ];
   if (seq === undefined) lines.push('Not checked: run ayni verify on it, on a machine with room for these books.');
   else {
-    const chain = Buffer.from(report.chain!).toString('hex');
     lines.push(
-      `It holds entries 1 to ${seq}, the last written ${isoMoment(moment!)}, chain ${chain}.`,
+      `It holds entries 1 to ${seq}, the last written ${isoMoment(moment!)}, chain ${hex(report.chain!)}.`,
       `Read as a start reads it, in ${checkSeconds!.toFixed(1)} s: every frame, its place and its signature, every snapshot, and the state they lead to.`,
     );
     if (torn! > 0) lines.push(`${torn} bytes at its end are of a write that was on its way; a start cuts them off.`);

@@ -9,6 +9,7 @@
  */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { hex } from '../core/bytes.ts';
 import { findHandle, findLedger, findLuid } from '../core/finding.ts';
 import { historyOf } from '../core/history.ts';
 import { KINDS, Kind } from '../core/kinds.ts';
@@ -178,7 +179,7 @@ function chainFrom(pinned: Disk, directory: string, entries: NumberedEntry[], en
   };
   const onFrame = ({ seq, count, head, digests }: FrameRead) => {
     if (seq < first || seq > end.seq) return;
-    if (before === '') before = Buffer.from(head.subarray(-32)).toString('hex');
+    if (before === '') before = hex(head.subarray(-32));
     let isOurs = false;
     for (let each = seq - count + 1; each <= seq; each++) isOurs ||= wanted.has(each);
     if (!isOurs) {
@@ -189,9 +190,9 @@ function chainFrom(pinned: Disk, directory: string, entries: NumberedEntry[], en
     flush();
     const hashes: string[] = [];
     for (let at = 0; at < digests.length; at += 32) {
-      hashes.push(`"${Buffer.from(digests.subarray(at, at + 32)).toString('hex')}"`);
+      hashes.push(`"${hex(digests.subarray(at, at + 32))}"`);
     }
-    items.push(`{"head":"${Buffer.from(head).toString('hex')}","entries":[${hashes.join(',')}]}`);
+    items.push(`{"head":"${hex(head)}","entries":[${hashes.join(',')}]}`);
   };
   readJournal(pinned, directory, start, { verifyFrame: () => null, onEntry() {}, onFrame });
   flush();

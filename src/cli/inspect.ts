@@ -5,6 +5,7 @@
  */
 import { basename, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { hex } from '../core/bytes.ts';
 import { type Entry, EntryType } from '../core/entry.ts';
 import { kindRow } from '../core/kinds.ts';
 import { isLuid } from '../core/luid.ts';
@@ -129,7 +130,7 @@ function asEvent(rest: object): object {
 }
 
 function readable(value: unknown, name = ''): unknown {
-  if (value instanceof Uint8Array) return name === 'hash' ? Buffer.from(value).toString('hex') : encodeBase64(value);
+  if (value instanceof Uint8Array) return name === 'hash' ? hex(value) : encodeBase64(value);
   if ((name === 'data' || name === 'custom') && typeof value === 'string') return JSON.parse(value);
   if (name === 'moment' && typeof value === 'number') return isoMoment(value);
   if (Array.isArray(value)) return value.map((element) => readable(element));

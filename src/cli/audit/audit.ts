@@ -321,7 +321,7 @@ class Run {
     this.#meetHead(frame, frame.file);
     this.report.frames++;
     this.report.seq = frame.seq;
-    this.report.chain = Buffer.from(frame.chain).toString('hex');
+    this.report.chain = hex(frame.chain);
     for (
       let name = this.#snapshots[0];
       name !== undefined && snapshotSeq(name) <= frame.seq;
