@@ -55,7 +55,7 @@ export class Balances {
   /** LIMIT_COLUMNS numbers per limited slot. */
   readonly #limits: F64Column;
 
-  constructor({ pageRows, segments = SEGMENTS }: MemorySizes = {}) {
+  constructor({ pageRows, segments = SEGMENTS }: MemorySizes) {
     this.#table = new Table('balances', { segments });
     this.#slots = new Lines(SLOT_BYTES, pageRows);
     this.#available = new F64Field(this.#slots, 'balance-available', 0);

@@ -202,7 +202,7 @@ export function clear(
   intent: IntentContent,
   caller: Caller,
   moment: number,
-  company: Company | null = null,
+  company: Company | null,
 ): Cleared | typeof WAITING | Refusal {
   const plan = new ClearingPlan(state, ledger, intent, caller, company);
   const { claims } = intent;

@@ -34,7 +34,7 @@ export class UsedProofs {
   readonly #hashSeed: number;
   readonly #table: Table;
 
-  constructor(heap: Heap, codec: EntryCodec, hashSeed: number, { segments }: MemorySizes = {}) {
+  constructor(heap: Heap, codec: EntryCodec, hashSeed: number, { segments }: MemorySizes) {
     this.#heap = heap;
     this.#codec = codec;
     this.#hashSeed = hashSeed;

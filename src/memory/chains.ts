@@ -21,7 +21,7 @@ export class Chains {
   private lastFirst = 1;
 
   /** `options`: of the table of chains, one entry per distinct hash. `pageRows`: of the column of nodes. */
-  constructor(name: string, options: TableOptions = {}, pageRows?: number) {
+  constructor(name: string, options: TableOptions, pageRows?: number) {
     this.name = name;
     this.heads = new Table(`${name}.heads`, options);
     this.nodes = new U32Column(`${name}.nodes`, true, pageRows);

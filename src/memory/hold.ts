@@ -112,7 +112,7 @@ export class Holds {
   }
 
   /** A hold on the blocks from `first` up to `end`. `over` is told when the last one of all is. */
-  take(size: number, first: number, end: number, over: () => void = () => {}): Hold {
+  take(size: number, first: number, end: number, over: () => void): Hold {
     const hold = new Hold(size, first, end, (ended) => {
       this.list = this.list.filter((other) => other !== ended);
       if (this.list.length === 0) over();

@@ -94,11 +94,11 @@ export function headPart(name: string, shape: Shape, words: ArrayLike<number>): 
   return { name: `${name}.head`, final: false, pieces: piecesOf(new Uint8Array(all.buffer)) };
 }
 
-/** The words `headPart` was given. Throws where the part is no head of that shape, or where `count` is given and does not fit. */
-export function readHead(find: (name: string) => Uint8Array, name: string, shape: Shape, count?: number): Uint32Array {
+/** The `count` words `headPart` was given. Throws where the part is no head of that shape, or has not so many. */
+export function readHead(find: (name: string) => Uint8Array, name: string, shape: Shape, count: number): Uint32Array {
   const words = headWords(find, name);
   if (words[1] !== shape) throw new Error(`memory: ${name}.head is not of this shape or version`);
-  if (count !== undefined && words.length !== count + 2) {
+  if (words.length !== count + 2) {
     throw new Error(`memory: ${name}.head has ${words.length} words instead of ${count + 2}`);
   }
   return words.subarray(2);
