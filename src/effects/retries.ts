@@ -7,23 +7,17 @@ import type { DeliveryEntry } from '../core/entry.ts';
 import { Kind } from '../core/kinds.ts';
 import { dataOf, entryAt, namesOf, readRow } from '../core/records.ts';
 import type { State } from '../core/state.ts';
+import type { Queued } from './deliveries.ts';
 import { inSlices } from './slices.ts';
 import type { Timers } from './timers.ts';
 
 /** How far back what was given up is looked for. */
 const FAILED_MAX = 1000;
 
-/** An event that was given up, and the luid of the delivery that last came to nothing. */
-export interface GivenUp {
-  seq: number;
-  index: number;
-  before: string;
-}
-
 /** What was given up and not delivered since, oldest first. */
-export function failedOf(state: State, row: number): GivenUp[] {
+export function failedOf(state: State, row: number): Queued[] {
   const settled = new Set<string>();
-  const failed: GivenUp[] = [];
+  const failed: Queued[] = [];
   let left = FAILED_MAX;
   for (let at = state.feeds.get(row)?.last ?? 0; at !== 0 && left-- > 0; at = state.heap.prev(at)) {
     const { seq, index, isDelivered, luid } = entryAt(state, at) as DeliveryEntry;
