@@ -35,7 +35,7 @@ import type { Sealer } from '../proof/sealer.ts';
 import { outwardText, viewText } from '../render.ts';
 import type { Job, Lanes, Outcome } from './lanes.ts';
 import type { OutgoingCall, SecureRule } from './outgoing.ts';
-import { inSlices } from './slices.ts';
+import { inSlices, WokenWalks } from './slices.ts';
 import type { Timers } from './timers.ts';
 
 /** What the server notes by itself of a leg. */
@@ -70,9 +70,8 @@ export class Calls {
   readonly #queued = new Set<string>();
   /** Address of the last entry on disk: the state may be ahead of it, and nobody may hear of that yet. */
   #durable: number;
-  /** Bridges that are there again, and whose intents are still to be looked for. */
-  #woken = new Set<number>();
-  #isResuming = false;
+  /** For the intents of bridges that are there again. */
+  readonly #woken = new WokenWalks((woken, done) => this.#resume((bridge) => woken.has(bridge), done));
   /** The intent that was told of last: it may have thousands of legs. */
   #told: Telling | null = null;
 
@@ -106,23 +105,7 @@ export class Calls {
   /** The bridge is there again: what waits for it goes now, and all it has not reported on is asked again. */
   wake(bridge: number): void {
     this.#options.lanes.wake(laneOf(bridge));
-    this.#woken.add(bridge);
-    this.#resumeWoken();
-  }
-
-  /** One walk for all that were woken; whoever is woken meanwhile has to wait for the next, however often it is. */
-  #resumeWoken(): void {
-    if (this.#isResuming || this.#woken.size === 0) return;
-    const woken = this.#woken;
-    this.#woken = new Set();
-    this.#isResuming = true;
-    this.#resume(
-      (bridge) => woken.has(bridge),
-      () => {
-        this.#isResuming = false;
-        this.#resumeWoken();
-      },
-    );
+    this.#woken.wake(bridge);
   }
 
   /** Makes what is due to these bridges, and not on its way, due again. */

@@ -35,7 +35,8 @@ import { EventMemo } from './event-memo.ts';
 import type { Job, Lanes, Outcome } from './lanes.ts';
 import type { OutgoingCall } from './outgoing.ts';
 import { ByKey, Companies, type Reader, type Readers } from './readers.ts';
-import { failedOf, Retries } from './retries.ts';
+import { failedOf, retryWoken } from './retries.ts';
+import { WokenWalks } from './slices.ts';
 import type { Timers } from './timers.ts';
 
 /** What is noted once an event was taken, or given up. */
@@ -93,7 +94,8 @@ export class Feeds {
   readonly #filters = new Recent<number, Asked>(FILTERS_CHARS_MAX, ({ size }) => size);
   readonly #live = new ByKey<Receiver>();
   readonly #companies = new Companies<Receiver>();
-  readonly #retries: Retries;
+  /** For the effects of bridges that are there again. */
+  readonly #woken: WokenWalks;
   #seq: number;
   #isReading = false;
 
@@ -101,7 +103,8 @@ export class Feeds {
     this.#options = options;
     this.#events = new EventMemo(options.state);
     this.#seq = options.seq;
-    this.#retries = new Retries(options, (row) => this.retry(row));
+    const { state, timers } = options;
+    this.#woken = new WokenWalks((woken, done) => retryWoken(state, timers, woken, (row) => this.retry(row), done));
   }
 
   /** Takes up what was not delivered when the server stopped. */
@@ -139,7 +142,7 @@ export class Feeds {
   /** The same for a bridge's own feed, and for all effects whose events go to it. */
   retryBridge(bridge: number): void {
     this.retry(bridge);
-    this.#retries.wake(bridge);
+    this.#woken.wake(bridge);
   }
 
   // ---------------------------------------------------------------- receivers

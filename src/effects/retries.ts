@@ -28,46 +28,20 @@ export function failedOf(state: State, row: number): Queued[] {
   return failed.reverse();
 }
 
-export class Retries {
-  readonly #state: State;
-  readonly #timers: Timers;
-  readonly #retry: (row: number) => void;
-  /** Bridges that are there again, and whose effects are still to be looked for. */
-  #woken = new Set<number>();
-  #isWalking = false;
-
-  /** `retry` is called for each effect whose events go to a bridge that is there again. */
-  constructor({ state, timers }: { state: State; timers: Timers }, retry: (row: number) => void) {
-    this.#state = state;
-    this.#timers = timers;
-    this.#retry = retry;
-  }
-
-  /** The bridge is there again. */
-  wake(bridge: number): void {
-    this.#woken.add(bridge);
-    this.#walk();
-  }
-
-  /** One walk for all that were woken; whoever is woken meanwhile has to wait for the next. */
-  #walk(): void {
-    if (this.#isWalking || this.#woken.size === 0) return;
-    this.#isWalking = true;
-    const state = this.#state;
-    const bridges = [...this.#woken];
-    this.#woken = new Set();
-    const ledgers = new Set(bridges.map((bridge) => state.rows.ledger.get(bridge)));
-    const names = new Set(bridges.map((bridge) => nameIn(state, bridge, namesOf(state, bridge).handle)));
-    const retryEffect = (row: number) => {
-      if (ledgers.has(state.rows.ledger.get(row)) && names.has(nameIn(state, row, bridgeOf(state, row)))) {
-        this.#retry(row);
-      }
-    };
-    inSlices(this.#timers, [...state.feeds.keys()], retryEffect, () => {
-      this.#isWalking = false;
-      this.#walk();
-    });
-  }
+/** Calls `retry` for each effect whose events go to one of these bridges, then `done`. */
+export function retryWoken(
+  state: State,
+  timers: Timers,
+  bridges: ReadonlySet<number>,
+  retry: (row: number) => void,
+  done: () => void,
+): void {
+  const ledgers = new Set([...bridges].map((bridge) => state.rows.ledger.get(bridge)));
+  const names = new Set([...bridges].map((bridge) => nameIn(state, bridge, namesOf(state, bridge).handle)));
+  const retryEffect = (row: number) => {
+    if (ledgers.has(state.rows.ledger.get(row)) && names.has(nameIn(state, row, bridgeOf(state, row)))) retry(row);
+  };
+  inSlices(timers, [...state.feeds.keys()], retryEffect, done);
 }
 
 /** A bridge as records in the ledger of `row` name it. */
