@@ -34,7 +34,8 @@ import { canon } from '../proof/canon.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { outwardText, viewText } from '../render.ts';
 import type { Job, Lanes, Outcome } from './lanes.ts';
-import type { OutgoingCall, SecureRule } from './outgoing.ts';
+import type { OutgoingCall } from './outgoing.ts';
+import type { SecureRule } from './secure.ts';
 import { inSlices, WokenWalks } from './slices.ts';
 import type { Timers } from './timers.ts';
 

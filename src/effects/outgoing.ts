@@ -16,8 +16,6 @@ import { urlToHttpOptions } from 'node:url';
 import { Guard, NOT_ALLOWED, type Resolve, systemResolve } from './addresses.ts';
 import { readRules, type SecureRule, Tokens } from './secure.ts';
 
-export type { SecureRule } from './secure.ts';
-
 export interface OutgoingCall {
   method: string;
   url: string;

@@ -11,7 +11,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Answer, Outgoing, OutgoingCall, SecureRule } from '../../src/effects/outgoing.ts';
+import type { Answer, Outgoing, OutgoingCall } from '../../src/effects/outgoing.ts';
+import type { SecureRule } from '../../src/effects/secure.ts';
 import { found, PATIENCE_MS } from '../support/kit.ts';
 import { closeAll, open, serve, serveRaw } from './others.ts';
 

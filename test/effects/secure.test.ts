@@ -2,8 +2,8 @@
  * Tokens got with client credentials, from a token endpoint that keeps its word and one that does not.
  */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Answer, Outgoing, SecureRule } from '../../src/effects/outgoing.ts';
-import { Tokens } from '../../src/effects/secure.ts';
+import type { Answer, Outgoing } from '../../src/effects/outgoing.ts';
+import { type SecureRule, Tokens } from '../../src/effects/secure.ts';
 import { closeAll, open, type Seen, serve, serveRaw } from './others.ts';
 
 afterEach(closeAll);
