@@ -2,28 +2,16 @@
  * What banks report, late, twice, against each other, about what is not theirs, or not at all: only what is waited for
  * moves anything, and nobody else waits because of it.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Bank, readIntent, report, reportOf, type Town, until } from '../support/bank.ts';
-import { type Client, connect, type Json, makeKeys, proof } from '../support/client.ts';
-import { openHook } from '../support/hook.ts';
+import { connect, type Json, makeKeys, proof } from '../support/client.ts';
 import { makeKit, openLedger, pause, proofFor, reasonOf, statuses, transfer } from '../support/kit.ts';
-import { type Server, startServer } from '../support/server.ts';
+import { hookOfFile, serverOfFile } from '../support/of-file.ts';
 
 const keys = makeKeys();
-let server: Server;
-let town: Town;
-let client: Client;
-
-beforeAll(async () => {
-  server = await startServer();
-  client = connect(server);
-  const kit = makeKit(client, keys);
-  town = { client, kit, hook: await openHook(), symbol: await kit.symbol() };
-});
-afterAll(async () => {
-  await server?.stop();
-  await town?.hook.close();
-});
+const hook = await hookOfFile();
+const { server, client, kit } = await serverOfFile(keys);
+const town: Town = { client, kit, hook, symbol: await kit.symbol() };
 
 const money = (...wallets: string[]): Promise<number[]> =>
   Promise.all(wallets.map((wallet) => town.kit.balance(wallet, town.symbol)));

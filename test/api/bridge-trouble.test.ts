@@ -2,42 +2,20 @@
  * Banks that are down, say never, move, want a key or want to know; and what goes through them beside transfers: issued
  * and destroyed money, thousands of claims, money that is only passed on.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Bank, readIntent, report, type Town, until } from '../support/bank.ts';
-import { type Client, connect, type Json, makeKeys, verifyRecord } from '../support/client.ts';
-import { type Call, openHook } from '../support/hook.ts';
-import {
-  destroy,
-  found,
-  issue,
-  makeKit,
-  PATIENCE_MS,
-  pause,
-  reasonOf,
-  segment,
-  statuses,
-  transfer,
-} from '../support/kit.ts';
-import { type Server, startServer } from '../support/server.ts';
+import { type Json, makeKeys, verifyRecord } from '../support/client.ts';
+import type { Call } from '../support/hook.ts';
+import { destroy, found, issue, PATIENCE_MS, pause, reasonOf, segment, statuses, transfer } from '../support/kit.ts';
+import { hookOfFile, serverOfFile } from '../support/of-file.ts';
 
 const keys = makeKeys();
-let server: Server;
-let town: Town;
-let client: Client;
+const hook = await hookOfFile();
+const { server, client, kit } = await serverOfFile(keys, { flags: ['--bridge-attempts-max', '2'] });
+const town: Town = { client, kit, hook, symbol: await kit.symbol() };
 /** Paths that begin with these are answered so. */
 const answers = new Map<string, number>();
-
-beforeAll(async () => {
-  server = await startServer({ flags: ['--bridge-attempts-max', '2'] });
-  client = connect(server);
-  const kit = makeKit(client, keys);
-  town = { client, kit, hook: await openHook(), symbol: await kit.symbol() };
-  town.hook.answer = ({ path }) => [...answers].find(([start]) => path.startsWith(start))?.[1] ?? 202;
-});
-afterAll(async () => {
-  await server?.stop();
-  await town?.hook.close();
-});
+hook.answer = ({ path }) => [...answers].find(([start]) => path.startsWith(start))?.[1] ?? 202;
 
 const balance = (wallet: string): Promise<number> => town.kit.balance(wallet, town.symbol);
 const send = async (claims: Json[], data: Json = {}): Promise<Json> => (await town.kit.send(claims, { data })).body;

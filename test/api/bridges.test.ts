@@ -2,43 +2,17 @@
  * Wallets that live elsewhere, and wallets that pass money on: two phases with a bridge that reports late, twice
  * or badly, and routes that forward, accept and stand in.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, connect, hashOf, type Json, makeKeys, proof, verifyRecord } from '../support/client.ts';
-import { type Call, type Hook, openHook } from '../support/hook.ts';
-import {
-  failure,
-  found,
-  type Kit,
-  limit,
-  makeKit,
-  PATIENCE_MS,
-  pause,
-  segment,
-  statuses,
-  transfer,
-  unique,
-} from '../support/kit.ts';
-import { type Server, startServer } from '../support/server.ts';
+import { describe, expect, test } from 'vitest';
+import { hashOf, type Json, makeKeys, proof, verifyRecord } from '../support/client.ts';
+import type { Call } from '../support/hook.ts';
+import { failure, found, limit, PATIENCE_MS, pause, segment, statuses, transfer, unique } from '../support/kit.ts';
+import { hookOfFile, serverOfFile } from '../support/of-file.ts';
 
 const keys = makeKeys();
 const bank = makeKeys();
-let server: Server;
-let client: Client;
-let kit: Kit;
-let hook: Hook;
-let usd: string;
-
-beforeAll(async () => {
-  server = await startServer();
-  client = connect(server);
-  kit = makeKit(client, keys);
-  hook = await openHook();
-  usd = await kit.symbol();
-});
-afterAll(async () => {
-  await server?.stop();
-  await hook?.close();
-});
+const hook = await hookOfFile();
+const { server, client, kit } = await serverOfFile(keys);
+const usd = await kit.symbol();
 
 const balances = (...wallets: string[]): Promise<number[]> => Promise.all(wallets.map((one) => kit.balance(one, usd)));
 /** A new wallet with `amount` in it. */

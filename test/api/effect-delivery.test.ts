@@ -2,9 +2,9 @@
  * Deliveries under strain: in order though some fail, at least once though the server is killed, and nobody waits for
  * somebody else's webhook; what became of each can be read.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, connect, type Json, makeKeys } from '../support/client.ts';
-import { type Call, type Hook, openHook } from '../support/hook.ts';
+import { describe, expect, test } from 'vitest';
+import { connect, type Json, makeKeys } from '../support/client.ts';
+import { type Call, openHook } from '../support/hook.ts';
 import {
   found,
   issue,
@@ -19,25 +19,14 @@ import {
   unique,
 } from '../support/kit.ts';
 import { often } from '../support/long.ts';
-import { makeDirectory, type Server, startServer } from '../support/server.ts';
+import { hookOfFile, serverOfFile } from '../support/of-file.ts';
+import { makeDirectory, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
-let server: Server;
-let client: Client;
-let kit: Kit;
-let hook: Hook;
-
-beforeAll(async () => {
-  // Whoever is silent is so for longer than any of this takes.
-  server = await startServer({ flags: ['--bridge-attempts-max', '2', '--call-ms-max', '600000'] });
-  client = connect(server);
-  kit = makeKit(client, keys);
-  hook = await openHook();
-});
-afterAll(async () => {
-  await server?.stop();
-  await hook?.close();
-});
+const hook = await hookOfFile();
+// Whoever is silent is so for longer than any of this takes.
+const flags = ['--bridge-attempts-max', '2', '--call-ms-max', '600000'];
+const { client, kit } = await serverOfFile(keys, { flags });
 
 /** An effect on a path of its own; its record. */
 function listen(own: Kit, path: string, signal: string, more: Json = {}): Promise<Json> {

@@ -1,28 +1,16 @@
 /**
  * Effects from outside: which event reaches whom, as what, in which order, and that none is lost on the way.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, connect, type Json, makeKeys, verifyRecord } from '../support/client.ts';
-import { type Call, type Hook, openHook } from '../support/hook.ts';
-import { issue, type Kit, limit, luidOf, makeKit, pause, proofFor, segment, transfer, unique } from '../support/kit.ts';
-import { makeDirectory, type Server, startServer } from '../support/server.ts';
+import { describe, expect, test } from 'vitest';
+import { connect, type Json, makeKeys, verifyRecord } from '../support/client.ts';
+import type { Call } from '../support/hook.ts';
+import { issue, limit, luidOf, makeKit, pause, proofFor, segment, transfer, unique } from '../support/kit.ts';
+import { hookOfFile, serverOfFile } from '../support/of-file.ts';
+import { makeDirectory, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
-let server: Server;
-let client: Client;
-let kit: Kit;
-let hook: Hook;
-
-beforeAll(async () => {
-  server = await startServer();
-  client = connect(server);
-  kit = makeKit(client, keys);
-  hook = await openHook();
-});
-afterAll(async () => {
-  await server?.stop();
-  await hook?.close();
-});
+const hook = await hookOfFile();
+const { server, client, kit } = await serverOfFile(keys);
 
 /** An effect that calls a path of its own on the hook; the calls that path gets. */
 async function makeEffect(

@@ -3,11 +3,11 @@
  * and changed through its builders, its errors by reason, its tokens.
  */
 import { createRequire } from 'node:module';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { connect, type Json, makeKeys, verifyRecord } from '../support/client.ts';
 import { makeKit, openLedger, unique } from '../support/kit.ts';
+import { serverOfFile } from '../support/of-file.ts';
 import { NOWHERE } from '../support/samples.ts';
-import { type Server, startServer } from '../support/server.ts';
 
 const require = createRequire(import.meta.url);
 const { LedgerSdk, LedgerSdkError } = require('@minka/ledger-sdk') as typeof import('@minka/ledger-sdk');
@@ -21,10 +21,7 @@ function makePair(): { format: 'ed25519-raw'; public: string; secret: string } {
 const keyPair = makePair();
 const sign = [{ keyPair }];
 
-let server: Server;
-let sdk: Sdk;
-let symbol: string;
-
+const { server } = await serverOfFile();
 const makeSdk = (more: Partial<Options> = {}): Sdk =>
   new LedgerSdk({
     server: server.url,
@@ -33,19 +30,14 @@ const makeSdk = (more: Partial<Options> = {}): Sdk =>
     ...more,
   });
 
-async function makeWallet(own: Sdk = sdk, data: Json = {}): Promise<string> {
+async function makeWallet(own: Sdk = sdk): Promise<string> {
   const handle = unique('wallet');
-  await own.wallet
-    .init()
-    .data({ handle, ...data })
-    .hash()
-    .sign(sign)
-    .send();
+  await own.wallet.init().data({ handle }).hash().sign(sign).send();
   return handle;
 }
-async function makeSymbol(own: Sdk = sdk): Promise<string> {
+async function makeSymbol(): Promise<string> {
   const handle = unique('symbol');
-  await own.symbol.init().data({ handle, factor: 100 }).hash().sign(sign).send();
+  await sdk.symbol.init().data({ handle, factor: 100 }).hash().sign(sign).send();
   return handle;
 }
 function sendIntent(claims: Json[], own: Sdk = sdk, data: Json = {}): Promise<Json> {
@@ -69,12 +61,8 @@ async function reasonOf(call: Promise<unknown>): Promise<string> {
   throw new Error('it did not fail');
 }
 
-beforeAll(async () => {
-  server = await startServer();
-  sdk = makeSdk();
-  symbol = await makeSymbol();
-});
-afterAll(() => server?.stop());
+const sdk = makeSdk();
+const symbol = await makeSymbol();
 
 test('status', async () => {
   const { status } = await sdk.status();

@@ -1,6 +1,7 @@
 /** What the tests of a file share, and is gone when they have ended. */
 import { afterAll } from 'vitest';
 import { type Client, connect, type Keys, makeKeys } from './client.ts';
+import { type Hook, openHook } from './hook.ts';
 import { type Kit, makeKit } from './kit.ts';
 import { type Server, type ServerOptions, startServer } from './server.ts';
 
@@ -13,4 +14,11 @@ export async function serverOfFile(
   afterAll(() => server.stop());
   const client = connect(server);
   return { server, client, kit: makeKit(client, keys) };
+}
+
+/** A hook. To be opened before the server that calls it: what is opened last is closed first. */
+export async function hookOfFile(): Promise<Hook> {
+  const hook = await openHook();
+  afterAll(() => hook.close());
+  return hook;
 }
