@@ -3,7 +3,6 @@
  * their pages, circles and policies give and take rights at once, and a token good only once is good only once even
  * after a restart.
  */
-import { rmSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import {
   bearer,
@@ -18,7 +17,8 @@ import {
 } from '../support/client.ts';
 import { issue, type Kit, luidOf, makeKit, openLedger, proofFor, reasonOf, transfer, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
-import { makeDirectory, startRefused, startServer } from '../support/server.ts';
+import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
+import { startRefused } from '../support/server.ts';
 
 const owner = makeKeys();
 const anna = makeKeys();
@@ -450,31 +450,24 @@ test('what became of the events of an effect is told to whoever may query them, 
 
 describe('a token good only once', () => {
   test('is used up by a read, by a write, by a refused write, and after a restart', async () => {
-    const directory = makeDirectory();
-    let own = await startServer({ directory, flags: ['--snapshot-every', '5'] });
-    try {
-      const used: Record<string, string>[] = [];
-      const once = (keys = anna): Record<string, string> => {
-        const token = bearer(keys, 'main', { jti: unique('jti') });
-        used.push(token);
-        return token;
-      };
-      const send = () => connect(own);
-      expect((await send().get('/wallets', once())).status).toBe(200);
-      expect((await send().post('/wallets', record({ handle: 'w' }, anna), once())).status).toBe(201);
-      expect((await send().post('/wallets', record({ handle: 'w' }, anna), once())).status).toBe(409);
-      for (const token of used)
-        expect(reasonOf(await send().get('/wallets', token))).toEqual([401, 'auth.unauthorized']);
-      for (let n = 0; n < 8; n++) await send().post('/wallets', record({ handle: `w${n}` }, anna));
-      await own.kill();
-      own = await startServer({ directory });
-      for (const token of used)
-        expect(reasonOf(await send().get('/wallets', token))).toEqual([401, 'auth.unauthorized']);
-      expect((await send().get('/wallets', once())).status).toBe(200);
-    } finally {
-      await own.kill();
-      rmSync(directory, { recursive: true, force: true });
-    }
+    const directory = directoryOfTest();
+    let own = await serverOfTest({ directory, flags: ['--snapshot-every', '5'] });
+    const used: Record<string, string>[] = [];
+    const once = (): Record<string, string> => {
+      const token = bearer(anna, 'main', { jti: unique('jti') });
+      used.push(token);
+      return token;
+    };
+    const send = () => connect(own);
+    expect((await send().get('/wallets', once())).status).toBe(200);
+    expect((await send().post('/wallets', record({ handle: 'w' }, anna), once())).status).toBe(201);
+    expect((await send().post('/wallets', record({ handle: 'w' }, anna), once())).status).toBe(409);
+    for (const token of used) expect(reasonOf(await send().get('/wallets', token))).toEqual([401, 'auth.unauthorized']);
+    for (let n = 0; n < 8; n++) await send().post('/wallets', record({ handle: `w${n}` }, anna));
+    await own.kill();
+    own = await serverOfTest({ directory });
+    for (const token of used) expect(reasonOf(await send().get('/wallets', token))).toEqual([401, 'auth.unauthorized']);
+    expect((await send().get('/wallets', once())).status).toBe(200);
   });
   test('of two that race, one gets through', async () => {
     const token = bearer(anna, 'main', { jti: unique('jti') });
@@ -494,18 +487,16 @@ describe('a token good only once', () => {
 
 test('the start line says to whom the ledger is open', async () => {
   expect(server.log()).toContain('ledger main open to all who reach 127.0.0.1');
-  const directory = makeDirectory();
+  const directory = directoryOfTest();
   const flags = ['--owner', owner.public];
-  const own = await startServer({ directory, flags, headers: bearer(owner, 'main') });
+  const own = await serverOfTest({ directory, flags, headers: bearer(owner, 'main') });
   await own.stop();
   expect(own.log()).toContain(`ledger main open to whom its rules name, owner ${owner.public}`);
   // It is the books that say who may: another owner at a later start is none.
   const other = ['--owner', anna.public];
-  const again = await startServer({ directory, flags: other, headers: bearer(owner, 'main') });
+  const again = await serverOfTest({ directory, flags: other, headers: bearer(owner, 'main') });
   expect(again.log()).toContain('ledger main open to whom its rules name, data');
   expect(reasonOf(await connect(again).get('/wallets'))).toEqual(FORBIDDEN);
-  await again.stop();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 describe('rules of the server', () => {
@@ -513,26 +504,19 @@ describe('rules of the server', () => {
 
   test('say who makes ledgers', async () => {
     const mine = [{ action: 'access' }, { action: 'create', record: 'ledger', signer: { public: owner.public } }];
-    const own = await startServer({ flags: rules(mine) });
-    try {
-      const there = connect(own);
-      const ledger = (keys: Keys): Json =>
-        record({ handle: unique('ledger'), access: [{ action: 'any', record: 'any' }] }, keys);
-      expect(reasonOf(await there.post('/ledgers', ledger(anna)))).toEqual(FORBIDDEN);
-      expect((await there.post('/ledgers', ledger(owner))).status).toBe(201);
-      expect((await there.post('/wallets', record({ handle: 'w' }, anna))).status).toBe(201);
-    } finally {
-      await own.stop();
-    }
+    const there = connect(await serverOfTest({ flags: rules(mine) }));
+    const ledger = (keys: Keys): Json =>
+      record({ handle: unique('ledger'), access: [{ action: 'any', record: 'any' }] }, keys);
+    expect(reasonOf(await there.post('/ledgers', ledger(anna)))).toEqual(FORBIDDEN);
+    expect((await there.post('/ledgers', ledger(owner))).status).toBe(201);
+    expect((await there.post('/wallets', record({ handle: 'w' }, anna))).status).toBe(201);
   });
   test.each<[string, Json[]]>([
     ['an action nobody knows', [{ action: 'fly' }]],
     ['a signer by handle', [{ action: 'any', signer: { handle: 'anna' } }]],
     ['a policy', [{ policy: 'p' }]],
   ])('%s stops the start', async (_name, list) => {
-    const directory = makeDirectory();
-    const ended = await startRefused({ directory, flags: rules(list) });
-    rmSync(directory, { recursive: true, force: true });
+    const ended = await startRefused({ directory: directoryOfTest(), flags: rules(list) });
     expect(ended.code).toBe(1);
     expect(ended.log).toContain('--access-rules');
   });

@@ -2,9 +2,9 @@
  * What can be set when the server starts, seen from outside: the default ledger and its owner, the public
  * address, the door for everybody or nobody, and that what it cannot use stops it.
  */
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config.ts';
 import {
   bearer,
@@ -19,7 +19,7 @@ import {
 } from '../support/client.ts';
 import { issue, luidOf, makeKit, reasonOf, unique } from '../support/kit.ts';
 import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
-import { makeDirectory, type Server, type ServerOptions, startRefused } from '../support/server.ts';
+import { type Server, type ServerOptions, startRefused } from '../support/server.ts';
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const keys = makeKeys();
@@ -182,13 +182,10 @@ describe('the process', () => {
   });
   test('refuses a port that is taken and leaves the directory free', async () => {
     const first = await serverOfTest();
-    const directory = makeDirectory();
-    mkdirSync(join(directory, 'books'));
-    onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-    const data = join(directory, 'books');
-    const ended = await startRefused({ directory: data, flags: ['--port', String(first.port)] });
+    const directory = directoryOfTest();
+    const ended = await startRefused({ directory, flags: ['--port', String(first.port)] });
     expect(ended.code).not.toBe(0);
-    await serverOfTest({ directory: data });
+    await serverOfTest({ directory });
   });
 });
 

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { connect, type Json, makeKeys } from '../support/client.ts';
-import { type Call, openHook } from '../support/hook.ts';
+import type { Call } from '../support/hook.ts';
 import {
   found,
   issue,
@@ -20,7 +20,7 @@ import {
 } from '../support/kit.ts';
 import { often } from '../support/long.ts';
 import { hookOfFile, serverOfFile } from '../support/of-file.ts';
-import { makeDirectory, startServer } from '../support/server.ts';
+import { directoryOfTest, hookOfTest, serverOfTest } from '../support/of-test.ts';
 
 const keys = makeKeys();
 const hook = await hookOfFile();
@@ -99,7 +99,7 @@ describe('order', () => {
 
 describe('a webhook that never answers', () => {
   test('delays neither the events of another nor any request', async () => {
-    const silent = await openHook();
+    const silent = await hookOfTest();
     silent.silent = true;
     for (let n = 0; n < 20; n += 1) {
       const action = { schema: 'webhook', endpoint: `${silent.url}/${n}` };
@@ -112,15 +112,14 @@ describe('a webhook that never answers', () => {
     // All of the silent are being called all the while.
     await silent.waitFor(() => true, 20);
     expect(silent.calls).toHaveLength(20);
-    await silent.close();
   });
 });
 
 describe('very many webhooks that never answer', () => {
   test('delay neither the events of another ledger nor a bank of their own', async () => {
-    const silent = await openHook();
+    const silent = await hookOfTest();
     silent.silent = true;
-    const other = await startServer({ flags: ['--calls-in-flight-max', '8', '--call-ms-max', '600000'] });
+    const other = await serverOfTest({ flags: ['--calls-in-flight-max', '8', '--call-ms-max', '600000'] });
     const [own, apart] = [connect(other), connect(other, { 'x-ledger': 'apart' })].map((one) => makeKit(one, keys));
     await own!.make('ledgers', { handle: 'apart', access: [{ action: 'any', record: 'any' }] });
     for (let n = 0; n < 20; n += 1) {
@@ -138,8 +137,6 @@ describe('very many webhooks that never answer', () => {
     await own!.send([issue(await own!.wallet({ bridge: 'bank' }), usd, 1)]);
     await hook.waitFor(at('/own-bank/credits'), 1);
     expect(silent.calls.length).toBeLessThan(8);
-    await other.stop();
-    await silent.close();
   });
 });
 
@@ -290,8 +287,8 @@ describe('filters', () => {
 
 describe('killed in the middle of many deliveries', () => {
   test('each is told at least once, in order, and once only where it was read as delivered before', async () => {
-    const directory = makeDirectory();
-    const first = await startServer({ directory });
+    const directory = directoryOfTest();
+    const first = await serverOfTest({ directory });
     const own = makeKit(connect(first), keys);
     const path = '/killed';
     const effect = await listen(own, path, 'balance-received');
@@ -302,12 +299,11 @@ describe('killed in the middle of many deliveries', () => {
     await hook.waitFor(at(path), 40);
     const delivered = (await untilRows(effect, 'delivered', 20, connect(first))).map(({ data }) => data.event);
     await first.kill();
-    const second = await startServer({ directory });
+    await serverOfTest({ directory });
     await hook.waitFor((call) => at(path)(call) && call.body.data.amount === 150);
     const told = hook.calls.filter(at(path)).map(({ body }) => body.data);
     expect([...new Set(told.map(({ amount }) => amount))]).toEqual(claims.map(({ amount }) => amount));
     for (const event of delivered) expect(told.filter(({ handle }) => handle === event)).toHaveLength(1);
-    await second.stop();
   });
 });
 
@@ -316,9 +312,9 @@ const EVENTS = often(1_000, 20_000);
 
 describe(`${EVENTS} events behind a consumer that was away`, () => {
   test('cost little memory while they wait, and come once each, in order', async () => {
-    const quiet = await openHook();
+    const quiet = await hookOfTest();
     quiet.silent = true;
-    const other = await startServer({ flags: ['--log-level', 'debug'] });
+    const other = await serverOfTest({ flags: ['--log-level', 'debug'] });
     const own = makeKit(connect(other), keys);
     const action = { schema: 'webhook', endpoint: quiet.url };
     await own.make('effects', { handle: unique('effect'), signal: 'balance-received', action });
@@ -351,7 +347,5 @@ describe(`${EVENTS} events behind a consumer that was away`, () => {
     expect(seen).toEqual([...seen].sort((one, two) => Number(one) - Number(two)));
     // One call was on its way when the consumer came back.
     expect(quiet.kept.length).toBeLessThanOrEqual(EVENTS + 1);
-    await other.stop();
-    await quiet.close();
   });
 });

@@ -6,7 +6,7 @@ import { connect, type Json, makeKeys, verifyRecord } from '../support/client.ts
 import type { Call } from '../support/hook.ts';
 import { issue, limit, luidOf, makeKit, pause, proofFor, segment, transfer, unique } from '../support/kit.ts';
 import { hookOfFile, serverOfFile } from '../support/of-file.ts';
-import { makeDirectory, startServer } from '../support/server.ts';
+import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
 
 const keys = makeKeys();
 const hook = await hookOfFile();
@@ -138,8 +138,8 @@ describe('delivery', () => {
     for (const row of events.body.data) expect(row.luid).toMatch(luidOf('evd'));
   });
   test('what was not delivered before a kill is delivered after it', async () => {
-    const directory = makeDirectory();
-    const first = await startServer({ directory });
+    const directory = directoryOfTest();
+    const first = await serverOfTest({ directory });
     const own = makeKit(connect(first), keys);
     const path = `/${unique('hook')}`;
     const action = { schema: 'webhook', endpoint: hook.url + path };
@@ -150,7 +150,7 @@ describe('delivery', () => {
     await first.kill();
     hook.answer = () => 202;
     const before = hook.calls.length;
-    const second = await startServer({ directory });
+    const second = await serverOfTest({ directory });
     const late = (call: Call): boolean => call.path === path && hook.calls.indexOf(call) >= before;
     const handleOf = (call: Call): string => call.body.data.wallet.data.handle;
     await hook.waitFor((call) => late(call) && handleOf(call) === wallets[1]);
@@ -158,6 +158,5 @@ describe('delivery', () => {
     const calls = hook.calls.filter(late);
     expect([...new Set(calls.map(handleOf))]).toEqual(wallets);
     for (const call of calls) verifyRecord(call.body, second.publicKey);
-    await second.stop();
   });
 });

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { type Client, connect, type Json, makeKeys, makeToken, type Reply } from '../support/client.ts';
 import { issue, type Kit, limit, makeKit, openLedger, pause, proofFor, reasonOf, transfer } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
-import { makeDirectory, startServer } from '../support/server.ts';
+import { serverOfTest } from '../support/of-test.ts';
 
 const keys = makeKeys();
 
@@ -240,8 +240,7 @@ describe('who waits', () => {
 
 describe('the server', () => {
   test('stops though many wait, and tells them; those who went away it has forgotten', async () => {
-    const directory = makeDirectory();
-    const other = await startServer({ directory });
+    const other = await serverOfTest();
     const at = connect(other);
     await makeKit(at, keys).wallet();
     const { page } = await ask(at, 'after=0&page.limit=100');

@@ -3,14 +3,13 @@
  * dropped, make another kind of it, or take away with it what it gave. What is not dated is left as it is, and a request
  * that is only sent again is answered as ever.
  */
-import { rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
 import { connect, hashOf, type Json, type Keys, makeKeys, proof, record } from '../support/client.ts';
 import { issue, openLedger, reasonOf, segment, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
+import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
 import { SAMPLES } from '../support/samples.ts';
-import { makeDirectory, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
 const stranger = makeKeys();
@@ -333,9 +332,9 @@ describe('after a start', () => {
     ['from the journal', '1000000'],
     ['from a snapshot', '10'],
   ])('%s it is known what was used', async (_, every) => {
-    const directory = makeDirectory();
+    const directory = directoryOfTest();
     const flags = ['--snapshot-every', every];
-    const first = await startServer({ directory, flags });
+    const first = await serverOfTest({ directory, flags });
     const there = connect(first);
     const { path, data } = await makeMember(there);
     const bodies: Json[] = [];
@@ -345,16 +344,11 @@ describe('after a start', () => {
     expect((await there.post(path, add)).status).toBe(200);
     expect((await there.del(`${path}/${data.signer}`, remove)).status).toBe(204);
     await first.kill();
-    const second = await startServer({ directory, flags });
-    try {
-      const again = connect(second);
-      expect(second.log().includes('Read the snapshot')).toBe(every === '10');
-      for (const body of bodies) expect(reasonOf(await again.post('/wallets', body))).toEqual(DUPLICATED);
-      for (const body of [add, remove]) expect(reasonOf(await again.post(path, body))).toEqual(DUPLICATED);
-      expect((await again.post(path, dated(data))).status).toBe(200);
-    } finally {
-      await second.kill();
-      rmSync(directory, { recursive: true, force: true });
-    }
+    const second = await serverOfTest({ directory, flags });
+    const again = connect(second);
+    expect(second.log().includes('Read the snapshot')).toBe(every === '10');
+    for (const body of bodies) expect(reasonOf(await again.post('/wallets', body))).toEqual(DUPLICATED);
+    for (const body of [add, remove]) expect(reasonOf(await again.post(path, body))).toEqual(DUPLICATED);
+    expect((await again.post(path, dated(data))).status).toBe(200);
   });
 });

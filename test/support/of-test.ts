@@ -1,6 +1,7 @@
-/** What a test makes for itself, and is gone when it has ended, the last first: directories and servers. */
+/** What a test makes for itself, and is gone when it has ended, the last first: directories, servers and hooks. */
 import { rmSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
+import { type Hook, openHook } from './hook.ts';
 import { makeDirectory, type Server, type ServerOptions, startServer } from './server.ts';
 
 /** A directory of the running test's own. */
@@ -15,4 +16,11 @@ export async function serverOfTest(options: ServerOptions = {}): Promise<Server>
   const server = await startServer(options);
   onTestFinished(() => server.kill());
   return server;
+}
+
+/** A hook of the running test's own. */
+export async function hookOfTest(): Promise<Hook> {
+  const hook = await openHook();
+  onTestFinished(() => hook.close());
+  return hook;
 }
