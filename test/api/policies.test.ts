@@ -1,26 +1,19 @@
 /** Status and labels policies, as clients meet them: who may say what by a proof, and what records then show. */
-import { rmSync } from 'node:fs';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Client, connect, type Json, type Keys, makeKeys, record } from '../support/client.ts';
 import { type Kit, makeKit, openLedger, proofFor, reasonOf, unique } from '../support/kit.ts';
-import { makeDirectory, type Server, startServer } from '../support/server.ts';
+import { directoryOfFile } from '../support/of-file.ts';
+import { startServer } from '../support/server.ts';
 
 const [owner, anna, bert, carl] = [makeKeys(), makeKeys(), makeKeys(), makeKeys()];
-const directory = makeDirectory();
-let server: Server;
-let client: Client;
+const directory = directoryOfFile();
+let server = await startServer({ directory, flags: ['--snapshot-every', '30'] });
+afterAll(() => server.stop());
+let client = connect(server);
 let there: Client;
 let kit: Kit;
 let ledger: string;
 
-beforeAll(async () => {
-  server = await startServer({ directory, flags: ['--snapshot-every', '30'] });
-  client = connect(server);
-});
-afterAll(async () => {
-  await server?.stop();
-  rmSync(directory, { recursive: true, force: true });
-});
 beforeEach(async () => {
   const made = await openLedger(client, owner);
   ledger = made.data.handle;

@@ -1,26 +1,18 @@
 /** A ledger's own schemas, as clients meet them: what they refuse and how it is told, in order with all other checks. */
-import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
 import { issue, type Kit, makeKit, openLedger, reasonOf, unique } from '../support/kit.ts';
-import { makeDirectory, type Server, startServer } from '../support/server.ts';
+import { directoryOfFile } from '../support/of-file.ts';
+import { startServer } from '../support/server.ts';
 
 const keys = makeKeys();
-const directory = makeDirectory();
-let server: Server;
-let client: Client;
+const directory = directoryOfFile();
+let server = await startServer({ directory });
+afterAll(() => server.stop());
+let client = connect(server);
 let there: Client;
 let kit: Kit;
 let ledger: string;
-
-beforeAll(async () => {
-  server = await startServer({ directory });
-  client = connect(server);
-});
-afterAll(async () => {
-  await server?.stop();
-  rmSync(directory, { recursive: true, force: true });
-});
 
 const PERSON = {
   type: 'object',

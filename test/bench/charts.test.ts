@@ -1,12 +1,12 @@
 /** A chart that misplaces a point lies more than a table: places and lengths follow the figures, of the newest run. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { drawCharts } from '../../bench/charts.ts';
 import { GOALS_PACE } from '../../bench/load/pace.ts';
 import type { BenchChart, BenchResult, SavedResult } from '../../bench/result.ts';
 import { drawChart } from '../../bench/svg.ts';
+import { directoryOfTest } from '../support/of-test.ts';
 
 const LINES: BenchChart = {
   ...{ kind: 'lines', name: 'n', title: 'a < b & "c"', x: 'x', y: 'y' },
@@ -26,11 +26,6 @@ const LINES: BenchChart = {
 function points(svg: string): [number, number][] {
   return [...svg.matchAll(/<circle cx="([\d.]+)" cy="([\d.]+)"/g)].map(([, x, y]) => [Number(x), Number(y)]);
 }
-
-const directories: string[] = [];
-afterEach(() => {
-  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true });
-});
 
 test('points lie where their figures say', () => {
   const [low, middle, high, other] = points(drawChart(LINES, '')) as [number, number][];
@@ -75,9 +70,7 @@ test('the parts of a bar are as long as their figures, one behind the other', ()
 });
 
 test('of several results of a bench the newest is drawn, and says where it ran', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'ayni-charts-'));
-  directories.push(directory);
-  mkdirSync(directory, { recursive: true });
+  const directory = directoryOfTest();
   const place = { cpu: 'CPU', cores: 2, disk: 'disk', node: 'v20', loadBefore: 0 };
   for (const [file, date, commit] of [
     ['b.json', '2030-01-02T00:00:00.000Z', 'newer'],

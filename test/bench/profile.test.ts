@@ -1,12 +1,11 @@
 /** Whose time a sample is: the innermost function of ours, and nobody's where nothing was done. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readShares } from '../../bench/load/profile.ts';
+import { directoryOfFile } from '../support/of-file.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'ayni-profile-'));
-afterAll(() => rmSync(directory, { recursive: true }));
+const directory = directoryOfFile();
 
 const at = (id: number, functionName: string, url = '', children: number[] = []) => ({
   id,

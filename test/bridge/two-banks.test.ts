@@ -3,21 +3,13 @@
  * all three tell the same story. `npm run two-banks` is the same for longer.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { audit, play } from '../../src/cli/two-banks/play.ts';
-
-const directories: string[] = [];
-afterAll(() => {
-  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
-});
+import { directoryOfTest } from '../support/of-test.ts';
 
 test('payments between two banks: anybody is killed, the banks misbehave, and nothing is lost', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'ayni-two-banks-'));
-  directories.push(directory);
+  const directory = directoryOfTest();
   const said: string[] = [];
   const findings = await play({
     directory,

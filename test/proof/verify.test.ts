@@ -3,9 +3,8 @@
  * satisfies the equation some verifier uses, so that only the rule's own checks stand against it.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Point } from '@noble/ed25519';
 import { sha512 } from '@noble/hashes/sha2.js';
@@ -13,6 +12,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { keyPairFromSecret } from '../../src/proof/keys.ts';
 import { LIBRARIES, verify } from '../../src/proof/verify.ts';
+import { directoryOfTest } from '../support/of-test.ts';
 import { bytesOf, hexOf, readData } from './data.ts';
 import { isAcceptedByTable } from './tables.ts';
 
@@ -61,7 +61,7 @@ describe('the native library fails: the other one takes its place', () => {
     ['it derives another key', 'return { ...load(name, ...rest), crypto_sign_seed_keypair() {} }'],
   ];
   test.each(rows)('%s', (_, module) => {
-    const directory = mkdtempSync(join(tmpdir(), 'ayni-proof-'));
+    const directory = directoryOfTest();
     const stub = join(directory, 'stub.cjs');
     const load = 'const { Module } = require("node:module"); const load = Module._load;';
     writeFileSync(
@@ -72,7 +72,6 @@ describe('the native library fails: the other one takes its place', () => {
     const script = `import { LIBRARIES } from '${url}'; console.log(LIBRARIES.map(({ name }) => name).join());`;
     const parameters = ['--require', stub, '--input-type=module', '--eval', script];
     expect(execFileSync(process.execPath, parameters, { encoding: 'utf8' }).trim()).toBe('noble');
-    rmSync(directory, { recursive: true });
   });
 });
 

@@ -1,21 +1,17 @@
 /** The real disk, and the fake one beside it: what a caller of `Disk` may count on holds for both. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Part } from '../../src/core/dump.ts';
 import { type Disk, errorCode, readAll, readWhole, realDisk, writeAll, writeWhole } from '../../src/storage/disk.ts';
 import { cutTornTail, DamageError, JOURNAL_START } from '../../src/storage/journal.ts';
 import { readSnapshots, takeSnapshot } from '../../src/storage/snapshot.ts';
+import { directoryOfFile } from '../support/of-file.ts';
 import { FakeDisk } from './fake-disk.ts';
 import { readFrames, server, writeFrames } from './kit.ts';
 
-let root: string;
-beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), 'ayni-disk-'));
-});
-afterAll(() => rmSync(root, { recursive: true }));
+const root = directoryOfFile();
 
 const code = (work: () => unknown): string => {
   try {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { lstatSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { realDisk } from '../../src/storage/disk.ts';
 import { KeyFileError, type KeyPair, loadOrCreateKey, readKeyFile } from '../../src/storage/key-file.ts';
+import { directoryOfTest } from '../support/of-test.ts';
 import { FakeDisk } from './fake-disk.ts';
 import { DIRECTORY, writeFrames } from './kit.ts';
 
@@ -57,13 +57,12 @@ test('missing beside books: never a new one', async () => {
 });
 
 test('a link that leads nowhere: told so; a new key took its place, and the books were begun with that', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'ayni-key-'));
+  const directory = directoryOfTest();
   const path = join(directory, 'server.key');
   symlinkSync(join(directory, 'not-mounted-yet'), path);
   expect(() => loadOrCreateKey(realDisk, directory, maker())).toThrow(KeyFileError);
   expect(() => loadOrCreateKey(realDisk, directory, maker())).toThrow(/server\.key is a link that leads nowhere/);
   expect(lstatSync(path).isSymbolicLink()).toBe(true);
-  rmSync(directory, { recursive: true });
 });
 
 describe('damaged: an error that names the file and shows nothing of it, and the file stays', () => {

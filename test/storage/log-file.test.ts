@@ -1,11 +1,11 @@
 /** A log past the page cache: what its file holds after every sync, power cut and fault, on the fake disk and a real one. */
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Disk, realDisk } from '../../src/storage/disk.ts';
 import { type LogFile, openLog } from '../../src/storage/log-file.ts';
 import { often } from '../support/long.ts';
+import { directoryOfTest } from '../support/of-test.ts';
 import { FakeDisk, randomFrom } from './fake-disk.ts';
 
 const PATH = '/books/log';
@@ -183,56 +183,52 @@ describe('a disk that', () => {
 });
 
 test('on the real disk blocks go past the page cache, large writes too, and are read back by way of it', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'ayni-log-'));
-  try {
-    const path = join(directory, 'log');
-    const past: [number, number][] = [];
-    const watched: Disk = {
-      ...realDisk,
-      openSynced(name) {
-        const file = realDisk.openSynced(name);
-        if (file === null) return null;
-        return {
-          ...file,
-          writeLater(bytes, from, to, position, done) {
-            file.writeLater(bytes, from, to, position, (error, count) => {
-              past.push([position, count]);
-              done(error, count);
-            });
-          },
-        };
-      },
-    };
-    const log = openLog(watched, path, 'create');
-    const random = randomFrom(7);
-    let written = Buffer.alloc(0);
-    for (const length of [100, 5000, 10, 3_000_000, 4096]) {
-      const more = noise(random, length);
-      log.write(more, 0, length, written.length);
-      written = Buffer.concat([written, more]);
-      if (length === 5000) log.reserve(200_000);
-      await sync(log);
-      expectLog(readFileSync(path), written);
-      if (length === 5000) expect(statSync(path).size).toBe(49 * BLOCK);
-    }
-    log.truncate(written.length);
-    log.close();
-    expect(readFileSync(path).equals(written)).toBe(true);
-    const again = openLog(realDisk, path, 'write');
-    again.write(Buffer.from('more'), 0, 4, written.length);
-    await sync(again);
-    again.close();
-    expectLog(readFileSync(path), Buffer.concat([written, Buffer.from('more')]));
-    const blocks = [
-      [0, BLOCK],
-      [0, 49 * BLOCK],
-      [BLOCK, BLOCK],
-      [BLOCK, 733 * BLOCK],
-      [733 * BLOCK, 2 * BLOCK],
-    ];
-    // Not everywhere: a file system may know no such writes.
-    expect([[], blocks]).toContainEqual(past);
-  } finally {
-    rmSync(directory, { recursive: true });
+  const directory = directoryOfTest();
+  const path = join(directory, 'log');
+  const past: [number, number][] = [];
+  const watched: Disk = {
+    ...realDisk,
+    openSynced(name) {
+      const file = realDisk.openSynced(name);
+      if (file === null) return null;
+      return {
+        ...file,
+        writeLater(bytes, from, to, position, done) {
+          file.writeLater(bytes, from, to, position, (error, count) => {
+            past.push([position, count]);
+            done(error, count);
+          });
+        },
+      };
+    },
+  };
+  const log = openLog(watched, path, 'create');
+  const random = randomFrom(7);
+  let written = Buffer.alloc(0);
+  for (const length of [100, 5000, 10, 3_000_000, 4096]) {
+    const more = noise(random, length);
+    log.write(more, 0, length, written.length);
+    written = Buffer.concat([written, more]);
+    if (length === 5000) log.reserve(200_000);
+    await sync(log);
+    expectLog(readFileSync(path), written);
+    if (length === 5000) expect(statSync(path).size).toBe(49 * BLOCK);
   }
+  log.truncate(written.length);
+  log.close();
+  expect(readFileSync(path).equals(written)).toBe(true);
+  const again = openLog(realDisk, path, 'write');
+  again.write(Buffer.from('more'), 0, 4, written.length);
+  await sync(again);
+  again.close();
+  expectLog(readFileSync(path), Buffer.concat([written, Buffer.from('more')]));
+  const blocks = [
+    [0, BLOCK],
+    [0, 49 * BLOCK],
+    [BLOCK, BLOCK],
+    [BLOCK, 733 * BLOCK],
+    [733 * BLOCK, 2 * BLOCK],
+  ];
+  // Not everywhere: a file system may know no such writes.
+  expect([[], blocks]).toContainEqual(past);
 });

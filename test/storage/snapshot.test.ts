@@ -2,9 +2,7 @@
  * Snapshots: what was taken comes back; what was spoilt is passed over with the reason; nothing old goes
  * before two newer ones stand, whatever fails on the way.
  */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Part } from '../../src/core/dump.ts';
 import { realDisk } from '../../src/storage/disk.ts';
@@ -17,6 +15,7 @@ import {
   takeSnapshot,
 } from '../../src/storage/snapshot.ts';
 import { isLong } from '../support/long.ts';
+import { directoryOfTest } from '../support/of-test.ts';
 import { FakeDisk, type Fault, randomFrom } from './fake-disk.ts';
 import { DIRECTORY, readFrames, server, signerOf, writeFrames } from './kit.ts';
 
@@ -108,34 +107,26 @@ describe('a snapshot', () => {
   });
 
   test.runIf(isLong)('with a part longer than 2 GiB comes back', async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'ayni-'));
-    try {
-      const piece = Buffer.alloc(1 << 20, 'slots of a table');
-      const pieces = Array.from({ length: 2049 }, () => piece);
-      const content = contentAt(START, [{ name: 'long', final: false, pieces }]);
-      await takeSnapshot(realDisk, directory, content, server);
-      const { snapshot, refused } = readSnapshots(realDisk, directory, server);
-      expect([refused, snapshot?.parts[0]?.bytes.length]).toEqual([[], 2049 * 2 ** 20]);
-    } finally {
-      rmSync(directory, { recursive: true });
-    }
+    const directory = directoryOfTest();
+    const piece = Buffer.alloc(1 << 20, 'slots of a table');
+    const pieces = Array.from({ length: 2049 }, () => piece);
+    const content = contentAt(START, [{ name: 'long', final: false, pieces }]);
+    await takeSnapshot(realDisk, directory, content, server);
+    const { snapshot, refused } = readSnapshots(realDisk, directory, server);
+    expect([refused, snapshot?.parts[0]?.bytes.length]).toEqual([[], 2049 * 2 ** 20]);
   });
 
   test.runIf(isLong)(
     'with a part or a manifest longer than can be read is not taken, and the older ones stay',
     async () => {
-      const directory = mkdtempSync(join(tmpdir(), 'ayni-'));
-      try {
-        await takeSnapshot(realDisk, directory, contentAt(START, []), server);
-        const pieces = Array.from({ length: 4097 }, () => Buffer.alloc(1 << 20));
-        const long = contentAt({ ...START, seq: 6 }, [{ name: 'long', final: false, pieces }]);
-        await expect(takeSnapshot(realDisk, directory, long, server)).rejects.toThrow('more than can be read');
-        const wide = { ...START, seq: 6, parts: [], extra: new Uint8Array(2 ** 30) };
-        await expect(takeSnapshot(realDisk, directory, wide, server)).rejects.toThrow('more than are read');
-        expect(readdirSync(directory)).toEqual(['snapshot-00000000000000000005.ays']);
-      } finally {
-        rmSync(directory, { recursive: true });
-      }
+      const directory = directoryOfTest();
+      await takeSnapshot(realDisk, directory, contentAt(START, []), server);
+      const pieces = Array.from({ length: 4097 }, () => Buffer.alloc(1 << 20));
+      const long = contentAt({ ...START, seq: 6 }, [{ name: 'long', final: false, pieces }]);
+      await expect(takeSnapshot(realDisk, directory, long, server)).rejects.toThrow('more than can be read');
+      const wide = { ...START, seq: 6, parts: [], extra: new Uint8Array(2 ** 30) };
+      await expect(takeSnapshot(realDisk, directory, wide, server)).rejects.toThrow('more than are read');
+      expect(readdirSync(directory)).toEqual(['snapshot-00000000000000000005.ays']);
     },
   );
 

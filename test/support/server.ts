@@ -52,7 +52,7 @@ interface Running {
 }
 
 export function makeDirectory(): string {
-  return mkdtempSync(join(tmpdir(), 'ayni-api-'));
+  return mkdtempSync(join(tmpdir(), 'ayni-test-'));
 }
 
 function launch(directory: string, options: ServerOptions): Running {
