@@ -120,7 +120,7 @@ function fill(size: typeof FULL, ledger: unknown[], own: object[]): { state: Sta
   const state = emptyState(entryCodec, 1);
   const buffer = new FrameBuffer();
   let made = 0;
-  const create = (kind: Kind, value: Record<string, unknown>, at = 1, key = 7): void => {
+  const create = (kind: Kind, value: Record<string, unknown>, at = 1): void => {
     const data = canon(value);
     const seal = new Uint8Array(64);
     const command: CreateCommand = {
@@ -132,7 +132,7 @@ function fill(size: typeof FULL, ledger: unknown[], own: object[]): { state: Sta
       value,
       data,
       hash: createHash('sha256').update(data).digest(),
-      proofs: [{ public: keyOf(key), result: seal, custom: null }],
+      proofs: [{ public: keyOf(7), result: seal, custom: null }],
       luid: makeLuid(kindRow(kind).prefix, 1_900_000_000_000, createHash('sha256').update(`${made++}`).digest()),
       seal,
     };

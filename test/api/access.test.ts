@@ -29,7 +29,6 @@ const { server, client } = await serverOfFile();
 /** A ledger with these rules, and everything for its owner, by signature and by token. */
 async function ledgerWith(
   rules: Json[],
-  config?: Json,
 ): Promise<{ there: Client; kit: Kit; handle: string; asOwner: Record<string, string> }> {
   const all = { action: 'any', record: 'any' };
   const access = [
@@ -37,7 +36,7 @@ async function ledgerWith(
     { ...all, signer: { public: owner.public } },
     { ...all, bearer: { $signer: { public: owner.public } } },
   ];
-  const ledger = await openLedger(client, owner, config === undefined ? { access } : { access, config });
+  const ledger = await openLedger(client, owner, { access });
   const { handle } = ledger.data;
   const there = connect(server, { 'x-ledger': handle });
   const asOwner = bearer(owner, handle);

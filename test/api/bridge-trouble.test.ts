@@ -18,7 +18,7 @@ const answers = new Map<string, number>();
 hook.answer = ({ path }) => [...answers].find(([start]) => path.startsWith(start))?.[1] ?? 202;
 
 const balance = (wallet: string): Promise<number> => town.kit.balance(wallet, town.symbol);
-const send = async (claims: Json[], data: Json = {}): Promise<Json> => (await town.kit.send(claims, { data })).body;
+const send = async (claims: Json[]): Promise<Json> => (await town.kit.send(claims)).body;
 
 /** A bank, a wallet there, one elsewhere, and a transfer of 25 between them. */
 async function debited(data: Json = {}): Promise<{ bank: Bank; wallet: string; target: string; intent: Json }> {

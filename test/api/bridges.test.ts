@@ -15,8 +15,8 @@ const { server, client, kit } = await serverOfFile(keys);
 const usd = await kit.symbol();
 
 const balances = (...wallets: string[]): Promise<number[]> => Promise.all(wallets.map((one) => kit.balance(one, usd)));
-/** A new wallet with `amount` in it. */
-const funded = (amount: number, data?: Json): Promise<string> => kit.funded(usd, amount, data);
+/** A new wallet with 100 in it. */
+const funded = (): Promise<string> => kit.funded(usd, 100);
 
 describe('a bridge', () => {
   /** A wallet behind a bridge of its own that may go down to -1000. */
@@ -42,9 +42,9 @@ describe('a bridge', () => {
     return (await client.post(`/intents/${intent.data.handle}/proofs`, added)).status;
   }
   const to =
-    (path: string, method = 'POST') =>
+    (path: string) =>
     (call: Call): boolean =>
-      call.method === method && call.path.startsWith(path);
+      call.method === 'POST' && call.path.startsWith(path);
 
   /** Sends a transfer from a bridged wallet and waits for its debit. */
   async function debited(
@@ -164,7 +164,7 @@ describe('routes', () => {
     return (await client.get(`/intents?meta.thread=${segment(stored.meta.thread)}`)).body.data;
   }
   test('forward makes a second intent of the same thread', async () => {
-    const [a, d] = [await funded(100), await kit.wallet()];
+    const [a, d] = [await funded(), await kit.wallet()];
     const c = await kit.wallet({ routes: [{ action: 'forward', target: d, filter: { 'symbol.handle': usd } }] });
     const stored = await kit.done([transfer(a, c, usd, 40)]);
     expect(await balances(a, c, d)).toEqual([60, 0, 40]);
@@ -173,7 +173,7 @@ describe('routes', () => {
     expect(both.map((one) => one.luid)).toContain(stored.luid);
   });
   test('both fail where the second cannot be', async () => {
-    const [a, d] = [await funded(100), await kit.wallet()];
+    const [a, d] = [await funded(), await kit.wallet()];
     await kit.done([limit(d, usd, 'maxBalance', 10)]);
     const c = await kit.wallet({ routes: [{ action: 'forward', target: d }] });
     const stored = await kit.clear([transfer(a, c, usd, 40)]);
@@ -182,7 +182,7 @@ describe('routes', () => {
     for (const one of await thread(stored)) expect(one.meta.status).toBe('rejected');
   });
   test('accept stops what a filter names, the next route takes the rest', async () => {
-    const [a, d] = [await funded(100), await kit.wallet()];
+    const [a, d] = [await funded(), await kit.wallet()];
     const routes = [
       { action: 'accept', filter: { amount: { $lte: 10 } } },
       { action: 'forward', target: d },
@@ -194,7 +194,7 @@ describe('routes', () => {
     expect(await balances(a, c, d)).toEqual([79, 10, 11]);
   });
   test('credit and debit stand in without a new intent', async () => {
-    const [rich, d] = [await funded(100), await kit.wallet()];
+    const [rich, d] = [await funded(), await kit.wallet()];
     const into = await kit.wallet({ routes: [{ action: 'credit', target: d }] });
     const from = await kit.wallet({ routes: [{ action: 'debit', target: rich }] });
     const stored = await kit.done([transfer(from, into, usd, 40)]);
@@ -202,7 +202,7 @@ describe('routes', () => {
     expect(await thread(stored)).toHaveLength(1);
   });
   test('an intent that routes led is routed, in the answer with Prefer: wait as in every later one', async () => {
-    const [a, d] = [await funded(100), await kit.wallet()];
+    const [a, d] = [await funded(), await kit.wallet()];
     const credited = await kit.wallet({ routes: [{ action: 'credit', target: d }] });
     const forwarded = await kit.wallet({ routes: [{ action: 'forward', target: d }] });
     for (const [to, routed] of [
@@ -216,7 +216,7 @@ describe('routes', () => {
     }
   });
   test('no route that matches, and a ring of routes', async () => {
-    const a = await funded(100);
+    const a = await funded();
     const shut = await kit.wallet({ routes: [{ action: 'accept', filter: { amount: 7 } }] });
     expect(await kit.refused([transfer(a, shut, usd, 8)])).toBe('core.routing-failed');
     await kit.done([transfer(a, shut, usd, 7)]);

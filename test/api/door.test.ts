@@ -19,8 +19,8 @@ function claimsNow(): Record<string, unknown> {
   return { iss: 'me', sub: 'me', iat: now, exp: now + 240 };
 }
 
-function dial(server: Server, host = '127.0.0.1'): Socket {
-  const socket = open(server.port, host);
+function dial(server: Server): Socket {
+  const socket = open(server.port, '127.0.0.1');
   socket.on('error', () => {});
   onTestFinished(() => void socket.destroy());
   return socket;

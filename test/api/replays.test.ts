@@ -20,13 +20,12 @@ const { server, client, kit } = await serverOfFile(keys);
 let millisecond = Date.UTC(2026, 0);
 
 /** As the public package signs: each body at its own moment. */
-function dated(data: Json, signers: Keys | Keys[] = keys): Json {
-  const custom = { moment: new Date(millisecond++).toISOString() };
-  return record(data, signers, [custom, custom]);
+function dated(data: Json): Json {
+  return record(data, keys, [{ moment: new Date(millisecond++).toISOString() }]);
 }
 
-async function makeMember(there = client, circle = unique('circle')): Promise<{ path: string; data: Json }> {
-  const signer = unique('signer');
+async function makeMember(there = client): Promise<{ path: string; data: Json }> {
+  const [circle, signer] = [unique('circle'), unique('signer')];
   const data = { handle: signer, format: 'ed25519-raw', public: makeKeys().public };
   expect((await there.post('/signers', record(data, keys))).status).toBe(201);
   expect((await there.post('/circles', record({ handle: circle }, keys))).status).toBe(201);

@@ -421,7 +421,7 @@ describe('bridges in a thread', () => {
   }
   const report = (books: Books, intent: IntentEntry, handle: string, status: string, more: object = {}): Entry[] =>
     prove(books, intent, { handle, status, ...more, n: books.entries.length });
-  const leg = (intent: IntentEntry, side = 'cre', index = 0): string => `${side}_${intent.luid.slice(5)}.${index}`;
+  const leg = (intent: IntentEntry): string => `cre_${intent.luid.slice(5)}.0`;
 
   test('the first waits, prepared, until the second is', () => {
     const books = bridged();

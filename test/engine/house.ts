@@ -261,10 +261,10 @@ export class House {
     return readRow(this.state, row).entry;
   }
 
-  balance(wallet: string, symbol = 'usd'): number {
+  balance(wallet: string): number {
     const { balances } = this.state;
     const rowOf = (kind: Kind, handle: string) => findHandle(this.state, MAIN_LEDGER, kind, handle);
-    const slot = balances.find(rowOf(Kind.wallet, wallet), rowOf(Kind.symbol, symbol));
+    const slot = balances.find(rowOf(Kind.wallet, wallet), rowOf(Kind.symbol, 'usd'));
     return slot < 0 ? 0 : balances.available(slot);
   }
 

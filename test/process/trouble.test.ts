@@ -34,8 +34,8 @@ afterAll(async () => {
   removeDirectories();
 });
 
-async function start(directory: string, flags: string[] = [], env: Record<string, string> = {}): Promise<Server> {
-  const server = await startServer({ directory, flags, env });
+async function start(directory: string, env: Record<string, string> = {}): Promise<Server> {
+  const server = await startServer({ directory, env });
   servers.push(server);
   return server;
 }
@@ -220,7 +220,7 @@ describe('a clock that is behind the books', () => {
 
   test('since it was set back while the server ran: told then', async () => {
     const preload = fileURLToPath(new URL('./turned-clock.js', import.meta.url));
-    const server = await start(copyOf(books), [], { NODE_OPTIONS: `--import ${preload}` });
+    const server = await start(copyOf(books), { NODE_OPTIONS: `--import ${preload}` });
     const told = () => server.log().split('behind the last entry').length - 1;
     expect(told()).toBe(0);
     // Until the server looks at its clock for the first time, it does not know another.

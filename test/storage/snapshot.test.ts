@@ -34,8 +34,8 @@ function contentAt(position: JournalPosition, parts: Part[]): SnapshotContent {
   return { ...position, extra: noise(20), parts };
 }
 
-function fresh(seed = 1): FakeDisk {
-  const disk = new FakeDisk(seed, (run) => setImmediate(run));
+function fresh(): FakeDisk {
+  const disk = new FakeDisk(1, (run) => setImmediate(run));
   disk.mkdir(DIRECTORY);
   return disk;
 }

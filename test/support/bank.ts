@@ -42,9 +42,9 @@ export class Bank {
   }
 
   /** A wallet behind the bank that may go down to -1000. */
-  async wallet(data: Json = {}): Promise<string> {
+  async wallet(): Promise<string> {
     const { kit, symbol } = this.#town;
-    const wallet = await kit.wallet({ ...data, bridge: this.bridge });
+    const wallet = await kit.wallet({ bridge: this.bridge });
     await kit.done([limit(wallet, symbol, 'minBalance', -1000)]);
     return wallet;
   }
