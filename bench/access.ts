@@ -17,7 +17,8 @@ import { isRefusal } from '../src/core/refusal.ts';
 import { emptyState, type State } from '../src/core/state.ts';
 import { canon } from '../src/proof/canon.ts';
 import { encodeBase64 } from '../src/proof/keys.ts';
-import { encode, entryCodec, FrameBuffer } from '../src/storage/codec.ts';
+import { encode, entryCodec } from '../src/storage/codec.ts';
+import { FrameBuffer } from '../src/storage/frame-buffer.ts';
 import { atMost, type BenchCell, type BenchOptions, type BenchResult } from './result.ts';
 
 const FULL = { partMs: 400, wallets: 20_000, signers: 10_000, circles: 1_000, policies: 100 };

@@ -17,9 +17,11 @@ import { isoMoment } from '../src/core/proofs.ts';
 import { sha256 } from '../src/proof/digest.ts';
 import { createKeyPair } from '../src/proof/keys.ts';
 import { sign } from '../src/proof/verify.ts';
-import { decode, encode, FrameBuffer } from '../src/storage/codec.ts';
+import { decode, encode } from '../src/storage/codec.ts';
 import { realDisk } from '../src/storage/disk.ts';
-import { JOURNAL_START, Journal, RESERVE_BYTES, readJournal } from '../src/storage/journal.ts';
+import { FrameBuffer } from '../src/storage/frame-buffer.ts';
+import { JOURNAL_START, Journal, RESERVE_BYTES } from '../src/storage/journal.ts';
+import { readJournal } from '../src/storage/journal-reader.ts';
 import type { BenchCell, BenchOptions, BenchResult, BenchTable } from './result.ts';
 
 const BATCHES = [1, 16, 64, 256];

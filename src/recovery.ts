@@ -13,19 +13,12 @@ import { emptyState, type MemorySizes, type State } from './core/state.ts';
 import { changeIn, putBack } from './storage/changed-byte.ts';
 import { entryCodec } from './storage/codec.ts';
 import type { Disk } from './storage/disk.ts';
-import {
-  cutTornTail,
-  DamageError,
-  JOURNAL_START,
-  type JournalEnd,
-  NOT_SIGNED,
-  replayJournal,
-  type TornTail,
-} from './storage/journal.ts';
-import type { ReadResult } from './storage/journal-reader.ts';
-import { type RefusedSnapshot, readSnapshots } from './storage/snapshot.ts';
+import { JOURNAL_START, type JournalEnd } from './storage/journal.ts';
+import { cutTornTail, NOT_SIGNED, type ReadResult, replayJournal, type TornTail } from './storage/journal-reader.ts';
+import { DamageError } from './storage/segments.ts';
 import { snapshotSeq } from './storage/snapshot-format.ts';
 import { removeHalfWritten } from './storage/snapshot-prune.ts';
+import { type RefusedSnapshot, readSnapshots } from './storage/snapshot-reader.ts';
 import { unpackValue } from './storage/values.ts';
 
 export interface Recovered {

@@ -5,7 +5,8 @@
  * A stack is shown for our own mistakes only; nobody else can do anything with one.
  */
 
-import { DamageError, NOT_SIGNED } from './storage/journal.ts';
+import { NOT_SIGNED } from './storage/journal-reader.ts';
+import { DamageError } from './storage/segments.ts';
 import { errorCode, errorText } from './storage/system-error.ts';
 
 /** The clock may be behind the last entry by so much before it is worth a word. */

@@ -1,5 +1,6 @@
 /** What a tool writes for whoever called it (a key, a story): a new file, always, since nobody knows what is in another. */
-import { type DiskFile, errorCode, realDisk, writeAll } from '../storage/disk.ts';
+import { type DiskFile, realDisk, writeAll } from '../storage/disk.ts';
+import { errorCode } from '../storage/system-error.ts';
 import { readFilled } from './usage.ts';
 
 /** Makes the file, and returns when its bytes are on the device. Throws where there is one of this name; where the disk does, nothing of it stays. */

@@ -62,14 +62,11 @@ import { isAskedWhole } from '../core/outline.ts';
 import { isDated } from '../core/used-proofs.ts';
 import { createdText, momentIn } from './customs.ts';
 import { digestText, FORMAT_VERSION, HASH_BYTES, SIGNATURE_BYTES } from './format.ts';
-import { FrameBuffer } from './frame-buffer.ts';
+import type { FrameBuffer } from './frame-buffer.ts';
 import { keyAt, placeOf } from './keys-in-data.ts';
 import * as msgpack from './msgpack.ts';
 import { outcomeBytesMax, readMoment, readOutcome, writeMoment, writeOutcome } from './outcomes.ts';
 import { noteHashes, noteOutline, type OutlineNotes, readAsked, readOutline } from './outline.ts';
-
-export { CodecError } from './msgpack.ts';
-export { FrameBuffer };
 
 const LUID_CHARS = 22;
 const KEY_BYTES = 32;

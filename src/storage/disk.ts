@@ -13,8 +13,6 @@ import * as fs from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { errorCode } from './system-error.ts';
 
-export { errorCode } from './system-error.ts';
-
 export type Done = (error: Error | null) => void;
 export type Counted = (error: Error | null, count: number) => void;
 

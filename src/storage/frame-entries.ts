@@ -2,7 +2,7 @@
  * The entries of one frame: decoded, and digested, which is what the frame's hash is made of. Whose the frame is, and
  * whether it is in its place, journal-reader.ts knows.
  */
-import { CodecError, decodeNext, passNext } from './codec.ts';
+import { decodeNext, passNext } from './codec.ts';
 import {
   digestEntry,
   FRAME_FOOT_BYTES,
@@ -13,6 +13,7 @@ import {
   HASH_BYTES,
   readFrameHead,
 } from './format.ts';
+import { CodecError } from './msgpack.ts';
 import type { OutlineNotes } from './outline.ts';
 import type { Frame } from './window.ts';
 

@@ -11,7 +11,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Entry, Facts } from '../core/entry.ts';
-import { CodecError, decodeNext, decodeNextFacts } from './codec.ts';
+import { decodeNext, decodeNextFacts } from './codec.ts';
 import type { Disk } from './disk.ts';
 import {
   bytesEqual,
@@ -30,10 +30,9 @@ import {
 import { type DecodeEntry, type FrameEntries, noEntries, takeEntries } from './frame-entries.ts';
 import { type AheadOptions, FramesAhead } from './frames-ahead.ts';
 import type { JournalEnd, JournalPosition } from './journal.ts';
+import { CodecError } from './msgpack.ts';
 import { DamageError, journalBytes, neededSegments, type SegmentFile } from './segments.ts';
 import { endOfBytes, type Frame, findFrame, Window, wholeFrame } from './window.ts';
-
-export { DamageError, journalStart, listSegments } from './segments.ts';
 
 /** What is said of a whole frame, or snapshot, that another key has signed, or none. */
 export const NOT_SIGNED = 'not signed by this server';

@@ -11,7 +11,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { Entry } from '../core/entry.ts';
-import { encode, FrameBuffer } from './codec.ts';
+import { encode } from './codec.ts';
 import { type Disk, type DiskFile, type Done, readAll, writeAll } from './disk.ts';
 import {
   bytesEqual,
@@ -29,10 +29,9 @@ import {
   segmentName,
   writeSegmentHeader,
 } from './format.ts';
-import { listSegments } from './journal-reader.ts';
+import { FrameBuffer } from './frame-buffer.ts';
 import { cachedLog, type LogFile, openLog } from './log-file.ts';
-
-export { cutTornTail, DamageError, NOT_SIGNED, readJournal, replayJournal, type TornTail } from './journal-reader.ts';
+import { listSegments } from './segments.ts';
 
 /** A point between two frames. */
 export interface JournalPosition {

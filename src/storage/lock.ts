@@ -16,7 +16,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { type Disk, errorCode, readWhole, writeAll } from './disk.ts';
+import { type Disk, readWhole, writeAll } from './disk.ts';
+import { errorCode } from './system-error.ts';
 
 const LOCK_NAME = /^lock-(\d{10})$/;
 const LOCK_BYTES_MAX = 4096;

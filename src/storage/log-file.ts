@@ -11,7 +11,8 @@
  * to what is new; nothing is written by way of the page cache as long as the device takes blocks past it.
  */
 import assert from 'node:assert/strict';
-import { type Disk, type DiskFile, type Done, errorCode, readAll, type SyncedFile, writeAll } from './disk.ts';
+import { type Disk, type DiskFile, type Done, readAll, type SyncedFile, writeAll } from './disk.ts';
+import { errorCode } from './system-error.ts';
 
 export interface LogFile {
   readonly path: string;

@@ -1,8 +1,9 @@
 /** The journal's files in a directory: which there are, where they begin, and which of them a reader needs. */
 import { join } from 'node:path';
-import { type Disk, errorCode, readAll } from './disk.ts';
+import { type Disk, readAll } from './disk.ts';
 import { HASH_BYTES, readSegmentHeader, SEGMENT_HEADER_BYTES, segmentSeq } from './format.ts';
 import type { JournalPosition } from './journal.ts';
+import { errorCode } from './system-error.ts';
 
 /** Bytes on disk that were once whole and are not any more, or are missing. */
 export class DamageError extends Error {

@@ -8,9 +8,9 @@
  */
 import { join } from 'node:path';
 import { Breaks } from './breaks.ts';
-import { type Disk, errorCode, syncDirectoryLater, unlinkLater } from './disk.ts';
+import { type Disk, syncDirectoryLater, unlinkLater } from './disk.ts';
 import { fileBytes } from './final-parts.ts';
-import { listSegments } from './journal-reader.ts';
+import { listSegments } from './segments.ts';
 import type { SnapshotOptions } from './snapshot.ts';
 import {
   isPartName,
@@ -22,6 +22,7 @@ import {
   snapshotSeq,
 } from './snapshot-format.ts';
 import { listSnapshots, readOutline } from './snapshot-reader.ts';
+import { errorCode } from './system-error.ts';
 
 type PruneOptions = Pick<SnapshotOptions, 'verify' | 'refused'>;
 

@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { type Disk, type DiskFile, errorCode, readAll } from './disk.ts';
+import { type Disk, type DiskFile, readAll } from './disk.ts';
 import { rememberPart } from './final-parts.ts';
 import { bytesEqual, crc } from './format.ts';
 import type { JournalPosition } from './journal.ts';
@@ -27,6 +27,7 @@ import {
   unpackFoot,
   unpackManifest,
 } from './snapshot-format.ts';
+import { errorCode } from './system-error.ts';
 
 export interface ReadSnapshotsOptions {
   /** Whether this is the server's signature of a snapshot's hash. */

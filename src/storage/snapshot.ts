@@ -35,13 +35,6 @@ import {
 import { pruneSnapshots } from './snapshot-prune.ts';
 import { readFoot } from './snapshot-reader.ts';
 
-export {
-  type ReadPart,
-  type RefusedSnapshot,
-  readSnapshots,
-  type SnapshotRead,
-} from './snapshot-reader.ts';
-
 export interface SnapshotContent extends JournalPosition {
   /** Small things that are no part, as MessagePack; kept, not looked at. */
   extra: Uint8Array;

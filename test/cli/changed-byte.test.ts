@@ -10,13 +10,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { audit } from '../../src/cli/audit/audit.ts';
 import { realDisk } from '../../src/storage/disk.ts';
-import { journalStart, readJournal } from '../../src/storage/journal-reader.ts';
+import { readJournal } from '../../src/storage/journal-reader.ts';
+import { journalStart } from '../../src/storage/segments.ts';
 import { FakeDisk, randomFrom } from '../storage/fake-disk.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { issue, makeKit, pause } from '../support/kit.ts';
 import { isLong, often } from '../support/long.ts';
 import { startServer } from '../support/server.ts';
-
 import { ayni, filesIn, freshDirectory, removeDirectories } from './books.ts';
 
 const BOOKS = '/books';

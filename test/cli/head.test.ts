@@ -11,7 +11,8 @@ import { createKeyPair, encodeBase64, type KeyPair } from '../../src/proof/keys.
 import { Sealer } from '../../src/proof/sealer.ts';
 import { signedText } from '../../src/render.ts';
 import { realDisk } from '../../src/storage/disk.ts';
-import { JOURNAL_START, readJournal } from '../../src/storage/journal.ts';
+import { JOURNAL_START } from '../../src/storage/journal.ts';
+import { readJournal } from '../../src/storage/journal-reader.ts';
 import { connect, type Json, makeKeys, record } from '../support/client.ts';
 import { issue, MOMENT, makeKit, openLedger } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';

@@ -19,7 +19,8 @@ import { follow, type MakeIntent } from '../../src/core/threads.ts';
 import { signedIntent } from '../../src/own-records.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { keyPairFromSecret } from '../../src/proof/keys.ts';
-import { entryCodec, FrameBuffer } from '../../src/storage/codec.ts';
+import { entryCodec } from '../../src/storage/codec.ts';
+import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { CURRENT_FORMAT, type EntryFormat } from '../../src/storage/journal.ts';
 
 const KEY = new Uint8Array(32).fill(7);

@@ -5,9 +5,9 @@
  * the device with that write, while another starts and writes, nothing on the disk could keep apart.
  */
 import { expect, test } from 'vitest';
-import { readJournal } from '../../src/storage/journal.ts';
-import { journalStart } from '../../src/storage/journal-reader.ts';
+import { readJournal } from '../../src/storage/journal-reader.ts';
 import { LockLostError } from '../../src/storage/lock.ts';
+import { journalStart } from '../../src/storage/segments.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { atPlaces } from '../support/long.ts';
 import { DIRECTORY, House, recoverFrom, turns } from './house.ts';

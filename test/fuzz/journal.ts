@@ -17,7 +17,9 @@ import {
   segmentName,
 } from '../../src/storage/format.ts';
 import { frameHashOf } from '../../src/storage/frame-entries.ts';
-import { cutTornTail, DamageError, JOURNAL_START, readJournal } from '../../src/storage/journal.ts';
+import { JOURNAL_START } from '../../src/storage/journal.ts';
+import { cutTornTail, readJournal } from '../../src/storage/journal-reader.ts';
+import { DamageError } from '../../src/storage/segments.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { DIRECTORY, readFrames, sameEntries, server, signerOf, writeFrames } from '../storage/kit.ts';
 import { Dice } from '../support/dice.ts';

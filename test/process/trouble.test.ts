@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AssertionError } from '../../src/core/refusal.ts';
 import { Heap } from '../../src/memory/index.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
-import { DamageError } from '../../src/storage/journal.ts';
+import { DamageError } from '../../src/storage/segments.ts';
 import { clockText, fatalText, startText, watchClock } from '../../src/trouble.ts';
 import { ayni, copyOf, filesIn, fillBooks, freshDirectory, removeDirectories, rewritten } from '../cli/books.ts';
 import { connect, makeKeys } from '../support/client.ts';

@@ -20,7 +20,8 @@ import {
   segmentSeq,
 } from '../../src/storage/format.ts';
 import { frameHashOf } from '../../src/storage/frame-entries.ts';
-import { DamageError, Journal } from '../../src/storage/journal.ts';
+import { Journal } from '../../src/storage/journal.ts';
+import { DamageError } from '../../src/storage/segments.ts';
 import { isPartName, snapshotSeq } from '../../src/storage/snapshot-format.ts';
 import { stateDigest } from '../../src/storage/state-digest.ts';
 import { type FakeDisk, SECTOR_BYTES } from '../storage/fake-disk.ts';

@@ -2,7 +2,7 @@
  * The disk of a life as it fares: how long the device takes, which calls will fail, what was on it that is there no more.
  */
 import { segmentSeq } from '../../src/storage/format.ts';
-import { DamageError } from '../../src/storage/journal.ts';
+import { DamageError } from '../../src/storage/segments.ts';
 import { type Call, FakeDisk, type Fault } from '../storage/fake-disk.ts';
 import type { Dice } from '../support/dice.ts';
 import type { Ghost } from './damage.ts';

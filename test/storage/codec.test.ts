@@ -14,18 +14,11 @@ import {
 } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { secondOf } from '../../src/core/luid.ts';
-import {
-  CodecError,
-  decode,
-  decodeNextFacts,
-  encode,
-  entryCodec,
-  FrameBuffer,
-  passNext,
-  passNextNoting,
-} from '../../src/storage/codec.ts';
+import { decode, decodeNextFacts, encode, entryCodec, passNext, passNextNoting } from '../../src/storage/codec.ts';
 import { digestText } from '../../src/storage/format.ts';
+import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import type { EntryFormat } from '../../src/storage/journal.ts';
+import { CodecError } from '../../src/storage/msgpack.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
 import { often } from '../support/long.ts';
 import { SECOND_FORMAT } from '../support/second-format.ts';

@@ -4,9 +4,11 @@
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
-import { encode, FrameBuffer } from '../../src/storage/codec.ts';
+import { encode } from '../../src/storage/codec.ts';
 import { digestEntry, FORMAT_VERSION, fillFrame, SEGMENT_HEADER_BYTES, sealFrame } from '../../src/storage/format.ts';
-import { DamageError, JOURNAL_START, Journal, type JournalPosition } from '../../src/storage/journal.ts';
+import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
+import { JOURNAL_START, Journal, type JournalPosition } from '../../src/storage/journal.ts';
+import { DamageError } from '../../src/storage/segments.ts';
 import { againWith, places } from '../support/long.ts';
 import { FakeDisk, randomFrom, SECTOR_BYTES } from './fake-disk.ts';
 import { DIRECTORY, JOURNAL_OPTIONS, readFrames, recover, sameEntries, server, writeFrames } from './kit.ts';

@@ -2,16 +2,12 @@ import { createHash } from 'node:crypto';
 import { Unpackr } from 'msgpackr';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
-import { encode, FrameBuffer } from '../../src/storage/codec.ts';
+import { encode } from '../../src/storage/codec.ts';
 import { digestText, FORMAT_VERSION, FRAME_HEAD_BYTES, SEGMENT_HEADER_BYTES } from '../../src/storage/format.ts';
-import {
-  cutTornTail,
-  DamageError,
-  JOURNAL_START,
-  Journal,
-  type JournalOptions,
-  readJournal,
-} from '../../src/storage/journal.ts';
+import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
+import { JOURNAL_START, Journal, type JournalOptions } from '../../src/storage/journal.ts';
+import { cutTornTail, readJournal } from '../../src/storage/journal-reader.ts';
+import { DamageError } from '../../src/storage/segments.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
 import { SECOND_FORMAT } from '../support/second-format.ts';
 import { FakeDisk, type Fault } from './fake-disk.ts';

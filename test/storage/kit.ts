@@ -5,17 +5,12 @@
 import { createHash } from 'node:crypto';
 import { type Entry, EntryType, type IntentEntry, type Outcome, type StoredProof } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { encode, FrameBuffer } from '../../src/storage/codec.ts';
+import { encode } from '../../src/storage/codec.ts';
 import type { Disk } from '../../src/storage/disk.ts';
 import { digestText } from '../../src/storage/format.ts';
-import {
-  cutTornTail,
-  JOURNAL_START,
-  Journal,
-  type JournalOptions,
-  type JournalPosition,
-  readJournal,
-} from '../../src/storage/journal.ts';
+import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
+import { JOURNAL_START, Journal, type JournalOptions, type JournalPosition } from '../../src/storage/journal.ts';
+import { cutTornTail, readJournal } from '../../src/storage/journal-reader.ts';
 import { randomFrom } from './fake-disk.ts';
 
 export const DIRECTORY = '/books';

@@ -2,7 +2,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { EntryType, links, type StepEntry } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { encode, entryCodec, FrameBuffer } from '../../src/storage/codec.ts';
+import { encode, entryCodec } from '../../src/storage/codec.ts';
+import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 

@@ -5,16 +5,15 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { sealFrame } from '../../src/storage/format.ts';
+import { JOURNAL_START, Journal, type JournalPosition } from '../../src/storage/journal.ts';
 import {
-  DamageError,
-  JOURNAL_START,
-  Journal,
-  type JournalPosition,
   NOT_SIGNED,
+  type ReadOptions,
+  type ReadResult,
   readJournal,
   replayJournal,
-} from '../../src/storage/journal.ts';
-import type { ReadOptions, ReadResult } from '../../src/storage/journal-reader.ts';
+} from '../../src/storage/journal-reader.ts';
+import { DamageError } from '../../src/storage/segments.ts';
 import { often } from '../support/long.ts';
 import { FakeDisk, randomFrom } from './fake-disk.ts';
 import {

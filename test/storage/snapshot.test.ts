@@ -7,13 +7,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Part } from '../../src/core/dump.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import type { JournalPosition } from '../../src/storage/journal.ts';
-import {
-  type ReadPart,
-  readSnapshots,
-  type SnapshotContent,
-  type SnapshotRead,
-  takeSnapshot,
-} from '../../src/storage/snapshot.ts';
+import { type SnapshotContent, takeSnapshot } from '../../src/storage/snapshot.ts';
+import { type ReadPart, readSnapshots, type SnapshotRead } from '../../src/storage/snapshot-reader.ts';
 import { isLong } from '../support/long.ts';
 import { directoryOfTest } from '../support/of-test.ts';
 import { FakeDisk, type Fault, randomFrom } from './fake-disk.ts';

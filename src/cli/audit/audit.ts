@@ -20,14 +20,9 @@ import { changeIn, changeText } from '../../storage/changed-byte.ts';
 import { type Disk, readAll } from '../../storage/disk.ts';
 import { FRAME_HEAD_BYTES, segmentSeq } from '../../storage/format.ts';
 import { JOURNAL_START, type JournalPosition } from '../../storage/journal.ts';
-import {
-  type FrameRead,
-  journalStart,
-  listSegments,
-  type ReadResult,
-  stepJournal,
-} from '../../storage/journal-reader.ts';
+import { type FrameRead, type ReadResult, stepJournal } from '../../storage/journal-reader.ts';
 import { KEY_FILE } from '../../storage/key-file.ts';
+import { journalStart, listSegments } from '../../storage/segments.ts';
 import { isPartName, isTemporaryName, snapshotSeq } from '../../storage/snapshot-format.ts';
 import { differencesOf } from '../../storage/state-digest.ts';
 import { EntryAudit, type EntryCounts, noCounts, type PlacedEntry } from './entries.ts';

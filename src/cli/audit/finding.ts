@@ -1,5 +1,5 @@
 /** What an audit may find: where it is, and what is wrong there. */
-import { DamageError } from '../../storage/journal.ts';
+import { DamageError } from '../../storage/segments.ts';
 
 /**
  * damage: bytes are not what they were. lie: the bytes are whole, and what they say cannot be. decided: today's rules

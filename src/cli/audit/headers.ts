@@ -13,7 +13,7 @@ import {
   readSegmentHeader,
   SEGMENT_HEADER_BYTES,
 } from '../../storage/format.ts';
-import { listSegments } from '../../storage/journal-reader.ts';
+import { listSegments } from '../../storage/segments.ts';
 import { FoundError } from './finding.ts';
 import type { Pinned } from './pinned.ts';
 

@@ -9,11 +9,13 @@ import { findHandle } from '../../core/finding.ts';
 import { Kind } from '../../core/kinds.ts';
 import { readRow } from '../../core/records.ts';
 import { decodePublic, keyPairFromSecret } from '../../proof/keys.ts';
-import { type Disk, errorCode, readWhole } from '../../storage/disk.ts';
+import { type Disk, readWhole } from '../../storage/disk.ts';
 import { JOURNAL_START } from '../../storage/journal.ts';
-import { listSegments, stepJournal } from '../../storage/journal-reader.ts';
+import { stepJournal } from '../../storage/journal-reader.ts';
 import { KEY_FILE, KEY_FILE_BYTES_MAX, KeyFileError, keyText, readKeyFile } from '../../storage/key-file.ts';
+import { listSegments } from '../../storage/segments.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
+import { errorCode } from '../../storage/system-error.ts';
 import { FoundError } from './finding.ts';
 import { loadSnapshot } from './snapshots.ts';
 

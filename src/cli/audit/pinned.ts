@@ -8,9 +8,10 @@
  * the frames behind them that were written meanwhile, would take the gap for damage.
  */
 import { basename, join } from 'node:path';
-import { type Disk, type DiskFile, errorCode, readAll } from '../../storage/disk.ts';
+import { type Disk, type DiskFile, readAll } from '../../storage/disk.ts';
 import { SIGNATURE_BYTES, segmentSeq } from '../../storage/format.ts';
 import { isPartName, snapshotSeq } from '../../storage/snapshot-format.ts';
+import { errorCode } from '../../storage/system-error.ts';
 
 export interface Pinned extends Disk {
   /** Bytes of a file. */
