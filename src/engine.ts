@@ -138,9 +138,15 @@ export class Engine {
     this.#sinceSnapshot = options.sinceSnapshot ?? 0;
   }
 
-  /** Now, as the ledger counts it: never before any moment it has already given, whatever the clock does. */
+  /**
+   * Now, as the ledger counts it: whatever the clock does, never before the last entry, nor before what a command has
+   * that is on its way. What was only said, to readers and to who was refused, holds nobody: a clock that was ahead for
+   * a moment in which nothing was written would otherwise be ahead in all that comes after.
+   */
   now(): number {
     const now = this.#options.clock();
+    const isQuiet = this.waiting === 0 && !this.#isCommitting;
+    if (now < this.#lastMoment && isQuiet) this.#lastMoment = this.#options.journal.position.moment;
     if (now > this.#lastMoment) this.#lastMoment = now;
     return this.#lastMoment;
   }

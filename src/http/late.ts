@@ -42,7 +42,7 @@ export function withLateProofs(house: House, reply: Reply, versions: readonly Ve
 export function withListProof(house: House, reply: Reply, list: Unsealed, then: (signed: Signed) => void): void {
   const { sealer, pool, listProofMsMax } = house;
   const { hash, custom, moment } = list;
-  const known = sealer.listSince(hash, moment - listProofMsMax);
+  const known = sealer.listBetween(hash, moment - listProofMsMax, moment);
   if (known !== undefined) return then(known);
   const digest = proofDigestHex(hash, custom);
   pool.submit({

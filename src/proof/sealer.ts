@@ -59,10 +59,13 @@ export class Sealer {
     return text;
   };
 
-  /** What was last said of a list with this hash, if that was at `since` or later. */
-  listSince(hashHex: string, since: number): Signed | undefined {
+  /**
+   * What was last said of a list with this hash, if that was between these moments: one that is yet to come was told by a
+   * clock that was ahead.
+   */
+  listBetween(hashHex: string, since: number, now: number): Signed | undefined {
     const signed = this.#lists.get(hashHex);
-    return signed !== undefined && signed.moment >= since ? signed : undefined;
+    return signed !== undefined && signed.moment >= since && signed.moment <= now ? signed : undefined;
   }
 
   keepList(hashHex: string, signed: Signed): void {

@@ -152,6 +152,42 @@ describe('the clock', () => {
     expectOnward(disk);
   });
 
+  test('that was ahead while nothing was written is believed when it is right again: a word for a reader held all that came after for a year', async () => {
+    const disk = new FakeDisk();
+    const world = { now: NOON, made: 0 };
+    const house = await House.open(disk, { world });
+    house.create(Kind.wallet, { handle: 'a' });
+    await house.quiet();
+    world.now += 365 * DAY;
+    expect(house.engine.now(), 'a read').toBe(world.now);
+    const refused = house.create(Kind.wallet, { handle: 'a' });
+    await house.quiet();
+    expect(isAcknowledged(refused)).toBe(false);
+    world.now -= 365 * DAY - 1;
+    expect(house.engine.now()).toBe(NOON + 1);
+    const later = house.create(Kind.wallet, { handle: 'b' });
+    await house.quiet();
+    expect(isAcknowledged(later)).toBe(true);
+    expect(journalOf(disk).entries.at(-1)!.moment).toBe(NOON + 1);
+    world.now = NOON - DAY;
+    expect(house.engine.now(), 'but no earlier than the last entry').toBe(NOON + 1);
+    expectOnward(disk);
+  });
+
+  test('that was ahead for a command that is still on its way: none behind it is earlier', async () => {
+    const { house, disk, finish } = await heldHouse();
+    const began = house.world.now;
+    house.world.now += DAY;
+    house.submit(house.command(Kind.wallet, { handle: 'ahead' }), SEALS);
+    house.world.now -= DAY;
+    house.submit(house.command(Kind.wallet, { handle: 'back' }), SEALS);
+    finish(1);
+    finish(0);
+    await house.quiet();
+    expect(journalOf(disk).entries.slice(-2)).toMatchObject([{ moment: began + DAY }, { moment: began + DAY }]);
+    expectOnward(disk);
+  });
+
   test('that went back over a restart does not bring yesterday’s limits back', async () => {
     const disk = new FakeDisk();
     const world = { now: NOON, made: 0 };

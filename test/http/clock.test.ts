@@ -42,3 +42,14 @@ test('a day ahead and back: what holds is taken, what is over is not, what was u
   expect(Date.parse(body.meta.moment), 'moments never go back').toBeGreaterThanOrEqual(desk.world.now + DAY_MS);
   await desk.close();
 });
+
+test('a list that was signed while the clock was ahead is signed anew when it is right again', async () => {
+  const desk = await Desk.open();
+  await desk.send('POST', '/v2/wallets', record({ handle: 'w' }, keys));
+  const momentOfList = async () => Date.parse((await desk.get('/v2/wallets')).body.meta.moment);
+  desk.world.now += DAY_MS;
+  expect(await momentOfList()).toBe(desk.world.now);
+  desk.world.now -= DAY_MS - 5;
+  expect(await momentOfList()).toBe(desk.world.now);
+  await desk.close();
+});

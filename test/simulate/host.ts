@@ -145,7 +145,7 @@ export class Host implements Watched {
   readonly #lock: Lock | null = null;
   /** The file that says so. */
   readonly #lockFile: string = '';
-  /** The highest moment the engine has seen on the clock. */
+  /** The highest moment the engine has seen on the clock, since nothing was on its way and the clock behind that. */
   #seen: number;
   #isStopping = false;
   readonly #sealer = new Sealer(SERVER.pair);
@@ -195,7 +195,8 @@ export class Host implements Watched {
       pool: this.pool,
       clock: () => {
         const now = clock.now();
-        this.#seen = Math.max(this.#seen, now);
+        // What was only said binds nobody, once nothing is on its way.
+        this.#seen = Math.max(now < this.#seen && oracle.isQuiet ? oracle.moment : this.#seen, now);
         return now;
       },
       stopwatch: stumbling(settings),

@@ -438,7 +438,8 @@ export class Life implements World {
     await this.#pass(host, 0);
     await Promise.race([host.engine.drained(), host.power.gone]);
     if (!this.#isUp(host)) return;
-    oracle.checkExpired(moment);
+    // It may also have been right again before there was room for a batch.
+    oracle.checkExpired(Math.min(moment, host.seen));
     // Each batch was compared where it changed something; now and then it is everything.
     if (dice.chance(WHOLE)) oracle.checkBooks();
     if (!this.#volume.isFaulty && this.dice.chance(0.15)) checkReplay(this, stateDigests(host.state));

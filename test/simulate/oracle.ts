@@ -235,6 +235,16 @@ export class Oracle {
     return this.#queue.length;
   }
 
+  /** Nothing waits or is on its way, and the disk has all there is: then the last entry alone says when now is at the earliest. */
+  get isQuiet(): boolean {
+    return this.durable === this.frames && [...this.#places.values()].every((count) => count === 0);
+  }
+
+  /** When the last frame was. */
+  get moment(): number {
+    return this.#moment;
+  }
+
   // ---------------------------------------------------------------- at the disk
 
   /** A batch was cleared: these entries, and nothing else, go to the disk in one frame. */

@@ -66,6 +66,10 @@ export const PLANTS: Plant[] = [
     'the last moment forgotten at a start',
     [ENGINE, 'this.#lastMoment = options.journal.position.moment;', 'this.#lastMoment = 0;'],
   ],
+  [
+    'a clock that went back is believed by all',
+    [ENGINE, 'now < this.#lastMoment && isQuiet', 'now < this.#lastMoment'],
+  ],
   ['expiry by the wall clock', [ENGINE, 'stepsDue(this.state, moment)', 'stepsDue(this.state, this.#options.clock())']],
   [
     'refused requests keep their place',
