@@ -13,7 +13,8 @@
  * takes nothing of its answer for so long. A request that is pipelined behind one still unanswered, or behind an
  * answer its client has not taken whole, closes the connection: answers could change places otherwise, and pile
  * up. A start line that does not arrive in one piece (a URL beyond the network's segment size, 1.4 KB on most) is
- * taken for a wrong version: 505.
+ * taken for a wrong version: 505. So are, for the most part, lines behind the last chunk of a body, and the answer to what
+ * they came with may be lost; chunks with extensions are malformed.
  *
  * What always holds: a request is handed over once, whole, with a body of at most `bodyBytesMax`; each
  * gets at most one answer. Bodies on their way take at most `arrivingBytesMax` together, each at most `bodyMsMax`;
@@ -214,7 +215,7 @@ class Exchange implements Request, Reply, Guest {
   begin(): void {
     const { hall, handler, options } = this.scene;
     const { hasTwoLengths, bodyBytes: length, isChunked } = this.headers;
-    if (hasTwoLengths) return this.cut();
+    if (hasTwoLengths || !isMethod(this.methodSent)) return this.cut();
     const refusal = this.refuseHead(length);
     // A body of unknown length could otherwise go on for ever behind its answer.
     if (isChunked && (refusal !== null || this.method === 'OPTIONS')) this.closes = true;
@@ -408,6 +409,15 @@ class Unread implements UnreadAnswer {
     this.res?.close();
     this.end();
   }
+}
+
+/**
+ * Lines may follow the last chunk of a body (trailers). Two characters later the native part takes the first of them for
+ * the start of another request, and who sent none would take its answer for that to what it asks next. Where a method
+ * belongs stands then the rest of a header's name with its colon, or nothing.
+ */
+function isMethod(word: string): boolean {
+  return word !== '' && !word.includes(':');
 }
 
 function isContentType([name]: Header): boolean {

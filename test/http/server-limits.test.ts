@@ -304,6 +304,24 @@ describe('at the door', () => {
     expect([paths, server.running()]).toEqual([[], 0]);
   });
 
+  test.each(['A: /hidden', 'AB: /hidden', 'GETGET: /hidden'])(
+    'a line behind the last chunk is no request: %j was answered as one',
+    async (field) => {
+      const paths: string[] = [];
+      const server = await start({
+        handle: (request, reply) => {
+          paths.push(request.path);
+          echo(request, reply);
+        },
+      });
+      const line = await wire(server);
+      const chunks = `2\r\n{}\r\n0\r\n${field} HTTP/1.1\r\nHost: h\r\n\r\n`;
+      line.socket.write(`POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`);
+      await line.closed;
+      expect([paths, server.running()]).toEqual([['/x'], 0]);
+    },
+  );
+
   test('large headers are taken up to the limit however they are cut, and refused far beyond', async () => {
     const server = await start();
     const line = await wire(server);
