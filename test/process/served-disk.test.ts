@@ -8,9 +8,9 @@ import { makeKeys } from '../support/client.ts';
 import { makeKit } from '../support/kit.ts';
 import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
 import { startRefused } from '../support/server.ts';
-import { canServeFiles, canTrace, mountServed, trace } from './system.ts';
+import { canServeFiles, canTraceForbidding, mountServed, trace } from './system.ts';
 
-const servable = canServeFiles('books on a file system that is the work of another program');
+const servable = await canServeFiles('books on a file system that is the work of another program');
 
 async function served(options: string) {
   const disk = await mountServed(directoryOfTest(), options);
@@ -19,7 +19,7 @@ async function served(options: string) {
 }
 
 // Of files that are not cached the system hands over writes, and leaves out the sync that was asked for with them.
-test.skipIf(!servable || !canTrace('syncs that fail'))(
+test.skipIf(!servable || !canTraceForbidding('syncs that fail'))(
   'nothing is acknowledged before that program has synced it: 69 intents were, without a single sync',
   async () => {
     const disk = await served('direct_io');

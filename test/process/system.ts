@@ -33,6 +33,13 @@ export function canTrace(what: string): boolean {
   return can;
 }
 
+/** The same of a program that forbids it to all but root, as sftp-server does. */
+export function canTraceForbidding(what: string): boolean {
+  if (process.getuid?.() === 0) return canTrace(what);
+  note('only root may trace a program that forbids it', what);
+  return false;
+}
+
 /** Whether disks can be mounted here. */
 export function canMount(what: string): boolean {
   const path = mkdtempSync(join(tmpdir(), 'ayni-mount-'));
@@ -136,11 +143,22 @@ const FILE_SERVER = ['/usr/lib/openssh/sftp-server', '/usr/libexec/openssh/sftp-
   existsSync(path),
 );
 
-/** Whether file systems that are the work of another program can be had here. */
-export function canServeFiles(what: string): boolean {
-  const can = FILE_SERVER !== undefined && works('sshfs', '--version') && existsSync('/dev/fuse');
-  if (!can) note('sshfs or sftp-server is not there (apt-get install sshfs openssh-sftp-server)', what);
-  return can;
+/** Whether file systems that are the work of another program can be had here, which may be there and not for this user. */
+export async function canServeFiles(what: string): Promise<boolean> {
+  if (FILE_SERVER === undefined || !works('sshfs', '--version')) {
+    note('sshfs or sftp-server is not there (apt-get install sshfs openssh-sftp-server)', what);
+    return false;
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'ayni-mount-'));
+  try {
+    (await mountServed(directory, 'direct_io')).remove();
+    return true;
+  } catch {
+    note('nothing can be mounted by way of sshfs by this user', what);
+    return false;
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 }
 
 export interface ServedDisk {
@@ -168,17 +186,19 @@ export async function mountServed(of: string, options: string): Promise<ServedDi
     stdio: 'ignore',
   });
   dieWithUs(mount);
-  const isMounted = () => readFileSync('/proc/self/mounts', 'utf8').includes(` ${path} fuse.sshfs `);
+  // The program may come later than the mount.
+  const pid = () => (existsSync(pidFile) ? Number(readFileSync(pidFile, 'utf8')) : 0);
+  const isMounted = () => readFileSync('/proc/self/mounts', 'utf8').includes(` ${path} fuse.sshfs `) && pid() > 0;
   await found(() => isMounted() || mount.exitCode !== null || null, PATIENCE_MS);
-  if (!isMounted()) throw new Error(`sshfs did not mount ${of}`);
-  return {
-    path,
-    pid: Number(readFileSync(pidFile, 'utf8')),
-    remove() {
-      // Whoever still asks for something there is answered by the system.
-      mount.kill('SIGKILL');
-      works('umount', '-l', path);
-      rmSync(place, { recursive: true, force: true });
-    },
+  const remove = () => {
+    // Whoever still asks for something there is answered by the system.
+    mount.kill('SIGKILL');
+    if (!works('umount', '-l', path)) works('fusermount', '-uz', path);
+    rmSync(place, { recursive: true, force: true });
   };
+  if (!isMounted()) {
+    remove();
+    throw new Error(`sshfs did not mount ${of}`);
+  }
+  return { path, pid: pid(), remove };
 }
