@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { openBooks } from './books.ts';
 import { type Config, ConfigError, configHelp, readConfig, readPlace, strangeVariables } from './config.ts';
 import { setServerRules } from './core/access/index.ts';
+import { tellFault } from './core/refusal.ts';
 import { openDefaultLedger, whoMay } from './default-ledger.ts';
 import type { Handler } from './http/request.ts';
 import { accessErrors } from './http/schemas.ts';
@@ -137,7 +138,7 @@ async function stop(running: Running): Promise<void> {
 function serverRules(text: string): unknown[] {
   const list = JSON.parse(text) as unknown[];
   const error = accessErrors(list)?.[0];
-  if (error !== undefined) throw new ConfigError(`--access-rules: ${error.instancePath} ${error.message}`);
+  if (error !== undefined) throw new ConfigError(`--access-rules: ${tellFault(error)}`);
   if (/"(?:policy|handle|custom|schema|\$circle)":/.test(JSON.stringify(list))) {
     throw new ConfigError('--access-rules: rules of the server name signers by public key, and no policies');
   }

@@ -78,7 +78,8 @@ export class Ledger {
     const { status, text } = await this.ask('GET', '/signers/system');
     const record = status === 200 ? parseObject(Buffer.from(text)) : null;
     const key = (record?.data as { public?: unknown } | undefined)?.public;
-    if (typeof key !== 'string') throw new Error(`${this.url}/signers/system answers ${status}, and no key`);
+    if (typeof key !== 'string')
+      throw new Error(`${this.url}/signers/system answers ${status}, and no key; name it by --key`);
     const forgery = findForgery(record, key, 'the signer');
     if (forgery !== null) throw new Error(`${this.url}/signers/system: ${forgery.detail}`);
     return key;

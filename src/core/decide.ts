@@ -7,6 +7,7 @@
  */
 import {
   type AccessAction,
+  forbidden,
   isAllowed,
   mayEnter,
   memberHandle,
@@ -91,7 +92,7 @@ function decideCreate(state: State, command: CreateCommand, now: number): Entry[
   const handle = command.value.handle as string;
   const isMine = isAllowed(state, ledger, 'create', kind, NO_ROW, command.caller, command);
   const no =
-    (isMine ? null : FORBIDDEN) ??
+    (isMine ? null : forbidden('create', kind)) ??
     unrelated(state, command) ??
     misfit(state, command) ??
     crowded(state, command, NO_ROW) ??
@@ -265,7 +266,7 @@ const FORGOTTEN = refuse('auth.unauthorized', 'token is so old that it may have 
 function decideCheck(state: State, command: CheckCommand): Entry[] | Refusal {
   const { ledger, kind, caller } = command;
   const row = liveRow(state, command);
-  if (!mayEnter(state, ledger, kind, row, caller)) return FORBIDDEN;
+  if (!mayEnter(state, ledger, kind, row, caller)) return forbidden('access', kind);
   return row < 0 ? notFound(kind) : [];
 }
 
@@ -298,8 +299,6 @@ export function notFound(kind: Kind): Refusal {
   return refuse('record.not-found', `${name[0]!.toUpperCase()}${name.slice(1).replace('-', ' ')} not found`);
 }
 
-export const FORBIDDEN = refuse('auth.forbidden', 'Request is not authorized');
-
 /** The gate, then whether there is such a record, then whether this may be done to it. */
 function denied(
   state: State,
@@ -308,8 +307,9 @@ function denied(
   target: Target,
   row: number,
 ): Refusal | null {
-  if (row < 0) return mayEnter(state, ledger, target, row, caller) ? notFound(kind) : FORBIDDEN;
-  return isAllowed(state, ledger, action, target, row, caller) ? null : FORBIDDEN;
+  const isMissing = row < 0 && mayEnter(state, ledger, target, row, caller);
+  if (isMissing) return notFound(kind);
+  return row >= 0 && isAllowed(state, ledger, action, target, row, caller) ? null : forbidden(action, target);
 }
 
 /**

@@ -12,6 +12,36 @@ export function refuse(reason: string, detail: string, custom?: Record<string, u
   return custom === undefined ? { reason, detail } : { reason, detail, custom };
 }
 
+/** One thing that is wrong with the shape of a body, in the form clients know. */
+export interface Fault {
+  readonly instancePath: string;
+  readonly keyword: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+/** Of what a sender wrote himself, a detail shows so much. */
+const PLACE_LENGTH_MAX = 128;
+
+/** That a body has the wrong shape. Many clients show the detail alone, so it says of the first fault where it is, too. */
+export function refuseShape(errors: readonly Fault[]): Refusal {
+  return refuse('record.schema-invalid', tellFault(errors[0]!), { errors });
+}
+
+export function tellFault({ instancePath, keyword, params, message }: Fault): string {
+  const place = cut(instancePath);
+  const { additionalProperty, allowedValues } = params;
+  let more = '';
+  if (keyword === 'additionalProperties' && additionalProperty !== undefined)
+    more = `: ${cut(String(additionalProperty))}`;
+  if (keyword === 'enum' && Array.isArray(allowedValues)) more = `: ${cut(allowedValues.join(', '))}`;
+  return `${place}${place === '' ? '' : ' '}${message}${more}`;
+}
+
+function cut(text: string): string {
+  return text.length > PLACE_LENGTH_MAX ? `${text.slice(0, PLACE_LENGTH_MAX)}…` : text;
+}
+
 export function isRefusal(value: object): value is Refusal {
   return 'reason' in value && 'detail' in value;
 }

@@ -12,16 +12,11 @@
 import { findHandle } from './finding.ts';
 import { Kind, kindRow } from './kinds.ts';
 import { versionAt } from './records.ts';
-import { type Refusal, refuse } from './refusal.ts';
+import { type Fault, type Refusal, refuseShape } from './refusal.ts';
 import type { State } from './state.ts';
 
-/** What is wrong with a record, in the form clients know. */
-interface SchemaFault {
-  readonly instancePath: string;
+interface SchemaFault extends Fault {
   readonly schemaPath: string;
-  readonly keyword: string;
-  readonly params: Readonly<Record<string, unknown>>;
-  readonly message: string;
 }
 
 /**
@@ -42,13 +37,13 @@ export function misfit(
   const { norms } = state;
   if (kind === Kind.schema) {
     const made = state.compileSchema(data);
-    if ('errors' in made) return refuseFaults(made.errors);
+    if ('errors' in made) return refuseShape(made.errors);
   }
   if (!norms.hasSchemas(ledger, kind)) return null;
   const { schema } = value;
   const named = typeof schema === 'string' ? findHandle(state, ledger, Kind.schema, schema) : -1;
   if (named < 0 || norms.schemaKind(named) !== kind) {
-    return BOUND.includes(kind) ? refuseFaults([unnamed(kind, schema)]) : null;
+    return BOUND.includes(kind) ? refuseShape([unnamed(kind, schema)]) : null;
   }
   const at = state.rows.at.get(named);
   const check = norms.remember(at, () => {
@@ -57,7 +52,7 @@ export function misfit(
     return { value: 'check' in made ? made.check : UNUSABLE, weight: data.length };
   });
   const faults = check(value);
-  return faults === null ? null : refuseFaults(faults);
+  return faults === null ? null : refuseShape(faults);
 }
 
 /** Books from other times may hold a schema that cannot be used any more: what cannot be checked is not let in. */
@@ -81,8 +76,4 @@ function unnamed(kind: Kind, schema: unknown): SchemaFault {
   const message = `must be the handle of a schema for the kind ${name}`;
   const schemaPath = '#/properties/schema/enum';
   return { instancePath: '/data/schema', schemaPath, keyword: 'enum', params: {}, message };
-}
-
-function refuseFaults(errors: readonly SchemaFault[]): Refusal {
-  return refuse('record.schema-invalid', errors[0]!.message, { errors });
 }

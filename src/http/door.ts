@@ -4,14 +4,14 @@
  */
 import type { StoredProof } from '../core/entry.ts';
 import type { Kind } from '../core/kinds.ts';
-import { isRefusal } from '../core/refusal.ts';
+import { isRefusal, refuseShape } from '../core/refusal.ts';
 import { canon, settle } from '../proof/canon.ts';
 import { proofDigestHex, sha256Hex } from '../proof/digest.ts';
 import { decodePublic, decodeSignature } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
 import { CHECK_BYTES } from '../proof/slab.ts';
 import { type Refusal, refuse } from './errors.ts';
-import { isUnsigned, type SchemaError, type ValidateBody } from './schemas.ts';
+import { isUnsigned, type ValidateBody } from './schemas.ts';
 
 /** A proof as clients send it. */
 export interface ProofBody {
@@ -69,11 +69,11 @@ export function openBody(
   body: unknown,
 ): Content | Refusal {
   const errors = validate(kind, operation, body);
-  if (errors !== null) return refuseSchema(errors);
+  if (errors !== null) return refuseShape(errors);
   const { hash, luid, data: sent, meta } = body as RecordBody;
   const { text: data, value } = settle(sent);
   const later = value === sent ? null : validate(kind, operation, { ...(body as RecordBody), data: value });
-  if (later !== null) return refuseSchema(later);
+  if (later !== null) return refuseShape(later);
   const hashHex = sha256Hex(data);
   if (hash !== hashHex && hash.toLowerCase() !== hashHex) {
     return refuse('crypto.hash-invalid', 'hash is not the SHA-256 of the canonical form of data');
@@ -121,8 +121,4 @@ export function openProofs(bodies: readonly ProofBody[], hashHex: string): Check
     text += comma + proofText(publicText, digest, resultText, custom);
   }
   return { proofs, checks, text };
-}
-
-export function refuseSchema(errors: readonly SchemaError[]): Refusal {
-  return refuse('record.schema-invalid', errors[0]!.message, { errors });
 }

@@ -2,8 +2,8 @@
  * Events for those who rather ask than be called, what became of those that effects were to be told, and what an operator
  * does when the other side is there again.
  */
-import { type AccessAction, type Caller, isAllowed, mayEnter } from '../core/access/index.ts';
-import { FORBIDDEN, notFound } from '../core/decide.ts';
+import { type AccessAction, type Caller, forbidden, isAllowed, mayEnter } from '../core/access/index.ts';
+import { notFound } from '../core/decide.ts';
 import { Kind } from '../core/kinds.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { namesOf, readRow } from '../core/records.ts';
@@ -207,8 +207,9 @@ function act(call: Call, action: AccessAction, work: (row: number) => void): voi
 /** Why the caller may not do this to the record in a row, or null. */
 function mayAct({ house, route, ledger }: Call, action: AccessAction, row: number, caller: Caller): Refusal | null {
   const { state } = house;
-  if (row < 0) return mayEnter(state, ledger, route.kind, row, caller) ? notFound(route.kind) : FORBIDDEN;
-  return isAllowed(state, ledger, action, route.kind, row, caller) ? null : FORBIDDEN;
+  const isMissing = row < 0 && mayEnter(state, ledger, route.kind, row, caller);
+  if (isMissing) return notFound(route.kind);
+  return row >= 0 && isAllowed(state, ledger, action, route.kind, row, caller) ? null : forbidden(action, route.kind);
 }
 
 /** Nothing is said: no body, or the empty object of clients that always send one. */

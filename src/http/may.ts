@@ -2,8 +2,8 @@
  * Access at reads: nothing of a record leaves that the caller may not read, and whoever may not come in for a kind of
  * record does not learn what there is of it. Writes are judged in the sequence, once their signatures are verified.
  */
-import { EVERY_ROW, isAllowed, mayEnter, NO_ROW } from '../core/access/index.ts';
-import { FORBIDDEN, notFound } from '../core/decide.ts';
+import { EVERY_ROW, forbidden, isAllowed, mayEnter, NO_ROW } from '../core/access/index.ts';
+import { notFound } from '../core/decide.ts';
 import { Kind } from '../core/kinds.ts';
 import { SERVER_LEDGER } from '../core/state.ts';
 import { type Call, callerOf, refuseDurable } from './call.ts';
@@ -17,14 +17,14 @@ export function readableRow(call: Call): number {
   const ledger = ledgerOf(call);
   if (row >= 0 && isAllowed(house.state, ledger, 'read', route.kind, row, caller)) return row;
   const isMissing = row < 0 && mayEnter(house.state, ledger, route.kind, NO_ROW, caller);
-  refuseDurable(call, isMissing ? notFound(route.kind) : FORBIDDEN);
+  refuseDurable(call, isMissing ? notFound(route.kind) : forbidden('read', route.kind));
   return -1;
 }
 
 /** Whether the caller may come in for records of this kind; told where not. */
 export function entersFor(call: Call, kind: Kind): boolean {
   const isIn = mayEnter(call.house.state, ledgerOf(call), kind, NO_ROW, callerOf(call, []));
-  if (!isIn) refuseDurable(call, FORBIDDEN);
+  if (!isIn) refuseDurable(call, forbidden('access', kind));
   return isIn;
 }
 

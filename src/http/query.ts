@@ -13,6 +13,7 @@
 import type { Filter, Operator } from '../core/filters.ts';
 import { OPERATORS } from '../core/filters.ts';
 import { Kind } from '../core/kinds.ts';
+import { refuseShape } from '../core/refusal.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { isObject, parseJson } from './json.ts';
 import { compileRegex, PATTERN_CLASSES_MAX, PATTERN_SIZE_MAX } from './regex.ts';
@@ -186,7 +187,7 @@ function parsePage(pairs: readonly Pair[], limits: QueryLimits): ListQuery['page
     errors.push(pageError('index', 'maximum', { comparison: '<=', limit: Number.MAX_SAFE_INTEGER }, 'is too large'));
   }
   if (errors.length > 0) {
-    throw new QueryRefused(refuse('record.schema-invalid', 'page does not fit the schema', { errors }));
+    throw new QueryRefused(refuseShape(errors));
   }
   return page;
 }
@@ -263,14 +264,14 @@ function readWish(segments: readonly string[], of: Filtered): { path: string[]; 
     const rest = segments.slice(at + 1);
     const isList = name === 'in' || name === 'nin';
     if (!OPERATORS.includes(name as Operator) || rest.length > (isList ? 1 : 0) || !/^\d{0,9}$/.test(rest[0] ?? '')) {
-      throw malformed('filter has an unsupported operator');
+      throw malformed(`filter has an unsupported operator; here are ${OPERATORS.map((name) => `$${name}`).join(', ')}`);
     }
     operator = name as Operator;
   }
   if (path[0] === 'data' && path[1] === 'claims' && path.length === 4 && path[3] === 'handle') {
     if (CLAIM_REFERENCES.has(path[2]!)) path = path.slice(0, 3);
   }
-  if (!isSupported(path, of)) throw malformed('filter has an unsupported path');
+  if (!isSupported(path, of)) throw malformed(`filter has an unsupported path; here are ${pathsOf(of).join(', ')}`);
   return { path, operator };
 }
 
@@ -281,6 +282,12 @@ function isSupported(path: readonly string[], of: Filtered): boolean {
   }
   const name = path.join('.');
   return COMMON_PATHS.includes(name) || (KIND_PATHS[of]?.includes(name) ?? false);
+}
+
+/** The paths that a list can be filtered by. */
+function pathsOf(of: Filtered): readonly string[] {
+  if (of === null) return ['none'];
+  return typeof of === 'object' ? of : [...COMMON_PATHS, 'data.custom.<member>', ...(KIND_PATHS[of] ?? [])];
 }
 
 /**

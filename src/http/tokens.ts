@@ -190,7 +190,9 @@ export function checkRequestHash(token: Token, request: HashedRequest): Refusal 
   const { method, url, body } = request;
   const covered = { method, url, headers: names.length > 0 ? headers : null, body: isEmpty(body) ? null : body };
   if (sha256Hex(canon(covered)) !== parts[1]!.toLowerCase())
-    return unauthorized('token hsh does not match the request');
+    return unauthorized(
+      'token hsh does not match the request: its method, body, the headers it names, and its URL as the client sent it',
+    );
   return null;
 }
 

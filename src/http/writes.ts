@@ -8,7 +8,7 @@ import { findRecord } from '../core/finding.ts';
 import { Kind } from '../core/kinds.ts';
 import { createdCustom, isoMoment, sealCustom, updatedCustom } from '../core/proofs.ts';
 import { readRow, type VersionEntry } from '../core/records.ts';
-import { isRefusal } from '../core/refusal.ts';
+import { isRefusal, refuseShape } from '../core/refusal.ts';
 import type { Submission } from '../engine.ts';
 import { ledgerCommand } from '../genesis.ts';
 import { proofDigest, proofDigestHex } from '../proof/digest.ts';
@@ -16,7 +16,7 @@ import { encodeBase64 } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
 import { hexOf, isRouted, labelsText, outcomeText, ownersText, recordText, threadOf } from '../render.ts';
 import { beginAnew, type Call, callerOf, guarded, NO_BYTES, refuseDurable, send, sendRefusal } from './call.ts';
-import { type Content, keysOf, openBody, openProofs, type ProofBody, refuseSchema } from './door.ts';
+import { type Content, keysOf, openBody, openProofs, type ProofBody } from './door.ts';
 import { type Header, type Refusal, refuse } from './errors.ts';
 import { entersFor } from './may.ts';
 import { sendRow } from './reads.ts';
@@ -190,7 +190,7 @@ export function addProof(call: Call): void {
   const { house, route } = call;
   const { kind } = route;
   const errors = house.validate(kind, 'proof', call.body);
-  if (errors !== null) return sendRefusal(house, call.reply, refuseSchema(errors));
+  if (errors !== null) return sendRefusal(house, call.reply, refuseShape(errors));
   const row = rowOf(call);
   // Nothing is verified yet: only who comes in without a signature may learn what there is.
   const tell = (refusal: Refusal) => {

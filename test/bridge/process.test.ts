@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { freePorts } from '../../src/cli/free-ports.ts';
 import { type ServerProcess, startBridge } from '../../src/cli/server-process.ts';
-import { connect, type Json, makeKeys, proof, record, verifyRecord } from '../support/client.ts';
+import { bearer, connect, type Json, makeKeys, proof, record, verifyRecord } from '../support/client.ts';
 import { PATIENCE_MS } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 import { entryOf, type FakeLedger, openLedger, until } from './kit.ts';
@@ -177,6 +177,14 @@ describe('it does not start', () => {
     await bridge!.stop('SIGTERM');
     const { code, log } = run(...data(), '--ledger', ledger.url, '--key', makeKeys().public);
     expect([code, log]).toEqual([1, expect.stringContaining('believe the ledger')]);
+  });
+
+  test('for a ledger that shows its key to nobody: told which flag names it', async () => {
+    const owner = makeKeys();
+    const shut = await startServer({ flags: ['--owner', owner.public], headers: bearer(owner) });
+    const { code, log } = run(...data(), '--ledger', shut.url);
+    await shut.stop();
+    expect([code, log]).toEqual([1, expect.stringContaining('answers 403, and no key; name it by --key')]);
   });
 
   test('with books and no key', async () => {

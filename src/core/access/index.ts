@@ -29,6 +29,7 @@ import { compileList, compilePolicies } from './policies.ts';
 import { holds, type RecordScene, type Rules } from './rules.ts';
 
 export { type AccessAction, type Bearer, type Caller, GRANTED, NOBODY, proofTarget, type Target } from './caller.ts';
+export { forbidden } from './forbidden.ts';
 export { memberHandle } from './people.ts';
 export { targetOf } from './rules.ts';
 
