@@ -71,6 +71,8 @@ async function fill(client: Client): Promise<void> {
     '/intents/aborted/proofs',
     proofFor(waiting, keys, { action: 'abort', moment: new Date().toISOString() }),
   );
+  await kit.wallet({ handle: 'post-box', routes: [{ action: 'forward', target: 'luz' }] });
+  await kit.done([issue('post-box', 'usd', 3)], { data: { handle: 'passed-on' } });
   let anchor = await kit.make('anchors', { handle: 'moved', wallet: 'ana', target: 'luz', custom: { n: 0 } });
   for (let n = 1; n < 4; n++) {
     const { parent: _, ...data } = anchor.data;
@@ -119,6 +121,7 @@ const RECORDS: [kinds: string, handle: string][] = [
   ['intents', 'good'],
   ['intents', 'bad'],
   ['intents', 'aborted'],
+  ['intents', 'passed-on'],
   ['anchors', 'moved'],
   ['effects', 'listens'],
   ['signers', 'system'],
@@ -332,6 +335,12 @@ describe.skipIf(!hasPython)('checked by another program', () => {
       ['a member of a proof', altered(moody, ['record', 'meta', 'proofs', '2'], (was) => ({ ...was, note: 'x' }))],
       ['a member of the record', altered(moody, ['record'], (was) => ({ ...was, approved: true }))],
       ['a member of the story', altered(moody, [], (was) => ({ ...was, status: 'verified' }))],
+      ['a member of the head', altered(moody, ['head'], (was) => ({ ...was, ledger: 'main' }))],
+      ['a member of the meta of the head', altered(moody, ['head', 'meta'], (was) => ({ ...was, ledger: 'main' }))],
+      ['a member of an entry', altered(moody, ['entries', '0'], (was) => ({ ...was, ledger: 'main' }))],
+      ['a member of the chain', altered(moody, ['chain'], (was) => ({ ...was, ledger: 'main' }))],
+      ['a member of a frame', altered(moody, ['chain', 'frames', '0'], (was) => ({ ...was, ledger: 'main' }))],
+      ['routed, by a number', altered(story('intents', 'passed-on'), ['record', 'meta', 'routed'], Number)],
       // Readers differ in which of two they show.
       ['a record twice', moody.replace('"record":', `"record":${JSON.stringify(done)},"record":`)],
       ['a status twice', moody.replace('"status":"suspended"', '"status":"verified","status":"suspended"')],
@@ -423,7 +432,12 @@ print(json.dumps([[holds(*map(bytes.fromhex, row)) for row in given['signatures'
   test('what is no story, no file or no key is told in a sentence: a traceback said where the checker broke', () => {
     const story = storyOf(realDisk, whole, { ledger: 'main', kind: Kind.wallet, id: 'ana' });
     const cases = [
-      ['story.json', story.replace('"record"', '"rekord"'), key, 'no story as `ayni export` writes it: KeyError'],
+      [
+        'story.json',
+        story.replace('"format":"ayni-story-3",', ''),
+        key,
+        'no story as `ayni export` writes it: KeyError',
+      ],
       ['text.json', 'not JSON', key, 'no story as `ayni export` writes it: JSONDecodeError'],
       ['key.json', story, 'abc', 'the key must be the base64 of 32 bytes'],
       ['key.json', story, `${key.slice(0, -2)}!=`, 'the key must be the base64 of 32 bytes'],
