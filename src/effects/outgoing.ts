@@ -242,7 +242,7 @@ function readReply(response: http.IncomingMessage, keeps: boolean, settle: (repl
   });
   response.on('error', () => {});
   response.on('close', () => {
-    const retryAfterMs = readRetryAfter(response.headers['retry-after']);
+    const retryAfterMs = readRetryAfter(response.headers);
     settle({
       status: response.statusCode ?? 0,
       text: keeps && response.complete ? Buffer.concat(kept).toString() : null,
@@ -251,12 +251,18 @@ function readReply(response: http.IncomingMessage, keeps: boolean, settle: (repl
   });
 }
 
-/** Seconds, or a date. */
-function readRetryAfter(value: string | undefined): number | null {
+/** Seconds, or a date: by the clock of the other side, where it says what that shows. Ours may be another. */
+function readRetryAfter({ 'retry-after': value, date = '' }: http.IncomingHttpHeaders): number | null {
   if (value === undefined) return null;
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
-  const at = /^[A-Z][a-z]{2}/.test(value) ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(at) ? null : Math.max(0, at - Date.now());
+  const at = readDate(value);
+  return at === null ? null : Math.max(0, at - (readDate(date) ?? Date.now()));
+}
+
+/** As HTTP writes it, `Wed, 21 Oct 2015 07:28:00 GMT`. */
+function readDate(text: string): number | null {
+  const at = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? null : at;
 }
 
 function toAnswer(reply: Reply): Answer {

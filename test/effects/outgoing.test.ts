@@ -84,9 +84,25 @@ describe('a call', () => {
     expect(await post(open(), url)).toEqual({ status: 503, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
   });
 
-  test('Retry-After as a date to come', async () => {
-    const date = new Date(Date.now() + 3_600_000).toUTCString();
-    const { url } = await serve((_, response) => response.writeHead(429, { 'retry-after': date }).end());
+  test.each([
+    ['as a date to come', Date.now()],
+    [
+      'as a date by another clock than ours: that was waited for by our own, for an hour or not at all',
+      Date.UTC(2015, 9, 21),
+    ],
+    ['as a date by a clock that is ahead', Date.UTC(2100, 0, 1)],
+  ])('Retry-After %s', async (_, now) => {
+    const [date, later] = [now, now + 5_000].map((moment) => new Date(moment).toUTCString());
+    const { url } = await serve((_, response) => response.writeHead(429, { date, 'retry-after': later }).end());
+    expect(await post(open(), url)).toEqual({ status: 429, retryAfterMs: 5_000 });
+  });
+
+  test.each([undefined, 'soon'])('Retry-After as a date, and %j for now: our own clock counts', async (date) => {
+    const later = new Date(Date.now() + 3_600_000).toUTCString();
+    const { url } = await serve((_, response) => {
+      response.sendDate = false;
+      response.writeHead(429, { ...(date && { date }), 'retry-after': later }).end();
+    });
     const answer = (await post(open(), url)) as { retryAfterMs: number };
     expect(answer.retryAfterMs).toBeGreaterThan(3_000_000);
     expect(answer.retryAfterMs).toBeLessThanOrEqual(3_600_000);
