@@ -1,0 +1,74 @@
+/** What src/http/README.md tells whoever writes a client: what it says of lists, intents and the public package holds. */
+import { createRequire } from 'node:module';
+import { expect, test } from 'vitest';
+import { bearer, connect, type Json, makeKeys, record } from '../support/client.ts';
+import { issue, makeKit, openLedger, proofFor, transfer } from '../support/kit.ts';
+import { serverOfFile } from '../support/of-file.ts';
+import { readPages } from '../support/pages.ts';
+
+const { LedgerSdk } = createRequire(import.meta.url)('@minka/ledger-sdk') as Json;
+const owner = makeKeys();
+const keyPair = { format: 'ed25519-raw', public: owner.public, secret: owner.secret };
+const { client, server } = await serverOfFile(owner);
+const page = readPages().find(({ file }) => file === 'src/http/README.md')!.text;
+
+test('the page names a kind, or a filter, that there is not', async () => {
+  const [, lists] = /\n## Lists\n(.*?)\n## /s.exec(page)!;
+  const filters = [...lists!.matchAll(/`((?:data|meta|sort)\.[^`]*=[^`]*)`/g)].map(([, filter]) => filter!);
+  expect(filters).toHaveLength(6);
+  for (const filter of filters)
+    expect([filter, (await client.get(`/intents?${filter}`)).status]).toEqual([filter, 200]);
+  const [, named] = /`\{kind\}` is (.*?), `\{id\}`/s.exec(page)!;
+  const kinds = [...named!.matchAll(/`(\w+)`/g)].map(([, kind]) => kind!);
+  expect(kinds).toHaveLength(11);
+  for (const kind of kinds) expect([kind, (await client.get(`/${kind}`)).status]).toEqual([kind, 200]);
+});
+
+test('a key that no list knows changes what it shows', async () => {
+  const [plain, limited] = [await client.get('/wallets'), await client.get('/wallets?limit=1&status=none')];
+  expect(limited.body.data).toEqual(plain.body.data);
+});
+
+test('somebody ends by a word what is pending', async () => {
+  const shy = makeKeys();
+  const all = { action: 'any', record: 'any' };
+  const access = [
+    { ...all, signer: { public: owner.public } },
+    { ...all, bearer: { $signer: { public: owner.public } } },
+    { action: { $in: ['access', 'create'] }, record: 'any', signer: { public: shy.public } },
+  ];
+  const ledger = (await openLedger(client, owner, { access })).data.handle;
+  const there = connect(server, { 'x-ledger': ledger });
+  const kit = makeKit(connect(server, { 'x-ledger': ledger, ...bearer(owner, ledger) }), owner);
+  const [symbol, one, other] = [await kit.symbol(), await kit.wallet(), await kit.wallet()];
+  await kit.send([issue(one, symbol, 5)]);
+  const data = { handle: 'waits', claims: [transfer(one, other, symbol, 5)] };
+  const made = (await there.post('/intents', record(data, shy))).body;
+  for (const custom of [{ action: 'abort' }, { status: 'aborted' }, { status: 'rejected' }]) {
+    const reply = await there.post('/intents/waits/proofs', proofFor(made, owner, custom));
+    expect([custom, reply.body.meta.status]).toEqual([custom, 'pending']);
+  }
+  const reply = await there.post('/intents/waits/proofs', proofFor(made, owner, { action: 'commit' }));
+  expect(reply.body.meta.status).toBe('completed');
+});
+
+test('the package takes a rule away with a shorter list; what replaces leaves it in', async () => {
+  const sdk = new LedgerSdk({ server: server.url });
+  const [spend, read] = [{ action: 'spend' }, { action: 'read' }];
+  await sdk.wallet
+    .init()
+    .data({ handle: 'ruled', access: [spend, read] })
+    .hash()
+    .sign([{ keyPair }])
+    .send();
+  const change = async (access: Json[], isWhole: boolean) => {
+    const { response } = await sdk.wallet.read('ruled');
+    const data = isWhole ? { ...response.data.data, access } : { access };
+    await sdk.wallet.from(response.data).data(data, isWhole).hash().sign([{ keyPair }]).send();
+    return (await sdk.wallet.read('ruled')).wallet.access;
+  };
+  expect(await change([spend], false)).toEqual([spend, read]);
+  expect(await change([spend], true)).toEqual([spend]);
+  const list = await sdk.wallet.list({ page: { index: 0, limit: 50 }, 'data.handle': 'ruled' });
+  expect(list.wallets).toHaveLength(1);
+});
