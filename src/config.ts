@@ -3,7 +3,7 @@
  * server lives here; nothing in it is unbounded.
  */
 import { isIP } from 'node:net';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isLedgerHandle } from './core/address.ts';
 
@@ -159,6 +159,25 @@ function isHost(given: string): boolean {
 
 const MiB = 1024 * 1024;
 const WORKERS = Math.max(1, availableParallelism() - 1);
+/** The heap's addresses reach no further. */
+const RECORDS_BYTES_MAX = 32 * 1024 * MiB;
+const RECORDS_BYTES_MIN = 64 * MiB;
+
+/**
+ * How much of this memory records may take where nobody says: the system ends a process that takes more than there is,
+ * and each start after it that reads as much. Indexes and balances take up to half as much again, everything else some
+ * 400 MiB.
+ */
+export function recordsRoom(memoryBytes: number): number {
+  const room = Math.floor(((memoryBytes - 512 * MiB) * 2) / 3 / MiB) * MiB;
+  return Math.min(RECORDS_BYTES_MAX, Math.max(RECORDS_BYTES_MIN, room));
+}
+
+/** What this machine has, or lets its container have. */
+function memoryBytes(): number {
+  const most = process.constrainedMemory() ?? 0;
+  return most > 0 ? Math.min(most, totalmem()) : totalmem();
+}
 
 const SETTINGS = {
   port: count(4000, 0, 65_535, 'port to listen on; 0 takes a free one'),
@@ -181,6 +200,12 @@ const SETTINGS = {
   ),
   threadSecondsMax: count(60, 1, 3_600, 'time after which one of them that does not answer ends the process'),
   snapshotEvery: count(1_000_000, 1, 1e12, 'entries between two snapshots'),
+  recordsBytesMax: count(
+    recordsRoom(memoryBytes()),
+    RECORDS_BYTES_MIN,
+    RECORDS_BYTES_MAX,
+    'memory that records may take, indexes and balances apart; beyond, nothing new comes in',
+  ),
   logLevel: choice<'error' | 'info' | 'debug'>('info', ['error', 'info', 'debug'], 'what is told on standard error'),
   durability: choice<'sync' | 'none'>(
     'sync',

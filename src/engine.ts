@@ -55,6 +55,8 @@ export interface EngineOptions extends EntranceOptions {
   batchMsMax: number;
   /** After so many entries `snapshot` is called, between two batches; never again before its promise ends. */
   snapshotEvery: number;
+  /** Bytes that records may take in memory; beyond, nothing new is to come in. */
+  recordsBytesMax: number;
   /** So many of them are there already. */
   sinceSnapshot?: number;
   snapshot: () => Promise<void>;
@@ -161,12 +163,18 @@ export class Engine {
     return this.#entrance.hasPlace(ledger) ? null : OVERLOADED;
   }
 
+  /** Bytes that records may take: what their heap reaches, where the operator has not set less. */
+  get recordsBytesMax(): number {
+    return Math.min(this.#options.recordsBytesMax, this.state.heap.bytesMax);
+  }
+
   /**
    * Whether the books can hold no more: what is new is refused first, then what goes on with what is there, and room is
    * left for what the server itself has to note.
    */
   isFull(isNew: boolean): boolean {
-    return this.state.heap.shareLeft < (isNew ? KEPT_FROM_NEW : KEPT_FOR_OWN);
+    const kept = isNew ? KEPT_FROM_NEW : KEPT_FOR_OWN;
+    return this.state.heap.used > this.recordsBytesMax * (1 - kept);
   }
 
   get isFailed(): boolean {

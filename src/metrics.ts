@@ -108,8 +108,14 @@ const METRICS: readonly Metric[] = [
   {
     type: 'gauge',
     name: 'ayni_record_heap_bytes',
-    help: 'Memory that records take, of 32 GiB that they can',
+    help: 'Memory that records take',
     tell: ({ engine: { state } }) => state.heap.used,
+  },
+  {
+    type: 'gauge',
+    name: 'ayni_record_heap_bytes_max',
+    help: 'Memory that records may take: --records-bytes-max',
+    tell: ({ engine }) => engine.recordsBytesMax,
   },
   {
     type: 'gauge',

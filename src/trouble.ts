@@ -33,9 +33,11 @@ export function startText(error: Error, directory: string): string {
   return `Cannot use ${directory} (${errorText(error)}). Nothing acknowledged is lost. ${remedy(error, directory)}, then start again.`;
 }
 
-/** There is no more room for records, whatever the machine has. */
-export const FULL_TEXT =
-  'The books are full: of the 32 GiB that records may take 31 are taken. Nothing new comes in any more; what waits may come to its end, and all is served as before. Go on with new books in another directory.';
+/** There is no more room for records. */
+export function fullText(bytesMax: number): string {
+  const most = (bytesMax / 2 ** 30).toFixed(2);
+  return `The books are full: of the ${most} GiB of memory that records may take (--records-bytes-max) hardly any is left. Nothing new comes in any more; what waits may come to its end, and all is served as before. Start again with more, where the machine has it, or go on with new books in another directory.`;
+}
 
 /** Errors whose message was written for the operator. */
 const TOLD_ERRORS = new Set([

@@ -9,7 +9,7 @@ import { prepareSchemas } from './http/schemas.ts';
 import type { Log } from './log.ts';
 import type { ProofPool } from './proof/pool.ts';
 import type { Lock } from './storage/lock.ts';
-import { FULL_TEXT } from './trouble.ts';
+import { fullText } from './trouble.ts';
 
 const TICK_MS = 1000;
 /** So long after the start, which is not to wait for it, and with such pauses the rest is loaded. */
@@ -36,7 +36,7 @@ export function startWatch({ engine, pool, lock, lookAtClock }: Watched, { tell,
   setInterval(() => lookAt(pool, lock, engine), TICK_MS).unref();
   const fullness = setInterval(() => {
     if (!engine.isFull(true)) return;
-    tell(FULL_TEXT);
+    tell(fullText(engine.recordsBytesMax));
     clearInterval(fullness);
   }, TICK_MS).unref();
   const preparing = setTimeout(() => prepare(pool).catch(defect), PREPARE_AFTER_MS).unref();

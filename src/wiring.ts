@@ -90,6 +90,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     batchBytesMax: config.batchBytesMax,
     batchMsMax: config.batchMsMax,
     snapshotEvery: config.snapshotEvery,
+    recordsBytesMax: config.recordsBytesMax,
     // A snapshot that was due and did not come about, for lack of room, say, is not due again at once.
     sinceSnapshot: entries % config.snapshotEvery,
     async snapshot() {

@@ -70,6 +70,7 @@ export async function openHouse(directory: string): Promise<House> {
     batchBytesMax: 1024 * 1024,
     batchMsMax: 10,
     snapshotEvery: Number.POSITIVE_INFINITY,
+    recordsBytesMax: Number.POSITIVE_INFINITY,
     snapshot: async () => {},
     signIntent: (luid, value, moment) => signedIntent(server, luid, value, moment),
     publish: () => {},

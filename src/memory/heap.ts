@@ -70,7 +70,8 @@ export class Heap {
   readonly recordBytesMax: number;
   private readonly chunkBytes: number;
   /** All that the heap can take. */
-  private readonly bytesMax: number;
+  /** All that records can take. */
+  readonly bytesMax: number;
   /** How far an address is shifted to give its chunk. */
   private readonly shift: number;
   /** Which bits of an address lie within its chunk. */
@@ -107,11 +108,6 @@ export class Heap {
   /** Bytes of the heap in use: headers, padding and chunk ends included. */
   get used(): number {
     return (this.chunks.length - 1) * this.chunkBytes + this.lastUsed;
-  }
-
-  /** What is left of all that it can take, from 1 down to 0. */
-  get shareLeft(): number {
-    return 1 - this.used / this.bytesMax;
   }
 
   /**

@@ -3,9 +3,10 @@
  * address, the door for everybody or nobody, and that what it cannot use stops it.
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, readConfig } from '../../src/config.ts';
+import { ConfigError, readConfig, recordsRoom } from '../../src/config.ts';
 import {
   bearer,
   canon,
@@ -24,6 +25,23 @@ import { type Server, type ServerOptions, startRefused } from '../support/server
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const keys = makeKeys();
 const wallet = (owner: Keys): Json => record({ handle: unique('wallet') }, owner);
+
+const GiB = 2 ** 30;
+
+describe('records take, where nobody says how much,', () => {
+  test.each([
+    [24 * GiB, 15.66 * GiB],
+    [GiB, GiB / 3],
+    [GiB / 4, GiB / 16],
+    [256 * GiB, 32 * GiB],
+  ])('of %d bytes of memory %d', (memory, room) => {
+    expect(Math.abs(recordsRoom(memory) - room)).toBeLessThan(GiB / 64);
+  });
+
+  test('no more than the machine has', () => {
+    expect(readConfig([], {}).recordsBytesMax).toBeLessThan(totalmem());
+  });
+});
 
 describe('the default ledger', () => {
   test.each<[string, ServerOptions]>([

@@ -152,6 +152,7 @@ export class House {
       batchBytesMax: 1 << 20,
       batchMsMax: Number.POSITIVE_INFINITY,
       snapshotEvery: Number.POSITIVE_INFINITY,
+      recordsBytesMax: Number.POSITIVE_INFINITY,
       snapshot: () => this.takeSnapshot(),
       signIntent: (luid, value, moment) => signedIntent(SERVER, luid, value, moment),
       publish: () => {},

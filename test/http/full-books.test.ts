@@ -7,8 +7,12 @@ import { issue, proofFor, transfer } from '../support/kit.ts';
 const keys = makeKeys();
 const LONG = 'x'.repeat(3000);
 
-test('full books take nothing new, and bring to its end what is in them', async () => {
-  const desk = await Desk.open({ chunkBytes: 1 << 14, heapBytesMax: 1 << 19 });
+// Records that took more than the machine had ended the process, and each start that read as many.
+test.each([
+  ['their heap reaches no further', { chunkBytes: 1 << 14, heapBytesMax: 1 << 19 }, {}],
+  ['they may take no more', { chunkBytes: 1 << 14 }, { recordsBytesMax: 1 << 19 }],
+])('full books, where %s, take nothing new, and bring to its end what is in them', async (_why, sizes, options) => {
+  const desk = await Desk.open(sizes, options);
   const post = (path: string, data: Json) => desk.send('POST', `/v2/${path}`, record(data, keys));
   const amountOf = async (wallet: string) =>
     (await desk.get(`/v2/wallets/${wallet}/balances`)).body.data[0]?.data.amount;

@@ -104,12 +104,12 @@ describe('heap', () => {
     let last = 0;
     for (let n = 1; n <= 64; n++) {
       last = heap.append(bytes, 0, bytes.length, 0);
-      expect(heap.shareLeft).toBeCloseTo(1 - n / 64, 2);
+      expect(heap.used / heap.bytesMax).toBeCloseTo(n / 64, 2);
     }
     expect(() => heap.append(bytes, 0, 1, 0)).toThrow(/records is full/);
     const again = new Heap('records', CHUNK, max);
     again.load(throughDisk(heap.dump()));
-    expect([again.shareLeft, again.bytes(last).length]).toEqual([heap.shareLeft, bytes.length]);
+    expect([again.used, again.bytes(last).length]).toEqual([heap.used, bytes.length]);
     expect(() => new Heap('records', CHUNK, max / 2).load(throughDisk(heap.dump()))).toThrow(/cannot end/);
   });
 

@@ -209,6 +209,7 @@ export class Host implements Watched {
       batchBytesMax: settings.batchBytesMax,
       batchMsMax: 10,
       snapshotEvery: settings.snapshotEvery,
+      recordsBytesMax: Number.POSITIVE_INFINITY,
       sinceSnapshot: this.recovered.entries % settings.snapshotEvery,
       snapshot: () => this.#takeSnapshot(),
       signIntent: (luid, value, moment) => signedIntent(SERVER.pair, luid, value, moment),
