@@ -2,7 +2,7 @@
  * Money: what an intent moves, all of it or nothing, judged on the net; whom a claim reaches; and that not one
  * unit is made or lost on the way.
  */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Json, makeKeys, record } from '../support/client.ts';
 import { destroy, issue, limit, reasonOf, transfer, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
@@ -11,9 +11,10 @@ const keys = makeKeys();
 
 const { client, kit } = await serverOfFile(keys);
 const usd = await kit.symbol();
+await kit.funded(usd, 1000, { handle: 'rich' });
 
 /** A new wallet with `amount` in it. */
-const funded = (amount: number, data?: Json): Promise<string> => kit.funded(usd, amount, data);
+const funded = (amount: number): Promise<string> => kit.funded(usd, amount);
 const balances = (...wallets: string[]): Promise<number[]> => Promise.all(wallets.map((one) => kit.balance(one, usd)));
 
 describe('the four actions', () => {
@@ -113,8 +114,6 @@ describe('whom a claim reaches', () => {
     ['transfer from', (handle) => transfer(handle, 'rich', usd, 1), 'core.source-invalid'],
     ['destroy', (handle) => destroy(handle, usd, 1), 'core.source-invalid'],
   ];
-  beforeAll(async () => void (await funded(1000, { handle: 'rich' })));
-
   test.each(claims)('%s a wallet that is not there', async (_name, claim, reason) => {
     expect(await kit.refused([claim('nobody')])).toBe(reason);
     expect(await kit.refused([claim('a:nobody@nowhere')])).toBe(reason);

@@ -2,7 +2,7 @@
  * How an intent tells what became of it: its proofs and statuses, the answer that waits, the commit by hand,
  * and the balances that remain.
  */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { connect, hashOf, type Json, makeKeys, proof, record } from '../support/client.ts';
 import {
   failure,
@@ -23,12 +23,10 @@ const keys = makeKeys();
 
 const { client, kit } = await serverOfFile(keys);
 const usd = await kit.symbol();
-beforeAll(async () => {
-  await funded(1000, { handle: 'rich' });
-});
+await kit.funded(usd, 1000, { handle: 'rich' });
 
 /** A new wallet with `amount` in it. */
-const funded = (amount: number, data?: Json): Promise<string> => kit.funded(usd, amount, data);
+const funded = (amount: number): Promise<string> => kit.funded(usd, amount);
 const balances = (...wallets: string[]): Promise<number[]> => Promise.all(wallets.map((one) => kit.balance(one, usd)));
 
 describe('what the proofs tell', () => {

@@ -2,7 +2,7 @@
  * The bounds of money: limits a wallet was given, inclusive and judged on the net, and the ends of what an
  * amount and a claim may be.
  */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { hashOf, type Json, makeKeys } from '../support/client.ts';
 import { destroy, issue, limit, luidOf, pause, reasonOf, segment, transfer } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
@@ -12,12 +12,10 @@ const MAX = Number.MAX_SAFE_INTEGER;
 
 const { client, kit } = await serverOfFile(keys);
 const usd = await kit.symbol();
-beforeAll(async () => {
-  await funded(1000, { handle: 'rich' });
-});
+await kit.funded(usd, 1000, { handle: 'rich' });
 
 /** A new wallet with `amount` in it. */
-const funded = (amount: number, data?: Json): Promise<string> => kit.funded(usd, amount, data);
+const funded = (amount: number): Promise<string> => kit.funded(usd, amount);
 const balances = (...wallets: string[]): Promise<number[]> => Promise.all(wallets.map((one) => kit.balance(one, usd)));
 
 /** Daily limits count by UTC day: a test of one does not begin in the last minute of a day. */

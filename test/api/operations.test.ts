@@ -2,7 +2,7 @@
  * The eleven operations of the ledger service, to the letter: paths, members, statuses, the proofs that come
  * back, what is not there, and what may not be there twice.
  */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { connect, hashOf, type Json, makeKeys, record } from '../support/client.ts';
 import {
   HASH,
@@ -19,15 +19,10 @@ import {
 import { serverOfFile } from '../support/of-file.ts';
 
 const keys = makeKeys();
-let alice: string;
-let bob: string;
-
 const { server, client, kit } = await serverOfFile(keys);
 const usd = await kit.symbol();
-beforeAll(async () => {
-  alice = await kit.wallet({ custom: { name: 'Alice' }, schema: 'user-wallet' });
-  bob = await kit.wallet({ schema: 'bank-wallet' });
-});
+const alice = await kit.wallet({ custom: { name: 'Alice' }, schema: 'user-wallet' });
+const bob = await kit.wallet({ schema: 'bank-wallet' });
 
 const anchorData = (more: Json = {}): Json => ({
   handle: unique('anchor'),

@@ -20,14 +20,9 @@ import { type Server, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
 const other = makeKeys();
-let symbol: string;
-let wallet: string;
-
 const { client, kit } = await serverOfFile(keys);
-beforeAll(async () => {
-  symbol = await kit.symbol();
-  wallet = await kit.wallet();
-});
+const symbol = await kit.symbol();
+const wallet = await kit.wallet();
 
 const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
 

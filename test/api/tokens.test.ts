@@ -3,22 +3,17 @@
  * its owner signed is believed.
  */
 import { createHmac, sign } from 'node:crypto';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { canon, connect, type Json, makeKeys, makeToken, type Reply, record, sha256 } from '../support/client.ts';
 import { openLedger, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
 
 const keys = makeKeys();
 const other = makeKeys();
-let wallet: string;
-let signer: string;
-
 const { server, client, kit } = await serverOfFile(keys);
-beforeAll(async () => {
-  wallet = await kit.wallet();
-  signer = unique('signer');
-  await kit.make('signers', { handle: signer, format: 'ed25519-raw', public: keys.public });
-});
+const wallet = await kit.wallet();
+const signer = unique('signer');
+await kit.make('signers', { handle: signer, format: 'ed25519-raw', public: keys.public });
 
 const now = (): number => Math.floor(Date.now() / 1000);
 const claims = (more: Json = {}): Json => {
