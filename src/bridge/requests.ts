@@ -76,7 +76,7 @@ export function readIntent(value: unknown, ledgerKey: string): IntentName | Refu
 export function readStatus(intent: JsonObject, ledgerKey: string): string | null {
   const { proofs } = intent.meta as { proofs: JsonObject[] };
   const customs = proofs.filter((proof) => proof.public === ledgerKey).map(({ custom }) => custom);
-  const last = customs.filter((custom) => isObject(custom) && typeof custom.status === 'string').at(-1);
+  const last = customs.findLast((custom) => isObject(custom) && typeof custom.status === 'string');
   return last === undefined ? null : (last as { status: string }).status;
 }
 
