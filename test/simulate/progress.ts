@@ -61,8 +61,18 @@ export interface Credit {
   readonly symbol: string;
 }
 
+/** What an intent came to when it was cleared. */
+interface Cleared {
+  readonly nets: readonly Net[];
+  readonly limits: readonly LimitSet[];
+  readonly legs: readonly Leg[];
+  readonly forwards: readonly Forward[];
+  /** Claim, side and wallet of what a route gave to another wallet. */
+  readonly routed: readonly string[];
+}
+
 /** What an intent is about beyond its content. */
-export interface Progress {
+export interface Progress extends Cleared {
   readonly stage: Stage;
   /** Its money is set aside. */
   readonly isHolding: boolean;
@@ -73,13 +83,6 @@ export interface Progress {
   readonly thread: string;
   /** Luid of the intent that it follows from, or ''. */
   readonly origin: string;
-  /** What it came to when it was cleared. */
-  readonly nets: readonly Net[];
-  readonly limits: readonly LimitSet[];
-  readonly legs: readonly Leg[];
-  readonly forwards: readonly Forward[];
-  /** Claim, side and wallet of what a route gave to another wallet. */
-  readonly routed: readonly string[];
   /** By claim. */
   readonly credits: ReadonlyMap<number, Credit>;
   readonly counted: readonly Counted[];
@@ -87,15 +90,9 @@ export interface Progress {
 }
 
 /** How far an intent came at once, as the journal must tell it. */
-export interface Ending {
+export interface Ending extends Cleared {
   readonly steps: readonly string[];
   readonly reason: string;
-  readonly nets: readonly Net[];
-  readonly limits: readonly LimitSet[];
-  readonly legs: readonly Leg[];
-  readonly forwards: readonly Forward[];
-  /** Claim, side and wallet of what a route gave to another wallet. */
-  readonly routed: readonly string[];
   /** Leg and its new state. */
   readonly marks: readonly (readonly [number, LegState])[];
   /** Which leg an error speaks of, or -1. */
