@@ -15,9 +15,10 @@ import {
   proof,
   record,
 } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { issue, type Kit, luidOf, makeKit, openLedger, proofFor, reasonOf, transfer, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
-import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
+import { serverOfTest } from '../support/of-test.ts';
 import { startRefused } from '../support/server.ts';
 
 const owner = makeKeys();
@@ -449,7 +450,7 @@ test('what became of the events of an effect is told to whoever may query them, 
 
 describe('a token good only once', () => {
   test('is used up by a read, by a write, by a refused write, and after a restart', async () => {
-    const directory = directoryOfTest();
+    const directory = freshDirectory();
     let own = await serverOfTest({ directory, flags: ['--snapshot-every', '5'] });
     const used: Record<string, string>[] = [];
     const once = (): Record<string, string> => {
@@ -486,7 +487,7 @@ describe('a token good only once', () => {
 
 test('the start line says to whom the ledger is open', async () => {
   expect(server.log()).toContain('ledger main open to all who reach 127.0.0.1');
-  const directory = directoryOfTest();
+  const directory = freshDirectory();
   const flags = ['--owner', owner.public];
   const own = await serverOfTest({ directory, flags, headers: bearer(owner, 'main') });
   await own.stop();
@@ -515,7 +516,7 @@ describe('rules of the server', () => {
     ['a signer by handle', [{ action: 'any', signer: { handle: 'anna' } }]],
     ['a policy', [{ policy: 'p' }]],
   ])('%s stops the start', async (_name, list) => {
-    const ended = await startRefused({ directory: directoryOfTest(), flags: rules(list) });
+    const ended = await startRefused({ directory: freshDirectory(), flags: rules(list) });
     expect(ended.code).toBe(1);
     expect(ended.log).toContain('--access-rules');
   });

@@ -7,9 +7,10 @@ import { LEG_STATES } from '../../src/core/entry.ts';
 import { framesOf } from '../cli/books.ts';
 import { Bank, readIntent, report, type Town, until } from '../support/bank.ts';
 import { type Client, connect, type Json, makeKeys } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { type Call, type Hook, openHook } from '../support/hook.ts';
 import { found, makeKit, PATIENCE_MS, pause, proofFor, segment, transfer } from '../support/kit.ts';
-import { makeDirectory, type Server, startServer } from '../support/server.ts';
+import { type Server, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
 
@@ -155,7 +156,7 @@ describe.each([
   ['from a snapshot and what came after it', ['--snapshot-every', '20']],
 ])('killed and started again, %s', (_, flags) => {
   const lives = new Map<string, Life>();
-  let directory: string;
+  const directory = freshDirectory();
   let hook: Hook;
   let second: Server;
   let client: Client;
@@ -164,7 +165,6 @@ describe.each([
   let before: Call[];
 
   beforeAll(async () => {
-    directory = makeDirectory();
     hook = await openHook();
     const first = await startServer({ directory, flags });
     client = connect(first);

@@ -18,8 +18,9 @@ import {
   record,
   sha256,
 } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { issue, luidOf, makeKit, reasonOf, unique } from '../support/kit.ts';
-import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
+import { serverOfTest } from '../support/of-test.ts';
 import { type Server, type ServerOptions, startRefused } from '../support/server.ts';
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
@@ -74,7 +75,7 @@ describe('the default ledger', () => {
   });
 
   test('an owner named too late, after a start that could not listen, took an open ledger for the own', async () => {
-    const directory = directoryOfTest();
+    const directory = freshDirectory();
     const other = await serverOfTest();
     expect((await startRefused({ directory, flags: ['--port', String(other.port)] })).log).toContain(
       'Cannot listen on',
@@ -87,7 +88,7 @@ describe('the default ledger', () => {
     expect((await serverOfTest({ directory })).log()).not.toContain('--owner');
   });
   test('an owner is told what is theirs no more, and nothing while all is', async () => {
-    const directory = directoryOfTest();
+    const directory = freshDirectory();
     const flags = ['--owner', keys.public];
     const first = await serverOfTest({ directory, flags, headers: bearer(keys) });
     await first.stop();
@@ -139,7 +140,7 @@ describe('the process', () => {
     expect(server.log()).not.toContain('DURABILITY');
   });
   test('says at each start that its answers do not wait for the disk', async () => {
-    const directory = directoryOfTest();
+    const directory = freshDirectory();
     for (let start = 0; start < 2; start++) {
       const server = await serverOfTest({ directory, flags: ['--durability', 'none'] });
       expect(server.log()).toContain('DURABILITY NONE: answers do not wait for the disk.');
@@ -180,7 +181,7 @@ describe('the process', () => {
     ['rules that are none', ['--access-rules', '[{"action":"rule"}]']],
     ['rules that name a signer of some ledger', ['--access-rules', '[{"action":"any","signer":{"handle":"x"}}]']],
   ])('is not started with %s, and makes no directory', async (_name, flags) => {
-    const directory = join(directoryOfTest(), 'books');
+    const directory = join(freshDirectory(), 'books');
     const ended = await startRefused({ directory, flags });
     expect(existsSync(directory)).toBe(false);
     expect(ended.code).not.toBe(0);
@@ -200,7 +201,7 @@ describe('the process', () => {
   });
   test('refuses a port that is taken and leaves the directory free', async () => {
     const first = await serverOfTest();
-    const directory = directoryOfTest();
+    const directory = freshDirectory();
     const ended = await startRefused({ directory, flags: ['--port', String(first.port)] });
     expect(ended.code).not.toBe(0);
     await serverOfTest({ directory });

@@ -7,8 +7,9 @@ import { connect as open, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { connect, makeKeys, makeToken, record } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { issue, makeKit, openLedger, pause, reasonOf, transfer, unique } from '../support/kit.ts';
-import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
+import { serverOfTest } from '../support/of-test.ts';
 import { head, rawRequest } from '../support/raw.ts';
 import type { Server } from '../support/server.ts';
 
@@ -92,7 +93,7 @@ test('every token that is sent is checked, also one in a second line: it was pas
 });
 
 test('no secret stands in the log, in an error, or in a file that others may read', async () => {
-  const directory = directoryOfTest();
+  const directory = freshDirectory();
   const flags = ['--log-level', 'debug', '--snapshot-every', '5'];
   const server = await serverOfTest({ directory, flags });
   const client = connect(server);

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { connect, type Json, makeKeys } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import type { Call } from '../support/hook.ts';
 import {
   found,
@@ -20,7 +21,7 @@ import {
 } from '../support/kit.ts';
 import { often } from '../support/long.ts';
 import { hookOfFile, serverOfFile } from '../support/of-file.ts';
-import { directoryOfTest, hookOfTest, serverOfTest } from '../support/of-test.ts';
+import { hookOfTest, serverOfTest } from '../support/of-test.ts';
 
 const keys = makeKeys();
 const hook = await hookOfFile();
@@ -287,7 +288,7 @@ describe('filters', () => {
 
 describe('killed in the middle of many deliveries', () => {
   test('each is told at least once, in order, and once only where it was read as delivered before', async () => {
-    const directory = directoryOfTest();
+    const directory = freshDirectory();
     const first = await serverOfTest({ directory });
     const own = makeKit(connect(first), keys);
     const path = '/killed';

@@ -3,10 +3,11 @@
  */
 import { describe, expect, test } from 'vitest';
 import { connect, type Json, makeKeys, verifyRecord } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import type { Call } from '../support/hook.ts';
 import { issue, limit, luidOf, makeKit, pause, proofFor, segment, transfer, unique } from '../support/kit.ts';
 import { hookOfFile, serverOfFile } from '../support/of-file.ts';
-import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
+import { serverOfTest } from '../support/of-test.ts';
 
 const keys = makeKeys();
 const hook = await hookOfFile();
@@ -138,7 +139,7 @@ describe('delivery', () => {
     for (const row of events.body.data) expect(row.luid).toMatch(luidOf('evd'));
   });
   test('what was not delivered before a kill is delivered after it', async () => {
-    const directory = directoryOfTest();
+    const directory = freshDirectory();
     const first = await serverOfTest({ directory });
     const own = makeKit(connect(first), keys);
     const path = `/${unique('hook')}`;

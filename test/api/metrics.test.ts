@@ -3,8 +3,9 @@
 import { connect as connectSocket, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { connect, makeKeys, record } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { found, makeKit, PATIENCE_MS, transfer, unique } from '../support/kit.ts';
-import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
+import { serverOfTest } from '../support/of-test.ts';
 import { type Server, startRefused } from '../support/server.ts';
 
 /** It is told on standard error, which may come after the start line on standard output. */
@@ -121,7 +122,7 @@ describe('figures for Prometheus', () => {
   test('a port that is taken stops the start', async () => {
     const server = await serverOfTest({ flags: ['--metrics', '0'] });
     const { port } = new URL(await urlOf(server));
-    const directory = directoryOfTest();
+    const directory = freshDirectory();
     const { code, log } = await startRefused({ directory, flags: ['--metrics', `127.0.0.1:${port}`] });
     expect(code).toBe(1);
     expect(log).toContain(`Cannot listen on 127.0.0.1:${port}`);

@@ -1,12 +1,12 @@
 /** Status and labels policies, as clients meet them: who may say what by a proof, and what records then show. */
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Client, connect, type Json, type Keys, makeKeys, record } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { type Kit, makeKit, openLedger, proofFor, reasonOf, unique } from '../support/kit.ts';
-import { directoryOfFile } from '../support/of-file.ts';
 import { startServer } from '../support/server.ts';
 
 const [owner, anna, bert, carl] = [makeKeys(), makeKeys(), makeKeys(), makeKeys()];
-const directory = directoryOfFile();
+const directory = freshDirectory();
 let server = await startServer({ directory, flags: ['--snapshot-every', '30'] });
 afterAll(() => server.stop());
 let client = connect(server);

@@ -4,8 +4,9 @@ import { compileFunction } from 'node:vm';
 import { expect, onTestFinished, test } from 'vitest';
 import { startBridge } from '../../src/cli/server-process.ts';
 import { bearer, connect, type Json, type Keys, makeKeys, record } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { found, PATIENCE_MS } from '../support/kit.ts';
-import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
+import { serverOfTest } from '../support/of-test.ts';
 import { blocksOf, readPages } from '../support/pages.ts';
 import type { Server } from '../support/server.ts';
 
@@ -119,7 +120,7 @@ test('two banks: money goes from the one to the other', async () => {
   const starts = [...commands.matchAll(/^npm run bridge -- --port \d+ --data \S+ (.*)$/gm)].map(([, flags]) => flags!);
   expect(starts).toHaveLength(2);
   const banks = starts.map((flags) =>
-    startBridge(directoryOfTest(), { flags: [...flags.split(' '), '--ledger', server.url] }),
+    startBridge(freshDirectory(), { flags: [...flags.split(' '), '--ledger', server.url] }),
   );
   for (const bank of banks) onTestFinished(async () => void (await (await bank).stop('SIGKILL')));
   const urls = (await Promise.all(banks)).map(({ url }) => url);

@@ -6,9 +6,10 @@
 import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
 import { connect, hashOf, type Json, type Keys, makeKeys, proof, record } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { issue, openLedger, reasonOf, segment, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
-import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
+import { serverOfTest } from '../support/of-test.ts';
 import { SAMPLES } from '../support/samples.ts';
 
 const keys = makeKeys();
@@ -331,7 +332,7 @@ describe('after a start', () => {
     ['from the journal', '1000000'],
     ['from a snapshot', '10'],
   ])('%s it is known what was used', async (_, every) => {
-    const directory = directoryOfTest();
+    const directory = freshDirectory();
     const flags = ['--snapshot-every', every];
     const first = await serverOfTest({ directory, flags });
     const there = connect(first);

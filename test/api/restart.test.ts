@@ -16,6 +16,7 @@ import {
 import { basename, join } from 'node:path';
 import { beforeAll, describe, expect, onTestFailed, test } from 'vitest';
 import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
+import { freshDirectory, makeDirectory } from '../support/directory.ts';
 import {
   issue,
   type Kit,
@@ -29,9 +30,9 @@ import {
   unique,
 } from '../support/kit.ts';
 import { isLong, often } from '../support/long.ts';
-import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
+import { serverOfTest } from '../support/of-test.ts';
 import { SAMPLES } from '../support/samples.ts';
-import { makeDirectory, type Server, startRefused, startServer } from '../support/server.ts';
+import { type Server, startRefused, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
 async function start(path: string, flags: string[] = []): Promise<{ server: Server; client: Client; kit: Kit }> {
@@ -42,7 +43,7 @@ async function start(path: string, flags: string[] = []): Promise<{ server: Serv
 }
 
 test('whoever took the handle of the default ledger, when that was renamed, had its place at the next start', async () => {
-  const path = directoryOfTest();
+  const path = freshDirectory();
   const first = await start(path);
   const made = (await first.client.get('/ledger')).body;
   const strangers = await openLedger(first.client, makeKeys());
@@ -107,7 +108,7 @@ async function readAll(client: Client, paths: string[]): Promise<Map<string, str
 
 describe('a restart changes no byte', () => {
   test.each([[[]], [['--snapshot-every', '50']]])('with %j, by SIGKILL and by SIGTERM', async (flags) => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const first = await start(path, flags);
     const { kit } = first;
     const paths: string[] = ['/ledger', '/signers/system'];
@@ -214,7 +215,7 @@ describe('under load from several clients', () => {
   test.each(runs)(
     '%s: acknowledged is there, refused is not, unanswered is one or the other',
     async (_name, signal, flags) => {
-      const path = directoryOfTest();
+      const path = freshDirectory();
       const setup = await start(path, flags);
       const symbol = await setup.kit.symbol();
       const wallets = await Promise.all([0, 1, 2, 3, 4].map(() => setup.kit.wallet()));
@@ -265,7 +266,7 @@ describe('under load from several clients', () => {
 
 describe('one directory, one process', () => {
   test('a second one refuses and the first serves on', async () => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const { client, kit } = await start(path);
     const wallet = await kit.wallet();
     const second = await startRefused({ directory: path });
@@ -274,7 +275,7 @@ describe('one directory, one process', () => {
     await kit.wallet();
   });
   test('the lock of a killed process stops nobody', async () => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const { server, kit } = await start(path);
     const wallet = await kit.wallet();
     await server.kill();
@@ -324,7 +325,7 @@ describe('a torn tail', () => {
   }
 
   test.each([1, 3, 17, 100])('%i bytes cut off: the rest is there, and the start says so', async (bytes) => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const { records, last, journal, end } = killed(path);
     truncateSync(journal, end - bytes);
     const { server, client, kit } = await startAgain(path, journal);
@@ -339,7 +340,7 @@ describe('a torn tail', () => {
   });
 
   test.each([2, 37, 5000])('%i bytes of noise behind the end: cut, counted, nothing lost', async (bytes) => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const { records, last, journal, end } = killed(path);
     truncateSync(journal, end);
     appendFileSync(journal, Buffer.alloc(bytes, 0xa7));
@@ -350,7 +351,7 @@ describe('a torn tail', () => {
   });
 
   test('one byte of noise behind the end: put back to nothing, and told', async () => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const { records, journal, end } = killed(path);
     truncateSync(journal, end);
     appendFileSync(journal, Buffer.from([0xa7]));
@@ -361,7 +362,7 @@ describe('a torn tail', () => {
   });
 
   test('the room that a killed server leaves behind its last frame is none: nothing is cut, and it is used', async () => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const { records, journal, end } = killed(path);
     const size = statSync(journal).size;
     expect(size).toBeGreaterThan(end);
@@ -377,7 +378,7 @@ describe('a torn tail', () => {
 
 describe('damage', () => {
   test.each([0.2, 0.5, 0.8])('a flipped bit at %f of the journal stops the start and is named', async (place) => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const { records, journal, end } = killed(path);
     const bytes = readFileSync(journal);
     const at = Math.floor(end * place);

@@ -1,12 +1,12 @@
 /** A ledger's own schemas, as clients meet them: what they refuse and how it is told, in order with all other checks. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { issue, type Kit, makeKit, openLedger, reasonOf, unique } from '../support/kit.ts';
-import { directoryOfFile } from '../support/of-file.ts';
 import { startServer } from '../support/server.ts';
 
 const keys = makeKeys();
-const directory = directoryOfFile();
+const directory = freshDirectory();
 let server = await startServer({ directory });
 afterAll(() => server.stop());
 let client = connect(server);

@@ -6,7 +6,7 @@ import { drawCharts } from '../../bench/charts.ts';
 import { GOALS_PACE } from '../../bench/load/pace.ts';
 import type { BenchChart, BenchResult, SavedResult } from '../../bench/result.ts';
 import { drawChart } from '../../bench/svg.ts';
-import { directoryOfTest } from '../support/of-test.ts';
+import { freshDirectory } from '../support/directory.ts';
 
 const LINES: BenchChart = {
   ...{ kind: 'lines', name: 'n', title: 'a < b & "c"', x: 'x', y: 'y' },
@@ -70,7 +70,7 @@ test('the parts of a bar are as long as their figures, one behind the other', ()
 });
 
 test('of several results of a bench the newest is drawn, and says where it ran', () => {
-  const directory = directoryOfTest();
+  const directory = freshDirectory();
   const place = { cpu: 'CPU', cores: 2, disk: 'disk', node: 'v20', loadBefore: 0 };
   for (const [file, date, commit] of [
     ['b.json', '2030-01-02T00:00:00.000Z', 'newer'],

@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readShares } from '../../bench/load/profile.ts';
-import { directoryOfFile } from '../support/of-file.ts';
+import { freshDirectory } from '../support/directory.ts';
 
-const directory = directoryOfFile();
+const directory = freshDirectory();
 
 const at = (id: number, functionName: string, url = '', children: number[] = []) => ({
   id,

@@ -6,10 +6,10 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { audit, play } from '../../src/cli/two-banks/play.ts';
-import { directoryOfTest } from '../support/of-test.ts';
+import { freshDirectory } from '../support/directory.ts';
 
 test('payments between two banks: anybody is killed, the banks misbehave, and nothing is lost', async () => {
-  const directory = directoryOfTest();
+  const directory = freshDirectory();
   const said: string[] = [];
   const findings = await play({
     directory,

@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { checkBooks } from '../../src/cli/audit/check-books.ts';
 import { pin } from '../../src/cli/audit/pinned.ts';
 import { copyBooks } from '../../src/cli/backup.ts';
@@ -24,25 +24,14 @@ import { Power, PowerCut } from '../engine/power.ts';
 import { crowd, judge } from '../engine/process.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { connect, makeKeys } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { makeKit } from '../support/kit.ts';
 import { atPlaces, isLong, often } from '../support/long.ts';
 import { startServer } from '../support/server.ts';
-import { ayni, copyOf, filesIn, fillBooks, freshDirectory, keyIn, removeDirectories, reportOf } from './books.ts';
+import { ayni, copyOf, copyWithoutKey, filesIn, filledDirectory, keyIn, reportOf } from './books.ts';
 
 const TO = '/copy';
-let books = '';
-
-beforeAll(async () => {
-  books = freshDirectory();
-  const server = await startServer({
-    directory: books,
-    flags: ['--snapshot-every', '30', '--segment-bytes-max', '9000'],
-  });
-  await fillBooks(server, 40);
-  await server.stop();
-});
-
-afterAll(removeDirectories);
+const books = await filledDirectory(40, ['--snapshot-every', '30', '--segment-bytes-max', '9000']);
 
 /** Where a copy may go: not there yet. */
 const fresh = () => join(freshDirectory(), 'copy');
@@ -114,7 +103,7 @@ describe('ayni backup', () => {
     ['nowhere', () => [books], 2, /two directories/],
     ['a copy of nothing', () => [freshDirectory(), fresh()], 1, /holds no books/],
     ['a copy of what is not there', () => ['/nowhere/at/all', fresh()], 1, /ENOENT/],
-    ['with a key that is not there', () => [withoutKey(), fresh(), '--with-key'], 1, /holds no server\.key/],
+    ['with a key that is not there', () => [copyWithoutKey(books), fresh(), '--with-key'], 1, /holds no server\.key/],
   ])('refuses %s', async (_name, args, code, what) => {
     const given = args();
     const ran = await ayni('backup', ...given);
@@ -134,13 +123,6 @@ function freshWith(name: string): string {
   const directory = freshDirectory();
   writeFileSync(join(directory, name), 'x');
   return directory;
-}
-
-function withoutKey(): string {
-  const copy = freshDirectory();
-  for (const name of filesIn(books, /^(journal|snapshot|part)-/))
-    writeFileSync(join(copy, name), readFileSync(join(books, name)));
-  return copy;
 }
 
 // ---------------------------------------------------------------- on a disk that fails

@@ -2,8 +2,7 @@
  * Directories of books to be audited: made by a real server, copied, and rewritten by somebody who holds its key.
  */
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, rmSync, unlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -22,6 +21,7 @@ import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { readSnapshots } from '../../src/storage/snapshot-reader.ts';
 import { packValue, unpackValue } from '../../src/storage/values.ts';
 import { connect, type Json, makeKeys, makeToken, record } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { openHook } from '../support/hook.ts';
 import {
   destroy,
@@ -38,21 +38,17 @@ import {
 import { type Server, startServer } from '../support/server.ts';
 
 const AYNI = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
-const made: string[] = [];
-
-export function freshDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'ayni-audit-'));
-  made.push(directory);
-  return directory;
-}
-
-export function removeDirectories(): void {
-  for (const directory of made) rmSync(directory, { recursive: true, force: true });
-}
 
 export function copyOf(directory: string): string {
   const copy = freshDirectory();
   cpSync(directory, copy, { recursive: true });
+  return copy;
+}
+
+/** A copy as it is taken by whoever keeps the key elsewhere. */
+export function copyWithoutKey(directory: string): string {
+  const copy = copyOf(directory);
+  unlinkSync(join(copy, 'server.key'));
   return copy;
 }
 
@@ -142,7 +138,8 @@ export async function strandedBooks(): Promise<string> {
   return directory;
 }
 
-async function filledDirectory(transfers: number, flags: string[]): Promise<string> {
+/** Books of a server with these flags. */
+export async function filledDirectory(transfers: number, flags: string[]): Promise<string> {
   const directory = freshDirectory();
   const server = await startServer({ directory, flags });
   await fillBooks(server, transfers);

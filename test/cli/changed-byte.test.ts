@@ -7,17 +7,18 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { audit } from '../../src/cli/audit/audit.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { journalStart } from '../../src/storage/segments.ts';
 import { FakeDisk, randomFrom } from '../storage/fake-disk.ts';
 import { connect, makeKeys } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { issue, makeKit, pause } from '../support/kit.ts';
 import { isLong, often } from '../support/long.ts';
 import { startServer } from '../support/server.ts';
-import { ayni, filesIn, freshDirectory, removeDirectories } from './books.ts';
+import { ayni, filesIn } from './books.ts';
 
 const BOOKS = '/books';
 const MiB = 1024 * 1024;
@@ -28,10 +29,9 @@ const SAMPLED = often(6, 300);
 /** Every so-maniest byte of small files and of the last frame. */
 const STEP = often(41, 1);
 
-let directory = '';
+const directory = freshDirectory();
 
 beforeAll(async () => {
-  directory = freshDirectory();
   const server = await startServer({ directory, flags: ['--snapshot-every', '9', '--segment-bytes-max', '4096'] });
   const kit = makeKit(connect(server), makeKeys());
   const [wallet, symbol] = [await kit.wallet(), await kit.symbol()];
@@ -39,8 +39,6 @@ beforeAll(async () => {
   while (filesIn(directory, /^snapshot.*ays$/).length < 2) await pause(10);
   await server.kill();
 });
-
-afterAll(removeDirectories);
 
 /** The directory in memory, so that thousands of changes take seconds. */
 function inMemory(): { disk: FakeDisk; files: Map<string, Buffer> } {

@@ -3,10 +3,10 @@
  * public key alone; nothing of anybody else in it; and no part of it can be changed unseen.
  */
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { storyOf } from '../../src/cli/export.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { canon } from '../../src/proof/canon.ts';
@@ -14,14 +14,15 @@ import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { readData } from '../proof/data.ts';
 import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { issue, makeKit, openLedger, proofFor, segment, transfer } from '../support/kit.ts';
 import { againWith, oneOfEach } from '../support/long.ts';
 import { startServer } from '../support/server.ts';
 import { CHECKER, checkStories, hasPython } from '../support/stories.ts';
-import { ayni, copyOf, filesIn, freshDirectory, removeDirectories } from './books.ts';
+import { ayni, copyWithoutKey, filesIn } from './books.ts';
 
-let whole = '';
-let pruned = '';
+const whole = freshDirectory();
+const pruned = freshDirectory();
 let key = '';
 /** What the server answered for each record, by kind and handle. */
 const answers = new Map<string, Json>();
@@ -30,13 +31,12 @@ let droppedLuid = '';
 let lateIntent = '';
 
 beforeAll(async () => {
-  whole = freshDirectory();
   const server = await startServer({ directory: whole });
   key = server.publicKey;
   const client = connect(server);
   await fill(client);
   await server.stop();
-  pruned = copyOf(whole);
+  cpSync(whole, pruned, { recursive: true });
   const again = await startServer({
     directory: pruned,
     flags: ['--snapshot-every', '10', '--segment-bytes-max', '4096'],
@@ -46,8 +46,6 @@ beforeAll(async () => {
   for (let n = 0; n < 30; n++) lateIntent = (await kit.done([issue('ana', symbol, 1)])).data.handle;
   await again.stop();
 });
-
-afterAll(removeDirectories);
 
 /** A record of every sort of past. */
 async function fill(client: Client): Promise<void> {
@@ -195,7 +193,7 @@ describe('the command', () => {
     ['no such record', () => [whole, 'wallet', 'nobody'], 1, /ledger main has no wallet nobody/],
     ['no such kind', () => [whole, 'account', 'ana'], 2, /there is no kind account/],
     ['too little', () => [whole, 'wallet'], 2, /a directory, a kind, and a handle or luid/],
-    ['no key', () => [withoutKey(), 'wallet', 'ana'], 1, /holds no server\.key/],
+    ['no key', () => [copyWithoutKey(whole), 'wallet', 'ana'], 1, /holds no server\.key/],
     ['no books', () => [freshDirectory(), 'wallet', 'ana'], 1, /holds no server\.key/],
   ])('%s', async (_name, args, code, what) => {
     const ran = await ayni('export', ...args());
@@ -203,12 +201,6 @@ describe('the command', () => {
     expect(ran.err).toMatch(what);
   });
 });
-
-function withoutKey(): string {
-  const copy = freshDirectory();
-  for (const name of filesIn(whole, /^journal/)) writeFileSync(join(copy, name), readFileSync(join(whole, name)));
-  return copy;
-}
 
 /** Every member of a JSON text that is no object and no list, and how to put another value there. */
 function leavesOf(value: Json, path: string[] = []): { path: string[]; was: Json }[] {

@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type AuditReport, audit } from '../../src/cli/audit/audit.ts';
 import { headText } from '../../src/http/head.ts';
 import { createKeyPair, encodeBase64, type KeyPair } from '../../src/proof/keys.ts';
@@ -14,9 +14,10 @@ import { realDisk } from '../../src/storage/disk.ts';
 import { JOURNAL_START } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { connect, type Json, makeKeys, record } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { issue, MOMENT, makeKit, openLedger } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
-import { ayni, filesIn, freshDirectory, keyIn, type Ran, removeDirectories, reportOf, rewritten } from './books.ts';
+import { ayni, filesIn, keyIn, type Ran, reportOf, rewritten } from './books.ts';
 
 /** What a server was asked for, once for each frame or oftener. */
 interface Life {
@@ -24,15 +25,8 @@ interface Life {
   key: string;
   heads: Json[];
 }
-let whole: Life;
-let pruned: Life;
-
-beforeAll(async () => {
-  whole = await life([]);
-  pruned = await life(['--snapshot-every', '15', '--segment-bytes-max', '4096']);
-});
-
-afterAll(removeDirectories);
+const whole = await life([]);
+const pruned = await life(['--snapshot-every', '15', '--segment-bytes-max', '4096']);
 
 async function life(flags: string[]): Promise<Life> {
   const directory = freshDirectory();

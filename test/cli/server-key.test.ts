@@ -4,14 +4,13 @@
  */
 import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { connect, makeKeys } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { makeKit } from '../support/kit.ts';
-import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
+import { serverOfTest } from '../support/of-test.ts';
 import { startRefused } from '../support/server.ts';
-import { ayni, freshDirectory, removeDirectories, reportOf } from './books.ts';
-
-afterAll(removeDirectories);
+import { ayni, reportOf } from './books.ts';
 
 /** A key as `ayni keygen` prints it, in a file that is nobody else's. */
 async function keyFile(mode = 0o600): Promise<{ file: string; publicKey: string }> {
@@ -27,7 +26,7 @@ test.each(['flag', 'variable'])(
   async (by) => {
     const { file, publicKey } = await keyFile();
     const given = by === 'flag' ? { flags: ['--server-key', file] } : { env: { AYNI_SERVER_KEY: file } };
-    const directory = directoryOfTest();
+    const directory = freshDirectory();
     const first = await serverOfTest({ directory, ...given });
     expect(first.publicKey).toBe(publicKey);
     const made = await makeKit(connect(first), makeKeys()).make('circles', { handle: 'c' });
@@ -48,7 +47,7 @@ test.each(['flag', 'variable'])(
 );
 
 test('a key that lay beside the data may be moved elsewhere', async () => {
-  const directory = directoryOfTest();
+  const directory = freshDirectory();
   const first = await serverOfTest({ directory });
   await first.stop();
   const file = join(freshDirectory(), 'moved.key');
@@ -69,7 +68,7 @@ test('one that cannot be used starts nothing, is named, and none is made in its 
     [damaged.file, 'damaged'],
     [folder, 'is a directory'],
   ] as const) {
-    const directory = directoryOfTest();
+    const directory = freshDirectory();
     const { code, log } = await startRefused({ directory, flags: ['--server-key', file] });
     expect([code, log], file).toEqual([1, expect.stringContaining(says)]);
     expect(log).toContain(file);
@@ -79,12 +78,12 @@ test('one that cannot be used starts nothing, is named, and none is made in its 
     ).toEqual([]);
   }
   expect(existsSync(missing)).toBe(false);
-  const empty = await startRefused({ directory: directoryOfTest(), env: { AYNI_SERVER_KEY: '' } });
+  const empty = await startRefused({ directory: freshDirectory(), env: { AYNI_SERVER_KEY: '' } });
   expect([empty.code, empty.log]).toEqual([1, expect.stringContaining('AYNI_SERVER_KEY: must not be empty')]);
 });
 
 test('books of another key are not served with it, whatever lies beside them', async () => {
-  const directory = directoryOfTest();
+  const directory = freshDirectory();
   await (await serverOfTest({ directory })).stop();
   const { file } = await keyFile();
   const { code, log } = await startRefused({ directory, flags: ['--server-key', file] });

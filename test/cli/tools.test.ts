@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { pin } from '../../src/cli/audit/pinned.ts';
 import { Signatures } from '../../src/cli/audit/signatures.ts';
 import { countText } from '../../src/cli/count.ts';
@@ -21,33 +21,12 @@ import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { canMount, mountDisk } from '../process/system.ts';
 import { entriesFrom } from '../storage/kit.ts';
 import { dieWithUs } from '../support/children.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { found, PATIENCE_MS } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
-import {
-  ayni,
-  copyOf,
-  filesIn,
-  fillBooks,
-  framesOf,
-  freshDirectory,
-  plainBooks,
-  removeDirectories,
-  rewritten,
-} from './books.ts';
+import { ayni, copyOf, filesIn, fillBooks, filledDirectory, framesOf, plainBooks, rewritten } from './books.ts';
 
-let books = '';
-
-beforeAll(async () => {
-  books = freshDirectory();
-  const server = await startServer({
-    directory: books,
-    flags: ['--snapshot-every', '25', '--segment-bytes-max', '9000'],
-  });
-  await fillBooks(server, 50);
-  await server.stop();
-});
-
-afterAll(removeDirectories);
+const books = await filledDirectory(50, ['--snapshot-every', '25', '--segment-bytes-max', '9000']);
 
 test.each([
   [0, '0'],

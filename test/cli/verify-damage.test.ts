@@ -3,22 +3,15 @@
  */
 import { readFileSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { FORMAT_VERSION, readSegmentHeader, writeSegmentHeader } from '../../src/storage/format.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
 import { againWith, often, SHARE } from '../support/long.ts';
-import { copyOf, filesIn, keyIn, look, plainBooks, prunedBooks, removeDirectories, rewritten } from './books.ts';
+import { copyOf, filesIn, keyIn, look, plainBooks, prunedBooks, rewritten } from './books.ts';
 
 const BOOKS = /^(journal|snapshot|part)-/;
-let plain = '';
-let pruned = '';
-
-beforeAll(async () => {
-  plain = await plainBooks();
-  pruned = await prunedBooks();
-});
-
-afterAll(removeDirectories);
+const plain = await plainBooks();
+const pruned = await prunedBooks();
 
 const names = () =>
   [plain, pruned].flatMap((directory) => filesIn(directory, BOOKS).map((name) => ({ directory, name })));

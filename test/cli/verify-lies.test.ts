@@ -4,7 +4,7 @@
  */
 import { readFileSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { hex } from '../../src/core/bytes.ts';
 import type { StateExtra } from '../../src/core/dump.ts';
 import { type CreateEntry, type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts';
@@ -28,7 +28,6 @@ import {
   look,
   plainBooks,
   prunedBooks,
-  removeDirectories,
   reportOf,
   resnapped,
   rewritten,
@@ -36,17 +35,9 @@ import {
 } from './books.ts';
 import { type Frames, flipped, isSystem, isTransfer, pick, pickTransfer, pickWallet, replaceData } from './lies.ts';
 
-let plain = '';
-let pruned = '';
-let tokens = '';
-
-beforeAll(async () => {
-  plain = await plainBooks();
-  pruned = await prunedBooks();
-  tokens = await tokenBooks();
-});
-
-afterAll(removeDirectories);
+const plain = await plainBooks();
+const pruned = await prunedBooks();
+const tokens = await tokenBooks();
 
 describe("lies that the server's key signs", () => {
   test.each<[string, (frames: Frames) => void, 'lie' | 'decided', RegExp]>([

@@ -2,7 +2,7 @@
  * The audit over books in the middle of things: intents that banks take part in, in every phase, threads, effects that are
  * behind. Honest ones are believed; whoever changes what ties an intent to others is found, though he holds the key.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   type Entry,
   EntryType,
@@ -13,21 +13,18 @@ import {
 } from '../../src/core/entry.ts';
 import { Bank, report, type Town, until } from '../support/bank.ts';
 import { connect, type Json, makeKeys } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { openHook } from '../support/hook.ts';
 import { found, makeKit, PATIENCE_MS, proofFor, segment, transfer, unique } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
-import { filesIn, framesOf, freshDirectory, look, removeDirectories, rewritten } from './books.ts';
+import { filesIn, framesOf, look, rewritten } from './books.ts';
 
-let plain = '';
-let snapped = '';
+const [plain, snapped] = [freshDirectory(), freshDirectory()];
 
 beforeAll(async () => {
-  plain = freshDirectory();
   await fill(plain, []);
-  snapped = freshDirectory();
   await fill(snapped, ['--snapshot-every', '15']);
 });
-afterAll(removeDirectories);
 
 /** Books that end in the middle of everything, by a kill. */
 async function fill(directory: string, flags: string[]): Promise<void> {

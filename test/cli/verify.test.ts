@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { hex } from '../../src/core/bytes.ts';
 import { type CreateEntry, type Entry, EntryType, type IntentEntry, type ProofEntry } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
@@ -15,6 +15,7 @@ import { proofDigest } from '../../src/proof/digest.ts';
 import { encodeBase64 } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
 import { connect, type Json, type Keys, makeKeys, makeToken, record } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { issue, limit, makeKit, openLedger, pause, proofFor, reasonOf, transfer } from '../support/kit.ts';
 import { often } from '../support/long.ts';
 import { NOWHERE } from '../support/samples.ts';
@@ -25,12 +26,10 @@ import {
   expiredBooks,
   filesIn,
   framesOf,
-  freshDirectory,
   keyIn,
   look,
   plainBooks,
   prunedBooks,
-  removeDirectories,
   reportOf,
   rewritten,
   strandedBooks,
@@ -38,15 +37,8 @@ import {
 } from './books.ts';
 import { type Frames, pick, pickTransfer } from './lies.ts';
 
-let plain = '';
-let pruned = '';
-
-beforeAll(async () => {
-  plain = await plainBooks();
-  pruned = await prunedBooks();
-});
-
-afterAll(removeDirectories);
+const plain = await plainBooks();
+const pruned = await prunedBooks();
 
 function imprint(directory: string): string[] {
   return filesIn(directory, /./).map((name) => {
@@ -264,11 +256,10 @@ describe('honest books', () => {
 
 describe('permissions that stand in no entry', () => {
   const [owner, clerk] = [makeKeys(), makeKeys()];
-  let directory = '';
+  const directory = freshDirectory();
   const statuses: string[] = [];
 
   beforeAll(async () => {
-    directory = freshDirectory();
     const server = await startServer({ directory });
     const client = connect(server);
     const byToken = (keys: Keys) => ({ bearer: { $signer: { public: keys.public } } });

@@ -7,8 +7,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { killRounds } from '../process/kill-rounds.ts';
 import { dieWithUs } from '../support/children.ts';
 import { type Client, connect, makeKeys, record } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { issue, makeKit } from '../support/kit.ts';
-import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
+import { serverOfTest } from '../support/of-test.ts';
 import { type Server, startRefused } from '../support/server.ts';
 import { answeredWith, clientOf, crowd, judge, launch, strangeStatuses } from './process.ts';
 
@@ -28,14 +29,14 @@ async function open(client: Client): Promise<{ wallet: string; symbol: string }>
 describe('kill -9 under load, again and again', () => {
   // `npm run kills` plays as many rounds as one likes.
   test('every acknowledged intent is there, and what was not answered is there or not, the same ever after', async () => {
-    const { acknowledged } = await killRounds({ directory: directoryOfTest(), rounds: 3, seed: Date.now() });
+    const { acknowledged } = await killRounds({ directory: freshDirectory(), rounds: 3, seed: Date.now() });
     expect(acknowledged).toBeGreaterThan(3);
   });
 });
 
 describe('SIGTERM under load', () => {
   test('ends with 0, answers all it took, and all that is there', async () => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const { server, client } = await start(path);
     const { wallet, symbol } = await open(client);
     const load = crowd(server.url, 32, wallet, symbol);
@@ -53,7 +54,7 @@ describe('SIGTERM under load', () => {
 
 describe('SIGTERM at once', () => {
   test('when it says that it serves, ends with 0 and lets the directory go', async () => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     for (let round = 0; round < 5; round++) {
       const child = spawn(process.execPath, [MAIN, '--port', '0', '--data', path], {
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -71,7 +72,7 @@ describe('SIGTERM at once', () => {
 
 describe('a directory that cannot be had', () => {
   test('because another process has it: told who, and that one serves on', async () => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const { server, client } = await start(path);
     const { wallet, symbol } = await open(client);
     const load = crowd(server.url, 4, wallet, symbol);
@@ -85,7 +86,7 @@ describe('a directory that cannot be had', () => {
   });
 
   test('because nobody may write there: told where and why', async () => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     // Root may write anywhere, so where the tests run as root the server must not.
     const uid = process.getuid?.() === 0 ? 65_534 : undefined;
     if (uid !== undefined) chownSync(path, uid, uid);
@@ -97,7 +98,7 @@ describe('a directory that cannot be had', () => {
   });
 
   test('because the snapshots are not for this user to read: they were said to be damage, and a backup the remedy', async () => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const { server, client } = await start(path, ['--snapshot-every', '20', '--segment-bytes-max', '4096']);
     const { wallet, symbol } = await open(client);
     const load = crowd(server.url, 4, wallet, symbol);
@@ -125,7 +126,7 @@ describe('a directory that cannot be had', () => {
 
 describe('a full disk', () => {
   test('stops the process with words to act on; with room again everything acknowledged is there', async () => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const limited = await launch(path, { before: 'ulimit -f 200' });
     onTestFinished(() => void limited.child.kill('SIGKILL'));
     const client = await clientOf(limited);
@@ -144,7 +145,7 @@ describe('a full disk', () => {
   });
 
   test('from the start on: it does not start, and says why', async () => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const limited = await launch(path, { before: 'ulimit -f 0' });
     expect(await limited.ended).toBe(1);
     expect(limited.log()).toMatch(/EFBIG/);
@@ -153,7 +154,7 @@ describe('a full disk', () => {
 
 describe('stopped while', () => {
   test('clients wait for the end of their intents: they hear how far those came', async () => {
-    const { server, client } = await start(directoryOfTest());
+    const { server, client } = await start(freshDirectory());
     const { wallet, symbol } = await open(client);
     const claims = [issue(wallet, symbol, 5)];
     const data = { handle: 'slow', claims, config: { commit: 'manual' } };
@@ -165,7 +166,7 @@ describe('stopped while', () => {
   });
 
   test('nobody reads its log any more: it stops as ever', async () => {
-    const { server } = await start(directoryOfTest());
+    const { server } = await start(freshDirectory());
     server.process.stderr!.destroy();
     server.process.stdout!.destroy();
     expect(await server.stop()).toBe(0);

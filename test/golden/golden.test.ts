@@ -2,16 +2,16 @@
  * Every golden directory is opened, tells what it told, and is gone on with. So is one made now, which shows that the
  * check sees what it is there to see.
  */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { EntryType } from '../../src/core/entry.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { JOURNAL_START } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { unpackValue } from '../../src/storage/values.ts';
 import { filesIn } from '../cli/books.ts';
-import { makeDirectory } from '../support/server.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { type Expected, faultsOf, writeGolden } from './golden.ts';
 
 const home = join(process.cwd(), 'test', 'golden');
@@ -24,8 +24,7 @@ describe.skipIf(kept.length === 0)('books of a released version', () => {
 });
 
 describe('books of this version', () => {
-  const parent = makeDirectory();
-  const golden = join(parent, 'golden');
+  const golden = join(freshDirectory(), 'golden');
   const expectedAt = join(golden, 'expected.json');
   let whole = '';
 
@@ -33,7 +32,6 @@ describe('books of this version', () => {
     await writeGolden(golden);
     whole = readFileSync(expectedAt, 'utf8');
   });
-  afterAll(() => rmSync(parent, { recursive: true, force: true }));
 
   test('have every type of entry, a snapshot, and journal behind it', () => {
     const { entries, answers } = JSON.parse(whole) as Expected;

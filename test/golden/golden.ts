@@ -22,11 +22,12 @@ import { readJournal } from '../../src/storage/journal-reader.ts';
 import { stateDigests } from '../../src/storage/state-digest.ts';
 import { filesIn, fillBooks, keyIn } from '../cli/books.ts';
 import { type Client, connect, type Json, makeKeys, makeToken, proof, record } from '../support/client.ts';
+import { makeDirectory } from '../support/directory.ts';
 import { openHook } from '../support/hook.ts';
 import { issue, type Kit, limit, makeKit, openLedger, pause, proofFor, segment, transfer } from '../support/kit.ts';
 import { everyOther } from '../support/long.ts';
 import { SAMPLES } from '../support/samples.ts';
-import { makeDirectory, startServer } from '../support/server.ts';
+import { startServer } from '../support/server.ts';
 import { checkStories, hasPython } from '../support/stories.ts';
 
 export interface Expected {

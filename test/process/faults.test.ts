@@ -20,10 +20,10 @@ import {
   strangeStatuses,
 } from '../engine/process.ts';
 import { type Client, makeKeys, record } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { openHook } from '../support/hook.ts';
 import { issue, makeKit, pause, unique } from '../support/kit.ts';
 import { isLong } from '../support/long.ts';
-import { directoryOfTest } from '../support/of-test.ts';
 import { startRefused } from '../support/server.ts';
 import { canMount, canTrace, mountDisk, mountReadOnly, trace } from './system.ts';
 
@@ -85,7 +85,7 @@ describe.skipIf(!traceable)('a call that fails while serving ends the process, a
     ['no more files can be opened', 'openat', 'EMFILE:when=1', SMALL_SEGMENTS],
   ];
   test.each(isLong ? [...rows, ...slow] : rows)('%s', async (_name, call, fault, flags) => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const server = await start(path, { flags, env: COUNTED });
     const { wallet, symbol } = await open(server.client);
     const before = crowd(server.url, 8, wallet, symbol);
@@ -112,7 +112,7 @@ describe.skipIf(!traceable)('a call that fails while serving ends the process, a
 });
 
 test.skipIf(!traceable)('after the disk has failed nothing is told to anybody: it could not be noted', async () => {
-  const path = directoryOfTest();
+  const path = freshDirectory();
   const server = await start(path, { env: COUNTED });
   const { wallet, symbol } = await open(server.client);
   const hook = await openHook();
@@ -141,7 +141,7 @@ describe.skipIf(!traceable)('a write that takes', () => {
   test.each(isLong ? [100, 300, 3_000, 30_000] : [300])(
     '%i ms: nobody is answered before its end, reads neither; killed in the middle of one, nothing is lost',
     async (ms) => {
-      const path = directoryOfTest();
+      const path = freshDirectory();
       const server = await start(path, { env: COUNTED });
       const { wallet, symbol } = await open(server.client);
       const traced = await trace(server.pid, 'pwrite64', `pwrite64:delay_exit=${ms * 1000}`);
@@ -173,7 +173,7 @@ describe.skipIf(!traceable)('a write that takes', () => {
   );
 
   test('a while, and an inbox that is full: told to come again, and the rest is kept', async () => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const server = await start(path, { env: COUNTED, flags: ['--inbox-max', '12'] });
     const { wallet, symbol } = await open(server.client);
     const traced = await trace(server.pid, 'pwrite64', 'pwrite64:delay_exit=500000');
@@ -187,7 +187,7 @@ describe.skipIf(!traceable)('a write that takes', () => {
   });
 
   test('a while: SIGTERM waits for it, and ends with 0', async () => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const server = await start(path, { env: COUNTED });
     const { wallet, symbol } = await open(server.client);
     const traced = await trace(server.pid, 'pwrite64', 'pwrite64:delay_exit=700000');
@@ -233,7 +233,7 @@ describe.skipIf(!mountable)('a disk that is full', () => {
 });
 
 test.skipIf(!mountable)('a directory nobody may write to, root neither: told where and why', async () => {
-  const disk = mountReadOnly(directoryOfTest());
+  const disk = mountReadOnly(freshDirectory());
   onTestFinished(disk.remove);
   const { code, log } = await startRefused({ directory: disk.path });
   expect(code).toBe(1);
@@ -243,7 +243,7 @@ test.skipIf(!mountable)('a directory nobody may write to, root neither: told whe
 });
 
 test('proof workers that die in the middle of a task: everybody is verified, and nobody else is let in', async () => {
-  const path = directoryOfTest();
+  const path = freshDirectory();
   const preload = fileURLToPath(new URL('./dying-worker.js', import.meta.url));
   const server = await start(path, { env: { NODE_OPTIONS: `--import ${preload}` } });
   const { wallet, symbol } = await open(server.client);
@@ -285,7 +285,7 @@ describe('a proof worker that hangs in the middle of a task ends the process, an
   const AGAIN = { retry: 3 };
 
   test('serving', AGAIN, async () => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const { server, wallet, symbol, load } = await startHanging(path);
     expect(await server.ended).toBe(1);
     await load.end();
@@ -297,7 +297,7 @@ describe('a proof worker that hangs in the middle of a task ends the process, an
   });
 
   test('stopping', AGAIN, async () => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const { server, wallet, symbol, load, hangs } = await startHanging(path);
     await hangs();
     server.child.kill('SIGTERM');
@@ -309,7 +309,7 @@ describe('a proof worker that hangs in the middle of a task ends the process, an
 });
 
 test('held up as a whole for a second: it goes on where it was, and nobody is told anything false', async () => {
-  const path = directoryOfTest();
+  const path = freshDirectory();
   const server = await start(path);
   const { wallet, symbol } = await open(server.client);
   const load = crowd(server.url, 16, wallet, symbol);

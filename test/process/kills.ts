@@ -2,8 +2,8 @@
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { readCount } from '../../src/cli/usage.ts';
+import { makeDirectory } from '../support/directory.ts';
 import { readFlags } from '../support/flags.ts';
-import { makeDirectory } from '../support/server.ts';
 import { killRounds } from './kill-rounds.ts';
 
 const { rounds, seed } = readFlags('kills', () => {

@@ -5,15 +5,13 @@
 import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
-import { freshDirectory, removeDirectories } from '../cli/books.ts';
+import { expect, test } from 'vitest';
 import { dieWithUs } from '../support/children.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { found, PATIENCE_MS } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), process.env.AYNI_DIST ? '../../../..' : '../../..');
-
-afterAll(removeDirectories);
 
 test.skipIf(process.platform === 'win32')('a server that npm started outlived the npm that was stopped', async () => {
   const directory = freshDirectory();

@@ -9,8 +9,8 @@ import { ConfigError, readConfig } from '../../src/config.ts';
 import { type Fitted, filesMax, fitOpenFiles } from '../../src/open-files.ts';
 import { clientOf, crowd, judge, launch } from '../engine/process.ts';
 import { makeKeys } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { found, makeKit, PATIENCE_MS } from '../support/kit.ts';
-import { directoryOfTest } from '../support/of-test.ts';
 
 const config = (...flags: string[]) => readConfig(['--workers', '1', ...flags], {});
 
@@ -60,7 +60,7 @@ describe('connections and calls', () => {
 test.runIf(process.platform === 'linux')(
   'connections that say nothing take no file that a snapshot or segment needs',
   async () => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const flags = ['--segment-bytes-max', '8192'];
     const server = await launch(path, { before: 'ulimit -n 256', flags });
     onTestFinished(async () => {

@@ -5,15 +5,16 @@ import { expect, onTestFinished, test } from 'vitest';
 import { ayni } from '../cli/books.ts';
 import { answeredWith, clientOf, crowd, launch } from '../engine/process.ts';
 import { makeKeys } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { makeKit } from '../support/kit.ts';
-import { directoryOfTest, serverOfTest } from '../support/of-test.ts';
+import { serverOfTest } from '../support/of-test.ts';
 import { startRefused } from '../support/server.ts';
 import { canServeFiles, canTraceForbidding, mountServed, trace } from './system.ts';
 
 const servable = await canServeFiles('books on a file system that is the work of another program');
 
 async function served(options: string) {
-  const disk = await mountServed(directoryOfTest(), options);
+  const disk = await mountServed(freshDirectory(), options);
   onTestFinished(disk.remove);
   return disk;
 }
@@ -56,7 +57,7 @@ test.skipIf(!servable)(
 test.skipIf(!servable)(
   'where every file is open to others no copy of the key is left: it lay there for all',
   async () => {
-    const directory = directoryOfTest();
+    const directory = freshDirectory();
     await (await serverOfTest({ directory })).stop();
     const { path } = await served('umask=000');
     const to = join(path, 'copy');

@@ -16,9 +16,9 @@ import { readCount } from '../../src/cli/usage.ts';
 import { clientOf, type Limited, launch } from '../engine/process.ts';
 import { type Client, type Json, makeKeys, makeToken, proof, record } from '../support/client.ts';
 import { Dice } from '../support/dice.ts';
+import { makeDirectory } from '../support/directory.ts';
 import { readFlags } from '../support/flags.ts';
 import { issue, makeKit, pause, transfer } from '../support/kit.ts';
-import { makeDirectory } from '../support/server.ts';
 import { fitPlane } from './fit.ts';
 
 const MiB = 1024 * 1024;

@@ -8,37 +8,23 @@ import { chmodSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { AssertionError } from '../../src/core/refusal.ts';
 import { Heap } from '../../src/memory/index.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { DamageError } from '../../src/storage/segments.ts';
 import { clockText, fatalText, startText, watchClock } from '../../src/trouble.ts';
-import { ayni, copyOf, filesIn, fillBooks, freshDirectory, removeDirectories, rewritten } from '../cli/books.ts';
+import { ayni, copyOf, filesIn, fillBooks, filledDirectory, rewritten } from '../cli/books.ts';
 import { connect, makeKeys } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { MOMENT, makeKit, pause } from '../support/kit.ts';
+import { serverOfTest } from '../support/of-test.ts';
 import { type Server, startRefused, startServer } from '../support/server.ts';
 
-let books = '';
-const servers: Server[] = [];
+const books = await filledDirectory(10, []);
 
-beforeAll(async () => {
-  books = freshDirectory();
-  const server = await startServer({ directory: books });
-  await fillBooks(server, 10);
-  await server.stop();
-});
-
-afterAll(async () => {
-  for (const server of servers) await server.kill();
-  removeDirectories();
-});
-
-async function start(directory: string, env: Record<string, string> = {}): Promise<Server> {
-  const server = await startServer({ directory, env });
-  servers.push(server);
-  return server;
-}
+const start = (directory: string, env: Record<string, string> = {}): Promise<Server> =>
+  serverOfTest({ directory, env });
 
 const imprint = (directory: string) =>
   filesIn(directory, /^(journal|snapshot|part|server)/).map((name) => [

@@ -7,8 +7,8 @@ import { cpSync, renameSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { answeredWith, clientOf, crowd, judge, type LimitOptions, launch, strangeStatuses } from '../engine/process.ts';
 import { makeKeys } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { makeKit } from '../support/kit.ts';
-import { directoryOfTest } from '../support/of-test.ts';
 import { canHide, UNSEEN } from './system.ts';
 
 const hidable = canHide('a server that another cannot see');
@@ -38,7 +38,7 @@ test.skipIf(!hidable).each([
 ])(
   'a server that cannot see the one that runs takes the directory; the first, %s, acknowledges and writes nothing any more',
   async (_how, isQuiet) => {
-    const path = directoryOfTest();
+    const path = freshDirectory();
     const first = await startWith(path, 100);
     if (isQuiet) await first.load.end(true);
     const second = await start(path, { before: `exec ${UNSEEN} -- "$0" "$@"` });
@@ -62,9 +62,9 @@ test.skipIf(!hidable).each([
 );
 
 test('a directory that is moved away: nobody hears yes any more, and what was acknowledged is where it went', async () => {
-  const path = directoryOfTest();
+  const path = freshDirectory();
   const { log, ended, load, wallet, symbol } = await startWith(path, 100);
-  const moved = `${directoryOfTest()}/books`;
+  const moved = `${freshDirectory()}/books`;
   renameSync(path, moved);
   await load.end();
   expect(await ended).toBe(1);
@@ -75,19 +75,19 @@ test('a directory that is moved away: nobody hears yes any more, and what was ac
 });
 
 test('a quiet server ends by itself where its directory has gone', async () => {
-  const path = directoryOfTest();
+  const path = freshDirectory();
   const { log, ended, load } = await startWith(path, 10);
   await load.end(true);
-  renameSync(path, `${directoryOfTest()}/books`);
+  renameSync(path, `${freshDirectory()}/books`);
   expect(await ended).toBe(1);
   expect(log()).toContain('it was moved or removed');
 });
 
 test('a copy of the directory starts while the server runs on the first', async () => {
-  const path = directoryOfTest();
+  const path = freshDirectory();
   const { client, load, wallet, symbol } = await startWith(path, 50);
   await load.end(true);
-  const copy = `${directoryOfTest()}/copy`;
+  const copy = `${freshDirectory()}/copy`;
   cpSync(path, copy, { recursive: true });
   const second = await start(copy);
   await judge(second.client, load.sent, wallet, symbol);

@@ -12,7 +12,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { keyPairFromSecret } from '../../src/proof/keys.ts';
 import { LIBRARIES, verify } from '../../src/proof/verify.ts';
-import { directoryOfTest } from '../support/of-test.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { bytesOf, hexOf, readData } from './data.ts';
 import { isAcceptedByTable } from './tables.ts';
 
@@ -61,7 +61,7 @@ describe('the native library fails: the other one takes its place', () => {
     ['it derives another key', 'return { ...load(name, ...rest), crypto_sign_seed_keypair() {} }'],
   ];
   test.each(rows)('%s', (_, module) => {
-    const directory = directoryOfTest();
+    const directory = freshDirectory();
     const stub = join(directory, 'stub.cjs');
     const load = 'const { Module } = require("node:module"); const load = Module._load;';
     writeFileSync(

@@ -11,11 +11,11 @@ import { DamageError } from '../../src/storage/segments.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { readSnapshots } from '../../src/storage/snapshot-reader.ts';
 import { errorCode } from '../../src/storage/system-error.ts';
-import { directoryOfFile } from '../support/of-file.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { FakeDisk } from './fake-disk.ts';
 import { readFrames, server, writeFrames } from './kit.ts';
 
-const root = directoryOfFile();
+const root = freshDirectory();
 
 const code = (work: () => unknown): string => {
   try {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { realDisk } from '../../src/storage/disk.ts';
 import { KeyFileError, type KeyPair, loadOrCreateKey, readKeyFile } from '../../src/storage/key-file.ts';
-import { directoryOfTest } from '../support/of-test.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { FakeDisk } from './fake-disk.ts';
 import { DIRECTORY, writeFrames } from './kit.ts';
 
@@ -57,7 +57,7 @@ test('missing beside books: never a new one', async () => {
 });
 
 test('a link that leads nowhere: told so; a new key took its place, and the books were begun with that', () => {
-  const directory = directoryOfTest();
+  const directory = freshDirectory();
   const path = join(directory, 'server.key');
   symlinkSync(join(directory, 'not-mounted-yet'), path);
   expect(() => loadOrCreateKey(realDisk, directory, maker())).toThrow(KeyFileError);

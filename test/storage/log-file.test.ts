@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Disk, realDisk } from '../../src/storage/disk.ts';
 import { type LogFile, openLog } from '../../src/storage/log-file.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { often } from '../support/long.ts';
-import { directoryOfTest } from '../support/of-test.ts';
 import { FakeDisk, randomFrom } from './fake-disk.ts';
 
 const PATH = '/books/log';
@@ -183,7 +183,7 @@ describe('a disk that', () => {
 });
 
 test('on the real disk blocks go past the page cache, large writes too, and are read back by way of it', async () => {
-  const directory = directoryOfTest();
+  const directory = freshDirectory();
   const path = join(directory, 'log');
   const past: [number, number][] = [];
   const watched: Disk = {

@@ -9,8 +9,8 @@ import { realDisk } from '../../src/storage/disk.ts';
 import type { JournalPosition } from '../../src/storage/journal.ts';
 import { type SnapshotContent, takeSnapshot } from '../../src/storage/snapshot.ts';
 import { type ReadPart, readSnapshots, type SnapshotRead } from '../../src/storage/snapshot-reader.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { isLong } from '../support/long.ts';
-import { directoryOfTest } from '../support/of-test.ts';
 import { FakeDisk, type Fault, randomFrom } from './fake-disk.ts';
 import { DIRECTORY, readFrames, server, signerOf, writeFrames } from './kit.ts';
 
@@ -102,7 +102,7 @@ describe('a snapshot', () => {
   });
 
   test.runIf(isLong)('with a part longer than 2 GiB comes back', async () => {
-    const directory = directoryOfTest();
+    const directory = freshDirectory();
     const piece = Buffer.alloc(1 << 20, 'slots of a table');
     const pieces = Array.from({ length: 2049 }, () => piece);
     const content = contentAt(START, [{ name: 'long', final: false, pieces }]);
@@ -114,7 +114,7 @@ describe('a snapshot', () => {
   test.runIf(isLong)(
     'with a part or a manifest longer than can be read is not taken, and the older ones stay',
     async () => {
-      const directory = directoryOfTest();
+      const directory = freshDirectory();
       await takeSnapshot(realDisk, directory, contentAt(START, []), server);
       const pieces = Array.from({ length: 4097 }, () => Buffer.alloc(1 << 20));
       const long = contentAt({ ...START, seq: 6 }, [{ name: 'long', final: false, pieces }]);

@@ -1,17 +1,9 @@
 /** What the tests of a file share, and is gone when they have ended. */
-import { rmSync } from 'node:fs';
 import { afterAll } from 'vitest';
 import { type Client, connect, type Keys, makeKeys } from './client.ts';
 import { type Hook, openHook } from './hook.ts';
 import { type Kit, makeKit } from './kit.ts';
-import { makeDirectory, type Server, type ServerOptions, startServer } from './server.ts';
-
-/** A directory, which goes when all that is opened after it was closed. */
-export function directoryOfFile(): string {
-  const directory = makeDirectory();
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
+import { type Server, type ServerOptions, startServer } from './server.ts';
 
 /** A server, whoever asks it, and short words for what `keys` sign. To be awaited before the file's first test. */
 export async function serverOfFile(

@@ -1,15 +1,7 @@
-/** What a test makes for itself, and is gone when it has ended, the last first: directories, servers and hooks. */
-import { rmSync } from 'node:fs';
+/** What a test makes for itself, and is gone when it has ended, the last first: servers and hooks. */
 import { onTestFinished } from 'vitest';
 import { type Hook, openHook } from './hook.ts';
-import { makeDirectory, type Server, type ServerOptions, startServer } from './server.ts';
-
-/** A directory of the running test's own. */
-export function directoryOfTest(): string {
-  const directory = makeDirectory();
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
+import { type Server, type ServerOptions, startServer } from './server.ts';
 
 /** A server of the running test's own. */
 export async function serverOfTest(options: ServerOptions = {}): Promise<Server> {

@@ -3,12 +3,11 @@
  * start-up line. A process that a test leaves behind dies with the test run.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { dieWithUs } from './children.ts';
 import { verifyRecord } from './client.ts';
+import { makeDirectory } from './directory.ts';
 import { found } from './kit.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
@@ -49,10 +48,6 @@ interface Running {
   child: ChildProcess;
   log(): string;
   ended: Promise<Ended>;
-}
-
-export function makeDirectory(): string {
-  return mkdtempSync(join(tmpdir(), 'ayni-test-'));
 }
 
 function launch(directory: string, options: ServerOptions): Running {
