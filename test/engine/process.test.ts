@@ -8,22 +8,16 @@ import { killRounds } from '../process/kill-rounds.ts';
 import { dieWithUs } from '../support/children.ts';
 import { type Client, connect, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { issue, makeKit } from '../support/kit.ts';
+import { issue } from '../support/kit.ts';
 import { serverOfTest } from '../support/of-test.ts';
 import { type Server, startRefused } from '../support/server.ts';
-import { answeredWith, clientOf, crowd, judge, launch, strangeStatuses } from './process.ts';
+import { answeredWith, clientOf, crowd, judge, launch, openAccount, strangeStatuses } from './process.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const keys = makeKeys();
 async function start(path: string, flags: string[] = []): Promise<{ server: Server; client: Client }> {
   const server = await serverOfTest({ directory: path, flags });
   return { server, client: connect(server) };
-}
-
-/** A wallet and a symbol to bring into it. */
-async function open(client: Client): Promise<{ wallet: string; symbol: string }> {
-  const kit = makeKit(client, keys);
-  return { wallet: await kit.wallet(), symbol: await kit.symbol() };
 }
 
 describe('kill -9 under load, again and again', () => {
@@ -38,7 +32,7 @@ describe('SIGTERM under load', () => {
   test('ends with 0, answers all it took, and all that is there', async () => {
     const path = freshDirectory();
     const { server, client } = await start(path);
-    const { wallet, symbol } = await open(client);
+    const { wallet, symbol } = await openAccount(client, keys);
     const load = crowd(server.url, 32, wallet, symbol);
     await load.acknowledged(150);
     const began = performance.now();
@@ -74,7 +68,7 @@ describe('a directory that cannot be had', () => {
   test('because another process has it: told who, and that one serves on', async () => {
     const path = freshDirectory();
     const { server, client } = await start(path);
-    const { wallet, symbol } = await open(client);
+    const { wallet, symbol } = await openAccount(client, keys);
     const load = crowd(server.url, 4, wallet, symbol);
     const second = await startRefused({ directory: path });
     expect(second.code).toBe(1);
@@ -100,7 +94,7 @@ describe('a directory that cannot be had', () => {
   test('because the snapshots are not for this user to read: they were said to be damage, and a backup the remedy', async () => {
     const path = freshDirectory();
     const { server, client } = await start(path, ['--snapshot-every', '20', '--segment-bytes-max', '4096']);
-    const { wallet, symbol } = await open(client);
+    const { wallet, symbol } = await openAccount(client, keys);
     const load = crowd(server.url, 4, wallet, symbol);
     await load.acknowledged(60);
     await load.end(true);
@@ -130,7 +124,7 @@ describe('a full disk', () => {
     const limited = await launch(path, { before: 'ulimit -f 200' });
     onTestFinished(() => void limited.child.kill('SIGKILL'));
     const client = await clientOf(limited);
-    const { wallet, symbol } = await open(client);
+    const { wallet, symbol } = await openAccount(client, keys);
     const load = crowd(limited.url, 16, wallet, symbol);
     await load.end();
     expect(await limited.ended).toBe(1);
@@ -155,7 +149,7 @@ describe('a full disk', () => {
 describe('stopped while', () => {
   test('clients wait for the end of their intents: they hear how far those came', async () => {
     const { server, client } = await start(freshDirectory());
-    const { wallet, symbol } = await open(client);
+    const { wallet, symbol } = await openAccount(client, keys);
     const claims = [issue(wallet, symbol, 5)];
     const data = { handle: 'slow', claims, config: { commit: 'manual' } };
     const waiting = client.post('/intents', record(data, keys), { prefer: 'wait=30' });

@@ -5,9 +5,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { dieWithUs } from '../support/children.ts';
-import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
+import { type Client, connect, type Json, type Keys, makeKeys, record } from '../support/client.ts';
 import { found, issue, makeKit, unique } from '../support/kit.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
@@ -64,6 +64,21 @@ export async function clientOf({ url, log }: Limited): Promise<Client> {
   if (url === '') throw new Error(`it does not listen:\n${log()}`);
   const system = JSON.parse(await (await fetch(`${url}/signers/system`)).text());
   return connect({ url, publicKey: system.data.public });
+}
+
+/** A server of the running test's own, which goes with it, and whoever asks it. */
+export async function launchOfTest(path: string, options: LimitOptions = {}) {
+  const server = await launch(path, options);
+  onTestFinished(async () => {
+    if (server.child.kill('SIGKILL')) await server.ended;
+  });
+  return { ...server, pid: server.child.pid!, client: await clientOf(server) };
+}
+
+/** A wallet and a symbol to bring into it. */
+export async function openAccount(client: Client, keys: Keys): Promise<{ wallet: string; symbol: string }> {
+  const kit = makeKit(client, keys);
+  return { wallet: await kit.wallet(), symbol: await kit.symbol() };
 }
 
 export interface Sent {

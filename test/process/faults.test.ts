@@ -11,19 +11,18 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { segmentName } from '../../src/storage/format.ts';
 import {
   answeredWith,
-  clientOf,
   crowd,
   judge,
-  type LimitOptions,
-  launch,
+  launchOfTest,
+  openAccount,
   type Sent,
   strangeStatuses,
 } from '../engine/process.ts';
 import { type Client, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { openHook } from '../support/hook.ts';
 import { issue, makeKit, pause, unique } from '../support/kit.ts';
 import { isLong } from '../support/long.ts';
+import { hookOfTest } from '../support/of-test.ts';
 import { startRefused } from '../support/server.ts';
 import { canMount, canTrace, mountDisk, mountReadOnly, trace } from './system.ts';
 
@@ -34,23 +33,9 @@ const keys = makeKeys();
 /** One thread that waits for the disk, so that its calls can be counted. */
 const COUNTED = { UV_THREADPOOL_SIZE: '1' };
 
-async function start(path: string, options: LimitOptions = {}) {
-  const server = await launch(path, options);
-  onTestFinished(async () => {
-    if (server.child.kill('SIGKILL')) await server.ended;
-  });
-  return { ...server, pid: server.child.pid!, client: await clientOf(server) };
-}
-
-/** A wallet and a symbol to bring into it. */
-async function open(client: Client): Promise<{ wallet: string; symbol: string }> {
-  const kit = makeKit(client, keys);
-  return { wallet: await kit.wallet(), symbol: await kit.symbol() };
-}
-
 /** Starts on the same directory, on a system that is well again, and looks for everything that was acknowledged. */
 async function judgeAgain(path: string, sent: readonly Sent[], wallet: string, symbol: string): Promise<void> {
-  const { client } = await start(path);
+  const { client } = await launchOfTest(path);
   await judge(client, sent, wallet, symbol);
 }
 
@@ -86,8 +71,8 @@ describe.skipIf(!traceable)('a call that fails while serving ends the process, a
   ];
   test.each(isLong ? [...rows, ...slow] : rows)('%s', async (_name, call, fault, flags) => {
     const path = freshDirectory();
-    const server = await start(path, { flags, env: COUNTED });
-    const { wallet, symbol } = await open(server.client);
+    const server = await launchOfTest(path, { flags, env: COUNTED });
+    const { wallet, symbol } = await openAccount(server.client, keys);
     const before = crowd(server.url, 8, wallet, symbol);
     await before.acknowledged(60);
     await before.end(true);
@@ -113,10 +98,9 @@ describe.skipIf(!traceable)('a call that fails while serving ends the process, a
 
 test.skipIf(!traceable)('after the disk has failed nothing is told to anybody: it could not be noted', async () => {
   const path = freshDirectory();
-  const server = await start(path, { env: COUNTED });
-  const { wallet, symbol } = await open(server.client);
-  const hook = await openHook();
-  onTestFinished(hook.close);
+  const server = await launchOfTest(path, { env: COUNTED });
+  const { wallet, symbol } = await openAccount(server.client, keys);
+  const hook = await hookOfTest();
   const late = new Map<string, number>();
   hook.answer = (call) => {
     if (server.log().includes('The disk failed')) late.set(call.path, (late.get(call.path) ?? 0) + 1);
@@ -142,8 +126,8 @@ describe.skipIf(!traceable)('a write that takes', () => {
     '%i ms: nobody is answered before its end, reads neither; killed in the middle of one, nothing is lost',
     async (ms) => {
       const path = freshDirectory();
-      const server = await start(path, { env: COUNTED });
-      const { wallet, symbol } = await open(server.client);
+      const server = await launchOfTest(path, { env: COUNTED });
+      const { wallet, symbol } = await openAccount(server.client, keys);
       const traced = await trace(server.pid, 'pwrite64', `pwrite64:delay_exit=${ms * 1000}`);
       onTestFinished(traced.detach);
       const begun = written(path);
@@ -174,8 +158,8 @@ describe.skipIf(!traceable)('a write that takes', () => {
 
   test('a while, and an inbox that is full: told to come again, and the rest is kept', async () => {
     const path = freshDirectory();
-    const server = await start(path, { env: COUNTED, flags: ['--inbox-max', '12'] });
-    const { wallet, symbol } = await open(server.client);
+    const server = await launchOfTest(path, { env: COUNTED, flags: ['--inbox-max', '12'] });
+    const { wallet, symbol } = await openAccount(server.client, keys);
     const traced = await trace(server.pid, 'pwrite64', 'pwrite64:delay_exit=500000');
     onTestFinished(traced.detach);
     const load = crowd(server.url, 40, wallet, symbol);
@@ -188,8 +172,8 @@ describe.skipIf(!traceable)('a write that takes', () => {
 
   test('a while: SIGTERM waits for it, and ends with 0', async () => {
     const path = freshDirectory();
-    const server = await start(path, { env: COUNTED });
-    const { wallet, symbol } = await open(server.client);
+    const server = await launchOfTest(path, { env: COUNTED });
+    const { wallet, symbol } = await openAccount(server.client, keys);
     const traced = await trace(server.pid, 'pwrite64', 'pwrite64:delay_exit=700000');
     onTestFinished(traced.detach);
     const begun = written(path);
@@ -213,8 +197,8 @@ describe.skipIf(!mountable)('a disk that is full', () => {
     async (_for, flags, isLeft) => {
       const disk = mountDisk('256k');
       onTestFinished(disk.remove);
-      const server = await start(disk.path, { flags });
-      const { wallet, symbol } = await open(server.client);
+      const server = await launchOfTest(disk.path, { flags });
+      const { wallet, symbol } = await openAccount(server.client, keys);
       const load = crowd(server.url, 16, wallet, symbol);
       await load.end();
       expect(await server.ended).toBe(1);
@@ -245,8 +229,8 @@ test.skipIf(!mountable)('a directory nobody may write to, root neither: told whe
 test('proof workers that die in the middle of a task: everybody is verified, and nobody else is let in', async () => {
   const path = freshDirectory();
   const preload = fileURLToPath(new URL('./dying-worker.js', import.meta.url));
-  const server = await start(path, { env: { NODE_OPTIONS: `--import ${preload}` } });
-  const { wallet, symbol } = await open(server.client);
+  const server = await launchOfTest(path, { env: { NODE_OPTIONS: `--import ${preload}` } });
+  const { wallet, symbol } = await openAccount(server.client, keys);
   const load = crowd(server.url, 32, wallet, symbol);
   const forgers = Array.from({ length: 8 }, async () => {
     for (let sent = 0; sent < 10; sent++) {
@@ -272,8 +256,8 @@ describe('a proof worker that hangs in the middle of a task ends the process, an
   async function startHanging(path: string) {
     const preload = fileURLToPath(new URL('./hanging-worker.js', import.meta.url));
     const flags = ['--workers', '1', '--thread-seconds-max', '5'];
-    const server = await start(path, { flags, env: { NODE_OPTIONS: `--import ${preload}` } });
-    const { wallet, symbol } = await open(server.client);
+    const server = await launchOfTest(path, { flags, env: { NODE_OPTIONS: `--import ${preload}` } });
+    const { wallet, symbol } = await openAccount(server.client, keys);
     const load = crowd(server.url, 32, wallet, symbol);
     const hangs = async () => {
       while (!server.log().includes('a proof worker hangs') && server.child.exitCode === null) await pause(20);
@@ -310,8 +294,8 @@ describe('a proof worker that hangs in the middle of a task ends the process, an
 
 test('held up as a whole for a second: it goes on where it was, and nobody is told anything false', async () => {
   const path = freshDirectory();
-  const server = await start(path);
-  const { wallet, symbol } = await open(server.client);
+  const server = await launchOfTest(path);
+  const { wallet, symbol } = await openAccount(server.client, keys);
   const load = crowd(server.url, 16, wallet, symbol);
   await load.acknowledged(50);
   server.child.kill('SIGSTOP');

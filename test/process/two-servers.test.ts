@@ -4,29 +4,19 @@
  * original. What was acknowledged is where whoever looks next finds it.
  */
 import { cpSync, renameSync } from 'node:fs';
-import { expect, onTestFinished, test } from 'vitest';
-import { answeredWith, clientOf, crowd, judge, type LimitOptions, launch, strangeStatuses } from '../engine/process.ts';
+import { expect, test } from 'vitest';
+import { answeredWith, crowd, judge, launchOfTest, openAccount, strangeStatuses } from '../engine/process.ts';
 import { makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { makeKit } from '../support/kit.ts';
 import { canHide, UNSEEN } from './system.ts';
 
 const hidable = canHide('a server that another cannot see');
 const keys = makeKeys();
 
-async function start(path: string, options: LimitOptions = {}) {
-  const server = await launch(path, options);
-  onTestFinished(async () => {
-    if (server.child.kill('SIGKILL')) await server.ended;
-  });
-  return { ...server, client: await clientOf(server) };
-}
-
 /** A server with a wallet and a symbol to bring into it, and so many acknowledged intents. */
 async function startWith(path: string, count: number) {
-  const server = await start(path);
-  const kit = makeKit(server.client, keys);
-  const [wallet, symbol] = [await kit.wallet(), await kit.symbol()];
+  const server = await launchOfTest(path);
+  const { wallet, symbol } = await openAccount(server.client, keys);
   const load = crowd(server.url, 4, wallet, symbol);
   await load.acknowledged(count);
   return { ...server, wallet, symbol, load };
@@ -41,7 +31,7 @@ test.skipIf(!hidable).each([
     const path = freshDirectory();
     const first = await startWith(path, 100);
     if (isQuiet) await first.load.end(true);
-    const second = await start(path, { before: `exec ${UNSEEN} -- "$0" "$@"` });
+    const second = await launchOfTest(path, { before: `exec ${UNSEEN} -- "$0" "$@"` });
     const late = crowd(first.url, 4, first.wallet, first.symbol);
     const load = crowd(second.url, 4, first.wallet, first.symbol);
     await load.acknowledged(100);
@@ -56,7 +46,7 @@ test.skipIf(!hidable).each([
     expect(load.sent.filter(({ status }) => status !== 201)).toEqual([]);
     second.child.kill('SIGKILL');
     await second.ended;
-    const third = await start(path);
+    const third = await launchOfTest(path);
     await judge(third.client, [...first.load.sent, ...load.sent], first.wallet, first.symbol);
   },
 );
@@ -70,7 +60,7 @@ test('a directory that is moved away: nobody hears yes any more, and what was ac
   expect(await ended).toBe(1);
   expect(log()).toContain('it was moved or removed');
   expect(strangeStatuses(load)).toEqual([]);
-  const again = await start(moved);
+  const again = await launchOfTest(moved);
   await judge(again.client, load.sent, wallet, symbol);
 });
 
@@ -89,7 +79,7 @@ test('a copy of the directory starts while the server runs on the first', async 
   await load.end(true);
   const copy = `${freshDirectory()}/copy`;
   cpSync(path, copy, { recursive: true });
-  const second = await start(copy);
+  const second = await launchOfTest(copy);
   await judge(second.client, load.sent, wallet, symbol);
   await judge(client, load.sent, wallet, symbol);
 });
