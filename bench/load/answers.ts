@@ -62,6 +62,7 @@ function quiet(state: State, sealer: Sealer): Effects {
     seq: state.log.length,
     noteLeg: () => {},
     noteDelivery: () => {},
+    inform: () => {},
     defect(error) {
       throw error;
     },

@@ -130,6 +130,7 @@ export class Calls {
     const key = `${due.row} ${due.leg}`;
     const job: Job = {
       key,
+      receiver: due.bridge,
       make: () => this.#make(due),
       settled: (outcome, _, lastError) => this.#settled(due, outcome, lastError),
     };

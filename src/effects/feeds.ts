@@ -285,6 +285,7 @@ export class Feeds {
     const { row, ledger } = receiver;
     const job: Job = {
       key: '',
+      receiver: row,
       make: () => this.#callOf(row, queued),
       failed(attempts, lastError) {
         tried.attempts = attempts;

@@ -7,6 +7,7 @@
 import type { Entry } from '../core/entry.ts';
 import type { State } from '../core/state.ts';
 import type { Sealer } from '../proof/sealer.ts';
+import { Absences } from './absences.ts';
 import { Calls, type LegNote } from './calls.ts';
 import type { DeliveryView } from './deliveries.ts';
 import { type DeliveryNote, Feeds } from './feeds.ts';
@@ -34,6 +35,8 @@ export interface EffectsOptions {
   noteLeg: (note: LegNote) => void;
   noteDelivery: (note: DeliveryNote, done: () => void) => void;
   defect: (error: Error) => void;
+  /** Tells the operator. */
+  inform: (text: string) => void;
 }
 
 export class Effects {
@@ -47,6 +50,7 @@ export class Effects {
     this.#options = options;
     this.#lanes = new GuardedLanes(
       { timers: options.timers, call: options.call, inFlightMax: callsInFlightMax, attemptsMax: bridgeAttemptsMax },
+      new Absences(options),
       options.defect,
     );
     this.#calls = new Calls({ ...rest, lanes: this.#lanes, parallelMax: bridgeCallsMax, note: noteLeg });
@@ -97,19 +101,29 @@ export class Effects {
 
 /** Lanes whose jobs may be wrong without taking the process along: the books behind it are not. */
 class GuardedLanes extends Lanes {
+  readonly #absences: Absences;
   readonly #defect: (error: Error) => void;
 
-  constructor(options: ConstructorParameters<typeof Lanes>[0], defect: (error: Error) => void) {
+  constructor(options: ConstructorParameters<typeof Lanes>[0], absences: Absences, defect: (error: Error) => void) {
     super(options);
+    this.#absences = absences;
     this.#defect = defect;
   }
 
   override add(address: string, parallelMax: number, job: Job, party?: string): void {
+    const { key, receiver } = job;
     const safe: Job = {
-      key: job.key,
+      key,
+      receiver,
       make: () => guarded(() => job.make(), null, this.#defect),
-      failed: (...how) => guarded(() => job.failed?.(...how), undefined, this.#defect),
-      settled: (...how) => guarded(() => job.settled(...how), undefined, this.#defect),
+      failed: (attempts, lastError) => {
+        guarded(() => this.#absences.failed(receiver, attempts, lastError), undefined, this.#defect);
+        guarded(() => job.failed?.(attempts, lastError), undefined, this.#defect);
+      },
+      settled: (outcome, ...how) => {
+        if (outcome === 'delivered') guarded(() => this.#absences.delivered(receiver), undefined, this.#defect);
+        guarded(() => job.settled(outcome, ...how), undefined, this.#defect);
+      },
     };
     super.add(address, parallelMax, safe, party);
   }

@@ -23,6 +23,8 @@ import type { Timer, Timers } from './timers.ts';
 export interface Job {
   /** Jobs of a lane with the same key go one after the other. */
   readonly key: string;
+  /** The row of whom it is for. */
+  readonly receiver: number;
   /**
    * The call, made anew for each attempt, so that what waits costs little memory;
    * null where it is no longer wanted. What this or `settled` throws is a defect and is thrown on.

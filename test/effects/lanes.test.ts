@@ -34,6 +34,7 @@ function makeWorld(
   /** A job whose URL is its name. */
   const job = (name: string, key = name, more: Partial<Job> = {}): Job => ({
     key,
+    receiver: 0,
     make: () => ({ method: 'POST', url: name, body: '{}', secure: [] }),
     settled: (outcome, attempts, lastError) => settled.push({ name, outcome, attempts, lastError, at: clock.now() }),
     ...more,
@@ -428,6 +429,7 @@ describe('whatever happens', () => {
           scripts.push(answers);
           const tracked: Job = {
             key: `${key}`,
+            receiver: lane,
             make: () => {
               expect(job.cancelled, 'a cancelled job is not made').toBe(false);
               expect(job.outcomes, 'a settled job is not made').toEqual([]);

@@ -67,6 +67,7 @@ export class Theatre {
       seq: house.journal.position.seq,
       noteLeg: (leg) => note({ op: 'leg', kind: Kind.intent, moment: engine.now(), caller: GRANTED, ...leg }),
       noteDelivery: (one, done) => note({ op: 'delivery', moment: engine.now(), caller: GRANTED, ...one }, done),
+      inform: () => {},
       defect: (error) => {
         throw error;
       },

@@ -92,6 +92,7 @@ export class Desk {
       bridgeAttemptsMax: 3,
       seq: house.journal.position.seq,
       defect,
+      inform: () => {},
       noteLeg: (leg) => note({ op: 'leg', kind: Kind.intent, moment: engine.now(), caller: GRANTED, ...leg }),
       noteDelivery: (delivery) => note({ op: 'delivery', moment: engine.now(), caller: GRANTED, ...delivery }),
     });

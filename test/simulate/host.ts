@@ -299,6 +299,7 @@ export class Host implements Watched {
       bridgeAttemptsMax: this.settings.bridgeAttemptsMax,
       seq: this.recovered.end.seq,
       defect: (error) => loop.fail(error),
+      inform: () => {},
       noteLeg: (leg) => note({ op: 'leg', kind: Kind.intent, moment: engine.now(), caller: GRANTED, ...leg }),
       noteDelivery: (delivery, done) =>
         note({ op: 'delivery', moment: engine.now(), caller: GRANTED, ...delivery }, done),

@@ -1,0 +1,68 @@
+/** Who takes no calls: told to the operator, once, and never so often that nothing else can be read. */
+import { expect, test } from 'vitest';
+import { Kind } from '../../src/core/kinds.ts';
+import { issue, transfer } from '../core/books.ts';
+import { Theatre } from './theatre.ts';
+
+const HOUR_MS = 3_600_000;
+
+async function open(): Promise<{ theatre: Theatre; lines: string[] }> {
+  const lines: string[] = [];
+  const theatre = await Theatre.open(undefined, { inform: (text) => lines.push(text) });
+  const { house } = theatre;
+  await theatre.done(
+    house.create(Kind.symbol, { handle: 'usd', factor: 1 }),
+    house.create(Kind.bridge, { handle: 'bank', config: { server: 'http://127.0.0.1:1/bank' } }),
+    house.create(Kind.wallet, { handle: 'a' }),
+    house.create(Kind.wallet, { handle: 'x', bridge: 'bank' }),
+    house.intent('seed', issue('a', 100)),
+  );
+  return { theatre, lines };
+}
+
+const effect = (theatre: Theatre, handle: string) =>
+  theatre.house.create(Kind.effect, {
+    handle,
+    signal: 'symbol-created',
+    action: { schema: 'webhook', endpoint: `http://127.0.0.1:1/${handle}` },
+  });
+
+test('a bank that is away for hours, and whose payments wait: told once, and once that it is there again', async () => {
+  const { theatre, lines } = await open();
+  theatre.answer = () => 503;
+  await theatre.done(
+    theatre.house.intent('i', transfer('a', 'x', 5)),
+    theatre.house.intent('j', transfer('a', 'x', 6)),
+  );
+  await theatre.run(2000);
+  expect(lines, 'two seconds are no news').toEqual([]);
+  await theatre.run(3 * HOUR_MS);
+  expect(lines).toEqual([
+    'Bridge bank of ledger main takes no calls (status 503); it is asked again, less and less often.',
+  ]);
+  theatre.answer = () => 202;
+  await theatre.run(HOUR_MS);
+  expect(lines.slice(1)).toEqual(['Bridge bank of ledger main takes calls again.']);
+});
+
+test('a webhook that is away', async () => {
+  const { theatre, lines } = await open();
+  await theatre.done(effect(theatre, 'tell-me'));
+  theatre.answer = () => 500;
+  await theatre.done(theatre.house.create(Kind.symbol, { handle: 'eur', factor: 1 }));
+  await theatre.run(60_000);
+  expect(lines).toEqual([
+    'Effect tell-me of ledger main takes no calls (status 500); it is asked again, less and less often.',
+  ]);
+});
+
+test('a hundred dead webhooks fill the log', async () => {
+  const { theatre, lines } = await open();
+  await theatre.done(...Array.from({ length: 100 }, (_, n) => effect(theatre, `e${n}`)));
+  theatre.answer = () => 500;
+  await theatre.done(theatre.house.create(Kind.symbol, { handle: 'eur', factor: 1 }));
+  await theatre.run(60_000);
+  expect(lines).toHaveLength(20);
+  await theatre.run(1.5 * HOUR_MS);
+  expect(lines).toHaveLength(40);
+});
