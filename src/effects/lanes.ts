@@ -6,10 +6,10 @@
  * by side, up to `parallelMax` calls at once; with a `parallelMax` of 1 the whole lane is one such row, whatever the
  * keys, so its order is strict. A job that waits to be tried again holds no place among the `parallelMax`.
  *
- * Calls of all lanes share `inFlightMax`. A lane may have as many calls on their way as there are places still free,
- * at most `parallelMax`: the fuller the house, the smaller the share, so lanes whose calls hang until their time limit
- * always leave a place for one that had none, and lanes take turns for it. A party may have very many lanes, so all of
- * them together have a share too, alone four fifths of the places; parties take turns, and within a party its lanes.
+ * Calls of all lanes share `inFlightMax`. A party may have very many lanes, so all of them together have a share, alone
+ * four fifths of the places; parties take turns, and within a party its lanes. A lane may have as many calls on their
+ * way as its party may still begin, at most `parallelMax`: the fuller the house, the smaller the share, so lanes whose
+ * calls hang until their time limit leave a place for one that had none, and lanes take turns for it.
  *
  * What always holds: `make`, `call`, `failed` and `settled` are never called inside `add`, `cancel`, `wake` or `close`; `settled`
  * is called at most once a job, and not at all after it was cancelled, dropped (`make` said null) or the lanes closed;
@@ -208,7 +208,8 @@ export class Lanes {
     for (const party of this.#hungry) {
       const free = this.#options.inFlightMax - this.#inFlight;
       if (free === 0) return;
-      const lane = hasShare(party, free) ? nextOf(party, free) : undefined;
+      const room = roomOf(party, free);
+      const lane = room > 0 ? nextOf(party, room) : undefined;
       if (lane === undefined) continue;
       if (starts++ === STARTS_PER_TURN_MAX || this.#options.timers.now() >= end) {
         this.#turn = this.#options.timers.after(0, () => this.#takeTurn());
@@ -337,13 +338,14 @@ export class Lanes {
   }
 }
 
-/** The last place is left to a party that has none. */
-function hasShare({ inFlight }: Party, free: number): boolean {
-  return inFlight === 0 || inFlight < SHARE * (free - 1);
+/** Calls that a party may still begin: each of them takes a free place too. The last one is left to a party that has none. */
+function roomOf({ inFlight }: Party, free: number): number {
+  const room = Math.ceil((SHARE * (free - 1) - inFlight) / (SHARE + 1));
+  return inFlight === 0 ? Math.max(1, room) : room;
 }
 
 /** Whose turn it is of a party's lanes: those that have no share left are as few as there are calls on their way. */
-function nextOf({ hungry }: Party, free: number): Lane | undefined {
-  for (const lane of hungry) if (lane.inFlight < free) return lane;
+function nextOf({ hungry }: Party, room: number): Lane | undefined {
+  for (const lane of hungry) if (lane.inFlight < room) return lane;
   return undefined;
 }

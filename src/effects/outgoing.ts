@@ -47,7 +47,6 @@ export interface OutgoingOptions {
 /** What is read of an answer: a token must fit, everything else is thrown away. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 const HEADER_BYTES_MAX = 16 * 1024;
-const SOCKETS_PER_HOST_MAX = 64;
 const IDLE_SOCKETS_PER_HOST_MAX = 8;
 /** Shorter than the five seconds after which common servers close a silent connection. */
 const IDLE_MS_MAX = 4_000;
@@ -85,9 +84,10 @@ export class Outgoing {
         this.#timed((signal) => this.#send({ method: 'POST', url, headers, body, keepsAnswer: true, signal })),
       () => performance.now(),
     );
+    // No bound of sockets for each host: calls are bounded, and one that hangs there is not to hold up another's.
     const agent = {
       keepAlive: true,
-      maxSockets: SOCKETS_PER_HOST_MAX,
+      maxSockets: Number.POSITIVE_INFINITY,
       maxFreeSockets: IDLE_SOCKETS_PER_HOST_MAX,
       timeout: IDLE_MS_MAX,
     };

@@ -182,6 +182,23 @@ describe('shares', () => {
     expect(Math.max(...live.map((one) => one.at))).toBe(before);
   });
 
+  test('dead lanes of a party leave a place for one of the same party that had none, at once', async () => {
+    const { clock, lanes, job, network } = makeWorld((url) => (url.startsWith('dead') ? hangs() : taken(0)), {
+      inFlightMax: 32,
+    });
+    for (let lane = 0; lane < 12; lane++) {
+      for (let i = 0; i < 20; i++) lanes.add(`dead ${lane}`, 8, job(`dead ${lane} ${i}`), 'ledger');
+    }
+    await clock.run(1_000);
+    expect(network.onWay()).toBe(24);
+    const before = clock.now();
+    for (let i = 0; i < 50; i++) lanes.add('live', 8, job(`live ${i}`), 'ledger');
+    await clock.run(10);
+    const live = network.sent.filter((one) => one.url.startsWith('live'));
+    expect(live).toHaveLength(50);
+    expect(Math.max(...live.map((one) => one.at))).toBe(before);
+  });
+
   test('a party of very many dead lanes leaves a place for another that had none, at once', async () => {
     const { clock, lanes, job, network } = makeWorld((url) => (url.startsWith('dead') ? hangs() : taken(0)), {
       inFlightMax: 16,

@@ -120,6 +120,13 @@ describe('a call', () => {
     expect(await post(open(), url, { signal: AbortSignal.abort() })).toEqual({ error: 'called off' });
   });
 
+  test('waits for none that hang at the same host, of whatever ledger: sixty-four of them were all that went', async () => {
+    const { url } = await serve((request, response) => request.url === '/alive' && response.end());
+    const outgoing = open({ callsInFlightMax: 256 });
+    const hanging = Array.from({ length: 204 }, (_, n) => post(outgoing, `${url}/dead/${n}`));
+    expect(await Promise.race([...hanging, post(outgoing, `${url}/alive`)])).toEqual({ status: 200 });
+  });
+
   test('leaves no more idle connections than twice the calls', async () => {
     const outgoing = open({ callsInFlightMax: 2 });
     const servers = await Promise.all(Array.from({ length: 12 }, () => serve((_, response) => response.end('{}'))));
