@@ -3,9 +3,9 @@
  * server lives here; nothing in it is unbounded.
  */
 import { isIP } from 'node:net';
-import { availableParallelism, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isLedgerHandle } from './core/address.ts';
+import { coresOfProcess, memoryOfProcess } from './machine.ts';
 
 interface Setting<T> {
   readonly value: T;
@@ -158,7 +158,7 @@ function isHost(given: string): boolean {
 }
 
 const MiB = 1024 * 1024;
-const WORKERS = Math.max(1, availableParallelism() - 1);
+const WORKERS = Math.max(1, coresOfProcess() - 1);
 /** The heap's addresses reach no further. */
 const RECORDS_BYTES_MAX = 32 * 1024 * MiB;
 const RECORDS_BYTES_MIN = 64 * MiB;
@@ -171,12 +171,6 @@ const RECORDS_BYTES_MIN = 64 * MiB;
 export function recordsRoom(memoryBytes: number): number {
   const room = Math.floor(((memoryBytes - 512 * MiB) * 2) / 3 / MiB) * MiB;
   return Math.min(RECORDS_BYTES_MAX, Math.max(RECORDS_BYTES_MIN, room));
-}
-
-/** What this machine has, or lets its container have. */
-function memoryBytes(): number {
-  const most = process.constrainedMemory() ?? 0;
-  return most > 0 ? Math.min(most, totalmem()) : totalmem();
 }
 
 const SETTINGS = {
@@ -201,7 +195,7 @@ const SETTINGS = {
   threadSecondsMax: count(60, 1, 3_600, 'time after which one of them that does not answer ends the process'),
   snapshotEvery: count(1_000_000, 1, 1e12, 'entries between two snapshots'),
   recordsBytesMax: count(
-    recordsRoom(memoryBytes()),
+    recordsRoom(memoryOfProcess()),
     RECORDS_BYTES_MIN,
     RECORDS_BYTES_MAX,
     'memory that records may take, indexes and balances apart; beyond, nothing new comes in',
