@@ -28,7 +28,7 @@ export function signNoble(message: Uint8Array, keyPair: KeyPair): Uint8Array {
  */
 export function verifyNoble(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   if (publicKey.length !== 32 || signature.length !== 64) return false;
-  const s = numberOf(signature, 32, 64);
+  const s = numberOf(signature.subarray(32));
   if (s >= L) return false;
   const a = pointOf(publicKey);
   if (a === null || a.isSmallOrder()) return false;
@@ -40,7 +40,7 @@ export function verifyNoble(publicKey: Uint8Array, message: Uint8Array, signatur
 /** Writes SHA-512(input) mod L, 32 bytes, little-endian. */
 export function challengeNoble(input: Uint8Array, scalar: Uint8Array): void {
   if (scalar.length !== 32) throw new RangeError('not a scalar');
-  let rest = numberOf(sha512(input), 0, 64) % L;
+  let rest = numberOf(sha512(input)) % L;
   for (let i = 0; i < 32; i++) {
     scalar[i] = Number(rest & 255n);
     rest >>= 8n;
@@ -60,13 +60,13 @@ function pointOf(bytes: Uint8Array): Point | null {
 function challengeOf(signature: Uint8Array, publicKey: Uint8Array, message: Uint8Array): bigint {
   const hasher = sha512.create();
   const hash = hasher.update(signature.subarray(0, 32)).update(publicKey).update(message).digest();
-  return numberOf(hash, 0, 64) % L;
+  return numberOf(hash) % L;
 }
 
-/** Little-endian number of bytes[from, to). */
-function numberOf(bytes: Uint8Array, from: number, to: number): bigint {
+/** The number of these bytes, little-endian. */
+function numberOf(bytes: Uint8Array): bigint {
   let hex = '0x';
-  for (let i = to - 1; i >= from; i--) hex += bytes[i]!.toString(16).padStart(2, '0');
+  for (let i = bytes.length - 1; i >= 0; i--) hex += bytes[i]!.toString(16).padStart(2, '0');
   return BigInt(hex);
 }
 
