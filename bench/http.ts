@@ -348,7 +348,7 @@ async function profileIntents(directory: string, sizes: typeof FULL): Promise<Ba
     const needed = Math.ceil(warm.perSecond * sizes.openSeconds * SPARE);
     return withRequests(session, 'profiled', WRK_THREADS, needed, 1, (parts) => drive(parts, sizes.openSeconds));
   });
-  const shares = readShares(profiles, 'main.js', from, to);
+  const shares = readShares(profiles, from, to);
   return {
     kind: 'bars',
     name: 'http-microseconds',

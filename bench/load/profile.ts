@@ -23,19 +23,21 @@ const GARBAGE = 'garbage collection';
 const NODE = 'node';
 const IDLE = 'idle';
 const REST = 'rest';
+/** What the first thread runs, and no other. */
+const MAIN = 'main.js';
 /** Rooms with a smaller share are told together. */
 const SHARE_MIN = 0.015;
 
 /**
- * Shares (0…1) of the busy time of the thread whose profile names `main`, between `fromMs` and `toMs` after its start,
+ * Shares (0…1) of the busy time of the server's first thread, between `fromMs` and `toMs` after its start,
  * by room: `http`, `core`, …; largest first. Time without work is left out.
  */
-export function readShares(directory: string, main: string, fromMs: number, toMs: number): [string, number][] {
+export function readShares(directory: string, fromMs: number, toMs: number): [string, number][] {
   const profiles = readdirSync(directory)
     .filter((file) => file.endsWith('.cpuprofile'))
     .map((file) => JSON.parse(readFileSync(join(directory, file), 'utf8')) as CpuProfile);
-  const profile = profiles.find(({ nodes }) => nodes.some(({ callFrame }) => callFrame.url.endsWith(main)));
-  if (profile === undefined) throw new Error(`no profile in ${directory} has ${main}`);
+  const profile = profiles.find(({ nodes }) => nodes.some(({ callFrame }) => callFrame.url.endsWith(MAIN)));
+  if (profile === undefined) throw new Error(`no profile in ${directory} has ${MAIN}`);
   const rooms = roomsOf(profile);
   const sums = new Map<string, number>();
   let [at, busy] = [0, 0];

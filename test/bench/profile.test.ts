@@ -38,7 +38,7 @@ test('shares of the busy time in a window, by room', () => {
     JSON.stringify({ nodes: [at(1, '(root)')], samples: [], timeDeltas: [] }),
   );
   write('main.cpuprofile', [2, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-  const shares = new Map(readShares(directory, 'main.js', 1.05, 100));
+  const shares = new Map(readShares(directory, 1.05, 100));
   expect(shares.get('core')).toBeCloseTo(2 / 8);
   expect(shares.get('sockets')).toBeCloseTo(2 / 8);
   for (const room of ['main', 'http', 'node', 'garbage collection']) expect(shares.get(room)).toBeCloseTo(1 / 8);

@@ -168,7 +168,6 @@ export interface HouseOptions {
   /** The handle that it learns at this start. */
   learnt?: string;
   header?: { name: string; value: string };
-  bodyBytesMax?: number;
 }
 
 const ACCOUNTS: AccountPlan[] = [
@@ -199,7 +198,7 @@ export async function openHouse(ledger: FakeLedger, options: HouseOptions = {}):
   const server: BankServer = await startServer({
     host: '127.0.0.1',
     port: 0,
-    bodyBytesMax: options.bodyBytesMax ?? 100_000,
+    bodyBytesMax: 100_000,
     requestMsMax: PATIENCE_MS,
     connectionsMax: 100,
     header: options.header ?? null,
