@@ -84,7 +84,12 @@ export function snapshotSeq(name: string): number {
 }
 
 export function partName(name: string, hash: Uint8Array): string {
-  return `part-${name}-${Buffer.from(hash).toString('hex', 0, 8)}.ayp`;
+  return `part-${name}${partEnd(hash)}`;
+}
+
+/** How the name of a part with this hash ends. */
+export function partEnd(hash: Uint8Array): string {
+  return `-${Buffer.from(hash).toString('hex', 0, 8)}.ayp`;
 }
 
 export function isPartName(name: string): boolean {

@@ -23,7 +23,7 @@ import { JOURNAL_START, type JournalPosition } from '../../storage/journal.ts';
 import { type FrameRead, type ReadResult, stepJournal } from '../../storage/journal-reader.ts';
 import { KEY_FILE } from '../../storage/key-file.ts';
 import { journalStart, listSegments } from '../../storage/segments.ts';
-import { isPartName, isTemporaryName, snapshotSeq } from '../../storage/snapshot-format.ts';
+import { isPartName, isTemporaryName, partEnd, snapshotSeq } from '../../storage/snapshot-format.ts';
 import { differencesOf } from '../../storage/state-digest.ts';
 import { EntryAudit, type EntryCounts, noCounts, type PlacedEntry } from './entries.ts';
 import { type Finding, FoundError, findingOf } from './finding.ts';
@@ -395,8 +395,7 @@ class Run {
     const file = this.#pinned.open(path, 'read');
     const bytes = Buffer.allocUnsafeSlow(file.size());
     readAll(file, bytes, 0, bytes.length, 0);
-    const digits = createHash('sha256').update(bytes).digest('hex').slice(0, PART_DIGITS);
-    if (name.endsWith(`-${digits}.ayp`)) return;
+    if (name.endsWith(partEnd(createHash('sha256').update(bytes).digest()))) return;
     throw new FoundError(
       'damage',
       { file: path, byte: 0 },
@@ -416,8 +415,6 @@ class Run {
     );
   }
 }
-
-const PART_DIGITS = 16;
 
 function isOfBooks(name: string): boolean {
   const isFile = segmentSeq(name) > 0 || snapshotSeq(name) >= 0 || isPartName(name) || name === KEY_FILE;
