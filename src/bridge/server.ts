@@ -5,6 +5,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Answer } from './bank.ts';
 import type { Chaos } from './chaos.ts';
 
@@ -69,7 +70,7 @@ async function serve(options: ServerOptions, request: IncomingMessage, response:
 }
 
 async function misbehave(chaos: Chaos, handle: () => Promise<Answer>, response: ServerResponse): Promise<void> {
-  if (chaos.does('slow')) await new Promise((resolve) => setTimeout(resolve, chaos.waitMs()));
+  if (chaos.does('slow')) await pause(chaos.waitMs());
   if (chaos.does('deaf')) return void response.destroy();
   const result = await handle();
   if (chaos.does('mute')) return void response.destroy();

@@ -6,6 +6,7 @@
  * are still owed; and the same backwards to stop.
  */
 import { join as joinPath, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type AccountPlan, Bank, BOOKS_FILE } from '../bridge/bank.ts';
 import { CALM, type Chaos, PRANKS, parseChaos } from '../bridge/chaos.ts';
@@ -178,7 +179,7 @@ async function patiently<T>(attempt: () => Promise<T>): Promise<T> {
     } catch (error) {
       if (!(error instanceof UnreachableError)) throw error;
       if (count === 0) tell(`Waits for the ledger: ${error.message}.`);
-      await new Promise((resolve) => setTimeout(resolve, LEDGER_WAIT_MS));
+      await pause(LEDGER_WAIT_MS);
     }
   }
 }

@@ -3,6 +3,7 @@
  * the same story.
  */
 import { spawnSync } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { randomFrom } from '../../bridge/chaos.ts';
@@ -216,8 +217,4 @@ function tell(story: Story, actors: Actor[], say: PlayPlan['say']): void {
     say(`   ${name}: ${sum} in its accounts, ${out} went out, ${received} came in, ${entries.length} entries;`);
     say(`           its wallet at the ledger has ${balance}.`);
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -2,6 +2,7 @@
  * Payments between the banks' accounts: made by chance, signed by clients, and sent until the ledger has said that it
  * has them. Most can be done; some ask for more than there is, or name nobody.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { createKeyPair } from '../../proof/keys.ts';
 import { type Client, type Refusal, type SignedRecord, signRecord } from '../client.ts';
 
@@ -74,7 +75,7 @@ export async function send(client: Client, { record }: Payment, isOver: () => bo
     } catch {
       // Killed, and soon back.
     }
-    await new Promise((resolve) => setTimeout(resolve, SEND_AGAIN_MS));
+    await pause(SEND_AGAIN_MS);
   }
   return 'never answered';
 }
