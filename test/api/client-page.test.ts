@@ -9,19 +9,27 @@ import { readPages } from '../support/pages.ts';
 const { LedgerSdk } = createRequire(import.meta.url)('@minka/ledger-sdk') as Json;
 const owner = makeKeys();
 const keyPair = { format: 'ed25519-raw', public: owner.public, secret: owner.secret };
-const { client, server } = await serverOfFile(owner);
+const { client, kit, server } = await serverOfFile(owner);
 const page = readPages().find(({ file }) => file === 'src/http/README.md')!.text;
 
 test('the page names a kind, or a filter, that there is not', async () => {
   const [, lists] = /\n## Lists\n(.*?)\n## /s.exec(page)!;
   const filters = [...lists!.matchAll(/`((?:data|meta|sort)\.[^`]*=[^`]*)`/g)].map(([, filter]) => filter!);
-  expect(filters).toHaveLength(6);
+  expect(filters).toHaveLength(7);
   for (const filter of filters)
     expect([filter, (await client.get(`/intents?${filter}`)).status]).toEqual([filter, 200]);
   const [, named] = /`\{kind\}` is (.*?), `\{id\}`/s.exec(page)!;
   const kinds = [...named!.matchAll(/`(\w+)`/g)].map(([, kind]) => kind!);
   expect(kinds).toHaveLength(11);
   for (const kind of kinds) expect([kind, (await client.get(`/${kind}`)).status]).toEqual([kind, 200]);
+});
+
+test('a payment to a longer address is in the list of the wallet that it led to; it is found by the address as it was written', async () => {
+  const [symbol, wallet] = [await kit.symbol(), await kit.wallet()];
+  await kit.send([issue(`door:1@${wallet}`, symbol, 5)]);
+  expect((await client.get(`/wallets/${wallet}/balances`)).body.data[0].data.amount).toBe(5);
+  const found = async (wish: string) => (await client.get(`/intents?data.claims.target${wish}`)).body.data.length;
+  expect([await found(`=${wallet}`), await found(`.$regex=@${wallet}$`)]).toEqual([0, 1]);
 });
 
 test('a key that no list knows changes what it shows', async () => {
