@@ -20,8 +20,16 @@ import { frameHashOf } from '../../src/storage/frame-entries.ts';
 import { JOURNAL_START } from '../../src/storage/journal.ts';
 import { cutTornTail, readJournal } from '../../src/storage/journal-reader.ts';
 import { DamageError } from '../../src/storage/segments.ts';
-import { FakeDisk } from '../storage/fake-disk.ts';
-import { DIRECTORY, readFrames, sameEntries, server, signerOf, writeFrames } from '../storage/kit.ts';
+import {
+  DIRECTORY,
+  filesOf,
+  freshDisk,
+  readFrames,
+  sameEntries,
+  server,
+  signerOf,
+  writeFrames,
+} from '../storage/kit.ts';
 import { Dice } from '../support/dice.ts';
 import { mutate } from './bytes.ts';
 import { measured } from './memory.ts';
@@ -49,16 +57,6 @@ async function prepare(): Promise<void> {
   const disk = freshDisk();
   await writeFrames(disk, [2, 2, 2], signerOf('another server'));
   foreign = [...filesOf(disk).values()][0]!;
-}
-
-function freshDisk(): FakeDisk {
-  const disk = new FakeDisk();
-  disk.mkdir(DIRECTORY);
-  return disk;
-}
-
-function filesOf(disk: FakeDisk): Map<string, Buffer> {
-  return new Map(disk.readdir(DIRECTORY).map((name) => [name, disk.bytesOf(`${DIRECTORY}/${name}`)]));
 }
 
 /** One journal, spoilt; returns what became of it. */

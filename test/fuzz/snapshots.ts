@@ -12,28 +12,18 @@ import { type SnapshotContent, takeSnapshot } from '../../src/storage/snapshot.t
 import { FOOT_BYTES, packFoot, snapshotSeq, unpackFoot } from '../../src/storage/snapshot-format.ts';
 import { readSnapshots, type SnapshotRead } from '../../src/storage/snapshot-reader.ts';
 import { stateDigest } from '../../src/storage/state-digest.ts';
-import { DIRECTORY as HOUSE_DIRECTORY, House, recoverFrom } from '../engine/house.ts';
-import { FakeDisk } from '../storage/fake-disk.ts';
-import { DIRECTORY, server } from '../storage/kit.ts';
+import { House, recoverFrom } from '../engine/house.ts';
+import type { FakeDisk } from '../storage/fake-disk.ts';
+import { DIRECTORY, filesOf, freshDisk, server } from '../storage/kit.ts';
 import { Dice } from '../support/dice.ts';
 import { mutate } from './bytes.ts';
 import { measured } from './memory.ts';
 
 type Files = Map<string, Buffer>;
 
-function freshDisk(directory: string): FakeDisk {
-  const disk = new FakeDisk(1, (run) => setImmediate(run));
-  disk.mkdir(directory);
-  return disk;
-}
-
-function filesOf(disk: FakeDisk, directory: string): Files {
-  return new Map(disk.readdir(directory).map((name) => [name, disk.bytesOf(`${directory}/${name}`)]));
-}
-
-function diskOf(files: Files, directory: string): FakeDisk {
-  const disk = freshDisk(directory);
-  for (const [name, bytes] of files) disk.put(`${directory}/${name}`, bytes);
+function diskOf(files: Files): FakeDisk {
+  const disk = freshDisk(1, (run) => setImmediate(run));
+  for (const [name, bytes] of files) disk.put(`${DIRECTORY}/${name}`, bytes);
   return disk;
 }
 
@@ -57,7 +47,7 @@ let taken: { files: Files; texts: Set<string> } | undefined;
 
 async function takeTwo() {
   const dice = new Dice(5);
-  const disk = freshDisk(DIRECTORY);
+  const disk = freshDisk(1, (run) => setImmediate(run));
   const texts = new Set<string>();
   const chunk: Part = { name: 'chunk-0', final: true, bytes: dice.bytes(700) };
   const chain = dice.bytes(32);
@@ -68,7 +58,7 @@ async function takeTwo() {
     await takeSnapshot(disk, DIRECTORY, content, server);
     texts.add(textOf(content));
   }
-  return { files: filesOf(disk, DIRECTORY), texts };
+  return { files: filesOf(disk), texts };
 }
 
 function textOf({ seq, chain, moment, extra, parts }: SnapshotContent | SnapshotRead): string {
@@ -90,7 +80,7 @@ export async function fuzzSnapshots(seed: number): Promise<string[]> {
   const how = dice.pick(['spoilt', 'spoilt', 'checksums fit', 'signed']);
   if (how !== 'spoilt') reseal(dice, files, how === 'signed');
   else for (let left = 1 + dice.few(4); left > 0; left--) spoil(dice, files, [...files.keys()]);
-  const disk = diskOf(files, DIRECTORY);
+  const disk = diskOf(files);
   const { allocated, outcome } = measured(() => readSnapshots(disk, DIRECTORY, server));
   const size = sizeOf(files);
   assert.ok(allocated <= 16 * size + (1 << 16), `${allocated} bytes of memory for ${size} of files`);
@@ -134,7 +124,7 @@ let life: Life | undefined;
 
 /** A short life with two snapshots, the second in the last of its segments of a few frames. */
 async function live(): Promise<Life> {
-  const disk = freshDisk(HOUSE_DIRECTORY);
+  const disk = freshDisk(1, (run) => setImmediate(run));
   const house = await House.open(disk, { segmentBytesMax: 3_000 });
   const digests = new Map<number, string>();
   const settle = async () => {
@@ -155,7 +145,7 @@ async function live(): Promise<Life> {
     if (step === 8 || step === 22) await house.takeSnapshot();
   }
   await house.stop();
-  return { files: filesOf(disk, HOUSE_DIRECTORY), digests, end: house.journal.position.seq };
+  return { files: filesOf(disk), digests, end: house.journal.position.seq };
 }
 
 const digestOf = (state: House['state']) => Buffer.from(stateDigest(state)).toString('hex');
@@ -169,7 +159,7 @@ export async function fuzzRecovery(seed: number): Promise<string[]> {
   const kind = dice.pick(['snapshot', 'journal', '']);
   const chosen = names.filter((name) => name.startsWith(kind));
   for (let left = 1 + dice.few(3); left > 0; left--) spoil(dice, files, chosen);
-  const disk = diskOf(files, HOUSE_DIRECTORY);
+  const disk = diskOf(files);
   try {
     const { state, end } = recoverFrom(disk);
     assert.equal(digestOf(state), life.digests.get(end.seq), `another state after entry ${end.seq}`);

@@ -6,8 +6,8 @@ import { expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
 import { Journal } from '../../src/storage/journal.ts';
 import { often } from '../support/long.ts';
-import { FakeDisk, randomFrom } from './fake-disk.ts';
-import { DIRECTORY, entriesFrom, JOURNAL_OPTIONS, recover } from './kit.ts';
+import { type FakeDisk, randomFrom } from './fake-disk.ts';
+import { DIRECTORY, entriesFrom, freshDisk, JOURNAL_OPTIONS, recover } from './kit.ts';
 
 const SEEDS = often(50, 500);
 const LIVES = 4;
@@ -49,8 +49,7 @@ test('power cuts at any moment, any subset of unsynced sectors kept, lost or noi
   let kept = 0;
   let lost = 0;
   for (let seed = 1; seed <= SEEDS; seed++) {
-    const disk = new FakeDisk(seed);
-    disk.mkdir(DIRECTORY);
+    const disk = freshDisk(seed);
     const random = randomFrom(seed + 1000);
     const next = entriesFrom(seed);
     const acknowledged: Entry[] = [];
@@ -69,8 +68,7 @@ test('power cuts at any moment, any subset of unsynced sectors kept, lost or noi
 
 test('a crash while the torn tail is cut: cut again, or it was cut', async () => {
   for (let seed = 1; seed <= often(30, 300); seed++) {
-    const disk = new FakeDisk(seed);
-    disk.mkdir(DIRECTORY);
+    const disk = freshDisk(seed);
     const random = randomFrom(seed);
     const next = entriesFrom(seed);
     const acknowledged: Entry[] = [];

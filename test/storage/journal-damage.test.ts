@@ -10,8 +10,8 @@ import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { JOURNAL_START, Journal, type JournalPosition } from '../../src/storage/journal.ts';
 import { DamageError } from '../../src/storage/segments.ts';
 import { againWith, places } from '../support/long.ts';
-import { FakeDisk, randomFrom, SECTOR_BYTES } from './fake-disk.ts';
-import { DIRECTORY, JOURNAL_OPTIONS, readFrames, recover, sameEntries, server, writeFrames } from './kit.ts';
+import { type FakeDisk, randomFrom, SECTOR_BYTES } from './fake-disk.ts';
+import { DIRECTORY, freshDisk, JOURNAL_OPTIONS, readFrames, recover, sameEntries, server, writeFrames } from './kit.ts';
 
 interface Span {
   file: string;
@@ -27,8 +27,7 @@ let spans: Span[];
 let last: Span;
 
 beforeAll(async () => {
-  const disk = new FakeDisk();
-  disk.mkdir(DIRECTORY);
+  const disk = freshDisk();
   entries = await writeFrames(disk, [2, 1, 2, 1, 2, 2], { segmentBytesMax: 1300 });
   spans = readFrames(disk).spans;
   last = spans.at(-1)!;
@@ -39,8 +38,7 @@ beforeAll(async () => {
 });
 
 function diskWith(file: string, bytes: Uint8Array | null): FakeDisk {
-  const disk = new FakeDisk();
-  disk.mkdir(DIRECTORY);
+  const disk = freshDisk();
   for (const [path, content] of files) disk.put(path, path === file ? bytes : content);
   return disk;
 }
@@ -242,8 +240,7 @@ describe('frames', () => {
   });
 
   test('one of another journal that fits in number and time is damage', async () => {
-    const other = new FakeDisk();
-    other.mkdir(DIRECTORY);
+    const other = freshDisk();
     const later = { ...JOURNAL_START, moment: 100 };
     await writeFrames(other, [2, 1, 2, 1, 2, 2], { segmentBytesMax: 1300 }, later);
     const stranger = readFrames(other).spans.at(-1)!;
@@ -272,8 +269,7 @@ describe('frames', () => {
 test('a tail that was cut stays cut after a power cut', () => {
   for (let seed = 1; seed <= 20; seed++) {
     for (const kept of [last.byte + 50, 20]) {
-      const disk = new FakeDisk(seed);
-      disk.mkdir(DIRECTORY);
+      const disk = freshDisk(seed);
       for (const [path, content] of files) disk.put(path, path === last.file ? content.subarray(0, kept) : content);
       expect(recover(disk).torn).not.toBeNull();
       disk.crash();

@@ -15,6 +15,7 @@ import {
   commit,
   DIRECTORY,
   entriesFrom,
+  freshDisk,
   intentFrom,
   JOURNAL_OPTIONS,
   readFrames,
@@ -24,12 +25,6 @@ import {
   writeFrames,
 } from './kit.ts';
 
-function fresh(seed = 1): FakeDisk {
-  const disk = new FakeDisk(seed);
-  disk.mkdir(DIRECTORY);
-  return disk;
-}
-
 function bytesOf(entry: Entry): Buffer {
   const buffer = new FrameBuffer();
   encode(entry, buffer);
@@ -38,7 +33,7 @@ function bytesOf(entry: Entry): Buffer {
 
 describe('what was written', () => {
   test('is read again, in order, numbered without gap', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     const entries = await writeFrames(disk, [1, 3, 2, 64]);
     const { read, position, torn, frames } = readFrames(disk);
     expect(read).toEqual(entries);
@@ -46,7 +41,7 @@ describe('what was written', () => {
   });
 
   test('is continued after a start, in the same segment', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     const first = await writeFrames(disk, [2, 2]);
     const second = await writeFrames(disk, [3], {}, readFrames(disk).position);
     expect(readFrames(disk).read).toEqual([...first, ...second]);
@@ -54,12 +49,12 @@ describe('what was written', () => {
   });
 
   test('an empty directory, or none, is an empty journal', () => {
-    expect(readFrames(fresh()).position).toEqual({ ...JOURNAL_START, file: null, byte: 0, written: 0 });
+    expect(readFrames(freshDisk()).position).toEqual({ ...JOURNAL_START, file: null, byte: 0, written: 0 });
     expect(readFrames(new FakeDisk()).position.seq).toBe(0);
   });
 
   test('add tells where the bytes lie, and counts', () => {
-    const disk = fresh();
+    const disk = freshDisk();
     const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
     const next = entriesFrom(3);
     const empty = journal.frameBytes;
@@ -73,7 +68,7 @@ describe('what was written', () => {
   });
 
   test('seq and frame go on while a commit waits for the disk', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
     const next = entriesFrom(3);
     journal.add(next());
@@ -90,7 +85,7 @@ describe('what was written', () => {
   });
 
   test('a frame is one MessagePack array that any reader reads, signed over its hash', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     const entries = await writeFrames(disk, [2]);
     const { spans, position } = readFrames(disk);
     const { file, byte, bytes } = spans[0]!;
@@ -105,7 +100,7 @@ describe('what was written', () => {
   });
 
   test('a frame larger than a read of the disk comes back too', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
     const entry = intentFrom(1, (length) => new Uint8Array(length));
     const data = 'é'.repeat(3_000_000);
@@ -126,7 +121,7 @@ describe.each([FIRST_FORMAT, SECOND_FORMAT])('a journal of an older server, form
     disk.readdir(DIRECTORY).map((name) => disk.bytesOf(`${DIRECTORY}/${name}`).readUInt32BE(8));
 
   test('is gone on with in the same segment, and every entry comes back', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     const entries = await writeFrames(disk, [3, 50], { format });
     entries.push(...(await writeFrames(disk, [50, 1], {}, readFrames(disk).position)));
     expect(readFrames(disk).read).toEqual(entries);
@@ -134,7 +129,7 @@ describe.each([FIRST_FORMAT, SECOND_FORMAT])('a journal of an older server, form
   });
 
   test('is gone on with in a new segment, and every entry comes back', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     const options = { segmentBytesMax: 1 };
     const entries = await writeFrames(disk, [20, 20], { format, ...options });
     entries.push(...(await writeFrames(disk, [20, 20], options, readFrames(disk).position)));
@@ -144,7 +139,7 @@ describe.each([FIRST_FORMAT, SECOND_FORMAT])('a journal of an older server, form
   });
 
   test('read from a point within, what lies before is followed to it', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     await writeFrames(disk, [5], { format });
     const upgrade = readFrames(disk).position;
     const later = await writeFrames(disk, [5], {}, upgrade);
@@ -155,7 +150,7 @@ describe.each([FIRST_FORMAT, SECOND_FORMAT])('a journal of an older server, form
 });
 
 test('a frame of a later version is refused as such', async () => {
-  const disk = fresh();
+  const disk = freshDisk();
   await writeFrames(disk, [1]);
   await writeFrames(disk, [1], { format: { version: FORMAT_VERSION + 1, encode } }, readFrames(disk).position);
   expect(() => readFrames(disk)).toThrow(
@@ -178,7 +173,7 @@ describe('room in a segment for the frames to come', () => {
   }
 
   test('is made once, filled by many frames without the file growing, and made again', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     const journal = openWithRoom(disk);
     const sizes = new Map<number, number>();
     for (let frame = 1; frame <= 200; frame++) {
@@ -192,7 +187,7 @@ describe('room in a segment for the frames to come', () => {
   });
 
   test('is given back when the journal is closed, and when the next segment begins', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     const journal = openWithRoom(disk, { segmentBytesMax: 30_000 });
     while (disk.readdir(DIRECTORY).length < 2) await addFrame(journal);
     await journal.close();
@@ -204,13 +199,13 @@ describe('room in a segment for the frames to come', () => {
   });
 
   test('is not made past the length at which the next segment begins', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     await addFrame(openWithRoom(disk, { segmentBytesMax: 5000 }));
     expect(disk.bytesOf(SEGMENT)).toHaveLength(5000);
   });
 
   test('that a killed process leaves is used by the next one', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     await addFrame(openWithRoom(disk));
     disk.kill();
     const { length } = disk.bytesOf(SEGMENT);
@@ -221,7 +216,7 @@ describe('room in a segment for the frames to come', () => {
   });
 
   test.each(['ENOSPC', 'EDQUOT', 'EFBIG'])('that the disk does not have (%s) costs no frame', async (code) => {
-    const disk = fresh();
+    const disk = freshDisk();
     const journal = openWithRoom(disk);
     disk.inject({ call: 'write', code });
     for (let frame = 1; frame <= 3; frame++) await addFrame(journal);
@@ -231,7 +226,7 @@ describe('room in a segment for the frames to come', () => {
   });
 
   test('that fails for any other reason is a failed write, which is final', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     const journal = openWithRoom(disk);
     disk.inject({ call: 'write', code: 'EIO' });
     await expect(addFrame(journal)).rejects.toThrow('EIO');
@@ -242,14 +237,14 @@ describe('room in a segment for the frames to come', () => {
 
 describe('segments', () => {
   test('a full one is followed by the next, named by its first entry', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     const entries = await writeFrames(disk, [4, 4, 4, 4], { segmentBytesMax: 500 });
     expect(disk.readdir(DIRECTORY)).toEqual([1, 5, 9, 13].map((seq) => `journal-${String(seq).padStart(20, '0')}.ayj`));
     expect(readFrames(disk).read).toEqual(entries);
   });
 
   test('a frame in a new segment is acknowledged after the directory is synced', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
     journal.add(entriesFrom(1)());
     disk.inject({ call: 'syncDirectory', code: 'EIO' });
@@ -258,7 +253,7 @@ describe('segments', () => {
   });
 
   test('reading behind a snapshot skips what lies before it, from every frame on', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     const entries = await writeFrames(disk, [4, 4, 1, 4, 2, 4], { segmentBytesMax: 500 });
     for (const { position } of readFrames(disk).spans) {
       expect(readFrames(disk, position).read).toEqual(entries.slice(position.seq));
@@ -266,7 +261,7 @@ describe('segments', () => {
   });
 
   test('segments that a snapshot made superfluous may be gone', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     const entries = await writeFrames(disk, [4, 4, 4], { segmentBytesMax: 500 });
     const after = readFrames(disk).spans[0]!.position;
     disk.unlink(`${DIRECTORY}/${disk.readdir(DIRECTORY)[0]}`);
@@ -275,7 +270,7 @@ describe('segments', () => {
   });
 
   test('another journal than the snapshot was taken from is damage', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     await writeFrames(disk, [4, 4, 4], { segmentBytesMax: 500 });
     for (const { position } of readFrames(disk).spans) {
       const other = { ...position, chain: new Uint8Array(32).fill(1) };
@@ -284,7 +279,7 @@ describe('segments', () => {
   });
 
   test('a snapshot inside a frame is damage', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     await writeFrames(disk, [4]);
     const { position } = readFrames(disk);
     expect(() => readFrames(disk, { ...position, seq: 2 })).toThrow('entry 2 does not end a frame');
@@ -299,7 +294,7 @@ describe('segments', () => {
       },
     ],
   ])('a journal that ends before its snapshot is damage: %s', async (_name, spoil) => {
-    const disk = fresh();
+    const disk = freshDisk();
     await writeFrames(disk, [4, 4, 4], { segmentBytesMax: 500 });
     const { position } = readFrames(disk);
     spoil(disk, disk.readdir(DIRECTORY));
@@ -322,7 +317,7 @@ describe('a failed write is final', () => {
   ];
 
   test.each(faults)('%s: reported once, every later commit refused, no second sync', async (name, fault) => {
-    const disk = fresh();
+    const disk = freshDisk();
     const rotates = /segment|directory/.test(name);
     const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, {
       ...JOURNAL_OPTIONS,
@@ -355,7 +350,7 @@ describe('a failed write is final', () => {
 
   test('what a failed sync left is decided by reading again, and the journal goes on', async () => {
     for (let seed = 1; seed <= 50; seed++) {
-      const disk = fresh(seed);
+      const disk = freshDisk(seed);
       const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
       const next = entriesFrom(seed);
       journal.add(next());
@@ -373,7 +368,7 @@ describe('a failed write is final', () => {
 
   test('done comes after commit returned, also where writing fails at once', async () => {
     for (const fault of [null, { call: 'write', code: 'EIO' }, { call: 'open', code: 'EROFS' }] as (Fault | null)[]) {
-      const disk = fresh();
+      const disk = freshDisk();
       const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
       journal.add(entriesFrom(1)());
       if (fault !== null) disk.inject(fault);
@@ -388,7 +383,7 @@ describe('a failed write is final', () => {
     const sign = () => {
       throw new Error('no key');
     };
-    const journal = Journal.open(fresh(), DIRECTORY, JOURNAL_START, { ...JOURNAL_OPTIONS, sign });
+    const journal = Journal.open(freshDisk(), DIRECTORY, JOURNAL_START, { ...JOURNAL_OPTIONS, sign });
     journal.add(entriesFrom(1)());
     await expect(commit(journal, 1)).rejects.toThrow('no key');
     await expect(commit(journal, 1)).rejects.toThrow('no key');
@@ -396,14 +391,14 @@ describe('a failed write is final', () => {
 });
 
 test('short writes are gone on with until all is written', async () => {
-  const disk = fresh();
+  const disk = freshDisk();
   for (const short of [1, 55, 200, 1]) disk.inject({ call: 'write', short });
   const entries = await writeFrames(disk, [3, 3]);
   expect(readFrames(disk).read).toEqual(entries);
 });
 
 test('short reads are gone on with until all is read', async () => {
-  const disk = fresh();
+  const disk = freshDisk();
   const entries = await writeFrames(disk, [3, 3], { segmentBytesMax: 500 });
   disk.inject({ call: 'read', short: 7, times: 400 });
   expect(readFrames(disk).read).toEqual(entries);
@@ -411,7 +406,7 @@ test('short reads are gone on with until all is read', async () => {
 
 describe('what only a mistake of ours can ask for is refused', () => {
   function opened(): { journal: Journal; disk: FakeDisk } {
-    const disk = fresh();
+    const disk = freshDisk();
     const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
     return { journal, disk };
   }
@@ -451,7 +446,7 @@ describe('what only a mistake of ours can ask for is refused', () => {
 });
 
 test('close waits for the commit on its way', async () => {
-  const disk = fresh();
+  const disk = freshDisk();
   const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
   journal.add(entriesFrom(1)());
   disk.holdSyncs();
@@ -466,7 +461,7 @@ test('close waits for the commit on its way', async () => {
 });
 
 test('durability none acknowledges without a sync', async () => {
-  const disk = fresh();
+  const disk = freshDisk();
   await writeFrames(disk, [1, 1], { durability: 'none' });
   expect(disk.calls.get('sync')).toBeUndefined();
   expect(readFrames(disk).position.seq).toBe(2);
@@ -474,13 +469,13 @@ test('durability none acknowledges without a sync', async () => {
 
 describe('signatures', () => {
   test('of another server: damage, at the first frame', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     await writeFrames(disk, [1, 1], { sign: signerOf('another server').sign });
     expect(() => readFrames(disk)).toThrow(/damaged at byte 56: not signed by this server/);
   });
 
   test('are not checked where the reader does not want it, and the last is handed on', async () => {
-    const disk = fresh();
+    const disk = freshDisk();
     const other = signerOf('another server');
     await writeFrames(disk, [1, 1], { sign: other.sign });
     const { position, signature } = readJournal(disk, DIRECTORY, JOURNAL_START, {
@@ -492,7 +487,7 @@ describe('signatures', () => {
 });
 
 test('an entry that cannot be read, in a frame that is whole, is damage at its byte', async () => {
-  const disk = fresh();
+  const disk = freshDisk();
   const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
   const { bytes, from } = journal.add(entriesFrom(1)());
   bytes[from] = 0x91;
@@ -502,7 +497,7 @@ test('an entry that cannot be read, in a frame that is whole, is damage at its b
 });
 
 test('an error of the disk while reading is no damage', async () => {
-  const disk = fresh();
+  const disk = freshDisk();
   await writeFrames(disk, [2]);
   for (const call of ['open', 'read', 'readdir'] as const) {
     disk.inject({ call, code: 'EIO' });

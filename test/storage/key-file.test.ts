@@ -5,8 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { realDisk } from '../../src/storage/disk.ts';
 import { KeyFileError, type KeyPair, loadOrCreateKey, readKeyFile } from '../../src/storage/key-file.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { FakeDisk } from './fake-disk.ts';
-import { DIRECTORY, writeFrames } from './kit.ts';
+import { DIRECTORY, freshDisk, writeFrames } from './kit.ts';
 
 const PATH = `${DIRECTORY}/server.key`;
 
@@ -19,14 +18,8 @@ function maker(): (secret?: Uint8Array) => KeyPair {
   };
 }
 
-function fresh(): FakeDisk {
-  const disk = new FakeDisk();
-  disk.mkdir(DIRECTORY);
-  return disk;
-}
-
 test('made at the first start, the same at the second, whole after a power cut', () => {
-  const disk = fresh();
+  const disk = freshDisk();
   const create = maker();
   const first = loadOrCreateKey(disk, DIRECTORY, create);
   disk.crash();
@@ -40,17 +33,17 @@ test('made at the first start, the same at the second, whole after a power cut',
 });
 
 test('one left half-written by a crash is made anew while there are no books', () => {
-  const disk = fresh();
+  const disk = freshDisk();
   disk.put(`${PATH}.tmp`, Buffer.from('{"for'));
   loadOrCreateKey(disk, DIRECTORY, maker());
   expect(disk.readdir(DIRECTORY)).toEqual(['server.key']);
 });
 
 test('missing beside books: never a new one', async () => {
-  const disk = fresh();
+  const disk = freshDisk();
   await writeFrames(disk, [1]);
   expect(() => loadOrCreateKey(disk, DIRECTORY, maker())).toThrow(/server\.key is missing, but journal-0+1\.ayj/);
-  const other = fresh();
+  const other = freshDisk();
   other.put(`${DIRECTORY}/snapshot-00000000000000000001.ays`, new Uint8Array(1));
   expect(() => loadOrCreateKey(other, DIRECTORY, maker())).toThrow(KeyFileError);
   expect(disk.exists(PATH)).toBe(false);
@@ -80,7 +73,7 @@ describe('damaged: an error that names the file and shows nothing of it, and the
     ['keys that do not belong together', JSON.stringify({ ...good, public: good.secret })],
     ['very long', ' '.repeat(5000)],
   ])('%s', (_name, text) => {
-    const disk = fresh();
+    const disk = freshDisk();
     disk.put(PATH, Buffer.from(text));
     let message = '';
     try {
@@ -96,7 +89,7 @@ describe('damaged: an error that names the file and shows nothing of it, and the
   test('any character of the file changed', () => {
     const text = JSON.stringify(good);
     for (let index = 0; index < text.length; index++) {
-      const disk = fresh();
+      const disk = freshDisk();
       disk.put(PATH, Buffer.from(`${text.slice(0, index)}~${text.slice(index + 1)}`));
       expect(() => loadOrCreateKey(disk, DIRECTORY, maker())).toThrow(KeyFileError);
     }
@@ -106,7 +99,7 @@ describe('damaged: an error that names the file and shows nothing of it, and the
 test.each(['open', 'write', 'sync', 'close', 'rename', 'syncDirectory'] as const)(
   'EIO on %s while it is made: no key',
   (call) => {
-    const disk = fresh();
+    const disk = freshDisk();
     disk.inject({ call, code: 'EIO' });
     expect(() => loadOrCreateKey(disk, DIRECTORY, maker())).toThrow('EIO');
     disk.heal();

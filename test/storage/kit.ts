@@ -11,9 +11,21 @@ import { digestText } from '../../src/storage/format.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { JOURNAL_START, Journal, type JournalOptions, type JournalPosition } from '../../src/storage/journal.ts';
 import { cutTornTail, readJournal } from '../../src/storage/journal-reader.ts';
-import { randomFrom } from './fake-disk.ts';
+import { FakeDisk, randomFrom, type Schedule } from './fake-disk.ts';
 
 export const DIRECTORY = '/books';
+
+/** A disk with that directory, and nothing in it. */
+export function freshDisk(seed?: number, schedule?: Schedule): FakeDisk {
+  const disk = new FakeDisk(seed, schedule);
+  disk.mkdir(DIRECTORY);
+  return disk;
+}
+
+/** What lies in it, by name. */
+export function filesOf(disk: FakeDisk): Map<string, Buffer> {
+  return new Map(disk.readdir(DIRECTORY).map((name) => [name, disk.bytesOf(`${DIRECTORY}/${name}`)]));
+}
 
 /** 64 bytes that only who knows `key` can make: what a signature is to this room. */
 export function signerOf(key: string): {

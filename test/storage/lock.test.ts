@@ -7,16 +7,15 @@ import { type Disk, realDisk } from '../../src/storage/disk.ts';
 import { whileHeld } from '../../src/storage/held-disk.ts';
 import { acquireLock, LockError, LockedError, LockLostError } from '../../src/storage/lock.ts';
 import { startText } from '../../src/trouble.ts';
-import { FakeDisk } from './fake-disk.ts';
-import { DIRECTORY } from './kit.ts';
+import type { FakeDisk } from './fake-disk.ts';
+import { DIRECTORY, freshDisk } from './kit.ts';
 
 const stat = (pid: number, state: string, start: number) =>
   Buffer.from(`${pid} (a (strange) name) ${state} 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 ${start} 1000 10\n`);
 
 /** A machine with /proc: processes come and go by `put`. */
 function machine(): FakeDisk {
-  const disk = new FakeDisk();
-  disk.mkdir(DIRECTORY);
+  const disk = freshDisk();
   disk.put('/proc/sys/kernel/random/boot_id', Buffer.from('boot-1\n'));
   for (const pid of [10, 11, 12]) disk.put(`/proc/${pid}/stat`, stat(pid, 'S', 100 + pid));
   return disk;
@@ -124,8 +123,7 @@ describe('a lock', () => {
   });
 
   test('where there is no /proc asks whether the process runs', () => {
-    const disk = new FakeDisk();
-    disk.mkdir(DIRECTORY);
+    const disk = freshDisk();
     let running = true;
     const isRunning = () => running;
     acquireLock(disk, DIRECTORY, { pid: 10, isRunning });
@@ -250,8 +248,7 @@ describe('a lock that is taken from a process that runs, because it cannot be se
   });
 
   test('in the middle of a write past the page cache, or of a removal: told as that, however it ended', async () => {
-    const disk = new FakeDisk(2);
-    disk.mkdir(DIRECTORY);
+    const disk = freshDisk(2);
     const lock = acquireLock(disk, DIRECTORY, { pid: 10, isRunning: () => false });
     const held = whileHeld(disk, lock);
     const names = ['written', 'failed', 'removed'].map((name) => join(DIRECTORY, name));

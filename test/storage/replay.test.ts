@@ -15,10 +15,11 @@ import {
 } from '../../src/storage/journal-reader.ts';
 import { DamageError } from '../../src/storage/segments.ts';
 import { often } from '../support/long.ts';
-import { FakeDisk, randomFrom } from './fake-disk.ts';
+import { type FakeDisk, randomFrom } from './fake-disk.ts';
 import {
   DIRECTORY,
   entriesFrom,
+  freshDisk,
   intentFrom,
   JOURNAL_OPTIONS,
   readFrames,
@@ -56,8 +57,7 @@ function cameOf(read: Read, disk: FakeDisk, after: JournalPosition = JOURNAL_STA
 }
 
 function diskWith(files: ReadonlyMap<string, Uint8Array>): FakeDisk {
-  const disk = new FakeDisk();
-  disk.mkdir(DIRECTORY);
+  const disk = freshDisk();
   for (const [path, bytes] of files) disk.put(path, bytes);
   return disk;
 }
@@ -73,8 +73,7 @@ describe('frames looked through ahead', () => {
   let positions: JournalPosition[];
 
   beforeAll(async () => {
-    const disk = new FakeDisk();
-    disk.mkdir(DIRECTORY);
+    const disk = freshDisk();
     const random = randomFrom(5);
     const bytes = (length: number) => Uint8Array.from({ length }, () => Math.floor(random() * 256));
     const next = entriesFrom(3);
@@ -131,8 +130,7 @@ describe('signatures in replay', () => {
 
   /** A journal whose frames this server signed, but for those: whole, and chained like all others. */
   async function signedByOthers(isForged: (frame: number, frames: number) => boolean): Promise<FakeDisk> {
-    const disk = new FakeDisk();
-    disk.mkdir(DIRECTORY);
+    const disk = freshDisk();
     await writeFrames(disk, Array(12).fill(2), segments);
     const { spans } = readFrames(disk);
     const files = filesOf(disk);

@@ -15,8 +15,8 @@ import { decode, entryCodec } from '../../src/storage/codec.ts';
 import { JOURNAL_START, Journal } from '../../src/storage/journal.ts';
 import { type ReplayOptions, replayJournal } from '../../src/storage/journal-reader.ts';
 import { Books, issue, limit, transfer } from '../core/books.ts';
-import { FakeDisk, randomFrom } from './fake-disk.ts';
-import { DIRECTORY, JOURNAL_OPTIONS, server } from './kit.ts';
+import { type FakeDisk, randomFrom } from './fake-disk.ts';
+import { DIRECTORY, freshDisk, JOURNAL_OPTIONS, server } from './kit.ts';
 
 const SEED = 77;
 /** Chunks so small that the books fill some, and frames begin in one and end in the next. */
@@ -96,8 +96,7 @@ describe('books read back', () => {
 
   beforeAll(async () => {
     live = filled();
-    disk = new FakeDisk();
-    disk.mkdir(DIRECTORY);
+    disk = freshDisk();
     const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, { ...JOURNAL_OPTIONS, segmentBytesMax: 300_000 });
     for (let at = 0; at < live.entries.length; at += 90) {
       for (const bytes of live.entries.slice(at, at + 90)) journal.add(decode(bytes, 0, bytes.length));

@@ -12,7 +12,7 @@ import { type ReadPart, readSnapshots, type SnapshotRead } from '../../src/stora
 import { freshDirectory } from '../support/directory.ts';
 import { isLong } from '../support/long.ts';
 import { FakeDisk, type Fault, randomFrom } from './fake-disk.ts';
-import { DIRECTORY, readFrames, server, signerOf, writeFrames } from './kit.ts';
+import { DIRECTORY, freshDisk, readFrames, server, signerOf, writeFrames } from './kit.ts';
 
 const random = randomFrom(11);
 const noise = (length: number) => Uint8Array.from({ length }, () => Math.floor(random() * 256));
@@ -29,11 +29,7 @@ function contentAt(position: JournalPosition, parts: Part[]): SnapshotContent {
   return { ...position, extra: noise(20), parts };
 }
 
-function fresh(): FakeDisk {
-  const disk = new FakeDisk(1, (run) => setImmediate(run));
-  disk.mkdir(DIRECTORY);
-  return disk;
-}
+const fresh = () => freshDisk(1, (run) => setImmediate(run));
 
 const read = (disk: FakeDisk) => readSnapshots(disk, DIRECTORY, server);
 const take = (disk: FakeDisk, content: SnapshotContent) => takeSnapshot(disk, DIRECTORY, content, server);
@@ -378,8 +374,7 @@ describe('a fault while taking one leaves the older ones, and the next one is ta
 
   test('power cuts at every moment: a whole snapshot, and the journal behind it', async () => {
     for (let seed = 1; seed <= 120; seed++) {
-      const disk = new FakeDisk(seed, (run) => setImmediate(run));
-      disk.mkdir(DIRECTORY);
+      const disk = freshDisk(seed, (run) => setImmediate(run));
       await writeFrames(disk, [2, 2, 2, 2], { segmentBytesMax: 1 });
       const positions = readFrames(disk).spans.map((span) => span.position);
       await take(disk, contentAt(positions[0]!, [chunk]));
