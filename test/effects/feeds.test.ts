@@ -432,7 +432,7 @@ describe('the list of deliveries', () => {
   });
 
   test('of very many passes by those before its page, and names those on it, in steps', async () => {
-    const { theatre, row } = await toldOfCredits(3000);
+    const { theatre, row } = await toldOfCredits(1500);
     const { heap } = theatre.house.state;
     const [prev, offset] = [heap.prev.bind(heap), heap.offset.bind(heap)];
     let looks = 0;
@@ -441,11 +441,11 @@ describe('the list of deliveries', () => {
       return look(at);
     };
     Object.assign(heap, { prev: counted(prev), offset: counted(offset) });
-    const steps = theatre.effects.deliveries(row, 2900, 100);
+    const steps = theatre.effects.deliveries(row, 1400, 100);
     let most = 0;
     for (let before = 0; steps.next().done !== true; before = looks) most = Math.max(most, looks - before);
     expect(most).toBeLessThan(1200);
-    expect(looks).toBeGreaterThan(2900);
+    expect(looks).toBeGreaterThan(1400);
   });
 });
 
