@@ -159,6 +159,8 @@ function isHost(given: string): boolean {
 
 const MiB = 1024 * 1024;
 const WORKERS = Math.max(1, coresOfProcess() - 1);
+/** What clients could make the server hold, whoever they are, leaves most of the memory to the books. */
+const UNDER_WAY_BYTES_MAX = Math.min(256, Math.max(16, Math.floor(memoryOfProcess() / 16 / MiB))) * MiB;
 /** The heap's addresses reach no further. */
 const RECORDS_BYTES_MAX = 32 * 1024 * MiB;
 const RECORDS_BYTES_MIN = 64 * MiB;
@@ -232,8 +234,18 @@ const SETTINGS = {
     600_000,
     'time a body may take to arrive; a silent client is cut off after 8 to 12 seconds anyway',
   ),
-  arrivingBytesMax: count(256 * MiB, MiB, 65_536 * MiB, 'all bodies on their way together; the slowest get 429'),
-  unreadBytesMax: count(256 * MiB, MiB, 65_536 * MiB, 'all answers not read yet together; the slowest are cut off'),
+  arrivingBytesMax: count(
+    UNDER_WAY_BYTES_MAX,
+    MiB,
+    65_536 * MiB,
+    'all bodies on their way together; the slowest get 429',
+  ),
+  unreadBytesMax: count(
+    UNDER_WAY_BYTES_MAX,
+    MiB,
+    65_536 * MiB,
+    'all answers not read yet together; the slowest are cut off',
+  ),
   bodyDepthMax: count(64, 8, 512, 'nesting of a JSON body'),
   connectionsMax: count(10_000, 1, 1_000_000, 'open connections'),
   claimsMax: count(10_000, 1, 100_000, 'claims in an intent'),
