@@ -24,6 +24,25 @@ test('the page names a kind, or a filter, that there is not', async () => {
   for (const kind of kinds) expect([kind, (await client.get(`/${kind}`)).status]).toEqual([kind, 200]);
 });
 
+test('the page names a path that there is not', async () => {
+  const [, paths] = /\n## Paths\n(.*?)\n## /s.exec(page)!;
+  const rows = paths!.split('\n').filter((line) => line.startsWith('| `'));
+  const named = rows.flatMap((row) =>
+    [...row.split(' | ')[0]!.matchAll(/`(?:[A-Z]+ )?(\/[^`]*)`/g)].map(([, path]) => path!),
+  );
+  expect(named.length).toBeGreaterThan(15);
+  const wallet = await kit.wallet();
+  for (const path of named) {
+    const whole = /^\/(?:limits|anchors)$/.test(path) ? `/wallets/{id}${path}` : path;
+    const there = whole
+      .replace(/^\/v2$/, '')
+      .replace('{kind}', 'wallets')
+      .replace('{id}', wallet);
+    const { status, body } = await client.get(there);
+    expect([path, status === 404 && body.data.reason === 'api.route-not-found']).toEqual([path, false]);
+  }
+});
+
 test('a payment to a longer address is in the list of the wallet that it led to; it is found by the address as it was written', async () => {
   const [symbol, wallet] = [await kit.symbol(), await kit.wallet()];
   await kit.send([issue(`door:1@${wallet}`, symbol, 5)]);
