@@ -111,8 +111,6 @@ export class Journal {
   #entries = 0;
   /** Of the entries in the frame under construction, in a row. */
   #digests = Buffer.allocUnsafeSlow(64 * HASH_BYTES);
-  /** Entries of the frame that is being synced. */
-  #underway = 0;
   #committing = false;
   #failure: Error | null = null;
   #closed = false;
@@ -170,11 +168,6 @@ export class Journal {
   /** The last entry that is on the device, and its frame. */
   get position(): Readonly<JournalPosition> {
     return this.#position;
-  }
-
-  /** Seq of the entry added last, on the device or not. */
-  get seq(): number {
-    return this.#position.seq + this.#underway + this.#entries;
   }
 
   /** What the frame under construction would take on disk now. */
@@ -273,7 +266,6 @@ export class Journal {
     this.#file!.write(bytes, from, to, this.#fileBytes);
     this.#fileBytes = end;
     this.#buffer.end = FIRST_ENTRY_AT;
-    this.#underway = this.#entries;
     this.#entries = 0;
     return created;
   }
@@ -317,7 +309,6 @@ export class Journal {
     this.#failure ??= error;
     if (error === null) this.#position = next;
     this.#committing = false;
-    this.#underway = 0;
     this.#idle?.();
     done(error);
   }
