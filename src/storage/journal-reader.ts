@@ -75,8 +75,6 @@ export interface FrameRead extends JournalPosition {
 export interface ReadResult {
   /** The journal's end; where to open it for append. */
   position: JournalEnd;
-  /** The last frame's signature over `position.chain`, or null where no frame was read. */
-  signature: Uint8Array | null;
   torn: TornTail | null;
   /** Counts of what lay behind `after`. */
   frames: number;
@@ -166,7 +164,6 @@ function* stepSegments<E>(
     entries: noEntries(decode),
     result: {
       position: { seq: after.seq, chain: after.chain, moment: after.moment, file: null, byte: 0, written: 0 },
-      signature: null,
       torn: null,
       frames: 0,
       entries: 0,
@@ -316,7 +313,6 @@ function readFrame<E>(run: Run<E>, path: string, at: number): number {
     checkKnown(run, path, at);
     return to - from;
   }
-  result.signature = signature;
   result.frames += 1;
   result.entries += head.count;
   result.bytes += to - from;

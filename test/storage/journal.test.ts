@@ -475,15 +475,11 @@ describe('signatures', () => {
     expect(() => readFrames(disk)).toThrow(/damaged at byte 56: not signed by this server/);
   });
 
-  test('are not checked where the reader does not want it, and the last is handed on', async () => {
+  test('are not checked where the reader does not want it', async () => {
     const disk = freshDisk();
-    const other = signerOf('another server');
-    await writeFrames(disk, [1, 1], { sign: other.sign });
-    const { position, signature } = readJournal(disk, DIRECTORY, JOURNAL_START, {
-      verifyFrame: () => null,
-      onEntry: () => {},
-    });
-    expect(other.verify(position.chain, signature!)).toBe(true);
+    await writeFrames(disk, [1, 1], { sign: signerOf('another server').sign });
+    const { position } = readJournal(disk, DIRECTORY, JOURNAL_START, { verifyFrame: () => null, onEntry: () => {} });
+    expect(position.seq).toBe(2);
   });
 });
 
