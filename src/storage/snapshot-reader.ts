@@ -40,21 +40,16 @@ export interface RefusedSnapshot {
   reason: string;
 }
 
-/** What was taken, as it was. */
-interface ReadContent extends JournalPosition {
-  extra: Uint8Array;
-  parts: ReadPart[];
-}
-
 export interface ReadPart {
   name: string;
   final: boolean;
   bytes: Uint8Array;
 }
 
-export interface SnapshotRead extends ReadContent {
-  /** Name of the file. */
-  file: string;
+/** What was taken, as it was. */
+export interface SnapshotRead extends JournalPosition {
+  extra: Uint8Array;
+  parts: ReadPart[];
 }
 
 export interface ReadSnapshotsResult {
@@ -82,7 +77,7 @@ export function readSnapshots(disk: Disk, directory: string, options: ReadSnapsh
   const refused: RefusedSnapshot[] = [];
   for (const file of disk.exists(directory) ? listSnapshots(disk, directory) : []) {
     try {
-      return { snapshot: { file, ...readSnapshot(disk, directory, file, options) }, refused };
+      return { snapshot: readSnapshot(disk, directory, file, options), refused };
     } catch (error) {
       const code = errorCode(error);
       if ((!(error instanceof SnapshotError) && code === '') || NOT_OURS_TO_READ.includes(code)) throw error;
@@ -92,7 +87,7 @@ export function readSnapshots(disk: Disk, directory: string, options: ReadSnapsh
   return { snapshot: null, refused };
 }
 
-function readSnapshot(disk: Disk, directory: string, name: string, options: ReadSnapshotsOptions): ReadContent {
+function readSnapshot(disk: Disk, directory: string, name: string, options: ReadSnapshotsOptions): SnapshotRead {
   const file = disk.open(join(directory, name), 'read');
   try {
     const outline = readOutline(file, options);
@@ -141,7 +136,7 @@ export function readOutline(file: DiskFile, options: ReadSnapshotsOptions): Outl
 /** Node hashes less than 2 GiB in one call. */
 const HASHED_BYTES_MAX = 1024 * 1024 * 1024;
 
-function readContent(disk: Disk, directory: string, file: DiskFile, outline: Outline): ReadContent {
+function readContent(disk: Disk, directory: string, file: DiskFile, outline: Outline): SnapshotRead {
   const { seq, chain, moment, extra, parts: rows } = outline.manifest;
   const finals = readFinalParts(disk, directory, rows);
   const sha = createHash('sha256').update(outline.header);

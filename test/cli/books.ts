@@ -18,6 +18,7 @@ import { type EntryFormat, JOURNAL_START, Journal } from '../../src/storage/jour
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { readKeyFile } from '../../src/storage/key-file.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
+import { snapshotName } from '../../src/storage/snapshot-format.ts';
 import { readSnapshots } from '../../src/storage/snapshot-reader.ts';
 import { packValue, unpackValue } from '../../src/storage/values.ts';
 import { connect, type Json, makeKeys, makeToken, record } from '../support/client.ts';
@@ -279,7 +280,7 @@ export async function resnapped(
   const { seq, chain, moment } = snapshot!;
   const pieces = new Map(snapshot!.parts.map(({ name, bytes }) => [name, bytes]));
   const state = loadState(entryCodec, unpackValue(snapshot!.extra) as StateExtra, pieces);
-  unlinkSync(join(copy, snapshot!.file));
+  unlinkSync(join(copy, snapshotName(snapshot!.seq)));
   const { extra } = dumpState(state);
   lie(state, extra);
   const { parts } = dumpState(state);
