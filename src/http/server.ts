@@ -12,9 +12,9 @@
  * that is silent, or that has not sent its headers whole, for about ten seconds is closed, and so is one that
  * takes nothing of its answer for so long. A request that is pipelined behind one still unanswered, or behind an
  * answer its client has not taken whole, closes the connection: answers could change places otherwise, and pile
- * up. A start line that does not arrive in one piece (a URL beyond the network's segment size, 1.4 KB on most) is
- * taken for a wrong version: 505. So are, for the most part, lines behind the last chunk of a body, and the answer to what
- * they came with may be lost; chunks with extensions are malformed.
+ * up. On Node 20 a start line that does not arrive in one piece (a URL beyond the network's segment size, 1.4 KB on most)
+ * is taken for a wrong version: 505. So are everywhere, for the most part, lines behind the last chunk of a body, and the
+ * answer to what they came with may be lost; chunks with extensions are malformed.
  *
  * What always holds: a request is handed over once, whole, with a body of at most `bodyBytesMax`; each
  * gets at most one answer. Bodies on their way take at most `arrivingBytesMax` together, each at most `bodyMsMax`;
