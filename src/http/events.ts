@@ -96,7 +96,7 @@ export function listEvents(call: Call): void {
 function wishOf({ house, request }: Call): Wish | Refusal {
   const query = parseQuery(request.query, null, house.queryLimits);
   if (isRefusal(query)) return query;
-  const given = new URLSearchParams(request.query);
+  const given = new URLSearchParams(request.query ?? '');
   const [after, wait] = [given.get('after') ?? '0', given.get('wait') ?? '0'];
   const [, seq, from = '0'] = AFTER.exec(after) ?? [];
   if (seq === undefined)

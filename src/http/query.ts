@@ -102,9 +102,13 @@ class QueryRefused extends Error {
  * null for lists that have no filters. Refusals: 400 `api.query-malformed`, and 422 `record.schema-invalid` with
  * `custom.errors` for a page outside its bounds.
  */
-export function parseQuery(query: string, of: Filtered, limits: QueryLimits = QUERY_LIMITS): ListQuery | Refusal {
+export function parseQuery(
+  query: string | null,
+  of: Filtered,
+  limits: QueryLimits = QUERY_LIMITS,
+): ListQuery | Refusal {
   try {
-    const pairs = splitPairs(query, limits);
+    const pairs = splitPairs(query ?? '', limits);
     return { page: parsePage(pairs, limits), filters: parseFilters(pairs, of, limits), order: parseOrder(pairs) };
   } catch (error) {
     if (error instanceof QueryRefused) return error.refusal;

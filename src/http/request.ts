@@ -11,8 +11,8 @@ export interface RequestHead {
   readonly methodSent: string;
   /** As sent, not decoded. */
   readonly path: string;
-  /** What stands behind `?`, as sent. */
-  readonly query: string;
+  /** What stands behind `?`, as sent; null where there is none. A token can hold to a URL that ends in one. */
+  readonly query: string | null;
   /**
    * A header by its lower-case name, '' where absent. Behind a body only x-ledger, prefer, content-length and
    * transfer-encoding are there, since each costs a call to read; all of them where there is an authorization.

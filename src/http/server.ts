@@ -177,7 +177,7 @@ class Exchange implements Request, Reply, Guest {
   readonly method: string;
   readonly methodSent: string;
   readonly path: string;
-  readonly query: string;
+  readonly query: string | null;
   body: Uint8Array = EMPTY;
   aborted = false;
   ended = false;
@@ -202,7 +202,7 @@ class Exchange implements Request, Reply, Guest {
     this.methodSent = req.getCaseSensitiveMethod();
     this.method = this.methodSent === 'HEAD' ? 'GET' : this.methodSent;
     this.path = req.getUrl();
-    this.query = req.getQuery() ?? '';
+    this.query = req.getQuery() ?? null;
     this.req = req;
     this.headers = new RequestHeaders(req);
   }

@@ -205,10 +205,10 @@ export function absoluteUrl(
   scheme: string,
   host: string,
   path: string,
-  query: string,
+  query: string | null,
 ): string {
   const base = publicUrl === null ? `${scheme}://${host}` : publicUrl.replace(/\/+(?:v2\/*)?$|(?<=\/)v2\/*$/, '');
-  return `${withoutSlashes(base)}${path}${query === '' ? '' : `?${query}`}`;
+  return `${withoutSlashes(base)}${path}${query === null ? '' : `?${query}`}`;
 }
 
 /** A text without the slashes at its end. A pattern would look at those in the middle of a long host again and again. */

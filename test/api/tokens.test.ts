@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { canon, connect, type Json, makeKeys, makeToken, type Reply, record, sha256 } from '../support/client.ts';
 import { openLedger, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
+import { head, rawRequest } from '../support/raw.ts';
 
 const keys = makeKeys();
 const other = makeKeys();
@@ -148,6 +149,20 @@ describe('hsh binds a token to one request', () => {
     expect((await send(hsh('GET', '/wallets'), 'GET', path)).status).toBe(401);
     expect((await send(hsh('POST', path), 'GET', path)).status).toBe(401);
     expect((await send(hsh('GET', path, {}), 'GET', path)).status).toBe(401);
+  });
+  test('GET with a query of nothing: a URL that ends in ? was taken for one without', async () => {
+    const answers = [
+      ['/wallets?', '/wallets?'],
+      ['/wallets', '/wallets?'],
+      ['/wallets?', '/wallets'],
+    ].map(([signed, sent]) => {
+      const headers = {
+        host: `127.0.0.1:${server.port}`,
+        ...withToken(makeToken(claims({ hsh: hsh('GET', signed!) }), keys)),
+      };
+      return rawRequest(server, [head('GET', `/v2${sent}`, headers)]);
+    });
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 401, 401]);
   });
   test('POST with a body', async () => {
     const body = record({ handle: unique('wallet'), custom: { z: 1, a: 'é' } }, keys);

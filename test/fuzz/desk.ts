@@ -169,7 +169,7 @@ export class Desk {
   };
 
   #answer({ method, path, headers = {}, body = new Uint8Array(0) }: Ask): Promise<Reply> {
-    const [, where = '', query = ''] = /^([^?]*)\??([\s\S]*)$/.exec(path)!;
+    const [, where = '', query = null] = /^([^?]*)(?:\?([\s\S]*))?$/.exec(path)!;
     return new Promise((resolve, reject) => {
       const answered = whenLate(ANSWER_MS, () => reject(new Error(`no answer to ${method} ${path}`)));
       this.#app.handle(

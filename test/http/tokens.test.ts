@@ -305,10 +305,10 @@ test.each([
   ['https://l.example/v2', 'https://l.example/v2/x?a=1'],
 ])('absolute under public URL %s', (publicUrl, expected) => {
   expect(absoluteUrl(publicUrl, 'http', 'h:1', '/v2/x', 'a=1')).toBe(expected);
-  expect(absoluteUrl(publicUrl, 'http', 'h:1', '/v2/x', '')).toBe(expected.slice(0, -4));
+  expect(absoluteUrl(publicUrl, 'http', 'h:1', '/v2/x', null)).toBe(expected.slice(0, -4));
 });
 
 test('a host that is mostly slashes takes no more than a look at each', () => {
   const host = `${'/'.repeat(1_000_000)}h//`;
-  expect(absoluteUrl(null, 'http', host, '/v2/x', '')).toBe(`http://${host.slice(0, -2)}/v2/x`);
+  expect(absoluteUrl(null, 'http', host, '/v2/x', null)).toBe(`http://${host.slice(0, -2)}/v2/x`);
 });

@@ -56,7 +56,8 @@ export class Border {
 
   /** A request has come in whole. To be called in an event of this process. */
   receive(ask: Ask, done: (status: number) => void): Visit {
-    const { method, path, query, headers, body } = ask;
+    const { method, path, headers, body } = ask;
+    const query = ask.query === '' ? null : ask.query;
     const visit = this.watch.arrives(ask);
     this.unanswered.set(visit, done);
     const request = { method, methodSent: method, path, query, body, header: (name: string) => headers[name] ?? '' };
