@@ -9,6 +9,8 @@
  */
 import { lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { Names, type Resolve } from './names.ts';
+import { realTimers } from './timers.ts';
 
 /** Addresses that are not of the public internet (IANA special-purpose registry), multicast included. */
 const CLOSED_V4 = [
@@ -37,12 +39,7 @@ const CLOSED_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 /** Code of the error where a name leads only to addresses that may not be called. */
 export const NOT_ALLOWED = 'ADDRESS_NOT_ALLOWED';
 
-/** How a name becomes addresses: the system's way, so that its hosts file counts. */
-export type Resolve = (
-  name: string,
-  done: (error: Error | null, addresses: readonly { address: string; family: number }[]) => void,
-) => void;
-
+/** The system's way, so that its hosts file counts. */
 export const systemResolve: Resolve = (name, done) =>
   systemLookup(name, { all: true, verbatim: true }, (error, addresses) => done(error, addresses ?? []));
 
@@ -58,14 +55,12 @@ export class Guard {
   readonly #allowPrivate: boolean;
   readonly #names = new Set<string>();
   readonly #allowed = new BlockList();
-  readonly #resolve: Resolve;
-  /** Lookups under way by name: a name server that hangs is asked one question a name, however many calls wait. */
-  readonly #lookups = new Map<string, ((error: Error | null, addresses: Addresses) => void)[]>();
+  readonly #resolved: Names;
 
   /** Throws for a subnet that is none. */
   constructor(options: GuardOptions) {
     this.#allowPrivate = options.allowPrivate;
-    this.#resolve = options.resolve;
+    this.#resolved = new Names(options.resolve, realTimers);
     for (const entry of options.callsAllow.split(',').map((host) => host.trim())) {
       if (entry.includes('/')) addSubnet(this.#allowed, entry);
       else if (isIP(entry) !== 0) this.#allowed.addAddress(entry, family(entry));
@@ -83,7 +78,7 @@ export class Guard {
     const address = target.hostname.replace(/^\[|\]$/g, '');
     if (isIP(address) !== 0 && !named && !this.#mayCall(address)) return null;
     return (name, options, done) => {
-      this.#lookup(name, (error, found) => {
+      this.#resolved.find(name, (error, found) => {
         if (error !== null) return done(error, '', 0);
         const fit = named ? found : found.filter((one) => this.#mayCall(one.address));
         const [first] = fit;
@@ -97,23 +92,7 @@ export class Guard {
   #mayCall(address: string): boolean {
     return this.#allowPrivate || isPublic(address) || this.#allowed.check(address, family(address));
   }
-
-  #lookup(name: string, done: (error: Error | null, addresses: Addresses) => void): void {
-    const waiting = this.#lookups.get(name);
-    if (waiting !== undefined) {
-      waiting.push(done);
-      return;
-    }
-    const all = [done];
-    this.#lookups.set(name, all);
-    this.#resolve(name, (error, addresses) => {
-      this.#lookups.delete(name);
-      for (const one of all) one(error, addresses);
-    });
-  }
 }
-
-type Addresses = readonly { address: string; family: number }[];
 
 const closedV4 = subnets(CLOSED_V4);
 const openV6 = subnets(OPEN_V6);

@@ -13,7 +13,8 @@ import http from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
-import { Guard, NOT_ALLOWED, type Resolve, systemResolve } from './addresses.ts';
+import { Guard, NOT_ALLOWED, systemResolve } from './addresses.ts';
+import type { Resolve } from './names.ts';
 import { readRules, type SecureRule, Tokens } from './secure.ts';
 
 export interface OutgoingCall {

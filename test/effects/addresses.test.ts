@@ -3,7 +3,8 @@
  * ways an operator opens one.
  */
 import { afterEach, describe, expect, test } from 'vitest';
-import { isLoopback, isPublic, type Resolve } from '../../src/effects/addresses.ts';
+import { isLoopback, isPublic } from '../../src/effects/addresses.ts';
+import type { Resolve } from '../../src/effects/names.ts';
 import type { Answer, OutgoingOptions } from '../../src/effects/outgoing.ts';
 import { closeAll, open, serve } from './others.ts';
 
