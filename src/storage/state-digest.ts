@@ -1,9 +1,9 @@
 /**
- * One SHA-256 over everything in a state that matters, in a defined order: two states with the same digest answer
- * every request alike. Recovery, snapshots and replay are compared by it.
+ * A SHA-256 of each thing in a state that matters: two states with the same digests answer every request alike. Recovery,
+ * snapshots and replay are compared by them.
  *
- * It covers each row's entries from the newest back, every column, and what lies on the V8 heap (statuses, ledgers,
- * supply, counts, open intents, deliveries). It leaves out what only says where things lie: heap addresses, the tables and chains
+ * They cover each row's entries from the newest back, every column, and what lies on the V8 heap (statuses, ledgers,
+ * supply, counts, open intents, deliveries). They leave out what only says where things lie: heap addresses, the tables and chains
  * that find rows, and the seed of their hashes. A new column is covered the moment it is dumped.
  */
 import { createHash, type Hash } from 'node:crypto';
@@ -36,18 +36,6 @@ export function stateDigests(state: State): Map<string, Buffer> {
     digests.set(thing, createHash('sha256').update(text).digest());
   }
   return digests;
-}
-
-/** 32 bytes. */
-export function stateDigest(state: State): Uint8Array {
-  return digestOf(stateDigests(state));
-}
-
-/** One digest for those of all things. */
-export function digestOf(digests: ReadonlyMap<string, Buffer>): Uint8Array {
-  const hash = createHash('sha256');
-  for (const [thing, digest] of digests) hash.update(`${thing} `).update(digest);
-  return hash.digest();
 }
 
 /** The names of the things in which two states differ. */

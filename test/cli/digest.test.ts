@@ -5,8 +5,9 @@ import { bytesOf, dumpState, loadState } from '../../src/core/dump.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { emptyState, type OpenIntent, type State } from '../../src/core/state.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
-import { differencesOf, stateDigest } from '../../src/storage/state-digest.ts';
+import { differencesOf } from '../../src/storage/state-digest.ts';
 import { Books, issue, limit, transfer } from '../core/books.ts';
+import { stateDigest } from '../support/state-digest.ts';
 
 function life(state?: State): Books {
   const books = new Books(state);

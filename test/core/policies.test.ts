@@ -8,7 +8,7 @@ import { POLICIES_MAX } from '../../src/core/norms.ts';
 import { readRow } from '../../src/core/records.ts';
 import type { State } from '../../src/core/state.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
-import { stateDigest } from '../../src/storage/state-digest.ts';
+import { stateDigest } from '../support/state-digest.ts';
 import type { Books } from './books.ts';
 import { keyOf, make, only, openBooks, prove, publicOf, recordOf, recovered, said } from './proof-world.ts';
 

@@ -16,10 +16,10 @@ import { frameBytesAt, SEGMENT_HEADER_BYTES, segmentName, segmentSeq } from '../
 import { Journal, type JournalEnd } from '../../src/storage/journal.ts';
 import { DamageError } from '../../src/storage/segments.ts';
 import { FOOT_BYTES, SNAPSHOT_HEADER_BYTES, snapshotName, snapshotSeq } from '../../src/storage/snapshot-format.ts';
-import { stateDigest } from '../../src/storage/state-digest.ts';
 import { issue } from '../core/books.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { againWith, everyOther } from '../support/long.ts';
+import { stateDigest } from '../support/state-digest.ts';
 import { DIRECTORY, House, recoverFrom, SERVER } from './house.ts';
 
 type Files = Map<string, Buffer>;

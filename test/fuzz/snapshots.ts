@@ -11,11 +11,11 @@ import { DamageError } from '../../src/storage/segments.ts';
 import { type SnapshotContent, takeSnapshot } from '../../src/storage/snapshot.ts';
 import { FOOT_BYTES, packFoot, snapshotSeq, unpackFoot } from '../../src/storage/snapshot-format.ts';
 import { readSnapshots, type SnapshotRead } from '../../src/storage/snapshot-reader.ts';
-import { stateDigest } from '../../src/storage/state-digest.ts';
 import { House, recoverFrom } from '../engine/house.ts';
 import type { FakeDisk } from '../storage/fake-disk.ts';
 import { DIRECTORY, filesOf, freshDisk, server } from '../storage/kit.ts';
 import { Dice } from '../support/dice.ts';
+import { stateDigest } from '../support/state-digest.ts';
 import { mutate } from './bytes.ts';
 import { measured } from './memory.ts';
 
