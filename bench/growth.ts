@@ -16,6 +16,7 @@ import { driveClosedLoop, driveOpenLoop } from './load/drive.ts';
 import {
   closeHouse,
   fillHouse,
+  fillTransfers,
   type House,
   makeTransfers,
   openHouse,
@@ -106,9 +107,7 @@ export async function run({ smoke, intents: asked }: BenchOptions): Promise<Benc
 async function warmUp(directory: string, intents: number): Promise<void> {
   const house = await openHouse(directory);
   await fillHouse(house, 1000);
-  for (let from = 0; from < intents; from += SLICE) {
-    await submitAll(house.engine, makeTransfers(from, Math.min(SLICE, intents - from), 1000));
-  }
+  await fillTransfers(house, intents, 1000);
   await takeHouseSnapshot(house);
   await closeHouse(house);
 }

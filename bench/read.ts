@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { askApp, openApp } from './load/answers.ts';
 import { hasWrk } from './load/drive.ts';
-import { closeHouse, fillHouse, makeTransfers, openHouse, SLICE, submitAll, takeHouseSnapshot } from './load/house.ts';
+import { closeHouse, fillHouse, fillTransfers, openHouse, takeHouseSnapshot } from './load/house.ts';
 import { findRoot, makeScratchDirectory } from './load/root.ts';
 import { type Service, startService } from './load/service.ts';
 import { readUsage } from './load/usage.ts';
@@ -133,9 +133,7 @@ async function measureInProcess(
 ): Promise<number[]> {
   const house = await openHouse(directory);
   await fillHouse(house, wallets);
-  for (let from = 0; from < intents; from += SLICE) {
-    await submitAll(house.engine, makeTransfers(from, Math.min(SLICE, intents - from), wallets));
-  }
+  await fillTransfers(house, intents, wallets);
   const app = openApp(house);
   const measured: number[] = [];
   for (const read of reads) {

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { closeHouse, fillHouse, makeTransfers, openHouse, SLICE, submitAll, takeHouseSnapshot } from './load/house.ts';
+import { closeHouse, fillHouse, fillTransfers, openHouse, takeHouseSnapshot } from './load/house.ts';
 import type { RecoveryFigures } from './load/recovery-process.ts';
 import { makeScratchDirectory } from './load/root.ts';
 import { atLeast, type BenchCell, type BenchOptions, type BenchResult } from './result.ts';
@@ -24,9 +24,7 @@ export async function run({ smoke, intents: asked }: BenchOptions): Promise<Benc
     const directory = join(scratch, 'data');
     const house = await openHouse(directory);
     await fillHouse(house, wallets);
-    for (let from = 0; from < intents; from += SLICE) {
-      await submitAll(house.engine, makeTransfers(from, Math.min(SLICE, intents - from), wallets));
-    }
+    await fillTransfers(house, intents, wallets);
     await house.engine.drained();
     const journal = await recoverApart(directory);
     const { bytes } = await takeHouseSnapshot(house);

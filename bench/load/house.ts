@@ -195,6 +195,13 @@ export async function fillHouse({ engine }: House, wallets: number): Promise<voi
   }
 }
 
+/** So many transfers between the wallets of a filled house, the first ones. */
+export async function fillTransfers({ engine }: House, intents: number, wallets: number): Promise<void> {
+  for (let from = 0; from < intents; from += SLICE) {
+    await submitAll(engine, makeTransfers(from, Math.min(SLICE, intents - from), wallets));
+  }
+}
+
 /** The handle of the intent with this number among those made by `makeTransfers`. */
 function transferHandle(number: number): string {
   return `transfer-${String(number).padStart(10, '0')}`;
