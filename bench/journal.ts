@@ -22,7 +22,7 @@ import { realDisk } from '../src/storage/disk.ts';
 import { FrameBuffer } from '../src/storage/frame-buffer.ts';
 import { JOURNAL_START, Journal, RESERVE_BYTES } from '../src/storage/journal.ts';
 import { readJournal } from '../src/storage/journal-reader.ts';
-import type { BenchCell, BenchOptions, BenchResult, BenchTable } from './result.ts';
+import { type BenchCell, type BenchOptions, type BenchResult, type BenchTable, runParts } from './result.ts';
 
 const BATCHES = [1, 16, 64, 256];
 /** Beside the data of the service, so that the disk measured is the one that will be used. */
@@ -124,13 +124,7 @@ async function measureParts(partMs: number): Promise<BenchTable> {
     decode(bytes, 0, bytes.length);
   });
   bench.add('msgpackr: unpack', () => void packr.unpack(next(encoded)));
-  await bench.run();
-  const rows = bench.tasks.map(({ name, result }): BenchCell[] => {
-    if (!('latency' in result)) return [name, null, null];
-    return [name, result.latency.p50 * 1000, result.throughput.mean];
-  });
-  const title = `An entry of ${encoded[0]!.length} bytes`;
-  return { title, columns: ['part', 'median µs', 'per second'], rows };
+  return runParts(`An entry of ${encoded[0]!.length} bytes`, bench);
 }
 
 async function measureBatches(directory: string, batch: number, forMs: number): Promise<BenchCell[]> {

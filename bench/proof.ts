@@ -14,7 +14,7 @@ import { createKeyPair, decodePublic, decodeSignature, encodeBase64, type KeyPai
 import { ProofPool } from '../src/proof/pool.ts';
 import { CHECK_BYTES } from '../src/proof/slab.ts';
 import { LIBRARIES, sign } from '../src/proof/verify.ts';
-import type { BenchCell, BenchOptions, BenchResult, BenchTable } from './result.ts';
+import { type BenchCell, type BenchOptions, type BenchResult, type BenchTable, runParts } from './result.ts';
 
 /** Workers and jobs under way. */
 const LOADS: [workers: number, outstanding: number][] = [
@@ -138,13 +138,7 @@ async function measureParts(partMs: number): Promise<BenchTable> {
     bench.add(`verify, ${library.name}`, () => void library.verify(pair.public, digest, signature));
     bench.add(`sign, ${library.name}`, () => void library.sign(digest, pair));
   }
-  await bench.run();
-
-  const rows = bench.tasks.map(({ name, result }): BenchCell[] => {
-    if (!('latency' in result)) return [name, null, null];
-    return [name, result.latency.p50 * 1000, result.throughput.mean];
-  });
-  return { title: 'Parts, on one thread', columns: ['part', 'median µs', 'per second'], rows };
+  return runParts('Parts, on one thread', bench);
 }
 
 /** What a worker takes to verify tasks of keys that it has seen often: with tables, and with none. */

@@ -6,6 +6,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg } from 'node:os';
+import type { Bench } from 'tinybench';
 import { type Pace, slownessOf } from './load/pace.ts';
 
 /** What every file in bench/ exports as `run`. */
@@ -153,6 +154,16 @@ function ask(command: string, parameters: string[]): string {
 /** The value below which `share` (0…1) of the sorted values lie; NaN for none. */
 export function percentile(sorted: ArrayLike<number>, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+/** Runs what was added to `bench`, and tells how long each part takes. */
+export async function runParts(title: string, bench: Bench): Promise<BenchTable> {
+  await bench.run();
+  const rows = bench.tasks.map(({ name, result }): BenchCell[] => {
+    if (!('latency' in result)) return [name, null, null];
+    return [name, result.latency.p50 * 1000, result.throughput.mean];
+  });
+  return { title, columns: ['part', 'median µs', 'per second'], rows };
 }
 
 /** The whole result as text for a terminal. */
