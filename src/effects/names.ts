@@ -4,7 +4,9 @@
  * such names would hold up the calls of all others.
  *
  * What always holds: a name is asked for once at a time, however many wait for it; of names that were slow the last time
- * one at a time, and after all others; where an answer is late, or none comes, the addresses found last are given.
+ * one at a time, and after all others; where an answer is late, or none comes, the addresses found last are given. Who
+ * waits for a late one is told that there is none once somebody else asks, or where other slow names are before it: so
+ * no more wait for a name than came within a second, and one more.
  */
 import { Recent } from '../recent.ts';
 import type { Timer, Timers } from './timers.ts';
@@ -51,18 +53,22 @@ export class Names {
   find(name: string, done: Found): void {
     const known = this.#questions.get(name);
     if (known !== undefined) {
+      if (known.isLate) giveUp(known);
       known.waiting.push(done);
-      if (known.isLate) this.#giveFound(name, known);
+      if (known.isLate) this.#late(name, known);
       return;
     }
-    const question: Question = { waiting: [done], isLate: false, late: this.#timers.after(LATE_MS, () => late()) };
-    const late = () => {
-      question.isLate = true;
-      this.#giveFound(name, question);
-    };
+    const late = this.#timers.after(LATE_MS, () => this.#late(name, question));
+    const question: Question = { waiting: [done], isLate: false, late };
     this.#questions.set(name, question);
     (this.#wasSlow.get(name) === undefined ? this.#quick : this.#slow).add(name);
     this.#askNext();
+  }
+
+  #late(name: string, question: Question): void {
+    question.isLate = true;
+    this.#giveFound(name, question);
+    if (this.#slow.has(name)) giveUp(question);
   }
 
   #askNext(): void {
@@ -104,4 +110,8 @@ export class Names {
     const last = this.#found.get(name);
     if (last !== undefined) for (const done of question.waiting.splice(0)) done(null, last);
   }
+}
+
+function giveUp({ waiting }: Question): void {
+  for (const done of waiting.splice(0)) done(Object.assign(new Error(), { code: NO_ANSWER }), []);
 }

@@ -41,7 +41,20 @@ describe('names that nobody answers for', () => {
     expect(asked).toEqual(['dead1', 'dead2', 'dead1', 'bank']);
     await clock.run(2 * SILENT_MS);
     expect(asked.at(-1)).toBe('dead2');
-    expect(heard.slice(-2)).toEqual(['20000 dead1 EAI_AGAIN', '30000 dead2 EAI_AGAIN']);
+    expect(heard.slice(-2)).toEqual(['11000 dead2 EAI_AGAIN', '20000 dead1 EAI_AGAIN']);
+  });
+
+  test('are waited for by no more than came within a second, and one more, however often they are asked for', async () => {
+    const { clock, asked, heard, find } = makeWorld(new Map());
+    find('dead1', 'dead2', 'new');
+    await clock.run(1_000);
+    find('new', 'dead1');
+    expect(heard).toEqual(['1000 new EAI_AGAIN', '1000 dead1 EAI_AGAIN']);
+    await clock.run(1_000);
+    for (let n = 0; n < 50; n++) find('new');
+    expect(heard.slice(2)).toEqual(Array(50).fill('2000 new EAI_AGAIN'));
+    await clock.run(8_000);
+    expect(asked).toEqual(['dead1', 'dead2', 'new']);
   });
 
   test('are as others again once somebody does', async () => {
@@ -52,9 +65,9 @@ describe('names that nobody answers for', () => {
     find('dead1', 'dead2');
     answers.set('dead2', '10.0.0.2');
     await clock.run(SILENT_MS);
-    expect(heard.at(-1)).toBe('20000 dead2 10.0.0.2');
+    expect([asked.at(-1), heard.at(-1)]).toEqual(['dead2', '20000 dead1 EAI_AGAIN']);
     find('dead1', 'dead2');
-    expect([asked.at(-1), heard.at(-1)]).toEqual(['dead2', '20000 dead2 10.0.0.2']);
+    expect([asked.slice(-2), heard.at(-1)]).toEqual([['dead1', 'dead2'], '20000 dead2 10.0.0.2']);
   });
 });
 
