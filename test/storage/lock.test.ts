@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Disk, realDisk } from '../../src/storage/disk.ts';
 import { whileHeld } from '../../src/storage/held-disk.ts';
 import { acquireLock, LockError, LockedError, LockLostError } from '../../src/storage/lock.ts';
 import { startText } from '../../src/trouble.ts';
+import { freshDirectory } from '../support/directory.ts';
 import type { FakeDisk } from './fake-disk.ts';
 import { DIRECTORY, freshDisk } from './kit.ts';
 
@@ -379,23 +378,16 @@ describe('of two that race for it exactly one wins', () => {
   });
 });
 
-describe('on the real disk', () => {
-  let directory: string;
-  beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), 'ayni-lock-'));
-  });
-  afterEach(() => rmSync(directory, { recursive: true }));
-
-  test('this process holds it; a process that was killed, and not yet waited for, does not', async () => {
-    const lock = acquireLock(realDisk, directory);
-    expect(() => acquireLock(realDisk, directory)).toThrow(`process ${process.pid}`);
-    lock.release();
-    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
-    acquireLock(realDisk, directory, { pid: child.pid! });
-    expect(() => acquireLock(realDisk, directory)).toThrow(`process ${child.pid}`);
-    const ended = new Promise((resolve) => child.once('exit', resolve));
-    child.kill('SIGKILL');
-    await ended;
-    acquireLock(realDisk, directory).release();
-  });
+test('on the real disk this process holds it; a process that was killed, and not yet waited for, does not', async () => {
+  const directory = freshDirectory();
+  const lock = acquireLock(realDisk, directory);
+  expect(() => acquireLock(realDisk, directory)).toThrow(`process ${process.pid}`);
+  lock.release();
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+  acquireLock(realDisk, directory, { pid: child.pid! });
+  expect(() => acquireLock(realDisk, directory)).toThrow(`process ${child.pid}`);
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await ended;
+  acquireLock(realDisk, directory).release();
 });
