@@ -7,8 +7,11 @@ import { KINDS, type KindName } from '../../src/core/kinds.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { sha256Hex } from '../../src/proof/digest.ts';
 import { type Json, verifyRecord } from '../support/client.ts';
-import { eventHandle, type Happening, type Model, type Rec, type Shown } from './model.ts';
-import { type Ask, type Filter, type Flaw, type Look, type Operator, SERVER, tokenKey } from './wish.ts';
+import { isAllowed, rulesFor } from './model/access.ts';
+import type { Books } from './model/books.ts';
+import { eventHandle, type Happening } from './model/happenings.ts';
+import type { Rec, Shown } from './model/record.ts';
+import { type Ask, bearerOf, type Filter, type Flaw, type Look, type Operator, SERVER, tokenKey } from './wish.ts';
 
 export interface Expected {
   readonly status: number;
@@ -71,28 +74,28 @@ const SKEW_SECONDS = 60;
  * What a request is told before anything is done with it, or null. `ledger` is the index of the one it names, or -1;
  * `wall` is what the server's clock says.
  */
-export function toldEarly({ flaw, token }: Ask, ledger: number, model: Model, wall: number): Expected | null {
+export function toldEarly({ flaw, token }: Ask, ledger: number, books: Books, wall: number): Expected | null {
   if (flaw === 'path' || flaw === 'method') return EARLY[flaw]!;
   if (ledger < 0) return refused('api.route-not-found', true);
   if (flaw === 'token') return EARLY.token!;
   const seconds = Math.floor(wall / 1000);
   if (token !== null && (token.exp < seconds || token.iat > seconds + SKEW_SECONDS)) return EARLY.token!;
-  if (token !== null && model.tokens.has(tokenKey(token))) return refused('auth.unauthorized', true);
+  if (token !== null && books.tokens.has(tokenKey(token))) return refused('auth.unauthorized', true);
   return flaw === null ? null : (EARLY[flaw] ?? null);
 }
 
 /** What a request is told by the state alone; null where it enters the sequence. */
-export function toldAtOnce({ flaw, wish }: Ask, model: Model): Expected | null {
+export function toldAtOnce({ flaw, wish }: Ask, books: Books): Expected | null {
   if (wish.op === 'proof') {
     // A proof is made for a record: without that there is nothing to check it against.
     if (flaw === 'schema') return LATE.schema!;
-    const record = model.named(wish.ledger, wish.kind, wish.id);
+    const record = books.named(wish.ledger, wish.kind, wish.id);
     if (record === null) return refused('record.not-found', true);
     if (flaw === 'digest' || record.content.hash !== wish.hash) return refused('crypto.signature-invalid', true);
     return null;
   }
   if (flaw !== null && LATE[flaw] !== undefined) return LATE[flaw]!;
-  return isLook(wish) ? lookedAt(wish, model) : null;
+  return isLook(wish) ? lookedAt(wish, books) : null;
 }
 
 const LOOKS = new Set(['read', 'changes', 'balances', 'limits', 'list', 'activate', 'retry-event', 'events', 'head']);
@@ -101,24 +104,41 @@ function isLook(wish: Ask['wish']): wish is Look {
   return LOOKS.has(wish.op);
 }
 
-function lookedAt(look: Look, model: Model): Expected {
-  if (look.op === 'list') return told(200, listCheck(look, model));
-  if (look.op === 'events') return told(200, eventsCheck(look, model));
+function lookedAt(look: Look, books: Books): Expected {
+  if (look.op === 'list') return told(200, listCheck(look, books));
+  if (look.op === 'events') return told(200, eventsCheck(look, books));
   // Of what is on the disk the oracle knows.
   if (look.op === 'head') return told(200, () => '');
   // What a wallet may be called with its parent, no ledger is.
   if (look.kind === 'ledger' && look.id.includes('@')) return LATE.schema!;
-  const record = model.named(look.ledger, look.kind, look.id);
+  const record = books.named(look.ledger, look.kind, look.id);
   if (record === null) return refused('record.not-found', true);
   if (look.op === 'read') return told(200, (body) => recordFault(body, record));
   if (look.op === 'activate' || look.op === 'retry-event') {
-    const isAllowed = model.isAllowed(look.ledger, look.op, look.kind, record, []);
-    return isAllowed
+    return isAllowed(books, look.ledger, look.op, look.kind, record, [])
       ? told(202, (body) => (body.data.luid === record.luid ? '' : 'names another record'))
       : refused('auth.forbidden', true);
   }
   if (look.op === 'changes') return told(200, (body) => hashesFault(body, record));
-  return told(200, slotCheck(look.op, record, model));
+  return told(200, slotCheck(look.op, record, books));
+}
+
+/** What a request is told that has changed the books, or asked of its turn among those who do. */
+export function done({ wish, wait, method, token }: Ask, luid: string, books: Books): Expected {
+  const now = () => books.records.get(luid)!;
+  const record = now();
+  // What the rules are when the answer leaves: others of its batch may have changed them.
+  if (wish.op === 'check') return told(200, (body) => rulesFault(body, rulesFor(books, wish, now(), bearerOf(token))));
+  if (wish.op === 'drop' || wish.op === 'remove') {
+    return wish.kind === 'effect' && method === 'DELETE' ? told(200, confirmationFault) : told(204, () => '');
+  }
+  if (wish.op === 'create' && wish.kind === 'intent') {
+    if (wait !== null) return told(201, (body) => waitedFault(body, now()));
+    // Whatever became of it: the answer to a new intent is that it is there.
+    const shown = record.shown.slice(0, record.content.proofs.length + 1);
+    return told(201, (body) => recordFault(body, { ...record, status: 'pending', shown }));
+  }
+  return told(wish.op === 'create' ? 201 : 200, (body) => recordFault(body, record));
 }
 
 // ---------------------------------------------------------------- bodies
@@ -163,12 +183,12 @@ function hashesFault(body: Json, { versions }: Rec): string {
   return is === should && body.page.total === versions.length ? '' : `versions are ${is} instead of ${should}`;
 }
 
-function slotCheck(what: 'balances' | 'limits', wallet: Rec, model: Model): Expected['check'] {
+function slotCheck(what: 'balances' | 'limits', wallet: Rec, books: Books): Expected['check'] {
   const rows: string[] = [];
-  for (const [key, account] of model.money.accounts.entries()) {
+  for (const [key, account] of books.money.accounts.entries()) {
     const [of, symbolLuid] = key.split(' ');
     if (of !== wallet.luid) continue;
-    const symbol = model.records.get(symbolLuid!)!.handle;
+    const symbol = books.records.get(symbolLuid!)!.handle;
     const moment = new Date(account.moment).toISOString();
     const row = (schema: string, amount: bigint) => rows.push(`${symbol} ${schema} ${amount} ${moment}`);
     if (what === 'balances') {
@@ -190,9 +210,9 @@ function slotCheck(what: 'balances' | 'limits', wallet: Rec, model: Model): Expe
 }
 
 /** What a list shows is what a plain scan of everything finds. */
-function listCheck(look: Look & { op: 'list' }, model: Model): Expected['check'] {
+function listCheck(look: Look & { op: 'list' }, books: Books): Expected['check'] {
   const { ledger, kind, filters, isOldestFirst, index, limit } = look;
-  const all = model.list(ledger, kind);
+  const all = books.list(ledger, kind);
   const found = all.filter((record) => filters.every((filter) => passes(record, filter)));
   if (isOldestFirst) found.reverse();
   const should = found.slice(index * limit, (index + 1) * limit);
@@ -246,15 +266,15 @@ export function membersAt(record: Rec, path: string): unknown[] {
 }
 
 /** What happened in a ledger, from an entry on, up to where the books were when it was told. */
-function eventsCheck(look: Look & { op: 'events' }, model: Model): Expected['check'] {
+function eventsCheck(look: Look & { op: 'events' }, books: Books): Expected['check'] {
   const { ledger, after, skip, signal, limit } = look;
-  const since = model.seq;
+  const since = books.seq;
   return (body) => {
     const [place] = String(body.page.after).split('.');
     const isFull = body.data.length === limit;
-    const end = isFull ? model.seq : Number(place);
+    const end = isFull ? books.seq : Number(place);
     if (end < Math.max(since, after)) return `the events end at ${end}, and the books were at ${since}`;
-    const found = [...model.happenings.values()].filter((one) => {
+    const found = [...books.happenings.values()].filter((one) => {
       const isAfter = one.seq > after + 1 || (one.seq === after + 1 && one.index >= skip);
       return one.ledger === ledger && isAfter && one.seq <= end && (signal === '' || one.signal === signal);
     });
@@ -275,12 +295,20 @@ function placeAfter({ after, skip, limit }: Look & { op: 'events' }, told: Happe
   return end === after && skip > 0 ? `${after}.${skip}` : `${end}`;
 }
 
-/** The rules that a question finds. */
-export function rulesCheck(rules: readonly string[]): Expected['check'] {
-  return (body) => {
-    const is = body.data.map((rule: Json) => canon(rule)).join();
-    return is === rules.join() ? '' : `the rules are [${is}] instead of [${rules}]`;
-  };
+function rulesFault(body: Json, rules: readonly string[]): string {
+  const is = body.data.map((rule: Json) => canon(rule)).join();
+  return is === rules.join() ? '' : `the rules are [${is}] instead of [${rules}]`;
+}
+
+/** An intent that somebody waited for shows a state that it was in. */
+function waitedFault(body: Json, record: Rec): string {
+  const shown = record.shown.slice(0, body.meta.proofs.length);
+  const last = shown.findLast((each) => each.by === 'server' && each.status !== 'error');
+  return recordFault(body, { ...record, shown, status: last?.by === 'server' ? (last.status ?? '') : '' });
+}
+
+function confirmationFault(body: Json): string {
+  return typeof body === 'string' ? '' : 'is no confirmation';
 }
 
 /** Answers are looked at twice, as an envelope and as a record. */

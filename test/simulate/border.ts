@@ -7,7 +7,8 @@
 import type { Submission } from '../../src/engine.ts';
 import type { Handler } from '../../src/http/request.ts';
 import type { Loop, Owner } from './loop.ts';
-import type { Oracle, Visit } from './oracle.ts';
+import type { Oracle } from './oracle.ts';
+import type { Visit } from './visit.ts';
 import type { Ask, Wish } from './wish.ts';
 
 /** Looks at what a server is asked, what it writes and what it answers, and fails where that must not be. */

@@ -43,12 +43,13 @@ import type { Loop, Owner, Timer } from './loop.ts';
 import type { Seat } from './machine.ts';
 import { must } from './must.ts';
 import type { Network } from './network.ts';
-import type { Oracle, Visit, Watched } from './oracle.ts';
+import type { Oracle, Watched } from './oracle.ts';
 import { Ousted } from './ousted.ts';
 import { ProcessPower } from './process-power.ts';
 import type { Settings } from './settings.ts';
 import { rememberSignatures } from './signatures.ts';
 import { VirtualThreads } from './threads.ts';
+import type { Visit } from './visit.ts';
 import { type Ask, contentOf, SERVER } from './wish.ts';
 
 export const DIRECTORY = '/books';

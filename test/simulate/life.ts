@@ -144,11 +144,11 @@ export class Life implements World {
     this.#clock = new Clock(loop);
     this.#rivals = machinesIn(seed) === 2 ? new Rivals(loop, dice, this.disk, (line) => this.tell(line)) : null;
     this.network = new Network({
-      ...{ loop, dice, model: this.oracle.model, durable: () => this.oracle.seq },
+      ...{ loop, dice, books: this.oracle.books, durable: () => this.oracle.seq },
       send: (ask, done) => this.#send(ask, done),
       tell: (line) => this.tell(line),
     });
-    this.#traffic = new Traffic(this.dice, this.oracle.model, () => this.#host?.moment ?? this.#clock.now());
+    this.#traffic = new Traffic(this.dice, this.oracle.books, () => this.#host?.moment ?? this.#clock.now());
   }
 
   async run(): Promise<LifeResult> {

@@ -12,15 +12,17 @@ import { canon } from '../../src/proof/canon.ts';
 import { type Json, verifyRecord } from '../support/client.ts';
 import type { Dice } from '../support/dice.ts';
 import type { Loop } from './loop.ts';
-import { eventHandle, type Happening, type Model, type Rec } from './model.ts';
+import type { Books } from './model/books.ts';
+import { eventHandle, type Happening } from './model/happenings.ts';
+import { type Leg, legHandle, saidOf } from './model/legs.ts';
+import type { Rec } from './model/record.ts';
 import { must } from './must.ts';
-import { type Leg, legHandle, saidOf } from './progress.ts';
 import { type Ask, KEYS, type Key, proofBody, SERVER, signHash } from './wish.ts';
 
 export interface NetworkWorld {
   readonly loop: Loop;
   readonly dice: Dice;
-  readonly model: Model;
+  readonly books: Books;
   /** Entries that the ledger's disk has. */
   durable(): number;
   /** Sends a request to the server that runs, if any; `done` is told the status, 0 where there was no answer. */
@@ -101,7 +103,7 @@ export class Network {
       const handle = ofLeg ?? (JSON.parse(words) as Json).data.handle;
       const states = action === undefined ? ['preparing'] : action === 'commit' ? ['committing'] : UNDONE;
       const seq = states
-        .map((state) => this.#world.model.asked.get(`${handle} ${state}`))
+        .map((state) => this.#world.books.asked.get(`${handle} ${state}`))
         .find((at) => at !== undefined);
       must(seq !== undefined, `a bank is told to ${action ?? 'prepare'} ${handle}, which nobody asked for`);
       must(
@@ -130,7 +132,7 @@ export class Network {
   }
 
   #take({ method, url: text, body: words }: OutgoingCall): number {
-    const { dice, model } = this.#world;
+    const { dice, books } = this.#world;
     const { host, pathname } = new URL(text);
     this.#world.tell(`call ${method} ${host}${pathname}`);
     const body = JSON.parse(words) as Json;
@@ -144,9 +146,9 @@ export class Network {
     ];
     if (host === HOOK_HOST) return this.#hear(this.#effectAt(text), body, words);
     const ledger = Number(bank.split('-')[0]);
-    if (what === 'effects') return this.#hear(model.find(ledger, 'effect', handle), body, words);
+    if (what === 'effects') return this.#hear(books.find(ledger, 'effect', handle), body, words);
     if (what === 'intents')
-      return this.#hearStatus(model.find(ledger, 'bridge', bank.slice(bank.indexOf('-') + 1)), body);
+      return this.#hearStatus(books.find(ledger, 'bridge', bank.slice(bank.indexOf('-') + 1)), body);
     return action === undefined ? this.#prepare(ledger, body, words) : this.#end(ledger, handle, action, body);
   }
 
@@ -155,7 +157,7 @@ export class Network {
   /** Whoever listens there now; an effect that was dropped may have been made again in the same words. */
   #effectAt(endpoint: string): Rec | null {
     let found: Rec | null = null;
-    for (const record of this.#world.model.records.values()) {
+    for (const record of this.#world.books.records.values()) {
       if (record.kind !== 'effect' || endpointOf(record.content.value) !== endpoint) continue;
       if (!record.isDropped) return record;
       found = record;
@@ -172,7 +174,7 @@ export class Network {
     const before = this.#bodies.get(handle) ?? words;
     must(before === words, `event ${handle} is told again in other words`);
     this.#bodies.set(handle, words);
-    const { kind } = this.#world.model.records.get(happening.luid)!;
+    const { kind } = this.#world.books.records.get(happening.luid)!;
     must(body.data[kind] !== undefined, `${signal} shows no ${kind}`);
     this.#mustTellOf(happening, body.data);
     if (effect === null || effect.isDropped) return 200;
@@ -201,7 +203,7 @@ export class Network {
   /** Whether an effect that was dropped had the name or the address of this one. */
   #hadBefore({ ledger, handle, content }: Rec): boolean {
     const endpoint = endpointOf(content.value);
-    return [...this.#world.model.records.values()].some(
+    return [...this.#world.books.records.values()].some(
       (each) =>
         each.kind === 'effect' &&
         each.isDropped &&
@@ -215,7 +217,7 @@ export class Network {
     const heard = setIn(this.#heard, effect.luid);
     const givenUp = setIn(this.#givenUp, effect.luid);
     const [first] = effect.wishes;
-    for (const happening of this.#world.model.happenings.values()) {
+    for (const happening of this.#world.books.happenings.values()) {
       const { seq, ledger, signal, amount } = happening;
       if (ledger !== effect.ledger || seq <= first!.seq || seq > this.#world.durable()) continue;
       const wish = effect.wishes.findLast((each) => each.seq <= seq);
@@ -228,7 +230,7 @@ export class Network {
   /** Gives what has become durable since the handles under which it may be told. */
   #index(): void {
     const durable = this.#world.durable();
-    for (const happening of this.#world.model.happenings.values()) {
+    for (const happening of this.#world.books.happenings.values()) {
       if (happening.seq <= this.#indexed || happening.seq > durable) continue;
       this.#happenings.set(eventHandle(happening), happening);
     }
@@ -246,9 +248,9 @@ export class Network {
 
   /** A bridge hears how an intent goes on that it takes part in: of every step, in order. */
   #hearStatus(bridge: Rec | null, body: Json): number {
-    const { model } = this.#world;
+    const { books } = this.#world;
     const { luid } = body;
-    must(model.records.get(luid)?.kind === 'intent', `a bank hears of ${luid}, which is no intent`);
+    must(books.records.get(luid)?.kind === 'intent', `a bank hears of ${luid}, which is no intent`);
     this.#index();
     const { length } = body.meta.proofs;
     const isIt = ({ signal, luid: of, proofs }: Happening) =>
@@ -276,7 +278,7 @@ export class Network {
     if (wish === undefined || wish.signal === '') return undefined;
     const heard = setIn(this.#heard, luid);
     const givenUp = setIn(this.#givenUp, luid);
-    for (const happening of this.#world.model.happenings.values()) {
+    for (const happening of this.#world.books.happenings.values()) {
       const { seq, signal, bridges } = happening;
       if (seq <= wish.seq || seq > this.#world.durable() || signal !== wish.signal || !bridges.includes(luid)) continue;
       if (!heard.has(keyOf(happening)) && !givenUp.has(keyOf(happening))) return happening;
@@ -320,7 +322,7 @@ export class Network {
 
   /** A bank learns from an entry whose account it is about. */
   #mustNameRight(luid: string, leg: Leg, data: Json): void {
-    const record = this.#world.model.records.get(luid)!;
+    const record = this.#world.books.records.get(luid)!;
     const own = leg.side === 'debit' ? 'source' : 'target';
     for (const member of ['source', 'target', 'symbol'] as const) {
       const said = saidOf(record, leg, member);
@@ -351,7 +353,7 @@ export class Network {
   }
 
   #legOf(luid: string, handle: string) {
-    const record = this.#world.model.records.get(luid);
+    const record = this.#world.books.records.get(luid);
     return record?.progress?.legs.find((_, n) => legHandle(record, n) === handle);
   }
 
@@ -370,8 +372,8 @@ export class Network {
     const { state } = entry;
     const words = state === 'failed' ? { reason: 'bridge.account-inactive', detail: 'no such account' } : {};
     // Others say the same in the bank's place: where they may not, it must still say so itself.
-    const { dice, model } = this.#world;
-    const mayAnybody = model.ledgerRecord(entry.ledger).handle === 'main';
+    const { dice, books } = this.#world;
+    const mayAnybody = books.ledgerRecord(entry.ledger).handle === 'main';
     const isOther = mayAnybody ? !this.#isHonest && dice.chance(0.15) : dice.chance(0.5);
     const key = isOther ? dice.pick(KEYS) : undefined;
     const custom = { handle: entry.handle, status: state, ...words };
@@ -405,11 +407,11 @@ export class Network {
   }
 
   #report({ luid, ledger }: Entry, custom: Record<string, unknown>, key?: Key): Ask | null {
-    const { model } = this.#world;
-    const record = model.records.get(luid);
+    const { books } = this.#world;
+    const record = books.records.get(luid);
     if (record === undefined) return null;
     const { hash } = record.content;
-    const home = model.ledgerRecord(ledger);
+    const home = books.ledgerRecord(ledger);
     const proof = signHash(hash, key ?? (home.handle === 'narrow' ? ONLY_ONE : BANKER), custom);
     return {
       method: 'POST',
@@ -435,7 +437,7 @@ export class Network {
 
   /** What the ledger still owes to others, in words; '' for nothing. */
   owed(): string {
-    for (const record of this.#world.model.records.values()) {
+    for (const record of this.#world.books.records.values()) {
       const { kind, isDropped, progress } = record;
       const next = kind === 'effect' && !isDropped && this.#hasAddress(record) ? this.#awaited(record) : undefined;
       if (next !== undefined) return `effect ${record.handle} waits for ${next.signal} ${keyOf(next)}`;
@@ -450,12 +452,12 @@ export class Network {
 
   #hasAddress({ ledger, content }: Rec): boolean {
     const { bridge } = content.value.action as { bridge?: string };
-    return bridge === undefined || this.#world.model.find(ledger, 'bridge', bridge) !== null;
+    return bridge === undefined || this.#world.books.find(ledger, 'bridge', bridge) !== null;
   }
 
   /** Fails where the books of banks and ledger do not agree, entry by entry. */
   checkAgreement(): void {
-    for (const record of this.#world.model.records.values()) {
+    for (const record of this.#world.books.records.values()) {
       for (const [n, state] of (record.progress?.states ?? []).entries()) {
         const handle = legHandle(record, n);
         const entry = this.#entries.get(handle);

@@ -7,65 +7,25 @@
  * Always holds: the model is where the live state is, at most one frame ahead of the disk, and goes back with it.
  */
 import type { Command, DeliveryCommand } from '../../src/core/command.ts';
-import {
-  type Entry,
-  EntryType,
-  LIMIT_WIDTH,
-  MARK_WIDTH,
-  type Outcome,
-  POSTING_WIDTH,
-  ROUTED_WIDTH,
-  Side,
-  THROUGH_WIDTH,
-} from '../../src/core/entry.ts';
-import { readRow } from '../../src/core/records.ts';
+import { type Entry, EntryType } from '../../src/core/entry.ts';
 import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
 import type { State } from '../../src/core/state.ts';
 import { sha256Hex } from '../../src/proof/digest.ts';
 import type { JournalPosition } from '../../src/storage/journal.ts';
-import { accountKey, type Net } from '../core/model.ts';
+import { accountKey } from '../core/model.ts';
 import type { Json } from '../support/client.ts';
 import type { Dice } from '../support/dice.ts';
-import {
-  type Expected,
-  envelopeFault,
-  recordFault,
-  refused,
-  rulesCheck,
-  told,
-  toldAtOnce,
-  toldEarly,
-} from './answers.ts';
-import { type Fact, type Given, Model, type Verdict } from './model.ts';
+import { done, type Expected, envelopeFault, refused, toldAtOnce, toldEarly } from './answers.ts';
+import { entryText, factText } from './entry-text.ts';
+import type { Books } from './model/books.ts';
+import type { Fact, Given, Verdict } from './model/facts.ts';
+import { Model } from './model.ts';
 import { must, mustBeSame } from './must.ts';
 import { inheritedFrom } from './older.ts';
-import { type Ending, LEG_STATES } from './progress.ts';
+import { Places } from './places.ts';
 import { accountFault, booksFault, rowFault } from './same.ts';
+import { isForged, newVisit, type Passage, type Visit } from './visit.ts';
 import { type Ask, aimedAt, bearerOf, contentOf, SERVER, tokenKey, type Wish } from './wish.ts';
-
-/** A request that has come to the server, and what it will be told. */
-export interface Visit {
-  readonly number: number;
-  ask: Ask;
-  /** Index of the ledger it names, or -1. */
-  ledger: number;
-  /** Null until it is known: its turn has not come, or its command is in the sequence. */
-  expected: Expected | null;
-  /** Nothing may be told before the disk has this frame. */
-  frame: number;
-  isBegun: boolean;
-  isTold: boolean;
-  /** The client is gone. */
-  isAborted: boolean;
-}
-
-/** A command on its way through the sequence. */
-export interface Passage {
-  readonly visit: Visit | null;
-  readonly wish: Wish | null;
-  readonly command: Command;
-  verdict: Verdict | null;
-}
 
 /** What the oracle must know of the server that runs. */
 export interface Watched {
@@ -90,7 +50,9 @@ export interface Watched {
 const THOROUGH = 0.02;
 
 export class Oracle {
-  readonly model: Model;
+  readonly #model: Model;
+  /** As the model has them. */
+  readonly books: Books;
   /** Frames so far, and how many of them the disk has. */
   frames = 0;
   durable = 0;
@@ -102,8 +64,7 @@ export class Oracle {
   readonly tally = new Map<string, number>();
   #server: Watched | null = null;
   #queue: Passage[] = [];
-  /** Requests that wait or are on their way, by ledger. */
-  readonly #places = new Map<number, number>();
+  readonly #places = new Places();
   /** The entries of the last frame. */
   #frame: readonly Entry[] = [];
   /** The moment of the last frame that the model has taken in. */
@@ -113,15 +74,16 @@ export class Oracle {
 
   constructor(dice: Dice) {
     this.#dice = dice;
-    this.model = new Model((moment) => {
+    this.#model = new Model((moment) => {
       const value = { handle: 'system', format: 'ed25519-raw', public: SERVER.public };
       return contentOf(value, [SERVER], { moment: new Date(moment).toISOString(), status: 'created' });
     });
+    this.books = this.#model.books;
   }
 
   /** The books begin as these. To be called before the first start. */
   inherits(state: State, seq: number): void {
-    this.model.inherit(inheritedFrom(state, seq));
+    this.books.inherit(inheritedFrom(state, seq));
     this.seq = seq;
   }
 
@@ -131,35 +93,27 @@ export class Oracle {
   arrives(ask: Ask): Visit {
     const server = this.#server!;
     const ledger = this.#ledgerOf(ask);
-    const visit: Visit = {
-      number: ++this.visits,
-      ask,
-      ledger,
-      expected: null,
-      frame: 0,
-      isBegun: false,
-      isTold: false,
-      isAborted: false,
-    };
+    const visit = newVisit(++this.visits, ask, ledger);
     if (server.isFailed) visit.expected = STOPPED;
-    else if (ask.method !== 'GET' && !this.#hasPlace(ledger)) visit.expected = refused('api.rate-limit-exceeded');
+    else if (ask.method !== 'GET' && !this.#places.hasOne(ledger, server.inboxMax))
+      visit.expected = refused('api.rate-limit-exceeded');
     return visit;
   }
 
   /** Index of the ledger that a request names, or -1: what was lost with the power has another one, or is not there. */
   #ledgerOf({ headers }: Ask): number {
     const selected = headers['x-ledger'] ?? '';
-    return selected === '' ? 1 : this.model.ledgerOf(selected);
+    return selected === '' ? 1 : this.books.ledgerOf(selected);
   }
 
   /** A request waits for its ledger's turn. */
   waits({ ledger }: Visit): void {
-    this.#take(ledger, 1);
+    this.#places.take(ledger);
   }
 
   /** It has its turn. */
   hasTurn({ ledger }: Visit): void {
-    this.#take(ledger, -1);
+    this.#places.leave(ledger);
   }
 
   /** Work on a request begins. */
@@ -171,7 +125,7 @@ export class Oracle {
     else {
       visit.ledger = this.#ledgerOf(visit.ask);
       visit.ask = aimedAt(visit.ledger, visit.ask);
-      visit.expected = toldEarly(visit.ask, visit.ledger, this.model, server.wall);
+      visit.expected = toldEarly(visit.ask, visit.ledger, this.books, server.wall);
       if (visit.expected === null) this.#enters(visit, visit.ask.token === null);
       else this.#waits(visit);
     }
@@ -180,22 +134,9 @@ export class Oracle {
   /** A request comes in; its own business begins once it has shown its token, if it has one. */
   #enters(visit: Visit, isShown: boolean): void {
     const { ask, ledger } = visit;
-    if (isShown) visit.expected = toldAtOnce(ask, this.model);
-    else if (!this.#hasPlace(ledger)) visit.expected = refused('api.rate-limit-exceeded');
+    if (isShown) visit.expected = toldAtOnce(ask, this.books);
+    else if (!this.#places.hasOne(ledger, this.#server!.inboxMax)) visit.expected = refused('api.rate-limit-exceeded');
     this.#waits(visit);
-  }
-
-  /** A ledger may hold four times as many places as are free. */
-  #hasPlace(ledger: number): boolean {
-    let taken = 0;
-    for (const count of this.#places.values()) taken += count;
-    const free = this.#server!.inboxMax - taken;
-    const own = this.#places.get(ledger) ?? 0;
-    return free > 0 && (own === 0 || own < 4 * free);
-  }
-
-  #take(ledger: number, count: 1 | -1): void {
-    this.#places.set(ledger, (this.#places.get(ledger) ?? 0) + count);
   }
 
   /** What a request is told of the books as they are, it must not be told before the disk has them. */
@@ -211,7 +152,7 @@ export class Oracle {
     if (command.op === 'delivery') this.#checkDelivery(command);
     const passage: Passage = { visit, wish, command, verdict: null };
     this.#queue.push(passage);
-    this.#take(command.ledger, 1);
+    this.#places.take(command.ledger);
     return passage;
   }
 
@@ -224,7 +165,7 @@ export class Oracle {
 
   /** Its request has that turn, and enters with what it had shown by then. */
   comesAgain({ visit, command }: Passage): void {
-    this.#take(command.ledger, -1);
+    this.#places.leave(command.ledger);
     if (visit === null || visit.isAborted) return;
     if (this.#server!.isFailed) visit.expected = STOPPED;
     else this.#enters(visit, command.op !== 'token');
@@ -237,7 +178,7 @@ export class Oracle {
 
   /** Nothing waits or is on its way, and the disk has all there is: then the last entry alone says when now is at the earliest. */
   get isQuiet(): boolean {
-    return this.durable === this.frames && [...this.#places.values()].every((count) => count === 0);
+    return this.durable === this.frames && this.#places.areFree;
   }
 
   /** When the last frame was. */
@@ -249,11 +190,10 @@ export class Oracle {
 
   /** A batch was cleared: these entries, and nothing else, go to the disk in one frame. */
   cleared(entries: readonly Entry[], moment: number): void {
-    const { model } = this;
     must(moment >= this.#moment, `the moment of a frame goes back from ${this.#moment} to ${moment}`);
     must(this.durable === this.frames, 'a batch is cleared before the disk has the one before');
-    model.keep();
-    model.isEarly = this.#server!.isEarly;
+    this.books.keep();
+    this.books.isEarly = this.#server!.isEarly;
     this.#moment = moment;
     this.#frame = entries;
     this.frames++;
@@ -269,13 +209,13 @@ export class Oracle {
     };
     const luidAt = (own: number) => entries[at + own]?.luid ?? 'none';
     for (;;) {
-      const [due] = model.intents.overdue(moment);
+      const [due] = this.#model.intents.overdue(moment);
       const entry = entries[at];
       if (due === undefined || entry?.type !== EntryType.step || entry.luid !== due.luid) break;
       // Until the tick comes, what the server notes of a call of an overdue intent still counts.
       if (entry.outcome.reason !== 'core.intent-expired') break;
       const time = { companion: '', bearer: [], moment, now: moment, luidAt };
-      take(model.expire(due, { ...time, luid: due.luid }));
+      take(this.#model.intents.expire(due, { ...time, luid: due.luid }));
     }
     for (const passage of this.#queue) {
       if (at === entries.length) break;
@@ -285,7 +225,7 @@ export class Oracle {
     }
     const odd = entries[at];
     must(odd === undefined, `nobody asked for ${odd === undefined ? '' : entryText(odd, this.#server!.state)}`);
-    must(model.seq === this.seq + entries.length, 'the sequence has a gap');
+    must(this.books.seq === this.seq + entries.length, 'the sequence has a gap');
     this.#compareTouched(touched);
   }
 
@@ -299,7 +239,7 @@ export class Oracle {
   }
 
   #verdict({ command, wish, visit }: Passage, given: Given): Verdict {
-    const { model } = this;
+    const model = this.#model;
     if (command.op === 'token') {
       const token = visit!.ask.token!;
       return model.useToken(token, given, sha256Hex(tokenKey(token)));
@@ -312,7 +252,7 @@ export class Oracle {
   /** The record that a path means at the door is the one that the live books have there. */
   #checkNamed(wish: Wish, luid: string): void {
     if (wish.op === 'create' || wish.op === 'assign' || wish.op === 'remove' || wish.kind === 'ledger') return;
-    const named = this.model.named(wish.ledger, wish.kind, wish.id)?.luid ?? '';
+    const named = this.books.named(wish.ledger, wish.kind, wish.id)?.luid ?? '';
     must(luid === named, `${wish.id} is taken for ${luid} at the door, and is ${named}`);
   }
 
@@ -337,7 +277,7 @@ export class Oracle {
 
   #compareTouched(luids: ReadonlySet<string>): void {
     const { state } = this.#server!;
-    const { records, money } = this.model;
+    const { records, money } = this.books;
     for (const luid of luids) {
       const record = records.get(luid);
       if (record === undefined) continue;
@@ -346,7 +286,7 @@ export class Oracle {
       for (const { wallet, symbol } of [...nets, ...limits]) {
         const key = accountKey(wallet, symbol);
         const account = money.accounts.get(key);
-        if (account !== undefined) mustBeSame(accountFault(state, this.model, key, account));
+        if (account !== undefined) mustBeSame(accountFault(state, this.books, key, account));
       }
     }
   }
@@ -363,7 +303,7 @@ export class Oracle {
   /** The disk says that it has the frame. */
   synced({ seq, chain }: JournalPosition): void {
     this.durable = this.frames;
-    this.seq = this.model.seq;
+    this.seq = this.books.seq;
     must(seq === this.seq, `the journal ends at ${seq}, and ${this.seq} entries are on the disk`);
     this.#chains.set(seq, hexOf(chain));
   }
@@ -374,19 +314,17 @@ export class Oracle {
   answered(passage: Passage, outcome: Entry[] | Refusal): void {
     const at = this.#queue.indexOf(passage);
     must(at >= 0, 'a command is answered twice');
+    this.#queue.splice(at, 1);
     const { visit, command } = passage;
+    this.#places.leave(command.ledger);
     if (isRefusal(outcome) && outcome.reason === 'api.unexpected-error') {
       must(this.#server!.isFailed, `a command is refused: ${outcome.detail}`);
-      this.#queue.splice(at, 1);
-      this.#take(command.ledger, -1);
       if (visit !== null) Object.assign(visit, { expected: STOPPED, frame: 0 });
       return;
     }
     if (isForged(passage)) {
       must(isRefusal(outcome), 'a forged signature let a request in');
       must(outcome.reason === 'crypto.signature-invalid', `a forged signature is refused as ${outcome.reason}`);
-      this.#queue.splice(at, 1);
-      this.#take(command.ledger, -1);
       visit!.expected = refused(outcome.reason);
       return;
     }
@@ -394,8 +332,6 @@ export class Oracle {
     must(ahead === undefined, `${command.op} ${command.luid} overtook ${ahead?.command.op} ${ahead?.command.luid}`);
     // What changes nothing is in no frame: it is decided where it is answered.
     const verdict = passage.verdict ?? this.#decide(passage, this.#server!.moment, () => 'none');
-    this.#queue.splice(at, 1);
-    this.#take(command.ledger, -1);
     const is = isRefusal(outcome) ? outcome.reason : `${outcome.length} entries`;
     const should = 'no' in verdict ? verdict.no : `${verdict.own} entries`;
     must(is === should, `${command.op} ${command.luid} comes to ${is}, and should to ${should}`);
@@ -405,34 +341,7 @@ export class Oracle {
     if (visit === null) return;
     // It may be forgotten by now: a later one of the same batch can end long after it.
     if (command.op === 'token' && 'facts' in verdict) return this.#enters(visit, true);
-    visit.expected = 'no' in verdict ? refused(verdict.no) : this.#yes(visit.ask, command);
-  }
-
-  #yes({ wish, wait, method, token }: Ask, { luid }: Command): Expected {
-    const record = this.model.records.get(luid)!;
-    // What the rules are when the answer leaves: others of its batch may have changed them.
-    if (wish.op === 'check') {
-      const rules = () => this.model.rulesFor(wish, this.model.records.get(luid)!, bearerOf(token));
-      return told(200, (body) => rulesCheck(rules())!(body));
-    }
-    if (wish.op === 'drop' || wish.op === 'remove') {
-      return wish.kind === 'effect' && method === 'DELETE' ? told(200, confirmation) : told(204, () => '');
-    }
-    if (wish.op === 'create' && wish.kind === 'intent') {
-      if (wait !== null) return told(201, (body) => this.#waitedFault(body, luid));
-      // Whatever became of it: the answer to a new intent is that it is there.
-      const shown = record.shown.slice(0, record.content.proofs.length + 1);
-      return told(201, (body) => recordFault(body, { ...record, status: 'pending', shown }));
-    }
-    return told(wish.op === 'create' ? 201 : 200, (body) => recordFault(body, record));
-  }
-
-  /** An intent that somebody waited for shows a state that it was in. */
-  #waitedFault(body: Json, luid: string): string {
-    const record = this.model.records.get(luid)!;
-    const shown = record.shown.slice(0, body.meta.proofs.length);
-    const last = shown.findLast((each) => each.by === 'server' && each.status !== 'error');
-    return recordFault(body, { ...record, shown, status: last?.by === 'server' ? (last.status ?? '') : '' });
+    visit.expected = 'no' in verdict ? refused(verdict.no) : done(visit.ask, command.luid, this.books);
   }
 
   /** An answer leaves. */
@@ -481,14 +390,14 @@ export class Oracle {
   /** A server has read its books, and this is where they end. */
   starts(server: Watched, { seq, chain, moment }: JournalPosition): void {
     this.#server = server;
-    const { model } = this;
+    const { books } = this;
     this.#queue = [];
     this.#places.clear();
-    if (seq !== model.seq) {
-      must(seq === this.seq, `${seq} entries are found: ${this.seq} were acknowledged, ${model.seq} written`);
-      model.goBack();
+    if (seq !== books.seq) {
+      must(seq === this.seq, `${seq} entries are found: ${this.seq} were acknowledged, ${books.seq} written`);
+      books.goBack();
     }
-    model.keep();
+    books.keep();
     // What came through without anybody hearing of it counts from now on.
     const told = this.#chains.get(seq) ?? hexOf(chain);
     must(told === hexOf(chain), `entry ${seq} is the end of another history than the one that was told`);
@@ -501,12 +410,12 @@ export class Oracle {
 
   /** Everything is as the model has it. */
   checkBooks(): void {
-    mustBeSame(booksFault(this.#server!.state, this.model));
+    mustBeSame(booksFault(this.#server!.state, this.books));
   }
 
   /** After a tick with nothing else under way, no intent waits that should not. */
   checkExpired(moment: number): void {
-    const [late] = this.model.intents.overdue(moment);
+    const [late] = this.#model.intents.overdue(moment);
     must(late === undefined, `${late?.handle} should have expired`);
   }
 }
@@ -517,77 +426,4 @@ const STOPPED = refused('api.unexpected-error');
 
 function tellOf(expected: Expected | null | undefined): string {
   return `${expected?.status} ${expected?.reason}`;
-}
-
-function confirmation(body: Json): string {
-  return typeof body === 'string' ? '' : 'is no confirmation';
-}
-
-function isForged({ visit, command }: Passage): boolean {
-  return visit?.ask.flaw === 'signature' && command.op !== 'token';
-}
-
-// ---------------------------------------------------------------- entries and facts, in the same words
-
-const TYPES = Object.fromEntries(Object.entries(EntryType).map(([name, number]) => [number, name]));
-
-function entryText(entry: Entry, state: State): string {
-  const { type, luid, handle, moment } = entry;
-  const hash = 'hash' in entry ? Buffer.from(entry.hash).toString('hex') : undefined;
-  const { status, labels } = 'status' in entry ? entry : { status: undefined, labels: undefined };
-  const ending = 'outcome' in entry ? outcomeText(entry.outcome, state) : undefined;
-  return [TYPES[type], luid, handle, moment, hash, status, labels, ending].join(' ');
-}
-
-function factText({ type, luid, handle, moment, hash, status, labels, ending }: Fact): string {
-  return [type, luid, handle, moment, hash, status, labels, ending === undefined ? undefined : endingText(ending)].join(
-    ' ',
-  );
-}
-
-function outcomeText({ steps, reason, detail, postings, limits, links }: Outcome, state: State): string {
-  const luid = (row: number) => readRow(state, row).entry.luid;
-  const parts = rowsOf(postings, POSTING_WIDTH).map(([wallet, symbol, change, moved], n) => {
-    const through = rowsOf(links?.through ?? [], THROUGH_WIDTH).find(([posting]) => posting === n)?.[1] ?? 0;
-    return `${luid(wallet!)} ${luid(symbol!)} ${change} ${movedText(moved!)} ${through}`;
-  });
-  const legs = (links?.legs ?? []).map(({ side, bridge, wallet, symbol, amount, claims }) => {
-    return `${side === Side.debit ? 'debit' : 'credit'} ${luid(bridge)} ${luid(wallet)} ${luid(symbol)} ${amount} ${claims}`;
-  });
-  const forwards = (links?.forwards ?? []).map(
-    ({ claim, wallet, symbol, amount, target }) => `${claim} ${luid(wallet)} ${luid(symbol)} ${amount} ${target}`,
-  );
-  const routed = rowsOf(links?.routed ?? [], ROUTED_WIDTH).map(
-    ([claim, side, wallet]) => `${claim} ${side === Side.debit ? 'debit' : 'credit'} ${luid(wallet!)}`,
-  );
-  const marks = rowsOf(links?.marks ?? [], MARK_WIDTH).map(([leg, to]) => `${leg} ${LEG_STATES[to!]}`);
-  const why = reason === '' || detail !== '' || reason === 'core.bridge-prepare-failed' ? reason : `${reason} untold`;
-  return textOf(steps, why, parts, limits.length / LIMIT_WIDTH, legs, forwards, routed, marks, links?.leg ?? -1);
-}
-
-function endingText({ steps, reason, nets, limits, legs, forwards, routed, marks, leg }: Ending): string {
-  const parts = nets.map(({ wallet, symbol, change, moved, through = 0n }: Net) => {
-    return `${wallet} ${symbol} ${change} ${movedText(moved)} ${through}`;
-  });
-  const legTexts = legs.map(
-    ({ side, bridge, wallet, symbol, amount, claims }) => `${side} ${bridge} ${wallet} ${symbol} ${amount} ${claims}`,
-  );
-  const forwardTexts = forwards.map(
-    ({ claim, wallet, symbol, amount, target }) => `${claim} ${wallet} ${symbol} ${amount} ${target}`,
-  );
-  const markTexts = marks.map(([number, to]) => `${number} ${to}`);
-  return textOf(steps, reason, parts, limits.length, legTexts, forwardTexts, routed, markTexts, leg);
-}
-
-function textOf(steps: readonly string[], reason: string, parts: readonly string[], ...links: unknown[]): string {
-  return `${steps} ${reason} [${parts}] ${links.join(' | ')}`;
-}
-
-function rowsOf(flat: readonly number[], width: number): number[][] {
-  return Array.from({ length: flat.length / width }, (_, n) => flat.slice(n * width, (n + 1) * width));
-}
-
-/** Beyond what a limit can allow nobody counts it, and a number does not hold it exactly. */
-function movedText(moved: bigint | number): string {
-  return moved > Number.MAX_SAFE_INTEGER ? 'more than any limit' : String(moved);
 }

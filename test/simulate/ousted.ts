@@ -8,7 +8,8 @@ import type { Entry } from '../../src/core/entry.ts';
 import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
 import type { Watch } from './border.ts';
 import { must } from './must.ts';
-import type { Oracle, Passage, Visit } from './oracle.ts';
+import type { Oracle } from './oracle.ts';
+import { newVisit, type Passage, type Visit } from './visit.ts';
 import type { Ask, Wish } from './wish.ts';
 
 const CHANGES: readonly string[] = ['create', 'update', 'drop', 'proof', 'assign', 'remove'];
@@ -38,9 +39,7 @@ export class Ousted implements Watch {
   }
 
   arrives(ask: Ask): Visit {
-    const number = ++this.#oracle.visits;
-    const nothing = { expected: null, frame: 0, isBegun: false, isTold: false, isAborted: false };
-    return { number, ask, ledger: -1, ...nothing };
+    return newVisit(++this.#oracle.visits, ask, -1);
   }
 
   waits(): void {}

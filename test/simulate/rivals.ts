@@ -13,7 +13,7 @@ import { type Host, TICK_MS } from './host.ts';
 import type { Loop } from './loop.ts';
 import { Machine, type Seat, Seats } from './machine.ts';
 import { must } from './must.ts';
-import type { Visit } from './oracle.ts';
+import type { Visit } from './visit.ts';
 
 /** So far the clocks of two machines are apart. */
 const APART_MS = [-3_600_000, -700, 0, 0, 40, 5000, 3_600_000];

@@ -9,8 +9,9 @@ import { readRow } from '../../src/core/records.ts';
 import { DROPPED, type State } from '../../src/core/state.ts';
 import { encodeBase64 } from '../../src/proof/keys.ts';
 import type { Account } from '../core/model.ts';
-import type { Model, Rec } from './model.ts';
-import { LEG_STATES } from './progress.ts';
+import type { Books } from './model/books.ts';
+import { LEG_STATES } from './model/legs.ts';
+import type { Rec } from './model/record.ts';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
@@ -44,8 +45,8 @@ export function rowFault(state: State, record: Rec): string {
   );
 }
 
-export function accountFault(state: State, model: Model, key: string, account: Account): string {
-  const [wallet, symbol] = key.split(' ').map((luid) => model.records.get(luid)!) as [Rec, Rec];
+export function accountFault(state: State, books: Books, key: string, account: Account): string {
+  const [wallet, symbol] = key.split(' ').map((luid) => books.records.get(luid)!) as [Rec, Rec];
   const { balances } = state;
   const slot = balances.find(rowOf(state, wallet), rowOf(state, symbol));
   const name = `of ${wallet.handle} in ${symbol.handle}`;
@@ -72,26 +73,26 @@ function moved({ amount, count }: Account): string {
 }
 
 /** Everything there is. */
-export function booksFault(state: State, model: Model): string {
-  const { inherited } = model;
-  for (const record of model.records.values()) {
+export function booksFault(state: State, books: Books): string {
+  const { inherited } = books;
+  for (const record of books.records.values()) {
     const fault = rowFault(state, record);
     if (fault !== '') return fault;
   }
-  for (const [key, account] of model.money.accounts.entries()) {
-    const fault = accountFault(state, model, key, account);
+  for (const [key, account] of books.money.accounts.entries()) {
+    const fault = accountFault(state, books, key, account);
     if (fault !== '') return fault;
   }
-  const open = [...model.records.values()].filter(({ progress }) => progress !== null && progress.stage !== 'final');
+  const open = [...books.records.values()].filter(({ progress }) => progress !== null && progress.stage !== 'final');
   return (
-    differ('number of records', state.rows.at.length, inherited.records + model.records.size) ||
-    differ('number of balances', state.balances.size, inherited.balances + model.money.accounts.size) ||
-    differ('number of ledgers', state.ledgers.length, model.ledgers.size) ||
+    differ('number of records', state.rows.at.length, inherited.records + books.records.size) ||
+    differ('number of balances', state.balances.size, inherited.balances + books.money.accounts.size) ||
+    differ('number of ledgers', state.ledgers.length, books.ledgers.size) ||
     differ('number of open intents', state.open.size, inherited.open + open.length) ||
-    differ('number of used tokens', state.tokens.size, model.tokens.size) ||
+    differ('number of used tokens', state.tokens.size, books.tokens.size) ||
     openFault(state, open) ||
-    supplyFault(state, model) ||
-    reservationFault(model)
+    supplyFault(state, books) ||
+    reservationFault(books)
   );
 }
 
@@ -108,26 +109,26 @@ function openFault(state: State, open: readonly Rec[]): string {
 }
 
 /** Issued minus destroyed is what all wallets have, and what the books say. */
-function supplyFault(state: State, model: Model): string {
+function supplyFault(state: State, books: Books): string {
   const sums = new Map<string, bigint>();
-  for (const [key, { available, reserved }] of model.money.accounts.entries()) {
+  for (const [key, { available, reserved }] of books.money.accounts.entries()) {
     const symbol = key.split(' ')[1]!;
     sums.set(symbol, (sums.get(symbol) ?? 0n) + available + reserved);
   }
   for (const [luid, sum] of sums) {
-    const symbol = model.records.get(luid)!;
+    const symbol = books.records.get(luid)!;
     const fault =
       differ(`supply of ${symbol.handle}`, state.supply.get(rowOf(state, symbol)) ?? 0n, sum) ||
-      differ(`supply of ${symbol.handle} as predicted`, model.money.supply.get(luid) ?? 0n, sum);
+      differ(`supply of ${symbol.handle} as predicted`, books.money.supply.get(luid) ?? 0n, sum);
     if (fault !== '') return fault;
   }
   return '';
 }
 
 /** What is reserved and what is to come is what prepared intents speak of, account by account. */
-function reservationFault(model: Model): string {
+function reservationFault(books: Books): string {
   const held = new Map<string, bigint>();
-  for (const { progress } of model.records.values()) {
+  for (const { progress } of books.records.values()) {
     if (progress?.isHolding !== true) continue;
     for (const { wallet, symbol, change, through = 0n } of progress.nets) {
       const set = (key: string, amount: bigint) => held.set(key, (held.get(key) ?? 0n) + amount);
@@ -137,7 +138,7 @@ function reservationFault(model: Model): string {
       set(`${wallet} ${symbol} false`, -through);
     }
   }
-  for (const [key, { reserved, incoming }] of model.money.accounts.entries()) {
+  for (const [key, { reserved, incoming }] of books.money.accounts.entries()) {
     const fault =
       differ(`reserved of ${key}`, reserved, held.get(`${key} true`) ?? 0n) ||
       differ(`incoming of ${key}`, incoming, held.get(`${key} false`) ?? 0n);

@@ -5,7 +5,7 @@
  */
 import type { KindName } from '../../src/core/kinds.ts';
 import type { Dice } from '../support/dice.ts';
-import type { Model } from './model.ts';
+import type { Books } from './model/books.ts';
 import { BRIDGES, Clients, type Draft, LEDGERS, SYMBOLS } from './traffic/clients.ts';
 import { IntentTraffic } from './traffic/intents.ts';
 import { LookTraffic } from './traffic/looks.ts';
@@ -31,8 +31,8 @@ export class Traffic {
   readonly #ledgers: readonly string[];
 
   /** `moment` is the server's, as clients guess it. */
-  constructor(dice: Dice, model: Model, moment: () => number) {
-    const clients = new Clients(dice, model);
+  constructor(dice: Dice, books: Books, moment: () => number) {
+    const clients = new Clients(dice, books);
     this.#clients = clients;
     this.#intents = new IntentTraffic(clients);
     this.#proofs = new ProofTraffic(clients);
@@ -42,7 +42,7 @@ export class Traffic {
     this.#sending = new Sending(clients, moment);
     // Beside older books there must be one: what is in theirs is not known.
     this.#ledgers = dice.weigh([
-      [[], model.inherited.ledgers > 0 ? 0 : 2],
+      [[], books.inherited.ledgers > 0 ? 0 : 2],
       [['guarded'], 4],
       [['narrow'], 3],
       [LEDGERS, 1],
@@ -53,16 +53,16 @@ export class Traffic {
   basics(): Ask[] {
     const drafts: Draft[] = [];
     for (const handle of this.#ledgers)
-      if (this.#clients.model.find(0, 'ledger', handle) === null) drafts.push(this.#records.ledger(handle));
-    for (const ledger of this.#clients.model.knownLedgers()) drafts.push(...this.#basicsOf(ledger));
+      if (this.#clients.books.find(0, 'ledger', handle) === null) drafts.push(this.#records.ledger(handle));
+    for (const ledger of this.#clients.books.knownLedgers()) drafts.push(...this.#basicsOf(ledger));
     return drafts.map((draft) => this.#sending.finish(draft));
   }
 
   #basicsOf(ledger: number): Draft[] {
     const drafts: Draft[] = [];
     const key = KEYS[0]!;
-    const { model, wallets, bridged, routed } = this.#clients;
-    const isMissing = (kind: KindName, handle: string) => model.find(ledger, kind, handle) === null;
+    const { books, wallets, bridged, routed } = this.#clients;
+    const isMissing = (kind: KindName, handle: string) => books.find(ledger, kind, handle) === null;
     for (const handle of SYMBOLS.slice(0, 2)) {
       if (isMissing('symbol', handle))
         drafts.push(this.#clients.create(ledger, 'symbol', { handle, factor: 100 }, [key]));
@@ -79,7 +79,7 @@ export class Traffic {
       drafts.push(this.#clients.create(ledger, 'wallet', this.#records.wallet(ledger, handle), [key]));
     if (isMissing('effect', 'e0')) drafts.push(this.#clients.create(ledger, 'effect', this.#records.effect(), [key]));
     // Where keys must be allowed to do things, circles may be too.
-    const isGuarded = model.ledgerRecord(ledger).handle === 'guarded';
+    const isGuarded = books.ledgerRecord(ledger).handle === 'guarded';
     for (const [n, { public: own }] of isGuarded ? KEYS.entries() : []) {
       const signer = { handle: `s${n}`, public: own, format: 'ed25519-raw' };
       if (isMissing('signer', signer.handle)) drafts.push(this.#clients.create(ledger, 'signer', signer, [key]));
@@ -132,7 +132,7 @@ export class Traffic {
 
   /** Null where there is none that it may speak to. */
   #pickLedger(): number | null {
-    const [first, ...others] = this.#clients.model.knownLedgers();
+    const [first, ...others] = this.#clients.books.knownLedgers();
     if (first === undefined) return null;
     return others.length === 0 || this.#clients.dice.chance(0.35) ? first : this.#clients.dice.pick([first, ...others]);
   }

@@ -2,13 +2,14 @@
  * What all clients of a life have in common: the names they use, the keys they sign with, what they know of the books,
  * and how a request looks before tokens and flaws.
  *
- * Always holds: what they know is the model as it is at the moment, so what reaches the server after somebody else's
+ * Always holds: what they know is the books as they are at the moment, so what reaches the server after somebody else's
  * request is a little out of date.
  */
 import type { KindName } from '../../../src/core/kinds.ts';
 import type { Dice } from '../../support/dice.ts';
 import { PATHS } from '../answers.ts';
-import type { Model, Rec } from '../model.ts';
+import type { Books } from '../model/books.ts';
+import type { Rec } from '../model/record.ts';
 import { contentOf, KEYS, type Key, type Look, recordBody, type Wish } from '../wish.ts';
 
 export type Value = Record<string, unknown>;
@@ -38,7 +39,7 @@ export const SYMBOLS = ['usd', 'eur', 'pts'];
 
 export class Clients {
   readonly dice: Dice;
-  readonly model: Model;
+  readonly books: Books;
   /** Plain wallets that the life begins with and money moves between: few, so that they soon come to their limits. */
   readonly wallets: readonly string[];
   /** Wallets behind banks, and wallets that pass money on: not every life has them. */
@@ -48,9 +49,9 @@ export class Clients {
   readonly formerNames: string[] = [];
   #counted = 0;
 
-  constructor(dice: Dice, model: Model) {
+  constructor(dice: Dice, books: Books) {
     this.dice = dice;
-    this.model = model;
+    this.books = books;
     this.wallets = BASIC_WALLETS.slice(0, dice.between(3, BASIC_WALLETS.length));
     this.bridged = dice.chance(0.7) ? BRIDGED : NO_WALLETS;
     this.routed = dice.chance(0.6) ? ROUTED : NO_WALLETS;
@@ -67,7 +68,7 @@ export class Clients {
   }
 
   any(ledger: number, kind: KindName): Rec | null {
-    const all = this.model.list(ledger, kind);
+    const all = this.books.list(ledger, kind);
     if (all.length === 0) return null;
     // The newest are the ones that are on their way.
     return this.dice.chance(0.4) ? all[0]! : this.dice.pick(all);

@@ -5,7 +5,7 @@
 import type { Claim } from '../../../src/core/claims/index.ts';
 import type { KindName } from '../../../src/core/kinds.ts';
 import { accountKey } from '../../core/model.ts';
-import type { Rec } from '../model.ts';
+import type { Rec } from '../model/record.ts';
 import { KEYS } from '../wish.ts';
 import { BRIDGED, type Clients, type Draft, SYMBOLS } from './clients.ts';
 
@@ -81,9 +81,9 @@ export class IntentTraffic {
 
   /** Where a thread rests, the wallet that its money passes through is filled, or emptied, as far as numbers go. */
   brink(ledger: number): Draft | null {
-    const { dice, wallets, model } = this.#clients;
-    const passing = [...model.money.accounts.entries()].flatMap(([key, account]) => {
-      const [wallet, symbol] = key.split(' ').map((luid) => model.records.get(luid)!) as [Rec, Rec];
+    const { dice, wallets, books } = this.#clients;
+    const passing = [...books.money.accounts.entries()].flatMap(([key, account]) => {
+      const [wallet, symbol] = key.split(' ').map((luid) => books.records.get(luid)!) as [Rec, Rec];
       return wallet.ledger === ledger && account.passing > 0n ? [{ wallet, symbol, account }] : [];
     });
     if (passing.length === 0) return this.#restingThread(ledger);
@@ -178,9 +178,9 @@ export class IntentTraffic {
 
   /** Wallet and symbol of money that is set aside, mostly, where there is any. */
   #heldAccount(ledger: number): [string, string] | null {
-    const { accounts } = this.#clients.model.money;
+    const { accounts } = this.#clients.books.money;
     const held = [...accounts.entries()].flatMap(([key, { reserved, incoming }]) => {
-      const [wallet, symbol] = key.split(' ').map((luid) => this.#clients.model.records.get(luid)!) as [Rec, Rec];
+      const [wallet, symbol] = key.split(' ').map((luid) => this.#clients.books.records.get(luid)!) as [Rec, Rec];
       return wallet.ledger === ledger && reserved + incoming > 0n
         ? [[wallet.handle, symbol.handle] as [string, string]]
         : [];
@@ -192,9 +192,9 @@ export class IntentTraffic {
   #tightLimit(ledger: number, { wallet, symbol, metric }: Limited): number | null {
     const { dice } = this.#clients;
     const luidOf = (kind: KindName, reference: Claim['symbol']) =>
-      this.#clients.model.find(ledger, kind, typeof reference === 'string' ? reference : reference.handle)?.luid ?? '';
+      this.#clients.books.find(ledger, kind, typeof reference === 'string' ? reference : reference.handle)?.luid ?? '';
     const key = accountKey(luidOf('wallet', wallet), luidOf('symbol', symbol));
-    const account = this.#clients.model.money.accounts.get(key);
+    const account = this.#clients.books.money.accounts.get(key);
     if (account === undefined) return null;
     const { available, reserved, incoming } = account;
     if (metric === 'minBalance') return Math.max(-MAX, Number(available) - dice.between(0, 60));

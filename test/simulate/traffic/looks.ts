@@ -33,7 +33,7 @@ export class LookTraffic {
     if (dice.chance(0.1))
       return { method: 'GET', path: '/v2/head', ledger, wish: { op: 'head', ledger, kind: 'ledger' } };
     const kind = dice.pick(READ);
-    const record = kind === 'ledger' ? this.#clients.model.ledgerRecord(ledger) : this.#clients.any(ledger, kind);
+    const record = kind === 'ledger' ? this.#clients.books.ledgerRecord(ledger) : this.#clients.any(ledger, kind);
     const id = record === null || dice.chance(0.06) ? this.#clients.nameOfNobody() : this.#clients.idOf(record);
     const home = kind === 'ledger' ? 0 : ledger;
     const path = `/v2/${PATHS[kind]}/${id}`;
@@ -108,7 +108,7 @@ export class LookTraffic {
   /** What happened lately in a ledger; now and then somebody waits for more. */
   #events(ledger: number): Draft {
     const { dice } = this.#clients;
-    const { seq } = this.#clients.model;
+    const { seq } = this.#clients.books;
     const after = Math.max(0, seq - dice.below(dice.pick([3, 60])) + (dice.chance(0.1) ? dice.below(4) : 0));
     const skip = dice.chance(0.2) ? dice.between(1, 3) : 0;
     const signal = dice.chance(0.5) ? '' : dice.pick(SIGNALS);

@@ -1,6 +1,6 @@
 /** Proofs that are added to what is there: they commit, abort, permit, label, or are only kept. */
 import { PATHS } from '../answers.ts';
-import type { Rec } from '../model.ts';
+import type { Rec } from '../model/record.ts';
 import { KEYS, type Key, proofBody, signHash } from '../wish.ts';
 import type { Clients, Draft, Value } from './clients.ts';
 
@@ -15,8 +15,8 @@ export class ProofTraffic {
 
   /** Commits or aborts an intent that is prepared, rather where not everybody may, or one that is not. */
   commit(ledger: number): Draft | null {
-    const { dice, model } = this.#clients;
-    const intents = model.knownLedgers().flatMap((each) => model.list(each, 'intent'));
+    const { dice, books } = this.#clients;
+    const intents = books.knownLedgers().flatMap((each) => books.list(each, 'intent'));
     const prepared = intents.filter(({ progress }) => progress!.stage === 'prepared');
     const guarded = prepared.filter((each) => each.ledger > 1);
     const record =
@@ -48,8 +48,8 @@ export class ProofTraffic {
 
   /** A proof that an intent may have been waiting for, in whatever ledger there is one; null where there is none. */
   lateProof(): Draft | null {
-    const { model } = this.#clients;
-    const intents = model.knownLedgers().flatMap((ledger) => model.list(ledger, 'intent'));
+    const { books } = this.#clients;
+    const intents = books.knownLedgers().flatMap((ledger) => books.list(ledger, 'intent'));
     const pending = intents.filter(({ progress }) => progress!.stage === 'pending');
     if (pending.length === 0) return null;
     const { dice } = this.#clients;

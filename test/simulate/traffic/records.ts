@@ -6,7 +6,7 @@ import type { Claim } from '../../../src/core/claims/index.ts';
 import type { KindName } from '../../../src/core/kinds.ts';
 import { handleIn } from '../../core/model.ts';
 import { PATHS } from '../answers.ts';
-import type { Rec } from '../model.ts';
+import type { Rec } from '../model/record.ts';
 import { bankUrl, hookUrl } from '../network.ts';
 import { type Content, contentOf, KEYS, type Key, recordBody, type Wish } from '../wish.ts';
 import {
@@ -232,7 +232,7 @@ export class RecordTraffic {
   update(ledger: number): Draft | null {
     const { dice } = this.#clients;
     const kind = dice.pick(UPDATED);
-    const record = kind === 'ledger' ? this.#clients.model.ledgerRecord(ledger) : this.#clients.any(ledger, kind);
+    const record = kind === 'ledger' ? this.#clients.books.ledgerRecord(ledger) : this.#clients.any(ledger, kind);
     if (record === null) return null;
     const { value: before, hash } = record.content;
     const parent = dice.chance(0.93) ? hash : record.versions[0] === hash ? 'ab'.repeat(32) : record.versions[0];
@@ -292,11 +292,11 @@ export class RecordTraffic {
 
   /** A wallet goes that an intent passes something on through, once a bank has answered. */
   dropThrough(ledger: number): Draft | null {
-    const { model, dice } = this.#clients;
-    const waiting = model.list(ledger, 'intent').flatMap(({ progress }) => {
+    const { books, dice } = this.#clients;
+    const waiting = books.list(ledger, 'intent').flatMap(({ progress }) => {
       return progress!.stage === 'pending' ? progress!.forwards : [];
     });
-    return waiting.length === 0 ? null : this.#drop(ledger, 'wallet', model.live(dice.pick(waiting).wallet));
+    return waiting.length === 0 ? null : this.#drop(ledger, 'wallet', books.live(dice.pick(waiting).wallet));
   }
 
   #drop(ledger: number, kind: KindName, record: Rec | null): Draft | null {
@@ -314,20 +314,20 @@ export class RecordTraffic {
 
   /** Whoever may sign what an intent waits for comes into the circle that may spend there, or leaves it. */
   circleFor(): Draft | null {
-    const { dice, model } = this.#clients;
-    const intents = model.knownLedgers().flatMap((each) => model.list(each, 'intent'));
+    const { dice, books } = this.#clients;
+    const intents = books.knownLedgers().flatMap((each) => books.list(each, 'intent'));
     const waiting = intents.filter(({ progress }) => progress!.stage === 'pending' && !progress!.isHolding);
     if (waiting.length === 0) return null;
     const { ledger, content: sent } = dice.pick(waiting);
     const claims = sent.value.claims as Claim[];
     const source = claims.flatMap((claim) => (claim.source === undefined ? [] : [handleIn(claim.source)]))[0] ?? '';
-    const rules = model.find(ledger, 'wallet', source)?.content.value.access as Value[] | undefined;
+    const rules = books.find(ledger, 'wallet', source)?.content.value.access as Value[] | undefined;
     const handle = rules?.map(({ signer }) => (signer as { $circle?: string } | undefined)?.$circle).find(Boolean);
     if (handle === undefined) return null;
     const keys = this.#clients.keys(ledger);
     const circle = { handle, schema: 'strict', custom: { level: 1 } };
-    if (model.find(ledger, 'circle', handle) === null) return this.#clients.create(ledger, 'circle', circle, keys);
-    const signers = model.list(ledger, 'signer').filter((signer) => signer.handle !== 'system');
+    if (books.find(ledger, 'circle', handle) === null) return this.#clients.create(ledger, 'circle', circle, keys);
+    const signers = books.list(ledger, 'signer').filter((signer) => signer.handle !== 'system');
     if (signers.length === 0) return this.#clients.create(ledger, 'signer', this.#valueOf(ledger, 'signer'), keys);
     const content = contentOf({ circle: handle, signer: dice.pick(signers).handle }, keys, this.#clients.custom());
     return memberDraft(ledger, content, dice.chance(0.3));

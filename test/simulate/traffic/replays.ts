@@ -5,7 +5,7 @@
  */
 import type { KindName } from '../../../src/core/kinds.ts';
 import { PATHS } from '../answers.ts';
-import type { Rec } from '../model.ts';
+import type { Rec } from '../model/record.ts';
 import { type Content, type Look, proofBody, recordBody, type Signed, type Wish } from '../wish.ts';
 import type { Clients, Draft } from './clients.ts';
 import { memberDraft } from './records.ts';
@@ -42,7 +42,7 @@ export class ReplayTraffic {
 
   /** What is in the books of a ledger, dropped records too. */
   #known(ledger: number, kinds: readonly KindName[]): Rec[] {
-    const all = [...this.#clients.model.records.values()];
+    const all = [...this.#clients.books.records.values()];
     return all.filter((record) => record.ledger === ledger && kinds.includes(record.kind));
   }
 
@@ -74,12 +74,12 @@ export class ReplayTraffic {
 
   /** A change or drop that was signed for one record is sent to another, rather one that it fits. */
   #change(ledger: number): Draft | null {
-    const { dice, model } = this.#clients;
+    const { dice, books } = this.#clients;
     const heard = this.#heard.filter((wish) => wish.ledger === ledger && wish.op !== 'remove');
     if (heard.length === 0) return null;
     const { op, kind, content } = dice.pick(heard) as Wish & { op: 'drop' | 'update' };
     const kinds = op === 'drop' ? DROPPED : isAlike(kind, content) ? ALIKE : [kind];
-    const live = kinds.flatMap((each) => model.list(ledger, each));
+    const live = kinds.flatMap((each) => books.list(ledger, each));
     const fitting = live.filter(({ content: { hash } }) => hash === content.value.parent);
     if (live.length === 0) return null;
     const record = dice.pick(fitting.length > 0 ? fitting : live);
@@ -96,9 +96,9 @@ export class ReplayTraffic {
 
   /** A proof of one record is put on another of the same data. */
   #proof(ledger: number): Draft | null {
-    const { dice, model } = this.#clients;
+    const { dice, books } = this.#clients;
     const known = this.#known(ledger, ALIKE);
-    const live = ALIKE.flatMap((kind) => model.list(ledger, kind));
+    const live = ALIKE.flatMap((kind) => books.list(ledger, kind));
     const twins = live.flatMap((record) => {
       const others = known.filter(({ luid, content }) => luid !== record.luid && content.hash === record.content.hash);
       return others.map((other): [Rec, Signed[]] => [record, [...other.content.proofs, ...other.added]]);

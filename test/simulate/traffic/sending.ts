@@ -23,7 +23,7 @@ export class Sending {
     const headers: Record<string, string> = {};
     if (flaw === 'ledger') headers['x-ledger'] = 'nowhere';
     else if (draft.ledger > 1 || (draft.ledger === 1 && dice.chance(0.2)))
-      headers['x-ledger'] = this.#clients.idOf(this.#clients.model.ledgerRecord(draft.ledger));
+      headers['x-ledger'] = this.#clients.idOf(this.#clients.books.ledgerRecord(draft.ledger));
     if (wait !== null) headers.prefer = `wait=${wait}`;
     const token = this.#addToken(headers, draft, flaw);
     const path =
@@ -48,7 +48,7 @@ export class Sending {
   /** Keys that have not signed the intent that a proof is for, where not everybody may do everything. */
   #awaitedKeys(wish: Draft['wish']): readonly Key[] {
     if (wish.op !== 'proof' || wish.kind !== 'intent' || wish.ledger === 1) return [];
-    const record = this.#clients.model.named(wish.ledger, 'intent', wish.id);
+    const record = this.#clients.books.named(wish.ledger, 'intent', wish.id);
     if (record === null || record.progress!.stage === 'final') return [];
     return KEYS.filter((key) => !record.content.proofs.some((proof) => proof.public === key.public));
   }
@@ -77,7 +77,7 @@ export class Sending {
     const now = Math.floor(this.#moment() / 1000);
     const awaited = this.#awaitedKeys(wish);
     const key = dice.pick(awaited.length > 0 ? awaited : KEYS);
-    const aud = this.#clients.model.knownLedgers().includes(of) ? this.#clients.model.ledgerRecord(of).handle : 'main';
+    const aud = this.#clients.books.knownLedgers().includes(of) ? this.#clients.books.ledgerRecord(of).handle : 'main';
     const claims = { iss: 'me', sub: 'me', aud, iat: now, exp: now + 60 };
     if (flaw === 'token') {
       const wrong = dice.pick([
