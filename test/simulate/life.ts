@@ -80,6 +80,8 @@ const HELD = 0.4;
 const OVERTAKEN = 0.1;
 /** Share of what others ask that goes to a server that has lost the lock. */
 const ASTRAY = 0.4;
+/** A lock that has no place yet has a name of its own each time, also where all else is the same. */
+const PLACELESS = /lock\.[0-9a-f]{16}\.tmp/;
 
 /** How many machines a life has. */
 export function machinesIn(seed: number): 1 | 2 {
@@ -294,7 +296,7 @@ export class Life implements World {
       this.#rivals?.add(host);
       return host;
     } catch (error) {
-      this.tell(`${name} does not start: ${(error as Error).message}`);
+      this.tell(`${name} does not start: ${(error as Error).message.replace(PLACELESS, 'lock.….tmp')}`);
       this.#rivals?.look();
       if (error instanceof PowerCut) return null;
       if (!(error instanceof LockedError && isSeen) && !this.isExpected(error as Error)) throw error;

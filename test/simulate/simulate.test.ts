@@ -38,4 +38,10 @@ describe('whole lives', () => {
       expect(first.stdout.includes('has lost the lock')).toBe(seed === 5);
     }
   });
+
+  test('are the same each time where the disk fails over a lock that has no place yet, whose name never is', () => {
+    const [first, second] = [simulate('--seed', '264'), simulate('--seed', '264')];
+    expect(first.stdout).toContain("does not start: EIO: close '/books/lock.");
+    expect(second.stdout).toBe(first.stdout);
+  });
 });
