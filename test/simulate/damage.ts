@@ -26,7 +26,7 @@ import { isPartName, snapshotSeq } from '../../src/storage/snapshot-format.ts';
 import { type FakeDisk, SECTOR_BYTES } from '../storage/fake-disk.ts';
 import type { Dice } from '../support/dice.ts';
 import { stateDigest } from '../support/state-digest.ts';
-import { DIRECTORY, readBooks } from './host.ts';
+import { DIRECTORY, readBooks } from './directory.ts';
 import { must } from './must.ts';
 import { KEYS, SERVER } from './wish.ts';
 

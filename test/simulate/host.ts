@@ -9,10 +9,8 @@ import type { DeliveryCommand, LegCommand } from '../../src/core/command.ts';
 import { dumpState } from '../../src/core/dump.ts';
 import { findLedger } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { makeLuid } from '../../src/core/luid.ts';
 import { DROPPED, type MemorySizes, type State } from '../../src/core/state.ts';
 import { Effects } from '../../src/effects/index.ts';
-import { Engine, type Submission } from '../../src/engine.ts';
 import { createDefaultLedger } from '../../src/genesis.ts';
 import { createApp } from '../../src/http/app.ts';
 import { Making } from '../../src/http/making.ts';
@@ -26,19 +24,19 @@ import { Walks } from '../../src/http/walks.ts';
 import { signedIntent } from '../../src/own-records.ts';
 import { ProofPool } from '../../src/proof/pool.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
-import { sign, verify } from '../../src/proof/verify.ts';
-import { type Recovered, recover } from '../../src/recovery.ts';
+import { verify } from '../../src/proof/verify.ts';
+import type { Recovered } from '../../src/recovery.ts';
 import type { Disk } from '../../src/storage/disk.ts';
 import { whileHeld } from '../../src/storage/held-disk.ts';
 import { Journal } from '../../src/storage/journal.ts';
 import { acquireLock, type Lock, LockLostError } from '../../src/storage/lock.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { packValue } from '../../src/storage/values.ts';
-import { ticking } from '../engine/house.ts';
 import type { FakeDisk } from '../storage/fake-disk.ts';
 import type { Dice } from '../support/dice.ts';
 import { Border } from './border.ts';
 import type { Clock } from './clock.ts';
+import { DIRECTORY, readBooks, signHash, verifyHash } from './directory.ts';
 import type { Loop, Owner, Timer } from './loop.ts';
 import type { Seat } from './machine.ts';
 import { must } from './must.ts';
@@ -47,12 +45,11 @@ import type { Oracle, Watched } from './oracle.ts';
 import { Ousted } from './ousted.ts';
 import { ProcessPower } from './process-power.ts';
 import type { Settings } from './settings.ts';
-import { rememberSignatures } from './signatures.ts';
 import { VirtualThreads } from './threads.ts';
 import type { Visit } from './visit.ts';
+import { stumbling, WatchedEngine } from './watched-engine.ts';
 import { type Ask, contentOf, SERVER } from './wish.ts';
 
-export const DIRECTORY = '/books';
 export const TICK_MS = 1000;
 const FATAL_LINGER_MS = 200;
 const NO_BYTES = new Uint8Array(0);
@@ -74,32 +71,6 @@ export interface World {
 /** Compiling schemas takes as long as a whole life, and they are the same in all of them. */
 const validate = compileSchemas({ claimsMax: 100, proofsMax: 8 });
 
-// Frames are read again and again in a life.
-rememberSignatures();
-const verifyHash = (hash: Uint8Array, signature: Uint8Array): boolean => verify(SERVER.pair.public, hash, signature);
-const signHash = (hash: Uint8Array): Uint8Array => sign(hash, SERVER.pair);
-
-export function readBooks(disk: Disk, hashSeed: number, sizes: MemorySizes): Recovered {
-  return recover({ disk, directory: DIRECTORY, verify: verifyHash, hashSeed, sizes });
-}
-
-/** Shows the oracle what enters the sequence and what is answered, and gives luids by the dice. */
-class WatchedEngine extends Engine {
-  host: Host | null = null;
-
-  override newLuid(kind: Kind, moment: number): string {
-    return this.host!.makeLuid(kind, moment);
-  }
-
-  override submit(submission: Submission): void {
-    super.submit(this.host!.border.watchCommand(submission));
-  }
-
-  override wait(ledger: number, bytes: number, begin: () => void): void {
-    super.wait(ledger, bytes, this.host!.border.watchTurn(begin));
-  }
-}
-
 export interface StartOptions {
   readonly settings: Settings;
   readonly clock: Clock;
@@ -109,14 +80,6 @@ export interface StartOptions {
   /** So many calls after it began to write its first frame. */
   readonly cutInFrame: number;
   readonly how: 'power' | 'kill';
-}
-
-const DEAR_MS = 200;
-
-function stumbling({ clearMs, dearEvery }: Settings): () => number {
-  const ticked = ticking(clearMs);
-  let looks = 0;
-  return () => ticked() + DEAR_MS * Math.floor(++looks / dearEvery);
 }
 
 /** Books are small: in pieces of this size others have their turn while a dump of them is read. */
@@ -190,38 +153,41 @@ export class Host implements Watched {
       startThreads: (data) =>
         new VirtualThreads(data, { loop, dice, count: settings.threads, faults: settings.threadFaults }),
     });
-    this.engine = new WatchedEngine({
-      state: this.state,
-      journal: this.journal,
-      pool: this.pool,
-      clock: () => {
-        const now = clock.now();
-        // What was only said binds nobody, once nothing is on its way.
-        this.#seen = Math.max(now < this.#seen && oracle.isQuiet ? oracle.moment : this.#seen, now);
-        return now;
+    this.engine = new WatchedEngine(
+      {
+        state: this.state,
+        journal: this.journal,
+        pool: this.pool,
+        clock: () => {
+          const now = clock.now();
+          // What was only said binds nobody, once nothing is on its way.
+          this.#seen = Math.max(now < this.#seen && oracle.isQuiet ? oracle.moment : this.#seen, now);
+          return now;
+        },
+        stopwatch: stumbling(settings),
+        inboxMax: settings.inboxMax,
+        inboxBytesMax: 1 << 26,
+        pipelineMax: settings.pipelineMax,
+        pipelineBytesMax: 1 << 25,
+        pipelineMsMax: 10,
+        batchEntriesMax: settings.batchEntriesMax,
+        batchBytesMax: settings.batchBytesMax,
+        batchMsMax: 10,
+        snapshotEvery: settings.snapshotEvery,
+        recordsBytesMax: Number.POSITIVE_INFINITY,
+        sinceSnapshot: this.recovered.entries % settings.snapshotEvery,
+        snapshot: () => this.#takeSnapshot(),
+        signIntent: (luid, value, moment) => signedIntent(SERVER.pair, luid, value, moment),
+        publish: (entries, seq) => {
+          this.border.guard(() => this.border.watch.published(entries, seq));
+          this.waiters.publish(entries, seq);
+          this.effects.publish(entries, seq);
+        },
+        fatal: (error) => this.#fatal(error),
       },
-      stopwatch: stumbling(settings),
-      inboxMax: settings.inboxMax,
-      inboxBytesMax: 1 << 26,
-      pipelineMax: settings.pipelineMax,
-      pipelineBytesMax: 1 << 25,
-      pipelineMsMax: 10,
-      batchEntriesMax: settings.batchEntriesMax,
-      batchBytesMax: settings.batchBytesMax,
-      batchMsMax: 10,
-      snapshotEvery: settings.snapshotEvery,
-      recordsBytesMax: Number.POSITIVE_INFINITY,
-      sinceSnapshot: this.recovered.entries % settings.snapshotEvery,
-      snapshot: () => this.#takeSnapshot(),
-      signIntent: (luid, value, moment) => signedIntent(SERVER.pair, luid, value, moment),
-      publish: (entries, seq) => {
-        this.border.guard(() => this.border.watch.published(entries, seq));
-        this.waiters.publish(entries, seq);
-        this.effects.publish(entries, seq);
-      },
-      fatal: (error) => this.#fatal(error),
-    });
-    this.engine.host = this;
+      this.border,
+      dice,
+    );
     this.effects = this.#openEffects();
     oracle.starts(this, end);
     this.#tick();
@@ -318,11 +284,11 @@ export class Host implements Watched {
   }
 
   wasTaken(receiver: string, seq: number, index: number): boolean {
-    return this.#world.network.wasTaken(receiver, seq, index);
+    return this.#world.network.listeners.wasTaken(receiver, seq, index);
   }
 
   wasGivenUp(receiver: string, seq: number, index: number): void {
-    this.#world.network.wasGivenUp(receiver, seq, index);
+    this.#world.network.listeners.wasGivenUp(receiver, seq, index);
   }
 
   /** Makes the default ledger where there is none, and opens the door. */
@@ -402,12 +368,6 @@ export class Host implements Watched {
     this.isOusted = true;
     this.seat!.hasLostLock = true;
     this.border.watch = new Ousted(oracle, this, this.name);
-  }
-
-  makeLuid(kind: Kind, moment: number): string {
-    const { dice } = this.#world;
-    const random = Uint8Array.from({ length: 11 }, () => dice.below(256));
-    return makeLuid(PREFIXES[kind]!, moment, random);
   }
 
   #openJournal(cutInFrame: number): Journal {
@@ -492,5 +452,3 @@ export class Host implements Watched {
     );
   }
 }
-
-const PREFIXES = ['ldg', 'snr', 'sym', 'wlt', 'anc', 'int', 'eff', 'brg', 'crc', 'plc', 'sch', 'csn'];

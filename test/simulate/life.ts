@@ -16,7 +16,8 @@ import { SECOND_FORMAT } from '../support/second-format.ts';
 import { digestOf } from '../support/state-digest.ts';
 import { Clock } from './clock.ts';
 import { type Ghost, sufferDamage } from './damage.ts';
-import { DIRECTORY, Host, readBooks, type World } from './host.ts';
+import { DIRECTORY, readBooks } from './directory.ts';
+import { Host, type World } from './host.ts';
 import { Loop } from './loop.ts';
 import { ASKED } from './machine.ts';
 import { must } from './must.ts';
@@ -402,7 +403,7 @@ export class Life implements World {
 
   /** Time goes by, or the process ends. */
   async #pass(host: Host, ms: number): Promise<void> {
-    this.loop.after(ms * this.dice.roll(), () => this.network.sayAll(), this.loop.world);
+    this.loop.after(ms * this.dice.roll(), () => this.network.banks.sayAll(), this.loop.world);
     await Promise.race([this.loop.sleep(ms), host.power.gone]);
   }
 
@@ -411,7 +412,7 @@ export class Life implements World {
     const { dice, loop } = this;
     if (dice.chance(0.15)) this.tell(`the clock jumps by ${host.clock.jump(dice)}`);
     if (dice.chance(0.2))
-      this.network.mood = dice.weigh([
+      this.network.temper.mood = dice.weigh([
         ['well', 3],
         ['odd', 3],
         ['down', 2],
@@ -522,6 +523,6 @@ export class Life implements World {
       }
       await this.#quiet(host);
     } while (network.owed() !== '');
-    network.checkAgreement();
+    network.banks.checkAgreement();
   }
 }

@@ -6,7 +6,8 @@ import type { Disk } from '../../src/storage/disk.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { journalStart } from '../../src/storage/segments.ts';
 import { digestsThatDiffer, stateDigests } from '../../src/storage/state-digest.ts';
-import { DIRECTORY, readBooks, type World } from './host.ts';
+import { DIRECTORY, readBooks } from './directory.ts';
+import type { World } from './host.ts';
 import { must } from './must.ts';
 import { SERVER } from './wish.ts';
 

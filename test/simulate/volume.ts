@@ -6,7 +6,7 @@ import { DamageError } from '../../src/storage/segments.ts';
 import { type Call, FakeDisk, type Fault } from '../storage/fake-disk.ts';
 import type { Dice } from '../support/dice.ts';
 import type { Ghost } from './damage.ts';
-import { DIRECTORY } from './host.ts';
+import { DIRECTORY } from './directory.ts';
 import type { Loop } from './loop.ts';
 import { Violation } from './must.ts';
 
