@@ -407,8 +407,8 @@ test('an effect that hears of very much, slowly, does not keep others from readi
 });
 
 describe('the list of deliveries', () => {
-  /** An effect, in its row, that was told of so many credits of one intent. */
-  async function toldOfCredits(credits: number): Promise<{ theatre: Theatre; row: number }> {
+  /** An effect, in its row, that was told of so many credits of each intent. */
+  async function toldOfCredits(credits: number, intents = 1): Promise<{ theatre: Theatre; row: number }> {
     const theatre = await Theatre.open();
     const { house } = theatre;
     await theatre.done(
@@ -416,7 +416,8 @@ describe('the list of deliveries', () => {
       ...wallets(theatre, 'x', 'a'),
       effect(theatre, { signal: 'balance-received' }),
     );
-    await theatre.done(house.intent('i', ...Array.from({ length: credits }, (_, n) => issue('a', n + 1))));
+    const claims = Array.from({ length: credits }, (_, n) => issue('a', n + 1));
+    await theatre.done(...Array.from({ length: intents }, (_, n) => house.intent(`i${n}`, ...claims)));
     await theatre.run(5000);
     return { theatre, row: house.state.feeds.keys().next().value! };
   }
@@ -432,7 +433,7 @@ describe('the list of deliveries', () => {
   });
 
   test('of very many passes by those before its page, and names those on it, in steps', async () => {
-    const { theatre, row } = await toldOfCredits(1500);
+    const { theatre, row } = await toldOfCredits(50, 30);
     const { heap } = theatre.house.state;
     const [prev, offset] = [heap.prev.bind(heap), heap.offset.bind(heap)];
     let looks = 0;
