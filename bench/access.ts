@@ -126,6 +126,7 @@ function fill(size: typeof FULL, ledger: unknown[], own: object[]): { state: Sta
     const seal = new Uint8Array(64);
     const command: CreateCommand = {
       op: 'create',
+      sheet: null,
       ledger: at,
       kind,
       moment: 1_900_000_000_000,

@@ -1,11 +1,12 @@
 /**
  * `npm run bench -- engine`: the engine without HTTP and signatures, on one thread: decide, apply, journal, sync, with
- * every check on. Commands come as the door would hand them over, made on the same thread: rounds of making alone and of
- * making and clearing take turns, the difference is the engine's, and the middle one of the rounds counts.
+ * every check on. Commands come as the door would hand them over, one by one as they are made, on the same thread: rounds
+ * of making alone and of making and clearing take turns, the difference is the engine's, and the middle one of the rounds
+ * counts.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { closeHouse, fillHouse, type House, makeTransfers, openHouse, submitAll } from './load/house.ts';
+import { Countdown, closeHouse, fillHouse, type House, handIn, makeTransfers, openHouse } from './load/house.ts';
 import { makeScratchDirectory } from './load/root.ts';
 import { atLeast, type BenchCell, type BenchOptions, type BenchResult } from './result.ts';
 
@@ -14,7 +15,7 @@ const WALLETS = 1000;
 const FULL = { single: 100_000, many: 10_000 };
 const SMOKE: typeof FULL = { single: 500, many: 50 };
 const ROUNDS = 5;
-/** Handed in together: about as much as a busy service has under way, so that it is still near at hand when it is cleared. */
+/** Of about as much as a busy service has under way one slice is made and handed in at a time. */
 const SLICE_ALONE = 64;
 const SLICES_UNDERWAY = 3;
 
@@ -77,7 +78,7 @@ async function measure(claims: number, intents: number, rows: BenchCell[][]): Pr
   }
 }
 
-/** Makes a round of commands, a slice at a time, and hands them in or not; processor µs an intent. */
+/** Makes a round of commands, and hands each in or not, some slices ahead of the answers; processor µs an intent. */
 async function runLoop(
   loop: { house: House; claims: number; intents: number; made: number },
   isHandedIn: boolean,
@@ -86,10 +87,15 @@ async function runLoop(
   const before = process.cpuUsage();
   const underway: Promise<void>[] = [];
   for (let from = 0; from < intents; from += SLICE_ALONE) {
-    const commands = makeTransfers(loop.made, Math.min(SLICE_ALONE, intents - from), WALLETS, claims);
+    const count = Math.min(SLICE_ALONE, intents - from);
+    const end = new Countdown(count);
+    for (let i = 0; i < count; i++) {
+      const [command] = makeTransfers(loop.made + i, 1, WALLETS, claims);
+      if (isHandedIn) handIn(house.engine, command!, end);
+    }
     if (!isHandedIn) continue;
-    loop.made += commands.length;
-    underway.push(submitAll(house.engine, commands));
+    loop.made += count;
+    underway.push(end.reached);
     if (underway.length > SLICES_UNDERWAY) await underway.shift();
   }
   await Promise.all(underway);

@@ -151,6 +151,7 @@ class Scribe {
     const status = kind === Kind.intent ? 'pending' : 'created';
     return {
       op: 'create',
+      sheet: null,
       ledger,
       kind,
       moment,

@@ -10,13 +10,14 @@
  */
 import { lookAhead } from './core/ahead.ts';
 import { apply } from './core/apply.ts';
-import type { Command } from './core/command.ts';
+import type { Command, CreateCommand } from './core/command.ts';
 import { decide } from './core/decide.ts';
 import type { Entry } from './core/entry.ts';
 import { stepsDue } from './core/intents.ts';
 import { Kind } from './core/kinds.ts';
 import { proofSize } from './core/records.ts';
 import { assert, isRefusal, type Refusal, refuse } from './core/refusal.ts';
+import { sheetOf } from './core/sheet.ts';
 import type { State } from './core/state.ts';
 import { follow, type MakeIntent, type OwnIntent } from './core/threads.ts';
 import { Entrance, type EntranceOptions, type EntranceStats, type SentBack } from './entrance.ts';
@@ -218,6 +219,8 @@ export class Engine {
   submit(submission: Submission): void {
     if (this.#failure !== null) return submission.answer(STOPPING);
     const { command } = submission;
+    // Now that its texts are near at hand.
+    if (command.op === 'create' && command.kind === Kind.intent) sheetOf(this.state, command);
     const bytes = sizeOfCommand(command) + (submission.besideBytes ?? 0);
     const ms = this.#entrance.enter(command.ledger, bytes);
     const ticket: Ticket = { submission, bytes, ms, verdict: 'waiting', since: 0, tookMs: 0, outcome: UNDECIDED };
@@ -412,7 +415,7 @@ export class Engine {
     if (isRefusal(outcome)) return outcome;
     for (let index = 0; index < outcome.length; index++) {
       const entry = outcome[index]!;
-      this.#record(entry, command.op === 'create' && index === 0 ? command.value : undefined);
+      this.#record(entry, command.op === 'create' && index === 0 ? command : undefined);
       published.push(entry);
       this.#follow(entry, command.moment, moment, published);
     }
@@ -426,9 +429,9 @@ export class Engine {
   }
 
   /** Below this line nothing can be refused: the entry is in the frame and in the state. */
-  #record(entry: Entry, value?: Record<string, unknown>): Entry {
+  #record(entry: Entry, command?: CreateCommand): Entry {
     const { bytes, from, to } = this.#options.journal.add(entry);
-    apply(this.state, entry, bytes, from, to, value);
+    apply(this.state, entry, bytes, from, to, command);
     return entry;
   }
 

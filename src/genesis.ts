@@ -28,6 +28,7 @@ export function ledgerCommand(
     const hash = Buffer.from(hashHex, 'hex');
     const command: CreateCommand = {
       op: 'create',
+      sheet: null,
       ledger: SERVER_LEDGER,
       kind,
       moment,

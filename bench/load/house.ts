@@ -8,9 +8,11 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import type { CreateCommand } from '../../src/core/command.ts';
 import { dumpState } from '../../src/core/dump.ts';
+import type { Entry } from '../../src/core/entry.ts';
 import { Kind, kindRow } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { isoMoment } from '../../src/core/proofs.ts';
+import type { Refusal } from '../../src/core/refusal.ts';
 import { emptyState, type State } from '../../src/core/state.ts';
 import { Engine } from '../../src/engine.ts';
 import { createDefaultLedger } from '../../src/genesis.ts';
@@ -113,21 +115,35 @@ function verifierOf(server: KeyPair) {
 
 /** Hands all commands in at once; resolves when the last is on the disk, rejects where one is refused. */
 export function submitAll(engine: Engine, commands: readonly CreateCommand[]): Promise<void> {
-  let left = commands.length;
-  if (left === 0) return Promise.resolve();
-  return new Promise((resolve, reject) => {
-    for (const command of commands) {
-      engine.submit({
-        command,
-        checks: NONE,
-        seals: NONE,
-        answer(outcome) {
-          if (!Array.isArray(outcome)) reject(new Error(`${outcome.reason}: ${outcome.detail}`));
-          else if (--left === 0) resolve();
-        },
-      });
-    }
-  });
+  const end = new Countdown(commands.length);
+  for (const command of commands) handIn(engine, command, end);
+  return end.reached;
+}
+
+export function handIn(engine: Engine, command: CreateCommand, end: Countdown): void {
+  engine.submit({ command, checks: NONE, seals: NONE, answer: (outcome) => end.count(outcome) });
+}
+
+/** So many answers are awaited. It holds no command, so that what they are made of lives as long as the engine wants it. */
+export class Countdown {
+  readonly reached: Promise<void>;
+  #left: number;
+  #resolve!: () => void;
+  #reject!: (error: Error) => void;
+
+  constructor(count: number) {
+    this.#left = count;
+    this.reached = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    if (count === 0) this.#resolve();
+  }
+
+  count(outcome: Entry[] | Refusal): void {
+    if (!Array.isArray(outcome)) this.#reject(new Error(`${outcome.reason}: ${outcome.detail}`));
+    else if (--this.#left === 0) this.#resolve();
+  }
 }
 
 const NONE = new Uint8Array(0);
@@ -149,8 +165,10 @@ function someBytes(count: number): Uint8Array {
   return random.subarray(randomAt - count, randomAt);
 }
 
-function makeCommand(kind: Kind, value: Record<string, unknown>, key = someBytes(32)): CreateCommand {
-  const data = canon(value);
+function makeCommand(kind: Kind, made: Record<string, unknown>, key = someBytes(32)): CreateCommand {
+  const data = canon(made);
+  // As the door has it: read from a text.
+  const value = JSON.parse(data) as Record<string, unknown>;
   const moment = Date.now();
   return {
     op: 'create',
@@ -159,6 +177,7 @@ function makeCommand(kind: Kind, value: Record<string, unknown>, key = someBytes
     moment,
     caller: { keys: [key], bearer: null },
     value,
+    sheet: null,
     data,
     hash: sha256(data),
     proofs: [{ public: key, result: someBytes(64), custom: `{"moment":"${isoMoment(moment)}","status":"created"}` }],

@@ -7,11 +7,12 @@
  * decided, only later.
  */
 import { hashMix } from '../memory/index.ts';
-import { type Claim, claimAction, handleOf, walletIn } from './claims/index.ts';
+import { ACTION, CLAIM_ACTIONS, CLAIM_WIDTH, hashColumn } from './claims/index.ts';
 import type { Command, CreateCommand } from './command.ts';
 import { EntryType, type Facts, type IntentFacts, POSTING_WIDTH } from './entry.ts';
 import { handleHash, luidHash, scopeOf } from './finding.ts';
 import { Kind } from './kinds.ts';
+import { NAMED_WIDTH, SOURCE, sheetOf, TARGET } from './sheet.ts';
 import type { State } from './state.ts';
 import { CLAIM_WALLET_TERM, memberHash } from './terms.ts';
 
@@ -59,21 +60,21 @@ export function lookAhead(
 }
 
 /** Notes where the indexes would have the intent, and where they have the wallets that nobody has named lately. */
-function note(state: State, { ledger, luid, value }: CreateCommand): void {
-  const { names } = state;
-  intentHashes[intents] = handleHash(state, ledger, Kind.intent, value.handle as string);
+function note(state: State, command: CreateCommand): void {
+  const { ledger, luid } = command;
+  const { handle, claims, named } = sheetOf(state, command);
+  intentHashes[intents] = handleHash(state, ledger, Kind.intent, handle);
   luidHashes[intents++] = luidHash(state, luid);
-  const member = memberHash(state, ledger, Kind.intent, CLAIM_WALLET_TERM);
+  const term = memberHash(state, ledger, Kind.intent, CLAIM_WALLET_TERM);
   const scope = scopeOf(ledger, Kind.wallet);
-  const claims = value.claims as Claim[];
-  for (let i = 0; i < claims.length; i++) {
-    const claim = claims[i]!;
-    const { wallets: members } = claimAction(claim.action)!;
+  for (let from = 0, to = 0; from < claims.length; from += CLAIM_WIDTH, to += NAMED_WIDTH) {
+    const { wallets: members } = CLAIM_ACTIONS[claims[from + ACTION]!]!;
     for (let j = 0; j < members.length && wallets < WALLETS_AHEAD; j++) {
-      const place = names.place(handleOf(walletIn(claim, members[j]!)!));
-      if (names.row(place, scope) >= 0) continue;
-      walletHashes[wallets] = hashMix(names.hash(place), scope);
-      termHashes[wallets++] = hashMix(member, names.hash(place));
+      const member = members[j]!;
+      if (named[to + (member === 'source' ? SOURCE : TARGET)]! >= 0) continue;
+      const hash = claims[from + hashColumn(member)]!;
+      walletHashes[wallets] = hashMix(hash, scope);
+      termHashes[wallets++] = hashMix(term, hash);
     }
   }
 }
@@ -145,13 +146,16 @@ export function lookAheadOfApply(
 }
 
 /** Notes where the intent goes in the indexes, and the rows of its wallets. */
-function noteFacts(state: State, { ledger, outline: { hashes }, outcome: { postings } }: IntentFacts): void {
-  if (hashes === undefined) return;
+function noteFacts(state: State, { ledger, outline: { hashes, claims }, outcome: { postings } }: IntentFacts): void {
+  if (hashes === null) return;
   intentHashes[intents] = hashMix(hashes.handle, scopeOf(ledger, Kind.intent));
   luidHashes[intents++] = hashes.luid;
   const member = memberHash(state, ledger, Kind.intent, CLAIM_WALLET_TERM);
-  for (let i = 0; i < hashes.wallets.length && wallets < WALLETS_AHEAD; i++) {
-    termHashes[wallets++] = hashMix(member, hashes.wallets[i]!);
+  for (let at = 0; at < claims.length; at += CLAIM_WIDTH) {
+    const { wallets: members } = CLAIM_ACTIONS[claims[at + ACTION]!]!;
+    for (let j = 0; j < members.length && wallets < WALLETS_AHEAD; j++) {
+      termHashes[wallets++] = hashMix(member, claims[at + hashColumn(members[j]!)]!);
+    }
   }
   for (let i = 0; i < postings.length && named < WALLETS_AHEAD; i += POSTING_WIDTH) rowsFound[named++] = postings[i]!;
 }

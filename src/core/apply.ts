@@ -3,7 +3,8 @@
  * in the same order, so both end in the same state. It decides nothing and cannot fail; an assert here is our own bug
  * or books that lie.
  */
-import type { Claim, ClaimOutline } from './claims/index.ts';
+import { type Claim, rowsOf } from './claims/index.ts';
+import { type CreateCommand, commandData } from './command.ts';
 import { ANY_STATUS, addCount, addOwnStatus, countKey, labelKey } from './counts.ts';
 import {
   type CreateEntry,
@@ -39,24 +40,26 @@ import {
 } from './state.ts';
 import { pushIntentTerms, pushTerms } from './terms.ts';
 
-/** Brings the entry, whose bytes are `bytes[from, to)`, into the state. `value` is its data, where the caller has it at hand. */
+/** Brings the entry, whose bytes are `bytes[from, to)`, into the state. `known` is what is at hand of a new record's data. */
 export function apply(
   state: State,
   entry: Entry | Facts,
   bytes: Uint8Array,
   from: number,
   to: number,
-  value?: Record<string, unknown>,
+  known?: Pick<CreateCommand, 'value' | 'data' | 'sheet'>,
 ): void {
   state.memo.changed(entry.kind, entry.ledger);
   switch (entry.type) {
     case EntryType.token:
       state.log.push(0);
       return state.tokens.use(entry.handle, entry.exp);
-    case EntryType.create:
-      return applyCreate(state, entry, bytes, from, to, 'asked' in entry ? entry.asked : (value ?? dataOf(entry)));
+    case EntryType.create: {
+      const said = () => (known === undefined ? dataOf(entry as CreateEntry) : commandData(known));
+      return applyCreate(state, entry, bytes, from, to, 'asked' in entry ? entry.asked : said());
+    }
     case EntryType.intent: {
-      const outline = 'outline' in entry ? entry.outline : outlineOf(value ?? dataOf(entry));
+      const outline = 'outline' in entry ? entry.outline : (known?.sheet ?? outlineOf(dataOf(entry)));
       return applyIntent(state, entry, bytes, from, to, outline);
     }
     case EntryType.update: {
@@ -68,7 +71,7 @@ export function apply(
         unindexHandle(state, ledger, kind, before, row);
         indexHandle(state, ledger, kind, handle, row);
       }
-      return applyVersion(state, row, entry, value ?? dataOf(entry));
+      return applyVersion(state, row, entry, dataOf(entry));
     }
     case EntryType.drop: {
       const { row, ledger, kind, handle } = entry;
@@ -93,7 +96,7 @@ export function apply(
       const { row, ledger, kind, outcome } = entry;
       const open = state.open.get(row);
       assert(open !== undefined, 'only an intent on its way goes on');
-      const claims = () => dataOf(readRow(state, row).entry).claims as Claim[];
+      const claims = () => rowsOf(dataOf(readRow(state, row).entry).claims as Claim[]);
       append(state, row, bytes, from, to);
       const status = statusAfter(outcome, open.status);
       if (status !== open.status) setStatus(state, row, ledger, kind, status);
@@ -160,7 +163,7 @@ function addRow(
   bytes: Uint8Array,
   from: number,
   to: number,
-  hashes?: NameHashes,
+  hashes: NameHashes | null = null,
 ): number {
   const { rows } = state;
   const row = rows.lines.push();
@@ -169,7 +172,7 @@ function addRow(
   rows.status.set(row, status);
   rows.kind.push(kind);
   rows.ledger.push(ledger);
-  if (hashes === undefined) {
+  if (hashes === null) {
     indexHandle(state, ledger, kind, handle, row);
     indexLuid(state, luid, row);
   } else indexHashes(state, ledger, hashes, row);
@@ -253,7 +256,7 @@ function applyOutcome(
   row: number,
   open: OpenIntent,
   outcome: Outcome,
-  claims: () => readonly ClaimOutline[],
+  claims: () => readonly number[],
 ): void {
   const { steps, links } = outcome;
   const status = statusAfter(outcome, open.status);
@@ -284,7 +287,7 @@ function isDone({ steps }: Outcome): boolean {
 }
 
 /** All of an intent, nothing of which was set aside, happens at once. */
-function happen(state: State, outcome: Outcome, received: number, claims: readonly ClaimOutline[]): void {
+function happen(state: State, outcome: Outcome, received: number, claims: readonly number[]): void {
   assertBalanced(outcome, claims);
   setLimits(state, outcome);
   move(state, outcome, received);

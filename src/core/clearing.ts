@@ -7,8 +7,9 @@
  */
 import { BUDGET_MAX, type Caller, isGranted, isGrantedAll } from './access/index.ts';
 import { fallbackAddresses } from './address.ts';
-import { DAILY_AMOUNT, DAILY_COUNT, MAX_BALANCE, METRICS, type Metric, MIN_BALANCE } from './balances.ts';
-import { type Claim, claimAction, handleOf, type Plan, type Reference } from './claims/index.ts';
+import { DAILY_AMOUNT, DAILY_COUNT, MAX_BALANCE, MIN_BALANCE } from './balances.ts';
+import { ACTION, AMOUNT, CLAIM_ACTIONS, CLAIM_WIDTH, type Claim, type Plan } from './claims/index.ts';
+import { type CreateCommand, commandData } from './command.ts';
 import { type Forward, type Leg, POSTING_WIDTH, Side } from './entry.ts';
 import type { Effort } from './filters.ts';
 import { findHandle, findSlot } from './finding.ts';
@@ -17,8 +18,9 @@ import { type Grouping, groupLeg } from './legs.ts';
 import { Nets } from './nets.ts';
 import { Participants } from './participants.ts';
 import { readRow } from './records.ts';
-import { assert, isRefusal, type Refusal, refuse } from './refusal.ts';
+import { isRefusal, type Refusal, refuse } from './refusal.ts';
 import { routeOf } from './routes.ts';
+import { drawUp, NAMED_WIDTH, type Sheet, SOURCE, SYMBOL, TARGET } from './sheet.ts';
 import { HAS_BRIDGE, HAS_ROUTES, type State } from './state.ts';
 
 export interface Cleared {
@@ -55,51 +57,55 @@ class ClearingPlan implements Plan {
   index = 0;
   readonly #state: State;
   readonly #ledger: number;
-  readonly #intent: IntentContent;
+  readonly #sheet: Sheet;
+  readonly #content: Attempt['content'];
   readonly #caller: Caller;
   readonly #company: Company | null;
   #grouping: Grouping | null = null;
   #participants: Participants | null = null;
-  /** The symbol that was named last. */
-  #symbolHandle: string | null = null;
-  #symbolRow = -1;
   /** What all its questions about permissions may take together: past it, one is missing. */
   readonly #budget: Effort = { left: BUDGET_MAX };
   /** No permission can be missing. */
   readonly #isFree: boolean;
 
-  constructor(state: State, ledger: number, intent: IntentContent, caller: Caller, company: Company | null) {
+  constructor(state: State, { ledger, sheet, content, caller, company }: Attempt) {
     this.#state = state;
     this.#ledger = ledger;
-    this.#intent = intent;
+    // What names led to may be gone meanwhile.
+    this.#sheet = sheet.epoch === state.names.epoch ? sheet : drawUp(state, ledger, commandData(content));
+    this.#content = content;
     this.#caller = caller;
     this.#company = company;
     this.#isFree = isGrantedAll(state, ledger, caller);
   }
 
-  source(reference: Reference): number {
-    return this.#wallet(reference, 'core.source-invalid', 'Source');
+  source(): number {
+    return this.#find(SOURCE, Kind.wallet, 'core.source-invalid', 'Source wallet');
   }
 
-  target(reference: Reference): number {
-    return this.#wallet(reference, 'core.target-invalid', 'Target');
+  target(): number {
+    return this.#find(TARGET, Kind.wallet, 'core.target-invalid', 'Target wallet');
   }
 
-  #wallet(reference: Reference, reason: string, role: string): number {
-    const handle = handleOf(reference);
-    const row = this.#resolve(Kind.wallet, handle);
-    if (row < 0) return this.#refuse(reason, `${role} wallet ${handle} does not exist`);
-    return row;
+  symbol(): number {
+    return this.#find(SYMBOL, Kind.symbol, 'core.symbol-invalid', 'Symbol');
   }
 
-  symbol(reference: Reference): number {
-    const handle = handleOf(reference);
-    // Most intents are about one.
-    if (handle === this.#symbolHandle) return this.#symbolRow;
-    const row = this.#resolve(Kind.symbol, handle);
-    this.#symbolHandle = handle;
-    this.#symbolRow = row;
-    return row < 0 ? this.#refuse('core.symbol-invalid', `Symbol ${handle} does not exist`) : row;
+  #find(column: number, kind: Kind, reason: string, role: string): number {
+    const { named, unknown } = this.#sheet;
+    const known = named[this.index * NAMED_WIDTH + column]!;
+    if (known >= 0) return known;
+    const handle = unknown[-1 - known]!;
+    const row = this.#resolve(kind, handle);
+    return row < 0 ? this.#refuse(reason, `${role} ${handle} does not exist`) : row;
+  }
+
+  get #amount(): number {
+    return this.#sheet.claims[this.index * CLAIM_WIDTH + AMOUNT]!;
+  }
+
+  #claim(): Claim {
+    return (commandData(this.#content).claims as readonly Claim[])[this.index]!;
   }
 
   /** The record at this address, or at the nearest one that it stands for. */
@@ -120,32 +126,33 @@ class ClearingPlan implements Plan {
     this.isPermitted &&= isGranted(this.#state, this.#ledger, action, kind, row, caller, null, this.#budget);
   }
 
-  debit(wallet: number, symbol: number, claim: Claim, moves: boolean): void {
-    this.#post(Side.debit, wallet, symbol, claim, moves);
+  debit(wallet: number, symbol: number, moves: boolean): void {
+    this.#post(Side.debit, wallet, symbol, moves);
   }
 
-  credit(wallet: number, symbol: number, claim: Claim, moves: boolean): void {
-    this.#post(Side.credit, wallet, symbol, claim, moves);
+  credit(wallet: number, symbol: number, moves: boolean): void {
+    this.#post(Side.credit, wallet, symbol, moves);
   }
 
-  #post(side: Side, named: number, symbol: number, claim: Claim, moves: boolean): void {
+  #post(side: Side, named: number, symbol: number, moves: boolean): void {
     const { flags } = this.#state.rows;
     // What a wallet passes on is what came to it: no other wallet pays that in its stead.
     const isPassedOn = side === Side.debit && this.#company !== null;
     const isRouted = !isPassedOn && (flags.get(named) & HAS_ROUTES) !== 0;
-    const wallet = isRouted ? this.#route(side, named, symbol, claim) : named;
+    const wallet = isRouted ? this.#route(side, named, symbol) : named;
     if (wallet < 0) return;
-    if ((flags.get(wallet) & HAS_BRIDGE) !== 0) this.#involve(side, wallet, symbol, claim);
+    if ((flags.get(wallet) & HAS_BRIDGE) !== 0) this.#involve(side, wallet, symbol);
     // Who signs for a wallet does not sign for the one that its routes let pay.
     if (side === Side.debit) this.need('spend', wallet);
-    this.nets.add(wallet, symbol, side === Side.debit ? -1 : 1, claim.amount, moves);
+    this.nets.add(wallet, symbol, side === Side.debit ? -1 : 1, this.#amount, moves);
   }
 
   /** The wallet that this side comes to by routes, or -1 once it is noted why it comes to none. */
-  #route(side: Side, named: number, symbol: number, claim: Claim): number {
+  #route(side: Side, named: number, symbol: number): number {
     const find = (handle: string) => this.#resolve(Kind.wallet, handle);
     this.#participants ??= new Participants(this.#state);
-    const found = routeOf(this.#participants, side, named, { claim, intent: this.#intent }, find);
+    const routed = { claim: this.#claim(), intent: commandData(this.#content) };
+    const found = routeOf(this.#participants, side, named, routed, find);
     if (isRefusal(found)) return this.#refuse(found.reason, found.detail);
     const { wallet, forward } = found;
     if (wallet !== named) this.routed.push(this.index, side, wallet);
@@ -154,12 +161,12 @@ class ClearingPlan implements Plan {
       const { handle } = readRow(this.#state, wallet).entry;
       return this.#refuse('core.routing-failed', `Wallet ${handle} is part of a ring of routes`);
     }
-    this.forwards.push({ claim: this.index, wallet, symbol, amount: claim.amount, target: forward });
+    this.forwards.push({ claim: this.index, wallet, symbol, amount: this.#amount, target: forward });
     return wallet;
   }
 
   /** A wallet behind a bridge takes part through it. */
-  #involve(side: Side, wallet: number, symbol: number, claim: Claim): void {
+  #involve(side: Side, wallet: number, symbol: number): void {
     this.#participants ??= new Participants(this.#state);
     const { bridge: handle } = this.#participants.of(wallet);
     const bridge = findHandle(this.#state, this.#ledger, Kind.bridge, handle);
@@ -172,13 +179,14 @@ class ClearingPlan implements Plan {
       this.#refuse('core.routing-failed', 'Its wallets take more looking at than one intent is given');
       return;
     }
-    const leg = { side, bridge, wallet, symbol, amount: claim.amount, claims: [this.index] };
+    const leg = { side, bridge, wallet, symbol, amount: this.#amount, claims: [this.index] };
     this.#grouping ??= new Map();
-    groupLeg(this.legs, this.#grouping, leg, claim, config);
+    groupLeg(this.legs, this.#grouping, leg, this.#claim(), config);
   }
 
-  limit(wallet: number, symbol: number, metric: string, amount: number): void {
-    this.limits.push(wallet, symbol, METRICS.indexOf(metric as Metric), amount);
+  limit(wallet: number, symbol: number): void {
+    const metric = this.#sheet.named[this.index * NAMED_WIDTH + SOURCE]!;
+    this.limits.push(wallet, symbol, metric, this.#amount);
   }
 
   #refuse(reason: string, detail: string): -1 {
@@ -187,31 +195,26 @@ class ClearingPlan implements Plan {
   }
 }
 
-/** What clearing looks at of an intent's data. */
-export interface IntentContent {
-  claims: readonly Claim[];
+/** What an intent is tried with. */
+export interface Attempt {
+  ledger: number;
+  sheet: Sheet;
+  /** Its data, for what a sheet does not say. */
+  content: Pick<CreateCommand, 'value' | 'data'>;
+  caller: Caller;
+  /** When it was received. */
+  moment: number;
+  /** What its thread brings along; null for the intent that begins it. */
+  company: Company | null;
 }
 
-/**
- * What the claims come to for an intent received at `moment`, or why it must not happen. `company` is what the thread
- * brings along, null for the intent that begins it.
- */
-export function clear(
-  state: State,
-  ledger: number,
-  intent: IntentContent,
-  caller: Caller,
-  moment: number,
-  company: Company | null,
-): Cleared | typeof WAITING | Refusal {
-  const plan = new ClearingPlan(state, ledger, intent, caller, company);
-  const { claims } = intent;
-  // Counted loops here and below: where arrays of several kinds come by, V8 makes an object for each step of an iterator.
-  for (let i = 0; i < claims.length; i++) {
-    const claim = claims[i]!;
-    const action = claimAction(claim.action);
-    assert(action !== undefined, 'the door lets only known claim actions in');
-    action.plan(claim, plan);
+/** What the intent's claims come to, or why it must not happen. */
+export function clear(state: State, attempt: Attempt): Cleared | typeof WAITING | Refusal {
+  const plan = new ClearingPlan(state, attempt);
+  const { company, moment } = attempt;
+  const { claims } = attempt.sheet;
+  for (let at = 0; at < claims.length; at += CLAIM_WIDTH) {
+    CLAIM_ACTIONS[claims[at + ACTION]!]!.plan(plan);
     if (plan.refusal !== null) return plan.refusal;
     plan.index++;
   }

@@ -5,6 +5,7 @@
 import type { Caller } from './access/index.ts';
 import type { LegState, StoredProof } from './entry.ts';
 import type { Kind } from './kinds.ts';
+import type { Sheet } from './sheet.ts';
 
 interface CommandBase {
   ledger: number;
@@ -16,8 +17,7 @@ interface CommandBase {
 
 /** Content as it will be stored. */
 interface Content {
-  /** data as a value, and canon(data), and the SHA-256 of that. */
-  value: Record<string, unknown>;
+  /** canon(data), and the SHA-256 of that. */
   data: string;
   hash: Uint8Array;
   proofs: StoredProof[];
@@ -25,14 +25,25 @@ interface Content {
 
 export interface CreateCommand extends CommandBase, Content {
   op: 'create';
+  /** Data as a value; null where its text alone is kept, see `commandData`. */
+  value: Record<string, unknown> | null;
   luid: string;
   seal: Uint8Array;
+  /** An intent's, once it is drawn up. */
+  sheet: Sheet | null;
   /** Created together with it or not at all: a ledger's `system` signer. Its ledger is the one that is made. */
   companion?: CreateCommand;
 }
 
+/** The data as a value; where it is not kept as one, read from its text. */
+export function commandData(content: Pick<CreateCommand, 'value' | 'data'>): Record<string, unknown> {
+  content.value ??= JSON.parse(content.data) as Record<string, unknown>;
+  return content.value;
+}
+
 export interface UpdateCommand extends CommandBase, Content {
   op: 'update';
+  value: Record<string, unknown>;
   /** The luid the path's id meant at the door, empty where it meant none; the seal speaks of it. */
   luid: string;
   /** The luid in the body, if any. */
@@ -42,6 +53,7 @@ export interface UpdateCommand extends CommandBase, Content {
 
 export interface DropCommand extends CommandBase, Content {
   op: 'drop';
+  value: Record<string, unknown>;
   luid: string;
   luidSent?: string | undefined;
 }

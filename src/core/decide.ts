@@ -16,16 +16,17 @@ import {
   type Target,
 } from './access/index.ts';
 import { equalBytes, hex } from './bytes.ts';
-import type {
-  CheckCommand,
-  Command,
-  CreateCommand,
-  DeliveryCommand,
-  DropCommand,
-  LegCommand,
-  ProofCommand,
-  TokenCommand,
-  UpdateCommand,
+import {
+  type CheckCommand,
+  type Command,
+  type CreateCommand,
+  commandData,
+  type DeliveryCommand,
+  type DropCommand,
+  type LegCommand,
+  type ProofCommand,
+  type TokenCommand,
+  type UpdateCommand,
 } from './command.ts';
 import {
   type CreateEntry,
@@ -45,6 +46,7 @@ import { ProofScene } from './quorum.ts';
 import { proofSize, type RecordView, readRow } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
 import { replayed } from './replays.ts';
+import { sheetOf } from './sheet.ts';
 import { DROPPED, type State } from './state.ts';
 import { judgeStatus } from './status-policies.ts';
 import { isTermInUse } from './terms.ts';
@@ -89,7 +91,7 @@ export function decide(state: State, command: Command, now: number): Entry[] | R
 function decideCreate(state: State, command: CreateCommand, now: number): Entry[] | Refusal {
   const { ledger, kind } = command;
   if (kind === Kind['circle-signer']) return decideMember(state, command);
-  const handle = command.value.handle as string;
+  const handle = (kind === Kind.intent ? sheetOf(state, command) : commandData(command)).handle as string;
   const isMine = isAllowed(state, ledger, 'create', kind, NO_ROW, command.caller, command);
   const no =
     (isMine ? null : forbidden('create', kind)) ??
@@ -99,7 +101,7 @@ function decideCreate(state: State, command: CreateCommand, now: number): Entry[
     duplicate(state, command, handle) ??
     replayed(state, command, handle);
   if (no !== null) return no;
-  if (kind === Kind.intent) return [beginIntent(state, command, handle, now)];
+  if (kind === Kind.intent) return [beginIntent(state, command, now)];
   const entry = createEntry(command, ledger, handle);
   if (command.companion === undefined) return [entry];
   return [entry, createEntry(command.companion, state.ledgers.length, SYSTEM_SIGNER)];
@@ -218,7 +220,8 @@ function hasPlace({ statuses, variety, ownStatuses }: State, ledger: number, sta
 
 /** A signer joins a circle. */
 function decideMember(state: State, command: CreateCommand): Entry[] | Refusal {
-  const { ledger, value } = command;
+  const { ledger } = command;
+  const value = commandData(command);
   const circle = findHandle(state, ledger, Kind.circle, value.circle as string);
   const no = denied(state, { ...command, kind: Kind.circle }, 'assign-signer', Kind.circle, circle);
   if (no !== null) return no;
@@ -337,21 +340,24 @@ function keptForHome({ home }: State, { kind, luid }: CreateCommand | UpdateComm
 }
 
 /** Policies of one sort for one kind are all asked of every proof, so they are few. `row`: its own, or NO_ROW. */
-function crowded(state: State, { ledger, kind, value }: CreateCommand | UpdateCommand, row: number): Refusal | null {
-  if (kind !== Kind.policy || !state.norms.isFull(ledger, value, row)) return null;
+function crowded(state: State, command: CreateCommand | UpdateCommand, row: number): Refusal | null {
+  if (command.kind !== Kind.policy || !state.norms.isFull(command.ledger, commandData(command), row)) return null;
   return refuse('record.invalid', `A kind has at most ${POLICIES_MAX} policies of one sort`);
 }
 
 /** Records that a new or changed record names must exist. */
 function unrelated(state: State, command: CreateCommand | UpdateCommand): Refusal | null {
-  const { ledger, kind, value } = command;
+  const { ledger, kind } = command;
   const missing = (role: string, related: Kind, handle: unknown): Refusal | null => {
     if (typeof handle !== 'string' || findHandle(state, ledger, related, handle) >= 0) return null;
     return refuse('record.relation-not-found', `${role} ${handle} does not exist`);
   };
-  if (kind === Kind.wallet) return missing('Bridge', Kind.bridge, value.bridge) ?? aimless(value.routes);
+  if (kind === Kind.wallet) {
+    const { bridge, routes } = commandData(command);
+    return missing('Bridge', Kind.bridge, bridge) ?? aimless(routes);
+  }
   if (kind === Kind.anchor && state.ledgers[ledger]!.config['anchor.walletRequired'] !== false) {
-    return missing('Wallet', Kind.wallet, value.wallet);
+    return missing('Wallet', Kind.wallet, commandData(command).wallet);
   }
   return null;
 }

@@ -75,7 +75,7 @@ export function indexHandle(state: State, ledger: number, kind: Kind, handle: st
 }
 
 export function unindexHandle(state: State, ledger: number, kind: Kind, handle: string, row: number): void {
-  state.names.forgetRow(handle);
+  state.names.unbind(handle);
   const removed = state.handles.remove(handleHash(state, ledger, kind, handle), row);
   assert(removed, 'a live record has its handle in the index');
 }

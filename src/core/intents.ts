@@ -11,8 +11,7 @@
 import { type Caller, GRANTED, isGranted, isGrantedAll } from './access/index.ts';
 import { KeyMap } from './access/key-map.ts';
 import { equalBytes } from './bytes.ts';
-import type { Claim } from './claims/index.ts';
-import { type Company, clear, WAITING } from './clearing.ts';
+import { type Attempt, clear, WAITING } from './clearing.ts';
 import type { CreateCommand, LegCommand, ProofCommand } from './command.ts';
 import {
   EntryType,
@@ -34,19 +33,16 @@ import { Kind } from './kinds.ts';
 import { asksFirst, legIndex, marksOf, type Report, reported, undoing } from './legs.ts';
 import { dataOf, type RecordView, readRow, type Version } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
+import { drawUp, sheetOf } from './sheet.ts';
 import type { OpenIntent, State } from './state.ts';
 
-export interface IntentData {
-  claims: Claim[];
-  config?: { commit?: 'auto' | 'manual' };
-}
-
 /** A new intent with its first outcome. A rejected one is an entry too. */
-export function beginIntent(state: State, command: CreateCommand, handle: string, now: number): IntentEntry {
+export function beginIntent(state: State, command: CreateCommand, now: number): IntentEntry {
   const { ledger, kind, luid, moment, hash, data, proofs, seal, caller } = command;
-  const content = command.value as unknown as IntentData;
+  const sheet = sheetOf(state, command);
+  const { handle } = sheet;
   const willing = willingOf(state, ledger, caller, proofs);
-  const outcome = attempt(state, { ledger, content, caller: willing, moment, company: null }, now);
+  const outcome = attempt(state, { ledger, sheet, content: command, caller: willing, moment, company: null }, now);
   const thread = threadOf(luid);
   return { type: EntryType.intent, ledger, kind, luid, handle, moment, hash, data, proofs, seal, thread, outcome };
 }
@@ -88,10 +84,11 @@ function moveByProof(
   const isAsking = isConsent(words) || (byOlderRules && wasConsent(words));
   if (open.status !== 'pending' || open.isHolding || !isAsking) return null;
   const keys = askingKeys(record, key);
-  const content = dataOf(record.entry) as unknown as IntentData;
   const all = caller === GRANTED ? caller : { ...caller, keys };
   const { ledger, moment } = open;
-  const outcome = attempt(state, { ledger, content, caller: all, moment, company: null }, now);
+  const content = { value: dataOf(record.entry), data: record.entry.data };
+  const sheet = drawUp(state, ledger, content.value);
+  const outcome = attempt(state, { ledger, sheet, content, caller: all, moment, company: null }, now);
   return outcome.steps.length === 0 && outcome.links === undefined ? null : stepEntry(record, open, outcome);
 }
 
@@ -244,18 +241,9 @@ function expiryMinutes(state: State, ledger: number): number {
 
 // ---------------------------------------------------------------- outcomes
 
-/** What an attempt is made with. `company` is null for the intent that begins its thread. */
-export interface Attempt {
-  ledger: number;
-  content: IntentData;
-  caller: Caller;
-  moment: number;
-  company: Company | null;
-}
-
 /** Clears the claims and says how far that brings the intent. */
-export function attempt(state: State, { ledger, content, caller, moment, company }: Attempt, now: number): Outcome {
-  const cleared = clear(state, ledger, content, caller, moment, company);
+export function attempt(state: State, intent: Attempt, now: number): Outcome {
+  const cleared = clear(state, intent);
   if (cleared === WAITING) return nothing(now);
   if (isRefusal(cleared)) return failure(cleared, now);
   const { postings, limits, legs, forwards, routed, through } = cleared;
@@ -264,7 +252,7 @@ export function attempt(state: State, { ledger, content, caller, moment, company
   if (isLinked) outcome.links = links({ legs, marks: asksFirst(legs), forwards, routed, through });
   if (legs.length > 0) return outcome;
   // An intent that others of its thread depend on, or it on them, goes on together with them.
-  const isAlone = company === null && forwards.length === 0 && content.config?.commit !== 'manual';
+  const isAlone = intent.company === null && forwards.length === 0 && !intent.sheet.isManual;
   outcome.steps = isAlone ? ['prepared', 'committed', 'completed'] : ['prepared'];
   return outcome;
 }

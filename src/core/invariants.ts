@@ -1,7 +1,7 @@
 /**
  * What must hold whatever anybody sends, checked as the books are written and again as they are read.
  */
-import { type ClaimOutline, claimAction } from './claims/index.ts';
+import { ACTION, AMOUNT, CLAIM_ACTIONS, CLAIM_WIDTH, type ClaimAction } from './claims/index.ts';
 import { LIMIT_WIDTH, type Outcome, POSTING_WIDTH } from './entry.ts';
 import { assert } from './refusal.ts';
 
@@ -10,24 +10,28 @@ import { assert } from './refusal.ts';
  * symbol to nothing where they do neither.
  *
  * Symbols are compared by row alone: a claim's words may have come to mean another record since the intent was prepared.
+ * `claims`: flat rows of CLAIM_WIDTH.
  */
-export function assertBalanced({ postings, limits }: Outcome, claims: readonly ClaimOutline[]): void {
+export function assertBalanced({ postings, limits }: Outcome, claims: readonly number[]): void {
   assert(limits.length % LIMIT_WIDTH === 0, 'limits are whole rows');
   if (postings.length === 0) {
     assert(
-      claims.every((claim) => claim.action === 'limit'),
+      isAll(claims, ({ name }) => name === 'limit'),
       'an intent that is prepared moves its money',
     );
     return;
   }
   // One transfer between two wallets, the common case, needs no sums.
-  if (claims.length === 1 && claims[0]!.action === 'transfer' && postings.length === 2 * POSTING_WIDTH) {
+  if (
+    claims.length === CLAIM_WIDTH &&
+    actionAt(claims, 0).name === 'transfer' &&
+    postings.length === 2 * POSTING_WIDTH
+  ) {
     assert(postings[1] === postings[POSTING_WIDTH + 1] && postings[2] === -postings[POSTING_WIDTH + 2]!, UNBALANCED);
     return;
   }
-  if (claims.some((claim) => supplyOf(claim) !== 0)) {
-    const made = sumOf(claims.map((claim) => supplyOf(claim) * claim.amount));
-    assert(sumOf(deltasOf(postings, -1)) === made, UNBALANCED);
+  if (!isAll(claims, ({ supply }) => supply === 0)) {
+    assert(sumOf(deltasOf(postings, -1)) === sumOf(madeBy(claims)), UNBALANCED);
     return;
   }
   if (isStillInOne(postings)) return;
@@ -43,8 +47,20 @@ export function assertStill({ postings, limits }: Outcome): void {
 
 const UNBALANCED = 'the postings of an intent add up to what it issues minus what it destroys';
 
-function supplyOf(claim: ClaimOutline): number {
-  return claimAction(claim.action)!.supply;
+function actionAt(claims: readonly number[], at: number): ClaimAction {
+  return CLAIM_ACTIONS[claims[at + ACTION]!]!;
+}
+
+function isAll(claims: readonly number[], holds: (action: ClaimAction) => boolean): boolean {
+  for (let at = 0; at < claims.length; at += CLAIM_WIDTH) if (!holds(actionAt(claims, at))) return false;
+  return true;
+}
+
+/** What each claim adds to supply. */
+function madeBy(claims: readonly number[]): number[] {
+  const made: number[] = [];
+  for (let at = 0; at < claims.length; at += CLAIM_WIDTH) made.push(actionAt(claims, at).supply * claims[at + AMOUNT]!);
+  return made;
 }
 
 /** Whether all changes are of one symbol and add up to nothing, told without leaving numbers; mostly they are. */

@@ -29,6 +29,7 @@ export class NameMemo {
   readonly #texts = new Array<string>(PLACES).fill('');
   readonly #words = new Uint32Array(PLACES * WORDS);
 
+  #epoch = 0;
   #last = '';
   #lastHash: number;
 
@@ -80,6 +81,17 @@ export class NameMemo {
     const at = place * WORDS;
     this.#words[at + SCOPE] = scope;
     this.#words[at + ROW] = row + 1;
+  }
+
+  /** As long as this is the same, every name that led to a row still leads there. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** The name leads no more where it led. */
+  unbind(name: string): void {
+    this.#epoch++;
+    this.forgetRow(name);
   }
 
   /** The name leads elsewhere from now on. */

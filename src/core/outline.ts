@@ -2,7 +2,7 @@
  * What the state asks of an intent's data as it comes in, and of most other records'. Whoever has the data as a value
  * takes it from there; replay, which has it as bytes, reads these members and passes over the rest (storage/outline.ts).
  */
-import type { ClaimOutline } from './claims/index.ts';
+import { actionNumber, CLAIM_ACTIONS, type Claim, handleOf, rowsOf, walletIn } from './claims/index.ts';
 import { Kind } from './kinds.ts';
 
 export { hashAscii, hashText } from '../memory/index.ts';
@@ -10,19 +10,23 @@ export { hashAscii, hashText } from '../memory/index.ts';
 export interface IntentOutline {
   /** Undefined where it is no text. */
   schema: string | undefined;
-  claims: readonly ClaimOutline[];
+  /** Flat rows of CLAIM_WIDTH. */
+  claims: readonly number[];
+  /**
+   * Where those have no hashes, the wallets that they name, in the order of the claims and of their actions' members; else
+   * null.
+   */
+  names: readonly string[] | null;
   /** It brings access rules of its own. */
   hasAccess: boolean;
-  /** Where they are known, the claims name no wallets. */
-  hashes?: NameHashes;
+  /** Null where they are not known. */
+  hashes: NameHashes | null;
 }
 
 /** `hashText`, under the state's seed, of the names that an intent is found by. */
 export interface NameHashes {
   luid: number;
   handle: number;
-  /** Those of the wallets in its claims, in the order of the claims and of their actions' members. */
-  wallets: readonly number[];
 }
 
 /**
@@ -38,11 +42,16 @@ export function isAskedWhole(kind: Kind): boolean {
   return ASKED_WHOLE.includes(kind);
 }
 
-export function outlineOf({ schema, claims, access }: Record<string, unknown>): IntentOutline {
+export function outlineOf({ schema, claims: given, access }: Record<string, unknown>): IntentOutline {
+  const claims = given as readonly Claim[];
+  const walletsOf = (claim: Claim) =>
+    CLAIM_ACTIONS[actionNumber(claim.action)]!.wallets.map((member) => handleOf(walletIn(claim, member)!));
   return {
     schema: typeof schema === 'string' ? schema : undefined,
-    claims: claims as ClaimOutline[],
+    claims: rowsOf(claims),
+    names: claims.flatMap(walletsOf),
     hasAccess: hasRules(access),
+    hashes: null,
   };
 }
 

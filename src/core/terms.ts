@@ -3,7 +3,7 @@
  * lists and relations look up are one table here.
  */
 import { hashMix } from '../memory/index.ts';
-import { claimAction, handleOf, walletIn } from './claims/index.ts';
+import { ACTION, CLAIM_ACTIONS, CLAIM_WIDTH, hashColumn } from './claims/index.ts';
 import { nameHash, scopeOf } from './finding.ts';
 import { Kind } from './kinds.ts';
 import type { IntentOutline } from './outline.ts';
@@ -63,19 +63,17 @@ export function pushTerms(
 /** The same for a new intent. */
 export function pushIntentTerms(state: State, ledger: number, outline: IntentOutline, place: number): void {
   const { terms } = state;
-  const { schema, claims, hashes } = outline;
+  const { schema, claims, names } = outline;
   pushCommon(state, ledger, Kind.intent, schema, place);
   const member = memberHash(state, ledger, Kind.intent, CLAIM_WALLET_TERM);
-  if (hashes !== undefined) {
-    const { wallets } = hashes;
-    for (let i = 0; i < wallets.length; i++) terms.push(hashMix(member, wallets[i]!), place);
+  if (names !== null) {
+    for (let i = 0; i < names.length; i++) terms.push(valueHash(state, member, names[i]!), place);
     return;
   }
-  for (let i = 0; i < claims.length; i++) {
-    const claim = claims[i]!;
-    const { wallets } = claimAction(claim.action)!;
+  for (let at = 0; at < claims.length; at += CLAIM_WIDTH) {
+    const { wallets } = CLAIM_ACTIONS[claims[at + ACTION]!]!;
     for (let j = 0; j < wallets.length; j++) {
-      terms.push(valueHash(state, member, handleOf(walletIn(claim, wallets[j]!)!)), place);
+      terms.push(hashMix(member, claims[at + hashColumn(wallets[j]!)]!), place);
     }
   }
 }

@@ -15,10 +15,11 @@ import {
   threadOf,
 } from './entry.ts';
 import { findHandle, findLuid } from './finding.ts';
-import { attempt, commit, heldBy, type IntentData, stepEntry, undo } from './intents.ts';
+import { attempt, commit, heldBy, stepEntry, undo } from './intents.ts';
 import { Kind } from './kinds.ts';
 import { dataOf, namesOf, type RecordView, readRow } from './records.ts';
 import { type Refusal, refuse } from './refusal.ts';
+import { drawUp } from './sheet.ts';
 import { DROPPED, type State } from './state.ts';
 
 /** Intents of one thread. */
@@ -80,7 +81,7 @@ function* forward(
     const named = (record: number) => ({ handle: namesOf(state, record).handle });
     const ends = { source: named(wallet), target: { handle: target }, symbol: named(symbol) };
     const claims = [{ action: 'transfer', amount, ...ends }];
-    const child = begin(state, parent, open.ledger, { claims }, following);
+    const child = begin(state, parent, open.ledger, claims, following);
     yield child;
     if (child.outcome.steps.includes('rejected')) return child;
     const failed = yield* forward(state, child, following);
@@ -107,13 +108,15 @@ function begin(
   state: State,
   parent: RecordView,
   ledger: number,
-  content: IntentData,
+  claims: readonly object[],
   { received, now, makeIntent }: Following,
 ): IntentEntry {
   const { thread, handle } = parent.entry as IntentEntry;
-  const own = makeIntent({ ...content, origin: handle }, received);
+  const own = makeIntent({ claims, origin: handle }, received);
+  const content = { value: { claims }, data: own.data };
+  const sheet = drawUp(state, ledger, content.value);
   const company = companyOf(state, parent);
-  const outcome = attempt(state, { ledger, content, caller: GRANTED, moment: received, company }, now);
+  const outcome = attempt(state, { ledger, sheet, content, caller: GRANTED, moment: received, company }, now);
   return { type: EntryType.intent, ledger, kind: Kind.intent, moment: received, thread, outcome, ...own };
 }
 
@@ -172,6 +175,6 @@ function* settle(state: State, entry: IntentEntry | StepEntry, thread: string, {
 /** Whether all of the thread are prepared, and the intent that began it waits for nobody's word. */
 function isDue(state: State, rows: readonly number[]): boolean {
   if (!rows.every((row) => state.open.get(row)?.status === 'prepared')) return false;
-  const { config } = dataOf(readRow(state, rows[0]!).entry) as unknown as IntentData;
+  const { config } = dataOf(readRow(state, rows[0]!).entry) as { config?: { commit?: unknown } };
   return config?.commit !== 'manual';
 }

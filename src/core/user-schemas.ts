@@ -9,6 +9,7 @@
  * The core runs no JSON Schema itself: `state.compileSchema` is handed in, and asked only where something is decided.
  */
 
+import { type CreateCommand, commandData, type UpdateCommand } from './command.ts';
 import { findHandle } from './finding.ts';
 import { Kind, kindRow } from './kinds.ts';
 import { versionAt } from './records.ts';
@@ -30,16 +31,15 @@ type CheckValue = (value: Record<string, unknown>) => readonly SchemaFault[] | n
 const BOUND: readonly Kind[] = [Kind.signer, Kind.symbol, Kind.wallet, Kind.anchor, Kind.circle];
 
 /** Why a record of this content must not be stored, by the ledger's own schemas; or null. */
-export function misfit(
-  state: State,
-  { ledger, kind, value, data }: { ledger: number; kind: Kind; value: Record<string, unknown>; data: string },
-): Refusal | null {
+export function misfit(state: State, command: CreateCommand | UpdateCommand): Refusal | null {
   const { norms } = state;
+  const { ledger, kind } = command;
   if (kind === Kind.schema) {
-    const made = state.compileSchema(data);
+    const made = state.compileSchema(command.data);
     if ('errors' in made) return refuseShape(made.errors);
   }
   if (!norms.hasSchemas(ledger, kind)) return null;
+  const value = commandData(command);
   const { schema } = value;
   const named = typeof schema === 'string' ? findHandle(state, ledger, Kind.schema, schema) : -1;
   if (named < 0 || norms.schemaKind(named) !== kind) {

@@ -29,7 +29,7 @@ export function assignSigner(call: Call): void {
   const moment = engine.now();
   const luid = engine.newLuid(MEMBER, moment);
   const shared = contentCommand(call, content, moment);
-  const command: CreateCommand = { op: 'create', luid, seal: NO_BYTES, ...shared, kind: MEMBER };
+  const command: CreateCommand = { op: 'create', luid, sheet: null, seal: NO_BYTES, ...shared, kind: MEMBER };
   const seals = proofDigest(hashHex, createdCustom(luid, moment, 'created'));
   submit(call, { command, checks, seals }, ([entry]) => {
     const made = entry as VersionEntry;

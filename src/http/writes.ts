@@ -45,6 +45,7 @@ export function createRecord(call: Call): void {
     moment,
     caller,
     value,
+    sheet: null,
     data,
     hash,
     proofs,

@@ -1,16 +1,15 @@
 /**
  * Reads an intent's outline, and the little that is asked of most other records, out of their data where that lies as
- * canonical JSON (proof/canon.ts), passing over all other members byte by byte: no text is made of them, and no object
- * but one for each claim.
+ * canonical JSON (proof/canon.ts), passing over all other members byte by byte: no text is made of them, and no object.
  *
  * An intent's in two steps. The first notes in words where the parts of the outline lie; it may be done ahead by another thread
  * (frames-ahead.ts), since words can be shared. The second makes the outline of the note and the same bytes.
  *
  * It rests on what canonical JSON is: no white space, members of an object sorted by name, no name twice, names in
  * ASCII never escaped. The data was made so at the door and is covered by the frame's hash; bytes that are not so
- * throw CodecError, or leave the outline without claims, which applying it asserts.
+ * throw CodecError.
  */
-import { CLAIM_ACTIONS, type ClaimOutline } from '../core/claims/index.ts';
+import { CLAIM_ACTIONS, CLAIM_WIDTH, hashColumn, setClaim } from '../core/claims/index.ts';
 import { ASKED_MEMBERS, hashAscii, hashText, type IntentOutline } from '../core/outline.ts';
 import { CodecError, textAt } from './msgpack.ts';
 
@@ -280,52 +279,42 @@ function wordEnd(bytes: Buffer, start: number, to: number): number {
 
 // ---------------------------------------------------------------- the second step
 
-const ACTIONS = [...CLAIM_ACTIONS.keys()];
 /** Mostly it is the same as before; ASCII. */
 let lastSchema = '';
 
 function makeOutline(bytes: Buffer, words: Int32Array, at: number): IntentOutline {
-  if (words[at + IS_HASHED] !== 0) return makeHashed(bytes, words, at);
-  const claims: ClaimOutline[] = [];
+  const isHashed = words[at + IS_HASHED] !== 0;
+  // Where names are hashed no text is made of them.
+  const names: string[] | null = isHashed ? null : [];
   const next = words[at + NEXT]!;
-  for (let claim = at + CLAIMS; claim < next; claim += CLAIM_WORDS) {
-    // All with the same members in the same order, so that claims share a shape.
-    claims.push({
-      action: actionOf(bytes, words[claim + ACTION]!, words[claim + ACTION + 1]!),
-      amount: numberOf(words, claim + AMOUNT),
-      source: textOf(bytes, words, claim + SOURCE),
-      target: textOf(bytes, words, claim + TARGET),
-      wallet: textOf(bytes, words, claim + WALLET),
-    });
-  }
-  return { schema: schemaOf(bytes, words, at + SCHEMA), claims, hasAccess: words[at + HAS_ACCESS] !== 0 };
-}
-
-/** Where names are hashed no text is made of them. */
-function makeHashed(bytes: Buffer, words: Int32Array, at: number): IntentOutline {
-  const claims: ClaimOutline[] = [];
-  const wallets: number[] = [];
-  const next = words[at + NEXT]!;
+  const claims = new Array<number>(((next - at - CLAIMS) / CLAIM_WORDS) * CLAIM_WIDTH);
+  let row = 0;
   for (let claim = at + CLAIMS; claim < next; claim += CLAIM_WORDS) {
     const action = actionOf(bytes, words[claim + ACTION]!, words[claim + ACTION + 1]!);
-    claims.push({ action, amount: numberOf(words, claim + AMOUNT) });
-    const row = CLAIM_ACTIONS.get(action);
-    if (row === undefined) throw new CodecError(`a claim of no known action`);
-    for (const member of row.wallets) {
+    setClaim(claims, row, action, numberOf(words, claim + AMOUNT));
+    const members = CLAIM_ACTIONS[action]!.wallets;
+    for (let index = 0; index < members.length; index++) {
+      const member = members[index]!;
       const name = claim + MEMBERS[member];
-      if (words[name] === 0) throw new CodecError(`a claim without its ${member}`);
-      wallets.push(words[name + HASH]! >>> 0);
+      const from = words[name]!;
+      if (from === 0) throw new CodecError(`a claim without its ${member}`);
+      if (names === null) claims[row + hashColumn(member)] = words[name + HASH]!;
+      else names.push(readText(bytes, from, words[name + 1]!));
     }
+    row += CLAIM_WIDTH;
   }
-  const hashes = { luid: words[at + LUID_HASH]! >>> 0, handle: words[at + HANDLE_HASH]! >>> 0, wallets };
-  return { schema: schemaOf(bytes, words, at + SCHEMA), claims, hasAccess: words[at + HAS_ACCESS] !== 0, hashes };
+  const schema = schemaOf(bytes, words, at + SCHEMA);
+  const hasAccess = words[at + HAS_ACCESS] !== 0;
+  const hashes = isHashed ? { luid: words[at + LUID_HASH]! >>> 0, handle: words[at + HANDLE_HASH]! >>> 0 } : null;
+  return { schema, claims, names, hasAccess, hashes };
 }
 
-function actionOf(bytes: Buffer, from: number, to: number): string {
-  for (let index = 0; index < ACTIONS.length; index++) {
-    if (isText(bytes, from, to, ACTIONS[index]!)) return ACTIONS[index]!;
+/** The number of the action of this name. */
+function actionOf(bytes: Buffer, from: number, to: number): number {
+  for (let number = 0; number < CLAIM_ACTIONS.length; number++) {
+    if (isText(bytes, from, to, CLAIM_ACTIONS[number]!.name)) return number;
   }
-  return readText(bytes, from, to);
+  throw new CodecError('a claim of no known action');
 }
 
 function schemaOf(bytes: Buffer, words: Int32Array, word: number): string | undefined {
@@ -341,11 +330,6 @@ function numberOf(words: Int32Array, word: number): number {
   twoWords[0] = words[word]!;
   twoWords[1] = words[word + 1]!;
   return oneNumber[0]!;
-}
-
-function textOf(bytes: Buffer, words: Int32Array, word: number): string | undefined {
-  const from = words[word]!;
-  return from === 0 ? undefined : readText(bytes, from, words[word + 1]!);
 }
 
 /** The text whose JSON, without its quotes, is bytes[from, to). */

@@ -128,7 +128,7 @@ export class World {
     const isProof = target.endsWith('-proof');
     const kind = Kind[target.replace(/-proof$/, '') as KindName];
     const number = kind + (isProof ? 16 : 0);
-    const draft = subject === 'new' ? { value: DRAFT } : null;
+    const draft = subject === 'new' ? { value: DRAFT, data: '' } : null;
     const row =
       subject === 'ledger'
         ? this.state.ledgers[1]!.row

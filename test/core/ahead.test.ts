@@ -2,12 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import { NOBODY } from '../../src/core/access/index.ts';
 import { lookAhead, lookAheadOfApply } from '../../src/core/ahead.ts';
-import type { Claim } from '../../src/core/claims/index.ts';
+import { actionNumber, type Claim } from '../../src/core/claims/index.ts';
 import type { Command, CreateCommand } from '../../src/core/command.ts';
 import { EntryType, type Facts } from '../../src/core/entry.ts';
 import { findHandle, findLedger, handleHash } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import type { NameHashes } from '../../src/core/outline.ts';
+import type { IntentOutline } from '../../src/core/outline.ts';
 import type { State } from '../../src/core/state.ts';
 import { differencesOf, stateDigests } from '../../src/storage/state-digest.ts';
 import { Books } from './books.ts';
@@ -103,11 +103,15 @@ describe('looking ahead', () => {
 });
 
 describe('looking ahead of applying', () => {
-  const hashes = (...wallets: number[]) => ({ luid: 1, handle: 2, wallets });
-  const facts = (postings: number[], known?: NameHashes): Facts => ({
+  const hashes = (...wallets: number[]) => ({
+    claims: wallets.flatMap((hash) => [actionNumber('issue'), 1, 0, hash]),
+    names: null,
+    hashes: { luid: 1, handle: 2 },
+  });
+  const facts = (postings: number[], known: Partial<IntentOutline> = {}): Facts => ({
     ...{ type: EntryType.intent, ledger: 1, kind: Kind.intent, luid: '', handle: '', moment: 1, thread: '' },
     outcome: { moment: 1, steps: ['prepared'], reason: '', detail: '', postings, limits: [] },
-    outline: { schema: undefined, claims: [], hasAccess: false, ...(known === undefined ? {} : { hashes: known }) },
+    outline: { schema: undefined, claims: [], names: [], hasAccess: false, hashes: null, ...known },
   });
   const steps = (state: State, entries: readonly Facts[]) => {
     const seen: number[] = [];

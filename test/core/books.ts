@@ -29,6 +29,9 @@ const NO_SIGNATURE = new Uint8Array(64);
 
 export const MIDNIGHT = Date.UTC(2030, 0, 2);
 
+/** Its data is at hand as a value. */
+type Valued = { value: Record<string, unknown> };
+
 export class Books {
   readonly state: State;
   readonly entries: Uint8Array[] = [];
@@ -82,10 +85,11 @@ export class Books {
   }
 
   /** The caller's keys sign it; where there are none, some key does. */
-  command(kind: Kind, value: Record<string, unknown>, ledger = 1, caller: Caller = NOBODY): CreateCommand {
+  command(kind: Kind, value: Record<string, unknown>, ledger = 1, caller: Caller = NOBODY): CreateCommand & Valued {
     const data = canon(value);
     return {
       op: 'create',
+      sheet: null,
       ledger,
       kind,
       moment: this.moment,

@@ -95,7 +95,7 @@ class Life {
     this.counts.done++;
     expect(stands, 'what stands on something brings about nothing else').toBeUndefined();
     const [{ luid }] = outcome as [Entry];
-    const value = 'value' in command ? command.value : {};
+    const value = 'value' in command ? JSON.parse(command.data) : {};
     for (const proof of proofs) {
       const handle = command.op === 'proof' ? (outcome[0] as Entry).handle : value.handle;
       this.known.set(nameOf(ledger, proof), { luid, ledger, hash, proof, handle });

@@ -168,8 +168,8 @@ describe('a defect of ours in the middle of a batch', () => {
       `${DIRECTORY}/${house.recovered.end.file ?? house.disk.readdir(DIRECTORY).at(-1)!}`,
     );
     const good = house.create(Kind.wallet, { handle: 'good' });
-    // No door lets such a claim in.
-    const bad = house.intent('bad', { ...issue('a', 1), action: 'conjure' });
+    // No door lets a wallet in that has no handle.
+    const bad = house.create(Kind.wallet, {});
     const later = house.create(Kind.wallet, { handle: 'later' });
     await turns(5);
     for (const sent of [good, bad, later]) {

@@ -212,6 +212,7 @@ export class House {
     const moment = this.engine.now();
     return {
       op: 'create',
+      sheet: null,
       ...this.#base(kind, moment),
       ...contentOf(value),
       luid: this.#luid(kind, moment),

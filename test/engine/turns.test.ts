@@ -1,7 +1,7 @@
 /** One ledger's flood is that ledger's trouble: the others get places, and their turns, and nobody is forgotten. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CreateCommand } from '../../src/core/command.ts';
+import { type CreateCommand, commandData } from '../../src/core/command.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import type { ProofJob, ProofPool } from '../../src/proof/pool.ts';
 import { JOURNAL_START } from '../../src/storage/journal.ts';
@@ -476,7 +476,11 @@ describe('a ledger known as quick whose requests are suddenly dear', () => {
     for (let n = 0; n < 20; n++) await turn();
     expect(house.engine.stats.sentBack).toBe(2);
     const told = house.sent.filter(({ outcome }) => outcome !== null);
-    expect(told.map(({ command }) => (command as CreateCommand).value.handle)).toEqual(['dear', 'forged', 'guest']);
+    expect(told.map(({ command }) => commandData(command as CreateCommand).handle)).toEqual([
+      'dear',
+      'forged',
+      'guest',
+    ]);
     for (const { done } of verifying) done({ error: null, bad: -1, signatures: SEALS });
     for (let n = 0; n < 20; n++) {
       finish();

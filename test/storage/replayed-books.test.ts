@@ -118,7 +118,7 @@ describe('books read back', () => {
       {
         verifyFrame: server.verify,
         onEntry(entry: Facts, bytes, from, to) {
-          if (entry.type === EntryType.intent && 'outline' in entry && entry.outline.hashes !== undefined) hashed++;
+          if (entry.type === EntryType.intent && 'outline' in entry && entry.outline.hashes !== null) hashed++;
           apply(state, entry, bytes, from, to);
         },
         ...options(state),

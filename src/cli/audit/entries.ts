@@ -352,7 +352,7 @@ export class EntryAudit {
     const content = { ledger, kind, moment, caller, value: JSON.parse(data), data, hash, proofs, luid };
     if (entry.type === EntryType.drop) return { op: 'drop', ...content };
     if (entry.type === EntryType.update) return { op: 'update', ...content, seal: entry.seal };
-    const command: CreateCommand = { op: 'create', ...content, seal: entry.seal };
+    const command: CreateCommand = { op: 'create', ...content, sheet: null, seal: entry.seal };
     if (kind !== Kind.ledger) return command;
     if (next?.type !== EntryType.create || next.kind !== Kind.signer || next.handle !== SYSTEM_SIGNER) {
       return 'the server would be its first signer';
@@ -388,7 +388,20 @@ function noteOfCall({ open }: State, { ledger, kind, moment, luid, row, outcome 
 function companionOf(entry: CreateEntry, caller: Caller): CreateCommand {
   const { kind, moment, data, hash, proofs, luid, seal } = entry;
   const value = JSON.parse(data);
-  return { op: 'create', ledger: SERVER_LEDGER, kind, moment, caller, value, data, hash, proofs, luid, seal };
+  return {
+    op: 'create',
+    ledger: SERVER_LEDGER,
+    kind,
+    moment,
+    caller,
+    value,
+    data,
+    hash,
+    proofs,
+    luid,
+    seal,
+    sheet: null,
+  };
 }
 
 /** What is decided where some permission is there and another missing, so that neither of these two is. */

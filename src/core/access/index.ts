@@ -9,6 +9,7 @@
  * stands in `access` of the ledger and its records then counts for nothing.
  */
 import { equalBytes } from '../bytes.ts';
+import { type CreateCommand, commandData } from '../command.ts';
 import type { Effort } from '../filters.ts';
 import { KINDS, Kind } from '../kinds.ts';
 import { isoMoment } from '../proofs.ts';
@@ -34,9 +35,7 @@ export { memberHandle } from './people.ts';
 export { targetOf } from './rules.ts';
 
 /** A record that is about to be made: nobody's yet, so whoever signs it owns it. */
-export interface Draft {
-  readonly value: Record<string, unknown>;
-}
+export type Draft = Pick<CreateCommand, 'value' | 'data'>;
 
 /** No record: a row for questions about a whole kind, or about what does not exist. */
 export const NO_ROW = -1;
@@ -255,7 +254,7 @@ class Judged implements RecordScene {
 }
 
 function viewOf(state: State, { row, draft }: Where, effort: Effort): object | null {
-  if (row < 0) return draft === null ? null : { data: draft.value, meta: {} };
+  if (row < 0) return draft === null ? null : { data: commandData(draft), meta: {} };
   const { entry } = versionAt(state, state.rows.at.get(row));
   effort.left -= entry.data.length / CHARS_PER_EFFORT;
   const status = state.statuses[state.rows.status.get(row)];

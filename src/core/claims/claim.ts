@@ -15,15 +15,6 @@ export interface Claim {
   metric?: string;
 }
 
-/** What the state asks of a claim once it is decided. */
-export interface ClaimOutline {
-  action: string;
-  amount: number;
-  source?: Reference | undefined;
-  target?: Reference | undefined;
-  wallet?: Reference | undefined;
-}
-
 export function handleOf(reference: Reference): string {
   return typeof reference === 'string' ? reference : reference.handle;
 }
@@ -34,7 +25,7 @@ export function objectOf(reference: Reference): Exclude<Reference, string> {
 }
 
 /** The reference in one of the members that may name a wallet. */
-export function walletIn(claim: ClaimOutline, member: WalletMember): Reference | undefined {
+export function walletIn(claim: Claim, member: WalletMember): Reference | undefined {
   // Each by its own name: V8 finds a member whose name varies several times slower.
   return member === 'source' ? claim.source : member === 'target' ? claim.target : claim.wallet;
 }
@@ -42,20 +33,21 @@ export function walletIn(claim: ClaimOutline, member: WalletMember): Reference |
 export type WalletMember = 'source' | 'target' | 'wallet';
 
 /**
- * What a claim may say about an intent's outcome. Rows are those of wallets and symbols; each look-up returns -1 after
- * it has noted why the intent cannot go on, and the action then simply returns.
+ * What the claim whose turn it is may say about the intent's outcome. Rows are those of wallets and symbols; each look-up
+ * returns -1 after it has noted why the intent cannot go on, and the action then simply returns.
  */
 export interface Plan {
-  source(reference: Reference): number;
-  target(reference: Reference): number;
-  symbol(reference: Reference): number;
+  source(): number;
+  /** Of a claim about one wallet, that. */
+  target(): number;
+  symbol(): number;
   /** A permission the signers of the intent need before it may go on. */
   need(action: 'spend' | 'issue' | 'destroy' | 'limit', row: number): void;
   /** Takes the claim's amount from a wallet, or adds it; `moves`: counts towards the wallet's daily limits. */
-  debit(wallet: number, symbol: number, claim: Claim, moves: boolean): void;
-  credit(wallet: number, symbol: number, claim: Claim, moves: boolean): void;
-  /** Sets a limit once the intent's money has moved. */
-  limit(wallet: number, symbol: number, metric: string, amount: number): void;
+  debit(wallet: number, symbol: number, moves: boolean): void;
+  credit(wallet: number, symbol: number, moves: boolean): void;
+  /** Sets the limit of the claim's metric to its amount once the intent's money has moved. */
+  limit(wallet: number, symbol: number): void;
 }
 
 export interface ClaimAction {
@@ -64,5 +56,5 @@ export interface ClaimAction {
   readonly wallets: readonly WalletMember[];
   /** What it adds to its symbol's supply, per unit of its amount. */
   readonly supply: 1 | 0 | -1;
-  plan(claim: Claim, plan: Plan): void;
+  plan(plan: Plan): void;
 }

@@ -5,13 +5,13 @@ export const destroy: ClaimAction = {
   name: 'destroy',
   wallets: ['source'],
   supply: -1,
-  plan(claim, plan) {
-    const source = plan.source(claim.source!);
+  plan(plan) {
+    const source = plan.source();
     if (source < 0) return;
-    const symbol = plan.symbol(claim.symbol);
+    const symbol = plan.symbol();
     if (symbol < 0) return;
     plan.need('spend', source);
     plan.need('destroy', symbol);
-    plan.debit(source, symbol, claim, false);
+    plan.debit(source, symbol, false);
   },
 };

@@ -5,12 +5,12 @@ export const issue: ClaimAction = {
   name: 'issue',
   wallets: ['target'],
   supply: 1,
-  plan(claim, plan) {
-    const target = plan.target(claim.target!);
+  plan(plan) {
+    const target = plan.target();
     if (target < 0) return;
-    const symbol = plan.symbol(claim.symbol);
+    const symbol = plan.symbol();
     if (symbol < 0) return;
     plan.need('issue', symbol);
-    plan.credit(target, symbol, claim, false);
+    plan.credit(target, symbol, false);
   },
 };

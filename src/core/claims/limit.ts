@@ -5,12 +5,12 @@ export const limit: ClaimAction = {
   name: 'limit',
   wallets: ['wallet'],
   supply: 0,
-  plan(claim, plan) {
-    const wallet = plan.target(claim.wallet!);
+  plan(plan) {
+    const wallet = plan.target();
     if (wallet < 0) return;
-    const symbol = plan.symbol(claim.symbol);
+    const symbol = plan.symbol();
     if (symbol < 0) return;
     plan.need('limit', wallet);
-    plan.limit(wallet, symbol, claim.metric!, claim.amount);
+    plan.limit(wallet, symbol);
   },
 };

@@ -5,15 +5,15 @@ export const transfer: ClaimAction = {
   name: 'transfer',
   wallets: ['source', 'target'],
   supply: 0,
-  plan(claim, plan) {
-    const source = plan.source(claim.source!);
+  plan(plan) {
+    const source = plan.source();
     if (source < 0) return;
-    const target = plan.target(claim.target!);
+    const target = plan.target();
     if (target < 0) return;
-    const symbol = plan.symbol(claim.symbol);
+    const symbol = plan.symbol();
     if (symbol < 0) return;
     plan.need('spend', source);
-    plan.debit(source, symbol, claim, true);
-    plan.credit(target, symbol, claim, true);
+    plan.debit(source, symbol, true);
+    plan.credit(target, symbol, true);
   },
 };

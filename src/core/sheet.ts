@@ -1,0 +1,113 @@
+/**
+ * A sheet: all that deciding asks of an intent's data in the usual case, as numbers, drawn up as it comes in, while its
+ * texts are near at hand. Until it is cleared many others come by: of its data the text alone is kept meanwhile, and read
+ * again where somebody asks for more, a route or an access rule, say.
+ *
+ * What always holds: what is decided by a sheet is what is decided by the data.
+ */
+import { METRICS, type Metric } from './balances.ts';
+import {
+  actionNumber,
+  CLAIM_ACTIONS,
+  CLAIM_WIDTH,
+  type Claim,
+  handleOf,
+  hashColumn,
+  setClaim,
+  walletIn,
+} from './claims/index.ts';
+import { type CreateCommand, commandData } from './command.ts';
+import { scopeOf } from './finding.ts';
+import { Kind } from './kinds.ts';
+import { hasRules, type IntentOutline } from './outline.ts';
+import { assert } from './refusal.ts';
+import type { State } from './state.ts';
+
+/** The rows of a claim's source, of its target or the wallet it is about, and of its symbol. */
+export const NAMED_WIDTH = 3;
+export const SOURCE = 0;
+export const TARGET = 1;
+export const SYMBOL = 2;
+
+export interface Sheet extends IntentOutline {
+  readonly handle: string;
+  /** It is committed when somebody says so. */
+  readonly isManual: boolean;
+  /**
+   * Flat rows of NAMED_WIDTH: the row that the name is known to lead to, or -1 less the place of the name in `unknown`. Of
+   * a limit the number of its metric stands where others have their source.
+   */
+  readonly named: readonly number[];
+  readonly unknown: readonly string[];
+  /** Names lead where they led as long as the state's memo has the same. */
+  readonly epoch: number;
+}
+
+const NONE: string[] = [];
+const LIMIT = actionNumber('limit');
+
+/** The sheet of a command to make an intent. */
+export function sheetOf(state: State, command: CreateCommand): Sheet {
+  if (command.sheet !== null) return command.sheet;
+  const sheet = drawUp(state, command.ledger, commandData(command));
+  command.sheet = sheet;
+  command.value = null;
+  return sheet;
+}
+
+/** `value` is the data of an intent that passed the door. */
+export function drawUp({ names }: State, ledger: number, value: Record<string, unknown>): Sheet {
+  const { handle, schema, access, config } = value as { handle: string; config?: { commit?: unknown } } & typeof value;
+  const asked = value.claims as readonly Claim[];
+  const walletScope = scopeOf(ledger, Kind.wallet);
+  const symbolScope = scopeOf(ledger, Kind.symbol);
+  // Of their size from the start: what is pushed to takes room for seventeen at once.
+  const claims = new Array<number>(asked.length * CLAIM_WIDTH);
+  const named = new Array<number>(asked.length * NAMED_WIDTH);
+  let unknown = NONE;
+  const unknownRow = (name: string): number => {
+    if (unknown === NONE) unknown = [];
+    return -unknown.push(name);
+  };
+  let lastSymbol: string | null = null;
+  let symbolRow = 0;
+  for (let i = 0; i < asked.length; i++) {
+    const claim = asked[i]!;
+    const from = i * CLAIM_WIDTH;
+    const to = i * NAMED_WIDTH;
+    const number = actionNumber(claim.action);
+    assert(number >= 0, 'the door lets only known claim actions in');
+    setClaim(claims, from, number, claim.amount);
+    named[to + SOURCE] = number === LIMIT ? METRICS.indexOf(claim.metric as Metric) : -1;
+    named[to + TARGET] = -1;
+    const { wallets } = CLAIM_ACTIONS[number]!;
+    for (let j = 0; j < wallets.length; j++) {
+      const member = wallets[j]!;
+      const name = handleOf(walletIn(claim, member)!);
+      const place = names.place(name);
+      const row = names.row(place, walletScope);
+      claims[from + hashColumn(member)] = names.hash(place) | 0;
+      named[to + (member === 'source' ? SOURCE : TARGET)] = row >= 0 ? row : unknownRow(name);
+    }
+    const symbol = handleOf(claim.symbol);
+    // Most intents are about one.
+    if (symbol !== lastSymbol) {
+      lastSymbol = symbol;
+      symbolRow = names.row(names.place(symbol), symbolScope);
+      if (symbolRow < 0) symbolRow = unknownRow(symbol);
+    }
+    named[to + SYMBOL] = symbolRow;
+  }
+  return {
+    handle,
+    schema: typeof schema === 'string' ? schema : undefined,
+    isManual: config?.commit === 'manual',
+    hasAccess: hasRules(access),
+    claims,
+    names: null,
+    hashes: null,
+    named,
+    unknown,
+    epoch: names.epoch,
+  };
+}
