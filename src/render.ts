@@ -91,9 +91,13 @@ export function customsOf(outcome: Outcome, version: Version): string[] {
   return outcomeCustoms(luid, outcome, (leg) => legHandle(luid, legsOf(version)[leg]!, leg));
 }
 
-/** An intent passes each status once, so the first of an outcome's names it; errors are told apart by all they say. */
-export function outcomeKey(luid: string, { steps, moment, links, detail }: Outcome): string {
-  return steps[0] === 'error' ? `${luid} error ${moment} ${links?.leg} ${detail}` : `${luid} ${steps[0]}`;
+/**
+ * An intent passes each status once, so the first of an outcome's names it; errors are told apart by all they say, which
+ * is less where an early build noted them.
+ */
+export function outcomeKey(luid: string, { steps, moment, links, isEarly, detail }: Outcome): string {
+  if (steps[0] !== 'error') return `${luid} ${steps[0]}`;
+  return `${luid} error ${moment} ${links?.leg} ${isEarly === true} ${detail}`;
 }
 
 /** The outcomes of a version that have proofs, in order. */

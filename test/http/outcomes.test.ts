@@ -10,6 +10,8 @@ const error = (detail: string, leg = 0, moment = 1000): Outcome => ({
 
 test('errors of one leg in one moment are told each in its own words', () => {
   const outcomes = [error('status 501'), error('ECONNREFUSED'), error('status 501', 1), error('status 501', 0, 1001)];
+  // What an early build noted did not name the intent.
+  outcomes.push({ ...error('status 501'), isEarly: true });
   const keys = outcomes.map((outcome) => outcomeKey('$int.000000000000000000', outcome));
   expect(new Set(keys).size).toBe(outcomes.length);
 });
