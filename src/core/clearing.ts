@@ -20,7 +20,7 @@ import { Participants } from './participants.ts';
 import { readRow } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
 import { routeOf } from './routes.ts';
-import { drawUp, NAMED_WIDTH, type Sheet, SOURCE, SYMBOL, TARGET } from './sheet.ts';
+import { NAMED_WIDTH, type Sheet, SOURCE, SYMBOL, TARGET } from './sheet.ts';
 import { HAS_BRIDGE, HAS_ROUTES, type State } from './state.ts';
 
 export interface Cleared {
@@ -71,8 +71,7 @@ class ClearingPlan implements Plan {
   constructor(state: State, { ledger, sheet, content, caller, company }: Attempt) {
     this.#state = state;
     this.#ledger = ledger;
-    // What names led to may be gone meanwhile.
-    this.#sheet = sheet.epoch === state.names.epoch ? sheet : drawUp(state, ledger, commandData(content));
+    this.#sheet = sheet;
     this.#content = content;
     this.#caller = caller;
     this.#company = company;
@@ -198,6 +197,7 @@ class ClearingPlan implements Plan {
 /** What an intent is tried with. */
 export interface Attempt {
   ledger: number;
+  /** Its names lead where they lead in this state. */
   sheet: Sheet;
   /** Its data, for what a sheet does not say. */
   content: Pick<CreateCommand, 'value' | 'data'>;

@@ -46,9 +46,10 @@ export interface Sheet extends IntentOutline {
 const NONE: string[] = [];
 const LIMIT = actionNumber('limit');
 
-/** The sheet of a command to make an intent. */
+/** The sheet of a command to make an intent: the one it has, as long as names lead where that says, else a new one. */
 export function sheetOf(state: State, command: CreateCommand): Sheet {
-  if (command.sheet !== null) return command.sheet;
+  const known = command.sheet;
+  if (known !== null && known.epoch === state.names.epoch) return known;
   const sheet = drawUp(state, command.ledger, commandData(command));
   command.sheet = sheet;
   command.value = null;
