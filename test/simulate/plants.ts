@@ -795,7 +795,7 @@ export const TESTED_PLANTS: TestedPlant[] = [
     ],
   ],
   // One life in some hundred thousand has a bridge fail twice in one moment, in other words.
-  ['errors of one leg in one moment share their proof', 'http/outcomes', ['src/render.ts', ' ${detail}`', ' `']],
+  ['errors of one leg in one moment share their proof', 'http/outcomes', ['src/render.ts', '{detail}`;', '{0}`;']],
   // Threads of the simulator are no threads, and have no lanes.
   [
     'nobody hears that a slab is done',
