@@ -85,6 +85,8 @@ describe('an intent with a sheet', () => {
 
   const about = (...all: Claim[]) => {
     const books = opened();
+    // A sheet tells where those names lead that were found lately.
+    for (const wallet of NAMES) findHandle(books.state, 1, Kind.wallet, wallet);
     const command = books.command(Kind.intent, { handle: 'i', claims: all }, 1, GRANTED);
     sheetOf(books.state, command);
     return { books, command };
