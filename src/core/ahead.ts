@@ -12,7 +12,7 @@ import type { Command, CreateCommand } from './command.ts';
 import { EntryType, type Facts, type IntentFacts, POSTING_WIDTH } from './entry.ts';
 import { handleHash, luidHash, scopeOf } from './finding.ts';
 import { Kind } from './kinds.ts';
-import { NAMED_WIDTH, SOURCE, sheetOf, TARGET } from './sheet.ts';
+import { NAMED_WIDTH, namedColumn, sheetOf } from './sheet.ts';
 import type { State } from './state.ts';
 import { CLAIM_WALLET_TERM, memberHash } from './terms.ts';
 
@@ -71,7 +71,7 @@ function note(state: State, command: CreateCommand): void {
     const { wallets: members } = CLAIM_ACTIONS[claims[from + ACTION]!]!;
     for (let j = 0; j < members.length && wallets < WALLETS_AHEAD; j++) {
       const member = members[j]!;
-      if (named[to + (member === 'source' ? SOURCE : TARGET)]! >= 0) continue;
+      if (named[to + namedColumn(member)]! >= 0) continue;
       const hash = claims[from + hashColumn(member)]!;
       walletHashes[wallets] = hashMix(hash, scope);
       termHashes[wallets++] = hashMix(term, hash);

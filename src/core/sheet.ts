@@ -14,6 +14,7 @@ import {
   handleOf,
   hashColumn,
   setClaim,
+  type WalletMember,
   walletIn,
 } from './claims/index.ts';
 import { type CreateCommand, commandData } from './command.ts';
@@ -29,13 +30,18 @@ export const SOURCE = 0;
 export const TARGET = 1;
 export const SYMBOL = 2;
 
+export function namedColumn(member: WalletMember): number {
+  return member === 'source' ? SOURCE : TARGET;
+}
+
 export interface Sheet extends IntentOutline {
   readonly handle: string;
   /** It is committed when somebody says so. */
   readonly isManual: boolean;
   /**
-   * Flat rows of NAMED_WIDTH: the row that the name is known to lead to, or -1 less the place of the name in `unknown`. Of
-   * a limit the number of its metric stands where others have their source.
+   * Flat rows of NAMED_WIDTH: the row that the name is known to lead to, or -1 less the place of the name in `unknown`;
+   * below 0 too where a claim names nobody. Of a limit the number of its metric (row of METRICS) stands where others have
+   * their source.
    */
   readonly named: readonly number[];
   readonly unknown: readonly string[];
@@ -43,7 +49,6 @@ export interface Sheet extends IntentOutline {
   readonly epoch: number;
 }
 
-const NONE: string[] = [];
 const LIMIT = actionNumber('limit');
 
 /** The sheet of a command to make an intent: the one it has, as long as names lead where that says, else a new one. */
@@ -65,11 +70,7 @@ export function drawUp({ names }: State, ledger: number, value: Record<string, u
   // Of their size from the start: what is pushed to takes room for seventeen at once.
   const claims = new Array<number>(asked.length * CLAIM_WIDTH);
   const named = new Array<number>(asked.length * NAMED_WIDTH);
-  let unknown = NONE;
-  const unknownRow = (name: string): number => {
-    if (unknown === NONE) unknown = [];
-    return -unknown.push(name);
-  };
+  const unknown: string[] = [];
   let lastSymbol: string | null = null;
   let symbolRow = 0;
   for (let i = 0; i < asked.length; i++) {
@@ -88,14 +89,14 @@ export function drawUp({ names }: State, ledger: number, value: Record<string, u
       const place = names.place(name);
       const row = names.row(place, walletScope);
       claims[from + hashColumn(member)] = names.hash(place) | 0;
-      named[to + (member === 'source' ? SOURCE : TARGET)] = row >= 0 ? row : unknownRow(name);
+      named[to + namedColumn(member)] = row >= 0 ? row : -unknown.push(name);
     }
     const symbol = handleOf(claim.symbol);
     // Most intents are about one.
     if (symbol !== lastSymbol) {
       lastSymbol = symbol;
       symbolRow = names.row(names.place(symbol), symbolScope);
-      if (symbolRow < 0) symbolRow = unknownRow(symbol);
+      if (symbolRow < 0) symbolRow = -unknown.push(symbol);
     }
     named[to + SYMBOL] = symbolRow;
   }

@@ -51,4 +51,13 @@ export function rowsOf(claims: readonly Claim[]): number[] {
   return rows;
 }
 
-export { type Claim, type ClaimAction, handleOf, objectOf, type Plan, type Reference, walletIn } from './claim.ts';
+export {
+  type Claim,
+  type ClaimAction,
+  handleOf,
+  objectOf,
+  type Plan,
+  type Reference,
+  type WalletMember,
+  walletIn,
+} from './claim.ts';
