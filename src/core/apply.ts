@@ -40,26 +40,27 @@ import {
 } from './state.ts';
 import { pushIntentTerms, pushTerms } from './terms.ts';
 
-/** Brings the entry, whose bytes are `bytes[from, to)`, into the state. `known` is what is at hand of a new record's data. */
+/**
+ * Brings the entry, whose bytes are `bytes[from, to)`, into the state. `command` is what a new record was decided from: where
+ * that is at hand, its data need not be read again.
+ */
 export function apply(
   state: State,
   entry: Entry | Facts,
   bytes: Uint8Array,
   from: number,
   to: number,
-  known?: Pick<CreateCommand, 'value' | 'data' | 'sheet'>,
+  command?: CreateCommand,
 ): void {
   state.memo.changed(entry.kind, entry.ledger);
   switch (entry.type) {
     case EntryType.token:
       state.log.push(0);
       return state.tokens.use(entry.handle, entry.exp);
-    case EntryType.create: {
-      const said = () => (known === undefined ? dataOf(entry as CreateEntry) : commandData(known));
-      return applyCreate(state, entry, bytes, from, to, 'asked' in entry ? entry.asked : said());
-    }
+    case EntryType.create:
+      return applyCreate(state, entry, bytes, from, to, askedOf(entry, command));
     case EntryType.intent: {
-      const outline = 'outline' in entry ? entry.outline : (known?.sheet ?? outlineOf(dataOf(entry)));
+      const outline = 'outline' in entry ? entry.outline : (command?.sheet ?? outlineOf(dataOf(entry)));
       return applyIntent(state, entry, bytes, from, to, outline);
     }
     case EntryType.update: {
@@ -112,6 +113,12 @@ export function apply(
       state.feeds.set(row, isNext ? { seq, index, last } : { ...feed, last });
     }
   }
+}
+
+/** What applying asks of a new record's data, or all of it. */
+function askedOf(entry: CreateEntry | CreateFacts, command: CreateCommand | undefined): Record<string, unknown> {
+  if ('asked' in entry) return entry.asked;
+  return command === undefined ? dataOf(entry) : commandData(command);
 }
 
 function applyCreate(

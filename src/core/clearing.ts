@@ -9,7 +9,7 @@ import { BUDGET_MAX, type Caller, isGranted, isGrantedAll } from './access/index
 import { fallbackAddresses } from './address.ts';
 import { DAILY_AMOUNT, DAILY_COUNT, MAX_BALANCE, MIN_BALANCE } from './balances.ts';
 import { ACTION, AMOUNT, CLAIM_ACTIONS, CLAIM_WIDTH, type Claim, type Plan } from './claims/index.ts';
-import { type CreateCommand, commandData } from './command.ts';
+import { type CommandData, commandData } from './command.ts';
 import { type Forward, type Leg, POSTING_WIDTH, Side } from './entry.ts';
 import type { Effort } from './filters.ts';
 import { findHandle, findSlot } from './finding.ts';
@@ -58,7 +58,7 @@ class ClearingPlan implements Plan {
   readonly #state: State;
   readonly #ledger: number;
   readonly #sheet: Sheet;
-  readonly #content: Attempt['content'];
+  readonly #content: CommandData;
   readonly #caller: Caller;
   readonly #company: Company | null;
   #grouping: Grouping | null = null;
@@ -200,7 +200,7 @@ export interface Attempt {
   /** Its names lead where they lead in this state. */
   sheet: Sheet;
   /** Its data, for what a sheet does not say. */
-  content: Pick<CreateCommand, 'value' | 'data'>;
+  content: CommandData;
   caller: Caller;
   /** When it was received. */
   moment: number;
@@ -257,43 +257,27 @@ function judge(state: State, postings: readonly number[], at: number, passed: nu
   if (Number.isNaN(min)) {
     if (after < 0) return short(state, postings, at, available, delta);
   } else if (after < min) {
-    return exceeded(
-      state,
-      postings,
-      at,
-      `has ${available}, changes by ${delta}, and must not fall below its minBalance ${min}`,
-    );
+    const what = `has ${available}, changes by ${delta}, and must not fall below its minBalance ${min}`;
+    return exceeded(state, postings, at, what);
   }
   const max = balances.limit(slot, MAX_BALANCE);
   const held = balances.reserved(slot) + balances.incoming(slot) - passed;
   if (after + held > max) {
     const has = available + held;
-    return exceeded(
-      state,
-      postings,
-      at,
-      `has ${has}, changes by ${delta}, and must not rise above its maxBalance ${max}`,
-    );
+    const what = `has ${has}, changes by ${delta}, and must not rise above its maxBalance ${max}`;
+    return exceeded(state, postings, at, what);
   }
   if (moved === 0) return null;
   const day = balances.movedOn(slot, moment);
   const dailyAmount = balances.limit(slot, DAILY_AMOUNT);
   if (day.amount + moved > dailyAmount) {
-    return exceeded(
-      state,
-      postings,
-      at,
-      `moved ${day.amount} today, would move ${moved} more, and its dailyAmount is ${dailyAmount}`,
-    );
+    const what = `moved ${day.amount} today, would move ${moved} more, and its dailyAmount is ${dailyAmount}`;
+    return exceeded(state, postings, at, what);
   }
   const dailyCount = balances.limit(slot, DAILY_COUNT);
   if (day.count + 1 > dailyCount) {
-    return exceeded(
-      state,
-      postings,
-      at,
-      `took part in ${day.count} transfers today, and its dailyCount is ${dailyCount}`,
-    );
+    const what = `took part in ${day.count} transfers today, and its dailyCount is ${dailyCount}`;
+    return exceeded(state, postings, at, what);
   }
   return null;
 }

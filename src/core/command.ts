@@ -35,8 +35,11 @@ export interface CreateCommand extends CommandBase, Content {
   companion?: CreateCommand;
 }
 
-/** The data as a value; where it is not kept as one, read from its text. */
-export function commandData(content: Pick<CreateCommand, 'value' | 'data'>): Record<string, unknown> {
+/** A record's data as a command has it. */
+export type CommandData = Pick<CreateCommand, 'value' | 'data'>;
+
+/** The data as a value; where it is not kept as one, read from its text and kept from then on. */
+export function commandData(content: CommandData): Record<string, unknown> {
   content.value ??= JSON.parse(content.data) as Record<string, unknown>;
   return content.value;
 }

@@ -387,21 +387,8 @@ function noteOfCall({ open }: State, { ledger, kind, moment, luid, row, outcome 
 
 function companionOf(entry: CreateEntry, caller: Caller): CreateCommand {
   const { kind, moment, data, hash, proofs, luid, seal } = entry;
-  const value = JSON.parse(data);
-  return {
-    op: 'create',
-    ledger: SERVER_LEDGER,
-    kind,
-    moment,
-    caller,
-    value,
-    data,
-    hash,
-    proofs,
-    luid,
-    seal,
-    sheet: null,
-  };
+  const content = { value: JSON.parse(data), data, hash, proofs };
+  return { op: 'create', ledger: SERVER_LEDGER, kind, moment, caller, ...content, sheet: null, luid, seal };
 }
 
 /** What is decided where some permission is there and another missing, so that neither of these two is. */

@@ -9,7 +9,7 @@
  * stands in `access` of the ledger and its records then counts for nothing.
  */
 import { equalBytes } from '../bytes.ts';
-import { type CreateCommand, commandData } from '../command.ts';
+import { type CommandData, commandData } from '../command.ts';
 import type { Effort } from '../filters.ts';
 import { KINDS, Kind } from '../kinds.ts';
 import { isoMoment } from '../proofs.ts';
@@ -35,7 +35,7 @@ export { memberHandle } from './people.ts';
 export { targetOf } from './rules.ts';
 
 /** A record that is about to be made: nobody's yet, so whoever signs it owns it. */
-export type Draft = Pick<CreateCommand, 'value' | 'data'>;
+type Draft = CommandData;
 
 /** No record: a row for questions about a whole kind, or about what does not exist. */
 export const NO_ROW = -1;
