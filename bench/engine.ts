@@ -6,7 +6,7 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { Countdown, closeHouse, fillHouse, type House, handIn, makeTransfers, openHouse } from './load/house.ts';
+import { Countdown, closeHouse, fillHouse, type House, handIn, makeTransfer, openHouse } from './load/house.ts';
 import { makeScratchDirectory } from './load/root.ts';
 import { atLeast, type BenchCell, type BenchOptions, type BenchResult } from './result.ts';
 
@@ -15,8 +15,8 @@ const WALLETS = 1000;
 const FULL = { single: 100_000, many: 10_000 };
 const SMOKE: typeof FULL = { single: 500, many: 50 };
 const ROUNDS = 5;
-/** Of about as much as a busy service has under way one slice is made and handed in at a time. */
-const SLICE_ALONE = 64;
+/** Commands made and handed in before an answer is waited for, and so many such slices under way: as a busy service has. */
+const SLICE_INTENTS = 64;
 const SLICES_UNDERWAY = 3;
 
 export async function run({ smoke }: BenchOptions): Promise<BenchResult> {
@@ -47,7 +47,7 @@ export async function run({ smoke }: BenchOptions): Promise<BenchResult> {
   };
 }
 
-/** Intents a second that one core would clear, by the processor time they take. */
+/** Intents a second that one core would clear, by the processor time they take; what that comes from is added to `rows`. */
 async function measure(claims: number, intents: number, rows: BenchCell[][]): Promise<number> {
   const scratch = makeScratchDirectory();
   try {
@@ -86,12 +86,12 @@ async function runLoop(
   const { house, claims, intents } = loop;
   const before = process.cpuUsage();
   const underway: Promise<void>[] = [];
-  for (let from = 0; from < intents; from += SLICE_ALONE) {
-    const count = Math.min(SLICE_ALONE, intents - from);
+  for (let from = 0; from < intents; from += SLICE_INTENTS) {
+    const count = Math.min(SLICE_INTENTS, intents - from);
     const end = new Countdown(count);
     for (let i = 0; i < count; i++) {
-      const [command] = makeTransfers(loop.made + i, 1, WALLETS, claims);
-      if (isHandedIn) handIn(house.engine, command!, end);
+      const command = makeTransfer(loop.made + i, WALLETS, claims);
+      if (isHandedIn) handIn(house.engine, command, end);
     }
     if (!isHandedIn) continue;
     loop.made += count;

@@ -25,15 +25,7 @@ import { realDisk } from '../src/storage/disk.ts';
 import { JOURNAL_START, Journal } from '../src/storage/journal.ts';
 import { takeSnapshot } from '../src/storage/snapshot.ts';
 import { packValue } from '../src/storage/values.ts';
-import {
-  FUNDS_PER_WALLET,
-  ownerKeys,
-  SYMBOL,
-  symbolData,
-  transferData,
-  walletData,
-  walletHandle,
-} from './load/intents.ts';
+import { fundingData, ownerKeys, symbolData, transferData, walletData } from './load/intents.ts';
 import type { BenchOptions, BenchResult } from './result.ts';
 
 const INTENTS = 50_000;
@@ -105,13 +97,7 @@ async function writeBooks(directory: string, server: KeyPair, intents: number): 
     const keys = ownerKeys(wallet);
     await scribe.write(scribe.command(Kind.wallet, walletData(wallet, encodeBase64(keys.public)), keys));
   }
-  const claims = Array.from({ length: WALLETS }, (_, wallet) => ({
-    action: 'issue',
-    amount: FUNDS_PER_WALLET,
-    symbol: { handle: SYMBOL },
-    target: { handle: walletHandle(wallet) },
-  }));
-  await scribe.write(scribe.command(Kind.intent, { handle: 'funding', claims }, ownerKeys(0)));
+  await scribe.write(scribe.command(Kind.intent, fundingData(0, WALLETS, owner), ownerKeys(0)));
   const owners = Array.from({ length: WALLETS }, (_, wallet) => ownerKeys(wallet));
   const texts = owners.map((keys) => encodeBase64(keys.public));
   for (let i = 0; i < intents; i++) {

@@ -29,10 +29,9 @@ import { JOURNAL_START, Journal, RESERVE_BYTES } from '../../src/storage/journal
 import { loadOrCreateKey, readKeyFile } from '../../src/storage/key-file.ts';
 import { type SnapshotTaken, takeSnapshot } from '../../src/storage/snapshot.ts';
 import { packValue } from '../../src/storage/values.ts';
-import { SYMBOL, symbolData, transferData, walletData, walletHandle } from './intents.ts';
+import { fundingData, symbolData, transferData, walletData } from './intents.ts';
 
-/** Funds of a wallet: enough for every transfer of any run. */
-const FUNDS = 1_000_000_000;
+/** Claims in one funding intent. */
 const FUNDING_CLAIMS = 100;
 /** Commands made and held at a time; more would measure the memory of the bench. */
 export const SLICE = 10_000;
@@ -120,6 +119,7 @@ export function submitAll(engine: Engine, commands: readonly CreateCommand[]): P
   return end.reached;
 }
 
+/** Hands one command in; `end` counts its answer. */
 export function handIn(engine: Engine, command: CreateCommand, end: Countdown): void {
   engine.submit({ command, checks: NONE, seals: NONE, answer: (outcome) => end.count(outcome) });
 }
@@ -193,22 +193,19 @@ function ownerKey(wallet: number): Uint8Array {
 
 /** The symbol, and `wallets` wallets with funds, as a real client would have made them. */
 export async function fillHouse({ engine }: House, wallets: number): Promise<void> {
-  await submitAll(engine, [makeCommand(Kind.symbol, symbolData(encodeBase64(ownerKey(0))))]);
+  const system = encodeBase64(ownerKey(0));
+  await submitAll(engine, [makeCommand(Kind.symbol, symbolData(system))]);
   for (let from = 0; from < wallets; from += SLICE) {
-    const numbers = Array.from({ length: Math.min(SLICE, wallets - from) }, (_, i) => from + i);
-    const made = numbers.map((wallet) =>
-      makeCommand(Kind.wallet, walletData(wallet, encodeBase64(ownerKey(wallet))), ownerKey(wallet)),
-    );
+    const to = Math.min(from + SLICE, wallets);
+    const made: CreateCommand[] = [];
+    for (let wallet = from; wallet < to; wallet++) {
+      const key = ownerKey(wallet);
+      made.push(makeCommand(Kind.wallet, walletData(wallet, encodeBase64(key)), key));
+    }
     await submitAll(engine, made);
     const funds: CreateCommand[] = [];
-    for (let at = 0; at < numbers.length; at += FUNDING_CLAIMS) {
-      const claims = numbers.slice(at, at + FUNDING_CLAIMS).map((wallet) => ({
-        action: 'issue',
-        amount: FUNDS,
-        symbol: { handle: SYMBOL },
-        target: { handle: walletHandle(wallet) },
-      }));
-      funds.push(makeCommand(Kind.intent, { handle: `funding-${from + at}`, schema: 'issue', claims }));
+    for (let at = from; at < to; at += FUNDING_CLAIMS) {
+      funds.push(makeCommand(Kind.intent, fundingData(at, Math.min(at + FUNDING_CLAIMS, to), system)));
     }
     await submitAll(engine, funds);
   }
@@ -226,13 +223,15 @@ function transferHandle(number: number): string {
   return `transfer-${String(number).padStart(10, '0')}`;
 }
 
-/** Intents `from` to `from + count`, each of about 1 KB of JSON for one claim, between wallets drawn by a fixed rule. */
-export function makeTransfers(from: number, count: number, wallets: number, claims = 1): CreateCommand[] {
-  return Array.from({ length: count }, (_, i) => {
-    const number = from + i;
-    const source = (number * 7) % wallets;
-    const key = ownerKey(source);
-    const data = transferData(transferHandle(number), encodeBase64(key), source, wallets, claims, number * 31);
-    return makeCommand(Kind.intent, data, key);
-  });
+/** One-claim intents, `from` to `from + count`. */
+export function makeTransfers(from: number, count: number, wallets: number): CreateCommand[] {
+  return Array.from({ length: count }, (_, i) => makeTransfer(from + i, wallets, 1));
+}
+
+/** The intent of this number, of about 1 KB of JSON for one claim, between wallets drawn by a fixed rule. */
+export function makeTransfer(number: number, wallets: number, claims: number): CreateCommand {
+  const source = (number * 7) % wallets;
+  const key = ownerKey(source);
+  const data = transferData(transferHandle(number), encodeBase64(key), source, wallets, claims, number * 31);
+  return makeCommand(Kind.intent, data, key);
 }
