@@ -3,7 +3,8 @@
  *
  * Order enters here and nowhere else. So many requests are let in as keep the workers and the disk busy; the others
  * wait for their ledger's turn before anything is done for them. Past that, commands keep the order in which they took
- * their moment at the door, so moments never go back along the journal. A batch is what has come in while the disk was busy; the disk sets the pace.
+ * their moment at the door, so moments never go back along the journal. A batch is what has come in while the disk was
+ * busy; the disk sets the pace.
  *
  * Always holds: the state runs at most one frame ahead of the disk, and no answer, a read's included, leaves before
  * the disk has every entry it may speak of. A failed write or sync is final: nothing is acknowledged after it.

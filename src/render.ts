@@ -2,7 +2,7 @@
  * Records, lists and other answers as JSON text. Members are written in canonical order, and content is the very bytes
  * that were hashed and journaled, so nothing is ever encoded twice and a list's hash is that of the text it sends.
  */
-import { threadOf as beginsThread, EntryType, type Outcome, type StoredProof } from './core/entry.ts';
+import { EntryType, type Outcome, type StoredProof, threadOf } from './core/entry.ts';
 import { legsOf } from './core/intents.ts';
 import { legHandle } from './core/legs.ts';
 import { LONG_MIN } from './core/long-versions.ts';
@@ -138,7 +138,7 @@ export function versionText(
     owners,
     proofs: proofTexts(version, hash, sealer),
     status,
-    thread: threadOf(entry),
+    thread: threadIn(entry),
     isRouted: isRouted(version),
   });
 }
@@ -146,7 +146,7 @@ export function versionText(
 /** Whether routes had a say in it: they made it, or moved what its claims name, or pass it on. */
 export function isRouted({ entry, added }: Version): boolean {
   if (entry.type !== EntryType.intent) return false;
-  if (entry.thread !== beginsThread(entry.luid)) return true;
+  if (entry.thread !== threadOf(entry.luid)) return true;
   const isLed = ({ links }: Outcome) => links !== undefined && links.routed.length + links.forwards.length > 0;
   return isLed(entry.outcome) || added.some((each) => each.type === EntryType.step && isLed(each.outcome));
 }
@@ -156,7 +156,8 @@ export function viewText(record: RecordView, sealer: Sealer | null): string {
   return versionText(record, record.status, ownersText(record.owners), sealer, labelsText(record.labels));
 }
 
-export function threadOf(entry: VersionEntry): string | null {
+/** The thread that a record's meta tells; null of what is no intent. */
+export function threadIn(entry: VersionEntry): string | null {
   return entry.type === EntryType.intent ? entry.thread : null;
 }
 

@@ -14,7 +14,7 @@ import { ledgerCommand } from '../genesis.ts';
 import { proofDigest, proofDigestHex } from '../proof/digest.ts';
 import { encodeBase64 } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
-import { hexOf, isRouted, labelsText, outcomeText, ownersText, recordText, threadOf } from '../render.ts';
+import { hexOf, isRouted, labelsText, outcomeText, ownersText, recordText, threadIn } from '../render.ts';
 import { beginAnew, type Call, callerOf, guarded, NO_BYTES, refuseDurable, send, sendRefusal } from './call.ts';
 import { type Content, keysOf, openBody, openProofs, type ProofBody } from './door.ts';
 import { type Header, type Refusal, refuse } from './errors.ts';
@@ -114,7 +114,7 @@ function createdText(
     owners: ownersText(keysOf(content)),
     proofs: `${content.text},${sealed}${late}`,
     status,
-    thread: threadOf(entry),
+    thread: threadIn(entry),
     isRouted: isLed,
   });
 }

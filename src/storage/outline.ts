@@ -2,8 +2,8 @@
  * Reads an intent's outline, and the little that is asked of most other records, out of their data where that lies as
  * canonical JSON (proof/canon.ts), passing over all other members byte by byte: no text is made of them, and no object.
  *
- * An intent's in two steps. The first notes in words where the parts of the outline lie; it may be done ahead by another thread
- * (frames-ahead.ts), since words can be shared. The second makes the outline of the note and the same bytes.
+ * An intent's in two steps. The first notes in words where the parts of the outline lie; it may be done ahead by another
+ * thread (frames-ahead.ts), since words can be shared. The second makes the outline of the note and the same bytes.
  *
  * It rests on what canonical JSON is: no white space, members of an object sorted by name, no name twice, names in
  * ASCII never escaped. The data was made so at the door and is covered by the frame's hash; bytes that are not so

@@ -10,10 +10,11 @@ export const CLAIM_ACTIONS: readonly ClaimAction[] = [issue, transfer, destroy, 
 
 const NUMBERS: ReadonlyMap<string, number> = new Map(CLAIM_ACTIONS.map(({ name }, number) => [name, number]));
 
+/** The action is looked up for claim after claim, which mostly say the same. */
 let askedFor = '';
 let found = -1;
 
-/** The number of the action of this name, -1 where there is none. It is looked up for claim after claim, which mostly say the same. */
+/** The number of the action of this name, -1 where there is none. */
 export function actionNumber(name: string): number {
   if (name !== askedFor) {
     askedFor = name;
@@ -23,8 +24,8 @@ export function actionNumber(name: string): number {
 }
 
 /**
- * What is asked of a claim once its intent is decided, as a row of numbers: that of its action, its amount, and `hashText` of
- * the names of its source, and of its target or the wallet it is about, as signed numbers; 0 where it has none.
+ * What is asked of a claim once its intent is decided, as a row of numbers: that of its action, its amount, and `hashText`
+ * of the names of its source, and of its target or the wallet it is about, as signed numbers; 0 where it has none.
  */
 export const CLAIM_WIDTH = 4;
 export const ACTION = 0;
