@@ -7,7 +7,7 @@
  * decided, only later.
  */
 import { hashMix } from '../memory/index.ts';
-import { ACTION, CLAIM_ACTIONS, CLAIM_WIDTH, hashColumn } from './claims/index.ts';
+import { actionAt, CLAIM_WIDTH, hashColumn } from './claims/rows.ts';
 import type { Command, CreateCommand } from './command.ts';
 import { EntryType, type Facts, type IntentFacts, POSTING_WIDTH } from './entry.ts';
 import { handleHash, luidHash, scopeOf } from './finding.ts';
@@ -68,7 +68,7 @@ function note(state: State, command: CreateCommand): void {
   const term = memberHash(state, ledger, Kind.intent, CLAIM_WALLET_TERM);
   const scope = scopeOf(ledger, Kind.wallet);
   for (let from = 0, to = 0; from < claims.length; from += CLAIM_WIDTH, to += NAMED_WIDTH) {
-    const { wallets: members } = CLAIM_ACTIONS[claims[from + ACTION]!]!;
+    const { wallets: members } = actionAt(claims, from);
     for (let j = 0; j < members.length && wallets < WALLETS_AHEAD; j++) {
       const member = members[j]!;
       if (named[to + namedColumn(member)]! >= 0) continue;
@@ -152,7 +152,7 @@ function noteFacts(state: State, { ledger, outline: { hashes, claims }, outcome:
   luidHashes[intents++] = hashes.luid;
   const member = memberHash(state, ledger, Kind.intent, CLAIM_WALLET_TERM);
   for (let at = 0; at < claims.length; at += CLAIM_WIDTH) {
-    const { wallets: members } = CLAIM_ACTIONS[claims[at + ACTION]!]!;
+    const { wallets: members } = actionAt(claims, at);
     for (let j = 0; j < members.length && wallets < WALLETS_AHEAD; j++) {
       termHashes[wallets++] = hashMix(member, claims[at + hashColumn(members[j]!)]!);
     }

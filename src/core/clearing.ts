@@ -8,7 +8,8 @@
 import { BUDGET_MAX, type Caller, isGranted, isGrantedAll } from './access/index.ts';
 import { fallbackAddresses } from './address.ts';
 import { DAILY_AMOUNT, DAILY_COUNT, MAX_BALANCE, MIN_BALANCE } from './balances.ts';
-import { ACTION, AMOUNT, CLAIM_ACTIONS, CLAIM_WIDTH, type Claim, type Plan } from './claims/index.ts';
+import type { Claim, Plan } from './claims/index.ts';
+import { AMOUNT, actionAt, CLAIM_WIDTH } from './claims/rows.ts';
 import { type CommandData, commandData } from './command.ts';
 import { type Forward, type Leg, POSTING_WIDTH, Side } from './entry.ts';
 import type { Effort } from './filters.ts';
@@ -214,7 +215,7 @@ export function clear(state: State, attempt: Attempt): Cleared | typeof WAITING 
   const { company, moment } = attempt;
   const { claims } = attempt.sheet;
   for (let at = 0; at < claims.length; at += CLAIM_WIDTH) {
-    CLAIM_ACTIONS[claims[at + ACTION]!]!.plan(plan);
+    actionAt(claims, at).plan(plan);
     if (plan.refusal !== null) return plan.refusal;
     plan.index++;
   }

@@ -1,7 +1,8 @@
 /**
  * What must hold whatever anybody sends, checked as the books are written and again as they are read.
  */
-import { ACTION, AMOUNT, CLAIM_ACTIONS, CLAIM_WIDTH, type ClaimAction } from './claims/index.ts';
+import type { ClaimAction } from './claims/index.ts';
+import { AMOUNT, actionAt, CLAIM_WIDTH } from './claims/rows.ts';
 import { LIMIT_WIDTH, type Outcome, POSTING_WIDTH } from './entry.ts';
 import { assert } from './refusal.ts';
 
@@ -46,10 +47,6 @@ export function assertStill({ postings, limits }: Outcome): void {
 }
 
 const UNBALANCED = 'the postings of an intent add up to what it issues minus what it destroys';
-
-function actionAt(claims: readonly number[], at: number): ClaimAction {
-  return CLAIM_ACTIONS[claims[at + ACTION]!]!;
-}
 
 function isAll(claims: readonly number[], holds: (action: ClaimAction) => boolean): boolean {
   for (let at = 0; at < claims.length; at += CLAIM_WIDTH) if (!holds(actionAt(claims, at))) return false;

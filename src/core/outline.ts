@@ -2,7 +2,8 @@
  * What the state asks of an intent's data as it comes in, and of most other records'. Whoever has the data as a value
  * takes it from there; replay, which has it as bytes, reads these members and passes over the rest (storage/outline.ts).
  */
-import { actionNumber, CLAIM_ACTIONS, type Claim, handleOf, rowsOf, walletIn } from './claims/index.ts';
+import { actionNumber, CLAIM_ACTIONS, type Claim, handleOf, walletIn } from './claims/index.ts';
+import { rowsOf } from './claims/rows.ts';
 import { Kind } from './kinds.ts';
 
 export { hashAscii, hashText } from '../memory/index.ts';

@@ -6,17 +6,8 @@
  * What always holds: what is decided by a sheet is what is decided by the data.
  */
 import { METRICS, type Metric } from './balances.ts';
-import {
-  actionNumber,
-  CLAIM_ACTIONS,
-  CLAIM_WIDTH,
-  type Claim,
-  handleOf,
-  hashColumn,
-  setClaim,
-  type WalletMember,
-  walletIn,
-} from './claims/index.ts';
+import { actionNumber, CLAIM_ACTIONS, type Claim, handleOf, type WalletMember, walletIn } from './claims/index.ts';
+import { CLAIM_WIDTH, hashColumn, setClaim } from './claims/rows.ts';
 import { type CreateCommand, commandData } from './command.ts';
 import { scopeOf } from './finding.ts';
 import { Kind } from './kinds.ts';

@@ -3,7 +3,7 @@
  * lists and relations look up are one table here.
  */
 import { hashMix } from '../memory/index.ts';
-import { ACTION, CLAIM_ACTIONS, CLAIM_WIDTH, hashColumn } from './claims/index.ts';
+import { actionAt, CLAIM_WIDTH, hashColumn } from './claims/rows.ts';
 import { nameHash, scopeOf } from './finding.ts';
 import { Kind } from './kinds.ts';
 import type { IntentOutline } from './outline.ts';
@@ -71,7 +71,7 @@ export function pushIntentTerms(state: State, ledger: number, outline: IntentOut
     return;
   }
   for (let at = 0; at < claims.length; at += CLAIM_WIDTH) {
-    const { wallets } = CLAIM_ACTIONS[claims[at + ACTION]!]!;
+    const { wallets } = actionAt(claims, at);
     for (let j = 0; j < wallets.length; j++) {
       terms.push(hashMix(member, claims[at + hashColumn(wallets[j]!)]!), place);
     }
