@@ -117,10 +117,11 @@ export function guarded(house: Answering, reply: Reply, work: () => void): void 
  * How a request is sent back before the books heard of it, and what it does at its next turn. Until then its body is kept
  * as text, as those of all who wait: parsed it takes ten times as much.
  */
-export function beginAnew(call: Call, work: () => void): () => () => void {
+export function beginAnew(call: Call, work: () => void, bodyText = () => textOf(call.body)): () => () => void {
   const { house, reply } = call;
   return () => {
-    const text = call.body === undefined ? null : Buffer.from(JSON.stringify(call.body));
+    const made = bodyText();
+    const text = made === null ? null : Buffer.from(made);
     call.body = undefined;
     return () => {
       if (reply.aborted) return;
@@ -128,6 +129,10 @@ export function beginAnew(call: Call, work: () => void): () => () => void {
       guarded(house, reply, work);
     };
   };
+}
+
+function textOf(body: unknown): string | null {
+  return body === undefined ? null : JSON.stringify(body);
 }
 
 export function refuseDurable(call: Call, refusal: Refusal | CoreRefusal): void {

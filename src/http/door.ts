@@ -47,7 +47,7 @@ export interface Content extends CheckedProofs {
 }
 
 /** Whose signatures came with it. */
-export function keysOf({ proofs }: CheckedProofs): Uint8Array[] {
+export function keysOf({ proofs }: Pick<CheckedProofs, 'proofs'>): Uint8Array[] {
   return proofs.map((proof) => proof.public);
 }
 

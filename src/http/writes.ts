@@ -50,10 +50,23 @@ export function createRecord(call: Call): void {
     hash,
     proofs,
   };
-  const digest = proofDigestHex(content.hashHex, createdCustom(luid, moment, status));
-  submit(call, { command, checks: content.checks, seals: Buffer.from(digest, 'hex') }, ([entry]) => {
-    answerCreated(call, content, entry as VersionEntry, digest);
-  });
+  const { hashHex, text } = content;
+  const digest = proofDigestHex(hashHex, createdCustom(luid, moment, status));
+  const texts: Texts = { data, hashHex, proofs, text };
+  submit(
+    call,
+    { command, checks: content.checks, seals: Buffer.from(digest, 'hex') },
+    ([entry]) => answerCreated(call, texts, entry as VersionEntry, digest),
+    kind === Kind.intent ? () => bodyText(texts) : undefined,
+  );
+}
+
+/** Content without its value, which takes several times as much and is let go where nobody asks for it. */
+type Texts = Pick<Content, 'data' | 'hashHex' | 'proofs' | 'text'>;
+
+/** A body that says the same to the door. */
+function bodyText({ data, hashHex, text }: Texts): string {
+  return `{"hash":"${hashHex}","data":${data},"meta":{"proofs":[${text}]}}`;
 }
 
 /** What every command takes from a body that passed the door. */
@@ -87,7 +100,7 @@ function createLedger(call: Call): void {
  * The answer to a create is put together from what the request brought; nothing is read back. `digest` is that of the
  * server's proof, as it was signed.
  */
-function answerCreated(call: Call, content: Content, entry: VersionEntry, digest: string): void {
+function answerCreated(call: Call, content: Texts, entry: VersionEntry, digest: string): void {
   if (entry.type === EntryType.intent) {
     const wait = waitAsked(call);
     if (wait !== null) return answerFinal(call, content, entry, digest, wait);
@@ -98,7 +111,7 @@ function answerCreated(call: Call, content: Content, entry: VersionEntry, digest
 
 function createdText(
   call: Call,
-  content: Content,
+  content: Texts,
   entry: VersionEntry,
   digest: string,
   status: string,
@@ -120,7 +133,7 @@ function createdText(
 }
 
 /** With `Prefer: wait`: the intent in its final status, or as far as it came in the time asked for. */
-function answerFinal(call: Call, content: Content, entry: IntentEntry, digest: string, wait: number): void {
+function answerFinal(call: Call, content: Texts, entry: IntentEntry, digest: string, wait: number): void {
   const { house } = call;
   const headers: Header[] = [['preference-applied', `wait=${wait}`]];
   const status = statusAfter(entry.outcome);
@@ -222,10 +235,17 @@ export function addProof(call: Call): void {
   submit(call, { command, checks, seals: NO_BYTES }, () => sendRow(call, 200, row));
 }
 
-export function submit(call: Call, submission: Omit<Submission, 'answer'>, done: (entries: Entry[]) => void): void {
+/** Where `bodyText` makes the body again, it is not kept as a value. */
+export function submit(
+  call: Call,
+  submission: Omit<Submission, 'answer'>,
+  done: (entries: Entry[]) => void,
+  bodyText?: () => string,
+): void {
   const { house, reply } = call;
   const { command, checks, seals } = submission;
   if (call.showToken !== null) return call.showToken(command, checks);
+  if (bodyText !== undefined) call.body = undefined;
   house.engine.submit({
     command,
     checks,
@@ -234,6 +254,6 @@ export function submit(call: Call, submission: Omit<Submission, 'answer'>, done:
       if (isRefusal(outcome)) sendRefusal(house, reply, outcome);
       else guarded(house, reply, () => done(outcome));
     },
-    leave: beginAnew(call, call.act),
+    leave: beginAnew(call, call.act, bodyText),
   });
 }

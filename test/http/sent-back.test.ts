@@ -55,12 +55,15 @@ describe('sent back', () => {
     await post('/symbols', record({ handle: 'usd', factor: 100 }, owner))();
     const issue = { action: 'issue', amount: 5, symbol: { handle: 'usd' }, target: { handle: 'w' } };
     const everything = { action: 'any', record: 'any' };
+    const odd = record({ handle: 'k', claims: [issue], custom: ODD }, [owner, teller], [ODD, undefined]);
+    odd.hash = odd.hash.toUpperCase();
     const told = await sendAll([
       post('/wallets', record({ handle: 'first' }, owner)),
       post('/wallets', record({ handle: 'second', custom: ODD }, owner)),
       post('/wallets', record({ handle: 'second', custom: { other: true } }, owner)),
       post('/intents', record({ handle: 'i', claims: [issue] }, owner)),
       post('/intents', record({ handle: 'j', claims: [issue] }, owner), { prefer: 'wait=5' }),
+      post('/intents', odd),
       () => desk.send('PUT', '/v2/wallets/w', record({ handle: 'w', parent: wallet.hash }, owner)),
       () => desk.send('DELETE', '/v2/wallets/gone', record({ parent: gone.hash }, owner)),
       post('/wallets/w/proofs', proof(wallet.hash, teller)),
@@ -77,6 +80,7 @@ describe('sent back', () => {
       [409, 'record.duplicated'],
       [201, 'pending'],
       [201, 'completed'],
+      [201, 'pending'],
       [200, 'created'],
       [204, ''],
       // The update was before it, and what was signed is no more.
@@ -88,7 +92,9 @@ describe('sent back', () => {
       [201, 'created'],
     ]);
     const { body } = await desk.get('/v2/wallets/w/balances');
-    expect(body.data.map(({ data }: Json) => data.amount)).toEqual([10]);
+    expect(body.data.map(({ data }: Json) => data.amount)).toEqual([15]);
+    expect(told[5]!.body.data).toEqual(odd.data);
+    expect(told[5]!.body.meta.proofs.slice(0, 2)).toEqual(odd.meta.proofs);
     for (const n of [0, 1]) expect((await desk.get(`/v2/wallets/${told[n]!.body.luid}`)).body).toEqual(told[n]!.body);
   });
 
