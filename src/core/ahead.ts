@@ -3,8 +3,8 @@
  * caches, and a search waits for each place it comes to before it knows the next. Here the places of many commands are
  * asked for at once, step by step, without looking at what lies there: so the waits fall together.
  *
- * Always holds: nothing changes but what is remembered of names, and nothing depends on it. Without it the same is
- * decided, only later.
+ * Always holds: nothing changes but what is remembered of names, and of commands (their sheets), and nothing depends on
+ * it. Without it the same is decided, only later.
  */
 import { hashMix } from '../memory/index.ts';
 import { actionAt, CLAIM_WIDTH, hashColumn } from './claims/rows.ts';

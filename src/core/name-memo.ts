@@ -1,6 +1,6 @@
 /**
  * Names that came up lately: their hashes, and the rows they led to. The same few wallets and symbols are named again
- * and again, and within one intent each name is asked for by clearing and by the terms of lists.
+ * and again.
  *
  * A name has one place here, and whatever else has that place takes it over: nothing grows. Not part of the books:
  * without it the same is found, only slower.

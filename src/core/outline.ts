@@ -1,6 +1,7 @@
 /**
- * What the state asks of an intent's data as it comes in, and of most other records'. Whoever has the data as a value
- * takes it from there; replay, which has it as bytes, reads these members and passes over the rest (storage/outline.ts).
+ * What the state asks of an intent's data as it comes in, and of most other records'. Of what is decided a sheet says it
+ * (sheet.ts), and of the server's own intents the data as a value; replay, which has it as bytes, reads these members and
+ * passes over the rest (storage/outline.ts).
  */
 import { actionNumber, CLAIM_ACTIONS, type Claim, handleOf, walletIn } from './claims/index.ts';
 import { rowsOf } from './claims/rows.ts';
@@ -43,6 +44,7 @@ export function isAskedWhole(kind: Kind): boolean {
   return ASKED_WHOLE.includes(kind);
 }
 
+/** The outline of an intent's data as a value, without hashes. */
 export function outlineOf({ schema, claims: given, access }: Record<string, unknown>): IntentOutline {
   const claims = given as readonly Claim[];
   const walletsOf = (claim: Claim) =>
@@ -56,6 +58,7 @@ export function outlineOf({ schema, claims: given, access }: Record<string, unkn
   };
 }
 
+/** Whether `data.access` brings rules. */
 export function hasRules(access: unknown): boolean {
   return Array.isArray(access) && access.length > 0;
 }
