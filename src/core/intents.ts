@@ -1,6 +1,7 @@
 /**
  * The life of an intent: how far it comes at once, and what moves it on later (a proof it waits for, what a bridge
- * reports, a command while it is prepared, its time). Decides only; every answer is an Outcome for the journal.
+ * reports, a command while it is prepared, its time). What proofs say to it stands in consent.ts. Decides only; every
+ * answer is an Outcome for the journal.
  *
  *     pending ──▶ prepared ──▶ committed ──▶ completed
  *        └──────────┴──▶ (failed) aborted ──▶ rejected
@@ -9,10 +10,10 @@
  * aside. Committed and aborted ones wait only for bridges to say that they have done the same.
  */
 import { type Caller, GRANTED, isGranted, isGrantedAll } from './access/index.ts';
-import { KeyMap } from './access/key-map.ts';
 import { equalBytes } from './bytes.ts';
 import { type Attempt, clear, WAITING } from './clearing.ts';
 import type { CreateCommand, LegCommand, ProofCommand } from './command.ts';
+import { askingKeys, commandOf, isConsent, REPORTS, type Words, wasConsent, willingIn, wordsOf } from './consent.ts';
 import {
   EntryType,
   type IntentEntry,
@@ -92,34 +93,6 @@ function moveByProof(
   return outcome.steps.length === 0 && outcome.links === undefined ? null : stepEntry(record, open, outcome);
 }
 
-/** The members of a proof's custom that speak to an intent. */
-interface Words {
-  action?: unknown;
-  status?: unknown;
-  handle?: unknown;
-  reason?: unknown;
-  detail?: unknown;
-  labels?: unknown;
-}
-
-function wordsOf(custom: string | null): Words {
-  return custom === null ? {} : (JSON.parse(custom) as Words);
-}
-
-/**
- * What a proof asks of a prepared intent; the status it would give is accepted for the action itself. A status of
- * something with a handle is that thing's: a report about a leg that this intent has not is no command. Who asks for
- * both asks for neither, nor does who says beside it that the intent is not to happen.
- */
-function commandOf({ action, status, handle }: Words): 'commit' | 'abort' | null {
-  const said = handle === undefined ? status : undefined;
-  const isCommit = action === 'commit' || said === 'committed';
-  const isAbort = action === 'abort' || said === 'aborted';
-  if (isCommit === isAbort) return null;
-  if (isAbort) return 'abort';
-  return isRefused({ status: said }) ? null : 'commit';
-}
-
 /**
  * Whether that may be asked of it. What one of a thread is told holds for all, so it is asked of the one that began it
  * as well: those that follow are of the server's making, and a policy may look at what they do not say.
@@ -133,74 +106,6 @@ function isCommanded(
 ): boolean {
   const may = (intent: number) => isGranted(state, ledger, action, Kind.intent, intent, by);
   return may(row) && (thread === '' || may(findLuid(state, ledger, Kind.intent, luidOfThread(thread))));
-}
-
-/** Whoever signs that an intent is not to happen, or did not, or speaks of something else, does not ask for it. */
-function isConsent(words: Words): boolean {
-  return !isOfElse(words) && !isRefused(words);
-}
-
-/** Of a leg, or of labels alone. */
-function isOfElse({ action, status, handle, labels }: Words): boolean {
-  return handle !== undefined || (labels !== undefined && action === undefined && status === undefined);
-}
-
-/**
- * A status that is no step towards the end an intent is to come to, `declined` say, agrees to nothing either, nor does an
- * action that is no part of it, `reject` say.
- */
-function isRefused({ action, status }: Words): boolean {
-  return (action !== undefined && !ASKING.includes(action)) || (status !== undefined && !AGREEING.includes(status));
-}
-
-const AGREEING: readonly unknown[] = ['created', 'pending', 'prepared', 'committed', 'completed'];
-const ASKING: readonly unknown[] = ['create', 'sign', 'sign-intent', 'spend', 'issue', 'destroy', 'limit', 'commit'];
-
-/** By older rules any action but `abort` asked for an intent, and so did labels. */
-function wasConsent({ action, status, handle }: Words): boolean {
-  return handle === undefined && action !== 'abort' && (status === undefined || AGREEING.includes(status));
-}
-
-/** Keys that ask for an intent that waits: of each the last word counts, and `key` has just asked. */
-function askingKeys({ entry, added }: RecordView, key: Uint8Array): Uint8Array[] {
-  const asking: Uint8Array[] = [];
-  const heard = new KeyMap<true>();
-  const hear = (from: Uint8Array, isAsking: boolean) => {
-    if (heard.get(from) !== undefined) return;
-    heard.add(from, true);
-    if (isAsking) asking.push(from);
-  };
-  hear(key, true);
-  for (let index = added.length - 1; index >= 0; index--) {
-    const each = added[index]!;
-    if (each.type !== EntryType.proof) continue;
-    const words = wordsOf(each.proof.custom);
-    // Who speaks of something else neither asks nor refuses.
-    if (!isOfElse(words)) hear(each.proof.public, !isRefused(words));
-  }
-  for (const each of willingIn(entry.proofs)) hear(each, true);
-  return asking;
-}
-
-/**
- * Keys that ask for an intent by the proofs it begins with. Nobody has signed in which order those are, so who refuses by
- * one of them asks by none.
- */
-function willingIn(proofs: readonly StoredProof[]): Uint8Array[] {
-  const said = proofs.map(({ public: key, custom }) => ({ key, said: beginningOf(wordsOf(custom)) }));
-  const refusing = said.filter((each) => each.said === 'no');
-  const isWilling = (key: Uint8Array) => !refusing.some((each) => equalBytes(each.key, key));
-  return said.filter((each) => each.said === 'yes' && isWilling(each.key)).map(({ key }) => key);
-}
-
-/**
- * What a proof that an intent begins with says of it: who sends the intent may have it from anywhere, also from the same
- * intent in another ledger, where it refused, or reported, which says neither. Nothing else is there yet that a handle
- * could name.
- */
-function beginningOf(words: Words): 'yes' | 'no' | 'neither' {
-  if (words.handle !== undefined && REPORTS.includes(words.status)) return 'neither';
-  return isRefused(words) ? 'no' : 'yes';
 }
 
 /** The caller with the keys of those alone who ask for the intent; where nobody's word is needed, as it is. */
@@ -336,8 +241,6 @@ function legOf(record: RecordView, open: OpenIntent, handle: unknown): number {
   if (open.legs.length === 0 || typeof handle !== 'string') return -1;
   return legIndex(record.entry.luid, legsOf(record), handle);
 }
-
-const REPORTS: readonly unknown[] = ['prepared', 'failed', 'committed', 'aborted'];
 
 /** A bridge speaks through whoever may activate it. */
 function stepByReport(

@@ -637,12 +637,12 @@ export const PLANTS: Plant[] = [
   ],
   [
     'whoever refused agrees once another signs',
-    ['src/core/intents.ts', 'hear(each.proof.public, !isRefused(words))', 'hear(each.proof.public, true)'],
+    ['src/core/consent.ts', 'hear(each.proof.public, !isRefused(words))', 'hear(each.proof.public, true)'],
   ],
   [
     'of who asks for an intent and refuses it later the first word counts',
     [
-      'src/core/intents.ts',
+      'src/core/consent.ts',
       'for (let index = added.length - 1; index >= 0; index--) {',
       'for (let index = 0; index < added.length; index++) {',
     ],
@@ -650,7 +650,7 @@ export const PLANTS: Plant[] = [
   [
     'who gives an intent a status that it never has agrees to it',
     [
-      'src/core/intents.ts',
+      'src/core/consent.ts',
       'status !== undefined && !AGREEING.includes(status)',
       "['failed', 'aborted', 'rejected'].includes(status as string)",
     ],
@@ -674,7 +674,7 @@ export const PLANTS: Plant[] = [
   [
     'who asks to abort and to commit commits',
     [
-      'src/core/intents.ts',
+      'src/core/consent.ts',
       '  if (isCommit === isAbort) return null;\n  if (isAbort) return',
       '  if (!isCommit && !isAbort) return null;\n  if (!isCommit) return',
     ],
