@@ -1,5 +1,5 @@
 /** Counts of live records, and what is counted of each ledger, kept as entries are applied. */
-import type { Kind } from './kinds.ts';
+import { type Kind, SCOPES, scopeOf } from './kinds.ts';
 import type { State } from './state.ts';
 
 /** Above the number of any status. */
@@ -7,14 +7,14 @@ export const ANY_STATUS = 65_535;
 
 /** Key of state.counts: live records of a ledger and kind in a status (its number), or in all. */
 export function countKey(ledger: number, kind: Kind, status: number): number {
-  return (ledger * 16 + kind) * 65_536 + status;
+  return scopeOf(ledger, kind) * 65_536 + status;
 }
 
 /** So many more live records under a key, or fewer. A key once there stays. */
 export function addCount({ counts, variety }: State, key: number, change: number): void {
   const known = counts.get(key);
   if (known === undefined) {
-    const ledger = Math.floor(key / (16 * 65_536));
+    const ledger = Math.floor(key / (SCOPES * 65_536));
     variety.set(ledger, (variety.get(ledger) ?? 0) + 1);
   }
   counts.set(key, (known ?? 0) + change);

@@ -3,16 +3,11 @@
  * where they lie in the heap.
  */
 import { hashMix, hashText } from '../memory/index.ts';
-import { Kind } from './kinds.ts';
+import { Kind, scopeOf } from './kinds.ts';
 import { isLuid } from './luid.ts';
 import type { NameHashes } from './outline.ts';
 import { assert } from './refusal.ts';
 import { DROPPED, SERVER_LEDGER, type State } from './state.ts';
-
-/** A ledger and kind as one number. */
-export function scopeOf(ledger: number, kind: Kind): number {
-  return ledger * 16 + kind;
-}
 
 export function handleHash(state: State, ledger: number, kind: Kind, handle: string): number {
   // The handle of an intent hardly comes up again: it would only drive out one that does.

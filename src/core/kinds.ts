@@ -56,3 +56,11 @@ export type Kind = (typeof Kind)[KindName];
 export function kindRow(kind: Kind): KindRow {
   return KINDS[kind];
 }
+
+/** A ledger and kind as one number: there are never more than SCOPES kinds. */
+export function scopeOf(ledger: number, kind: Kind): number {
+  return ledger * SCOPES + kind;
+}
+
+/** Scopes of one ledger. */
+export const SCOPES = 16;

@@ -6,7 +6,7 @@
  * Changes are counted from 0, the oldest, per ledger and kind; STRIDE of them are a block. Not part of the books: it
  * follows from `order` and the rows.
  */
-import type { Kind } from './kinds.ts';
+import { type Kind, scopeOf } from './kinds.ts';
 
 const STRIDE = 256;
 
@@ -23,7 +23,7 @@ export class Ranks {
 
   /** One more change of this kind in this ledger, at a place after all before, of a record with this status. */
   push(ledger: number, kind: Kind, place: number, status: number): void {
-    const key = ledger * 16 + kind;
+    const key = scopeOf(ledger, kind);
     let row = this.#rows.get(key);
     if (row === undefined) {
       row = { count: 0, marks: [], statuses: [] };
@@ -39,7 +39,7 @@ export class Ranks {
 
   /** A record that stands at this place has another status. */
   addStatus(ledger: number, kind: Kind, place: number, status: number): void {
-    const { marks, statuses } = this.#rows.get(ledger * 16 + kind)!;
+    const { marks, statuses } = this.#rows.get(scopeOf(ledger, kind))!;
     let block = marks.length - 1;
     if (marks[block]! > place) {
       let from = 0;
@@ -54,18 +54,18 @@ export class Ranks {
 
   /** Changes there have been. */
   count(ledger: number, kind: Kind): number {
-    return this.#rows.get(ledger * 16 + kind)?.count ?? 0;
+    return this.#rows.get(scopeOf(ledger, kind))?.count ?? 0;
   }
 
   /** Place of the first change, -1 where there is none. */
   first(ledger: number, kind: Kind): number {
-    return this.#rows.get(ledger * 16 + kind)?.marks[0] ?? -1;
+    return this.#rows.get(scopeOf(ledger, kind))?.marks[0] ?? -1;
   }
 
   /** The next marked change from `change` on, and its place; null where none follows. */
   markFrom(ledger: number, kind: Kind, change: number): { change: number; place: number } | null {
     const mark = Math.ceil(change / STRIDE);
-    const place = this.#rows.get(ledger * 16 + kind)?.marks[mark];
+    const place = this.#rows.get(scopeOf(ledger, kind))?.marks[mark];
     return place === undefined ? null : { change: mark * STRIDE, place };
   }
 
@@ -74,7 +74,7 @@ export class Ranks {
    * that: where it begins, and where the block behind it does, infinity for none. Null where there is no such block.
    */
   nextBlock(ledger: number, kind: Kind, status: number, after: number, by: 1 | -1): Block | null {
-    const row = this.#rows.get(ledger * 16 + kind);
+    const row = this.#rows.get(scopeOf(ledger, kind));
     if (row === undefined) return null;
     const { marks, statuses } = row;
     const bit = bitOf(status);

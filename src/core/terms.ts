@@ -4,8 +4,8 @@
  */
 import { hashMix } from '../memory/index.ts';
 import { actionAt, CLAIM_WIDTH, hashColumn } from './claims/rows.ts';
-import { nameHash, scopeOf } from './finding.ts';
-import { Kind } from './kinds.ts';
+import { nameHash } from './finding.ts';
+import { Kind, scopeOf } from './kinds.ts';
 import type { IntentOutline } from './outline.ts';
 import { dataOf, versionAt } from './records.ts';
 import { DROPPED, type State } from './state.ts';
