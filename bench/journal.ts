@@ -12,7 +12,7 @@ import { Packr } from 'msgpackr';
 import { Bench } from 'tinybench';
 import { EntryType, type IntentEntry, threadOf } from '../src/core/entry.ts';
 import { Kind } from '../src/core/kinds.ts';
-import { makeLuid } from '../src/core/luid.ts';
+import { LUID_RANDOM_BYTES, makeLuid } from '../src/core/luid.ts';
 import { isoMoment } from '../src/core/proofs.ts';
 import { sha256 } from '../src/proof/digest.ts';
 import { createKeyPair } from '../src/proof/keys.ts';
@@ -74,7 +74,7 @@ function sampleEntry(number: number): IntentEntry {
     schema: 'transfer',
   };
   const moment = 1_700_000_000_000 + number;
-  const luid = makeLuid('int', moment, randomBytes(11));
+  const luid = makeLuid('int', moment, randomBytes(LUID_RANDOM_BYTES));
   const text = JSON.stringify(data).padEnd(450);
   const custom = `{"moment":"${isoMoment(moment - 20)}","status":"created"}`;
   return {

@@ -1,10 +1,9 @@
 /** Where luids come from: of random bytes that are asked for many at a time. */
 import { randomFillSync } from 'node:crypto';
 import { type Kind, kindRow } from './core/kinds.ts';
-import { makeLuid } from './core/luid.ts';
+import { LUID_RANDOM_BYTES, makeLuid } from './core/luid.ts';
 
-const RANDOM_PER_LUID = 11;
-const RANDOM_BLOCK = RANDOM_PER_LUID * 512;
+const RANDOM_BLOCK = LUID_RANDOM_BYTES * 512;
 
 export class Luids {
   readonly #random = new Uint8Array(RANDOM_BLOCK);
@@ -16,7 +15,7 @@ export class Luids {
       this.#at = 0;
     }
     const luid = makeLuid(kindRow(kind).prefix, moment, this.#random, this.#at);
-    this.#at += RANDOM_PER_LUID;
+    this.#at += LUID_RANDOM_BYTES;
     return luid;
   }
 }

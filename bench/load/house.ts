@@ -10,7 +10,7 @@ import type { CreateCommand } from '../../src/core/command.ts';
 import { dumpState } from '../../src/core/dump.ts';
 import type { Entry } from '../../src/core/entry.ts';
 import { Kind, kindRow } from '../../src/core/kinds.ts';
-import { makeLuid } from '../../src/core/luid.ts';
+import { LUID_RANDOM_BYTES, makeLuid } from '../../src/core/luid.ts';
 import { isoMoment } from '../../src/core/proofs.ts';
 import type { Refusal } from '../../src/core/refusal.ts';
 import { emptyState, type State } from '../../src/core/state.ts';
@@ -150,7 +150,6 @@ const NONE = new Uint8Array(0);
 
 // ---------------------------------------------------------------- commands
 
-const LUID_BYTES = 11;
 const RANDOM_BLOCK = 1024 * 1024;
 let random = randomBytes(RANDOM_BLOCK);
 let randomAt = 0;
@@ -181,7 +180,7 @@ function makeCommand(kind: Kind, made: Record<string, unknown>, key = someBytes(
     data,
     hash: sha256(data),
     proofs: [{ public: key, result: someBytes(64), custom: `{"moment":"${isoMoment(moment)}","status":"created"}` }],
-    luid: makeLuid(kindRow(kind).prefix, moment, someBytes(LUID_BYTES)),
+    luid: makeLuid(kindRow(kind).prefix, moment, someBytes(LUID_RANDOM_BYTES)),
     seal: someBytes(64),
   };
 }

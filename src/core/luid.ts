@@ -4,7 +4,8 @@
  */
 const ALPHABET = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz';
 const LUID_LENGTH = 22;
-const RANDOM_CHARACTERS = 11;
+/** A character is made of each. */
+export const LUID_RANDOM_BYTES = 11;
 const TIME_CHARACTERS = 6;
 const TIME_AT = 5;
 const RANDOM_AT = TIME_AT + TIME_CHARACTERS;
@@ -37,14 +38,14 @@ export function secondOf(luid: string): number {
   return seconds * 1000;
 }
 
-const pairCodes = new Array<number>(RANDOM_CHARACTERS).fill(0);
+const pairCodes = new Array<number>(LUID_RANDOM_BYTES).fill(0);
 /** The characters of the luid that is being made: of one piece, a text need not be put together again to be read. */
 const codes = new Array<number>(LUID_LENGTH).fill(0);
 let timeOf = Number.NaN;
 
 /**
- * A luid for a record received at `moment`. `random` supplies 11 bytes from `from` on, of which six bits each are used;
- * they are handed in because the core has no randomness of its own.
+ * A luid for a record received at `moment`. `random` supplies LUID_RANDOM_BYTES from `from` on, of which six bits each are
+ * used; they are handed in because the core has no randomness of its own.
  */
 export function makeLuid(prefix: string, moment: number, random: Uint8Array, from = 0): string {
   const second = Math.floor(moment / 1000);
@@ -53,7 +54,7 @@ export function makeLuid(prefix: string, moment: number, random: Uint8Array, fro
     put(TIME_AT, timePart(moment));
   }
   put(0, `$${prefix}.`);
-  for (let i = 0; i < RANDOM_CHARACTERS; i++) codes[RANDOM_AT + i] = CODES[random[from + i]! & 63]!;
+  for (let i = 0; i < LUID_RANDOM_BYTES; i++) codes[RANDOM_AT + i] = CODES[random[from + i]! & 63]!;
   return String.fromCharCode.apply(null, codes);
 }
 
@@ -66,10 +67,10 @@ function put(at: number, text: string): void {
  * different as the records' own. `salt` tells apart several rows of one pair.
  */
 export function pairLuid(one: string, other: string, salt: number): string {
-  for (let i = 0; i < RANDOM_CHARACTERS; i++) {
+  for (let i = 0; i < LUID_RANDOM_BYTES; i++) {
     const at = RANDOM_AT + i;
     const mixed = DIGITS[one.charCodeAt(at)]! ^ ((DIGITS[other.charCodeAt(at)]! * 5 + 3) & 63);
-    pairCodes[i] = CODES[i === RANDOM_CHARACTERS - 1 ? mixed ^ salt : mixed]!;
+    pairCodes[i] = CODES[i === LUID_RANDOM_BYTES - 1 ? mixed ^ salt : mixed]!;
   }
   return `$wbl${one.slice(TIME_AT - 1, RANDOM_AT)}${String.fromCharCode.apply(null, pairCodes)}`;
 }

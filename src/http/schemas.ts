@@ -22,8 +22,6 @@ import { Access, Hash, Luid, Proof } from './schema-shapes.ts';
 import { tellWidth } from './schema-width.ts';
 import { among, array, object, optional, type Schema } from './schema-words.ts';
 
-export type { SchemaError } from './schema-errors.ts';
-
 /** `proof` is a bare proof, `check` a body beside the records. */
 export type Operation = 'create' | 'update' | 'drop' | 'proof' | 'check';
 
