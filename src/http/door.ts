@@ -11,6 +11,7 @@ import { decodePublic, decodeSignature } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
 import { CHECK_BYTES } from '../proof/slab.ts';
 import { type Refusal, refuse } from './errors.ts';
+import { refuseToKeep } from './json.ts';
 import { isUnsigned, type ValidateBody } from './schemas.ts';
 
 /** A proof as clients send it. */
@@ -89,6 +90,8 @@ export function openBody(
     return refuse('crypto.signature-missing', 'meta.proofs must hold at least one proof of a client');
   }
   const { proofs, checks, text } = checked;
+  const unfit = refuseToKeep(`${data}${text}`);
+  if (unfit !== null) return unfit;
   return { value, data, hash: Buffer.from(hashHex, 'hex'), hashHex, luid, proofs, checks, text };
 }
 

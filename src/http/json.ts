@@ -23,6 +23,14 @@ const KEYS_MAX = 200_000;
 /** Shapes of all objects together, each two microseconds: as many as there may be claims. */
 const SHAPES_MAX = 10_000;
 
+const MANY_SHAPES = refuse(
+  'api.body-malformed',
+  `body has more than ${SHAPES_MAX} members that are not named as those of another object are`,
+);
+
+/** As deep as any body may be, whatever the configuration says. */
+const KEPT_DEPTH_MAX = 512;
+
 /**
  * Node 24 and 25: where an object had a member whose name holds a backslash, JSON.parse takes that name for the one that
  * a later object of the same beginning has there, if that is written with an escape: `{"a":1,"\n":2}` is read with the
@@ -53,15 +61,22 @@ export function parseJson(bytes: Uint8Array, depthMax: number, keysMax = KEYS_MA
   }
   const excess = scan(bytes, depthMax, keysMax);
   if (excess !== null) return malformed(excess);
-  if (hasMoreShapes(bytes, depthMax, SHAPES_MAX)) {
-    return malformed(`body has more than ${SHAPES_MAX} members that are not named as those of another object are`);
-  }
+  if (hasMoreShapes(bytes, depthMax, SHAPES_MAX)) return { refusal: MANY_SHAPES };
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   try {
     return { value: JSON.parse(text) };
   } catch {
     return malformed('body is not valid JSON');
   }
+}
+
+/**
+ * Why a body must not be kept of which these are the canonical texts, or null. They are read again, and each sorts the
+ * members of an object: one that no other object has may come before all others there that came last in the body.
+ */
+export function refuseToKeep(texts: string): Refusal | null {
+  if (texts.length <= SHAPES_MAX) return null;
+  return hasMoreShapes(Buffer.from(texts), KEPT_DEPTH_MAX, SHAPES_MAX) ? MANY_SHAPES : null;
 }
 
 /** What is too much in these bytes, or null. Strings are skipped, an escaped quote does not end one. */

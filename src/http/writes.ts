@@ -18,6 +18,7 @@ import { hexOf, isRouted, labelsText, outcomeText, ownersText, recordText, threa
 import { beginAnew, type Call, callerOf, guarded, NO_BYTES, refuseDurable, send, sendRefusal } from './call.ts';
 import { type Content, keysOf, openBody, openProofs, type ProofBody } from './door.ts';
 import { type Header, type Refusal, refuse } from './errors.ts';
+import { refuseToKeep } from './json.ts';
 import { entersFor } from './may.ts';
 import { sendRow } from './reads.ts';
 import { ledgerOf, luidOf, rowOf } from './rows.ts';
@@ -218,7 +219,9 @@ export function addProof(call: Call): void {
   }
   const checked = openProofs([body], hexOf(entry.hash));
   if (isRefusal(checked)) return tell(checked);
-  const { proofs, checks } = checked;
+  const { proofs, checks, text } = checked;
+  const unfit = refuseToKeep(text);
+  if (unfit !== null) return tell(unfit);
   const proof = proofs[0]!;
   const caller = callerOf(call, [proof.public]);
   const moment = house.engine.now();
