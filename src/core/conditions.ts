@@ -8,6 +8,7 @@ import {
   affords,
   type Effort,
   type Filter,
+  filterPath,
   matches,
   memberAt,
   OPERATORS,
@@ -31,7 +32,7 @@ export interface Condition {
 
 export function compileConditions(conditions: Conditions | undefined): readonly Condition[] {
   return Object.entries(conditions ?? {}).map(([text, wanted]) => {
-    const path = text.split('.');
+    const path = filterPath(text.split('.'));
     return { path, filters: filtersOf(path, wanted) };
   });
 }

@@ -170,6 +170,22 @@ function numberOf(text: string): number {
   return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : Number.NaN;
 }
 
+/** What in a claim names a record. */
+const REFERENCES: readonly string[] = ['source', 'target', 'wallet', 'symbol'];
+/** Where claims stand in what is looked at: in a record, in an event, in the intent that a route asks about. */
+const CLAIMS: readonly string[] = ['data.claims', 'intent.data.claims', 'intent.claims'];
+
+/**
+ * The path by which a filter finds what it asks for. References of claims come as objects and as bare handles, and are
+ * compared by their handle in either form: so the path to that handle ends with the reference. Else what asks for none
+ * of some handles would be met by a bare one.
+ */
+export function filterPath(path: readonly string[]): readonly string[] {
+  const end = path.length - 2;
+  const isHandle = path[end + 1] === 'handle' && REFERENCES.includes(path[end]!);
+  return isHandle && CLAIMS.includes(path.slice(0, end).join('.')) ? path.slice(0, -1) : path;
+}
+
 /**
  * The member at a path, or undefined. Through an array the path leads to that member of every element,
  * so the answer is then an array of those that have it; where one is an array itself, of its elements.

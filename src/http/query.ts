@@ -11,7 +11,7 @@
  * refusal: some clients send secrets there by mistake.
  */
 import type { Filter, Operator } from '../core/filters.ts';
-import { OPERATORS } from '../core/filters.ts';
+import { filterPath, OPERATORS } from '../core/filters.ts';
 import { Kind } from '../core/kinds.ts';
 import { refuseShape } from '../core/refusal.ts';
 import { type Refusal, refuse } from './errors.ts';
@@ -79,8 +79,6 @@ export const LIMIT_PATHS = ['data.symbol', 'data.metric', 'data.amount', 'meta.m
 
 /** What a list can be filtered by: what records of a kind can, these paths, or nothing. */
 type Filtered = Kind | readonly string[] | null;
-
-const CLAIM_REFERENCES = new Set(['source', 'target', 'wallet', 'symbol']);
 
 /** A pair of the query, its key in segments. */
 interface Pair {
@@ -259,10 +257,10 @@ function parseFilters(pairs: readonly Pair[], of: Filtered, limits: QueryLimits)
 }
 
 /** Path and operator out of segments; the path is one the list supports. */
-function readWish(segments: readonly string[], of: Filtered): { path: string[]; operator: Operator } {
+function readWish(segments: readonly string[], of: Filtered): { path: readonly string[]; operator: Operator } {
   const at = segments.findIndex((segment) => segment.startsWith('$'));
   let operator: Operator = 'eq';
-  let path = at < 0 ? [...segments] : segments.slice(0, at);
+  const path = filterPath(at < 0 ? segments : segments.slice(0, at));
   if (at >= 0) {
     const name = segments[at]!.slice(1);
     const rest = segments.slice(at + 1);
@@ -271,9 +269,6 @@ function readWish(segments: readonly string[], of: Filtered): { path: string[]; 
       throw malformed(`filter has an unsupported operator; here are ${OPERATORS.map((name) => `$${name}`).join(', ')}`);
     }
     operator = name as Operator;
-  }
-  if (path[0] === 'data' && path[1] === 'claims' && path.length === 4 && path[3] === 'handle') {
-    if (CLAIM_REFERENCES.has(path[2]!)) path = path.slice(0, 3);
   }
   if (!isSupported(path, of)) throw malformed(`filter has an unsupported path; here are ${pathsOf(of).join(', ')}`);
   return { path, operator };

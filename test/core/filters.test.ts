@@ -1,6 +1,8 @@
 /** One condition on one member: every claim of a large intent may be held against it. */
 import { describe, expect, test } from 'vitest';
-import { type Filter, matches, type Operator, type Scalar } from '../../src/core/filters.ts';
+import { compileFilter } from '../../src/core/access/policies.ts';
+import { type Conditions, compileConditions, holdAll } from '../../src/core/conditions.ts';
+import { type Filter, matches, matchesAll, type Operator, type Scalar } from '../../src/core/filters.ts';
 import { Dice } from '../support/dice.ts';
 
 const filter = (operator: Operator, value: Filter['value']): Filter => ({ path: ['data', 'x'], operator, value });
@@ -56,5 +58,35 @@ describe('a list of values', () => {
       if (isMet) met++;
     }
     expect([met > 200, met < 1800]).toEqual([true, true]);
+  });
+});
+
+describe('a reference of a claim, sent as a bare handle or as an object, is asked by its handle alike', () => {
+  const sent = (claims: object[]) => ({ data: { claims }, intent: { data: { claims }, claims } });
+  const views = ['vault', { handle: 'vault' }, { handle: 'vault', custom: { n: 1 } }].map((source) =>
+    sent([{ source: 'till' }, { source, target: { handle: 'b' } }]),
+  );
+  test.each<[Conditions[string], boolean]>([
+    ['vault', true],
+    ['shop', false],
+    [{ $ne: 'vault' }, false],
+    [{ $nin: ['vault'] }, false],
+    [{ $nin: ['shop'] }, true],
+    [{ $in: ['shop', 'vault'] }, true],
+    [{ $gt: 'u' }, true],
+  ])('%j: %s', (wish, isMet) => {
+    for (const view of views) {
+      for (const claims of ['data.claims', 'intent.data.claims', 'intent.claims']) {
+        const asked = { [`${claims}.source.handle`]: wish };
+        expect(holdAll(compileConditions(asked), view, { left: 1000 }), JSON.stringify({ asked, view })).toBe(isMet);
+      }
+      expect(matchesAll(view, compileFilter({ 'data.claims.source.handle': wish }))).toBe(isMet);
+    }
+  });
+  test('elsewhere a text has no handle', () => {
+    const record = { data: { custom: { claims: { source: 'vault' } } }, wallet: { bridge: 'vault' } };
+    for (const path of ['data.custom.claims.source.handle', 'wallet.bridge.handle']) {
+      expect(holdAll(compileConditions({ [path]: 'vault' }), record, { left: 1000 })).toBe(false);
+    }
   });
 });

@@ -4,7 +4,7 @@
  * A policy gives its values and those of the policies it extends; all of them only for the records it speaks of and
  * that pass its filter. Whatever an extended policy says for itself narrows its own rules further.
  */
-import { type Filter, OPERATORS, type Operator } from '../filters.ts';
+import { type Filter, filterPath, OPERATORS, type Operator } from '../filters.ts';
 import { findHandle } from '../finding.ts';
 import { Kind } from '../kinds.ts';
 import { dataOf, versionAt } from '../records.ts';
@@ -148,7 +148,7 @@ interface ParsedPolicy {
 export function compileFilter(filter: Record<string, unknown> | undefined): Filter[] {
   if (filter === undefined) return [];
   return Object.entries(filter).flatMap(([name, wish]) => {
-    const path = name.split('.');
+    const path = filterPath(name.split('.'));
     if (typeof wish !== 'object' || wish === null) return [condition(path, 'eq', wish)];
     if (Array.isArray(wish) || Object.keys(wish).length === 0) return [NEVER];
     return Object.entries(wish).map(([key, value]) => {
@@ -161,7 +161,7 @@ export function compileFilter(filter: Record<string, unknown> | undefined): Filt
 
 const NEVER: Filter = { path: [], operator: 'in', value: [] };
 
-function condition(path: string[], operator: Operator, value: unknown): Filter {
+function condition(path: readonly string[], operator: Operator, value: unknown): Filter {
   const isList = operator === 'in' || operator === 'nin';
   if (isList && Array.isArray(value) && value.every(isScalar)) return { path, operator, value };
   return !isList && isScalar(value) ? { path, operator, value } : NEVER;
