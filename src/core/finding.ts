@@ -70,7 +70,7 @@ export function indexHandle(state: State, ledger: number, kind: Kind, handle: st
 }
 
 export function unindexHandle(state: State, ledger: number, kind: Kind, handle: string, row: number): void {
-  state.names.unbind(handle);
+  state.names.unbind(handle, ledger);
   const removed = state.handles.remove(handleHash(state, ledger, kind, handle), row);
   assert(removed, 'a live record has its handle in the index');
 }

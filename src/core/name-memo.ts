@@ -29,7 +29,8 @@ export class NameMemo {
   readonly #texts = new Array<string>(PLACES).fill('');
   readonly #words = new Uint32Array(PLACES * WORDS);
 
-  #epoch = 0;
+  /** By ledger; 0 beyond its end. */
+  readonly #epochs: number[] = [];
   #last = '';
   #lastHash: number;
 
@@ -83,14 +84,15 @@ export class NameMemo {
     this.#words[at + ROW] = row + 1;
   }
 
-  /** As long as this is the same, every name that led to a row still leads there. */
-  get epoch(): number {
-    return this.#epoch;
+  /** As long as this is the same, every name that led to a row of this ledger still leads there. */
+  epoch(ledger: number): number {
+    return this.#epochs[ledger] ?? 0;
   }
 
-  /** The name leads no more where it led. */
-  unbind(name: string): void {
-    this.#epoch++;
+  /** The name leads no more where it led in this ledger. */
+  unbind(name: string, ledger: number): void {
+    while (this.#epochs.length <= ledger) this.#epochs.push(0);
+    this.#epochs[ledger]!++;
     this.forgetRow(name);
   }
 

@@ -35,7 +35,7 @@ export interface Sheet extends IntentOutline {
    */
   readonly named: readonly number[];
   readonly unknown: readonly string[];
-  /** Names lead where they led as long as the state's memo has the same. */
+  /** Names lead where they led as long as the state's memo has the same for the ledger. */
   readonly epoch: number;
 }
 
@@ -44,7 +44,7 @@ const LIMIT = actionNumber('limit');
 /** The sheet of a command to make an intent: the one it has, as long as names lead where that says, else a new one. */
 export function sheetOf(state: State, command: CreateCommand): Sheet {
   const known = command.sheet;
-  if (known !== null && known.epoch === state.names.epoch) return known;
+  if (known !== null && known.epoch === state.names.epoch(command.ledger)) return known;
   const sheet = drawUp(state, command.ledger, commandData(command));
   command.sheet = sheet;
   command.value = null;
@@ -100,6 +100,6 @@ export function drawUp({ names }: State, ledger: number, value: Record<string, u
     hashes: null,
     named,
     unknown,
-    epoch: names.epoch,
+    epoch: names.epoch(ledger),
   };
 }

@@ -115,6 +115,17 @@ describe('an intent with a sheet', () => {
     expect([books.balance('new'), books.balance('eva@new')]).toEqual([5, 5]);
   });
 
+  test('is as good as ever where a name is given up in another ledger', () => {
+    const { books, command } = about(issue('ana'));
+    books.create(Kind.ledger, { handle: 'two', access: [{ action: 'any', record: 'any' }] }, 0);
+    books.create(Kind.wallet, { handle: 'ana' }, 2);
+    const sheet = sheetOf(books.state, command);
+    books.drop(Kind.wallet, 'ana', {}, 2);
+    expect(sheetOf(books.state, command)).toBe(sheet);
+    books.drop(Kind.wallet, 'tin');
+    expect(sheetOf(books.state, command)).not.toBe(sheet);
+  });
+
   test('keeps the text of its data alone, and reads it again for who asks', () => {
     const { command } = about(issue('ana'));
     expect(command.value).toBe(null);
