@@ -19,7 +19,8 @@ const reference = fc.oneof(
   name,
   name.map((handle) => ({ handle })),
 );
-const symbol = fc.constantFrom('usd', 'eur');
+const SYMBOLS = ['usd', 'eur', 'usd@shop'];
+const symbol = fc.constantFrom(...SYMBOLS);
 const amount = fc.oneof(fc.integer({ min: 1, max: 30 }), fc.constantFrom(2 ** 40, 2 ** 53 - 1));
 const metric = fc.constantFrom('minBalance', 'maxBalance', 'dailyAmount', 'dailyCount');
 const claim: fc.Arbitrary<Claim> = fc.oneof(
@@ -36,13 +37,21 @@ const claims = fc.array(claim, { minLength: 1, maxLength: 5 });
 /** What others do between an intent's sheet and its turn. */
 type Change =
   | { act: 'make' | 'drop' | 'route' | 'unroute'; wallet: string }
-  | { act: 'rename'; wallet: string; to: string };
+  | { act: 'rename'; wallet: string; to: string }
+  | { act: 'rename-symbol'; symbol: string; to: string };
 const change: fc.Arbitrary<Change> = fc.oneof(
-  fc.record({ act: fc.constantFrom('make', 'drop', 'route', 'unroute'), wallet: name }),
+  { weight: 4, arbitrary: fc.record({ act: fc.constantFrom('make', 'drop', 'route', 'unroute'), wallet: name }) },
   fc.record({ act: fc.constant('rename'), wallet: name, to: name }),
+  fc.record({ act: fc.constant('rename-symbol'), symbol, to: symbol }),
 );
 
 function undergo(books: Books, done: Change): void {
+  if (done.act === 'rename-symbol') {
+    const { symbol: from, to } = done;
+    if (findHandle(books.state, 1, Kind.symbol, from) < 0) return;
+    books.update(Kind.symbol, from, { handle: to, factor: 100 });
+    return;
+  }
   const { act, wallet } = done;
   if (act === 'make') books.create(Kind.wallet, { handle: wallet });
   else if (findHandle(books.state, 1, Kind.wallet, wallet) < 0) return;
@@ -50,7 +59,8 @@ function undergo(books: Books, done: Change): void {
   else if (act === 'rename') books.update(Kind.wallet, wallet, { handle: done.to });
   else {
     const routes = [
-      { action: 'credit', target: 'luz', filter: { 'claim.symbol.handle': 'usd' } },
+      { action: 'credit', target: 'luz', filter: { 'symbol.handle': 'usd', 'intent.schema': 'led' } },
+      { action: 'credit', target: 'tin', filter: { amount: { $gt: 20 } } },
       { action: 'accept' },
     ];
     books.update(Kind.wallet, wallet, { handle: wallet, routes: act === 'route' ? routes : [] });
@@ -69,7 +79,7 @@ describe('an intent with a sheet', () => {
           for (const [number, [intents, changes]] of turns.entries()) {
             const commandsOf = (books: Books) =>
               intents.map((each, at) =>
-                books.command(Kind.intent, { handle: `i-${number}-${at}`, claims: each }, 1, GRANTED),
+                books.command(Kind.intent, { handle: `i-${number}-${at}`, schema: 'led', claims: each }, 1, GRANTED),
               );
             const [ahead, plain] = [commandsOf(early), commandsOf(late)];
             for (const command of ahead) sheetOf(early.state, command);
