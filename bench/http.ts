@@ -34,9 +34,18 @@ const SPARE = 1.4;
 const INTENTS_MAX = 500_000;
 const WARMUPS_MAX = 5;
 
-const FULL = { wallets: 1000, warmup: 40_000, warmupSeconds: 4, seconds: 15, openSeconds: 6, rounds: 5, alone: 400 };
+const FULL = {
+  wallets: 1000,
+  warmup: 40_000,
+  warmupSeconds: 4,
+  seconds: 15,
+  openSeconds: 6,
+  rounds: 5,
+  alone: 400,
+  sights: 10,
+};
 const SMOKE: typeof FULL = {
-  ...{ wallets: 50, warmup: 1000, warmupSeconds: 1, seconds: 1, openSeconds: 1, rounds: 1, alone: 50 },
+  ...{ wallets: 50, warmup: 1000, warmupSeconds: 1, seconds: 1, openSeconds: 1, rounds: 1, alone: 50, sights: 1 },
 };
 
 /** One service under load, and what was done to it so far. */
@@ -111,6 +120,7 @@ async function measure(session: Session, shares: number[]): Promise<BenchResult>
   const manySeconds = Math.ceil((sizes.seconds * 2) / 3);
   const many = await runClosed(session, 'fifty', 50, Math.max(1000, sizes.warmup / 10), manySeconds);
   const alone = await runAlone(session, 'alone', '1 claim, one client of one key, one at a time', 1);
+  await seeKeys(session);
   const aloneForMany = await runAlone(session, 'alone-many', '1 claim, one client of a thousand keys, one at a time');
   const residentBytes = readUsage(service.pid, session.dataDirectory).residentBytes;
 
@@ -244,6 +254,23 @@ async function runAlone(session: Session, run: string, words: string, sources?: 
   };
   addRow(session, words, 1, await withRequests(session, run, 1, sizes.rounds * sizes.alone, 1, drive, sources));
   return alone!;
+}
+
+/**
+ * Lets the service's first thread see each owner's signatures so often that it has a table of the key: it counts its own,
+ * and under load the workers see them all.
+ */
+async function seeKeys({ service, directory, sizes }: Session): Promise<void> {
+  const intents = sizes.sights * sizes.wallets;
+  const parts = await prepareRequests(directory, {
+    run: 'sights',
+    parts: 1,
+    intents,
+    claims: 1,
+    wallets: sizes.wallets,
+  });
+  await measureOneByOne(service.port, parts[0]!, directory, 1, intents, 0);
+  removeRequests(parts);
 }
 
 /** Makes the requests, drives, reads what it cost the service, keeps a sample of what was sent, removes the files. */

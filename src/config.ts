@@ -192,7 +192,7 @@ const SETTINGS = {
     2048,
     0,
     65_536,
-    'public keys, those that sign most, of which each of these threads keeps a table of 8 KiB to verify faster; 0: none',
+    'public keys, those that sign most, of which each of these threads, and the first one, keeps a table of 8 KiB to verify faster; 0: none',
   ),
   threadSecondsMax: count(60, 1, 3_600, 'time after which one of them that does not answer ends the process'),
   snapshotEvery: count(1_000_000, 1, 1e12, 'entries between two snapshots'),

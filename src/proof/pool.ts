@@ -35,7 +35,7 @@ export interface ProofPoolOptions {
   rowsPerTaskMax: number;
   /** With nothing else under way, so many rows are worked off on the calling thread. */
   inlineRowsMax: number;
-  /** Keys of which each worker keeps a table to verify faster, at most; see comb/. This thread keeps no more than a few. */
+  /** Keys of which each worker, and this thread, keeps a table to verify faster, at most; see comb/. */
   keyTablesMax?: number;
   /** Looks at a task until its thread is said to hang. */
   looksMax?: number;
@@ -69,9 +69,6 @@ export interface ProofStats {
 }
 
 const KEY_TABLES_MAX = 2048;
-
-/** The same for the calling thread, which works off what a lone client sends. */
-const KEY_TABLES_INLINE_MAX = 256;
 
 /** Some 40 ms in all. */
 const WARMING_STEPS = 24;
@@ -180,7 +177,7 @@ export class ProofPool {
     await loadAhead();
     if (this.#closing) return;
     this.#hasThreads();
-    const keysMax = Math.min(this.#options.keyTablesMax ?? KEY_TABLES_MAX, KEY_TABLES_INLINE_MAX);
+    const keysMax = this.#options.keyTablesMax ?? KEY_TABLES_MAX;
     const salt = randomBytes(4).readInt32LE();
     const verifier = new KeyedVerifier({ library: LIBRARIES[0]!, keysMax, salt, shapes: SHAPES_FOR_ROWS_ALONE });
     await pause();
