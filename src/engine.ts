@@ -9,22 +9,18 @@
  * Always holds: the state runs at most one frame ahead of the disk, and no answer, a read's included, leaves before
  * the disk has every entry it may speak of. A failed write or sync is final: nothing is acknowledged after it.
  */
+import { Batch, type BatchOptions } from './batch.ts';
 import { lookAhead } from './core/ahead.ts';
-import { apply } from './core/apply.ts';
-import type { Command, CreateCommand } from './core/command.ts';
-import { decide } from './core/decide.ts';
+import { type Command, commandSize, sealCommand } from './core/command.ts';
 import type { Entry } from './core/entry.ts';
-import { stepsDue } from './core/intents.ts';
 import { Kind } from './core/kinds.ts';
-import { proofSize } from './core/records.ts';
 import { assert, isRefusal, type Refusal, refuse } from './core/refusal.ts';
 import { sheetOf } from './core/sheet.ts';
 import type { State } from './core/state.ts';
-import { follow, type MakeIntent, type OwnIntent } from './core/threads.ts';
+import type { MakeIntent, OwnIntent } from './core/threads.ts';
 import { Entrance, type EntranceOptions, type EntranceStats, type SentBack } from './entrance.ts';
 import { Luids } from './luids.ts';
 import type { ProofPool } from './proof/pool.ts';
-import type { Journal } from './storage/journal.ts';
 import { dearIn } from './turns.ts';
 
 /** A request on its way to the sequence: what is left to verify, and whom to tell what came of it. */
@@ -45,23 +41,17 @@ export interface Submission {
   leave?: (() => () => void) | undefined;
 }
 
-export interface EngineOptions extends EntranceOptions {
-  state: State;
-  journal: Journal;
+export interface EngineOptions extends EntranceOptions, BatchOptions {
   pool: ProofPool;
   /** Milliseconds since 1970, from wherever time comes from. */
   clock: () => number;
-  batchEntriesMax: number;
-  batchBytesMax: number;
-  /** After so much clearing a batch ends. */
-  batchMsMax: number;
   /** After so many entries `snapshot` is called, between two batches; never again before its promise ends. */
   snapshotEvery: number;
-  /** Bytes that records may take in memory; beyond, nothing new is to come in. */
-  recordsBytesMax: number;
   /** So many of them are there already. */
   sinceSnapshot?: number;
   snapshot: () => Promise<void>;
+  /** Bytes that records may take in memory; beyond, nothing new is to come in. */
+  recordsBytesMax: number;
   /** Gives an intent of the server's own its handle, hash and signatures. */
   signIntent: (luid: string, value: Record<string, unknown>, moment: number) => OwnIntent;
   /** Told of entries once they are on disk, in order; the last of them has this sequence number. */
@@ -222,7 +212,7 @@ export class Engine {
     const { command } = submission;
     // Now that its texts are near at hand.
     if (command.op === 'create' && command.kind === Kind.intent) sheetOf(this.state, command);
-    const bytes = sizeOfCommand(command) + (submission.besideBytes ?? 0);
+    const bytes = commandSize(command) + (submission.besideBytes ?? 0);
     const ms = this.#entrance.enter(command.ledger, bytes);
     const ticket: Ticket = { submission, bytes, ms, verdict: 'waiting', since: 0, tookMs: 0, outcome: UNDECIDED };
     this.#door.push(ticket);
@@ -309,7 +299,7 @@ export class Engine {
     const end = this.#options.stopwatch() + this.#options.batchMsMax;
     while (!this.#isCommitting && this.#failure === null && (this.#inbox.length > 0 || this.#isTickDue)) {
       try {
-        this.#batch();
+        this.#clearBatch();
       } catch (error) {
         return this.#fail(error as Error);
       }
@@ -319,84 +309,67 @@ export class Engine {
     this.#settle();
   }
 
-  #batch(): void {
-    const { journal, batchEntriesMax, batchBytesMax, batchMsMax, stopwatch } = this.#options;
+  /** Clears what has come in, as far as that fits one frame and takes not too long. */
+  #clearBatch(): void {
+    const { batchMsMax, stopwatch } = this.#options;
     const began = stopwatch();
-    const moment = this.now();
-    const published: Entry[] = [];
-    const isFull = (count: number) => count >= batchEntriesMax || journal.frameBytes >= batchBytesMax;
-    if (this.#isTickDue) this.#expire(moment, published);
+    const batch = new Batch(this.#options, this.now(), this.#makeIntent);
+    if (this.#isTickDue) this.#isTickDue = batch.expire();
     const inbox = this.#inbox;
     const commandAt = (index: number) => inbox[index]!.submission.command;
     let taken = 0;
     let seen = 0;
     let now = stopwatch();
     const end = now + batchMsMax;
-    while (taken < inbox.length && !isFull(taken) && (now < end || taken === 0)) {
+    while (taken < inbox.length && !batch.isFull(taken) && (now < end || taken === 0)) {
       if (taken === seen) seen = lookAhead(this.state, commandAt, taken, inbox.length);
       const ticket = inbox[taken++]!;
       const { command } = ticket.submission;
       this.stats.inboxMs += began - ticket.since;
-      ticket.outcome = this.#clear(command, moment, published);
+      ticket.outcome = batch.clear(command);
       const before = now;
       now = stopwatch();
       ticket.tookMs = now - before;
       this.#entrance.learn(command.ledger, ticket.tookMs);
     }
-    const batch = taken === inbox.length ? inbox : inbox.slice(0, taken);
+    const tickets = taken === inbox.length ? inbox : inbox.slice(0, taken);
     this.#inbox = taken === inbox.length ? [] : inbox.slice(taken);
-    if (now >= end) this.#sendBack(batch);
-    const entries = journal.frameEntries;
-    assert(published.length === entries, 'what is published is what is written, entry by entry');
-    const cleared = this.#options.stopwatch();
+    if (now >= end) this.#sendBack(tickets);
+    this.#commit(batch, tickets, began);
+  }
+
+  /** Takes what a batch has come to onto the disk, and then to those who wait for it. */
+  #commit({ entries, moment }: Batch, tickets: Ticket[], began: number): void {
+    const { journal, stopwatch } = this.#options;
+    const count = entries.length;
+    assert(count === journal.frameEntries, 'what is published is what is written, entry by entry');
+    const cleared = stopwatch();
     this.stats.clearMs += cleared - began;
     this.stats.batches++;
-    if (entries === 0) return this.#acknowledge(batch, published);
-    this.stats.entries += entries;
-    this.#sinceSnapshot += entries;
+    if (count === 0) return this.#acknowledge(tickets, entries);
+    this.stats.entries += count;
+    this.#sinceSnapshot += count;
     this.#isCommitting = true;
-    this.#underway = batch;
+    this.#underway = tickets;
     journal.commit(moment, (error) => {
       this.#isCommitting = false;
-      this.stats.diskMs += this.#options.stopwatch() - cleared;
+      this.stats.diskMs += stopwatch() - cleared;
       if (error !== null) this.#fail(error);
       // Something else may have failed meanwhile: then everybody in this batch has been told so.
       if (this.#failure !== null) return;
       this.#underway = [];
-      this.#acknowledge(batch, published);
+      this.#acknowledge(tickets, entries);
       this.#turn();
     });
-  }
-
-  /**
-   * Brings in the ends of intents that have waited too long. However many are due at once, they take so long and half a
-   * frame at most, so that others get in beside them: the rest is due in the next.
-   */
-  #expire(moment: number, published: Entry[]): void {
-    const { journal, stopwatch, batchMsMax, batchEntriesMax, batchBytesMax } = this.#options;
-    this.#isTickDue = false;
-    let end = Number.POSITIVE_INFINITY;
-    for (const step of stepsDue(this.state, moment)) {
-      const now = stopwatch();
-      // Very many may wait before the first that is due.
-      if (published.length === 0) end = now + batchMsMax;
-      const isFull = published.length >= batchEntriesMax || journal.frameBytes >= batchBytesMax / 2;
-      if (isFull || now > end) {
-        this.#isTickDue = true;
-        return;
-      }
-      published.push(this.#record(step));
-      this.#follow(step, moment, moment, published);
-    }
   }
 
   /**
    * After a batch that took long, what was let in is judged again by what this one has shown. Of a ledger whose requests
    * are far dearer than was thought, the others would wait for all that are let in: these wait for new turns instead.
    */
-  #sendBack(batch: readonly Ticket[]): void {
+  #sendBack(cleared: readonly Ticket[]): void {
     const { batchMsMax, pipelineMsMax } = this.#options;
-    const took = batch.map(({ submission, tookMs }) => [submission.command.ledger, tookMs] as const);
+    const took = cleared.map(({ submission, tookMs }) => [submission.command.ledger, tookMs] as const);
     for (const [ledger, ms] of dearIn(took, batchMsMax)) {
       const canGo = ({ submission, verdict }: Ticket) =>
         submission.command.ledger === ledger && submission.leave !== undefined && typeof verdict === 'string';
@@ -410,35 +383,9 @@ export class Engine {
     this.#admit();
   }
 
-  /** Decides one command, and brings what was decided, and what follows from it, into the frame and the state. */
-  #clear(command: Command, moment: number, published: Entry[]): Entry[] | Refusal {
-    const outcome = decide(this.state, command, moment);
-    if (isRefusal(outcome)) return outcome;
-    for (let index = 0; index < outcome.length; index++) {
-      const entry = outcome[index]!;
-      this.#record(entry, command.op === 'create' && index === 0 ? command : undefined);
-      published.push(entry);
-      this.#follow(entry, command.moment, moment, published);
-    }
-    return outcome;
-  }
-
-  /** Brings in what follows from an entry, such as the rest of its thread; it goes to the disk in the same frame. */
-  #follow(first: Entry, received: number, now: number, published: Entry[]): void {
-    const following = { received, now, makeIntent: this.#makeIntent };
-    for (const entry of follow(this.state, first, following)) published.push(this.#record(entry));
-  }
-
-  /** Below this line nothing can be refused: the entry is in the frame and in the state. */
-  #record(entry: Entry, command?: CreateCommand): Entry {
-    const { bytes, from, to } = this.#options.journal.add(entry);
-    apply(this.state, entry, bytes, from, to, command);
-    return entry;
-  }
-
-  #acknowledge(batch: readonly Ticket[], published: Entry[]): void {
-    this.#options.publish(published, this.#options.journal.position.seq);
-    for (const ticket of batch) this.#answer(ticket, ticket.outcome);
+  #acknowledge(tickets: readonly Ticket[], entries: Entry[]): void {
+    this.#options.publish(entries, this.#options.journal.position.seq);
+    for (const ticket of tickets) this.#answer(ticket, ticket.outcome);
     const held = this.#held;
     this.#held = [];
     for (const send of held) send(null);
@@ -501,16 +448,6 @@ function sentBack(ticket: Ticket): SentBack {
   return { bytes, ms, begin: submission.leave!() };
 }
 
-/** About how much memory a command holds until it is answered. */
-function sizeOfCommand(command: Command): number {
-  let size = COMMAND_SIZE + ('data' in command ? command.data.length : 0);
-  const proofs = 'proofs' in command ? command.proofs : 'proof' in command ? [command.proof] : [];
-  for (const proof of proofs) size += proofSize(proof);
-  return size;
-}
-
-const COMMAND_SIZE = 256;
-
 const NO_LEDGER = -1;
 
 const OVERLOADED = refuse(
@@ -522,11 +459,4 @@ const NOT_VERIFIED = refuse('api.unexpected-error', 'The signatures could not be
 
 function badSignature(row: number): Refusal {
   return refuse('crypto.signature-invalid', `Proof ${row} does not verify`, { proof: row });
-}
-
-/** The server's signatures, made on the trip that verified the client's, go where the command has room for them. */
-function sealCommand(command: Command, signatures: Uint8Array): void {
-  if (command.op !== 'create' && command.op !== 'update') return;
-  command.seal = signatures.subarray(0, 64);
-  if (command.op === 'create' && command.companion !== undefined) command.companion.seal = signatures.subarray(64, 128);
 }

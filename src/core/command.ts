@@ -5,6 +5,7 @@
 import type { Caller } from './access/index.ts';
 import type { LegState, StoredProof } from './entry.ts';
 import type { Kind } from './kinds.ts';
+import { proofSize } from './records.ts';
 import type { Sheet } from './sheet.ts';
 
 interface CommandBase {
@@ -125,3 +126,20 @@ export type Command =
   | CheckCommand
   | LegCommand
   | DeliveryCommand;
+
+/** About how much memory a command holds until it is answered. */
+export function commandSize(command: Command): number {
+  let size = COMMAND_SIZE + ('data' in command ? command.data.length : 0);
+  const proofs = 'proofs' in command ? command.proofs : 'proof' in command ? [command.proof] : [];
+  for (const proof of proofs) size += proofSize(proof);
+  return size;
+}
+
+const COMMAND_SIZE = 256;
+
+/** The server's signatures, made on the trip that verified the client's, go where the command has room for them. */
+export function sealCommand(command: Command, signatures: Uint8Array): void {
+  if (command.op !== 'create' && command.op !== 'update') return;
+  command.seal = signatures.subarray(0, 64);
+  if (command.op === 'create' && command.companion !== undefined) command.companion.seal = signatures.subarray(64, 128);
+}

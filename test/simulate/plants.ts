@@ -30,9 +30,9 @@ export const PLANTS: Plant[] = [
     [
       ENGINE,
       '    journal.commit(moment, (error) => {',
-      '    this.#acknowledge(batch, published);\n    journal.commit(moment, (error) => {',
+      '    this.#acknowledge(tickets, entries);\n    journal.commit(moment, (error) => {',
     ],
-    [ENGINE, '      this.#underway = [];\n      this.#acknowledge(batch, published);', '      this.#underway = [];'],
+    [ENGINE, '      this.#underway = [];\n      this.#acknowledge(tickets, entries);', '      this.#underway = [];'],
   ],
   ['a failed commit is acknowledged', [ENGINE, '      if (error !== null) this.#fail(error);\n', '']],
   ['a read does not wait', [ENGINE, '    else if (this.#isCommitting) this.#held.push(send);\n', '']],
@@ -40,8 +40,8 @@ export const PLANTS: Plant[] = [
     'a refusal does not wait for its batch',
     [
       ENGINE,
-      'const batch = taken === inbox.length ? inbox : inbox.slice(0, taken);',
-      'const batch = inbox.slice(0, taken).filter((ticket) => !isRefusal(ticket.outcome));\n    for (const ticket of inbox.slice(0, taken)) if (isRefusal(ticket.outcome)) this.#answer(ticket, ticket.outcome);',
+      'const tickets = taken === inbox.length ? inbox : inbox.slice(0, taken);',
+      'const tickets = inbox.slice(0, taken).filter((ticket) => !isRefusal(ticket.outcome));\n    for (const ticket of inbox.slice(0, taken)) if (isRefusal(ticket.outcome)) this.#answer(ticket, ticket.outcome);',
     ],
   ],
   [
@@ -49,9 +49,9 @@ export const PLANTS: Plant[] = [
     [
       ENGINE,
       '    this.#isCommitting = true;\n',
-      '    this.#isCommitting = true;\n    this.#options.publish(published, this.#options.journal.position.seq + entries);\n',
+      '    this.#isCommitting = true;\n    this.#options.publish(entries, this.#options.journal.position.seq + count);\n',
     ],
-    [ENGINE, '    this.#options.publish(published, this.#options.journal.position.seq);\n', ''],
+    [ENGINE, '    this.#options.publish(entries, this.#options.journal.position.seq);\n', ''],
   ],
   [
     'the order queue is skipped',
@@ -70,7 +70,14 @@ export const PLANTS: Plant[] = [
     'a clock that went back is believed by all',
     [ENGINE, 'now < this.#lastMoment && isQuiet', 'now < this.#lastMoment'],
   ],
-  ['expiry by the wall clock', [ENGINE, 'stepsDue(this.state, moment)', 'stepsDue(this.state, this.#options.clock())']],
+  [
+    'expiry by the wall clock',
+    [
+      'src/batch.ts',
+      'stepsDue(state, moment)',
+      'stepsDue(state, (this.#options as unknown as { clock(): number }).clock())',
+    ],
+  ],
   [
     'refused requests keep their place',
     [
@@ -88,8 +95,8 @@ export const PLANTS: Plant[] = [
     ],
     [
       ENGINE,
-      '    this.#options.publish(published, this.#options.journal.position.seq);\n',
-      '    Object.assign(this.state, { onDisk: this.state.rows.at.length });\n    this.#options.publish(published, this.#options.journal.position.seq);\n',
+      '    this.#options.publish(entries, this.#options.journal.position.seq);\n',
+      '    Object.assign(this.state, { onDisk: this.state.rows.at.length });\n    this.#options.publish(entries, this.#options.journal.position.seq);\n',
     ],
     [
       ENGINE,
