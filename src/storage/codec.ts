@@ -4,41 +4,12 @@
  * which was measured against msgpackr (bench/journal.ts) and needs no intermediate objects. What is
  * written is plain MessagePack with the shortest encodings; any reader of it reads an entry.
  *
- * An entry is one array. What is written now, version 3, has these elements in this order:
- *
- *     luid (22 ASCII characters), handle, type + 16, ledger, kind, moment, then by type
- *     create:  hash, data, proofs, seal
- *     update:  hash, data, proofs, seal, row
- *     drop:    hash, data, proofs, row
- *     proof:   row, proof, status | nil, and where it changed them, labels
- *     intent:  data, proofs, seal, thread | nil, outcome
- *     step:    row, outcome
- *     token:   exp
- *     delivery: row, seq, index, attempts, delivered (1) or not (0), detail
- *
- * with proof = [public | place, result, custom | nil | moment], and outcomes as outcomes.ts tells; strings as str; keys, hashes
- * and signatures as bin. Never more than 15 elements, so the array's header is one byte, the luid's another, and both
- * luid and handle are compared where they lie, without decoding.
- *
- * Intents are many, and what follows from the rest of one is left out of it: of moments all but what they are after
- * another (an entry's after the second its luid counts, a proof's and an outcome's after the entry's); an intent's hash,
- * which is the SHA-256 of its data; a thread that is named after the intent itself (nil); and of what nearly all clients
- * say beside their signature all but its moment (customs.ts). A key that stands in the data which it signed is told by
- * its place there (keys-in-data.ts). The frame's hash covers data, so nothing is proven less.
- *
- * All versions are read for ever, and may lie in one journal and one heap: each entry says by its type of which it is.
- *
- * - Version 2, written until 0.2.0: type + 8. Its bytes are the same otherwise; its outcomes are early ones (core/entry.ts).
- * - Version 1, written until 0.1.0: type is the type itself, 1 to 8; all moments are milliseconds since 1970; an intent has
- *   its hash, before data, and always its thread; a proof has its key, and its custom is a text or nil; outcomes are
- *   whole, and early ones.
- *
  * Bytes being read are checked against their end and for the exact shape before anything is allocated;
  * what does not fit throws CodecError. Strings are UTF-8: a lone surrogate would not survive, and
  * canonical JSON has none.
  */
 import assert from 'node:assert/strict';
-import type { EntryCodec, Names } from '../core/codec.ts';
+import type { EntryCodec } from '../core/codec.ts';
 import {
   type CreateEntry,
   type CreateFacts,
@@ -59,26 +30,33 @@ import {
 import { KINDS, type Kind } from '../core/kinds.ts';
 import { secondOf } from '../core/luid.ts';
 import { isAskedWhole } from '../core/outline.ts';
-import { isDated } from '../core/used-proofs.ts';
 import { createdText, momentIn } from './customs.ts';
+import {
+  datedSignatures,
+  HANDLE_AT,
+  isNamed,
+  KEY_BYTES,
+  LUID_CHARS,
+  luidEquals,
+  names,
+  PROOF_ELEMENTS,
+  signatures,
+  TYPES,
+  typeIn,
+  typeOf,
+  versionIn,
+} from './entry-bytes.ts';
 import { digestText, FORMAT_VERSION, HASH_BYTES, SIGNATURE_BYTES } from './format.ts';
 import type { FrameBuffer } from './frame-buffer.ts';
 import { keyAt, placeOf } from './keys-in-data.ts';
 import * as msgpack from './msgpack.ts';
 import { outcomeBytesMax, readMoment, readOutcome, writeMoment, writeOutcome } from './outcomes.ts';
-import { noteHashes, noteOutline, type OutlineNotes, readAsked, readOutline } from './outline.ts';
+import { type OutlineNotes, readAsked, readOutline } from './outline.ts';
 
-const LUID_CHARS = 22;
-const KEY_BYTES = 32;
-/** Where the luid's characters begin, and the handle's header, counted from the entry's first byte. */
-const LUID_AT = 2;
-const HANDLE_AT = LUID_AT + LUID_CHARS;
 /** More than the headers and numbers of any entry's fixed fields take together. */
 const FIXED_BYTES_MAX = 256;
 const PROOF_BYTES_MAX = 128;
 
-/** So many types there are; those of each version lie so far behind those of the one before. */
-const TYPES = 8;
 /** Entries lie in frames of the same version. */
 const TYPE_BASE = (FORMAT_VERSION - 1) * TYPES;
 const ELEMENTS = { 1: 10, 2: 11, 3: 10, 4: 9, 5: 11, 6: 8, 7: 7, 8: 12 } as const satisfies Record<EntryType, number>;
@@ -86,7 +64,6 @@ const ELEMENTS = { 1: 10, 2: 11, 3: 10, 4: 9, 5: 11, 6: 8, 7: 7, 8: 12 } as cons
 const LABELLED_ELEMENTS = ELEMENTS[EntryType.proof] + 1;
 /** Version 1 has their hash. */
 const FIRST_INTENT_ELEMENTS = ELEMENTS[EntryType.intent] + 1;
-const PROOF_ELEMENTS = 3;
 
 /** Appends the entry to the buffer. The hash of an intent is trusted to be that of its data. */
 export function encode(entry: Entry, buffer: FrameBuffer): void {
@@ -221,57 +198,6 @@ export function decodeNextFacts(bytes: Uint8Array, cursor: { at: number }, to: n
   const facts = readEntry<Facts>(reader, readIntentFacts, readCreateFacts, notes);
   cursor.at = reader.at;
   return facts;
-}
-
-/** Moves `cursor.at` behind the entry there, and looks no closer. Throws CodecError where it does not end before `to`. */
-export function passNext(bytes: Uint8Array, cursor: { at: number }, to: number): undefined {
-  const reader = msgpack.open(bytes, cursor.at, to);
-  msgpack.skip(reader);
-  cursor.at = reader.at;
-}
-
-/**
- * `passNext` that notes the outline of an intent in the words from `at` on, where there is room, and the hashes of its
- * names, where there is a seed. Returns where the next note goes.
- */
-export function passNextNoting(
-  bytes: Uint8Array,
-  cursor: { at: number },
-  to: number,
-  words: Int32Array,
-  at: number,
-  hashSeed?: number,
-): number {
-  const reader = msgpack.open(bytes, cursor.at, to);
-  let left = msgpack.readArrayHead(reader) - HEAD_ELEMENTS;
-  const luid = { from: msgpack.skipText(reader), to: reader.at };
-  const handle = { from: msgpack.skipText(reader), to: reader.at };
-  const code = msgpack.readCount(reader);
-  let next = at;
-  if (typeIn(code) === EntryType.intent) {
-    // Ledger, kind, moment, and of version 1 the hash, stand before the data.
-    const before = versionIn(code) === 1 ? 4 : 3;
-    for (let index = 0; index < before; index++) msgpack.skip(reader);
-    const from = msgpack.skipText(reader);
-    left -= before + 1;
-    next = noteOutline(reader.bytes, from, reader.at, words, at) || at;
-    if (next !== at && hashSeed !== undefined) noteHashes(reader.bytes, words, at, hashSeed, luid, handle);
-  }
-  for (; left > 0; left--) msgpack.skip(reader);
-  cursor.at = reader.at;
-  return next;
-}
-
-/** Luid, handle and type, with which every entry begins. */
-const HEAD_ELEMENTS = 3;
-
-/** An entry's version and type, by the number that tells both. */
-function versionIn(code: number): number {
-  return Math.ceil(code / TYPES);
-}
-
-function typeIn(code: number): EntryType {
-  return (((code - 1) % TYPES) + 1) as EntryType;
 }
 
 /** How what follows an intent's head is read. */
@@ -480,77 +406,5 @@ function skipProof(reader: msgpack.Reader): void {
   msgpack.skipTextNilOrNumber(reader);
 }
 
-/** See EntryCodec. These run on entries that were checked when they came in, and trust them. */
-function luidEquals(bytes: Uint8Array, from: number, luid: string): boolean {
-  if (luid.length !== LUID_CHARS) return false;
-  const start = from + LUID_AT;
-  // From the back: luids of one second differ only there.
-  for (let index = LUID_CHARS - 1; index >= 0; index--) {
-    if (bytes[start + index] !== luid.charCodeAt(index)) return false;
-  }
-  return true;
-}
-
-function isNamed(bytes: Uint8Array, from: number, ledger: number, kind: Kind, handle: string): boolean {
-  if (!msgpack.textEquals(bytes, from + HANDLE_AT, handle)) return false;
-  const ledgerAt = msgpack.countEnd(bytes, msgpack.textEnd(bytes, from + HANDLE_AT));
-  if (msgpack.countAt(bytes, ledgerAt) !== ledger) return false;
-  return msgpack.countAt(bytes, msgpack.countEnd(bytes, ledgerAt)) === kind;
-}
-
-function type(bytes: Uint8Array, from: number): EntryType {
-  return typeIn(msgpack.countAt(bytes, msgpack.textEnd(bytes, from + HANDLE_AT)));
-}
-
-function names(bytes: Uint8Array, from: number, to: number): Names {
-  const reader = msgpack.open(bytes, from + LUID_AT - 1, to);
-  return { luid: msgpack.readText(reader), handle: msgpack.readText(reader) };
-}
-
-function signatures(bytes: Uint8Array, from: number, to: number): readonly number[] {
-  return signaturesWhere(bytes, from, to, (reader) => {
-    msgpack.skipTextNilOrNumber(reader);
-    return true;
-  });
-}
-
-function datedSignatures(bytes: Uint8Array, from: number, to: number): readonly number[] {
-  return signaturesWhere(bytes, from, to, (reader) => {
-    const custom = msgpack.readTextNilOrNumber(reader);
-    return typeof custom === 'number' || isDated(custom);
-  });
-}
-
-/** Where the signatures of an entry's proofs lie, as far as what is said beside them, which `passesCustom` reads, is wanted. */
-function signaturesWhere(
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-  passesCustom: (reader: msgpack.Reader) => boolean,
-): number[] {
-  const found: number[] = [];
-  const reader = msgpack.open(bytes, from, to);
-  msgpack.readArrayHead(reader);
-  msgpack.skipText(reader);
-  msgpack.skipText(reader);
-  const type = typeIn(msgpack.readCount(reader));
-  if (type > EntryType.proof) return found;
-  // Ledger, kind, moment.
-  for (let index = 0; index < 3; index++) msgpack.skip(reader);
-  let count = 1;
-  if (type === EntryType.proof) msgpack.readCount(reader);
-  else {
-    msgpack.skipBinary(reader, HASH_BYTES);
-    msgpack.skipText(reader);
-    count = msgpack.readArrayHead(reader);
-  }
-  for (; count > 0; count--) {
-    if (msgpack.readArrayHead(reader) !== PROOF_ELEMENTS) throw msgpack.misfit(reader, 'a proof of another length');
-    msgpack.skipBinaryOrNumber(reader, KEY_BYTES);
-    const signature = msgpack.skipBinary(reader, SIGNATURE_BYTES);
-    if (passesCustom(reader)) found.push(signature);
-  }
-  return found;
-}
-
-export const entryCodec: EntryCodec = { decode, type, names, isNamed, luidEquals, signatures, datedSignatures };
+/** All that the core asks. */
+export const entryCodec: EntryCodec = { decode, type: typeOf, names, isNamed, luidEquals, signatures, datedSignatures };

@@ -25,7 +25,7 @@
  *              ce u32   count of entries
  *              cf u64   moment of the frame, milliseconds since 1970
  *              c4 20    the hash of the frame before (32 bytes, zeros before the first frame)
- *              …        the entries, each one MessagePack array (codec.ts)
+ *              …        the entries, each one MessagePack array (entry-bytes.ts)
  *              c4 40    the server's Ed25519 signature of this frame's hash (64 bytes)
  *
  * A frame's hash is the SHA-256 of 99 bytes: its head from the length (byte 4) to its first entry, and the
@@ -49,7 +49,7 @@
  * frame that does not continue the one before is damage anywhere. A fake frame cannot hide inside a real
  * one: the marks of a frame are not UTF-8, and no binary field is long enough to hold them.
  *
- * Versions differ in what lies in a frame, the entries (codec.ts), and in nothing else. Frames of versions 1 and 2 are
+ * Versions differ in what lies in a frame, the entries (entry-bytes.ts), and in nothing else. Frames of versions 1 and 2 are
  * read for ever, and followed by those of version 3 wherever they end, in the same segment too. Of a version it does not
  * know a server reads nothing: it says so and stops, as damage, for it cannot tell what it would lose.
  *

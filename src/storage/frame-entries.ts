@@ -2,7 +2,8 @@
  * The entries of one frame: decoded, and digested, which is what the frame's hash is made of. Whose the frame is, and
  * whether it is in its place, journal-reader.ts knows.
  */
-import { decodeNext, passNext } from './codec.ts';
+import { decodeNext } from './codec.ts';
+import { passNext } from './entry-bytes.ts';
 import {
   digestEntry,
   FRAME_FOOT_BYTES,

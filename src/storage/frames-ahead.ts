@@ -12,8 +12,8 @@
  * reader looks for itself then, and says what is wrong.
  */
 import { parentPort, receiveMessageOnPort, Worker } from 'node:worker_threads';
-import { passNextNoting } from './codec.ts';
 import { type DiskFile, readAll } from './disk.ts';
+import { passNextNoting } from './entry-bytes.ts';
 import {
   digestEntry,
   FRAME_FOOT_BYTES,

@@ -1,6 +1,6 @@
 /**
  * Keys that stand in the data they signed. Who makes a record mostly names the own key in its access rules, in base64;
- * then an entry (codec.ts) tells that key by its place there, instead of a second time.
+ * then an entry (entry-bytes.ts) tells that key by its place there, instead of a second time.
  *
  * What always holds: `keyAt(data, placeOf(data, key))` is `key`, byte for byte, wherever `placeOf` finds one. Places are
  * counted in UTF-16 units. Looking for a key takes no longer in long data than in short: there it is not looked for.

@@ -1,5 +1,5 @@
 /**
- * Outcomes in entries (codec.ts), written and read. One that says all there is to say is
+ * Outcomes in entries (entry-bytes.ts), written and read. One that says all there is to say is
  *
  *     [moment, steps as rows of INTENT_STATUSES, reason, detail, postings, limits, and where it has them, links]
  *     links = [legs, marks, numbers of forwards, their targets, routed, through, failId, leg + 1]

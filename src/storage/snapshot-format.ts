@@ -8,7 +8,7 @@
  * `snapshot-<seq, 20 digits>.ays`, numbers big-endian:
  *
  *      8  magic 'AYNISNAP'
- *      4  format version, 3 (in an earlier one there are only entries of its version and those before, codec.ts)
+ *      4  format version, 3 (in an earlier one there are only entries of its version and those before, entry-bytes.ts)
  *      …  the bytes of the parts that are not final, one after the other, without gaps
  *      n  manifest, one MessagePack map: seq, chain, moment, extra, parts (rows of name, final, bytes, CRC-32,
  *         SHA-256 | nil), the parts in the order they were given

@@ -14,7 +14,8 @@ import {
 } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { secondOf } from '../../src/core/luid.ts';
-import { decode, decodeNextFacts, encode, entryCodec, passNext, passNextNoting } from '../../src/storage/codec.ts';
+import { decode, decodeNextFacts, encode, entryCodec } from '../../src/storage/codec.ts';
+import { passNext, passNextNoting } from '../../src/storage/entry-bytes.ts';
 import { digestText } from '../../src/storage/format.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import type { EntryFormat } from '../../src/storage/journal.ts';
