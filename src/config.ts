@@ -158,9 +158,18 @@ function isHost(given: string): boolean {
 }
 
 const MiB = 1024 * 1024;
-const WORKERS = Math.max(1, coresOfProcess() - 1);
+const WORKERS_MAX = 256;
+const WORKERS = workersFor(coresOfProcess(), memoryOfProcess());
 /** What clients could make the server hold, whoever they are, leaves most of the memory to the books. */
 const UNDER_WAY_BYTES_MAX = Math.min(256, Math.max(16, Math.floor(memoryOfProcess() / 16 / MiB))) * MiB;
+/**
+ * Threads that verify and sign where nobody says: the first thread's core is its own. Each takes some 15 MiB and 16 more
+ * for the keys it knows, together an eighth of the memory at most: a container with little of it may see many cores.
+ */
+export function workersFor(cores: number, memoryBytes: number): number {
+  return Math.max(1, Math.min(cores - 1, WORKERS_MAX, Math.floor(memoryBytes / (256 * MiB))));
+}
+
 /** The heap's addresses reach no further. */
 const RECORDS_BYTES_MAX = 32 * 1024 * MiB;
 const RECORDS_BYTES_MIN = 64 * MiB;
@@ -187,7 +196,7 @@ const SETTINGS = {
   publicUrl: url(
     'URL under which clients see the server, where a proxy stands before it; tokens are checked against it',
   ),
-  workers: count(WORKERS, 1, 256, 'threads that verify and sign'),
+  workers: count(WORKERS, 1, WORKERS_MAX, 'threads that verify and sign'),
   keyTablesMax: count(
     2048,
     0,

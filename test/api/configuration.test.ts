@@ -6,7 +6,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, readConfig, recordsRoom } from '../../src/config.ts';
+import { ConfigError, readConfig, recordsRoom, workersFor } from '../../src/config.ts';
 import {
   bearer,
   canon,
@@ -42,6 +42,17 @@ describe('records take, where nobody says how much,', () => {
   test('no more than the machine has', () => {
     expect(readConfig([], {}).recordsBytesMax).toBeLessThan(totalmem());
   });
+});
+
+test.each([
+  ['one core', 1, 24 * GiB, 1],
+  ['two', 2, 24 * GiB, 1],
+  ['sixteen', 16, 24 * GiB, 15],
+  ['sixty-four, and 1 GiB: they would be killed for the memory they take together', 64, GiB, 4],
+  ['sixty-four, and 128 MiB', 64, GiB / 8, 1],
+  ['a thousand', 1000, 1024 * GiB, 256],
+])('where nobody says how many threads verify and sign, of %s', (_what, cores, memory, workers) => {
+  expect(workersFor(cores, memory)).toBe(workers);
 });
 
 describe('the default ledger', () => {
