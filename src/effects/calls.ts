@@ -1,5 +1,5 @@
 /**
- * Calls to bridges about the legs of intents: prepare, commit, abort.
+ * Calls to bridges about the legs of intents: which are due, and what becomes of them. What they say is leg-call.ts.
  *
  * What is to be said follows from the books alone: each leg that an entry marks as preparing, committing or aborting has
  * a call due, with the intent as it was right after that entry. So a call has the same body whenever it is made, and
@@ -10,32 +10,26 @@
  * A call that was taken and never reported on is due as long as its leg waits for it: it goes again after a restart, and
  * when somebody says that the bridge is there again.
  */
-import { type Claim, objectOf } from '../core/claims/index.ts';
 import type { LegCommand } from '../core/command.ts';
 import {
   type Entry,
   EntryType,
   type Outcome as IntentOutcome,
   LEG_STATES,
-  type Leg,
   type LegState,
   MARK_WIDTH,
-  ROUTED_WIDTH,
-  Side,
 } from '../core/entry.ts';
 import { findLuid } from '../core/finding.ts';
-import { heldBy, legsOf } from '../core/intents.ts';
+import { legsOf } from '../core/intents.ts';
 import { Kind } from '../core/kinds.ts';
-import { isCalling, legHandle } from '../core/legs.ts';
-import { ledgerAt, recordAt } from '../core/past.ts';
-import { dataOf, entryAt, readRow, type Version } from '../core/records.ts';
-import { DROPPED, type State } from '../core/state.ts';
-import { canon } from '../proof/canon.ts';
+import { isCalling } from '../core/legs.ts';
+import { recordAt } from '../core/past.ts';
+import { entryAt, readRow } from '../core/records.ts';
+import type { State } from '../core/state.ts';
 import type { Sealer } from '../proof/sealer.ts';
-import { outwardText, viewText } from '../render.ts';
 import type { Job, Lanes, Outcome } from './lanes.ts';
+import { type Due, LegCalls } from './leg-call.ts';
 import type { OutgoingCall } from './outgoing.ts';
-import type { SecureRule } from './secure.ts';
 import { inSlices, WokenWalks } from './slices.ts';
 import type { Timers } from './timers.ts';
 
@@ -54,31 +48,23 @@ export interface CallsOptions {
   note: (note: LegNote) => void;
 }
 
-/** A call that is due: about leg `leg` of the intent in `row`, because of the entry at `address`. */
-interface Due {
-  row: number;
-  leg: number;
-  state: LegState;
-  address: number;
-  bridge: number;
-}
-
 const DETAIL_MAX = 200;
 
 export class Calls {
   readonly #options: CallsOptions;
+  readonly #legCalls: LegCalls;
   /** Calls on their way, or waiting to be tried again. */
   readonly #queued = new Set<string>();
   /** Address of the last entry on disk: the state may be ahead of it, and nobody may hear of that yet. */
   #durable: number;
   /** For the intents of bridges that are there again. */
   readonly #woken = new WokenWalks((woken, done) => this.#resume((bridge) => woken.has(bridge), done));
-  /** The intent that was told of last: it may have thousands of legs. */
-  #told: Telling | null = null;
 
   constructor(options: CallsOptions) {
     this.#options = options;
-    const { log } = options.state;
+    const { state, sealer } = options;
+    const { log } = state;
+    this.#legCalls = new LegCalls(state, sealer);
     let { seq } = options;
     while (seq > 0 && log.get(seq - 1) === 0) seq--;
     this.#durable = seq === 0 ? 0 : log.get(seq - 1);
@@ -142,7 +128,7 @@ export class Calls {
   #make(due: Due): OutgoingCall | null {
     let call: OutgoingCall | null = null;
     try {
-      if (isDue(this.#options.state, due)) call = this.#callOf(due);
+      if (isDue(this.#options.state, due)) call = this.#legCalls.of(due);
       return call;
     } finally {
       if (call === null) this.#queued.delete(nameOf(due));
@@ -163,84 +149,14 @@ export class Calls {
       note({ ledger, luid, leg, state: due.state, result: 'lost', detail });
     }
   }
-
-  #callOf({ row, leg: index, state: at, address, bridge }: Due): OutgoingCall | null {
-    const { state, sealer } = this.#options;
-    const target = addressOf(state, bridge);
-    if (target === null) return null;
-    const { luid, legs, led, claims, moment, text } = this.#tellingOf(row, address);
-    const leg = legs[index]!;
-    const handle = legHandle(luid, leg, index);
-    const path = leg.side === Side.debit ? 'debits' : 'credits';
-    const data =
-      at === 'preparing'
-        ? prepareData(leg, handle, claims, led, (row) => recordAt(state, row, address).entry.handle, text)
-        : `{"action":"${actionOf(at)}","handle":"${handle}","intent":${text}}`;
-    const tail = at === 'preparing' ? '' : `/${handle}/${actionOf(at)}`;
-    const body = outwardText(data, moment, ledgerAt(state, state.rows.ledger.get(row), address), sealer);
-    return { method: 'POST', url: `${target.server}/${path}${tail}`, body, secure: target.secure };
-  }
-
-  /** The intent as it was right after the entry at this address. */
-  #tellingOf(row: number, address: number): Telling {
-    if (this.#told?.row === row && this.#told.address === address) return this.#told;
-    const { state, sealer } = this.#options;
-    const intent = recordAt(state, row, address);
-    const { claims } = dataOf(intent.entry) as { claims: Claim[] };
-    const because = entryAt(state, address);
-    const moment = 'outcome' in because ? because.outcome.moment : because.moment;
-    const { luid } = intent.entry;
-    const led = ledIn(intent);
-    this.#told = { row, address, luid, legs: legsOf(intent), led, claims, moment, text: viewText(intent, sealer) };
-    return this.#told;
-  }
-}
-
-/** What calls about the legs of one intent have in common. */
-interface Telling {
-  row: number;
-  address: number;
-  luid: string;
-  legs: readonly Leg[];
-  /** Sides of claims whose wallet is another than they name, see `sideOf`. */
-  led: ReadonlySet<string>;
-  claims: readonly Claim[];
-  moment: number;
-  text: string;
-}
-
-function sideOf(claim: number, side: Side): string {
-  return `${claim} ${side}`;
-}
-
-/** The sides of an intent's claims that routes gave to other wallets. */
-function ledIn(intent: Version): ReadonlySet<string> {
-  const routed = heldBy(intent)?.links?.routed ?? [];
-  const led = new Set<string>();
-  for (let i = 0; i < routed.length; i += ROUTED_WIDTH) led.add(sideOf(routed[i]!, routed[i + 1] as Side));
-  return led;
 }
 
 function nameOf({ row, leg, state }: Due): string {
   return `${row} ${leg} ${state}`;
 }
 
-/** Where and how a bridge is called now; null where it is no more. */
-export function addressOf(state: State, bridge: number): { server: string; secure: SecureRule[] } | null {
-  if ((state.rows.flags.get(bridge) & DROPPED) !== 0) return null;
-  const { config, secure } = dataOf(readRow(state, bridge).entry) as {
-    config: { server: string };
-    secure?: SecureRule[];
-  };
-  return { server: config.server.replace(/\/+$/, ''), secure: secure ?? [] };
-}
-
 function laneOf(bridge: number): string {
   return `bridge ${bridge}`;
-}
-
-function actionOf(state: LegState): 'commit' | 'abort' {
-  return state === 'committing' ? 'commit' : 'abort';
 }
 
 /** Whether the leg still waits for this very call. */
@@ -273,45 +189,4 @@ function outstanding(state: State, row: number): Due[] {
     }
   }
   return due.reverse();
-}
-
-/**
- * What a bridge is to prepare. Its own side is the wallet behind it, as the claims name it where all of them say the
- * same: what only some say, an account behind it above all, is not true of the whole amount. That is so whatever the
- * wallet's own handle is: a longer address stands for it, and it may have been renamed since. A claim that routes `led`
- * to it names another. The other side is left out where claims that share the leg name several. `handleIn` tells the
- * handle of the record in a row.
- */
-function prepareData(
-  leg: Leg,
-  handle: string,
-  claims: readonly Claim[],
-  led: ReadonlySet<string>,
-  handleIn: (row: number) => string,
-  intent: string,
-): string {
-  const own = leg.side === Side.debit ? 'source' : 'target';
-  const other = own === 'source' ? 'target' : 'source';
-  const mine = leg.claims.map((index) => claims[index]!);
-  const isNamed = !leg.claims.some((index) => led.has(sideOf(index, leg.side)));
-  const members: Record<string, string> = {
-    amount: String(leg.amount),
-    handle: `"${handle}"`,
-    inputs: JSON.stringify(leg.claims),
-    intent,
-    schema: leg.side === Side.debit ? '"debit"' : '"credit"',
-    symbol: saidByAll(mine, 'symbol') || canon({ handle: handleIn(leg.symbol) }),
-    [own]: (isNamed && saidByAll(mine, own)) || canon({ handle: handleIn(leg.wallet) }),
-  };
-  const others = saidByAll(mine, other);
-  if (others !== '') members[other] = others;
-  const names = Object.keys(members).sort();
-  return `{${names.map((name) => `"${name}":${members[name]}`).join(',')}}`;
-}
-
-/** What all of these claims say of a member, as canonical JSON; empty where they say nothing, or not the same. */
-function saidByAll(claims: readonly Claim[], member: 'source' | 'target' | 'symbol'): string {
-  const said = new Set(claims.map(({ [member]: one }) => (one === undefined ? '' : canon(objectOf(one)))));
-  const [one] = said;
-  return said.size === 1 ? one! : '';
 }

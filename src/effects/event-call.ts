@@ -8,7 +8,7 @@ import type { State } from '../core/state.ts';
 import { eventText, type LedgerEvent, placedAt } from '../events.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { viewText } from '../render.ts';
-import { addressOf } from './calls.ts';
+import { addressOf } from './leg-call.ts';
 import type { OutgoingCall } from './outgoing.ts';
 
 /** Of this event to the effect or bridge in this row, as it is now. */

@@ -608,15 +608,16 @@ export const PLANTS: Plant[] = [
   [
     'a bank is asked again in other words',
     [
-      'src/effects/calls.ts',
+      'src/effects/leg-call.ts',
       '    const body = outwardText(data, moment, ledgerAt',
-      '    const body = outwardText(data, moment + (this.#queued.size % 2), ledgerAt',
+      '    const body = outwardText(data, moment + (this.#made++ % 2), ledgerAt',
     ],
+    ['src/effects/leg-call.ts', '  #told: Telling | null = null;\n', '  #told: Telling | null = null;\n  #made = 0;\n'],
   ],
   [
     'a bank is told of an account only by its wallet’s handle',
     [
-      'src/effects/calls.ts',
+      'src/effects/leg-call.ts',
       '  const isNamed = !leg.claims.some((index) => led.has(sideOf(index, leg.side)));\n',
       "  const isNamed = (objectOf(mine[0]![own] ?? '') as { handle: string }).handle === handleIn(leg.wallet);\n",
     ],

@@ -1,0 +1,149 @@
+/**
+ * What a bridge is told of a leg: to prepare it, to commit or to abort it, and the intent as it was right after the entry
+ * that asked for that.
+ */
+import { type Claim, objectOf } from '../core/claims/index.ts';
+import { type Leg, type LegState, ROUTED_WIDTH, Side } from '../core/entry.ts';
+import { heldBy, legsOf } from '../core/intents.ts';
+import { legHandle } from '../core/legs.ts';
+import { ledgerAt, recordAt } from '../core/past.ts';
+import { dataOf, entryAt, readRow, type Version } from '../core/records.ts';
+import { DROPPED, type State } from '../core/state.ts';
+import { canon } from '../proof/canon.ts';
+import type { Sealer } from '../proof/sealer.ts';
+import { outwardText, viewText } from '../render.ts';
+import type { OutgoingCall } from './outgoing.ts';
+import type { SecureRule } from './secure.ts';
+
+/** A call that is due: about leg `leg` of the intent in `row`, because of the entry at `address`. */
+export interface Due {
+  row: number;
+  leg: number;
+  state: LegState;
+  address: number;
+  bridge: number;
+}
+
+export class LegCalls {
+  readonly #state: State;
+  readonly #sealer: Sealer;
+  /** The intent that was told of last: it may have thousands of legs. */
+  #told: Telling | null = null;
+
+  constructor(state: State, sealer: Sealer) {
+    this.#state = state;
+    this.#sealer = sealer;
+  }
+
+  /** The call that is due, to the bridge as it is now; null where that is no more. */
+  of({ row, leg: index, state: at, address, bridge }: Due): OutgoingCall | null {
+    const [state, sealer] = [this.#state, this.#sealer];
+    const target = addressOf(state, bridge);
+    if (target === null) return null;
+    const { luid, legs, led, claims, moment, text } = this.#tellingOf(row, address);
+    const leg = legs[index]!;
+    const handle = legHandle(luid, leg, index);
+    const path = leg.side === Side.debit ? 'debits' : 'credits';
+    const data =
+      at === 'preparing'
+        ? prepareData(leg, handle, claims, led, (row) => recordAt(state, row, address).entry.handle, text)
+        : `{"action":"${actionOf(at)}","handle":"${handle}","intent":${text}}`;
+    const tail = at === 'preparing' ? '' : `/${handle}/${actionOf(at)}`;
+    const body = outwardText(data, moment, ledgerAt(state, state.rows.ledger.get(row), address), sealer);
+    return { method: 'POST', url: `${target.server}/${path}${tail}`, body, secure: target.secure };
+  }
+
+  /** The intent as it was right after the entry at this address. */
+  #tellingOf(row: number, address: number): Telling {
+    if (this.#told?.row === row && this.#told.address === address) return this.#told;
+    const [state, sealer] = [this.#state, this.#sealer];
+    const intent = recordAt(state, row, address);
+    const { claims } = dataOf(intent.entry) as { claims: Claim[] };
+    const because = entryAt(state, address);
+    const moment = 'outcome' in because ? because.outcome.moment : because.moment;
+    const { luid } = intent.entry;
+    const led = ledIn(intent);
+    this.#told = { row, address, luid, legs: legsOf(intent), led, claims, moment, text: viewText(intent, sealer) };
+    return this.#told;
+  }
+}
+
+/** What calls about the legs of one intent have in common. */
+interface Telling {
+  row: number;
+  address: number;
+  luid: string;
+  legs: readonly Leg[];
+  /** Sides of claims whose wallet is another than they name, see `sideOf`. */
+  led: ReadonlySet<string>;
+  claims: readonly Claim[];
+  moment: number;
+  text: string;
+}
+
+function sideOf(claim: number, side: Side): string {
+  return `${claim} ${side}`;
+}
+
+/** The sides of an intent's claims that routes gave to other wallets. */
+function ledIn(intent: Version): ReadonlySet<string> {
+  const routed = heldBy(intent)?.links?.routed ?? [];
+  const led = new Set<string>();
+  for (let i = 0; i < routed.length; i += ROUTED_WIDTH) led.add(sideOf(routed[i]!, routed[i + 1] as Side));
+  return led;
+}
+
+/** Where and how a bridge is called now; null where it is no more. */
+export function addressOf(state: State, bridge: number): { server: string; secure: SecureRule[] } | null {
+  if ((state.rows.flags.get(bridge) & DROPPED) !== 0) return null;
+  const { config, secure } = dataOf(readRow(state, bridge).entry) as {
+    config: { server: string };
+    secure?: SecureRule[];
+  };
+  return { server: config.server.replace(/\/+$/, ''), secure: secure ?? [] };
+}
+
+function actionOf(state: LegState): 'commit' | 'abort' {
+  return state === 'committing' ? 'commit' : 'abort';
+}
+
+/**
+ * What a bridge is to prepare. Its own side is the wallet behind it, as the claims name it where all of them say the
+ * same: what only some say, an account behind it above all, is not true of the whole amount. That is so whatever the
+ * wallet's own handle is: a longer address stands for it, and it may have been renamed since. A claim that routes `led`
+ * to it names another. The other side is left out where claims that share the leg name several. `handleIn` tells the
+ * handle of the record in a row.
+ */
+function prepareData(
+  leg: Leg,
+  handle: string,
+  claims: readonly Claim[],
+  led: ReadonlySet<string>,
+  handleIn: (row: number) => string,
+  intent: string,
+): string {
+  const own = leg.side === Side.debit ? 'source' : 'target';
+  const other = own === 'source' ? 'target' : 'source';
+  const mine = leg.claims.map((index) => claims[index]!);
+  const isNamed = !leg.claims.some((index) => led.has(sideOf(index, leg.side)));
+  const members: Record<string, string> = {
+    amount: String(leg.amount),
+    handle: `"${handle}"`,
+    inputs: JSON.stringify(leg.claims),
+    intent,
+    schema: leg.side === Side.debit ? '"debit"' : '"credit"',
+    symbol: saidByAll(mine, 'symbol') || canon({ handle: handleIn(leg.symbol) }),
+    [own]: (isNamed && saidByAll(mine, own)) || canon({ handle: handleIn(leg.wallet) }),
+  };
+  const others = saidByAll(mine, other);
+  if (others !== '') members[other] = others;
+  const names = Object.keys(members).sort();
+  return `{${names.map((name) => `"${name}":${members[name]}`).join(',')}}`;
+}
+
+/** What all of these claims say of a member, as canonical JSON; empty where they say nothing, or not the same. */
+function saidByAll(claims: readonly Claim[], member: 'source' | 'target' | 'symbol'): string {
+  const said = new Set(claims.map(({ [member]: one }) => (one === undefined ? '' : canon(objectOf(one)))));
+  const [one] = said;
+  return said.size === 1 ? one! : '';
+}
