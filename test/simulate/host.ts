@@ -215,6 +215,11 @@ export class Host implements Watched {
     return this.owner.isGone;
   }
 
+  /** It runs, and nothing has gone wrong with it. */
+  get isUp(): boolean {
+    return !this.isGone && this.failure === null;
+  }
+
   get inboxMax(): number {
     return this.settings.inboxMax;
   }

@@ -2,7 +2,6 @@
  * One whole life, from one seed: processes that start, serve, fail and die on one disk, one after the other, and what
  * must hold all along. The same seed is the same life to the byte; its digest says so.
  */
-import { createHash } from 'node:crypto';
 import type { MemorySizes } from '../../src/core/state.ts';
 import type { EntryFormat } from '../../src/storage/journal.ts';
 import { LockedError } from '../../src/storage/lock.ts';
@@ -26,7 +25,9 @@ import { OLDER_BOOKS } from './older.ts';
 import { Oracle } from './oracle.ts';
 import { checkAudit, checkReplay, checkSegments, checkWholeJournal } from './reread.ts';
 import { Rivals } from './rivals.ts';
+import { Senders } from './senders.ts';
 import { throwSettings } from './settings.ts';
+import { Trace } from './trace.ts';
 import { Traffic } from './traffic.ts';
 import { Volume } from './volume.ts';
 import type { Ask } from './wish.ts';
@@ -63,7 +64,6 @@ const UPGRADE_CUTS_MAX = 3;
 const WHOLE = 0.3;
 /** Share of the lives that are audited in the end. */
 const AUDITED = 0.5;
-const TOLD_MAX = 10_000;
 /** Nothing that is on its way takes longer. */
 const PATIENCE_MS = 300_000;
 /** In one of so many lives clearing takes long. */
@@ -79,8 +79,6 @@ const MEETING_MS = 300;
 const HELD = 0.4;
 /** Share of the starts there that another start overtakes. */
 const OVERTAKEN = 0.1;
-/** Share of what others ask that goes to a server that has lost the lock. */
-const ASTRAY = 0.4;
 /** A lock that has no place yet has a name of its own each time, also where all else is the same. */
 const PLACELESS = /lock\.[0-9a-f]{16}\.tmp/;
 
@@ -97,17 +95,13 @@ export class Life implements World {
   readonly oracle: Oracle;
   readonly network: Network;
   readonly sizes: MemorySizes;
-  /** The last things that happened. */
-  readonly trace: string[] = [];
-  readonly #digest = createHash('sha256');
-  /** What was told and is not in the digest yet. */
-  #told = '';
+  readonly trace: Trace;
   readonly #traffic: Traffic;
+  readonly #senders: Senders;
   readonly #volume: Volume;
   readonly #clock: Clock;
   /** Of a life on two machines. */
   readonly #rivals: Rivals | null;
-  readonly #traceMax: number;
   #starts = 0;
   #damages = 0;
   #host: Host | null = null;
@@ -125,7 +119,7 @@ export class Life implements World {
   /** Remembers so many of the last things that happened. */
   constructor(seed: number, traceMax = 0) {
     this.seed = seed;
-    this.#traceMax = traceMax;
+    this.trace = new Trace(traceMax);
     this.dice = new Dice(seed);
     // The first numbers of neighbouring seeds are alike.
     for (let n = 0; n < 4; n++) this.dice.roll();
@@ -146,9 +140,10 @@ export class Life implements World {
     const { loop, dice } = this;
     this.#clock = new Clock(loop);
     this.#rivals = machinesIn(seed) === 2 ? new Rivals(loop, dice, this.disk, (line) => this.tell(line)) : null;
+    this.#senders = new Senders(loop, dice, this.#rivals, (line) => this.tell(line));
     this.network = new Network({
       ...{ loop, dice, books: this.oracle.books, durable: () => this.oracle.seq },
-      send: (ask, done) => this.#send(ask, done),
+      send: (ask, done) => this.#senders.send(this.#host, ask, done),
       tell: (line) => this.tell(line),
     });
     this.#traffic = new Traffic(this.dice, this.oracle.books, () => this.#host?.moment ?? this.#clock.now());
@@ -156,12 +151,11 @@ export class Life implements World {
 
   async run(): Promise<LifeResult> {
     await this.loop.run(() => this.#story());
-    this.#digestTold();
     const { frames, seq, visits, tally } = this.oracle;
     const { events, now } = this.loop;
     return {
       seed: this.seed,
-      digest: this.#digest.digest('hex').slice(0, 32),
+      digest: this.trace.digest(),
       virtualMs: Math.round(now),
       events,
       starts: this.#starts,
@@ -177,17 +171,7 @@ export class Life implements World {
   }
 
   tell(line: string): void {
-    const text = `${this.loop.now.toFixed(3)} ${line}`;
-    this.#told += `${text}\n`;
-    if (this.#told.length > TOLD_MAX) this.#digestTold();
-    if (this.#traceMax === 0) return;
-    this.trace.push(text);
-    if (this.trace.length > this.#traceMax) this.trace.shift();
-  }
-
-  #digestTold(): void {
-    this.#digest.update(this.#told);
-    this.#told = '';
+    this.trace.add(`${this.loop.now.toFixed(3)} ${line}`);
   }
 
   get ghosts(): readonly Ghost[] {
@@ -256,7 +240,7 @@ export class Life implements World {
       const isOpen = await opened;
       if (isOpen) {
         if (!this.#volume.isFaulty) checkSegments(this.disk, this.oracle.seq);
-        this.#askAgain(host);
+        this.#senders.askAgain(host);
         return host;
       }
       // A failed disk ends the start; until then it lingers.
@@ -316,13 +300,13 @@ export class Life implements World {
   /** Clients come in bursts. */
   async #serve(host: Host): Promise<void> {
     const { dice } = this;
-    for (let n = 0; n < 3 && this.#isUp(host); n++) await this.#burst(host, this.#traffic.basics());
+    for (let n = 0; n < 3 && host.isUp; n++) await this.#burst(host, this.#traffic.basics());
     // Most that goes wrong does so around starts and ends; a few processes live long.
     const count = dice.weigh([
       [dice.between(1, 5), 7],
       [dice.between(4, 12), 1],
     ]);
-    for (let bursts = count; bursts > 0 && this.#isUp(host); bursts--) {
+    for (let bursts = count; bursts > 0 && host.isUp; bursts--) {
       await this.#burst(
         host,
         Array.from({ length: dice.between(1, 12) }, () => this.#traffic.next()),
@@ -332,18 +316,9 @@ export class Life implements World {
     }
   }
 
-  #isUp(host: Host): boolean {
-    return !host.isGone && host.failure === null;
-  }
-
-  async #burst(host: Host, asks: ReturnType<Traffic['basics']>): Promise<void> {
+  async #burst(host: Host, asks: readonly Ask[]): Promise<void> {
     const { dice, loop } = this;
-    const spread = dice.pick([0, 0, 1, 10]);
-    for (const ask of asks) loop.after(spread * dice.roll(), () => this.#deliver(host, ask), host.owner);
-    for (const other of this.#rivals?.ousted() ?? []) {
-      const strays = asks.filter(() => other.isOpen && dice.chance(ASTRAY));
-      for (const ask of strays) loop.after(spread * dice.roll(), () => this.#deliver(other, ask), other.owner);
-    }
+    this.#senders.burst(host, asks);
     // Word that everybody is there may come at any moment, also while the disk is busy; in most lives nobody gives it.
     for (let words = this.#isWatchful ? dice.below(6) : 0; words > 0; words--) {
       loop.after(dice.roll() * 20, () => host.wakeAll(), host.owner);
@@ -358,47 +333,16 @@ export class Life implements World {
     );
   }
 
-  /** A request comes to a server, in an event of its process. */
-  #deliver(host: Host, ask: Ask, done?: (status: number) => void): void {
-    const { dice, loop } = this;
-    const visit = host.receive(ask, done);
-    if (visit === null) return;
-    this.tell(`${visit.number} ${ask.method} ${ask.path} ${ask.flaw ?? ''}`);
-    if (dice.chance(0.02)) loop.after(dice.roll() * 3, () => host.border.abort(visit), loop.world);
-  }
-
-  /** What others than clients send goes to whichever server runs. */
-  #send(ask: Ask, done: (status: number) => void): void {
-    const { dice, loop } = this;
-    const host = this.#host;
-    // A no of one that has nothing to say any more is none.
-    const heardOf = (asked: Host) => (status: number) => done(asked.isOusted && status >= 300 ? 503 : status);
-    for (const other of this.#rivals?.ousted() ?? []) {
-      if (other.isOpen && dice.chance(ASTRAY))
-        loop.after(dice.roll(), () => this.#deliver(other, ask, heardOf(other)), other.owner);
-    }
-    if (host === null || !host.isOpen || !this.#isUp(host)) return;
-    loop.after(dice.roll() * 3, () => this.#deliver(host, ask, heardOf(host)), host.owner);
-  }
-
-  /** What a server that has lost the lock does not answer its clients ask of the one that has it. */
-  #askAgain(host: Host): void {
-    const { dice, loop } = this;
-    for (const { ask } of this.#rivals?.left() ?? []) {
-      if (dice.chance(0.5)) loop.after(dice.roll() * 20, () => this.#deliver(host, ask), host.owner);
-    }
-  }
-
   /** Whether a server goes on while another starts that does not see it, whatever it does just then. */
   async #isLeft(host: Host): Promise<boolean> {
     const { dice, loop } = this;
-    if (this.#rivals === null || !this.#isUp(host) || !dice.chance(HANDED_OVER)) return false;
+    if (this.#rivals === null || !host.isUp || !dice.chance(HANDED_OVER)) return false;
     if (dice.chance(SNAPPED)) loop.after(0, () => host.engine.requestSnapshot(), host.owner);
     // However that ends, the process ends.
     if (dice.chance(STOPPED)) void this.#stop(host).then(() => host.power.cut('kill'));
     if (dice.chance(MET)) await Promise.race([host.seat!.next(dice.pick(ASKED)), this.#pass(host, MEETING_MS)]);
     if (dice.chance(HELD)) loop.hold(host.owner, dice.pick([20, 1500, 90_000]));
-    return this.#isUp(host);
+    return host.isUp;
   }
 
   /** Time goes by, or the process ends. */
@@ -427,11 +371,11 @@ export class Life implements World {
   async #quiet(host: Host): Promise<void> {
     const { dice, loop, oracle } = this;
     const end = loop.now + PATIENCE_MS;
-    for (let ms = 2; this.#isUp(host) && (host.border.unanswered.size > 0 || oracle.waiting > 0); ms *= 1.5) {
+    for (let ms = 2; host.isUp && (host.border.unanswered.size > 0 || oracle.waiting > 0); ms *= 1.5) {
       must(loop.now < end, `${[...host.border.unanswered.keys()][0]?.ask.path} is never answered`);
       await this.#pass(host, ms);
     }
-    if (!this.#isUp(host)) return;
+    if (!host.isUp) return;
     let moment = 0;
     const tick = () => {
       host.engine.tick();
@@ -441,7 +385,7 @@ export class Life implements World {
     loop.after(0, tick, host.owner);
     await this.#pass(host, 0);
     await Promise.race([host.engine.drained(), host.power.gone]);
-    if (!this.#isUp(host)) return;
+    if (!host.isUp) return;
     // It may also have been right again before there was room for a batch.
     oracle.checkExpired(Math.min(moment, host.seen));
     // Each batch was compared where it changed something; now and then it is everything.
@@ -452,8 +396,8 @@ export class Life implements World {
   /** The end of a process, and how it came. */
   async #end(host: Host): Promise<'power' | 'kill' | 'stop'> {
     const { dice } = this;
-    if (this.#isUp(host) && dice.chance(0.5)) await this.#quiet(host);
-    if (this.#isUp(host) && dice.chance(0.25)) {
+    if (host.isUp && dice.chance(0.5)) await this.#quiet(host);
+    if (host.isUp && dice.chance(0.25)) {
       this.tell('stops');
       await this.#stop(host);
     }

@@ -68,10 +68,10 @@ async function tell(seed: number): Promise<boolean> {
   const life = new Life(seed, Number.POSITIVE_INFINITY);
   try {
     const { tally, ...result } = await life.run();
-    process.stdout.write(`${life.trace.join('\n')}\n${JSON.stringify(result)}\n${JSON.stringify(tally)}\n`);
+    process.stdout.write(`${life.trace.lines.join('\n')}\n${JSON.stringify(result)}\n${JSON.stringify(tally)}\n`);
     return true;
   } catch (error) {
-    process.stdout.write(`${life.trace.join('\n')}\nseed ${seed} failed: ${(error as Error).stack}\n`);
+    process.stdout.write(`${life.trace.lines.join('\n')}\nseed ${seed} failed: ${(error as Error).stack}\n`);
     return false;
   }
 }
