@@ -1,19 +1,20 @@
 /**
  * Clearing: what one intent comes to. Resolves its claims, follows routes, nets their movements per wallet and symbol,
- * and judges the net against funds and limits. Reads the state and changes nothing; the answer is a list of facts.
+ * and has the net judged against funds and limits (bounds.ts). Reads the state and changes nothing; the answer is a list
+ * of facts.
  *
  * All or nothing: the first refusal ends it, and nothing of the intent moves. Judged is the net change only, so money
  * may pass through a wallet that has none within one intent.
  */
 import { BUDGET_MAX, type Caller, isGranted, isGrantedAll } from './access/index.ts';
 import { fallbackAddresses } from './address.ts';
-import { DAILY_AMOUNT, DAILY_COUNT, MAX_BALANCE, MIN_BALANCE } from './balances.ts';
+import { judge } from './bounds.ts';
 import type { Claim, Plan } from './claims/index.ts';
 import { AMOUNT, actionAt, CLAIM_WIDTH } from './claims/rows.ts';
 import { type CommandData, commandData } from './command.ts';
 import { type Forward, type Leg, POSTING_WIDTH, Side } from './entry.ts';
 import type { Effort } from './filters.ts';
-import { findHandle, findSlot } from './finding.ts';
+import { findHandle } from './finding.ts';
 import { Kind } from './kinds.ts';
 import { type Grouping, groupLeg } from './legs.ts';
 import { Nets } from './nets.ts';
@@ -46,6 +47,50 @@ export interface Company {
 /** A permission is missing: no error, since a proof that brings it may still come. */
 export const WAITING = 'waiting';
 
+/** What an intent is tried with. */
+export interface Attempt {
+  ledger: number;
+  /** Its names lead where they lead in this state. */
+  sheet: Sheet;
+  /** Its data, for what a sheet does not say. */
+  content: CommandData;
+  caller: Caller;
+  /** When it was received. */
+  moment: number;
+  /** What its thread brings along; null for the intent that begins it. */
+  company: Company | null;
+}
+
+/** What the intent's claims come to, or why it must not happen. */
+export function clear(state: State, attempt: Attempt): Cleared | typeof WAITING | Refusal {
+  const plan = new ClearingPlan(state, attempt);
+  const { company, moment } = attempt;
+  const { claims } = attempt.sheet;
+  for (let at = 0; at < claims.length; at += CLAIM_WIDTH) {
+    actionAt(claims, at).plan(plan);
+    if (plan.refusal !== null) return plan.refusal;
+    plan.index++;
+  }
+  if (!plan.isPermitted) return WAITING;
+  const postings = plan.nets.sum();
+  const through: number[] = [];
+  for (let at = 0; at < postings.length; at += POSTING_WIDTH) {
+    const passed = company === null ? 0 : passedOn(postings, at, company);
+    const refusal = judge(state, postings, at, passed, moment);
+    if (refusal !== null) return refusal;
+    if (passed > 0) through.push(at / POSTING_WIDTH, passed);
+  }
+  const { limits, legs, forwards, routed } = plan;
+  return { postings, limits, legs, forwards, routed, through };
+}
+
+/** How much of what leaves by this posting the thread has brought. */
+function passedOn(postings: readonly number[], at: number, company: Company): number {
+  const delta = postings[at + 2]!;
+  return delta >= 0 ? 0 : Math.min(-delta, company.brought(postings[at]!, postings[at + 1]!));
+}
+
+/** What the claims of an intent come to as they are planned, one after the other. */
 class ClearingPlan implements Plan {
   readonly nets = new Nets();
   readonly limits: number[] = [];
@@ -193,128 +238,4 @@ class ClearingPlan implements Plan {
     this.refusal = refuse(reason, detail);
     return -1;
   }
-}
-
-/** What an intent is tried with. */
-export interface Attempt {
-  ledger: number;
-  /** Its names lead where they lead in this state. */
-  sheet: Sheet;
-  /** Its data, for what a sheet does not say. */
-  content: CommandData;
-  caller: Caller;
-  /** When it was received. */
-  moment: number;
-  /** What its thread brings along; null for the intent that begins it. */
-  company: Company | null;
-}
-
-/** What the intent's claims come to, or why it must not happen. */
-export function clear(state: State, attempt: Attempt): Cleared | typeof WAITING | Refusal {
-  const plan = new ClearingPlan(state, attempt);
-  const { company, moment } = attempt;
-  const { claims } = attempt.sheet;
-  for (let at = 0; at < claims.length; at += CLAIM_WIDTH) {
-    actionAt(claims, at).plan(plan);
-    if (plan.refusal !== null) return plan.refusal;
-    plan.index++;
-  }
-  if (!plan.isPermitted) return WAITING;
-  const postings = plan.nets.sum();
-  const through: number[] = [];
-  for (let at = 0; at < postings.length; at += POSTING_WIDTH) {
-    const passed = company === null ? 0 : passedOn(postings, at, company);
-    const refusal = judge(state, postings, at, passed, moment);
-    if (refusal !== null) return refusal;
-    if (passed > 0) through.push(at / POSTING_WIDTH, passed);
-  }
-  const { limits, legs, forwards, routed } = plan;
-  return { postings, limits, legs, forwards, routed, through };
-}
-
-/** How much of what leaves by this posting the thread has brought. */
-function passedOn(postings: readonly number[], at: number, company: Company): number {
-  const delta = postings[at + 2]!;
-  return delta >= 0 ? 0 : Math.min(-delta, company.brought(postings[at]!, postings[at + 1]!));
-}
-
-/**
- * Why the wallet of the posting at `at` cannot take its change, or null. Bounds are inclusive. `passed` is what of it
- * comes with the thread and need not be there.
- */
-function judge(state: State, postings: readonly number[], at: number, passed: number, moment: number): Refusal | null {
-  const { balances } = state;
-  const delta = postings[at + 2]!;
-  const moved = postings[at + 3]!;
-  const slot = findSlot(state, postings[at]!, postings[at + 1]!);
-  const available = (slot < 0 ? 0 : balances.available(slot)) + passed;
-  const after = available + delta;
-  if (!Number.isSafeInteger(delta) || !Number.isSafeInteger(after) || !staysWhole(balances, slot, delta, passed)) {
-    return exceeded(state, postings, at, `would leave the range of ±(2^53-1): it has ${available}`);
-  }
-  if (slot < 0 || !balances.isLimited(slot)) return after < 0 ? short(state, postings, at, available, delta) : null;
-
-  const min = balances.limit(slot, MIN_BALANCE);
-  if (Number.isNaN(min)) {
-    if (after < 0) return short(state, postings, at, available, delta);
-  } else if (after < min) {
-    const what = `has ${available}, changes by ${delta}, and must not fall below its minBalance ${min}`;
-    return exceeded(state, postings, at, what);
-  }
-  const max = balances.limit(slot, MAX_BALANCE);
-  const held = balances.reserved(slot) + balances.incoming(slot) - passed;
-  if (after + held > max) {
-    const has = available + held;
-    const what = `has ${has}, changes by ${delta}, and must not rise above its maxBalance ${max}`;
-    return exceeded(state, postings, at, what);
-  }
-  if (moved === 0) return null;
-  const day = balances.movedOn(slot, moment);
-  const dailyAmount = balances.limit(slot, DAILY_AMOUNT);
-  if (day.amount + moved > dailyAmount) {
-    const what = `moved ${day.amount} today, would move ${moved} more, and its dailyAmount is ${dailyAmount}`;
-    return exceeded(state, postings, at, what);
-  }
-  const dailyCount = balances.limit(slot, DAILY_COUNT);
-  if (day.count + 1 > dailyCount) {
-    const what = `took part in ${day.count} transfers today, and its dailyCount is ${dailyCount}`;
-    return exceeded(state, postings, at, what);
-  }
-  return null;
-}
-
-/**
- * Whether all numbers of the slot, -1 for none, stay whole ones in range where `delta` is set aside, of which `passed` comes
- * with the thread. What is held counts as well: whatever becomes of it, and in whatever order. Below zero a balance makes
- * room in the sum of all for more than may be reserved or to come, and while a thread ends, what passes through has come
- * and not gone yet, or gone and not come.
- */
-function staysWhole(balances: State['balances'], slot: number, delta: number, passed: number): boolean {
-  if (slot < 0) return true;
-  const passing = balances.passing(slot);
-  const after = balances.available(slot) + delta;
-  const reserved = balances.reserved(slot);
-  const incoming = balances.incoming(slot);
-  const own = delta + passed;
-  return (
-    Number.isSafeInteger(reserved + Math.max(0, -own)) &&
-    Number.isSafeInteger(incoming + Math.max(0, own) + passing) &&
-    Number.isSafeInteger(after + passed + reserved + incoming + passing) &&
-    Number.isSafeInteger(after - passing)
-  );
-}
-
-function short(state: State, postings: readonly number[], at: number, available: number, delta: number): Refusal {
-  return refuse(
-    'core.insufficient-balance',
-    `${nameOf(state, postings, at)} has ${available} available, and ${-delta} is needed`,
-  );
-}
-
-function exceeded(state: State, postings: readonly number[], at: number, what: string): Refusal {
-  return refuse('core.limit-exceeded', `${nameOf(state, postings, at)} ${what}`);
-}
-
-function nameOf(state: State, postings: readonly number[], at: number): string {
-  return `Wallet ${readRow(state, postings[at]!).entry.handle} in ${readRow(state, postings[at + 1]!).entry.handle}`;
 }

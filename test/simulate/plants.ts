@@ -449,24 +449,24 @@ export const PLANTS: Plant[] = [
   ],
   [
     'what is held does not count towards maxBalance',
-    ['src/core/clearing.ts', '  if (after + held > max) {', '  if (after > max) {'],
+    ['src/core/bounds.ts', '  if (after + held > max) {', '  if (after > max) {'],
   ],
   [
     'minBalance is asked of positive ones only',
-    ['src/core/clearing.ts', '} else if (after < min) {', '} else if (after < min && min > 0) {'],
+    ['src/core/bounds.ts', '} else if (after < min) {', '} else if (after < min && min > 0) {'],
   ],
   [
     'dailyAmount counts the days before only',
-    ['src/core/clearing.ts', 'if (day.amount + moved > dailyAmount) {', 'if (day.amount > dailyAmount) {'],
+    ['src/core/bounds.ts', 'if (day.amount + moved > dailyAmount) {', 'if (day.amount > dailyAmount) {'],
   ],
   [
     'dailyCount lets one more',
-    ['src/core/clearing.ts', 'if (day.count + 1 > dailyCount) {', 'if (day.count > dailyCount) {'],
+    ['src/core/bounds.ts', 'if (day.count + 1 > dailyCount) {', 'if (day.count > dailyCount) {'],
   ],
   [
     'a refusal by a limit leaves its moment on the balance',
     [
-      'src/core/clearing.ts',
+      'src/core/bounds.ts',
       '  if (after + held > max) {\n',
       '  if (after + held > max) {\n    balances.add(slot, 0, moment);\n',
     ],
@@ -701,7 +701,7 @@ export const PLANTS: Plant[] = [
   ],
   [
     'no room is kept for what only passes through',
-    ['src/core/clearing.ts', '  const passing = balances.passing(slot);\n', '  const passing = 0;\n'],
+    ['src/core/bounds.ts', '  const passing = balances.passing(slot);\n', '  const passing = 0;\n'],
   ],
   [
     'a bank that is woken hears of what the disk does not have',
