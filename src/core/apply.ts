@@ -25,6 +25,7 @@ import {
 import { findLuid, indexHandle, indexHashes, indexLuid, unindexHandle } from './finding.ts';
 import { assertBalanced, assertStill } from './invariants.ts';
 import { Kind, kindRow } from './kinds.ts';
+import { listOf, NONE } from './open-intents.ts';
 import { hasRules, type IntentOutline, type NameHashes, outlineOf } from './outline.ts';
 import { addSupply, countNewlyLimited, hold, move, release, setLimits } from './postings.ts';
 import { dataOf, labelsOf, ledgerInfo, namesOf, readRow, type VersionEntry } from './records.ts';
@@ -154,9 +155,9 @@ function applyIntent(
     moment,
     status: 'pending',
     isHolding: false,
-    counted: [],
-    legs: [],
-    bridges: [],
+    counted: NONE,
+    legs: NONE,
+    bridges: NONE,
     thread: '',
   };
   applyOutcome(state, row, open, outcome, () => outline.claims);
@@ -286,8 +287,8 @@ function applyOutcome(
   const isHolding = holds || (open.isHolding && !isEnd);
   const begun = links?.legs ?? [];
   const bridges = begun.length > 0 ? [...new Set(begun.map(({ bridge }) => bridge))] : open.bridges;
-  const legs = marked(begun.length > 0 ? new Array(begun.length).fill(0) : open.legs, links?.marks ?? []);
-  state.open.set(row, { ...open, status, isHolding, counted: isHolding ? counted : [], legs, bridges });
+  const legs = listOf(marked(begun.length > 0 ? new Array(begun.length).fill(0) : open.legs, links?.marks ?? []));
+  state.open.set(row, { ...open, status, isHolding, counted: listOf(isHolding ? counted : NONE), legs, bridges });
 }
 
 function isDone({ steps }: Outcome): boolean {

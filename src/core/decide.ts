@@ -369,12 +369,6 @@ function aimless(routes: unknown): Refusal | null {
   return lost < 0 ? null : refuse('record.invalid', `Route ${lost} has no target`);
 }
 
-/** Whether the bridge has a leg in an intent that is not final. */
-function isTakingPart(state: State, bridge: number): boolean {
-  for (const { bridges } of state.open.values()) if (bridges.includes(bridge)) return true;
-  return false;
-}
-
 function luidMismatch({ luid, luidSent }: UpdateCommand | DropCommand): Refusal | null {
   if (luidSent === undefined || luidSent === luid) return null;
   return refuse('record.invalid', 'The luid is not that of the record');
@@ -398,7 +392,7 @@ function inUse(state: State, ledger: number, kind: Kind, record: RecordView): Re
   }
   const namer = whoNames(state, ledger, kind, handle);
   if (namer !== null) return no(namer);
-  if (kind === Kind.bridge && isTakingPart(state, record.row)) return no('Intents on their way need the bridge');
+  if (kind === Kind.bridge && state.open.isTakingPart(record.row)) return no('Intents on their way need the bridge');
   return null;
 }
 

@@ -27,6 +27,9 @@ export interface OpenIntent {
   readonly thread: string;
 }
 
+/** No numbers: one list for all that have none, since each would take a third of the intent's room. */
+export const NONE: readonly number[] = [];
+
 /** The part they are dumped as: lines of JSON, each a list of so many rows of row and members in the order above. */
 export const OPEN_PART = 'open-intents';
 const LINE_INTENTS = 32;
@@ -51,6 +54,8 @@ export class OpenIntents {
   readonly #intents = new Map<number, OpenIntent>();
   /** Rows of those that are pending, in the order they came: once prepared, none is pending again. */
   readonly #pending = new Set<number>();
+  /** By bridge, the rows of those that have a leg there. */
+  readonly #byBridge = new Map<number, Set<number>>();
   #dumps: readonly Kept[] = [];
 
   get size(): number {
@@ -71,6 +76,15 @@ export class OpenIntents {
   }
 
   #put(row: number, intent: OpenIntent): void {
+    const before = this.#intents.get(row)?.bridges ?? NONE;
+    if (before !== intent.bridges) {
+      this.#unlink(row, before);
+      for (const bridge of intent.bridges) {
+        const rows = this.#byBridge.get(bridge);
+        if (rows === undefined) this.#byBridge.set(bridge, new Set([row]));
+        else rows.add(row);
+      }
+    }
     this.#intents.set(row, intent);
     if (intent.status === 'pending') this.#pending.add(row);
     else this.#pending.delete(row);
@@ -78,8 +92,29 @@ export class OpenIntents {
 
   delete(row: number): void {
     this.#keep(row);
+    this.#unlink(row, this.#intents.get(row)?.bridges ?? NONE);
     this.#intents.delete(row);
     this.#pending.delete(row);
+  }
+
+  #unlink(row: number, bridges: readonly number[]): void {
+    for (const bridge of bridges) {
+      const rows = this.#byBridge.get(bridge);
+      rows?.delete(row);
+      if (rows?.size === 0) this.#byBridge.delete(bridge);
+    }
+  }
+
+  /** Whether one of them has a leg at this bridge. */
+  isTakingPart(bridge: number): boolean {
+    return this.#byBridge.has(bridge);
+  }
+
+  /** Rows of those that have a leg at one of the bridges wanted, in the order they came. */
+  withLegsAt(isWanted: (bridge: number) => boolean): number[] {
+    const found = new Set<number>();
+    for (const [bridge, rows] of this.#byBridge) if (isWanted(bridge)) for (const row of rows) found.add(row);
+    return [...found].sort((one, other) => one - other);
   }
 
   keys(): IterableIterator<number> {
@@ -130,19 +165,22 @@ export class OpenIntents {
     drop();
   }
 
-  /** Takes over what a dump gave. */
+  /** Takes over what a dump gave. There may be so many that V8 could not hold them twice: the few that are late are held. */
   load(parts: Map<string, Uint8Array>): void {
     const bytes = parts.get(OPEN_PART);
     assert(bytes !== undefined, 'open intents are in every dump');
-    const found = new Map<number, OpenIntent>();
-    for (let from = 0; from < bytes.length; ) {
-      const end = bytes.indexOf(NEW_LINE, from);
-      for (const [row, ledger, moment, status, isHolding, counted, legs, bridges, thread] of rowsOf(bytes, from, end)) {
-        found.set(row, { ledger, moment, status, isHolding, counted, legs, bridges, thread });
-      }
-      from = end + 1;
+    const late = [...rowsOf(bytes, true)].sort(([one], [other]) => one - other);
+    let taken = 0;
+    for (const row of rowsOf(bytes, false)) {
+      while (taken < late.length && late[taken]![0] < row[0]) this.#load(late[taken++]!);
+      this.#load(row);
     }
-    for (const [row, intent] of [...found].sort(([one], [other]) => one - other)) this.#put(row, intent);
+    while (taken < late.length) this.#load(late[taken++]!);
+  }
+
+  #load([row, ledger, moment, status, isHolding, counted, legs, bridges, thread]: Row): void {
+    const lists = { counted: listOf(counted), legs: listOf(legs), bridges: listOf(bridges) };
+    this.#put(row, { ledger, moment, status, isHolding, ...lists, thread });
   }
 
   #keep(row: number): void {
@@ -157,7 +195,21 @@ function lineOf(rows: readonly Row[]): Uint8Array {
   return encoder.encode(`${JSON.stringify(rows)}\n`);
 }
 
-function rowsOf(bytes: Uint8Array, from: number, end: number): Row[] {
-  assert(end >= 0, 'open intents come in whole lines');
-  return JSON.parse(decoder.decode(bytes.subarray(from, end)));
+/** Of the rows of a dump those that stand in order, or those that are late: behind a higher one, since they changed meanwhile. */
+function* rowsOf(bytes: Uint8Array, isLate: boolean): Generator<Row> {
+  let highest = -1;
+  for (let from = 0; from < bytes.length; ) {
+    const end = bytes.indexOf(NEW_LINE, from);
+    assert(end >= 0, 'open intents come in whole lines');
+    for (const row of JSON.parse(decoder.decode(bytes.subarray(from, end))) as Row[]) {
+      if (row[0] <= highest === isLate) yield row;
+      highest = Math.max(highest, row[0]);
+    }
+    from = end + 1;
+  }
+}
+
+/** The same numbers, in the one list for none where there are none. */
+export function listOf(numbers: readonly number[]): readonly number[] {
+  return numbers.length === 0 ? NONE : numbers;
 }

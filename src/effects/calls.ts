@@ -99,13 +99,13 @@ export class Calls {
   #resume(wanted: (bridge: number) => boolean, done = () => {}): void {
     const { state, timers } = this.#options;
     const resumeIntent = (row: number) => {
-      if (!state.open.get(row)?.bridges.some(wanted)) return;
+      if (!state.open.has(row)) return;
       for (const due of outstanding(state, row)) {
         // What is not on the disk yet is due when it is.
         if (wanted(due.bridge) && due.address <= this.#durable) this.#add(due);
       }
     };
-    inSlices(timers, [...state.open.keys()], resumeIntent, done);
+    inSlices(timers, state.open.withLegsAt(wanted), resumeIntent, done);
   }
 
   #add(due: Due): void {

@@ -8,15 +8,28 @@ import { OPEN_PART, type OpenIntent, OpenIntents } from '../../src/core/open-int
 import { Books, issue, limit, transfer } from './books.ts';
 
 function intent(moment: number): OpenIntent {
-  const lists = { counted: [moment, 0.5], legs: [1, 2], bridges: moment % 2 === 0 ? [7] : [] };
+  const lists = { counted: [moment, 0.5], legs: [1, 2], bridges: [[7], [7, 8], []][moment % 3]! };
   const status = moment < 2000 ? 'pending' : 'prepared';
   return { ledger: 1, moment, status, isHolding: moment % 3 === 0, ...lists, thread: `ñ\n${moment}` };
+}
+
+/** What is told of each bridge, and of all, is what the intents say one by one. */
+function expectBridges(open: OpenIntents): void {
+  const rowsWith = (wanted: (bridge: number) => boolean) =>
+    [...open].filter(([, { bridges }]) => bridges.some(wanted)).map(([row]) => row);
+  for (const bridge of [7, 8, 9]) {
+    const isIt = (other: number) => other === bridge;
+    expect(open.withLegsAt(isIt)).toEqual(rowsWith(isIt));
+    expect(open.isTakingPart(bridge)).toBe(rowsWith(isIt).length > 0);
+  }
+  expect(open.withLegsAt(() => true)).toEqual(rowsWith(() => true));
 }
 
 function loaded(bytes: Uint8Array): [number, OpenIntent][] {
   const open = new OpenIntents();
   open.load(new Map([[OPEN_PART, bytes]]));
   expect([...open.pending()]).toEqual(pendingIn([...open]));
+  expectBridges(open);
   return [...open];
 }
 
@@ -64,6 +77,7 @@ test('a dump has what there was, in the order it came, whatever goes on while it
       }
       expect([open.size, [...open]]).toEqual([model.size, [...model]]);
       expect([...open.pending()]).toEqual(pendingIn([...model]));
+      expectBridges(open);
       for (const reading of readings) {
         while (!step(reading));
         expect(loaded(Buffer.concat(reading.read))).toEqual(reading.there);
