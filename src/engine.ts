@@ -16,7 +16,7 @@ import type { Entry } from './core/entry.ts';
 import { Kind } from './core/kinds.ts';
 import { assert, isRefusal, type Refusal, refuse } from './core/refusal.ts';
 import { sheetOf } from './core/sheet.ts';
-import type { State } from './core/state.ts';
+import { longestMap, MAP_MAX, type State } from './core/state.ts';
 import type { MakeIntent, OwnIntent } from './core/threads.ts';
 import { Entrance, type EntranceOptions, type EntranceStats, type SentBack } from './entrance.ts';
 import { Luids } from './luids.ts';
@@ -52,6 +52,8 @@ export interface EngineOptions extends EntranceOptions, BatchOptions {
   snapshot: () => Promise<void>;
   /** Bytes that records may take in memory; beyond, nothing new is to come in. */
   recordsBytesMax: number;
+  /** How much of what V8 may take is in use, 0 to 1; near its end nothing new is to come in either. */
+  v8Share: () => number;
   /** Gives an intent of the server's own its handle, hash and signatures. */
   signIntent: (luid: string, value: Record<string, unknown>, moment: number) => OwnIntent;
   /** Told of entries once they are on disk, in order; the last of them has this sequence number. */
@@ -59,6 +61,9 @@ export interface EngineOptions extends EntranceOptions, BatchOptions {
   /** The disk failed or our own code did: the process must end. */
   fatal: (error: Error) => void;
 }
+
+/** What there is no room for: records, in V8's heap what is not a record, entries of a map of it. */
+export type Fullness = 'records' | 'v8' | 'maps';
 
 interface Ticket {
   submission: Submission;
@@ -88,6 +93,9 @@ export interface EngineStats extends EntranceStats {
 /** Of the room for records. */
 const KEPT_FROM_NEW = 1 / 32;
 const KEPT_FOR_OWN = 1 / 128;
+/** Shares of V8's heap. A start, and a map that doubles its table, take more than what lives long; ends make room. */
+const V8_FOR_NEW = 0.7;
+const V8_FOR_GOING_ON = 0.85;
 const UNDECIDED: Entry[] = [];
 
 const STOPPING = refuse(
@@ -161,12 +169,19 @@ export class Engine {
   }
 
   /**
-   * Whether the books can hold no more: what is new is refused first, then what goes on with what is there, and room is
-   * left for what the server itself has to note.
+   * What the books have no more room for, or null: what is new is refused first, then what goes on with what is there,
+   * and room is left for what the server itself has to note.
    */
-  isFull(isNew: boolean): boolean {
-    const kept = isNew ? KEPT_FROM_NEW : KEPT_FOR_OWN;
-    return this.state.heap.used > this.recordsBytesMax * (1 - kept);
+  whatIsFull(isNew: boolean): Fullness | null {
+    const most = 1 - (isNew ? KEPT_FROM_NEW : KEPT_FOR_OWN);
+    if (this.state.heap.used > this.recordsBytesMax * most) return 'records';
+    if (longestMap(this.state) > MAP_MAX * most) return 'maps';
+    return this.v8Share > (isNew ? V8_FOR_NEW : V8_FOR_GOING_ON) ? 'v8' : null;
+  }
+
+  /** How much of what V8 may take is in use, 0 to 1. */
+  get v8Share(): number {
+    return this.#options.v8Share();
   }
 
   get isFailed(): boolean {

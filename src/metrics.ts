@@ -119,6 +119,12 @@ const METRICS: readonly Metric[] = [
   },
   {
     type: 'gauge',
+    name: 'ayni_v8_heap_share',
+    help: 'Share of its own heap that V8 found in use at its last full collection; from 0.7 on nothing new comes in',
+    tell: ({ engine }) => engine.v8Share,
+  },
+  {
+    type: 'gauge',
     name: 'ayni_calls',
     help: 'Calls of bridges and webhooks that are due, and of these on their way',
     label: 'state',

@@ -33,10 +33,25 @@ export function startText(error: Error, directory: string): string {
   return `Cannot use ${directory} (${errorText(error)}). Nothing acknowledged is lost. ${remedy(error, directory)}, then start again.`;
 }
 
-/** There is no more room for records. */
-export function fullText(bytesMax: number): string {
-  const most = (bytesMax / 2 ** 30).toFixed(2);
-  return `The books are full: of the ${most} GiB of memory that records may take (--records-bytes-max) hardly any is left. Nothing new comes in any more; what waits may come to its end, and all is served as before. Start again with more, where the machine has it, or go on with new books in another directory.`;
+const FULL = {
+  records: {
+    why: 'of the % GiB of memory that records may take (--records-bytes-max) hardly any is left',
+    remedy: 'Start again with more, where the machine has it',
+  },
+  v8: {
+    why: 'open intents, ledgers, symbols and the like take 7 of 10 parts of what V8 may take',
+    remedy: 'Let open intents come to their end, or start again with more (node --max-old-space-size)',
+  },
+  maps: {
+    why: 'there are some 16 million open intents, or symbols, or statuses of ledgers, and no more can be held',
+    remedy: 'Let open intents come to their end',
+  },
+};
+
+/** There is no more room for something that is new. */
+export function fullText(what: keyof typeof FULL, bytesMax: number): string {
+  const { why, remedy } = FULL[what];
+  return `The books are full: ${why.replace('%', (bytesMax / 2 ** 30).toFixed(2))}. Nothing new comes in any more; what waits may come to its end, and all is served as before. ${remedy}, or go on with new books in another directory.`;
 }
 
 /** Errors whose message was written for the operator. */

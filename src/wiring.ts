@@ -33,6 +33,7 @@ import { Journal, RESERVE_BYTES } from './storage/journal.ts';
 import { takeSnapshot } from './storage/snapshot.ts';
 import { packValue } from './storage/values.ts';
 import { fatalText } from './trouble.ts';
+import { watchV8Heap } from './v8-heap.ts';
 
 const ROWS_PER_TASK_MAX = 256;
 /** A lone client's signature and ours cost less here than the trip to a worker. */
@@ -91,6 +92,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     batchMsMax: config.batchMsMax,
     snapshotEvery: config.snapshotEvery,
     recordsBytesMax: config.recordsBytesMax,
+    v8Share: watchV8Heap(() => state.open.size),
     // A snapshot that was due and did not come about, for lack of room, say, is not due again at once.
     sinceSnapshot: entries % config.snapshotEvery,
     async snapshot() {

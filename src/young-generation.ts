@@ -7,8 +7,17 @@
  */
 import { setFlagsFromString } from 'node:v8';
 
-/** Flags of Node, mebibytes: at most, and from the beginning. V8 has two such spaces. */
-export const YOUNG_GENERATION_FLAGS = ['--max-semi-space-size=64', '--min-semi-space-size=64'];
+/** Of one of V8's two such spaces, mebibytes. */
+const SEMI_SPACE_MIB = 64;
+
+/** Flags of Node: at most, and from the beginning. */
+export const YOUNG_GENERATION_FLAGS = [
+  `--max-semi-space-size=${SEMI_SPACE_MIB}`,
+  `--min-semi-space-size=${SEMI_SPACE_MIB}`,
+];
+
+/** What V8 counts for it of all that it may take: a third one for what is large. */
+export const YOUNG_GENERATION_BYTES = 3 * SEMI_SPACE_MIB * 1024 * 1024;
 
 /** Threads started from here on get what V8 takes by itself: none makes as much garbage as the first, and each would take as much memory. */
 export function keepYoungGenerationToFirstThread(): void {

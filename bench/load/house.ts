@@ -81,6 +81,7 @@ export async function openHouse(directory: string): Promise<House> {
     batchMsMax: 10,
     snapshotEvery: Number.POSITIVE_INFINITY,
     recordsBytesMax: Number.POSITIVE_INFINITY,
+    v8Share: () => 0,
     snapshot: async () => {},
     signIntent: (luid, value, moment) => signedIntent(server, luid, value, moment),
     publish: () => {},

@@ -135,6 +135,14 @@ export interface State {
   home: { readonly handle: string; readonly luid: string } | null;
 }
 
+/** V8 makes no larger maps. */
+export const MAP_MAX = 2 ** 24;
+
+/** Entries of the longest of the maps that grow with the books. */
+export function longestMap({ open, supply, counts, labels, feeds }: State): number {
+  return Math.max(open.size, supply.size, counts.size, labels.size, feeds.size);
+}
+
 export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySizes = {}): State {
   const { chunkBytes, heapBytesMax, pageRows, segments } = sizes;
   const heap = new Heap('records', chunkBytes, heapBytesMax);

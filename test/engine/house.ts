@@ -153,6 +153,7 @@ export class House {
       batchMsMax: Number.POSITIVE_INFINITY,
       snapshotEvery: Number.POSITIVE_INFINITY,
       recordsBytesMax: Number.POSITIVE_INFINITY,
+      v8Share: () => 0,
       snapshot: () => this.takeSnapshot(),
       signIntent: (luid, value, moment) => signedIntent(SERVER, luid, value, moment),
       publish: () => {},

@@ -33,6 +33,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   recovery: ['core', 'storage'],
   turns: [],
   'young-generation': [],
+  'v8-heap': ['young-generation'],
   'url-host': [],
   entrance: ['turns'],
   luids: ['core'],

@@ -1,5 +1,6 @@
 /** Books that can hold no more: nothing new comes in, what is there is told and brought to its end, and nothing breaks. */
 import { expect, test } from 'vitest';
+import { MAP_MAX } from '../../src/core/state.ts';
 import { Desk } from '../fuzz/desk.ts';
 import { type Json, makeKeys, record } from '../support/client.ts';
 import { issue, proofFor, transfer } from '../support/kit.ts';
@@ -47,3 +48,42 @@ test.each([
   expect(await amountOf('b')).toBe(40);
   await desk.close();
 });
+
+// Open intents had outgrown V8's heap: the process ended, and so did each start.
+test.each([
+  ['v8', { forNew: 0.71, forAll: 0.86 }],
+  // Nobody can wait for sixteen million of them.
+  ['maps', { forNew: 0.98, forAll: 1 }],
+] as const)(
+  'where %s has no more room nothing new comes in, and what waits comes to its end while it can',
+  async (what, full) => {
+    let share = 0;
+    const desk = await Desk.open({}, { v8Share: () => (what === 'v8' ? share : 0) });
+    const { engine, state } = desk.house;
+    const size = () => (what === 'maps' ? share * MAP_MAX : 0);
+    Object.defineProperty(state.supply, 'size', { get: size });
+    const post = (path: string, data: Json) => desk.send('POST', `/v2/${path}`, record(data, keys));
+    await post('symbols', { handle: 'usd', factor: 100 });
+    await post('wallets', { handle: 'a' });
+    const held = async (handle: string) =>
+      (await post('intents', { handle, claims: [issue('a', 'usd', 100)], config: { commit: 'manual' } })).body;
+    const [one, two] = [await held('one'), await held('two')];
+    const commit = async (intent: Json) => {
+      const proof = proofFor(intent, keys, { action: 'commit' });
+      return (await desk.send('POST', `/v2/intents/${intent.luid}/proofs`, proof)).status;
+    };
+
+    share = 0.69;
+    expect((await post('wallets', { handle: 'b' })).status).toBe(201);
+    share = full.forNew;
+    expect(engine.whatIsFull(true)).toBe(what);
+    const refused = await post('wallets', { handle: 'c' });
+    expect([refused.status, refused.body.data.reason]).toEqual([503, 'api.unexpected-error']);
+    expect(await commit(one)).toBe(200);
+    share = full.forAll;
+    expect(await commit(two)).toBe(503);
+    expect((await desk.get('/v2/intents/one')).body.meta.status).toBe('completed');
+    expect((await desk.get('/v2/intents/two')).body.meta.status).toBe('prepared');
+    await desk.close();
+  },
+);

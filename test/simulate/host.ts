@@ -175,6 +175,7 @@ export class Host implements Watched {
         batchMsMax: 10,
         snapshotEvery: settings.snapshotEvery,
         recordsBytesMax: Number.POSITIVE_INFINITY,
+        v8Share: () => 0,
         sinceSnapshot: this.recovered.entries % settings.snapshotEvery,
         snapshot: () => this.#takeSnapshot(),
         signIntent: (luid, value, moment) => signedIntent(SERVER.pair, luid, value, moment),

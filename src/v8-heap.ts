@@ -1,0 +1,39 @@
+/**
+ * How much of what V8 may take is in use by what lives long. Records, indexes and balances lie outside its heap; open
+ * intents, ledgers, and what is counted of symbols and kinds lie in it. Where it has no more room the process ends, and
+ * so does each start after it that reads as much: so nothing new is to come in before that.
+ */
+import { constants, type NodeGCPerformanceDetail, PerformanceObserver } from 'node:perf_hooks';
+import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
+import { YOUNG_GENERATION_BYTES } from './young-generation.ts';
+
+/** Where so many of the open intents have come to their end since the last look, there is room again. */
+const GONE_MIN = 1 / 10;
+
+/**
+ * Begins to look after each full collection, which alone tells what is garbage. Returns what tells the share in use, 0 to
+ * 1: 0 before the first such collection. `openIntents`: how many there are.
+ */
+export function watchV8Heap(openIntents: () => number): () => number {
+  let [share, openThen] = [0, 0];
+  const observer = new PerformanceObserver((list) => {
+    const collections = list.getEntries() as unknown as { detail: NodeGCPerformanceDetail }[];
+    if (!collections.some(({ detail }) => detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR)) return;
+    share = longLivedBytes() / longLivedBytesMax();
+    openThen = openIntents();
+  });
+  observer.observe({ entryTypes: ['gc'] });
+  // While nothing new comes in, the next collection may be hours away.
+  return () => (openIntents() < openThen * (1 - GONE_MIN) ? 0 : share);
+}
+
+function longLivedBytes(): number {
+  const spaces = getHeapSpaceStatistics().filter(({ space_name }) => !space_name.startsWith('new_'));
+  return spaces.reduce((sum, { space_used_size }) => sum + space_used_size, 0);
+}
+
+/** V8 tells what it may take together with its young generation, for which it has half at most here. */
+function longLivedBytesMax(): number {
+  const limit = getHeapStatistics().heap_size_limit;
+  return Math.max(limit - YOUNG_GENERATION_BYTES, limit / 2);
+}

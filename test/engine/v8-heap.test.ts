@@ -1,0 +1,47 @@
+/**
+ * How much of V8's heap lives long. Books of open intents that waited outgrew it: the process ended for want of memory in
+ * the middle of its work, and so did each start.
+ */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { watchV8Heap } from '../../src/v8-heap.ts';
+import { found, PATIENCE_MS } from '../support/kit.ts';
+
+const MANY = 2_000_000;
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+/** What it tells once that is so. */
+async function told(share: () => number, isSo: (share: number) => boolean): Promise<number> {
+  return (await found(() => {
+    collect();
+    return isSo(share()) ? share() : null;
+  }, PATIENCE_MS))!;
+}
+
+test('what lives long is told after a full collection, and no garbage', async () => {
+  const share = watchV8Heap(() => 0);
+  expect(share()).toBe(0);
+  const before = await told(share, (now) => now > 0);
+  let kept: object[] = Array.from({ length: MANY }, (_, n) => ({ n }));
+  const withThem = await told(share, (now) => now > before);
+  expect(withThem).toBeLessThan(1);
+  expect(kept.length).toBe(MANY);
+  kept = [];
+  const least = before + (withThem - before) / 2;
+  expect(await told(share, (now) => now < least)).toBeLessThan(least);
+});
+
+test('where a tenth of the open intents came to its end, there is room until the next look', async () => {
+  let open = 1000;
+  const share = watchV8Heap(() => open);
+  const full = await told(share, (now) => now > 0);
+  open = 901;
+  expect(share()).toBe(full);
+  open = 899;
+  expect(share()).toBe(0);
+  open = 1000;
+  expect(share()).toBe(full);
+});
