@@ -175,12 +175,12 @@ const RECORDS_BYTES_MAX = 32 * 1024 * MiB;
 const RECORDS_BYTES_MIN = 64 * MiB;
 
 /**
- * How much of this memory records may take where nobody says: the system ends a process that takes more than there is,
- * and each start after it that reads as much. Indexes and balances take up to half as much again, everything else some
- * 400 MiB.
+ * How much of this memory records, their indexes and balances may take where nobody says: the system ends a process that
+ * takes more than there is, and each start after it that reads as much. V8's own heap may take a sixth of the memory
+ * (v8-heap.ts), everything else some 400 MiB.
  */
 export function recordsRoom(memoryBytes: number): number {
-  const room = Math.floor(((memoryBytes - 512 * MiB) * 2) / 3 / MiB) * MiB;
+  const room = Math.floor(((memoryBytes - 512 * MiB) * 4) / 5 / MiB) * MiB;
   return Math.min(RECORDS_BYTES_MAX, Math.max(RECORDS_BYTES_MIN, room));
 }
 
@@ -209,7 +209,7 @@ const SETTINGS = {
     recordsRoom(memoryOfProcess()),
     RECORDS_BYTES_MIN,
     RECORDS_BYTES_MAX,
-    'memory that records may take, indexes and balances apart; beyond, nothing new comes in',
+    'memory that records, their indexes and balances may take; beyond, nothing new comes in',
   ),
   logLevel: choice<'error' | 'info' | 'debug'>('info', ['error', 'info', 'debug'], 'what is told on standard error'),
   durability: choice<'sync' | 'none'>(

@@ -16,7 +16,7 @@ import type { Entry } from './core/entry.ts';
 import { Kind } from './core/kinds.ts';
 import { assert, isRefusal, type Refusal, refuse } from './core/refusal.ts';
 import { sheetOf } from './core/sheet.ts';
-import { longestMap, MAP_MAX, type State } from './core/state.ts';
+import { bytesTaken, longestMap, MAP_MAX, type State } from './core/state.ts';
 import type { MakeIntent, OwnIntent } from './core/threads.ts';
 import { Entrance, type EntranceOptions, type EntranceStats, type SentBack } from './entrance.ts';
 import { Luids } from './luids.ts';
@@ -50,7 +50,7 @@ export interface EngineOptions extends EntranceOptions, BatchOptions {
   /** So many of them are there already. */
   sinceSnapshot?: number;
   snapshot: () => Promise<void>;
-  /** Bytes that records may take in memory; beyond, nothing new is to come in. */
+  /** Bytes that records, their indexes and balances may take in memory; near that nothing new is to come in. */
   recordsBytesMax: number;
   /** How much of what V8 may take is in use, 0 to 1; near its end nothing new is to come in either. */
   v8Share: () => number;
@@ -125,6 +125,7 @@ export class Engine {
   #isLaterDue = false;
   #held: ((failure: Refusal | null) => void)[] = [];
   #lastMoment: number;
+  #recordsBytes: number;
   #sinceSnapshot: number;
   #isSnapshotting = false;
   #failure: Error | null = null;
@@ -135,6 +136,7 @@ export class Engine {
   constructor(options: EngineOptions) {
     this.#options = options;
     this.state = options.state;
+    this.#recordsBytes = bytesTaken(options.state);
     this.#entrance = new Entrance(options, this.stats);
     this.#lastMoment = options.journal.position.moment;
     this.#sinceSnapshot = options.sinceSnapshot ?? 0;
@@ -163,9 +165,12 @@ export class Engine {
     return this.#entrance.hasPlace(ledger) ? null : OVERLOADED;
   }
 
-  /** Bytes that records may take: what their heap reaches, where the operator has not set less. */
+  /** Bytes that records, their indexes and balances take, as of the last batch, and what they may. */
+  get recordsBytes(): number {
+    return this.#recordsBytes;
+  }
   get recordsBytesMax(): number {
-    return Math.min(this.#options.recordsBytesMax, this.state.heap.bytesMax);
+    return this.#options.recordsBytesMax;
   }
 
   /**
@@ -174,7 +179,8 @@ export class Engine {
    */
   whatIsFull(isNew: boolean): Fullness | null {
     const most = 1 - (isNew ? KEPT_FROM_NEW : KEPT_FOR_OWN);
-    if (this.state.heap.used > this.recordsBytesMax * most) return 'records';
+    const { heap } = this.state;
+    if (this.#recordsBytes > this.recordsBytesMax * most || heap.used > heap.bytesMax * most) return 'records';
     if (longestMap(this.state) > MAP_MAX * most) return 'maps';
     return this.v8Share > (isNew ? V8_FOR_NEW : V8_FOR_GOING_ON) ? 'v8' : null;
   }
@@ -399,6 +405,7 @@ export class Engine {
   }
 
   #acknowledge(tickets: readonly Ticket[], entries: Entry[]): void {
+    this.#recordsBytes = bytesTaken(this.state);
     this.#options.publish(entries, this.#options.journal.position.seq);
     for (const ticket of tickets) this.#answer(ticket, ticket.outcome);
     const held = this.#held;

@@ -107,14 +107,14 @@ const METRICS: readonly Metric[] = [
   },
   {
     type: 'gauge',
-    name: 'ayni_record_heap_bytes',
-    help: 'Memory that records take',
-    tell: ({ engine: { state } }) => state.heap.used,
+    name: 'ayni_records_bytes',
+    help: 'Memory that records, their indexes and balances take',
+    tell: ({ engine }) => engine.recordsBytes,
   },
   {
     type: 'gauge',
-    name: 'ayni_record_heap_bytes_max',
-    help: 'Memory that records may take: --records-bytes-max',
+    name: 'ayni_records_bytes_max',
+    help: 'Memory that they may take: --records-bytes-max',
     tell: ({ engine }) => engine.recordsBytesMax,
   },
   {

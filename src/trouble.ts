@@ -35,7 +35,7 @@ export function startText(error: Error, directory: string): string {
 
 const FULL = {
   records: {
-    why: 'of the % GiB of memory that records may take (--records-bytes-max) hardly any is left',
+    why: 'of the % GiB of memory that records, their indexes and balances may take (--records-bytes-max) hardly any is left',
     remedy: 'Start again with more, where the machine has it',
   },
   v8: {

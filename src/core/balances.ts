@@ -226,6 +226,11 @@ export class Balances {
     this.#limits.set(at + DAY_COUNT, before.count + count);
   }
 
+  /** Bytes of memory they take. */
+  get taken(): number {
+    return this.#parts().reduce((sum, part) => sum + part.taken, 0);
+  }
+
   #parts() {
     return [this.#table, this.#slots, this.#limits];
   }

@@ -11,7 +11,7 @@ import { findSlot } from './finding.ts';
 import { Kind } from './kinds.ts';
 import type { OpenIntent } from './open-intents.ts';
 import { dataOf, entryAt, ledgerInfo, readRow, typeAt, versionAt } from './records.ts';
-import { DROPPED, emptyState, type Feed, type State } from './state.ts';
+import { DROPPED, emptyState, type Feed, type State, structures } from './state.ts';
 import type { UsedTokensExtra } from './used-tokens.ts';
 
 export { bytesOf, dropParts, type FinalPart, type Part } from '../memory/index.ts';
@@ -28,21 +28,6 @@ export interface StateExtra {
   open?: [number, OpenIntent][];
   feeds: [number, Feed][];
   tokens: UsedTokensExtra;
-}
-
-function structures(state: State) {
-  return [
-    state.rows.lines,
-    state.rows.kind,
-    state.rows.ledger,
-    state.heap,
-    state.handles,
-    state.luids,
-    state.order,
-    state.log,
-    state.terms,
-    state.balances,
-  ];
 }
 
 export function dumpState(state: State): { extra: StateExtra; parts: Part[] } {

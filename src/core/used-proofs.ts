@@ -45,6 +45,11 @@ export class UsedProofs {
     return this.#table.size;
   }
 
+  /** Bytes of memory they take. */
+  get taken(): number {
+    return this.#table.taken;
+  }
+
   /**
    * Remembers the dated proofs of a record's newest entry, at `at`, and of the one before, where the record was found by
    * its name alone until now.

@@ -152,6 +152,11 @@ export class UsedTokens {
     return [this.#table, this.#hash, ...this.#words, this.#next];
   }
 
+  /** Bytes of memory they take. */
+  get taken(): number {
+    return this.#structures.reduce((sum, structure) => sum + structure.taken, 0);
+  }
+
   extra(): UsedTokensExtra {
     return { chains: [...this.#chains], free: this.#free, size: this.#size, forgotten: this.#forgotten };
   }

@@ -30,6 +30,11 @@ export class Chains {
     this.nodes.push(0);
   }
 
+  /** Bytes of memory they take. */
+  get taken(): number {
+    return this.heads.taken + this.nodes.taken;
+  }
+
   /** Nodes in all chains. */
   get size(): number {
     return this.nodes.length / 2 - 1;

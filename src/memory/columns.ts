@@ -71,6 +71,11 @@ abstract class Column<Page extends Cells> {
     return this.rows;
   }
 
+  /** Bytes of memory it takes. */
+  get taken(): number {
+    return this.pages.length * this.pageRows * this.width;
+  }
+
   /** Bytes that were copied for dumps which are not read to their end. */
   get copied(): number {
     return this.holds.bytes;

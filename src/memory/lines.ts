@@ -54,6 +54,11 @@ export class Lines {
     this.blockShift = Math.log2(this.blockBytes / bytes);
   }
 
+  /** Bytes of memory they take. */
+  get taken(): number {
+    return this.pages.length * (this.mask + 1) * this.bytes;
+  }
+
   /** Bytes that were copied for dumps which are not read to their end. */
   get copied(): number {
     return this.holds.bytes;

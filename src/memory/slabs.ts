@@ -34,6 +34,12 @@ export class Slabs {
   /** Whether some dump holds what is there, so that `keep` must be called before it changes. */
   isHeld = false;
 
+  /** Bytes of memory that all blocks take, free ones too. */
+  get taken(): number {
+    const { length } = this.words;
+    return length === 0 ? 0 : 4 * (FIRST_WORDS + (length - 1) * SLAB_WORDS);
+  }
+
   /** A block of zeros. */
   take(slots: number): number {
     const known = this.free.get(slots)?.pop();

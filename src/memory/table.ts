@@ -94,6 +94,11 @@ export class Table {
     return this.capacities.reduce((sum, slots) => sum + slots, 0) * SLOT_BYTES;
   }
 
+  /** Bytes of memory it takes, those it had and will have again included. */
+  get taken(): number {
+    return this.slabs.taken;
+  }
+
   /** Bytes that were copied for dumps which are not read to their end. */
   get copied(): number {
     return this.slabs.copied;

@@ -69,7 +69,7 @@ describe('figures for Prometheus', () => {
       expect(grown(`ayni_stage_passes_total{stage="${stage}"}`), stage).toBeGreaterThan(0);
       expect(grown(`ayni_stage_seconds_total{stage="${stage}"}`), stage).toBeGreaterThan(0);
     }
-    expect(grown('ayni_record_heap_bytes')).toBeGreaterThan(1000);
+    expect(grown('ayni_records_bytes')).toBeGreaterThan(1000);
     expect(after.get('ayni_requests_waiting')).toBe(0);
     expect(after.get('ayni_intents_open')).toBe(0);
     expect(after.get('process_resident_memory_bytes')).toBeGreaterThan(1e7);

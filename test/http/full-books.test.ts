@@ -7,11 +7,12 @@ import { issue, proofFor, transfer } from '../support/kit.ts';
 
 const keys = makeKeys();
 const LONG = 'x'.repeat(3000);
+const SMALL = { pageRows: 64, segments: 2 };
 
 // Records that took more than the machine had ended the process, and each start that read as many.
 test.each([
   ['their heap reaches no further', { chunkBytes: 1 << 14, heapBytesMax: 1 << 19 }, {}],
-  ['they may take no more', { chunkBytes: 1 << 14 }, { recordsBytesMax: 1 << 19 }],
+  ['they may take no more', { chunkBytes: 1 << 14, ...SMALL }, { recordsBytesMax: 1 << 20 }],
 ])('full books, where %s, take nothing new, and bring to its end what is in them', async (_why, sizes, options) => {
   const desk = await Desk.open(sizes, options);
   const post = (path: string, data: Json) => desk.send('POST', `/v2/${path}`, record(data, keys));
@@ -87,3 +88,25 @@ test.each([
     await desk.close();
   },
 );
+
+// Balances of very many wallets in very many symbols took more than the records that made them.
+test('what records may take is also for their indexes and balances', async () => {
+  const room = 4 << 20;
+  const desk = await Desk.open({ chunkBytes: 1 << 14, ...SMALL }, { recordsBytesMax: room });
+  const post = (path: string, data: Json) => desk.send('POST', `/v2/${path}`, record(data, keys));
+  const wallets = Array.from({ length: 50 }, (_, n) => `w${n}`);
+  for (const handle of wallets) await post('wallets', { handle });
+  let status = 201;
+  for (let n = 0; status === 201; n++) {
+    status = (await post('symbols', { handle: `s${n}`, factor: 1 })).status;
+    const claims = wallets.map((handle) => issue(handle, `s${n}`, 1));
+    if (status === 201) status = (await post('intents', { handle: `i${n}`, claims })).status;
+  }
+  expect(status).toBe(503);
+  const { engine, state } = desk.house;
+  // Tables take a mebibyte at a time.
+  expect(engine.recordsBytes).toBeLessThan(room + (1 << 20));
+  expect(state.heap.used).toBeLessThan(room / 2);
+  expect(state.balances.size).toBeGreaterThan(1000);
+  await desk.close();
+});
