@@ -23,19 +23,11 @@ import { activateBridge, listDeliveries, listEvents, retryEvents } from './event
 import { readHead } from './head.ts';
 import { parseJson } from './json.ts';
 import { type Action, findRoute, type Route } from './paths.ts';
-import {
-  listBalances,
-  listChanges,
-  listLimits,
-  listRecords,
-  listWalletAnchors,
-  readChange,
-  readRecord,
-  readStatus,
-} from './reads.ts';
+import { listChanges, listRecords, readChange, readRecord, readStatus } from './reads.ts';
 import type { Handler, Reply, Request, RequestHead } from './request.ts';
 import { ledgerOf, rowOf } from './rows.ts';
 import { absoluteUrl, checkRequestHash, type Token, type TokenChecker } from './tokens.ts';
+import { listBalances, listLimits, listWalletAnchors } from './wallets.ts';
 import { addProof, createRecord, dropRecord, updateRecord } from './writes.ts';
 
 export interface AppOptions {
