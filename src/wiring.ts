@@ -14,7 +14,7 @@ import { Effects, isLoopback, Outgoing, realTimers } from './effects/index.ts';
 import { Engine } from './engine.ts';
 import { createApp } from './http/app.ts';
 import { NO_BYTES } from './http/call.ts';
-import { Making } from './http/making.ts';
+import { LongAnswers } from './http/long-answers.ts';
 import { QUERY_LIMITS } from './http/query.ts';
 import type { Handler } from './http/request.ts';
 import { compileSchemas } from './http/schemas.ts';
@@ -156,7 +156,7 @@ export function openDoor(config: Config, rooms: Rooms, defaultLedger: number, lo
       pool,
       waiters,
       walks: new Walks(),
-      making: new Making(),
+      longAnswers: new LongAnswers(),
       effects,
       clock: Date.now,
       validate: compileSchemas({ claimsMax: config.claimsMax, proofsMax: config.proofsMax }),

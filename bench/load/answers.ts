@@ -2,7 +2,7 @@
 import type { State } from '../../src/core/state.ts';
 import { Effects, realTimers } from '../../src/effects/index.ts';
 import { createApp } from '../../src/http/app.ts';
-import { Making } from '../../src/http/making.ts';
+import { LongAnswers } from '../../src/http/long-answers.ts';
 import { QUERY_LIMITS } from '../../src/http/query.ts';
 import type { Handler } from '../../src/http/request.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
@@ -29,7 +29,7 @@ export function openApp({ engine, state, server }: House): Handler {
       pool: new ProofPool({ workers: 0, server, rowsPerTaskMax: 256, inlineRowsMax: 4 }),
       waiters: new Waiters(),
       walks: new Walks(),
-      making: new Making(),
+      longAnswers: new LongAnswers(),
       effects: quiet(state, sealer),
       validate: compileSchemas({ claimsMax: 10_000, proofsMax: 64 }),
       queryLimits: QUERY_LIMITS,

@@ -11,7 +11,7 @@ import type { KeyPair } from '../proof/keys.ts';
 import type { ProofPool } from '../proof/pool.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { errorBody, type Header, headersOf, type Refusal, refuse, refuseUnavailable, statusOf } from './errors.ts';
-import type { Making } from './making.ts';
+import type { LongAnswers } from './long-answers.ts';
 import type { Route } from './paths.ts';
 import type { QueryLimits } from './query.ts';
 import type { Reply, Request } from './request.ts';
@@ -36,7 +36,7 @@ export interface House {
   effects: Effects;
   /** Milliseconds since 1970, wherever the books are: it may jump, both ways. */
   clock: () => number;
-  making: Making;
+  longAnswers: LongAnswers;
   listMsMax: number;
   listProofMsMax: number;
   preferWaitSecondsMax: number;

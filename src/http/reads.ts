@@ -21,10 +21,10 @@ import {
 } from '../render.ts';
 import { type Call, type House, refuseDurable, send, sendDurable, walk } from './call.ts';
 import { type Header, refuse } from './errors.ts';
-import { withLateProofs, withListProof } from './late.ts';
-import { inTurn, tellNow } from './making.ts';
+import { inTurn, tellNow } from './long-answers.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
 import { type ListQuery, parseQuery } from './query.ts';
+import { withLateProofs, withListProof } from './read-proofs.ts';
 import { SEMVER } from './version.ts';
 
 export function readStatus(call: Call): void {

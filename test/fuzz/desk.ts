@@ -14,7 +14,7 @@ import type { Answer } from '../../src/effects/outgoing.ts';
 import type { EngineOptions } from '../../src/engine.ts';
 import { createApp } from '../../src/http/app.ts';
 import { REASONS } from '../../src/http/errors.ts';
-import { Making } from '../../src/http/making.ts';
+import { LongAnswers } from '../../src/http/long-answers.ts';
 import { QUERY_LIMITS } from '../../src/http/query.ts';
 import type { Handler } from '../../src/http/request.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
@@ -53,7 +53,7 @@ export class Desk {
   readonly house: House;
   readonly world: World;
   readonly effects: Effects;
-  readonly making = new Making();
+  readonly longAnswers = new LongAnswers();
   readonly walks = new Walks();
   readonly #app: Handler;
   readonly #defects: Error[] = [];
@@ -107,7 +107,7 @@ export class Desk {
         pool: inlinePool(),
         waiters,
         walks: this.walks,
-        making: this.making,
+        longAnswers: this.longAnswers,
         effects: this.effects,
         head: () => house.journal.position,
         validate,

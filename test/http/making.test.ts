@@ -36,21 +36,21 @@ describe('while the disk takes its time', () => {
     ['lists', '/v2/wallets?page.limit=10', 10],
     ['records', '/v2/wallets/w', 90],
   ])('few %s are made, and all are answered afterwards', async (what, path, count) => {
-    const { making, house } = desk;
+    const { longAnswers, house } = desk;
     const { stats } = house.engine;
     const { batches } = stats;
     house.disk.holdSyncs();
     const written = desk.send('POST', '/v2/anchors', record({ handle: what, wallet: 'w', target: 'w' }, keys));
     await turnsUntil(() => stats.batches > batches);
     const replies = Array.from({ length: count }, () => desk.ask({ method: 'GET', path }, false));
-    await turnsUntil(() => !making.hasRoom);
+    await turnsUntil(() => !longAnswers.hasRoom);
     let turns = 0;
     await turnsUntil(() => ++turns > 20);
-    expect(making.made).toBeLessThan(75 * MiB);
+    expect(longAnswers.size).toBeLessThan(75 * MiB);
     house.disk.releaseSyncs();
     for (const reply of replies) expect((await reply).status).toBe(200);
     expect((await written).status).toBe(201);
-    expect(making.made).toBe(0);
+    expect(longAnswers.size).toBe(0);
   });
 });
 

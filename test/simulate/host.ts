@@ -13,7 +13,7 @@ import { DROPPED, type MemorySizes, type State } from '../../src/core/state.ts';
 import { Effects } from '../../src/effects/index.ts';
 import { createDefaultLedger } from '../../src/genesis.ts';
 import { createApp } from '../../src/http/app.ts';
-import { Making } from '../../src/http/making.ts';
+import { LongAnswers } from '../../src/http/long-answers.ts';
 import { QUERY_LIMITS } from '../../src/http/query.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
 import { EventTexts, RecordTexts } from '../../src/http/texts.ts';
@@ -325,7 +325,7 @@ export class Host implements Watched {
         pool: this.pool,
         waiters: this.waiters,
         walks: new Walks(),
-        making: new Making(),
+        longAnswers: new LongAnswers(),
         effects: this.effects,
         clock: () => this.clock.now(),
         head: () => this.journal.position,

@@ -10,24 +10,24 @@ import type { Reply } from './request.ts';
 /** Characters of an answer from which on it is a long one. */
 const LONG_MIN = 256 * 1024;
 /** Of all long answers that are made and not sent: beyond, no other is begun. */
-const MADE_MAX = 64 * 1024 * 1024;
+const ALL_MAX = 64 * 1024 * 1024;
 
-export class Making {
-  #made = 0;
+export class LongAnswers {
+  #size = 0;
 
   /** Characters of those that were made and not sent. */
-  get made(): number {
-    return this.#made;
+  get size(): number {
+    return this.#size;
   }
 
   get hasRoom(): boolean {
-    return this.#made < MADE_MAX;
+    return this.#size < ALL_MAX;
   }
 
   /** Counts an answer of so many characters until it is sent, to somebody or nobody. */
   hold(reply: Reply, size: number): Reply {
     let held = size;
-    this.#made += size;
+    this.#size += size;
     return {
       get aborted() {
         return reply.aborted;
@@ -37,7 +37,7 @@ export class Making {
       },
       whenGone: (run) => reply.whenGone(run),
       send: (status, body, headers) => {
-        this.#made -= held;
+        this.#size -= held;
         held = 0;
         reply.send(status, body, headers);
       },
@@ -65,7 +65,7 @@ export function inTurn<S extends Seen>(call: Call, see: () => S | null, tell: (c
       refuseDurable(call, TIMEOUT);
       return true;
     }
-    if (isKnownLong && !house.making.hasRoom) return false;
+    if (isKnownLong && !house.longAnswers.hasRoom) return false;
     const seen = see();
     if (seen === null || tellNow(call, seen, tell)) return true;
     isKnownLong = true;
@@ -75,9 +75,9 @@ export function inTurn<S extends Seen>(call: Call, see: () => S | null, tell: (c
 
 /** Tells what was seen, unless it is long and there is no room for it; returns whether it was told. */
 export function tellNow<S extends Seen>(call: Call, seen: S, tell: (call: Call, seen: S) => void): boolean {
-  const { making } = call.house;
+  const { longAnswers } = call.house;
   if (seen.size < LONG_MIN) tell(call, seen);
-  else if (making.hasRoom) tell({ ...call, reply: making.hold(call.reply, seen.size) }, seen);
+  else if (longAnswers.hasRoom) tell({ ...call, reply: longAnswers.hold(call.reply, seen.size) }, seen);
   else return false;
   return true;
 }
