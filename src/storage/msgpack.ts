@@ -23,7 +23,9 @@ const SHORT_CHARS = 24;
 const TWO_32 = 0x1_0000_0000;
 
 export function writeArrayHead(bytes: Buffer, at: number, count: number): number {
-  return writeHead(bytes, at, count, 0x90, 15, 0xdc - 1);
+  if (count > 15) return writeLongHead(bytes, at, count, 0xdc);
+  bytes[at] = 0x90 + count;
+  return at + 1;
 }
 
 export function writeText(bytes: Buffer, at: number, text: string): number {
@@ -37,7 +39,7 @@ export function writeText(bytes: Buffer, at: number, text: string): number {
   const count = bytes.write(text, guess, 'utf8');
   const start = at + textHeadBytes(count);
   if (start !== guess) bytes.copyWithin(start, guess, guess + count);
-  writeHead(bytes, at, count, 0xa0, 31, 0xd9);
+  writeTextHead(bytes, at, count);
   return start + count;
 }
 
@@ -148,28 +150,31 @@ function write32(bytes: Buffer, at: number, value: number): void {
   bytes[at + 3] = value;
 }
 
-/** Header of a str (fix 0xa0, then 0xd9 8, 16, 32 bit) or an array (fix 0x90, then 16, 32 bit). */
-function writeHead(bytes: Buffer, at: number, count: number, fix: number, fixMax: number, code8: number): number {
-  if (count <= fixMax) {
-    bytes[at] = fix + count;
+function writeTextHead(bytes: Buffer, at: number, count: number): number {
+  if (count < 0x20) {
+    bytes[at] = 0xa0 + count;
     return at + 1;
   }
-  if (count < 0x100 && fix === 0xa0) {
-    bytes[at] = code8;
-    bytes[at + 1] = count;
-    return at + 2;
-  }
+  if (count >= 0x100) return writeLongHead(bytes, at, count, 0xda);
+  bytes[at] = 0xd9;
+  bytes[at + 1] = count;
+  return at + 2;
+}
+
+/** A count in 16 bits behind this code, or in 32 behind the next. */
+function writeLongHead(bytes: Buffer, at: number, count: number, code16: number): number {
   if (count < 0x1_0000) {
-    bytes[at] = code8 + 1;
+    bytes[at] = code16;
     bytes[at + 1] = count >>> 8;
     bytes[at + 2] = count;
     return at + 3;
   }
-  bytes[at] = code8 + 2;
+  bytes[at] = code16 + 1;
   write32(bytes, at + 1, count);
   return at + 5;
 }
 
+/** How many bytes `writeTextHead` writes. */
 function textHeadBytes(count: number): number {
   if (count < 0x20) return 1;
   if (count < 0x100) return 2;
@@ -216,10 +221,6 @@ function take(reader: Reader, count: number): number {
   return from;
 }
 
-function takeCode(reader: Reader): number {
-  return reader.bytes[take(reader, 1)]!;
-}
-
 function take8(reader: Reader): number {
   return reader.bytes[take(reader, 1)]!;
 }
@@ -236,7 +237,7 @@ function take32(reader: Reader): number {
 }
 
 export function readArrayHead(reader: Reader): number {
-  const code = takeCode(reader);
+  const code = take8(reader);
   let count: number;
   if ((code & 0xf0) === 0x90) count = code & 0x0f;
   else if (code === 0xdc) count = take16(reader);
@@ -248,17 +249,17 @@ export function readArrayHead(reader: Reader): number {
 }
 
 export function readText(reader: Reader): string {
-  return textAfter(reader, takeCode(reader));
+  return textAfter(reader, take8(reader));
 }
 
 export function readTextOrNil(reader: Reader): string | null {
-  const code = takeCode(reader);
+  const code = take8(reader);
   return code === 0xc0 ? null : textAfter(reader, code);
 }
 
 /** A text, nil or a number. */
 export function readTextNilOrNumber(reader: Reader): string | null | number {
-  const code = takeCode(reader);
+  const code = take8(reader);
   if (code === 0xc0) return null;
   return isTextCode(code) ? textAfter(reader, code) : numberAfter(reader, code);
 }
@@ -282,11 +283,11 @@ function textAfter(reader: Reader, code: number): string {
 
 /** Moves past a text; returns where its bytes begin. They end where the reader then is. */
 export function skipText(reader: Reader): number {
-  return takeText(reader, takeCode(reader));
+  return takeText(reader, take8(reader));
 }
 
 export function skipTextNilOrNumber(reader: Reader): void {
-  const code = takeCode(reader);
+  const code = take8(reader);
   if (isTextCode(code)) takeText(reader, code);
   else if (code !== 0xc0) numberAfter(reader, code);
 }
@@ -308,7 +309,7 @@ export function textAt(bytes: Buffer, from: number, to: number): string {
 
 /** Moves past `length` bytes, the only length taken; returns where they begin. */
 export function skipBinary(reader: Reader, length: number): number {
-  if (takeCode(reader) !== 0xc4 || take8(reader) !== length) throw misfit(reader, `no binary of ${length} bytes`);
+  if (take8(reader) !== 0xc4 || take8(reader) !== length) throw misfit(reader, `no binary of ${length} bytes`);
   return take(reader, length);
 }
 
@@ -347,7 +348,7 @@ export function readNumbers(reader: Reader): number[] {
 }
 
 export function readNumber(reader: Reader): number {
-  return numberAfter(reader, takeCode(reader));
+  return numberAfter(reader, take8(reader));
 }
 
 function numberAfter(reader: Reader, code: number): number {
