@@ -106,8 +106,16 @@ const STOPPING = refuse(
 export class Engine {
   readonly state: State;
   readonly stats: EngineStats = {
-    ...{ batches: 0, entries: 0, accepted: 0, refused: 0, waited: 0, sentBack: 0 },
-    ...{ turnMs: 0, inboxMs: 0, clearMs: 0, diskMs: 0 },
+    batches: 0,
+    entries: 0,
+    accepted: 0,
+    refused: 0,
+    waited: 0,
+    sentBack: 0,
+    turnMs: 0,
+    inboxMs: 0,
+    clearMs: 0,
+    diskMs: 0,
   };
   readonly #options: EngineOptions;
   readonly #entrance: Entrance;

@@ -65,8 +65,13 @@ async function serve(given: Config, directory: string): Promise<void> {
   const door = openDoor(config, rooms, defaultLedger, log);
   const endWatch = startWatch({ engine, pool, lock: books.lock, lookAtClock }, log);
   const running: Running = {
-    ...{ rooms, lock: books.lock, endWatch, tellFigures },
-    ...{ metrics: null, listening: null, isStopping: false },
+    rooms,
+    lock: books.lock,
+    endWatch,
+    tellFigures,
+    metrics: null,
+    listening: null,
+    isStopping: false,
   };
   stopOnSignals(running, directory, log);
   takeSnapshotNow = () => engine.requestSnapshot();

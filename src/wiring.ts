@@ -125,7 +125,8 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     timers: realTimers,
     call: outgoing.call,
     seq: end.seq,
-    ...{ defect: log.defect, inform: log.inform },
+    defect: log.defect,
+    inform: log.inform,
     noteLeg: (leg) => note({ op: 'leg', kind: Kind.intent, moment: engine.now(), caller: GRANTED, ...leg }),
     noteDelivery: (delivery, done) =>
       note({ op: 'delivery', moment: engine.now(), caller: GRANTED, ...delivery }, done),
