@@ -340,14 +340,14 @@ function setStatus(state: State, row: number, ledger: number, kind: Kind, text: 
 /** Counts who has which label; the labels themselves stand in the entry, which is appended after this. */
 function setLabels(state: State, row: number, labels: readonly string[]): void {
   const { rows } = state;
-  const count = (label: string, change: number) => {
+  const countLabel = (label: string, change: number) => {
     const key = labelKey(rows.ledger.get(row), rows.kind.get(row) as Kind, label);
     const now = (state.labels.get(key) ?? 0) + change;
     if (now === 0) state.labels.delete(key);
     else state.labels.set(key, now);
   };
-  for (const label of labelsOf(state, row)) count(label, -1);
-  for (const label of labels) count(label, 1);
+  for (const label of labelsOf(state, row)) countLabel(label, -1);
+  for (const label of labels) countLabel(label, 1);
   if (labels.length > 0) rows.flags.set(row, rows.flags.get(row) | HAS_LABELS);
 }
 

@@ -141,11 +141,11 @@ function decideDrop(state: State, command: DropCommand): Entry[] | Refusal {
   const no = isMember ? deniedRemoval(state, command, row) : denied(state, command, 'drop', kind, row);
   if (no !== null) return no;
   const record = readRow(state, row);
-  const late = isMember
-    ? luidMismatch(command)
-    : (luidMismatch(command) ?? parentMismatch(command.value, record) ?? inUse(state, ledger, kind, record));
-  const last = late ?? replayed(state, command, command.value.handle);
-  if (last !== null) return last;
+  const late =
+    luidMismatch(command) ??
+    (isMember ? null : (parentMismatch(command.value, record) ?? inUse(state, ledger, kind, record))) ??
+    replayed(state, command, command.value.handle);
+  if (late !== null) return late;
   const entry: DropEntry = {
     type: EntryType.drop,
     ledger,

@@ -278,6 +278,6 @@ export function luidOfThread(thread: string): string {
 
 /** The status an outcome leaves the intent in, where it was in `before`. */
 export function statusAfter({ steps }: Outcome, before: IntentStatus = 'pending'): IntentStatus {
-  const last = steps.at(-1) ?? 'error';
-  return last === 'error' ? before : last;
+  const last = steps.at(-1);
+  return last === undefined || last === 'error' ? before : last;
 }

@@ -65,6 +65,7 @@ const DETAIL_MAX = 200;
  * were not used lately are read again when they are needed.
  */
 const FILTERS_CHARS_MAX = 16_000_000;
+
 /** An effect, or a bridge that is told of statuses. */
 interface Receiver extends Reader {
   readonly row: number;
@@ -215,7 +216,7 @@ export class Feeds {
     this.#companies.delete(receiver);
   }
 
-  #turn(receiver: Receiver, mode: Receiver['mode']): void {
+  #setMode(receiver: Receiver, mode: Receiver['mode']): void {
     this.#leave(receiver);
     receiver.mode = mode;
     this.#join(receiver);
@@ -238,7 +239,7 @@ export class Feeds {
       for (const [n, receiver] of receivers.entries()) {
         Object.assign(receiver, { from: seq, index: 0 });
         const isThrough = (n === 0 || timers.now() < end) && this.#give(receiver, placed, signal, end);
-        if (!isThrough) this.#turn(receiver, 'reading');
+        if (!isThrough) this.#setMode(receiver, 'reading');
       }
       this.#read();
     }
@@ -258,7 +259,7 @@ export class Feeds {
       if (isBefore || isOver(event, told)) continue;
       if (this.#wants(receiver, placed, event)) {
         if (receiver.queue.length >= QUEUE_MAX) {
-          this.#turn(receiver, 'full');
+          this.#setMode(receiver, 'full');
           Object.assign(receiver, { from: seq, index });
           return true;
         }
@@ -317,7 +318,7 @@ export class Feeds {
       if (at >= 0) receiver.queue.splice(at, 1);
       const hasRoom = receiver.mode === 'full' && receiver.queue.length < QUEUE_MAX / 2;
       if (!hasRoom || this.#receivers.get(row) !== receiver) return;
-      this.#turn(receiver, 'reading');
+      this.#setMode(receiver, 'reading');
       this.#read();
     });
   }
@@ -357,7 +358,7 @@ export class Feeds {
       if (timers.now() >= end) return;
     }
     for (const receiver of company.all()) {
-      this.#turn(receiver, 'live');
+      this.#setMode(receiver, 'live');
       receiver.index = 0;
     }
   }

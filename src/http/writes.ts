@@ -1,7 +1,7 @@
 /**
  * Writes: a body becomes a command, and what came of it, once on disk, becomes the answer.
  */
-import type { CreateCommand, DropCommand, UpdateCommand } from '../core/command.ts';
+import type { CreateCommand, DropCommand, ProofCommand, UpdateCommand } from '../core/command.ts';
 import { notFound } from '../core/decide.ts';
 import { type Entry, EntryType, type IntentEntry, statusAfter } from '../core/entry.ts';
 import { findRecord } from '../core/finding.ts';
@@ -117,7 +117,7 @@ function createdText(
   digest: string,
   status: string,
   late = '',
-  isLed = false,
+  routed = false,
 ): string {
   const sealed = proofText(call.house.sealer.publicText, digest, encodeBase64(entry.seal), sealCustom(entry));
   return recordText({
@@ -129,7 +129,7 @@ function createdText(
     proofs: `${content.text},${sealed}${late}`,
     status,
     thread: threadIn(entry),
-    isRouted: isLed,
+    isRouted: routed,
   });
 }
 
@@ -225,8 +225,8 @@ export function addProof(call: Call): void {
   const proof = proofs[0]!;
   const caller = callerOf(call, [proof.public]);
   const moment = house.engine.now();
-  const command = {
-    op: 'proof' as const,
+  const command: ProofCommand = {
+    op: 'proof',
     ledger: ledgerOf(call),
     kind,
     moment,

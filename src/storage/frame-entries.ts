@@ -41,17 +41,17 @@ export function takeEntries<E>(
   into: FrameEntries<E>,
   { bytes, from, to, digests, notes }: Frame,
   count: number,
-  known = false,
+  isKnown = false,
 ): void {
   into.list.length = 0;
   into.ends.length = 0;
   // Whoever has taken the digests has passed through all entries.
-  if (known && digests !== undefined) return;
+  if (isKnown && digests !== undefined) return;
   const end = to - FRAME_FOOT_BYTES;
   const cursor = { at: from + FRAME_HEAD_BYTES };
   for (let index = 0; index < count; index++) {
     const start = cursor.at;
-    if (known) passNext(bytes, cursor, end);
+    if (isKnown) passNext(bytes, cursor, end);
     else into.list.push(into.decode(bytes, cursor, end, notes));
     into.ends.push(cursor.at);
     if (digests !== undefined) continue;

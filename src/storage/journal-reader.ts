@@ -299,17 +299,17 @@ function readFrame<E>(run: Run<E>, path: string, at: number): number {
   const { position } = result;
   const wrong = readFrameHead(bytes, from, to, head) || misplaced(head, position, bytes, from);
   if (wrong !== '') throw new DamageError(path, at, wrong);
-  const known = head.firstSeq <= run.after.seq;
-  const digests = readEntries(run, path, at, frame, known);
+  const isKnown = head.firstSeq <= run.after.seq;
+  const digests = readEntries(run, path, at, frame, isKnown);
   const hash = frameHash(bytes, from, digests);
   const signature = Uint8Array.prototype.slice.call(frameSignature(bytes, to));
   run.unproven = { byte: at, hash, signature };
   if (run.provesEach || !run.isFirstProven) prove(run, path);
-  if (!known) handOn(run, path, bytes, from);
+  if (!isKnown) handOn(run, path, bytes, from);
   position.seq = head.firstSeq + head.count - 1;
   position.chain = hash;
   position.moment = head.moment;
-  if (known) {
+  if (isKnown) {
     checkKnown(run, path, at);
     return to - from;
   }
@@ -364,10 +364,10 @@ function checkKnown<E>(run: Run<E>, path: string, at: number): void {
  * Decodes the entries of a frame, and returns their digests in a row. Nothing of them counts before the frame's hash,
  * made of these, does.
  */
-function readEntries<E>(run: Run<E>, path: string, at: number, frame: Frame, known: boolean): Buffer {
+function readEntries<E>(run: Run<E>, path: string, at: number, frame: Frame, isKnown: boolean): Buffer {
   const { head, entries } = run;
   try {
-    takeEntries(entries, frame, head.count, known);
+    takeEntries(entries, frame, head.count, isKnown);
   } catch (error) {
     if (!(error instanceof CodecError)) throw error;
     const start = entries.ends.at(-1) ?? frame.from + FRAME_HEAD_BYTES;
