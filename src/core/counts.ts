@@ -5,9 +5,14 @@ import type { State } from './state.ts';
 /** Above the number of any status. */
 export const ANY_STATUS = 65_535;
 
-/** Key of state.counts: live records of a ledger and kind in a status (its number), or in all. */
+/** Key of state.counts, see `liveCount`. */
 export function countKey(ledger: number, kind: Kind, status: number): number {
   return scopeOf(ledger, kind) * 65_536 + status;
+}
+
+/** Live records of a ledger and kind in a status (its number), or in all. */
+export function liveCount({ counts }: State, ledger: number, kind: Kind, status: number): number {
+  return counts.get(countKey(ledger, kind, status)) ?? 0;
 }
 
 /** So many more live records under a key, or fewer. A key once there stays. */

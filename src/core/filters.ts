@@ -232,3 +232,13 @@ function collect(
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** Whether it is about the status, which a record's row tells without its content. */
+export function isStatus(filter: Filter): boolean {
+  return nameOf(filter) === 'meta.status';
+}
+
+/** What it asks for, as it is written in a query. */
+export function nameOf(filter: Filter): string {
+  return filter.path.join('.');
+}
