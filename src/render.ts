@@ -28,6 +28,7 @@ interface RecordText {
   isRouted?: boolean;
 }
 
+/** A record with its envelope, in canonical order. */
 export function recordText({
   data,
   hash,

@@ -56,6 +56,7 @@ export interface Rooms {
   snapshots: { taken: number; lastEntry: number; lastMs: number };
 }
 
+/** Opens the journal for append, and wires all that runs behind the door; nothing is published or called yet. */
 export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
   const { directory, disk, server, signHash, state, end, entries } = books;
   state.compileSchema = compileUserSchema;

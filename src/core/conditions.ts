@@ -30,6 +30,7 @@ export interface Condition {
   readonly filters: readonly (Filter | null)[];
 }
 
+/** Conditions as records have them, made ready to be asked often; none where there are none. */
 export function compileConditions(conditions: Conditions | undefined): readonly Condition[] {
   return Object.entries(conditions ?? {}).map(([text, wanted]) => {
     const path = filterPath(text.split('.'));

@@ -30,6 +30,7 @@ export interface StateExtra {
   tokens: UsedTokensExtra;
 }
 
+/** The state as it is now: `extra` is small and a copy, `parts` are read later, whatever changes until then. */
 export function dumpState(state: State): { extra: StateExtra; parts: Part[] } {
   return {
     extra: {
@@ -46,6 +47,7 @@ export function dumpState(state: State): { extra: StateExtra; parts: Part[] } {
   };
 }
 
+/** The state of which this is a dump. Throws where parts are missing or do not fit. */
 export function loadState(
   codec: EntryCodec,
   extra: StateExtra,

@@ -183,6 +183,7 @@ export interface Links {
   leg: number;
 }
 
+/** Links of which only these say anything. */
 export function links(some: Partial<Links>): Links {
   return { legs: [], marks: [], forwards: [], routed: [], through: [], failId: '', leg: -1, ...some };
 }
@@ -272,6 +273,7 @@ export function threadOf(luid: string): string {
   return ownThread;
 }
 
+/** The luid of the intent that began the thread. */
 export function luidOfThread(thread: string): string {
   return `$${kindRow(Kind.intent).prefix}.${thread}`;
 }

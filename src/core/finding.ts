@@ -9,12 +9,14 @@ import type { NameHashes } from './outline.ts';
 import { assert } from './refusal.ts';
 import { DROPPED, SERVER_LEDGER, type State } from './state.ts';
 
+/** Under which the index of handles has this one; that of luids has a luid under `luidHash`. */
 export function handleHash(state: State, ledger: number, kind: Kind, handle: string): number {
   // The handle of an intent hardly comes up again: it would only drive out one that does.
   const hash = kind === Kind.intent ? state.names.lastHash(handle) : nameHash(state, handle);
   return hashMix(hash, scopeOf(ledger, kind));
 }
 
+/** `hashText` of a name, remembered while it comes up. */
 export function nameHash({ names }: State, name: string): number {
   return names.hash(names.place(name));
 }
@@ -63,12 +65,14 @@ export function findRecord(state: State, ledger: number, kind: Kind, id: string)
   return row >= 0 && (state.rows.flags.get(row) & DROPPED) === 0 ? row : -1;
 }
 
+/** The row is found by this handle from now on. */
 export function indexHandle(state: State, ledger: number, kind: Kind, handle: string, row: number): void {
   // Nobody remembers the rows of intents.
   if (kind !== Kind.intent) state.names.forgetRow(handle);
   state.handles.insert(handleHash(state, ledger, kind, handle), row);
 }
 
+/** And no more: it was dropped, or has another. Asserts that it was. */
 export function unindexHandle(state: State, ledger: number, kind: Kind, handle: string, row: number): void {
   state.names.unbind(handle, ledger);
   const removed = state.handles.remove(handleHash(state, ledger, kind, handle), row);

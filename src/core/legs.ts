@@ -29,6 +29,7 @@ const UNDONE: Partial<Record<LegState, LegState>> = {
   failed: 'dismissing',
 };
 
+/** The state that a report takes a leg to; null where it changes nothing. */
 export function reported(state: LegState, report: Report): LegState | null {
   return REPORTED[state]?.[report] ?? null;
 }

@@ -8,6 +8,7 @@ import { findSlot } from './finding.ts';
 import { assert } from './refusal.ts';
 import type { OpenIntent, State } from './state.ts';
 
+/** The limits that an outcome sets hold from now on. */
 export function setLimits(state: State, { limits, moment }: Outcome): void {
   for (let i = 0; i < limits.length; i += LIMIT_WIDTH) {
     state.balances.setLimit(slotOf(state, limits[i]!, limits[i + 1]!), limits[i + 2]!, limits[i + 3]!, moment);

@@ -44,10 +44,12 @@ function isoOfDay(moment: number): string {
   return `${dayText}${hour}${SIXTIETHS[minutes % 60]!}${SIXTIETHS[seconds % 60]!}${THOUSANDTHS[ms % 1000]!}`;
 }
 
+/** What the server signs of a new record. Canonical JSON; `moment` in milliseconds since 1970. */
 export function createdCustom(luid: string, moment: number, status: string): string {
   return `{"luid":"${luid}","moment":"${isoMoment(moment)}","status":"${status}"}`;
 }
 
+/** The same of a new version. */
 export function updatedCustom(luid: string, moment: number): string {
   return `{"luid":"${luid}","moment":"${isoMoment(moment)}"}`;
 }

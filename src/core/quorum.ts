@@ -45,11 +45,13 @@ export type Seats = readonly Line[];
 /** Keys beyond these are not looked at: a quorum has far fewer seats. */
 const VOTERS_MAX = 256;
 
+/** The seats of a quorum: one where a value names a signer alone, none where it names nobody. */
 export function compileSeats({ signer, quorum }: QuorumJson): Seats {
   const wanted = quorum ?? (signer === undefined ? [] : [{ signer }]);
   return wanted.map(({ signer: who, count = 1 }) => ({ test: new SignerTest(who), count }));
 }
 
+/** Whether the key may take one of the seats; where there are none, anybody may. */
 export function fits(seats: Seats, key: Uint8Array, scene: Scene): boolean {
   return seats.length === 0 || seats.some(({ test }) => passes(test, key, scene));
 }

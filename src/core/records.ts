@@ -15,6 +15,7 @@ import { HAS_LABELS, type LedgerInfo, type State } from './state.ts';
 
 export type VersionEntry = CreateEntry | UpdateEntry | IntentEntry;
 
+/** The entry at this address of the heap, decoded. */
 export function entryAt(state: State, at: number): Entry {
   const { heap } = state;
   const from = heap.offset(at);
@@ -74,6 +75,7 @@ export interface RecordView extends Version {
   labels: readonly string[];
 }
 
+/** The record in a row as it is now, a dropped one as it was last. */
 export function readRow(state: State, row: number): RecordView {
   const version = versionAt(state, state.rows.at.get(row));
   // Each member by its name: spreading the version into the record costs more than all the rest here.
@@ -129,6 +131,7 @@ export function sizeOf({ entry, added }: Version): number {
   return size;
 }
 
+/** About how many characters it takes as text, or bytes in memory. */
 export function proofSize({ custom }: StoredProof): number {
   return PROOF_SIZE + (custom?.length ?? 0);
 }

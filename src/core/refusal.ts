@@ -28,6 +28,7 @@ export function refuseShape(errors: readonly Fault[]): Refusal {
   return refuse('record.schema-invalid', tellFault(errors[0]!), { errors });
 }
 
+/** The fault in words for an operator or a log: where, what, and what would do. */
 export function tellFault({ instancePath, keyword, params, message }: Fault): string {
   const place = cut(instancePath);
   const { additionalProperty, allowedValues } = params;
@@ -51,6 +52,7 @@ export class AssertionError extends Error {
   override name = 'AssertionError';
 }
 
+/** Throws AssertionError where the condition does not hold; `what` says what always does. */
 export function assert(condition: boolean, what: string): asserts condition {
   if (!condition) throw new AssertionError(what);
 }

@@ -40,6 +40,7 @@ const MEMBER_TERMS: Partial<Record<Kind, readonly string[]>> = {
   [Kind.effect]: ['signal'],
 };
 
+/** Members of `data` that lists of this kind find records by. */
 export function memberTerms(kind: Kind): readonly string[] {
   return MEMBER_TERMS[kind] ?? [];
 }

@@ -39,6 +39,7 @@ const RESERVED = new Set([
   'trailer',
 ]);
 
+/** The headers and credentials that rules ask for, or what is wrong with one of them. */
 export function readRules(rules: readonly SecureRule[]): Security {
   const headers = new Map<string, string>();
   let credentials: ClientCredentials | null = null;

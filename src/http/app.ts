@@ -76,6 +76,7 @@ const BOOKS_FULL = refuseUnavailable(
 
 const READY = '{"status":"UP"}';
 
+/** The handler that server.ts calls for every request. */
 export function createApp(options: AppOptions): Handler {
   const { house } = options;
   return {

@@ -81,6 +81,7 @@ interface Verified extends Token {
   readonly nbf: number | null;
 }
 
+/** Checks tokens, and remembers which were verified, `cacheMax` of them at most. */
 export function createTokenChecker(options: TokenOptions): TokenChecker {
   const verified = new Recent<string, Verified>(options.cacheMax);
 

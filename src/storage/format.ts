@@ -127,6 +127,7 @@ export function sha256(bytes: Uint8Array): Uint8Array {
   return digest('sha256', bytes, 'buffer');
 }
 
+/** CRC-32 of bytes[from, to), going on from `before`. */
 export function crc(bytes: Uint8Array, from: number, to: number, before = 0): number {
   return crc32(bytes.subarray(from, to), before);
 }
@@ -207,6 +208,7 @@ export function fillFrame(
   return frameHash(bytes, from, digests);
 }
 
+/** Writes the signature and the CRC into the frame bytes[from, to), which is whole but for these. */
 export function sealFrame(bytes: Buffer, from: number, to: number, signature: Uint8Array): void {
   bytes.set(signature, to - SIGNATURE_BYTES);
   bytes.writeUInt32BE(crc(bytes, from + LENGTH_AT, to), from + CRC_AT);

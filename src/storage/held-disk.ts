@@ -10,6 +10,7 @@
 import type { Disk, DiskFile, Done } from './disk.ts';
 import type { Lock } from './lock.ts';
 
+/** The disk for as long as the lock is held: afterwards what would change something fails with LockLostError. */
 export function whileHeld(disk: Disk, lock: Lock): Disk {
   const held = <T>(change: () => T): T => {
     lock.check();

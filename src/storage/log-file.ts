@@ -34,6 +34,7 @@ export interface LogFile {
 /** The disk is full, the user's share of it is, or a file may not be so long. */
 const NO_ROOM = ['ENOSPC', 'EDQUOT', 'EFBIG'];
 
+/** A log past the page cache where the disk has a way to do that, else by way of it. */
 export function openLog(disk: Disk, path: string, mode: 'write' | 'create'): LogFile {
   const file = disk.open(path, mode);
   const synced = disk.openSynced(path);

@@ -107,6 +107,7 @@ export function snapshotHeader(): Buffer {
   return bytes;
 }
 
+/** Throws SnapshotError where `bytes` do not begin a snapshot of a version that is known. */
 export function checkSnapshotHeader(bytes: Buffer): void {
   if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw new SnapshotError('it is not a snapshot');
   const version = bytes.readUInt32BE(MAGIC.length);
@@ -124,6 +125,7 @@ export function packFoot(foot: Foot): Buffer {
   return bytes;
 }
 
+/** The foot that fills `bytes`. Throws SnapshotError where they are not whole. */
 export function unpackFoot(bytes: Buffer): Foot {
   if (bytes.length !== FOOT_BYTES || bytes.readUInt32BE(FOOT_BYTES - 4) !== crc(bytes, 0, FOOT_BYTES - 4)) {
     throw new SnapshotError('it is half-written or damaged: its foot is not whole');
@@ -163,6 +165,7 @@ function arrayHead(count: number): Uint8Array {
   return head;
 }
 
+/** Throws SnapshotError where the bytes are no manifest. */
 export function unpackManifest(bytes: Uint8Array): Manifest {
   let value: unknown;
   try {

@@ -51,7 +51,7 @@ describe('books of this version', () => {
       verifyFrame: () => null,
       onEntry({ type }, bytes, from, to) {
         if (type !== EntryType.intent) return;
-        // src/storage/codec.ts names the elements.
+        // src/storage/entry-bytes.ts names the elements.
         const elements = unpackValue(bytes.slice(from, to)) as unknown[];
         const [data, proofs, , thread, outcome] = elements.slice(6) as [
           string,

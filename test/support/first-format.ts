@@ -7,7 +7,7 @@
  *     Journal.open(disk, directory, end, { segmentBytesMax, sign, format: FIRST_FORMAT })
  *
  * The bytes that `add` returns are those of version 1 too, so that what is applied, and lies in the heap and in
- * snapshots, is what an older server would have had. storage/codec.ts tells how version 1 differs.
+ * snapshots, is what an older server would have had. storage/entry-bytes.ts tells how version 1 differs.
  */
 import { type Entry, EntryType, type StoredProof } from '../../src/core/entry.ts';
 import type { FrameBuffer } from '../../src/storage/frame-buffer.ts';
