@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { ProofPool } from '../../src/proof/pool.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
+import { often } from '../support/long.ts';
 import { House, type HouseOptions, isAcknowledged, reasonOf, SERVER, turns } from './house.ts';
 import { checkReplay } from './life.ts';
 
@@ -16,7 +17,7 @@ afterEach(async () => {
 /** Real threads; with a fault they die or lie as test/proof/faulty-worker.ts says. */
 function threads(fault = ''): ProofPool {
   process.env.AYNI_TEST_FAULT = fault;
-  const workerUrl = new URL('../proof/faulty-worker.js', import.meta.url);
+  const workerUrl = new URL(`../proof/${fault === 'load' ? 'unloadable' : 'faulty'}-worker.js`, import.meta.url);
   const pool = new ProofPool({ workers: 2, server: SERVER, rowsPerTaskMax: 32, inlineRowsMax: 0, workerUrl });
   pools.push(pool);
   return pool;
@@ -66,7 +67,9 @@ describe('a worker that fails under load', () => {
     async (fault) => {
       const house = await openWith({ pool: threads(fault) });
       const sent = [];
-      for (let n = 0; n < 80; n++) {
+      // Each thread that ends is another one begun, which takes a tenth of a second.
+      const count = /exit|late|load/.test(fault) ? often(30, 80) : 80;
+      for (let n = 0; n < count; n++) {
         sent.push(house.submitSigned(house.command(Kind.wallet, { handle: `w${n}` }), n % 10 === 4));
         if (n % 25 === 0) await turns(2);
       }

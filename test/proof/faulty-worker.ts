@@ -10,8 +10,6 @@ const fault = process.env.AYNI_TEST_FAULT ?? '';
 let tasks = 0;
 const NOBODY_WAKES = new Int32Array(new SharedArrayBuffer(4));
 
-if (fault === 'load') throw new Error('a worker that does not load');
-
 function work(task: ProofTask): number {
   tasks++;
   if (!fault.startsWith('always') && tasks % 3 !== 0) return honestWork(task);

@@ -169,7 +169,7 @@ describe('every verdict of mixed jobs', () => {
   ];
   test.each(rows)('%s', async (_, options, perTurn) => {
     const pool = startPool(options);
-    const jobs = mixedJobs(often(400, 1500));
+    const jobs = mixedJobs(often(150, 1500));
     await submitInTurns(pool, jobs, perTurn);
     expect(pool.stats.jobs).toBe(jobs.length);
     expect(pool.stats.tasksFailed).toBe(0);
@@ -182,7 +182,7 @@ describe('workers that fail: verified again, nobody accepted unverified, nobody 
   const endsThreads = (fault: string) => /exit|late/.test(fault);
   for (const fault of [...faults, 'always-partial', 'always-silent']) {
     const jobs = fault.startsWith('always') ? 60 : 500;
-    const count = endsThreads(fault) ? often(jobs / 4, jobs) : often(jobs / 2, jobs);
+    const count = often(endsThreads(fault) ? jobs / 10 : jobs / 4, jobs);
     const crew = fault.startsWith('always') ? 1 : 2;
     test.each(isLong ? [1, 2] : [crew])(`${fault}, %i workers`, async (workers) => {
       const pool = startFaultyPool(fault, { workers });
@@ -193,7 +193,7 @@ describe('workers that fail: verified again, nobody accepted unverified, nobody 
   }
 
   test.each([1, 2])('none of %i loads: this thread does the work', async (workers) => {
-    const pool = startFaultyPool('load', { workers });
+    const pool = startPool({ workers, workerUrl: new URL('./unloadable-worker.js', import.meta.url) });
     await submitInTurns(pool, mixedJobs(100), 50);
     // And goes on doing it when all threads are known to be lost.
     await submitInTurns(pool, mixedJobs(100), 50);
