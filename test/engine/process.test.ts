@@ -9,9 +9,10 @@ import { dieWithUs } from '../support/children.ts';
 import { type Client, connect, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { issue } from '../support/kit.ts';
+import { often } from '../support/long.ts';
 import { serverOfTest } from '../support/of-test.ts';
 import { type Server, startRefused } from '../support/server.ts';
-import { answeredWith, clientOf, crowd, judge, launch, openAccount, strangeStatuses } from './process.ts';
+import { answeredWith, clientOf, crowd, judge, judgeBooks, launch, openAccount, strangeStatuses } from './process.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const keys = makeKeys();
@@ -23,7 +24,7 @@ async function start(path: string, flags: string[] = []): Promise<{ server: Serv
 describe('kill -9 under load, again and again', () => {
   // `npm run kills` plays as many rounds as one likes.
   test('every acknowledged intent is there, and what was not answered is there or not, the same ever after', async () => {
-    const { acknowledged } = await killRounds({ directory: freshDirectory(), rounds: 3, seed: Date.now() });
+    const { acknowledged } = await killRounds({ directory: freshDirectory(), rounds: often(2, 10), seed: Date.now() });
     expect(acknowledged).toBeGreaterThan(3);
   });
 });
@@ -42,14 +43,15 @@ describe('SIGTERM under load', () => {
     const cut = load.sent.filter((one) => one.status === 0 && one.writtenAt < began);
     expect(cut, 'sent before the signal, never answered').toEqual([]);
     expect(strangeStatuses(load)).toEqual([]);
-    await judge((await start(path)).client, load.sent, wallet, symbol);
+    judgeBooks(path, load.sent, wallet, symbol);
   });
 });
 
 describe('SIGTERM at once', () => {
   test('when it says that it serves, ends with 0 and lets the directory go', async () => {
     const path = freshDirectory();
-    for (let round = 0; round < 5; round++) {
+    const rounds = often(3, 5);
+    for (let round = 0; round < rounds; round++) {
       const child = spawn(process.execPath, [MAIN, '--port', '0', '--data', path], {
         stdio: ['ignore', 'pipe', 'pipe'],
       });
@@ -60,7 +62,7 @@ describe('SIGTERM at once', () => {
       const ended = await new Promise((resolve) => child.once('close', (code, signal) => resolve(code ?? signal)));
       expect([ended, log.includes('SIGTERM: stops listening')]).toEqual([0, true]);
     }
-    expect(readFileSync(join(path, 'lock-0000000005'), 'utf8')).toBe('');
+    expect(readFileSync(join(path, `lock-000000000${rounds}`), 'utf8')).toBe('');
   });
 });
 
@@ -76,7 +78,7 @@ describe('a directory that cannot be had', () => {
     await load.end(true);
     expect(load.sent.every((one) => one.status === 201)).toBe(true);
     await server.kill();
-    await judge((await start(path)).client, load.sent, wallet, symbol);
+    judgeBooks(path, load.sent, wallet, symbol);
   });
 
   test('because nobody may write there: told where and why', async () => {
@@ -135,7 +137,7 @@ describe('a full disk', () => {
     expect(answeredWith(load, 201)).toBeGreaterThan(20);
     expect(strangeStatuses(load)).toEqual([]);
     expect(answeredWith(load, 503), 'those who waited were told').toBeGreaterThan(0);
-    await judge((await start(path)).client, load.sent, wallet, symbol);
+    judgeBooks(path, load.sent, wallet, symbol);
   });
 
   test('from the start on: it does not start, and says why', async () => {

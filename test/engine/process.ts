@@ -6,9 +6,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
+import { openBooks } from '../../src/books.ts';
+import { hex } from '../../src/core/bytes.ts';
+import { findHandle, findLedger } from '../../src/core/finding.ts';
+import { Kind } from '../../src/core/kinds.ts';
+import { Listing } from '../../src/core/lists.ts';
+import { readRow } from '../../src/core/records.ts';
 import { dieWithUs } from '../support/children.ts';
 import { type Client, connect, type Json, type Keys, makeKeys, record } from '../support/client.ts';
 import { found, issue, makeKit, unique } from '../support/kit.ts';
+import { QUIET } from '../support/quiet.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const START_MS = 120_000;
@@ -183,13 +190,45 @@ export async function intentsOf(client: Client): Promise<Map<string, Json>> {
 /** Every acknowledged one is there as it was told; what was not answered is there or not, and the money agrees. */
 export async function judge(client: Client, sent: readonly Sent[], wallet: string, symbol: string): Promise<void> {
   const intents = await intentsOf(client);
+  const told = [...intents].map(([handle, { luid, hash, meta }]) => [handle, [luid, hash, meta.status]] as const);
+  areThere(sent, new Map(told));
+  expect(await makeKit(client, keys).balance(wallet, symbol)).toBe(intents.size);
+}
+
+/** The same of the books that nobody serves, opened as a start opens them: a tail is cut, and the lock is given back. */
+export function judgeBooks(path: string, sent: readonly Sent[], wallet: string, symbol: string): void {
+  const { state, lock } = openBooks(path, '', QUIET);
+  try {
+    const ledger = findLedger(state, 'main');
+    const rowOf = (kind: Kind, handle: string) => findHandle(state, ledger, kind, handle);
+    const listing = new Listing(state, {
+      ledger,
+      kind: Kind.intent,
+      filters: [],
+      order: 'newest',
+      skip: 0,
+      limit: 1e6,
+    });
+    listing.step(() => false);
+    const told = listing.rows.map((row) => {
+      const { entry, status } = readRow(state, row);
+      return [entry.handle, [entry.luid, hex(entry.hash), status]] as const;
+    });
+    areThere(sent, new Map(told));
+    const slot = state.balances.find(rowOf(Kind.wallet, wallet), rowOf(Kind.symbol, symbol));
+    expect(slot < 0 ? 0 : state.balances.available(slot)).toBe(told.length);
+  } finally {
+    lock.release();
+  }
+}
+
+/** Looks for each that was acknowledged among luids, hashes and statuses by handle. */
+function areThere(sent: readonly Sent[], intents: ReadonlyMap<string, readonly string[]>): void {
   for (const { body, status, reply } of sent) {
     if (status !== 201) continue;
-    const found = intents.get(body.data.handle);
-    expect(found, `${body.data.handle} was acknowledged`).toBeDefined();
-    expect([found.luid, found.hash, found.meta.status]).toEqual([reply.luid, reply.hash, 'completed']);
+    const there = intents.get(body.data.handle);
+    expect(there, `${body.data.handle} was acknowledged`).toEqual([reply.luid, reply.hash, 'completed']);
   }
-  expect(await makeKit(client, keys).balance(wallet, symbol)).toBe(intents.size);
 }
 
 export const answeredWith = ({ sent }: Crowd, status: number) => sent.filter((one) => one.status === status).length;
