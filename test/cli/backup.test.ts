@@ -28,10 +28,10 @@ import { freshDirectory } from '../support/directory.ts';
 import { makeKit } from '../support/kit.ts';
 import { atPlaces, isLong, often } from '../support/long.ts';
 import { startServer } from '../support/server.ts';
-import { ayni, copyOf, copyWithoutKey, filesIn, filledDirectory, keyIn, reportOf } from './books.ts';
+import { ayni, ayniProcess, copyOf, copyWithoutKey, filesIn, keyIn, prunedBooks, reportOf } from './books.ts';
 
 const TO = '/copy';
-const books = await filledDirectory(40, ['--snapshot-every', '30', '--segment-bytes-max', '9000']);
+const books = await prunedBooks();
 
 /** Where a copy may go: not there yet. */
 const fresh = () => join(freshDirectory(), 'copy');
@@ -43,7 +43,7 @@ describe('ayni backup', () => {
   test('copies what a start needs and nothing else, and says what it is', async () => {
     const to = fresh();
     const before = imprint(books);
-    const ran = await ayni('backup', books, to);
+    const ran = await ayniProcess('backup', books, to);
     expect(ran.out + ran.err).toContain(`Copied ${books} to ${to}: `);
     expect(ran.code).toBe(0);
     expect(imprint(books)).toEqual(before);
@@ -401,7 +401,7 @@ describe('copies of a server under load', () => {
       await load.acknowledged(100 + 150 * n);
       const acknowledged = load.sent.length;
       const to = fresh();
-      const ran = await ayni('backup', directory, to, '--json', ...(n === COPIES - 1 ? ['--with-key'] : []));
+      const ran = await ayniProcess('backup', directory, to, '--json', ...(n === COPIES - 1 ? ['--with-key'] : []));
       expect(ran.out + ran.err).toContain('"ok":true');
       copies.push({ to, acknowledged, seq: reportOf(ran).seq });
     }

@@ -2,11 +2,12 @@
  * Directories of books to be audited: made by a real server, copied, and rewritten by somebody who holds its key.
  */
 import { execFile } from 'node:child_process';
-import { cpSync, readdirSync, unlinkSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type AuditReport, audit } from '../../src/cli/audit/audit.ts';
+import { isUsageError } from '../../src/cli/usage.ts';
 import { dumpState, loadState, type StateExtra } from '../../src/core/dump.ts';
 import type { Entry } from '../../src/core/entry.ts';
 import type { State } from '../../src/core/state.ts';
@@ -20,9 +21,10 @@ import { readKeyFile } from '../../src/storage/key-file.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { snapshotName } from '../../src/storage/snapshot-format.ts';
 import { readSnapshots } from '../../src/storage/snapshot-reader.ts';
+import { errorText } from '../../src/storage/system-error.ts';
 import { packValue, unpackValue } from '../../src/storage/values.ts';
 import { connect, type Json, makeKeys, makeToken, record } from '../support/client.ts';
-import { freshDirectory } from '../support/directory.ts';
+import { freshDirectory, makeDirectory } from '../support/directory.ts';
 import { openHook } from '../support/hook.ts';
 import {
   destroy,
@@ -53,21 +55,38 @@ export function copyWithoutKey(directory: string): string {
   return copy;
 }
 
-/** Books with a bit of everything, in one segment. */
-export function plainBooks(): Promise<string> {
-  return filledDirectory(20, []);
+/**
+ * Books that several files of tests look at are made once in a process, which takes them away at its end. Each time they
+ * are asked for a copy is given, for the file or the test to do with as it likes.
+ */
+function madeOnce(make: (directory: string) => Promise<void>): () => Promise<string> {
+  let made: Promise<string> | null = null;
+  const makeIt = async () => {
+    const directory = makeDirectory();
+    removeAtExit(directory);
+    await make(directory);
+    return directory;
+  };
+  return async () => {
+    made ??= makeIt();
+    return copyOf(await made);
+  };
 }
 
-/** The same from whose journal the first segments went after two snapshots. */
-export function prunedBooks(): Promise<string> {
-  return filledDirectory(60, PRUNED);
+function removeAtExit(directory: string): void {
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
 }
 
 const PRUNED = ['--snapshot-every', '40', '--segment-bytes-max', '12000'];
 
+/** Books with a bit of everything, in one segment. */
+export const plainBooks = madeOnce((directory) => fillDirectory(directory, 20, []));
+
+/** The same from whose journal the first segments went after two snapshots. */
+export const prunedBooks = madeOnce((directory) => fillDirectory(directory, 60, PRUNED));
+
 /** The same with tokens that are good only once, before the segments that are left, between the snapshots and after. */
-export async function tokenBooks(): Promise<string> {
-  const directory = freshDirectory();
+export const tokenBooks = madeOnce(async (directory) => {
   const server = await startServer({ directory, flags: PRUNED });
   const keys = makeKeys(Buffer.alloc(32, 5));
   const client = connect(server);
@@ -81,8 +100,7 @@ export async function tokenBooks(): Promise<string> {
     await kit.send([issue(wallet, symbol, 1 + i)], i % 3 === 0 ? {} : { headers });
   }
   await server.stop();
-  return directory;
-}
+});
 
 /** The same in whose first segments more intents were too old at once than one frame takes. */
 export async function expiredBooks(): Promise<string> {
@@ -140,12 +158,10 @@ export async function strandedBooks(): Promise<string> {
 }
 
 /** Books of a server with these flags. */
-export async function filledDirectory(transfers: number, flags: string[]): Promise<string> {
-  const directory = freshDirectory();
+async function fillDirectory(directory: string, transfers: number, flags: string[]): Promise<void> {
   const server = await startServer({ directory, flags });
   await fillBooks(server, transfers);
   await server.stop();
-  return directory;
 }
 
 export function look(directory: string, more: { otherRules?: boolean; key?: Uint8Array } = {}): Promise<AuditReport> {
@@ -158,13 +174,51 @@ export interface Ran {
   err: string;
 }
 
-export async function ayni(...args: string[]): Promise<Ran> {
+/** The command, in a process of its own as people run it. */
+export async function ayniProcess(...args: string[]): Promise<Ran> {
   try {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [AYNI, ...args]);
     return { code: 0, out: stdout, err: stderr };
   } catch (error) {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
     return { code, out: stdout, err: stderr };
+  }
+}
+
+interface Tool {
+  run(args: string[]): number | Promise<number>;
+}
+
+const TOOLS: Record<string, () => Promise<Tool>> = {
+  verify: () => import('../../src/cli/verify.ts'),
+  inspect: () => import('../../src/cli/inspect.ts'),
+  backup: () => import('../../src/cli/backup.ts'),
+  export: () => import('../../src/cli/export.ts'),
+  keygen: () => import('../../src/cli/keygen.ts'),
+};
+
+/** The same without a process: what the command of the first name does, says, and ends with. One at a time. */
+export async function ayni(...[name, ...args]: string[]): Promise<Ran> {
+  const said = { out: '', err: '' };
+  const { stdout, stderr } = process;
+  const [tellOut, tellErr] = [stdout.write, stderr.write];
+  const { run } = await TOOLS[name!]!();
+  const hear = (stream: keyof typeof said) => (text: string | Uint8Array) => {
+    said[stream] += text;
+    return true;
+  };
+  [stdout.write, stderr.write] = [hear('out'), hear('err')];
+  try {
+    const code = await run(args);
+    return { ...said, code };
+  } catch (error) {
+    return {
+      ...said,
+      code: isUsageError(error as Error) ? 2 : 1,
+      err: `${said.err}ayni: ${errorText(error as Error)}\n`,
+    };
+  } finally {
+    [stdout.write, stderr.write] = [tellOut, tellErr];
   }
 }
 

@@ -24,9 +24,20 @@ import { dieWithUs } from '../support/children.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { found, PATIENCE_MS } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
-import { ayni, copyOf, filesIn, fillBooks, filledDirectory, framesOf, plainBooks, rewritten } from './books.ts';
+import {
+  ayni,
+  ayniProcess,
+  copyOf,
+  filesIn,
+  fillBooks,
+  framesOf,
+  plainBooks,
+  prunedBooks,
+  type Ran,
+  rewritten,
+} from './books.ts';
 
-const books = await filledDirectory(50, ['--snapshot-every', '25', '--segment-bytes-max', '9000']);
+const books = await prunedBooks();
 
 test.each([
   [0, '0'],
@@ -40,28 +51,31 @@ test.each([
 
 describe('ayni', () => {
   test('lists its commands, and each tells of itself', async () => {
-    const { code, out } = await ayni();
+    const { code, out } = await ayniProcess();
     expect(code).toBe(0);
     for (const name of ['serve', 'verify', 'inspect', 'backup', 'export', 'keygen', 'demo'])
       expect(out).toContain(`  ${name} `);
+    const told = new Map<string, Ran>();
     for (const name of ['serve', 'verify', 'inspect', 'backup', 'export', 'keygen']) {
-      const help = await ayni(name, '--help');
+      const help = await ayniProcess(name, '--help');
+      told.set(name, help);
       expect(help.code, help.err).toBe(0);
       expect(help.out).toContain(name === 'serve' ? '--port' : `ayni ${name}`);
     }
     for (const name of ['demo', 'bridge']) {
-      const help = await ayni(name, '--help');
+      const help = await ayniProcess(name, '--help');
+      told.set(name, help);
       expect([help.code, help.err]).toEqual([0, '']);
       expect(help.out).toMatch(new RegExp(`^npm run ${name}`));
     }
     // The list of commands was told by it, and none of them knew it.
     for (const name of ['serve', 'verify', 'keygen', 'demo', 'bridge']) {
-      expect(await ayni(name, '-h')).toEqual(await ayni(name, '--help'));
+      expect(await ayniProcess(name, '-h')).toEqual(told.get(name));
     }
   });
 
   test('a flag that the demo does not know is refused: it was passed over, and a ledger killed', async () => {
-    const { code, out, err } = await ayni('demo', '--seconds', '1');
+    const { code, out, err } = await ayniProcess('demo', '--seconds', '1');
     expect([code, out]).toEqual([2, '']);
     expect(err).toContain('--seconds');
   });

@@ -22,6 +22,7 @@ import { NOWHERE } from '../support/samples.ts';
 import { startServer } from '../support/server.ts';
 import {
   ayni,
+  ayniProcess,
   copyOf,
   expiredBooks,
   filesIn,
@@ -59,7 +60,7 @@ describe('honest books', () => {
 
   test('are believed, and not a byte of them changes', async () => {
     const before = [imprint(plain), imprint(pruned)];
-    const ran = await ayni('verify', pruned);
+    const ran = await ayniProcess('verify', pruned);
     expect(ran.out + ran.err).toContain('Nothing wrong');
     expect(ran.code).toBe(0);
     expect((await look(plain)).finding).toBeNull();
@@ -117,7 +118,7 @@ describe('honest books', () => {
     })();
     try {
       for (let i = 0; i < often(2, 5); i++) {
-        const ran = await ayni('verify', directory);
+        const ran = await ayniProcess('verify', directory);
         expect(ran.out + ran.err).toContain('Nothing wrong');
       }
     } finally {
@@ -431,10 +432,18 @@ describe('the command', () => {
     ['a directory that is not there', ['verify', '/nowhere/at/all'], 1, /ENOENT/],
     ['two directories', ['verify', 'a', 'b'], 2, /one directory/],
     ['a key that is none', ['verify', '--key', 'abc'], 2, /--against/],
-    ['an unknown flag', ['verify', '--fix'], 2, /--fix/],
-    ['an unknown command', ['repair'], 2, /no command repair/],
   ])('%s', async (_, args, code, what) => {
     const ran = await ayni(...args);
+    expect(ran.err).toMatch(what);
+    expect(ran.code).toBe(code);
+  });
+
+  test.each<[string, string[], number, RegExp]>([
+    ['a directory that is not there', ['verify', '/nowhere/at/all'], 1, /^ayni: .*ENOENT/],
+    ['an unknown flag', ['verify', '--fix'], 2, /^ayni: .*--fix/],
+    ['an unknown command', ['repair'], 2, /no command repair/],
+  ])('%s, as a process', async (_, args, code, what) => {
+    const ran = await ayniProcess(...args);
     expect(ran.err).toMatch(what);
     expect(ran.code).toBe(code);
   });
