@@ -309,13 +309,13 @@ describe('killed in the middle of many deliveries', () => {
 });
 
 /** Many times what a queue holds. */
-const EVENTS = often(1_000, 20_000);
+const EVENTS = often(400, 20_000);
 
 describe(`${EVENTS} events behind a consumer that was away`, () => {
   test('cost little memory while they wait, and come once each, in order', async () => {
     const quiet = await hookOfTest();
     quiet.silent = true;
-    const other = await serverOfTest({ flags: ['--log-level', 'debug'] });
+    const other = await serverOfTest({ flags: ['--log-level', 'debug', '--call-ms-max', '3000'] });
     const own = makeKit(connect(other), keys);
     const action = { schema: 'webhook', endpoint: quiet.url };
     await own.make('effects', { handle: unique('effect'), signal: 'balance-received', action });

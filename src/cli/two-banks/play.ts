@@ -36,7 +36,7 @@ const FUNDS = 10_000;
 const LIMIT = 1_000_000;
 const AMOUNT_MAX = 50;
 const READERS = 8;
-const POLL_MS = 100;
+const POLL_MS = 300;
 /** Between two kills, and until the killed are started again. */
 const PEACE_MS_MAX = 1500;
 const AWAY_MS_MAX = 600;
