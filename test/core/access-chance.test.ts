@@ -8,7 +8,7 @@ import { ASKERS } from './access-kit.ts';
 import { gate, granted, type ModelPolicy, type RuleText } from './access-model.ts';
 import { type Setup, SUBJECTS, type Subject, textOf, World } from './access-world.ts';
 
-const RUNS = often(60, 2000);
+const RUNS = often(25, 2000);
 
 const oneOf = <T>(...values: T[]) => fc.constantFrom(...values);
 const optional = <T>(member: fc.Arbitrary<T>) => fc.option(member, { nil: undefined, freq: 2 });

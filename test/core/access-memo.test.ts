@@ -16,7 +16,7 @@ import { often } from '../support/long.ts';
 import { type Asker, callerOf, keyOf, OPEN_GATE, OPEN_SERVER, textOf, World } from './access-world.ts';
 import { Books } from './books.ts';
 
-const RUNS = often(40, 1000);
+const RUNS = often(15, 1000);
 const ANYBODY = { action: 'update', record: 'wallet' };
 
 const ASKERS: Asker[] = [

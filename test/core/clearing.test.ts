@@ -290,7 +290,7 @@ describe('random lives', () => {
           expect(sum).toBe(supply);
         }
       }),
-      { numRuns: often(120, 3000) },
+      { numRuns: often(60, 3000) },
     );
   });
 });

@@ -537,7 +537,7 @@ describe('random lives with holds', () => {
         expect(BigInt(rows.reduce((sum, row) => sum + row[0]!, 0))).toBe(supply);
         expect(books.state.open.size).toBe(0);
       }),
-      { numRuns: often(80, 2000) },
+      { numRuns: often(40, 2000) },
     );
   });
 });

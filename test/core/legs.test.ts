@@ -318,6 +318,6 @@ test('whatever comes in whatever order, value is neither made nor lost, and noth
       if (isOver) expect(banks.picture).toMatch(/ - (0\/40|40\/0)\/0$/);
       expect(banks.status === 'completed' || banks.status === 'committed').toBe(passed.includes('committed'));
     }),
-    { numRuns: often(60, 2000) },
+    { numRuns: often(30, 2000) },
   );
 });

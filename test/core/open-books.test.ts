@@ -152,7 +152,7 @@ test('a snapshot that is read when things have gone on is of its moment', () => 
       for (const step of all.slice(cut)) act(books, step);
       expect(differencesOf(late()(), early())).toEqual([]);
     }),
-    { numRuns: often(25, 600) },
+    { numRuns: often(12, 600) },
   );
 });
 
@@ -175,7 +175,7 @@ test('the same live, replayed, and from a snapshot of any moment', () => {
       expect([passingIn(replayed), passingIn(loaded)]).toEqual([passingIn(books.state), passingIn(books.state)]);
     }),
     // The first snapshot is of the town as it begins, whatever chance brings later.
-    { numRuns: often(25, 600), examples: [[[[0, 0, 1, 1]], 0]] },
+    { numRuns: often(12, 600), examples: [[[[0, 0, 1, 1]], 0]] },
   );
 });
 

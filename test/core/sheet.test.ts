@@ -89,7 +89,7 @@ describe('an intent with a sheet', () => {
           expect(differencesOf(early.state, late.state)).toEqual([]);
         },
       ),
-      { numRuns: often(300, 10_000) },
+      { numRuns: often(100, 10_000) },
     );
   });
 
@@ -154,7 +154,7 @@ describe('an intent with a sheet', () => {
         const hashes = sheet.claims.filter((_, at) => at % 4 >= 2).filter((hash) => hash !== 0);
         expect(hashes).toEqual(said.names!.map((each) => state.names.hash(state.names.place(each)) | 0));
       }),
-      { numRuns: often(200, 5_000) },
+      { numRuns: often(70, 5_000) },
     );
   });
 });

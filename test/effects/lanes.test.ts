@@ -496,7 +496,7 @@ describe('whatever happens', () => {
         );
         checkWaits(network.sent, jobs);
       }),
-      { numRuns: often(120, 3000) },
+      { numRuns: often(60, 3000) },
     );
   });
 

@@ -46,11 +46,11 @@ async function cutLife(seed: number, cutAt: number, options: HouseOptions, waits
 
 describe('the power goes at every call of the disk', () => {
   test.each([
-    ['a plain life, step by step', PLAIN, true, 4],
-    ['a plain life in a hurry', PLAIN, false, 4],
+    ['a plain life, step by step', PLAIN, true, 8],
+    ['a plain life in a hurry', PLAIN, false, 8],
     // Most of these are reads and writes of snapshots, which snapshot.test.ts cuts one by one.
-    ['a life with snapshots and small segments', DENSE, true, 12],
-    ['the same in a hurry', DENSE, false, 12],
+    ['a life with snapshots and small segments', DENSE, true, 24],
+    ['the same in a hurry', DENSE, false, 24],
   ])('%s', async (_name, options, waits, stride) => {
     const calls = await callsOf(options, waits);
     expect(calls).toBeGreaterThan(20);
@@ -61,7 +61,7 @@ describe('the power goes at every call of the disk', () => {
     const options = DENSE;
     const calls = await callsOf(options, true);
     for (const share of [0.4, 0.7, 0.95]) {
-      await atPlaces(1, 24, 4, async (second) => {
+      await atPlaces(1, 24, 8, async (second) => {
         const disk = new FakeDisk(second);
         const ledger = new Ledger();
         const world = freshWorld();
@@ -111,7 +111,7 @@ describe('a byte of the last frame that changes on the disk', () => {
   test('is put back as the signature proves it was: what was acknowledged stays', async () => {
     const { house, from, to, whole } = await withLastFrame();
     expect(to, 'there is room behind it').toBeLessThan(whole.length);
-    await atPlaces(from, to - 1, 3, async (byte) => {
+    await atPlaces(from, to - 1, 8, async (byte) => {
       const changed = Buffer.from(whole);
       changed[byte]! ^= 1 + (byte % 255);
       house.disk.put(SEGMENT, changed);

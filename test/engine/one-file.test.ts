@@ -230,7 +230,7 @@ describe.each(SHAPES)('books with %s', (_name, shape) => {
 
   test.each(NEWEST)('where the newest snapshot %s', (_how, vary) => {
     const newest = newestOf(life.files);
-    const missed = everyOther(all, 8).flatMap(({ what, names, harm }) => {
+    const missed = everyOther(all, 20).flatMap(({ what, names, harm }) => {
       const files = new Map(life.files);
       harm(files);
       vary(files, newest);
@@ -244,7 +244,7 @@ describe.each(SHAPES)('books with %s', (_name, shape) => {
   test('any snapshot but the only one may be lost', () => {
     const snapshots = [...life.files.keys()].filter((name) => snapshotSeq(name) >= 0);
     if (snapshots.length < 2) return;
-    for (const { what, names, harm } of everyOther(all, 8)) {
+    for (const { what, names, harm } of everyOther(all, 20)) {
       if (names.length !== 1 || !snapshots.includes(names[0]!)) continue;
       const files = new Map(life.files);
       harm(files);

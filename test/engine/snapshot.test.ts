@@ -226,7 +226,7 @@ describe('the power goes during a snapshot', () => {
   test('at every call of the disk: nothing acknowledged is lost, and the next snapshot is taken', async () => {
     const { from, to } = await callsOfSnapshot();
     expect(to - from).toBeGreaterThan(10);
-    await atPlaces(from, to, 2, async (cutAt) => {
+    await atPlaces(from, to, 5, async (cutAt) => {
       const ledger = new Ledger();
       const house = await lived({ cutAt }, cutAt, STEPS_BEFORE);
       await house.takeSnapshot();
@@ -269,7 +269,7 @@ describe('the power goes while a third snapshot is taken, and what it makes supe
     expect(namesOf(whole.disk, '.ayj').length, 'segments are removed').toBeLessThan(segments);
     expect(namesOf(whole.disk, '.ays')).toHaveLength(2);
     const starts = new Set<number>();
-    await atPlaces(from, to, 4, async (cutAt) => {
+    await atPlaces(from, to, 8, async (cutAt) => {
       const ledger = new Ledger();
       const house = await ripe({ cutAt }, cutAt);
       await Promise.race([house.takeSnapshot().catch(() => {}), house.power.gone]);

@@ -31,7 +31,7 @@ function see(disk: FakeDisk, pid: number): void {
 
 test('a second server takes the directory unseen, at any moment: both keep what they promised, and the books are whole', async () => {
   let ends = 0;
-  await atPlaces(1, MOMENTS, 4, async (moment) => {
+  await atPlaces(1, MOMENTS, 12, async (moment) => {
     const disk = slowDisk(moment);
     const world = freshWorld();
     const ledger = new Ledger();

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { PATIENCE_MS } from '../support/kit.ts';
+import { oneOfEach } from '../support/long.ts';
 
 const BAD: [program: string, flag: string, value: string][] = [
   // No lives were lived, and none of them had failed.
@@ -31,7 +32,10 @@ const BAD: [program: string, flag: string, value: string][] = [
   ['../bench/index', '--colour', 'red'],
 ];
 
-test.each(BAD)('%s does not start with %s %s, and names it', (program, flag, value) => {
+/** Of each program one that it does not know, and one that it cannot use. */
+const taken = oneOfEach(BAD, ([program, flag]) => `${program} ${flag === '--colour'}`);
+
+test.each(taken)('%s does not start with %s %s, and names it', (program, flag, value) => {
   const script = fileURLToPath(new URL(`../${program}.js`, import.meta.url));
   const how = { encoding: 'utf8', timeout: PATIENCE_MS } as const;
   const { status, stderr } = spawnSync(process.execPath, [script, flag, value], how);

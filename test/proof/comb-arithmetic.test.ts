@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { Combs, finish } from '../../src/proof/comb/combs.ts';
 import { LIMBS, P, PAIR_BYTES, wordOf } from '../../src/proof/comb/field.ts';
 import { compileCurve, ENTRY_BYTES } from '../../src/proof/comb/points.ts';
+import { often } from '../support/long.ts';
 import { SHAPES } from './tables.ts';
 
 describe('field: limbs of every size that may come are reckoned exactly', () => {
@@ -72,7 +73,7 @@ describe('field: limbs of every size that may come are reckoned exactly', () => 
           expect(take(result, lane)).toBe(mod(expected(x, y)));
         });
       }),
-      { numRuns: 400 },
+      { numRuns: often(150, 2_000) },
     );
   });
 
@@ -96,7 +97,7 @@ describe('field: limbs of every size that may come are reckoned exactly', () => 
           expect(takePoint(lane)).toEqual([e * f, g * h, f * g, e * h].map(mod));
         });
       }),
-      { numRuns: 400 },
+      { numRuns: often(150, 2_000) },
     );
   });
 
@@ -117,7 +118,7 @@ describe('field: limbs of every size that may come are reckoned exactly', () => 
           expect(takePoint(lane)).toEqual([e * f, g * h, f * g, e * h].map(mod));
         });
       }),
-      { numRuns: 400 },
+      { numRuns: often(150, 2_000) },
     );
   });
 
@@ -135,7 +136,7 @@ describe('field: limbs of every size that may come are reckoned exactly', () => 
             for (const [i, limb] of each.entries()) expect(limb).toBeLessThanOrEqual(unit(i) * TIGHT);
         });
       }),
-      { numRuns: 400 },
+      { numRuns: often(150, 2_000) },
     );
   });
 });

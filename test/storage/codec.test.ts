@@ -272,7 +272,7 @@ describe.each(FORMATS)('an entry of %s', (_name, encodes, version) => {
         expect(decode(buffer.bytes, from, buffer.end)).toEqual(value);
         expect(entryCodec.type(buffer.bytes, from)).toBe(value.type);
       }),
-      { numRuns: often(80, 1000) },
+      { numRuns: often(40, 1000) },
     );
   });
 
@@ -305,7 +305,7 @@ describe.each(FORMATS)('an entry of %s', (_name, encodes, version) => {
         expect(at(entryCodec.signatures(buffer.bytes, from, buffer.end))).toEqual(results(own));
         expect(at(entryCodec.datedSignatures(buffer.bytes, from, buffer.end))).toEqual(results(dated));
       }),
-      { numRuns: often(80, 1000) },
+      { numRuns: often(40, 1000) },
     );
   });
 
@@ -319,7 +319,7 @@ describe.each(FORMATS)('an entry of %s', (_name, encodes, version) => {
         const short = from + (cut % (buffer.end - from));
         expect(() => passNext(buffer.bytes, { at: from }, short)).toThrow(CodecError);
       }),
-      { numRuns: often(80, 1000) },
+      { numRuns: often(40, 1000) },
     );
   });
 
@@ -340,7 +340,7 @@ describe.each(FORMATS)('an entry of %s', (_name, encodes, version) => {
         expect(facts).toEqual(decodeNextFacts(buffer.bytes, { at: from }, buffer.end));
         expect(notes.at).toBe(end);
       }),
-      { numRuns: 200 },
+      { numRuns: often(40, 1000) },
     );
   });
 
@@ -352,7 +352,7 @@ describe.each(FORMATS)('an entry of %s', (_name, encodes, version) => {
         const seen: unknown = unpackr.unpack(buffer.bytes.subarray(from, buffer.end));
         expect(plain(seen)).toEqual(plain(elementsOf(value, version)));
       }),
-      { numRuns: often(80, 1000) },
+      { numRuns: often(40, 1000) },
     );
   });
 
