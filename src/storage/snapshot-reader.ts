@@ -74,8 +74,8 @@ export function listSnapshots(disk: Disk, directory: string): string[] {
 const NOT_OURS_TO_READ = ['EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOMEM'];
 
 /**
- * The newest snapshot that is whole, null where none is, and why newer ones were refused. Throws what the disk throws where the fault is not
- * the snapshot's, as where this user may not read it.
+ * The newest snapshot that is whole, null where none is, and why newer ones were refused. Throws what the disk throws
+ * where the fault is not the snapshot's, as where this user may not read it.
  */
 export function readSnapshots(disk: Disk, directory: string, options: ReadSnapshotsOptions): ReadSnapshotsResult {
   const refused: RefusedSnapshot[] = [];
