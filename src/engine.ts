@@ -16,11 +16,12 @@ import type { Entry } from './core/entry.ts';
 import { Kind } from './core/kinds.ts';
 import { assert, isRefusal, type Refusal, refuse } from './core/refusal.ts';
 import { sheetOf } from './core/sheet.ts';
-import { bytesTaken, longestMap, MAP_MAX, type State } from './core/state.ts';
+import type { State } from './core/state.ts';
 import type { MakeIntent, OwnIntent } from './core/threads.ts';
 import { Entrance, type EntranceOptions, type EntranceStats, type SentBack } from './entrance.ts';
 import { Luids } from './luids.ts';
 import type { ProofPool } from './proof/pool.ts';
+import { Room, type RoomOptions } from './room.ts';
 import { dearIn } from './turns.ts';
 
 /** A request on its way to the sequence: what is left to verify, and whom to tell what came of it. */
@@ -41,7 +42,7 @@ export interface Submission {
   leave?: (() => () => void) | undefined;
 }
 
-export interface EngineOptions extends EntranceOptions, BatchOptions {
+export interface EngineOptions extends EntranceOptions, BatchOptions, RoomOptions {
   pool: ProofPool;
   /** Milliseconds since 1970, from wherever time comes from. */
   clock: () => number;
@@ -50,10 +51,6 @@ export interface EngineOptions extends EntranceOptions, BatchOptions {
   /** So many of them are there already. */
   sinceSnapshot?: number;
   snapshot: () => Promise<void>;
-  /** Bytes that records, their indexes and balances may take in memory; near that nothing new is to come in. */
-  recordsBytesMax: number;
-  /** How much of what V8 may take is in use, 0 to 1; near its end nothing new is to come in either. */
-  v8Share: () => number;
   /** Gives an intent of the server's own its handle, hash and signatures. */
   signIntent: (luid: string, value: Record<string, unknown>, moment: number) => OwnIntent;
   /** Told of entries once they are on disk, in order; the last of them has this sequence number. */
@@ -61,9 +58,6 @@ export interface EngineOptions extends EntranceOptions, BatchOptions {
   /** The disk failed or our own code did: the process must end. */
   fatal: (error: Error) => void;
 }
-
-/** What there is no room for: records, in V8's heap what is not a record, entries of a map of it. */
-export type Fullness = 'records' | 'v8' | 'maps';
 
 interface Ticket {
   submission: Submission;
@@ -90,12 +84,6 @@ export interface EngineStats extends EntranceStats {
   diskMs: number;
 }
 
-/** Of the room for records. */
-const KEPT_FROM_NEW = 1 / 32;
-const KEPT_FOR_OWN = 1 / 128;
-/** Shares of V8's heap. A start, and a map that doubles its table, take more than what lives long; ends make room. */
-const V8_FOR_NEW = 0.7;
-const V8_FOR_GOING_ON = 0.85;
 const UNDECIDED: Entry[] = [];
 
 const STOPPING = refuse(
@@ -105,6 +93,7 @@ const STOPPING = refuse(
 
 export class Engine {
   readonly state: State;
+  readonly room: Room;
   readonly stats: EngineStats = {
     batches: 0,
     entries: 0,
@@ -133,7 +122,6 @@ export class Engine {
   #isLaterDue = false;
   #held: ((failure: Refusal | null) => void)[] = [];
   #lastMoment: number;
-  #recordsBytes: number;
   #sinceSnapshot: number;
   #isSnapshotting = false;
   #failure: Error | null = null;
@@ -144,7 +132,7 @@ export class Engine {
   constructor(options: EngineOptions) {
     this.#options = options;
     this.state = options.state;
-    this.#recordsBytes = bytesTaken(options.state);
+    this.room = new Room(options);
     this.#entrance = new Entrance(options, this.stats);
     this.#lastMoment = options.journal.position.moment;
     this.#sinceSnapshot = options.sinceSnapshot ?? 0;
@@ -171,31 +159,6 @@ export class Engine {
   overload(ledger = NO_LEDGER): Refusal | null {
     if (this.#failure !== null) return STOPPING;
     return this.#entrance.hasPlace(ledger) ? null : OVERLOADED;
-  }
-
-  /** Bytes that records, their indexes and balances take, as of the last batch, and what they may. */
-  get recordsBytes(): number {
-    return this.#recordsBytes;
-  }
-  get recordsBytesMax(): number {
-    return this.#options.recordsBytesMax;
-  }
-
-  /**
-   * What the books have no more room for, or null: what is new is refused first, then what goes on with what is there,
-   * and room is left for what the server itself has to note.
-   */
-  whatIsFull(isNew: boolean): Fullness | null {
-    const most = 1 - (isNew ? KEPT_FROM_NEW : KEPT_FOR_OWN);
-    const { heap } = this.state;
-    if (this.#recordsBytes > this.recordsBytesMax * most || heap.used > heap.bytesMax * most) return 'records';
-    if (longestMap(this.state) > MAP_MAX * most) return 'maps';
-    return this.v8Share > (isNew ? V8_FOR_NEW : V8_FOR_GOING_ON) ? 'v8' : null;
-  }
-
-  /** How much of what V8 may take is in use, 0 to 1. */
-  get v8Share(): number {
-    return this.#options.v8Share();
   }
 
   get isFailed(): boolean {
@@ -413,7 +376,7 @@ export class Engine {
   }
 
   #acknowledge(tickets: readonly Ticket[], entries: Entry[]): void {
-    this.#recordsBytes = bytesTaken(this.state);
+    this.room.look();
     this.#options.publish(entries, this.#options.journal.position.seq);
     for (const ticket of tickets) this.#answer(ticket, ticket.outcome);
     const held = this.#held;

@@ -109,19 +109,19 @@ const METRICS: readonly Metric[] = [
     type: 'gauge',
     name: 'ayni_records_bytes',
     help: 'Memory that records, their indexes and balances take',
-    tell: ({ engine }) => engine.recordsBytes,
+    tell: ({ engine }) => engine.room.recordsBytes,
   },
   {
     type: 'gauge',
     name: 'ayni_records_bytes_max',
     help: 'Memory that they may take: --records-bytes-max',
-    tell: ({ engine }) => engine.recordsBytesMax,
+    tell: ({ engine }) => engine.room.recordsBytesMax,
   },
   {
     type: 'gauge',
     name: 'ayni_v8_heap_share',
     help: 'Share of its own heap that V8 found in use at its last full collection; from 0.7 on nothing new comes in',
-    tell: ({ engine }) => engine.v8Share,
+    tell: ({ engine }) => engine.room.v8Share(),
   },
   {
     type: 'gauge',

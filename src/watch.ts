@@ -35,9 +35,9 @@ export function startWatch({ engine, pool, lock, lookAtClock }: Watched, { tell,
   // Goes on while the server stops, which waits for threads too.
   setInterval(() => lookAt(pool, lock, engine), TICK_MS).unref();
   const fullness = setInterval(() => {
-    const what = engine.whatIsFull(true);
+    const what = engine.room.whatIsFull(true);
     if (what === null) return;
-    tell(fullText(what, engine.recordsBytesMax));
+    tell(fullText(what, engine.room.recordsBytesMax));
     clearInterval(fullness);
   }, TICK_MS).unref();
   const preparing = setTimeout(() => prepare(pool).catch(defect), PREPARE_AFTER_MS).unref();

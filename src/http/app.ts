@@ -110,7 +110,7 @@ function serve(options: AppOptions, request: Request, reply: Reply): void {
     if (request.method === 'OPTIONS' && statusOf(route) === 405) return reply.send(204, '', headersOf(route));
     return sendRefusal(house, reply, route);
   }
-  if (request.method !== 'GET' && house.engine.whatIsFull(!GOING_ON.includes(route.action)) !== null) {
+  if (request.method !== 'GET' && house.engine.room.whatIsFull(!GOING_ON.includes(route.action)) !== null) {
     return sendRefusal(house, reply, BOOKS_FULL);
   }
   const act = () => ACTIONS[route.action](call);

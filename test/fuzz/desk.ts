@@ -136,7 +136,7 @@ export class Desk {
       told,
     );
     assert.deepEqual(this.house.fatals, [], told);
-    const isFull = this.house.engine.whatIsFull(true) !== null;
+    const isFull = this.house.engine.room.whatIsFull(true) !== null;
     assert.ok(reply.status < 500 || (isFull && reply.status === 503), told);
     if (proofs) check(reply, SERVER_KEY);
     if (reply.status >= 400) {

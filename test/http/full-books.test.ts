@@ -77,7 +77,7 @@ test.each([
     share = 0.69;
     expect((await post('wallets', { handle: 'b' })).status).toBe(201);
     share = full.forNew;
-    expect(engine.whatIsFull(true)).toBe(what);
+    expect(engine.room.whatIsFull(true)).toBe(what);
     const refused = await post('wallets', { handle: 'c' });
     expect([refused.status, refused.body.data.reason]).toEqual([503, 'api.unexpected-error']);
     expect(await commit(one)).toBe(200);
@@ -105,7 +105,7 @@ test('what records may take is also for their indexes and balances', async () =>
   expect(status).toBe(503);
   const { engine, state } = desk.house;
   // Tables take a mebibyte at a time.
-  expect(engine.recordsBytes).toBeLessThan(room + (1 << 20));
+  expect(engine.room.recordsBytes).toBeLessThan(room + (1 << 20));
   expect(state.heap.used).toBeLessThan(room / 2);
   expect(state.balances.size).toBeGreaterThan(1000);
   await desk.close();

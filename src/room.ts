@@ -1,0 +1,55 @@
+/**
+ * What room the books have left, of all that would end the process where it is used up, and each start after it that
+ * reads as much: the memory that is theirs, and V8's own heap, in which what is no record stands. Nothing new comes in
+ * before that.
+ *
+ * What is new is refused first, then what goes on with what is there; some is left for what the server itself has to note.
+ */
+import { bytesTaken, longestMap, MAP_MAX, type State } from './core/state.ts';
+
+/** Of the memory, and of maps. */
+const KEPT_FROM_NEW = 1 / 32;
+const KEPT_FOR_OWN = 1 / 128;
+/** Shares of V8's heap. A start, and a map that doubles its table, take more than what lives long; ends make room. */
+const V8_FOR_NEW = 0.7;
+const V8_FOR_GOING_ON = 0.85;
+
+export interface RoomOptions {
+  state: State;
+  /** Bytes that records, their indexes and balances may take in memory. */
+  recordsBytesMax: number;
+  /** How much of what V8 may take is in use, 0 to 1. */
+  v8Share: () => number;
+}
+
+/** What there is no room for: records, in V8's heap what is not a record, entries of a map of it. */
+export type Fullness = 'records' | 'v8' | 'maps';
+
+export class Room {
+  /** Bytes that records, their indexes and balances take, as of the last look. */
+  recordsBytes = 0;
+  readonly recordsBytesMax: number;
+  readonly v8Share: () => number;
+  readonly #state: State;
+
+  constructor({ state, recordsBytesMax, v8Share }: RoomOptions) {
+    this.#state = state;
+    this.recordsBytesMax = recordsBytesMax;
+    this.v8Share = v8Share;
+    this.look();
+  }
+
+  /** To be called after each batch. */
+  look(): void {
+    this.recordsBytes = bytesTaken(this.#state);
+  }
+
+  /** What the books have no more room for, or null. */
+  whatIsFull(isNew: boolean): Fullness | null {
+    const most = 1 - (isNew ? KEPT_FROM_NEW : KEPT_FOR_OWN);
+    const { heap } = this.#state;
+    if (this.recordsBytes > this.recordsBytesMax * most || heap.used > heap.bytesMax * most) return 'records';
+    if (longestMap(this.#state) > MAP_MAX * most) return 'maps';
+    return this.v8Share() > (isNew ? V8_FOR_NEW : V8_FOR_GOING_ON) ? 'v8' : null;
+  }
+}
