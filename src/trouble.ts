@@ -60,6 +60,7 @@ const TOLD_ERRORS = new Set([
   'LockedError',
   'LockError',
   'LockLostError',
+  'JournalChangedError',
   'KeyFileError',
   'ListenError',
   'HangingError',

@@ -33,6 +33,17 @@ import { FrameBuffer } from './frame-buffer.ts';
 import { cachedLog, type LogFile, openLog } from './log-file.ts';
 import { listSegments } from './segments.ts';
 
+/** Between being read and being opened the journal has grown. */
+export class JournalChangedError extends Error {
+  override name = 'JournalChangedError';
+
+  constructor(path: string) {
+    super(
+      `${path}: not as long as it was read. Another server still wrote to it, one that cannot see this process. See that one server runs on the directory, and start again`,
+    );
+  }
+}
+
 /** A point between two frames. */
 export interface JournalPosition {
   /** The last entry, 0 before the first. */
@@ -153,7 +164,7 @@ export class Journal {
     }
     if (end !== null) {
       const { file: read, byte } = end;
-      assert(read === name && isZeros(file, byte, this.#reservedTo), `${file.path}: not as long as it was read`);
+      if (read !== name || !isZeros(file, byte, this.#reservedTo)) throw new JournalChangedError(file.path);
     }
     // The process before may have left its last frame in the page cache only. It was read, so it counts, and
     // answers will rest on it: it must not go with the next power cut. Where the sync of it failed, syncing

@@ -5,9 +5,10 @@ import type { Entry } from '../../src/core/entry.ts';
 import { encode } from '../../src/storage/codec.ts';
 import { digestText, FORMAT_VERSION, FRAME_HEAD_BYTES, SEGMENT_HEADER_BYTES } from '../../src/storage/format.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
-import { JOURNAL_START, Journal, type JournalOptions } from '../../src/storage/journal.ts';
+import { JOURNAL_START, Journal, JournalChangedError, type JournalOptions } from '../../src/storage/journal.ts';
 import { cutTornTail, readJournal } from '../../src/storage/journal-reader.ts';
 import { DamageError } from '../../src/storage/segments.ts';
+import { startText } from '../../src/trouble.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
 import { SECOND_FORMAT } from '../support/second-format.ts';
 import { FakeDisk, type Fault } from './fake-disk.ts';
@@ -441,6 +442,8 @@ describe('what only a mistake of ours can ask for is refused', () => {
     const open = (at: typeof position) => () => Journal.open(disk, DIRECTORY, at, JOURNAL_OPTIONS);
     expect(open({ ...position, byte: position.byte - 1 })).toThrow('not as long as it was read');
     expect(open({ ...position, file: null })).toThrow('not as long as it was read');
+    // A server that this one had taken the directory from was ending a write: that was told as a defect of ours.
+    expect(startText(new JournalChangedError('/books/journal'), '/books')).not.toMatch(/\n\s+at /);
     disk.put(`${DIRECTORY}/${position.file}`, null);
     expect(open(position)).toThrow('the journal is gone');
   });
