@@ -3,7 +3,7 @@
  * do not follow from rows. What does follow (threads, norms, ranks, used proofs …) lies in no snapshot: it is restored
  * here, from the entries.
  */
-import type { MemorySizes, Part } from '../memory/index.ts';
+import { type MemorySizes, type Part, rowsOf } from '../memory/index.ts';
 import type { EntryCodec } from './codec.ts';
 import { addCount, addOwnStatus } from './counts.ts';
 import { EntryType, type IntentEntry, POSTING_WIDTH, THROUGH_WIDTH } from './entry.ts';
@@ -21,14 +21,22 @@ export interface StateExtra {
   hashSeed: number;
   statuses: string[];
   ledgerRows: number[];
-  supply: [number, string][];
-  counts: [number, number][];
-  labels?: [string, number][];
-  /** Books of earlier versions have them here; now they are a part. */
-  open?: [number, OpenIntent][];
-  feeds: [number, Feed][];
   tokens: UsedTokensExtra;
 }
+
+/** In books of earlier versions more was there; now these are parts. */
+export interface OlderExtra extends StateExtra {
+  supply: SupplyRow[];
+  counts: CountRow[];
+  labels?: LabelRow[];
+  feeds: FeedRow[];
+  open?: [number, OpenIntent][];
+}
+
+type SupplyRow = [symbol: number, amount: string];
+type CountRow = [key: number, count: number];
+type LabelRow = [key: string, count: number];
+type FeedRow = [row: number, feed: Feed];
 
 /** The state as it is now: `extra` is small and a copy, `parts` are read later, whatever changes until then. */
 export function dumpState(state: State): { extra: StateExtra; parts: Part[] } {
@@ -37,20 +45,23 @@ export function dumpState(state: State): { extra: StateExtra; parts: Part[] } {
       hashSeed: state.hashSeed,
       statuses: [...state.statuses],
       ledgerRows: state.ledgers.slice(1).map((ledger) => ledger.row),
-      supply: [...state.supply].map(([symbol, amount]) => [symbol, amount.toString()]),
-      counts: [...state.counts],
-      labels: [...state.labels],
-      feeds: [...state.feeds],
       tokens: state.tokens.extra(),
     },
-    parts: [state.open.dump(), ...[...structures(state), state.tokens].flatMap((structure) => structure.dump())],
+    parts: [
+      ...[state.open, ...maps(state)].map((map) => map.dump()),
+      ...[...structures(state), state.tokens].flatMap((structure) => structure.dump()),
+    ],
   };
+}
+
+function maps({ supply, counts, labels, feeds }: State) {
+  return [supply, counts, labels, feeds];
 }
 
 /** The state of which this is a dump. Throws where parts are missing or do not fit. */
 export function loadState(
   codec: EntryCodec,
-  extra: StateExtra,
+  extra: StateExtra | OlderExtra,
   parts: Map<string, Uint8Array>,
   sizes?: MemorySizes,
 ): State {
@@ -58,19 +69,31 @@ export function loadState(
   for (const structure of structures(state)) structure.load(parts);
   state.tokens.load(parts, extra.tokens);
   state.statuses.push(...extra.statuses);
-  for (const [symbol, amount] of extra.supply) state.supply.set(symbol, BigInt(amount));
-  for (const [key, count] of extra.counts) addCount(state, key, count);
-  for (const [key, count] of extra.labels ?? []) state.labels.set(key, count);
-  if (extra.open === undefined) state.open.load(parts);
-  else for (const [row, intent] of extra.open) state.open.set(row, { ...intent, bridges: intent.bridges ?? [] });
+  const { supply, counts, labels, feeds } = mapsIn(extra, parts);
+  for (const [symbol, amount] of supply) state.supply.set(symbol, BigInt(amount));
+  // One that changed while it was dumped may come twice.
+  for (const [key, count] of counts) addCount(state, key, count - (state.counts.get(key) ?? 0));
+  for (const [key, count] of labels) state.labels.set(key, count);
+  for (const [row, feed] of feeds) state.feeds.set(row, feed);
+  if (!('open' in extra)) state.open.load(parts);
+  else for (const [row, intent] of extra.open ?? []) state.open.set(row, { ...intent, bridges: intent.bridges ?? [] });
   restoreThreads(state);
-  for (const [row, feed] of extra.feeds) state.feeds.set(row, feed);
   for (const row of extra.ledgerRows) state.ledgers.push(ledgerInfo(row, readRow(state, row).entry));
   restoreOwnStatuses(state);
   restoreNorms(state);
   restoreRanks(state);
   restoreUsedProofs(state);
   return state;
+}
+
+function mapsIn(extra: StateExtra | OlderExtra, parts: Map<string, Uint8Array>) {
+  if ('supply' in extra) return { ...extra, labels: extra.labels ?? [] };
+  return {
+    supply: rowsOf<SupplyRow>(parts, 'supply'),
+    counts: rowsOf<CountRow>(parts, 'counts'),
+    labels: rowsOf<LabelRow>(parts, 'labels'),
+    feeds: rowsOf<FeedRow>(parts, 'feeds'),
+  };
 }
 
 /** Threads, and what passes through them, follow from the open intents, which stand in the order they came. */

@@ -1,13 +1,11 @@
 /**
  * Intents that are not final, by row, in the order they came, which is that of their rows. There may be very many, all of
- * them waiting, so a dump copies none: it is read while they go on, and what changes or goes before it was read is kept
- * as it was.
+ * them waiting, so a dump copies none and is read while they go on.
  *
- * What always holds: an intent in here is never changed, only replaced; what is read of a dump is what was there then.
+ * What always holds: an intent in here is never changed, only replaced.
  */
-import type { OpenPart } from '../memory/index.ts';
+import { HeldMap, type OpenPart, rowsOf } from '../memory/index.ts';
 import type { IntentStatus } from './entry.ts';
-import { assert } from './refusal.ts';
 
 /** An intent on its way, by what clearing needs to know of it. */
 export interface OpenIntent {
@@ -30,10 +28,8 @@ export interface OpenIntent {
 /** No numbers: one list for all that have none, since each would take a third of the intent's room. */
 export const NONE: readonly number[] = [];
 
-/** The part they are dumped as: lines of JSON, each a list of so many rows of row and members in the order above. */
+/** The part they are dumped as: rows of row and members in the order above. */
 export const OPEN_PART = 'open-intents';
-const LINE_INTENTS = 32;
-const NEW_LINE = 10;
 
 type Row = [
   number,
@@ -47,16 +43,12 @@ type Row = [
   string,
 ];
 
-/** What has changed since a dump: by row what was there then, undefined where nothing was. */
-type Kept = Map<number, OpenIntent | undefined>;
-
 export class OpenIntents {
-  readonly #intents = new Map<number, OpenIntent>();
+  readonly #intents = new HeldMap<number, OpenIntent>(OPEN_PART, rowOf);
   /** Rows of those that are pending, in the order they came: once prepared, none is pending again. */
   readonly #pending = new Set<number>();
   /** By bridge, the rows of those that have a leg there. */
   readonly #byBridge = new Map<number, Set<number>>();
-  #dumps: readonly Kept[] = [];
 
   get size(): number {
     return this.#intents.size;
@@ -71,11 +63,6 @@ export class OpenIntents {
   }
 
   set(row: number, intent: OpenIntent): void {
-    this.#keep(row);
-    this.#put(row, intent);
-  }
-
-  #put(row: number, intent: OpenIntent): void {
     const before = this.#intents.get(row)?.bridges ?? NONE;
     if (before !== intent.bridges) {
       this.#unlink(row, before);
@@ -91,7 +78,6 @@ export class OpenIntents {
   }
 
   delete(row: number): void {
-    this.#keep(row);
     this.#unlink(row, this.#intents.get(row)?.bridges ?? NONE);
     this.#intents.delete(row);
     this.#pending.delete(row);
@@ -136,42 +122,14 @@ export class OpenIntents {
 
   /** All there are now. */
   dump(): OpenPart {
-    const kept: Kept = new Map();
-    this.#dumps = [...this.#dumps, kept];
-    const drop = () => {
-      this.#dumps = this.#dumps.filter((other) => other !== kept);
-    };
-    const read = () => {
-      assert(this.#dumps.includes(kept), 'a dump of open intents is read once');
-      return this.#read(kept, drop);
-    };
-    return { name: OPEN_PART, final: false, pieces: { [Symbol.iterator]: read }, drop };
-  }
-
-  *#read(kept: Kept, drop: () => void): Generator<Uint8Array> {
-    let rows: Row[] = [];
-    // Loops over a Map meet what is added while they last. One that changes after it was met comes again, as it was.
-    for (const intents of [this.#intents, kept]) {
-      for (const [row, intent] of intents) {
-        if (intent === undefined || (intents !== kept && kept.has(row))) continue;
-        const { ledger, moment, status, isHolding, counted, legs, bridges, thread } = intent;
-        rows.push([row, ledger, moment, status, isHolding, counted, legs, bridges, thread]);
-        if (rows.length < LINE_INTENTS) continue;
-        yield lineOf(rows);
-        rows = [];
-      }
-    }
-    yield lineOf(rows);
-    drop();
+    return this.#intents.dump();
   }
 
   /** Takes over what a dump gave. There may be so many that V8 could not hold them twice: the few that are late are held. */
   load(parts: Map<string, Uint8Array>): void {
-    const bytes = parts.get(OPEN_PART);
-    assert(bytes !== undefined, 'open intents are in every dump');
-    const late = [...rowsOf(bytes, true)].sort(([one], [other]) => one - other);
+    const late = [...byOrder(parts, true)].sort(([one], [other]) => one - other);
     let taken = 0;
-    for (const row of rowsOf(bytes, false)) {
+    for (const row of byOrder(parts, false)) {
       while (taken < late.length && late[taken]![0] < row[0]) this.#load(late[taken++]!);
       this.#load(row);
     }
@@ -180,32 +138,21 @@ export class OpenIntents {
 
   #load([row, ledger, moment, status, isHolding, counted, legs, bridges, thread]: Row): void {
     const lists = { counted: listOf(counted), legs: listOf(legs), bridges: listOf(bridges) };
-    this.#put(row, { ledger, moment, status, isHolding, ...lists, thread });
-  }
-
-  #keep(row: number): void {
-    for (const kept of this.#dumps) if (!kept.has(row)) kept.set(row, this.#intents.get(row));
+    this.set(row, { ledger, moment, status, isHolding, ...lists, thread });
   }
 }
 
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-
-function lineOf(rows: readonly Row[]): Uint8Array {
-  return encoder.encode(`${JSON.stringify(rows)}\n`);
+function rowOf(row: number, intent: OpenIntent): Row {
+  const { ledger, moment, status, isHolding, counted, legs, bridges, thread } = intent;
+  return [row, ledger, moment, status, isHolding, counted, legs, bridges, thread];
 }
 
 /** Of the rows of a dump those that stand in order, or those that are late: behind a higher one, since they changed meanwhile. */
-function* rowsOf(bytes: Uint8Array, isLate: boolean): Generator<Row> {
+function* byOrder(parts: Map<string, Uint8Array>, isLate: boolean): Generator<Row> {
   let highest = -1;
-  for (let from = 0; from < bytes.length; ) {
-    const end = bytes.indexOf(NEW_LINE, from);
-    assert(end >= 0, 'open intents come in whole lines');
-    for (const row of JSON.parse(decoder.decode(bytes.subarray(from, end))) as Row[]) {
-      if (row[0] <= highest === isLate) yield row;
-      highest = Math.max(highest, row[0]);
-    }
-    from = end + 1;
+  for (const row of rowsOf<Row>(parts, OPEN_PART)) {
+    if (row[0] <= highest === isLate) yield row;
+    highest = Math.max(highest, row[0]);
   }
 }
 

@@ -12,6 +12,7 @@
 import {
   Chains,
   Heap,
+  HeldMap,
   Lines,
   type MemorySizes,
   Table,
@@ -101,20 +102,20 @@ export interface State {
   /** By index; 0 is the server. */
   readonly ledgers: LedgerInfo[];
   /** Symbol row → issued minus destroyed. */
-  readonly supply: Map<number, bigint>;
+  readonly supply: HeldMap<number, bigint>;
   /** Live records by countKey. */
-  readonly counts: Map<number, number>;
+  readonly counts: HeldMap<number, number>;
   /** How many kinds, and statuses of a kind, a ledger has had: its keys in `counts`. */
   readonly variety: Map<number, number>;
   /** Statuses that a ledger's own record was given, by the ledger it is: in `counts` they stand with those of all ledgers. */
   readonly ownStatuses: Map<number, Set<string>>;
   /** How many live records have a label, by labelKey. */
-  readonly labels: Map<string, number>;
+  readonly labels: HeldMap<string, number>;
   readonly open: OpenIntents;
   /** Rows of the open intents of each thread that has more than one, in the order they came. */
   readonly threads: Map<string, number[]>;
   /** By row of the effect or bridge. */
-  readonly feeds: Map<number, Feed>;
+  readonly feeds: HeldMap<number, Feed>;
   readonly tokens: UsedTokens;
   /** What clients' proofs have brought about; follows from the entries in the heap. */
   readonly usedProofs: UsedProofs;
@@ -170,14 +171,14 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
     balances: new Balances(sizes),
     statuses: [],
     ledgers: [{ row: -1, handle: '', config: {} }],
-    supply: new Map(),
-    counts: new Map(),
+    supply: new HeldMap('supply', (symbol, amount) => [symbol, amount.toString()]),
+    counts: new HeldMap('counts', (key, value) => [key, value]),
     variety: new Map(),
     ownStatuses: new Map(),
-    labels: new Map(),
+    labels: new HeldMap('labels', (key, value) => [key, value]),
     open: new OpenIntents(),
     threads: new Map(),
-    feeds: new Map(),
+    feeds: new HeldMap('feeds', (key, value) => [key, value]),
     tokens: new UsedTokens(hashSeed, sizes),
     usedProofs: new UsedProofs(heap, codec, hashSeed, sizes),
     memo: new AccessMemo(),

@@ -1,5 +1,6 @@
 /**
- * The one door of this room: storage outside the V8 heap, in typed arrays over shared memory.
+ * The one door of this room: storage outside the V8 heap, in typed arrays over shared memory, and maps within it that
+ * may grow long.
  *
  * It knows nothing of ledgers. Everything grows by pages, so nothing large is ever copied at once, and everything is
  * dumped as parts for a snapshot (see parts.ts).
@@ -8,6 +9,7 @@ export { Chains } from './chains.ts';
 export { F64Column, U8Column, U32Column } from './columns.ts';
 export { hashAscii, hashMix, hashText } from './hash.ts';
 export { Heap } from './heap.ts';
+export { HeldMap, rowsOf } from './held-map.ts';
 export { F64Field, Lines, U8Field, U16Field, U32Field } from './lines.ts';
 export { bytesOf, dropParts, type FinalPart, type OpenPart, type Part } from './parts.ts';
 export type { MemorySizes } from './sizes.ts';

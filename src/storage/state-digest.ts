@@ -12,7 +12,9 @@ import { OPEN_PART } from '../core/open-intents.ts';
 import type { State } from '../core/state.ts';
 
 /** Dumps whose content depends on the seed or the size of chunks, by the name before the first period. */
-const PLACES = ['records', 'row-at', 'log', 'handles', 'luids', 'terms', 'balances', 'tokens', 'token-hash', OPEN_PART];
+const PLACES = ['records', 'row-at', 'log', 'handles', 'luids', 'terms', 'balances', 'tokens', 'token-hash'];
+/** Dumps of maps, whose order says nothing. */
+const MAPS = ['supply', 'counts', 'labels', 'feeds', OPEN_PART];
 
 /** The digest of each thing in a state, by name, so that a difference can be named. Changes nothing. */
 export function stateDigests(state: State): Map<string, Buffer> {
@@ -20,7 +22,7 @@ export function stateDigests(state: State): Map<string, Buffer> {
   const hashes = new Map<string, Hash>();
   for (const part of parts) {
     const thing = part.name.split('.')[0]!;
-    if (PLACES.includes(thing)) continue;
+    if (PLACES.includes(thing) || MAPS.includes(thing)) continue;
     let hash = hashes.get(thing);
     if (hash === undefined) {
       hash = createHash('sha256');
@@ -31,8 +33,8 @@ export function stateDigests(state: State): Map<string, Buffer> {
   dropParts(parts);
   const digests = new Map<string, Buffer>();
   digests.set('entries', entriesDigest(state));
-  for (const [thing, hash] of [...hashes].sort(byName)) digests.set(thing, hash.digest());
-  for (const [thing, text] of Object.entries(textsOf(state, extra)).sort(byName)) {
+  for (const [thing, hash] of [...hashes].sort(byKey)) digests.set(thing, hash.digest());
+  for (const [thing, text] of Object.entries(textsOf(state, extra)).sort(byKey)) {
     digests.set(thing, createHash('sha256').update(text).digest());
   }
   return digests;
@@ -81,29 +83,29 @@ function entriesDigest({ heap, rows, feeds }: State): Buffer {
   return hash.update(gathered.subarray(0, end)).digest();
 }
 
-function textsOf({ open, threads }: State, { hashSeed: _, ...extra }: StateExtra): Record<string, string> {
-  const first = (one: [number, unknown], other: [number, unknown]) => one[0] - other[0];
-  const feeds = extra.feeds.toSorted(first).map(([row, { last: _, ...feed }]) => [row, feed]);
-  const here = { open: [...open], threads: [...threads].sort(byName) };
-  const sorted = {
+function textsOf(state: State, { hashSeed: _, ...extra }: StateExtra): Record<string, string> {
+  const { open, threads, supply, counts, labels, feeds } = state;
+  const things = {
     ...extra,
-    ...here,
-    feeds,
-    supply: extra.supply.toSorted(first),
-    counts: extra.counts.toSorted(first),
+    open: [...open],
+    threads: [...threads].sort(byKey),
+    supply: [...supply].sort(byKey).map(([symbol, amount]) => [symbol, amount.toString()]),
+    counts: [...counts].sort(byKey),
+    labels: [...labels].sort(byKey),
+    feeds: [...feeds].sort(byKey).map(([row, { last: __, ...feed }]) => [row, feed]),
   };
-  return Object.fromEntries(Object.entries(sorted).map(([thing, value]) => [thing, stableText(value)]));
+  return Object.fromEntries(Object.entries(things).map(([thing, value]) => [thing, stableText(value)]));
 }
 
 /** JSON with the members of every object in order of their names. */
 function stableText(value: unknown): string {
   return JSON.stringify(value, (_, member) =>
     typeof member === 'object' && member !== null && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).sort(byName))
+      ? Object.fromEntries(Object.entries(member).sort(byKey))
       : member,
   );
 }
 
-function byName([one]: [string, unknown], [other]: [string, unknown]): number {
+function byKey<K extends number | string>([one]: [K, unknown], [other]: [K, unknown]): number {
   return one < other ? -1 : 1;
 }

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { GRANTED } from '../../src/core/access/index.ts';
 import { apply } from '../../src/core/apply.ts';
-import { bytesOf, dumpState, loadState } from '../../src/core/dump.ts';
+import { bytesOf, dropParts, dumpState, loadState } from '../../src/core/dump.ts';
 import { type IntentEntry, LEG_STATES } from '../../src/core/entry.ts';
 import { legsOf, stepsDue } from '../../src/core/intents.ts';
 import { Kind } from '../../src/core/kinds.ts';
@@ -154,6 +154,23 @@ test('a snapshot that is read when things have gone on is of its moment', () => 
     }),
     { numRuns: often(12, 600) },
   );
+});
+
+test('a snapshot copies nothing of what may be very many when it begins', () => {
+  const { state } = town();
+  const sizeOf = () => {
+    const { extra, parts } = dumpState(state);
+    dropParts(parts);
+    return packValue(extra).length;
+  };
+  const before = sizeOf();
+  for (let n = 0; n < 1000; n++) {
+    state.supply.set(100 + n, 7n);
+    state.counts.set(1000 + n, 1);
+    state.labels.set(`1 2 label-${n}`, 1);
+    state.feeds.set(100 + n, { seq: 1, index: 0, last: 0 });
+  }
+  expect(sizeOf()).toBe(before);
 });
 
 test('the same live, replayed, and from a snapshot of any moment', () => {

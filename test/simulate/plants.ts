@@ -269,8 +269,8 @@ export const PLANTS: Plant[] = [
     ],
   ],
   [
-    'a snapshot without open intents',
-    ['src/core/open-intents.ts', '    yield lineOf(rows);\n    drop();', '    drop();'],
+    'a snapshot without the last of open intents, supply, counts',
+    ['src/memory/held-map.ts', '    yield lineOf(rows);\n  }', '  }'],
   ],
   [
     'a snapshot that forgets what tokens were forgotten',
@@ -780,13 +780,18 @@ export const TESTED_PLANTS: TestedPlant[] = [
     ['src/memory/slabs.ts', 'for (let at = from; at < address + slots * 2;', 'for (let at = from; at < address;'],
   ],
   [
-    'a dump has open intents as they became',
-    'core/open-intents',
+    'a dump has open intents, supply, counts as they became',
+    'memory/held-map',
     [
-      'src/core/open-intents.ts',
-      '    this.#keep(row);\n    this.#put(row, intent);',
-      '    this.#put(row, intent);\n    this.#keep(row);',
+      'src/memory/held-map.ts',
+      '    this.#keep(key);\n    this.#map.set(key, value);',
+      '    this.#map.set(key, value);\n    this.#keep(key);',
     ],
+  ],
+  [
+    'a dump of a map lets go what it has not met yet',
+    'memory/held-map',
+    ['src/memory/held-map.ts', 'if (entries === kept) drop();', 'drop();'],
   ],
   [
     'what a hold counts is noted in an intent that a dump holds',

@@ -1,0 +1,115 @@
+/**
+ * A Map of V8's heap that may grow very long. What hold.ts does for pages it does for entries: a dump copies nothing when
+ * it is taken. It is read while the map goes on, and what changes or goes before it was read is kept as it was.
+ *
+ * What always holds: a value in here is never changed, only replaced; what is read of a dump is what was there then, in
+ * the order in which it came, but for what changed meanwhile, which comes last, and may come twice.
+ */
+import { fail, finder, type OpenPart, type Parts } from './parts.ts';
+
+/** So many entries are a piece: some ten microseconds. */
+const LINE_ENTRIES = 32;
+const NEW_LINE = 10;
+
+/** What has changed since a dump: by key what was there then, undefined where nothing was. */
+type Kept<K, V> = Map<K, V | undefined>;
+
+export class HeldMap<K, V> {
+  readonly #name: string;
+  readonly #rowOf: (key: K, value: V) => unknown;
+  readonly #map = new Map<K, V>();
+  #dumps: readonly Kept<K, V>[] = [];
+
+  /** It is dumped as a part of this name: lines of JSON, each a list of what `rowOf` makes of so many entries. */
+  constructor(name: string, rowOf: (key: K, value: V) => unknown) {
+    this.#name = name;
+    this.#rowOf = rowOf;
+  }
+
+  get size(): number {
+    return this.#map.size;
+  }
+
+  get(key: K): V | undefined {
+    return this.#map.get(key);
+  }
+
+  has(key: K): boolean {
+    return this.#map.has(key);
+  }
+
+  set(key: K, value: V): void {
+    this.#keep(key);
+    this.#map.set(key, value);
+  }
+
+  delete(key: K): void {
+    this.#keep(key);
+    this.#map.delete(key);
+  }
+
+  keys(): IterableIterator<K> {
+    return this.#map.keys();
+  }
+
+  values(): IterableIterator<V> {
+    return this.#map.values();
+  }
+
+  [Symbol.iterator](): IterableIterator<[K, V]> {
+    return this.#map[Symbol.iterator]();
+  }
+
+  /** All there is now. */
+  dump(): OpenPart {
+    const kept: Kept<K, V> = new Map();
+    this.#dumps = [...this.#dumps, kept];
+    const drop = () => {
+      this.#dumps = this.#dumps.filter((other) => other !== kept);
+    };
+    const read = () => {
+      if (!this.#dumps.includes(kept)) fail(`part ${this.#name} was read before, or dropped`);
+      return this.#read(kept, drop);
+    };
+    return { name: this.#name, final: false, pieces: { [Symbol.iterator]: read }, drop };
+  }
+
+  *#read(kept: Kept<K, V>, drop: () => void): Generator<Uint8Array> {
+    let rows: unknown[] = [];
+    // Loops over a Map meet what is added while they last. One that changes after it was met comes again, as it was.
+    for (const entries of [this.#map, kept]) {
+      // All were met: what changes from now on was given as it was.
+      if (entries === kept) drop();
+      for (const [key, value] of entries) {
+        if (value === undefined || (entries !== kept && kept.has(key))) continue;
+        rows.push(this.#rowOf(key, value));
+        if (rows.length < LINE_ENTRIES) continue;
+        yield lineOf(rows);
+        rows = [];
+      }
+    }
+    yield lineOf(rows);
+  }
+
+  #keep(key: K): void {
+    for (const kept of this.#dumps) if (!kept.has(key)) kept.set(key, this.#map.get(key));
+  }
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+function lineOf(rows: readonly unknown[]): Uint8Array {
+  return encoder.encode(`${JSON.stringify(rows)}\n`);
+}
+
+/** What `rowOf` made of a dumped map's entries, in the order of the dump. Throws where its part is missing, or not whole. */
+export function* rowsOf<Row>(parts: Parts, name: string): Generator<Row> {
+  const bytes = finder(parts)(name);
+  for (let from = 0; from < bytes.length; ) {
+    const end = bytes.indexOf(NEW_LINE, from);
+    if (end < 0) fail(`part ${name} does not end with a whole line`);
+    yield* JSON.parse(decoder.decode(bytes.subarray(from, end))) as Row[];
+    from = end + 1;
+  }
+}
