@@ -139,13 +139,17 @@ export function refuseDurable(call: Call, refusal: Refusal | CoreRefusal): void 
   sendDurable(call, () => sendRefusal(call.house, call.reply, refusal));
 }
 
-/** Looks for something, in slices, until `step` says that it is over; a defect of ours ends it too. */
-export function walk({ house, ledger, reply }: Call, step: (pause: number) => boolean): void {
-  house.walks.begin(ledger, (pause) => {
+/**
+ * Looks for something, in slices, until `step` says that it is over; a defect of ours ends it too. After `end` a step does
+ * no more than to tell that its time is over.
+ */
+export function walk({ house, ledger, reply }: Call, step: (pause: number) => boolean, end?: number): void {
+  const go = (pause: number) => {
     let isOver = true;
     guarded(house, reply, () => {
       isOver = reply.aborted || step(pause);
     });
     return isOver;
-  });
+  };
+  house.walks.begin(ledger, go, end);
 }

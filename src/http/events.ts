@@ -143,7 +143,11 @@ export function listDeliveries(call: Call): void {
   const { handle } = readRow(house.state, row).entry;
   const steps = house.effects.deliveries(row, index * limit, limit);
   const end = performance.now() + house.listMsMax;
-  walk(call, (pause) => {
+  const goOn = (pause: number): boolean => {
+    if (performance.now() > end) {
+      refuseDurable(call, LIST_TIMEOUT);
+      return true;
+    }
     for (;;) {
       const { done, value } = steps.next();
       if (done === true) {
@@ -152,13 +156,10 @@ export function listDeliveries(call: Call): void {
         sendList(call, items, { index, limit });
         return true;
       }
-      if (performance.now() > end) {
-        refuseDurable(call, LIST_TIMEOUT);
-        return true;
-      }
       if (performance.now() >= pause) return false;
     }
-  });
+  };
+  walk(call, goOn, end);
 }
 
 function deliveryText({ luid, event, status, attempts, detail, moment }: DeliveryView, effect: string): string {

@@ -54,23 +54,34 @@ interface Seen {
 
 /**
  * Looks, and tells what was seen: when it is this request's turn and there is room for one as long. `see` gives null where
- * it has told why there is nothing to see; what is seen in vain is let go, and looked for again.
+ * it has told why there is nothing to see; what is seen in vain is let go, and looked for again. A page of a list waits no
+ * longer for its turn than a list may take; whoever asks for one record, or has just changed it, until it comes.
  */
-export function inTurn<S extends Seen>(call: Call, see: () => S | null, tell: (call: Call, seen: S) => void): void {
+export function inTurn<S extends Seen>(
+  call: Call,
+  see: () => S | null,
+  tell: (call: Call, seen: S) => void,
+  isPage = false,
+): void {
   const { house } = call;
   const end = performance.now() + house.listMsMax;
-  let isKnownLong = false;
-  walk(call, () => {
-    if (isKnownLong && performance.now() > end) {
-      refuseDurable(call, TIMEOUT);
-      return true;
-    }
-    if (isKnownLong && !house.longAnswers.hasRoom) return false;
+  const isLate = (): boolean => {
+    if (performance.now() <= end) return false;
+    refuseDurable(call, TIMEOUT);
+    return true;
+  };
+  const look = (): boolean => {
     const seen = see();
-    if (seen === null || tellNow(call, seen, tell)) return true;
-    isKnownLong = true;
-    return false;
-  });
+    return seen === null || tellNow(call, seen, tell);
+  };
+  const waitForRoom = (): boolean => isLate() || (house.longAnswers.hasRoom && look());
+  const wait = (): boolean => {
+    if ((isPage && isLate()) || look()) return true;
+    // It is known to be long.
+    walk(call, waitForRoom, end);
+    return true;
+  };
+  walk(call, wait, isPage ? end : undefined);
 }
 
 /** Tells what was seen, unless it is long and there is no room for it; returns whether it was told. */

@@ -131,7 +131,7 @@ export function sendListing(
     isVisible: visible(),
   });
   const end = performance.now() + house.listMsMax;
-  walk(call, (pause) => {
+  const goOn = (pause: number): boolean => {
     if (performance.now() > end) {
       refuseDurable(call, LIST_TIMEOUT);
       return true;
@@ -140,7 +140,8 @@ export function sendListing(
     const page = isPageTold ? { index, limit, total: listing.total } : null;
     sendRecords(call, () => listing.rows.filter(visible() ?? (() => true)), page);
     return true;
-  });
+  };
+  walk(call, goOn, end);
 }
 
 export const LIST_TIMEOUT = refuse(
@@ -157,14 +158,20 @@ const PAGE_TOO_LARGE = refuse(
 function sendRecords(call: Call, rows: () => readonly number[], page: Page | null): void {
   const { house } = call;
   const see = () => seeAll(house, rows());
-  inTurn(call, see, (held, { size, seen }) => {
+  const tell = (held: Call, { size, seen }: SeenAll) => {
     if (size > house.queryLimits.pageTextMax) refuseDurable(held, PAGE_TOO_LARGE);
     else sendPage(held, seen, page);
-  });
+  };
+  inTurn(call, see, tell, true);
+}
+
+interface SeenAll {
+  size: number;
+  seen: readonly Seen[];
 }
 
 /** Some records, or as many of them as are already too much. */
-function seeAll(house: House, rows: readonly number[]): { size: number; seen: readonly Seen[] } {
+function seeAll(house: House, rows: readonly number[]): SeenAll {
   const seen: Seen[] = [];
   let size = 0;
   for (const row of rows) {
@@ -194,6 +201,13 @@ export function sendList(call: Call, items: string[], page: Page | PageAfter | n
 
 // ---------------------------------------------------------------- history
 
+interface SeenVersions {
+  row: number;
+  versions: readonly PastVersion[];
+  total: number;
+  size: number;
+}
+
 export function listChanges(call: Call): void {
   const row = readableRow(call);
   if (row < 0) return;
@@ -207,10 +221,11 @@ export function listChanges(call: Call): void {
     const { versions, total } = historyOf(state, row, index * limit, limit);
     return { row, versions, total, size: versions.reduce((sum, version) => sum + sizeOf(version), 0) };
   };
-  inTurn(call, see, (held, { row, versions, total, size }) => {
+  const tell = (held: Call, { row, versions, total, size }: SeenVersions) => {
     if (size > queryLimits.pageTextMax) refuseDurable(held, PAGE_TOO_LARGE);
     else sendList(held, changeTexts(held, row, versions), { index, limit, total });
-  });
+  };
+  inTurn(call, see, tell, true);
 }
 
 export function readChange(call: Call): void {

@@ -6,6 +6,10 @@
  * ledgers take turns in those, so a hundred long lists of one ledger are as one to the others. Within a ledger slices go
  * by turns to whoever has had none and to whoever began first: what is short does not wait for what is long, and of many
  * long ones some come to their end, where all of them by turns would all run out of time.
+ *
+ * Whoever runs out of time is told so in the next turn, which takes next to nothing: in turns with those who go on, of
+ * whom one may take all of a turn, it would be one a turn, and a client would hear seconds or minutes later that a
+ * second is over.
  */
 
 const SLICE_MS = 2;
@@ -23,6 +27,8 @@ interface Line {
 export class Walks {
   /** By ledger, whose turn is next first. */
   readonly #lines = new Map<number, Line>();
+  /** Those that have an end: when that is, and whose they are. As all are given as long, it comes in the order they began. */
+  readonly #ends = new Map<Walk, { ledger: number; end: number }>();
   /** What walks have taken of this turn. */
   #takenMs = 0;
   #isTurnDue = false;
@@ -34,9 +40,14 @@ export class Walks {
     return count;
   }
 
-  begin(ledger: number, walk: Walk): void {
-    if (this.#takenMs >= SLICE_MS) this.#line(ledger).fresh.add(walk);
-    else if (!this.#go(walk)) this.#line(ledger).begun.add(walk);
+  /** From `end` on, as `performance.now()` tells it, the walk does no more than to tell that its time is over. */
+  begin(ledger: number, walk: Walk, end = Number.POSITIVE_INFINITY): void {
+    const isFresh = this.#takenMs >= SLICE_MS;
+    if (isFresh || !this.#go(walk)) {
+      const { fresh, begun } = this.#line(ledger);
+      (isFresh ? fresh : begun).add(walk);
+      if (end < Number.POSITIVE_INFINITY) this.#ends.set(walk, { ledger, end });
+    }
     if (this.#takenMs > 0 || this.#lines.size > 0) this.#turnLater();
   }
 
@@ -62,6 +73,7 @@ export class Walks {
   #turn(): void {
     this.#isTurnDue = false;
     this.#takenMs = 0;
+    this.#endLate();
     // A Map is walked in the order of adding, what is added on the way included.
     for (const [ledger, line] of this.#lines) {
       if (this.#takenMs >= SLICE_MS) break;
@@ -73,6 +85,19 @@ export class Walks {
     if (this.#lines.size > 0) this.#turnLater();
   }
 
+  /** Lets those go whose time is over, as far as a slice reaches. */
+  #endLate(): void {
+    for (const [walk, { ledger, end }] of this.#ends) {
+      if (performance.now() <= end || this.#takenMs >= SLICE_MS) return;
+      this.#ends.delete(walk);
+      const line = this.#line(ledger);
+      line.fresh.delete(walk);
+      line.begun.delete(walk);
+      if (!this.#go(walk)) line.begun.add(walk);
+      if (line.fresh.size + line.begun.size === 0) this.#lines.delete(ledger);
+    }
+  }
+
   #goOn(line: Line): void {
     const { fresh, begun } = line;
     const isFresh = begun.size === 0 || (line.isFreshNext && fresh.size > 0);
@@ -80,7 +105,10 @@ export class Walks {
     line.isFreshNext = !isFresh;
     fresh.delete(walk);
     // Whoever had begun keeps the place.
-    if (this.#go(walk)) begun.delete(walk);
-    else begun.add(walk);
+    if (!this.#go(walk)) begun.add(walk);
+    else {
+      begun.delete(walk);
+      this.#ends.delete(walk);
+    }
   }
 }

@@ -97,16 +97,17 @@ function listSlots(
   const slots = filters.length === 0 ? SLOTS_PER_LOOK : FILTERED_PER_LOOK;
   if (look(slots)) return tell();
   const end = performance.now() + listMsMax;
-  walk(call, (pause) => {
-    while (!look(slots)) {
-      const now = performance.now();
-      if (now > end) refuseDurable(call, LIST_TIMEOUT);
-      if (now > end || now >= pause) return now > end;
+  const goOn = (pause: number): boolean => {
+    if (performance.now() > end) {
+      refuseDurable(call, LIST_TIMEOUT);
+      return true;
     }
+    while (!look(slots)) if (performance.now() >= pause) return false;
     // A walk may outlast a rule.
     if (readableRow(call) >= 0) tell();
     return true;
-  });
+  };
+  walk(call, goOn, end);
 }
 
 /** A twentieth of a millisecond; a pattern alone can take milliseconds over the rows of one. */

@@ -60,7 +60,11 @@ export class Desk {
   readonly #clock = new Clock();
   #calls = 0;
 
-  static async open(sizes: MemorySizes = {}, options: Partial<EngineOptions> = {}): Promise<Desk> {
+  static async open(
+    sizes: MemorySizes = {},
+    options: Partial<EngineOptions> = {},
+    listMsMax = Number.POSITIVE_INFINITY,
+  ): Promise<Desk> {
     const world = { now: Date.UTC(2030, 0, 2, 12), made: 0 };
     const waiters = new Waiters();
     let desk: Desk | undefined;
@@ -70,11 +74,11 @@ export class Desk {
     };
     const house = await House.open(new FakeDisk(), { world, publish, sizes, ...options });
     house.state.compileSchema = compileUserSchema;
-    desk = new Desk(house, world, waiters);
+    desk = new Desk(house, world, waiters, listMsMax);
     return desk;
   }
 
-  private constructor(house: House, world: World, waiters: Waiters) {
+  private constructor(house: House, world: World, waiters: Waiters, listMsMax: number) {
     this.house = house;
     this.world = world;
     const sealer = new Sealer(SERVER);
@@ -113,7 +117,7 @@ export class Desk {
         validate,
         clock: () => world.now,
         queryLimits: QUERY_LIMITS,
-        listMsMax: Number.POSITIVE_INFINITY,
+        listMsMax,
         listProofMsMax: ANSWER_MS,
         preferWaitSecondsMax: 0,
         defect,

@@ -58,11 +58,12 @@ type Asked = readonly [name: string, path: string, ledger: string];
 
 describe('records that are asked for by very many at once', () => {
   const LARGE = 'x'.repeat(20_000);
+  const LIST_MS_MAX = 10_000;
   let now = 0;
   let own: Desk;
 
   beforeEach(async () => {
-    own = await Desk.open();
+    own = await Desk.open({}, {}, LIST_MS_MAX);
     await own.send('POST', '/v2/wallets', record({ handle: 'large', custom: { LARGE } }, keys));
     await own.send('POST', '/v2/wallets', record({ handle: 'small' }, keys));
     await own.send(
@@ -135,5 +136,12 @@ describe('records that are asked for by very many at once', () => {
     const replies = Array.from({ length: 100 }, () => own.get('/v2/wallets/small/changes/1'));
     await turnsUntil(() => own.walks.waiting > 80);
     for (const reply of replies) expect((await reply).body.data.handle).toBe('small');
+  });
+
+  test('and histories, which as pages of lists wait no longer than a list may take; records wait until their turn comes', async () => {
+    const ask = (path: string) => own.ask({ method: 'GET', path }, false).then(({ status }) => status);
+    const askAll = (path: string) => Promise.all(Array.from({ length: 300 }, () => ask(path)));
+    expect([...new Set(await askAll('/v2/wallets/small/changes'))].sort()).toEqual([200, 408]);
+    expect([...new Set(await askAll('/v2/wallets/large'))]).toEqual([200]);
   });
 });

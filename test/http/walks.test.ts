@@ -96,6 +96,46 @@ describe('walks', () => {
     expect(ended!.slice(3)).toEqual(['a', 'b', 'c']);
   });
 
+  test('whose time is over are told so in one turn, though others take the whole of each', async () => {
+    const walks = new Walks();
+    const [ended, late]: string[][] = [[], []];
+    const END = 1000;
+    const inVain = (name: string): Walk => {
+      return (pause) => {
+        if (now > END) late!.push(name);
+        else now = pause;
+        return now > END;
+      };
+    };
+    const names = Array.from({ length: 40 }, (_, n) => `in vain ${n}`);
+    for (const name of names) walks.begin(1 + (names.indexOf(name) % 4), inVain(name), END);
+    // All have begun but the last few.
+    for (let n = 0; n < 60; n++) await turn();
+    expect(late).toEqual([]);
+    for (let n = 0; n < 40; n++) walks.begin(1 + (n % 4), looking(`patient ${n}`, 2, ended!));
+    now = END + 1;
+    await turn();
+    expect(late!.toSorted()).toEqual(names.toSorted());
+    expect(now).toBeLessThanOrEqual(END + 3);
+    await turnsUntilQuiet(walks);
+    expect(ended).toHaveLength(40);
+  });
+
+  test('whose time is over take no more than a slice of a turn to be told so', async () => {
+    const walks = new Walks();
+    let told = 0;
+    const slow = (): Walk => () => {
+      now++;
+      return now > 1000 && ++told > 0;
+    };
+    for (let n = 0; n < 10; n++) walks.begin(1, slow(), 1000);
+    now = 1001;
+    await turn();
+    expect(told).toBe(2);
+    await turnsUntilQuiet(walks);
+    expect(told).toBe(10);
+  });
+
   test('may begin others on their way', async () => {
     const walks = new Walks();
     const ended: string[] = [];
