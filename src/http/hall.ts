@@ -20,7 +20,7 @@ export interface Guest {
   /** When the body's time is over, as performance.now() tells it: the machine's clock may be set meanwhile. */
   due: number;
   refuseAndClose(refusal: Refusal): void;
-  /** Answers, though of a body that is too large not all has come. */
+  /** Answers, though of a body that is refused not all has come. */
   endLingering(): void;
 }
 
@@ -34,7 +34,7 @@ const BODIES_FULL = refuse(
   'api.rate-limit-exceeded',
   'Too many bodies are on their way, and this one takes longer than the others',
 );
-/** Of a body that is too large, so long is read away. */
+/** Of a body that is refused, so long is read away. */
 const LINGER_MS_MAX = 1000;
 /** How long the last answers may take to leave when the server closes. Idle connections use it up in vain. */
 const FLUSH_MS_MAX = 250;
@@ -84,7 +84,7 @@ export class Hall {
     this.bodies.forget(guest);
   }
 
-  /** Its body is too large, and read away for a while. */
+  /** Its body is refused, and read away for a while. */
   linger(guest: Guest): void {
     this.arrived(guest);
     guest.due = performance.now() + LINGER_MS_MAX;

@@ -79,7 +79,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 const EMPTY = new Uint8Array(0);
 /** Room for the pieces of a body, where it has so many bytes. */
 const PIECES_BYTES_MIN = 1024;
-/** Of a body that is too large, as much is read away so that the client sees the answer instead of a reset. */
+/** Of a body that is refused, as much is read away so that the client sees the answer instead of a reset. */
 const LINGER_BYTES_MAX = 8 * 1_048_576;
 /** Answers up to this length, in characters of up to three bytes, fit beside their headers into what the native part gathers (16 KiB). */
 const GATHERED_MAX = 4096;
@@ -192,7 +192,8 @@ class Exchange implements Request, Reply, Guest {
   private pieces: Uint8Array = EMPTY;
   private received = 0;
   private closes = false;
-  private lingers = false;
+  /** Why what comes of the body is dropped; told once the client is done sending. */
+  private lingering: Refusal | null = null;
   private unread: Unread | null = null;
   private gone: (() => void) | null = null;
 
@@ -217,15 +218,19 @@ class Exchange implements Request, Reply, Guest {
     const { hasTwoLengths, bodyBytes: length, isChunked } = this.headers;
     if (hasTwoLengths || !isMethod(this.methodSent)) return this.cut();
     const refusal = this.refuseHead(length);
+    const isReadAway = refusal !== null && isChunked && !this.closes;
     // A body of unknown length could otherwise go on for ever behind its answer.
     if (isChunked && (refusal !== null || this.method === 'OPTIONS')) this.closes = true;
-    if (refusal !== null) {
+    if (isReadAway) {
+      this.linger(refusal);
+      this.res!.onData((chunk, isLast) => this.take(chunk, isLast));
+    } else if (refusal !== null) {
       handler.refuse(refusal, this);
     } else if ((!isChunked && length === 0) || this.method === 'OPTIONS') {
       // Nobody reads what comes with the question for the methods.
       handler.handle(this, this);
     } else {
-      if (length > options.bodyBytesMax) this.linger();
+      if (length > options.bodyBytesMax) this.linger(refuseBodySize(options.bodyBytesMax));
       else hall.arrive(this);
       this.res!.onData((chunk, isLast) => this.take(chunk, isLast));
     }
@@ -267,12 +272,12 @@ class Exchange implements Request, Reply, Guest {
     if (this.ended || this.aborted) return;
     const { hall, handler, options } = this.scene;
     this.received += chunk.byteLength;
-    if (this.lingers) {
+    if (this.lingering !== null) {
       if (isLast || this.received > LINGER_BYTES_MAX) this.endLingering();
       return;
     }
     if (this.received > options.bodyBytesMax) {
-      this.linger();
+      this.linger(refuseBodySize(options.bodyBytesMax));
       if (isLast) this.endLingering();
       return;
     }
@@ -308,15 +313,18 @@ class Exchange implements Request, Reply, Guest {
     return this.headers.isChunked ? this.scene.options.bodyBytesMax : this.headers.bodyBytes;
   }
 
-  /** The body is too large: drop what comes, so that the client is done sending before it is answered. */
-  private linger(): void {
-    this.lingers = true;
+  /**
+   * The body is too large, or refused whatever it says, and its connection will be closed: drop what comes, so that the
+   * client is done sending before it is answered. Where it still sends, its answer is lost with the connection.
+   */
+  private linger(refusal: Refusal): void {
+    this.lingering = refusal;
     this.pieces = EMPTY;
     this.scene.hall.linger(this);
   }
 
   endLingering(): void {
-    this.refuseAndClose(refuseBodySize(this.scene.options.bodyBytesMax));
+    this.refuseAndClose(this.lingering!);
   }
 
   refuseAndClose(refusal: Refusal): void {

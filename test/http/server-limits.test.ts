@@ -101,6 +101,41 @@ describe('bodies that are too much', () => {
     expect(line.text()).toMatch(/^HTTP\/1.1 413 /);
   });
 
+  test(
+    'chunks that are refused by their head are read away before that is told: who still sends would miss it',
+    AGAIN,
+    async () => {
+      const asked: string[] = [];
+      const admit = ({ path }: RequestHead) => {
+        asked.push(path);
+        return path === '/no' ? refuse('api.rate-limit-exceeded', 'not now') : null;
+      };
+      const server = await start({ admit });
+      const line = await wire(server);
+      line.socket.write('POST /no HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n');
+      await until(() => asked.includes('/no'));
+      expect((await fetch(url(server, '/y'), { method: 'POST', body: '{}' })).status).toBe(200);
+      expect([line.text(), server.running()]).toEqual(['', 1]);
+      line.socket.write('5\r\nhello\r\n0\r\n\r\n');
+      await line.closed;
+      expect(line.text()).toMatch(/^HTTP\/1.1 429 /);
+      expect(server.running()).toBe(0);
+    },
+  );
+
+  test('chunks that are refused by their head, of which no more come, are answered and closed', async () => {
+    const server = await start({ admit: () => refuse('api.rate-limit-exceeded', 'not now') });
+    const line = await wire(server);
+    line.socket.write('POST /no HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n');
+    await line.closed;
+    expect(line.text()).toMatch(/^HTTP\/1.1 429 /);
+    const whole = await wire(server);
+    whole.socket.write('POST /no HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n');
+    await whole.closed;
+    expect(whole.text()).toMatch(/^HTTP\/1.1 429 /);
+    expect(server.running()).toBe(0);
+  });
+
   test('a slow body gets 408 and is closed, while others are served', async () => {
     const server = await start({}, { bodyMsMax: 600 });
     const line = await wire(server);
