@@ -143,7 +143,12 @@ export function refuseDurable(call: Call, refusal: Refusal | CoreRefusal): void 
  * Looks for something, in slices, until `step` says that it is over; a defect of ours ends it too. After `end` a step does
  * no more than to tell that its time is over.
  */
-export function walk({ house, ledger, reply }: Call, step: (pause: number) => boolean, end?: number): void {
+export function walk(
+  { house, ledger, reply }: Call,
+  step: (pause: number) => boolean,
+  end?: number,
+  isOwed = false,
+): void {
   const go = (pause: number) => {
     let isOver = true;
     guarded(house, reply, () => {
@@ -151,5 +156,5 @@ export function walk({ house, ledger, reply }: Call, step: (pause: number) => bo
     });
     return isOver;
   };
-  house.walks.begin(ledger, go, end);
+  house.walks.begin(ledger, go, end, isOwed);
 }

@@ -55,16 +55,18 @@ interface Seen {
 /**
  * Looks, and tells what was seen: when it is this request's turn and there is room for one as long. `see` gives null where
  * it has told why there is nothing to see; what is seen in vain is let go, and looked for again. A page of a list waits no
- * longer for its turn than a list may take; whoever asks for one record, or has just changed it, until it comes.
+ * longer for its turn than a list may take, and whoever asks for one record until it comes. An answer to who has just made
+ * or changed one does not stand behind those.
  */
 export function inTurn<S extends Seen>(
   call: Call,
   see: () => S | null,
   tell: (call: Call, seen: S) => void,
-  isPage = false,
+  what: 'page' | 'record' | 'answer' = 'record',
 ): void {
   const { house } = call;
   const end = performance.now() + house.listMsMax;
+  const isPage = what === 'page';
   const isLate = (): boolean => {
     if (performance.now() <= end) return false;
     refuseDurable(call, TIMEOUT);
@@ -81,7 +83,7 @@ export function inTurn<S extends Seen>(
     walk(call, waitForRoom, end);
     return true;
   };
-  walk(call, wait, isPage ? end : undefined);
+  walk(call, wait, isPage ? end : undefined, what === 'answer');
 }
 
 /** Tells what was seen, unless it is long and there is no room for it; returns whether it was told. */

@@ -57,12 +57,12 @@ export function readRecord(call: Call): void {
  */
 const AT_ONCE_MAX = 16_384;
 
-/** Answers with the record in a row as it is now. */
+/** Answers what was done to the record in a row, or what its client waited for, with it as it is now. */
 export function sendRow(call: Call, status: number, row: number, headers?: readonly Header[]): void {
   const tell = (held: Call, seen: Seen) => sendSeen(held, status, seen, headers);
   const seen = see(call.house, row);
   if (seen.size < AT_ONCE_MAX) tell(call, seen);
-  else inTurn(call, () => see(call.house, row), tell);
+  else inTurn(call, () => see(call.house, row), tell, 'answer');
 }
 
 function sendSeen(call: Call, status: number, seen: Seen, headers?: readonly Header[]): void {
@@ -162,7 +162,7 @@ function sendRecords(call: Call, rows: () => readonly number[], page: Page | nul
     if (size > house.queryLimits.pageTextMax) refuseDurable(held, PAGE_TOO_LARGE);
     else sendPage(held, seen, page);
   };
-  inTurn(call, see, tell, true);
+  inTurn(call, see, tell, 'page');
 }
 
 interface SeenAll {
@@ -225,7 +225,7 @@ export function listChanges(call: Call): void {
     if (size > queryLimits.pageTextMax) refuseDurable(held, PAGE_TOO_LARGE);
     else sendList(held, changeTexts(held, row, versions), { index, limit, total });
   };
-  inTurn(call, see, tell, true);
+  inTurn(call, see, tell, 'page');
 }
 
 export function readChange(call: Call): void {

@@ -10,6 +10,9 @@
  * Whoever runs out of time is told so in the next turn, which takes next to nothing: in turns with those who go on, of
  * whom one may take all of a turn, it would be one a turn, and a client would hear seconds or minutes later that a
  * second is over.
+ *
+ * What is owed for something that was done, and cannot be asked for again as it was, has every other slice of its ledger:
+ * it does not stand behind all who ask for something.
  */
 
 const SLICE_MS = 2;
@@ -19,8 +22,10 @@ export type Walk = (pause: number) => boolean;
 
 /** Those of one ledger who wait; who is next stands first. */
 interface Line {
+  readonly owed: Set<Walk>;
   readonly fresh: Set<Walk>;
   readonly begun: Set<Walk>;
+  isOwedNext: boolean;
   isFreshNext: boolean;
 }
 
@@ -36,16 +41,16 @@ export class Walks {
   /** How many wait for a later turn. */
   get waiting(): number {
     let count = 0;
-    for (const { fresh, begun } of this.#lines.values()) count += fresh.size + begun.size;
+    for (const line of this.#lines.values()) count += sizeOf(line);
     return count;
   }
 
   /** From `end` on, as `performance.now()` tells it, the walk does no more than to tell that its time is over. */
-  begin(ledger: number, walk: Walk, end = Number.POSITIVE_INFINITY): void {
+  begin(ledger: number, walk: Walk, end = Number.POSITIVE_INFINITY, isOwed = false): void {
     const isFresh = this.#takenMs >= SLICE_MS;
     if (isFresh || !this.#go(walk)) {
-      const { fresh, begun } = this.#line(ledger);
-      (isFresh ? fresh : begun).add(walk);
+      const { owed, fresh, begun } = this.#line(ledger);
+      (!isFresh ? begun : isOwed ? owed : fresh).add(walk);
       if (end < Number.POSITIVE_INFINITY) this.#ends.set(walk, { ledger, end });
     }
     if (this.#takenMs > 0 || this.#lines.size > 0) this.#turnLater();
@@ -59,8 +64,11 @@ export class Walks {
   }
 
   #line(ledger: number): Line {
-    const line = this.#lines.get(ledger) ?? { fresh: new Set(), begun: new Set(), isFreshNext: true };
-    this.#lines.set(ledger, line);
+    let line = this.#lines.get(ledger);
+    if (line === undefined) {
+      line = { owed: new Set(), fresh: new Set(), begun: new Set(), isOwedNext: true, isFreshNext: true };
+      this.#lines.set(ledger, line);
+    }
     return line;
   }
 
@@ -80,7 +88,7 @@ export class Walks {
       // A walk may begin another one, in this line.
       this.#goOn(line);
       this.#lines.delete(ledger);
-      if (line.fresh.size + line.begun.size > 0) this.#lines.set(ledger, line);
+      if (sizeOf(line) > 0) this.#lines.set(ledger, line);
     }
     if (this.#lines.size > 0) this.#turnLater();
   }
@@ -91,19 +99,19 @@ export class Walks {
       if (performance.now() <= end || this.#takenMs >= SLICE_MS) return;
       this.#ends.delete(walk);
       const line = this.#line(ledger);
+      line.owed.delete(walk);
       line.fresh.delete(walk);
       line.begun.delete(walk);
       if (!this.#go(walk)) line.begun.add(walk);
-      if (line.fresh.size + line.begun.size === 0) this.#lines.delete(ledger);
+      if (sizeOf(line) === 0) this.#lines.delete(ledger);
     }
   }
 
   #goOn(line: Line): void {
-    const { fresh, begun } = line;
-    const isFresh = begun.size === 0 || (line.isFreshNext && fresh.size > 0);
-    const walk = (isFresh ? fresh : begun).values().next().value!;
-    line.isFreshNext = !isFresh;
-    fresh.delete(walk);
+    const { begun } = line;
+    const queue = nextOf(line);
+    const walk = queue.values().next().value!;
+    if (queue !== begun) queue.delete(walk);
     // Whoever had begun keeps the place.
     if (!this.#go(walk)) begun.add(walk);
     else {
@@ -111,4 +119,19 @@ export class Walks {
       this.#ends.delete(walk);
     }
   }
+}
+
+function sizeOf({ owed, fresh, begun }: Line): number {
+  return owed.size + fresh.size + begun.size;
+}
+
+/** Whose slice the next one of a line is. */
+function nextOf(line: Line): Set<Walk> {
+  const { owed, fresh, begun } = line;
+  const isOwed = owed.size > 0 && (line.isOwedNext || fresh.size + begun.size === 0);
+  line.isOwedNext = !isOwed;
+  if (isOwed) return owed;
+  const isFresh = begun.size === 0 || (line.isFreshNext && fresh.size > 0);
+  line.isFreshNext = !isFresh;
+  return isFresh ? fresh : begun;
 }

@@ -136,6 +136,23 @@ describe('walks', () => {
     expect(told).toBe(10);
   });
 
+  test('that are owed have every other slice of their ledger, and others theirs, whoever is many', async () => {
+    for (const [owed, asked] of [
+      [3, 100],
+      [100, 3],
+    ] as const) {
+      const walks = new Walks();
+      const ended: string[] = [];
+      for (let n = 0; n < asked; n++) walks.begin(1, looking('asked', 2, ended));
+      for (let n = 0; n < owed; n++) walks.begin(1, looking('owed', 2, ended), undefined, true);
+      for (let n = 0; n < 10; n++) await turn();
+      const few = owed < asked ? 'owed' : 'asked';
+      expect(ended.filter((name) => name === few)).toHaveLength(3);
+      await turnsUntilQuiet(walks);
+      expect(ended).toHaveLength(103);
+    }
+  });
+
   test('may begin others on their way', async () => {
     const walks = new Walks();
     const ended: string[] = [];
