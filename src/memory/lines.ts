@@ -155,7 +155,7 @@ type Cells =
   | Float64Array<SharedArrayBuffer>;
 
 /** A number that every row of some lines has. */
-export abstract class Field<Page extends Cells = Cells> {
+abstract class Field<Page extends Cells = Cells> {
   readonly name: string;
   /** In bytes: its width, that of a row, and where in a row it lies. */
   readonly width: number;

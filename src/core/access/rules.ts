@@ -104,7 +104,7 @@ const KEPT_RULES_MIN = 4;
 const KEPT_KEYS_MAX = 4096;
 
 /** The rules of a list that speak of one action on one target. */
-export class Found {
+class Found {
   /** Whether one of them asks nothing of anybody: the usual open ledger. */
   readonly isOpen: boolean;
   readonly all: readonly Rule[];
