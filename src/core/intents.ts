@@ -118,13 +118,15 @@ function willingOf(state: State, ledger: number, caller: Caller, proofs: readonl
 
 /** The ends of all intents that have waited too long, as of `now`; each may be applied before the next is asked for. */
 export function* stepsDue(state: State, now: number): Generator<StepEntry> {
-  let least = Number.POSITIVE_INFINITY;
-  for (let ledger = 0; ledger < state.ledgers.length; ledger++) least = Math.min(least, expiryMinutes(state, ledger));
-  for (const row of state.open.pending()) {
-    const open = state.open.get(row)!;
-    // They stand in the order they came: what follows one that is too young for every ledger is younger still.
-    if (now - open.moment <= least * 60_000) return;
-    if (isOverdue(state, open, now)) yield expire(state, readRow(state, row), open, now);
+  for (const [ledger, rows] of state.open.pending()) {
+    // Millions may wait in a ledger where nothing expires.
+    if (expiryMinutes(state, ledger) === Number.POSITIVE_INFINITY) continue;
+    for (const row of rows) {
+      const open = state.open.get(row)!;
+      // They stand in the order they came: what follows one that is too young is younger still.
+      if (!isOverdue(state, open, now)) break;
+      yield expire(state, readRow(state, row), open, now);
+    }
   }
 }
 

@@ -4,7 +4,7 @@
  *
  * What always holds: an intent in here is never changed, only replaced.
  */
-import { HeldMap, type OpenPart, rowsOf } from '../memory/index.ts';
+import { HeldMap, LongMap, type OpenPart, rowsOf } from '../memory/index.ts';
 import type { IntentStatus } from './entry.ts';
 
 /** An intent on its way, by what clearing needs to know of it. */
@@ -44,11 +44,11 @@ type Row = [
 ];
 
 export class OpenIntents {
-  readonly #intents = new HeldMap<number, OpenIntent>(OPEN_PART, rowOf);
-  /** Rows of those that are pending, in the order they came: once prepared, none is pending again. */
-  readonly #pending = new Set<number>();
+  readonly #intents = new HeldMap<number, OpenIntent>(OPEN_PART, rowOf, new LongMap());
+  /** By ledger, the rows of those that are pending, in the order they came: once prepared, none is pending again. */
+  readonly #pending = new Map<number, LongMap<true>>();
   /** By bridge, the rows of those that have a leg there. */
-  readonly #byBridge = new Map<number, Set<number>>();
+  readonly #byBridge = new Map<number, LongMap<true>>();
 
   get size(): number {
     return this.#intents.size;
@@ -66,29 +66,23 @@ export class OpenIntents {
     const before = this.#intents.get(row)?.bridges ?? NONE;
     if (before !== intent.bridges) {
       this.#unlink(row, before);
-      for (const bridge of intent.bridges) {
-        const rows = this.#byBridge.get(bridge);
-        if (rows === undefined) this.#byBridge.set(bridge, new Set([row]));
-        else rows.add(row);
-      }
+      for (const bridge of intent.bridges) addRow(this.#byBridge, bridge, row);
     }
     this.#intents.set(row, intent);
-    if (intent.status === 'pending') this.#pending.add(row);
-    else this.#pending.delete(row);
+    if (intent.status === 'pending') addRow(this.#pending, intent.ledger, row);
+    else deleteRow(this.#pending, intent.ledger, row);
   }
 
   delete(row: number): void {
-    this.#unlink(row, this.#intents.get(row)?.bridges ?? NONE);
+    const intent = this.#intents.get(row);
+    if (intent === undefined) return;
+    this.#unlink(row, intent.bridges);
     this.#intents.delete(row);
-    this.#pending.delete(row);
+    deleteRow(this.#pending, intent.ledger, row);
   }
 
   #unlink(row: number, bridges: readonly number[]): void {
-    for (const bridge of bridges) {
-      const rows = this.#byBridge.get(bridge);
-      rows?.delete(row);
-      if (rows?.size === 0) this.#byBridge.delete(bridge);
-    }
+    for (const bridge of bridges) deleteRow(this.#byBridge, bridge, row);
   }
 
   /** Whether one of them has a leg at this bridge. */
@@ -99,7 +93,7 @@ export class OpenIntents {
   /** Rows of those that have a leg at one of the bridges wanted, in the order they came. */
   withLegsAt(isWanted: (bridge: number) => boolean): number[] {
     const found = new Set<number>();
-    for (const [bridge, rows] of this.#byBridge) if (isWanted(bridge)) for (const row of rows) found.add(row);
+    for (const [bridge, rows] of this.#byBridge) if (isWanted(bridge)) for (const row of rows.keys()) found.add(row);
     return [...found].sort((one, other) => one - other);
   }
 
@@ -111,9 +105,9 @@ export class OpenIntents {
     return this.#intents.values();
   }
 
-  /** Rows of the pending ones, which alone can expire: there may be very many that rest at prepared. */
-  pending(): IterableIterator<number> {
-    return this.#pending.keys();
+  /** By ledger, the rows of the pending ones, which alone can expire: there may be very many that rest at prepared. */
+  *pending(): Generator<[ledger: number, rows: Iterable<number>], void, void> {
+    for (const [ledger, rows] of this.#pending) yield [ledger, rows.keys()];
   }
 
   [Symbol.iterator](): IterableIterator<[number, OpenIntent]> {
@@ -140,6 +134,17 @@ export class OpenIntents {
     const lists = { counted: listOf(counted), legs: listOf(legs), bridges: listOf(bridges) };
     this.set(row, { ledger, moment, status, isHolding, ...lists, thread });
   }
+}
+
+function addRow(all: Map<number, LongMap<true>>, key: number, row: number): void {
+  const rows = all.get(key) ?? new LongMap<true>();
+  if (rows.size === 0) all.set(key, rows);
+  rows.set(row, true);
+}
+
+function deleteRow(all: Map<number, LongMap<true>>, key: number, row: number): void {
+  const rows = all.get(key);
+  if (rows?.delete(row) === true && rows.size === 0) all.delete(key);
 }
 
 function rowOf(row: number, intent: OpenIntent): Row {

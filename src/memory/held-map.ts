@@ -14,16 +14,29 @@ const NEW_LINE = 10;
 /** What has changed since a dump: by key what was there then, undefined where nothing was. */
 type Kept<K, V> = Map<K, V | undefined>;
 
+/** What it holds its entries in: a Map, or one that may grow longer than V8's Map does well (long-map.ts). */
+interface Entries<K, V> {
+  readonly size: number;
+  get(key: K): V | undefined;
+  has(key: K): boolean;
+  set(key: K, value: V): unknown;
+  delete(key: K): boolean;
+  keys(): IterableIterator<K>;
+  values(): IterableIterator<V>;
+  [Symbol.iterator](): IterableIterator<[K, V]>;
+}
+
 export class HeldMap<K, V> {
   readonly #name: string;
   readonly #rowOf: (key: K, value: V) => unknown;
-  readonly #map = new Map<K, V>();
+  readonly #map: Entries<K, V>;
   #dumps: readonly Kept<K, V>[] = [];
 
   /** It is dumped as a part of this name: lines of JSON, each a list of what `rowOf` makes of so many entries. */
-  constructor(name: string, rowOf: (key: K, value: V) => unknown) {
+  constructor(name: string, rowOf: (key: K, value: V) => unknown, map: Entries<K, V> = new Map()) {
     this.#name = name;
     this.#rowOf = rowOf;
+    this.#map = map;
   }
 
   get size(): number {

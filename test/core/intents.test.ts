@@ -1,7 +1,7 @@
 /** The life of an intent after its first clearing: prepared and ended by proof, waiting and expired. */
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { GRANTED } from '../../src/core/access/index.ts';
 import type { Claim } from '../../src/core/claims/index.ts';
 import { type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts';
@@ -377,6 +377,31 @@ describe('a missing permission', () => {
     expect(reasons).toEqual([end === 'rejected' ? 'core.intent-expired' : '']);
     expect(books.state.open.size).toBe(0);
   });
+});
+
+test('of what waits, nothing is looked at where nothing expires, nor behind the first that is too young', () => {
+  const books = Books.open();
+  const access = [{ action: { $in: ['access', 'create'] }, record: 'any' }];
+  const expiring = { 'intent.expiryThresholdMinutes': 10 };
+  for (const [ledger, config] of [{}, expiring, { 'intent.expiryThresholdMinutes': 1000 }].entries()) {
+    books.create(Kind.ledger, { handle: `l${ledger}`, config, access }, 0);
+    for (const handle of ['a', 'b']) books.create(Kind.wallet, { handle }, ledger + 2);
+    books.create(Kind.symbol, { handle: 'usd', factor: 1 }, ledger + 2);
+    books.create(Kind.intent, { handle: 'seed', claims: [issue('a', 9)] }, ledger + 2, GRANTED);
+  }
+  for (let minute = 0; minute < 30; minute++, books.moment += 60_000) {
+    for (const ledger of [2, 3, 4]) {
+      // Nobody who may spend has signed.
+      books.create(Kind.intent, { handle: `i${minute}`, claims: [transfer('a', 'b', 1)] }, ledger);
+    }
+  }
+  const { open } = books.state;
+  expect([open.size, ...[...open.values()].map(({ status }) => status)]).toEqual([90, ...Array(90).fill('pending')]);
+  const looks = vi.spyOn(open, 'get');
+  const due = [...stepsDue(books.state, books.moment)].map(({ ledger, handle }) => `${ledger} ${handle}`);
+  // Thirty, twenty-nine … eleven minutes old.
+  expect(due).toEqual(Array.from({ length: 20 }, (_, n) => `3 i${n}`));
+  expect(looks.mock.calls.length).toBe(20 + 1 + 1);
 });
 
 describe('a proof that an intent begins with', () => {

@@ -7,34 +7,42 @@ import { Kind } from '../../src/core/kinds.ts';
 import { OPEN_PART, type OpenIntent, OpenIntents } from '../../src/core/open-intents.ts';
 import { Books, issue, limit, transfer } from './books.ts';
 
-function intent(moment: number): OpenIntent {
+function intent(moment: number, ledger = 1): OpenIntent {
   const lists = { counted: [moment, 0.5], legs: [1, 2], bridges: [[7], [7, 8], []][moment % 3]! };
   const status = moment < 2000 ? 'pending' : 'prepared';
-  return { ledger: 1, moment, status, isHolding: moment % 3 === 0, ...lists, thread: `ñ\n${moment}` };
+  return { ledger, moment, status, isHolding: moment % 3 === 0, ...lists, thread: `ñ\n${moment}` };
 }
 
 /** What is told of each bridge, and of all, is what the intents say one by one. */
 function expectBridges(open: OpenIntents): void {
   const rowsWith = (wanted: (bridge: number) => boolean) =>
     [...open].filter(([, { bridges }]) => bridges.some(wanted)).map(([row]) => row);
+  const found = (wanted: (bridge: number) => boolean) => [...open.withLegsAt(wanted)].sort((one, other) => one - other);
   for (const bridge of [7, 8, 9]) {
     const isIt = (other: number) => other === bridge;
-    expect(open.withLegsAt(isIt)).toEqual(rowsWith(isIt));
+    expect(found(isIt)).toEqual(rowsWith(isIt));
     expect(open.isTakingPart(bridge)).toBe(rowsWith(isIt).length > 0);
   }
-  expect(open.withLegsAt(() => true)).toEqual(rowsWith(() => true));
+  expect(found(() => true)).toEqual(rowsWith(() => true));
+}
+
+/** What is told of each ledger's pending ones is what the intents say one by one, in order. */
+function expectPending(open: OpenIntents): void {
+  const told = new Map([...open.pending()].map(([ledger, rows]) => [ledger, [...rows]]));
+  const pending = [...open].filter(([, { status }]) => status === 'pending');
+  const ledgers = [...new Set(pending.map(([, { ledger }]) => ledger))];
+  expect([...told.keys()].sort()).toEqual(ledgers.sort());
+  for (const [ledger, rows] of told) {
+    expect(rows).toEqual(pending.filter(([, intent]) => intent.ledger === ledger).map(([row]) => row));
+  }
 }
 
 function loaded(bytes: Uint8Array): [number, OpenIntent][] {
   const open = new OpenIntents();
   open.load(new Map([[OPEN_PART, bytes]]));
-  expect([...open.pending()]).toEqual(pendingIn([...open]));
+  expectPending(open);
   expectBridges(open);
   return [...open];
-}
-
-function pendingIn(intents: [number, OpenIntent][]): number[] {
-  return intents.filter(([, { status }]) => status === 'pending').map(([row]) => row);
 }
 
 /** A dump on its way: its pieces so far, and what must be in it. */
@@ -58,14 +66,14 @@ test('a dump has what there was, in the order it came, whatever goes on while it
       const model = new Map<number, OpenIntent>();
       const readings: Reading[] = [];
       const set = (row: number, moment: number) => {
-        open.set(row, intent(moment));
-        model.set(row, intent(moment));
+        open.set(row, intent(moment, 1 + (row % 3)));
+        model.set(row, intent(moment, 1 + (row % 3)));
       };
-      for (let row = 0; row < before; row++) set(row, row);
+      for (let n = 0; n < before; n++) set(n * 1000, n);
       for (const [n, { kind, at }] of steps.entries()) {
         const row = [...model.keys()][at % Math.max(1, model.size)];
         const reading = readings[at % Math.max(1, readings.length)];
-        if (kind === 'come') set(1000 + n, n);
+        if (kind === 'come') set(1_000_000 + n * 5000, n);
         else if (kind === 'change' && row !== undefined) set(row, 2000 + n);
         else if (kind === 'go' && row !== undefined) {
           open.delete(row);
@@ -76,7 +84,7 @@ test('a dump has what there was, in the order it came, whatever goes on while it
         } else if (kind === 'read' && reading !== undefined) step(reading);
       }
       expect([open.size, [...open]]).toEqual([model.size, [...model]]);
-      expect([...open.pending()]).toEqual(pendingIn([...model]));
+      expectPending(open);
       expectBridges(open);
       for (const reading of readings) {
         while (!step(reading));

@@ -1,0 +1,49 @@
+/** Long maps against a Map, and loops over them while they change. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { LongMap } from '../../src/memory/index.ts';
+
+/** Numbers that share a Map with others, and such that do not. */
+const gap = fc.constantFrom(1, 2, 100, 8192, 100_000, 2 ** 40);
+
+test('a long map to which rising numbers are added is as a Map is, loops that last while it changes included', () => {
+  const kind = fc.constantFrom('come', 'come', 'come', 'change', 'go', 'first goes', 'loop', 'go on', 'go on');
+  fc.assert(
+    fc.property(fc.array(fc.record({ kind, at: fc.nat(), gap }), { maxLength: 200 }), (steps) => {
+      const map = new LongMap<number>();
+      const model = new Map<number, number>();
+      const loops: [Iterator<[number, number]>, Iterator<[number, number]>][] = [];
+      let highest = 0;
+      for (const [n, { kind, at, gap }] of steps.entries()) {
+        const keys = [...model.keys()];
+        const key = kind === 'first goes' ? keys[0] : keys[at % Math.max(1, keys.length)];
+        if (kind === 'come') {
+          highest += gap;
+          map.set(highest, n);
+          model.set(highest, n);
+        } else if (kind === 'change' && key !== undefined) {
+          map.set(key, -n);
+          model.set(key, -n);
+        } else if (kind === 'go' || kind === 'first goes') expect(map.delete(key ?? -1)).toBe(model.delete(key ?? -1));
+        else if (kind === 'loop') loops.push([map[Symbol.iterator](), model[Symbol.iterator]()]);
+        else {
+          const loop = loops[at % Math.max(1, loops.length)];
+          expect(loop?.[0].next().value).toEqual(loop?.[1].next().value);
+        }
+        expect([map.size, map.get(highest), map.has(highest)]).toEqual([
+          model.size,
+          model.get(highest),
+          model.has(highest),
+        ]);
+      }
+      for (const [ours, theirs] of loops) {
+        let next = theirs.next();
+        for (; next.done !== true; next = theirs.next()) expect(ours.next().value).toEqual(next.value);
+        expect(ours.next().done).toBe(true);
+      }
+      expect([...map]).toEqual([...model]);
+      expect([[...map.keys()], [...map.values()]]).toEqual([[...model.keys()], [...model.values()]]);
+    }),
+    { numRuns: 500 },
+  );
+});
