@@ -49,6 +49,8 @@ export class OpenIntents {
   readonly #pending = new Map<number, LongMap<true>>();
   /** By bridge, the rows of those that have a leg there. */
   readonly #byBridge = new Map<number, LongMap<true>>();
+  /** The highest row there was. */
+  #newest = -1;
 
   get size(): number {
     return this.#intents.size;
@@ -68,6 +70,7 @@ export class OpenIntents {
       this.#unlink(row, before);
       for (const bridge of intent.bridges) addRow(this.#byBridge, bridge, row);
     }
+    this.#newest = Math.max(this.#newest, row);
     this.#intents.set(row, intent);
     if (intent.status === 'pending') addRow(this.#pending, intent.ledger, row);
     else deleteRow(this.#pending, intent.ledger, row);
@@ -90,11 +93,26 @@ export class OpenIntents {
     return this.#byBridge.has(bridge);
   }
 
-  /** Rows of those that have a leg at one of the bridges wanted, in the order they came. */
-  withLegsAt(isWanted: (bridge: number) => boolean): number[] {
-    const found = new Set<number>();
-    for (const [bridge, rows] of this.#byBridge) if (isWanted(bridge)) for (const row of rows.keys()) found.add(row);
-    return [...found].sort((one, other) => one - other);
+  /**
+   * Rows of those there are now that have a leg at one of the bridges wanted, each once. There may be very many: they are
+   * looked for as they are asked for, one of each bridge in turn, so that none waits for all that another has.
+   */
+  *withLegsAt(isWanted: (bridge: number) => boolean): Generator<number, void, void> {
+    // What comes meanwhile may come faster than it is asked for.
+    const newest = this.#newest;
+    let walks: { bridge: number; rows: Iterator<number, void> }[] = [];
+    for (const [bridge, rows] of this.#byBridge) if (isWanted(bridge)) walks.push({ bridge, rows: rows.keys() });
+    while (walks.length > 0) {
+      const going: typeof walks = [];
+      for (const walk of walks) {
+        const { done, value: row } = walk.rows.next();
+        if (done === true) continue;
+        going.push(walk);
+        // One with legs at two of them is told of at one.
+        if (row <= newest && this.#intents.get(row)!.bridges.find(isWanted) === walk.bridge) yield row;
+      }
+      walks = going;
+    }
   }
 
   keys(): IterableIterator<number> {

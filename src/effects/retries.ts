@@ -41,7 +41,7 @@ export function retryWoken(
   const retryEffect = (row: number) => {
     if (ledgers.has(state.rows.ledger.get(row)) && names.has(nameIn(state, row, bridgeOf(state, row)))) retry(row);
   };
-  inSlices(timers, [...state.feeds.keys()], retryEffect, done);
+  inSlices(timers, state.feeds.keys(), retryEffect, done);
 }
 
 /** A bridge as records in the ledger of `row` name it. */

@@ -32,14 +32,20 @@ export class WokenWalks {
 
 const SLICE_MS = 2;
 
-/** Visits each of these, some of them at once and the others in later turns; then calls `done`. */
-export function inSlices<T>(timers: Timers, all: readonly T[], visit: (one: T) => void, done: () => void): void {
-  // An iterator of an array goes on where a loop over it was left.
-  const rest = all.values();
+/**
+ * Visits each of these, some of them at once and the others in later turns, which may meet what has come since; then calls
+ * `done`.
+ */
+export function inSlices<T>(
+  timers: Timers,
+  all: Iterator<T, unknown>,
+  visit: (one: T) => void,
+  done: () => void = () => {},
+): void {
   const slice = () => {
     const end = timers.now() + SLICE_MS;
-    for (const one of rest) {
-      visit(one);
+    for (let next = all.next(); next.done !== true; next = all.next()) {
+      visit(next.value);
       if (timers.now() < end) continue;
       timers.after(0, slice);
       return;

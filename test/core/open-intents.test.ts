@@ -126,3 +126,29 @@ test('what an intent counts once it is held is in no dump of before', () => {
   expect([...books.state.open.values()].map(({ counted }) => counted.length)).toEqual([4]);
   expect(loaded(bytesOf(dump)).map(([, { status, counted }]) => [status, counted])).toEqual([['pending', []]]);
 });
+
+test('those with legs at some bridges are told of one by one, each bridge in turn, whatever comes and goes meanwhile', () => {
+  const open = new OpenIntents();
+  const set = (row: number, ...bridges: number[]) => open.set(row, { ...intent(row), bridges });
+  for (let row = 0; row < 50; row++) set(row, 7);
+  for (let row = 50; row < 60; row++) set(row, 8);
+  for (let row = 60; row < 70; row++) set(row, 9);
+  set(70, 8, 9);
+  // It waits for a signature, and for a bridge later.
+  set(71);
+  set(72, 7);
+  const walk = open.withLegsAt((bridge) => bridge !== 9);
+  const told = Array.from({ length: 4 }, () => walk.next().value);
+  expect(told).toEqual([0, 50, 1, 51]);
+  for (const row of [0, 2, 3, 50, 52]) open.delete(row);
+  set(71, 7);
+  // However fast others come, it has an end.
+  for (const row of walk) {
+    told.push(row);
+    set(1000 + told.length, 7);
+    set(2000 + told.length, 8);
+  }
+  const isThere = (row: number) => row <= 1 || row > 3;
+  const those = Array.from({ length: 60 }, (_, row) => row).filter((row) => isThere(row) && row !== 52);
+  expect(told.sort((one, other) => one! - other!)).toEqual([...those, 70, 71, 72]);
+});
