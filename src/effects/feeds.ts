@@ -117,11 +117,14 @@ export class Feeds {
     this.#read();
   }
 
-  /** Takes an entry that is on disk, with its sequence number; all of them in order. */
-  publish(entry: Entry, seq: number): void {
+  /**
+   * Takes an entry that is on disk, with its sequence number; all of them in order. After `end`, by the timers' clock, whose
+   * events they are goes on reading: there may be a thousand entries at once, each for hundreds of effects.
+   */
+  publish(entry: Entry, seq: number, end: number): void {
     this.#seq = seq;
     if (entry.kind === Kind.effect || entry.kind === Kind.bridge) this.#changed(entry);
-    if (this.#receivers.size > 0) this.#offer(entry, seq);
+    if (this.#receivers.size > 0) this.#offer(entry, seq, end);
   }
 
   /** See listDeliveries. */
@@ -225,9 +228,8 @@ export class Feeds {
   // ---------------------------------------------------------------- events
 
   /** Gives an entry's events to those who keep up and want them. Whoever is not through with them soon goes on reading. */
-  #offer(entry: Entry, seq: number): void {
+  #offer(entry: Entry, seq: number, end: number): void {
     const { timers } = this.#options;
-    const end = timers.now() + SLICE_MS;
     let placed: Placed | null | undefined;
     for (const signal of signalsOf(entry)) {
       // A ledger's own record is heard of in the ledger, the rest where it lives.
@@ -236,9 +238,9 @@ export class Feeds {
       if (receivers.length === 0) continue;
       placed ??= placedAt(this.#options.state, seq);
       if (placed === null) return;
-      for (const [n, receiver] of receivers.entries()) {
+      for (const receiver of receivers) {
         Object.assign(receiver, { from: seq, index: 0 });
-        const isThrough = (n === 0 || timers.now() < end) && this.#give(receiver, placed, signal, end);
+        const isThrough = timers.now() < end && this.#give(receiver, placed, signal, end);
         if (!isThrough) this.#setMode(receiver, 'reading');
       }
       this.#read();

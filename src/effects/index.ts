@@ -20,6 +20,9 @@ export type { DeliveryView } from './deliveries.ts';
 export { Outgoing } from './outgoing.ts';
 export { realTimers } from './timers.ts';
 
+/** So long the events of what was written together are looked through at once: half of what clearing it may have taken. */
+const PUBLISH_MS = 5;
+
 export interface EffectsOptions {
   state: State;
   sealer: Sealer;
@@ -65,11 +68,12 @@ export class Effects {
 
   /** Takes entries that are on disk, in order; the last has sequence number `seq`. */
   publish(entries: readonly Entry[], seq: number): void {
-    const { state, defect } = this.#options;
+    const { state, timers, defect } = this.#options;
     const before = seq - entries.length;
+    const end = timers.now() + PUBLISH_MS;
     for (const [index, entry] of entries.entries()) {
       guarded(() => this.#calls.publish(entry, state.log.get(before + index)), undefined, defect);
-      guarded(() => this.#feeds.publish(entry, before + index + 1), undefined, defect);
+      guarded(() => this.#feeds.publish(entry, before + index + 1, end), undefined, defect);
     }
   }
 

@@ -351,6 +351,48 @@ test('thousands of events for many effects are looked through in slices, and all
   }
 });
 
+test('events of many records that are written together are looked through for some milliseconds at once, and all are heard', async () => {
+  const WALLETS = 100;
+  const EFFECTS = 3;
+  let clock: Clock | null = null;
+  let looks = 0;
+  const sealer = new Sealer(SERVER);
+  const sealed = sealer.sealed.bind(sealer);
+  // Each look at a proof takes a millisecond.
+  sealer.sealed = (...args) => {
+    looks++;
+    clock?.pass(1);
+    return sealed(...args);
+  };
+  const theatre = await Theatre.open(undefined, { sealer });
+  const filter = { 'wallet.meta.proofs.method': 'ed25519-v2' };
+  const listeners = Array.from({ length: EFFECTS }, (_, n) => {
+    const action = { schema: 'webhook', endpoint: `${HOOK}${n}` };
+    return effect(theatre, { signal: 'wallet-created', filter, action }, `e${n}`);
+  });
+  await theatre.done(...listeners);
+  await theatre.run();
+  clock = theatre.clock;
+  const { effects } = theatre;
+  let [most, together] = [0, 0];
+  const publish = effects.publish.bind(effects);
+  effects.publish = (...args) => {
+    looks = 0;
+    publish(...args);
+    most = Math.max(most, looks);
+    together = Math.max(together, args[0].length);
+  };
+  const names = Array.from({ length: WALLETS }, (_, n) => `w${n}`);
+  await theatre.done(...wallets(theatre, 'x', ...names));
+  for (let n = 0; n < 20; n++) await theatre.run(1000);
+  expect(together).toBeGreaterThan(50);
+  expect(most).toBeGreaterThan(0);
+  expect(most).toBeLessThan(10);
+  for (let n = 0; n < EFFECTS; n++) {
+    expect(theatre.at(`/hook${n}`).map(({ body }) => body.data.wallet.data.handle)).toEqual(names);
+  }
+});
+
 describe('money received', () => {
   test('in a wallet that was renamed before it was committed, and by an address whose name others took meanwhile', async () => {
     const theatre = await Theatre.open();
