@@ -17,7 +17,9 @@
  * are handed in, and there is no chance: the same calls, answers and clock give the same run.
  */
 import { backoffMs } from './backoff.ts';
+import { Line, type Standing } from './line.ts';
 import type { Answer, Call, OutgoingCall } from './outgoing.ts';
+import { inSlices } from './slices.ts';
 import type { Timer, Timers } from './timers.ts';
 
 export interface Job {
@@ -64,8 +66,11 @@ interface Entry {
   next: Entry | null;
 }
 
-/** Jobs with one key, the first of them to be delivered next. At most one of `timer` and `calling` is set. */
-interface Row {
+/**
+ * Jobs with one key, the first of them to be delivered next. At most one of `timer` and `calling` is set. It stands in its
+ * lane's line where the first may go now.
+ */
+interface Row extends Standing<Row> {
   readonly key: string;
   head: Entry;
   tail: Entry;
@@ -91,10 +96,12 @@ interface Lane {
   readonly party: Party;
   readonly parallelMax: number;
   readonly rows: Map<string, Row>;
-  /** Rows whose head may go now, longest ready first. */
-  readonly ready: Set<Row>;
+  /** Rows whose head may go now. */
+  readonly ready: Line<Row>;
   jobs: number;
   inFlight: number;
+  /** Its rows are being woken, and are to be once more. */
+  waking: 'no' | 'once' | 'again';
 }
 
 export class Lanes {
@@ -127,7 +134,8 @@ export class Lanes {
       row.tail = entry;
       return;
     }
-    const begun: Row = { key, head: entry, tail: entry, timer: null, calling: null, cancelled: false };
+    const standing = { isInLine: false, before: null, behind: null };
+    const begun: Row = { key, head: entry, tail: entry, timer: null, calling: null, cancelled: false, ...standing };
     lane.rows.set(key, begun);
     this.#makeReady(lane, begun);
   }
@@ -136,7 +144,8 @@ export class Lanes {
     const party = this.#parties.get(name) ?? { name, lanes: 0, inFlight: 0, hungry: new Set() };
     this.#parties.set(name, party);
     party.lanes++;
-    const lane: Lane = { address, party, parallelMax, rows: new Map(), ready: new Set(), jobs: 0, inFlight: 0 };
+    const counts = { jobs: 0, inFlight: 0 };
+    const lane: Lane = { address, party, parallelMax, rows: new Map(), ready: new Line(), ...counts, waking: 'no' };
     this.#lanes.set(address, lane);
     return lane;
   }
@@ -149,15 +158,33 @@ export class Lanes {
     this.#forgetIdle(lane);
   }
 
-  /** What waits to be tried again goes now, and attempts are counted anew: of one key, or of the whole lane. */
+  /**
+   * What waits to be tried again goes now, and attempts are counted anew: of one key, or of the whole lane, which may be
+   * so long that it takes several turns.
+   */
   wake(address: string, key?: string): void {
     const lane = this.#lanes.get(address);
     if (lane === undefined) return;
-    if (key === undefined) for (const row of lane.rows.values()) this.#wakeRow(lane, row);
+    if (key === undefined) this.#wakeAll(lane);
     else if (lane.rows.has(key)) this.#wakeRow(lane, lane.rows.get(key)!);
   }
 
+  #wakeAll(lane: Lane): void {
+    if (lane.waking !== 'no') {
+      lane.waking = 'again';
+      return;
+    }
+    lane.waking = 'once';
+    const wakeRow = (row: Row) => this.#wakeRow(lane, row);
+    inSlices(this.#options.timers, lane.rows.values(), wakeRow, () => {
+      const isAgain = lane.waking === 'again';
+      lane.waking = 'no';
+      if (isAgain) this.#wakeAll(lane);
+    });
+  }
+
   #wakeRow(lane: Lane, row: Row): void {
+    if (this.#closed) return;
     row.head.attempts = 0;
     if (row.timer === null) return;
     this.#options.timers.cancel(row.timer);
@@ -193,7 +220,7 @@ export class Lanes {
 
   /** The lane takes part in the next turn, if it can use one. */
   #offer(lane: Lane): void {
-    if (lane.ready.size === 0 || lane.inFlight >= lane.parallelMax) return;
+    if (lane.ready.first === null || lane.inFlight >= lane.parallelMax) return;
     lane.party.hungry.add(lane);
     this.#hungry.add(lane.party);
     this.#turn ??= this.#options.timers.after(0, () => this.#takeTurn());
@@ -219,14 +246,14 @@ export class Lanes {
       this.#hungry.delete(party);
       this.#startNext(lane);
       if (this.#closed) return;
-      if (lane.ready.size > 0 && lane.inFlight < lane.parallelMax) party.hungry.add(lane);
+      if (lane.ready.first !== null && lane.inFlight < lane.parallelMax) party.hungry.add(lane);
       if (party.hungry.size > 0) this.#hungry.add(party);
     }
   }
 
   #startNext(lane: Lane): void {
-    const [row] = lane.ready;
-    if (row === undefined) return;
+    const row = lane.ready.first;
+    if (row === null) return;
     lane.ready.delete(row);
     const entry = row.head;
     const wanted = entry.job.make();

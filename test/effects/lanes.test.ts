@@ -289,6 +289,36 @@ describe('wake', () => {
     expect(clock.pending).toBe(0);
   });
 
+  test('a long lane is woken some at a time, and once more for all who ask meanwhile', async () => {
+    const ROWS = 100;
+    const { clock, job, network } = makeWorld(() => refused());
+    let [looks, cancelled] = [0, 0];
+    // It goes on whenever it is looked at: no slice gets far.
+    const timers = {
+      now: () => clock.now() + looks++,
+      after: (ms: number, run: () => void) => clock.after(ms, run),
+      cancel: (timer: object) => {
+        cancelled++;
+        clock.cancel(timer);
+      },
+    };
+    const lanes = new Lanes({ timers, call: network.call, inFlightMax: 2 * ROWS, attemptsMax: 100 });
+    for (let n = 0; n < ROWS; n++) lanes.add('x', ROWS, job(`${n}`));
+    // Each was tried a few times, and waits for longer than a second.
+    await clock.run(5_000);
+    const before = network.sent.length;
+    for (let n = 0; n < 50; n++) lanes.wake('x');
+    expect([cancelled > 0, cancelled < 5]).toEqual([true, true]);
+    // All that is done without waiting.
+    await clock.run(0);
+    await clock.run(5);
+    await clock.run(0);
+    const woken = new Set(network.sent.slice(before).map(({ url }) => url));
+    expect(woken.size).toBe(ROWS);
+    expect(cancelled).toBeLessThanOrEqual(2 * ROWS);
+    lanes.close();
+  });
+
   test('one on its way is not sent twice', async () => {
     const { clock, lanes, job, network } = makeWorld(() => ({ error: 'no', afterMs: 100 }), { attemptsMax: 2 });
     lanes.add('x', 1, job('a'));
