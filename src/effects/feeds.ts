@@ -17,7 +17,7 @@ import { legsOf } from '../core/intents.ts';
 import { Kind } from '../core/kinds.ts';
 import { recordAt } from '../core/past.ts';
 import { dataOf, readRow } from '../core/records.ts';
-import type { State } from '../core/state.ts';
+import type { Feed, State } from '../core/state.ts';
 import { isWanted, type LedgerEvent, type Placed, placedAt, signalsOf } from '../events.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { Recent } from '../recent.ts';
@@ -36,7 +36,7 @@ import type { Job, Lanes, Outcome } from './lanes.ts';
 import type { OutgoingCall } from './outgoing.ts';
 import { ByKey, Companies, type Reader, type Readers } from './readers.ts';
 import { failedOf, retryWoken } from './retries.ts';
-import { WokenWalks } from './slices.ts';
+import { inSlices, WokenWalks } from './slices.ts';
 import type { Timers } from './timers.ts';
 
 /** What is noted once an event was taken, or given up. */
@@ -91,6 +91,8 @@ export class Feeds {
   readonly #options: FeedsOptions;
   readonly #events: EventMemo;
   readonly #receivers = new Map<number, Receiver>();
+  /** Those of the books that were not taken up yet. */
+  readonly #unopened = new Set<number>();
   /** By the row of the effect. */
   readonly #filters = new Recent<number, Asked>(FILTERS_CHARS_MAX, ({ size }) => size);
   readonly #live = new ByKey<Receiver>();
@@ -108,13 +110,19 @@ export class Feeds {
     this.#woken = new WokenWalks((woken, done) => retryWoken(state, timers, woken, (row) => this.retry(row), done));
   }
 
-  /** Takes up what was not delivered when the server stopped. */
+  /** Takes up what was not delivered when the server stopped: of thousands of effects some at a time. */
   start(): void {
-    const feeds = [...this.#options.state.feeds].sort(([, one], [, other]) => one.seq - other.seq);
-    for (const [row, feed] of feeds) {
-      if (!this.#receivers.has(row)) this.#open(row, 'reading', Math.max(feed.seq, 1));
-    }
-    this.#read();
+    const { state, timers } = this.#options;
+    const feeds = [...state.feeds].sort(([, one], [, other]) => one.seq - other.seq);
+    for (const [row] of feeds) if (!this.#receivers.has(row)) this.#unopened.add(row);
+    const takeUp = ([row]: readonly [number, Feed]) => this.#takeUp(row);
+    inSlices(timers, feeds.values(), takeUp, () => this.#read());
+  }
+
+  /** It hears all that it was not told of before, whatever has come since the start. */
+  #takeUp(row: number): void {
+    const feed = this.#options.state.feeds.get(row);
+    if (this.#unopened.delete(row) && feed !== undefined) this.#open(row, 'reading', Math.max(feed.seq, 1));
   }
 
   /**
@@ -135,6 +143,7 @@ export class Feeds {
 
   /** Tries again: what waits, and what was given up and not delivered since. */
   retry(row: number): void {
+    this.#takeUp(row);
     const receiver = this.#receivers.get(row);
     if (receiver === undefined) return;
     for (const queued of failedOf(this.#options.state, row)) {
@@ -157,6 +166,7 @@ export class Feeds {
     const placed = placedAt(state, this.#seq);
     if (placed === null) return;
     const { row, address } = placed;
+    this.#takeUp(row);
     const known = this.#receivers.get(row);
     if (!state.feeds.has(row)) {
       if (known === undefined) return;

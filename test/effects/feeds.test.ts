@@ -1,14 +1,14 @@
 /** Feeds: who hears what, once it is late, changed, started again, or part of something very large. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
-import type { DeliveryView, EffectsOptions } from '../../src/effects/index.ts';
+import { type DeliveryView, Effects, type EffectsOptions } from '../../src/effects/index.ts';
 import { ByKey, Companies, Readers } from '../../src/effects/readers.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { issue } from '../core/books.ts';
 import { SERVER } from '../engine/house.ts';
-import type { Clock } from './clock.ts';
+import { Clock } from './clock.ts';
 import { type Made, Theatre } from './theatre.ts';
 
 const HOOK = 'http://127.0.0.1:1/hook';
@@ -349,6 +349,74 @@ test('thousands of events for many effects are looked through in slices, and all
     const told = theatre.at(`/hook${n}`).map(({ body }) => body.data.amount);
     expect(told, `effect ${n}`).toEqual([...amounts, 777, 888]);
   }
+});
+
+test('very many effects are taken up some at a time after a start, and hear what came before, meanwhile and since', async () => {
+  const EFFECTS = 30;
+  const listener = (n: number, schema = 'x') => {
+    const filter = { 'wallet.data.schema': schema };
+    return {
+      handle: `e${n}`,
+      signal: 'wallet-created',
+      filter,
+      action: { schema: 'webhook', endpoint: `${HOOK}${n}` },
+    };
+  };
+  const first = await Theatre.open();
+  first.answer = () => 503;
+  const all = Array.from({ length: EFFECTS }, (_, n) => effect(first, listener(n), `e${n}`));
+  await first.done(...all);
+  await first.run();
+  await first.done(...wallets(first, 'x', 'w0', 'w1'));
+  await first.run();
+  first.answer = () => 202;
+  const before = first.calls.length;
+  const own = new Clock();
+  let [looks, perLook] = [0, 1];
+  // During a start it goes on whenever it is looked at: no slice gets far.
+  const timers = {
+    now: () => {
+      looks += perLook;
+      return own.now() + looks;
+    },
+    after: (ms: number, run: () => void) => own.after(ms, run),
+    cancel: (timer: object) => own.cancel(timer),
+  };
+  const second = await first.restart({ timers });
+  perLook = 0;
+  const { house } = second;
+  // Before the last of them were taken up.
+  await second.done(
+    house.update(Kind.effect, 'e29', listener(29, 'y')),
+    house.drop(Kind.effect, 'e28'),
+    effect(second, listener(30), 'e30'),
+    ...wallets(second, 'x', 'w2'),
+    ...wallets(second, 'y', 'w3'),
+  );
+  for (let n = 0; n < 50; n++) {
+    await own.run(5);
+    await second.run();
+  }
+  const told = (n: number) => namesIn(second.calls.slice(before).filter(({ path }) => path === `/hook${n}`));
+  for (let n = 0; n < 28; n++) expect(told(n), `effect ${n}`).toEqual(['w0', 'w1', 'w2']);
+  expect([told(28), told(29), told(30)]).toEqual([[], ['w0', 'w1', 'w3'], ['w2']]);
+  // A start by itself, and what it reads before others have a turn.
+  const { state, journal } = house;
+  const [note, inform] = [() => {}, () => {}];
+  const effects = new Effects({
+    ...{ state, timers, inform, noteLeg: note, noteDelivery: note, seq: journal.position.seq },
+    ...{ sealer: new Sealer(SERVER), call: async () => ({ status: 202 }) as const },
+    ...{ callsInFlightMax: 1, bridgeCallsMax: 1, bridgeAttemptsMax: 1 },
+    defect: (error) => {
+      throw error;
+    },
+  });
+  const reads = vi.spyOn(state.log, 'get');
+  perLook = 1;
+  effects.start();
+  expect(reads.mock.calls.length).toBeGreaterThan(0);
+  expect(reads.mock.calls.length).toBeLessThan(10);
+  effects.close();
 });
 
 test('events of many records that are written together are looked through for some milliseconds at once, and all are heard', async () => {
