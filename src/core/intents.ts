@@ -116,18 +116,31 @@ function willingOf(state: State, ledger: number, caller: Caller, proofs: readonl
   return { ...caller, keys };
 }
 
-/** The ends of all intents that have waited too long, as of `now`; each may be applied before the next is asked for. */
+/**
+ * The ends of all intents that have waited too long, as of `now`, in the order in which those came; each may be applied
+ * before the next is asked for. Millions may wait in a ledger where nothing expires: none of those is looked at.
+ */
 export function* stepsDue(state: State, now: number): Generator<StepEntry> {
+  const ledgers: { row: number; rows: Iterator<number> }[] = [];
   for (const [ledger, rows] of state.open.pending()) {
-    // Millions may wait in a ledger where nothing expires.
     if (expiryMinutes(state, ledger) === Number.POSITIVE_INFINITY) continue;
-    for (const row of rows) {
-      const open = state.open.get(row)!;
-      // They stand in the order they came: what follows one that is too young is younger still.
-      if (!isOverdue(state, open, now)) break;
-      yield expire(state, readRow(state, row), open, now);
-    }
+    const row = nextDue(state, rows, now);
+    if (row >= 0) ledgers.push({ row, rows });
   }
+  while (ledgers.length > 0) {
+    const first = ledgers.reduce((one, other) => (other.row < one.row ? other : one));
+    // What was applied meanwhile may have ended it.
+    const open = state.open.get(first.row);
+    if (open?.status === 'pending') yield expire(state, readRow(state, first.row), open, now);
+    first.row = nextDue(state, first.rows, now);
+    if (first.row < 0) ledgers.splice(ledgers.indexOf(first), 1);
+  }
+}
+
+/** The next of a ledger's pending intents, if it is due. What follows one that is too young is younger still. */
+function nextDue(state: State, rows: Iterator<number>, now: number): number {
+  const { done, value: row } = rows.next();
+  return done !== true && isOverdue(state, state.open.get(row)!, now) ? row : -1;
 }
 
 function isOverdue(state: State, { ledger, moment, status }: OpenIntent, now: number): boolean {

@@ -124,7 +124,7 @@ export class OpenIntents {
   }
 
   /** By ledger, the rows of the pending ones, which alone can expire: there may be very many that rest at prepared. */
-  *pending(): Generator<[ledger: number, rows: Iterable<number>], void, void> {
+  *pending(): Generator<[ledger: number, rows: IterableIterator<number>], void, void> {
     for (const [ledger, rows] of this.#pending) yield [ledger, rows.keys()];
   }
 

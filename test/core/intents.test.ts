@@ -4,12 +4,14 @@ import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { GRANTED } from '../../src/core/access/index.ts';
 import type { Claim } from '../../src/core/claims/index.ts';
+import { bytesOf, dumpState, loadState } from '../../src/core/dump.ts';
 import { type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts';
 import { findHandle, findLuid } from '../../src/core/finding.ts';
 import { stepsDue } from '../../src/core/intents.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { readRow } from '../../src/core/records.ts';
 import type { OpenIntent, State } from '../../src/core/state.ts';
+import { entryCodec } from '../../src/storage/codec.ts';
 import { CURRENT_FORMAT } from '../../src/storage/journal.ts';
 import { often } from '../support/long.ts';
 import { SECOND_FORMAT } from '../support/second-format.ts';
@@ -401,7 +403,35 @@ test('of what waits, nothing is looked at where nothing expires, nor behind the 
   const due = [...stepsDue(books.state, books.moment)].map(({ ledger, handle }) => `${ledger} ${handle}`);
   // Thirty, twenty-nine … eleven minutes old.
   expect(due).toEqual(Array.from({ length: 20 }, (_, n) => `3 i${n}`));
-  expect(looks.mock.calls.length).toBe(20 + 1 + 1);
+  expect(looks.mock.calls.length).toBe(2 * 20 + 1 + 1);
+});
+
+test('what is due in several ledgers ends in the order it came, after a start from a snapshot too', () => {
+  const books = Books.open();
+  const access = [{ action: { $in: ['access', 'create'] }, record: 'any' }];
+  const config = { 'intent.expiryThresholdMinutes': 10 };
+  for (const ledger of [2, 3]) {
+    books.create(Kind.ledger, { handle: `l${ledger}`, config, access }, 0);
+    for (const handle of ['a', 'b']) books.create(Kind.wallet, { handle }, ledger);
+    books.create(Kind.symbol, { handle: 'usd', factor: 1 }, ledger);
+  }
+  const wait = (ledger: number, handle: string) =>
+    books.create(Kind.intent, { handle, claims: [transfer('a', 'b', 1)] }, ledger);
+  wait(2, 'first');
+  books.moment += 6 * 60_000;
+  for (const [n, ledger] of [3, 2, 2, 3, 3, 2].entries()) wait(ledger, `i${n}`);
+  books.moment += 6 * 60_000;
+  const ended = [...stepsDue(books.state, books.moment)];
+  expect(ended.map(({ handle }) => handle)).toEqual(['first']);
+  // Of its ledger the first that waits is now one that came behind one of the other.
+  for (const step of ended) books.settle(step);
+  const { extra, parts } = dumpState(books.state);
+  const kept = new Map(parts.map((part) => [part.name, bytesOf(part)]));
+  const loaded = loadState(entryCodec, extra, kept, { chunkBytes: 1 << 20 });
+  for (const state of [books.state, loaded]) {
+    const due = [...stepsDue(state, books.moment + 11 * 60_000)].map(({ ledger, handle }) => `${ledger} ${handle}`);
+    expect(due).toEqual(['3 i0', '2 i1', '2 i2', '3 i3', '3 i4', '2 i5']);
+  }
 });
 
 describe('a proof that an intent begins with', () => {
