@@ -854,7 +854,7 @@ export const TESTED_PLANTS: TestedPlant[] = [
   ],
   [
     'a key of mixed order gets a table',
-    'proof/comb',
+    'proof/comb-arithmetic',
     ['src/proof/comb/combs.ts', '    return this.#isOrderL(table);', '    return true;'],
   ],
   [
