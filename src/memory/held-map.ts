@@ -9,6 +9,8 @@ import { fail, finder, type OpenPart, type Parts } from './parts.ts';
 
 /** So many entries are a piece: some ten microseconds. */
 const LINE_ENTRIES = 32;
+/** A piece ends after so many that are not in it too: a million may have come or gone since the dump. */
+const MET_MAX = 1024;
 const NEW_LINE = 10;
 
 /** What has changed since a dump: by key what was there then, undefined where nothing was. */
@@ -89,16 +91,18 @@ export class HeldMap<K, V> {
 
   *#read(kept: Kept<K, V>, drop: () => void): Generator<Uint8Array> {
     let rows: unknown[] = [];
+    let met = 0;
     // Loops over a Map meet what is added while they last. One that changes after it was met comes again, as it was.
     for (const entries of [this.#map, kept]) {
       // All were met: what changes from now on was given as it was.
       if (entries === kept) drop();
       for (const [key, value] of entries) {
-        if (value === undefined || (entries !== kept && kept.has(key))) continue;
-        rows.push(this.#rowOf(key, value));
-        if (rows.length < LINE_ENTRIES) continue;
+        const isTold = value !== undefined && (entries === kept || !kept.has(key));
+        if (isTold) rows.push(this.#rowOf(key, value));
+        if (rows.length < LINE_ENTRIES && ++met < MET_MAX) continue;
         yield lineOf(rows);
         rows = [];
+        met = 0;
       }
     }
     yield lineOf(rows);

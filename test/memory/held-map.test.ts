@@ -110,6 +110,33 @@ test('a dump comes in pieces, and is read once', () => {
   expect(() => bytesOf(dropped)).toThrow(/things was read before, or dropped/);
 });
 
+test('no piece passes by very many, however many have come, or were there and have changed, before it is read', () => {
+  let met = 0;
+  // Counts what is met of it.
+  class Counting extends Map<number, number> {
+    override *[Symbol.iterator](): MapIterator<[number, number]> {
+      for (const entry of super[Symbol.iterator]()) {
+        met++;
+        yield entry;
+      }
+    }
+  }
+  const map = new HeldMap<number, number>('things', (key, value) => [key, value], new Counting());
+  for (let n = 0; n < 20_000; n++) map.set(n, n);
+  const dump = map.dump();
+  for (let n = 10_000; n < 40_000; n++) map.set(n, -1);
+  const rows: Row[] = [];
+  let most = 0;
+  for (const piece of dump.pieces) {
+    rows.push(...rowsIn(piece.slice()));
+    most = Math.max(most, met);
+    met = 0;
+  }
+  expect(rows).toHaveLength(20_000);
+  expect(rows.every(([key, value]) => Number(key) === value)).toBe(true);
+  expect(most).toBeLessThan(2000);
+});
+
 test('parts without it, or with half a line of it, are refused', () => {
   expect(() => [...rowsOf(new Map(), 'things')]).toThrow(/part things is missing/);
   const map = emptyMap();
