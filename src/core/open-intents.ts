@@ -44,7 +44,7 @@ type Row = [
 ];
 
 export class OpenIntents {
-  readonly #intents = new HeldMap<number, OpenIntent>(OPEN_PART, rowOf, new LongMap());
+  readonly #intents = new HeldMap<number, OpenIntent>(OPEN_PART, rowOf, () => new LongMap());
   /** By ledger, the rows of those that are pending, in the order they came: once prepared, none is pending again. */
   readonly #pending = new Map<number, LongMap<true>>();
   /** By bridge, the rows of those that have a leg there. */

@@ -172,7 +172,11 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
     balances: new Balances(sizes),
     statuses: [],
     ledgers: [{ row: -1, handle: '', config: {} }],
-    supply: new HeldMap('supply', (symbol, amount) => [symbol, amount.toString()], new LongMap()),
+    supply: new HeldMap<number, bigint>(
+      'supply',
+      (symbol, amount) => [symbol, amount.toString()],
+      () => new LongMap(),
+    ),
     counts: new HeldMap('counts', (key, value) => [key, value]),
     variety: new Map(),
     ownStatuses: new Map(),

@@ -14,7 +14,7 @@ const MET_MAX = 1024;
 const NEW_LINE = 10;
 
 /** What has changed since a dump: by key what was there then, undefined where nothing was. */
-type Kept<K, V> = Map<K, V | undefined>;
+type Kept<K, V> = Entries<K, V | undefined>;
 
 /** What it holds its entries in: a Map, or one that may grow longer than V8's Map does well (long-map.ts). */
 interface Entries<K, V> {
@@ -28,17 +28,23 @@ interface Entries<K, V> {
   [Symbol.iterator](): IterableIterator<[K, V]>;
 }
 
+/** Makes an empty one, whatever its values. */
+type Make<K> = <V>() => Entries<K, V>;
+
 export class HeldMap<K, V> {
   readonly #name: string;
   readonly #rowOf: (key: K, value: V) => unknown;
   readonly #map: Entries<K, V>;
+  /** As many may change while a dump is read as there are. */
+  readonly #make: Make<K>;
   #dumps: readonly Kept<K, V>[] = [];
 
   /** It is dumped as a part of this name: lines of JSON, each a list of what `rowOf` makes of so many entries. */
-  constructor(name: string, rowOf: (key: K, value: V) => unknown, map: Entries<K, V> = new Map()) {
+  constructor(name: string, rowOf: (key: K, value: V) => unknown, make: Make<K> = () => new Map()) {
     this.#name = name;
     this.#rowOf = rowOf;
-    this.#map = map;
+    this.#make = make;
+    this.#map = make();
   }
 
   get size(): number {
@@ -77,7 +83,7 @@ export class HeldMap<K, V> {
 
   /** All there is now. */
   dump(): OpenPart {
-    const kept: Kept<K, V> = new Map();
+    const kept: Kept<K, V> = this.#make();
     this.#dumps = [...this.#dumps, kept];
     const drop = () => {
       this.#dumps = this.#dumps.filter((other) => other !== kept);

@@ -113,15 +113,19 @@ test('a dump comes in pieces, and is read once', () => {
 test('no piece passes by very many, however many have come, or were there and have changed, before it is read', () => {
   let met = 0;
   // Counts what is met of it.
-  class Counting extends Map<number, number> {
-    override *[Symbol.iterator](): MapIterator<[number, number]> {
+  class Counting<V> extends Map<number, V> {
+    override *[Symbol.iterator](): MapIterator<[number, V]> {
       for (const entry of super[Symbol.iterator]()) {
         met++;
         yield entry;
       }
     }
   }
-  const map = new HeldMap<number, number>('things', (key, value) => [key, value], new Counting());
+  const map = new HeldMap<number, number>(
+    'things',
+    (key, value) => [key, value],
+    () => new Counting(),
+  );
   for (let n = 0; n < 20_000; n++) map.set(n, n);
   const dump = map.dump();
   for (let n = 10_000; n < 40_000; n++) map.set(n, -1);
@@ -135,6 +139,30 @@ test('no piece passes by very many, however many have come, or were there and ha
   expect(rows).toHaveLength(20_000);
   expect(rows.every(([key, value]) => Number(key) === value)).toBe(true);
   expect(most).toBeLessThan(2000);
+});
+
+test('what is kept for a dump lies in a map of the same sort, since it may grow as long', () => {
+  const made: Map<number, unknown>[] = [];
+  const make = <V>() => {
+    const map = new Map<number, V>();
+    made.push(map);
+    return map;
+  };
+  const map = new HeldMap<number, number>('things', (key, value) => [key, value], make);
+  map.set(1, 1);
+  map.dump();
+  map.set(1, 2);
+  map.set(2, 2);
+  expect(made.map((each) => [...each])).toEqual([
+    [
+      [1, 2],
+      [2, 2],
+    ],
+    [
+      [1, 1],
+      [2, undefined],
+    ],
+  ]);
 });
 
 test('parts without it, or with half a line of it, are refused', () => {
