@@ -9,7 +9,7 @@ import { fail, finder, type OpenPart, type Parts } from './parts.ts';
 
 /** So many entries are a piece: some ten microseconds. */
 const LINE_ENTRIES = 32;
-/** A piece ends after so many that are not in it too: a million may have come or gone since the dump. */
+/** After so many entries that were met a piece ends too: a million may have come or gone since the dump. */
 const MET_MAX = 1024;
 const NEW_LINE = 10;
 
