@@ -7,7 +7,7 @@ import { Kind } from '../core/kinds.ts';
 import { Listing } from '../core/lists.ts';
 import { type RecordView, readRow, sizeOf } from '../core/records.ts';
 import { isRefusal } from '../core/refusal.ts';
-import { SERVER_LEDGER } from '../core/state.ts';
+import { SERVER_LEDGER, type State } from '../core/state.ts';
 import {
   labelsText,
   ownersText,
@@ -218,7 +218,7 @@ export function listChanges(call: Call): void {
   const see = () => {
     const row = readableRow(call);
     if (row < 0) return null;
-    const { versions, total } = historyOf(state, row, index * limit, limit);
+    const { versions, total } = versionsOf(state, row, query);
     return { row, versions, total, size: versions.reduce((sum, version) => sum + sizeOf(version), 0) };
   };
   const tell = (held: Call, { row, versions, total, size }: SeenVersions) => {
@@ -226,6 +226,15 @@ export function listChanges(call: Call): void {
     else sendList(held, changeTexts(held, row, versions), { index, limit, total });
   };
   inTurn(call, see, tell, 'page');
+}
+
+/** The versions on a page, and how many there are in all. From the oldest on, a page is counted from the other end. */
+function versionsOf(state: State, row: number, { page: { index, limit }, order }: ListQuery) {
+  if (order === 'newest') return historyOf(state, row, index * limit, limit);
+  const { total } = historyOf(state, row, 0, 0);
+  const newer = Math.max(0, total - (index + 1) * limit);
+  const { versions } = historyOf(state, row, newer, Math.max(0, total - index * limit - newer));
+  return { versions: versions.reverse(), total };
 }
 
 export function readChange(call: Call): void {

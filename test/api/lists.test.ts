@@ -559,3 +559,44 @@ describe("a list's proof", () => {
     }
   });
 });
+
+describe('what belongs to one record is listed as records are: newest first, the oldest where that is asked for', () => {
+  const OLDEST = 'sort.meta.moment=1';
+  let there: Client;
+  let kit: Kit;
+  beforeAll(async () => {
+    ({ there, kit } = await freshLedger());
+  });
+
+  /** What `look` sees of the rows, page after page. */
+  async function pages(path: string, query: string, limit: number, look: (row: Json) => unknown): Promise<unknown[]> {
+    const seen: unknown[] = [];
+    for (let index = 0; ; index += 1) {
+      const reply = await there.get(`${path}?${query}&page.index=${index}&page.limit=${limit}`);
+      expect(reply.status, reply.text).toBe(200);
+      seen.push(...reply.body.data.map(look));
+      if (reply.body.data.length < limit) return seen;
+    }
+  }
+
+  /** The whole list and all its pages, one way and the other. */
+  async function expectBothWays(
+    path: string,
+    newest: unknown[],
+    look: (row: Json) => unknown,
+    query = '',
+  ): Promise<void> {
+    for (const limit of [100, 3, 2, 1]) {
+      expect(await pages(path, query, limit, look)).toEqual(newest);
+      expect(await pages(path, `${query}&sort.meta.moment=-1`, limit, look)).toEqual(newest);
+      expect(await pages(path, `${query}&${OLDEST}`, limit, look)).toEqual(newest.toReversed());
+    }
+  }
+
+  test('versions', async () => {
+    let stored = await kit.make('wallets', { handle: unique('wallet') });
+    const { handle } = stored.data;
+    for (let n = 0; n < 4; n += 1) stored = (await kit.change('wallets', stored, { handle, custom: { n } })).body;
+    await expectBothWays(`/wallets/${handle}/changes`, [5, 4, 3, 2, 1], (row) => row.meta.change);
+  });
+});
