@@ -10,52 +10,56 @@ import { pairLuid } from '../core/luid.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { namesOf } from '../core/records.ts';
 import { isRefusal } from '../core/refusal.ts';
-import type { State } from '../core/state.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { type Call, refuseDurable, walk } from './call.ts';
+import { FirstRows } from './first-rows.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
 import { BALANCE_PATHS, LIMIT_PATHS, parseQuery } from './query.ts';
 import { LIST_TIMEOUT, sendList, sendListing } from './reads.ts';
 
 export function listBalances(call: Call): void {
-  const isReserved = (slot: number) => call.house.state.balances.reserved(slot) !== 0;
-  const countOf = (slot: number) => (isReserved(slot) ? 2 : 1);
-  listSlots(call, BALANCE_PATHS, countOf, ({ balances }, slot, wallet, symbol) => {
+  const { balances } = call.house.state;
+  const momentsOf = (slot: number) => {
+    const moment = balances.moment(slot);
+    return balances.reserved(slot) === 0 ? [moment] : [moment, moment];
+  };
+  listSlots(call, BALANCE_PATHS, momentsOf, (slot, wallet, symbol) => {
     const row = (schema: string, amount: number, salt: number) => {
       const data = `{"amount":${amount},"schema":"${schema}","symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
       return slotText(data, pairLuid(wallet.luid, symbol.luid, salt), balances.moment(slot));
     };
     const available = row('available', balances.available(slot), 0);
-    return isReserved(slot) ? [available, row('reserved', balances.reserved(slot), 1)] : [available];
+    const reserved = balances.reserved(slot);
+    return reserved === 0 ? [available] : [available, row('reserved', reserved, 1)];
   });
 }
 
 export function listLimits(call: Call): void {
   const { balances } = call.house.state;
-  const isSet = (slot: number, metric: number) => !Number.isNaN(balances.limit(slot, metric));
-  const countOf = (slot: number) =>
-    balances.isLimited(slot) ? METRICS.filter((_, metric) => isSet(slot, metric)).length : 0;
-  listSlots(call, LIMIT_PATHS, countOf, (_, slot, wallet, symbol) => {
-    return METRICS.flatMap((name, metric) => {
-      if (!isSet(slot, metric)) return [];
-      const amount = balances.limit(slot, metric);
-      const data = `{"amount":${amount},"metric":"${name}","symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
-      const moment = balances.limitMoment(slot, metric);
-      return [slotText(data, pairLuid(wallet.luid, symbol.luid, 2 + metric), moment)];
-    });
-  });
+  const setAt = (slot: number) =>
+    balances.isLimited(slot) ? ALL_METRICS.filter((metric) => !Number.isNaN(balances.limit(slot, metric))) : [];
+  const momentsOf = (slot: number) => setAt(slot).map((metric) => balances.limitMoment(slot, metric));
+  listSlots(call, LIMIT_PATHS, momentsOf, (slot, wallet, symbol) =>
+    setAt(slot).map((metric) => {
+      const limit = `"amount":${balances.limit(slot, metric)},"metric":"${METRICS[metric]}"`;
+      const data = `{${limit},"symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
+      return slotText(data, pairLuid(wallet.luid, symbol.luid, 2 + metric), balances.limitMoment(slot, metric));
+    }),
+  );
 }
 
+const ALL_METRICS = METRICS.map((_, metric) => metric);
+
 /**
- * A list over the wallet's balance slots, each of which gives as many rows as `countOf` says. A wallet may have very many
- * of them: only the rows of the page are made, and where it takes longer they are looked for in turns. Where filters ask
- * for some of them, all have to be made.
+ * A list over the wallet's balance slots. Each gives as many rows as `momentsOf` tells moments, in the same order. A wallet
+ * may have very many of them: only the rows of the page are made, and where it takes longer they are looked for in turns.
+ * Where filters ask for some of them, all have to be made.
  */
 function listSlots(
   call: Call,
   paths: readonly string[],
-  countOf: (slot: number) => number,
-  rowsOf: (state: State, slot: number, wallet: Names, symbol: Names) => string[],
+  momentsOf: (slot: number) => number[],
+  rowsOf: (slot: number, wallet: Names, symbol: Names) => string[],
 ): void {
   const { house, request } = call;
   const { state, listMsMax } = house;
@@ -64,35 +68,32 @@ function listSlots(
   if (row < 0) return;
   const query = parseQuery(request.query, paths, house.queryLimits);
   if (isRefusal(query)) return refuseDurable(call, query);
-  const { filters } = query;
+  const { filters, order } = query;
   const { index, limit } = query.page;
-  const from = index * limit;
-  const shown: number[] = [];
-  /** Rows of slots before those that are shown, and of all. */
-  let before = 0;
-  let total = 0;
+  const first = new FirstRows(index * limit + limit, order);
   let next = state.rows.aux.get(row);
-  /** The rows of a slot that pass the filters. */
-  const passing = (slot: number, wallet: Names): string[] => {
-    const rows = rowsOf(state, slot, wallet, namesOf(state, balances.symbol(slot)));
-    return filters.length === 0 ? rows : rows.filter((text) => matchesAll(JSON.parse(text), filters));
+  const rowsAt = (slot: number, wallet: Names) => rowsOf(slot, wallet, namesOf(state, balances.symbol(slot)));
+  const lookAt = (slot: number): void => {
+    const moments = momentsOf(slot);
+    const rows = filters.length === 0 || moments.length === 0 ? null : rowsAt(slot, namesOf(state, row));
+    for (const [at, moment] of moments.entries()) {
+      if (rows === null || matchesAll(JSON.parse(rows[at]!), filters)) first.add(moment, placeOf(slot, at));
+    }
   };
   /** Looks at so many of them at most; whether that was all. */
   const look = (slots: number): boolean => {
     for (let left = slots; next !== 0; next = balances.next(next - 1)) {
       if (left-- === 0) return false;
-      const made = countOf(next - 1);
-      const count = made === 0 || filters.length === 0 ? made : passing(next - 1, namesOf(state, row)).length;
-      if (total + count <= from) before += count;
-      else if (total < from + limit && count > 0) shown.push(next - 1);
-      total += count;
+      lookAt(next - 1);
     }
     return true;
   };
   const tell = () => {
     const wallet = namesOf(state, row);
-    const rows = shown.flatMap((slot) => passing(slot, wallet));
-    sendList(call, rows.slice(from - before, from - before + limit), { index, limit, total });
+    const { total } = first;
+    // What was reserved when it was looked at may be so no more.
+    const rows = first.from(index * limit).flatMap((place) => rowsAt(slotAt(place), wallet)[rowAt(place)] ?? []);
+    sendList(call, rows, { index, limit, total });
   };
   const slots = filters.length === 0 ? SLOTS_PER_LOOK : FILTERED_PER_LOOK;
   if (look(slots)) return tell();
@@ -109,6 +110,12 @@ function listSlots(
   };
   walk(call, goOn, end);
 }
+
+/** Rows of a slot at most. Those of newer slots have higher places, and of one slot its first row. */
+const ROWS_MAX = 4;
+const placeOf = (slot: number, row: number) => slot * ROWS_MAX + (ROWS_MAX - 1 - row);
+const slotAt = (place: number) => Math.floor(place / ROWS_MAX);
+const rowAt = (place: number) => ROWS_MAX - 1 - (place % ROWS_MAX);
 
 /** A twentieth of a millisecond; a pattern alone can take milliseconds over the rows of one. */
 const SLOTS_PER_LOOK = 512;

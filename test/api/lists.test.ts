@@ -4,7 +4,18 @@
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Client, connect, hashOf, type Json, makeKeys } from '../support/client.ts';
-import { issue, type Kit, makeKit, openLedger, pause, reasonOf, segment, transfer, unique } from '../support/kit.ts';
+import {
+  issue,
+  type Kit,
+  limit,
+  makeKit,
+  openLedger,
+  pause,
+  reasonOf,
+  segment,
+  transfer,
+  unique,
+} from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
 import { NOWHERE } from '../support/samples.ts';
 import { startServer } from '../support/server.ts';
@@ -598,5 +609,47 @@ describe('what belongs to one record is listed as records are: newest first, the
     const { handle } = stored.data;
     for (let n = 0; n < 4; n += 1) stored = (await kit.change('wallets', stored, { handle, custom: { n } })).body;
     await expectBothWays(`/wallets/${handle}/changes`, [5, 4, 3, 2, 1], (row) => row.meta.change);
+  });
+
+  test('balances: one that moves goes to the front', async () => {
+    const [wallet, other] = [await kit.wallet(), await kit.wallet()];
+    const symbols: string[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      symbols.push(await kit.symbol());
+      await kit.done([issue(wallet, symbols[n]!, 10 + n)]);
+      await pause(2);
+    }
+    const [a, b, c, d, e] = symbols;
+    const look = ({ data }: Json) => `${data.symbol} ${data.schema}`;
+    const available = (names: unknown[]) => names.map((name) => `${name} available`);
+    await expectBothWays(`/wallets/${wallet}/balances`, available([e, d, c, b, a]), look);
+    await kit.done([transfer(wallet, other, b!, 1)]);
+    await pause(2);
+    await kit.clear([transfer(wallet, other, a!, 1)], { data: { config: { commit: 'manual' } } });
+    const held = [`${a} available`, `${a} reserved`, ...available([b, e, d, c])];
+    await expectBothWays(`/wallets/${wallet}/balances`, held, look);
+    await expectBothWays(`/wallets/${wallet}/balances`, available([b, e, d, c]), look, 'data.amount.$gt=9');
+  });
+
+  test('limits: one that is set again goes to the front', async () => {
+    const wallet = await kit.wallet();
+    const symbols = [await kit.symbol(), await kit.symbol()];
+    for (const metric of ['maxBalance', 'minBalance', 'dailyCount']) {
+      for (const symbol of symbols) {
+        await kit.done([limit(wallet, symbol, metric, 0)]);
+        await pause(2);
+      }
+    }
+    const [a, b] = symbols;
+    await kit.done([limit(wallet, a!, 'minBalance', -1)]);
+    const rows = [
+      `${a} minBalance`,
+      `${b} dailyCount`,
+      `${a} dailyCount`,
+      `${b} minBalance`,
+      `${b} maxBalance`,
+      `${a} maxBalance`,
+    ];
+    await expectBothWays(`/wallets/${wallet}/limits`, rows, ({ data }) => `${data.symbol} ${data.metric}`);
   });
 });
