@@ -33,29 +33,55 @@ export interface DeliveryView {
   moment: number;
 }
 
+/** Which of an effect's deliveries are asked for. */
+export interface DeliveryPage {
+  skip: number;
+  max: number;
+  order: 'newest' | 'oldest';
+}
+
 /** Deliveries that a list passes by in one step. */
 const PASSED_PER_STEP = 1000;
 
 /**
- * What became of a receiver's events, newest first: those on their way, then those noted. At most `max`, from `skip`. In
- * steps: there may be very many to pass by, and what an event is called stands in an entry that may be large.
+ * What became of a receiver's events, newest first: those on their way, then those noted; or the other way round. At most
+ * `max`, from `skip`. In steps: there may be very many to pass by, and what an event is called stands in an entry that may
+ * be large.
  */
 export function* listDeliveries(
   state: State,
   row: number,
   underway: readonly Tried[],
+  { skip, max, order }: DeliveryPage,
+): Generator<undefined, DeliveryView[]> {
+  const told = state.feeds.get(row);
+  if (told === undefined) return [];
+  const { last } = told;
+  // What the books have noted already is told as they note it.
+  const queue = underway.filter((queued) => !isOver(queued, told)).reverse();
+  if (order === 'newest') return yield* newestOf(state, row, queue, last, skip, max);
+  // From the oldest on, a page is counted from the other end.
+  let total = queue.length;
+  for (let at = last; at !== 0; at = state.heap.prev(at)) if (++total % PASSED_PER_STEP === 0) yield;
+  const newer = Math.max(0, total - skip - max);
+  const views = yield* newestOf(state, row, queue, last, newer, Math.max(0, total - skip - newer));
+  return views.reverse();
+}
+
+/** Of those on their way, the newest first, and of those noted up to `last`. */
+function* newestOf(
+  state: State,
+  row: number,
+  queue: readonly Tried[],
+  last: number,
   skip: number,
   max: number,
 ): Generator<undefined, DeliveryView[]> {
   const views: DeliveryView[] = [];
-  const told = state.feeds.get(row);
-  if (told === undefined) return views;
   const add = ({ seq, index }: Queued, rest: Omit<DeliveryView, 'event'>) => {
     views.push({ event: eventNameAt(state, seq, index), ...rest });
   };
-  // What the books have noted already is told as they note it.
-  const queue = underway.filter((queued) => !isOver(queued, told));
-  for (const queued of queue.reverse().slice(skip, skip + max)) {
+  for (const queued of queue.slice(skip, skip + max)) {
     const { moment } = placedAt(state, queued.seq)!.entry;
     const { attempts, detail } = queued;
     add(queued, { luid: deliveryLuid(state, row, queued), status: 'pending', attempts, detail, moment });
@@ -63,7 +89,7 @@ export function* listDeliveries(
   }
   // Those left out are passed by, not read.
   let left = Math.max(0, skip - queue.length);
-  for (let at = told.last; at !== 0 && views.length < max; at = state.heap.prev(at)) {
+  for (let at = last; at !== 0 && views.length < max; at = state.heap.prev(at)) {
     if (left > 0) {
       if (left-- % PASSED_PER_STEP === 0) yield;
       continue;

@@ -22,6 +22,7 @@ import { isWanted, type LedgerEvent, type Placed, placedAt, signalsOf } from '..
 import type { Sealer } from '../proof/sealer.ts';
 import { Recent } from '../recent.ts';
 import {
+  type DeliveryPage,
   type DeliveryView,
   deliveryLuid,
   isOver,
@@ -136,9 +137,9 @@ export class Feeds {
   }
 
   /** See listDeliveries. */
-  *deliveries(row: number, skip: number, max: number): Generator<undefined, DeliveryView[]> {
+  *deliveries(row: number, page: DeliveryPage): Generator<undefined, DeliveryView[]> {
     const underway = this.#receivers.get(row)?.queue ?? [];
-    return yield* listDeliveries(this.#options.state, row, underway, skip, max);
+    return yield* listDeliveries(this.#options.state, row, underway, page);
   }
 
   /** Tries again: what waits, and what was given up and not delivered since. */

@@ -9,14 +9,14 @@ import type { State } from '../core/state.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { Absences } from './absences.ts';
 import { Calls, type LegNote } from './calls.ts';
-import type { DeliveryView } from './deliveries.ts';
+import type { DeliveryPage, DeliveryView } from './deliveries.ts';
 import { type DeliveryNote, Feeds } from './feeds.ts';
 import { type Job, Lanes } from './lanes.ts';
 import type { Call } from './outgoing.ts';
 import type { Timers } from './timers.ts';
 
 export { isLoopback } from './addresses.ts';
-export type { DeliveryView } from './deliveries.ts';
+export type { DeliveryPage, DeliveryView } from './deliveries.ts';
 export { Outgoing } from './outgoing.ts';
 export { realTimers } from './timers.ts';
 
@@ -88,9 +88,9 @@ export class Effects {
     this.#feeds.retry(effect);
   }
 
-  /** What became of the events of an effect, newest first; in steps. */
-  deliveries(effect: number, skip: number, max: number): Generator<undefined, DeliveryView[]> {
-    return this.#feeds.deliveries(effect, skip, max);
+  /** What became of the events of an effect; in steps. */
+  deliveries(effect: number, page: DeliveryPage): Generator<undefined, DeliveryView[]> {
+    return this.#feeds.deliveries(effect, page);
   }
 
   counts(): { lanes: number; jobs: number; inFlight: number } {

@@ -131,7 +131,7 @@ function mayReadAll(call: Call, { rows }: LedgerEvent): boolean {
 
 // ---------------------------------------------------------------- deliveries of an effect
 
-/** `GET /effects/{id}/events`: what became of its events, newest first. */
+/** `GET /effects/{id}/events`: what became of its events, newest first where nobody asks for the oldest. */
 export function listDeliveries(call: Call): void {
   const { house, request } = call;
   const row = rowOf(call);
@@ -141,7 +141,7 @@ export function listDeliveries(call: Call): void {
   if (isRefusal(query)) return refuseDurable(call, query);
   const { index, limit } = query.page;
   const { handle } = readRow(house.state, row).entry;
-  const steps = house.effects.deliveries(row, index * limit, limit);
+  const steps = house.effects.deliveries(row, { skip: index * limit, max: limit, order: query.order });
   const end = performance.now() + house.listMsMax;
   const goOn = (pause: number): boolean => {
     if (performance.now() > end) {

@@ -24,8 +24,14 @@ function wallets(theatre: Theatre, schema: string, ...handles: string[]) {
 const namesIn = (calls: Made[]): string[] => calls.map(({ body }) => body.data.wallet.data.handle);
 
 /** The list of an effect's deliveries, at once. */
-function deliveriesOf(theatre: Theatre, row: number, skip: number, max: number): DeliveryView[] {
-  const steps = theatre.effects.deliveries(row, skip, max);
+function deliveriesOf(
+  theatre: Theatre,
+  row: number,
+  skip: number,
+  max: number,
+  order: 'newest' | 'oldest' = 'newest',
+): DeliveryView[] {
+  const steps = theatre.effects.deliveries(row, { skip, max, order });
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
@@ -542,6 +548,19 @@ describe('the list of deliveries', () => {
     expect(deliveriesOf(theatre, row, 30, 10)).toEqual([]);
   });
 
+  test('goes the other way round, those on their way at its end, where the oldest are asked for', async () => {
+    const { theatre, row } = await toldOfCredits(7);
+    theatre.answer = () => 503;
+    await theatre.done(theatre.house.intent('late', ...[8, 9, 10].map((amount) => issue('a', amount))));
+    await theatre.run();
+    const newest = deliveriesOf(theatre, row, 0, 100);
+    expect(newest.map(({ status }) => status)).toEqual([...Array(3).fill('pending'), ...Array(7).fill('delivered')]);
+    for (const limit of [1, 3, 4, 10, 100]) {
+      const pages = Array.from({ length: 12 }, (_, n) => deliveriesOf(theatre, row, n * limit, limit, 'oldest'));
+      expect(pages.flat()).toEqual(newest.toReversed());
+    }
+  });
+
   test('of very many passes by those before its page, and names those on it, in steps', async () => {
     const { theatre, row } = await toldOfCredits(50, 30);
     const { heap } = theatre.house.state;
@@ -552,7 +571,7 @@ describe('the list of deliveries', () => {
       return look(at);
     };
     Object.assign(heap, { prev: counted(prev), offset: counted(offset) });
-    const steps = theatre.effects.deliveries(row, 1400, 100);
+    const steps = theatre.effects.deliveries(row, { skip: 1400, max: 100, order: 'newest' });
     let most = 0;
     for (let before = 0; steps.next().done !== true; before = looks) most = Math.max(most, looks - before);
     expect(most).toBeLessThan(1200);
