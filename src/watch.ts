@@ -9,6 +9,7 @@ import { prepareSchemas } from './http/schemas.ts';
 import type { Log } from './log.ts';
 import type { ProofPool } from './proof/pool.ts';
 import type { Lock } from './storage/lock.ts';
+import { loadPacking } from './storage/values.ts';
 import { fullText } from './trouble.ts';
 
 const TICK_MS = 1000;
@@ -57,11 +58,13 @@ function lookAt(pool: ProofPool, lock: Lock, engine: Engine): void {
   }
 }
 
-/** Does in small steps what the first burst, and the first body of each kind, would have to wait for. */
+/** Does in small steps what the first burst, the first body of each kind, and the first snapshot would have to wait for. */
 async function prepare(pool: ProofPool): Promise<void> {
   const pause = () => new Promise<void>((resolve) => setTimeout(resolve, PREPARE_PAUSE_MS).unref());
   await pool.prepare(pause);
   await prepareSchemas(pause);
+  await pause();
+  loadPacking();
 }
 
 /**
