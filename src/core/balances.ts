@@ -3,7 +3,18 @@
  *
  * Always holds: amounts are integers within ±(2^53−1); a slot, once made, stays.
  */
-import { F64Column, F64Field, hashMix, Lines, type MemorySizes, type Part, Table, U32Field } from '../memory/index.ts';
+import {
+  F64Column,
+  F64Field,
+  hashMix,
+  Lines,
+  LongMap,
+  type MemorySizes,
+  near,
+  type Part,
+  Table,
+  U32Field,
+} from '../memory/index.ts';
 
 /** The limits a wallet may carry, in the order of their numbers on disk. */
 export const METRICS = ['minBalance', 'maxBalance', 'dailyAmount', 'dailyCount'] as const;
@@ -44,7 +55,7 @@ export class Balances {
    * as incoming no more. Nobody ever has it; but the thread ends one intent after the other, so there is room kept for it.
    * Follows from the open intents, so it is in no dump.
    */
-  readonly #passing = new Map<number, number>();
+  readonly #passing = new LongMap<number, number>(near);
   readonly #moment: F64Field;
   readonly #wallet: U32Field;
   readonly #symbol: U32Field;

@@ -10,6 +10,11 @@ export function countKey(ledger: number, kind: Kind, status: number): number {
   return scopeOf(ledger, kind) * 65_536 + status;
 }
 
+/** The number of the map that a key of state.counts lies in: 64 ledgers share one, most of which have had some thirty. */
+export function mapOfCount(key: number): number {
+  return Math.floor(key / (64 * SCOPES * 65_536));
+}
+
 /** Live records of a ledger and kind in a status (its number), or in all. */
 export function liveCount({ counts }: State, ledger: number, kind: Kind, status: number): number {
   return counts.get(countKey(ledger, kind, status)) ?? 0;

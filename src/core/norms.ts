@@ -5,6 +5,7 @@
  * Only `apply` and the loading of a snapshot change it; deciding reads. What is compiled from a record is remembered by
  * the heap address of its newest entry, whose bytes never change, and within a bound: then all of it goes.
  */
+import { LongMap, near } from '../memory/index.ts';
 import { KINDS, Kind } from './kinds.ts';
 
 /** Sorts of policies that are found by the kind they speak of. */
@@ -29,11 +30,11 @@ interface Norm {
 
 export class Norms {
   /** By row, schemas and policies of the sorts. */
-  readonly #norms = new Map<number, Norm>();
+  readonly #norms = new LongMap<number, Norm>(near);
   /** How many schemas by ledger and kind. */
-  readonly #schemas = new Map<number, number>();
+  readonly #schemas = new LongMap<number, number>(near);
   /** Rows of policies by ledger, kind and sort, in the order they came. */
-  readonly #policies = new Map<number, number[]>();
+  readonly #policies = new LongMap<number, number[]>(near);
   readonly #remembered = new Map<number, unknown>();
   #weight = 0;
 

@@ -4,7 +4,7 @@
  *
  * What always holds: an intent in here is never changed, only replaced.
  */
-import { HeldMap, LongMap, type OpenPart, rowsOf } from '../memory/index.ts';
+import { HeldMap, LongMap, near, type OpenPart, rowsOf } from '../memory/index.ts';
 import type { IntentStatus } from './entry.ts';
 
 /** An intent on its way, by what clearing needs to know of it. */
@@ -44,11 +44,11 @@ type Row = [
 ];
 
 export class OpenIntents {
-  readonly #intents = new HeldMap<number, OpenIntent>(OPEN_PART, rowOf, () => new LongMap());
+  readonly #intents = new HeldMap<number, OpenIntent>(OPEN_PART, rowOf, () => new LongMap(near));
   /** By ledger, the rows of those that are pending, in the order they came: once prepared, none is pending again. */
-  readonly #pending = new Map<number, LongMap<true>>();
+  readonly #pending = new LongMap<number, LongMap<number, true>>(near);
   /** By bridge, the rows of those that have a leg there. */
-  readonly #byBridge = new Map<number, LongMap<true>>();
+  readonly #byBridge = new LongMap<number, LongMap<number, true>>(near);
   /** The highest row there was. */
   #newest = -1;
 
@@ -154,13 +154,16 @@ export class OpenIntents {
   }
 }
 
-function addRow(all: Map<number, LongMap<true>>, key: number, row: number): void {
-  const rows = all.get(key) ?? new LongMap<true>();
+/** By ledger or bridge, rows. */
+type Rows = LongMap<number, LongMap<number, true>>;
+
+function addRow(all: Rows, key: number, row: number): void {
+  const rows = all.get(key) ?? new LongMap<number, true>(near);
   if (rows.size === 0) all.set(key, rows);
   rows.set(row, true);
 }
 
-function deleteRow(all: Map<number, LongMap<true>>, key: number, row: number): void {
+function deleteRow(all: Rows, key: number, row: number): void {
   const rows = all.get(key);
   if (rows?.delete(row) === true && rows.size === 0) all.delete(key);
 }

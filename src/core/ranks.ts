@@ -6,6 +6,7 @@
  * Changes are counted from 0, the oldest, per ledger and kind; STRIDE of them are a block. Not part of the books: it
  * follows from `order` and the rows.
  */
+import { LongMap, near } from '../memory/index.ts';
 import { type Kind, scopeOf } from './kinds.ts';
 
 const STRIDE = 256;
@@ -19,7 +20,8 @@ interface Row {
 }
 
 export class Ranks {
-  readonly #rows = new Map<number, Row>();
+  /** By scope. */
+  readonly #rows = new LongMap<number, Row>(near);
 
   /** One more change of this kind in this ledger, at a place after all before, of a record with this status. */
   push(ledger: number, kind: Kind, place: number, status: number): void {

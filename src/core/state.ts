@@ -16,6 +16,8 @@ import {
   Lines,
   LongMap,
   type MemorySizes,
+  near,
+  scattered,
   Table,
   U8Column,
   U8Field,
@@ -26,6 +28,7 @@ import {
 import { AccessMemo } from './access/memo.ts';
 import { Balances } from './balances.ts';
 import type { EntryCodec } from './codec.ts';
+import { mapOfCount } from './counts.ts';
 import { LongVersions } from './long-versions.ts';
 import { NameMemo } from './name-memo.ts';
 import { Norms } from './norms.ts';
@@ -107,14 +110,14 @@ export interface State {
   /** Live records by countKey. */
   readonly counts: HeldMap<number, number>;
   /** How many kinds, and statuses of a kind, a ledger has had: its keys in `counts`. */
-  readonly variety: Map<number, number>;
+  readonly variety: LongMap<number, number>;
   /** Statuses that a ledger's own record was given, by the ledger it is: in `counts` they stand with those of all ledgers. */
-  readonly ownStatuses: Map<number, Set<string>>;
+  readonly ownStatuses: LongMap<number, Set<string>>;
   /** How many live records have a label, by labelKey. */
   readonly labels: HeldMap<string, number>;
   readonly open: OpenIntents;
   /** Rows of the open intents of each thread that has more than one, in the order they came. */
-  readonly threads: Map<string, number[]>;
+  readonly threads: LongMap<string, number[]>;
   /** By row of the effect or bridge. */
   readonly feeds: HeldMap<number, Feed>;
   readonly tokens: UsedTokens;
@@ -148,14 +151,6 @@ export function bytesTaken(state: State): number {
   return all.reduce((sum, { taken }) => sum + taken, 0);
 }
 
-/** V8 makes no larger maps. */
-export const MAP_MAX = 2 ** 24;
-
-/** Entries of the longest of the maps that grow with the books. */
-export function longestMap({ open, supply, counts, labels, feeds }: State): number {
-  return Math.max(open.size, supply.size, counts.size, labels.size, feeds.size);
-}
-
 export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySizes = {}): State {
   const { chunkBytes, heapBytesMax, pageRows, segments } = sizes;
   const heap = new Heap('records', chunkBytes, heapBytesMax);
@@ -175,15 +170,27 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
     supply: new HeldMap<number, bigint>(
       'supply',
       (symbol, amount) => [symbol, amount.toString()],
-      () => new LongMap(),
+      () => new LongMap(near),
     ),
-    counts: new HeldMap('counts', (key, value) => [key, value]),
-    variety: new Map(),
-    ownStatuses: new Map(),
-    labels: new HeldMap('labels', (key, value) => [key, value]),
+    counts: new HeldMap<number, number>(
+      'counts',
+      (key, value) => [key, value],
+      () => new LongMap(mapOfCount),
+    ),
+    variety: new LongMap(near),
+    ownStatuses: new LongMap(near),
+    labels: new HeldMap<string, number>(
+      'labels',
+      (key, value) => [key, value],
+      () => new LongMap(scattered),
+    ),
     open: new OpenIntents(),
-    threads: new Map(),
-    feeds: new HeldMap('feeds', (key, value) => [key, value]),
+    threads: new LongMap(scattered),
+    feeds: new HeldMap<number, Feed>(
+      'feeds',
+      (key, value) => [key, value],
+      () => new LongMap(near),
+    ),
     tokens: new UsedTokens(hashSeed, sizes),
     usedProofs: new UsedProofs(heap, codec, hashSeed, sizes),
     memo: new AccessMemo(),

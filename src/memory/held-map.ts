@@ -3,7 +3,7 @@
  * it is taken. It is read while the map goes on, and what changes or goes before it was read is kept as it was.
  *
  * What always holds: a value in here is never changed, only replaced; what is read of a dump is what was there then, in
- * the order in which it came, but for what changed meanwhile, which comes last, and may come twice.
+ * the order of its map, but for what changed meanwhile, which comes last, and may come twice.
  */
 import { fail, finder, type OpenPart, type Parts } from './parts.ts';
 
@@ -16,7 +16,7 @@ const NEW_LINE = 10;
 /** What has changed since a dump: by key what was there then, undefined where nothing was. */
 type Kept<K, V> = Entries<K, V | undefined>;
 
-/** What it holds its entries in: a Map, or one that may grow longer than V8's Map does well (long-map.ts). */
+/** What it holds its entries in: a map that may grow longer than V8's Map does well (long-map.ts). */
 interface Entries<K, V> {
   readonly size: number;
   get(key: K): V | undefined;
@@ -65,6 +65,8 @@ export class HeldMap<K, V> {
   }
 
   delete(key: K): void {
+    // What is not there is not kept for a dump either: whatever is dropped might have had a feed.
+    if (!this.#map.has(key)) return;
     this.#keep(key);
     this.#map.delete(key);
   }

@@ -1,35 +1,55 @@
 /**
- * A Map by whole numbers that may grow very long. V8 moves all of a Map to another table whenever that is full, or has
- * become mostly empty: of a million entries a tenth of a second, in one piece, and the next collection of young garbage
- * reads all of the new table. It also passes by each entry that is gone before it comes to the first that is there. So
- * numbers that are close to each other have a Map of their own here, and each of those is short.
+ * A Map that may grow very long. V8 moves all of a Map to another table whenever that is full, or has become mostly empty:
+ * of a million entries a tenth of a second, in one piece, and the next collection of young garbage reads all of the new
+ * table. It also passes by each entry that is gone before it comes to the first that is there, and has room for 2^24. So
+ * the keys lie in many Maps here, each of them short: who makes it says which keys share one.
  *
- * What always holds: where numbers only rise as they are added, they stand in their order. A loop over it meets what is
- * added while it lasts, as a loop over a Map does.
+ * What always holds: maps that were filled alike stand in the same order. Where keys are `near` each other and only rise as
+ * they are added, that is their own, and a loop meets what is added while it lasts, as a loop over a Map does.
  */
+import { hashText } from './hash.ts';
 
-/** As many numbers share a Map: V8 moves them in a quarter of a millisecond. */
+/** The number of the Map a key lies in. Each should get some thousands of keys: V8 moves 8192 in a quarter of a millisecond. */
+type MapOf<K> = (key: K) => number;
+
 const SPAN = 8192;
+/** As many Maps share texts: of sixteen million each gets four thousand. */
+const SHARES = 4096;
 
-export class LongMap<V> {
-  /** By number divided by SPAN; none of them is empty. */
-  readonly #maps = new Map<number, Map<number, V>>();
+/** For whole numbers most of which are there: those that are close to each other share a Map. */
+export function near(key: number): number {
+  return Math.floor(key / SPAN);
+}
+
+/** For texts. */
+export function scattered(key: string): number {
+  return hashText(0, key) % SHARES;
+}
+
+export class LongMap<K, V> {
+  readonly #mapOf: MapOf<K>;
+  /** None of them is empty. */
+  readonly #maps = new Map<number, Map<K, V>>();
   #size = 0;
+
+  constructor(mapOf: MapOf<K>) {
+    this.#mapOf = mapOf;
+  }
 
   get size(): number {
     return this.#size;
   }
 
-  get(key: number): V | undefined {
-    return this.#maps.get(Math.floor(key / SPAN))?.get(key);
+  get(key: K): V | undefined {
+    return this.#maps.get(this.#mapOf(key))?.get(key);
   }
 
-  has(key: number): boolean {
-    return this.#maps.get(Math.floor(key / SPAN))?.has(key) === true;
+  has(key: K): boolean {
+    return this.#maps.get(this.#mapOf(key))?.has(key) === true;
   }
 
-  set(key: number, value: V): void {
-    const at = Math.floor(key / SPAN);
+  set(key: K, value: V): void {
+    const at = this.#mapOf(key);
     let map = this.#maps.get(at);
     if (map === undefined) {
       map = new Map();
@@ -40,8 +60,8 @@ export class LongMap<V> {
     this.#size += map.size - before;
   }
 
-  delete(key: number): boolean {
-    const at = Math.floor(key / SPAN);
+  delete(key: K): boolean {
+    const at = this.#mapOf(key);
     const map = this.#maps.get(at);
     if (map === undefined || !map.delete(key)) return false;
     this.#size--;
@@ -49,7 +69,7 @@ export class LongMap<V> {
     return true;
   }
 
-  *keys(): Generator<number, void, void> {
+  *keys(): Generator<K, void, void> {
     for (const map of this.#maps.values()) yield* map.keys();
   }
 
@@ -57,7 +77,7 @@ export class LongMap<V> {
     for (const map of this.#maps.values()) yield* map.values();
   }
 
-  *[Symbol.iterator](): Generator<[number, V], void, void> {
+  *[Symbol.iterator](): Generator<[K, V], void, void> {
     for (const map of this.#maps.values()) yield* map;
   }
 }

@@ -1,7 +1,7 @@
 /** Long maps against a Map, and loops over them while they change. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { LongMap } from '../../src/memory/index.ts';
+import { LongMap, near, scattered } from '../../src/memory/index.ts';
 
 /** Numbers that share a Map with others, and such that do not. */
 const gap = fc.constantFrom(1, 2, 100, 8192, 100_000, 2 ** 40);
@@ -10,7 +10,7 @@ test('a long map to which rising numbers are added is as a Map is, loops that la
   const kind = fc.constantFrom('come', 'come', 'come', 'change', 'go', 'first goes', 'loop', 'go on', 'go on');
   fc.assert(
     fc.property(fc.array(fc.record({ kind, at: fc.nat(), gap }), { maxLength: 200 }), (steps) => {
-      const map = new LongMap<number>();
+      const map = new LongMap<number, number>(near);
       const model = new Map<number, number>();
       const loops: [Iterator<[number, number]>, Iterator<[number, number]>][] = [];
       let highest = 0;
@@ -46,4 +46,32 @@ test('a long map to which rising numbers are added is as a Map is, loops that la
     }),
     { numRuns: 500 },
   );
+});
+
+test('a long map of texts has what a Map has, and maps that were filled alike stand in the same order', () => {
+  const key = fc.constantFrom('', 'a', 'b', 'ñ', '1 3 gold', '1 3 new', '2 3 gold', '\n');
+  fc.assert(
+    fc.property(fc.array(fc.record({ key, value: fc.option(fc.nat()) })), (steps) => {
+      const maps = [new LongMap<string, number>(scattered), new LongMap<string, number>(scattered)] as const;
+      const model = new Map<string, number>();
+      for (const { key, value } of steps) {
+        for (const map of [model, ...maps]) value === null ? map.delete(key) : map.set(key, value);
+        expect([maps[0].get(key), maps[0].has(key), maps[0].size]).toEqual([
+          model.get(key),
+          model.has(key),
+          model.size,
+        ]);
+      }
+      expect([...maps[0]].sort()).toEqual([...model].sort());
+      expect([...maps[0]]).toEqual([...maps[1]]);
+    }),
+  );
+});
+
+test('texts are shared out evenly', () => {
+  const shares = new Map<number, number>();
+  for (let n = 0; n < 100_000; n++)
+    shares.set(scattered(`1 3 label-${n}`), (shares.get(scattered(`1 3 label-${n}`)) ?? 0) + 1);
+  expect(shares.size).toBe(4096);
+  expect(Math.max(...shares.values())).toBeLessThan(100);
 });
