@@ -26,6 +26,7 @@ import { isCalling } from '../core/legs.ts';
 import { recordAt } from '../core/past.ts';
 import { entryAt, readRow } from '../core/records.ts';
 import type { State } from '../core/state.ts';
+import { LongMap, near } from '../memory/index.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import type { Job, Lanes, Outcome } from './lanes.ts';
 import { type Due, LegCalls } from './leg-call.ts';
@@ -53,8 +54,8 @@ const DETAIL_MAX = 200;
 export class Calls {
   readonly #options: CallsOptions;
   readonly #legCalls: LegCalls;
-  /** Calls on their way, or waiting to be tried again. */
-  readonly #queued = new Set<string>();
+  /** Calls on their way, or waiting to be tried again: all that a bridge takes part in, while it is away. */
+  readonly #queued = new LongMap<number, true>(near);
   /** Address of the last entry on disk: the state may be ahead of it, and nobody may hear of that yet. */
   #durable: number;
   /** For the intents of bridges that are there again. */
@@ -112,8 +113,8 @@ export class Calls {
     const { lanes, parallelMax, state } = this.#options;
     const name = nameOf(due);
     if (this.#queued.has(name)) return;
-    this.#queued.add(name);
-    const key = `${due.row} ${due.leg}`;
+    this.#queued.set(name, true);
+    const key = keyOf(due);
     const job: Job = {
       key,
       receiver: due.bridge,
@@ -151,8 +152,19 @@ export class Calls {
   }
 }
 
-function nameOf({ row, leg, state }: Due): string {
-  return `${row} ${leg} ${state}`;
+/** More than an intent has legs: two for each of 100 000 claims at most. */
+const LEGS_MAX = 2 ** 18;
+/** More than there are states of a leg. */
+const STATES_MAX = 16;
+
+/** Of a leg: its intent's row, and in the fraction which of its legs it is. So those of intents near each other are near. */
+function keyOf({ row, leg }: Pick<Due, 'row' | 'leg'>): number {
+  return row + leg / LEGS_MAX;
+}
+
+/** Of a call: its leg's key, and in the rest of the fraction what is asked of it. There are less than 2 ** 31 rows, so all have room. */
+function nameOf(due: Due): number {
+  return keyOf(due) + LEG_STATES.indexOf(due.state) / (LEGS_MAX * STATES_MAX);
 }
 
 function laneOf(bridge: number): string {

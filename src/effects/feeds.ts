@@ -19,6 +19,7 @@ import { recordAt } from '../core/past.ts';
 import { dataOf, readRow } from '../core/records.ts';
 import type { Feed, State } from '../core/state.ts';
 import { isWanted, type LedgerEvent, type Placed, placedAt, signalsOf } from '../events.ts';
+import { LongMap, near } from '../memory/index.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { Recent } from '../recent.ts';
 import {
@@ -91,9 +92,9 @@ interface Asked {
 export class Feeds {
   readonly #options: FeedsOptions;
   readonly #events: EventMemo;
-  readonly #receivers = new Map<number, Receiver>();
+  readonly #receivers = new LongMap<number, Receiver>(near);
   /** Those of the books that were not taken up yet. */
-  readonly #unopened = new Set<number>();
+  readonly #unopened = new LongMap<number, true>(near);
   /** By the row of the effect. */
   readonly #filters = new Recent<number, Asked>(FILTERS_CHARS_MAX, ({ size }) => size);
   readonly #live = new ByKey<Receiver>();
@@ -115,7 +116,7 @@ export class Feeds {
   start(): void {
     const { state, timers } = this.#options;
     const feeds = [...state.feeds].sort(([, one], [, other]) => one.seq - other.seq);
-    for (const [row] of feeds) if (!this.#receivers.has(row)) this.#unopened.add(row);
+    for (const [row] of feeds) if (!this.#receivers.has(row)) this.#unopened.set(row, true);
     const takeUp = ([row]: readonly [number, Feed]) => this.#takeUp(row);
     inSlices(timers, feeds.values(), takeUp, () => this.#read());
   }
@@ -298,7 +299,7 @@ export class Feeds {
     receiver.queue.push(tried);
     const { row, ledger } = receiver;
     const job: Job = {
-      key: '',
+      key: 0,
       receiver: row,
       make: () => this.#callOf(row, queued),
       failed(attempts, lastError) {

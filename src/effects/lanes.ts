@@ -16,6 +16,7 @@
  * never two calls with the same lane and key at a time, a cancelled one included until it has ended. Time and network
  * are handed in, and there is no chance: the same calls, answers and clock give the same run.
  */
+import { LongMap, near } from '../memory/index.ts';
 import { backoffMs } from './backoff.ts';
 import { Line, type Standing } from './line.ts';
 import type { Answer, Call, OutgoingCall } from './outgoing.ts';
@@ -23,8 +24,8 @@ import { inSlices } from './slices.ts';
 import type { Timer, Timers } from './timers.ts';
 
 export interface Job {
-  /** Jobs of a lane with the same key go one after the other. */
-  readonly key: string;
+  /** Jobs of a lane with the same key go one after the other. There may be millions, so most that are near should be there. */
+  readonly key: number;
   /** The row of whom it is for. */
   readonly receiver: number;
   /**
@@ -71,7 +72,7 @@ interface Entry {
  * lane's line where the first may go now.
  */
 interface Row extends Standing<Row> {
-  readonly key: string;
+  readonly key: number;
   head: Entry;
   tail: Entry;
   /** Set while the head waits to be tried again. */
@@ -95,7 +96,7 @@ interface Lane {
   readonly address: string;
   readonly party: Party;
   readonly parallelMax: number;
-  readonly rows: Map<string, Row>;
+  readonly rows: LongMap<number, Row>;
   /** Rows whose head may go now. */
   readonly ready: Line<Row>;
   jobs: number;
@@ -125,7 +126,7 @@ export class Lanes {
     if (this.#closed) return;
     const lane = this.#lanes.get(address) ?? this.#open(address, parallelMax, party);
     const entry: Entry = { job, attempts: 0, lastError: null, next: null };
-    const key = lane.parallelMax === 1 ? '' : job.key;
+    const key = lane.parallelMax === 1 ? 0 : job.key;
     const row = lane.rows.get(key);
     lane.jobs++;
     this.#jobs++;
@@ -145,7 +146,8 @@ export class Lanes {
     this.#parties.set(name, party);
     party.lanes++;
     const counts = { jobs: 0, inFlight: 0 };
-    const lane: Lane = { address, party, parallelMax, rows: new Map(), ready: new Line(), ...counts, waking: 'no' };
+    const rows = new LongMap<number, Row>(near);
+    const lane: Lane = { address, party, parallelMax, rows, ready: new Line(), ...counts, waking: 'no' };
     this.#lanes.set(address, lane);
     return lane;
   }
@@ -162,7 +164,7 @@ export class Lanes {
    * What waits to be tried again goes now, and attempts are counted anew: of one key, or of the whole lane, which may be
    * so long that it takes several turns.
    */
-  wake(address: string, key?: string): void {
+  wake(address: string, key?: number): void {
     const lane = this.#lanes.get(address);
     if (lane === undefined) return;
     if (key === undefined) this.#wakeAll(lane);

@@ -54,7 +54,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   render: ['core', 'proof'],
   events: ['recent', 'core', 'proof', 'render'],
   http: ['recent', 'core', 'proof', 'render', 'events', 'effects', 'engine', 'genesis', 'url-host'],
-  effects: ['recent', 'core', 'proof', 'render', 'events'],
+  effects: ['recent', 'memory', 'core', 'proof', 'render', 'events'],
   // Somebody else's system: it shares with the ledger what anybody must know, and nothing else.
   bridge: ['proof'],
 };
