@@ -5,9 +5,9 @@
  *
  * What is new is refused first, then what goes on with what is there; some is left for what the server itself has to note.
  */
-import { bytesTaken, longestMap, MAP_MAX, type State } from './core/state.ts';
+import { bytesTaken, type State } from './core/state.ts';
 
-/** Of the memory, and of maps. */
+/** Of the memory. */
 const KEPT_FROM_NEW = 1 / 32;
 const KEPT_FOR_OWN = 1 / 128;
 /** Shares of V8's heap. A start, and a map that doubles its table, take more than what lives long; ends make room. */
@@ -22,8 +22,8 @@ export interface RoomOptions {
   v8Share: () => number;
 }
 
-/** What there is no room for: records, in V8's heap what is not a record, entries of a map of it. */
-export type Fullness = 'records' | 'v8' | 'maps';
+/** What there is no room for: records, or in V8's heap what is not a record. */
+export type Fullness = 'records' | 'v8';
 
 export class Room {
   /** Bytes that records, their indexes and balances take, as of the last look. */
@@ -49,7 +49,6 @@ export class Room {
     const most = 1 - (isNew ? KEPT_FROM_NEW : KEPT_FOR_OWN);
     const { heap } = this.#state;
     if (this.recordsBytes > this.recordsBytesMax * most || heap.used > heap.bytesMax * most) return 'records';
-    if (longestMap(this.#state) > MAP_MAX * most) return 'maps';
     return this.v8Share() > (isNew ? V8_FOR_NEW : V8_FOR_GOING_ON) ? 'v8' : null;
   }
 }

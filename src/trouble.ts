@@ -42,10 +42,6 @@ const FULL = {
     why: 'open intents, ledgers, symbols and the like take 7 of 10 parts of what V8 may take',
     remedy: 'Let open intents come to their end, or start again with more (node --max-old-space-size)',
   },
-  maps: {
-    why: 'there are some 16 million open intents, or symbols, or statuses of ledgers, and no more can be held',
-    remedy: 'Let open intents come to their end',
-  },
 };
 
 /** There is no more room for something that is new. */
