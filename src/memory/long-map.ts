@@ -30,6 +30,9 @@ export class LongMap<K, V> {
   readonly #mapOf: MapOf<K>;
   /** None of them is empty. */
   readonly #maps = new Map<number, Map<K, V>>();
+  /** The number that was asked for last, and its Map: mostly it is asked for again. */
+  #lastAt = -1;
+  #last: Map<K, V> | undefined = undefined;
   #size = 0;
 
   constructor(mapOf: MapOf<K>) {
@@ -41,19 +44,20 @@ export class LongMap<K, V> {
   }
 
   get(key: K): V | undefined {
-    return this.#maps.get(this.#mapOf(key))?.get(key);
+    return this.#at(this.#mapOf(key))?.get(key);
   }
 
   has(key: K): boolean {
-    return this.#maps.get(this.#mapOf(key))?.has(key) === true;
+    return this.#at(this.#mapOf(key))?.has(key) === true;
   }
 
   set(key: K, value: V): void {
     const at = this.#mapOf(key);
-    let map = this.#maps.get(at);
+    let map = this.#at(at);
     if (map === undefined) {
       map = new Map();
       this.#maps.set(at, map);
+      this.#last = map;
     }
     const before = map.size;
     map.set(key, value);
@@ -62,11 +66,21 @@ export class LongMap<K, V> {
 
   delete(key: K): boolean {
     const at = this.#mapOf(key);
-    const map = this.#maps.get(at);
+    const map = this.#at(at);
     if (map === undefined || !map.delete(key)) return false;
     this.#size--;
-    if (map.size === 0) this.#maps.delete(at);
+    if (map.size > 0) return true;
+    this.#maps.delete(at);
+    this.#last = undefined;
     return true;
+  }
+
+  #at(at: number): Map<K, V> | undefined {
+    if (at !== this.#lastAt) {
+      this.#last = this.#maps.get(at);
+      this.#lastAt = at;
+    }
+    return this.#last;
   }
 
   *keys(): Generator<K, void, void> {
