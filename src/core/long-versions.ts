@@ -1,7 +1,8 @@
 /**
  * Versions with very many proofs and steps, as they were read last: an intent that a thousand bank accounts take part in
  * gets thousands of reports, and each would otherwise read all those before it. And where records begin that have had very
- * many versions: one that is changed every minute would otherwise be walked through as a whole whenever it is read.
+ * many versions, and what proofs had given to them: one that is changed every minute would otherwise be walked through as a
+ * whole whenever it is read.
  *
  * Not part of the books: it follows from them, and a state without it answers the same, only slower. A version is kept by
  * the address of its newest entry, and bytes at an address never change.
@@ -12,12 +13,38 @@ import type { Version } from './records.ts';
 export const LONG_MIN = 16;
 /** Entries of all versions that are kept; past it, all go. */
 const ENTRIES_MAX = 50_000;
-/** Records of which it is kept where they begin; past it, all go. */
-const FIRSTS_MAX = 50_000;
+/** Records of which it is kept where they begin, or what proofs had given to them; past it, all go. */
+const RECORDS_MAX = 50_000;
+
+/** What proofs had given to a record when the entry at this address was its newest; undefined for nothing. */
+interface GivenAt<T> {
+  readonly address: number;
+  readonly value: T | undefined;
+}
+
+/** That of records with very many entries, each as it was asked for last. */
+export class GivenLast<T> {
+  readonly #byRow = new Map<number, GivenAt<T>>();
+
+  of(row: number): GivenAt<T> | undefined {
+    return this.#byRow.size === 0 ? undefined : this.#byRow.get(row);
+  }
+
+  /** Keeps it where looking for it has passed by so many entries. */
+  keep(row: number, given: GivenAt<T>, entries: number): void {
+    if (entries < LONG_MIN) return;
+    if (this.#byRow.size >= RECORDS_MAX) this.#byRow.clear();
+    this.#byRow.set(row, given);
+  }
+}
 
 export class LongVersions {
   readonly #byAddress = new Map<number, Version>();
   #entries = 0;
+  /** Labels that records have, and those and statuses that they had, for who reads on from long ago. */
+  readonly labels = new GivenLast<readonly string[]>();
+  readonly pastLabels = new GivenLast<readonly string[]>();
+  readonly pastStatuses = new GivenLast<string>();
   /** By luid. */
   readonly #firsts = new Map<string, number>();
 
@@ -50,7 +77,7 @@ export class LongVersions {
   /** Keeps it for a record that has had so many entries. */
   keepFirst(luid: string, address: number, entries: number): void {
     if (entries < LONG_MIN) return;
-    if (this.#firsts.size >= FIRSTS_MAX) this.#firsts.clear();
+    if (this.#firsts.size >= RECORDS_MAX) this.#firsts.clear();
     this.#firsts.set(luid, address);
   }
 }

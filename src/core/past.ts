@@ -1,15 +1,15 @@
 /** Records as they were: entries stay where they are, so what followed one of them is simply not looked at. */
-import { EntryType, type IntentStatus, statusAfter } from './entry.ts';
-import { type Given, giveBefore, lastGiven } from './history.ts';
+import { type IntentStatus, statusAfter } from './entry.ts';
+import { lastGiven } from './history.ts';
 import { type Kind, kindRow } from './kinds.ts';
 import {
-  entryAt,
-  NO_LABELS,
+  labelsBy,
+  lastBy,
   namesAt,
+  namesOf,
   ownersOf,
   type RecordView,
   readRow,
-  typeAt,
   type Version,
   versionAt,
 } from './records.ts';
@@ -18,23 +18,31 @@ import type { State } from './state.ts';
 
 /** The record in a row as it was right after the entry at this address of the heap; a dropped one as it was before. */
 export function recordAt(state: State, row: number, address: number): RecordView {
+  if (state.rows.at.get(row) <= address) return readRow(state, row);
+  const version = versionAt(state, isEntryOf(state, row, address) ? address : lastBefore(state, row, address));
+  const status = intentStatus(version) ?? statusBy(state, row, version);
+  const { pastLabels } = state.longVersions;
+  const labels = lastGiven(version).labels ?? labelsBy(state, row, version.before, pastLabels);
+  return { ...version, row, status, owners: ownersOf(state, version), labels };
+}
+
+/** Whether the entry at this address is one of the record in this row, which may have had very many since. */
+function isEntryOf(state: State, row: number, address: number): boolean {
+  const { heap, codec } = state;
+  return codec.luidEquals(heap.chunk(address), heap.offset(address), namesOf(state, row).luid);
+}
+
+/** Address of the last entry of the record in this row that came before what lies at `address`, or lies there. */
+function lastBefore(state: State, row: number, address: number): number {
   let at = state.rows.at.get(row);
-  if (at <= address) return readRow(state, row);
   while (at > address) at = state.heap.prev(at);
   assert(at !== 0, 'a record is not looked for before it was made');
-  const version = versionAt(state, at);
-  const first = kindRow(state.rows.kind.get(row) as Kind).status;
-  const { status, labels } = givenBy(state, version);
-  const now = intentStatus(version) ?? status ?? first;
-  return { ...version, row, status: now, owners: ownersOf(state, version), labels: labels ?? NO_LABELS };
+  return at;
 }
 
 /** The handle that the record in a row had right after the entry at this address; nothing else of it is read. */
 export function nameAt(state: State, row: number, address: number): string {
-  let at = state.rows.at.get(row);
-  while (at > address) at = state.heap.prev(at);
-  assert(at !== 0, 'a record is not looked for before it was made');
-  return namesAt(state, at).handle;
+  return namesAt(state, lastBefore(state, row, address)).handle;
 }
 
 /** The handle of a ledger, by its index, as it was right after the entry at this address. */
@@ -51,15 +59,11 @@ function intentStatus({ entry, added }: Version): IntentStatus | null {
   return status;
 }
 
-/** The status and labels that proofs gave last, in this version or one before. Of those only proofs are read: they may be very many. */
-function givenBy(state: State, last: Version): Given {
-  const given = lastGiven(last);
-  for (let at = last.before; at !== 0 && !isGiven(given); at = state.heap.prev(at)) {
-    if (typeAt(state, at) === EntryType.proof) giveBefore(given, entryAt(state, at));
-  }
-  return given;
-}
-
-function isGiven({ status, labels }: Given): boolean {
-  return status !== null && labels !== undefined;
+/** The status that a record which is no intent had in this version: what a proof gave last, in it or one before. */
+function statusBy(state: State, row: number, version: Version): string {
+  const given = lastGiven(version).status;
+  if (given !== null) return given;
+  const { pastStatuses } = state.longVersions;
+  const before = lastBy(state, row, version.before, pastStatuses, ({ status }) => status ?? undefined);
+  return before ?? kindRow(state.rows.kind.get(row) as Kind).status;
 }

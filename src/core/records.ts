@@ -10,6 +10,7 @@ import {
   type StoredProof,
   type UpdateEntry,
 } from './entry.ts';
+import type { GivenLast } from './long-versions.ts';
 import { AssertionError } from './refusal.ts';
 import { HAS_LABELS, type LedgerInfo, type State } from './state.ts';
 
@@ -141,14 +142,44 @@ const PROOF_SIZE = 256;
 
 /** The labels of the record in this row, in order: those of the last proof that changed them. */
 export function labelsOf(state: State, row: number): readonly string[] {
-  const { heap, rows } = state;
-  if ((rows.flags.get(row) & HAS_LABELS) === 0) return NO_LABELS;
-  for (let at = rows.at.get(row); at !== 0; at = heap.prev(at)) {
-    if (typeAt(state, at) !== EntryType.proof) continue;
-    const entry = entryAt(state, at);
-    if (entry.type === EntryType.proof && entry.labels !== undefined) return entry.labels;
+  return labelsBy(state, row, state.rows.at.get(row), state.longVersions.labels);
+}
+
+/** Those that it had when the entry at `from` was its newest; none where that is 0. `kept`: see lastBy. */
+export function labelsBy(
+  state: State,
+  row: number,
+  from: number,
+  kept: GivenLast<readonly string[]>,
+): readonly string[] {
+  if ((state.rows.flags.get(row) & HAS_LABELS) === 0) return NO_LABELS;
+  return lastBy(state, row, from, kept, ({ labels }) => labels) ?? NO_LABELS;
+}
+
+/**
+ * What the last proof that gave any gave to the record in this row, from the entry at `from` back. There may be very many
+ * entries in between: where it was looked for before, in `kept`, only those since then are passed by.
+ */
+export function lastBy<T>(
+  state: State,
+  row: number,
+  from: number,
+  kept: GivenLast<T>,
+  give: (proof: ProofEntry) => T | undefined,
+): T | undefined {
+  const known = kept.of(row);
+  let value: T | undefined;
+  let passed = 0;
+  for (let at = from; at !== 0 && value === undefined; at = state.heap.prev(at)) {
+    if (at === known?.address) {
+      value = known.value;
+      break;
+    }
+    if (typeAt(state, at) === EntryType.proof) value = give(entryAt(state, at) as ProofEntry);
+    passed++;
   }
-  return NO_LABELS;
+  kept.keep(row, { address: from, value }, passed);
+  return value;
 }
 
 export const NO_LABELS: readonly string[] = [];
