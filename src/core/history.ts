@@ -9,8 +9,8 @@ import { type Kind, kindRow } from './kinds.ts';
 import { entryAt, NO_LABELS, typeAt, type Version, versionAt } from './records.ts';
 import type { State } from './state.ts';
 
-/** A version as a record had it once. */
-export interface PastVersion extends Version {
+/** What is told of a version beside what it says. */
+interface Told {
   /** 1 is what the record was created as. */
   change: number;
   /** The ones it ended with. */
@@ -18,41 +18,122 @@ export interface PastVersion extends Version {
   labels: readonly string[];
 }
 
-/**
- * A record's versions, newest first, without the first `skip` and at most `max`; and how many there are in all. Those
- * left out are passed by one at a time: a record may have very many.
- */
+/** A version as a record had it once. */
+export interface PastVersion extends Version, Told {}
+
+/** Some versions of a record, each with the address of its last entry, and how many the record had in all. */
+export interface FoundVersions {
+  readonly places: readonly (Told & { readonly at: number })[];
+  readonly total: number;
+}
+
+/** Versions that are passed by in one step. */
+const PASSED_PER_STEP = 1000;
+
+/** See findVersions; all at once, with what they say. */
 export function historyOf(
   state: State,
   row: number,
   skip: number,
   max: number,
 ): { versions: PastVersion[]; total: number } {
+  const steps = findVersions(state, row, { order: 'newest', skip, max });
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return { versions: readVersions(state, value), total: value.total };
+  }
+}
+
+/** Versions that were found, with what they say. */
+export function readVersions(state: State, { places }: FoundVersions): PastVersion[] {
+  return places.map(({ at, ...told }) => ({ ...versionAt(state, at), ...told }));
+}
+
+/** Which of a record's versions, or of whatever else it has had one after the other. */
+export interface Stretch {
+  /** In this order, without the first `skip` and at most `max`. */
+  order: 'newest' | 'oldest';
+  skip: number;
+  max: number;
+}
+
+/** The same stretch of so many in all, the newest first, where it is given the oldest first. */
+export function fromNewest(total: number, { skip, max }: Stretch): Stretch {
+  const newer = Math.max(0, total - skip - max);
+  return { order: 'newest', skip: newer, max: Math.max(0, total - skip - newer) };
+}
+
+/**
+ * Some of a record's versions as they are now, and how many there are in all. In steps: those left out are passed by one at
+ * a time, and a record may have very many.
+ */
+export function findVersions(state: State, row: number, stretch: Stretch): Generator<undefined, FoundVersions> {
+  return findStretch(state, row, newestOf(state, row), stretch);
+}
+
+function* findStretch(
+  state: State,
+  row: number,
+  newest: Newest,
+  stretch: Stretch,
+): Generator<undefined, FoundVersions> {
+  if (stretch.order === 'newest') return yield* passAll(state, row, newest, stretch.skip, stretch.max);
+  const { total } = yield* passAll(state, row, newest, 0, 0);
+  const { skip, max } = fromNewest(total, stretch);
+  const { places } = yield* passAll(state, row, newest, skip, max);
+  return { places: places.toReversed(), total };
+}
+
+/** The version of this number, in steps; none where there is none of it. */
+export function* findVersion(state: State, row: number, change: number): Generator<undefined, FoundVersions> {
+  const newest = newestOf(state, row);
+  const { total } = yield* passAll(state, row, newest, 0, 0);
+  if (change < 1 || change > total) return { places: [], total };
+  return yield* passAll(state, row, newest, total - change, 1);
+}
+
+/** Where a record's newest version ends, and what it has come to, which may follow from more than proofs. */
+interface Newest {
+  readonly at: number;
+  readonly status: string;
+}
+
+function newestOf({ rows, statuses }: State, row: number): Newest {
+  return { at: rows.at.get(row), status: statuses[rows.status.get(row)]! };
+}
+
+function* passAll(
+  state: State,
+  row: number,
+  newest: Newest,
+  skip: number,
+  max: number,
+): Generator<undefined, FoundVersions> {
   const first = kindRow(state.rows.kind.get(row) as Kind).status;
-  const versions: PastVersion[] = [];
+  const places: (Told & { at: number })[] = [];
   let total = 0;
   // Status and labels stay from version to version: what one gave is also that of newer ones that gave none.
   let withStatus = 0;
   let withLabels = 0;
-  for (let at = state.rows.at.get(row); at !== 0; total++) {
+  for (let { at } = newest; at !== 0; total++) {
     const given: Given = { status: null, labels: undefined };
-    if (total >= skip && versions.length < max) {
+    if (total > 0 && total % PASSED_PER_STEP === 0) yield;
+    if (total >= skip && places.length < max) {
       const version = versionAt(state, at);
-      versions.push({ ...version, change: -total, status: first, labels: NO_LABELS });
+      places.push({ at, change: -total, status: first, labels: NO_LABELS });
       Object.assign(given, lastGiven(version));
       at = version.before;
     } else {
-      const isAsked = Math.min(withStatus, withLabels) < versions.length;
+      const isAsked = Math.min(withStatus, withLabels) < places.length;
       at = passVersion(state, at, isAsked ? given : null);
     }
     const { status, labels } = given;
-    if (status !== null) for (; withStatus < versions.length; withStatus++) versions[withStatus]!.status = status;
-    if (labels !== undefined) for (; withLabels < versions.length; withLabels++) versions[withLabels]!.labels = labels;
+    if (status !== null) for (; withStatus < places.length; withStatus++) places[withStatus]!.status = status;
+    if (labels !== undefined) for (; withLabels < places.length; withLabels++) places[withLabels]!.labels = labels;
   }
-  for (const version of versions) version.change += total;
-  // What the newest has come to may follow from more than proofs.
-  if (skip === 0 && versions.length > 0) versions[0]!.status = state.statuses[state.rows.status.get(row)]!;
-  return { versions, total };
+  for (const place of places) place.change += total;
+  if (skip === 0 && places.length > 0) places[0]!.status = newest.status;
+  return { places, total };
 }
 
 /** Where the version before the one that ends at this address ends, 0 for none. Notes in `given` what proofs gave last to it. */

@@ -3,6 +3,7 @@
  * settled as the books do.
  */
 import type { DeliveryEntry } from '../core/entry.ts';
+import { fromNewest, type Stretch } from '../core/history.ts';
 import { makeLuid } from '../core/luid.ts';
 import { entryAt, namesOf } from '../core/records.ts';
 import type { State } from '../core/state.ts';
@@ -33,38 +34,28 @@ export interface DeliveryView {
   moment: number;
 }
 
-/** Which of an effect's deliveries are asked for. */
-export interface DeliveryPage {
-  skip: number;
-  max: number;
-  order: 'newest' | 'oldest';
-}
-
 /** Deliveries that a list passes by in one step. */
 const PASSED_PER_STEP = 1000;
 
 /**
- * What became of a receiver's events, newest first: those on their way, then those noted; or the other way round. At most
- * `max`, from `skip`. In steps: there may be very many to pass by, and what an event is called stands in an entry that may
- * be large.
+ * What became of a receiver's events, newest first: those on their way, then those noted; or the other way round. In
+ * steps: there may be very many to pass by, and what an event is called stands in an entry that may be large.
  */
 export function* listDeliveries(
   state: State,
   row: number,
   underway: readonly Tried[],
-  { skip, max, order }: DeliveryPage,
+  stretch: Stretch,
 ): Generator<undefined, DeliveryView[]> {
   const told = state.feeds.get(row);
   if (told === undefined) return [];
   const { last } = told;
   // What the books have noted already is told as they note it.
   const queue = underway.filter((queued) => !isOver(queued, told)).reverse();
-  if (order === 'newest') return yield* newestOf(state, row, queue, last, skip, max);
-  // From the oldest on, a page is counted from the other end.
+  if (stretch.order === 'newest') return yield* newestOf(state, row, queue, last, stretch);
   let total = queue.length;
   for (let at = last; at !== 0; at = state.heap.prev(at)) if (++total % PASSED_PER_STEP === 0) yield;
-  const newer = Math.max(0, total - skip - max);
-  const views = yield* newestOf(state, row, queue, last, newer, Math.max(0, total - skip - newer));
+  const views = yield* newestOf(state, row, queue, last, fromNewest(total, stretch));
   return views.reverse();
 }
 
@@ -74,8 +65,7 @@ function* newestOf(
   row: number,
   queue: readonly Tried[],
   last: number,
-  skip: number,
-  max: number,
+  { skip, max }: Stretch,
 ): Generator<undefined, DeliveryView[]> {
   const views: DeliveryView[] = [];
   const add = ({ seq, index }: Queued, rest: Omit<DeliveryView, 'event'>) => {

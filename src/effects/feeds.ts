@@ -13,6 +13,7 @@
 import type { DeliveryCommand } from '../core/command.ts';
 import { type Condition, type Conditions, compileConditions } from '../core/conditions.ts';
 import { type Entry, EntryType } from '../core/entry.ts';
+import type { Stretch } from '../core/history.ts';
 import { legsOf } from '../core/intents.ts';
 import { Kind } from '../core/kinds.ts';
 import { recordAt } from '../core/past.ts';
@@ -23,7 +24,6 @@ import { LongMap, near } from '../memory/index.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { Recent } from '../recent.ts';
 import {
-  type DeliveryPage,
   type DeliveryView,
   deliveryLuid,
   isOver,
@@ -138,9 +138,9 @@ export class Feeds {
   }
 
   /** See listDeliveries. */
-  *deliveries(row: number, page: DeliveryPage): Generator<undefined, DeliveryView[]> {
+  *deliveries(row: number, stretch: Stretch): Generator<undefined, DeliveryView[]> {
     const underway = this.#receivers.get(row)?.queue ?? [];
-    return yield* listDeliveries(this.#options.state, row, underway, page);
+    return yield* listDeliveries(this.#options.state, row, underway, stretch);
   }
 
   /** Tries again: what waits, and what was given up and not delivered since. */

@@ -5,18 +5,19 @@
  * the door like everything else. A defect in here is told, and costs the one call it was met in.
  */
 import type { Entry } from '../core/entry.ts';
+import type { Stretch } from '../core/history.ts';
 import type { State } from '../core/state.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { Absences } from './absences.ts';
 import { Calls, type LegNote } from './calls.ts';
-import type { DeliveryPage, DeliveryView } from './deliveries.ts';
+import type { DeliveryView } from './deliveries.ts';
 import { type DeliveryNote, Feeds } from './feeds.ts';
 import { type Job, Lanes } from './lanes.ts';
 import type { Call } from './outgoing.ts';
 import type { Timers } from './timers.ts';
 
 export { isLoopback } from './addresses.ts';
-export type { DeliveryPage, DeliveryView } from './deliveries.ts';
+export type { DeliveryView } from './deliveries.ts';
 export { Outgoing } from './outgoing.ts';
 export { realTimers } from './timers.ts';
 
@@ -89,8 +90,8 @@ export class Effects {
   }
 
   /** What became of the events of an effect; in steps. */
-  deliveries(effect: number, page: DeliveryPage): Generator<undefined, DeliveryView[]> {
-    return this.#feeds.deliveries(effect, page);
+  deliveries(effect: number, stretch: Stretch): Generator<undefined, DeliveryView[]> {
+    return this.#feeds.deliveries(effect, stretch);
   }
 
   counts(): { lanes: number; jobs: number; inFlight: number } {

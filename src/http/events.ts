@@ -17,7 +17,7 @@ import { keysOf, openBody } from './door.ts';
 import { refuse } from './errors.ts';
 import { entersFor } from './may.ts';
 import { parseQuery } from './query.ts';
-import { LIST_TIMEOUT, sendList } from './reads.ts';
+import { sendList, walkSteps } from './reads.ts';
 import { luidOf, rowOf } from './rows.ts';
 import { SIGNALS } from './schema-kinds.ts';
 import { submit } from './writes.ts';
@@ -141,25 +141,12 @@ export function listDeliveries(call: Call): void {
   if (isRefusal(query)) return refuseDurable(call, query);
   const { index, limit } = query.page;
   const { handle } = readRow(house.state, row).entry;
-  const steps = house.effects.deliveries(row, { skip: index * limit, max: limit, order: query.order });
-  const end = performance.now() + house.listMsMax;
-  const goOn = (pause: number): boolean => {
-    if (performance.now() > end) {
-      refuseDurable(call, LIST_TIMEOUT);
-      return true;
-    }
-    for (;;) {
-      const { done, value } = steps.next();
-      if (done === true) {
-        // Whoever may ask for events may not therefore read what they are about: these rows only name them.
-        const items = value.map((view) => deliveryText(view, handle));
-        sendList(call, items, { index, limit });
-        return true;
-      }
-      if (performance.now() >= pause) return false;
-    }
-  };
-  walk(call, goOn, end);
+  const stretch = { order: query.order, skip: index * limit, max: limit };
+  walkSteps(call, house.effects.deliveries(row, stretch), (views) => {
+    // Whoever may ask for events may not therefore read what they are about: these rows only name them.
+    const items = views.map((view) => deliveryText(view, handle));
+    sendList(call, items, { index, limit });
+  });
 }
 
 function deliveryText({ luid, event, status, attempts, detail, moment }: DeliveryView, effect: string): string {

@@ -2,12 +2,12 @@
  * Reads: records as the state shows them now, and as they were, told once the disk has that.
  */
 import { EntryType } from '../core/entry.ts';
-import { historyOf, type PastVersion } from '../core/history.ts';
+import { type FoundVersions, findVersion, findVersions, type PastVersion, readVersions } from '../core/history.ts';
 import { Kind } from '../core/kinds.ts';
 import { Listing } from '../core/lists.ts';
 import { type RecordView, readRow, sizeOf } from '../core/records.ts';
 import { isRefusal } from '../core/refusal.ts';
-import { SERVER_LEDGER, type State } from '../core/state.ts';
+import { SERVER_LEDGER } from '../core/state.ts';
 import {
   labelsText,
   ownersText,
@@ -144,6 +144,30 @@ export function sendListing(
   walk(call, goOn, end);
 }
 
+/** Takes these steps in turns, and goes on with what they come to; where they take longer than until `end`, it is refused. */
+export function walkSteps<T>(
+  call: Call,
+  steps: Iterator<undefined, T>,
+  goOn: (found: T) => void,
+  end = performance.now() + call.house.listMsMax,
+): void {
+  const step = (pause: number): boolean => {
+    if (performance.now() > end) {
+      refuseDurable(call, LIST_TIMEOUT);
+      return true;
+    }
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done === true) {
+        goOn(value);
+        return true;
+      }
+      if (performance.now() >= pause) return false;
+    }
+  };
+  walk(call, step, end);
+}
+
 export const LIST_TIMEOUT = refuse(
   'api.request-timeout',
   'The list took too long; narrow it by a handle, a schema or a wallet',
@@ -204,8 +228,15 @@ export function sendList(call: Call, items: string[], page: Page | PageAfter | n
 interface SeenVersions {
   row: number;
   versions: readonly PastVersion[];
-  total: number;
   size: number;
+}
+
+/** Versions that were found, where they may still be read: looking for them may have outlasted a rule. */
+function seeVersions(call: Call, found: FoundVersions): SeenVersions | null {
+  const row = readableRow(call);
+  if (row < 0) return null;
+  const versions = readVersions(call.house.state, found);
+  return { row, versions, size: versions.reduce((sum, version) => sum + sizeOf(version), 0) };
 }
 
 export function listChanges(call: Call): void {
@@ -215,45 +246,30 @@ export function listChanges(call: Call): void {
   if (isRefusal(query)) return refuseDurable(call, query);
   const { index, limit } = query.page;
   const { state, queryLimits } = call.house;
-  const see = () => {
-    const row = readableRow(call);
-    if (row < 0) return null;
-    const { versions, total } = versionsOf(state, row, query);
-    return { row, versions, total, size: versions.reduce((sum, version) => sum + sizeOf(version), 0) };
-  };
-  const tell = (held: Call, { row, versions, total, size }: SeenVersions) => {
-    if (size > queryLimits.pageTextMax) refuseDurable(held, PAGE_TOO_LARGE);
-    else sendList(held, changeTexts(held, row, versions), { index, limit, total });
-  };
-  inTurn(call, see, tell, 'page');
-}
-
-/** The versions on a page, and how many there are in all. From the oldest on, a page is counted from the other end. */
-function versionsOf(state: State, row: number, { page: { index, limit }, order }: ListQuery) {
-  if (order === 'newest') return historyOf(state, row, index * limit, limit);
-  const { total } = historyOf(state, row, 0, 0);
-  const newer = Math.max(0, total - (index + 1) * limit);
-  const { versions } = historyOf(state, row, newer, Math.max(0, total - index * limit - newer));
-  return { versions: versions.reverse(), total };
+  const stretch = { order: query.order, skip: index * limit, max: limit };
+  walkSteps(call, findVersions(state, row, stretch), (found) => {
+    const tell = (held: Call, { row, versions, size }: SeenVersions) => {
+      if (size > queryLimits.pageTextMax) refuseDurable(held, PAGE_TOO_LARGE);
+      else sendList(held, changeTexts(held, row, versions), { index, limit, total: found.total });
+    };
+    inTurn(call, () => seeVersions(call, found), tell, 'page');
+  });
 }
 
 export function readChange(call: Call): void {
   const number = /^[1-9]\d{0,8}$/.test(call.route.tail) ? Number(call.route.tail) : 0;
-  const { state } = call.house;
-  const see = () => {
-    const row = readableRow(call);
-    if (row < 0) return null;
-    const { total } = historyOf(state, row, 0, 0);
-    const [version] = number < 1 || number > total ? [] : historyOf(state, row, total - number, 1).versions;
-    if (version !== undefined) return { row, version, size: sizeOf(version) };
-    refuseDurable(call, NO_CHANGE);
-    return null;
+  const row = readableRow(call);
+  if (row < 0) return;
+  const found = (version: FoundVersions): void => {
+    if (version.places.length === 0) return refuseDurable(call, NO_CHANGE);
+    const tell = (held: Call, { row, versions }: SeenVersions) => {
+      const [text] = changeTexts(held, row, versions);
+      sendDurable(held, () => send(held, 200, text!));
+    };
+    inTurn(call, () => seeVersions(call, version), tell);
   };
-  // However many a record has had, all are passed by to find one.
-  inTurn(call, see, (held, { row, version }) => {
-    const [text] = changeTexts(held, row, [version]);
-    sendDurable(held, () => send(held, 200, text!));
-  });
+  // However many a record has had, all are passed by to find one. As a record, it is waited for until it comes.
+  walkSteps(call, findVersion(call.house.state, row, number), found, Number.POSITIVE_INFINITY);
 }
 
 const NO_CHANGE = refuse('record.not-found', 'Change not found');

@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import { NOBODY } from '../../src/core/access/index.ts';
 import { findHandle } from '../../src/core/finding.ts';
-import { historyOf } from '../../src/core/history.ts';
+import { findVersion, findVersions, historyOf, readVersions } from '../../src/core/history.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { recordAt } from '../../src/core/past.ts';
 import { readRow } from '../../src/core/records.ts';
@@ -132,6 +132,54 @@ describe('past versions', () => {
     }
   });
 
+  test('are looked for in steps, of very many: told is what there was when that began', () => {
+    const books = Books.open().wallets('w');
+    const { state } = books;
+    const row = rowOf(books, Kind.wallet, 'w');
+    for (let n = 2; n <= 3500; n++) books.update(Kind.wallet, 'w', { handle: 'w', custom: { n } });
+    prove(books, Kind.wallet, 'w', { status: 'onboarded' });
+    const { heap } = state;
+    const prev = heap.prev.bind(heap);
+    let passed = 0;
+    heap.prev = (at) => {
+      passed++;
+      return prev(at);
+    };
+    const change = (n: number) => books.update(Kind.wallet, 'w', { handle: 'w', custom: { later: n } });
+    const told = (steps: ReturnType<typeof findVersions>) => {
+      for (let taken = 1; ; taken++) {
+        passed = 0;
+        const { done, value } = steps.next();
+        // The end of one pass, and the beginning of the next.
+        expect(passed).toBeLessThan(2100);
+        if (done === true) {
+          const versions = readVersions(state, value).map(({ entry, change: nth, status }) => {
+            return [nth, status, (JSON.parse(entry.data) as { custom?: object }).custom];
+          });
+          return { taken, total: value.total, versions };
+        }
+        prove(books, Kind.wallet, 'w', { status: 'closed', taken });
+        change(taken);
+      }
+    };
+    const newest = [3500, 'onboarded', { n: 3500 }];
+    const found = told(findVersions(state, row, { order: 'newest', skip: 0, max: 1 }));
+    expect(found).toEqual({ taken: 4, total: 3500, versions: [newest] });
+    const { length } = historyOf(state, row, 0, Number.POSITIVE_INFINITY).versions;
+    expect(told(findVersion(state, row, 3500))).toEqual({
+      taken: 7,
+      total: length,
+      versions: [[3500, 'closed', { n: 3500 }]],
+    });
+    expect(told(findVersion(state, row, 1)).versions).toEqual([[1, 'created', undefined]]);
+    expect(told(findVersions(state, row, { order: 'oldest', skip: 1, max: 2 })).versions).toEqual([
+      [2, 'created', { n: 2 }],
+      [3, 'created', { n: 3 }],
+    ]);
+    expect(told(findVersion(state, row, 0)).versions).toEqual([]);
+    expect(told(findVersion(state, row, 9999)).versions).toEqual([]);
+  });
+
   /** Books with a wallet that was changed often, in a state that counts what is decoded. */
   function changedOften(): { books: Books; state: State; count: { decoded: number } } {
     const books = Books.open().wallets('w');
@@ -172,8 +220,9 @@ describe('past versions', () => {
       [39, 'onboarded'],
     ]);
     expect(total).toBe(51);
-    // The version, the first one, and the proof that gave status and label, once for each; three versions, and that proof.
-    expect(count.decoded).toBe(4 + 4);
+    // The version, the first one, and the proof that gave status and label, once for each; that proof, and three versions,
+    // where they are looked for and where they are told.
+    expect(count.decoded).toBe(4 + 4 + 3);
   });
 });
 
