@@ -371,9 +371,11 @@ export class Feeds {
       company.at++;
       if (timers.now() >= end) return;
     }
+    // They have come to the end: so many may have that the last of them wait for the next slice, or read on before that.
     for (const receiver of company.all()) {
       this.#setMode(receiver, 'live');
       receiver.index = 0;
+      if (timers.now() >= end) return;
     }
   }
 

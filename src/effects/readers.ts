@@ -75,8 +75,9 @@ export class Readers<R extends Reader> {
     return this.#byKey.get(key).filter(({ from }) => from <= this.at);
   }
 
-  all(): readonly R[] {
-    return [...this.#all];
+  /** Who is told may leave meanwhile. */
+  all(): Iterable<R> {
+    return this.#all;
   }
 }
 
