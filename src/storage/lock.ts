@@ -9,7 +9,8 @@
  * not go back. Whoever looked long ago, and makes a number that is free again since, finds a higher one when it
  * looks once more, and has not won. Only one that cannot take the earlier locks away gives its own number back.
  *
- * A copy of the directory has the lock file too, under another path and of another identity: that holds nothing.
+ * A copy of the directory has the lock file too, under another path and of another identity: that holds nothing. Nor does
+ * one that was put in the directory's place: what is written to files that are open would not be in it.
  *
  * Processes in another pid namespace (another container on the same volume) cannot be seen: they look dead, and whoever
  * comes later takes the lock from them. They see that their file is gone, and write no more (held-disk.ts).
@@ -46,7 +47,7 @@ export class LockLostError extends Error {
 
   constructor(directory: string, name: string) {
     super(
-      `${directory} is not this server's any more: its ${name} is gone. Another server has taken the directory, one that cannot see this process (in another container, say), or it was moved or removed. What was acknowledged is in the files as they were then; nothing was acknowledged since. See that one server runs on the directory, and start again`,
+      `${directory} is not this server's any more: its ${name} is gone. Another server has taken the directory, one that cannot see this process (in another container, say), or it was moved, removed, or put back from a copy. What was acknowledged is in the files as they were then; nothing was acknowledged since. See that one server runs on the directory, and start again`,
     );
   }
 }
@@ -141,9 +142,14 @@ function tryLock(disk: Disk, directory: string, offer: string, isRunning: (pid: 
 function held(disk: Disk, directory: string, number: number): Lock {
   const name = lockName(number);
   const path = join(directory, name);
+  const lost = () => new LockLostError(directory, name);
+  // As long as it is open no other file can have its identity.
+  const file = present(() => disk.open(path, 'write'));
+  if (file === null) throw lost();
+  const identity = present(() => disk.identity(path));
   let released = false;
   const check = () => {
-    if (!released && !disk.exists(path)) throw new LockLostError(directory, name);
+    if (!released && present(() => disk.identity(path)) !== identity) throw lost();
   };
   return {
     check,
@@ -151,7 +157,6 @@ function held(disk: Disk, directory: string, number: number): Lock {
       if (released) return;
       check();
       released = true;
-      const file = disk.open(path, 'write');
       try {
         file.truncate(0);
       } finally {
@@ -159,6 +164,16 @@ function held(disk: Disk, directory: string, number: number): Lock {
       }
     },
   };
+}
+
+/** What is asked of a file; null where it is not there. */
+function present<T>(ask: () => T): T | null {
+  try {
+    return ask();
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return null;
+    throw error;
+  }
 }
 
 function lockName(number: number): string {

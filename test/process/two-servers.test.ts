@@ -69,10 +69,29 @@ test('a directory that is moved away: nobody hears yes any more, and what was ac
   renameSync(path, moved);
   await load.end();
   expect(await ended).toBe(1);
-  expect(log()).toContain('it was moved or removed');
+  expect(log()).toContain('it was moved, removed, or put back from a copy');
   expect(strangeStatuses(load)).toEqual([]);
   const again = await launchOfTest(moved);
   await judge(again.client, load.sent, wallet, symbol);
+});
+
+test('a copy put in the place of a directory: what comes after is not written where nobody looks for it', async () => {
+  const path = freshDirectory();
+  const { url, log, ended, load, wallet, symbol } = await startWith(path, 50);
+  await load.end(true);
+  const [copy, moved] = [`${freshDirectory()}/copy`, `${freshDirectory()}/books`];
+  cpSync(path, copy, { recursive: true });
+  renameSync(path, moved);
+  renameSync(copy, path);
+  const late = crowd(url, 4, wallet, symbol);
+  expect(await ended).toBe(1);
+  await late.end();
+  expect(answeredWith(late, 201)).toBe(0);
+  expect(log()).toContain('it was moved, removed, or put back from a copy');
+  for (const directory of [path, moved]) {
+    const again = await launchOfTest(directory);
+    await judge(again.client, load.sent, wallet, symbol);
+  }
 });
 
 test('a quiet server ends by itself where its directory has gone', async () => {
@@ -81,7 +100,7 @@ test('a quiet server ends by itself where its directory has gone', async () => {
   await load.end(true);
   renameSync(path, `${freshDirectory()}/books`);
   expect(await ended).toBe(1);
-  expect(log()).toContain('it was moved or removed');
+  expect(log()).toContain('it was moved, removed, or put back from a copy');
 });
 
 test('a copy of the directory starts while the server runs on the first', async () => {

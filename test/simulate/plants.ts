@@ -376,10 +376,7 @@ export const PLANTS: Plant[] = [
       'stop(error: Error): void {\n    if (this.#isCommitting) this.#fail(error);',
     ],
   ],
-  [
-    'a lock that is gone counts as held',
-    [LOCK, 'if (!released && !disk.exists(path)) throw', 'if (released && !disk.exists(path)) throw'],
-  ],
+  ['a lock that is gone counts as held', [LOCK, 'if (!released && present(() =>', 'if (released && present(() =>']],
   [
     'the lock before stays beside the new one',
     [LOCK, '  for (const old of numbers) if (old < number) remove(disk, join(directory, lockName(old)));\n', ''],

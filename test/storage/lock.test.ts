@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Disk, realDisk } from '../../src/storage/disk.ts';
@@ -178,6 +179,32 @@ describe('a copy of a directory while its server runs', () => {
     disk.put(`${COPY}/lock-0000000001`, Buffer.from(JSON.stringify(earlier)));
     expect(() => acquireLock(disk, COPY, { pid: 11 })).toThrow('process 10');
   });
+});
+
+test('a copy put in the place of a directory while its server runs: the lock is lost, though it has its name and its text', () => {
+  const disk = machine();
+  const lock = acquireLock(disk, DIRECTORY, { pid: 10 });
+  expect(() => lock.check()).not.toThrow();
+  const path = `${DIRECTORY}/lock-0000000001`;
+  const bytes = disk.bytesOf(path);
+  disk.unlink(path);
+  disk.put(path, bytes);
+  expect(() => lock.check()).toThrow(LockLostError);
+  expect(() => lock.release()).toThrow(LockLostError);
+  expect(disk.bytesOf(path)).toEqual(bytes);
+});
+
+test('on the real disk a copy in the place of a directory, however soon: what it took is given to no other file', () => {
+  const directory = freshDirectory();
+  const lock = acquireLock(realDisk, directory);
+  const path = join(directory, 'lock-0000000001');
+  const bytes = readFileSync(path);
+  // A file system gives a number that is free again to the next file that is made.
+  for (let round = 0; round < 10; round++) {
+    rmSync(path);
+    writeFileSync(path, bytes);
+    expect(() => lock.check()).toThrow(LockLostError);
+  }
 });
 
 describe('a lock that is taken from a process that runs, because it cannot be seen', () => {
