@@ -266,11 +266,21 @@ function exists(path: string): boolean {
 
 /** Opens a file; what else may have its name is told by it, as the system's calls on it would not. */
 function openKnown(path: string, mode: OpenMode): number {
-  const fd = fs.openSync(path, FLAGS[mode], FILE_MODE);
+  const fd = openAny(path, mode);
   const stat = fs.fstatSync(fd);
   if (stat.isFile()) return fd;
   fs.closeSync(fd);
   throw notAFile(path, stat.isDirectory());
+}
+
+function openAny(path: string, mode: OpenMode): number {
+  try {
+    return fs.openSync(path, FLAGS[mode], FILE_MODE);
+  } catch (error) {
+    // A socket cannot be opened at all.
+    if (errorCode(error) === 'ENXIO') throw notAFile(path, false);
+    throw error;
+  }
 }
 
 function notAFile(path: string, isDirectory: boolean): Error {

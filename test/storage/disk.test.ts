@@ -1,6 +1,7 @@
 /** The real disk, and the fake one beside it: what a caller of `Disk` may count on holds for both. */
 import { spawnSync } from 'node:child_process';
 import { statSync, symlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Part } from '../../src/core/dump.ts';
@@ -180,6 +181,20 @@ test('what the system does not tell of a name is an error: it was taken for a fi
   writeWhole(realDisk, join(root, 'file'), Buffer.from('x'));
   expect(realDisk.exists(join(root, 'file', 'below'))).toBe(false);
 });
+
+test.skipIf(process.platform === 'win32')(
+  'a socket in the place of a file is told as that: the disk was to be mended',
+  async () => {
+    const path = join(root, 'socket');
+    const listening = createServer();
+    await new Promise<void>((resolve) => listening.listen(path, resolve));
+    for (const mode of ['read', 'write'] as const) {
+      expect(() => realDisk.open(path, mode)).toThrow(`${path} is no file`);
+      expect(code(() => realDisk.open(path, mode))).toBe('EFTYPE');
+    }
+    await new Promise((resolve) => listening.close(resolve));
+  },
+);
 
 test.skipIf(process.platform !== 'linux')(
   'a directory where none can be made is told: in /proc the start never ended',
