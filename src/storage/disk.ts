@@ -311,7 +311,9 @@ export const realDisk: Disk = {
   readdir: (path) => fs.readdirSync(path).sort(),
   mkdir(path) {
     const missing: string[] = [];
-    for (let at = resolve(path); !fs.existsSync(at); at = dirname(at)) missing.unshift(at);
+    let there = resolve(path);
+    for (; !fs.existsSync(there); there = dirname(there)) missing.unshift(there);
+    syncName(there);
     // One after the other: Node's own way down tells ENOENT of a disk that is mounted read-only, and in /proc never ends.
     for (const made of missing.length > 0 ? missing : [path]) {
       makeDirectory(made);
@@ -332,6 +334,18 @@ export const realDisk: Disk = {
     });
   },
 };
+
+/**
+ * An empty directory may be one that was made a moment ago, by a process that ended before its name was on the device, or
+ * was told that it is not. Who may not see to that has not made it.
+ */
+function syncName(path: string): void {
+  try {
+    if (fs.readdirSync(path).length === 0) syncDirectory(dirname(path));
+  } catch (error) {
+    if (errorCode(error) === 'EIO') throw error;
+  }
+}
 
 /** Makes one directory, or leaves the one that is there, which another process may just have made. */
 function makeDirectory(path: string): void {

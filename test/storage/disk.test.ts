@@ -1,6 +1,7 @@
 /** The real disk, and the fake one beside it: what a caller of `Disk` may count on holds for both. */
 import { spawnSync } from 'node:child_process';
-import { statSync, symlinkSync } from 'node:fs';
+import fs, { statSync, symlinkSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -167,6 +168,44 @@ test('files are for the owner only, and so are directories', () => {
     process.umask(before);
   }
 });
+
+test.skipIf(process.platform === 'win32')(
+  'the name of a directory that is made is synced, by the next start where this one failed: that took it for safe',
+  () => {
+    const { fsyncSync } = fs;
+    const synced: number[] = [];
+    const syncs = (fsync: typeof fsyncSync) => {
+      fs.fsyncSync = fsync;
+      syncBuiltinESMExports();
+    };
+    const inode = (path: string) => statSync(path).ino;
+    const failing = () => {
+      throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' });
+    };
+    const [above, made] = [join(root, 'above'), join(root, 'above', 'made')];
+    try {
+      syncs(failing);
+      expect(code(() => realDisk.mkdir(made))).toBe('EIO');
+      expect(code(() => realDisk.mkdir(made))).toBe('EIO');
+      expect([realDisk.exists(above), realDisk.exists(made)]).toEqual([true, false]);
+      syncs((fd) => {
+        synced.push(fs.fstatSync(fd).ino);
+        fsyncSync(fd);
+      });
+      realDisk.mkdir(made);
+      expect(synced).toEqual([inode(root), inode(above)]);
+      realDisk.mkdir(made);
+      expect(synced.slice(2)).toEqual([inode(above)]);
+      // One that is in use has long been there.
+      writeWhole(realDisk, join(made, 'file'), Buffer.from('x'));
+      synced.length = 0;
+      realDisk.mkdir(made);
+      expect(synced).toEqual([]);
+    } finally {
+      syncs(fsyncSync);
+    }
+  },
+);
 
 test('what the system does not tell of a name is an error: it was taken for a file that is not there', () => {
   const loop = join(root, 'loop');
