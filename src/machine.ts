@@ -22,9 +22,7 @@ function coresOfGroup(groups: string): number {
 
 function read(groups: string, file: string): string | undefined {
   try {
-    return Buffer.from(readWhole(realDisk, join(groups, file), FILE_BYTES_MAX))
-      .toString()
-      .trim();
+    return readWhole(realDisk, join(groups, file), FILE_BYTES_MAX).toString().trim();
   } catch {
     return undefined;
   }

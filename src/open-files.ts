@@ -24,7 +24,7 @@ const LIMITS_BYTES_MAX = 8192;
 /** How many files this process may have open; null where nobody says. Node has raised it as far as it may by itself. */
 export function filesMax(): number | null {
   if (!realDisk.exists(LIMITS)) return null;
-  const text = Buffer.from(readWhole(realDisk, LIMITS, LIMITS_BYTES_MAX)).toString();
+  const text = readWhole(realDisk, LIMITS, LIMITS_BYTES_MAX).toString();
   const soft = /^Max open files\s+(\d+)/m.exec(text)?.[1];
   return soft === undefined ? null : Number(soft);
 }

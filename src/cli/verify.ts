@@ -79,7 +79,7 @@ function keyOf(text: string | undefined): Uint8Array | null {
 }
 
 function textOf(path: string): string {
-  return Buffer.from(readWhole(realDisk, path, HEAD_BYTES_MAX)).toString();
+  return readWhole(realDisk, path, HEAD_BYTES_MAX).toString();
 }
 
 function workersOf(text: string | undefined): number {

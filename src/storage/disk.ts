@@ -128,10 +128,10 @@ export function unlinkLater(disk: Disk, path: string): Promise<void> {
 }
 
 /** The whole of a small file, of at most `bytesMax` bytes; also of files under /proc, which claim to be empty. */
-export function readWhole(disk: Disk, path: string, bytesMax: number): Uint8Array {
+export function readWhole(disk: Disk, path: string, bytesMax: number): Buffer {
   const file = disk.open(path, 'read');
   try {
-    const bytes = new Uint8Array(bytesMax + 1);
+    const bytes = Buffer.alloc(bytesMax + 1);
     const count = readAll(file, bytes, 0, bytes.length, 0);
     // Whatever it is, it is not the file that belongs there.
     if (count > bytesMax) throw Object.assign(new Error(`${path}: longer than ${bytesMax} bytes`), { code: 'EFTYPE' });

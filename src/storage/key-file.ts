@@ -39,7 +39,7 @@ export function readKeyFile(disk: Disk, directory: string): KeyPair | null {
 
 function readKey(disk: Disk, path: string): KeyPair | null {
   if (!disk.exists(path)) return null;
-  const pair = parseKeyPair(Buffer.from(readWhole(disk, path, KEY_FILE_BYTES_MAX)).toString());
+  const pair = parseKeyPair(readWhole(disk, path, KEY_FILE_BYTES_MAX).toString());
   if (pair === null) throw new KeyFileError(`${path} is damaged; put the server's key file back from a copy`);
   return pair;
 }

@@ -212,7 +212,7 @@ function writeOffer(disk: Disk, directory: string, holder: Holder): string {
 function readHolder(disk: Disk, directory: string, name: string): Holder | null | 'gone' {
   const path = join(directory, name);
   try {
-    const value: unknown = JSON.parse(Buffer.from(readWhole(disk, path, LOCK_BYTES_MAX)).toString());
+    const value: unknown = JSON.parse(readWhole(disk, path, LOCK_BYTES_MAX).toString());
     if (typeof value !== 'object' || value === null) return null;
     const { pid, start, boot, of, file } = value as Partial<Holder & Place>;
     if (!Number.isSafeInteger(pid) || typeof start !== 'string' || typeof boot !== 'string') return null;
@@ -250,9 +250,7 @@ function processState(disk: Disk, pid: number): { state: string; start: string }
 
 function readText(disk: Disk, path: string): string | null {
   try {
-    return Buffer.from(readWhole(disk, path, STAT_BYTES_MAX))
-      .toString()
-      .trim();
+    return readWhole(disk, path, STAT_BYTES_MAX).toString().trim();
   } catch (error) {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ESRCH') return null;
     throw error;

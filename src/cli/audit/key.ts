@@ -65,7 +65,7 @@ export function checkKeyFile(disk: Disk, directory: string, key: Uint8Array): st
   if (Buffer.compare(kept, key) !== 0) {
     throw new FoundError('damage', { file: path, byte: 0 }, 'it is not the key these books are signed with');
   }
-  const text = Buffer.from(readWhole(disk, path, KEY_FILE_BYTES_MAX));
+  const text = readWhole(disk, path, KEY_FILE_BYTES_MAX);
   if (text.equals(Buffer.from(keyText(readKeyFile(disk, directory)!)))) return null;
   return `${KEY_FILE} is not written as the server writes it, though its keys are whole.`;
 }
