@@ -6,7 +6,7 @@
  */
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { type Disk, readAll, writeAll } from './disk.ts';
+import { type Disk, readAll, withFile, writeAll } from './disk.ts';
 import {
   FRAME_FOOT_BYTES,
   FRAME_HEAD_BYTES,
@@ -64,28 +64,24 @@ export function changeIn(
 ): ChangeFound | null {
   // Without its header a segment holds no frame.
   if (torn.byte === 0) return null;
-  const file = disk.open(join(directory, torn.file), 'read');
-  try {
-    const tail = Buffer.alloc(torn.bytes + ZEROS_MAX);
-    const count = readAll(file, tail, 0, tail.length, torn.byte);
-    // Of a frame more than one byte is not zero, however it is torn.
-    const first = tail.findIndex((byte) => byte !== 0);
-    if (first === torn.bytes - 1) return { where: 'room', byte: torn.byte + first, change: tail[first]! };
-    const head: FrameHead = { bytes: 0, firstSeq: 0, count: 0, moment: 0 };
-    // It is asked while the byte in question is put back.
-    const isNext: VerifyFrame = (hash, signature) => {
-      readFrameHead(tail, 0, tail.length, head);
-      return misplaced(head, position, tail, 0) === '' && verify(hash, signature);
-    };
-    // The frame may have ended with zeros, which look like the room behind it.
-    for (let length = torn.bytes; length <= count; length++) {
-      const found = changedByte(tail.subarray(0, length), isNext);
-      if (found !== null) return { where: 'frame', change: found.change, byte: torn.byte + found.byte };
-    }
-    return null;
-  } finally {
-    file.close();
+  const tail = Buffer.alloc(torn.bytes + ZEROS_MAX);
+  const path = join(directory, torn.file);
+  const count = withFile(disk, path, 'read', (file) => readAll(file, tail, 0, tail.length, torn.byte));
+  // Of a frame more than one byte is not zero, however it is torn.
+  const first = tail.findIndex((byte) => byte !== 0);
+  if (first === torn.bytes - 1) return { where: 'room', byte: torn.byte + first, change: tail[first]! };
+  const head: FrameHead = { bytes: 0, firstSeq: 0, count: 0, moment: 0 };
+  // It is asked while the byte in question is put back.
+  const isNext: VerifyFrame = (hash, signature) => {
+    readFrameHead(tail, 0, tail.length, head);
+    return misplaced(head, position, tail, 0) === '' && verify(hash, signature);
+  };
+  // The frame may have ended with zeros, which look like the room behind it.
+  for (let length = torn.bytes; length <= count; length++) {
+    const found = changedByte(tail.subarray(0, length), isNext);
+    if (found !== null) return { where: 'frame', change: found.change, byte: torn.byte + found.byte };
   }
+  return null;
 }
 
 /** What is said of it. */
@@ -97,16 +93,13 @@ export function changeText({ where }: ChangeFound): string {
 
 /** Puts a changed byte of a segment back, durably. */
 export function putBack(disk: Disk, directory: string, name: string, { byte, change }: ChangedByte): void {
-  const file = disk.open(join(directory, name), 'write');
-  try {
+  withFile(disk, join(directory, name), 'write', (file) => {
     const bytes = Buffer.alloc(1);
     readAll(file, bytes, 0, 1, byte);
     bytes[0]! ^= change;
     writeAll(file, bytes, 0, 1, byte);
     file.sync();
-  } finally {
-    file.close();
-  }
+  });
 }
 
 /**

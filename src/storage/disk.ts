@@ -127,31 +127,33 @@ export function unlinkLater(disk: Disk, path: string): Promise<void> {
   return finished((done) => disk.unlinkLater(path, done));
 }
 
-/** The whole of a small file, of at most `bytesMax` bytes; also of files under /proc, which claim to be empty. */
-export function readWhole(disk: Disk, path: string, bytesMax: number): Buffer {
-  const file = disk.open(path, 'read');
+/** Opens a file, and closes it again when `use` returns or throws. */
+export function withFile<T>(disk: Disk, path: string, mode: OpenMode, use: (file: DiskFile) => T): T {
+  const file = disk.open(path, mode);
   try {
-    const bytes = Buffer.alloc(bytesMax + 1);
-    const count = readAll(file, bytes, 0, bytes.length, 0);
-    // Whatever it is, it is not the file that belongs there.
-    if (count > bytesMax) throw Object.assign(new Error(`${path}: longer than ${bytesMax} bytes`), { code: 'EFTYPE' });
-    return bytes.subarray(0, count);
+    return use(file);
   } finally {
     file.close();
   }
+}
+
+/** The whole of a small file, of at most `bytesMax` bytes; also of files under /proc, which claim to be empty. */
+export function readWhole(disk: Disk, path: string, bytesMax: number): Buffer {
+  const bytes = Buffer.alloc(bytesMax + 1);
+  const count = withFile(disk, path, 'read', (file) => readAll(file, bytes, 0, bytes.length, 0));
+  // Whatever it is, it is not the file that belongs there.
+  if (count > bytesMax) throw Object.assign(new Error(`${path}: longer than ${bytesMax} bytes`), { code: 'EFTYPE' });
+  return bytes.subarray(0, count);
 }
 
 /** Makes a file whole or not at all: temporary name, sync, rename, sync of the directory. */
 export function writeWhole(disk: Disk, path: string, bytes: Uint8Array): void {
   const temporary = `${path}.tmp`;
   if (disk.exists(temporary)) disk.unlink(temporary);
-  const file = disk.open(temporary, 'create');
-  try {
+  withFile(disk, temporary, 'create', (file) => {
     writeAll(file, bytes, 0, bytes.length, 0);
     file.sync();
-  } finally {
-    file.close();
-  }
+  });
   disk.rename(temporary, path);
   disk.syncDirectory(dirname(path));
 }

@@ -7,7 +7,7 @@
  */
 import { join } from 'node:path';
 import type { FinalPart } from '../core/dump.ts';
-import { type Disk, type DiskFile, syncLater } from './disk.ts';
+import { type Disk, type DiskFile, syncLater, withFile } from './disk.ts';
 import { FileStream, piecesOf } from './file-stream.ts';
 import { type PartRow, partName, TEMPORARY } from './snapshot-format.ts';
 
@@ -48,13 +48,7 @@ export async function keepPart(disk: Disk, directory: string, { name, bytes }: F
 
 /** Length of a file, or -1 where there is none. */
 export function fileBytes(disk: Disk, path: string): number {
-  if (!disk.exists(path)) return -1;
-  const file = disk.open(path, 'read');
-  try {
-    return file.size();
-  } finally {
-    file.close();
-  }
+  return disk.exists(path) ? withFile(disk, path, 'read', (file) => file.size()) : -1;
 }
 
 /** Fills a new file, has it on the device and closes it. Where that fails the file goes, its space is needed. */

@@ -12,7 +12,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Entry, Facts } from '../core/entry.ts';
 import { decodeNext, decodeNextFacts } from './codec.ts';
-import type { Disk } from './disk.ts';
+import { type Disk, withFile } from './disk.ts';
 import {
   bytesEqual,
   FRAME_HEAD_BYTES,
@@ -193,13 +193,10 @@ export function cutTornTail(disk: Disk, directory: string, torn: TornTail): void
     disk.syncDirectory(directory);
     return;
   }
-  const file = disk.open(path, 'write');
-  try {
+  withFile(disk, path, 'write', (file) => {
     file.truncate(torn.byte);
     file.sync();
-  } finally {
-    file.close();
-  }
+  });
 }
 
 /** How much of a segment is read at once; and where it is read ahead, of what that leaves. */

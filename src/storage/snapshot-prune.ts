@@ -8,7 +8,7 @@
  */
 import { join } from 'node:path';
 import { Breaks } from './breaks.ts';
-import { type Disk, syncDirectoryLater, unlinkLater } from './disk.ts';
+import { type Disk, syncDirectoryLater, unlinkLater, withFile } from './disk.ts';
 import { fileBytes } from './final-parts.ts';
 import { listSegments } from './segments.ts';
 import type { SnapshotOptions } from './snapshot.ts';
@@ -84,7 +84,7 @@ async function standing(
 ): Promise<Manifest | null> {
   if (options.refused?.includes(name)) return null;
   try {
-    const manifest = manifestOf(disk, join(directory, name), options);
+    const { manifest } = withFile(disk, join(directory, name), 'read', (file) => readOutline(file, options));
     let isWhole = manifest.seq === snapshotSeq(name);
     await forEachFinal(manifest, breaks, (file, { bytes }) => {
       isWhole &&= fileBytes(disk, join(directory, file)) === bytes;
@@ -93,15 +93,6 @@ async function standing(
   } catch (error) {
     if (error instanceof SnapshotError || errorCode(error) !== '') return null;
     throw error;
-  }
-}
-
-function manifestOf(disk: Disk, path: string, options: PruneOptions): Manifest {
-  const file = disk.open(path, 'read');
-  try {
-    return readOutline(file, options).manifest;
-  } finally {
-    file.close();
   }
 }
 

@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { type Disk, type DiskFile, readAll } from './disk.ts';
+import { type Disk, type DiskFile, readAll, withFile } from './disk.ts';
 import { rememberPart } from './final-parts.ts';
 import { bytesEqual, crc } from './format.ts';
 import type { JournalPosition } from './journal.ts';
@@ -92,14 +92,11 @@ export function readSnapshots(disk: Disk, directory: string, options: ReadSnapsh
 }
 
 function readSnapshot(disk: Disk, directory: string, name: string, options: ReadSnapshotsOptions): SnapshotRead {
-  const file = disk.open(join(directory, name), 'read');
-  try {
+  return withFile(disk, join(directory, name), 'read', (file) => {
     const outline = readOutline(file, options);
     if (outline.manifest.seq !== snapshotSeq(name)) throw new SnapshotError(`it is of entry ${outline.manifest.seq}`);
     return readContent(disk, directory, file, outline);
-  } finally {
-    file.close();
-  }
+  });
 }
 
 export interface Outline {
@@ -202,13 +199,10 @@ function readFinalPart(disk: Disk, directory: string, row: PartRow, bytes: Uint8
   const name = partName(row.name, row.hash!);
   const path = join(directory, name);
   if (!disk.exists(path)) throw new SnapshotError(`its part ${name} is missing`);
-  const file = disk.open(path, 'read');
-  try {
+  withFile(disk, path, 'read', (file) => {
     if (file.size() !== row.bytes) throw new SnapshotError(`its part ${name} has another length`);
     fillFrom(file, bytes, 0);
-  } finally {
-    file.close();
-  }
+  });
 }
 
 function readPiece(file: DiskFile, count: number, position: number): Buffer {
