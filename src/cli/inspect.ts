@@ -11,11 +11,10 @@ import { kindRow } from '../core/kinds.ts';
 import { isLuid } from '../core/luid.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { encodeBase64 } from '../proof/keys.ts';
-import { readAll, realDisk } from '../storage/disk.ts';
-import { readSegmentHeader, SEGMENT_HEADER_BYTES } from '../storage/format.ts';
+import { realDisk } from '../storage/disk.ts';
 import { JOURNAL_START, type JournalPosition } from '../storage/journal.ts';
 import { type ReadResult, readJournal, stepJournal } from '../storage/journal-reader.ts';
-import { DamageError, listSegments } from '../storage/segments.ts';
+import { DamageError, headerOf, listSegments } from '../storage/segments.ts';
 import { isPartName, snapshotSeq } from '../storage/snapshot-format.ts';
 import { type Pinned, pin } from './audit/pinned.ts';
 import { countText } from './count.ts';
@@ -108,9 +107,7 @@ function startOf(pinned: Pinned, directory: string, seq: number): JournalPositio
   const segments = listSegments(pinned, directory);
   const segment = segments.findLast(({ firstSeq }) => firstSeq <= seq) ?? segments[0]!;
   if (segment.firstSeq === 1) return JOURNAL_START;
-  const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
-  const file = pinned.open(segment.file, 'read');
-  const header = readSegmentHeader(bytes, 0, readAll(file, bytes, 0, bytes.length, 0));
+  const header = headerOf(pinned.open(segment.file, 'read'));
   return { ...JOURNAL_START, seq: segment.firstSeq - 1, chain: header?.chain ?? JOURNAL_START.chain };
 }
 

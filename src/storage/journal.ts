@@ -23,7 +23,6 @@ import {
   type FrameHead,
   fillFrame,
   HASH_BYTES,
-  readSegmentHeader,
   SEGMENT_HEADER_BYTES,
   sealFrame,
   segmentName,
@@ -31,7 +30,7 @@ import {
 } from './format.ts';
 import { FrameBuffer } from './frame-buffer.ts';
 import { cachedLog, type LogFile, openLog } from './log-file.ts';
-import { listSegments } from './segments.ts';
+import { headerOf, listSegments } from './segments.ts';
 
 /** Between being read and being opened the journal has grown. */
 export class JournalChangedError extends Error {
@@ -152,8 +151,7 @@ export class Journal {
   #openLast(name: string, firstSeq: number, end: JournalEnd | null): void {
     const path = join(this.#directory, name);
     const file = this.#disk.open(path, 'write');
-    const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
-    const header = readSegmentHeader(bytes, 0, readAll(file, bytes, 0, bytes.length, 0));
+    const header = headerOf(file);
     this.#reservedTo = file.size();
     this.#fileBytes = end?.byte ?? this.#reservedTo;
     assert(header !== null && header.firstSeq === firstSeq, `${file.path}: not a segment`);

@@ -1,7 +1,7 @@
 /** The journal's files in a directory: which there are, where they begin, and which of them a reader needs. */
 import { join } from 'node:path';
-import { type Disk, readAll } from './disk.ts';
-import { HASH_BYTES, readSegmentHeader, SEGMENT_HEADER_BYTES, segmentSeq } from './format.ts';
+import { type Disk, type DiskFile, readAll, withFile } from './disk.ts';
+import { HASH_BYTES, readSegmentHeader, SEGMENT_HEADER_BYTES, type SegmentHeader, segmentSeq } from './format.ts';
 import type { JournalPosition } from './journal.ts';
 import { errorCode } from './system-error.ts';
 
@@ -45,15 +45,15 @@ export function journalStart(disk: Disk, directory: string): JournalPosition {
   const first = listSegments(disk, directory)[0];
   if (first === undefined || first.firstSeq === 1) return { seq: 0, chain: new Uint8Array(HASH_BYTES), moment: 0 };
   const path = join(directory, first.file);
-  const file = disk.open(path, 'read');
-  try {
-    const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
-    const header = readSegmentHeader(bytes, 0, readAll(file, bytes, 0, bytes.length, 0));
-    if (header === null) throw new DamageError(path, 0, 'its header is not whole');
-    return { seq: first.firstSeq - 1, chain: header.chain, moment: 0 };
-  } finally {
-    file.close();
-  }
+  const header = withFile(disk, path, 'read', headerOf);
+  if (header === null) throw new DamageError(path, 0, 'its header is not whole');
+  return { seq: first.firstSeq - 1, chain: header.chain, moment: 0 };
+}
+
+/** The header that a segment begins with, or null where there is no whole one. */
+export function headerOf(file: DiskFile): SegmentHeader | null {
+  const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
+  return readSegmentHeader(bytes, 0, readAll(file, bytes, 0, bytes.length, 0));
 }
 
 function namesIn(disk: Disk, directory: string): string[] {
@@ -98,9 +98,7 @@ function noneOf(disk: Disk, directory: string): SegmentFile[] {
 export function journalBytes(disk: Disk, directory: string, after: JournalPosition): number {
   let bytes = 0;
   for (const { file } of neededSegments(disk, directory, after)) {
-    const opened = disk.open(join(directory, file), 'read');
-    bytes += opened.size();
-    opened.close();
+    bytes += withFile(disk, join(directory, file), 'read', (opened) => opened.size());
   }
   return bytes;
 }
