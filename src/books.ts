@@ -5,7 +5,7 @@
 import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Log } from './log.ts';
-import { createKeyPair, type KeyPair, keyPairFromSecret } from './proof/keys.ts';
+import { type KeyPair, makeKeyPair } from './proof/keys.ts';
 import { sign, verify } from './proof/verify.ts';
 import { type Recovered, recover } from './recovery.ts';
 import { type Disk, realDisk } from './storage/disk.ts';
@@ -29,9 +29,8 @@ export function openBooks(directory: string, keyFile: string, { tell, inform }: 
   realDisk.mkdir(directory);
   const lock = acquireLock(realDisk, directory);
   const disk = whileHeld(realDisk, lock);
-  const makePair = (secret?: Uint8Array) => (secret === undefined ? createKeyPair() : keyPairFromSecret(secret));
   const server =
-    keyFile === '' ? loadOrCreateKey(disk, directory, makePair) : loadKey(disk, resolve(keyFile), makePair);
+    keyFile === '' ? loadOrCreateKey(disk, directory, makeKeyPair) : loadKey(disk, resolve(keyFile), makeKeyPair);
   const signHash = (hash: Uint8Array) => sign(hash, server);
   const verifyHash = (hash: Uint8Array, signature: Uint8Array) => verify(server.public, hash, signature);
 

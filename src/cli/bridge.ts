@@ -15,7 +15,7 @@ import { Ledger, UnreachableError } from '../bridge/ledger.ts';
 import { Reports } from '../bridge/reports.ts';
 import { startServer } from '../bridge/server.ts';
 import { isLedgerHandle } from '../core/address.ts';
-import { createKeyPair, decodePublic, encodeBase64, type KeyPair, keyPairFromSecret } from '../proof/keys.ts';
+import { decodePublic, encodeBase64, type KeyPair, makeKeyPair } from '../proof/keys.ts';
 import { realDisk } from '../storage/disk.ts';
 import { whileHeld } from '../storage/held-disk.ts';
 import { KEY_FILE, loadOrCreateKey } from '../storage/key-file.ts';
@@ -166,9 +166,7 @@ function loadKeys(directory: string): KeyPair {
   if (exists(BOOKS_FILE) && !exists(KEY_FILE)) {
     throw new UsageError(`${directory} has books and no ${KEY_FILE}; put it back from a copy`);
   }
-  return loadOrCreateKey(realDisk, directory, (secret) =>
-    secret === undefined ? createKeyPair() : keyPairFromSecret(secret),
-  );
+  return loadOrCreateKey(realDisk, directory, makeKeyPair);
 }
 
 /** Tries until the ledger is there; it may be starting too. */

@@ -17,7 +17,7 @@ import { isLuid } from '../core/luid.ts';
 import { readRow } from '../core/records.ts';
 import { SERVER_LEDGER, type State } from '../core/state.ts';
 import { headText } from '../http/head.ts';
-import { encodeBase64, type KeyPair, keyPairFromSecret } from '../proof/keys.ts';
+import { encodeBase64, type KeyPair, keyPairFromSecret, makeKeyPair } from '../proof/keys.ts';
 import { Sealer } from '../proof/sealer.ts';
 import { verify } from '../proof/verify.ts';
 import { readBooks } from '../recovery.ts';
@@ -109,10 +109,7 @@ export function storyOf(disk: Disk, directory: string, name: RecordName, server 
 }
 
 function keyOf(disk: Disk, directory: string, file?: string): KeyPair {
-  if (file !== undefined) {
-    const path = resolve(readFilled('the file of the key', file));
-    return loadKey(disk, path, (secret) => keyPairFromSecret(secret!));
-  }
+  if (file !== undefined) return loadKey(disk, resolve(readFilled('the file of the key', file)), makeKeyPair);
   const pair = readKeyFile(disk, directory);
   if (pair !== null) return keyPairFromSecret(pair.secret);
   throw new Error(

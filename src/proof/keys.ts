@@ -24,6 +24,11 @@ export function createKeyPair(): KeyPair {
   return keyPairFromSecret(randomBytes(SECRET_BYTES));
 }
 
+/** The pair of this secret, a new one where there is none. */
+export function makeKeyPair(secret?: Uint8Array): KeyPair {
+  return secret === undefined ? createKeyPair() : keyPairFromSecret(secret);
+}
+
 /** The pair a 32-byte seed stands for. The seed is copied. Throws a RangeError for another length. */
 export function keyPairFromSecret(seed: Uint8Array): KeyPair {
   if (seed.length !== SECRET_BYTES) throw new RangeError(`a secret has ${SECRET_BYTES} bytes, not ${seed.length}`);
