@@ -18,7 +18,7 @@ import { cutTornTail, NOT_SIGNED, type ReadResult, replayJournal, type TornTail 
 import { DamageError } from './storage/segments.ts';
 import { snapshotSeq } from './storage/snapshot-format.ts';
 import { removeHalfWritten } from './storage/snapshot-prune.ts';
-import { type RefusedSnapshot, readSnapshots } from './storage/snapshot-reader.ts';
+import { type RefusedSnapshot, readSnapshots, type SnapshotRead } from './storage/snapshot-reader.ts';
 import { unpackValue } from './storage/values.ts';
 
 export interface Recovered {
@@ -87,15 +87,7 @@ export function readBooks({ disk, directory, verify, hashSeed, sizes }: Recovery
   const notes: string[] = [];
   const { snapshot, refused } = readSnapshots(disk, directory, { verify });
   for (const { file, reason } of refused) notes.push(`Snapshot ${file} is not used: ${reason}.`);
-  const state =
-    snapshot === null
-      ? emptyState(entryCodec, hashSeed, sizes)
-      : loadState(
-          entryCodec,
-          unpackValue(snapshot.extra) as StateExtra,
-          new Map(snapshot.parts.map(({ name, bytes }) => [name, bytes])),
-          sizes,
-        );
+  const state = snapshot === null ? emptyState(entryCodec, hashSeed, sizes) : stateOf(snapshot, sizes);
   if (snapshot !== null) notes.push(`Read the snapshot after entry ${snapshot.seq}.`);
   const { position, entries, torn } = withRefused(refused, () => {
     const read = replayJournal(disk, directory, snapshot ?? JOURNAL_START, {
@@ -109,6 +101,12 @@ export function readBooks({ disk, directory, verify, hashSeed, sizes }: Recovery
     return read;
   });
   return { state, end: position, entries, refused: refused.map(({ file }) => file), notes, torn };
+}
+
+/** The state that a snapshot holds. Throws where it holds none. */
+export function stateOf({ extra, parts }: SnapshotRead, sizes?: MemorySizes): State {
+  const pieces = new Map(parts.map(({ name, bytes }) => [name, bytes]));
+  return loadState(entryCodec, unpackValue(extra) as StateExtra, pieces, sizes);
 }
 
 /**

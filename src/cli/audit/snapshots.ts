@@ -1,14 +1,12 @@
 /** One snapshot, read whole and loaded as a state, or a finding. */
 import { join } from 'node:path';
-import { loadState, type StateExtra } from '../../core/dump.ts';
 import type { MemorySizes, State } from '../../core/state.ts';
-import { entryCodec } from '../../storage/codec.ts';
+import { stateOf } from '../../recovery.ts';
 import type { Disk } from '../../storage/disk.ts';
 import type { JournalPosition } from '../../storage/journal.ts';
 import { NOT_SIGNED } from '../../storage/journal-reader.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
 import { readSnapshots } from '../../storage/snapshot-reader.ts';
-import { unpackValue } from '../../storage/values.ts';
 import { isOutOfMemory } from '../../trouble.ts';
 import { FoundError } from './finding.ts';
 
@@ -34,11 +32,9 @@ export function loadSnapshot(
     const kind = reason.includes(NOT_SIGNED) ? 'lie' : 'damage';
     throw new FoundError(kind, { ...place, byte: byteOf(reason) }, reason);
   }
-  const { seq, chain, moment, extra, parts } = snapshot;
+  const { seq, chain, moment } = snapshot;
   try {
-    const pieces = new Map(parts.map(({ name: part, bytes }) => [part, bytes]));
-    const state = loadState(entryCodec, unpackValue(extra) as StateExtra, pieces, sizes);
-    return { file: name, seq, chain, moment, state };
+    return { file: name, seq, chain, moment, state: stateOf(snapshot, sizes) };
   } catch (error) {
     if (isOutOfMemory(error)) throw error;
     throw new FoundError('lie', place, `it is no state: ${(error as Error).message}`);
