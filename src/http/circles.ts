@@ -6,45 +6,33 @@ import type { CreateCommand, DropCommand } from '../core/command.ts';
 import { findHandle, findRecord } from '../core/finding.ts';
 import { Kind } from '../core/kinds.ts';
 import { isLuid } from '../core/luid.ts';
-import { createdCustom, isoMoment, sealCustom } from '../core/proofs.ts';
+import { createdCustom } from '../core/proofs.ts';
 import { readRow, type VersionEntry } from '../core/records.ts';
 import { isRefusal } from '../core/refusal.ts';
-import { proofDigest } from '../proof/digest.ts';
-import { ownersText, recordText } from '../render.ts';
+import { proofDigestHex } from '../proof/digest.ts';
 import { type Call, NO_BYTES, refuseDurable, send, sendRefusal } from './call.ts';
 import { type Content, openBody } from './door.ts';
 import { refuse } from './errors.ts';
 import { readableRow } from './may.ts';
 import { parseQuery } from './query.ts';
 import { sendListing } from './reads.ts';
-import { contentCommand, submit } from './writes.ts';
+import { contentCommand, createdText, submit } from './writes.ts';
 
 const MEMBER = Kind['circle-signer'];
 
 export function assignSigner(call: Call): void {
   const content = openMember(call, 'create');
   if (content === null) return;
-  const { engine, sealer } = call.house;
-  const { data, hashHex, checks, text } = content;
+  const { engine } = call.house;
+  const { hashHex, checks } = content;
   const moment = engine.now();
   const luid = engine.newLuid(MEMBER, moment);
   const shared = contentCommand(call, content, moment);
   const command: CreateCommand = { op: 'create', luid, sheet: null, seal: NO_BYTES, ...shared, kind: MEMBER };
-  const seals = proofDigest(hashHex, createdCustom(luid, moment, 'created'));
-  submit(call, { command, checks, seals }, ([entry]) => {
-    const made = entry as VersionEntry;
-    const record = recordText({
-      data,
-      hash: hashHex,
-      luid,
-      moment: isoMoment(moment),
-      owners: ownersText(shared.caller.keys),
-      proofs: `${text},${sealer.sealed(hashHex, sealCustom(made), made.seal)}`,
-      status: 'created',
-      thread: null,
-    });
-    send(call, 200, record);
-  });
+  const digest = proofDigestHex(hashHex, createdCustom(luid, moment, 'created'));
+  submit(call, { command, checks, seals: Buffer.from(digest, 'hex') }, ([entry]) =>
+    send(call, 200, createdText(call, content, entry as VersionEntry, digest, 'created')),
+  );
 }
 
 export function removeSigner(call: Call): void {

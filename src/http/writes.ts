@@ -110,7 +110,8 @@ function answerCreated(call: Call, content: Texts, entry: VersionEntry, digest: 
   send(call, 201, createdText(call, content, entry, digest, status));
 }
 
-function createdText(
+/** The record that was just made. */
+export function createdText(
   call: Call,
   content: Texts,
   entry: VersionEntry,
