@@ -7,7 +7,6 @@ import { type Config, ConfigError, configHelp, readConfig, readPlace, strangeVar
 import { setServerRules } from './core/access/index.ts';
 import { tellFault } from './core/refusal.ts';
 import { openDefaultLedger, whoMay } from './default-ledger.ts';
-import type { Handler } from './http/request.ts';
 import { accessErrors } from './http/schemas.ts';
 import { type Server, startServer } from './http/server.ts';
 import { SEMVER } from './http/version.ts';
@@ -76,7 +75,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   stopOnSignals(running, directory, log);
   takeSnapshotNow = () => engine.requestSnapshot();
   if (config.metrics !== '') running.metrics = await openMetrics(config, running, log);
-  running.listening = await listen(config, connectionsCutMax, door);
+  running.listening = await startServer({ ...config, connectionsCutMax, drainMsMax: DRAIN_MS_MAX }, door);
   if (running.isStopping) return;
   rooms.effects.start();
   const who = whoMay(config, state);
@@ -89,21 +88,6 @@ async function openMetrics(config: Config, running: Running, { inform }: Log): P
   const metrics = await startMetrics(readPlace(config.metrics), watched);
   inform(`Tells how it is doing at ${metrics.url}.`);
   return metrics;
-}
-
-function listen(config: Config, connectionsCutMax: number, door: Handler): Promise<Server> {
-  const options = {
-    host: config.host,
-    port: config.port,
-    bodyBytesMax: config.bodyBytesMax,
-    bodyMsMax: config.bodyMsMax,
-    connectionsMax: config.connectionsMax,
-    connectionsCutMax,
-    arrivingBytesMax: config.arrivingBytesMax,
-    unreadBytesMax: config.unreadBytesMax,
-    drainMsMax: DRAIN_MS_MAX,
-  };
-  return startServer(options, door);
 }
 
 function stopOnSignals(running: Running, directory: string, { inform }: Log): void {
