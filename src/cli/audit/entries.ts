@@ -49,20 +49,9 @@ export interface PlacedEntry {
   place: Place;
 }
 
-export interface EntryCounts {
-  entries: number;
-  records: number;
-  hashes: number;
-  proofs: number;
-  seals: number;
-  luids: number;
-  decisions: number;
-  /** Of those, how many rest on permissions that the signatures in the books do not explain: tokens, server rules. */
-  permitted: number;
-  otherwise: number;
-}
+export type EntryCounts = ReturnType<typeof noCounts>;
 
-export function noCounts(): EntryCounts {
+export function noCounts() {
   return {
     entries: 0,
     records: 0,
@@ -71,6 +60,7 @@ export function noCounts(): EntryCounts {
     seals: 0,
     luids: 0,
     decisions: 0,
+    /** Of those, how many rest on permissions that the signatures in the books do not explain: tokens, server rules. */
     permitted: 0,
     otherwise: 0,
   };
