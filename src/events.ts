@@ -63,23 +63,23 @@ export interface LedgerEvent {
 
 /** One member of an event's data, made once. Events of one entry share what they have in common: there may be thousands. */
 class Member {
-  readonly #make: (sealer: Sealer | null) => string;
+  protected readonly make: (sealer: Sealer | null) => string;
   #text: string | null = null;
   readonly #values = new Map<Sealer | null, unknown>();
 
   /** `make` gives it as JSON; without a sealer records lack their proofs. */
   constructor(make: (sealer: Sealer | null) => string) {
-    this.#make = make;
+    this.make = make;
   }
 
   text(sealer: Sealer): string {
-    this.#text ??= this.#make(sealer);
+    this.#text ??= this.make(sealer);
     return this.#text;
   }
 
   /** As a value; without a sealer records lack their proofs. */
   value(sealer: Sealer | null): unknown {
-    if (!this.#values.has(sealer)) this.#values.set(sealer, JSON.parse(this.#make(sealer)));
+    if (!this.#values.has(sealer)) this.#values.set(sealer, JSON.parse(this.make(sealer)));
     return this.#values.get(sealer);
   }
 }
@@ -102,18 +102,16 @@ interface Parsed {
 
 /** A member that is made again where its shelf has no room for it: ten thousand wallets of a megabyte are not kept. */
 class ShelvedMember extends Member {
-  readonly #makeText: (sealer: Sealer | null) => string;
   readonly #shelf: Shelf;
 
   constructor(make: (sealer: Sealer | null) => string, shelf: Shelf) {
     super(make);
-    this.#makeText = make;
     this.#shelf = shelf;
   }
 
   override text(sealer: Sealer): string {
     const { texts } = this.#shelf;
-    const text = texts.get(this) ?? this.#makeText(sealer);
+    const text = texts.get(this) ?? this.make(sealer);
     texts.set(this, text);
     return text;
   }
@@ -126,7 +124,7 @@ class ShelvedMember extends Member {
   }
 
   #parse(sealer: Sealer | null): Parsed {
-    const text = this.#makeText(sealer);
+    const text = this.make(sealer);
     return { value: JSON.parse(text), size: text.length };
   }
 }
