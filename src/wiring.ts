@@ -78,21 +78,12 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
   const waiters = new Waiters();
   const sealer = new Sealer(server);
   const engine = new Engine({
+    ...config,
     state,
     journal,
     pool,
     clock: Date.now,
     stopwatch: () => performance.now(),
-    inboxMax: config.inboxMax,
-    inboxBytesMax: config.inboxBytesMax,
-    pipelineMax: config.pipelineMax,
-    pipelineBytesMax: config.pipelineBytesMax,
-    pipelineMsMax: config.pipelineMsMax,
-    batchEntriesMax: config.batchEntriesMax,
-    batchBytesMax: config.batchBytesMax,
-    batchMsMax: config.batchMsMax,
-    snapshotEvery: config.snapshotEvery,
-    recordsBytesMax: config.recordsBytesMax,
     v8Share: watchV8Heap(() => state.open.size),
     // A snapshot that was due and did not come about, for lack of room, say, is not due again at once.
     sinceSnapshot: entries % config.snapshotEvery,
