@@ -14,39 +14,33 @@ interface Setting<T> {
   readonly parse: (text: string) => T;
 }
 
-/** An empty host means every address to the system, an empty path the directory one happens to be in. */
-function filledText(value: string, help: string): Setting<string> {
+/** A text that is taken as it is given; `faultOf` tells what is wrong with it, or null. */
+function text(value: string, help: string, faultOf: (given: string) => string | null): Setting<string> {
   return {
     value,
     help,
     parse(given) {
-      if (given.trim() === '') throw new Error('must not be empty');
+      const fault = faultOf(given);
+      if (fault !== null) throw new Error(fault);
       return given;
     },
   };
+}
+
+/** An empty host means every address to the system, an empty path the directory one happens to be in. */
+function filledText(value: string, help: string): Setting<string> {
+  return text(value, help, (given) => (given.trim() === '' ? 'must not be empty' : null));
 }
 
 function ledgerHandle(value: string, help: string): Setting<string> {
-  return {
-    value,
-    help,
-    parse(given) {
-      if (!isLedgerHandle(given))
-        throw new Error('must consist of letters, digits, underscore, hyphen, plus and period');
-      return given;
-    },
-  };
+  const fault = 'must consist of letters, digits, underscore, hyphen, plus and period';
+  return text(value, help, (given) => (isLedgerHandle(given) ? null : fault));
 }
 
 function choice<T extends string>(value: T, choices: readonly T[], help: string): Setting<T> {
-  return {
-    value,
-    help: `${help} (${choices.join(', ')})`,
-    parse(given) {
-      if (!choices.includes(given as T)) throw new Error(`must be one of ${choices.join(', ')}`);
-      return given as T;
-    },
-  };
+  const all = choices.join(', ');
+  const faultOf = (given: string) => (choices.includes(given as T) ? null : `must be one of ${all}`);
+  return text(value, `${help} (${all})`, faultOf) as Setting<T>;
 }
 
 function count(value: number, min: number, max: number, help: string): Setting<number> {
@@ -65,48 +59,28 @@ function count(value: number, min: number, max: number, help: string): Setting<n
 
 /** An empty one is refused: it comes of a variable that was not set, and would make a ledger that is open to all. */
 function publicKey(help: string): Setting<string> {
-  return {
-    value: '',
-    help,
-    parse(given) {
-      const bytes = Buffer.from(given, 'base64');
-      // The one form that proofs and tokens have. With a slip in its last letter it would be nobody's.
-      const isKey = bytes.length === 32 && bytes.toString('base64') === given;
-      if (!isKey) throw new Error('must be the base64 form of a public key of 32 bytes');
-      return given;
-    },
-  };
+  return text('', help, (given) => {
+    const bytes = Buffer.from(given, 'base64');
+    // The one form that proofs and tokens have. With a slip in its last letter it would be nobody's.
+    const isKey = bytes.length === 32 && bytes.toString('base64') === given;
+    return isKey ? null : 'must be the base64 form of a public key of 32 bytes';
+  });
 }
 
 /** A list as JSON; what its rules may say is checked where rules are known. Empty text is refused, as with keys. */
 function rules(help: string): Setting<string> {
-  return {
-    value: '',
-    help,
-    parse(given) {
-      let value: unknown;
-      try {
-        value = JSON.parse(given);
-      } catch {
-        throw new Error('must be JSON');
-      }
-      if (!Array.isArray(value)) throw new Error('must be a list of rules');
-      return given;
-    },
-  };
+  return text('', help, (given) => {
+    try {
+      return Array.isArray(JSON.parse(given)) ? null : 'must be a list of rules';
+    } catch {
+      return 'must be JSON';
+    }
+  });
 }
 
 function url(help: string): Setting<string> {
-  return {
-    value: '',
-    help,
-    parse(given) {
-      if (given !== '' && !isBaseUrl(given)) {
-        throw new Error('must be an http or https URL without query, fragment and password');
-      }
-      return given;
-    },
-  };
+  const fault = 'must be an http or https URL without query, fragment and password';
+  return text('', help, (given) => (given === '' || isBaseUrl(given) ? null : fault));
 }
 
 /** Whether paths may be put behind it. */
@@ -120,14 +94,8 @@ const PLACE = /^(?:(\[[\da-f:.]+\]|[\w.-]+):)?(\d{1,5})$/i;
 
 /** `port` of a loopback address, or `host:port`. */
 function place(help: string): Setting<string> {
-  return {
-    value: '',
-    help,
-    parse(given) {
-      if (given !== '' && Number(PLACE.exec(given)?.[2] ?? Number.NaN) <= 65_535) return given;
-      throw new Error('must be a port, or host:port');
-    },
-  };
+  const isPlace = (given: string) => Number(PLACE.exec(given)?.[2] ?? Number.NaN) <= 65_535;
+  return text('', help, (given) => (isPlace(given) ? null : 'must be a port, or host:port'));
 }
 
 /** What the text of such a setting means. */
@@ -138,15 +106,10 @@ export function readPlace(given: string): { host: string; port: number } {
 
 /** Hosts separated by commas: names, addresses, subnets, the first two also with a port. */
 function hosts(help: string): Setting<string> {
-  return {
-    value: '',
-    help,
-    parse(given) {
-      const wrong = given.split(',').find((host) => host.trim() !== '' && !isHost(host.trim()));
-      if (wrong !== undefined) throw new Error(`${wrong} is no name, address or subnet`);
-      return given;
-    },
-  };
+  return text('', help, (given) => {
+    const wrong = given.split(',').find((host) => host.trim() !== '' && !isHost(host.trim()));
+    return wrong === undefined ? null : `${wrong} is no name, address or subnet`;
+  });
 }
 
 const BITS_MAX: Readonly<Record<number, number>> = { 4: 32, 6: 128 };
