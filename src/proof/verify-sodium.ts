@@ -7,7 +7,7 @@
  * small-order A and R, and compares the encoding of SB - kA with R. The tests hold it to that.
  */
 import { createRequire } from 'node:module';
-import type { KeyPair } from './keys.ts';
+import type { SignatureLibrary } from './verify.ts';
 
 interface SodiumNative {
   crypto_sign_verify_detached(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean;
@@ -17,16 +17,9 @@ interface SodiumNative {
   crypto_core_ed25519_scalar_reduce(scalar: Uint8Array, number: Uint8Array): void;
 }
 
-export interface Sodium {
-  verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean;
-  sign(message: Uint8Array, keyPair: KeyPair): Uint8Array;
-  publicKeyOf(secret: Uint8Array): Uint8Array;
-  challenge(input: Uint8Array, scalar: Uint8Array): void;
-}
+export const sodium: SignatureLibrary | null = loadSodium();
 
-export const sodium: Sodium | null = loadSodium();
-
-function loadSodium(): Sodium | null {
+function loadSodium(): SignatureLibrary | null {
   try {
     const native = createRequire(import.meta.url)('sodium-native') as SodiumNative;
     const library = wrap(native);
@@ -36,12 +29,13 @@ function loadSodium(): Sodium | null {
   }
 }
 
-function wrap(native: SodiumNative): Sodium {
+function wrap(native: SodiumNative): SignatureLibrary {
   // Made once: the memory of a buffer that native code has seen is the system's, and costs a microsecond to get and give back.
   const secretKey = new Uint8Array(64);
   const signature = new Uint8Array(64);
   const hash = new Uint8Array(64);
   return {
+    name: 'sodium',
     verify(publicKey, message, given) {
       // The native side asserts its lengths, and an assert there would end the process.
       if (publicKey.length !== 32 || given.length !== 64) return false;
@@ -72,7 +66,7 @@ function wrap(native: SodiumNative): Sodium {
 }
 
 /** RFC 8032, 7.1, test 1: the signature of the empty message, the same with one bit of S turned, and the key of the seed. */
-function answersRight(library: Sodium): boolean {
+function answersRight(library: SignatureLibrary): boolean {
   const keyPair = {
     public: bytesOf('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'),
     secret: bytesOf('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60'),

@@ -33,8 +33,7 @@ const noble: SignatureLibrary = {
 };
 
 /** Every library that runs here, the quickest first. */
-export const LIBRARIES: readonly SignatureLibrary[] =
-  sodium === null ? [noble] : [{ name: 'sodium', ...sodium }, noble];
+export const LIBRARIES: readonly SignatureLibrary[] = sodium === null ? [noble] : [sodium, noble];
 
 const library: SignatureLibrary = LIBRARIES[0]!;
 
