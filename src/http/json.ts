@@ -121,10 +121,6 @@ function misreadsKeys(): boolean {
   return !('\n' in (JSON.parse('{"misread":0,"\\n":0}') as object));
 }
 
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function malformed(detail: string): Parsed {
   return { refusal: refuse('api.body-malformed', detail) };
 }

@@ -11,11 +11,11 @@
  * refusal: some clients send secrets there by mistake.
  */
 import type { Filter, Operator } from '../core/filters.ts';
-import { filterPath, OPERATORS } from '../core/filters.ts';
+import { filterPath, isObject, OPERATORS } from '../core/filters.ts';
 import { Kind } from '../core/kinds.ts';
 import { refuseShape } from '../core/refusal.ts';
 import { type Refusal, refuse } from './errors.ts';
-import { isObject, parseJson } from './json.ts';
+import { parseJson } from './json.ts';
 import { compileRegex, PATTERN_CLASSES_MAX, PATTERN_SIZE_MAX } from './regex.ts';
 import type { SchemaError } from './schema-errors.ts';
 

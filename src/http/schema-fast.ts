@@ -7,7 +7,7 @@
  *
  * What always holds: whatever is taken here, the schema takes too; a test holds the two together.
  */
-import { isObject } from './json.ts';
+import { isObject } from '../core/filters.ts';
 
 /** Classes of characters, one bit each. */
 const NAME = 1;

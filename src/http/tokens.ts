@@ -9,6 +9,7 @@
  * signature verified under the very key that its `kid` names now, and is still checked for its times,
  * its audience and its request. Refusals tell which rule failed and nothing of the token.
  */
+import { isObject } from '../core/filters.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { TOKEN_LIFE_SECONDS_MAX, TOKEN_SKEW_SECONDS } from '../core/used-tokens.ts';
 import { canon } from '../proof/canon.ts';
@@ -16,7 +17,7 @@ import { sha256Hex } from '../proof/digest.ts';
 import { decodePublic, encodeBase64 } from '../proof/keys.ts';
 import { Recent } from '../recent.ts';
 import { type Refusal, refuse } from './errors.ts';
-import { isObject, parseJson } from './json.ts';
+import { parseJson } from './json.ts';
 
 export interface Token {
   readonly iss: string;
