@@ -32,7 +32,6 @@ import { headerNotes } from './headers.ts';
 import { heapEntries } from './heap-entries.ts';
 import { checkKeyFile, type FoundKey, findKey } from './key.ts';
 import { type Pinned, pin } from './pinned.ts';
-import { recordShapes } from './shapes.ts';
 import { Signatures } from './signatures.ts';
 import { type LoadedSnapshot, loadSnapshot } from './snapshots.ts';
 
@@ -184,7 +183,6 @@ class Run {
     const entries = new EntryAudit({
       serverKey: this.#key.public,
       signatures: this.#signatures,
-      shapes: recordShapes(),
       // With the seed of the snapshots the indexes of both states can be compared byte by byte.
       hashSeed: first?.state.hashSeed ?? 1,
       sizes: this.#options.sizes,

@@ -39,7 +39,7 @@ import { differenceTo } from './difference.ts';
 import { type Finding, FoundError, type Place } from './finding.ts';
 import { KnownTokens } from './known-tokens.ts';
 import { Money } from './money.ts';
-import type { Shapes } from './shapes.ts';
+import { misfitOf } from './shapes.ts';
 import type { Signatures } from './signatures.ts';
 
 /** An entry and where it stands. */
@@ -69,7 +69,6 @@ export function noCounts() {
 export interface EntryAuditOptions {
   serverKey: Uint8Array;
   signatures: Signatures;
-  shapes: Shapes;
   hashSeed: number;
   sizes?: MemorySizes | undefined;
   /** Called for an entry that today's rules would not have written; may throw. */
@@ -184,7 +183,7 @@ export class EntryAudit {
     this.counts.hashes++;
     this.counts.records++;
     const operation = entry.type === EntryType.update ? 'update' : entry.type === EntryType.drop ? 'drop' : 'create';
-    const misfit = this.#options.shapes.misfit(kind, operation, value);
+    const misfit = misfitOf(kind, operation, value);
     if (misfit !== null) this.#otherwise(place, `such a record is not let in: ${misfit}`);
     const hashHex = hex(hash);
     if (entry.proofs.length === 0 && entry.type !== EntryType.drop) {

@@ -2,29 +2,14 @@
 import type { Kind } from '../../core/kinds.ts';
 import { compileSchemas } from '../../http/schemas.ts';
 
-export interface Shapes {
-  /** Why data like this would not be let in, or null. */
-  misfit(kind: Kind, operation: 'create' | 'update' | 'drop', data: unknown): string | null;
-}
-
 /** The largest limits a server can be given: books do not say which theirs had. */
 const LIMITS = { claimsMax: 100_000, proofsMax: 1024 };
 const HASH = '0'.repeat(64);
 
-let shapes: Shapes | null = null;
+const validate = compileSchemas(LIMITS);
 
-/** Compiled at the first call, once per process. */
-export function recordShapes(): Shapes {
-  shapes ??= compileShapes();
-  return shapes;
-}
-
-function compileShapes(): Shapes {
-  const validate = compileSchemas(LIMITS);
-  return {
-    misfit(kind, operation, data) {
-      const error = validate(kind, operation, { hash: HASH, data, meta: { proofs: [] } })?.[0];
-      return error === undefined ? null : `${error.instancePath} ${error.message}`;
-    },
-  };
+/** Why data like this would not be let in, or null. */
+export function misfitOf(kind: Kind, operation: 'create' | 'update' | 'drop', data: unknown): string | null {
+  const error = validate(kind, operation, { hash: HASH, data, meta: { proofs: [] } })?.[0];
+  return error === undefined ? null : `${error.instancePath} ${error.message}`;
 }
