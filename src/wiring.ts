@@ -40,6 +40,8 @@ const ROWS_PER_TASK_MAX = 256;
 const INLINE_ROWS_MAX = 3;
 /** After a failure, so long the clients who still wait are given to read that they do. */
 const FATAL_LINGER_MS = 200;
+/** Then so many looks, one a second: where the whole process stood still no thread is late. */
+const THREADS_END_LOOKS_MAX = 5;
 
 /** All that runs behind the door. */
 export interface Rooms {
@@ -104,7 +106,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
       // What becomes of a call cannot be noted any more, so none that comes after it may go out.
       effects.close();
       process.exitCode = 1;
-      setTimeout(() => process.exit(1), FATAL_LINGER_MS);
+      setTimeout(() => endProcess(pool), FATAL_LINGER_MS);
     },
   });
   const outgoing = new Outgoing({ ...config, allowPrivate: isLoopback(config.host) });
@@ -124,6 +126,15 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
       note({ op: 'delivery', moment: engine.now(), caller: GRANTED, ...delivery }, done),
   });
   return { state, server, sealer, journal, pool, engine, waiters, outgoing, effects, snapshots };
+}
+
+/** An exit waits for all threads, and for ever where one is in a call that the system never ends. */
+function endProcess(pool: ProofPool): void {
+  let looks = 0;
+  setInterval(() => {
+    if (++looks > THREADS_END_LOOKS_MAX) process.kill(process.pid, 'SIGKILL');
+  }, 1000);
+  pool.abandon().finally(() => process.exit(1));
 }
 
 /** To be called between two batches: what the state holds is then what the journal does. */

@@ -204,6 +204,12 @@ export class ProofPool {
     }
   }
 
+  /** Stops the threads, whatever they are at. Resolves when they have ended: never, where the system does not let one go. */
+  async abandon(): Promise<void> {
+    this.#closing = true;
+    await this.#threads?.destroy();
+  }
+
   /** Lets every job submitted before come to its end, then stops the threads. */
   async close(): Promise<void> {
     this.#closing = true;

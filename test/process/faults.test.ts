@@ -4,6 +4,7 @@
  *
  * `npm run test:long` takes the slow rows too.
  */
+import { execFileSync } from 'node:child_process';
 import { readdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -255,10 +256,10 @@ test('proof workers that die in the middle of a task: everybody is verified, and
 });
 
 describe('a proof worker that hangs in the middle of a task ends the process, and loses nothing', () => {
-  async function startHanging(path: string) {
+  async function startHanging(path: string, env: Record<string, string> = {}) {
     const preload = fileURLToPath(new URL('./hanging-worker.js', import.meta.url));
     const flags = ['--workers', '1', '--thread-seconds-max', '5'];
-    const server = await launchOfTest(path, { flags, env: { NODE_OPTIONS: `--import ${preload}` } });
+    const server = await launchOfTest(path, { flags, env: { NODE_OPTIONS: `--import ${preload}`, ...env } });
     const { wallet, symbol } = await openAccount(server.client, keys);
     const load = crowd(server.url, 32, wallet, symbol);
     const hangs = async () => {
@@ -288,6 +289,18 @@ describe('a proof worker that hangs in the middle of a task ends the process, an
     await hangs();
     server.child.kill('SIGTERM');
     expect(await server.ended).toBe(1);
+    await load.end();
+    expect(server.log()).toContain('has not answered');
+    judgeBooks(path, load.sent, wallet, symbol);
+  });
+
+  test.skipIf(process.platform === 'win32')('in a call that the system never ends', AGAIN, async () => {
+    const path = freshDirectory();
+    const fifo = join(freshDirectory(), 'fifo');
+    execFileSync('mkfifo', [fifo]);
+    const { server, wallet, symbol, load } = await startHanging(path, { AYNI_TEST_FIFO: fifo });
+    expect(await server.ended).toBeNull();
+    expect(server.child.signalCode).toBe('SIGKILL');
     await load.end();
     expect(server.log()).toContain('has not answered');
     judgeBooks(path, load.sent, wallet, symbol);
