@@ -130,32 +130,31 @@ export function sendListing(
     limit,
     isVisible: visible(),
   });
-  const end = performance.now() + house.listMsMax;
-  const goOn = (pause: number): boolean => {
-    if (performance.now() > end) {
-      refuseDurable(call, LIST_TIMEOUT);
-      return true;
-    }
+  walkList(call, (pause) => {
     if (!listing.step(() => performance.now() > pause)) return false;
     const page = isPageTold ? { index, limit, total: listing.total } : null;
     sendRecords(call, () => listing.rows.filter(visible() ?? (() => true)), page);
+    return true;
+  });
+}
+
+/** Looks for a list, in slices, until `step` says that it is over, or with a refusal at `end`. */
+export function walkList(
+  call: Call,
+  step: (pause: number) => boolean,
+  end = performance.now() + call.house.listMsMax,
+): void {
+  const goOn = (pause: number): boolean => {
+    if (performance.now() <= end) return step(pause);
+    refuseDurable(call, LIST_TIMEOUT);
     return true;
   };
   walk(call, goOn, end);
 }
 
-/** Takes these steps in turns, and goes on with what they come to; where they take longer than until `end`, it is refused. */
-export function walkSteps<T>(
-  call: Call,
-  steps: Iterator<undefined, T>,
-  goOn: (found: T) => void,
-  end = performance.now() + call.house.listMsMax,
-): void {
+/** The same for what comes in steps; goes on with what they come to. */
+export function walkSteps<T>(call: Call, steps: Iterator<undefined, T>, goOn: (found: T) => void, end?: number): void {
   const step = (pause: number): boolean => {
-    if (performance.now() > end) {
-      refuseDurable(call, LIST_TIMEOUT);
-      return true;
-    }
     for (;;) {
       const { done, value } = steps.next();
       if (done === true) {
@@ -165,10 +164,10 @@ export function walkSteps<T>(
       if (performance.now() >= pause) return false;
     }
   };
-  walk(call, step, end);
+  walkList(call, step, end);
 }
 
-export const LIST_TIMEOUT = refuse(
+const LIST_TIMEOUT = refuse(
   'api.request-timeout',
   'The list took too long; narrow it by a handle, a schema or a wallet',
 );

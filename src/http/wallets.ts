@@ -11,11 +11,11 @@ import { isoMoment } from '../core/proofs.ts';
 import { namesOf } from '../core/records.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { sha256Hex } from '../proof/digest.ts';
-import { type Call, refuseDurable, walk } from './call.ts';
+import { type Call, refuseDurable } from './call.ts';
 import { FirstRows } from './first-rows.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
 import { BALANCE_PATHS, LIMIT_PATHS, parseQuery } from './query.ts';
-import { LIST_TIMEOUT, sendList, sendListing } from './reads.ts';
+import { sendList, sendListing, walkList } from './reads.ts';
 
 export function listBalances(call: Call): void {
   const { balances } = call.house.state;
@@ -62,7 +62,7 @@ function listSlots(
   rowsOf: (slot: number, wallet: Names, symbol: Names) => string[],
 ): void {
   const { house, request } = call;
-  const { state, listMsMax } = house;
+  const { state } = house;
   const { balances } = state;
   const row = readableRow(call);
   if (row < 0) return;
@@ -97,18 +97,12 @@ function listSlots(
   };
   const slots = filters.length === 0 ? SLOTS_PER_LOOK : FILTERED_PER_LOOK;
   if (look(slots)) return tell();
-  const end = performance.now() + listMsMax;
-  const goOn = (pause: number): boolean => {
-    if (performance.now() > end) {
-      refuseDurable(call, LIST_TIMEOUT);
-      return true;
-    }
+  walkList(call, (pause) => {
     while (!look(slots)) if (performance.now() >= pause) return false;
     // A walk may outlast a rule.
     if (readableRow(call) >= 0) tell();
     return true;
-  };
-  walk(call, goOn, end);
+  });
 }
 
 /** Rows of a slot at most. Those of newer slots have higher places, and of one slot its first row. */
