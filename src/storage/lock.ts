@@ -147,6 +147,11 @@ function held(disk: Disk, directory: string, number: number): Lock {
   const file = present(() => disk.open(path, 'write'));
   if (file === null) throw lost();
   const identity = present(() => disk.identity(path));
+  if (identity === null) {
+    // Taken since it was opened: nothing would ever differ from what is not there.
+    file.close();
+    throw lost();
+  }
   let released = false;
   const check = () => {
     if (!released && present(() => disk.identity(path)) !== identity) throw lost();

@@ -210,6 +210,21 @@ test('on the real disk a copy in the place of a directory, however soon: what it
 describe('a lock that is taken from a process that runs, because it cannot be seen', () => {
   const path = `${DIRECTORY}/file`;
 
+  test('as soon as it is made, while it is looked at: it is not had, and not for ever held', () => {
+    const disk = machine();
+    const identity = disk.identity.bind(disk);
+    disk.identity = (asked) => {
+      if (asked.endsWith('lock-0000000001')) {
+        disk.put('/proc/10/stat', null);
+        disk.identity = identity;
+        acquireLock(disk, DIRECTORY, { pid: 11 });
+      }
+      return identity(asked);
+    };
+    expect(() => acquireLock(disk, DIRECTORY, { pid: 10 })).toThrow(LockLostError);
+    expect(disk.readdir(DIRECTORY)).toEqual(['lock-0000000002']);
+  });
+
   function taken() {
     const disk = machine();
     const lock = acquireLock(disk, DIRECTORY, { pid: 10 });
