@@ -21,7 +21,7 @@ export function listBalances(call: Call): void {
   const { balances } = call.house.state;
   const momentsOf = (slot: number) => {
     const moment = balances.moment(slot);
-    return balances.reserved(slot) === 0 ? [moment] : [moment, moment];
+    return [moment, balances.reserved(slot) === 0 ? null : moment];
   };
   listSlots(call, BALANCE_PATHS, momentsOf, (slot, wallet, symbol) => {
     const row = (schema: string, amount: number, salt: number) => {
@@ -30,36 +30,37 @@ export function listBalances(call: Call): void {
     };
     const available = row('available', balances.available(slot), 0);
     const reserved = balances.reserved(slot);
-    return reserved === 0 ? [available] : [available, row('reserved', reserved, 1)];
+    return [available, reserved === 0 ? null : row('reserved', reserved, 1)];
   });
 }
 
 export function listLimits(call: Call): void {
   const { balances } = call.house.state;
-  const setAt = (slot: number) =>
-    balances.isLimited(slot) ? ALL_METRICS.filter((metric) => !Number.isNaN(balances.limit(slot, metric))) : [];
-  const momentsOf = (slot: number) => setAt(slot).map((metric) => balances.limitMoment(slot, metric));
+  const isSet = (slot: number, metric: number) => !Number.isNaN(balances.limit(slot, metric));
+  const momentsOf = (slot: number) =>
+    balances.isLimited(slot)
+      ? METRICS.map((_, metric) => (isSet(slot, metric) ? balances.limitMoment(slot, metric) : null))
+      : [];
   listSlots(call, LIMIT_PATHS, momentsOf, (slot, wallet, symbol) =>
-    setAt(slot).map((metric) => {
-      const limit = `"amount":${balances.limit(slot, metric)},"metric":"${METRICS[metric]}"`;
-      const data = `{${limit},"symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
+    METRICS.map((name, metric) => {
+      if (!isSet(slot, metric)) return null;
+      const amount = balances.limit(slot, metric);
+      const data = `{"amount":${amount},"metric":"${name}","symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
       return slotText(data, pairLuid(wallet.luid, symbol.luid, 2 + metric), balances.limitMoment(slot, metric));
     }),
   );
 }
 
-const ALL_METRICS = METRICS.map((_, metric) => metric);
-
 /**
- * A list over the wallet's balance slots. Each gives as many rows as `momentsOf` tells moments, in the same order. A wallet
- * may have very many of them: only the rows of the page are made, and where it takes longer they are looked for in turns.
- * Where filters ask for some of them, all have to be made.
+ * A list over the wallet's balance slots. Of each there may be some rows, which are known by their numbers: null stands for
+ * one that is not there. A wallet may have very many slots: only the rows of the page are made, and where it takes longer
+ * they are looked for in turns. Where filters ask for some of them, all have to be made.
  */
 function listSlots(
   call: Call,
   paths: readonly string[],
-  momentsOf: (slot: number) => number[],
-  rowsOf: (slot: number, wallet: Names, symbol: Names) => string[],
+  momentsOf: (slot: number) => (number | null)[],
+  rowsOf: (slot: number, wallet: Names, symbol: Names) => (string | null)[],
 ): void {
   const { house, request } = call;
   const { state } = house;
@@ -73,11 +74,12 @@ function listSlots(
   const first = new FirstRows(index * limit + limit, order);
   let next = state.rows.aux.get(row);
   const rowsAt = (slot: number, wallet: Names) => rowsOf(slot, wallet, namesOf(state, balances.symbol(slot)));
+  const passes = (text: string) => filters.length === 0 || matchesAll(JSON.parse(text), filters);
   const lookAt = (slot: number): void => {
     const moments = momentsOf(slot);
     const rows = filters.length === 0 || moments.length === 0 ? null : rowsAt(slot, namesOf(state, row));
-    for (const [at, moment] of moments.entries()) {
-      if (rows === null || matchesAll(JSON.parse(rows[at]!), filters)) first.add(moment, placeOf(slot, at));
+    for (const [number, moment] of moments.entries()) {
+      if (moment !== null && (rows === null || passes(rows[number]!))) first.add(moment, placeOf(slot, number));
     }
   };
   /** Looks at so many of them at most; whether that was all. */
@@ -91,8 +93,11 @@ function listSlots(
   const tell = () => {
     const wallet = namesOf(state, row);
     const { total } = first;
-    // What was reserved when it was looked at may be so no more.
-    const rows = first.from(index * limit).flatMap((place) => rowsAt(slotAt(place), wallet)[rowAt(place)] ?? []);
+    // Since they were looked at they may have changed, or gone.
+    const rows = first.from(index * limit).flatMap((place) => {
+      const text = rowsAt(slotAt(place), wallet)[rowAt(place)] ?? null;
+      return text !== null && passes(text) ? [text] : [];
+    });
     sendList(call, rows, { index, limit, total });
   };
   const slots = filters.length === 0 ? SLOTS_PER_LOOK : FILTERED_PER_LOOK;

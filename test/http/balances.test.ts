@@ -51,6 +51,50 @@ test('filters leave pages of what they let through', async () => {
   expect(seen.sort()).toEqual([...wanted].sort());
 });
 
+test('what changes while they are looked for is told as it is by then, where the filters still let it through', async () => {
+  const send = async (value: Json) => {
+    const body = Buffer.from(JSON.stringify(record(value, keys)));
+    expect((await desk.ask({ method: 'POST', path: '/v2/intents', body }, false)).status).toBe(201);
+  };
+  const limit = (name: string, metric: string, amount: number) => ({
+    action: 'limit',
+    wallet: 'many',
+    symbol: name,
+    metric,
+    amount,
+  });
+  const [first, second] = [names.at(-1)!, names.at(-2)!];
+  const limited = [limit(first, 'maxBalance', 10_000), limit(second, 'maxBalance', 10_000)];
+  await send({ handle: 'limit', claims: limited });
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => {
+    now += 3;
+    return now;
+  });
+  const told: string[] = [];
+  const listed = async (path: string) => {
+    const { body } = await desk.ask({ method: 'GET', path: `/v2/wallets/many${path}`, headers: {} }, false);
+    told.push('listed');
+    return body.data.map(({ data }: Json) => [data.symbol, data.metric ?? data.amount]);
+  };
+  const limits = listed('/limits?data.metric=maxBalance&data.amount.$gt=9999');
+  const balances = listed(`/balances?data.amount.$gt=${SYMBOLS - 3}`);
+  // Those of the newest symbols were looked at by now.
+  const changes = [
+    limit(first, 'minBalance', 0),
+    limit(second, 'maxBalance', 9000),
+    { action: 'destroy', source: 'many', symbol: { handle: first }, amount: 100 },
+  ];
+  await send({ handle: 'change', claims: changes });
+  told.push('changed');
+  expect(await limits).toEqual([[first, 'maxBalance']]);
+  expect((await balances).sort()).toEqual([
+    [names.at(-3), SYMBOLS - 2],
+    [second, SYMBOLS - 1],
+  ]);
+  expect(told).toEqual(['changed', 'listed', 'listed']);
+});
+
 test('who asks for very many holds up nobody of another ledger, and is told in the end', async () => {
   let now = 0;
   // By this clock each step takes long.
