@@ -33,7 +33,7 @@ export class Norms {
   readonly #norms = new LongMap<number, Norm>(near);
   /** How many schemas by ledger and kind. */
   readonly #schemas = new LongMap<number, number>(near);
-  /** Rows of policies by ledger, kind and sort, in the order they came. */
+  /** Rows of policies by ledger, kind and sort, in order: a state that is loaded has them in the same. */
   readonly #policies = new LongMap<number, number[]>(near);
   readonly #remembered = new Map<number, unknown>();
   #weight = 0;
@@ -47,7 +47,13 @@ export class Norms {
     this.#norms.set(row, norm);
     const key = keyOf(ledger, norm.kind, sort);
     if (sort < 0) this.#schemas.set(key, (this.#schemas.get(key) ?? 0) + 1);
-    else this.#policies.set(key, [...(this.#policies.get(key) ?? []), row]);
+    else {
+      const rows = [...(this.#policies.get(key) ?? []), row];
+      this.#policies.set(
+        key,
+        rows.sort((one, other) => one - other),
+      );
+    }
   }
 
   dropped(row: number): void {
