@@ -19,49 +19,47 @@ import { sendList, sendListing, walkList } from './reads.ts';
 
 export function listBalances(call: Call): void {
   const { balances } = call.house.state;
-  const momentsOf = (slot: number) => {
-    const moment = balances.moment(slot);
-    return [moment, balances.reserved(slot) === 0 ? null : moment];
-  };
-  listSlots(call, BALANCE_PATHS, momentsOf, (slot, wallet, symbol) => {
-    const row = (schema: string, amount: number, salt: number) => {
-      const data = `{"amount":${amount},"schema":"${schema}","symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
-      return slotText(data, pairLuid(wallet.luid, symbol.luid, salt), balances.moment(slot));
-    };
-    const available = row('available', balances.available(slot), 0);
-    const reserved = balances.reserved(slot);
-    return [available, reserved === 0 ? null : row('reserved', reserved, 1)];
+  const amountOf = (slot: number, number: number) =>
+    number === 0 ? balances.available(slot) : balances.reserved(slot);
+  listSlots(call, BALANCE_PATHS, {
+    count: 2,
+    momentOf: (slot, number) => (number === 0 || amountOf(slot, number) !== 0 ? balances.moment(slot) : null),
+    textOf(slot, number, wallet, symbol) {
+      const balance = `"amount":${amountOf(slot, number)},"schema":"${number === 0 ? 'available' : 'reserved'}"`;
+      const data = `{${balance},"symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
+      return slotText(data, pairLuid(wallet.luid, symbol.luid, number), balances.moment(slot));
+    },
   });
 }
 
 export function listLimits(call: Call): void {
   const { balances } = call.house.state;
-  const isSet = (slot: number, metric: number) => !Number.isNaN(balances.limit(slot, metric));
-  const momentsOf = (slot: number) =>
-    balances.isLimited(slot)
-      ? METRICS.map((_, metric) => (isSet(slot, metric) ? balances.limitMoment(slot, metric) : null))
-      : [];
-  listSlots(call, LIMIT_PATHS, momentsOf, (slot, wallet, symbol) =>
-    METRICS.map((name, metric) => {
-      if (!isSet(slot, metric)) return null;
-      const amount = balances.limit(slot, metric);
-      const data = `{"amount":${amount},"metric":"${name}","symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
+  listSlots(call, LIMIT_PATHS, {
+    count: METRICS.length,
+    momentOf: (slot, metric) =>
+      Number.isNaN(balances.limit(slot, metric)) ? null : balances.limitMoment(slot, metric),
+    textOf(slot, metric, wallet, symbol) {
+      const limit = `"amount":${balances.limit(slot, metric)},"metric":"${METRICS[metric]}"`;
+      const data = `{${limit},"symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
       return slotText(data, pairLuid(wallet.luid, symbol.luid, 2 + metric), balances.limitMoment(slot, metric));
-    }),
-  );
+    },
+  });
+}
+
+/** The rows that there may be of a slot, known by their numbers from 0. */
+interface SlotRows {
+  /** At most ROWS_MAX. */
+  readonly count: number;
+  /** Null where it is not there. */
+  momentOf(slot: number, number: number): number | null;
+  textOf(slot: number, number: number, wallet: Names, symbol: Names): string;
 }
 
 /**
- * A list over the wallet's balance slots. Of each there may be some rows, which are known by their numbers: null stands for
- * one that is not there. A wallet may have very many slots: only the rows of the page are made, and where it takes longer
- * they are looked for in turns. Where filters ask for some of them, all have to be made.
+ * A list over the wallet's balance slots. A wallet may have very many: only the rows of the page are made, and where it takes
+ * longer they are looked for in turns. Where filters ask for some of them, all have to be made.
  */
-function listSlots(
-  call: Call,
-  paths: readonly string[],
-  momentsOf: (slot: number) => (number | null)[],
-  rowsOf: (slot: number, wallet: Names, symbol: Names) => (string | null)[],
-): void {
+function listSlots(call: Call, paths: readonly string[], { count, momentOf, textOf }: SlotRows): void {
   const { house, request } = call;
   const { state } = house;
   const { balances } = state;
@@ -73,13 +71,16 @@ function listSlots(
   const { index, limit } = query.page;
   const first = new FirstRows(index * limit + limit, order);
   let next = state.rows.aux.get(row);
-  const rowsAt = (slot: number, wallet: Names) => rowsOf(slot, wallet, namesOf(state, balances.symbol(slot)));
+  const textAt = (slot: number, number: number, wallet: Names) =>
+    textOf(slot, number, wallet, namesOf(state, balances.symbol(slot)));
   const passes = (text: string) => filters.length === 0 || matchesAll(JSON.parse(text), filters);
   const lookAt = (slot: number): void => {
-    const moments = momentsOf(slot);
-    const rows = filters.length === 0 || moments.length === 0 ? null : rowsAt(slot, namesOf(state, row));
-    for (const [number, moment] of moments.entries()) {
-      if (moment !== null && (rows === null || passes(rows[number]!))) first.add(moment, placeOf(slot, number));
+    for (let number = 0; number < count; number++) {
+      const moment = momentOf(slot, number);
+      if (moment === null) continue;
+      if (filters.length === 0 || passes(textAt(slot, number, namesOf(state, row)))) {
+        first.add(moment, placeOf(slot, number));
+      }
     }
   };
   /** Looks at so many of them at most; whether that was all. */
@@ -95,8 +96,10 @@ function listSlots(
     const { total } = first;
     // Since they were looked at they may have changed, or gone.
     const rows = first.from(index * limit).flatMap((place) => {
-      const text = rowsAt(slotAt(place), wallet)[rowAt(place)] ?? null;
-      return text !== null && passes(text) ? [text] : [];
+      const [slot, number] = [slotAt(place), rowAt(place)];
+      if (momentOf(slot, number) === null) return [];
+      const text = textAt(slot, number, wallet);
+      return passes(text) ? [text] : [];
     });
     sendList(call, rows, { index, limit, total });
   };
