@@ -154,6 +154,23 @@ describe('a prepared intent', () => {
     expect(books.intent(transfer('a', 'b', 20)).outcome.reason).toBe('');
   });
 
+  test('gives back what it counted to each of its wallets', () => {
+    const books = fresh();
+    const daily = ['a', 'b', 'c'].flatMap((wallet) => [
+      limit(wallet, 'dailyCount', 9),
+      limit(wallet, 'dailyAmount', 99),
+    ]);
+    books.intent(issue('a', 100), ...daily);
+    books.intent(transfer('a', 'b', 20), transfer('b', 'c', 10));
+    const counted = () =>
+      ['a', 'b', 'c'].map((wallet) => books.state.balances.movedOn(slotOf(books, wallet), books.moment));
+    const before = counted();
+    const held = prepare(books, transfer('a', 'b', 5), transfer('b', 'c', 3), transfer('c', 'a', 2));
+    expect(counted()).not.toEqual(before);
+    prove(books, held, { action: 'abort' });
+    expect(counted()).toEqual(before);
+  });
+
   test.each(['auto', 'manual'])(
     'that waited over midnight (%s) does not make daily limits forget the new day',
     (commit) => {
