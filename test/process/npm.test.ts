@@ -2,7 +2,7 @@
  * The server as `npm start` runs it: who asks npm to stop asks the server, and hears how it ended. A supervisor knows
  * npm's process alone; a server that outlived it would hold port and books, and the next start could have neither.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -13,31 +13,38 @@ import { startServer } from '../support/server.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), process.env.AYNI_DIST ? '../../../..' : '../../..');
 
-test.skipIf(process.platform === 'win32')('a server that npm started outlived the npm that was stopped', async () => {
-  const directory = freshDirectory();
-  // Built it is already, and another's build is not to be changed under its feet.
-  const flags = ['start', '--ignore-scripts', '--', '--port', '0', '--data', directory, '--workers', '1'];
-  // A group of its own, so that a server which is left behind goes too.
-  const npm = spawn('npm', flags, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-  dieWithUs(npm);
-  let log = '';
-  for (const stream of [npm.stdout, npm.stderr]) {
-    stream.on('data', (chunk) => {
-      log += chunk;
-    });
-  }
-  const ended = new Promise<number | null>((resolve) => npm.once('exit', resolve));
-  try {
-    await found(() => (log.includes('serves http://') || npm.exitCode !== null ? true : null), PATIENCE_MS);
-    npm.kill('SIGTERM');
-    expect(await ended, log).toBe(0);
-    expect(log).toContain('SIGTERM: stops listening');
-    const next = await startServer({ directory });
-    expect(await next.stop()).toBe(0);
-  } finally {
-    endGroup(npm.pid!);
-  }
-});
+// Node alone may be there, without what it mostly comes with.
+const hasNpm = spawnSync('npm', ['--version']).error === undefined;
+if (!hasNpm) process.stderr.write('note: npm is not there; left out: a server that npm starts\n');
+
+test.skipIf(process.platform === 'win32' || !hasNpm)(
+  'a server that npm started outlived the npm that was stopped',
+  async () => {
+    const directory = freshDirectory();
+    // Built it is already, and another's build is not to be changed under its feet.
+    const flags = ['start', '--ignore-scripts', '--', '--port', '0', '--data', directory, '--workers', '1'];
+    // A group of its own, so that a server which is left behind goes too.
+    const npm = spawn('npm', flags, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    dieWithUs(npm);
+    let log = '';
+    for (const stream of [npm.stdout, npm.stderr]) {
+      stream.on('data', (chunk) => {
+        log += chunk;
+      });
+    }
+    const ended = new Promise<number | null>((resolve) => npm.once('exit', resolve));
+    try {
+      await found(() => (log.includes('serves http://') || npm.exitCode !== null ? true : null), PATIENCE_MS);
+      npm.kill('SIGTERM');
+      expect(await ended, log).toBe(0);
+      expect(log).toContain('SIGTERM: stops listening');
+      const next = await startServer({ directory });
+      expect(await next.stop()).toBe(0);
+    } finally {
+      endGroup(npm.pid!);
+    }
+  },
+);
 
 /** Ends what is left of a group; mostly nothing is. */
 function endGroup(leader: number): void {
