@@ -7,6 +7,8 @@ import { describe, expect, test } from 'vitest';
 import { GRANTED, isAllowed, isGranted, memberHandle, NO_ROW, setServerRules } from '../../src/core/access/index.ts';
 import { KeyMap } from '../../src/core/access/key-map.ts';
 import { AccessMemo } from '../../src/core/access/memo.ts';
+import type { People } from '../../src/core/access/people.ts';
+import type { Rules } from '../../src/core/access/rules.ts';
 import { base64, bytesOfBase64 } from '../../src/core/bytes.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
@@ -278,6 +280,41 @@ test('a memo that overflows forgets, and answers the same', () => {
   for (let at = 1_000_000; at < 1_070_000; at++) memo.record(at);
   expect(world.core({ signs: ['anna'] }, 'update', 'wallet', 'mine')).toBe(true);
   expect(world.core({ signs: ['ben'] }, 'update', 'wallet', 'mine')).toBe(false);
+});
+
+const NO_RULES = { list: [], isOpen: false } as unknown as Rules;
+const listText = (n: number) => `${n} `.padEnd(500_000, 'x');
+
+/** Each time so many things that the first of them has to go, and the last may stay. */
+test.each<
+  [
+    what: string,
+    count: number,
+    put: (memo: AccessMemo, n: number) => void,
+    has: (memo: AccessMemo, n: number) => boolean,
+  ]
+>([
+  [
+    'lists of rules',
+    9,
+    (memo, n) => memo.setList(listText(n), NO_RULES),
+    (memo, n) => memo.list(listText(n)) !== undefined,
+  ],
+  ['people of ledgers', 4097, (memo, n) => memo.setPeople(n, {} as People), (memo, n) => memo.people(n) !== undefined],
+  [
+    'people with much to say',
+    17,
+    (memo, n) => {
+      memo.holdPeople(1_000_000);
+      memo.setPeople(n, {} as People);
+    },
+    (memo, n) => memo.people(n) !== undefined,
+  ],
+  ['policies', 16, (memo, n) => memo.setPolicy(n, [], 4_000_000), (memo, n) => memo.policy(n) !== undefined],
+])('%s: what there is no room for is forgotten', (_what, count, put, has) => {
+  const memo = new AccessMemo();
+  for (let n = 0; n < count; n++) put(memo, n);
+  expect([has(memo, 0), has(memo, count - 1)]).toEqual([false, true]);
 });
 
 describe('rules of a megabyte each are remembered as far as there is room', () => {
