@@ -3,11 +3,13 @@ import fc from 'fast-check';
 import { Unpackr } from 'msgpackr';
 import { describe, expect, test } from 'vitest';
 import {
+  type CreateEntry,
   type Entry,
   EntryType,
   INTENT_STATUSES,
   type Links,
   type Outcome,
+  type ProofEntry,
   Side,
   type StoredProof,
   threadOf,
@@ -505,4 +507,56 @@ test.each([
 ])('a wrong %s is refused when written, not when read', (_name, wrong) => {
   const value = { ...intentFrom(1, (size) => new Uint8Array(size)), ...wrong };
   expect(() => encoded(value)).toThrow();
+});
+
+describe('room is made for what takes most: three bytes a character, nine a number', () => {
+  const wide = '€'.repeat(2000);
+  const most = Number.MAX_SAFE_INTEGER;
+  const many: number[] = Array(2000).fill(most);
+  const noLinks: Links = { legs: [], marks: [], forwards: [], routed: [], through: [], failId: '', leg: -1 };
+  const end: Outcome = { moment: most, steps: ['prepared'], reason: '', detail: '', postings: [], limits: [] };
+  const leg = { side: Side.credit, bridge: most, wallet: most, symbol: most, amount: most, claims: [] };
+  const forward = { claim: most, wallet: most, symbol: most, amount: most, target: '' };
+  const { luid, handle, ledger, kind, moment, ...rest } = intentFrom(1, (size) => new Uint8Array(size));
+  const base = { luid, handle, ledger, kind, moment };
+  const own: ProofEntry = { type: EntryType.proof, ...base, row: most, proof: rest.proofs[0]!, status: null };
+  const told = { seq: most, index: most, attempts: most, isDelivered: true, detail: '' };
+  const { hash, seal } = rest;
+  const record: CreateEntry = { type: EntryType.create, ...base, hash, data: '{}', proofs: [], seal };
+
+  test.each<[string, Entry]>([
+    ...Object.entries<Partial<Outcome>>({
+      steps: { steps: Array(2000).fill('completed') },
+      reason: { reason: wide },
+      detail: { detail: wide },
+      postings: { postings: many },
+      limits: { limits: many },
+      legs: { links: { ...noLinks, legs: Array(2000).fill(leg) } },
+      'claims of legs': { links: { ...noLinks, legs: [{ ...leg, claims: many }] } },
+      marks: { links: { ...noLinks, marks: many } },
+      forwards: { links: { ...noLinks, forwards: Array(2000).fill(forward) } },
+      'targets of forwards': { links: { ...noLinks, forwards: [{ ...forward, target: wide }] } },
+      routed: { links: { ...noLinks, routed: many } },
+      through: { links: { ...noLinks, through: many } },
+      'the id of a failure': { links: { ...noLinks, failId: wide } },
+    }).map(([what, some]): [string, Entry] => [
+      what,
+      { type: EntryType.step, ...base, row: most, outcome: { ...end, ...some } },
+    ]),
+    ['an intent’s outcome', { ...rest, ...base, outcome: { ...end, postings: many } }],
+    ['its thread', { ...rest, ...base, thread: wide }],
+    ['a handle', { ...record, handle: wide }],
+    ['data', { ...record, data: wide }],
+    ['proofs', { ...record, proofs: Array(300).fill(rest.proofs[0]!) }],
+    ['customs', { ...record, proofs: [{ ...rest.proofs[0]!, custom: wide }] }],
+    ['the custom of a later proof', { ...own, proof: { ...own.proof, custom: wide } }],
+    ['its status', { ...own, status: wide }],
+    ['its labels', { ...own, labels: [wide] }],
+    ['many short labels', { ...own, labels: Array(2000).fill('') }],
+    ['what a delivery met', { type: EntryType.delivery, ...base, row: most, ...told, detail: wide }],
+  ])('%s', (_what, value) => {
+    const { buffer, from } = encoded(value);
+    expect(buffer.end).toBeLessThanOrEqual(buffer.bytes.length);
+    expect(decode(buffer.bytes, from, buffer.end)).toEqual(value);
+  });
 });
