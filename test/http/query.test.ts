@@ -229,6 +229,19 @@ describe('refused as malformed', () => {
     expect(refusalOf(query).reason).toBe('api.query-malformed');
   });
 
+  test.each([
+    `filter=${'{"data":{"custom":'}${'{"a":'.repeat(6)}1${'}'.repeat(8)}`,
+    `data.handle.$regex=${'a'.repeat(256)}`,
+    `data.handle=${'a'.repeat(1024)}`,
+    Array.from({ length: 32 }, (_, i) => `data.custom.a${i}=1`).join('&'),
+    Array.from({ length: 128 }, (_, i) => `data.handle.$in[${i}]=${i}`).join('&'),
+    `filter=${JSON.stringify({ 'data.handle': { $in: Array.from({ length: 128 }, String) } })}`,
+    'a=1&'.repeat(256),
+    'a'.repeat(QUERY_LIMITS.queryBytesMax),
+  ])('as much as there may be is taken: %s', (query) => {
+    expect(told(query).length).toBeLessThanOrEqual(QUERY_LIMITS.filtersMax);
+  });
+
   test('a refusal never repeats the query', () => {
     expect(JSON.stringify(refusalOf('data.s3cr3t=s3cr3t'))).not.toContain('s3cr3t');
   });
