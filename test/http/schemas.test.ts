@@ -508,3 +508,66 @@ describe('what is right is not looked through again, and hides nothing', () => {
     }
   });
 });
+
+describe('as much as there may be is taken, one more is told', () => {
+  const long = (length: number) => 'a'.repeat(length);
+  const url = (length: number) => `https://x/${long(length - 10)}`;
+  const many = (length: number, item: unknown = 'a') => Array(length).fill(item);
+  const rule = (more: object) => ({ access: [{ action: 'read', ...more }] });
+  const secure = (more: object) => ({ secure: [more] });
+  const values = (schema: string, value: object) => ({ schema, record: 'wallet', values: [value] });
+  const SEAT = { signer: {} };
+
+  test.each<[KindName, string, number, (size: number) => Record<string, unknown>]>([
+    ['wallet', 'an address', 256, (size) => ({ handle: long(size) })],
+    [
+      'ledger',
+      'minutes until an intent expires',
+      5_256_000,
+      (size) => ({ config: { 'intent.expiryThresholdMinutes': size } }),
+    ],
+    ['signer', 'a locked secret', 4096, (size) => ({ secret: long(size) })],
+    ['wallet', 'routes', 1000, (size) => ({ routes: many(size, { action: 'accept' }) })],
+    ['wallet', 'rules', 1000, (size) => ({ access: many(size, { action: 'any' }) })],
+    ['wallet', 'signers of a rule', 1000, (size) => rule({ signer: { $in: many(size, { handle: 'a' }) } })],
+    ['wallet', 'actions of a rule', 1000, (size) => ({ access: [{ action: { $in: many(size, 'read') } }] })],
+    ['wallet', 'text about a bearer', 1024, (size) => rule({ bearer: { sub: long(size) } })],
+    ['wallet', 'members of a condition', 1000, (size) => ({ routes: [{ action: 'accept', filter: members(size) }] })],
+    [
+      'wallet',
+      'values of a condition',
+      1000,
+      (size) => ({ routes: [{ action: 'accept', filter: { a: { $in: many(size) } } }] }),
+    ],
+    ['bridge', 'a URL', 2048, (size) => ({ config: { server: url(size) } })],
+    ['effect', 'a URL', 2048, (size) => ({ action: { schema: 'webhook', endpoint: url(size) } })],
+    [
+      'bridge',
+      'what its claims are grouped by',
+      3,
+      (size) => ({ config: { server: 'http://x', 'debits.claims.groupBy': many(size, 'source') } }),
+    ],
+    [
+      'bridge',
+      'rules of how it is called',
+      1000,
+      (size) => ({ secure: many(size, { schema: 'header', key: 'k', value: 'v' }) }),
+    ],
+    ['bridge', 'traits', 1000, (size) => ({ traits: many(size) })],
+    ['bridge', 'a header’s name', 1024, (size) => secure({ schema: 'header', key: long(size), value: 'v' })],
+    ['bridge', 'a header’s value', 4096, (size) => secure({ schema: 'header', key: 'k', value: long(size) })],
+    ['bridge', 'a client’s secret', 4096, (size) => secure({ ...CREDENTIALS, clientSecret: long(size) })],
+    ['bridge', 'a client’s id', 4096, (size) => secure({ ...CREDENTIALS, clientId: long(size) })],
+    ['bridge', 'a scope', 1024, (size) => secure({ ...CREDENTIALS, scope: long(size) })],
+    ['policy', 'values', 1000, (size) => ({ values: many(size, { action: 'any' }) })],
+    ['policy', 'what it extends', 1000, (size) => ({ extend: many(size) })],
+    ['policy', 'a status', 32, (size) => values('status', { status: long(size) })],
+    ['policy', 'statuses before it', 100, (size) => values('status', { status: 'a', from: many(size) })],
+    ['policy', 'lines of a quorum', 8, (size) => values('status', { status: 'a', quorum: many(size, SEAT) })],
+    ['policy', 'keys for a line', 16, (count) => values('status', { status: 'a', quorum: [{ ...SEAT, count }] })],
+    ['policy', 'a label', 64, (size) => values('labels', { label: long(size) })],
+  ])('%s, %s: %i', (kind, _what, most, memberOf) => {
+    expect(wrongs(kind, withMember(kind, memberOf(most)))).toEqual([]);
+    expect(wrongs(kind, withMember(kind, memberOf(most + 1)))).not.toEqual([]);
+  });
+});
