@@ -63,6 +63,13 @@ function forge(header: unknown, payload: unknown, secret = first.secret): string
 }
 const HEADER = { alg: 'EdDSA', kid: first.public };
 
+test('a token is as long as it may be, and no longer', () => {
+  const token = forge(HEADER, CLAIMS);
+  const tokenBytesMax = token.length - 'Bearer '.length;
+  const reason = (max: number) => judge(token, newChecker({ ...TOKEN_LIMITS, tokenBytesMax: max }));
+  expect([reason(tokenBytesMax), reason(tokenBytesMax - 1)]).toEqual(['good', 'auth.unauthorized']);
+});
+
 describe('tokens of the public package', () => {
   test('signed with a key named by itself', async () => {
     const token = newChecker().check(`Bearer ${await signJWT(CLAIMS, first.secret, first.public)}`, context) as Token;
@@ -263,6 +270,17 @@ describe('hsh', () => {
       reason(`${ofNone}:x-none`, () => ''),
       'one that is not there is not an empty one',
     ).toBe('auth.unauthorized');
+  });
+
+  test('covers 32 headers, and no more', () => {
+    const reason = (count: number) => {
+      const names = Array.from({ length: count }, (_, n) => `h${n}`);
+      const headers = Object.fromEntries(names.map((name) => [name, 'v']));
+      const hsh = sha256Hex(canon({ method: 'GET', url: '/', headers, body: null }));
+      const request = { method: 'GET', url: '/', body: null, header: (name: string) => headers[name] ?? '' };
+      return checkRequestHash(tokenWith(`${hsh}:${names.join(',')}`), request)?.reason ?? 'good';
+    };
+    expect([reason(32), reason(33)]).toEqual(['good', 'auth.unauthorized']);
   });
 
   test('an empty body counts as none', () => {
