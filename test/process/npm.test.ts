@@ -13,38 +13,35 @@ import { startServer } from '../support/server.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), process.env.AYNI_DIST ? '../../../..' : '../../..');
 
-// Node alone may be there, without what it mostly comes with.
+// Node may be there alone; and on Windows npm is nothing that could be run so.
 const hasNpm = spawnSync('npm', ['--version']).error === undefined;
-if (!hasNpm) process.stderr.write('note: npm is not there; left out: a server that npm starts\n');
+if (!hasNpm) process.stderr.write('note: npm cannot be run; left out: a server that npm starts\n');
 
-test.skipIf(process.platform === 'win32' || !hasNpm)(
-  'a server that npm started outlived the npm that was stopped',
-  async () => {
-    const directory = freshDirectory();
-    // Built it is already, and another's build is not to be changed under its feet.
-    const flags = ['start', '--ignore-scripts', '--', '--port', '0', '--data', directory, '--workers', '1'];
-    // A group of its own, so that a server which is left behind goes too.
-    const npm = spawn('npm', flags, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-    dieWithUs(npm);
-    let log = '';
-    for (const stream of [npm.stdout, npm.stderr]) {
-      stream.on('data', (chunk) => {
-        log += chunk;
-      });
-    }
-    const ended = new Promise<number | null>((resolve) => npm.once('exit', resolve));
-    try {
-      await found(() => (log.includes('serves http://') || npm.exitCode !== null ? true : null), PATIENCE_MS);
-      npm.kill('SIGTERM');
-      expect(await ended, log).toBe(0);
-      expect(log).toContain('SIGTERM: stops listening');
-      const next = await startServer({ directory });
-      expect(await next.stop()).toBe(0);
-    } finally {
-      endGroup(npm.pid!);
-    }
-  },
-);
+test.skipIf(!hasNpm)('a server that npm started outlived the npm that was stopped', async () => {
+  const directory = freshDirectory();
+  // Built it is already, and another's build is not to be changed under its feet.
+  const flags = ['start', '--ignore-scripts', '--', '--port', '0', '--data', directory, '--workers', '1'];
+  // A group of its own, so that a server which is left behind goes too.
+  const npm = spawn('npm', flags, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  dieWithUs(npm);
+  let log = '';
+  for (const stream of [npm.stdout, npm.stderr]) {
+    stream.on('data', (chunk) => {
+      log += chunk;
+    });
+  }
+  const ended = new Promise<number | null>((resolve) => npm.once('exit', resolve));
+  try {
+    await found(() => (log.includes('serves http://') || npm.exitCode !== null ? true : null), PATIENCE_MS);
+    npm.kill('SIGTERM');
+    expect(await ended, log).toBe(0);
+    expect(log).toContain('SIGTERM: stops listening');
+    const next = await startServer({ directory });
+    expect(await next.stop()).toBe(0);
+  } finally {
+    endGroup(npm.pid!);
+  }
+});
 
 /** Ends what is left of a group; mostly nothing is. */
 function endGroup(leader: number): void {
