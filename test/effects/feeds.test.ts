@@ -184,6 +184,35 @@ test('a bridge that is changed while statuses wait for it hears of all of them, 
   expect([...new Set(told)]).toEqual(['prepared', 'committed', 'completed']);
 });
 
+test('a bridge hears of statuses from when it says so until it says so no more', async () => {
+  const theatre = await Theatre.open();
+  const { house } = theatre;
+  const bank = { handle: 'bank', config: { server: 'http://127.0.0.1:1/bank' } };
+  const interested = { ...bank, traits: ['statuses'] };
+  theatre.answer = ({ method }) => (method === 'PUT' ? 200 : 202);
+  await theatre.done(
+    house.create(Kind.symbol, { handle: 'usd', factor: 1 }),
+    house.create(Kind.bridge, bank),
+    house.create(Kind.wallet, { handle: 'x', bridge: 'bank' }),
+  );
+  const told = async (handle: string) => {
+    const before = theatre.calls.length;
+    await theatre.done(house.intent(handle, issue('x', 5)));
+    await theatre.run();
+    const leg = `cre_${house.read(Kind.intent, handle)!.entry.luid.slice(5)}.0`;
+    for (const status of ['prepared', 'committed']) {
+      await theatre.done(house.addProof(Kind.intent, handle, JSON.stringify({ handle: leg, status })));
+      await theatre.run();
+    }
+    return theatre.calls.slice(before).flatMap(({ method, body }) => (method === 'PUT' ? [body.meta.status] : []));
+  };
+  expect(await told('before')).toEqual([]);
+  await theatre.done(house.update(Kind.bridge, 'bank', interested));
+  expect(await told('meanwhile')).toEqual(['prepared', 'committed', 'completed']);
+  await theatre.done(house.update(Kind.bridge, 'bank', { ...bank, traits: [] }));
+  expect(await told('after')).toEqual([]);
+});
+
 describe('a bridge that is there again', () => {
   const server = 'http://127.0.0.1:1/bank';
   const open = async (): Promise<Theatre> => {
