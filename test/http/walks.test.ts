@@ -153,6 +153,37 @@ describe('walks', () => {
     }
   });
 
+  test('that are owed come between those who have begun and those who have not, each of whom have every other slice left', async () => {
+    const walks = new Walks();
+    const slices: string[] = [];
+    const naming = (name: string, ms: number): Walk => {
+      const walk = looking(name, ms, []);
+      return (pause) => {
+        slices.push(name);
+        return walk(pause);
+      };
+    };
+    walks.begin(1, naming('begun', 20));
+    for (let n = 0; n < 3; n++) walks.begin(1, naming('fresh', 2));
+    for (let n = 0; n < 6; n++) walks.begin(1, naming('owed', 2), undefined, true);
+    for (let n = 0; n < 12; n++) await turn();
+    expect(slices.slice(1, 13)).toEqual([
+      'owed',
+      'fresh',
+      'owed',
+      'begun',
+      'owed',
+      'fresh',
+      'owed',
+      'begun',
+      'owed',
+      'fresh',
+      'owed',
+      'begun',
+    ]);
+    await turnsUntilQuiet(walks);
+  });
+
   test('may begin others on their way', async () => {
     const walks = new Walks();
     const ended: string[] = [];
