@@ -38,6 +38,8 @@ export interface FakeLedger {
   told: Told[];
   /** Status of the answer to a report; 0 breaks the connection. */
   answer: (custom: Json) => number | Promise<number>;
+  /** Statuses of the next answers to what is no report. */
+  busy: number[];
   /** Its own signer record, and what it says of itself. */
   system: Json;
   status: Json;
@@ -57,6 +59,11 @@ export async function openLedger(seed = 1, port = 0): Promise<FakeLedger> {
     request.on('end', async () => {
       const path = /^\/v2\/intents\/([^/]+)\/proofs$/.exec(request.url ?? '');
       if (path === null) {
+        const refusal = ledger.busy.shift();
+        if (refusal !== undefined) {
+          response.writeHead(refusal).end('{}');
+          return;
+        }
         const shown = new Map([
           ['/v2', ledger.status],
           ['/v2/signers/system', ledger.system],
@@ -83,6 +90,7 @@ export async function openLedger(seed = 1, port = 0): Promise<FakeLedger> {
     bank: BANK_KEYS.public,
     told: [],
     answer: () => 200,
+    busy: [],
     system: record({ handle: 'system', public: keys.public, format: 'ed25519-raw' }, keys, [{ status: 'created' }]),
     status: record({ handle: 'ayni', ledger: 'main', status: 'UP' }, keys, [
       { moment: new Date(MOMENT).toISOString() },

@@ -86,6 +86,13 @@ test('it waits for a ledger that is not there yet', async () => {
   expect(JSON.parse(await (await fetch(bridge!.url)).text()).data.ledger).toBe(ledger.keys.public);
 });
 
+test('it waits for a ledger that is busy, or starts, or stops', async () => {
+  ledger.busy = [503, 429, 500];
+  await start();
+  expect(ledger.busy).toEqual([]);
+  expect(JSON.parse(await (await fetch(bridge!.url)).text()).data.ledger).toBe(ledger.keys.public);
+});
+
 test('it believes the ledger that it speaks to, and no other of that server: whoever made one moved its accounts', async () => {
   const call = (of: Json): Json => {
     const { body } = entryOf(ledger, 'debit', 'ana', 1);
