@@ -14,6 +14,8 @@ import { sealCustom } from '../../src/core/proofs.ts';
 import { proofDigest } from '../../src/proof/digest.ts';
 import { encodeBase64 } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
+import { segmentSeq } from '../../src/storage/format.ts';
+import { snapshotSeq } from '../../src/storage/snapshot-format.ts';
 import { connect, type Json, type Keys, makeKeys, makeToken, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { issue, limit, makeKit, openLedger, pause, proofFor, reasonOf, transfer } from '../support/kit.ts';
@@ -102,6 +104,22 @@ describe('honest books', () => {
     expect(filesIn(pruned, /^journal/)[0]).not.toMatch(/0001\.ayj$/);
     expect(report.notes.join()).toContain('are gone');
     expect(report.counts.entries).toBe(report.seq);
+  });
+
+  test('whose first segment that is left begins right behind a snapshot', async () => {
+    const directory = freshDirectory();
+    const server = await startServer({ directory, flags: ['--snapshot-every', '5', '--segment-bytes-max', '4096'] });
+    const kit = makeKit(connect(server), makeKeys());
+    // Each fills a segment.
+    const custom = { name: 'x'.repeat(5000) };
+    for (let i = 0; i < 30; i++) await kit.make('wallets', { handle: `fat-${i}`, custom });
+    await server.stop();
+    const [oldest] = filesIn(directory, /^snapshot/).map((name) => snapshotSeq(name));
+    const [first] = filesIn(directory, /^journal/).map((name) => segmentSeq(name));
+    expect(first).toBe(oldest! + 1);
+    const report = await look(directory);
+    expect(report.finding).toBeNull();
+    expect(report.snapshots).toBe(2);
   });
 
   test('are audited while their server works', async () => {
