@@ -8,7 +8,7 @@ import { signalsOf } from '../events.ts';
 
 const FINAL = new Set(['completed', 'rejected']);
 
-/** Whoever waits no longer: what `tell` would have told is not told. */
+/** Whoever waits no longer: what `tell` would have told is not told. Once it was, this does nothing: the answer may be on its way. */
 export type GiveUp = () => void;
 
 /** Which entries may have the events that somebody waits for. */
@@ -31,7 +31,6 @@ export class Waiters {
   readonly #byLuid = new Map<string, Set<() => void>>();
   /** By where and what: of an entry only those are told whom it concerns, however many wait for something else. */
   readonly #log = new Map<string, Set<LogWaiter>>();
-  #logSize = 0;
   /** The last entry that was published. */
   #seq = 0;
   #isEnded = false;
@@ -43,8 +42,10 @@ export class Waiters {
 
   /** How many wait. */
   get size(): number {
-    let size = this.#logSize;
+    let size = 0;
     for (const tellers of this.#byLuid.values()) size += tellers.size;
+    // Each stands under two keys.
+    for (const waiting of this.#log.values()) size += waiting.size / 2;
     return size;
   }
 
@@ -67,7 +68,6 @@ export class Waiters {
     const waiter: LogWaiter = { seq, tell };
     const keys = [keyOf(ledger, signal), keyOf(luid, signal)];
     const add = (once: () => void) => {
-      this.#logSize++;
       waiter.tell = (last) => {
         passed = last;
         once();
@@ -75,7 +75,6 @@ export class Waiters {
       for (const key of keys) this.#log.set(key, (this.#log.get(key) ?? new Set()).add(waiter));
     };
     const leave = () => {
-      this.#logSize--;
       for (const key of keys) {
         const waiting = this.#log.get(key);
         waiting?.delete(waiter);
@@ -108,7 +107,7 @@ export class Waiters {
   /** Takes entries that are on disk; the last of them has this sequence number. */
   publish(entries: readonly Entry[], seq: number): void {
     this.#seq = seq;
-    for (let index = 0; index < entries.length && this.#logSize > 0; index++) {
+    for (let index = 0; index < entries.length && this.#log.size > 0; index++) {
       this.#tellOf(entries[index]!, seq - entries.length + 1 + index);
     }
     if (this.#byLuid.size === 0) return;

@@ -62,6 +62,18 @@ describe('who waits', () => {
     expect(told).toEqual({ intent: 0, log: 0 });
   });
 
+  test('and goes away once it was told takes no other along', () => {
+    const waiters = new Waiters();
+    const { giveUp } = two(waiters);
+    waiters.publish([step(LUID, 'completed')], 3);
+    // The answer is on its way to nobody: it had to be signed first.
+    for (const leave of giveUp) leave();
+    expect(waiters.size).toBe(0);
+    const { told } = two(waiters);
+    waiters.publish([step(LUID, 'completed')], 4);
+    expect([told, waiters.size]).toEqual([{ intent: 1, log: 1 }, 0]);
+  });
+
   test('is told at the end, and whoever comes later at once', () => {
     const waiters = new Waiters();
     const { told } = two(waiters);
