@@ -76,10 +76,8 @@ export function askApp(app: Handler, target: string): Promise<number> {
     const request = { method: 'GET', methodSent: 'GET', path, query, header: () => '', body: NO_BODY };
     const reply = {
       aborted: false,
-      ended: false,
       whenGone() {},
       send(status: number, body: string | Uint8Array) {
-        reply.ended = true;
         if (status === 200) resolve(body.length);
         else reject(new Error(`${target} is answered ${status}: ${body}`));
       },

@@ -32,9 +32,6 @@ export class LongAnswers {
       get aborted() {
         return reply.aborted;
       },
-      get ended() {
-        return reply.ended;
-      },
       whenGone: (run) => reply.whenGone(run),
       send: (status, body, headers) => {
         this.#size -= held;

@@ -29,8 +29,6 @@ export interface Request extends RequestHead {
 export interface Reply {
   /** The client is gone: no answer can reach it any more. */
   readonly aborted: boolean;
-  /** An answer has been sent. */
-  readonly ended: boolean;
   /** Runs once the client is gone without an answer, at once where it is gone already. Only the last one given counts. */
   whenGone(run: () => void): void;
   /** Answers. A second call, or one after the client has gone, does nothing. Content type is JSON unless `headers` says otherwise. */

@@ -180,7 +180,6 @@ class Exchange implements Request, Reply, Guest {
   readonly query: string | null;
   body: Uint8Array = EMPTY;
   aborted = false;
-  ended = false;
   due = 0;
 
   private readonly scene: Scene;
@@ -269,7 +268,7 @@ class Exchange implements Request, Reply, Guest {
 
   /** A piece of the body. The native memory is only lent until this returns. */
   private take(chunk: ArrayBuffer, isLast: boolean): void {
-    if (this.ended || this.aborted) return;
+    if (this.res === null) return;
     const { hall, handler, options } = this.scene;
     this.received += chunk.byteLength;
     if (this.lingering !== null) {
@@ -338,7 +337,6 @@ class Exchange implements Request, Reply, Guest {
     if (res === null) return;
     this.res = null;
     this.gone = null;
-    this.ended = true;
     this.scene.hall.leave(this);
     this.scene.hall.count(status);
     // While the request is handed over the native part gathers by itself what is written, and sends it together.

@@ -180,7 +180,6 @@ export class Desk {
         { method, methodSent: method, path: where, query, body, header: (name) => headers[name] ?? '' },
         {
           aborted: false,
-          ended: false,
           whenGone() {},
           send(status, sent, more = []) {
             answered();

@@ -11,7 +11,6 @@ test('is a 500 without a stack, a path or its message', async () => {
   const sent: [status: number, text: string][] = [];
   const reply = {
     aborted: false,
-    ended: false,
     whenGone() {},
     send: (status: number, body: string | Uint8Array) => void sent.push([status, String(body)]),
   };

@@ -66,9 +66,6 @@ export class Border {
       get aborted() {
         return visit.isAborted;
       },
-      get ended() {
-        return visit.isTold;
-      },
       send: (status: number, text: string | Uint8Array) => this.#leave(visit, status, text),
       whenGone: (run: () => void) => this.#gone.set(visit, run),
     };
