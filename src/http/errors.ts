@@ -49,12 +49,12 @@ export type Header = readonly [name: string, value: string];
 export interface Refusal extends CoreRefusal {
   /** Where it differs from the reason's row: 405, 413, 503. */
   readonly status?: number;
-  /** Headers the answer needs: Allow, Retry-After. */
+  /** Of 405: Allow. */
   readonly headers?: readonly Header[];
 }
 
-/** Seconds a client is asked to wait on 429 and 503 where the refusal says nothing better. */
-const RETRY_AFTER_SECONDS = 1;
+/** What a client is asked to wait on 429 and 503, in seconds. */
+const LATER: readonly Header[] = [['retry-after', '1']];
 
 /** A refusal by its reason. `custom` is left out of the body where it is undefined. */
 export function refuse(reason: Reason, detail: string, custom?: Record<string, unknown>): Refusal {
@@ -89,10 +89,8 @@ export function statusOf(refusal: Refusal): number {
 
 /** The headers of a refusal; 429 and 503 always name a time to wait. */
 export function headersOf(refusal: Refusal): readonly Header[] {
-  const headers = refusal.headers ?? [];
   const status = statusOf(refusal);
-  if ((status !== 429 && status !== 503) || headers.some(([name]) => name === 'retry-after')) return headers;
-  return [...headers, ['retry-after', String(RETRY_AFTER_SECONDS)]];
+  return status === 429 || status === 503 ? LATER : (refusal.headers ?? []);
 }
 
 /**
