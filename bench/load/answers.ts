@@ -77,7 +77,7 @@ export function askApp(app: Handler, target: string): Promise<number> {
     const reply = {
       aborted: false,
       whenGone() {},
-      send(status: number, body: string | Uint8Array) {
+      send(status: number, body: string) {
         if (status === 200) resolve(body.length);
         else reject(new Error(`${target} is answered ${status}: ${body}`));
       },

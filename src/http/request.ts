@@ -31,14 +31,14 @@ export interface Reply {
   readonly aborted: boolean;
   /** Runs once the client is gone without an answer, at once where it is gone already. Only the last one given counts. */
   whenGone(run: () => void): void;
-  /** Answers. A second call, or one after the client has gone, does nothing. Content type is JSON unless `headers` says otherwise. */
-  send(status: number, body: string | Uint8Array, headers?: readonly Header[]): void;
+  /** Answers with JSON. A second call, or one after the client has gone, does nothing. */
+  send(status: number, body: string, headers?: readonly Header[]): void;
 }
 
 /** What the server does not know itself. All are called synchronously and must not throw. */
 export interface Handler {
   /** Whether a request may come in at all, asked before its body is read. */
-  admit?(head: RequestHead): Refusal | null;
+  admit(head: RequestHead): Refusal | null;
   handle(request: Request, reply: Reply): void;
   /** Answers a refusal of the server itself with a signed body. */
   refuse(refusal: Refusal, reply: Reply): void;

@@ -263,7 +263,7 @@ class Exchange implements Request, Reply, Guest {
     // More than is worth reading away: answer at once.
     if (length > Math.max(LINGER_BYTES_MAX, options.bodyBytesMax)) return refuseBodySize(options.bodyBytesMax);
     this.closes = false;
-    return handler.admit?.(this) ?? null;
+    return handler.admit(this);
   }
 
   /** A piece of the body. The native memory is only lent until this returns. */
@@ -286,7 +286,7 @@ class Exchange implements Request, Reply, Guest {
     this.pieces = EMPTY;
     hall.arrived(this);
     // The inbox may have filled up since the head was asked about.
-    const refusal = handler.admit?.(this) ?? null;
+    const refusal = handler.admit(this);
     if (refusal !== null) handler.refuse(refusal, this);
     else handler.handle(this, this);
     this.body = EMPTY;
@@ -332,7 +332,7 @@ class Exchange implements Request, Reply, Guest {
     this.scene.handler.refuse(refusal, this);
   }
 
-  send(status: number, body: string | Uint8Array, headers: readonly Header[] = []): void {
+  send(status: number, body: string, headers: readonly Header[] = []): void {
     const { res } = this;
     if (res === null) return;
     this.res = null;
@@ -344,23 +344,23 @@ class Exchange implements Request, Reply, Guest {
     else res.cork(() => this.write(res, status, body, headers));
   }
 
-  private write(res: HttpResponse, status: number, answer: string | Uint8Array, headers: readonly Header[]): void {
-    const body = SENDS_LATIN1 && typeof answer === 'string' ? Buffer.from(answer) : answer;
+  private write(res: HttpResponse, status: number, answer: string, headers: readonly Header[]): void {
+    const body = SENDS_LATIN1 ? Buffer.from(answer) : answer;
     const closes = this.closes || this.scene.hall.isDraining;
     res.writeStatus(STATUS_TEXTS[status] ?? String(status));
     const isEmpty = status === 204;
-    if (!isEmpty && (headers.length === 0 || !headers.some(isContentType))) res.writeHeader('content-type', JSON_TYPE);
+    if (!isEmpty) res.writeHeader('content-type', JSON_TYPE);
     for (const [name, value] of headers) res.writeHeader(name, value);
     // The native call takes an absent length only where no argument follows it.
     if (isEmpty) closes ? res.endWithoutBody(0, true) : res.endWithoutBody();
-    else if (this.methodSent === 'HEAD') endHead(res, bytesOf(body), closes);
+    else if (this.methodSent === 'HEAD') endHead(res, Buffer.byteLength(answer), closes);
     else if (this.closes || body.length <= GATHERED_MAX) res.end(body, closes);
     else this.offer(res, body);
   }
 
   /** Sends what the network takes now, and keeps the rest until it takes more. */
-  private offer(res: HttpResponse, body: string | Uint8Array): void {
-    if (res.tryEnd(body, bytesOf(body))[1]) return;
+  private offer(res: HttpResponse, body: string | Buffer): void {
+    if (res.tryEnd(body, Buffer.byteLength(body))[1]) return;
     if (this.req !== null) this.watch(res);
     this.unread = new Unread(this.scene.hall, res, typeof body === 'string' ? Buffer.from(body) : body);
   }
@@ -426,10 +426,6 @@ function isMethod(word: string): boolean {
   return word !== '' && !word.includes(':');
 }
 
-function isContentType([name]: Header): boolean {
-  return name.toLowerCase() === 'content-type';
-}
-
 /**
  * Ends an answer that tells the length of a body it does not have. Where the native call is told that length it waits for
  * the body for ever, and takes the connection's next request for one behind an unanswered one.
@@ -438,8 +434,4 @@ function endHead(res: HttpResponse, bytes: number, closes: boolean): void {
   res.writeHeader('Content-Length', String(bytes));
   if (closes) res.writeHeader('Connection', 'close');
   res.endWithoutBody();
-}
-
-function bytesOf(body: string | Uint8Array): number {
-  return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
 }

@@ -181,9 +181,8 @@ export class Desk {
         {
           aborted: false,
           whenGone() {},
-          send(status, sent, more = []) {
+          send(status, text, more = []) {
             answered();
-            const text = typeof sent === 'string' ? sent : Buffer.from(sent).toString();
             const given = new Headers(more.map(([name, value]) => [name, value] as [string, string]));
             resolve({ status, headers: given, text, body: text === '' ? undefined : JSON.parse(text) });
           },

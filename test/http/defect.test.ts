@@ -12,7 +12,7 @@ test('is a 500 without a stack, a path or its message', async () => {
   const reply = {
     aborted: false,
     whenGone() {},
-    send: (status: number, body: string | Uint8Array) => void sent.push([status, String(body)]),
+    send: (status: number, body: string) => void sent.push([status, body]),
   };
   const mistake = new TypeError('no such member in /var/lib/ayni');
   const house = { engine, sealer: new Sealer(SERVER), defect: (error: Error) => void defects.push(error) };

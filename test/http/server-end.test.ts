@@ -4,9 +4,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { freePorts } from '../../src/cli/free-ports.ts';
 import type { Reply } from '../../src/http/request.ts';
-import { startServer } from '../../src/http/server.ts';
 import { pause } from '../support/kit.ts';
-import { AGAIN, closeAll, echo, OPTIONS, sendRefusal, start, until, url, wire } from './wire.ts';
+import { AGAIN, closeAll, start, until, url, wire } from './wire.ts';
 
 afterEach(closeAll);
 
@@ -76,11 +75,9 @@ describe('closing', () => {
   test('a port given by number is not shared with another server that listens on it', async () => {
     // A number, since only ports that are given by number were ever shared; one that the system picks is not.
     const [port] = (await freePorts(1)) as [number];
-    const first = await start({ handle: echo }, { port });
+    const first = await start({}, { port });
     expect(first.port).toBe(port);
-    await expect(startServer({ ...OPTIONS, port }, { handle: echo, refuse: sendRefusal })).rejects.toThrow(
-      'Cannot listen',
-    );
+    await expect(start({}, { port })).rejects.toThrow('Cannot listen');
   });
 
   test('a port is had again at once where the server before closed a connection last', async () => {
@@ -96,8 +93,6 @@ describe('closing', () => {
 
   test('a taken port is told', async () => {
     const server = await start();
-    await expect(startServer({ ...OPTIONS, port: server.port }, { handle: echo, refuse: sendRefusal })).rejects.toThrow(
-      'Cannot listen',
-    );
+    await expect(start({}, { port: server.port })).rejects.toThrow('Cannot listen');
   });
 });

@@ -133,12 +133,9 @@ describe('a request arrives as it was sent', () => {
     expect((await line.until('\r\n\r\n')).toLowerCase()).not.toContain('content-length');
   });
 
-  test('answers in UTF-8, as text and as bytes', async () => {
-    const server = await start({
-      handle: ({ path }, reply) => reply.send(200, path === '/text' ? '"Ñandú"' : Buffer.from('"Ñandú"')),
-    });
+  test('answers in UTF-8', async () => {
+    const server = await start({ handle: (_, reply) => reply.send(200, '"Ñandú"') });
     expect(await (await fetch(url(server, '/text'))).json()).toBe('Ñandú');
-    expect(await (await fetch(url(server, '/bytes'))).json()).toBe('Ñandú');
   });
 });
 

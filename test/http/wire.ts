@@ -13,7 +13,7 @@ const LONG_MS = 60_000;
 /** For what the server or its library ends by a clock of its own, whoever is slow: once this machine has kept up, it is true. */
 export const AGAIN = { retry: 3 };
 
-export const OPTIONS: ServerOptions = {
+const OPTIONS: ServerOptions = {
   host: '127.0.0.1',
   port: 0,
   bodyBytesMax: 100_000,
@@ -35,7 +35,7 @@ export async function closeAll(): Promise<void> {
 
 /** A server that tells back what it was asked, unless the handler is given. */
 export async function start(parts: Partial<Handler> = {}, options: Partial<ServerOptions> = {}): Promise<Server> {
-  const handler: Handler = { handle: echo, refuse: sendRefusal, ...parts };
+  const handler: Handler = { admit: () => null, handle: echo, refuse: sendRefusal, ...parts };
   const server = await startServer({ ...OPTIONS, ...options }, handler);
   opened.push(server);
   return server;
@@ -47,7 +47,7 @@ export function echo(request: Request, reply: Reply): void {
   reply.send(200, JSON.stringify({ method, methodSent, path, query, ledger: request.header('x-ledger'), text }));
 }
 
-export function sendRefusal(refusal: Refusal, reply: Reply): void {
+function sendRefusal(refusal: Refusal, reply: Reply): void {
   reply.send(statusOf(refusal), JSON.stringify(refusal), headersOf(refusal));
 }
 

@@ -66,11 +66,11 @@ export class Border {
       get aborted() {
         return visit.isAborted;
       },
-      send: (status: number, text: string | Uint8Array) => this.#leave(visit, status, text),
+      send: (status: number, text: string) => this.#leave(visit, status, text),
       whenGone: (run: () => void) => this.#gone.set(visit, run),
     };
     this.#as(visit, () => {
-      const refusal = this.handler!.admit!(request);
+      const refusal = this.handler!.admit(request);
       if (refusal !== null) return this.handler!.refuse(refusal, reply);
       if (method === 'GET' || this.#server.engine().isOpen) this.guard(() => this.watch.begins(visit));
       this.handler!.handle(request, reply);
@@ -139,13 +139,13 @@ export class Border {
     }
   }
 
-  #leave(visit: Visit, status: number, text: string | Uint8Array): void {
+  #leave(visit: Visit, status: number, text: string): void {
     const { owner, tell } = this.#server;
     if (owner.isGone || visit.isAborted) return;
     const done = this.unanswered.get(visit);
     this.unanswered.delete(visit);
     this.#gone.delete(visit);
-    this.guard(() => this.watch.leaves(visit, status, typeof text === 'string' ? text : Buffer.from(text).toString()));
+    this.guard(() => this.watch.leaves(visit, status, text));
     tell(`${visit.number} ${status}`);
     done?.(status);
   }
