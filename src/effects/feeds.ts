@@ -174,7 +174,7 @@ export class Feeds {
       if (known === undefined) return;
       this.#leave(known);
       this.#receivers.delete(row);
-      lanes.cancel(laneOf(row), () => true);
+      lanes.cancel(laneOf(row));
     } else if (known === undefined) {
       this.#open(row, 'live', this.#seq);
     } else if (entry.type === EntryType.update && known.mode === 'live') {

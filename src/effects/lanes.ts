@@ -99,7 +99,6 @@ interface Lane {
   readonly rows: LongMap<number, Row>;
   /** Rows whose head may go now. */
   readonly ready: Line<Row>;
-  jobs: number;
   inFlight: number;
   /** Its rows are being woken, and are to be once more. */
   waking: 'no' | 'once' | 'again';
@@ -128,7 +127,6 @@ export class Lanes {
     const entry: Entry = { job, attempts: 0, lastError: null, next: null };
     const key = lane.parallelMax === 1 ? 0 : job.key;
     const row = lane.rows.get(key);
-    lane.jobs++;
     this.#jobs++;
     if (row !== undefined) {
       row.tail.next = entry;
@@ -145,18 +143,17 @@ export class Lanes {
     const party = this.#parties.get(name) ?? { name, lanes: 0, inFlight: 0, hungry: new Set() };
     this.#parties.set(name, party);
     party.lanes++;
-    const counts = { jobs: 0, inFlight: 0 };
     const rows = new LongMap<number, Row>(near);
-    const lane: Lane = { address, party, parallelMax, rows, ready: new Line(), ...counts, waking: 'no' };
+    const lane: Lane = { address, party, parallelMax, rows, ready: new Line(), inFlight: 0, waking: 'no' };
     this.#lanes.set(address, lane);
     return lane;
   }
 
-  /** Takes out the jobs of a lane that `matches` names. One on its way is called off; none of them is settled. */
-  cancel(address: string, matches: (job: Job) => boolean): void {
+  /** Takes out all jobs of a lane. Those on their way are called off; none of them is settled. */
+  cancel(address: string): void {
     const lane = this.#lanes.get(address);
     if (lane === undefined) return;
-    for (const row of lane.rows.values()) this.#cancelIn(lane, row, matches);
+    for (const row of lane.rows.values()) this.#cancelRow(lane, row);
     this.#forgetIdle(lane);
   }
 
@@ -309,7 +306,7 @@ export class Lanes {
 
   /** The head of a row is done with; the next one, if any, may go. */
   #removeHead(lane: Lane, row: Row): void {
-    this.#removed(lane, 1);
+    this.#jobs--;
     row.cancelled = false;
     if (row.head.next !== null) {
       row.head = row.head.next;
@@ -320,41 +317,20 @@ export class Lanes {
     this.#forgetIdle(lane);
   }
 
-  #cancelIn(lane: Lane, row: Row, matches: (job: Job) => boolean): void {
-    const kept: Entry[] = [];
-    let removed = 0;
-    for (let entry: Entry | null = row.head; entry !== null; entry = entry.next) {
-      if (!matches(entry.job)) kept.push(entry);
-      else if (entry === row.head && row.calling !== null) {
-        // It stays at the head until its call has ended, so that the next one does not overtake it on the way.
-        row.cancelled = true;
-        row.calling.abort();
-        kept.push(entry);
-      } else removed++;
-    }
-    if (removed === 0) return;
-    this.#removed(lane, removed);
-    const headWas = row.head;
-    for (const [i, entry] of kept.entries()) entry.next = kept[i + 1] ?? null;
-    if (kept[0] === headWas) {
-      row.tail = kept.at(-1)!;
+  #cancelRow(lane: Lane, row: Row): void {
+    const { calling, timer, head } = row;
+    // What is on its way stays until its call has ended, so that what comes next does not overtake it.
+    for (let entry = calling === null ? head : head.next; entry !== null; entry = entry.next) this.#jobs--;
+    if (calling !== null) {
+      row.cancelled = true;
+      calling.abort();
+      head.next = null;
+      row.tail = head;
       return;
     }
-    if (row.timer !== null) this.#options.timers.cancel(row.timer);
-    row.timer = null;
+    if (timer !== null) this.#options.timers.cancel(timer);
     lane.ready.delete(row);
-    if (kept[0] === undefined) {
-      lane.rows.delete(row.key);
-      return;
-    }
-    row.head = kept[0];
-    row.tail = kept.at(-1)!;
-    this.#makeReady(lane, row);
-  }
-
-  #removed(lane: Lane, jobs: number): void {
-    lane.jobs -= jobs;
-    this.#jobs -= jobs;
+    lane.rows.delete(row.key);
   }
 
   #forgetIdle(lane: Lane): void {
