@@ -15,7 +15,6 @@ import { Engine } from './engine.ts';
 import { createApp } from './http/app.ts';
 import { NO_BYTES } from './http/call.ts';
 import { LongAnswers } from './http/long-answers.ts';
-import { QUERY_LIMITS } from './http/query.ts';
 import type { Handler } from './http/request.ts';
 import { compileSchemas } from './http/schemas.ts';
 import { EventTexts, RecordTexts } from './http/texts.ts';
@@ -164,7 +163,7 @@ export function openDoor(config: Config, rooms: Rooms, defaultLedger: number, lo
       effects,
       clock: Date.now,
       validate: compileSchemas({ claimsMax: config.claimsMax, proofsMax: config.proofsMax }),
-      queryLimits: { ...QUERY_LIMITS, pageLimitMax: config.pageLimitMax },
+      pageLimitMax: config.pageLimitMax,
       listMsMax: config.listMsMax,
       listProofMsMax: config.listProofMsMax,
       preferWaitSecondsMax: config.preferWaitSecondsMax,

@@ -3,7 +3,6 @@ import type { State } from '../../src/core/state.ts';
 import { Effects, realTimers } from '../../src/effects/index.ts';
 import { createApp } from '../../src/http/app.ts';
 import { LongAnswers } from '../../src/http/long-answers.ts';
-import { QUERY_LIMITS } from '../../src/http/query.ts';
 import type { Handler } from '../../src/http/request.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
 import { EventTexts, RecordTexts } from '../../src/http/texts.ts';
@@ -32,7 +31,7 @@ export function openApp({ engine, state, server }: House): Handler {
       longAnswers: new LongAnswers(),
       effects: quiet(state, sealer),
       validate: compileSchemas({ claimsMax: 10_000, proofsMax: 64 }),
-      queryLimits: QUERY_LIMITS,
+      pageLimitMax: 100,
       listMsMax: 60_000,
       listProofMsMax: 1000,
       preferWaitSecondsMax: 30,

@@ -13,7 +13,6 @@ import type { Sealer } from '../proof/sealer.ts';
 import { errorBody, type Header, headersOf, type Refusal, refuse, refuseUnavailable, statusOf } from './errors.ts';
 import type { LongAnswers } from './long-answers.ts';
 import type { Route } from './paths.ts';
-import type { QueryLimits } from './query.ts';
 import type { Reply, Request } from './request.ts';
 import type { ValidateBody } from './schemas.ts';
 import type { EventTexts, RecordTexts } from './texts.ts';
@@ -30,7 +29,7 @@ export interface House {
   eventTexts: EventTexts;
   pool: ProofPool;
   validate: ValidateBody;
-  queryLimits: QueryLimits;
+  pageLimitMax: number;
   waiters: Waiters;
   walks: Walks;
   effects: Effects;

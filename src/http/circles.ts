@@ -54,7 +54,7 @@ export function listSigners(call: Call): void {
   const { house, request } = call;
   const row = readableRow(call);
   if (row < 0) return;
-  const query = parseQuery(request.query, null, house.queryLimits);
+  const query = parseQuery(request.query, null, house.pageLimitMax);
   if (isRefusal(query)) return refuseDurable(call, query);
   const { luid } = readRow(house.state, row).entry;
   const isMember = (member: number) => readRow(house.state, member).entry.handle.startsWith(luid);

@@ -16,7 +16,7 @@ import { type Call, callerOf, NO_BYTES, refuseDurable, send, sendDurable, sendRe
 import { keysOf, openBody } from './door.ts';
 import { refuse } from './errors.ts';
 import { entersFor } from './may.ts';
-import { parseQuery } from './query.ts';
+import { PAGE_TEXT_MAX, parseQuery } from './query.ts';
 import { sendList, walkSteps } from './reads.ts';
 import { luidOf, rowOf } from './rows.ts';
 import { SIGNALS } from './schema-kinds.ts';
@@ -54,7 +54,7 @@ export function listEvents(call: Call): void {
   /** Its events from there on, each made when its turn comes: there may be thousands, each with a large intent in it. */
   let next: Iterator<LedgerEvent, void, void> | null = null;
   let size = 0;
-  const isFull = () => texts.length >= wish.limit || size > house.queryLimits.pageTextMax;
+  const isFull = () => texts.length >= wish.limit || size > PAGE_TEXT_MAX;
   const tellNext = () => {
     next ??= eventsAt(call, seq + 1, wish.signal, from);
     const { value: event, done } = next.next();
@@ -94,7 +94,7 @@ export function listEvents(call: Call): void {
 }
 
 function wishOf({ house, request }: Call): Wish | Refusal {
-  const query = parseQuery(request.query, null, house.queryLimits);
+  const query = parseQuery(request.query, null, house.pageLimitMax);
   if (isRefusal(query)) return query;
   const given = new URLSearchParams(request.query ?? '');
   const [after, wait] = [given.get('after') ?? '0', given.get('wait') ?? '0'];
@@ -137,7 +137,7 @@ export function listDeliveries(call: Call): void {
   const row = rowOf(call);
   const refusal = mayAct(call, 'query-event', row, callerOf(call, []));
   if (refusal !== null) return refuseDurable(call, refusal);
-  const query = parseQuery(request.query, null, house.queryLimits);
+  const query = parseQuery(request.query, null, house.pageLimitMax);
   if (isRefusal(query)) return refuseDurable(call, query);
   const { index, limit } = query.page;
   const { handle } = readRow(house.state, row).entry;

@@ -26,26 +26,13 @@ export interface ListQuery {
   readonly order: 'newest' | 'oldest';
 }
 
-export interface QueryLimits {
-  readonly pageLimitMax: number;
-  readonly queryBytesMax: number;
-  readonly pairsMax: number;
-  readonly filtersMax: number;
-  readonly filterValuesMax: number;
-  readonly filterTextMax: number;
-  /** Characters of the records on a page; beyond, fewer must be asked for. */
-  readonly pageTextMax: number;
-}
-
-export const QUERY_LIMITS: QueryLimits = {
-  pageLimitMax: 100,
-  queryBytesMax: 16_384,
-  pairsMax: 256,
-  filtersMax: 32,
-  filterValuesMax: 128,
-  filterTextMax: 1024,
-  pageTextMax: 32 * 1024 * 1024,
-};
+const QUERY_CHARS_MAX = 16_384;
+const PAIRS_MAX = 256;
+const FILTERS_MAX = 32;
+const FILTER_VALUES_MAX = 128;
+const FILTER_TEXT_MAX = 1024;
+/** Characters of the records on a page; beyond, fewer must be asked for. */
+export const PAGE_TEXT_MAX = 32 * 1024 * 1024;
 
 const PAGE_LIMIT_DEFAULT = 20;
 const JSON_DEPTH_MAX = 8;
@@ -100,14 +87,10 @@ class QueryRefused extends Error {
  * null for lists that have no filters. Refusals: 400 `api.query-malformed`, and 422 `record.schema-invalid` with
  * `custom.errors` for a page outside its bounds.
  */
-export function parseQuery(
-  query: string | null,
-  of: Filtered,
-  limits: QueryLimits = QUERY_LIMITS,
-): ListQuery | Refusal {
+export function parseQuery(query: string | null, of: Filtered, pageLimitMax: number): ListQuery | Refusal {
   try {
-    const pairs = splitPairs(query ?? '', limits);
-    return { page: parsePage(pairs, limits), filters: parseFilters(pairs, of, limits), order: parseOrder(pairs) };
+    const pairs = splitPairs(query ?? '');
+    return { page: parsePage(pairs, pageLimitMax), filters: parseFilters(pairs, of), order: parseOrder(pairs) };
   } catch (error) {
     if (error instanceof QueryRefused) return error.refusal;
     throw error;
@@ -119,20 +102,20 @@ function malformed(detail: string): QueryRefused {
 }
 
 /** The pairs that speak of page, filter, order or a member; JSON values are spread into several. */
-function splitPairs(query: string, limits: QueryLimits): Pair[] {
-  if (query.length > limits.queryBytesMax) throw malformed(`query is longer than ${limits.queryBytesMax} bytes`);
+function splitPairs(query: string): Pair[] {
+  if (query.length > QUERY_CHARS_MAX) throw malformed(`query is longer than ${QUERY_CHARS_MAX} bytes`);
   const pairs: Pair[] = [];
   let count = 0;
   for (const piece of query.split('&')) {
     if (piece === '') continue;
-    if (++count > limits.pairsMax) throw malformed(`query has more than ${limits.pairsMax} members`);
+    if (++count > PAIRS_MAX) throw malformed(`query has more than ${PAIRS_MAX} members`);
     const equals = piece.indexOf('=');
     const key = decode(equals < 0 ? piece : piece.slice(0, equals));
     const text = decode(equals < 0 ? '' : piece.slice(equals + 1));
     const segments = splitKey(key);
     const first = segments[0];
     if (segments.length === 1 && (first === 'page' || first === 'filter' || first === 'sort')) {
-      spreadJson([first], text, pairs, limits);
+      spreadJson([first], text, pairs);
     } else if (segments.length > 1 && WORDS.has(first!)) {
       pairs.push({ segments, text });
     }
@@ -157,19 +140,19 @@ function splitKey(key: string): string[] {
 }
 
 /** A page, filter or sort given as one JSON object. */
-function spreadJson(prefix: readonly string[], text: string, pairs: Pair[], limits: QueryLimits): void {
+function spreadJson(prefix: readonly string[], text: string, pairs: Pair[]): void {
   if (text.trim() === '') return;
-  const parsed = parseJson(Buffer.from(text), JSON_DEPTH_MAX, limits.pairsMax);
+  const parsed = parseJson(Buffer.from(text), JSON_DEPTH_MAX, PAIRS_MAX);
   if (parsed.refusal !== undefined || !isObject(parsed.value)) {
     throw malformed(`${prefix[0]} must be an object, or be written with dots: ${prefix[0]}.<member>=<value>`);
   }
-  spread(prefix, parsed.value, pairs, limits);
+  spread(prefix, parsed.value, pairs);
 }
 
-function spread(segments: readonly string[], value: unknown, pairs: Pair[], limits: QueryLimits): void {
-  if (pairs.length > limits.pairsMax) throw malformed(`query has more than ${limits.pairsMax} members`);
+function spread(segments: readonly string[], value: unknown, pairs: Pair[]): void {
+  if (pairs.length > PAIRS_MAX) throw malformed(`query has more than ${PAIRS_MAX} members`);
   if (typeof value === 'object' && value !== null) {
-    for (const [name, member] of Object.entries(value)) spread([...segments, ...splitKey(name)], member, pairs, limits);
+    for (const [name, member] of Object.entries(value)) spread([...segments, ...splitKey(name)], member, pairs);
   } else if (value === null) {
     throw malformed('null is not supported in filters');
   } else {
@@ -177,13 +160,13 @@ function spread(segments: readonly string[], value: unknown, pairs: Pair[], limi
   }
 }
 
-function parsePage(pairs: readonly Pair[], limits: QueryLimits): ListQuery['page'] {
-  const page = { index: 0, limit: Math.min(PAGE_LIMIT_DEFAULT, limits.pageLimitMax) };
+function parsePage(pairs: readonly Pair[], limitMax: number): ListQuery['page'] {
+  const page = { index: 0, limit: Math.min(PAGE_LIMIT_DEFAULT, limitMax) };
   const errors: SchemaError[] = [];
   for (const { segments, text } of pairs) {
     if (segments[0] !== 'page' || segments.length !== 2) continue;
     if (segments[1] === 'index') page.index = readInteger('index', text, 0, Number.MAX_SAFE_INTEGER, errors);
-    if (segments[1] === 'limit') page.limit = readInteger('limit', text, 1, limits.pageLimitMax, errors);
+    if (segments[1] === 'limit') page.limit = readInteger('limit', text, 1, limitMax, errors);
   }
   if (page.index * page.limit > Number.MAX_SAFE_INTEGER && errors.length === 0) {
     errors.push(pageError('index', 'maximum', { comparison: '<=', limit: Number.MAX_SAFE_INTEGER }, 'is too large'));
@@ -222,7 +205,7 @@ function parseOrder(pairs: readonly Pair[]): ListQuery['order'] {
   return order;
 }
 
-function parseFilters(pairs: readonly Pair[], of: Filtered, limits: QueryLimits): Filter[] {
+function parseFilters(pairs: readonly Pair[], of: Filtered): Filter[] {
   const filters: Filter[] = [];
   const lists = new Map<string, string[]>();
   let size = 0;
@@ -230,13 +213,13 @@ function parseFilters(pairs: readonly Pair[], of: Filtered, limits: QueryLimits)
   for (const { segments, text } of pairs) {
     if (segments[0] === 'page' || segments[0] === 'sort') continue;
     const wish = readWish(segments[0] === 'filter' ? segments.slice(1) : segments, of);
-    const value = readValue(wish.path, wish.operator, text, limits);
+    const value = readValue(wish.path, wish.operator, text);
     if (wish.operator === 'in' || wish.operator === 'nin') {
       const key = `${wish.operator} ${wish.path.join('.')}`;
       const list = lists.get(key) ?? [];
       if (list.length === 0) filters.push({ ...wish, value: list });
       lists.set(key, list);
-      if (list.push(value) > limits.filterValuesMax) throw malformed('a filter lists too many values');
+      if (list.push(value) > FILTER_VALUES_MAX) throw malformed('a filter lists too many values');
     } else if (wish.operator === 'regex') {
       const pattern = compileRegex(value);
       if (pattern === null) throw malformed('$regex is not a pattern this server runs (RE2 syntax, 256 characters)');
@@ -248,7 +231,7 @@ function parseFilters(pairs: readonly Pair[], of: Filtered, limits: QueryLimits)
     } else {
       filters.push({ ...wish, value });
     }
-    if (filters.length > limits.filtersMax) throw malformed(`query has more than ${limits.filtersMax} filters`);
+    if (filters.length > FILTERS_MAX) throw malformed(`query has more than ${FILTERS_MAX} filters`);
   }
   const charsMax = Math.floor(PATTERN_STEPS_MAX / size);
   return size === 0
@@ -294,9 +277,9 @@ function pathsOf(of: Filtered): readonly string[] {
  * is a `+` that the client did not encode, as in `data.handle=tel:+573001`. Moments become the one form
  * that records carry, whatever ISO form or zone they came in.
  */
-function readValue(path: readonly string[], operator: Operator, text: string, limits: QueryLimits): string {
-  if (text.length > limits.filterTextMax) {
-    throw malformed(`a filter value is longer than ${limits.filterTextMax} characters`);
+function readValue(path: readonly string[], operator: Operator, text: string): string {
+  if (text.length > FILTER_TEXT_MAX) {
+    throw malformed(`a filter value is longer than ${FILTER_TEXT_MAX} characters`);
   }
   if (operator === 'regex' || path[1] === 'custom' || path[1] === 'labels') return text;
   const value = text.replaceAll(' ', '+');

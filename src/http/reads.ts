@@ -23,7 +23,7 @@ import { type Call, type House, refuseDurable, send, sendDurable, walk } from '.
 import { type Header, refuse } from './errors.ts';
 import { inTurn, tellNow } from './long-answers.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
-import { type ListQuery, parseQuery } from './query.ts';
+import { type ListQuery, PAGE_TEXT_MAX, parseQuery } from './query.ts';
 import { withLateProofs, withListProof } from './read-proofs.ts';
 import { SEMVER } from './version.ts';
 
@@ -103,7 +103,7 @@ function textOf({ sealer, texts }: House, { at, size, text, records: [record] }:
 
 export function listRecords(call: Call): void {
   const { house, route, request } = call;
-  const query = parseQuery(request.query, route.kind, house.queryLimits);
+  const query = parseQuery(request.query, route.kind, house.pageLimitMax);
   if (isRefusal(query)) return refuseDurable(call, query);
   if (entersFor(call, route.kind)) sendListing(call, route.kind, query, () => visibleRows(call, route.kind));
 }
@@ -182,7 +182,7 @@ function sendRecords(call: Call, rows: () => readonly number[], page: Page | nul
   const { house } = call;
   const see = () => seeAll(house, rows());
   const tell = (held: Call, { size, seen }: SeenAll) => {
-    if (size > house.queryLimits.pageTextMax) refuseDurable(held, PAGE_TOO_LARGE);
+    if (size > PAGE_TEXT_MAX) refuseDurable(held, PAGE_TOO_LARGE);
     else sendPage(held, seen, page);
   };
   inTurn(call, see, tell, 'page');
@@ -198,7 +198,7 @@ function seeAll(house: House, rows: readonly number[]): SeenAll {
   const seen: Seen[] = [];
   let size = 0;
   for (const row of rows) {
-    if (size > house.queryLimits.pageTextMax) break;
+    if (size > PAGE_TEXT_MAX) break;
     const each = see(house, row);
     size += each.size;
     seen.push(each);
@@ -241,14 +241,14 @@ function seeVersions(call: Call, found: FoundVersions): SeenVersions | null {
 export function listChanges(call: Call): void {
   const row = readableRow(call);
   if (row < 0) return;
-  const query = parseQuery(call.request.query, null, call.house.queryLimits);
+  const query = parseQuery(call.request.query, null, call.house.pageLimitMax);
   if (isRefusal(query)) return refuseDurable(call, query);
   const { index, limit } = query.page;
-  const { state, queryLimits } = call.house;
+  const { state } = call.house;
   const stretch = { order: query.order, skip: index * limit, max: limit };
   walkSteps(call, findVersions(state, row, stretch), (found) => {
     const tell = (held: Call, { row, versions, size }: SeenVersions) => {
-      if (size > queryLimits.pageTextMax) refuseDurable(held, PAGE_TOO_LARGE);
+      if (size > PAGE_TEXT_MAX) refuseDurable(held, PAGE_TOO_LARGE);
       else sendList(held, changeTexts(held, row, versions), { index, limit, total: found.total });
     };
     inTurn(call, () => seeVersions(call, found), tell, 'page');

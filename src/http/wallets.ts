@@ -65,7 +65,7 @@ function listSlots(call: Call, paths: readonly string[], { count, momentOf, text
   const { balances } = state;
   const row = readableRow(call);
   if (row < 0) return;
-  const query = parseQuery(request.query, paths, house.queryLimits);
+  const query = parseQuery(request.query, paths, house.pageLimitMax);
   if (isRefusal(query)) return refuseDurable(call, query);
   const { filters, order } = query;
   const { index, limit } = query.page;
@@ -132,7 +132,7 @@ export function listWalletAnchors(call: Call): void {
   const { house, request } = call;
   const row = readableRow(call);
   if (row < 0 || !entersFor(call, Kind.anchor)) return;
-  const query = parseQuery(request.query, Kind.anchor, house.queryLimits);
+  const query = parseQuery(request.query, Kind.anchor, house.pageLimitMax);
   if (isRefusal(query)) return refuseDurable(call, query);
   const { handle } = namesOf(house.state, row);
   const filters: Filter[] = [{ path: ['data', 'wallet'], operator: 'eq', value: handle }, ...query.filters];

@@ -15,7 +15,6 @@ import type { EngineOptions } from '../../src/engine.ts';
 import { createApp } from '../../src/http/app.ts';
 import { REASONS } from '../../src/http/errors.ts';
 import { LongAnswers } from '../../src/http/long-answers.ts';
-import { QUERY_LIMITS } from '../../src/http/query.ts';
 import type { Handler } from '../../src/http/request.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
 import { EventTexts, RecordTexts } from '../../src/http/texts.ts';
@@ -116,7 +115,7 @@ export class Desk {
         head: () => house.journal.position,
         validate,
         clock: () => world.now,
-        queryLimits: QUERY_LIMITS,
+        pageLimitMax: 100,
         listMsMax,
         listProofMsMax: ANSWER_MS,
         preferWaitSecondsMax: 0,

@@ -14,7 +14,6 @@ import { Effects } from '../../src/effects/index.ts';
 import { createDefaultLedger } from '../../src/genesis.ts';
 import { createApp } from '../../src/http/app.ts';
 import { LongAnswers } from '../../src/http/long-answers.ts';
-import { QUERY_LIMITS } from '../../src/http/query.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
 import { EventTexts, RecordTexts } from '../../src/http/texts.ts';
 import { createTokenChecker, TOKEN_LIMITS } from '../../src/http/tokens.ts';
@@ -330,7 +329,7 @@ export class Host implements Watched {
         clock: () => this.clock.now(),
         head: () => this.journal.position,
         validate,
-        queryLimits: QUERY_LIMITS,
+        pageLimitMax: 100,
         listMsMax: 1000,
         listProofMsMax: 1000,
         preferWaitSecondsMax: 30,
