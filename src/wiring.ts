@@ -18,7 +18,7 @@ import { LongAnswers } from './http/long-answers.ts';
 import type { Handler } from './http/request.ts';
 import { compileSchemas } from './http/schemas.ts';
 import { EventTexts, RecordTexts } from './http/texts.ts';
-import { createTokenChecker, TOKEN_LIMITS } from './http/tokens.ts';
+import { createTokenChecker } from './http/tokens.ts';
 import { compileUserSchema } from './http/user-schemas.ts';
 import { Waiters } from './http/waiters.ts';
 import { Walks } from './http/walks.ts';
@@ -170,7 +170,7 @@ export function openDoor(config: Config, rooms: Rooms, defaultLedger: number, lo
       head: () => journal.position,
       defect: log.defect,
     },
-    tokens: createTokenChecker({ ...TOKEN_LIMITS, verify }),
+    tokens: createTokenChecker(verify),
     defaultLedger,
     publicUrl: config.publicUrl,
     bodyDepthMax: config.bodyDepthMax,

@@ -6,7 +6,7 @@ import { LongAnswers } from '../../src/http/long-answers.ts';
 import type { Handler } from '../../src/http/request.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
 import { EventTexts, RecordTexts } from '../../src/http/texts.ts';
-import { createTokenChecker, TOKEN_LIMITS } from '../../src/http/tokens.ts';
+import { createTokenChecker } from '../../src/http/tokens.ts';
 import { Waiters } from '../../src/http/waiters.ts';
 import { Walks } from '../../src/http/walks.ts';
 import { ProofPool } from '../../src/proof/pool.ts';
@@ -41,7 +41,7 @@ export function openApp({ engine, state, server }: House): Handler {
         throw error;
       },
     },
-    tokens: createTokenChecker({ ...TOKEN_LIMITS, verify }),
+    tokens: createTokenChecker(verify),
     defaultLedger: 1,
     publicUrl: '',
     bodyDepthMax: 64,

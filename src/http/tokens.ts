@@ -35,15 +35,12 @@ export interface Token {
   readonly public: string;
 }
 
-export interface TokenOptions {
-  /** The acceptance rule for Ed25519. */
-  verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean;
-  readonly tokenBytesMax: number;
-  /** Tokens whose verified signature is remembered. */
-  readonly cacheMax: number;
-}
+/** The acceptance rule for Ed25519. */
+type Verify = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean;
 
-export const TOKEN_LIMITS = { tokenBytesMax: 8192, cacheMax: 4096 };
+const TOKEN_CHARS_MAX = 8192;
+/** Tokens whose verified signature is remembered. */
+const REMEMBERED_MAX = 4096;
 
 /** What a token is checked against. */
 export interface TokenContext {
@@ -82,15 +79,15 @@ interface Verified extends Token {
   readonly nbf: number | null;
 }
 
-/** Checks tokens, and remembers which were verified, `cacheMax` of them at most. */
-export function createTokenChecker(options: TokenOptions): TokenChecker {
-  const verified = new Recent<string, Verified>(options.cacheMax);
+/** Checks tokens, and remembers which were verified, so many of them at most. */
+export function createTokenChecker(verify: Verify, rememberedMax = REMEMBERED_MAX): TokenChecker {
+  const verified = new Recent<string, Verified>(rememberedMax);
 
   return {
     check(authorization, context) {
       const text = bearerOf(authorization);
       if (text === null) return unauthorized('authorization must be a bearer token');
-      if (text.length > options.tokenBytesMax) return unauthorized('token is too large');
+      if (text.length > TOKEN_CHARS_MAX) return unauthorized('token is too large');
 
       const known = verified.get(text);
       if (known !== undefined) {
@@ -100,7 +97,7 @@ export function createTokenChecker(options: TokenOptions): TokenChecker {
         verified.delete(text);
       }
 
-      const token = verifyToken(text, context, options);
+      const token = verifyToken(text, context, verify);
       if (isRefusal(token)) return token;
       const result = checkClaims(token, context);
       if (isRefusal(result)) return result;
@@ -119,7 +116,7 @@ function bearerOf(authorization: string): string | null {
 }
 
 /** Form and signature. Everything is checked that does not depend on the time. */
-function verifyToken(text: string, context: TokenContext, options: TokenOptions): Verified | Refusal {
+function verifyToken(text: string, context: TokenContext, verify: Verify): Verified | Refusal {
   const [headerText, payloadText, signatureText, ...rest] = text.split('.');
   if (headerText === undefined || payloadText === undefined || signatureText === undefined || rest.length > 0) {
     return unauthorized('token must have three parts');
@@ -139,7 +136,7 @@ function verifyToken(text: string, context: TokenContext, options: TokenOptions)
   const key = keyOf(header.kid, context);
   if (isRefusal(key)) return key;
   const message = Buffer.from(`${headerText}.${payloadText}`, 'latin1');
-  if (!options.verify(key, message, signature)) return unauthorized('token signature is invalid');
+  if (!verify(key, message, signature)) return unauthorized('token signature is invalid');
   return { ...claims, kid: header.kid, key, public: encodeBase64(key) };
 }
 

@@ -18,7 +18,7 @@ import { LongAnswers } from '../../src/http/long-answers.ts';
 import type { Handler } from '../../src/http/request.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
 import { EventTexts, RecordTexts } from '../../src/http/texts.ts';
-import { createTokenChecker, TOKEN_LIMITS } from '../../src/http/tokens.ts';
+import { createTokenChecker } from '../../src/http/tokens.ts';
 import { compileUserSchema } from '../../src/http/user-schemas.ts';
 import { Waiters } from '../../src/http/waiters.ts';
 import { Walks } from '../../src/http/walks.ts';
@@ -121,7 +121,7 @@ export class Desk {
         preferWaitSecondsMax: 0,
         defect,
       },
-      tokens: createTokenChecker({ ...TOKEN_LIMITS, verify }),
+      tokens: createTokenChecker(verify),
       defaultLedger: findLedger(house.state, 'main'),
       publicUrl: '',
       bodyDepthMax: 64,

@@ -16,7 +16,7 @@ import { createApp } from '../../src/http/app.ts';
 import { LongAnswers } from '../../src/http/long-answers.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
 import { EventTexts, RecordTexts } from '../../src/http/texts.ts';
-import { createTokenChecker, TOKEN_LIMITS } from '../../src/http/tokens.ts';
+import { createTokenChecker } from '../../src/http/tokens.ts';
 import { compileUserSchema } from '../../src/http/user-schemas.ts';
 import { Waiters } from '../../src/http/waiters.ts';
 import { Walks } from '../../src/http/walks.ts';
@@ -335,7 +335,7 @@ export class Host implements Watched {
         preferWaitSecondsMax: 30,
         defect: (error) => loop.fail(error),
       },
-      tokens: createTokenChecker({ ...TOKEN_LIMITS, verify }),
+      tokens: createTokenChecker(verify),
       defaultLedger: findLedger(this.state, 'main'),
       publicUrl: '',
       bodyDepthMax: 64,
