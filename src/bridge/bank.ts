@@ -61,6 +61,7 @@ export interface AccountPlan {
 type Handler = (id: string, bytes: Buffer, query: URLSearchParams) => Promise<Answer | Refusal>;
 
 const PAGE_ITEMS = 1000;
+const NO_SUCH_PATH = refuse(404, 'api.route-not-found', 'no such path');
 
 export class Bank {
   readonly books: Books;
@@ -135,12 +136,15 @@ export class Bank {
 
   /** Answers a request; `target` is its path and query. Rejects where the disk failed: no answer must leave. */
   async handle(method: string, target: string, bytes: Buffer): Promise<Answer> {
+    // `//` is the beginning of a host.
+    if (!URL.canParse(target, 'http://bank')) return this.#refusal(NO_SUCH_PATH);
     const { pathname, searchParams } = new URL(target, 'http://bank');
     const known = this.#routes.filter(([, pattern]) => pattern.test(pathname));
+    if (known.length === 0) return this.#refusal(NO_SUCH_PATH);
     const route = known.find(([one]) => one === method);
     if (route === undefined) {
-      const detail = known.length > 0 ? `use ${known.map(([one]) => one).join(', ')}` : 'no such path';
-      return this.#refusal(refuse(known.length > 0 ? 405 : 404, 'api.route-not-found', detail));
+      const methods = known.map(([one]) => one).join(', ');
+      return this.#refusal(refuse(405, 'api.route-not-found', `use ${methods}`));
     }
     const [, pattern, handler] = route;
     const answer = await handler(pattern.exec(pathname)![1]!, bytes, searchParams);

@@ -453,6 +453,7 @@ describe('a forged body changes nothing', () => {
     const house = await open();
     for (const [method, path, status] of [
       ['GET', '/nothing', 404],
+      ['GET', '//', 404],
       ['GET', '/debits', 405],
       ['POST', '/debits/deb_1/delete', 404],
       ['DELETE', '/accounts', 405],
