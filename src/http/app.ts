@@ -26,7 +26,7 @@ import { type Action, findRoute, type Route } from './paths.ts';
 import { listChanges, listRecords, readChange, readRecord, readStatus } from './reads.ts';
 import type { Handler, Reply, Request, RequestHead } from './request.ts';
 import { ledgerOf, rowOf } from './rows.ts';
-import { absoluteUrl, checkRequestHash, type Token, type TokenChecker } from './tokens.ts';
+import { absoluteUrl, checkRequestHash, type HashedRequest, type Token, type TokenChecker } from './tokens.ts';
 import { listBalances, listLimits, listWalletAnchors } from './wallets.ts';
 import { addProof, createRecord, dropRecord, updateRecord } from './writes.ts';
 
@@ -136,16 +136,7 @@ function serve(options: AppOptions, request: Request, reply: Reply): void {
     call.body = parsed.value;
   }
   if (token !== null) {
-    const body = request.method === 'GET' || isBare ? null : call.body;
-    const scheme = request.header('x-forwarded-proto') || 'http';
-    const publicUrl = options.publicUrl === '' ? null : options.publicUrl;
-    const url = absoluteUrl(publicUrl, scheme, request.header('host'), request.path, request.query);
-    const refusal = checkRequestHash(token, {
-      method: request.methodSent,
-      url,
-      header: (name) => request.header(name),
-      body,
-    });
+    const refusal = checkRequestHash(token, hashedOf(options, call));
     if (refusal !== null) return sendRefusal(house, reply, refusal);
     const { iss, sub, aud, hsh, key } = token;
     call.bearer = { iss, sub, aud, hsh: hsh !== null, key };
@@ -156,6 +147,14 @@ function serve(options: AppOptions, request: Request, reply: Reply): void {
   // A stranger's is not written down, and so counts for nothing, but beside signatures for which the request is taken.
   if (request.method === 'GET') call.bearer = null;
   showToken(call, token);
+}
+
+/** What a token's `hsh` is held against. */
+function hashedOf({ publicUrl }: AppOptions, { request, body }: Call): HashedRequest {
+  const { methodSent: method, path, query } = request;
+  const scheme = request.header('x-forwarded-proto') || 'http';
+  const url = absoluteUrl(publicUrl, scheme, request.header('host'), path, query);
+  return { method, url, header: (name) => request.header(name), body };
 }
 
 /** Makes what the token comes with, and lets that show it. */

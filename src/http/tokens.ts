@@ -55,7 +55,7 @@ export interface TokenContext {
   keyOf(handle: string): Uint8Array | null;
 }
 
-/** What an `hsh` covers. `body` is the parsed body, null without one. */
+/** What an `hsh` covers. `body` is the parsed body, undefined without one. */
 export interface HashedRequest {
   readonly method: string;
   /** Absolute, as the client sent it; see absoluteUrl. */
@@ -197,16 +197,16 @@ export function checkRequestHash(token: Token, request: HashedRequest): Refusal 
 
 /**
  * The URL a client sent a request to. With a public URL (`https://host/api` or `https://host/api/v2`)
- * the request's path is put behind it, else the Host header names the server and `scheme` how.
+ * the request's path is put behind it; where that is empty the Host header names the server and `scheme` how.
  */
 export function absoluteUrl(
-  publicUrl: string | null,
+  publicUrl: string,
   scheme: string,
   host: string,
   path: string,
   query: string | null,
 ): string {
-  const base = publicUrl === null ? `${scheme}://${host}` : publicUrl.replace(/\/+(?:v2\/*)?$|(?<=\/)v2\/*$/, '');
+  const base = publicUrl === '' ? `${scheme}://${host}` : publicUrl.replace(/\/+(?:v2\/*)?$|(?<=\/)v2\/*$/, '');
   return `${withoutSlashes(base)}${path}${query === null ? '' : `?${query}`}`;
 }
 
