@@ -4,6 +4,7 @@
  * `npm run bridge` run.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { YOUNG_GENERATION_FLAGS } from '../young-generation.ts';
 
@@ -96,9 +97,9 @@ function start(
       read(text);
       options.onLog?.(text);
     });
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      read(text);
-      const [, url, port] = listening.exec(said) ?? [];
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      read(`${line}\n`);
+      const [, url, port] = listening.exec(line) ?? [];
       if (url === undefined) return;
       settle();
       resolve({
