@@ -1,10 +1,4 @@
-/**
- * Texts that were told lately and may be asked for again.
- *
- * Texts of records as they were last told. What a record's text shows is all in its entries, each new entry has a new
- * address in the heap, and bytes there never change: so the address of a record's newest entry stands for its text,
- * and what is asked for again and again is rendered, hashed and signed once.
- */
+/** Texts that were told lately and may be asked for again: of records, and of events. */
 import { Recent } from '../recent.ts';
 
 /** All texts together. Texts beyond the second bound are made anew each time. */
@@ -17,6 +11,11 @@ interface KeptText {
   size: number;
 }
 
+/**
+ * Texts of records as they were last told. What a record's text shows is all in its entries, each new entry has a new
+ * address in the heap, and bytes there never change: so the address of a record's newest entry stands for its text,
+ * and what is asked for again and again is rendered, hashed and signed once.
+ */
 export class RecordTexts {
   readonly #texts: Recent<number, KeptText>;
 
