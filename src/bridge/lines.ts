@@ -122,11 +122,11 @@ export class Lines<Fact extends object> {
     }
   }
 
-  /** Resolves when these facts, and all before them, are on the device. */
-  append(...facts: Fact[]): Promise<void> {
+  /** Resolves when this fact, and all before it, are on the device. */
+  append(fact: Fact): Promise<void> {
     if (this.#error !== null) return Promise.reject(this.#error);
-    this.#queue.push(...facts);
-    this.#appended += facts.length;
+    this.#queue.push(fact);
+    this.#appended += 1;
     return this.settled();
   }
 

@@ -88,8 +88,8 @@ function exchange<Body>(
 }
 
 /** The record of `data` with one proof by `keys`, whose custom says when it was signed and `status: created`. */
-export function signRecord(data: Record<string, unknown>, keys: KeyPair, moment = new Date()): SignedRecord {
-  return makeRecord(data, { moment: moment.toISOString(), status: 'created' }, keys);
+export function signRecord(data: Record<string, unknown>, keys: KeyPair): SignedRecord {
+  return makeRecord(data, { moment: new Date().toISOString(), status: 'created' }, keys);
 }
 
 /**
