@@ -136,11 +136,11 @@ function createCompiler(allErrors: boolean): Ajv {
 
 /** The patterns of one schema, which together name so many classes and no more. */
 function linearPatterns() {
-  let left = PATTERN_CLASSES_MAX;
+  let classes = 0;
   const compile = (source: string) => {
     const compiled = compileRegex(source);
-    left -= compiled?.classes ?? 0;
-    if (compiled === null || left < 0) {
+    classes += compiled?.classes ?? 0;
+    if (compiled === null || classes > PATTERN_CLASSES_MAX) {
       throw new Error(`pattern ${source.slice(0, PARAM_CHARS_MAX)} is not supported`);
     }
     return linearPattern(source, compiled);
