@@ -28,10 +28,10 @@ export function object(members: Members, limits: Schema = {}): Schema {
 export const closed = (members: Members, limits: Schema = {}): Schema =>
   object(members, { additionalProperties: false, ...limits });
 
-/** An object with members of any names, all of them such values. */
+/** An object with members of any names, all of them such values. A dot would pass by names with a line end in them. */
 export const map = (values: Schema, limits: Schema = {}): Schema => ({
   type: 'object',
-  patternProperties: { '^.*$': values },
+  patternProperties: { '^[^]*$': values },
   ...limits,
 });
 

@@ -371,6 +371,36 @@ describe('members of kinds', () => {
   });
 });
 
+describe('conditions: what no filter can ask for came in under a name with a line end in it', () => {
+  const NAMES = [
+    'amount',
+    '',
+    'amount\n',
+    'a\rb',
+    '\u2028',
+    'a\u2029',
+    '\n\n',
+    '\u{1f600}\n',
+    '__proto__',
+    '__proto__\n',
+  ];
+  const WRONG = [{ $in: null }, { $in: {} }, { $nin: 1 }, { $eq: {} }, { $fits: 1 }, {}, [1], null];
+  const filterOf = (name: string, wish: unknown) => JSON.parse(`{${JSON.stringify(name)}:${JSON.stringify(wish)}}`);
+  test.each(NAMES)('%j', (name) => {
+    for (const wish of WRONG) {
+      const filter = filterOf(name, wish);
+      const at = (place: string) => expect.arrayContaining([expect.stringContaining(`${place}/filter/`)]);
+      const told = (kind: KindName, more: Record<string, unknown>) => wrongs(kind, withMember(kind, more));
+      expect(told('wallet', { routes: [{ action: 'accept', filter }] }), JSON.stringify(wish)).toEqual(
+        at('/data/routes/0'),
+      );
+      for (const kind of ['effect', 'policy'] as const) expect(told(kind, { filter }), kind).toEqual(at('/data'));
+    }
+    const filter = filterOf(name, { $in: [1, 'a', true], $ne: 'b' });
+    expect(wrongs('wallet', withMember('wallet', { routes: [{ action: 'accept', filter }] }))).toEqual([]);
+  });
+});
+
 describe('access rules', () => {
   const tell = (rule: unknown) => wrongs('wallet', { handle: 'w', access: [rule] });
   test.each<[unknown]>([
