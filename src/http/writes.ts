@@ -1,9 +1,10 @@
 /**
  * Writes: a body becomes a command, and what came of it, once on disk, becomes the answer.
  */
+import { isAllowed, mayEnter, NO_ROW, proofTarget } from '../core/access/index.ts';
 import type { CreateCommand, DropCommand, ProofCommand, UpdateCommand } from '../core/command.ts';
 import { notFound } from '../core/decide.ts';
-import { type Entry, EntryType, type IntentEntry, statusAfter } from '../core/entry.ts';
+import { type Entry, EntryType, type IntentEntry, type StoredProof, statusAfter } from '../core/entry.ts';
 import { findRecord } from '../core/finding.ts';
 import { Kind } from '../core/kinds.ts';
 import { createdCustom, isoMoment, sealCustom, updatedCustom } from '../core/proofs.ts';
@@ -16,10 +17,9 @@ import { encodeBase64 } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
 import { hexOf, isRouted, labelsText, outcomeText, ownersText, recordText, threadIn } from '../render.ts';
 import { beginAnew, type Call, callerOf, guarded, NO_BYTES, refuseDurable, send, sendRefusal } from './call.ts';
-import { type Content, keysOf, openBody, openProofs, type ProofBody } from './door.ts';
+import { type CheckedProofs, type Content, keysOf, openBody, openProofs, type ProofBody, proofAsSent } from './door.ts';
 import { type Header, type Refusal, refuse } from './errors.ts';
 import { refuseToKeep } from './json.ts';
-import { entersFor } from './may.ts';
 import { sendRow } from './reads.ts';
 import { ledgerOf, luidOf, rowOf } from './rows.ts';
 
@@ -204,39 +204,60 @@ export function dropRecord(call: Call): void {
 
 export function addProof(call: Call): void {
   const { house, route } = call;
-  const { kind } = route;
-  const errors = house.validate(kind, 'proof', call.body);
+  const errors = house.validate(route.kind, 'proof', call.body);
   if (errors !== null) return sendRefusal(house, call.reply, refuseShape(errors));
   const row = rowOf(call);
-  // Nothing is verified yet: only who comes in without a signature may learn what there is.
-  const tell = (refusal: Refusal) => {
-    if (entersFor(call, kind)) refuseDurable(call, refusal);
-  };
-  if (row < 0) return tell(notFound(kind));
-  const { entry } = readRow(house.state, row);
   const body = call.body as ProofBody;
-  if (body.public === house.sealer.publicText) {
-    return tell(refuse('auth.forbidden', 'The server alone adds its own proofs'));
+  const opened = openProof(call, row, body);
+  if (!isRefusal(opened)) {
+    const { entry, proofs, checks } = opened;
+    return submitProof(call, proofs[0]!, entry.hash, checks, () => sendRow(call, 200, row));
   }
+  if (isToldOfProofs(call, row)) return refuseDurable(call, opened);
+  // It is over a hash that no record has; what was sent is verified all the same.
+  const { proof, checks } = proofAsSent(body);
+  submitProof(call, proof, NO_BYTES, checks, () => sendRefusal(house, call.reply, opened));
+}
+
+/** The proof, checked up to its signature, and the record it is over; or why it cannot be added. */
+function openProof(
+  { house, route }: Call,
+  row: number,
+  body: ProofBody,
+): (CheckedProofs & { entry: VersionEntry }) | Refusal {
+  if (row < 0) return notFound(route.kind);
+  if (body.public === house.sealer.publicText) return refuse('auth.forbidden', 'The server alone adds its own proofs');
+  const { entry } = readRow(house.state, row);
   const checked = openProofs([body], hexOf(entry.hash));
-  if (isRefusal(checked)) return tell(checked);
-  const { proofs, checks, text } = checked;
-  const unfit = refuseToKeep(text);
-  if (unfit !== null) return tell(unfit);
-  const proof = proofs[0]!;
-  const caller = callerOf(call, [proof.public]);
-  const moment = house.engine.now();
+  if (isRefusal(checked)) return checked;
+  return refuseToKeep(checked.text) ?? { ...checked, entry };
+}
+
+/**
+ * Whether what is wrong with a proof is told at once: to whom may add proofs whoever signs them. It depends on what the
+ * record says, or that there is none, so to the others it is told as all else is, once a signature is verified and its key
+ * may do it. Else they could try guesses.
+ */
+function isToldOfProofs(call: Call, row: number): boolean {
+  const { house, route } = call;
+  const [target, caller] = [proofTarget(route.kind), callerOf(call, [])];
+  if (row < 0) return mayEnter(house.state, ledgerOf(call), target, NO_ROW, caller);
+  return isAllowed(house.state, ledgerOf(call), 'create', target, row, caller);
+}
+
+function submitProof(call: Call, proof: StoredProof, hash: Uint8Array, checks: Uint8Array, done: () => void): void {
+  const { house, route } = call;
   const command: ProofCommand = {
     op: 'proof',
     ledger: ledgerOf(call),
-    kind,
-    moment,
-    caller,
-    luid: entry.luid,
-    hash: entry.hash,
+    kind: route.kind,
+    moment: house.engine.now(),
+    caller: callerOf(call, [proof.public]),
+    luid: luidOf(call),
+    hash,
     proof,
   };
-  submit(call, { command, checks, seals: NO_BYTES }, () => sendRow(call, 200, row));
+  submit(call, { command, checks, seals: NO_BYTES }, done);
 }
 
 /** Where `bodyText` makes the body again, it is not kept as a value. */

@@ -113,6 +113,57 @@ describe('before a closed gate', () => {
       [422, 'crypto.signature-invalid'],
     ]);
   });
+  test('a proof is no way to find out what a record says: who guessed right was told another thing', async () => {
+    const guesses = (made: Json): [string, string][] => [
+      [made.data.handle, made.hash],
+      [made.data.handle, hashOf({ ...made.data, custom: { pin: '1234' } })],
+      ['nobody', made.hash],
+      [made.luid, made.hash],
+      ['$wlt.00000000000000000', made.hash],
+    ];
+    const rulesOf: Json[][] = [[], [GATE], [{ ...GATE, signer: { public: anna.public } }]];
+    for (const rules of rulesOf) {
+      const { there, kit, asOwner, handle } = await ledgerWith(rules);
+      const made = await kit.make('wallets', { handle: unique('wallet') });
+      const isMissing = (id: string) => id === 'nobody' || id === '$wlt.00000000000000000';
+      for (const headersOf of [
+        () => ({}),
+        () => bearer(anna, handle),
+        () => bearer(anna, handle, { jti: unique('once') }),
+      ]) {
+        for (const [id, hash] of guesses(made)) {
+          const sent = proof(hash, anna, { status: 'seen' });
+          const forged = { ...sent, public: ben.public };
+          const post = (body: Json) => there.post(`/wallets/${id}/proofs`, body, headersOf());
+          const told = await post(sent);
+          const isIn = rules.length > 0;
+          expect(reasonOf(told), id + hash).toEqual(isIn && isMissing(id) ? [404, 'record.not-found'] : FORBIDDEN);
+          if (told.status === 403) expect(told.body.data.detail).toMatch(/access and create on wallet-proof$/);
+          const isTold = rules[0] === GATE && isMissing(id);
+          expect(reasonOf(await post(forged)), id + hash).toEqual(
+            isTold ? [404, 'record.not-found'] : [422, 'crypto.signature-invalid'],
+          );
+        }
+      }
+      const { body: ledger } = await there.get('/ledger', asOwner);
+      for (const data of [ledger.data, { handle: 'other' }]) {
+        const told = await there.post('/ledger/proofs', proof(hashOf(data), anna));
+        expect([reasonOf(told), told.body.data.detail]).toEqual([
+          FORBIDDEN,
+          'Request is not authorized: it takes access and create on ledger-proof',
+        ]);
+      }
+    }
+  });
+  test('whom only a signature lets in is told what is wrong with a proof', async () => {
+    const { there, kit } = await ledgerWith([]);
+    const made = await kit.make('wallets', { handle: unique('wallet') });
+    const post = async (id: string, hash: string) =>
+      reasonOf(await there.post(`/wallets/${id}/proofs`, proof(hash, owner)));
+    expect(await post('nobody', made.hash)).toEqual([404, 'record.not-found']);
+    expect(await post(made.data.handle, hashOf({}))).toEqual([422, 'crypto.signature-invalid']);
+    expect(await post(made.data.handle, made.hash)).toEqual([200, undefined]);
+  });
   test('the owner is told the truth', async () => {
     const { there, asOwner } = await ledgerWith([]);
     expect(reasonOf(await there.get('/wallets/nobody', asOwner))).toEqual([404, 'record.not-found']);

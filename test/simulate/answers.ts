@@ -85,12 +85,14 @@ export function toldEarly({ flaw, token }: Ask, ledger: number, books: Books, wa
 }
 
 /** What a request is told by the state alone; null where it enters the sequence. */
-export function toldAtOnce({ flaw, wish }: Ask, books: Books): Expected | null {
+export function toldAtOnce({ flaw, wish, token }: Ask, books: Books): Expected | null {
   if (wish.op === 'proof') {
     // A proof is made for a record: without that there is nothing to check it against.
     if (flaw === 'schema') return LATE.schema!;
     const record = books.named(wish.ledger, wish.kind, wish.id);
     if (record === null) return refused('record.not-found', true);
+    // Who may add none unless a signature says so learns nothing of the record before that is verified.
+    if (!isAllowed(books, wish.ledger, 'create', `${wish.kind}-proof`, record, bearerOf(token))) return null;
     if (flaw === 'digest' || record.content.hash !== wish.hash) return refused('crypto.signature-invalid', true);
     return null;
   }

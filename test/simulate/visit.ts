@@ -36,5 +36,6 @@ export interface Passage {
 
 /** What it asks for is signed, and not by whom it says. */
 export function isForged({ visit, command }: Passage): boolean {
-  return visit?.ask.flaw === 'signature' && command.op !== 'token';
+  const flaw = visit?.ask.flaw;
+  return command.op !== 'token' && (flaw === 'signature' || (flaw === 'digest' && command.op === 'proof'));
 }
