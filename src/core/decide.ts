@@ -28,6 +28,7 @@ import {
   type TokenCommand,
   type UpdateCommand,
 } from './command.ts';
+import { countKey } from './counts.ts';
 import {
   type CreateEntry,
   type DropEntry,
@@ -39,7 +40,7 @@ import {
 } from './entry.ts';
 import { findHandle, findLuid } from './finding.ts';
 import { beginIntent, stepByCall, stepByProof } from './intents.ts';
-import { Kind, kindRow } from './kinds.ts';
+import { KINDS, Kind, kindRow } from './kinds.ts';
 import { judgeLabels } from './labels.ts';
 import { POLICIES_MAX } from './norms.ts';
 import { ProofScene } from './quorum.ts';
@@ -212,10 +213,15 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   return refuse('record.invalid', 'The record has as many proofs as it can take; a new version begins without them');
 }
 
-function hasPlace({ statuses, variety, ownStatuses }: State, ledger: number, status: string): boolean {
-  if (OWN_STATUSES.includes(status) || statuses.includes(status)) return true;
-  const had = (variety.get(ledger) ?? 0) + (ownStatuses.get(ledger)?.size ?? 0);
-  return statuses.length < STATUSES_MAX && had < VARIETY_MAX;
+/** Whether the ledger may give this status. What others have given counts for nothing: else it could ask for their words. */
+function hasPlace(state: State, ledger: number, status: string): boolean {
+  const { statuses, counts, variety, ownStatuses } = state;
+  const own = ownStatuses.get(ledger);
+  if (OWN_STATUSES.includes(status) || own?.has(status) === true) return true;
+  const number = statuses.indexOf(status);
+  if (number >= 0 && KINDS.some((_, kind) => counts.has(countKey(ledger, kind as Kind, number)))) return true;
+  const had = (variety.get(ledger) ?? 0) + (own?.size ?? 0);
+  return had < VARIETY_MAX && (number >= 0 || statuses.length < STATUSES_MAX);
 }
 
 /** A signer joins a circle. */
