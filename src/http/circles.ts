@@ -40,10 +40,12 @@ export function removeSigner(call: Call): void {
   if (content === null) return;
   const { value, checks } = content;
   const { house, route } = call;
-  if (!isNamed(call, Kind.signer, route.tail, value.signer as string)) {
+  const signer = value.signer as string;
+  if (!isLuid(route.tail) && route.tail !== signer) {
     return sendRefusal(house, call.reply, refuse('record.invalid', 'The signer is not that of the path'));
   }
-  const luid = memberLuid(call, value.circle as string, value.signer as string);
+  const isThat = isNamed(call, Kind.signer, route.tail, signer);
+  const luid = isThat ? memberLuid(call, value.circle as string, signer) : '';
   const shared = contentCommand(call, content, house.engine.now());
   const command: DropCommand = { op: 'drop', luid, luidSent: content.luid, ...shared, kind: MEMBER };
   submit(call, { command, checks, seals: NO_BYTES }, () => send(call, 204, ''));
@@ -61,15 +63,24 @@ export function listSigners(call: Call): void {
   sendListing(call, MEMBER, query, () => isMember);
 }
 
-/** The body, checked up to its signatures; null once it has been told what is wrong with it. */
+/**
+ * The body, checked up to its signatures; null once it has been told what is wrong with it. Whose a luid in the path is is
+ * told once those are verified, as that there is no such circle: else whoever may not come in could try names for it.
+ */
 function openMember(call: Call, operation: 'create' | 'drop'): Content | null {
   const { house, route } = call;
   const content = openBody(house, MEMBER, operation, call.body);
-  if (!isRefusal(content) && isNamed(call, Kind.circle, route.id!, content.value.circle as string)) return content;
-  const refusal = isRefusal(content) ? content : refuse('record.invalid', 'The circle is not that of the path');
-  sendRefusal(house, call.reply, refusal);
+  const id = route.id!;
+  if (isRefusal(content)) sendRefusal(house, call.reply, content);
+  else if (!isLuid(id) && id !== content.value.circle) {
+    sendRefusal(house, call.reply, refuse('record.invalid', 'The circle is not that of the path'));
+  } else if (isNamed(call, Kind.circle, id, content.value.circle as string)) return content;
+  else return { ...content, value: { ...content.value, circle: NOBODYS } };
   return null;
 }
+
+/** No record has it. */
+const NOBODYS = '';
 
 /** Whether a path's id, handle or luid, is that of the record with this handle. */
 function isNamed({ house: { state }, ledger }: Call, kind: Kind, id: string, handle: string): boolean {

@@ -155,6 +155,47 @@ describe('before a closed gate', () => {
       }
     }
   });
+  test('nor is it told to whom the luid of a circle or signer belongs', async () => {
+    const { there, kit } = await ledgerWith([]);
+    const circle = await kit.make('circles', { handle: unique('circle') });
+    const signer = await kit.make('signers', { handle: unique('signer'), public: ben.public, format: 'ed25519-raw' });
+    const others = await kit.make('signers', { handle: unique('signer'), public: ben.public, format: 'ed25519-raw' });
+    const names = { circle: circle.data.handle, signer: signer.data.handle };
+    const assign = (id: string, data: Json, keys: Keys) => there.post(`/circles/${id}/signers`, record(data, keys));
+    const remove = (id: string, part: string, data: Json, keys: Keys) =>
+      there.del(`/circles/${id}/signers/${part}`, record(data, keys));
+    const missing = ['$crc.00000000000000000', '$snr.00000000000000000'] as const;
+    for (const id of [circle.luid, missing[0]]) {
+      for (const name of [names.circle, 'others']) {
+        const data = { ...names, circle: name };
+        for (const reply of [await assign(id, data, anna), await remove(id, signer.luid, data, anna)]) {
+          expect(reasonOf(reply)).toEqual(FORBIDDEN);
+          expect(reply.body.data.detail).toMatch(/access and (?:assign|remove)-signer on circle$/);
+        }
+        if (id !== circle.luid || name !== names.circle) {
+          expect(reasonOf(await assign(id, data, owner))).toEqual([404, 'record.not-found']);
+          expect(reasonOf(await remove(id, signer.luid, data, owner))).toEqual([404, 'record.not-found']);
+        }
+      }
+    }
+    expect((await assign(circle.luid, names, owner)).status).toBe(200);
+    for (const part of [signer.luid, others.luid, missing[1]]) {
+      for (const name of [names.signer, 'others']) {
+        expect(reasonOf(await remove(circle.luid, part, { ...names, signer: name }, anna))).toEqual(FORBIDDEN);
+        if (part === signer.luid && name === names.signer) continue;
+        const told = await remove(circle.luid, part, { ...names, signer: name }, owner);
+        expect(reasonOf(told)).toEqual([404, 'record.not-found']);
+      }
+    }
+    for (const other of [
+      { ...names, circle: 'others' },
+      { ...names, signer: 'others' },
+    ]) {
+      const told = await remove(names.circle, names.signer, other, anna);
+      expect(reasonOf(told), 'the request alone shows it').toEqual([422, 'record.invalid']);
+    }
+    expect((await remove(circle.luid, signer.luid, names, owner)).status).toBe(204);
+  });
   test('whom only a signature lets in is told what is wrong with a proof', async () => {
     const { there, kit } = await ledgerWith([]);
     const made = await kit.make('wallets', { handle: unique('wallet') });
