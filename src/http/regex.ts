@@ -69,13 +69,20 @@ function classesIn(pattern: string): number {
 
 /** About how many single characters and classes a pattern has with `{n,m}` written out. */
 function writtenOut(pattern: string): number {
-  const TOKENS = /\\[pP]\{[^}]*\}|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d{1,4})(,?)(\d{0,4})\}|[\s\S]/gy;
+  const TOKENS =
+    /(\(\?[a-zA-Z-]*\))|\\Q((?:(?!\\E)[\s\S])*)(?:\\E)?|\\[pP]\{[^}]*\}|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|[^\]\\])*\]|\{(\d{1,4})(,?)(\d{0,4})\}|[\s\S]/gy;
   /** Sizes of the groups that are open, the pattern itself first. */
   const open = [0];
   let last = 0;
-  for (const [token, least, comma, most] of pattern.matchAll(TOKENS)) {
+  for (const [token, flags, quoted, least, comma, most] of pattern.matchAll(TOKENS)) {
     const top = open.length - 1;
-    if (least !== undefined) {
+    // Flags are nothing that a repetition could be about: it is about what stands before them.
+    if (flags !== undefined) continue;
+    if (quoted !== undefined) {
+      // Between \Q and \E nothing has a meaning: a bracket there opens no class.
+      if (quoted.length > 0) last = 1;
+      open[top]! += quoted.length;
+    } else if (least !== undefined) {
       // `a{3,}` is three times a, and once more for the loop.
       const times = Math.max(1, most ? Number(most) : Number(least) + (comma === '' ? 0 : 1));
       open[top]! += last * (times - 1);
@@ -86,7 +93,8 @@ function writtenOut(pattern: string): number {
       last = 1 + open.pop()!;
       open[top - 1]! += last;
     } else {
-      last = 1;
+      // What `a*` is about may be repeated once more, where flags or an empty quotation stand between.
+      last = '*+?'.includes(token) ? last + 1 : 1;
       open[top]! += 1;
     }
   }

@@ -387,6 +387,78 @@ describe('a filter meets a member', () => {
     expect(compileRegex('((((a{1,100}){1,100}){1,100}){1,100})')).toBeNull();
   });
 
+  test.each([
+    '\\Q[\\E(?:a?){1000}]',
+    '\\Q[\\E(?:a?b?c?){1000}(?:a?b?c?){1000}(?:a?b?c?){1000}]',
+    '[\\\n[](?:a?b?c?){1000}]',
+    '(?:aaaaaaaaaaaaaaaaaaaa)\\Q\\E{30}',
+    '(?:aaaaaaaaaaaaaaaaaaaa)(?i){30}',
+    '(?:a{20})?(?-i){30}',
+    '\\Q\\E\\Q[\\E(a{30}){30}]',
+  ])('%j is not let in for a class, or a small pattern, that it is not: it took a second to compile', (pattern) => {
+    expect(compileRegex(pattern)).toBeNull();
+  });
+
+  test('a pattern is refused by what it comes to once it is compiled', () => {
+    const parts = [
+      'a',
+      '\n',
+      '\\',
+      '\\\n',
+      '\\Q',
+      '\\E',
+      '[',
+      '[^',
+      ']',
+      '(',
+      '(?:',
+      '(?i)',
+      '(?i:',
+      ')',
+      '{9}',
+      '{0,20}',
+    ];
+    const more = [
+      '{3,}',
+      '*',
+      '+',
+      '?',
+      '|',
+      '.',
+      '^',
+      '\\b',
+      '\\pL',
+      '\\d',
+      '\\x{41}',
+      '[:alpha:]',
+      '\\]',
+      '\\[',
+      '-',
+      '{',
+      '}',
+    ];
+    const { RE2JS } = createRequire(import.meta.url)('re2js') as typeof import('re2js');
+    const dice = new Dice(17);
+    let compiled = 0;
+    for (let round = 0; round < 4000; round++) {
+      const pattern = Array.from({ length: 1 + dice.below(14) }, () => dice.pick([...parts, ...more, '(a{20})'])).join(
+        '',
+      );
+      const size = compileRegex(pattern)?.size;
+      if (size === undefined) continue;
+      compiled++;
+      expect(RE2JS.compile(pattern).programSize(), JSON.stringify(pattern)).toBeLessThan(5 * (size + 4));
+    }
+    expect(compiled).toBeGreaterThan(400);
+  });
+
+  test('what is quoted, and flags, are let in as what they are', () => {
+    expect(compileRegex('^\\Qa.b[c\\E$')!.test('a.b[c')).toBe(true);
+    expect(compileRegex('^\\Q(ab\\E{3}$')!.test('(abbb')).toBe(true);
+    expect(compileRegex('(?i)^qu')!.test('Quito')).toBe(true);
+    expect(compileRegex('\\Qa{1000}')!.test('a{1000}')).toBe(true);
+  });
+
   test('patterns are run over so many characters of one record, fewer where they are larger', () => {
     const filters = (...patterns: string[]) =>
       parse(patterns.map((pattern) => `data.custom.texts.$regex=${encodeURIComponent(pattern)}`).join('&')).filters;
