@@ -185,6 +185,7 @@ function readToken(text: string | null): { token: string; seconds: number } | nu
   const { access_token: token, token_type: type = 'bearer', expires_in: life = LIFE_SECONDS_DEFAULT } = value;
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) return null;
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') return null;
-  const seconds = Number(life);
+  // What is neither a number nor a text may be no primitive value at all: to ask for its number throws.
+  const seconds = typeof life === 'object' ? 0 : Number(life);
   return { token, seconds: seconds > 0 ? Math.min(seconds, LIFE_SECONDS_MAX) : 0 };
 }

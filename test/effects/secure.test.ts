@@ -189,6 +189,9 @@ describe('the life of a token', () => {
     [0, 0],
     [-5, 0],
     ['never', 0],
+    [null, 0],
+    [[3600], 0],
+    [{ valueOf: 3600, toString: 3600 }, 0],
   ])('expires_in %j: used for %d seconds', async (expires_in, seconds) => {
     let now = 1_000_000;
     let fetched = 0;
