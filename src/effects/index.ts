@@ -52,8 +52,9 @@ export class Effects {
   constructor(options: EffectsOptions) {
     const { callsInFlightMax, bridgeAttemptsMax, bridgeCallsMax, noteLeg, noteDelivery, ...rest } = options;
     this.#options = options;
+    const call = guardedCall(options.call, options.defect);
     this.#lanes = new GuardedLanes(
-      { timers: options.timers, call: options.call, inFlightMax: callsInFlightMax, attemptsMax: bridgeAttemptsMax },
+      { timers: options.timers, call, inFlightMax: callsInFlightMax, attemptsMax: bridgeAttemptsMax },
       new Absences(options),
       options.defect,
     );
@@ -132,6 +133,18 @@ class GuardedLanes extends Lanes {
     };
     super.add(address, parallelMax, safe, party);
   }
+}
+
+/** A call that rejects, which none should, counts as one that failed: a promise that nobody catches ends the process. */
+function guardedCall(call: Call, defect: (error: Error) => void): Call {
+  return async (given) => {
+    try {
+      return await call(given);
+    } catch (error) {
+      defect(error as Error);
+      return { error: 'the server met a defect of its own' };
+    }
+  };
 }
 
 function guarded<T>(work: () => T, otherwise: T, defect: (error: Error) => void): T {

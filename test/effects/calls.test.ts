@@ -296,3 +296,16 @@ function errorsOf({ house }: Theatre, handle: string): number {
   const { added } = house.read(Kind.intent, handle)!;
   return added.filter((entry) => 'outcome' in entry && entry.outcome.reason === 'core.bridge-unreachable').length;
 }
+
+test('a call that rejects, by a defect of ours, is told of and goes again like any that failed', async () => {
+  const defects: Error[] = [];
+  const mistake = new TypeError('of ours');
+  const call = () => (defects.length < 3 ? Promise.reject(mistake) : Promise.resolve({ status: 202 }));
+  const theatre = await open({ call, defect: (error) => void defects.push(error) });
+  await theatre.done(theatre.house.intent('i', transfer('a', 'x', 5)));
+  await theatre.run(10_000);
+  expect(defects).toEqual([mistake, mistake, mistake]);
+  expect(theatre.effects.counts()).toMatchObject({ jobs: 0, inFlight: 0 });
+  await report(theatre, 'i', 'prepared');
+  expect(statusOf(theatre, 'i')).toBe('committed');
+});
