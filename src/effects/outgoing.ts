@@ -180,7 +180,11 @@ export class Outgoing {
       request.on('socket', (socket) => this.#count(socket));
       request.on('response', (response) => {
         answered = true;
-        readReply(response, parcel.keepsAnswer, resolve);
+        readReply(response, parcel.keepsAnswer, (reply) => {
+          // Whoever has answered need not read on, and nobody waits for this request any longer: nothing would end it.
+          if (!request.writableFinished) request.destroy();
+          resolve(reply);
+        });
       });
       request.on('error', (error: NodeJS.ErrnoException) => {
         // Once there is an answer, this is about the connection alone.

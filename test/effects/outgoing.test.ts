@@ -243,6 +243,24 @@ describe('the other side', () => {
     const answer = await post(open(), url, { body: 'x'.repeat(1e6) });
     expect([{ status: 413 }, { error: 'connection failed: EPIPE' }, cut]).toContainEqual(answer);
   });
+
+  test('answers before it has read the body, and reads no more of it: the connection is cut, which nothing else would end', async () => {
+    const BYTES = 16e6;
+    let received = 0;
+    const { url, sockets } = await serveRaw((socket, first) => {
+      received += first.length;
+      socket.pause();
+      socket.on('data', (chunk) => {
+        received += chunk.length;
+      });
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+    });
+    expect(await post(open(), url, { body: 'x'.repeat(BYTES) })).toEqual({ status: 200 });
+    const [socket] = sockets;
+    socket!.resume();
+    await until(() => socket!.destroyed || received >= BYTES);
+    expect(received, 'what the network had taken, and no more').toBeLessThan(BYTES);
+  });
 });
 
 describe('the caller', () => {
