@@ -61,6 +61,8 @@ export class Ledger {
         response.once('end', () => resolve({ status: response.statusCode!, text: Buffer.concat(parts).toString() }));
       });
       sending.once('error', reject);
+      // Not every end is an error: an answer that changes the protocol (101) just ends. After a whole one it says nothing.
+      sending.once('close', () => reject(new Error('no answer')));
       sending.end(text);
     });
   }

@@ -41,6 +41,14 @@ describe('a report', () => {
     expect(ledger.told).toHaveLength(4);
   });
 
+  test('is sent again where the answer changes the protocol: it was taken to be on its way for ever', async () => {
+    ledger.answer = () => (ledger.told.length < 2 ? 101 : 200);
+    await house.prepare(entryOf(ledger, 'debit', 'ana', 300));
+    const told = await ledger.waitFor(3);
+    expect(told.map(({ status }) => status)).toEqual([101, 101, 200]);
+    await settled();
+  });
+
   test.each([400, 401, 403, 422])('is not sent again after %i, not after a restart either', async (status) => {
     ledger.answer = () => status;
     const debit = entryOf(ledger, 'debit', 'ana', 300);
