@@ -40,10 +40,10 @@ export function findForgery(value: unknown, ledgerKey: string, what: string): Re
   if (typeof hash !== 'string' || !HASH.test(hash) || hash.toLowerCase() !== sha256Hex(canon(data))) {
     return refuse(422, 'crypto.hash-invalid', `the hash of ${what} is not that of its data`);
   }
-  const proofs = (meta.proofs as unknown[]).filter((proof) => isObject(proof) && proof.public === ledgerKey);
+  const proofs = proofsBy(ledgerKey, meta.proofs as unknown[]);
   if (proofs.length === 0) return refuse(401, 'crypto.signature-missing', `${what} is not signed by the ledger`);
   if (proofs.length > PROOFS_MAX) return refuse(422, 'record.schema-invalid', `${what} has too many proofs`);
-  if (!proofs.every((proof) => holds(hash.toLowerCase(), proof as JsonObject))) {
+  if (!proofs.every((proof) => holds(hash.toLowerCase(), proof))) {
     return refuse(401, 'crypto.signature-invalid', `a signature of the ledger over ${what} does not hold`);
   }
   return null;
@@ -52,9 +52,14 @@ export function findForgery(value: unknown, ledgerKey: string, what: string): Re
 /** Why a record that `ledgerKey` has signed is not the word of the ledger with this handle (empty: of any), or null. */
 export function findStranger({ meta }: JsonObject, ledgerKey: string, ledger: string): Refusal | null {
   if (ledger === '') return null;
-  const proofs = (meta as { proofs: { public: unknown; custom?: JsonObject }[] }).proofs;
-  const isMine = proofs.some((proof) => proof.public === ledgerKey && proof.custom?.ledger === ledger);
+  const proofs = proofsBy(ledgerKey, (meta as { proofs: unknown[] }).proofs);
+  const isMine = proofs.some(({ custom }) => isObject(custom) && custom.ledger === ledger);
   return isMine ? null : refuse(401, 'crypto.signature-invalid', `the body is not signed for the ledger ${ledger}`);
+}
+
+/** Those by this key, whatever else stands beside them. */
+export function proofsBy(key: string, proofs: readonly unknown[]): JsonObject[] {
+  return proofs.filter(isObject).filter((proof) => proof.public === key);
 }
 
 /** Whether a proof is a true signature over `hash`, 64 lower-case hex digits. */

@@ -7,7 +7,7 @@
 import type { IntentName } from './books.ts';
 import { isObject, type JsonObject } from './json.ts';
 import type { Command, Kind } from './machine.ts';
-import { findForgery } from './records.ts';
+import { findForgery, proofsBy } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
 
 export interface PrepareRequest {
@@ -74,8 +74,8 @@ export function readIntent(value: unknown, ledgerKey: string): IntentName | Refu
 
 /** The last status the ledger has signed, as opposed to the one beside the proofs, which anybody can change. */
 export function readStatus(intent: JsonObject, ledgerKey: string): string | null {
-  const { proofs } = intent.meta as { proofs: JsonObject[] };
-  const customs = proofs.filter((proof) => proof.public === ledgerKey).map(({ custom }) => custom);
+  const { proofs } = intent.meta as { proofs: unknown[] };
+  const customs = proofsBy(ledgerKey, proofs).map(({ custom }) => custom);
   const last = customs.findLast((custom) => isObject(custom) && typeof custom.status === 'string');
   return last === undefined ? null : (last as { status: string }).status;
 }

@@ -476,6 +476,19 @@ describe('what the ledger tells', () => {
     expect((await house.send('PUT', '/intents/told', resigned(intent, makeKeys()))).status).toBe(401);
   });
 
+  test('what stands among the proofs and is none is passed by: it was told as a defect, and as 503', async () => {
+    const house = await open({ ledgerHandle: 'main' });
+    const amid = (body: Json): Json => ({
+      ...body,
+      meta: { ...body.meta, proofs: [null, 'x', ...body.meta.proofs, 7] },
+    });
+    expect((await house.send('PUT', '/intents/told', amid(ledger.intent('told', [])))).status).toBe(202);
+    const event = signed({ handle: 'evt_1', signal: 'balance-received' }, ledger.keys);
+    expect((await house.send('POST', '/effects/notify', amid(event))).status).toBe(202);
+    const stranger = resigned(event, makeKeys());
+    expect((await house.send('POST', '/effects/notify', amid(stranger))).status).toBe(401);
+  });
+
   test('an event is taken once, however often it comes', async () => {
     const house = await open();
     const event = signed({ handle: 'evt_1', signal: 'balance-received' }, ledger.keys);

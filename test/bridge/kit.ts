@@ -80,7 +80,8 @@ export async function openLedger(seed = 1, port = 0): Promise<FakeLedger> {
       const header = request.headers['x-ledger'] as string | undefined;
       ledger.told.push({ intent, status, ledger: header, text, custom: given.custom });
       if (status === 0) request.socket.destroy();
-      else if (status === 101) request.socket.end('HTTP/1.1 101 Other\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n');
+      else if (status === 101)
+        request.socket.end('HTTP/1.1 101 Other\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n');
       else response.writeHead(status).end('{}');
     });
   });
