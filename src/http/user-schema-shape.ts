@@ -277,13 +277,19 @@ function refusePassedBy(members: Schema, pointer: string): void {
   throw new Misfit(`${pointer}/__proto__`, 'propertyNames', 'must not ask anything of __proto__: that is not checked');
 }
 
-/** A value the library looks at by itself. Objects and lists in enum and const would be compared at any depth. */
+/**
+ * A value the library looks at by itself. Objects and lists in enum and const would be compared at any depth, and who makes
+ * a text of an object, or compares two, may meet a `toString` or `valueOf` of its own that is no function, and throws.
+ */
 function plain(keyword: string, value: unknown, pointer: string): unknown {
+  if (keyword === 'type' && !(Array.isArray(value) ? value : [value]).every((each) => typeof each === 'string')) {
+    throw new Misfit(pointer, keyword, 'must be the name of a type, or a list of them');
+  }
   const held = keyword === 'const' ? [value] : keyword === 'enum' && Array.isArray(value) ? value : [];
   if (held.some((each) => typeof each === 'object' && each !== null)) {
     throw new Misfit(pointer, keyword, 'must hold only strings, numbers, booleans and null');
   }
-  if (keyword === 'format' && !Object.hasOwn(FORMATS, String(value))) {
+  if (keyword === 'format' && !(typeof value === 'string' && Object.hasOwn(FORMATS, value))) {
     throw new Misfit(pointer, keyword, `must be one of ${Object.keys(FORMATS).join(', ')}`);
   }
   return value;
@@ -296,9 +302,12 @@ function sizeOf(keyword: string, value: unknown): number {
   return Object.values(value).reduce<number>((sum, each) => sum + (Array.isArray(each) ? each.length : 1), 1);
 }
 
+/** Null for what is none: wrongly encoded, or half a pair, of which no URI can be made. */
 function decodeToken(token: string): string | null {
   try {
-    return decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~');
+    const decoded = decodeURIComponent(token);
+    encodeURIComponent(decoded);
+    return decoded.replaceAll('~1', '/').replaceAll('~0', '~');
   } catch {
     return null;
   }

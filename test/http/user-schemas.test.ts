@@ -56,6 +56,21 @@ describe('a schema', () => {
       { items: { [keyword]: JSON.parse('{"__proto__": {"type": "string"}}') } },
       [`/data/schema/items/${keyword}/__proto__ propertyNames`],
     ]),
+    ...['valueOf', 'toString', 'constructor', '__proto__'].flatMap((name): [string, unknown, string[]][] => {
+      const odd = () => JSON.parse(`{"${name}": 1}`);
+      const at = '/data/schema/items';
+      return [
+        [`of a type that is an object with a ${name}`, { items: { type: odd() } }, [`${at}/type type`]],
+        [`of types that are objects with a ${name}`, { items: { type: [odd(), odd()] } }, [`${at}/type type`]],
+        [`of a format that is an object with a ${name}`, { items: { format: odd() } }, [`${at}/format format`]],
+      ];
+    }),
+    ['of a format that is a list', { format: ['date'] }, ['/data/schema/format format']],
+    [
+      'that leads to a name with half a pair in it',
+      { $ref: '#/definitions/\ud800', definitions: { '\ud800': {} } },
+      ['/data/schema/$ref $ref'],
+    ],
     ['with an empty choice', { anyOf: [] }, ['/data/schema/anyOf type']],
     ['that leads elsewhere', { $ref: 'https://example.com/x' }, ['/data/schema/$ref $ref']],
     ['that leads to another file', { $ref: 'x.json#/a' }, ['/data/schema/$ref $ref']],
