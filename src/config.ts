@@ -288,8 +288,8 @@ export function readConfig(args: string[], environment: NodeJS.ProcessEnv): Conf
   return Object.freeze(Object.fromEntries(values)) as Config;
 }
 
-/** Those of the bank (cli/bridge.ts), which may run in the same environment. */
-const BRIDGE_VARIABLES = 'AYNI_BRIDGE_';
+/** That of the bank (cli/bridge.ts), which may run in the same environment. */
+const BANK_VARIABLE = 'AYNI_BRIDGE_HEADER';
 
 /**
  * Names of variables that look like ours and set nothing, a misspelt AYNI_OWNER say. They are no reason not to start, as
@@ -297,8 +297,8 @@ const BRIDGE_VARIABLES = 'AYNI_BRIDGE_';
  * where a service is called ayni).
  */
 export function strangeVariables(environment: NodeJS.ProcessEnv): string[] {
-  const known = new Set(Object.keys(SETTINGS).map(variable));
-  const isStrange = (name: string) => /^AYNI_/i.test(name) && !name.startsWith(BRIDGE_VARIABLES) && !known.has(name);
+  const known = new Set([...Object.keys(SETTINGS).map(variable), BANK_VARIABLE]);
+  const isStrange = (name: string) => /^AYNI_/i.test(name) && !known.has(name);
   return Object.keys(environment).filter(isStrange).sort();
 }
 

@@ -6,7 +6,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, readConfig, recordsRoom, workersFor } from '../../src/config.ts';
+import { ConfigError, readConfig, recordsRoom, strangeVariables, workersFor } from '../../src/config.ts';
 import {
   bearer,
   canon,
@@ -209,6 +209,10 @@ describe('the process', () => {
     expect(log()).not.toMatch(/AYNI_BRIDGE_HEADER|key=secret/);
     const other = await serverOfTest({ env: { AYNI_SNAPSHOT_EVERY: '5' } });
     expect(other.log()).not.toContain('AYNI_SNAPSHOT_EVERY');
+  });
+  test('names a misspelt AYNI_BRIDGE_CALLS_MAX too: it was taken for one of the bank', () => {
+    const names = ['AYNI_BRIDGE_CALL_MAX', 'AYNI_BRIDGE_CALLS_MAX', 'AYNI_BRIDGE_HEADER'];
+    expect(strangeVariables(Object.fromEntries(names.map((name) => [name, '1'])))).toEqual(['AYNI_BRIDGE_CALL_MAX']);
   });
   test('refuses a port that is taken and leaves the directory free', async () => {
     const first = await serverOfTest();
