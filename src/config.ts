@@ -133,6 +133,11 @@ export function workersFor(cores: number, memoryBytes: number): number {
   return Math.max(1, Math.min(cores - 1, WORKERS_MAX, Math.floor(memoryBytes / (256 * MiB))));
 }
 
+/** Requests on their way at once that keep so many threads busy, where nobody says. */
+function pipelineFor(workers: number): number {
+  return Math.min(512, 128 * workers);
+}
+
 /** The heap's addresses reach no further. */
 const RECORDS_BYTES_MAX = 32 * 1024 * MiB;
 const RECORDS_BYTES_MIN = 64 * MiB;
@@ -234,7 +239,7 @@ const SETTINGS = {
   ),
   inboxBytesMax: count(64 * MiB, MiB, 4096 * MiB, 'the same in bytes'),
   pipelineMax: count(
-    Math.min(512, 128 * WORKERS),
+    pipelineFor(WORKERS),
     1,
     1_000_000,
     'requests being verified, cleared and written; the others wait for their ledger’s turn',
@@ -273,19 +278,21 @@ export function readConfig(args: string[], environment: NodeJS.ProcessEnv): Conf
   } catch (error) {
     throw new ConfigError((error as Error).message);
   }
+  const givenFor = (name: keyof Settings) => flags[dashed(name)] ?? environment[variable(name)];
   const values = names.map((name) => {
     const setting = SETTINGS[name] as Setting<string | number>;
-    const flag = flags[dashed(name)];
-    const given = flag ?? environment[variable(name)];
+    const given = givenFor(name);
     if (given === undefined) return [name, setting.value];
     try {
       return [name, setting.parse(given)];
     } catch (error) {
-      const where = flag === undefined ? variable(name) : `--${dashed(name)}`;
+      const where = flags[dashed(name)] === undefined ? variable(name) : `--${dashed(name)}`;
       throw new ConfigError(`${where}: ${(error as Error).message}`);
     }
   });
-  return Object.freeze(Object.fromEntries(values)) as Config;
+  const config = Object.fromEntries(values) as Config;
+  const pipelineMax = givenFor('pipelineMax') === undefined ? pipelineFor(config.workers) : config.pipelineMax;
+  return Object.freeze({ ...config, pipelineMax });
 }
 
 /** That of the bank (cli/bridge.ts), which may run in the same environment. */

@@ -55,6 +55,15 @@ test.each([
   expect(workersFor(cores, memory)).toBe(workers);
 });
 
+test.each<[string, string[], number]>([
+  ['one thread', ['--workers', '1'], 128],
+  ['three threads: three were given what the machine would have had by itself', ['--workers', '3'], 384],
+  ['many', ['--workers', '64'], 512],
+  ['three, where somebody says how many', ['--workers', '3', '--pipeline-max', '7'], 7],
+])('requests are on their way at once for %s', (_what, flags, requests) => {
+  expect(readConfig(flags, {}).pipelineMax).toBe(requests);
+});
+
 describe('the default ledger', () => {
   test.each<[string, ServerOptions]>([
     ['by flag', { flags: ['--ledger', 'andes'] }],
