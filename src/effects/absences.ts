@@ -1,7 +1,8 @@
 /**
  * Which bridges and effects take no calls, for the operator: what waits for one of them waits quietly, for days.
  *
- * A receiver is told of once, when the same call has failed some times in a row, and once more when it takes one again.
+ * A receiver is told of once, when the same call has failed some times in a row, once when one is given up, since nothing
+ * is due of it then, and once more when it takes one again.
  * Whoever may make effects may make many that fail, so an hour has an end of lines, and those that were told of are
  * remembered up to a number; who falls out of either is told of at another attempt.
  */
@@ -24,8 +25,8 @@ export interface AbsencesOptions {
 
 export class Absences {
   readonly #options: AbsencesOptions;
-  /** Rows of receivers that were told of, the longest ago first. */
-  readonly #away = new Set<number>();
+  /** Rows of receivers that were told of, the longest ago first, and whether that they were given up. */
+  readonly #away = new Map<number, boolean>();
   #hour = 0;
   #lines = 0;
 
@@ -35,12 +36,23 @@ export class Absences {
 
   /** A call of this receiver has failed so often in a row. */
   failed(receiver: number, attempts: number, lastError: string): void {
-    if (attempts < TOLD_AT_ATTEMPT || this.#away.has(receiver) || !this.#hasLine()) return;
-    const [oldest] = this.#away;
+    if (attempts < TOLD_AT_ATTEMPT || this.#away.has(receiver)) return;
+    this.#tell(receiver, false, `(${lastError}); it is asked again, less and less often.`);
+  }
+
+  /** Nor is this call of it tried any more. */
+  gaveUp(receiver: number, attempts: number, lastError: string): void {
+    if (this.#away.get(receiver) === true) return;
+    this.#tell(receiver, true, `(${lastError}); a call was given up after ${attempts} attempts.`);
+  }
+
+  #tell(receiver: number, isGivenUp: boolean, what: string): void {
+    if (!this.#hasLine()) return;
+    this.#away.delete(receiver);
+    const [oldest] = this.#away.keys();
     if (this.#away.size >= AWAY_MAX) this.#away.delete(oldest!);
-    this.#away.add(receiver);
-    const what = `takes no calls (${lastError}); it is asked again, less and less often.`;
-    this.#options.inform(`${this.#nameOf(receiver)} ${what}`);
+    this.#away.set(receiver, isGivenUp);
+    this.#options.inform(`${this.#nameOf(receiver)} takes no calls ${what}`);
   }
 
   /** This receiver has taken a call. */

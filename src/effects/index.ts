@@ -12,7 +12,7 @@ import { Absences } from './absences.ts';
 import { Calls, type LegNote } from './calls.ts';
 import type { DeliveryView } from './deliveries.ts';
 import { type DeliveryNote, Feeds } from './feeds.ts';
-import { type Job, Lanes } from './lanes.ts';
+import { type Job, Lanes, type Outcome } from './lanes.ts';
 import type { Call } from './outgoing.ts';
 import type { Timers } from './timers.ts';
 
@@ -126,12 +126,17 @@ class GuardedLanes extends Lanes {
         guarded(() => this.#absences.failed(receiver, attempts, lastError), undefined, this.#defect);
         guarded(() => job.failed?.(attempts, lastError), undefined, this.#defect);
       },
-      settled: (outcome, ...how) => {
-        if (outcome === 'delivered') guarded(() => this.#absences.delivered(receiver), undefined, this.#defect);
-        guarded(() => job.settled(outcome, ...how), undefined, this.#defect);
+      settled: (outcome, attempts, lastError) => {
+        guarded(() => this.#watch(receiver, outcome, attempts, lastError), undefined, this.#defect);
+        guarded(() => job.settled(outcome, attempts, lastError), undefined, this.#defect);
       },
     };
     super.add(address, parallelMax, safe, party);
+  }
+
+  #watch(receiver: number, outcome: Outcome, attempts: number, lastError: string | null): void {
+    if (outcome === 'delivered') this.#absences.delivered(receiver);
+    if (outcome === 'gaveUp') this.#absences.gaveUp(receiver, attempts, lastError!);
   }
 }
 

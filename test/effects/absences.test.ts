@@ -6,9 +6,9 @@ import { Theatre } from './theatre.ts';
 
 const HOUR_MS = 3_600_000;
 
-async function open(): Promise<{ theatre: Theatre; lines: string[] }> {
+async function open(bridgeAttemptsMax = 100): Promise<{ theatre: Theatre; lines: string[] }> {
   const lines: string[] = [];
-  const theatre = await Theatre.open(undefined, { inform: (text) => lines.push(text) });
+  const theatre = await Theatre.open(undefined, { bridgeAttemptsMax, inform: (text) => lines.push(text) });
   const { house } = theatre;
   await theatre.done(
     house.create(Kind.symbol, { handle: 'usd', factor: 1 }),
@@ -43,6 +43,21 @@ test('a bank that is away for hours, and whose payments wait: told once, and onc
   theatre.answer = () => 202;
   await theatre.run(HOUR_MS);
   expect(lines.slice(1)).toEqual(['Bridge bank of ledger main takes calls again.']);
+});
+
+test.each([
+  [8, ['takes no calls (status 503); it is asked again, less and less often.']],
+  [3, []],
+])('a bank that is given up after %d attempts, and nobody was told', async (attempts, before) => {
+  const { theatre, lines } = await open(attempts);
+  theatre.answer = () => 503;
+  await theatre.done(
+    theatre.house.intent('i', transfer('a', 'x', 5)),
+    theatre.house.intent('j', transfer('a', 'x', 6)),
+  );
+  await theatre.run(60_000);
+  const given = `takes no calls (status 503); a call was given up after ${attempts} attempts.`;
+  expect(lines).toEqual([...before, given].map((what) => `Bridge bank of ledger main ${what}`));
 });
 
 test('a webhook that is away', async () => {
