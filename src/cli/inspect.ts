@@ -149,6 +149,7 @@ function printPlan(pinned: Pinned, directory: string): number {
   const say = (text: string) => process.stdout.write(`${text}\n`);
   const line = (name: string, what: string) => say(`${name.padEnd(40)} ${sizeText(pinned.size(name))}  ${what}`);
   const names = pinned.readdir(directory);
+  if (names.length === 0) throw new Error(`${directory} holds no books: neither journal nor snapshot`);
   const snapshots = names.filter((name) => snapshotSeq(name) >= 0);
   say(`Books in ${directory}`);
   for (const name of snapshots) {

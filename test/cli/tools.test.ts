@@ -260,6 +260,11 @@ describe('inspect', () => {
     expect(out).toContain(`entries ${first()} to `);
   });
 
+  test('of a directory that holds none says so: it told of books there, and ended as if all were well', async () => {
+    const { out, err, code } = await ayni('inspect', freshDirectory());
+    expect([out, err, code]).toEqual(['', expect.stringContaining('holds no books'), 1]);
+  });
+
   test('finds entries by seq, range, luid and handle', async () => {
     const seq = first() + 5;
     const [entry] = lines((await ayni('inspect', books, '--seq', String(seq))).out);
