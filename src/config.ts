@@ -117,7 +117,9 @@ const BITS_MAX: Readonly<Record<number, number>> = { 4: 32, 6: 128 };
 function isHost(given: string): boolean {
   const [address, bits] = given.split(/\/(.*)/s) as [string, string | undefined];
   if (bits !== undefined) return /^\d{1,3}$/.test(bits) && Number(bits) <= (BITS_MAX[isIP(address)] ?? -1);
-  return isIP(given) !== 0 || /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i.test(given);
+  if (isIP(given) !== 0) return true;
+  // What could stand in no URL is called by nobody: a port past the last, an address with a slip in it.
+  return /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i.test(given) && URL.canParse(`http://${given}`);
 }
 
 const MiB = 1024 * 1024;

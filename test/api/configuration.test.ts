@@ -173,6 +173,8 @@ describe('the process', () => {
     ['an owner that is no key', ['--owner', 'me']],
     ['a ledger handle that is none', ['--ledger', 'a b']],
     ['hosts to be called that are none', ['--calls-allow', 'localhost,10.0.0.0/33']],
+    ['a host to be called with a slip in its address: it was taken for a name', ['--calls-allow', '10.0.0.256']],
+    ['a host to be called on a port that is none', ['--calls-allow', 'localhost:70000']],
     ['workers that are no number', ['--workers', 'many']],
     ['a place for figures that is none', ['--metrics', 'localhost']],
     ['a place for figures with a port out of range', ['--metrics', '127.0.0.1:70000']],
