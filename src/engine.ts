@@ -10,6 +10,7 @@
  * the disk has every entry it may speak of. A failed write or sync is final: nothing is acknowledged after it.
  */
 import { Batch, type BatchOptions } from './batch.ts';
+import { GRANTED } from './core/access/index.ts';
 import { lookAhead } from './core/ahead.ts';
 import { type Command, commandSize, sealCommand } from './core/command.ts';
 import type { Entry } from './core/entry.ts';
@@ -76,8 +77,10 @@ interface Ticket {
 export interface EngineStats extends EntranceStats {
   batches: number;
   entries: number;
+  /** Commands of clients; and what the server noted for itself: ledgers, calls, tokens that are used up. */
   accepted: number;
   refused: number;
+  noted: number;
   /** Milliseconds, summed: of each command from its verdict to its batch; of each batch clearing, and the disk. */
   inboxMs: number;
   clearMs: number;
@@ -99,6 +102,7 @@ export class Engine {
     entries: 0,
     accepted: 0,
     refused: 0,
+    noted: 0,
     waited: 0,
     sentBack: 0,
     turnMs: 0,
@@ -387,9 +391,15 @@ export class Engine {
 
   #answer(ticket: Ticket, outcome: Entry[] | Refusal): void {
     this.#entrance.leave(ticket.submission.command.ledger, ticket.bytes, ticket.ms);
-    if (isRefusal(outcome)) this.stats.refused++;
-    else this.stats.accepted++;
+    this.#count(ticket.submission.command, isRefusal(outcome));
     ticket.submission.answer(outcome);
+  }
+
+  /** A request whose token is taken goes on, and is counted at its end. */
+  #count({ op, caller }: Command, isRefused: boolean): void {
+    if (caller === GRANTED || (op === 'token' && !isRefused)) this.stats.noted++;
+    else if (isRefused) this.stats.refused++;
+    else this.stats.accepted++;
   }
 
   #maybeSnapshot(): void {

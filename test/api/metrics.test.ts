@@ -2,10 +2,10 @@
 
 import { connect as connectSocket, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { connect, makeKeys, record } from '../support/client.ts';
+import { bearer, connect, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { found, makeKit, PATIENCE_MS, transfer, unique } from '../support/kit.ts';
-import { serverOfTest } from '../support/of-test.ts';
+import { hookOfTest, serverOfTest } from '../support/of-test.ts';
 import { type Server, startRefused } from '../support/server.ts';
 
 /** It is told on standard error, which may come after the start line on standard output. */
@@ -74,6 +74,26 @@ describe('figures for Prometheus', () => {
     expect(after.get('ayni_intents_open')).toBe(0);
     expect(after.get('process_resident_memory_bytes')).toBeGreaterThan(1e7);
     expect(grown('process_cpu_seconds_total')).toBeGreaterThan(0);
+  });
+
+  test('what the server notes for itself, of calls and of tokens, was told as requests that it had accepted', async () => {
+    const server = await serverOfTest({ flags: ['--metrics', '0'] });
+    const before = await scrape(server);
+    const keys = makeKeys();
+    const client = connect(server);
+    const kit = makeKit(client, keys);
+    const { url } = await hookOfTest();
+    const action = { schema: 'webhook', endpoint: url };
+    await kit.make('effects', { handle: unique('effect'), signal: 'wallet-created', action });
+    for (let n = 0; n < 3; n++) await kit.wallet();
+    const once = bearer(keys, 'main', { jti: unique('token'), exp: Math.floor(Date.now() / 1000) + 60 });
+    expect((await client.post('/circles', record({ handle: unique('circle') }, keys), once)).status).toBe(201);
+    // One effect, three wallets, what became of their events, a circle, and its token.
+    const grown = (after: Map<string, number>, name: string) => after.get(name)! - before.get(name)!;
+    const isThere = (after: Map<string, number>) => (grown(after, 'ayni_last_entry') === 9 ? after : null);
+    const after = await found(async () => isThere(await scrape(server)), PATIENCE_MS);
+    expect(grown(after!, 'ayni_requests_total{outcome="accepted"}')).toBe(5);
+    expect(grown(after!, 'ayni_stage_passes_total{stage="inbox"}')).toBe(9);
   });
 
   test('tell of connections', async () => {
