@@ -45,7 +45,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   keepYoungGenerationToFirstThread();
   const { config, connectionsCutMax, note } = fitOpenFiles(given, filesMax());
   const log = logAt(config.logLevel);
-  if (note !== null) log.inform(note);
+  if (note !== null) tell(note);
   // Known from the first moment on: to a process that does not know it, the signal is the end.
   let takeSnapshotNow = () => tell('No snapshot is taken yet: the server is still starting.');
   process.on('SIGUSR2', () => takeSnapshotNow());

@@ -119,7 +119,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     call: outgoing.call,
     seq: end.seq,
     defect: log.defect,
-    inform: log.inform,
+    inform: log.tell,
     noteLeg: (leg) => note({ op: 'leg', kind: Kind.intent, moment: engine.now(), caller: GRANTED, ...leg }),
     noteDelivery: (delivery, done) =>
       note({ op: 'delivery', moment: engine.now(), caller: GRANTED, ...delivery }, done),

@@ -350,3 +350,15 @@ describe(`${EVENTS} events behind a consumer that was away`, () => {
     expect(quiet.kept.length).toBeLessThanOrEqual(EVENTS + 1);
   });
 });
+
+test('a webhook that takes no calls was not told of where only trouble is', async () => {
+  const quiet = await serverOfTest({ flags: ['--bridge-attempts-max', '1', '--log-level', 'error'] });
+  const away = await hookOfTest();
+  away.answer = () => 500;
+  const there = makeKit(connect(quiet), keys);
+  const action = { schema: 'webhook', endpoint: away.url };
+  await there.make('effects', { handle: 'away', signal: 'circle-created', action });
+  await makeCircles(there, 1);
+  const told = () => (quiet.log().includes('Effect away of ledger main takes no calls (status 500)') ? true : null);
+  expect(await found(told, PATIENCE_MS)).toBe(true);
+});

@@ -95,3 +95,16 @@ test.runIf(process.platform === 'linux')(
     await judge(client, [...before.sent, ...after.sent], wallet, symbol);
   },
 );
+
+test.runIf(process.platform === 'linux')(
+  'that there are fewer than asked for was not told where only trouble is: connections were refused, and nobody knew why',
+  async () => {
+    const flags = ['--log-level', 'error'];
+    const server = await launch(freshDirectory(), { before: 'ulimit -n 256', flags });
+    onTestFinished(async () => {
+      if (server.child.kill('SIGKILL')) await server.ended;
+    });
+    const told = () => (server.log().includes('may have 256 files open') ? true : null);
+    expect(await found(told, PATIENCE_MS)).toBe(true);
+  },
+);
