@@ -7,7 +7,7 @@ import type { Command, CreateCommand } from './core/command.ts';
 import { decide } from './core/decide.ts';
 import type { Entry } from './core/entry.ts';
 import { stepsDue } from './core/intents.ts';
-import { isRefusal, type Refusal } from './core/refusal.ts';
+import { AssertionError, DEFECT, isRefusal, type Refusal } from './core/refusal.ts';
 import type { State } from './core/state.ts';
 import { follow, type MakeIntent } from './core/threads.ts';
 import type { Journal } from './storage/journal.ts';
@@ -21,6 +21,8 @@ export interface BatchOptions {
   batchBytesMax: number;
   /** After so much clearing a batch ends. */
   batchMsMax: number;
+  /** Told of what one command has met by a mistake of ours. */
+  defect: (error: Error) => void;
 }
 
 export class Batch {
@@ -64,7 +66,7 @@ export class Batch {
 
   /** Decides a command, and brings in what was decided, which is returned, and what follows from it. */
   clear(command: Command): Entry[] | Refusal {
-    const outcome = decide(this.#options.state, command, this.moment);
+    const outcome = this.#decide(command);
     if (isRefusal(outcome)) return outcome;
     for (let index = 0; index < outcome.length; index++) {
       const entry = outcome[index]!;
@@ -72,6 +74,20 @@ export class Batch {
       this.#follow(entry, command.moment);
     }
     return outcome;
+  }
+
+  /**
+   * Deciding reads only, so a mistake of ours in it has changed nothing: whoever finds a command that throws is refused, and
+   * does not end the server for all. An assertion says that the books may be wrong, and goes on.
+   */
+  #decide(command: Command): Entry[] | Refusal {
+    try {
+      return decide(this.#options.state, command, this.moment);
+    } catch (error) {
+      if (error instanceof AssertionError) throw error;
+      this.#options.defect(error as Error);
+      return DEFECT;
+    }
   }
 
   /** Brings in what follows from an entry, such as the rest of its thread, in the same frame. */

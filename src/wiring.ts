@@ -100,6 +100,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
       waiters.publish(entries, seq);
       effects.publish(entries, seq);
     },
+    defect: log.defect,
     fatal(error) {
       log.tell(fatalText(error, directory));
       // What becomes of a call cannot be noted any more, so none that comes after it may go out.

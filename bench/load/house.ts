@@ -85,6 +85,9 @@ export async function openHouse(directory: string): Promise<House> {
     snapshot: async () => {},
     signIntent: (luid, value, moment) => signedIntent(server, luid, value, moment),
     publish: () => {},
+    defect(error) {
+      throw error;
+    },
     fatal(error) {
       throw error;
     },

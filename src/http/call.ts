@@ -3,14 +3,14 @@
  */
 import type { Bearer, Caller } from '../core/access/index.ts';
 import type { Command } from '../core/command.ts';
-import type { Refusal as CoreRefusal } from '../core/refusal.ts';
+import { type Refusal as CoreRefusal, DEFECT } from '../core/refusal.ts';
 import type { State } from '../core/state.ts';
 import type { Effects } from '../effects/index.ts';
 import type { Engine } from '../engine.ts';
 import type { KeyPair } from '../proof/keys.ts';
 import type { ProofPool } from '../proof/pool.ts';
 import type { Sealer } from '../proof/sealer.ts';
-import { errorBody, type Header, headersOf, type Refusal, refuse, refuseUnavailable, statusOf } from './errors.ts';
+import { errorBody, type Header, headersOf, type Refusal, refuseUnavailable, statusOf } from './errors.ts';
 import type { LongAnswers } from './long-answers.ts';
 import type { Route } from './paths.ts';
 import type { Reply, Request } from './request.ts';
@@ -108,7 +108,7 @@ export function guarded(house: Answering, reply: Reply, work: () => void): void 
     work();
   } catch (error) {
     house.defect(error as Error);
-    sendRefusal(house, reply, refuse('api.unexpected-error', 'The server met a defect of its own'));
+    sendRefusal(house, reply, DEFECT);
   }
 }
 

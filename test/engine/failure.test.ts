@@ -1,6 +1,8 @@
 /** A disk that fails is final: nothing is acknowledged after it, everybody is told, and the books are read again. */
 import { describe, expect, test } from 'vitest';
+import type { CreateCommand } from '../../src/core/command.ts';
 import { Kind } from '../../src/core/kinds.ts';
+import { AssertionError } from '../../src/core/refusal.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { issue, transfer } from '../core/books.ts';
 import { FakeDisk, type Fault } from '../storage/fake-disk.ts';
@@ -162,20 +164,46 @@ describe('a failure beside a batch that is being synced', () => {
 });
 
 describe('a defect of ours in the middle of a batch', () => {
-  test('stops before anything of the batch is written', async () => {
+  const journalOf = (house: House) => house.disk.bytesOf(`${DIRECTORY}/${house.disk.readdir(DIRECTORY).at(-1)!}`);
+
+  test('where a command is decided refuses that one alone: nothing has begun, and it would end the server for all', async () => {
     const house = await open();
-    const before = house.disk.bytesOf(
-      `${DIRECTORY}/${house.recovered.end.file ?? house.disk.readdir(DIRECTORY).at(-1)!}`,
-    );
     const good = house.create(Kind.wallet, { handle: 'good' });
     // No door lets a wallet in that has no handle.
     const bad = house.create(Kind.wallet, {});
+    const later = house.create(Kind.wallet, { handle: 'later' });
+    await turns(5);
+    expect([good, bad, later].map(reasonOf)).toEqual(['', 'api.unexpected-error', '']);
+    expect(house.defects).toEqual([expect.any(TypeError)]);
+    expect(house.fatals).toEqual([]);
+    expect(['good', 'later'].map((handle) => house.read(Kind.wallet, handle) !== null)).toEqual([true, true]);
+  });
+
+  const assertion = new AssertionError('of the books');
+  test.each<[string, Partial<CreateCommand>]>([
+    ['below which nothing can be refused', { hash: new Uint8Array(31) }],
+    [
+      'that says the books may be wrong',
+      {
+        value: {
+          get handle(): string {
+            throw assertion;
+          },
+        },
+      },
+    ],
+  ])('%s stops before anything of the batch is written', async (_, flaw) => {
+    const house = await open();
+    const before = journalOf(house);
+    const good = house.create(Kind.wallet, { handle: 'good' });
+    const bad = house.submit({ ...house.command(Kind.wallet, { handle: 'bad' }), ...flaw });
     const later = house.create(Kind.wallet, { handle: 'later' });
     await turns(5);
     for (const sent of [good, bad, later]) {
       expect([reasonOf(sent), sent.answers]).toEqual(['api.unexpected-error', 1]);
     }
     expect(house.fatals).toHaveLength(1);
-    expect(house.disk.bytesOf(`${DIRECTORY}/${house.disk.readdir(DIRECTORY).at(-1)!}`)).toEqual(before);
+    expect(house.defects).toEqual([]);
+    expect(journalOf(house)).toEqual(before);
   });
 });

@@ -110,6 +110,8 @@ export class House {
   readonly sent: Sent[] = [];
   /** What `fatal` was called with. */
   readonly fatals: Error[] = [];
+  /** What `defect` was. */
+  readonly defects: Error[] = [];
   snapshots = 0;
 
   /** A server that has recovered and has its default ledger `main`. Throws PowerCut where the power goes before. */
@@ -157,6 +159,7 @@ export class House {
       snapshot: () => this.takeSnapshot(),
       signIntent: (luid, value, moment) => signedIntent(SERVER, luid, value, moment),
       publish: () => {},
+      defect: (error) => void this.defects.push(error),
       fatal: (error) => {
         if (!this.power.isOff) this.fatals.push(error);
       },

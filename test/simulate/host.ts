@@ -183,6 +183,7 @@ export class Host implements Watched {
           this.waiters.publish(entries, seq);
           this.effects.publish(entries, seq);
         },
+        defect: (error) => this.#world.loop.fail(error),
         fatal: (error) => this.#fatal(error),
       },
       this.border,
