@@ -363,6 +363,27 @@ describe('rules of a megabyte each are remembered as far as there is room', () =
   });
 });
 
+test('circles that rules name are remembered of signers as far as there is room', () => {
+  const access = [
+    { action: 'update', signer: { $in: Array.from({ length: 1000 }, (_, n) => ({ $circle: `c${n}` })) } },
+  ];
+  const world = new World({ record: access });
+  const { state } = world;
+  const names = Array.from({ length: 600 }, (_, n) => `signer-${n}`);
+  for (const name of names) {
+    world.make(Kind.signer, { handle: name, public: textOf(name), format: 'ed25519-raw' }, 1, ['lead']);
+  }
+  for (const name of names) expect(world.core({ signs: [name] }, 'update', 'wallet', 'mine')).toBe(false);
+  const { byKey } = state.memo.people(1)!;
+  const held = names.flatMap((name) => byKey.get(keyOf(name))?.at(0) ?? []);
+  expect(held.reduce((sum, { circles }) => sum + circles.size, 0)).toBeLessThan(500_000);
+  // Whoever was forgotten is found again.
+  world.make(Kind.circle, { handle: 'c7' }, 1, ['lead']);
+  world.make(Kind['circle-signer'], { circle: 'c7', signer: names[0]! }, 1, ['lead']);
+  expect(world.core({ signs: [names[0]!] }, 'update', 'wallet', 'mine')).toBe(true);
+  expect(world.core({ signs: [names[1]!] }, 'update', 'wallet', 'mine')).toBe(false);
+});
+
 test('keys that begin alike are not taken for one another', () => {
   const map = new KeyMap<number>();
   const keys = [0, 1, 2].map((last) => Uint8Array.from({ length: 32 }, (_, i) => (i === 31 ? last : 9)));

@@ -37,7 +37,7 @@ const POLICY_RULES_MAX = 60_000;
 /** Characters of ledgers' records whose rules are at hand: one can be a megabyte, and anybody may make more of them. */
 const LEDGER_CHARS_MAX = 32_000_000;
 const PEOPLE_MAX = 4096;
-/** Characters of the signers that are remembered, in all ledgers. */
+/** Characters of the signers that are remembered, and of the circles they were asked for, in all ledgers. */
 const PEOPLE_CHARS_MAX = 16_000_000;
 
 export class AccessMemo {
@@ -85,7 +85,7 @@ export class AccessMemo {
     this.#people.set(ledger, people);
   }
 
-  /** A signer of so many characters is remembered from now on. What was forgotten since counts as well, for a while. */
+  /** A signer of so many characters is remembered from now on, or a circle. What was forgotten since counts as well, for a while. */
   holdPeople(chars: number): void {
     if (this.#peopleChars + chars > PEOPLE_CHARS_MAX) this.#forgetPeople();
     this.#peopleChars += chars;

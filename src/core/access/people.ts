@@ -45,6 +45,8 @@ const LONG_CHARS = 4096;
 const LONG_WEIGHT = 256;
 /** What a key takes of the room for signers, though none may carry it: anybody may sign with as many as they like. */
 const KEY_CHARS = 256;
+/** The same of a circle that was asked for, beside its name: rules may name thousands, and ask each signer for all of them. */
+const CIRCLE_CHARS = 32;
 
 function peopleOf({ memo }: State, ledger: number): People {
   const epoch = memo.peopleEpoch(ledger);
@@ -128,6 +130,7 @@ export function isMember(state: State, ledger: number, signer: SignerFact, circl
   const is = luid !== null && findHandle(state, ledger, Kind['circle-signer'], memberHandle(luid, signer.luid)) >= 0;
   if (signer.circles.size >= CIRCLES_PER_SIGNER_MAX) signer.circles.clear();
   signer.circles.set(circle, is);
+  state.memo.holdPeople(CIRCLE_CHARS + circle.length);
   return is;
 }
 
@@ -139,6 +142,7 @@ function circleLuid(state: State, ledger: number, handle: string): string | null
   const luid = row < 0 ? null : versionAt(state, state.rows.at.get(row)).entry.luid;
   if (circles.size >= CIRCLES_MAX) circles.clear();
   circles.set(handle, luid);
+  state.memo.holdPeople(CIRCLE_CHARS + handle.length);
   return luid;
 }
 
