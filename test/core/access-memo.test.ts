@@ -283,6 +283,7 @@ test('a memo that overflows forgets, and answers the same', () => {
 });
 
 const NO_RULES = { list: [], isOpen: false } as unknown as Rules;
+const MANY_RULES = { list: { length: 10_000 }, isOpen: false } as unknown as Rules;
 const listText = (n: number) => `${n} `.padEnd(500_000, 'x');
 
 /** Each time so many things that the first of them has to go, and the last may stay. */
@@ -299,6 +300,12 @@ test.each<
     9,
     (memo, n) => memo.setList(listText(n), NO_RULES),
     (memo, n) => memo.list(listText(n)) !== undefined,
+  ],
+  [
+    'lists of many rules',
+    9,
+    (memo, n) => memo.setList(`${n}`, MANY_RULES),
+    (memo, n) => memo.list(`${n}`) !== undefined,
   ],
   ['people of ledgers', 4097, (memo, n) => memo.setPeople(n, {} as People), (memo, n) => memo.people(n) !== undefined],
   [
@@ -361,6 +368,48 @@ describe('rules of a megabyte each are remembered as far as there is room', () =
       state.memo.record(state.rows.at.get(findHandle(state, 1, Kind.wallet, handle))).rules;
     expect(handles.filter((handle) => rulesOf(handle) !== null).length).toBeLessThan(65);
   });
+});
+
+test('rules of ledgers whose few policies come to thousands of them are remembered as far as there is room', () => {
+  const books = new Books();
+  const { state } = books;
+  const repeated = { policy: { $in: Array.from({ length: 10 }, () => 'p') } };
+  const values = Array.from({ length: 100 }, (_, n) => ({ action: 'update', signer: { handle: `s${n}` } }));
+  for (let ledger = 1; ledger <= 28; ledger++) {
+    books.create(Kind.ledger, { handle: `l${ledger}`, config: { 'access.strategy': 'policy-based' } }, 0);
+    const make = (value: object) =>
+      books.create(Kind.policy, { schema: 'access', record: 'any', ...value }, ledger, GRANTED);
+    make({ handle: 'p', values });
+    for (let n = 0; n < 10; n++) make({ handle: `q${n}`, values: [repeated] });
+    expect(isGranted(state, ledger, 'update', Kind.wallet, NO_ROW, callerOf({ signs: ['anna'] }))).toBe(false);
+    expect(state.memo.ledgers[ledger]!.rules!.list).toHaveLength(10_000);
+  }
+  expect(state.memo.ledgers.filter((facts) => facts !== undefined && facts.rules !== null).length).toBeLessThan(27);
+});
+
+test('rules remember the keys that they were asked about as far as there is room', () => {
+  const handles = Array.from({ length: 66 }, (_, n) => `w${n}`);
+  const world = new World({});
+  const { state } = world;
+  for (const handle of handles) {
+    const access = ['a', 'b', 'c', handle].map((name) => ({ action: 'update', signer: { public: textOf(name) } }));
+    world.make(Kind.wallet, { handle, access }, 1, ['lead']);
+  }
+  const rowOf = (handle: string) => findHandle(state, 1, Kind.wallet, handle);
+  const mayUpdate = (handle: string, key: Uint8Array) =>
+    isAllowed(state, 1, 'update', Kind.wallet, rowOf(handle), { keys: [key], bearer: null });
+  const key = new Uint8Array(32);
+  let granted = 0;
+  for (const handle of handles) {
+    for (let n = 0; n < 4000; n++) {
+      new DataView(key.buffer).setUint32(0, n);
+      if (mayUpdate(handle, key)) granted++;
+    }
+  }
+  expect(granted).toBe(0);
+  const hasRules = (handle: string) => state.memo.record(state.rows.at.get(rowOf(handle))).rules !== null;
+  expect([hasRules('w0'), hasRules('w65')]).toEqual([false, true]);
+  expect(handles.map((handle) => mayUpdate(handle, keyOf(handle)))).toEqual(handles.map(() => true));
 });
 
 test('circles that rules name are remembered of signers as far as there is room', () => {

@@ -148,7 +148,7 @@ export function grantingRules(
   return lists.flatMap((rules) => {
     if (rules === null) return [];
     const scene = new Judged(state, { home, row: asked, draft: null, budget: null }, heard);
-    const about = wanted.map((number) => [number, new Set(rules.of(number, target).all)] as const);
+    const about = wanted.map((number) => [number, new Set(rules.of(number, target, state.memo).all)] as const);
     const found = rules.list.filter((rule) =>
       about.every(([number, all]) => all.has(rule) && holds(rule, number, heard, scene)),
     );
@@ -158,7 +158,7 @@ export function grantingRules(
 
 /** Whether the ledger lets everybody do everything, by a rule that says so without conditions. */
 export function isOpenToAll(state: State, ledger: number): boolean {
-  return ledgerRules(state, ledger).isOpen && serverRules(state).of(ACCESS, Kind.wallet).isOpen;
+  return ledgerRules(state, ledger).isOpen && serverRules(state).of(ACCESS, Kind.wallet, state.memo).isOpen;
 }
 
 /** What the server's configuration allows, in place of the default. */
@@ -166,7 +166,7 @@ export function setServerRules(state: State, list: readonly unknown[]): void {
   const rules = compileList(state, 0, 'server', list);
   state.memo.server = rules;
   // A rule that opens the gate for one kind only opens it for that one: it must be open for all that ledgers keep.
-  state.memo.isServerOpen = KINDS.every((_, kind) => rules.of(ACCESS, kind).isOpen);
+  state.memo.isServerOpen = KINDS.every((_, kind) => rules.of(ACCESS, kind, state.memo).isOpen);
 }
 
 /** By default everybody may enter the server and make ledgers in it. */
@@ -201,7 +201,7 @@ function opensGate(state: State, rules: Rules, target: Target, caller: Caller, w
 }
 
 function grants(state: State, rules: Rules, action: number, target: Target, caller: Caller, where: Where): boolean {
-  const found = rules.of(action, target);
+  const found = rules.of(action, target, state.memo);
   if (found.isOpen) return true;
   const { budget } = where;
   if (found.all.length === 0 || isUsedUp(budget)) return false;

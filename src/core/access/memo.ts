@@ -31,11 +31,18 @@ export interface LedgerFacts {
 /** Rules held for records, counted with repetition; about a kilobyte each, and one more for each kilobyte of text. */
 const RECORD_WEIGHT_MAX = 60_000;
 const TEXT_PER_RULE = 1024;
-/** Characters of rule lists by which equal ones are found. */
+/** Characters of rule lists by which equal ones are found, and of what their rules take. */
 const LIST_CHARS_MAX = 4_000_000;
 const POLICY_RULES_MAX = 60_000;
-/** Characters of ledgers' records whose rules are at hand: one can be a megabyte, and anybody may make more of them. */
+/**
+ * Characters of ledgers' records whose rules are at hand, and of what those take: a record can be a megabyte, or name few
+ * policies that come to thousands of rules, and anybody may make more of them.
+ */
 const LEDGER_CHARS_MAX = 32_000_000;
+/** What a rule takes of such room, whatever it was read from. */
+const RULE_CHARS = 128;
+/** What rules remember of what they were asked, in words: about 64 MB. */
+const ANSWERS_MAX = 4_000_000;
 const PEOPLE_MAX = 4096;
 /** Characters of the signers that are remembered, and of the circles they were asked for, in all ledgers. */
 const PEOPLE_CHARS_MAX = 16_000_000;
@@ -58,6 +65,7 @@ export class AccessMemo {
   #listChars = 0;
   readonly #policies = new Map<number, readonly Rule[]>();
   #policyRules = 0;
+  #answers = 0;
 
   /** To be told of every change of a record. */
   changed(kind: Kind, ledger: number): void {
@@ -114,11 +122,13 @@ export class AccessMemo {
 
   /** Makes room first: facts that go are still good for whoever holds them. */
   #weigh(more: number): void {
-    if (this.#recordWeight + more > RECORD_WEIGHT_MAX) {
-      this.#records.clear();
-      this.#recordWeight = 0;
-    }
+    if (this.#recordWeight + more > RECORD_WEIGHT_MAX) this.#forgetRecords();
     this.#recordWeight += more;
+  }
+
+  #forgetRecords(): void {
+    this.#records.clear();
+    this.#recordWeight = 0;
   }
 
   list(text: string): Rules | undefined {
@@ -126,23 +136,44 @@ export class AccessMemo {
   }
 
   setList(text: string, rules: Rules): void {
-    if (this.#listChars + text.length > LIST_CHARS_MAX) {
-      this.#lists.clear();
-      this.#listChars = 0;
-    }
-    this.#listChars += text.length;
+    const size = text.length + RULE_CHARS * rules.list.length;
+    if (this.#listChars + size > LIST_CHARS_MAX) this.#forgetLists();
+    this.#listChars += size;
     this.#lists.set(text, rules);
+  }
+
+  #forgetLists(): void {
+    this.#lists.clear();
+    this.#listChars = 0;
   }
 
   /** Rules of a ledger, read from so many characters. Whether a ledger is open to all is remembered without them. */
   setLedgerRules(facts: LedgerFacts, rules: Rules, chars: number): void {
-    if (this.#ledgerChars + chars > LEDGER_CHARS_MAX) {
-      for (const each of this.ledgers) if (each !== undefined) each.rules = null;
-      this.#ledgerChars = 0;
-    }
-    this.#ledgerChars += chars;
+    const size = chars + RULE_CHARS * rules.list.length;
+    if (this.#ledgerChars + size > LEDGER_CHARS_MAX) this.#forgetLedgerRules();
+    this.#ledgerChars += size;
     facts.rules = rules;
     facts.isOpen = rules.isOpen;
+  }
+
+  #forgetLedgerRules(): void {
+    for (const each of this.ledgers) if (each !== undefined) each.rules = null;
+    this.#ledgerChars = 0;
+  }
+
+  /**
+   * Some rules remember so many words more of what they were asked. Where that is too much for all of them together all
+   * go, and what they remember with them; what was forgotten since counts as well, for a while.
+   */
+  holdAnswer(words: number): void {
+    if (this.#answers + words > ANSWERS_MAX) {
+      this.#forgetRecords();
+      this.#forgetLists();
+      this.#forgetLedgerRules();
+      this.server?.forgetAnswers();
+      this.#answers = 0;
+    }
+    this.#answers += words;
   }
 
   policy(at: number): readonly Rule[] | undefined {

@@ -29,6 +29,7 @@ import {
   type SignerJson,
   SignerTest,
 } from './matchers.ts';
+import type { AccessMemo } from './memo.ts';
 
 export interface RuleJson {
   action: OneOrIn<string>;
@@ -102,6 +103,9 @@ const TARGET_COUNT = 2 * PROOF_TARGET;
 /** From so many on, the answers of rules that depend on the key alone are kept by key. */
 const KEPT_RULES_MIN = 4;
 const KEPT_KEYS_MAX = 4096;
+/** Words of memory that one of those takes; and what was found for an action and a target, beside the rules. */
+const KEPT_KEY_WORDS = 16;
+const FOUND_WORDS = 16;
 
 /** The rules of a list that speak of one action on one target. */
 class Found {
@@ -151,6 +155,7 @@ class Found {
       const passes = this.#fixed.some((rule) => effort.left-- > 0 && rule.signer!.passes(key, scene));
       answer = { passes, cost: EFFORT_MAX - effort.left };
       effort.left = left;
+      scene.state.memo.holdAnswer(KEPT_KEY_WORDS);
       kept.add(key.slice(), answer);
     }
     // Of the lists of a ledger and the server there are few, so this is asked seldom; each record can have its own.
@@ -195,15 +200,20 @@ export class Rules {
     );
   }
 
-  of(action: number, target: Target): Found {
+  of(action: number, target: Target, memo: AccessMemo): Found {
     const at = action * TARGET_COUNT + target;
     const known = this.#found.get(at);
     if (known !== undefined) return known;
     const wanted = wantedMask(action, target);
     const all = this.list.filter((rule) => (rule.mask & wanted) !== 0 && this.#speaksOf(rule, action, target));
     const found = new Found(this.#place, all, action);
+    memo.holdAnswer(FOUND_WORDS + all.length);
     this.#found.set(at, found);
     return found;
+  }
+
+  forgetAnswers(): void {
+    this.#found.clear();
   }
 
   #speaksOf({ mask, record, narrowed }: Rule, action: number, target: Target): boolean {
