@@ -11,10 +11,15 @@ import type { Version } from './records.ts';
 
 /** Shorter ones are read faster than looked up. */
 export const LONG_MIN = 16;
-/** Entries of all versions that are kept; past it, all go. */
-const ENTRIES_MAX = 50_000;
+/** Size of all versions that are kept, as records.ts counts it; past it, all but the last go. */
+const SIZE_MAX = 16_000_000;
 /** Records of which it is kept where they begin, or what proofs had given to them; past it, all go. */
 const RECORDS_MAX = 50_000;
+
+interface Kept {
+  readonly version: Version;
+  readonly size: number;
+}
 
 /** What proofs had given to a record when the entry at this address was its newest; undefined for nothing. */
 interface GivenAt<T> {
@@ -39,8 +44,8 @@ export class GivenLast<T> {
 }
 
 export class LongVersions {
-  readonly #byAddress = new Map<number, Version>();
-  #entries = 0;
+  readonly #byAddress = new Map<number, Kept>();
+  #size = 0;
   /** Labels that records have, and those and statuses that they had, for who reads on from long ago. */
   readonly labels = new GivenLast<readonly string[]>();
   readonly pastLabels = new GivenLast<readonly string[]>();
@@ -50,23 +55,27 @@ export class LongVersions {
 
   /** The version whose newest entry lies at this address, where it is kept. */
   at(address: number): Version | undefined {
-    return this.#byAddress.size === 0 ? undefined : this.#byAddress.get(address);
+    return this.#byAddress.size === 0 ? undefined : this.#byAddress.get(address)?.version;
   }
 
-  /** Keeps the version that ends at `address` instead of the shorter one that ended at `before` (0: none). */
-  keep(address: number, version: Version, before: number): void {
+  /**
+   * Keeps the version that ends at `address` instead of the shorter one that ended at `before` (0: none). `size` is that of
+   * all of it, or of what came since.
+   */
+  keep(address: number, version: Version, size: number, before: number): void {
     if (version.added.length < LONG_MIN) return;
     const known = this.#byAddress.get(before);
+    const sizeNow = size + (known?.size ?? 0);
     if (known !== undefined) {
       this.#byAddress.delete(before);
-      this.#entries -= known.added.length;
+      this.#size -= known.size;
     }
-    if (this.#entries + version.added.length > ENTRIES_MAX) {
+    if (this.#size + sizeNow > SIZE_MAX) {
       this.#byAddress.clear();
-      this.#entries = 0;
+      this.#size = 0;
     }
-    this.#byAddress.set(address, version);
-    this.#entries += version.added.length;
+    this.#byAddress.set(address, { version, size: sizeNow });
+    this.#size += sizeNow;
   }
 
   /** Address of what the record with this luid was created with, where it is kept. */

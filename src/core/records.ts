@@ -45,7 +45,7 @@ export function versionAt(state: State, at: number): Version {
     if (entry.type === EntryType.proof || entry.type === EntryType.step) added.push(entry);
     else if (entry.type !== EntryType.drop && entry.type !== EntryType.token && entry.type !== EntryType.delivery) {
       const version = { entry, added: added.reverse(), before: heap.prev(address) };
-      longVersions.keep(at, version, 0);
+      longVersions.keep(at, version, sizeOf(version), 0);
       return version;
     }
   }
@@ -62,7 +62,7 @@ function longer(
 ): Version {
   if (added.length === 0) return known;
   const version = { ...known, added: [...known.added, ...added] };
-  longVersions.keep(at, version, address);
+  longVersions.keep(at, version, sizeOfAdded(added), address);
   return version;
 }
 
@@ -128,6 +128,11 @@ function walkToFirst({ heap, longVersions }: State, luid: string, from: number):
 export function sizeOf({ entry, added }: Version): number {
   let size = entry.data.length;
   for (const proof of entry.proofs) size += proofSize(proof);
+  return size + sizeOfAdded(added);
+}
+
+function sizeOfAdded(added: Version['added']): number {
+  let size = 0;
   for (const each of added) size += each.type === EntryType.proof ? proofSize(each.proof) : PROOF_SIZE;
   return size;
 }

@@ -8,7 +8,7 @@ import { findHandle } from '../../src/core/finding.ts';
 import { findVersion, findVersions, historyOf, readVersions } from '../../src/core/history.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { recordAt } from '../../src/core/past.ts';
-import { readRow } from '../../src/core/records.ts';
+import { namesOf, readRow } from '../../src/core/records.ts';
 import { isRefusal } from '../../src/core/refusal.ts';
 import type { State } from '../../src/core/state.ts';
 import { Books } from './books.ts';
@@ -81,6 +81,30 @@ test('a record of very many versions is not walked through whenever it is read, 
   for (let n = 0; n < 20; n++) books.update(Kind.wallet, 'w', { handle: 'w', custom: { n } });
   expect(readRow(state, row)).toMatchObject({ status: 'closed', labels: [] });
   for (const at of [versions[3]!, versions[499]!, versions[20]!]) expect(recordAt(state, row, at)).toMatchObject(given);
+});
+
+test('versions with many proofs are kept at hand as far as there is room, however much each of them says', () => {
+  const books = Books.open();
+  const { state } = books;
+  const rows: number[] = [];
+  for (let n = 0; n < 45; n++) {
+    books.create(Kind.wallet, { handle: `w${n}`, custom: { text: 'x'.repeat(400_000) } });
+    for (let i = 0; i < 16; i++) prove(books, Kind.wallet, `w${n}`, { i });
+    rows.push(rowOf(books, Kind.wallet, `w${n}`));
+  }
+  for (const row of rows) expect(readRow(state, row).added).toHaveLength(16);
+  const kept = rows.filter((row) => state.longVersions.at(state.rows.at.get(row)) !== undefined);
+  expect(kept.length).toBeLessThan(42);
+  expect(kept.at(-1)).toBe(rows.at(-1));
+  // What a proof says counts as well, and one version is kept however large it is.
+  for (const row of rows.slice(-5)) {
+    for (let i = 0; i < 9; i++)
+      expect(prove(books, Kind.wallet, namesOf(state, row).handle, { text: 'x'.repeat(400_000), i })).toBe('');
+    expect(readRow(state, row).added).toHaveLength(25);
+  }
+  const left = rows.filter((row) => state.longVersions.at(state.rows.at.get(row)) !== undefined);
+  expect(left.length).toBeLessThan(5);
+  expect(left.at(-1)).toBe(rows.at(-1));
 });
 
 describe('past versions', () => {
