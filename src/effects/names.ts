@@ -18,8 +18,9 @@ export type Resolve = (name: string, done: Found) => void;
 
 /** As many as are really looked up at once, so that the time one takes is its own. */
 const ASKED_MAX = 2;
-/** Names that are remembered. */
+/** Names that are remembered, and addresses of all that were found: whoever has a name may have it lead to thousands. */
 const NAMES_MAX = 10_000;
+const ADDRESSES_MAX = 20_000;
 /** An answer that takes longer is late, and its name slow. */
 const LATE_MS = 1_000;
 /** What the system says where nobody answered; anything else is an answer. */
@@ -41,7 +42,7 @@ export class Names {
   readonly #slow = new Set<string>();
   #asked = 0;
   #isSlowAsked = false;
-  readonly #found = new Recent<string, Addresses>(NAMES_MAX);
+  readonly #found = new Recent<string, Addresses>(ADDRESSES_MAX, ({ length }) => 1 + length);
   readonly #wasSlow = new Recent<string, true>(NAMES_MAX);
 
   constructor(resolve: Resolve, timers: Timers) {

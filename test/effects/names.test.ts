@@ -2,7 +2,7 @@
  * Names and a name server that is silent: under a clock turned by hand, questions are asked and answered as told.
  */
 import { describe, expect, test } from 'vitest';
-import { type Found, Names } from '../../src/effects/names.ts';
+import { type Found, Names, type Resolve } from '../../src/effects/names.ts';
 import { Clock } from './clock.ts';
 
 const SILENT_MS = 10_000;
@@ -114,5 +114,23 @@ describe('a name that was found before', () => {
     answers.set('bank', '10.0.0.2');
     find('bank');
     expect(heard.at(-1)).toBe('0 bank 10.0.0.2');
+  });
+
+  test('is remembered by how many addresses it has: one may have thousands', () => {
+    const many = Array.from({ length: 3000 }, (_, n) => ({ address: `10.0.${n >> 8}.${n & 255}`, family: 4 }));
+    let isSilent = false;
+    const resolve: Resolve = (_, done) => (isSilent ? done(failed('EAI_AGAIN'), []) : done(null, many));
+    const names = new Names(resolve, new Clock());
+    const found = (name: string): number => {
+      let count = -1;
+      names.find(name, (_, addresses) => {
+        count = addresses.length;
+      });
+      return count;
+    };
+    const all = Array.from({ length: 10 }, (_, n) => `many${n}`);
+    expect(all.map(found)).toEqual(all.map(() => 3000));
+    isSilent = true;
+    expect([found('many0'), found('many9')]).toEqual([0, 3000]);
   });
 });
