@@ -7,6 +7,8 @@
  * what the other side said is part of an error.
  */
 
+import { sha256Hex } from '../proof/digest.ts';
+
 /** One rule as it stands in the record. */
 export interface SecureRule {
   readonly schema: string;
@@ -100,7 +102,7 @@ const EARLY_SECONDS_MAX = 30;
 export class Tokens {
   readonly #post: PostForm;
   readonly #now: () => number;
-  /** By the rule's content; least recently used first. */
+  /** By the hash of the rule's content, which may be a megabyte; least recently used first. */
   readonly #held = new Map<string, Held>();
 
   constructor(post: PostForm, now: () => number) {
@@ -125,7 +127,7 @@ export class Tokens {
   }
 
   #hold(credentials: ClientCredentials): Held {
-    const key = JSON.stringify(credentials);
+    const key = sha256Hex(JSON.stringify(credentials));
     const held = this.#held.get(key) ?? { token: null, until: 0, fetching: null };
     this.#held.delete(key);
     this.#held.set(key, held);

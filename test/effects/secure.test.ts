@@ -1,6 +1,8 @@
 /**
  * Tokens got with client credentials, from a token endpoint that keeps its word and one that does not.
  */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Answer, Outgoing } from '../../src/effects/outgoing.ts';
 import { type SecureRule, Tokens } from '../../src/effects/secure.ts';
@@ -219,4 +221,23 @@ describe('the life of a token', () => {
     expect(await tokens.get({ ...credentials, clientId: '0' })).toEqual({ token: 't1' });
     expect(await tokens.get({ ...credentials, clientId: '1' })).toEqual({ token: 't1002' });
   });
+
+  test('of rules of a megabyte a token and no more is held', async () => {
+    const tokens = new Tokens(
+      async () => ({ status: 200, text: '{"access_token":"t"}' }),
+      () => 0,
+    );
+    const before = heldBytes();
+    for (let i = 0; i < 40; i++) {
+      await tokens.get({ ...credentials, clientSecret: `${i}`.padEnd(1_000_000, 'x') });
+    }
+    expect(heldBytes() - before).toBeLessThan(10e6);
+  });
 });
+
+/** What V8 holds once what nobody holds any more is cleared away. */
+function heldBytes(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().heapUsed;
+}
