@@ -4,6 +4,7 @@
  * The bank believes the ledger's signature and still compares: an entry must be of its intent's claims, in their
  * symbol and of their amount, so that a defect over there does not become money here.
  */
+import { canon } from '../proof/canon.ts';
 import type { IntentName } from './books.ts';
 import { isObject, type JsonObject } from './json.ts';
 import type { Command, Kind } from './machine.ts';
@@ -16,7 +17,7 @@ export interface PrepareRequest {
   /** The wallet the entry takes from or gives to, and the account its sender named behind it, if any. */
   readonly wallet: string;
   readonly named: string | null;
-  /** Whether its claims name several accounts: then the one above is not the whole truth. */
+  /** Whether its claims name several accounts, or another than it does: then the one above is not the whole truth. */
   readonly isMixed: boolean;
   readonly symbol: string;
   readonly amount: number;
@@ -52,8 +53,12 @@ export function readPrepare(data: JsonObject, kind: Kind, ledgerKey: string): Pr
   if (claims.reduce((sum, claim) => sum + Number(claim.amount), 0) !== amount) {
     return wrong('amount must be that of the claims');
   }
-  const isMixed = new Set(claims.map((claim) => accountBehind(wallet, claim[SIDE[kind]]))).size > 1;
-  return { handle, kind, wallet, named: accountIn(side), isMixed, symbol, amount, intent };
+  const named = accountIn(side);
+  const sides = claims.map((claim) => claim[SIDE[kind]]);
+  // Beside what is said by some alone, an entry leaves out what all of them say.
+  const isLess = sides.some((each) => handleOf(each) === wallet && accountIn(each) !== named);
+  const isMixed = isLess || new Set(sides.map((each) => nameBehind(wallet, each))).size > 1;
+  return { handle, kind, wallet, named, isMixed, symbol, amount, intent };
 }
 
 export function readStep(data: JsonObject, handle: string, command: Command, ledgerKey: string): StepRequest | Refusal {
@@ -93,11 +98,14 @@ function accountIn(side: unknown): string | null {
   return isObject(side) && isObject(side.custom) ? readHandle(side.custom.account) : null;
 }
 
-/** The same by a longer address too, which stands for the wallet; null for whoever names none behind it. */
-function accountBehind(wallet: string, side: unknown): string | null {
+/**
+ * Whom a side of a claim names behind the wallet, as a text that others of the same have too. By a longer address, which
+ * stands for the wallet, it is all the side says: claims that say it alike have an entry that says so itself.
+ */
+function nameBehind(wallet: string, side: unknown): string {
   const handle = handleOf(side);
   const isLonger = handle !== null && (handle.endsWith(`@${wallet}`) || handle.startsWith(`${wallet}:`));
-  return accountIn(side) ?? (isLonger ? handle : null);
+  return canon(isLonger ? [isObject(side) ? side : { handle }] : accountIn(side));
 }
 
 /** `{handle}`, or the bare handle that older clients send. */

@@ -186,26 +186,33 @@ describe('a prepare fails', () => {
 
   test('for claims of several accounts in one entry, named by addresses', async () => {
     const house = await open();
-    const claim = (source: string): Json => ({
+    const claim = (source: Json): Json => ({
       action: 'transfer',
       amount: 10,
-      source: { handle: source },
+      source: typeof source === 'string' ? { handle: source } : source,
       target: { handle: 'elsewhere' },
       symbol: { handle: 'usd' },
     });
-    const take = async (name: string, sources: string[]): Promise<Json> => {
+    const take = async (name: string, sources: Json[]): Promise<Json> => {
       const intent = ledger.intent(name, sources.map(claim));
       const more = { intent, inputs: sources.map((_, n) => n), source: { handle: 'ana' } };
       const asked = entryOf(ledger, 'debit', 'ana', 10 * sources.length, more);
       await house.prepare({ ...asked, ...more });
       return asked;
     };
-    for (const sources of [
+    const beside = (handle: string, custom: Json): Json => ({ handle, custom });
+    for (const [n, sources] of [
       ['svgs:1@ana', 'svgs:2@ana'],
       ['svgs:1@ana', 'ana'],
       ['ana:x', 'ana:y@elsewhere'],
-    ]) {
-      const asked = await take(sources.join().replace(/[,:@]/g, '-'), sources);
+      // What stands beside an address does not make two of them one.
+      [beside('svgs:1@ana', { account: 'luz' }), beside('svgs:2@ana', { account: 'luz' })],
+      [beside('svgs:1@ana', { account: 'luz' }), beside('ana', { account: 'luz' })],
+      // They name one account, and the entry names the wallet alone.
+      [beside('svgs:1@ana', { note: 1 }), beside('svgs:1@ana', { note: 2 })],
+      [beside('ana', { account: 'luz', note: 1 }), beside('ana', { account: 'luz', note: 2 })],
+    ].entries()) {
+      const asked = await take(`addresses-${n}`, sources);
       expect((await reported(asked, 'failed')).reason).toBe('bridge.entry-rejected');
     }
     expect(await house.money()).toEqual(START);
