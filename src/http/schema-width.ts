@@ -1,5 +1,5 @@
 /**
- * How wide a body may be where its members have a meaning. Telling what is wrong with an object costs time for each of
+ * How wide a body may be where its members have a meaning, and how large where what is wrong is looked for. Telling what is wrong with an object costs time for each of
  * its members, known or not: tens of thousands of them would hold up everybody for a second. So before anybody looks
  * for what is wrong, what is too wide is told, and nothing else.
  *
@@ -19,22 +19,51 @@ export function tellWidth(value: unknown, at = ''): SchemaError | null {
   const names = Object.keys(value);
   if (names.length > MEMBERS_MAX) return tooWide(at, 'maxProperties', MEMBERS_MAX, 'properties');
   for (const name of names) {
-    if (name === 'custom' || (name === 'schema' && at === '/data')) continue;
+    if (isFree(name, at)) continue;
     const error = tellWidth((value as Record<string, unknown>)[name], `${at}/${name}`);
     if (error !== null) return error;
   }
   return null;
 }
 
-function tellItems(items: readonly unknown[], at: string): SchemaError | null {
+/** Whether nobody looks into this member of the value at that place. */
+function isFree(name: string, at: string): boolean {
   // Claims are not looked at with the rest of their record: see schemas.ts.
-  if (at === '/data/claims') return null;
+  return name === 'custom' || (at === '/data' && (name === 'schema' || name === 'claims'));
+}
+
+function tellItems(items: readonly unknown[], at: string): SchemaError | null {
   if (items.length > ITEMS_MAX) return tooWide(at, 'maxItems', ITEMS_MAX, 'items');
   for (let i = 0; i < items.length; i++) {
     const error = tellWidth(items[i], `${at}/${i}`);
     if (error !== null) return error;
   }
   return null;
+}
+
+/**
+ * Members and items of a body among which what is wrong is looked for: some microseconds each, right or wrong, and of the
+ * small ones a body has room for hundreds of thousands.
+ */
+export const PARTS_MAX = 10_000;
+
+/** What is said of a body that is wrong and has more of them, or null. */
+export function tellLarge(value: unknown): SchemaError | null {
+  if (partsLeft(value, '', PARTS_MAX) >= 0) return null;
+  const message = `must match the schema; where it does not is looked for among ${PARTS_MAX} parts, and here are more`;
+  return { instancePath: '', schemaPath: '#', keyword: 'schema', params: {}, message };
+}
+
+/** How many of `left` are left after those of this value; less than none where it has more. */
+function partsLeft(value: unknown, at: string, left: number): number {
+  if (typeof value !== 'object' || value === null) return left;
+  const names = Object.keys(value);
+  let rest = left - names.length;
+  for (const name of names) {
+    if (rest < 0) break;
+    if (!isFree(name, at)) rest = partsLeft((value as Record<string, unknown>)[name], `${at}/${name}`, rest);
+  }
+  return rest;
 }
 
 function tooWide(instancePath: string, keyword: string, limit: number, what: string): SchemaError {

@@ -19,7 +19,7 @@ import { ERRORS_MAX, type SchemaError, tellErrors } from './schema-errors.ts';
 import { isUsualIntent } from './schema-fast.ts';
 import { CheckData, CircleSignerData, CLAIMS, DropData, kindSchemas } from './schema-kinds.ts';
 import { Access, Hash, Luid, Proof } from './schema-shapes.ts';
-import { tellWidth } from './schema-width.ts';
+import { tellLarge, tellWidth } from './schema-width.ts';
 import { among, array, object, optional, type Schema } from './schema-words.ts';
 
 /** `proof` is a bare proof, `check` a body beside the records. */
@@ -125,7 +125,10 @@ function loadCompiler(): typeof import('typebox/schema') {
 function errorsOf(schema: Compiled, value: unknown, narrow = (wrong: unknown) => wrong): SchemaError[] | null {
   const width = tellWidth(value);
   if (width !== null) return [width];
-  return schema().Check(value) ? null : tellErrors(schema().Errors(narrow(value))[1]);
+  if (schema().Check(value)) return null;
+  const wrong = narrow(value);
+  const large = tellLarge(wrong);
+  return large === null ? tellErrors(schema().Errors(wrong)[1]) : [large];
 }
 
 /**

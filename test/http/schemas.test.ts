@@ -128,6 +128,38 @@ function members(count: number): Record<string, unknown> {
   return Object.fromEntries(Array.from({ length: count }, (_, i) => [`m${i}`, 1]));
 }
 
+describe('where a body is wrong is looked for among so many parts', () => {
+  const rule = { action: 'any', signer: { $in: Array(15).fill({}) } };
+  /** Each rule has 18 parts beside its own place in the list. */
+  const rules = (count: number) => Array(count).fill(rule);
+  const WRONG = { nope: 1 };
+  const LARGE = [' schema'];
+  test.each<[KindName, Record<string, unknown>, string[]]>([
+    ['wallet', { access: rules(1000) }, []],
+    [
+      'wallet',
+      { access: [...rules(500), WRONG] },
+      ['/data/access/500 required', '/data/access/500 additionalProperties'],
+    ],
+    ['wallet', { access: [...rules(600), WRONG] }, LARGE],
+    ['wallet', { access: rules(1000), schema: '!' }, ['/data/schema pattern']],
+    ['policy', { values: [...rules(600), WRONG] }, LARGE],
+    ['policy', { values: rules(600), record: 'nope' }, LARGE],
+    ['effect', { filter: { a: { $in: Array(1000).fill(1) } }, signal: '!' }, ['/data/signal enum']],
+    [
+      'effect',
+      {
+        filter: Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`m${i}`, { $in: Array(1000).fill(1) }])),
+        signal: '!',
+      },
+      LARGE,
+    ],
+    ['wallet', { custom: { a: Array(100_000).fill(1) }, schema: '!' }, ['/data/schema pattern']],
+    ['schema', { schema: { enum: Array(100_000).fill(1) }, record: '!' }, ['/data/record enum']],
+    ['intent', { claims: Array(5000).fill(TRANSFER), schema: '!' }, ['/data/schema pattern']],
+  ])('%s, row %#', (kind, more, errors) => expect(wrongs(kind, withMember(kind, more))).toEqual(errors));
+});
+
 describe('what is far too wide is told as that, and nobody looks into it', () => {
   const WIDE = members(60_000);
   test.each<[KindName, Record<string, unknown>, string[]]>([
