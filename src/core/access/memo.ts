@@ -16,6 +16,8 @@ export interface RecordFacts {
   rules: Rules | null;
   owners: readonly Uint8Array[] | null;
   labels: readonly string[] | null;
+  /** Characters of its data; known where the rules are. */
+  size: number;
 }
 
 /** What is known of a ledger as one version of its record tells it. */
@@ -26,6 +28,12 @@ export interface LedgerFacts {
   /** Whether it lets everybody do everything, whatever its policies are. */
   isOpen: boolean;
   owners: readonly Uint8Array[] | null;
+}
+
+/** A policy's rules, and how many characters its record has. */
+interface KnownPolicy {
+  readonly rules: readonly Rule[];
+  readonly size: number;
 }
 
 /** Rules held for records, counted with repetition; about a kilobyte each, and one more for each kilobyte of text. */
@@ -63,7 +71,7 @@ export class AccessMemo {
   #recordWeight = 0;
   readonly #lists = new Map<string, Rules>();
   #listChars = 0;
-  readonly #policies = new Map<number, readonly Rule[]>();
+  readonly #policies = new Map<number, KnownPolicy>();
   #policyRules = 0;
   #answers = 0;
 
@@ -109,7 +117,7 @@ export class AccessMemo {
     const known = this.#records.get(at);
     if (known !== undefined) return known;
     this.#weigh(1);
-    const facts: RecordFacts = { rules: null, owners: null, labels: null };
+    const facts: RecordFacts = { rules: null, owners: null, labels: null, size: 0 };
     this.#records.set(at, facts);
     return facts;
   }
@@ -176,7 +184,7 @@ export class AccessMemo {
     this.#answers += words;
   }
 
-  policy(at: number): readonly Rule[] | undefined {
+  policy(at: number): KnownPolicy | undefined {
     return this.#policies.get(at);
   }
 
@@ -187,6 +195,6 @@ export class AccessMemo {
       this.#policyRules = 0;
     }
     this.#policyRules += weight;
-    this.#policies.set(at, rules);
+    this.#policies.set(at, { rules, size: chars });
   }
 }
