@@ -96,7 +96,10 @@ function judgeWish(
     const others = state.labels.get(labelKey(record.entry.ledger, kind, wish.label)) ?? 0;
     if (others > 0) return violation(`Another ${kindRow(kind).name} has the label ${shown}, and it is for one only`);
   }
-  scene.effort.left -= said.length;
+  // What any one key may do needs nobody else's word.
+  if (own.some(({ seats }) => seats.length === 0)) return true;
+  scene.effort.left -= effortOf(said);
+  if (scene.effort.left < 0) return false;
   const keys = [...keysFor(scene, said, wish), key];
   return own.some(({ seats }) => isReached(seats, keys, scene));
 }
@@ -132,6 +135,11 @@ function saidOf({ added }: RecordView): Said[] {
       ? [{ entry, wishes: labels.filter((word) => typeof word === 'string').map(wishOf) }]
       : [];
   });
+}
+
+/** Of looking for one label in all of it: a proof may say a hundred words, and the record have as many labels after it. */
+function effortOf(said: readonly Said[]): number {
+  return said.reduce((sum, { entry, wishes }) => sum + 1 + wishes.length * (1 + (entry.labels?.length ?? 0)), 0);
 }
 
 /**
