@@ -62,9 +62,12 @@ const TOLD_ERRORS = new Set([
   'HangingError',
 ]);
 
-/** By its name: the core's assertions are of a class of its own, and those of the other rooms Node's. */
+/** What the language itself throws; no disk does. */
+const OF_LANGUAGE = [TypeError, RangeError, ReferenceError, SyntaxError, URIError];
+
+/** Assertions by their name: the core's are of a class of its own, and those of the other rooms Node's. */
 function isDefect(error: Error): boolean {
-  return error.name === 'AssertionError' || error instanceof TypeError || error instanceof RangeError;
+  return error.name === 'AssertionError' || OF_LANGUAGE.some((kind) => error instanceof kind);
 }
 
 /** The system gives no more: V8 says so of shared memory, in which records, indexes and balances lie. */

@@ -356,6 +356,9 @@ describe('the words for', () => {
       new AssertionError('the sum is off'),
       new TypeError('x is not a function'),
       new RangeError('too far'),
+      new URIError('URI malformed'),
+      new SyntaxError('Unexpected token'),
+      new ReferenceError('x is not defined'),
     ];
     const ours = [...thrown, broken, asserted];
     for (const error of ours) {
