@@ -1,7 +1,7 @@
 /**
- * How wide a body may be where its members have a meaning, and how large where what is wrong is looked for. Telling what is wrong with an object costs time for each of
- * its members, known or not: tens of thousands of them would hold up everybody for a second. So before anybody looks
- * for what is wrong, what is too wide is told, and nothing else.
+ * How wide a body may be where its members have a meaning, and how large where what is wrong is looked for. Telling what
+ * is wrong with an object costs time for each of its members, known or not: tens of thousands of them would hold up
+ * everybody for a second. So before anybody looks for what is wrong, what is too wide is told, and nothing else.
  *
  * Free content (`custom`, and the JSON Schema of a schema record) has no such end: nobody looks into it here.
  */
