@@ -284,6 +284,7 @@ test('a memo that overflows forgets, and answers the same', () => {
 
 const NO_RULES = { list: [], isOpen: false } as unknown as Rules;
 const MANY_RULES = { list: { length: 10_000 }, isOpen: false } as unknown as Rules;
+const MANY_OWNERS = Array.from({ length: 64 }, () => new Uint8Array(32));
 const listText = (n: number) => `${n} `.padEnd(500_000, 'x');
 
 /** Each time so many things that the first of them has to go, and the last may stay. */
@@ -316,6 +317,12 @@ test.each<
       memo.setPeople(n, {} as People);
     },
     (memo, n) => memo.people(n) !== undefined,
+  ],
+  [
+    'owners of records',
+    6_000,
+    (memo, n) => memo.setOwners(memo.record(n), MANY_OWNERS),
+    (memo, n) => memo.record(n).owners !== null,
   ],
   ['policies', 16, (memo, n) => memo.setPolicy(n, [], 4_000_000), (memo, n) => memo.policy(n) !== undefined],
 ])('%s: what there is no room for is forgotten', (_what, count, put, has) => {

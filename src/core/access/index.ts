@@ -321,8 +321,8 @@ function recordFacts(state: State, row: number): RecordFacts {
 
 function ownersOf(state: State, row: number): readonly Uint8Array[] {
   const facts = recordFacts(state, row);
-  facts.owners ??= readRow(state, row).owners;
-  return facts.owners;
+  if (facts.owners === null) state.memo.setOwners(facts, readRow(state, row).owners);
+  return facts.owners!;
 }
 
 function labelsAt(state: State, row: number): readonly string[] {

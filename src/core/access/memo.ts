@@ -36,8 +36,9 @@ interface KnownPolicy {
   readonly size: number;
 }
 
-/** Rules held for records, counted with repetition; about a kilobyte each, and one more for each kilobyte of text. */
+/** Rules held for records, counted with repetition; about a kilobyte each, and one more for each kilobyte of text or some owners. */
 const RECORD_WEIGHT_MAX = 60_000;
+const OWNERS_PER_RULE = 6;
 const TEXT_PER_RULE = 1024;
 /** Characters of rule lists by which equal ones are found, and of what their rules take. */
 const LIST_CHARS_MAX = 4_000_000;
@@ -126,6 +127,11 @@ export class AccessMemo {
   setRecordRules(facts: RecordFacts, rules: Rules, chars: number): void {
     this.#weigh(rules.list.length + chars / TEXT_PER_RULE);
     facts.rules = rules;
+  }
+
+  setOwners(facts: RecordFacts, owners: readonly Uint8Array[]): void {
+    this.#weigh(owners.length / OWNERS_PER_RULE);
+    facts.owners = owners;
   }
 
   /** Makes room first: facts that go are still good for whoever holds them. */
