@@ -78,7 +78,7 @@ export class Batch {
 
   /**
    * Deciding reads only, so a mistake of ours in it has changed nothing: whoever finds a command that throws is refused, and
-   * does not end the server for all. An assertion says that the books may be wrong, and goes on.
+   * does not end the server for all. An assertion says that the books may be wrong: it ends the server still.
    */
   #decide(command: Command): Entry[] | Refusal {
     try {
