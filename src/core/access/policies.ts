@@ -48,14 +48,11 @@ export function compileList(state: State, ledger: number, place: Place, list: re
 export function compilePolicies(state: State, ledger: number): Rules {
   const builder = new ListBuilder(state, ledger);
   const { terms } = state;
-  const rows: number[] = [];
   const head = terms.head(termHash(state, ledger, Kind.policy, ALL_TERM, ''));
   for (let node = head; node !== 0; node = terms.next(node)) {
     const row = rowAtPlace(state, ledger, Kind.policy, terms.value(node));
-    if (row >= 0) rows.push(row);
+    if (row >= 0) builder.addRoot(row);
   }
-  // In the order they were made: who makes more than are read takes nothing from those who made the first.
-  for (const row of rows.sort((one, other) => one - other)) builder.addRoot(row);
   return new Rules('ledger', builder.rules, true, state.memo.policyEpoch(ledger), builder.cost, builder.chars);
 }
 
