@@ -3,7 +3,7 @@
  * soon, the same way each time, and never with a yes: past the effort nothing is granted and nobody may say anything.
  */
 import { describe, expect, test, vi } from 'vitest';
-import { BUDGET_MAX, GRANTED, isGranted } from '../../src/core/access/index.ts';
+import { GRANTED, isGranted } from '../../src/core/access/index.ts';
 import { SignerTest } from '../../src/core/access/matchers.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
@@ -187,69 +187,6 @@ describe('questions that share a budget are granted nothing once it is used up',
     expect(isGranted(state, 1, 'spend', Kind.wallet, row, callerOf(anna), null, { left: 0 })).toBe(false);
     expect(looksForList).not.toHaveBeenCalled();
     expect([first > 1, first < most, granted(200), granted(1_000_000)]).toEqual([true, true, first, 1000]);
-  });
-});
-
-describe('records that are large are read as far as the budget reaches', () => {
-  const custom = { text: 'x'.repeat(900_000) };
-  const spend = { action: 'spend', record: 'wallet' };
-  const filter = { 'data.handle': { $ne: 'nobody' } };
-  const policyOf = (handle: string, more: object) => ({ handle, schema: 'access', record: 'any', ...more });
-
-  test.each<[string, number, object, object, object | null]>([
-    ['wallets that a filter looks into', 100, { policy: 'p' }, {}, { values: [spend], filter }],
-    ['wallets with rules of their own', 100, {}, { access: [spend] }, null],
-    [
-      'policies that wallets name',
-      10,
-      {},
-      { access: [{ policy: { $in: ['p', 'p2', 'p3', 'p4', 'p5'] } }] },
-      { custom, values: [] },
-    ],
-  ])('%s', (_, count, rule, own, values) => {
-    const books = Books.open();
-    const access = [{ action: 'access', record: 'any' }, ...('policy' in rule ? [rule] : [])];
-    books.create(Kind.ledger, { handle: 'own', access }, 0);
-    const isOfPolicies = values !== null && 'custom' in values;
-    for (const handle of values === null ? [] : isOfPolicies ? ['p', 'p2', 'p3', 'p4', 'p5'] : ['p']) {
-      books.create(Kind.policy, policyOf(handle, values!), 2, GRANTED);
-    }
-    const size = isOfPolicies ? {} : { custom };
-    for (let n = 0; n < count; n++) {
-      books.create(Kind.wallet, { handle: `w${n}`, ...own, ...size }, 2, GRANTED);
-    }
-    const granted = () => {
-      const budget = { left: BUDGET_MAX };
-      const parse = vi.spyOn(JSON, 'parse');
-      const caller = { keys: [new Uint8Array(32)], bearer: null };
-      let asked = 0;
-      for (let n = 0; n < count && budget.left > 0; n++, asked++) {
-        const row = findHandle(books.state, 2, Kind.wallet, `w${n}`);
-        isGranted(books.state, 2, 'spend', Kind.wallet, row, caller, null, budget);
-      }
-      const chars = parse.mock.calls.reduce((sum, [text]) => sum + String(text).length, 0);
-      parse.mockRestore();
-      return { asked, chars };
-    };
-    const [first, again] = [granted(), granted()];
-    expect([first.asked > 1, first.asked < count, first.chars < 50_000_000]).toEqual([true, true, true]);
-    expect(again.asked, 'what is remembered costs what it cost').toBe(first.asked);
-  });
-
-  test('policies of a ledger, all of which are its rules', () => {
-    const books = Books.open();
-    books.create(Kind.ledger, { handle: 'own', config: { 'access.strategy': 'policy-based' } }, 0);
-    for (let n = 0; n < 30; n++) {
-      books.create(Kind.policy, policyOf(`p${n}`, { values: [spend], custom }), 2, GRANTED);
-    }
-    books.create(Kind.wallet, { handle: 'w' }, 2, GRANTED);
-    books.create(Kind.policy, policyOf('last', { values: [spend] }), 2, GRANTED);
-    const row = findHandle(books.state, 2, Kind.wallet, 'w');
-    const parse = vi.spyOn(JSON, 'parse');
-    const is = isGranted(books.state, 2, 'spend', Kind.wallet, row, { keys: [], bearer: null });
-    const reads = parse.mock.calls.length;
-    parse.mockRestore();
-    expect([is, reads < 20]).toEqual([true, true]);
   });
 });
 

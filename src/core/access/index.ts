@@ -47,13 +47,6 @@ export const EVERY_ROW = -2;
  * hundred rules by which ten keys are tried.
  */
 export const BUDGET_MAX = 10_000_000;
-/**
- * Characters of records and policies that are read with that of one look. A single question reads one record, and may; ten
- * thousand of them, each about another of a megabyte, would hold up everybody for minutes.
- */
-const READ_CHARS_PER_EFFORT = 4;
-/** From so many characters on reading counts. */
-const LONG_CHARS = 1024;
 
 /** Both questions. `target` is the record's kind, or proofTarget of it; `draft` goes with NO_ROW where one is made. */
 export function isAllowed(
@@ -110,10 +103,9 @@ export function isGranted(
   if (home >= 0 && grants(state, ledgerRules(state, home), number, target, heard, scene)) return true;
   if (grants(state, serverRules(state), number, target, caller, scene)) return true;
   if (isUsedUp(budget)) return false;
-  const own = ownRules(state, home, target, row, draft);
-  if (own === null) return false;
-  const { rules, size } = own;
-  if (budget !== null) budget.left -= rules.cost + readingOf(size + rules.chars);
+  const rules = ownRules(state, home, target, row, draft);
+  if (rules === null) return false;
+  if (budget !== null) budget.left -= rules.cost;
   return grants(state, rules, number, target, caller, scene);
 }
 
@@ -150,7 +142,7 @@ export function grantingRules(
   // Whoever asks may do so of a record of another kind: the ledger's own record is that of the ledger they ask in.
   const asked = target % PROOF_TARGET === Kind.ledger ? state.ledgers[ledger]!.row : row;
   const home = homeOf(state, ledger, target, asked);
-  const lists = [ledgerRules(state, home), ownRules(state, home, target, asked, null)?.rules ?? null];
+  const lists = [ledgerRules(state, home), ownRules(state, home, target, asked, null)];
   const wanted = action === 'any' ? [...ACTION_NUMBERS.values()] : [ACTION_NUMBERS.get(action)!];
   const heard = heardIn(state, home, Kind.ledger, caller);
   return lists.flatMap((rules) => {
@@ -221,10 +213,6 @@ function grants(state: State, rules: Rules, action: number, target: Target, call
   return isGranting;
 }
 
-function readingOf(chars: number): number {
-  return chars < LONG_CHARS ? 0 : chars / READ_CHARS_PER_EFFORT;
-}
-
 /** Then not even the work of finding out is done. */
 function isUsedUp(budget: Effort | null): boolean {
   return budget !== null && budget.left <= 0;
@@ -265,11 +253,10 @@ class Judged implements RecordScene {
   }
 }
 
-function viewOf(state: State, { row, draft, budget }: Where, effort: Effort): object | null {
+function viewOf(state: State, { row, draft }: Where, effort: Effort): object | null {
   if (row < 0) return draft === null ? null : { data: commandData(draft), meta: {} };
   const { entry } = versionAt(state, state.rows.at.get(row));
   effort.left -= entry.data.length / CHARS_PER_EFFORT;
-  if (budget !== null) budget.left -= readingOf(entry.data.length);
   const status = state.statuses[state.rows.status.get(row)];
   return { data: dataOf(entry), meta: { status, moment: isoMoment(entry.moment), labels: labelsAt(state, row) } };
 }
@@ -332,26 +319,17 @@ function labelsAt(state: State, row: number): readonly string[] {
   return facts.labels;
 }
 
-/** The rules a record brings along, and its size; null where it has none, or where they do not count. */
-function ownRules(
-  state: State,
-  home: number,
-  target: Target,
-  row: number,
-  draft: Draft | null,
-): { rules: Rules; size: number } | null {
+/** The rules a record brings along; null where it has none, or where they do not count. */
+function ownRules(state: State, home: number, target: Target, row: number, draft: Draft | null): Rules | null {
   const kind = target % PROOF_TARGET;
   // A ledger's own rules are those of the ledger; what is only being made grants nothing to itself.
   if (row < 0 || draft !== null || kind === Kind.ledger || state.rows.kind.get(row) !== kind) return null;
   if ((state.rows.flags.get(row) & HAS_ACCESS) === 0 || isPolicyBased(state.ledgers[home]!)) return null;
   const facts = recordFacts(state, row);
-  if (facts.rules !== null && isCurrent(state, home, facts.rules)) return { rules: facts.rules, size: facts.size };
-  const { entry } = versionAt(state, state.rows.at.get(row));
-  const rules = listOf(state, home, entry);
-  const size = entry.data.length;
+  if (facts.rules !== null && isCurrent(state, home, facts.rules)) return facts.rules;
+  const rules = listOf(state, home, versionAt(state, state.rows.at.get(row)).entry);
   state.memo.setRecordRules(facts, rules, rules.cost * CHARS_PER_EFFORT);
-  facts.size = size;
-  return { rules, size };
+  return rules;
 }
 
 /** The compiled list of a version; equal lists are compiled once. */

@@ -16,8 +16,6 @@ export interface RecordFacts {
   rules: Rules | null;
   owners: readonly Uint8Array[] | null;
   labels: readonly string[] | null;
-  /** Characters of its data; known where the rules are. */
-  size: number;
 }
 
 /** What is known of a ledger as one version of its record tells it. */
@@ -30,13 +28,10 @@ export interface LedgerFacts {
   owners: readonly Uint8Array[] | null;
 }
 
-/** A policy's rules, and how many characters its record has. */
-interface KnownPolicy {
-  readonly rules: readonly Rule[];
-  readonly size: number;
-}
-
-/** Rules held for records, counted with repetition; about a kilobyte each, and one more for each kilobyte of text or some owners. */
+/**
+ * Rules held for records, counted with repetition; about a kilobyte each, and one more for each kilobyte of text or some
+ * owners.
+ */
 const RECORD_WEIGHT_MAX = 60_000;
 const OWNERS_PER_RULE = 6;
 const TEXT_PER_RULE = 1024;
@@ -72,7 +67,7 @@ export class AccessMemo {
   #recordWeight = 0;
   readonly #lists = new Map<string, Rules>();
   #listChars = 0;
-  readonly #policies = new Map<number, KnownPolicy>();
+  readonly #policies = new Map<number, readonly Rule[]>();
   #policyRules = 0;
   #answers = 0;
 
@@ -118,7 +113,7 @@ export class AccessMemo {
     const known = this.#records.get(at);
     if (known !== undefined) return known;
     this.#weigh(1);
-    const facts: RecordFacts = { rules: null, owners: null, labels: null, size: 0 };
+    const facts: RecordFacts = { rules: null, owners: null, labels: null };
     this.#records.set(at, facts);
     return facts;
   }
@@ -190,7 +185,7 @@ export class AccessMemo {
     this.#answers += words;
   }
 
-  policy(at: number): KnownPolicy | undefined {
+  policy(at: number): readonly Rule[] | undefined {
     return this.#policies.get(at);
   }
 
@@ -201,6 +196,6 @@ export class AccessMemo {
       this.#policyRules = 0;
     }
     this.#policyRules += weight;
-    this.#policies.set(at, { rules, size: chars });
+    this.#policies.set(at, rules);
   }
 }

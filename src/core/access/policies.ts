@@ -25,14 +25,12 @@ interface PolicyJson {
 
 /**
  * Policies that lead to one another are followed so far, so often from one of them, and so often in all for one list,
- * which grows to so many rules, and for which so many characters of their records are read: each change of a policy has
- * them read again, on the thread that serves everybody.
+ * which grows to so many rules.
  */
 const DEPTH_MAX = 16;
 const VISITS_MAX = 1000;
 const LIST_VISITS_MAX = 20_000;
 const RULES_MAX = 10_000;
-const CHARS_MAX = 8_000_000;
 /** Rules that are taken over with the effort of one visit. */
 const RULES_PER_VISIT = 16;
 
@@ -40,8 +38,7 @@ const RULES_PER_VISIT = 16;
 export function compileList(state: State, ledger: number, place: Place, list: readonly unknown[], cost = 0): Rules {
   const builder = new ListBuilder(state, ledger);
   builder.addAll(list as ListJson[], [], 0);
-  const epoch = state.memo.policyEpoch(ledger);
-  return new Rules(place, builder.rules, builder.isLinked, epoch, cost + builder.cost, builder.chars);
+  return new Rules(place, builder.rules, builder.isLinked, state.memo.policyEpoch(ledger), cost + builder.cost);
 }
 
 /** All policies of a ledger, each for the records it speaks of. */
@@ -53,7 +50,7 @@ export function compilePolicies(state: State, ledger: number): Rules {
     const row = rowAtPlace(state, ledger, Kind.policy, terms.value(node));
     if (row >= 0) builder.addRoot(row);
   }
-  return new Rules('ledger', builder.rules, true, state.memo.policyEpoch(ledger), builder.cost, builder.chars);
+  return new Rules('ledger', builder.rules, true, state.memo.policyEpoch(ledger), builder.cost);
 }
 
 class ListBuilder {
@@ -64,20 +61,12 @@ class ListBuilder {
   /** Rows of the policies on the way down: none is followed within itself. */
   readonly #path: number[] = [];
   readonly #parsed = new Map<number, ParsedPolicy>();
-  /** Addresses of the policies that count as read, whether they were or are remembered. */
-  readonly #read = new Set<number>();
-  #chars = 0;
   #visits = 0;
   #listVisits = 0;
 
   constructor(state: State, ledger: number) {
     this.#state = state;
     this.#ledger = ledger;
-  }
-
-  /** Characters of the policies it was made of. */
-  get chars(): number {
-    return this.#chars;
   }
 
   get cost(): number {
@@ -112,16 +101,14 @@ class ListBuilder {
   #addPolicy(row: number, narrowed: readonly Narrowing[], depth: number): void {
     const { memo, rows } = this.#state;
     if (depth >= DEPTH_MAX || this.rules.length >= RULES_MAX || this.#path.includes(row)) return;
-    if (++this.#visits > VISITS_MAX || this.#chars >= CHARS_MAX) return;
+    if (++this.#visits > VISITS_MAX) return;
     const at = rows.at.get(row);
     const known = narrowed.length === 0 ? memo.policy(at) : undefined;
     if (known !== undefined) {
-      this.#count(at, known.size);
-      this.rules.push(...known.rules.slice(0, RULES_MAX - this.rules.length));
+      this.rules.push(...known.slice(0, RULES_MAX - this.rules.length));
       return;
     }
-    const { json, narrowing, size } = this.#parse(at);
-    this.#count(at, size);
+    const { json, narrowing, size } = this.#read(at);
     if (json.schema !== 'access') return;
     const within = [...narrowed, narrowing];
     const from = this.rules.length;
@@ -137,14 +124,7 @@ class ListBuilder {
     }
   }
 
-  /** A policy is read once, however often it is come to. */
-  #count(at: number, size: number): void {
-    if (this.#read.has(at)) return;
-    this.#read.add(at);
-    this.#chars += size;
-  }
-
-  #parse(at: number): ParsedPolicy {
+  #read(at: number): ParsedPolicy {
     let parsed = this.#parsed.get(at);
     if (parsed === undefined) {
       const { entry } = versionAt(this.#state, at);

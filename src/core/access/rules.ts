@@ -182,19 +182,16 @@ export class Rules {
   readonly epoch: number;
   /** The effort of compiling it. */
   readonly cost: number;
-  /** Characters of the policies it was made of. */
-  readonly chars: number;
   /** Whether a rule that stands in the list itself lets everybody do everything. */
   readonly isOpen: boolean;
   readonly #place: Place;
   /** By action and target, as one number. */
   readonly #found = new Map<number, Found>();
 
-  constructor(place: Place, list: readonly Rule[], isLinked: boolean, epoch: number, cost: number, chars: number) {
+  constructor(place: Place, list: readonly Rule[], isLinked: boolean, epoch: number, cost: number) {
     this.#place = place;
     this.list = list;
     this.cost = cost;
-    this.chars = chars;
     this.isLinked = isLinked;
     this.epoch = epoch;
     this.isOpen = list.some(
