@@ -98,7 +98,7 @@ function judgeWish(
   }
   // What any one key may do needs nobody else's word.
   if (own.some(({ seats }) => seats.length === 0)) return true;
-  scene.effort.left -= effortOf(said);
+  scene.effort.left -= effortOf(said, wish);
   if (scene.effort.left < 0) return false;
   const keys = [...keysFor(scene, said, wish), key];
   return own.some(({ seats }) => isReached(seats, keys, scene));
@@ -137,9 +137,17 @@ function saidOf({ added }: RecordView): Said[] {
   });
 }
 
-/** Of looking for one label in all of it: a proof may say a hundred words, and the record have as many labels after it. */
-function effortOf(said: readonly Said[]): number {
-  return said.reduce((sum, { entry, wishes }) => sum + 1 + wishes.length * (1 + (entry.labels?.length ?? 0)), 0);
+/**
+ * Of looking for one label in all of it: a proof may say a hundred words, and where they are that one, each time the record's
+ * labels after it are looked through.
+ */
+function effortOf(said: readonly Said[], wish: Wish): number {
+  let effort = 0;
+  for (const { entry, wishes } of said) {
+    const same = wishes.reduce((count, { label }) => (label === wish.label ? count + 1 : count), 0);
+    effort += 1 + wishes.length + same * (entry.labels?.length ?? 0);
+  }
+  return effort;
 }
 
 /**
