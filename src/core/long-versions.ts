@@ -11,8 +11,8 @@ import type { Version } from './records.ts';
 
 /** Shorter ones are read faster than looked up. */
 export const LONG_MIN = 16;
-/** Size of all versions that are kept, as records.ts counts it; past it, all but the last go. */
-const SIZE_MAX = 16_000_000;
+/** Size of all versions that are kept, as records.ts counts it; past it, those go that have not grown for the longest. */
+const SIZE_MAX = 64_000_000;
 /** Records of which it is kept where they begin, or what proofs had given to them; past it, all go. */
 const RECORDS_MAX = 50_000;
 
@@ -70,9 +70,10 @@ export class LongVersions {
       this.#byAddress.delete(before);
       this.#size -= known.size;
     }
-    if (this.#size + sizeNow > SIZE_MAX) {
-      this.#byAddress.clear();
-      this.#size = 0;
+    for (const [oldest, kept] of this.#byAddress) {
+      if (this.#size + sizeNow <= SIZE_MAX) break;
+      this.#byAddress.delete(oldest);
+      this.#size -= kept.size;
     }
     this.#byAddress.set(address, { version, size: sizeNow });
     this.#size += sizeNow;
