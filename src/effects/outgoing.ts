@@ -181,8 +181,7 @@ export class Outgoing {
       request.on('response', (response) => {
         answered = true;
         readReply(response, parcel.keepsAnswer, (reply) => {
-          // Whoever has answered need not read on, and nobody waits for this request any longer: nothing would end it.
-          if (!request.writableFinished) request.destroy();
+          if (!request.writableFinished) this.#endLater(request);
           resolve(reply);
         });
       });
@@ -198,6 +197,15 @@ export class Outgoing {
       });
       request.end(body);
     });
+  }
+
+  /**
+   * Whoever answers before the body is there may read on, and is given as long as for a call: a body that is cut off after
+   * a yes would never come again. Who reads no more would keep it, and the connection, for ever.
+   */
+  #endLater(request: http.ClientRequest): void {
+    const timer = setTimeout(() => request.destroy(), this.#options.callMsMax).unref();
+    for (const end of ['finish', 'close']) request.once(end, () => clearTimeout(timer));
   }
 
   /** Throws what `describe` has words for. */

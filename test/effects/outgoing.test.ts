@@ -13,7 +13,7 @@ import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Answer, Outgoing, OutgoingCall } from '../../src/effects/outgoing.ts';
 import type { SecureRule } from '../../src/effects/secure.ts';
-import { found, PATIENCE_MS } from '../support/kit.ts';
+import { found, PATIENCE_MS, pause } from '../support/kit.ts';
 import { closeAll, open, serve, serveRaw } from './others.ts';
 
 afterEach(closeAll);
@@ -244,6 +244,20 @@ describe('the other side', () => {
     expect([{ status: 413 }, { error: 'connection failed: EPIPE' }, cut]).toContainEqual(answer);
   });
 
+  test('answers before it has read the body, and reads on: it gets all of it', async () => {
+    const BYTES = 16e6;
+    let received = 0;
+    const { url } = await serveRaw((socket, first) => {
+      received += first.length;
+      socket.on('data', (chunk) => {
+        received += chunk.length;
+      });
+      socket.write('HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n');
+    });
+    expect(await post(open(), url, { body: 'x'.repeat(BYTES) })).toEqual({ status: 202 });
+    await until(() => received >= BYTES);
+  });
+
   test('answers before it has read the body, and reads no more of it: the connection is cut, which nothing else would end', async () => {
     const BYTES = 16e6;
     let received = 0;
@@ -255,7 +269,9 @@ describe('the other side', () => {
       });
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
     });
-    expect(await post(open(), url, { body: 'x'.repeat(BYTES) })).toEqual({ status: 200 });
+    const answered = post(open({ callMsMax: 1000 }), url, { body: 'x'.repeat(BYTES) });
+    expect(await answered).toEqual({ status: 200 });
+    await pause(1500);
     const [socket] = sockets;
     socket!.resume();
     await until(() => socket!.destroyed || received >= BYTES);
