@@ -6,6 +6,7 @@ import type { Caller } from './access/index.ts';
 import type { LegState, StoredProof } from './entry.ts';
 import type { Kind } from './kinds.ts';
 import { proofSize } from './records.ts';
+import type { Refusal } from './refusal.ts';
 import type { Sheet } from './sheet.ts';
 
 interface CommandBase {
@@ -68,6 +69,8 @@ export interface ProofCommand extends CommandBase {
   /** The hash the proof was verified over. */
   hash: Uint8Array;
   proof: StoredProof;
+  /** What is wrong with it, told to who may add proofs. */
+  unfit?: Refusal;
   /** Decided again is what an earlier build may have decided: what its rules took otherwise than today's, and allowed, stays. */
   byOlderRules?: boolean;
 }

@@ -165,7 +165,7 @@ function decideDrop(state: State, command: DropCommand): Entry[] | Refusal {
 function decideProof(state: State, command: ProofCommand, now: number): Entry[] | Refusal {
   const { ledger, kind, luid, moment, proof } = command;
   const row = liveRow(state, command);
-  const no = denied(state, command, 'create', proofTarget(kind), row);
+  const no = denied(state, command, 'create', proofTarget(kind), row) ?? command.unfit ?? null;
   if (no !== null) return no;
   const record = readRow(state, row);
   if (!equalBytes(record.entry.hash, command.hash)) {

@@ -4,7 +4,7 @@
 import { isAllowed, mayEnter, NO_ROW, proofTarget } from '../core/access/index.ts';
 import type { CreateCommand, DropCommand, ProofCommand, UpdateCommand } from '../core/command.ts';
 import { notFound } from '../core/decide.ts';
-import { type Entry, EntryType, type IntentEntry, type StoredProof, statusAfter } from '../core/entry.ts';
+import { type Entry, EntryType, type IntentEntry, statusAfter } from '../core/entry.ts';
 import { findRecord } from '../core/finding.ts';
 import { Kind } from '../core/kinds.ts';
 import { createdCustom, isoMoment, sealCustom, updatedCustom } from '../core/proofs.ts';
@@ -211,12 +211,11 @@ export function addProof(call: Call): void {
   const opened = openProof(call, row, body);
   if (!isRefusal(opened)) {
     const { entry, proofs, checks } = opened;
-    return submitProof(call, proofs[0]!, entry.hash, checks, () => sendRow(call, 200, row));
+    return submitProof(call, row, { hash: entry.hash, proof: proofs[0]! }, checks);
   }
   if (isToldOfProofs(call, row)) return refuseDurable(call, opened);
-  // It is over a hash that no record has; what was sent is verified all the same.
   const { proof, checks } = proofAsSent(body);
-  submitProof(call, proof, NO_BYTES, checks, () => sendRefusal(house, call.reply, opened));
+  submitProof(call, row, { hash: NO_BYTES, proof, unfit: opened }, checks);
 }
 
 /** The proof, checked up to its signature, and the record it is over; or why it cannot be added. */
@@ -245,19 +244,23 @@ function isToldOfProofs(call: Call, row: number): boolean {
   return isAllowed(house.state, ledgerOf(call), 'create', target, row, caller);
 }
 
-function submitProof(call: Call, proof: StoredProof, hash: Uint8Array, checks: Uint8Array, done: () => void): void {
+function submitProof(
+  call: Call,
+  row: number,
+  what: Pick<ProofCommand, 'hash' | 'proof' | 'unfit'>,
+  checks: Uint8Array,
+): void {
   const { house, route } = call;
   const command: ProofCommand = {
     op: 'proof',
     ledger: ledgerOf(call),
     kind: route.kind,
     moment: house.engine.now(),
-    caller: callerOf(call, [proof.public]),
+    caller: callerOf(call, [what.proof.public]),
     luid: luidOf(call),
-    hash,
-    proof,
+    ...what,
   };
-  submit(call, { command, checks, seals: NO_BYTES }, done);
+  submit(call, { command, checks, seals: NO_BYTES }, () => sendRow(call, 200, row));
 }
 
 /** Where `bodyText` makes the body again, it is not kept as a value. */

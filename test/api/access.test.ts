@@ -204,6 +204,11 @@ describe('before a closed gate', () => {
     expect(await post('nobody', made.hash)).toEqual([404, 'record.not-found']);
     expect(await post(made.data.handle, hashOf({}))).toEqual([422, 'crypto.signature-invalid']);
     expect(await post(made.data.handle, made.hash)).toEqual([200, undefined]);
+    const unlike = { ...proof(made.hash, owner, { status: 'seen' }), custom: { status: 'other' } };
+    for (const sent of [proof(hashOf({}), owner), unlike]) {
+      const told = await there.post(`/wallets/${made.data.handle}/proofs`, sent);
+      expect(told.body.data.detail).toMatch(/^The digest of proof 0 is not that of/);
+    }
   });
   test('the owner is told the truth', async () => {
     const { there, asOwner } = await ledgerWith([]);
