@@ -12,7 +12,7 @@ export function refuse(reason: string, detail: string, custom?: Record<string, u
   return custom === undefined ? { reason, detail } : { reason, detail, custom };
 }
 
-/** What a request is told that has met a mistake of ours, and changes nothing. */
+/** What a request is told that has met a mistake of ours. */
 export const DEFECT = refuse('api.unexpected-error', 'The server met a defect of its own');
 
 /** One thing that is wrong with the shape of a body, in the form clients know. */
