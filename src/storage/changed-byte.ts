@@ -70,7 +70,7 @@ export function changeIn(
   // Of a frame more than one byte is not zero, however it is torn.
   const first = tail.findIndex((byte) => byte !== 0);
   if (first === torn.bytes - 1) return { where: 'room', byte: torn.byte + first, change: tail[first]! };
-  const head: FrameHead = { bytes: 0, firstSeq: 0, count: 0, moment: 0 };
+  const head: FrameHead = { firstSeq: 0, count: 0, moment: 0 };
   // It is asked while the byte in question is put back.
   const isNext: VerifyFrame = (hash, signature) => {
     readFrameHead(tail, 0, tail.length, head);

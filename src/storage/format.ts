@@ -94,8 +94,6 @@ const RIM_ELEMENTS = 6;
 
 /** A frame's rim. Readers reuse one, so that small frames make no garbage. */
 export interface FrameHead {
-  /** Bytes of the whole frame. */
-  bytes: number;
   firstSeq: number;
   count: number;
   moment: number;
@@ -258,7 +256,6 @@ export function frameWhole(bytes: Buffer, from: number, to: number): boolean {
 
 /** Reads the rim of a whole frame into `head`; returns what is wrong with it, or ''. */
 export function readFrameHead(bytes: Buffer, from: number, to: number, head: FrameHead): string {
-  head.bytes = to - from;
   head.firstSeq = readSafe(bytes, from + SEQ_AT + 1);
   head.count = bytes.readUInt32BE(from + COUNT_AT + 1);
   head.moment = readSafe(bytes, from + MOMENT_AT + 1);

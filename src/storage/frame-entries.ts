@@ -65,7 +65,7 @@ export function takeEntries<E>(
 
 /** The hash of the frame that fills `bytes`, or null where they are none that could be read. */
 export function frameHashOf(bytes: Buffer): Uint8Array | null {
-  const head: FrameHead = { bytes: 0, firstSeq: 0, count: 0, moment: 0 };
+  const head: FrameHead = { firstSeq: 0, count: 0, moment: 0 };
   if (!frameWhole(bytes, 0, bytes.length) || readFrameHead(bytes, 0, bytes.length, head) !== '') return null;
   const entries = noEntries(decodeNext);
   try {

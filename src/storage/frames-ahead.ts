@@ -322,7 +322,7 @@ function touch(room: RoomLeft, bytes: number): void {
 function lookThroughPiece(piece: Piece, hashSeed: number | undefined): number {
   const { bytes, found } = piece;
   const end = found[0]!;
-  const head = { bytes: 0, firstSeq: 0, count: 0, moment: 0 };
+  const head = { firstSeq: 0, count: 0, moment: 0 };
   const taken = { digests: 0, notes: 0 };
   let frames = 0;
   let from = 0;

@@ -160,7 +160,7 @@ function* stepSegments<E>(
     isFirstProven: false,
     unproven: null,
     window: null,
-    head: { bytes: 0, firstSeq: 0, count: 0, moment: 0 },
+    head: { firstSeq: 0, count: 0, moment: 0 },
     entries: noEntries(decode),
     result: {
       position: { seq: after.seq, chain: after.chain, moment: after.moment, file: null, byte: 0, written: 0 },

@@ -111,7 +111,7 @@ export class Journal {
   readonly #options: JournalOptions;
   readonly #format: EntryFormat;
   readonly #buffer = new FrameBuffer();
-  readonly #head: FrameHead = { bytes: 0, firstSeq: 0, count: 0, moment: 0 };
+  readonly #head: FrameHead = { firstSeq: 0, count: 0, moment: 0 };
   readonly #added: EntryBytes;
   #position: JournalPosition;
   #file: LogFile | null = null;
@@ -252,7 +252,6 @@ export class Journal {
     buffer.reserve(FRAME_FOOT_BYTES);
     const to = buffer.end + FRAME_FOOT_BYTES;
     const head = this.#head;
-    head.bytes = to - FRAME_AT;
     head.firstSeq = this.#position.seq + 1;
     head.count = this.#entries;
     head.moment = moment;
@@ -269,7 +268,7 @@ export class Journal {
     if (created) this.#startSegment();
     const { bytes } = this.#buffer;
     const from = created ? 0 : FRAME_AT;
-    const to = FRAME_AT + this.#head.bytes;
+    const to = this.#buffer.end + FRAME_FOOT_BYTES;
     const end = this.#fileBytes + (to - from);
     if (end > this.#reservedTo) this.#reserve(end);
     this.#file!.write(bytes, from, to, this.#fileBytes);

@@ -63,7 +63,7 @@ export function endOfBytes(window: Window, at: number): number {
 
 /** Where the next whole frame behind entry `seq` begins, at byte `start` or later, or -1. */
 export function findFrame(window: Window, start: number, seq: number): number {
-  const head: FrameHead = { bytes: 0, firstSeq: 0, count: 0, moment: 0 };
+  const head: FrameHead = { firstSeq: 0, count: 0, moment: 0 };
   for (let at = start; at < window.size; at++) {
     const frame = wholeFrame(window, at);
     if (frame === null) continue;
