@@ -155,8 +155,8 @@ class Scribe {
     const outcome = decide(this.#state, command, this.#moment);
     if (isRefusal(outcome)) throw new Error(`${outcome.reason}: ${outcome.detail}`);
     for (const entry of outcome) {
-      const { bytes, from, to } = this.#journal.add(entry);
-      apply(this.#state, entry, bytes, from, to);
+      const bytes = this.#journal.add(entry);
+      apply(this.#state, entry, bytes, 0, bytes.length);
     }
     if (this.#journal.frameEntries >= FRAME_ENTRIES) await this.#commit();
   }

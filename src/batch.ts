@@ -99,8 +99,8 @@ export class Batch {
   /** Below this line nothing can be refused: the entry is in the frame and in the state. */
   #record(entry: Entry, command?: CreateCommand): void {
     const { state, journal } = this.#options;
-    const { bytes, from, to } = journal.add(entry);
-    apply(state, entry, bytes, from, to, command);
+    const bytes = journal.add(entry);
+    apply(state, entry, bytes, 0, bytes.length, command);
     this.entries.push(entry);
   }
 }

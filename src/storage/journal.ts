@@ -94,13 +94,6 @@ export const CURRENT_FORMAT: EntryFormat = { version: FORMAT_VERSION, encode };
 /** What a server reserves: room for some thousand intents; writing so much at once takes the device two milliseconds. */
 export const RESERVE_BYTES = 1024 * 1024;
 
-/** Where an entry's bytes lie. */
-export interface EntryBytes {
-  bytes: Uint8Array;
-  from: number;
-  to: number;
-}
-
 /** The frame begins here in the buffer, so that a new segment's header fits before it into the same write. */
 const FRAME_AT = SEGMENT_HEADER_BYTES;
 const FIRST_ENTRY_AT = FRAME_AT + FRAME_HEAD_BYTES;
@@ -112,7 +105,6 @@ export class Journal {
   readonly #format: EntryFormat;
   readonly #buffer = new FrameBuffer();
   readonly #head: FrameHead = { firstSeq: 0, count: 0, moment: 0 };
-  readonly #added: EntryBytes;
   #position: JournalPosition;
   #file: LogFile | null = null;
   /** Of the file in use: up to here there are frames, and zeros from there to where it ends, if there is room for them. */
@@ -133,7 +125,6 @@ export class Journal {
     this.#format = options.format ?? CURRENT_FORMAT;
     this.#position = { seq: position.seq, chain: position.chain.slice(), moment: position.moment };
     this.#buffer.end = FIRST_ENTRY_AT;
-    this.#added = { bytes: this.#buffer.bytes, from: 0, to: 0 };
   }
 
   /**
@@ -188,11 +179,8 @@ export class Journal {
     return this.#entries;
   }
 
-  /**
-   * Appends the entry to the frame under construction. The result says where its bytes lie; it is the same
-   * object each time, and the bytes are good until the next `commit`.
-   */
-  add(entry: Entry): Readonly<EntryBytes> {
+  /** Appends the entry to the frame under construction. Returns its bytes, a view that is good until the next `commit`. */
+  add(entry: Entry): Uint8Array {
     const from = this.#buffer.end;
     this.#format.encode(entry, this.#buffer);
     assert(this.frameBytes <= FRAME_BYTES_MAX, 'the batch outgrew a frame');
@@ -201,9 +189,7 @@ export class Journal {
     const added = new Uint8Array(bytes.buffer, bytes.byteOffset + from, end - from);
     this.#digest(added);
     this.#entries += 1;
-    this.#added.bytes = added;
-    this.#added.to = added.length;
-    return this.#added;
+    return added;
   }
 
   #digest(added: Uint8Array): void {
