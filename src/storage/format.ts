@@ -61,6 +61,7 @@
  */
 import { hash as digest } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { equalBytes } from '../core/bytes.ts';
 
 /** What is written. */
 export const FORMAT_VERSION = 3;
@@ -130,10 +131,6 @@ export function crc(bytes: Uint8Array, from: number, to: number, before = 0): nu
   return crc32(bytes.subarray(from, to), before);
 }
 
-export function bytesEqual(left: Uint8Array, right: Uint8Array): boolean {
-  return left.length === right.length && Buffer.compare(left, right) === 0;
-}
-
 export function isKnownVersion(version: number): boolean {
   return version >= FORMAT_VERSION_MIN && version <= FORMAT_VERSION;
 }
@@ -150,7 +147,7 @@ export function writeSegmentHeader(bytes: Buffer, firstSeq: number, chain: Uint8
 /** The header at `at`, or null where the bytes are none. */
 export function readSegmentHeader(bytes: Buffer, at: number, to: number): SegmentHeader | null {
   if (to - at < SEGMENT_HEADER_BYTES) return null;
-  if (!bytesEqual(bytes.subarray(at, at + 8), SEGMENT_MAGIC)) return null;
+  if (!equalBytes(bytes.subarray(at, at + 8), SEGMENT_MAGIC)) return null;
   if (bytes.readUInt32BE(at + 52) !== crc(bytes, at, at + 52)) return null;
   return {
     version: bytes.readUInt32BE(at + 8),

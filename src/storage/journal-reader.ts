@@ -10,11 +10,11 @@
  */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { equalBytes } from '../core/bytes.ts';
 import type { Entry, Facts } from '../core/entry.ts';
 import { decodeNext, decodeNextFacts } from './codec.ts';
 import { type Disk, withFile } from './disk.ts';
 import {
-  bytesEqual,
   FRAME_HEAD_BYTES,
   type FrameHead,
   frameChain,
@@ -278,7 +278,7 @@ function readHeader<E>(run: Run<E>, segment: SegmentFile, isFirst: boolean, isLa
     position.seq = header.firstSeq - 1;
     position.chain = header.chain;
     position.moment = 0;
-  } else if (!bytesEqual(header.chain, position.chain)) {
+  } else if (!equalBytes(header.chain, position.chain)) {
     throw new DamageError(path, 0, 'does not continue the frame before it');
   }
   position.file = segment.file;
@@ -343,7 +343,7 @@ function prove<E>(run: Run<E>, path: string): void {
 /** Why a frame cannot be the one behind `position`, or ''. */
 export function misplaced(head: FrameHead, position: JournalPosition, bytes: Buffer, from: number): string {
   if (head.firstSeq !== position.seq + 1) return `entry ${head.firstSeq} where ${position.seq + 1} belongs`;
-  if (!bytesEqual(frameChain(bytes, from), position.chain)) return 'does not continue the frame before it';
+  if (!equalBytes(frameChain(bytes, from), position.chain)) return 'does not continue the frame before it';
   if (head.moment < position.moment) return 'time goes back';
   return '';
 }
@@ -354,7 +354,7 @@ function checkKnown<E>(run: Run<E>, path: string, at: number): void {
   const { after } = run;
   if (position.seq < after.seq) return;
   if (position.seq > after.seq) throw new DamageError(path, at, `entry ${after.seq} does not end a frame`);
-  if (!bytesEqual(position.chain, after.chain)) throw new DamageError(path, at, `another entry ${after.seq}`);
+  if (!equalBytes(position.chain, after.chain)) throw new DamageError(path, at, `another entry ${after.seq}`);
 }
 
 /**

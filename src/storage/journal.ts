@@ -10,11 +10,11 @@
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { equalBytes } from '../core/bytes.ts';
 import type { Entry } from '../core/entry.ts';
 import { encode } from './codec.ts';
 import { type Disk, type DiskFile, type Done, readAll, writeAll } from './disk.ts';
 import {
-  bytesEqual,
   digestEntry,
   FORMAT_VERSION,
   FRAME_BYTES_MAX,
@@ -149,7 +149,7 @@ export class Journal {
     assert(firstSeq <= this.#position.seq + 1, `${file.path}: begins after the journal's end`);
     if (this.#fileBytes === SEGMENT_HEADER_BYTES) {
       assert(firstSeq === this.#position.seq + 1, `${file.path}: begins before the journal's end`);
-      assert(bytesEqual(header.chain, this.#position.chain), `${file.path}: continues another journal`);
+      assert(equalBytes(header.chain, this.#position.chain), `${file.path}: continues another journal`);
     }
     if (end !== null) {
       const { file: read, byte } = end;

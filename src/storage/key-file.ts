@@ -7,8 +7,9 @@
  * continue nor vouch for them; no error shows what the file holds.
  */
 import { join } from 'node:path';
+import { equalBytes } from '../core/bytes.ts';
 import { type Disk, readWhole, writeWhole } from './disk.ts';
-import { bytesEqual, segmentSeq } from './format.ts';
+import { segmentSeq } from './format.ts';
 import { snapshotSeq } from './snapshot-format.ts';
 
 export const KEY_FILE = 'server.key';
@@ -101,7 +102,7 @@ function usableKey(disk: Disk, path: string, create: MakePair): KeyPair | null {
       `${path} is the server's secret, and others may use it (mode ${mode}); run: chmod 600 ${path} (where that changes nothing, as on file systems without rights of their own, move it to another and name it by --server-key)`,
     );
   }
-  if (bytesEqual(create(found.secret).public, found.public)) return found;
+  if (equalBytes(create(found.secret).public, found.public)) return found;
   throw new KeyFileError(`${path} is damaged: its two keys do not belong together; put it back from a copy`);
 }
 

@@ -7,9 +7,10 @@
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { equalBytes } from '../core/bytes.ts';
 import { type Disk, type DiskFile, readAll, withFile } from './disk.ts';
 import { rememberPart } from './final-parts.ts';
-import { bytesEqual, crc } from './format.ts';
+import { crc } from './format.ts';
 import type { JournalPosition } from './journal.ts';
 import { NOT_SIGNED } from './journal-reader.ts';
 import { PartHashes } from './part-hashes.ts';
@@ -153,7 +154,7 @@ function readContent(disk: Disk, directory: string, file: DiskFile, outline: Out
     }
     parts.push({ name, final, bytes });
   }
-  if (!bytesEqual(sha.update(outline.manifestBytes).digest(), outline.foot.hash)) throw damagedPart(rows, parts);
+  if (!equalBytes(sha.update(outline.manifestBytes).digest(), outline.foot.hash)) throw damagedPart(rows, parts);
   return { seq, chain, moment, extra, parts };
 }
 
@@ -186,7 +187,7 @@ function readFinalParts(disk: Disk, directory: string, rows: readonly PartRow[])
     for (const [index, hash] of hashes.results().entries()) {
       const row = finals[index]!;
       const name = partName(row.name, row.hash!);
-      if (!bytesEqual(hash, row.hash!)) throw new SnapshotError(`its part ${name} is damaged`);
+      if (!equalBytes(hash, row.hash!)) throw new SnapshotError(`its part ${name} is damaged`);
       rememberPart(join(directory, name), row, pieces[index]!);
     }
     return new Map(finals.map((row, index) => [row, pieces[index]!]));

@@ -11,12 +11,13 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { equalBytes } from '../core/bytes.ts';
 import type { Part } from '../core/dump.ts';
 import { Breaks } from './breaks.ts';
 import { type Disk, type DiskFile, readAllLater, syncDirectoryLater, writeAllLater } from './disk.ts';
 import { FileStream } from './file-stream.ts';
 import { keepPart, keptPart, writeTemporary } from './final-parts.ts';
-import { bytesEqual, SIGNATURE_BYTES } from './format.ts';
+import { SIGNATURE_BYTES } from './format.ts';
 import type { JournalPosition } from './journal.ts';
 import {
   type Foot,
@@ -194,7 +195,7 @@ async function proveFile(
       at += count;
     }
     const isSame = file.size() === fileBytes && packFoot(read).equals(packFoot(foot));
-    if (!isSame || !bytesEqual(sha.digest(), foot.hash)) throw new SnapshotError(`${path}: reads back other bytes`);
+    if (!isSame || !equalBytes(sha.digest(), foot.hash)) throw new SnapshotError(`${path}: reads back other bytes`);
   } finally {
     file.close();
   }

@@ -174,7 +174,7 @@ export const PLANTS: Plant[] = [
     'a frame need not continue the one before',
     [
       READER,
-      "  if (!bytesEqual(frameChain(bytes, from), position.chain)) return 'does not continue the frame before it';\n",
+      "  if (!equalBytes(frameChain(bytes, from), position.chain)) return 'does not continue the frame before it';\n",
       '',
     ],
   ],
@@ -314,16 +314,16 @@ export const PLANTS: Plant[] = [
     'a part is believed whatever its hash',
     [
       'src/storage/snapshot-reader.ts',
-      'if (!bytesEqual(hash, row.hash!)) throw',
-      'if (!bytesEqual(hash, row.hash!) && hash.length === 0) throw',
+      'if (!equalBytes(hash, row.hash!)) throw',
+      'if (!equalBytes(hash, row.hash!) && hash.length === 0) throw',
     ],
   ],
   [
     'a snapshot is believed without its sums',
     [
       'src/storage/snapshot-reader.ts',
-      'if (!bytesEqual(sha.update(outline.manifestBytes).digest(), outline.foot.hash)) throw',
-      'if (!bytesEqual(sha.update(outline.manifestBytes).digest(), outline.foot.hash) && parts.length === 0) throw',
+      'if (!equalBytes(sha.update(outline.manifestBytes).digest(), outline.foot.hash)) throw',
+      'if (!equalBytes(sha.update(outline.manifestBytes).digest(), outline.foot.hash) && parts.length === 0) throw',
     ],
   ],
   // Two servers of which neither sees the other
