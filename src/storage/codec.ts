@@ -46,7 +46,7 @@ import {
   typeOf,
   versionIn,
 } from './entry-bytes.ts';
-import { digestText, FORMAT_VERSION, HASH_BYTES, SIGNATURE_BYTES } from './format.ts';
+import { FORMAT_VERSION, HASH_BYTES, SIGNATURE_BYTES, sha256 } from './format.ts';
 import type { FrameBuffer } from './frame-buffer.ts';
 import { keyAt, placeOf } from './keys-in-data.ts';
 import * as msgpack from './msgpack.ts';
@@ -324,7 +324,7 @@ function readIntent(
   const seal = msgpack.readBinary(reader, SIGNATURE_BYTES);
   const thread = readThread(reader, version, luid);
   const outcome = readOutcome(reader, version, moment);
-  const hash = stated ?? digestText(data);
+  const hash = stated ?? sha256(data);
   return { type, ledger, kind, luid, handle, moment, hash, data, proofs, seal, thread, outcome };
 }
 

@@ -122,8 +122,13 @@ export function seqDigits(seq: number): string {
   return String(seq).padStart(20, '0');
 }
 
-export function sha256(bytes: Uint8Array): Uint8Array {
-  return digest('sha256', bytes, 'buffer');
+/** SHA-256, 32 bytes; a text is hashed as UTF-8. */
+export function sha256(data: string | Uint8Array): Uint8Array {
+  // A 'binary' string has one character a byte; unpacking it is quicker than having a Buffer made.
+  const text = digest('sha256', data, 'binary');
+  const bytes = new Uint8Array(HASH_BYTES);
+  for (let index = 0; index < HASH_BYTES; index++) bytes[index] = text.charCodeAt(index);
+  return bytes;
 }
 
 /** CRC-32 of bytes[from, to), going on from `before`. */
@@ -158,18 +163,9 @@ export function readSegmentHeader(bytes: Buffer, at: number, to: number): Segmen
 
 /** Puts the digest of the entry bytes[from, to) at `at`; `frameHash` wants those of a frame's entries in a row. */
 export function digestEntry(bytes: Uint8Array, from: number, to: number, digests: Uint8Array, at: number): void {
-  // A 'binary' string has one character a byte; unpacking it is quicker than having a Buffer made.
   const whole = from === 0 && to === bytes.length;
   const text = digest('sha256', whole ? bytes : bytes.subarray(from, to), 'binary');
   for (let index = 0; index < HASH_BYTES; index++) digests[at + index] = text.charCodeAt(index);
-}
-
-/** SHA-256 of a text as UTF-8. */
-export function digestText(text: string): Uint8Array {
-  const characters = digest('sha256', text, 'binary');
-  const bytes = new Uint8Array(HASH_BYTES);
-  for (let index = 0; index < HASH_BYTES; index++) bytes[index] = characters.charCodeAt(index);
-  return bytes;
 }
 
 /**

@@ -18,7 +18,7 @@ import { Kind } from '../../src/core/kinds.ts';
 import { secondOf } from '../../src/core/luid.ts';
 import { decode, decodeNextFacts, encode, entryCodec } from '../../src/storage/codec.ts';
 import { passNext, passNextNoting } from '../../src/storage/entry-bytes.ts';
-import { digestText } from '../../src/storage/format.ts';
+import { sha256 } from '../../src/storage/format.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import type { EntryFormat } from '../../src/storage/journal.ts';
 import { CodecError } from '../../src/storage/msgpack.ts';
@@ -147,7 +147,7 @@ const entry: fc.Arbitrary<Entry> = fc.oneof(
       keyed: fc.option(keyed),
     })
     .map(({ keyed: some, ...value }) => ({ ...value, ...some }))
-    .map((value) => ({ ...value, hash: digestText(value.data), thread: value.thread ?? threadOf(value.luid) })),
+    .map((value) => ({ ...value, hash: sha256(value.data), thread: value.thread ?? threadOf(value.luid) })),
   fc.record({ type: fc.constant(EntryType.step), ...base, row: count, outcome }),
   fc.record({
     type: fc.constant(EntryType.delivery),

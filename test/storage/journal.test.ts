@@ -3,7 +3,7 @@ import { Unpackr } from 'msgpackr';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
 import { encode } from '../../src/storage/codec.ts';
-import { digestText, FORMAT_VERSION, FRAME_HEAD_BYTES, SEGMENT_HEADER_BYTES } from '../../src/storage/format.ts';
+import { FORMAT_VERSION, FRAME_HEAD_BYTES, SEGMENT_HEADER_BYTES, sha256 } from '../../src/storage/format.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { JOURNAL_START, Journal, JournalChangedError, type JournalOptions } from '../../src/storage/journal.ts';
 import { cutTornTail, readJournal } from '../../src/storage/journal-reader.ts';
@@ -105,7 +105,7 @@ describe('what was written', () => {
     const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
     const entry = intentFrom(1, (length) => new Uint8Array(length));
     const data = 'é'.repeat(3_000_000);
-    const big = { ...entry, data, hash: digestText(data) };
+    const big = { ...entry, data, hash: sha256(data) };
     journal.add(entry);
     await commit(journal, 1);
     journal.add(big);

@@ -7,7 +7,7 @@ import { type Entry, EntryType, type IntentEntry, type Outcome, type StoredProof
 import { Kind } from '../../src/core/kinds.ts';
 import { encode } from '../../src/storage/codec.ts';
 import type { Disk } from '../../src/storage/disk.ts';
-import { digestText } from '../../src/storage/format.ts';
+import { sha256 } from '../../src/storage/format.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { JOURNAL_START, Journal, type JournalOptions, type JournalPosition } from '../../src/storage/journal.ts';
 import { cutTornTail, readJournal } from '../../src/storage/journal-reader.ts';
@@ -89,7 +89,7 @@ export function intentFrom(number: number, bytes: (length: number) => Uint8Array
     luid: `$int.${String(number).padStart(17, '0')}`,
     handle: `transfer-${number}`,
     moment: 1_700_000_000_000 + number,
-    hash: digestText(data),
+    hash: sha256(data),
     data,
     proofs: [{ public: bytes(32), result: bytes(64), custom: '{"moment":"2024-01-01T00:00:00.000Z"}' }],
     seal: bytes(64),
