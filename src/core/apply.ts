@@ -341,7 +341,7 @@ function setStatus(state: State, row: number, ledger: number, kind: Kind, text: 
 function setLabels(state: State, row: number, labels: readonly string[]): void {
   const { rows } = state;
   const countLabel = (label: string, change: number) => {
-    const key = labelKey(rows.ledger.get(row), rows.kind.get(row) as Kind, label);
+    const key = labelKey(rows.ledger.get(row), rows.kind.get(row), label);
     const now = (state.labels.get(key) ?? 0) + change;
     if (now === 0) state.labels.delete(key);
     else state.labels.set(key, now);

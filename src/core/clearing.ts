@@ -166,7 +166,7 @@ class ClearingPlan implements Plan {
 
   need(action: 'spend' | 'issue' | 'destroy' | 'limit', row: number): void {
     if (this.#isFree) return;
-    const kind = this.#state.rows.kind.get(row) as Kind;
+    const kind = this.#state.rows.kind.get(row);
     const caller = this.#caller;
     this.isPermitted &&= isGranted(this.#state, this.#ledger, action, kind, row, caller, null, this.#budget);
   }

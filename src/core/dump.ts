@@ -144,7 +144,7 @@ function restoreNorms(state: State): void {
 function restoreRanks({ order, rows, ranks }: State): void {
   for (let place = 0; place < order.length; place++) {
     const row = order.get(place);
-    ranks.push(rows.ledger.get(row), rows.kind.get(row) as Kind, place, rows.status.get(row));
+    ranks.push(rows.ledger.get(row), rows.kind.get(row), place, rows.status.get(row));
   }
 }
 
@@ -152,6 +152,6 @@ function restoreRanks({ order, rows, ranks }: State): void {
 function restoreUsedProofs({ rows, usedProofs }: State): void {
   for (let row = 0; row < rows.kind.length; row++) {
     const kind = rows.kind.get(row);
-    if (kind !== Kind.intent) usedProofs.useAll(rows.ledger.get(row), kind as Kind, rows.at.get(row));
+    if (kind !== Kind.intent) usedProofs.useAll(rows.ledger.get(row), kind, rows.at.get(row));
   }
 }

@@ -5,7 +5,7 @@
  * is read than which they are, and what proofs gave to them that those asked for still have.
  */
 import { type Entry, EntryType } from './entry.ts';
-import { type Kind, kindRow } from './kinds.ts';
+import { kindRow } from './kinds.ts';
 import { entryAt, NO_LABELS, typeAt, type Version, versionAt } from './records.ts';
 import type { State } from './state.ts';
 
@@ -109,7 +109,7 @@ function* passAll(
   skip: number,
   max: number,
 ): Generator<undefined, FoundVersions> {
-  const first = kindRow(state.rows.kind.get(row) as Kind).status;
+  const first = kindRow(state.rows.kind.get(row)).status;
   const places: (Told & { at: number })[] = [];
   let total = 0;
   // Status and labels stay from version to version: what one gave is also that of newer ones that gave none.

@@ -1,7 +1,7 @@
 /** Records as they were: entries stay where they are, so what followed one of them is simply not looked at. */
 import { type IntentStatus, statusAfter } from './entry.ts';
 import { lastGiven } from './history.ts';
-import { type Kind, kindRow } from './kinds.ts';
+import { kindRow } from './kinds.ts';
 import {
   labelsBy,
   lastBy,
@@ -65,5 +65,5 @@ function statusBy(state: State, row: number, version: Version): string {
   if (given !== null) return given;
   const { pastStatuses } = state.longVersions;
   const before = lastBy(state, row, version.before, pastStatuses, ({ status }) => status ?? undefined);
-  return before ?? kindRow(state.rows.kind.get(row) as Kind).status;
+  return before ?? kindRow(state.rows.kind.get(row)).status;
 }

@@ -29,6 +29,7 @@ import { AccessMemo } from './access/memo.ts';
 import { Balances } from './balances.ts';
 import type { EntryCodec } from './codec.ts';
 import { mapOfCount } from './counts.ts';
+import type { Kind } from './kinds.ts';
 import { LongVersions } from './long-versions.ts';
 import { NameMemo } from './name-memo.ts';
 import { Norms } from './norms.ts';
@@ -79,7 +80,7 @@ interface Rows {
   readonly aux: U32Field;
   readonly status: U16Field;
   readonly flags: U8Field;
-  readonly kind: U8Column;
+  readonly kind: U8Column<Kind>;
   readonly ledger: U32Column;
 }
 
@@ -214,7 +215,7 @@ function emptyRows(pageRows: number | undefined): Rows {
     aux: new U32Field(lines, 'row-aux', 8),
     status: new U16Field(lines, 'row-status', 12),
     flags: new U8Field(lines, 'row-flags', 14),
-    kind: new U8Column('row-kind', true, pageRows),
+    kind: new U8Column<Kind>('row-kind', true, pageRows),
     ledger: new U32Column('row-ledger', true, pageRows),
   };
 }

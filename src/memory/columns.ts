@@ -164,18 +164,18 @@ abstract class Column<Page extends Cells> {
   }
 }
 
-/** Whole numbers from 0 to 255. */
-export class U8Column extends Column<Uint8Array<SharedArrayBuffer>> {
+/** Whole numbers from 0 to 255, or those of them that `N` says. */
+export class U8Column<N extends number = number> extends Column<Uint8Array<SharedArrayBuffer>> {
   constructor(name: string, appendOnly: boolean, pageRows: number = PAGE_ROWS) {
     super(name, appendOnly, 1, pageRows);
   }
 
-  get(row: number): number {
+  get(row: number): N {
     if (!(row < this.rows)) this.noRow(row);
-    return this.pages[row >>> this.shift]![row & this.mask]!;
+    return this.pages[row >>> this.shift]![row & this.mask]! as N;
   }
 
-  set(row: number, value: number): void {
+  set(row: number, value: N): void {
     if (!(row < this.rows)) this.noRow(row);
     if (row < this.closed) this.closedRow(row);
     if ((value & 0xff) !== value) this.noFit(value);
@@ -184,7 +184,7 @@ export class U8Column extends Column<Uint8Array<SharedArrayBuffer>> {
   }
 
   /** Adds a row and returns its number, from 0. */
-  push(value: number): number {
+  push(value: N): number {
     const row = this.rows;
     if ((value & 0xff) !== value) this.noFit(value);
     if ((row & this.mask) === 0) this.begin();
