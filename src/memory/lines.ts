@@ -179,7 +179,7 @@ abstract class Field<Page extends Cells = Cells> {
     this.mask = lines.mask;
     this.step = Math.log2(lines.bytes / width);
     this.cell = offset / width;
-    lines.enter(this as unknown as Field);
+    lines.enter(this);
   }
 
   /** Rows there are. */
