@@ -279,14 +279,14 @@ function decideCheck(state: State, command: CheckCommand): Entry[] | Refusal {
   return row < 0 ? notFound(kind) : [];
 }
 
-/** An intent, or leg, that has gone on meanwhile needs no such note any more. */
+/** Nothing where the intent, or its leg, has gone on meanwhile: then the call is no longer what it waits for. */
 function decideLeg(state: State, command: LegCommand, now: number): Entry[] {
   const row = liveRow(state, command);
   const step = row < 0 ? null : stepByCall(state, readRow(state, row), command, now);
   return step === null ? [] : [step];
 }
 
-/** Nor does one whose receiver is no more. */
+/** Nothing where the effect or bridge was dropped, or is told of nothing any more. */
 function decideDelivery(state: State, command: DeliveryCommand): Entry[] {
   const { ledger, kind, luid, moment, receiver, seq, index, attempts, isDelivered, detail } = command;
   const row = liveRow(state, { ...command, luid: receiver });

@@ -69,8 +69,7 @@ export class Heap {
   /** The largest payload `append` takes, in bytes. */
   readonly recordBytesMax: number;
   private readonly chunkBytes: number;
-  /** All that the heap can take. */
-  /** All that records can take. */
+  /** Bytes of memory that all records can take together, with headers, padding and chunk ends. */
   readonly bytesMax: number;
   /** How far an address is shifted to give its chunk. */
   private readonly shift: number;
@@ -105,7 +104,7 @@ export class Heap {
     this.words.push(this.lastWords);
   }
 
-  /** Bytes of memory it takes: the system gives what was not written to nobody, nor counts it. */
+  /** Bytes of memory it takes: what the system counts of a chunk is only what was written. */
   get taken(): number {
     return this.used;
   }
