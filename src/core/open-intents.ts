@@ -44,7 +44,7 @@ type Row = [
 ];
 
 export class OpenIntents {
-  readonly #intents = new HeldMap<number, OpenIntent>(OPEN_PART, rowOf, () => new LongMap(near));
+  readonly #intents = new HeldMap<number, OpenIntent>(OPEN_PART, () => new LongMap(near), rowOf);
   /** By ledger, the rows of those that are pending, in the order they came: once prepared, none is pending again. */
   readonly #pending = new LongMap<number, LongMap<number, true>>(near);
   /** By bridge, the rows of those that have a leg there. */

@@ -33,18 +33,21 @@ type Make<K> = <V>() => Entries<K, V>;
 
 export class HeldMap<K, V> {
   readonly #name: string;
-  readonly #rowOf: (key: K, value: V) => unknown;
   readonly #map: Entries<K, V>;
   /** As many may change while a dump is read as there are. */
   readonly #make: Make<K>;
+  readonly #rowOf: (key: K, value: V) => unknown;
   #dumps: readonly Kept<K, V>[] = [];
 
-  /** It is dumped as a part of this name: lines of JSON, each a list of what `rowOf` makes of so many entries. */
-  constructor(name: string, rowOf: (key: K, value: V) => unknown, make: Make<K> = () => new Map()) {
+  /**
+   * It is dumped as a part of this name: lines of JSON, each a list of what `rowOf` makes of so many entries, or of keys
+   * and values as they are.
+   */
+  constructor(name: string, make: Make<K>, rowOf: (key: K, value: V) => unknown = (key, value) => [key, value]) {
     this.#name = name;
-    this.#rowOf = rowOf;
     this.#make = make;
     this.#map = make();
+    this.#rowOf = rowOf;
   }
 
   get size(): number {

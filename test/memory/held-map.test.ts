@@ -6,7 +6,7 @@ import { bytesOf, HeldMap, rowsOf } from '../../src/memory/index.ts';
 type Row = [string, number];
 
 function emptyMap(): HeldMap<string, number> {
-  return new HeldMap('things', (key, value) => [key, value]);
+  return new HeldMap('things', () => new Map());
 }
 
 function rowsIn(bytes: Uint8Array): Row[] {
@@ -121,11 +121,7 @@ test('no piece passes by very many, however many have come, or were there and ha
       }
     }
   }
-  const map = new HeldMap<number, number>(
-    'things',
-    (key, value) => [key, value],
-    () => new Counting(),
-  );
+  const map = new HeldMap<number, number>('things', () => new Counting());
   for (let n = 0; n < 20_000; n++) map.set(n, n);
   const dump = map.dump();
   for (let n = 10_000; n < 40_000; n++) map.set(n, -1);
@@ -148,7 +144,7 @@ test('what is kept for a dump lies in a map of the same sort, since it may grow 
     made.push(map);
     return map;
   };
-  const map = new HeldMap<number, number>('things', (key, value) => [key, value], make);
+  const map = new HeldMap<number, number>('things', make);
   map.set(1, 1);
   map.dump();
   map.set(1, 2);
