@@ -149,7 +149,7 @@ export class ProofPool {
 
   /** Takes a job. Throws a RangeError where its rows are not whole. */
   submit(job: ProofJob): void {
-    if (!this.#turnScheduled) this.#scheduleTurn();
+    this.#scheduleTurn();
     const pending = new PendingJob(job, this.#turn);
     this.#jobsOpen++;
     this.stats.jobs++;
@@ -229,6 +229,7 @@ export class ProofPool {
   }
 
   #scheduleTurn(): void {
+    if (this.#turnScheduled) return;
     this.#turnScheduled = true;
     this.#turn = performance.now();
     setImmediate(() => this.#endTurn());
@@ -329,7 +330,7 @@ export class ProofPool {
     this.#giveBack(task.slab);
     // A worker that has nothing gets its next rows before this thread turns to the answers; few rows wait for more.
     if (this.#rowsWaiting >= ROWS_PER_SPLIT_MIN && this.#idleWorkers() > 0) this.#dispatch();
-    else if (this.#rowsWaiting > 0 && !this.#turnScheduled) this.#scheduleTurn();
+    else if (this.#rowsWaiting > 0) this.#scheduleTurn();
     for (let i = 0; i < task.parts.length; i++) this.#settle(task.parts[i]!.pending, bads[i]!, null);
   }
 
@@ -340,7 +341,7 @@ export class ProofPool {
   /** Of a task that was taken over. Rows may wait for nothing else. */
   #giveBackLate(slab: number): void {
     this.#giveBack(slab);
-    if (this.#rowsWaiting > 0 && !this.#turnScheduled) this.#scheduleTurn();
+    if (this.#rowsWaiting > 0) this.#scheduleTurn();
   }
 
   #onFailure(task: Task): void {
@@ -356,7 +357,7 @@ export class ProofPool {
   #onThreadLost(): void {
     if (this.#hasThreads()) return;
     for (const task of this.#tasks) this.#takeOver(task);
-    if (!this.#turnScheduled) this.#scheduleTurn();
+    this.#scheduleTurn();
   }
 
   /** Starts them where that is still to be done. A system that has no thread for us is as one whose threads all died. */
@@ -380,7 +381,7 @@ export class ProofPool {
   #takeOver(task: Task): void {
     this.#tasks.delete(task);
     this.#partsInline.push(...task.parts);
-    if (!this.#turnScheduled) this.#scheduleTurn();
+    this.#scheduleTurn();
   }
 
   #takeAllInline(): void {
@@ -401,7 +402,7 @@ export class ProofPool {
     }
     this.#partsInline.splice(0, taken);
     this.stats.rowsInline += rows;
-    if (this.#partsInline.length > 0 && !this.#turnScheduled) this.#scheduleTurn();
+    if (this.#partsInline.length > 0) this.#scheduleTurn();
   }
 
   #workPart(part: Part): void {
