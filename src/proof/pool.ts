@@ -176,7 +176,7 @@ export class ProofPool {
   async prepare(pause = () => new Promise<void>((resolve) => setImmediate(resolve))): Promise<void> {
     await loadAhead();
     if (this.#closing) return;
-    this.#hasThreads();
+    this.#ensureThreads();
     const keysMax = this.#options.keyTablesMax ?? KEY_TABLES_MAX;
     const salt = randomBytes(4).readInt32LE();
     const verifier = new KeyedVerifier({ library: LIBRARIES[0]!, keysMax, salt, shapes: SHAPES_FOR_ROWS_ALONE });
@@ -239,7 +239,7 @@ export class ProofPool {
     this.#turnScheduled = false;
     const alone = this.#tasks.size === 0 && this.#partsInline.length === 0;
     if (alone && this.#rowsWaiting <= this.#options.inlineRowsMax) this.#takeAllInline();
-    else if (this.#hasThreads()) this.#dispatch();
+    else if (this.#ensureThreads()) this.#dispatch();
     else this.#takeAllInline();
     this.#workInline();
   }
@@ -348,20 +348,23 @@ export class ProofPool {
     if (!this.#tasks.has(task)) return this.#giveBackLate(task.slab);
     this.stats.tasksFailed++;
     task.failures++;
-    if (task.failures <= TASK_RETRIES_MAX && this.#hasThreads()) return this.#send(task);
+    if (task.failures <= TASK_RETRIES_MAX && this.#ensureThreads()) return this.#send(task);
     this.#takeOver(task);
     this.#giveBack(task.slab);
   }
 
   /** A thread ended without a task. When none is left to start again, this thread does the work from here on. */
   #onThreadLost(): void {
-    if (this.#hasThreads()) return;
+    if (this.#ensureThreads()) return;
     for (const task of this.#tasks) this.#takeOver(task);
     this.#scheduleTurn();
   }
 
-  /** Starts them where that is still to be done. A system that has no thread for us is as one whose threads all died. */
-  #hasThreads(): boolean {
+  /**
+   * Starts the threads where that is still to be done; returns whether there are any. A system that has none for us is as
+   * one whose threads all died.
+   */
+  #ensureThreads(): boolean {
     const start = this.#start;
     this.#start = null;
     if (start !== null) {
