@@ -59,7 +59,7 @@ export class Candidates {
   #begin(): () => number {
     const { ledger, kind, filters, order } = this.#request;
     const handle = filters.find((filter) => filter.operator === 'eq' && nameOf(filter) === 'data.handle');
-    if (handle !== undefined) return once(findHandle(this.#state, ledger, kind, String(handle.value)));
+    if (handle !== undefined) return each([findHandle(this.#state, ledger, kind, String(handle.value))]);
     if (this.#isNumbered()) return order === 'newest' ? this.#newestNumbered() : this.#oldestNumbered();
     const open = this.#openRows();
     if (open !== null) return each(order === 'newest' ? open.reverse() : open);
@@ -254,10 +254,6 @@ function turned(newestFirst: () => number, max: number): () => number {
     isTurned = row === END || rows.length === max;
     return NONE;
   };
-}
-
-function once(row: number): () => number {
-  return each([row]);
 }
 
 function each(rows: readonly number[]): () => number {
