@@ -2,17 +2,20 @@
 import { type Kind, SCOPES, scopeOf } from './kinds.ts';
 import type { State } from './state.ts';
 
+/** Keys of one ledger and kind: the number of each status, and the last for all of them. */
+const KIND_KEYS = 65_536;
+const LEDGER_KEYS = SCOPES * KIND_KEYS;
 /** Above the number of any status. */
-export const ANY_STATUS = 65_535;
+export const ANY_STATUS = KIND_KEYS - 1;
 
 /** Key of state.counts, see `liveCount`. */
 export function countKey(ledger: number, kind: Kind, status: number): number {
-  return scopeOf(ledger, kind) * 65_536 + status;
+  return scopeOf(ledger, kind) * KIND_KEYS + status;
 }
 
 /** The number of the map that a key of state.counts lies in: 64 ledgers share one, most of which have had some thirty. */
 export function mapOfCount(key: number): number {
-  return Math.floor(key / (64 * SCOPES * 65_536));
+  return Math.floor(key / (64 * LEDGER_KEYS));
 }
 
 /** Live records of a ledger and kind in a status (its number), or in all. */
@@ -24,7 +27,7 @@ export function liveCount({ counts }: State, ledger: number, kind: Kind, status:
 export function addCount({ counts, variety }: State, key: number, change: number): void {
   const known = counts.get(key);
   if (known === undefined) {
-    const ledger = Math.floor(key / (SCOPES * 65_536));
+    const ledger = Math.floor(key / LEDGER_KEYS);
     variety.set(ledger, (variety.get(ledger) ?? 0) + 1);
   }
   counts.set(key, (known ?? 0) + change);

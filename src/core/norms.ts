@@ -6,7 +6,7 @@
  * the heap address of its newest entry, whose bytes never change, and within a bound: then all of it goes.
  */
 import { LongMap, near } from '../memory/index.ts';
-import { KINDS, Kind } from './kinds.ts';
+import { KINDS, Kind, SCOPES } from './kinds.ts';
 
 /** Sorts of policies that are found by the kind they speak of. */
 export type PolicySort = 'status' | 'labels';
@@ -16,9 +16,9 @@ export const POLICIES_MAX = 100;
 /** What is remembered may weigh so many characters of the records it comes from. */
 const REMEMBERED_MAX = 8_000_000;
 
-/** A kind's number for policies of all kinds. */
-const ANY_KIND = 15;
-const NO_KIND = -1;
+/** Numbers beside those of the kinds: of policies for all kinds, and of what names no kind there is. */
+const ANY_KIND = SCOPES - 1;
+const UNKNOWN_KIND = SCOPES - 2;
 const SORTS: readonly string[] = ['status', 'labels'];
 
 interface Norm {
@@ -75,7 +75,7 @@ export class Norms {
 
   /** The kind that the schema in this row speaks of, or -1. */
   schemaKind(row: number): number {
-    return this.#norms.get(row)?.kind ?? NO_KIND;
+    return this.#norms.get(row)?.kind ?? -1;
   }
 
   /** Rows of the policies of a sort that speak of a kind. */
@@ -112,11 +112,11 @@ export class Norms {
 const NONE: readonly number[] = [];
 
 function keyOf(ledger: number, kind: number, sort: number): number {
-  return (ledger * 16 + kind) * 4 + sort + 1;
+  return (ledger * SCOPES + kind) * 4 + sort + 1;
 }
 
 function kindNumber(record: unknown): number {
   if (record === 'any') return ANY_KIND;
   const kind = KINDS.findIndex(({ name }) => name === record);
-  return kind < 0 ? ANY_KIND - 1 : kind;
+  return kind < 0 ? UNKNOWN_KIND : kind;
 }
