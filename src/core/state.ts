@@ -40,7 +40,7 @@ import { UsedProofs } from './used-proofs.ts';
 import { UsedTokens } from './used-tokens.ts';
 import type { CompileSchema } from './user-schemas.ts';
 
-export type { MemorySizes } from '../memory/index.ts';
+export type { HeapRoom, MemorySizes } from '../memory/index.ts';
 export type { OpenIntent } from './open-intents.ts';
 
 /** What is few lives on the V8 heap: a ledger's row, and its settings as its record gives them. */

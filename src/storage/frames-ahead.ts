@@ -12,6 +12,7 @@
  * reader looks for itself then, and says what is wrong.
  */
 import { parentPort, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import type { HeapRoom } from '../core/state.ts';
 import { type DiskFile, readAll } from './disk.ts';
 import { passNextNoting } from './entry-bytes.ts';
 import {
@@ -53,17 +54,11 @@ interface Piece {
   readonly notes: Int32Array<SharedArrayBuffer>;
 }
 
-/** Memory that will be written soon, from this byte on. */
-export interface Room {
-  buffer: SharedArrayBuffer;
-  from: number;
-}
-
 export interface AheadOptions {
   /** What names are hashed with; where it is not known, none are. */
   hashSeed?: number | undefined;
   /** The memory that entries go to, next first; asked again and again as it is filled. */
-  room?(): readonly Room[];
+  room?(): readonly HeapRoom[];
 }
 
 export interface FramesAheadData {
@@ -92,10 +87,10 @@ interface Filled {
 
 export class FramesAhead {
   readonly #worker: Worker;
-  readonly #room: () => readonly Room[];
-  /** The last that was handed over. */
-  #given: SharedArrayBuffer | null = null;
   readonly #data: FramesAheadData;
+  readonly #room: () => readonly HeapRoom[];
+  /** The last of that memory which was handed over. */
+  #given: SharedArrayBuffer | null = null;
   readonly #pieces: Piece[];
   #file: DiskFile | null = null;
   #size = 0;
@@ -300,7 +295,7 @@ function touch(room: RoomLeft, bytes: number): void {
   const { words } = room;
   room.bytes += bytes;
   for (let next = receiveMessageOnPort(parentPort!); next !== undefined; next = receiveMessageOnPort(parentPort!)) {
-    const { buffer, from } = next.message as Room;
+    const { buffer, from } = next.message as HeapRoom;
     if (words.length === 0) room.at = from >>> 2;
     words.push(new Int32Array(buffer));
   }
