@@ -14,7 +14,7 @@ import { dataOf, entryAt, ledgerInfo, readRow, typeAt, versionAt } from './recor
 import { DROPPED, emptyState, type Feed, type State, structures } from './state.ts';
 import type { UsedTokensExtra } from './used-tokens.ts';
 
-export { bytesOf, dropParts, type FinalPart, type Part } from '../memory/index.ts';
+export { bytesOf, dropParts, type FinalPart, type Part, piecesOf } from '../memory/index.ts';
 
 /** The few things of the V8 heap that do not follow from rows. Plain data. */
 export interface StateExtra {

@@ -70,8 +70,3 @@ export class FileStream {
     this.#held = 0;
   }
 }
-
-/** Bytes that do not change, in pieces. */
-export function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let from = 0; from < bytes.length; from += PIECE_BYTES) yield bytes.subarray(from, from + PIECE_BYTES);
-}

@@ -6,9 +6,9 @@
  * change nothing else.
  */
 import { join } from 'node:path';
-import type { FinalPart } from '../core/dump.ts';
+import { type FinalPart, piecesOf } from '../core/dump.ts';
 import { type Disk, type DiskFile, syncLater, withFile } from './disk.ts';
-import { FileStream, piecesOf } from './file-stream.ts';
+import { FileStream } from './file-stream.ts';
 import { type PartRow, partName, TEMPORARY } from './snapshot-format.ts';
 
 interface RememberedPart {
