@@ -6,11 +6,11 @@
 import { type MemorySizes, type Part, rowsOf } from '../memory/index.ts';
 import type { EntryCodec } from './codec.ts';
 import { addCount, addOwnStatus } from './counts.ts';
-import { EntryType, type IntentEntry, POSTING_WIDTH, THROUGH_WIDTH } from './entry.ts';
+import { EntryType, POSTING_WIDTH, THROUGH_WIDTH } from './entry.ts';
 import { findSlot } from './finding.ts';
 import { Kind } from './kinds.ts';
 import type { OpenIntent } from './open-intents.ts';
-import { dataOf, entryAt, ledgerInfo, readRow, typeAt, versionAt } from './records.ts';
+import { dataOf, entryAt, intentIn, ledgerInfo, readRow, typeAt, versionAt } from './records.ts';
 import { DROPPED, emptyState, type Feed, type State, structures } from './state.ts';
 import type { UsedTokensExtra } from './used-tokens.ts';
 
@@ -110,7 +110,7 @@ function restoreThreads(state: State): void {
 
 /** What an intent takes on that others of its thread bring stands in the entry it began with. */
 function restorePassing(state: State, row: number): void {
-  const { outcome } = versionAt(state, state.rows.at.get(row)).entry as IntentEntry;
+  const { outcome } = intentIn(versionAt(state, state.rows.at.get(row)));
   const { postings, links } = outcome;
   const through = links?.through ?? [];
   for (let i = 0; i < through.length; i += THROUGH_WIDTH) {

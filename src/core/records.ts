@@ -11,7 +11,7 @@ import {
   type UpdateEntry,
 } from './entry.ts';
 import type { GivenLast } from './long-versions.ts';
-import { AssertionError } from './refusal.ts';
+import { AssertionError, assert } from './refusal.ts';
 import { HAS_LABELS, type LedgerInfo, type State } from './state.ts';
 
 export type VersionEntry = CreateEntry | UpdateEntry | IntentEntry;
@@ -64,6 +64,12 @@ function longer(
   const version = { ...known, added: [...known.added, ...added] };
   longVersions.keep(at, version, sizeOfAdded(added), address);
   return version;
+}
+
+/** The one version of an intent. */
+export function intentIn({ entry }: Version): IntentEntry {
+  assert(entry.type === EntryType.intent, 'this record is an intent');
+  return entry;
 }
 
 /** A stored record as it is now. */

@@ -17,7 +17,7 @@ import {
 import { findHandle, findLuid } from './finding.ts';
 import { attempt, commit, heldBy, stepEntry, undo } from './intents.ts';
 import { Kind } from './kinds.ts';
-import { dataOf, namesOf, type RecordView, readRow } from './records.ts';
+import { dataOf, intentIn, namesOf, type RecordView, readRow } from './records.ts';
 import { type Refusal, refuse } from './refusal.ts';
 import { drawUp } from './sheet.ts';
 import { DROPPED, type State } from './state.ts';
@@ -50,7 +50,7 @@ export function follow(state: State, entry: Entry, following: Following): Iterab
 }
 
 function* consequences(state: State, entry: IntentEntry | StepEntry, following: Following): Generator<Entry> {
-  const { thread } = readRow(state, rowOf(state, entry)).entry as IntentEntry;
+  const { thread } = intentIn(readRow(state, rowOf(state, entry)));
   const failed = yield* forward(state, entry, following);
   yield* settle(state, failed ?? entry, thread, following);
 }
@@ -90,8 +90,8 @@ function* forward(
   return null;
 }
 
-function crowded({ threads }: State, { entry }: RecordView): Refusal | null {
-  const { thread } = entry as IntentEntry;
+function crowded({ threads }: State, intent: RecordView): Refusal | null {
+  const { thread } = intentIn(intent);
   if ((threads.get(thread)?.length ?? 1) < THREAD_INTENTS_MAX) return null;
   return refuse('core.thread-size-exceeded', `A thread has at most ${THREAD_INTENTS_MAX} intents`);
 }
@@ -111,7 +111,7 @@ function begin(
   claims: readonly object[],
   { received, now, makeIntent }: Following,
 ): IntentEntry {
-  const { thread, handle } = parent.entry as IntentEntry;
+  const { thread, handle } = intentIn(parent);
   const own = makeIntent({ claims, origin: handle }, received);
   const content = { value: { claims }, data: own.data };
   const sheet = drawUp(state, ledger, content.value);
@@ -126,7 +126,7 @@ function companyOf(state: State, parent: RecordView): Company {
   for (let at: RecordView | null = parent; at !== null; at = originOf(state, at)) {
     for (const { wallet } of heldBy(at)?.links?.forwards ?? []) passedBy.add(wallet);
   }
-  const { thread } = parent.entry as IntentEntry;
+  const { thread } = intentIn(parent);
   const members = (state.threads.get(thread) ?? [parent.row]).map((row) => heldBy(readRow(state, row)));
   const brought = (wallet: number, symbol: number): number => {
     let sum = 0;
@@ -146,10 +146,11 @@ function companyOf(state: State, parent: RecordView): Company {
 }
 
 /** The intent of the same thread that this one follows from. */
-function originOf(state: State, { entry }: RecordView): RecordView | null {
-  const { thread, ledger, luid } = entry as IntentEntry;
+function originOf(state: State, intent: RecordView): RecordView | null {
+  const entry = intentIn(intent);
+  const { thread, ledger, luid } = entry;
   if (thread === threadOf(luid)) return null;
-  const row = findHandle(state, ledger, Kind.intent, dataOf(entry as IntentEntry).origin as string);
+  const row = findHandle(state, ledger, Kind.intent, dataOf(entry).origin as string);
   return row < 0 ? null : readRow(state, row);
 }
 
