@@ -15,7 +15,7 @@ export interface OpenIntent {
   readonly status: IntentStatus;
   /** Its postings are set aside. */
   readonly isHolding: boolean;
-  /** What its hold added to daily counters: flat rows of balance slot, day counted on, amount, count. */
+  /** What its hold added to daily counters: flat rows of COUNTED_WIDTH, balance slot, day counted on, amount, count. */
   readonly counted: readonly number[];
   /** Rows of LEG_STATES, by leg; none before the first is asked. */
   readonly legs: readonly number[];
@@ -24,6 +24,8 @@ export interface OpenIntent {
   /** Its thread, where that has other intents; else empty. */
   readonly thread: string;
 }
+
+export const COUNTED_WIDTH = 4;
 
 /** No numbers: one list for all that have none, since each would take a third of the intent's room. */
 export const NONE: readonly number[] = [];

@@ -5,6 +5,7 @@
 import { DAILY_AMOUNT, DAILY_COUNT, METRICS } from './balances.ts';
 import { LIMIT_WIDTH, type Outcome, POSTING_WIDTH, THROUGH_WIDTH } from './entry.ts';
 import { findSlot } from './finding.ts';
+import { COUNTED_WIDTH } from './open-intents.ts';
 import { assert } from './refusal.ts';
 import type { OpenIntent, State } from './state.ts';
 
@@ -61,8 +62,8 @@ export function release(
     assert(Number.isSafeInteger(balances.available(slot)), 'a balance stays within ±(2^53-1)');
   }
   if (moves) return;
-  for (let i = 0; i < counted.length; i += 4) {
-    const [slot, day, amount, count] = counted.slice(i, i + 4) as [number, number, number, number];
+  for (let i = 0; i < counted.length; i += COUNTED_WIDTH) {
+    const [slot, day, amount, count] = counted.slice(i, i + COUNTED_WIDTH) as [number, number, number, number];
     // A counter that has gone on to another day keeps nothing of this one.
     if (balances.countedDay(slot) === day) balances.addMoved(slot, -amount, -count, received);
   }
@@ -87,7 +88,7 @@ export function countNewlyLimited(
     }
   }
   if (begun.size === 0) return;
-  for (let i = 0; i < counted.length; i += 4) {
+  for (let i = 0; i < counted.length; i += COUNTED_WIDTH) {
     if (counted[i + 2] !== 0) begun.delete(counterOf(counted[i]!, DAILY_AMOUNT));
     if (counted[i + 3] !== 0) begun.delete(counterOf(counted[i]!, DAILY_COUNT));
   }
