@@ -113,7 +113,7 @@ function begin(
 ): IntentEntry {
   const { thread, handle } = intentIn(parent);
   const own = makeIntent({ claims, origin: handle }, received);
-  const content = { value: { claims }, data: own.data };
+  const content = { value: dataOf(own), data: own.data };
   const sheet = drawUp(state, ledger, content.value);
   const company = companyOf(state, parent);
   const outcome = attempt(state, { ledger, sheet, content, caller: GRANTED, moment: received, company }, now);

@@ -58,6 +58,16 @@ describe('forward', () => {
     expectNothingHeld(books);
   });
 
+  test('routes of whoever it goes to see all data of the intent that passes it on', () => {
+    const books = fresh({
+      c: [{ action: 'forward', target: 'e' }],
+      e: [{ action: 'credit', target: 'd', filter: { 'intent.origin': 't9' } }, { action: 'accept' }],
+    });
+    const [, second] = intentsIn(send(books, [transfer('a', 'c', 40)]));
+    expect(JSON.parse(second!.data).origin).toBe('t9');
+    expect(balances(books, 'e', 'd')).toEqual([0, 40]);
+  });
+
   test('of issued money, and over several hops', () => {
     const books = fresh({ c: [{ action: 'forward', target: 'e' }], e: [{ action: 'forward', target: 'd' }] });
     expect(intentsIn(send(books, [issue('c', 7)]))).toHaveLength(3);
