@@ -17,6 +17,7 @@ export interface BatchOptions {
   journal: Journal;
   /** Milliseconds since whenever, for how long clearing takes. */
   stopwatch: () => number;
+  /** Commands of a batch, of which most come to one entry; and before them, ends of intents that have waited too long. */
   batchEntriesMax: number;
   batchBytesMax: number;
   /** After so much clearing a batch ends. */
