@@ -4,7 +4,7 @@
  */
 import { DAILY_AMOUNT, DAILY_COUNT, MAX_BALANCE, MIN_BALANCE } from './balances.ts';
 import { findSlot } from './finding.ts';
-import { readRow } from './records.ts';
+import { namesOf } from './records.ts';
 import { type Refusal, refuse } from './refusal.ts';
 import type { State } from './state.ts';
 
@@ -92,5 +92,5 @@ function exceeded(state: State, postings: readonly number[], at: number, what: s
 }
 
 function nameOf(state: State, postings: readonly number[], at: number): string {
-  return `Wallet ${readRow(state, postings[at]!).entry.handle} in ${readRow(state, postings[at + 1]!).entry.handle}`;
+  return `Wallet ${namesOf(state, postings[at]!).handle} in ${namesOf(state, postings[at + 1]!).handle}`;
 }

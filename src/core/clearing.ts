@@ -19,7 +19,7 @@ import { Kind } from './kinds.ts';
 import { type Grouping, groupLeg } from './legs.ts';
 import { Nets } from './nets.ts';
 import { Participants } from './participants.ts';
-import { readRow } from './records.ts';
+import { namesOf } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
 import { routeOf } from './routes.ts';
 import { NAMED_WIDTH, type Sheet, SOURCE, SYMBOL, TARGET } from './sheet.ts';
@@ -203,7 +203,7 @@ class ClearingPlan implements Plan {
     if (wallet !== named) this.routed.push(this.index, side, wallet);
     if (forward === '') return wallet;
     if (this.#company?.passedBy.has(wallet)) {
-      const { handle } = readRow(this.#state, wallet).entry;
+      const { handle } = namesOf(this.#state, wallet);
       return this.#refuse('core.routing-failed', `Wallet ${handle} is part of a ring of routes`);
     }
     this.forwards.push({ claim: this.index, wallet, symbol, amount: this.#amount, target: forward });

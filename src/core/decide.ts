@@ -44,7 +44,7 @@ import { KINDS, Kind, kindRow } from './kinds.ts';
 import { judgeLabels } from './labels.ts';
 import { POLICIES_MAX } from './norms.ts';
 import { ProofScene } from './quorum.ts';
-import { proofSize, type RecordView, readRow } from './records.ts';
+import { namesOf, proofSize, type RecordView, readRow } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
 import { replayed } from './replays.ts';
 import { sheetOf } from './sheet.ts';
@@ -233,7 +233,7 @@ function decideMember(state: State, command: CreateCommand): Entry[] | Refusal {
   if (no !== null) return no;
   const signer = findHandle(state, ledger, Kind.signer, value.signer as string);
   if (signer < 0) return refuse('record.relation-not-found', `Signer ${value.signer} does not exist`);
-  const handle = memberHandle(readRow(state, circle).entry.luid, readRow(state, signer).entry.luid);
+  const handle = memberHandle(namesOf(state, circle).luid, namesOf(state, signer).luid);
   const what = `Signer ${value.signer} is in circle ${value.circle} already`;
   return (
     duplicate(state, command, handle, what) ??
@@ -247,7 +247,7 @@ function deniedRemoval(state: State, command: DropCommand, row: number): Refusal
   const circle = findHandle(state, ledger, Kind.circle, String(value.circle));
   const no = denied(state, { ...command, kind: Kind.circle }, 'remove-signer', Kind.circle, circle);
   if (no !== null) return no;
-  const isIn = row >= 0 && readRow(state, row).entry.handle.startsWith(readRow(state, circle).entry.luid);
+  const isIn = row >= 0 && namesOf(state, row).handle.startsWith(namesOf(state, circle).luid);
   return isIn ? null : notFound(Kind['circle-signer']);
 }
 
@@ -291,7 +291,7 @@ function decideDelivery(state: State, command: DeliveryCommand): Entry[] {
   const { ledger, kind, luid, moment, receiver, seq, index, attempts, isDelivered, detail } = command;
   const row = liveRow(state, { ...command, luid: receiver });
   if (row < 0 || !state.feeds.has(row)) return [];
-  const { handle } = readRow(state, row).entry;
+  const { handle } = namesOf(state, row);
   const event = { row, seq, index, attempts, isDelivered, detail };
   return [{ type: EntryType.delivery, ledger, kind, luid, handle, moment, ...event }];
 }
