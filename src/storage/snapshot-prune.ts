@@ -2,9 +2,9 @@
  * What a proven snapshot makes superfluous: snapshots before the two newest, parts none of those names,
  * segments of the journal wholly before the older of the two. And what crashes left half-written.
  *
- * What always holds: nothing whole goes unless two snapshots stand with their parts; a snapshot goes before its
- * parts, so none is left that misses one; segments go from the oldest on, each durably before the next, so that no
- * power cut leaves a gap between two.
+ * What always holds: nothing whole goes unless two snapshots stand with their parts; snapshots go durably before their
+ * parts, so that no power cut leaves one that misses one; segments go from the oldest on, each durably before the next,
+ * so that none leaves a gap between two.
  */
 import { join } from 'node:path';
 import { Breaks } from './breaks.ts';
@@ -47,21 +47,27 @@ export async function pruneSnapshots(
   if (older === null) return [];
 
   await forEachFinal(older, breaks, (name) => needed.add(name));
-  for (const name of disk.readdir(directory)) {
-    if ((isPartName(name) && !needed.has(name)) || isTemporaryName(name)) superfluous.push(name);
-  }
-  for (const name of superfluous) await unlinkLater(disk, join(directory, name));
-  if (superfluous.length > 0) await syncDirectoryLater(disk, directory);
+  await remove(disk, directory, superfluous);
+  const unnamed = disk.readdir(directory).filter((name) => {
+    return (isPartName(name) && !needed.has(name)) || isTemporaryName(name);
+  });
+  await remove(disk, directory, unnamed);
+  superfluous.push(...unnamed);
 
   const segments = listSegments(disk, directory);
   for (const [index, { file }] of segments.entries()) {
     const next = segments[index + 1];
     if (next === undefined || next.firstSeq > older.seq + 1) break;
-    await unlinkLater(disk, join(directory, file));
-    await syncDirectoryLater(disk, directory);
+    await remove(disk, directory, [file]);
     superfluous.push(file);
   }
   return superfluous;
+}
+
+/** Resolves when these names are gone from the device. */
+async function remove(disk: Disk, directory: string, names: readonly string[]): Promise<void> {
+  for (const name of names) await unlinkLater(disk, join(directory, name));
+  if (names.length > 0) await syncDirectoryLater(disk, directory);
 }
 
 /**

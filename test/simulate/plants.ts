@@ -298,8 +298,8 @@ export const PLANTS: Plant[] = [
     'segments go together, and are synced never',
     [
       'src/storage/snapshot-prune.ts',
-      '    await syncDirectoryLater(disk, directory);\n    superfluous.push(file);',
-      '    superfluous.push(file);',
+      'await remove(disk, directory, [file]);',
+      'await unlinkLater(disk, join(directory, file));',
     ],
   ],
   [

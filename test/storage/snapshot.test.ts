@@ -8,11 +8,11 @@ import type { Part } from '../../src/core/dump.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import type { JournalPosition } from '../../src/storage/journal.ts';
 import { type SnapshotContent, takeSnapshot } from '../../src/storage/snapshot.ts';
-import { type ReadPart, readSnapshots, type SnapshotRead } from '../../src/storage/snapshot-reader.ts';
+import { listSnapshots, type ReadPart, readSnapshots, type SnapshotRead } from '../../src/storage/snapshot-reader.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { isLong } from '../support/long.ts';
 import { FakeDisk, type Fault, randomFrom } from './fake-disk.ts';
-import { DIRECTORY, freshDisk, readFrames, server, signerOf, writeFrames } from './kit.ts';
+import { DIRECTORY, filesOf, freshDisk, readFrames, server, signerOf, writeFrames } from './kit.ts';
 
 const random = randomFrom(11);
 const noise = (length: number) => Uint8Array.from({ length }, () => Math.floor(random() * 256));
@@ -386,6 +386,33 @@ describe('a fault while taking one leaves the older ones, and the next one is ta
       const { snapshot } = read(disk);
       expect([4, 6], `seed ${seed}`).toContain(snapshot?.seq);
       expect(readFrames(disk, snapshot!).position.seq).toBe(8);
+    }
+  });
+
+  test('power cuts while one goes with its part: none is left that misses a part', async () => {
+    let isTaken = false;
+    for (let turn = 0; !isTaken; turn++) {
+      for (let seed = 1; seed <= 8; seed++) {
+        const disk = freshDisk(seed, (run) => setImmediate(run));
+        await take(disk, contentAt(START, [chunk2]));
+        await take(disk, contentAt({ ...START, seq: 6 }, [chunk]));
+        isTaken = false;
+        const taken = () => {
+          isTaken = true;
+        };
+        // What is cut off never ends.
+        void take(disk, contentAt({ ...START, seq: 7 }, [chunk])).then(taken, taken);
+        for (let n = 0; n < turn; n++) await new Promise((resolve) => setImmediate(resolve));
+        disk.crash();
+        const files = filesOf(disk);
+        for (const name of listSnapshots(disk, DIRECTORY)) {
+          const others = freshDisk();
+          for (const [file, bytes] of files) {
+            if (file === name || !file.endsWith('.ays')) others.put(`${DIRECTORY}/${file}`, bytes);
+          }
+          expect(read(others).refused, `seed ${seed}, turn ${turn}`).toEqual([]);
+        }
+      }
     }
   });
 });
