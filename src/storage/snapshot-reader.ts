@@ -3,7 +3,7 @@
  * the one before it and the journal lead to the same state.
  *
  * What always holds: a snapshot is handed on only when every byte of it and of its parts was read and fits
- * its hashes, and the hash carries the server's signature.
+ * its hashes, and the hash carries the server's signature; what it says of other files is believed when its own file fits.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -138,32 +138,39 @@ export function readOutline(file: DiskFile, options: ReadSnapshotsOptions): Outl
 /** Node hashes less than 2 GiB in one call. */
 const HASHED_BYTES_MAX = 1024 * 1024 * 1024;
 
+/** Its own file first: what it says of other files is the server's only where its hash fits. */
 function readContent(disk: Disk, directory: string, file: DiskFile, outline: Outline): SnapshotRead {
   const { seq, chain, moment, extra, parts: rows } = outline.manifest;
+  const opens = readOpenParts(file, outline);
   const finals = readFinalParts(disk, directory, rows);
-  const sha = createHash('sha256').update(outline.header);
-  const parts: ReadPart[] = [];
-  let at = SNAPSHOT_HEADER_BYTES;
-  for (const row of rows) {
-    const { name, final } = row;
-    const bytes = finals.get(row) ?? readPiece(file, row.bytes, at);
-    if (!final) {
-      for (let from = 0; from < bytes.length; from += HASHED_BYTES_MAX)
-        sha.update(bytes.subarray(from, from + HASHED_BYTES_MAX));
-      at += row.bytes;
-    }
-    parts.push({ name, final, bytes });
-  }
-  if (!equalBytes(sha.update(outline.manifestBytes).digest(), outline.foot.hash)) throw damagedPart(rows, parts);
+  const parts = rows.map((row) => {
+    const bytes = (row.final ? finals : opens).get(row)!;
+    return { name: row.name, final: row.final, bytes };
+  });
   return { seq, chain, moment, extra, parts };
 }
 
-/** Which part it is that the hash over all does not fit for: their CRCs tell, and are asked only then. */
-function damagedPart(rows: readonly PartRow[], parts: readonly ReadPart[]): SnapshotError {
+/** The parts that lie in the file itself, all of which fits its hash. */
+function readOpenParts(file: DiskFile, { header, manifest, manifestBytes, foot }: Outline): Map<PartRow, Uint8Array> {
+  const parts = new Map<PartRow, Uint8Array>();
+  const sha = createHash('sha256').update(header);
   let at = SNAPSHOT_HEADER_BYTES;
-  for (const [index, row] of rows.entries()) {
+  for (const row of manifest.parts) {
     if (row.final) continue;
-    const { bytes } = parts[index]!;
+    const bytes = readPiece(file, row.bytes, at);
+    for (let from = 0; from < bytes.length; from += HASHED_BYTES_MAX)
+      sha.update(bytes.subarray(from, from + HASHED_BYTES_MAX));
+    at += row.bytes;
+    parts.set(row, bytes);
+  }
+  if (!equalBytes(sha.update(manifestBytes).digest(), foot.hash)) throw damagedPart(parts);
+  return parts;
+}
+
+/** Which part it is that the hash over all does not fit for: their CRCs tell, and are asked only then. */
+function damagedPart(parts: ReadonlyMap<PartRow, Uint8Array>): SnapshotError {
+  let at = SNAPSHOT_HEADER_BYTES;
+  for (const [row, bytes] of parts) {
     if (crc(bytes, 0, bytes.length) !== row.crc) {
       return new SnapshotError(`it is damaged between bytes ${at} and ${at + row.bytes}: its part ${row.name}`);
     }

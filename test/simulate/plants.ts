@@ -322,8 +322,8 @@ export const PLANTS: Plant[] = [
     'a snapshot is believed without its sums',
     [
       'src/storage/snapshot-reader.ts',
-      'if (!equalBytes(sha.update(outline.manifestBytes).digest(), outline.foot.hash)) throw',
-      'if (!equalBytes(sha.update(outline.manifestBytes).digest(), outline.foot.hash) && parts.length === 0) throw',
+      'if (!equalBytes(sha.update(manifestBytes).digest(), foot.hash)) throw',
+      'if (!equalBytes(sha.update(manifestBytes).digest(), foot.hash) && parts.size === 0) throw',
     ],
   ],
   // Two servers of which neither sees the other

@@ -6,8 +6,10 @@ import { readdirSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Part } from '../../src/core/dump.ts';
 import { realDisk } from '../../src/storage/disk.ts';
+import { crc } from '../../src/storage/format.ts';
 import type { JournalPosition } from '../../src/storage/journal.ts';
 import { type SnapshotContent, takeSnapshot } from '../../src/storage/snapshot.ts';
+import { FOOT_BYTES, packFoot, packManifest, unpackFoot, unpackManifest } from '../../src/storage/snapshot-format.ts';
 import { listSnapshots, type ReadPart, readSnapshots, type SnapshotRead } from '../../src/storage/snapshot-reader.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { isLong } from '../support/long.ts';
@@ -285,6 +287,23 @@ describe('a spoilt newest one is passed over, with the reason', () => {
     bytes[7]! ^= 1;
     expectOlder(spoilt(path, bytes), /part .* is damaged/);
     expectOlder(spoilt(path, noise(200)), /part .* is damaged/);
+  });
+
+  test('by somebody without the key, who names parts longer than any memory', () => {
+    const bytes = files.get(newest)!;
+    const foot = unpackFoot(bytes.subarray(-FOOT_BYTES));
+    const at = bytes.length - FOOT_BYTES - foot.manifestBytes;
+    const manifest = unpackManifest(bytes.subarray(at, at + foot.manifestBytes));
+    for (const length of [Number.MAX_SAFE_INTEGER, 2 ** 40, 2 ** 33, 201]) {
+      const parts = manifest.parts.map((row) => (row.final ? { ...row, bytes: length } : row));
+      const forged = Buffer.concat([...packManifest({ ...manifest, parts })]);
+      const manifestCrc = crc(forged, 0, forged.length);
+      const end = packFoot({ ...foot, manifestBytes: forged.length, manifestCrc });
+      expectOlder(
+        spoilt(newest, Buffer.concat([bytes.subarray(0, at), forged, end])),
+        /damaged: its hash does not fit/,
+      );
+    }
   });
 
   test('of another server', async () => {
