@@ -75,6 +75,8 @@ export const SEGMENT_HEADER_BYTES = 56;
 export const FRAME_HEAD_BYTES = 71;
 /** From the end of its last entry to the end of the frame. */
 export const FRAME_FOOT_BYTES = 2 + SIGNATURE_BYTES;
+/** No entry is shorter: the head of its array, 23 bytes of its luid, and six elements more at least. */
+const ENTRY_BYTES_MIN = 30;
 /** No frame is longer; the engine closes its batches long before. */
 export const FRAME_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -255,7 +257,10 @@ export function readFrameHead(bytes: Buffer, from: number, to: number, head: Fra
   const version = frameVersion(bytes, from);
   if (!isKnownVersion(version)) return `frame of format version ${version}`;
   if (head.count === 0) return 'a frame without entries';
-  if (bytes.readUInt32BE(from + PAYLOAD_AT + 1) !== RIM_ELEMENTS + head.count) return 'a frame that miscounts itself';
+  // Whoever goes through the entries notes each of them, before it is known who has signed the frame.
+  const countMax = Math.floor((to - from - FRAME_HEAD_BYTES - FRAME_FOOT_BYTES) / ENTRY_BYTES_MIN);
+  const elements = bytes.readUInt32BE(from + PAYLOAD_AT + 1);
+  if (elements !== RIM_ELEMENTS + head.count || head.count > countMax) return 'a frame that miscounts itself';
   if (bytes[to - FRAME_FOOT_BYTES] !== 0xc4 || bytes[to - FRAME_FOOT_BYTES + 1] !== SIGNATURE_BYTES) {
     return 'a frame without a signature';
   }

@@ -5,7 +5,15 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
 import { encode } from '../../src/storage/codec.ts';
-import { digestEntry, FORMAT_VERSION, fillFrame, SEGMENT_HEADER_BYTES, sealFrame } from '../../src/storage/format.ts';
+import {
+  digestEntry,
+  FORMAT_VERSION,
+  FRAME_FOOT_BYTES,
+  FRAME_HEAD_BYTES,
+  fillFrame,
+  SEGMENT_HEADER_BYTES,
+  sealFrame,
+} from '../../src/storage/format.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { JOURNAL_START, Journal, type JournalPosition } from '../../src/storage/journal.ts';
 import { DamageError } from '../../src/storage/segments.ts';
@@ -257,12 +265,28 @@ describe('frames', () => {
     ['no entries', { count: 0 }, 'a frame without entries'],
   ])('one signed by this server with %s is damage', (_name, wrong, what) => {
     const disk = changed(last.file, (bytes) => {
-      const head = { bytes: last.bytes, firstSeq: 9, count: 2, moment: 6, ...wrong };
+      const head = { firstSeq: 9, count: 2, moment: 6, ...wrong };
       const before = spans.at(-2)!.position.chain;
       const hash = fillFrame(bytes, last.byte, bytes.length, head, before, digestsOf(entries.slice(-2)));
       sealFrame(bytes, last.byte, bytes.length, server.sign(hash));
     });
     expect(outcome(disk)).toMatchObject({ file: last.file, what });
+  });
+
+  test('one by somebody without the key, with more entries than it has room for, is damage before any is noted', () => {
+    const byte = last.byte + FRAME_HEAD_BYTES;
+    const disk = changed(last.file, (bytes) => {
+      // Nothing, again and again: the shortest that can be passed over.
+      const count = bytes.fill(0xc0, byte).length - byte - FRAME_FOOT_BYTES;
+      const head = { firstSeq: 9, count, moment: 6 };
+      fillFrame(bytes, last.byte, bytes.length, head, spans.at(-2)!.position.chain, new Uint8Array(0));
+      sealFrame(bytes, last.byte, bytes.length, new Uint8Array(64));
+    });
+    const what = 'a frame that miscounts itself';
+    expect(outcome(disk)).toMatchObject({ file: last.file, byte: last.byte, what });
+    // Of entries that a snapshot knows only the digests are taken.
+    const known = { ...last.position, seq: 1_000_000 };
+    expect(() => readFrames(disk, known)).toThrow(what);
   });
 });
 
