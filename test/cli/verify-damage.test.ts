@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { FORMAT_VERSION, readSegmentHeader, writeSegmentHeader } from '../../src/storage/format.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
-import { againWith, often, SHARE } from '../support/long.ts';
+import { againWith, isLong, often, SHARE } from '../support/long.ts';
 import { copyOf, filesIn, keyIn, look, plainBooks, prunedBooks, rewritten } from './books.ts';
 
 const BOOKS = /^(journal|snapshot|part)-/;
@@ -69,6 +69,15 @@ test.each<[string, (directory: string) => void, RegExp]>([
     return expect((await look(directory)).seq).toBeLessThan((await look(pruned)).seq);
   expect(finding?.kind).toBe('damage');
   expect(finding?.what).toMatch(what);
+});
+
+test.runIf(isLong)('a part that is longer than can be read or hashed at once', async () => {
+  const directory = copyOf(pruned);
+  const file = join(directory, 'part-x-0123456789abcdef.ayp');
+  writeFileSync(file, '');
+  truncateSync(file, 2 ** 31 + 1);
+  const what = 'its 2147483649 bytes have another hash than its name';
+  expect((await look(directory)).finding).toMatchObject({ kind: 'damage', file, what });
 });
 
 test('the version that a header gives, which nobody signs, with its CRC made right', async () => {

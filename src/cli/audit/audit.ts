@@ -23,7 +23,7 @@ import { JOURNAL_START, type JournalPosition } from '../../storage/journal.ts';
 import { type FrameRead, type ReadResult, stepJournal } from '../../storage/journal-reader.ts';
 import { KEY_FILE } from '../../storage/key-file.ts';
 import { journalStart, listSegments } from '../../storage/segments.ts';
-import { isPartName, isTemporaryName, partEnd, snapshotSeq } from '../../storage/snapshot-format.ts';
+import { isPartName, isTemporaryName, PIECE_BYTES, partEnd, snapshotSeq } from '../../storage/snapshot-format.ts';
 import { differencesOf } from '../../storage/state-digest.ts';
 import { EntryAudit, type EntryCounts, noCounts, type PlacedEntry } from './entries.ts';
 import { type Finding, FoundError, findingOf } from './finding.ts';
@@ -391,14 +391,18 @@ class Run {
   #checkPart(name: string): void {
     const path = join(this.#options.directory, name);
     const file = this.#pinned.open(path, 'read');
-    const bytes = Buffer.allocUnsafeSlow(file.size());
-    readAll(file, bytes, 0, bytes.length, 0);
-    if (name.endsWith(partEnd(createHash('sha256').update(bytes).digest()))) return;
-    throw new FoundError(
-      'damage',
-      { file: path, byte: 0 },
-      `its ${bytes.length} bytes have another hash than its name`,
-    );
+    const size = file.size();
+    const sha = createHash('sha256');
+    // Nobody has said yet that it is as long as a part is, and no more than a piece is held of it.
+    const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+    for (let at = 0; at < size; ) {
+      const count = readAll(file, piece, 0, Math.min(piece.length, size - at), at);
+      if (count === 0) break;
+      sha.update(piece.subarray(0, count));
+      at += count;
+    }
+    if (name.endsWith(partEnd(sha.digest()))) return;
+    throw new FoundError('damage', { file: path, byte: 0 }, `its ${size} bytes have another hash than its name`);
   }
 
   #end({ torn, position }: ReadResult): void {
