@@ -34,6 +34,9 @@ const STEPS = Uint32Array.from({ length: 256 }, (_, byte) => {
 const STEP_OF = new Uint8Array(256);
 for (const [byte, step] of STEPS.entries()) STEP_OF[step >>> 24] = byte;
 
+/** What a disk writes as a whole, at least. */
+const SECTOR_BYTES = 512;
+
 /** Zeros at the end of a frame: one signature in sixteen ends with one, one in ten million with four. */
 const ZEROS_MAX = 4;
 
@@ -67,9 +70,10 @@ export function changeIn(
   const tail = Buffer.alloc(torn.bytes + ZEROS_MAX);
   const path = join(directory, torn.file);
   const count = withFile(disk, path, 'read', (file) => readAll(file, tail, 0, tail.length, torn.byte));
-  // Of a frame more than one byte is not zero, however it is torn.
   const first = tail.findIndex((byte) => byte !== 0);
-  if (first === torn.bytes - 1) return { where: 'room', byte: torn.byte + first, change: tail[first]! };
+  if (first === torn.bytes - 1 && !mayBeTorn(torn.byte, first)) {
+    return { where: 'room', byte: torn.byte + first, change: tail[first]! };
+  }
   const head: FrameHead = { firstSeq: 0, count: 0, moment: 0 };
   // It is asked while the byte in question is put back.
   const isNext: VerifyFrame = (hash, signature) => {
@@ -82,6 +86,15 @@ export function changeIn(
     if (found !== null) return { where: 'frame', change: found.change, byte: torn.byte + found.byte };
   }
   return null;
+}
+
+/**
+ * Whether all that came to be of a frame that began at `start` may be the one byte that lies `behind` bytes further: its
+ * first where a sector ends with it, its last where one begins with it. Any other sector has more of it.
+ */
+function mayBeTorn(start: number, behind: number): boolean {
+  if (behind === 0) return (start + 1) % SECTOR_BYTES === 0;
+  return behind >= FRAME_HEAD_BYTES + FRAME_FOOT_BYTES && (start + behind) % SECTOR_BYTES === 0;
 }
 
 /** What is said of it. */

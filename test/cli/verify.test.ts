@@ -231,9 +231,11 @@ describe('honest books', () => {
     const quiet = await look(directory);
     expect([quiet.finding, quiet.notes.filter((note) => note.includes('torn tail'))]).toEqual([null, []]);
     truncateSync(path, size);
-    appendFileSync(path, Buffer.alloc(5000).fill(1, 4000, 4001));
+    // Not where a sector begins: there it may be the end of a write that did not end.
+    const at = size % 512 === 96 ? 4001 : 4000;
+    appendFileSync(path, Buffer.alloc(5000).fill(1, at, at + 1));
     const changed = await look(directory);
-    expect(changed.finding).toMatchObject({ kind: 'damage', file: path, byte: size + 4000 });
+    expect(changed.finding).toMatchObject({ kind: 'damage', file: path, byte: size + at });
   });
 
   test('where the system gives no more memory, at whichever time: the audit fails, the books are not accused', async () => {
