@@ -80,6 +80,9 @@ const ENTRY_BYTES_MIN = 30;
 /** No frame is longer; the engine closes its batches long before. */
 export const FRAME_BYTES_MAX = 64 * 1024 * 1024;
 
+/** The last moment that a calendar has. */
+const MOMENT_MAX = 8_640_000_000_000_000;
+
 const SEGMENT_MAGIC = Buffer.from('AYNIJRNL', 'latin1');
 const SEGMENT_NAME = /^journal-(\d{20})\.ayj$/;
 
@@ -257,6 +260,7 @@ export function readFrameHead(bytes: Buffer, from: number, to: number, head: Fra
   const version = frameVersion(bytes, from);
   if (!isKnownVersion(version)) return `frame of format version ${version}`;
   if (head.count === 0) return 'a frame without entries';
+  if (head.moment > MOMENT_MAX) return 'a frame of no moment';
   // Whoever goes through the entries notes each of them, before it is known who has signed the frame.
   const countMax = Math.floor((to - from - FRAME_HEAD_BYTES - FRAME_FOOT_BYTES) / ENTRY_BYTES_MIN);
   const elements = bytes.readUInt32BE(from + PAYLOAD_AT + 1);

@@ -261,6 +261,7 @@ describe('frames', () => {
     ['a gap in the sequence', { firstSeq: 10 }, 'entry 10 where 9 belongs'],
     ['an entry twice', { firstSeq: 8 }, 'entry 8 where 9 belongs'],
     ['time going back', { moment: 4 }, 'time goes back'],
+    ['a moment that no calendar has', { moment: 8_640_000_000_000_001 }, 'a frame of no moment'],
     ['a wrong count', { count: 1 }, 'bytes after the last entry'],
     ['no entries', { count: 0 }, 'a frame without entries'],
   ])('one signed by this server with %s is damage', (_name, wrong, what) => {
