@@ -216,6 +216,18 @@ export function outwardText(data: string, moment: number, ledger: string, sealer
   return sealedNow(unsealed(data, moment, custom), sealer);
 }
 
+/** The same for one bridge: whoever is told could hand it on to another, which would do it too. */
+export function bridgeText(
+  data: string,
+  moment: number,
+  to: { bridge: string; ledger: string },
+  sealer: Sealer,
+): string {
+  const [bridge, ledger] = [JSON.stringify(to.bridge), JSON.stringify(to.ledger)];
+  const custom = `{"bridge":${bridge},"ledger":${ledger},"moment":"${isoMoment(moment)}"}`;
+  return sealedNow(unsealed(data, moment, custom), sealer);
+}
+
 function unsealed(data: string, moment: number, custom: string, tail = ''): Unsealed {
   return { data, hash: sha256Hex(data), moment, custom, tail };
 }

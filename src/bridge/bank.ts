@@ -24,7 +24,7 @@ import { accountNameOf, findFailure, type House } from './decide.ts';
 import { type JsonObject, parseObject } from './json.ts';
 import { type LineDisk, Lines } from './lines.ts';
 import { type Command, type Kind, type State, stepOf } from './machine.ts';
-import { findForgery, findStranger, makeRecord } from './records.ts';
+import { type Bearing, findForgery, findStranger, makeRecord } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
 import type { Reports } from './reports.ts';
 import { type PrepareRequest, readHandle, readIntent, readPrepare, readStatus, readStep } from './requests.ts';
@@ -166,7 +166,7 @@ export class Bank {
   // What the ledger asks for.
 
   async #prepare(kind: Kind, bytes: Buffer): Promise<Answer | Refusal> {
-    const data = this.#read(bytes);
+    const data = this.#readCall(bytes);
     if (isRefusal(data)) return data;
     const request = readPrepare(data, kind, this.#ledgerKey());
     if (isRefusal(request)) return request;
@@ -181,7 +181,7 @@ export class Bank {
 
   async #go(kind: Kind, path: string, bytes: Buffer): Promise<Answer | Refusal> {
     const [, id, command] = path.split('/') as [string, string, Exclude<Command, 'prepare'>];
-    const data = this.#read(bytes);
+    const data = this.#readCall(bytes);
     if (isRefusal(data)) return data;
     const request = readStep(data, decode(id), command, this.#ledgerKey());
     if (isRefusal(request)) return request;
@@ -227,13 +227,19 @@ export class Bank {
     return this.#accept(null);
   }
 
+  /** The data of a call that the ledger has signed for this very bank: another would hand on what it was told. */
+  #readCall(bytes: Buffer): JsonObject | Refusal {
+    return this.#read(bytes, { bridge: this.#options.house.name });
+  }
+
   /** The data of a body the ledger has signed. */
-  #read(bytes: Buffer): JsonObject | Refusal {
+  #read(bytes: Buffer, to: Bearing = {}): JsonObject | Refusal {
     const body = parseObject(bytes);
     if (body === null) return malformed();
     const key = this.#ledgerKey();
-    const forgery = findForgery(body, key, 'the body') ?? findStranger(body, key, this.#believed);
-    return forgery ?? (body.data as JsonObject);
+    const ledger = this.#believed;
+    const bearing = ledger === '' ? to : { ...to, ledger };
+    return findForgery(body, key, 'the body') ?? findStranger(body, key, bearing) ?? (body.data as JsonObject);
   }
 
   #decide(request: PrepareRequest): Fact {

@@ -49,12 +49,20 @@ export function findForgery(value: unknown, ledgerKey: string, what: string): Re
   return null;
 }
 
-/** Why a record that `ledgerKey` has signed is not the word of the ledger with this handle (empty: of any), or null. */
-export function findStranger({ meta }: JsonObject, ledgerKey: string, ledger: string): Refusal | null {
-  if (ledger === '') return null;
+/** For whom a proof says that it speaks, and to whom. A member that is left out may be any. */
+export interface Bearing {
+  readonly ledger?: string;
+  readonly bridge?: string;
+}
+
+/** Why a record that `ledgerKey` has signed is not a word that bears all of this, or null. */
+export function findStranger({ meta }: JsonObject, ledgerKey: string, bearing: Bearing): Refusal | null {
+  const members = Object.entries(bearing);
   const proofs = proofsBy(ledgerKey, (meta as { proofs: unknown[] }).proofs);
-  const isMine = proofs.some(({ custom }) => isObject(custom) && custom.ledger === ledger);
-  return isMine ? null : refuse(401, 'crypto.signature-invalid', `the body is not signed for the ledger ${ledger}`);
+  const isMine = ({ custom }: JsonObject) => members.every(([name, one]) => isObject(custom) && custom[name] === one);
+  if (proofs.some(isMine)) return null;
+  const wanted = members.map(([name, one]) => `the ${name} ${one}`).join(' and ');
+  return refuse(401, 'crypto.signature-invalid', `the body is not signed for ${wanted}`);
 }
 
 /** Those by this key, whatever else stands beside them. */

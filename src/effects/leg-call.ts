@@ -6,12 +6,12 @@ import { type Claim, objectOf } from '../core/claims/index.ts';
 import { type Leg, type LegState, ROUTED_WIDTH, Side } from '../core/entry.ts';
 import { heldBy, legsOf } from '../core/intents.ts';
 import { legHandle } from '../core/legs.ts';
-import { ledgerAt, recordAt } from '../core/past.ts';
+import { ledgerAt, nameAt, recordAt } from '../core/past.ts';
 import { dataOf, entryAt, readRow, type Version } from '../core/records.ts';
 import { DROPPED, type State } from '../core/state.ts';
 import { canon } from '../proof/canon.ts';
 import type { Sealer } from '../proof/sealer.ts';
-import { outwardText, viewText } from '../render.ts';
+import { bridgeText, viewText } from '../render.ts';
 import type { OutgoingCall } from './outgoing.ts';
 import type { SecureRule } from './secure.ts';
 
@@ -49,7 +49,8 @@ export class LegCalls {
         ? prepareData(leg, handle, claims, led, (row) => recordAt(state, row, address).entry.handle, text)
         : `{"action":"${actionOf(at)}","handle":"${handle}","intent":${text}}`;
     const tail = at === 'preparing' ? '' : `/${handle}/${actionOf(at)}`;
-    const body = outwardText(data, moment, ledgerAt(state, state.rows.ledger.get(row), address), sealer);
+    const ledger = ledgerAt(state, state.rows.ledger.get(row), address);
+    const body = bridgeText(data, moment, { bridge: nameAt(state, bridge, address), ledger }, sealer);
     return { method: 'POST', url: `${target.server}/${path}${tail}`, body, secure: target.secure };
   }
 

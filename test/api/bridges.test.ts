@@ -55,8 +55,9 @@ describe('a bridge', () => {
     const sent = (await kit.send([transfer(wallet, target, usd, amount)])).body;
     const [call] = await hook.waitFor((one) => one.path === `${path}/debits`);
     verifyRecord(call!.body, server.publicKey);
-    // One key signs for all ledgers: a bridge must see whose word it is.
-    expect(call!.body.meta.proofs[0].custom.ledger).toBe('main');
+    // One key signs for all ledgers, and to all bridges: one must see whose word it is, and that it is to itself.
+    const { bridge } = (await client.get(`/wallets/${wallet}`)).body.data;
+    expect(call!.body.meta.proofs[0].custom).toMatchObject({ bridge, ledger: 'main' });
     const { data } = call!.body;
     expect(data.handle).toMatch(/^deb_/);
     expect(data).toMatchObject({ schema: 'debit', amount, source: { handle: wallet }, target: { handle: target } });

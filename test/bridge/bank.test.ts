@@ -317,7 +317,7 @@ describe('a bank of one of several ledgers', () => {
   ])('and a call %s', async (_, more, status) => {
     const told = await open({ ledgerHandle: 'mine' });
     const { body } = entryOf(ledger, 'debit', 'ana', 1);
-    const custom = { moment: new Date().toISOString(), ...more };
+    const custom = { bridge: 'bank-a', moment: new Date().toISOString(), ...more };
     const named = { ...body, meta: { proofs: [proof(body.hash, ledger.keys, custom)] } };
     const answer = async (house: House): Promise<number> => (await house.send('POST', '/debits', named)).status;
     expect(await answer(told)).toBe(status);
@@ -330,6 +330,25 @@ describe('a bank of one of several ledgers', () => {
     await learning.close();
     expect(await answer(await open({ disk: before.disk })), 'it is kept').toBe(status);
   });
+});
+
+test.each([
+  ['of another bank', { bridge: 'bank-b' }],
+  ['of nobody in particular', {}],
+])('a call for the bridge %s, handed on by whoever was asked: it moved the account of that name', async (_, more) => {
+  const house = await open();
+  const custom = { ledger: 'main', moment: new Date().toISOString() };
+  const send = async (path: string, body: Json, to: Json): Promise<number> => {
+    const handedOn = { ...body, meta: { proofs: [proof(body.hash, ledger.keys, { ...custom, ...to })] } };
+    return (await house.send('POST', path, handedOn)).status;
+  };
+  const credit = entryOf(ledger, 'credit', 'none', 500, {}, { wallet: 'luz' });
+  expect(await send('/credits', credit.body, more)).toBe(401);
+  expect(await send('/credits', credit.body, { bridge: 'bank-a' })).toBe(202);
+  const { handle, intent } = credit;
+  const commit = signed({ action: 'commit', handle, intent }, ledger.keys);
+  expect(await send(`/credits/${handle}/commit`, commit, more)).toBe(401);
+  expect(await house.money()).toEqual({ ...START, luz: [0, 0, 500] });
 });
 
 describe('a forged body changes nothing', () => {

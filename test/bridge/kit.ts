@@ -108,9 +108,9 @@ export async function openLedger(seed = 1, port = 0): Promise<FakeLedger> {
   return ledger;
 }
 
-/** A body the ledger signs. */
+/** A body the ledger signs, for the bank. */
 export function signed(data: Json, keys: Keys): Json {
-  return record(data, keys, [{ ledger: 'main', moment: new Date(MOMENT).toISOString() }]);
+  return record(data, keys, [{ bridge: 'bank-a', ledger: 'main', moment: new Date(MOMENT).toISOString() }]);
 }
 
 export interface Asked {

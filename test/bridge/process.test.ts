@@ -96,7 +96,7 @@ test('it waits for a ledger that is busy, or starts, or stops', async () => {
 test('it believes the ledger that it speaks to, and no other of that server: whoever made one moved its accounts', async () => {
   const call = (of: Json): Json => {
     const { body } = entryOf(ledger, 'debit', 'ana', 1);
-    const custom = { moment: new Date().toISOString(), ...of };
+    const custom = { bridge: 'bank-a', moment: new Date().toISOString(), ...of };
     return { ...body, meta: { proofs: [proof(body.hash, ledger.keys, custom)] } };
   };
   const believed = async (): Promise<number[]> => [
