@@ -11,6 +11,10 @@
  * way as its party may still begin, at most `parallelMax`: the fuller the house, the smaller the share, so lanes whose
  * calls hang until their time limit leave a place for one that had none, and lanes take turns for it.
  *
+ * Whoever does not answer, or says that it cannot now, many times in a row, is away: what is to be tried again then comes
+ * one by one, with pauses, until a call is answered. A hundred thousand that each are tried again by themselves would keep
+ * the process busy with calls in vain. What has not been tried yet waits for none of them.
+ *
  * What always holds: `make`, `call`, `failed` and `settled` are never called inside `add`, `cancel`, `wake` or `close`; `settled`
  * is called at most once a job, and not at all after it was cancelled, dropped (`make` said null) or the lanes closed;
  * never two calls with the same lane and key at a time, a cancelled one included until it has ended. Time and network
@@ -57,6 +61,12 @@ const NOT_IMPLEMENTED = 501;
 const STARTS_PER_TURN_MAX = 16;
 /** Bodies may be large. */
 const TURN_MS_MAX = 4;
+/** So many calls in a row have failed where a lane is taken to be away. */
+const AWAY_AFTER = 32;
+/** Then this lies between two that are tried again: fifty a second are some hundredths of a core. */
+const AWAY_PAUSE_MS = 20;
+/** Rows that come from there in one turn once it is back. */
+const BACK_ROWS_MAX = 1000;
 /** A party has at most so many times the places that are left free, as a ledger has of those for requests (turns.ts). */
 const SHARE = 4;
 
@@ -99,7 +109,13 @@ interface Lane {
   readonly rows: LongMap<number, Row>;
   /** Rows whose head may go now. */
   readonly ready: Line<Row>;
+  /** Rows whose head is due to be tried again, which it was while the lane was away. */
+  readonly due: Line<Row>;
+  /** Set while there are any. */
+  pace: Timer | null;
   inFlight: number;
+  /** Calls that have failed since one was answered. */
+  failures: number;
   /** Its rows are being woken, and are to be once more. */
   waking: 'no' | 'once' | 'again';
 }
@@ -133,7 +149,7 @@ export class Lanes {
       row.tail = entry;
       return;
     }
-    const standing = { isInLine: false, before: null, behind: null };
+    const standing = { line: null, before: null, behind: null };
     const begun: Row = { key, head: entry, tail: entry, timer: null, calling: null, cancelled: false, ...standing };
     lane.rows.set(key, begun);
     this.#makeReady(lane, begun);
@@ -144,7 +160,8 @@ export class Lanes {
     this.#parties.set(name, party);
     party.lanes++;
     const rows = new LongMap<number, Row>(near);
-    const lane: Lane = { address, party, parallelMax, rows, ready: new Line(), inFlight: 0, waking: 'no' };
+    const lines = { ready: new Line<Row>(), due: new Line<Row>(), pace: null };
+    const lane: Lane = { address, party, parallelMax, rows, ...lines, inFlight: 0, failures: 0, waking: 'no' };
     this.#lanes.set(address, lane);
     return lane;
   }
@@ -164,8 +181,10 @@ export class Lanes {
   wake(address: string, key?: number): void {
     const lane = this.#lanes.get(address);
     if (lane === undefined) return;
-    if (key === undefined) this.#wakeAll(lane);
-    else if (lane.rows.has(key)) this.#wakeRow(lane, lane.rows.get(key)!);
+    if (key === undefined) {
+      this.#answered(lane);
+      this.#wakeAll(lane);
+    } else if (lane.rows.has(key)) this.#wakeRow(lane, lane.rows.get(key)!);
   }
 
   #wakeAll(lane: Lane): void {
@@ -185,8 +204,8 @@ export class Lanes {
   #wakeRow(lane: Lane, row: Row): void {
     if (this.#closed) return;
     row.head.attempts = 0;
-    if (row.timer === null) return;
-    this.#options.timers.cancel(row.timer);
+    if (row.timer !== null) this.#options.timers.cancel(row.timer);
+    else if (row.line !== lane.due) return;
     row.timer = null;
     this.#makeReady(lane, row);
   }
@@ -196,6 +215,7 @@ export class Lanes {
     this.#closed = true;
     if (this.#turn !== null) this.#options.timers.cancel(this.#turn);
     for (const lane of this.#lanes.values()) {
+      if (lane.pace !== null) this.#options.timers.cancel(lane.pace);
       for (const row of lane.rows.values()) {
         if (row.timer !== null) this.#options.timers.cancel(row.timer);
         row.calling?.abort();
@@ -213,6 +233,7 @@ export class Lanes {
   }
 
   #makeReady(lane: Lane, row: Row): void {
+    lane.due.delete(row);
     lane.ready.add(row);
     this.#offer(lane);
   }
@@ -277,6 +298,8 @@ export class Lanes {
     row.calling = null;
     const { head: entry, cancelled } = row;
     const outcome = cancelled ? null : this.#judge(entry, answer);
+    if (isThere(answer)) this.#answered(lane);
+    else if (!cancelled) lane.failures++;
     if (cancelled || outcome !== null) this.#removeHead(lane, row);
     else this.#waitAgain(lane, row, answer);
     this.#offer(lane);
@@ -300,7 +323,31 @@ export class Lanes {
     const asked = 'status' in answer && (answer.status === 429 || answer.status === 503) ? answer.retryAfterMs : 0;
     row.timer = this.#options.timers.after(backoffMs(row.head.attempts, asked), () => {
       row.timer = null;
-      this.#makeReady(lane, row);
+      if (!isAway(lane)) return this.#makeReady(lane, row);
+      lane.due.add(row);
+      if (lane.pace === null) this.#paceAfter(lane, AWAY_PAUSE_MS);
+    });
+  }
+
+  /** Whoever it is for is there, or said to be: what is due goes now. */
+  #answered(lane: Lane): void {
+    const wasAway = isAway(lane);
+    lane.failures = 0;
+    if (wasAway && lane.due.first !== null) this.#paceAfter(lane, 0);
+  }
+
+  /** The next one that is due then, or very many where the lane is not away any more. */
+  #paceAfter(lane: Lane, ms: number): void {
+    const { timers } = this.#options;
+    if (lane.pace !== null) timers.cancel(lane.pace);
+    lane.pace = timers.after(ms, () => {
+      lane.pace = null;
+      let left = isAway(lane) ? onlyWhereFree(lane) : BACK_ROWS_MAX;
+      for (let row = lane.due.first; row !== null && left > 0; row = lane.due.first) {
+        this.#makeReady(lane, row);
+        left--;
+      }
+      if (lane.due.first !== null) this.#paceAfter(lane, isAway(lane) ? AWAY_PAUSE_MS : 0);
     });
   }
 
@@ -329,18 +376,35 @@ export class Lanes {
       return;
     }
     if (timer !== null) this.#options.timers.cancel(timer);
-    lane.ready.delete(row);
+    row.line?.delete(row);
     lane.rows.delete(row.key);
   }
 
   #forgetIdle(lane: Lane): void {
     if (lane.rows.size > 0 || this.#lanes.get(lane.address) !== lane) return;
     this.#lanes.delete(lane.address);
+    if (lane.pace !== null) this.#options.timers.cancel(lane.pace);
     const { party } = lane;
     party.hungry.delete(lane);
     if (party.hungry.size === 0) this.#hungry.delete(party);
     if (--party.lanes === 0) this.#parties.delete(party.name);
   }
+}
+
+function isAway({ failures }: Lane): boolean {
+  return failures >= AWAY_AFTER;
+}
+
+/** One row, where it need not stand in line before what is new. */
+function onlyWhereFree({ ready, inFlight, parallelMax }: Lane): 0 | 1 {
+  return ready.first === null && inFlight < parallelMax ? 1 : 0;
+}
+
+/** Whether somebody answered who can do what is asked, if not this. */
+function isThere(answer: Answer): boolean {
+  if (!('status' in answer)) return false;
+  const { status } = answer;
+  return status === NOT_IMPLEMENTED || (status < 500 && status !== 429);
 }
 
 /** Calls that a party may still begin: each of them takes a free place too. The last one is left to a party that has none. */

@@ -6,8 +6,8 @@
  */
 
 /** Whoever may stand in a line, with who stands next to it there. Only the line writes these. */
-export interface Standing<T> {
-  isInLine: boolean;
+export interface Standing<T extends Standing<T>> {
+  line: Line<T> | null;
   before: T | null;
   behind: T | null;
 }
@@ -20,22 +20,23 @@ export class Line<T extends Standing<T>> {
     return this.#first;
   }
 
-  /** It comes last, unless it stands here already. */
+  /** It comes last, unless it stands in a line already. */
   add(one: T): void {
-    if (one.isInLine) return;
-    Object.assign(one, { isInLine: true, before: this.#last, behind: null });
+    if (one.line !== null) return;
+    Object.assign(one, { line: this, before: this.#last, behind: null });
     if (this.#last === null) this.#first = one;
     else this.#last.behind = one;
     this.#last = one;
   }
 
+  /** Whoever stands elsewhere, or nowhere, stays as it is. */
   delete(one: T): void {
-    if (!one.isInLine) return;
+    if (one.line !== this) return;
     const { before, behind } = one;
     if (before === null) this.#first = behind;
     else before.behind = behind;
     if (behind === null) this.#last = before;
     else behind.before = before;
-    Object.assign(one, { isInLine: false, before: null, behind: null });
+    Object.assign(one, { line: null, before: null, behind: null });
   }
 }

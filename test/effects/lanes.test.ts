@@ -266,6 +266,83 @@ describe('shares', () => {
   });
 });
 
+describe('whoever is away', () => {
+  const JOBS = 5_000;
+  const HOURS = 6;
+
+  test.each([
+    ['does not answer', (): Said => ({ error: 'connection failed: ECONNREFUSED', afterMs: 0 })],
+    ['says that it cannot now', (): Said => ({ status: 503, afterMs: 0 })],
+  ])(
+    'and %s is asked now and then for all that waits, not for each of it: so many took most of a core',
+    async (_, no) => {
+      let isBack = false;
+      const { clock, lanes, job, network, settled } = makeWorld(() => (isBack ? taken() : no()));
+      for (let n = 0; n < JOBS; n++) lanes.add('x', 16, job(`${n}`));
+      await clock.run(60_000);
+      // Each is tried once, and then one of them every 20 ms.
+      expect(network.sent.length).toBeLessThanOrEqual(JOBS + 60 * 50);
+      expect(network.sent.length).toBeGreaterThan(JOBS + 50 * 50);
+      isBack = true;
+      // The next call is answered, and what was due goes at once; what was tried lately waits as long as it would have.
+      await clock.run(2_000);
+      expect(settled.length).toBeGreaterThan(JOBS / 2);
+      await clock.run(HOURS * HOUR);
+      expect(settled).toHaveLength(JOBS);
+      expect(lanes.counts()).toEqual(nothingLeft);
+      expect(clock.pending).toBe(0);
+    },
+  );
+
+  test('is asked for all of it at once where somebody says that it is back', async () => {
+    let isBack = false;
+    const { clock, lanes, job, settled } = makeWorld(() => (isBack ? taken() : refused()));
+    for (let n = 0; n < 1_000; n++) lanes.add('x', 16, job(`${n}`));
+    await clock.run(60_000);
+    isBack = true;
+    lanes.wake('x');
+    await clock.run(1_000);
+    expect(settled).toHaveLength(1_000);
+  });
+
+  test('holds up nobody else, nor does a call that is refused hold up others of its lane', async () => {
+    const { clock, lanes, job, settled } = makeWorld((url) => (url.startsWith('ok') ? taken() : refused(409)));
+    for (let n = 0; n < 1_000; n++) lanes.add('x', 16, job(`no ${n}`));
+    await clock.run(2_000);
+    for (let n = 0; n < 100; n++) lanes.add('x', 16, job(`ok ${n}`));
+    await clock.run(1_000);
+    expect(settled).toHaveLength(100);
+    lanes.close();
+  });
+
+  test.each([
+    ['fail at once', (): Said => ({ status: 500, afterMs: 5 }), 20],
+    ['hang', (): Said => ({ error: 'timeout', afterMs: 10_000 }), 10_020],
+  ])('does not keep what is new waiting behind thousands that %s', async (_, no, waitMsMax) => {
+    const { clock, lanes, job, settled } = makeWorld((url) => (url.startsWith('ok') ? taken() : no()));
+    for (let n = 0; n < JOBS; n++) lanes.add('x', 16, job(`no ${n}`));
+    await clock.run(4 * HOUR);
+    for (let n = 0; n < 10; n++) lanes.add('x', 16, job(`ok ${n}`));
+    await clock.run(waitMsMax);
+    expect(settled).toHaveLength(10);
+    lanes.close();
+  });
+
+  test('and whose last job is taken out leaves nothing behind', async () => {
+    const { clock, lanes, job } = makeWorld(() => refused());
+    for (let n = 0; n < 100; n++) lanes.add('x', 16, job(`${n}`));
+    await clock.run(500);
+    lanes.cancel('x');
+    await clock.run(5);
+    expect([lanes.counts(), clock.pending]).toEqual([nothingLeft, 0]);
+    for (let n = 0; n < 100; n++) lanes.add('x', 16, job(`${n}`));
+    await clock.run(500);
+    lanes.close();
+    await clock.run(5);
+    expect(clock.pending).toBe(0);
+  });
+});
+
 describe('wake', () => {
   test('retries everything at once, and counts anew', async () => {
     const { clock, lanes, job, network, settled } = makeWorld(() => refused(), { attemptsMax: 4 });

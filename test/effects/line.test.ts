@@ -12,7 +12,7 @@ test('who has stood in a line longest is first, whoever leaves it and comes back
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const line = new Line<One>();
-      const all = Array.from({ length: 6 }, (_, name): One => ({ name, isInLine: false, before: null, behind: null }));
+      const all = Array.from({ length: 6 }, (_, name): One => ({ name, line: null, before: null, behind: null }));
       let model: One[] = [];
       for (const { name, does } of steps) {
         const one = does === 'is next' ? line.first : all[name]!;
@@ -28,7 +28,7 @@ test('who has stood in a line longest is first, whoever leaves it and comes back
         const standing: number[] = [];
         for (let next = line.first; next !== null; next = next.behind) standing.push(next.name);
         expect(standing).toEqual(model.map((other) => other.name));
-        expect(all.filter(({ isInLine }) => isInLine).length).toBe(model.length);
+        expect(all.filter((one) => one.line === line).length).toBe(model.length);
       }
     }),
   );
