@@ -1,10 +1,15 @@
-/** Bytes → JSON object. Nesting is bounded before anything walks the value: hashing calls itself once a level. */
+/**
+ * Bytes → JSON object. Bounded before anything is made of them: nesting, since hashing calls itself once a level, and parts,
+ * since anybody may send some, and the smallest take thirty times their bytes.
+ */
 import { isUtf8 } from 'node:buffer';
 
 export type JsonObject = Record<string, unknown>;
 
 const DEPTH_MAX = 80;
-const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
+/** The four million characters that others may add to an intent come to 2.8 million, a mebibyte of its own to 0.7. */
+const PARTS_MAX = 4_000_000;
+const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x22, 0x5c, 0x2c, 0x5b, 0x5d, 0x7b, 0x7d];
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -12,7 +17,7 @@ export function isObject(value: unknown): value is JsonObject {
 
 /** The object these bytes are the JSON of, or null. */
 export function parseObject(bytes: Buffer): JsonObject | null {
-  if (!isUtf8(bytes) || depthOf(bytes) > DEPTH_MAX) return null;
+  if (!isUtf8(bytes) || !isModest(bytes)) return null;
   try {
     const value: unknown = JSON.parse(bytes.toString());
     return isObject(value) ? value : null;
@@ -21,15 +26,17 @@ export function parseObject(bytes: Buffer): JsonObject | null {
   }
 }
 
-/** The deepest nesting of brackets outside strings. */
-function depthOf(bytes: Buffer): number {
-  let [depth, deepest] = [0, 0];
+/** Whether brackets outside strings nest no deeper, and with commas are no more, than what is taken. */
+function isModest(bytes: Buffer): boolean {
+  let [depth, parts] = [0, 0];
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
     if (byte === QUOTE) {
       for (at++; at < bytes.length && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;
-    } else if (byte === OPEN || byte === OPEN_LIST) deepest = Math.max(deepest, ++depth);
-    else if (byte === CLOSE || byte === CLOSE_LIST) depth--;
+    } else if (byte === OPEN || byte === OPEN_LIST) {
+      if (++depth > DEPTH_MAX || ++parts > PARTS_MAX) return false;
+    } else if (byte === CLOSE || byte === CLOSE_LIST) depth--;
+    else if (byte === COMMA && ++parts > PARTS_MAX) return false;
   }
-  return deepest;
+  return true;
 }

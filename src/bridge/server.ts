@@ -13,6 +13,8 @@ export interface ServerOptions {
   host: string;
   port: number;
   bodyBytesMax: number;
+  /** All bodies that are larger than most, while they arrive and are worked on: beyond, one more is sent away for now. */
+  largeBytesMax: number;
   requestMsMax: number;
   connectionsMax: number;
   /** Every request must bring it; null where none is asked for. */
@@ -30,15 +32,18 @@ export interface BankServer {
 }
 
 const STOP_MS_MAX = 5000;
+/** Bodies up to here always have room: nearly all have. */
+const SMALL_BYTES = 64 * 1024;
 /** A body this many times too large is cut off. */
 const HEARD_TIMES_MAX = 4;
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 export async function startServer(options: ServerOptions): Promise<BankServer> {
+  const room: Room = { left: options.largeBytesMax };
   const server = createServer(
     { requestTimeout: options.requestMsMax, headersTimeout: options.requestMsMax, connectionsCheckingInterval: 1000 },
     (request, response) => {
-      serve(options, request, response).catch((error: Error) => {
+      serve(options, room, request, response).catch((error: Error) => {
         options.defect(error);
         answer(response, { status: 503, body: problem('api.unexpected-error', 'try again later') });
       });
@@ -52,18 +57,45 @@ export async function startServer(options: ServerOptions): Promise<BankServer> {
   return { port: (server.address() as AddressInfo).port, close: () => close(server) };
 }
 
-async function serve(options: ServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+/** Bytes that large bodies may still take. */
+interface Room {
+  left: number;
+}
+
+async function serve(
+  options: ServerOptions,
+  room: Room,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const { header, bodyBytesMax } = options;
-  const body = await readBody(request, bodyBytesMax);
+  const isKnown = header === null || isEqual(request.headers[header.name], header.value);
+  const body = await readBody(request, bodyBytesMax, room, isKnown);
+  try {
+    await hear(options, request, body.whole, response);
+  } finally {
+    room.left += body.taken;
+  }
+}
+
+async function hear(
+  options: ServerOptions,
+  { method = '', url = '/' }: IncomingMessage,
+  body: Body['whole'],
+  response: ServerResponse,
+): Promise<void> {
+  const { bodyBytesMax } = options;
   if (body === 'gone') return;
+  if (body === 'unheard') {
+    return answer(response, { status: 401, body: problem('auth.unauthorized', 'the bank does not know who asks') });
+  }
   if (body === 'large') {
     const detail = `a body has at most ${bodyBytesMax} bytes`;
     return answer(response, { status: 413, body: problem('api.body-malformed', detail) });
   }
-  if (header !== null && !isEqual(request.headers[header.name], header.value)) {
-    return answer(response, { status: 401, body: problem('auth.unauthorized', 'the bank does not know who asks') });
+  if (body === 'crowded') {
+    return answer(response, { status: 503, body: problem('api.unexpected-error', 'too many large bodies at once') });
   }
-  const { method = '', url = '/' } = request;
   const handle = () => options.handle(method, url, body);
   if (method === 'GET') answer(response, await handle());
   else await misbehave(options.chaos, handle, response);
@@ -82,23 +114,49 @@ async function misbehave(chaos: Chaos, handle: () => Promise<Answer>, response: 
   if (isTwice) socket?.write(`HTTP/1.1 ${result.status} Again\r\ncontent-length: 2\r\n\r\n{}`);
 }
 
+/** What came of a body, and how much of the room for large ones it holds. */
+interface Body {
+  whole: Buffer | 'large' | 'crowded' | 'unheard' | 'gone';
+  taken: number;
+}
+
 /**
- * The whole body; `gone` where the sender left before its end. Of one that is too large nothing is kept, and so much
- * more of it is heard that its sender, still sending, can be answered.
+ * The whole body; `gone` where the sender left before its end. Of one that is too large, finds no room, or is not to be kept
+ * nothing is, and so much more of it is heard that its sender, still sending, can be answered.
  */
-function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | 'large' | 'gone'> {
+function readBody(request: IncomingMessage, bytesMax: number, room: Room, isKept: boolean): Promise<Body> {
   return new Promise((resolve) => {
+    let whole: Body['whole'] | null = isKept ? null : 'unheard';
     let parts: Buffer[] = [];
-    let length = 0;
+    let [length, taken] = [0, 0];
+    const letGo = (why: Body['whole']) => {
+      whole ??= why;
+      parts = [];
+      room.left += taken;
+      taken = 0;
+    };
     request.on('data', (part: Buffer) => {
       length += part.length;
-      if (length <= bytesMax) parts.push(part);
-      else parts = [];
       if (length > HEARD_TIMES_MAX * bytesMax) request.destroy();
+      if (length > bytesMax) letGo('large');
+      if (whole !== null) return;
+      const more = Math.max(0, length - SMALL_BYTES) - taken;
+      if (more > room.left) return letGo('crowded');
+      room.left -= more;
+      taken += more;
+      parts.push(part);
     });
-    request.once('end', () => resolve(length > bytesMax ? 'large' : Buffer.concat(parts)));
-    request.once('error', () => resolve('gone'));
-    request.once('close', () => resolve('gone'));
+    request.once('end', () => {
+      whole ??= Buffer.concat(parts);
+      resolve({ whole, taken });
+    });
+    // Also after its end, when nothing is told any more.
+    const leave = () => {
+      if (whole === null) letGo('gone');
+      resolve({ whole: 'gone', taken: 0 });
+    };
+    request.once('error', leave);
+    request.once('close', leave);
   });
 }
 

@@ -43,8 +43,12 @@ ${Object.entries(PRANKS)
 `;
 
 const LIMITS = {
-  /** An intent of a mebibyte with its proofs, and room. */
-  bodyBytesMax: 4 * 1024 * 1024,
+  /**
+   * What a ledger's intent can come to, or its commit would be refused for ever: the data of a mebibyte, numbers written out,
+   * four mebi of characters in proofs that anybody may have added, three bytes each, and reports.
+   */
+  bodyBytesMax: 32 * 1024 * 1024,
+  largeBytesMax: 64 * 1024 * 1024,
   requestMsMax: 10_000,
   connectionsMax: 1000,
   entriesMax: 5_000_000,

@@ -2,6 +2,7 @@
  * The bank behind its port: what it does with each request, the same one again, one out of order and one that is
  * forged; and that its books are what its file says, after every kind of end.
  */
+import { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { DamageError } from '../../src/bridge/lines.ts';
 import { type Json, makeKeys, proof, verifyRecord } from '../support/client.ts';
@@ -332,6 +333,18 @@ describe('a bank of one of several ledgers', () => {
   });
 });
 
+test('a commit of an intent of whose legs the ledger has said hundreds of things is done: it was refused for ever', async () => {
+  const house = await open();
+  const debit = entryOf(ledger, 'debit', 'ana', 300);
+  await house.prepare(debit);
+  const said = Array.from({ length: 300 }, (_, n) => proof(debit.intent.hash, ledger.keys, { n, status: 'error' }));
+  const intent = { ...debit.intent, meta: { ...debit.intent.meta, proofs: [...debit.intent.meta.proofs, ...said] } };
+  const bad = { ...intent, meta: { proofs: [...intent.meta.proofs, proof('b'.repeat(64), ledger.keys)] } };
+  expect(await house.go({ ...debit, intent: bad }, 'commit')).toBe(401);
+  expect(await house.go({ ...debit, intent }, 'commit')).toBe(202);
+  expect(await house.money()).toEqual({ ...START, ana: [700, 0, 0], bank: [300, 0] });
+});
+
 test.each([
   ['of another bank', { bridge: 'bank-b' }],
   ['of nobody in particular', {}],
@@ -363,7 +376,7 @@ describe('a forged body changes nothing', () => {
   const withIntent = (change: Change): Change => inside(({ intent }) => ({ intent: change(intent) }));
   const FORGERIES: [what: string, status: number, change: Change][] = [
     ['amount changed', 422, (body) => ({ ...body, data: { ...body.data, amount: 1 } })],
-    ['a hash of something else', 422, (body) => ({ ...body, hash: 'a'.repeat(64) })],
+    ['a hash of something else', 401, (body) => ({ ...body, hash: 'a'.repeat(64) })],
     ['no hash', 422, ({ data, meta }) => ({ data, meta })],
     ['no proof', 401, (body) => ({ ...body, meta: { proofs: [] } })],
     ['no meta', 422, ({ hash, data }) => ({ hash, data })],
@@ -460,6 +473,21 @@ describe('a forged body changes nothing', () => {
   ])('a body that is %s', async (_, body, status) => {
     const house = await open();
     expect((await house.send('POST', '/debits', body)).status).toBe(status);
+  });
+
+  test('a large one while others of that size are on their way: for now, and small ones are taken', async () => {
+    const house = await open({ bodyBytesMax: 600_000, largeBytesMax: 500_000 });
+    const slow = new Socket().connect(Number(new URL(house.url).port), '127.0.0.1');
+    slow.write(`POST /debits HTTP/1.1\r\nhost: bank\r\ncontent-length: 550000\r\n\r\n${' '.repeat(300_000)}`);
+    const debit = entryOf(ledger, 'debit', 'ana', 300);
+    const large = `${' '.repeat(400_000)}${JSON.stringify(debit.body)}`;
+    const status = async (body: Json): Promise<number> => (await house.send('POST', '/debits', body)).status;
+    await until(async () => ((await status(large)) === 503 ? true : null), 'a refusal');
+    expect(await status(debit.body)).toBe(202);
+    slow.destroy();
+    await until(async () => ((await status(large)) === 202 ? true : null), 'the room that was left');
+    // None of it is kept by those that were sent away, nor by those that were taken.
+    for (let n = 0; n < 5; n++) expect(await status(large)).toBe(202);
   });
 
   test('nobody who does not bring the header', async () => {

@@ -178,6 +178,8 @@ export interface HouseOptions {
   /** The handle that it learns at this start. */
   learnt?: string;
   header?: { name: string; value: string };
+  bodyBytesMax?: number;
+  largeBytesMax?: number;
 }
 
 const ACCOUNTS: AccountPlan[] = [
@@ -208,7 +210,8 @@ export async function openHouse(ledger: FakeLedger, options: HouseOptions = {}):
   const server: BankServer = await startServer({
     host: '127.0.0.1',
     port: 0,
-    bodyBytesMax: 100_000,
+    bodyBytesMax: options.bodyBytesMax ?? 100_000,
+    largeBytesMax: options.largeBytesMax ?? 1_000_000,
     requestMsMax: PATIENCE_MS,
     connectionsMax: 100,
     header: options.header ?? null,
@@ -269,7 +272,7 @@ export async function openHouse(ledger: FakeLedger, options: HouseOptions = {}):
 }
 
 /** The value, as soon as there is one. */
-export async function until<T>(look: () => T | null, what: string): Promise<T> {
+export async function until<T>(look: () => T | null | Promise<T | null>, what: string): Promise<T> {
   const value = await found(look, PATIENCE_MS, 5);
   if (value === null) throw new Error(`never came: ${what}`);
   return value;

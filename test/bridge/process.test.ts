@@ -10,7 +10,7 @@ import { type ServerProcess, startBridge } from '../../src/cli/server-process.ts
 import { bearer, connect, type Json, makeKeys, proof, record, verifyRecord } from '../support/client.ts';
 import { PATIENCE_MS } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
-import { entryOf, type FakeLedger, openLedger, until } from './kit.ts';
+import { entryOf, type FakeLedger, openLedger, signed, until } from './kit.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../src/cli/bridge.js', import.meta.url));
 
@@ -64,6 +64,19 @@ test('it is there after kill -9, with its key, its books and the reports it owes
   const told = (await ledger.waitFor(before + 1)).at(-1)!;
   expect(told).toMatchObject({ status: 200, custom: { handle: debit.handle, status: 'prepared' } });
   expect(await bridge!.stop('SIGTERM')).toBe(0);
+});
+
+test('a commit comes through whatever others have added to its intent: it was refused for its size, for ever', async () => {
+  await start();
+  const { handle, intent, body } = entryOf(ledger, 'debit', 'ana', 300);
+  expect(await post('/debits', body)).toBe(202);
+  // As many as the ledger takes: four mebi of characters, and each of them may be three bytes.
+  const note = '漢'.repeat(340_000);
+  const added = Array.from({ length: 12 }, (_, n) => proof(intent.hash, makeKeys(), { n, note }));
+  const grown = { ...intent, meta: { ...intent.meta, proofs: [...added, ...intent.meta.proofs] } };
+  const commit = signed({ handle, action: 'commit', intent: grown }, ledger.keys);
+  expect(await post(`/debits/${handle}/commit`, commit)).toBe(202);
+  expect((await get('/accounts')).data.accounts[0]).toMatchObject({ available: 700, held: 0 });
 });
 
 test('its files are for its eyes only, and one process has them', async () => {

@@ -1,0 +1,21 @@
+/** What a bank makes a value of: anybody may send bytes, and a value may take thirty times their room. */
+import { expect, test } from 'vitest';
+import { parseObject } from '../../src/bridge/json.ts';
+
+const PARTS = 4_000_000;
+
+test.each<[string, string, boolean]>([
+  ['is an object', '{"a":[1,{"b":"c"}]}', true],
+  ['is a list', '[1]', false],
+  ['ends too early', '{"a":[1', false],
+  ['is not UTF-8', '{"a":"\xff"}', false],
+  ['nests 80 deep', `${'{"a":'.repeat(80)}1${'}'.repeat(80)}`, true],
+  ['nests deeper', `${'{"a":'.repeat(81)}1${'}'.repeat(81)}`, false],
+  ['has very many members', `{"a":[${'1,'.repeat(PARTS - 2)}1]}`, true],
+  ['has more', `{"a":[${'1,'.repeat(PARTS - 1)}1]}`, false],
+  ['is as much as others may add, and all an intent may say', `{"a":[${'[],'.repeat(5_242_880 / 3)}1]}`, true],
+  ['has more lists', `{"a":[${'[],'.repeat(PARTS / 2)}1]}`, false],
+  ['has brackets and commas in its texts', `{"a":"\\"${'[,{'.repeat(PARTS / 2)}"}`, true],
+])('what %s', (_, text, isTaken) => {
+  expect(parseObject(Buffer.from(text, 'latin1')) !== null).toBe(isTaken);
+});
