@@ -478,6 +478,7 @@ describe('a forged body changes nothing', () => {
   test('a large one while others of that size are on their way: for now, and small ones are taken', async () => {
     const house = await open({ bodyBytesMax: 600_000, largeBytesMax: 500_000 });
     const slow = new Socket().connect(Number(new URL(house.url).port), '127.0.0.1');
+    slow.on('error', () => {});
     slow.write(`POST /debits HTTP/1.1\r\nhost: bank\r\ncontent-length: 550000\r\n\r\n${' '.repeat(300_000)}`);
     const debit = entryOf(ledger, 'debit', 'ana', 300);
     const large = `${' '.repeat(400_000)}${JSON.stringify(debit.body)}`;
