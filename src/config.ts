@@ -49,10 +49,9 @@ function count(value: number, min: number, max: number, help: string): Setting<n
     help,
     parse(given) {
       const parsed = Number(given);
-      if (!Number.isSafeInteger(parsed) || given.trim() === '' || parsed < min || parsed > max) {
-        throw new Error(`must be a whole number from ${min} to ${max}`);
-      }
-      return parsed;
+      // In digits, as everybody reads it, blanks around them or not: Number takes 0x10 and 1e3 too.
+      if (/^\s*\d+\s*$/.test(given) && parsed >= min && parsed <= max) return parsed;
+      throw new Error(`must be a whole number from ${min} to ${max}`);
     },
   };
 }

@@ -22,6 +22,8 @@ import { openDoor, type Rooms, wireRooms } from './wiring.ts';
 import { keepYoungGenerationToFirstThread } from './young-generation.ts';
 
 const DRAIN_MS_MAX = 10_000;
+/** The exit code of all commands whose command line cannot be used: trying again would change nothing. */
+const UNUSABLE_SETTINGS = 2;
 
 // Who read the log may be gone, as `| head` is: that is no reason to stop.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
@@ -153,5 +155,5 @@ try {
 } catch (error) {
   // A failure of the disk on the way has been told by then.
   if (process.exitCode === undefined) tell(startText(error as Error, directory));
-  process.exit(1);
+  process.exit(error instanceof ConfigError ? UNUSABLE_SETTINGS : 1);
 }

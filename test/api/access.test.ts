@@ -614,7 +614,7 @@ describe('rules of the server', () => {
     ['a policy', [{ policy: 'p' }]],
   ])('%s stops the start', async (_name, list) => {
     const ended = await startRefused({ directory: freshDirectory(), flags: rules(list) });
-    expect(ended.code).toBe(1);
+    expect(ended.code).toBe(2);
     expect(ended.log).toContain('--access-rules');
   });
 });

@@ -170,6 +170,9 @@ describe('the process', () => {
   test.each([
     ['a port that is none', ['--port', 'north']],
     ['a port out of range', ['--port', '70000']],
+    ['a port that is not in decimal digits: it listened on 16', ['--port', '0x10']],
+    ['a count that is not in digits alone', ['--snapshot-every', '1e6']],
+    ['a count with a sign', ['--workers', '+2']],
     ['an owner that is no key', ['--owner', 'me']],
     ['a ledger handle that is none', ['--ledger', 'a b']],
     ['hosts to be called that are none', ['--calls-allow', 'localhost,10.0.0.0/33']],
@@ -206,7 +209,7 @@ describe('the process', () => {
     const directory = join(freshDirectory(), 'books');
     const ended = await startRefused({ directory, flags });
     expect(existsSync(directory)).toBe(false);
-    expect(ended.code).not.toBe(0);
+    expect(ended.code, 'as any command line that cannot be used: it was 1, as for a disk that fails').toBe(2);
     expect(ended.log).toMatch(/./);
     expect(ended.log, 'a message for a person, not a stack').not.toMatch(/\n\s+at /);
   });
@@ -229,7 +232,7 @@ describe('the process', () => {
     const first = await serverOfTest();
     const directory = freshDirectory();
     const ended = await startRefused({ directory, flags: ['--port', String(first.port)] });
-    expect(ended.code).not.toBe(0);
+    expect(ended.code).toBe(1);
     await serverOfTest({ directory });
   });
 });

@@ -89,7 +89,7 @@ test('one that cannot be used starts nothing, is named, and none is made in its 
   }
   expect(existsSync(missing)).toBe(false);
   const empty = await startRefused({ directory: freshDirectory(), env: { AYNI_SERVER_KEY: '' } });
-  expect([empty.code, empty.log]).toEqual([1, expect.stringContaining('AYNI_SERVER_KEY: must not be empty')]);
+  expect([empty.code, empty.log]).toEqual([2, expect.stringContaining('AYNI_SERVER_KEY: must not be empty')]);
 });
 
 test('books of another key are not served with it, whatever lies beside them', async () => {
