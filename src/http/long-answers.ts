@@ -3,7 +3,7 @@
  * are made until the disk and the proof threads let them go, and a client may ask for hundreds of them at once. So none is
  * made while those that were made and not sent take too much, and pages are looked at as lists are looked for, in turns.
  */
-import { type Call, refuseDurable, walk } from './call.ts';
+import { type Call, guarded, refuseDurable, walk } from './call.ts';
 import { refuse } from './errors.ts';
 import type { Reply } from './request.ts';
 
@@ -87,7 +87,10 @@ export function inTurn<S extends Seen>(
 export function tellNow<S extends Seen>(call: Call, seen: S, tell: (call: Call, seen: S) => void): boolean {
   const { longAnswers } = call.house;
   if (seen.size < LONG_MIN) tell(call, seen);
-  else if (longAnswers.hasRoom) tell({ ...call, reply: longAnswers.hold(call.reply, seen.size) }, seen);
-  else return false;
+  else if (longAnswers.hasRoom) {
+    const reply = longAnswers.hold(call.reply, seen.size);
+    // What ends it, a mistake of ours too, or a lack of memory, is answered by the reply that gives the room back.
+    guarded(call.house, reply, () => tell({ ...call, reply }, seen));
+  } else return false;
   return true;
 }
