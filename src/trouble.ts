@@ -23,6 +23,12 @@ export function fatalText(error: Error, directory: string): string {
   return `The disk failed (${errorText(error)}). ${safe}. ${remedy(error, directory)}, then start again.`;
 }
 
+/** What one request has met, or a call outward; all else goes on. */
+export function defectText(error: Error): string {
+  if (isOutOfMemory(error)) return `One request could not be served: ${memoryText(error)} ${MORE_MEMORY}.`;
+  return `A defect of ours, in one request: ${error.stack}`;
+}
+
 /** Why there was no start. */
 export function startText(error: Error, directory: string): string {
   if (error instanceof DamageError) return damageText(error, directory);
@@ -87,7 +93,7 @@ function damageText({ message, what }: DamageError, directory: string): string {
 
 function damageRemedy(what: string): string {
   if (what.includes(NOT_SIGNED)) {
-    return 'Either server.key is not the one these books were made with, then put that one back, or name its file by --server-key; or somebody else wrote this, then start on a copy from before';
+    return 'Either the key that this start took (server.key, or the file that --server-key names) is not the one these books were made with, then start with that one; or somebody else wrote this, then start on a copy from before';
   }
   // Whoever goes back to a backup here loses what the newer server acknowledged.
   if (what.includes('format version')) {

@@ -48,7 +48,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   metrics: ['engine', 'proof', 'storage', 'http', 'effects', 'url-host'],
   'open-files': ['config', 'storage'],
   trouble: ['storage'],
-  log: [],
+  log: ['trouble'],
   books: ['log', 'proof', 'recovery', 'storage'],
   watch: ['log', 'engine', 'http', 'proof', 'storage', 'trouble'],
   render: ['core', 'proof'],

@@ -13,7 +13,7 @@ import { AssertionError } from '../../src/core/refusal.ts';
 import { Heap } from '../../src/memory/index.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { DamageError } from '../../src/storage/segments.ts';
-import { clockText, fatalText, startText, watchClock } from '../../src/trouble.ts';
+import { clockText, defectText, fatalText, startText, watchClock } from '../../src/trouble.ts';
 import { ayni, copyOf, filesIn, fillBooks, plainBooks, rewritten } from '../cli/books.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
@@ -72,7 +72,7 @@ describe('no start', () => {
     const text = { format: 'ed25519-raw', public: encodeBase64(other.public), secret: encodeBase64(other.secret) };
     const log = await refusedAfter((directory) => writeFileSync(keyFile(directory), JSON.stringify(text)));
     expect(log).toMatch(/BOOKS\/journal-0+1\.ayj: damaged at byte 56: not signed by this server/);
-    expect(log).toContain('server.key is not the one these books were made with, then put that one back');
+    expect(log).toContain('is not the one these books were made with, then start with that one');
     expect(log).not.toContain(text.secret);
   });
 
@@ -332,6 +332,13 @@ describe('the words for', () => {
       expect(text).toContain('ulimit -v');
       expect(text).not.toMatch(/defect|\n\s+at /);
     }
+    const ofOne = defectText(error as Error);
+    expect(ofOne).toMatch(/^One request .* no more memory \(Array buffer allocation failed\)\. .*ulimit -v/);
+    expect(ofOne).not.toMatch(/defect|\n\s+at /);
+  });
+
+  test('a mistake of ours that one request met: all that we can use', () => {
+    expect(defectText(new RangeError('Maximum call stack size exceeded'))).toMatch(/^A defect of ours, .*\n\s+at /);
   });
 
   test('damage: the place first', () => {
