@@ -115,10 +115,7 @@ export function openProofs(bodies: readonly ProofBody[], hashHex: string): Check
         proof: i,
       });
     }
-    const at = i * CHECK_BYTES;
-    checks.set(key, at);
-    checks.write(digest, at + 32, 'hex');
-    checks.set(result, at + 64);
+    layRow(checks, i, key, digest, result);
     proofs.push({ public: key, result, custom });
     const comma = i === 0 ? '' : ',';
     text += comma + proofText(publicText, digest, resultText, custom);
@@ -126,8 +123,18 @@ export function openProofs(bodies: readonly ProofBody[], hashHex: string): Check
   return { proofs, checks, text };
 }
 
+/** Lays out the row by which a signature is verified, as the n-th of `rows`. */
+function layRow(rows: Buffer, n: number, key: Uint8Array, digestHex: string, signature: Uint8Array): void {
+  const at = n * CHECK_BYTES;
+  rows.set(key, at);
+  rows.write(digestHex, at + 32, 'hex');
+  rows.set(signature, at + 64);
+}
+
 /** A proof of the right shape and the row by which it is verified, whatever its digest is of. */
 export function proofAsSent({ public: key, digest, result }: ProofBody): { proof: StoredProof; checks: Uint8Array } {
   const proof = { public: Buffer.from(key, 'base64'), result: Buffer.from(result, 'base64'), custom: null };
-  return { proof, checks: Buffer.concat([proof.public, Buffer.from(digest, 'hex'), proof.result]) };
+  const checks = Buffer.allocUnsafe(CHECK_BYTES);
+  layRow(checks, 0, proof.public, digest, proof.result);
+  return { proof, checks };
 }
