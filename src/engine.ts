@@ -76,7 +76,11 @@ interface Ticket {
 
 export interface EngineStats extends EntranceStats {
   batches: number;
+  /** Those of them that had anything to write: refusals alone, and looks for what has waited too long, have nothing. */
+  frames: number;
   entries: number;
+  /** Commands that came to their batch. */
+  cleared: number;
   /** Commands of clients; and what the server noted for itself: ledgers, calls, tokens that are used up. */
   accepted: number;
   refused: number;
@@ -99,7 +103,9 @@ export class Engine {
   readonly room: Room;
   readonly stats: EngineStats = {
     batches: 0,
+    frames: 0,
     entries: 0,
+    cleared: 0,
     accepted: 0,
     refused: 0,
     noted: 0,
@@ -330,6 +336,7 @@ export class Engine {
     }
     const tickets = taken === inbox.length ? inbox : inbox.slice(0, taken);
     this.#inbox = taken === inbox.length ? [] : inbox.slice(taken);
+    this.stats.cleared += taken;
     if (now >= end) this.#sendBack(tickets);
     this.#commit(batch, tickets, began);
   }
@@ -343,6 +350,7 @@ export class Engine {
     this.stats.clearMs += cleared - began;
     this.stats.batches++;
     if (count === 0) return this.#acknowledge(tickets, entries);
+    this.stats.frames++;
     this.stats.entries += count;
     this.#sinceSnapshot += count;
     this.#isCommitting = true;

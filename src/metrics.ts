@@ -160,9 +160,9 @@ function stagesOf({ engine: { stats }, pool }: Watched): [stage: string, passes:
     ['turn', stats.waited, stats.turnMs],
     ['verify_wait', queue.count, queue.totalMs],
     ['verify', trip.count, trip.totalMs],
-    ['inbox', stats.accepted + stats.refused + stats.noted, stats.inboxMs],
+    ['inbox', stats.cleared, stats.inboxMs],
     ['clear', stats.batches, stats.clearMs],
-    ['disk', stats.batches, stats.diskMs],
+    ['disk', stats.frames, stats.diskMs],
   ];
 }
 

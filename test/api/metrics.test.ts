@@ -96,6 +96,26 @@ describe('figures for Prometheus', () => {
     expect(grown(after!, 'ayni_stage_passes_total{stage="inbox"}')).toBe(9);
   });
 
+  test('count a stage for what came to it: by refusals alone the mean of the disk fell to nothing', async () => {
+    const server = await serverOfTest({ flags: ['--metrics', '0'] });
+    const client = connect(server);
+    const keys = makeKeys();
+    const wallet = record({ handle: unique('wallet') }, keys);
+    expect((await client.post('/wallets', wallet)).status).toBe(201);
+    const before = await scrape(server);
+    const again = record({ ...wallet.data, custom: { n: 1 } }, keys);
+    for (let n = 0; n < 5; n++) expect((await client.post('/wallets', again)).status).toBe(409);
+    const forged = record({ handle: unique('wallet') }, keys);
+    forged.meta.proofs[0].result = wallet.meta.proofs[0].result;
+    for (let n = 0; n < 3; n++) expect((await client.post('/wallets', forged)).status).toBe(422);
+    const after = await scrape(server);
+    const passes = (stage: string) => {
+      const name = `ayni_stage_passes_total{stage="${stage}"}`;
+      return after.get(name)! - before.get(name)!;
+    };
+    expect(['verify_wait', 'inbox', 'clear', 'disk'].map(passes)).toEqual([8, 5, 5, 0]);
+  });
+
   test('tell of connections', async () => {
     const server = await serverOfTest({ flags: ['--metrics', '0'] });
     const socket = await open('127.0.0.1', server.port);
