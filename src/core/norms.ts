@@ -5,7 +5,7 @@
  * Only `apply` and the loading of a snapshot change it; deciding reads. What is compiled from a record is remembered by
  * the heap address of its newest entry, whose bytes never change, and within a bound: then all of it goes.
  */
-import { LongMap, near } from '../memory/index.ts';
+import { LongMap, near, scatteredAddress } from '../memory/index.ts';
 import { KINDS, Kind, SCOPES } from './kinds.ts';
 
 /** Sorts of policies that are found by the kind they speak of. */
@@ -35,7 +35,7 @@ export class Norms {
   readonly #schemas = new LongMap<number, number>(near);
   /** Rows of policies by ledger, kind and sort, in order: a state that is loaded has them in the same. */
   readonly #policies = new LongMap<number, number[]>(near);
-  readonly #remembered = new Map<number, unknown>();
+  #remembered = new LongMap<number, unknown>(scatteredAddress);
   #weight = 0;
 
   /** A schema or policy is new, or has a new version. */
@@ -100,7 +100,7 @@ export class Norms {
     if (this.#remembered.has(at)) return this.#remembered.get(at) as T;
     const { value, weight } = make();
     if (this.#weight + weight > REMEMBERED_MAX) {
-      this.#remembered.clear();
+      this.#remembered = new LongMap(scatteredAddress);
       this.#weight = 0;
     }
     this.#weight += weight;

@@ -26,6 +26,15 @@ export function scattered(key: string): number {
   return hashText(0, key) % SHARES;
 }
 
+/** As many share addresses: of half a million each gets two thousand. */
+const ADDRESS_BITS = 8;
+const GOLDEN = 0x9e3779b1;
+
+/** For addresses of the heap: those of records of one length lie apart as far as each of them is long. */
+export function scatteredAddress(at: number): number {
+  return Math.imul(at, GOLDEN) >>> (32 - ADDRESS_BITS);
+}
+
 export class LongMap<K, V> {
   readonly #mapOf: MapOf<K>;
   /** None of them is empty. */

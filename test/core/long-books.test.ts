@@ -64,6 +64,17 @@ const things: [what: string, fill: (books: Books) => void][] = [
     },
   ],
   [
+    'wallets behind a bridge',
+    (books) => {
+      books.symbols('usd').create(Kind.bridge, { handle: 'bank', config: { server: HOOK.endpoint } });
+      for (let n = 0; n < MANY; n++) {
+        books.create(Kind.wallet, { handle: `w${n}`, bridge: 'bank' });
+        books.intent(issue(`w${n}`, 1));
+      }
+      expect(books.state.open.size).toBe(MANY);
+    },
+  ],
+  [
     'schemas',
     (books) => {
       for (let n = 0; n < MANY; n++) {
