@@ -15,7 +15,17 @@ import { isRefusal } from '../core/refusal.ts';
 import type { State } from '../core/state.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { decodePublic } from '../proof/keys.ts';
-import { beginAnew, type Call, callerOf, guarded, type House, NO_BYTES, refuseDurable, sendRefusal } from './call.ts';
+import {
+  beginAnew,
+  type Call,
+  callerOf,
+  guarded,
+  type House,
+  NO_BYTES,
+  refuseDurable,
+  sendRefusal,
+  walk,
+} from './call.ts';
 import { checkAccess } from './check.ts';
 import { assignSigner, listSigners, removeSigner } from './circles.ts';
 import { headersOf, type Refusal, refuse, refuseUnavailable, statusOf } from './errors.ts';
@@ -113,7 +123,7 @@ function serve(options: AppOptions, request: Request, reply: Reply): void {
   if (request.method !== 'GET' && house.engine.room.whatIsFull(!GOING_ON.includes(route.action)) !== null) {
     return sendRefusal(house, reply, BOOKS_FULL);
   }
-  const act = () => ACTIONS[route.action](call);
+  const act = () => actInTurn(call);
   const bodyBytes = request.body.length;
   const made = { ledger: -1, body: undefined, bodyBytes, bearer: null, showToken: null };
   const call: Call = { house, request, reply, route, ...made, act };
@@ -147,6 +157,35 @@ function serve(options: AppOptions, request: Request, reply: Reply): void {
   // A stranger's is not written down, and so counts for nothing, but beside signatures for which the request is taken.
   if (request.method === 'GET') call.bearer = null;
   showToken(call, token);
+}
+
+/**
+ * Reading a question of some kilobytes takes up to a millisecond, as much as looking for a page. So such questions take
+ * turns, by ledgers, as lists do: a few hundred clients may send one at once, and nobody else would be heard meanwhile.
+ */
+const QUERY_AT_ONCE_MAX = 1024;
+
+/** Those whose questions are read. */
+const ASKING: readonly Action[] = [
+  'list',
+  'changes',
+  'balances',
+  'limits',
+  'anchors',
+  'members',
+  'events',
+  'deliveries',
+];
+
+function actInTurn(call: Call): void {
+  const { request, route } = call;
+  const action = ACTIONS[route.action];
+  const isLong = (request.query?.length ?? 0) > QUERY_AT_ONCE_MAX;
+  if (!isLong || !ASKING.includes(route.action)) return action(call);
+  walk(call, () => {
+    action(call);
+    return true;
+  });
 }
 
 /** What a token's `hsh` is held against. */

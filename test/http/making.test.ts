@@ -108,6 +108,14 @@ describe('records that are asked for by very many at once', () => {
     expect(told.length).toBe(302);
   });
 
+  test('and so are questions of kilobytes: all that had come in were read before anybody else was heard', async () => {
+    const long = `?${Array.from({ length: 100 }, (_, n) => `data.symbol.$in=s${n}`).join('&')}`;
+    const flood: Asked[] = Array.from({ length: 300 }, () => ['flood', `/v2/wallets/small/limits${long}`, 'main']);
+    const told = await order([...flood, ['guest', `/v2/wallets/large/limits${long}`, 'other']]);
+    expect(told.indexOf('guest')).toBeLessThan(20);
+    expect(told.length).toBe(301);
+  });
+
   test('and so are they where they are the answer to what was added to them', async () => {
     const { hash } = (await own.get('/v2/wallets/large')).body;
     const told: string[] = [];
