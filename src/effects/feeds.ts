@@ -184,7 +184,7 @@ export class Feeds {
 
   #open(row: number, mode: Receiver['mode'], from: number): void {
     const { rows, log } = this.#options.state;
-    const kind = rows.kind.get(row) as Kind;
+    const kind = rows.kind.get(row);
     const place = { mode, from, index: 0 };
     const receiver: Receiver = { row, kind, ledger: rows.ledger.get(row), key: '', asked: 0, queue: [], ...place };
     let seq = from;

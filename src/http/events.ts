@@ -124,7 +124,7 @@ function mayReadAll(call: Call, { rows }: LedgerEvent): boolean {
   const { state } = call.house;
   const caller = callerOf(call, []);
   return rows.every((row) => {
-    const kind = state.rows.kind.get(row) as Kind;
+    const kind = state.rows.kind.get(row);
     return isAllowed(state, state.rows.ledger.get(row), 'read', kind, row, caller);
   });
 }
