@@ -13,8 +13,10 @@ export type PolicySort = 'status' | 'labels';
 
 /** Policies of one sort for one kind in a ledger. */
 export const POLICIES_MAX = 100;
-/** What is remembered may weigh so many characters of the records it comes from. */
-const REMEMBERED_MAX = 8_000_000;
+/** Bytes of what is remembered. */
+const REMEMBERED_MAX = 64_000_000;
+/** Bytes that may be held of each character of a record. */
+export const BYTES_PER_CHAR = 8;
 
 /** Numbers beside those of the kinds: of policies for all kinds, and of what names no kind there is. */
 const ANY_KIND = SCOPES - 1;
@@ -36,7 +38,7 @@ export class Norms {
   /** Rows of policies by ledger, kind and sort, in order: a state that is loaded has them in the same. */
   readonly #policies = new LongMap<number, number[]>(near);
   #remembered = new LongMap<number, unknown>(scatteredAddress);
-  #weight = 0;
+  #held = 0;
 
   /** A schema or policy is new, or has a new version. */
   changed(row: number, ledger: number, kind: Kind, value: Record<string, unknown>): void {
@@ -69,6 +71,11 @@ export class Norms {
       );
   }
 
+  /** Whether the row is that of a schema, or of a policy of these sorts. */
+  has(row: number): boolean {
+    return this.#norms.get(row) !== undefined;
+  }
+
   hasSchemas(ledger: number, kind: Kind): boolean {
     return this.#schemas.size > 0 && (this.#schemas.get(keyOf(ledger, kind, -1)) ?? 0) > 0;
   }
@@ -95,15 +102,15 @@ export class Norms {
     return rows.length >= POLICIES_MAX && !rows.includes(row);
   }
 
-  /** What `make` makes of the record whose newest entry lies at `at`; made once, as long as there is room. */
-  remember<T>(at: number, make: () => { value: T; weight: number }): T {
+  /** What `make` makes of the record whose newest entry lies at `at`, and how many bytes it takes; made once, as long as there is room. */
+  remember<T>(at: number, make: () => { value: T; held: number }): T {
     if (this.#remembered.has(at)) return this.#remembered.get(at) as T;
-    const { value, weight } = make();
-    if (this.#weight + weight > REMEMBERED_MAX) {
+    const { value, held } = make();
+    if (this.#held + held > REMEMBERED_MAX) {
       this.#remembered = new LongMap(scatteredAddress);
-      this.#weight = 0;
+      this.#held = 0;
     }
-    this.#weight += weight;
+    this.#held += held;
     this.#remembered.set(at, value);
     return value;
   }

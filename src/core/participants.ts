@@ -8,6 +8,7 @@
  */
 import { type Condition, type Conditions, compileConditions } from './conditions.ts';
 import type { Effort } from './filters.ts';
+import { BYTES_PER_CHAR } from './norms.ts';
 import { dataOf, versionAt } from './records.ts';
 import type { State } from './state.ts';
 
@@ -54,14 +55,14 @@ export class Participants {
     return participant;
   }
 
-  #read(at: number): { value: Participant; weight: number } {
+  #read(at: number): { value: Participant; held: number } {
     const { entry } = versionAt(this.#state, at);
     const size = entry.data.length;
     const { bridge = '', routes = [], config = {} } = dataOf(entry) as Partial<RecordData>;
     const compiled = routes.map(({ action, target = '', filter }) => {
       return { action, target, conditions: compileConditions(filter) };
     });
-    return { value: { handle: entry.handle, bridge, routes: compiled, config, size }, weight: size };
+    return { value: { handle: entry.handle, bridge, routes: compiled, config, size }, held: BYTES_PER_CHAR * size };
   }
 }
 

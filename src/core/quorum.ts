@@ -22,7 +22,7 @@ import { EntryType } from './entry.ts';
 import { type Effort, type Filter, matchesAll } from './filters.ts';
 import { type Given, giveBefore } from './history.ts';
 import { Kind, kindRow } from './kinds.ts';
-import type { PolicySort } from './norms.ts';
+import { BYTES_PER_CHAR, type PolicySort } from './norms.ts';
 import { isoMoment } from './proofs.ts';
 import { dataOf, entryAt, NO_LABELS, type RecordView, readRow, typeAt, versionAt } from './records.ts';
 import { HAS_LABELS, type State } from './state.ts';
@@ -189,7 +189,7 @@ function policyAt<V, C>(state: State, row: number, compile: (values: readonly V[
     const { values, filter } = dataOf(entry) as unknown as PolicyJson<V>;
     const filters: Filter[] = compileFilter(filter);
     const size = entry.data.length;
-    return { value: { filters, values: compile(values), size }, weight: size };
+    return { value: { filters, values: compile(values), size }, held: BYTES_PER_CHAR * size };
   });
 }
 

@@ -22,9 +22,10 @@ interface SchemaFault extends Fault {
 
 /**
  * The schema of a schema record, by the record's data: what is wrong with it, or the check of values, which gives what
- * is wrong with one or null. A function of nothing but the texts and values it is given.
+ * is wrong with one or null, and about how many bytes that check takes. A function of nothing but the texts and values it
+ * is given.
  */
-export type CompileSchema = (data: string) => { errors: readonly SchemaFault[] } | { check: CheckValue };
+export type CompileSchema = (data: string) => { errors: readonly SchemaFault[] } | { check: CheckValue; held: number };
 type CheckValue = (value: Record<string, unknown>) => readonly SchemaFault[] | null;
 
 /** Kinds whose `schema` has no meaning but this one. */
@@ -49,7 +50,7 @@ export function misfit(state: State, command: CreateCommand | UpdateCommand): Re
   const check = norms.remember(at, () => {
     const { data } = versionAt(state, at).entry;
     const made = state.compileSchema(data);
-    return { value: 'check' in made ? made.check : UNUSABLE, weight: data.length };
+    return 'check' in made ? { value: made.check, held: made.held } : { value: UNUSABLE, held: data.length };
   });
   const faults = check(value);
   return faults === null ? null : refuseShape(faults);

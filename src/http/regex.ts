@@ -41,7 +41,14 @@ export interface Pattern {
   readonly size: number;
   /** How many classes by Unicode property it names. */
   readonly classes: number;
+  /** About how many bytes it takes once it was run. */
+  readonly held: number;
 }
+
+/** What a pattern takes in memory, each of its steps, and a step that is a class by Unicode property. */
+const PATTERN_BYTES = 5000;
+const STEP_BYTES = 500;
+const CLASS_BYTES = 8500;
 
 /**
  * The pattern, or null for one that is refused: because it is none, or too long, or, before it is compiled, because counted
@@ -55,7 +62,9 @@ export function compileRegex(pattern: string): Pattern | null {
   try {
     const compiled = loadEngine().RE2JS.compile(pattern);
     const testAny = (text: string) => compiled.test(text);
-    return { test: (text) => text.length <= TEXT_LENGTH_MAX && testAny(text), testAny, size, classes };
+    const test = (text: string) => text.length <= TEXT_LENGTH_MAX && testAny(text);
+    const held = PATTERN_BYTES + writtenOut(pattern, (token) => STEP_BYTES + CLASS_BYTES * classesIn(token));
+    return { test, testAny, size, classes, held };
   } catch {
     return null;
   }
@@ -67,8 +76,8 @@ function classesIn(pattern: string): number {
   return count;
 }
 
-/** About how many single characters and classes a pattern has with `{n,m}` written out. */
-function writtenOut(pattern: string): number {
+/** About how many single characters and classes a pattern has with `{n,m}` written out, or what those weigh together. */
+function writtenOut(pattern: string, weigh: (token: string) => number = () => 1): number {
   const TOKENS =
     /(\(\?[a-zA-Z-]*\))|\\Q((?:(?!\\E)[\s\S])*)(?:\\E)?|\\[pP]\{[^}]*\}|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|[^\]\\])*\]|\{(\d{1,4})(,?)(\d{0,4})\}|[\s\S]/gy;
   /** Sizes of the groups that are open, the pattern itself first. */
@@ -80,8 +89,8 @@ function writtenOut(pattern: string): number {
     if (flags !== undefined) continue;
     if (quoted !== undefined) {
       // Between \Q and \E nothing has a meaning: a bracket there opens no class.
-      if (quoted.length > 0) last = 1;
-      open[top]! += quoted.length;
+      if (quoted.length > 0) last = weigh('');
+      open[top]! += quoted.length * weigh('');
     } else if (least !== undefined) {
       // `a{3,}` is three times a, and once more for the loop.
       const times = Math.max(1, most ? Number(most) : Number(least) + (comma === '' ? 0 : 1));
@@ -90,12 +99,13 @@ function writtenOut(pattern: string): number {
     } else if (token === '(') {
       open.push(0);
     } else if (token === ')' && top > 0) {
-      last = 1 + open.pop()!;
+      last = weigh('') + open.pop()!;
       open[top - 1]! += last;
     } else {
       // What `a*` is about may be repeated once more, where flags or an empty quotation stand between.
-      last = '*+?'.includes(token) ? last + 1 : 1;
-      open[top]! += 1;
+      const weight = weigh(token);
+      last = '*+?'.includes(token) ? last + weight : weight;
+      open[top]! += weight;
     }
   }
   return open.reduce((sum, size) => sum + size, 1);

@@ -113,6 +113,9 @@ export interface ReadSchema {
   prepared: Schema;
   /** Whether it tries what need not hold: each try that fails makes errors nobody is told. */
   isTrying: boolean;
+  /** Schemas and keywords it is made of. */
+  nodes: number;
+  keywords: number;
 }
 
 /** The schema, read, or what is wrong with it. */
@@ -120,7 +123,8 @@ export function readUserSchema(schema: unknown): ReadSchema | { errors: SchemaEr
   try {
     const reader = new Reader();
     const prepared = reader.read(schema);
-    return { prepared, isTrying: reader.isTrying };
+    const { isTrying, nodes, keywords } = reader;
+    return { prepared, isTrying, nodes, keywords };
   } catch (error) {
     if (!(error instanceof Misfit)) throw error;
     const { pointer, keyword, message } = error;
@@ -143,8 +147,13 @@ class Reader {
   readonly #nodes = new Map<string, Node>();
   readonly #refs: { pointer: string; target: string }[] = [];
   isTrying = false;
+  keywords = 0;
   #patterns = 0;
   #parts = 0;
+
+  get nodes(): number {
+    return this.#nodes.size;
+  }
 
   read(schema: unknown): Schema {
     if (!isObject(schema)) throw new Misfit('', 'type', 'must be object');
@@ -197,6 +206,8 @@ class Reader {
       if (keyword === 'pattern') this.#countPatterns(1, at);
       if (TRIES.has(keyword)) this.isTrying = true;
       const size = sizeOf(keyword, value);
+      // Each name in dependencies is code of its own.
+      this.keywords += keyword === 'dependencies' ? size : 1;
       this.#parts += size;
       if (this.#parts > PARTS_MAX)
         throw new Misfit(at, 'maxItems', `the schema must not have more than ${PARTS_MAX} parts`);

@@ -34,9 +34,18 @@ const PARAM_ITEMS_MAX = 20;
 const MESSAGE_CHARS_MAX = 512;
 const PATH_CHARS_MAX = 1024;
 
-/** Compiled schemas that are kept, and their text in all. */
+/** Compiled schemas that are kept, and their bytes in all, if it is more than one. */
 const KEPT_MAX = 256;
-const KEPT_CHARS_MAX = 2_000_000;
+const KEPT_BYTES_MAX = 64_000_000;
+/**
+ * About how many bytes one takes whose errors were told, as differences of the heap tell: it is compiled twice then. Little
+ * text may come to much: each schema and keyword in it is code, and repetitions in patterns are written out.
+ */
+const SCHEMA_BYTES = 30_000;
+const NODE_BYTES = 1200;
+const KEYWORD_BYTES = 1500;
+const CHAR_BYTES = 10;
+const COMPILATIONS = 2;
 
 type Compiled = ReturnType<CompileSchema>;
 
@@ -81,8 +90,13 @@ const PAID_FORMATS = Object.fromEntries(
 /** Knows the schema of schemas; compiles none of the users'. */
 let judge: Ajv | null = null;
 
-/** A compiler of one schema: ajv keeps what it compiled for as long as it lives. */
-function createCompiler(allErrors: boolean): Ajv {
+/** What the patterns of a schema take. */
+interface Patterns {
+  held: number;
+}
+
+/** A compiler of one schema: ajv keeps what it compiled for as long as it lives. It notes what patterns take. */
+function createCompiler(allErrors: boolean, patterns: Patterns = { held: 0 }): Ajv {
   const { _, str, Ajv } = loadAjv();
   const made = new Ajv({
     ...OPTIONS,
@@ -90,7 +104,7 @@ function createCompiler(allErrors: boolean): Ajv {
     meta: false,
     validateSchema: false,
     formats: PAID_FORMATS,
-    code: { regExp: linearPatterns(), optimize: false },
+    code: { regExp: linearPatterns(patterns), optimize: false },
   });
   // ajv compares all pairs of items; this one looks at each once.
   made.removeKeyword('uniqueItems');
@@ -135,7 +149,7 @@ function createCompiler(allErrors: boolean): Ajv {
 }
 
 /** The patterns of one schema, which together name so many classes and no more. */
-function linearPatterns() {
+function linearPatterns(patterns: Patterns) {
   let classes = 0;
   const compile = (source: string) => {
     const compiled = compileRegex(source);
@@ -143,6 +157,7 @@ function linearPatterns() {
     if (compiled === null || classes > PATTERN_CLASSES_MAX) {
       throw new Error(`pattern ${source.slice(0, PARAM_CHARS_MAX)} is not supported`);
     }
+    patterns.held += compiled.held;
     return linearPattern(source, compiled);
   };
   compile.code = 'linearPattern';
@@ -197,7 +212,7 @@ function plainText(value: unknown): string {
 
 /** Least recently used first. */
 const kept = new Map<string, Compiled>();
-let keptChars = 0;
+let keptBytes = 0;
 
 /** The schema of a schema record, by the record's data as JSON. */
 export const compileUserSchema: CompileSchema = (data) => compiledOf((JSON.parse(data) as { schema?: unknown }).schema);
@@ -208,23 +223,29 @@ function compiledOf(schema: unknown): Compiled {
   const text = JSON.stringify(read.prepared);
   const known = kept.get(text);
   if (known !== undefined) kept.delete(text);
-  else keptChars += text.length;
-  const compiled = known ?? compile(read);
+  const compiled = known ?? compile(read, text.length);
+  if (known === undefined) keptBytes += bytesOf(compiled, text);
   kept.set(text, compiled);
-  for (const oldest of kept.keys()) {
-    if (kept.size <= KEPT_MAX && keptChars <= KEPT_CHARS_MAX) break;
+  for (const [oldest, its] of kept) {
+    if (kept.size === 1 || (kept.size <= KEPT_MAX && keptBytes <= KEPT_BYTES_MAX)) break;
     kept.delete(oldest);
-    keptChars -= oldest.length;
+    keptBytes -= bytesOf(its, oldest);
   }
   return compiled;
 }
 
-function compile({ prepared, isTrying }: ReadSchema): Compiled {
+function bytesOf(compiled: Compiled, text: string): number {
+  return 'held' in compiled ? compiled.held : SCHEMA_BYTES + text.length;
+}
+
+function compile({ prepared, isTrying, nodes, keywords }: ReadSchema, chars: number): Compiled {
   judge ??= new (loadAjv().Ajv)({ ...OPTIONS, allErrors: true });
   if (judge.validateSchema(prepared) !== true) return { errors: tellUnfit(judge.errors ?? []) };
   const workMax = isTrying ? TRYING_WORK_MAX : WORK_MAX;
   try {
-    const validate = createCompiler(false).compile(prepared);
+    const patterns = { held: 0 };
+    const validate = createCompiler(false, patterns).compile(prepared);
+    const code = SCHEMA_BYTES + NODE_BYTES * nodes + KEYWORD_BYTES * keywords + CHAR_BYTES * chars;
     /** Tells all errors; made for the first value that has one. */
     let teller: ValidateFunction | null = null;
     return {
@@ -236,6 +257,7 @@ function compile({ prepared, isTrying }: ReadSchema): Compiled {
         const all = run(teller, value, TELLING_WORK_MAX);
         return tellErrors(all === null || all === EXHAUSTED ? first : all);
       },
+      held: code + COMPILATIONS * patterns.held,
     };
   } catch (error) {
     return { errors: [schemaError('', 'schema', (error as Error).message.slice(0, MESSAGE_CHARS_MAX))] };

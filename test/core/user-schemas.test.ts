@@ -173,3 +173,25 @@ test('a schema is compiled once per version, however many records it checks', ()
   for (let i = 0; i < 5; i++) expect(wallet(books, { schema: 'named' })).toBe('ok');
   expect(compiled).toBe(1);
 });
+
+test('compiled schemas are remembered as far as there is room for what they take, not for their texts', () => {
+  const books = openBooks();
+  const handles = ['one', 'two', 'three'];
+  for (const handle of handles) schema(books, handle, 'wallet', {});
+  let compiled = 0;
+  const holding = (held: number) => {
+    books.state.compileSchema = () => {
+      compiled++;
+      return { check: () => null, held };
+    };
+    compiled = 0;
+    for (const handle of [...handles, ...handles]) expect(wallet(books, { schema: handle })).toBe('ok');
+    return compiled;
+  };
+  expect(holding(30_000_000)).toBe(6);
+  for (const handle of handles) {
+    const next = { handle, record: 'wallet', format: 'json-schema', schema: {}, custom: { version: 2 } };
+    expect(said(books.update(Kind.schema, handle, next))).toBe('ok');
+  }
+  expect(holding(1_000_000)).toBe(3);
+});

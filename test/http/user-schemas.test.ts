@@ -316,6 +316,37 @@ describe('work is bounded', () => {
   });
 });
 
+describe('compiled schemas are kept by what they take', () => {
+  const compiled = (schema: Json) => {
+    const made = compileUserSchema(JSON.stringify({ schema }));
+    if ('errors' in made) throw new Error(JSON.stringify(made.errors));
+    return made;
+  };
+  /** Of few characters; no two patterns are equal, nor any of another letter. */
+  const heavy = (letter: string): Json => ({
+    properties: named(3, (i) => ({ pattern: `^\\p{L}{300}${letter}${i}$` })),
+  });
+  const light = (i: number): Json => ({ properties: { [`light${i}`]: { type: 'string' } } });
+
+  test('repetitions in patterns weigh as they are written out, and so do classes by property', () => {
+    const chars = JSON.stringify(heavy('a')).length;
+    expect(chars).toBeLessThan(200);
+    expect(compiled(heavy('a')).held).toBeGreaterThan(15_000_000);
+    const pattern = (text: string) => compiled({ properties: { custom: { pattern: text } } }).held;
+    expect(pattern('^\\p{L}{200}$') - pattern('^[a-z]{200}$')).toBeGreaterThan(1_500_000);
+    expect(pattern('^[a-z]+$')).toBeLessThan(60_000);
+  });
+
+  test('many that take little are kept, of those that take much the last ones', () => {
+    const small = many(200, (i) => compiled(light(i)));
+    expect(compiled(light(0))).toBe(small[0]);
+    const large = [...'abcde'].map((letter) => compiled(heavy(letter)));
+    expect(compiled(heavy('e'))).toBe(large.at(-1));
+    expect(compiled(light(0))).not.toBe(small[0]);
+    expect(compiled(heavy('a'))).not.toBe(large[0]);
+  });
+});
+
 /** Every level of the data is tried twice, and each try tries the next twice. */
 function deepChoice(): Json {
   const a = { anyOf: [{ $ref: '#/properties/custom' }, { $ref: '#/properties/custom' }] };
