@@ -36,6 +36,8 @@ for (const [byte, step] of STEPS.entries()) STEP_OF[step >>> 24] = byte;
 
 /** What a disk writes as a whole, at least. */
 const SECTOR_BYTES = 512;
+/** So few bytes of a frame in a sector of their own may be seen as one. */
+const EDGE_BYTES = 2;
 
 /** Zeros at the end of a frame: one signature in sixteen ends with one, one in ten million with four. */
 const ZEROS_MAX = 4;
@@ -90,11 +92,12 @@ export function changeIn(
 
 /**
  * Whether all that came to be of a frame that began at `start` may be the one byte that lies `behind` bytes further: its
- * first where a sector ends with it, its last where one begins with it. Any other sector has more of it.
+ * first sector may have two bytes of it, or its last, and one of the two be zero. Of more, one alone is hardly ever seen.
  */
 function mayBeTorn(start: number, behind: number): boolean {
-  if (behind === 0) return (start + 1) % SECTOR_BYTES === 0;
-  return behind >= FRAME_HEAD_BYTES + FRAME_FOOT_BYTES && (start + behind) % SECTOR_BYTES === 0;
+  const inFirst = SECTOR_BYTES - (start % SECTOR_BYTES);
+  if (behind < inFirst) return inFirst <= EDGE_BYTES;
+  return behind >= FRAME_HEAD_BYTES + FRAME_FOOT_BYTES && (start + behind) % SECTOR_BYTES < EDGE_BYTES;
 }
 
 /** What is said of it. */

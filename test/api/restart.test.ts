@@ -376,10 +376,10 @@ describe('a torn tail', () => {
     const path = freshDirectory();
     const { records, journal, end } = killed(path);
     truncateSync(journal, end);
-    // Not the very next byte: where a sector ends with that, it may be the beginning of a write that did not end.
-    appendFileSync(journal, Buffer.from([0, 0xa7]));
+    // Not the very next ones: where a sector ends with those, they may be the beginning of a write that did not end.
+    appendFileSync(journal, Buffer.from([0, 0, 0xa7]));
     const { server, client } = await start(path);
-    expect(server.log()).toContain(`Byte ${end + 1} of ${basename(journal)}, behind the last frame, had changed`);
+    expect(server.log()).toContain(`Byte ${end + 2} of ${basename(journal)}, behind the last frame, had changed`);
     expect(endOf(journal)).toBe(end);
     expect(await readAll(client, [...records.keys()])).toEqual(records);
   });

@@ -52,8 +52,8 @@ test('a write of which one sector came to be is torn, wherever in it the frame b
       const from = Math.max(sector * SECTOR_BYTES, end);
       const to = Math.min((sector + 1) * SECTOR_BYTES, whole.length);
       const seen = whole.subarray(from, to).filter((byte) => byte !== 0).length;
-      // A sum or a signature may have zeros where a sector has no more of the frame.
-      if (seen === to - from || seen > 1) expect(found(segment, from, to), `${from} of ${end}`).toBeNull();
+      // Three bytes of a sum or a signature, two of them zero, are one time in twenty thousand.
+      if (seen > 1 || (seen === 1 && to - from <= 2)) expect(found(segment, from, to), `${from} of ${end}`).toBeNull();
     }
   }
   expect([begun.size, ended.size]).toEqual([SECTOR_BYTES, SECTOR_BYTES]);
@@ -69,7 +69,7 @@ test('a byte where a write that did not end leaves more than that, or none, has 
     disk.put(path, bytes);
     const { torn, position } = readFrames(disk);
     const change = changeIn(disk, DIRECTORY, { torn: torn!, position }, server.verify);
-    const mayBeLast = byte % SECTOR_BYTES === 0 && byte - end >= FRAME_HEAD_BYTES + FRAME_FOOT_BYTES;
+    const mayBeLast = byte % SECTOR_BYTES < 2 && byte - end >= FRAME_HEAD_BYTES + FRAME_FOOT_BYTES;
     expect(change).toEqual(mayBeLast ? null : { where: 'room', byte, change: 0x40 });
   }
 });
