@@ -44,6 +44,9 @@ export interface Company {
   brought(wallet: number, symbol: number): number;
 }
 
+/** What claims need. */
+const NEEDS = ['spend', 'issue', 'destroy', 'limit'] as const;
+
 /** A permission is missing: no error, since a proof that brings it may still come. */
 export const WAITING = 'waiting';
 
@@ -111,6 +114,8 @@ class ClearingPlan implements Plan {
   #participants: Participants | null = null;
   /** What all its questions about permissions may take together: past it, one is missing. */
   readonly #budget: Effort = { left: BUDGET_MAX };
+  /** What was asked and granted: thousands of claims may ask the same, each time by reading a large record. */
+  #granted: Set<number> | null = null;
   /** No permission can be missing. */
   readonly #isFree: boolean;
 
@@ -164,11 +169,15 @@ class ClearingPlan implements Plan {
     return -1;
   }
 
-  need(action: 'spend' | 'issue' | 'destroy' | 'limit', row: number): void {
-    if (this.#isFree) return;
+  need(action: (typeof NEEDS)[number], row: number): void {
+    if (this.#isFree || !this.isPermitted) return;
+    const question = row * NEEDS.length + NEEDS.indexOf(action);
+    if (this.#granted?.has(question) === true) return;
     const kind = this.#state.rows.kind.get(row);
-    const caller = this.#caller;
-    this.isPermitted &&= isGranted(this.#state, this.#ledger, action, kind, row, caller, null, this.#budget);
+    this.isPermitted = isGranted(this.#state, this.#ledger, action, kind, row, this.#caller, null, this.#budget);
+    if (!this.isPermitted) return;
+    this.#granted ??= new Set();
+    this.#granted.add(question);
   }
 
   debit(wallet: number, symbol: number, moves: boolean): void {

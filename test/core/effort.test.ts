@@ -5,6 +5,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { GRANTED, isGranted } from '../../src/core/access/index.ts';
 import { SignerTest } from '../../src/core/access/matchers.ts';
+import type { IntentEntry } from '../../src/core/entry.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { compileSeats, isReached, ProofScene } from '../../src/core/quorum.ts';
@@ -187,6 +188,50 @@ describe('questions that share a budget are granted nothing once it is used up',
     expect(isGranted(state, 1, 'spend', Kind.wallet, row, callerOf(anna), null, { left: 0 })).toBe(false);
     expect(looksForList).not.toHaveBeenCalled();
     expect([first > 1, first < most, granted(200), granted(1_000_000)]).toEqual([true, true, first, 1000]);
+  });
+});
+
+/** How many characters of JSON are read for a question. */
+function readFor(ask: () => void): number {
+  const parse = vi.spyOn(JSON, 'parse');
+  try {
+    ask();
+    return parse.mock.calls.reduce((sum, [text]) => sum + String(text).length, 0);
+  } finally {
+    parse.mockRestore();
+  }
+}
+
+describe('a wallet of a megabyte that thousands of claims name is read once', () => {
+  const rule = (action: string) => ({ action, record: 'wallet' });
+  const filter = { 'data.handle': { $ne: 'nobody' } };
+  const WALLETS = 5;
+
+  test.each([
+    ['where a filter looks into it', [{ policy: 'p' }], {}],
+    ['where it has rules of its own', [], { access: [{ action: 'spend' }] }],
+  ])('%s', (_, rules, more) => {
+    const books = Books.open();
+    const access = [{ action: 'access', record: 'any' }, { action: 'create', record: 'any' }, ...rules];
+    books.create(Kind.ledger, { handle: 'own', access }, 0);
+    const values = [rule('spend')];
+    books.create(Kind.policy, { handle: 'p', schema: 'access', record: 'wallet', values, filter }, 2, GRANTED);
+    books.create(Kind.symbol, { handle: 'usd', factor: 100 }, 2, GRANTED);
+    const custom = { text: 'x'.repeat(900_000) };
+    for (let n = 0; n < WALLETS; n++) books.create(Kind.wallet, { handle: `w${n}`, custom, ...more }, 2, GRANTED);
+    // Each wallet gets what the one before it has, again and again.
+    const claims = Array.from({ length: 10_000 }, (_, n) => ({
+      ...{ action: 'transfer', source: `w${n % WALLETS}`, target: `w${(n + 1) % WALLETS}` },
+      ...{ symbol: 'usd', amount: 1 },
+    }));
+    const command = books.command(Kind.intent, { handle: 'i', claims }, 2);
+    let ends: (string | undefined)[] = [];
+    const read = readFor(() => {
+      const [intent] = books.do(command) as [IntentEntry];
+      ends = intent.outcome.steps;
+    });
+    expect(ends.at(-1)).toBe('completed');
+    expect(read).toBeLessThan((WALLETS + 1) * 1_000_000);
   });
 });
 
