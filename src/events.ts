@@ -402,7 +402,7 @@ export function eventText({ ledger, handle, signal, members, moment }: LedgerEve
   const all: Record<string, Member> = { ...members, handle: plain(handle), signal: plain(signal) };
   const names = Object.keys(all).sort();
   const data = names.map((name) => `"${name}":${all[name]!.text(sealer)}`).join(',');
-  return outwardText(`{${data}}`, moment, ledger, sealer);
+  return outwardText(`{${data}}`, moment, { ledger }, sealer);
 }
 
 /** Looks that one filter is given for one event: some milliseconds' worth, on the thread that serves everybody. */

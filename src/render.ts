@@ -208,23 +208,18 @@ export function signedText(data: string, moment: number, sealer: Sealer): string
 }
 
 /**
- * The same for others than clients: it names the ledger it speaks for. One key signs for all ledgers of a server, and
- * what one of them has a bridge do must not look like the word of another.
+ * The same for others than clients: it names the ledger it speaks for, and the one bridge it speaks to. One key signs for
+ * all ledgers of a server, and what one of them has a bridge do must not look like the word of another; and whoever is told
+ * to do something could hand it on to another bridge, which would do it too.
  */
-export function outwardText(data: string, moment: number, ledger: string, sealer: Sealer): string {
-  const custom = `{"ledger":${JSON.stringify(ledger)},"moment":"${isoMoment(moment)}"}`;
-  return sealedNow(unsealed(data, moment, custom), sealer);
-}
-
-/** The same for one bridge: whoever is told could hand it on to another, which would do it too. */
-export function bridgeText(
+export function outwardText(
   data: string,
   moment: number,
-  to: { bridge: string; ledger: string },
+  bearing: { bridge?: string; ledger: string },
   sealer: Sealer,
 ): string {
-  const [bridge, ledger] = [JSON.stringify(to.bridge), JSON.stringify(to.ledger)];
-  const custom = `{"bridge":${bridge},"ledger":${ledger},"moment":"${isoMoment(moment)}"}`;
+  const bridge = bearing.bridge === undefined ? '' : `"bridge":${JSON.stringify(bearing.bridge)},`;
+  const custom = `{${bridge}"ledger":${JSON.stringify(bearing.ledger)},"moment":"${isoMoment(moment)}"}`;
   return sealedNow(unsealed(data, moment, custom), sealer);
 }
 

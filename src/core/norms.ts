@@ -71,11 +71,6 @@ export class Norms {
       );
   }
 
-  /** Whether the row is that of a schema, or of a policy of these sorts. */
-  has(row: number): boolean {
-    return this.#norms.get(row) !== undefined;
-  }
-
   hasSchemas(ledger: number, kind: Kind): boolean {
     return this.#schemas.size > 0 && (this.#schemas.get(keyOf(ledger, kind, -1)) ?? 0) > 0;
   }
@@ -102,7 +97,7 @@ export class Norms {
     return rows.length >= POLICIES_MAX && !rows.includes(row);
   }
 
-  /** What `make` makes of the record whose newest entry lies at `at`, and how many bytes it takes; made once, as long as there is room. */
+  /** What `make` makes of the record whose newest entry lies at `at`, of `held` bytes; made once, as long as there is room. */
   remember<T>(at: number, make: () => { value: T; held: number }): T {
     if (this.#remembered.has(at)) return this.#remembered.get(at) as T;
     const { value, held } = make();

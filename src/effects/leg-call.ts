@@ -11,7 +11,7 @@ import { dataOf, entryAt, readRow, type Version } from '../core/records.ts';
 import { DROPPED, type State } from '../core/state.ts';
 import { canon } from '../proof/canon.ts';
 import type { Sealer } from '../proof/sealer.ts';
-import { bridgeText, viewText } from '../render.ts';
+import { outwardText, viewText } from '../render.ts';
 import type { OutgoingCall } from './outgoing.ts';
 import type { SecureRule } from './secure.ts';
 
@@ -50,7 +50,7 @@ export class LegCalls {
         : `{"action":"${actionOf(at)}","handle":"${handle}","intent":${text}}`;
     const tail = at === 'preparing' ? '' : `/${handle}/${actionOf(at)}`;
     const ledger = ledgerAt(state, state.rows.ledger.get(row), address);
-    const body = bridgeText(data, moment, { bridge: nameAt(state, bridge, address), ledger }, sealer);
+    const body = outwardText(data, moment, { bridge: nameAt(state, bridge, address), ledger }, sealer);
     return { method: 'POST', url: `${target.server}/${path}${tail}`, body, secure: target.secure };
   }
 

@@ -72,7 +72,8 @@ describe('no start', () => {
     const text = { format: 'ed25519-raw', public: encodeBase64(other.public), secret: encodeBase64(other.secret) };
     const log = await refusedAfter((directory) => writeFileSync(keyFile(directory), JSON.stringify(text)));
     expect(log).toMatch(/BOOKS\/journal-0+1\.ayj: damaged at byte 56: not signed by this server/);
-    expect(log).toContain('is not the one these books were made with, then start with that one');
+    const named = 'the key that this start took (server.key, or the file that --server-key names)';
+    expect(log).toContain(`${named} is not the one these books were made with, then start with that one`);
     expect(log).not.toContain(text.secret);
   });
 

@@ -606,8 +606,8 @@ export const PLANTS: Plant[] = [
     'a bank is asked again in other words',
     [
       'src/effects/leg-call.ts',
-      '    const body = bridgeText(data, moment, {',
-      '    const body = bridgeText(data, moment + (this.#made++ % 2), {',
+      '    const body = outwardText(data, moment, {',
+      '    const body = outwardText(data, moment + (this.#made++ % 2), {',
     ],
     ['src/effects/leg-call.ts', '  #told: Telling | null = null;\n', '  #told: Telling | null = null;\n  #made = 0;\n'],
   ],
