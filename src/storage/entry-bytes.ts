@@ -122,7 +122,16 @@ export function isNamed(bytes: Uint8Array, from: number, ledger: number, kind: K
 }
 
 export function typeOf(bytes: Uint8Array, from: number): EntryType {
-  return typeIn(msgpack.countAt(bytes, msgpack.textEnd(bytes, from + HANDLE_AT)));
+  return typeIn(codeOf(bytes, from));
+}
+
+/** The format version that the entry is of. */
+export function versionOf(bytes: Uint8Array, from: number): number {
+  return versionIn(codeOf(bytes, from));
+}
+
+function codeOf(bytes: Uint8Array, from: number): number {
+  return msgpack.countAt(bytes, msgpack.textEnd(bytes, from + HANDLE_AT));
 }
 
 export function names(bytes: Uint8Array, from: number, to: number): Names {

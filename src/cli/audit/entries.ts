@@ -34,11 +34,13 @@ import { canon } from '../../proof/canon.ts';
 import { proofDigest, sha256 } from '../../proof/digest.ts';
 import { encodeBase64 } from '../../proof/keys.ts';
 import { entryCodec } from '../../storage/codec.ts';
+import { versionOf } from '../../storage/entry-bytes.ts';
 import { isOutOfMemory } from '../../trouble.ts';
 import { differenceTo } from './difference.ts';
 import { type Finding, FoundError, type Place } from './finding.ts';
 import { KnownTokens } from './known-tokens.ts';
 import { Money } from './money.ts';
+import { isPlain } from './plain.ts';
 import { misfitOf } from './shapes.ts';
 import type { Signatures } from './signatures.ts';
 
@@ -93,6 +95,7 @@ export class EntryAudit {
   /** What the books have in the place of the entry that is asked for. */
   #upcoming: Entry | null = null;
   #lastMoment = 0;
+  #lastVersion = 0;
 
   constructor(options: EntryAuditOptions) {
     this.#options = options;
@@ -136,11 +139,23 @@ export class EntryAudit {
 
   /** Whether the entry follows from one before it. */
   #check(placed: PlacedEntry, next: Entry | null, frameMoment: number | null): boolean {
-    const { entry, place } = placed;
+    const { entry, bytes, place } = placed;
+    this.#checkBytes(bytes, place);
     this.#checkMoments(entry, place, frameMoment);
     this.#checkLuid(entry, place);
     this.#checkContent(entry, place);
     return this.#checkDecision(entry, next, place, frameMoment);
+  }
+
+  /** What is not written now is no entry of now either: there is no way back to an older server, whose rules were others. */
+  #checkBytes(bytes: Uint8Array, place: Place): void {
+    if (!isPlain(bytes)) throw new FoundError('lie', place, 'its bytes are not as any server writes them');
+    const version = versionOf(bytes, 0);
+    if (version < this.#lastVersion) {
+      const what = `it is of format version ${version}, behind one of version ${this.#lastVersion}`;
+      throw new FoundError('lie', place, what);
+    }
+    this.#lastVersion = version;
   }
 
   #checkMoments(entry: Entry, place: Place, frameMoment: number | null): void {
