@@ -5,6 +5,8 @@
 import { readFileSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { EntryAudit } from '../../src/cli/audit/entries.ts';
+import { Signatures } from '../../src/cli/audit/signatures.ts';
 import { hex } from '../../src/core/bytes.ts';
 import type { StateExtra } from '../../src/core/dump.ts';
 import { type CreateEntry, type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts';
@@ -18,6 +20,8 @@ import { canon } from '../../src/proof/canon.ts';
 import { proofDigest } from '../../src/proof/digest.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
+import { encode } from '../../src/storage/codec.ts';
+import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
 import {
   ayni,
@@ -319,6 +323,43 @@ describe("lies in a snapshot that the server's key signs", () => {
   test('of nothing but the seed: that is none', async () => {
     const directory = await resnapped(pruned, () => {});
     expect((await look(directory)).finding).toBeNull();
+  });
+});
+
+describe('where frames are gone', () => {
+  /** What an audit of these entries finds that knows of no frames. */
+  const findingOf = (entries: readonly Entry[]) => {
+    const signatures = new Signatures(0);
+    const audit = new EntryAudit({
+      serverKey: keyIn(plain).public,
+      signatures,
+      hashSeed: 1,
+      otherwise(finding) {
+        throw new Error(finding.what);
+      },
+    });
+    for (const [index, entry] of entries.entries()) {
+      const buffer = new FrameBuffer();
+      encode(entry, buffer);
+      const bytes = buffer.bytes.slice(0, buffer.end);
+      audit.add({ entry, bytes, place: { file: '', seq: index + 1 } }, entries[index + 1] ?? null, null);
+    }
+    return signatures.close();
+  };
+
+  test('nothing is wrong with honest entries', async () => {
+    await findingOf(framesOf(plain).flatMap(({ entries }) => entries));
+  });
+
+  test.each([
+    ['before it was received', -1],
+    ['before what is before it', 999],
+  ])('an intent that was decided %s', (_, later) => {
+    const entries = framesOf(plain).flatMap((frame) => frame.entries);
+    const [before, entry] = entries.filter((each) => isTransfer(each)).slice(3) as [IntentEntry, IntentEntry];
+    before.outcome.moment = entry.moment + (later < 0 ? later : 1000);
+    entry.outcome.moment = entry.moment + later;
+    expect(() => findingOf(entries)).toThrow('time goes back: it was decided before what is before it');
   });
 });
 

@@ -95,6 +95,7 @@ export class EntryAudit {
   /** What the books have in the place of the entry that is asked for. */
   #upcoming: Entry | null = null;
   #lastMoment = 0;
+  #lastOutcome = 0;
   #lastVersion = 0;
 
   constructor(options: EntryAuditOptions) {
@@ -163,8 +164,13 @@ export class EntryAudit {
       throw new FoundError('lie', place, what);
     };
     if (frameMoment !== null && entry.moment > frameMoment) lie('it was received after it was written');
-    if ('outcome' in entry && frameMoment !== null && entry.outcome.moment !== frameMoment) {
-      lie('its outcome is of another moment than its frame');
+    if ('outcome' in entry) {
+      const { moment } = entry.outcome;
+      if (frameMoment !== null && moment !== frameMoment) lie('its outcome is of another moment than its frame');
+      // Without frames that is all there is: each is decided after it was received, and after what was decided before.
+      if (moment < Math.max(entry.moment, this.#lastOutcome))
+        lie('time goes back: it was decided before what is before it');
+      this.#lastOutcome = moment;
     }
     if (entry.type === EntryType.step) {
       if (entry.moment !== entry.outcome.moment) lie('its moment is not that of its outcome');
