@@ -9,15 +9,15 @@ import { EntryAudit } from '../../src/cli/audit/entries.ts';
 import { Signatures } from '../../src/cli/audit/signatures.ts';
 import { hex } from '../../src/core/bytes.ts';
 import type { StateExtra } from '../../src/core/dump.ts';
-import { type CreateEntry, type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts';
+import { type CreateEntry, type Entry, EntryType, type IntentEntry, type TokenEntry } from '../../src/core/entry.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { sealCustom } from '../../src/core/proofs.ts';
-import type { State } from '../../src/core/state.ts';
+import { SERVER_LEDGER, type State } from '../../src/core/state.ts';
 import { UsedTokens } from '../../src/core/used-tokens.ts';
 import { canon } from '../../src/proof/canon.ts';
-import { proofDigest } from '../../src/proof/digest.ts';
+import { proofDigest, sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
 import { encode } from '../../src/storage/codec.ts';
@@ -323,6 +323,39 @@ describe("lies in a snapshot that the server's key signs", () => {
   test('of nothing but the seed: that is none', async () => {
     const directory = await resnapped(pruned, () => {});
     expect((await look(directory)).finding).toBeNull();
+  });
+});
+
+describe('a token that was used', () => {
+  /** The books with one more entry, of a token, changed by `lie`. */
+  const withToken = (lie: (entry: TokenEntry) => void) =>
+    rewritten(plain, (frames) => {
+      const { entries, moment } = frames.at(-1)!;
+      const id = hex(sha256('once'));
+      const luid = makeLuid('tkn', moment, Buffer.from(id, 'hex'));
+      const exp = Math.floor(moment / 1000) + 300;
+      const token: TokenEntry = { type: EntryType.token, ledger: 1, kind: Kind.ledger, luid, handle: id, moment, exp };
+      lie(token);
+      entries.push(token);
+    });
+
+  test('is in honest books', async () => {
+    const { finding, counts } = await look(await withToken(() => {}));
+    expect(finding).toBeNull();
+    expect(counts.entries).toBe(framesOf(plain).flatMap(({ entries }) => entries).length + 1);
+  });
+
+  test.each<[string, (entry: TokenEntry) => void]>([
+    ['in no ledger', (entry) => Object.assign(entry, { ledger: 77 })],
+    ['in the server itself', (entry) => Object.assign(entry, { ledger: SERVER_LEDGER })],
+    ['of another kind', (entry) => Object.assign(entry, { kind: Kind.wallet })],
+    ['of another id', (entry) => Object.assign(entry, { handle: hex(sha256('other')) })],
+    ['of no id', (entry) => Object.assign(entry, { handle: 'once' })],
+    ['of another luid', (entry) => Object.assign(entry, { luid: makeLuid('tkn', entry.moment, new Uint8Array(11)) })],
+    ['with the luid of a record', (entry) => Object.assign(entry, { luid: pickWallet(framesOf(plain)).luid })],
+  ])('%s', async (_, lie) => {
+    const what = 'it is of no token: ledger, id and luid do not belong together';
+    expect((await look(await withToken(lie))).finding).toMatchObject({ kind: 'lie', what });
   });
 });
 

@@ -18,6 +18,7 @@ import {
   LEG_STATES,
   type StepEntry,
   type StoredProof,
+  type TokenEntry,
 } from '../../core/entry.ts';
 import { luidHash } from '../../core/finding.ts';
 import { stepsDue } from '../../core/intents.ts';
@@ -183,11 +184,20 @@ export class EntryAudit {
   #checkLuid(entry: Entry, place: Place): void {
     const { luid, kind, type, moment } = entry;
     if (!isLuid(luid)) throw new FoundError('lie', place, 'its luid is none');
+    if (type === EntryType.token && !this.#isToken(entry)) {
+      throw new FoundError('lie', place, 'it is of no token: ledger, id and luid do not belong together');
+    }
     if (type !== EntryType.create && type !== EntryType.intent) return;
     const head = makeLuid(kindRow(kind).prefix, moment, NO_RANDOM).slice(0, LUID_HEAD_CHARS);
     if (!luid.startsWith(head)) throw new FoundError('lie', place, 'its luid is of another kind or moment');
     if (luidExists(this.state, luid)) throw new FoundError('lie', place, 'its luid is that of another record');
     this.counts.luids++;
+  }
+
+  /** A token's entry says nothing that does not follow from its id, but when it came and until when it holds. */
+  #isToken({ ledger, kind, handle: id, luid, moment }: TokenEntry): boolean {
+    const isId = /^[0-9a-f]{64}$/.test(id) && luid === makeLuid('tkn', moment, Buffer.from(id, 'hex'));
+    return isId && kind === Kind.ledger && ledger !== SERVER_LEDGER && ledger < this.state.ledgers.length;
   }
 
   /** Hash, canonical form, shape, and the rows of its signatures. */
