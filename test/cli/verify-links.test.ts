@@ -4,18 +4,20 @@
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
+  type DeliveryEntry,
   type Entry,
   EntryType,
   type IntentEntry,
   LEG_STATES,
   type Links,
+  links,
   type StepEntry,
 } from '../../src/core/entry.ts';
 import { Bank, report, type Town, until } from '../support/bank.ts';
 import { connect, type Json, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { openHook } from '../support/hook.ts';
-import { found, makeKit, PATIENCE_MS, proofFor, segment, transfer, unique } from '../support/kit.ts';
+import { found, makeKit, openLedger, PATIENCE_MS, proofFor, segment, transfer, unique } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 import { filesIn, framesOf, look, rewritten } from './books.ts';
 
@@ -35,6 +37,7 @@ async function fill(directory: string, flags: string[]): Promise<void> {
   const kit = makeKit(client, keys);
   const town: Town = { client, kit, hook, symbol: await kit.symbol() };
   const { symbol } = town;
+  await openLedger(client, keys);
   hook.answer = ({ path }) => (path.startsWith('/down') ? 503 : 202);
   for (const [path, signal] of [
     ['/up', 'intent-updated'],
@@ -205,6 +208,52 @@ describe('changed by somebody who holds the key', () => {
     });
     const { finding } = await look(directory);
     expect(finding).not.toBeNull();
+  });
+
+  test.each<[string, (entry: DeliveryEntry, seqIn: (ledger: number) => number) => void]>([
+    ['that is still to come', (entry) => Object.assign(entry, { seq: entry.seq + 1_000_000 })],
+    ['of no entry', (entry) => Object.assign(entry, { seq: 0 })],
+    ['that its entry has not', (entry) => Object.assign(entry, { index: entry.index + 1000 })],
+    ['of another ledger', (entry, seqIn) => Object.assign(entry, { seq: seqIn(2), index: 0 })],
+  ])('a delivery of an event %s', async (_, lie) => {
+    const directory = await rewritten(plain, (frames) => {
+      const entries = frames.flatMap((frame) => frame.entries);
+      const seqIn = (ledger: number) => entries.findIndex((entry) => entry.ledger === ledger) + 1;
+      lie(entries.find(({ type }) => type === EntryType.delivery) as DeliveryEntry, seqIn);
+    });
+    expect((await look(directory)).finding).toMatchObject({
+      kind: 'decided',
+      what: expect.stringMatching(/^entry \d+ has no event \d+ in this ledger$/),
+    });
+  });
+
+  test.each([
+    ['is called', 1, null],
+    ['has long said that it is prepared', 0, { what: 'it has no leg whose bridge is called' }],
+  ])('a call that was given up, of a leg whose bridge %s', async (_, leg, finding) => {
+    const asked = `${[0, state('prepared'), 1, state('preparing')]}`;
+    const directory = await rewritten(plain, (frames) => {
+      const entries = frames.flatMap((frame) => frame.entries);
+      const steps = entries.filter((entry): entry is StepEntry => entry.type === EntryType.step);
+      const isLast = (step: StepEntry) => steps.findLast(({ luid }) => luid === step.luid) === step;
+      const step = steps.find((each) => `${each.outcome.links?.marks}` === asked && isLast(each))!;
+      const { moment, entries: last } = frames.at(-1)!;
+      last.push({
+        ...step,
+        moment,
+        outcome: {
+          ...step.outcome,
+          moment,
+          steps: ['error'],
+          reason: 'core.bridge-unreachable',
+          detail: 'gone',
+          links: links({ leg }),
+        },
+      });
+    });
+    const found = (await look(directory)).finding;
+    if (finding === null) expect(found).toBeNull();
+    else expect(found).toMatchObject(finding);
   });
 
   test.each([

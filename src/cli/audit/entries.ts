@@ -13,6 +13,7 @@ import type { Command, CreateCommand, LegCommand } from '../../core/command.ts';
 import { decide, SYSTEM_SIGNER } from '../../core/decide.ts';
 import {
   type CreateEntry,
+  type DeliveryEntry,
   type Entry,
   EntryType,
   LEG_STATES,
@@ -23,12 +24,14 @@ import {
 import { luidHash } from '../../core/finding.ts';
 import { stepsDue } from '../../core/intents.ts';
 import { Kind, kindRow } from '../../core/kinds.ts';
+import { isCalling } from '../../core/legs.ts';
 import { isLuid, makeLuid } from '../../core/luid.ts';
 import { sealCustom } from '../../core/proofs.ts';
 import { readRow } from '../../core/records.ts';
 import { isRefusal } from '../../core/refusal.ts';
 import { emptyState, type MemorySizes, SERVER_LEDGER, type State } from '../../core/state.ts';
 import { follow, type MakeIntent } from '../../core/threads.ts';
+import { allEvents, placedAt } from '../../events.ts';
 import { compileUserSchema } from '../../http/user-schemas.ts';
 import { ownHandle } from '../../own-records.ts';
 import { canon } from '../../proof/canon.ts';
@@ -350,6 +353,7 @@ export class EntryAudit {
     if (entry.type === EntryType.step) return noteOfCall(this.state, entry);
     if (entry.type === EntryType.delivery) {
       const { row, seq, index, attempts, isDelivered, detail } = entry;
+      if (!isEvent(this.state, entry)) return `entry ${seq} has no event ${index} in this ledger`;
       const receiver = readRow(this.state, row).entry.luid;
       const event = { receiver, seq, index, attempts, isDelivered, detail };
       return { op: 'delivery', ledger, kind, moment, caller: GRANTED, luid, ...event };
@@ -396,11 +400,19 @@ function isNoteOfCall({ outcome }: StepEntry): boolean {
   return !steps.includes('failed') && (links?.marks.length ?? 0) > 0;
 }
 
+/** Whether the event that a delivery speaks of happened before it, in the same ledger. */
+function isEvent(state: State, { seq, index, ledger }: DeliveryEntry): boolean {
+  const placed = seq >= 1 && seq <= state.log.length ? placedAt(state, seq) : null;
+  if (placed === null || placed.ledger !== ledger) return false;
+  for (const event of allEvents(state, placed, index)) return event.index === index;
+  return false;
+}
+
 function noteOfCall({ open }: State, { ledger, kind, moment, luid, row, outcome }: StepEntry): LegCommand | string {
   const isLost = outcome.steps[0] === 'error';
   const leg = (isLost ? outcome.links?.leg : outcome.links?.marks[0]) ?? -1;
   const state = LEG_STATES[open.get(row)?.legs[leg] ?? -1];
-  if (state === undefined) return 'it has no such leg';
+  if (state === undefined || !isCalling(state)) return 'it has no leg whose bridge is called';
   const result = isLost ? 'lost' : 'told';
   return { op: 'leg', ledger, kind, moment, caller: GRANTED, luid, leg, state, result, detail: outcome.detail };
 }
