@@ -9,7 +9,14 @@ import { EntryAudit } from '../../src/cli/audit/entries.ts';
 import { Signatures } from '../../src/cli/audit/signatures.ts';
 import { hex } from '../../src/core/bytes.ts';
 import type { StateExtra } from '../../src/core/dump.ts';
-import { type CreateEntry, type Entry, EntryType, type IntentEntry, type TokenEntry } from '../../src/core/entry.ts';
+import {
+  type CreateEntry,
+  type Entry,
+  EntryType,
+  type IntentEntry,
+  type TokenEntry,
+  type UpdateEntry,
+} from '../../src/core/entry.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
@@ -23,6 +30,7 @@ import { sign } from '../../src/proof/verify.ts';
 import { encode } from '../../src/storage/codec.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
+import { SECOND_FORMAT } from '../support/second-format.ts';
 import {
   ayni,
   copyOf,
@@ -323,6 +331,80 @@ describe("lies in a snapshot that the server's key signs", () => {
   test('of nothing but the seed: that is none', async () => {
     const directory = await resnapped(pruned, () => {});
     expect((await look(directory)).finding).toBeNull();
+  });
+});
+
+describe('what no server does', () => {
+  /** The number of a record's row. */
+  const rowOf = (frames: Frames, luid: string) =>
+    frames
+      .flatMap(({ entries }) => entries)
+      .filter(({ type }) => type === EntryType.create || type === EntryType.intent)
+      .findIndex((entry) => entry.luid === luid);
+  const first = (frames: Frames, kind: Kind) =>
+    pick<CreateEntry>(frames, (entry) => entry.kind === kind && 'seal' in entry && entry.ledger <= 1);
+  const signed = (hash: Uint8Array, key = keyIn(plain)) => {
+    const custom = '{"moment":"2026-11-20T10:00:00.000Z"}';
+    return { public: key.public, result: sign(proofDigest(hex(hash), custom), key), custom };
+  };
+  const client = createKeyPair();
+
+  test.each(['ledger', 'signer', 'symbol', 'intent'] as const)('to drop a record of kind %s', async (name) => {
+    const kind = Kind[name];
+    const directory = await rewritten(plain, (frames) => {
+      const { ledger, luid, handle, hash: parent } = first(frames, kind);
+      const { moment, entries } = frames.at(-1)!;
+      const data = canon({ parent: hex(parent) });
+      const [hash, row] = [sha256(data), rowOf(frames, luid)];
+      const proofs = [signed(hash, client)];
+      entries.push({ type: EntryType.drop, ledger, kind, luid, handle, moment, row, hash, data, proofs });
+    });
+    const what = `a record of kind ${name} is never dropped`;
+    expect((await look(directory)).finding).toMatchObject({ kind: 'lie', what });
+  });
+
+  test('to change an intent', async () => {
+    const directory = await rewritten(plain, (frames) => {
+      const before = pickTransfer(frames);
+      const { ledger, kind, luid, handle } = before;
+      const { moment, entries } = frames.at(-1)!;
+      const data = canon({ ...JSON.parse(before.data), parent: hex(before.hash) });
+      const [hash, row] = [sha256(data), rowOf(frames, luid)];
+      const entry = { type: EntryType.update, ledger, kind, luid, handle, moment, row, hash, data };
+      const [proofs, seal] = [[signed(hash, client)], new Uint8Array(64)];
+      const update: UpdateEntry = { ...entry, proofs, seal };
+      update.seal = sign(proofDigest(hex(hash), sealCustom(update)), keyIn(plain));
+      entries.push(update);
+    });
+    const what = 'a record of kind intent is never changed';
+    expect((await look(directory)).finding).toMatchObject({ kind: 'lie', what });
+  });
+
+  test("to sign for a client: its own key is the default ledger's owner", async () => {
+    const what = 'the server signed it as a client, which it never does';
+    const lies: ((frames: Frames) => void)[] = [
+      (frames) => {
+        const entry = pickTransfer(frames);
+        entry.proofs = [signed(entry.hash)];
+      },
+      (frames) => {
+        const { ledger, kind, luid, handle, hash } = pickWallet(frames);
+        const { moment, entries } = frames.at(-1)!;
+        const [row, proof] = [rowOf(frames, luid), signed(hash)];
+        entries.push({ type: EntryType.proof, ledger, kind, luid, handle, moment, row, proof, status: null });
+      },
+    ];
+    for (const lie of lies) {
+      expect((await look(await rewritten(plain, lie))).finding).toMatchObject({ kind: 'lie', what });
+    }
+  });
+
+  test('to sign for a client, but before 0.3.0: then a client could send its proofs back', async () => {
+    const lie = (frames: Frames) => {
+      const entry = pickTransfer(frames);
+      entry.proofs.push(signed(entry.hash));
+    };
+    expect((await look(await rewritten(plain, lie, keyIn(plain), SECOND_FORMAT))).finding).toBeNull();
   });
 });
 

@@ -83,6 +83,8 @@ export interface EntryAuditOptions {
 
 /** Bytes of a luid that follow from kind and moment. */
 const LUID_HEAD_CHARS = 11;
+/** The last format version in whose books a client's proofs may hold one of the server's that was sent back. */
+const SENT_BACK_VERSION_MAX = 2;
 const NO_RANDOM = new Uint8Array(11);
 
 export class EntryAudit {
@@ -148,6 +150,7 @@ export class EntryAudit {
     this.#checkBytes(bytes, place);
     this.#checkMoments(entry, place, frameMoment);
     this.#checkLuid(entry, place);
+    this.#checkKind(entry, place);
     this.#checkContent(entry, place);
     return this.#checkDecision(entry, next, place, frameMoment);
   }
@@ -195,6 +198,17 @@ export class EntryAudit {
     if (!luid.startsWith(head)) throw new FoundError('lie', place, 'its luid is of another kind or moment');
     if (luidExists(this.state, luid)) throw new FoundError('lie', place, 'its luid is that of another record');
     this.counts.luids++;
+  }
+
+  /** What there is no request for, whatever the rules of its ledger say. */
+  #checkKind({ type, kind }: Entry, place: Place): void {
+    const { name, path, update, drop } = kindRow(kind);
+    const never = (what: string) => {
+      throw new FoundError('lie', place, `a record of kind ${name} is never ${what}`);
+    };
+    if (type === EntryType.update && !update) never('changed');
+    if (type === EntryType.drop && !drop) never('dropped');
+    if (type === EntryType.proof && path === '') never('signed again');
   }
 
   /** A token's entry says nothing that does not follow from its id, but when it came and until when it holds. */
@@ -304,6 +318,8 @@ export class EntryAudit {
   };
 
   #checkDecided(entry: Entry, next: Entry | null, place: Place, frameMoment: number | null): void {
+    if (this.#isOfNoClient(entry))
+      throw new FoundError('lie', place, 'the server signed it as a client, which it never does');
     const bySigners = this.#decide(entry, next, frameMoment, false);
     const unlike = differenceTo(bySigners, entry, next);
     if (unlike === null && !mayBeMore(bySigners as Entry[], entry, next)) {
@@ -333,6 +349,17 @@ export class EntryAudit {
     // This entry is as it should be, and what is wrong follows it.
     if (begun !== undefined) this.#expected = (begun as Entry[]).slice(1);
     else this.#otherwise(place, wrong);
+  }
+
+  /**
+   * Whether it has a proof by the server that is not the server's to give: it begins the books with the first ledger, which
+   * is its own then, so rules may let it do everything there. Before 0.3.0 a client could send such a proof back.
+   */
+  #isOfNoClient(entry: Entry): boolean {
+    if (this.#lastVersion <= SENT_BACK_VERSION_MAX) return false;
+    if (entry.kind === Kind.ledger && entry.type === EntryType.create && this.state.ledgers.length === 1) return false;
+    const proofs = entry.type === EntryType.proof ? [entry.proof] : 'proofs' in entry ? entry.proofs : [];
+    return proofs.some((proof) => equalBytes(proof.public, this.#options.serverKey));
   }
 
   /** The entries that today's rules make of what led to this entry, or why they make none. */
