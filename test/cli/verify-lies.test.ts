@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { EntryAudit } from '../../src/cli/audit/entries.ts';
 import { Signatures } from '../../src/cli/audit/signatures.ts';
 import { hex } from '../../src/core/bytes.ts';
-import type { StateExtra } from '../../src/core/dump.ts';
+import { bytesOf, dropParts, type StateExtra } from '../../src/core/dump.ts';
 import {
   type CreateEntry,
   type Entry,
@@ -307,6 +307,8 @@ describe("lies in a snapshot that the server's key signs", () => {
     ['a record that is not found', (state) => unindex(state), /its index handles/],
     ['a record of lists', (state) => state.terms.push(77, state.order.length - 1), /its index terms/],
     ['a record more', (state) => void state.rows.lines.push(), /entries|row/],
+    ['a place in its log', (state) => state.log.set(3, state.log.get(4)), /its index log/],
+    ['an event that nobody hears of', (state) => state.log.set(3, 0), /its index log/],
   ])('%s', async (_, lie, what) => {
     const directory = await resnapped(pruned, lie);
     const { finding } = await look(directory);
@@ -326,6 +328,25 @@ describe("lies in a snapshot that the server's key signs", () => {
     const { finding } = await look(await resnapped(whole, lie));
     expect(finding?.kind).toBe('lie');
     expect(finding?.what).toMatch(what);
+  });
+
+  test('a used token that is not found', async () => {
+    const directory = await resnapped(tokens, (state) => {
+      const parts = state.tokens.dump();
+      const pieces = new Map(parts.map((part) => [part.name, bytesOf(part)]));
+      dropParts(parts);
+      // Its columns have all of them, and nothing leads there.
+      const empty = new UsedTokens(state.hashSeed).dump();
+      for (const part of empty) if (part.name.startsWith('tokens')) pieces.set(part.name, bytesOf(part));
+      dropParts(empty);
+      const spoilt = new UsedTokens(state.hashSeed);
+      spoilt.load(pieces, state.tokens.extra());
+      Object.assign(state, { tokens: spoilt });
+    });
+    expect((await look(directory)).finding).toMatchObject({
+      kind: 'lie',
+      what: expect.stringContaining('its index tokens'),
+    });
   });
 
   test('of nothing but the seed: that is none', async () => {
