@@ -13,7 +13,7 @@ import { countText } from './count.ts';
 import { dataDirectory } from './directory.ts';
 import { readCount, UsageError } from './usage.ts';
 
-export const HELP = `ayni verify [dir] [--against <base64>] [--head <file>] [--json] [--other-rules] [--workers <n>]
+export const HELP = `ayni verify [dir] [--against <base64>] [--head <file>] [--json] [--other-rules] [--signed-only] [--workers <n>]
 
 Reads every file in the directory (default: AYNI_DATA, else snapshots) and checks every frame, hash, signature,
 decision and balance in it. Changes nothing, takes no lock: it may be run while the server works, or on a copy.
@@ -23,6 +23,8 @@ decision and balance in it. Changes nothing, takes no lock: it may be run while 
   --head <file>       an answer of GET /v2/head, kept from earlier: is the history up to it still in the books?
   --json              the report as one JSON object
   --other-rules       entries that today's rules decide otherwise are counted, and no reason to fail
+  --signed-only       tokens and --access-rules of the server explain no decision, as where neither is in use: each needs
+                      the signatures that the rules in the books ask for
   --workers <n>       threads that verify signatures (default: one per core)
 
 Ends with 0 where nothing is wrong, with 1 where something is, or a head could not be proven.
@@ -42,6 +44,7 @@ export async function run(args: string[]): Promise<number> {
       head: { type: 'string' },
       json: { type: 'boolean' },
       'other-rules': { type: 'boolean' },
+      'signed-only': { type: 'boolean' },
       workers: { type: 'string' },
     },
   });
@@ -56,6 +59,7 @@ export async function run(args: string[]): Promise<number> {
       key,
       workers: workersOf(values.workers),
       otherRules: values['other-rules'] === true,
+      signedOnly: values['signed-only'] === true,
       ...(head !== null && { head }),
     });
     process.stdout.write(isJson ? jsonText(directory, report) : tableText(directory, report));

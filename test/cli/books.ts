@@ -6,7 +6,7 @@ import { cpSync, readdirSync, rmSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type AuditReport, audit } from '../../src/cli/audit/audit.ts';
+import { type AuditOptions, type AuditReport, audit } from '../../src/cli/audit/audit.ts';
 import { isUsageError } from '../../src/cli/usage.ts';
 import { dumpState, loadState, type StateExtra } from '../../src/core/dump.ts';
 import type { Entry } from '../../src/core/entry.ts';
@@ -164,7 +164,7 @@ async function fillDirectory(directory: string, transfers: number, flags: string
   await server.stop();
 }
 
-export function look(directory: string, more: { otherRules?: boolean; key?: Uint8Array } = {}): Promise<AuditReport> {
+export function look(directory: string, more: Partial<AuditOptions> = {}): Promise<AuditReport> {
   return audit({ disk: realDisk, directory, key: null, workers: 0, otherRules: false, ...more });
 }
 

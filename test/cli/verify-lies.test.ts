@@ -14,6 +14,7 @@ import {
   type Entry,
   EntryType,
   type IntentEntry,
+  type StoredProof,
   type TokenEntry,
   type UpdateEntry,
 } from '../../src/core/entry.ts';
@@ -29,8 +30,12 @@ import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
 import { encode } from '../../src/storage/codec.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
+import { connect, makeKeys } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
+import { makeKit, openLedger, transfer } from '../support/kit.ts';
 import { SECOND_FORMAT } from '../support/second-format.ts';
+import { startServer } from '../support/server.ts';
 import {
   ayni,
   copyOf,
@@ -429,6 +434,41 @@ describe('what no server does', () => {
   });
 });
 
+describe('a transfer that somebody else signed than the ledger asks for', async () => {
+  const directory = freshDirectory();
+  const server = await startServer({ directory });
+  const keys = makeKeys();
+  const access = [
+    { action: { $in: ['access', 'create', 'read', 'issue'] }, record: 'any' },
+    { action: 'any', record: 'any', signer: { public: keys.public } },
+  ];
+  const ledger = await openLedger(connect(server), keys, { access });
+  const kit = makeKit(connect(server, { 'x-ledger': ledger.data.handle }), keys);
+  const symbol = await kit.symbol();
+  const { body } = await kit.send([transfer(await kit.funded(symbol, 9), await kit.wallet(), symbol, 7)]);
+  await server.stop();
+
+  test('is told to rest on what the books do not hold, and which it is', async () => {
+    expect((await look(directory, { signedOnly: true })).finding).toBeNull();
+    let seq = 0;
+    const stolen = await rewritten(directory, (frames) => {
+      const thief = createKeyPair();
+      const entries = frames.flatMap((frame) => frame.entries);
+      seq = entries.findIndex(({ luid }) => luid === body.luid) + 1;
+      const { hash, proofs } = entries[seq - 1] as IntentEntry;
+      const [{ custom }] = proofs as [StoredProof];
+      proofs[0] = { public: thief.public, result: sign(proofDigest(hex(hash), custom), thief), custom };
+    });
+    const { finding, notes, counts } = await look(stolen);
+    expect([finding, counts.permitted]).toEqual([null, 1]);
+    expect(notes.join()).toContain(`the first is entry ${seq}, ${body.luid}.`);
+    const what = 'no signature in the books permits it';
+    expect((await look(stolen, { signedOnly: true })).finding).toMatchObject({ kind: 'decided', seq, what });
+    const ran = await ayni('verify', '--signed-only', stolen);
+    expect([ran.code, ran.out]).toEqual([1, expect.stringContaining(what)]);
+  });
+});
+
 describe('a token that was used', () => {
   /** The books with one more entry, of a token, changed by `lie`. */
   const withToken = (lie: (entry: TokenEntry) => void) =>
@@ -470,6 +510,7 @@ describe('where frames are gone', () => {
       serverKey: keyIn(plain).public,
       signatures,
       hashSeed: 1,
+      signedOnly: false,
       otherwise(finding) {
         throw new Error(finding.what);
       },

@@ -44,6 +44,8 @@ export interface AuditOptions {
   workers: number;
   /** Whether entries that today's rules decide otherwise only count. */
   otherRules: boolean;
+  /** Whether decisions that no signature in the books explains were decided otherwise. */
+  signedOnly?: boolean;
   /** A head received once, and where it was read from. */
   head?: { file: string; text: string };
   /** The pieces in which memory grew where the books were written; tests make them small. */
@@ -175,7 +177,7 @@ class Run {
   }
 
   async #check(): Promise<void> {
-    const { directory, otherRules } = this.#options;
+    const { directory, otherRules, signedOnly = false } = this.#options;
     const { report } = this;
     for (const name of this.#pinned.readdir(directory)) if (isPartName(name)) this.#checkPart(name);
     const oldest = this.#snapshots[0];
@@ -186,6 +188,7 @@ class Run {
       // With the seed of the snapshots the indexes of both states can be compared byte by byte.
       hashSeed: first?.state.hashSeed ?? 1,
       sizes: this.#options.sizes,
+      signedOnly,
       otherwise(finding) {
         if (!otherRules) throw new FoundError(finding.kind, finding, finding.what);
       },
@@ -205,10 +208,11 @@ class Run {
     if (wrong !== null) throw new FoundError('lie', { file: directory, seq: report.seq }, wrong);
     this.#missHead();
     report.notes.push(...headerNotes(this.#pinned, directory));
-    const { permitted } = entries.counts;
-    if (permitted > 0) {
+    const { counts, firstPermitted } = entries;
+    if (firstPermitted !== null) {
+      const { seq, luid } = firstPermitted;
       report.notes.push(
-        `${permitted} decisions rest on permissions by tokens or by the server's own rules, which the books do not hold.`,
+        `${counts.permitted} decisions rest on permissions by tokens or by the server's own rules, which the books do not hold; the first is entry ${seq}, ${luid}. Where neither is in use, --signed-only takes none of them.`,
       );
     }
     const keyNote = checkKeyFile(this.#options.disk, directory, this.#key.public);

@@ -77,6 +77,8 @@ export interface EntryAuditOptions {
   signatures: Signatures;
   hashSeed: number;
   sizes?: MemorySizes | undefined;
+  /** Whether such permissions are none: neither tokens nor rules of the server's own are in use. */
+  signedOnly: boolean;
   /** Called for an entry that today's rules would not have written; may throw. */
   otherwise: (finding: Finding) => void;
 }
@@ -92,6 +94,8 @@ export class EntryAudit {
   readonly money = new Money();
   readonly tokens: KnownTokens;
   readonly counts = noCounts();
+  /** Of those that rest on permissions by tokens or by the server's own rules. */
+  firstPermitted: Place | null = null;
   readonly #options: EntryAuditOptions;
   /** Entries still to come from what was decided last, and from what follows from the last of them. */
   #expected: Entry[] = [];
@@ -331,7 +335,7 @@ export class EntryAudit {
     if (unlike === null) {
       const late = endOf(this.state, next);
       if (late === null && !explains(byAll, entry, next)) return;
-      this.counts.permitted++;
+      this.#permit(place);
       this.#expected = late === null ? (byAll as Entry[]).slice(1) : [late];
       return;
     }
@@ -339,7 +343,7 @@ export class EntryAudit {
     for (const decided of [byAll, waiting(bySigners, byAll)]) {
       const difference = differenceTo(decided, entry, next);
       if (difference === null) {
-        this.counts.permitted++;
+        this.#permit(place);
         this.#expected = (decided as Entry[]).slice(1);
         return;
       }
@@ -409,6 +413,13 @@ export class EntryAudit {
       return 'the server would be its first signer';
     }
     return { ...command, companion: companionOf(next, caller) };
+  }
+
+  /** A decision that no signature in the books explains. */
+  #permit(place: Place): void {
+    this.counts.permitted++;
+    this.firstPermitted ??= place;
+    if (this.#options.signedOnly) this.#otherwise(place, 'no signature in the books permits it');
   }
 
   #otherwise(place: Place, what: string): void {
