@@ -95,7 +95,7 @@ function passedOn(postings: readonly number[], at: number, company: Company): nu
 
 /** What the claims of an intent come to as they are planned, one after the other. */
 class ClearingPlan implements Plan {
-  readonly nets = new Nets();
+  readonly nets: Nets;
   readonly limits: number[] = [];
   readonly legs: Leg[] = [];
   readonly forwards: Forward[] = [];
@@ -120,6 +120,7 @@ class ClearingPlan implements Plan {
   readonly #isFree: boolean;
 
   constructor(state: State, { ledger, sheet, content, caller, company }: Attempt) {
+    this.nets = new Nets(state.hashSeed);
     this.#state = state;
     this.#ledger = ledger;
     this.#sheet = sheet;

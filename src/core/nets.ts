@@ -5,7 +5,7 @@
  * A few rows are found by walking them, more by a small table. One intent is cleared at a time: all nets share the
  * table, and the latest have it.
  */
-import { hashMix } from '../memory/index.ts';
+import { hashRows } from '../memory/index.ts';
 import { POSTING_WIDTH } from './entry.ts';
 
 /** Above this, amounts are summed in two parts, so that 100 000 claims of 2^53−1 still add up exactly. */
@@ -26,6 +26,11 @@ export class Nets {
   #highs: number[] | null = null;
   /** Slots of the table in use; 0 while rows are walked. */
   #slots = 0;
+  readonly #hashSeed: number;
+
+  constructor(hashSeed: number) {
+    this.#hashSeed = hashSeed;
+  }
 
   /** Adds a claim's amount to the row of wallet and symbol; `moves`: to what it moves as well. */
   add(wallet: number, symbol: number, sign: 1 | -1, amount: number, moves: boolean): void {
@@ -77,7 +82,7 @@ export class Nets {
   #slotOf(wallet: number, symbol: number): number {
     const { postings } = this;
     const mask = this.#slots - 1;
-    for (let slot = hashMix(wallet, symbol) & mask; ; slot = (slot + 1) & mask) {
+    for (let slot = hashRows(this.#hashSeed, wallet, symbol) & mask; ; slot = (slot + 1) & mask) {
       const at = (table[slot]! - 1) * POSTING_WIDTH;
       if (at < 0 || (postings[at] === wallet && postings[at + 1] === symbol)) return slot;
     }

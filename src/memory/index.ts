@@ -7,7 +7,7 @@
  */
 export { Chains } from './chains.ts';
 export { F64Column, U8Column, U32Column } from './columns.ts';
-export { hashAscii, hashMix, hashText } from './hash.ts';
+export { hashAscii, hashMix, hashRows, hashText } from './hash.ts';
 export { Heap, type HeapRoom } from './heap.ts';
 export { HeldMap, rowsOf } from './held-map.ts';
 export { F64Field, Lines, U8Field, U16Field, U32Field } from './lines.ts';
