@@ -6,7 +6,7 @@
 import {
   F64Column,
   F64Field,
-  hashMix,
+  hashRows,
   Lines,
   LongMap,
   type MemorySizes,
@@ -39,10 +39,14 @@ const DAY_COUNT = DAY + 2;
 const SLOT_BYTES = 64;
 
 const SEGMENTS = 256;
+const INDEX = 'balance-slots';
+/** What snapshots before version 5 have of it: hashes that anybody can work out. */
+const UNSEEDED_INDEX = 'balances';
 /** Slots of a wallet that are walked before the table is asked. */
 const HOPS_MAX = 4;
 
 export class Balances {
+  readonly #hashSeed: number;
   readonly #table: Table;
   readonly #slots: Lines;
   readonly #available: F64Field;
@@ -66,8 +70,9 @@ export class Balances {
   /** LIMIT_COLUMNS numbers per limited slot. */
   readonly #limits: F64Column;
 
-  constructor({ pageRows, segments = SEGMENTS }: MemorySizes) {
-    this.#table = new Table('balances', { segments });
+  constructor(hashSeed: number, { pageRows, segments = SEGMENTS }: MemorySizes = {}) {
+    this.#hashSeed = hashSeed;
+    this.#table = new Table(INDEX, { segments });
     this.#slots = new Lines(SLOT_BYTES, pageRows);
     this.#available = new F64Field(this.#slots, 'balance-available', 0);
     this.#reserved = new F64Field(this.#slots, 'balance-reserved', 8);
@@ -86,7 +91,7 @@ export class Balances {
 
   /** The slot of this wallet row and symbol row, or -1. */
   find(wallet: number, symbol: number): number {
-    for (let slot = this.#table.first(hashMix(wallet, symbol)); slot >= 0; slot = this.#table.next()) {
+    for (let slot = this.#table.first(hashRows(this.#hashSeed, wallet, symbol)); slot >= 0; slot = this.#table.next()) {
       if (this.#wallet.get(slot) === wallet && this.#symbol.get(slot) === symbol) return slot;
     }
     return -1;
@@ -112,8 +117,12 @@ export class Balances {
     this.#wallet.set(slot, wallet);
     this.#symbol.set(slot, symbol);
     this.#next.set(slot, next);
-    this.#table.insert(hashMix(wallet, symbol), slot);
+    this.#index(slot);
     return slot;
+  }
+
+  #index(slot: number): void {
+    this.#table.insert(hashRows(this.#hashSeed, this.wallet(slot), this.symbol(slot)), slot);
   }
 
   wallet(slot: number): number {
@@ -251,6 +260,8 @@ export class Balances {
   }
 
   load(parts: Map<string, Uint8Array>): void {
-    for (const part of this.#parts()) part.load(parts);
+    const isIndexed = !parts.has(`${UNSEEDED_INDEX}.head`);
+    for (const part of this.#parts()) if (isIndexed || part !== this.#table) part.load(parts);
+    if (!isIndexed) for (let slot = 0; slot < this.size; slot++) this.#index(slot);
   }
 }

@@ -165,7 +165,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
     order: new U32Column('order', true, pageRows),
     log: new U32Column('log', true, pageRows),
     terms: new Chains('terms', { segments }, pageRows),
-    balances: new Balances(sizes),
+    balances: new Balances(hashSeed, sizes),
     statuses: [],
     ledgers: [{ row: -1, handle: '', config: {} }],
     supply: new HeldMap<number, bigint>(

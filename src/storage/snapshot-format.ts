@@ -8,8 +8,8 @@
  * `snapshot-<seq, 20 digits>.ays`, numbers big-endian:
  *
  *      8  magic 'AYNISNAP'
- *      4  format version, 4 (in an earlier one, n, there are only entries of format n and those before, entry-bytes.ts,
- *         and `extra` has what has parts of its own now, core/dump.ts)
+ *      4  format version, 5 (in 4 the index of balances has no seed, core/balances.ts; in an earlier one, n, there are only
+ *         entries of format n and those before, entry-bytes.ts, and `extra` has what has parts of its own now, core/dump.ts)
  *      …  the bytes of the parts that are not final, one after the other, without gaps
  *      n  manifest, one MessagePack map: seq, chain, moment, extra, parts (rows of name, final, bytes, CRC-32,
  *         SHA-256 | nil), the parts in the order they were given
@@ -29,7 +29,7 @@ import type { JournalPosition } from './journal.ts';
 import { packValue, unpackValue } from './values.ts';
 
 /** What is written, and the oldest that is read. */
-const SNAPSHOT_VERSION = 4;
+const SNAPSHOT_VERSION = 5;
 const SNAPSHOT_VERSION_MIN = 1;
 export const SNAPSHOT_HEADER_BYTES = 12;
 export const FOOT_BYTES = 8 + HASH_BYTES + SIGNATURE_BYTES + 4;

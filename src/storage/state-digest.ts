@@ -12,7 +12,7 @@ import { OPEN_PART } from '../core/open-intents.ts';
 import type { State } from '../core/state.ts';
 
 /** Dumps whose content depends on the seed or the size of chunks, by the name before the first period. */
-const PLACES = ['records', 'row-at', 'log', 'handles', 'luids', 'terms', 'balances', 'tokens', 'token-hash'];
+const PLACES = ['records', 'row-at', 'log', 'handles', 'luids', 'terms', 'balance-slots', 'tokens', 'token-hash'];
 /** Dumps of maps, whose order says nothing. */
 const MAPS = ['supply', 'counts', 'labels', 'feeds', OPEN_PART];
 

@@ -322,8 +322,8 @@ describe('a spoilt newest one is passed over, with the reason', () => {
 
   test('of a later format', () => {
     const bytes = Buffer.from(files.get(newest)!);
-    bytes.writeUInt32BE(5, 8);
-    expectOlder(spoilt(newest, bytes), /its format version is 5/);
+    bytes.writeUInt32BE(6, 8);
+    expectOlder(spoilt(newest, bytes), /its format version is 6/);
   });
 
   test('that the disk does not give', () => {

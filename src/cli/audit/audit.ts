@@ -436,7 +436,9 @@ function copyOf(bytes: Uint8Array): Uint8Array {
 function differingIndex(one: State, other: State): string | null {
   const indexes = (state: State) => {
     const { parts } = dumpState(state);
-    const chosen = parts.filter(({ name }) => /^(?:handles|luids|terms|balances|log|tokens|token-hash)\./.test(name));
+    const chosen = parts.filter(({ name }) =>
+      /^(?:handles|luids|terms|balance-slots|log|tokens|token-hash)\./.test(name),
+    );
     const pieces = new Map(chosen.map((part) => [part.name, bytesOf(part)]));
     dropParts(parts);
     return pieces;
