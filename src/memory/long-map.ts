@@ -21,9 +21,9 @@ export function near(key: number): number {
   return Math.floor(key / SPAN);
 }
 
-/** For texts. */
-export function scattered(key: string): number {
-  return hashText(0, key) % SHARES;
+/** For texts that strangers choose: who does not know the seed cannot choose them so that all share one. */
+export function scattered(seed: number): MapOf<string> {
+  return (key) => hashText(seed, key) % SHARES;
 }
 
 /** As many share addresses: of half a million each gets two thousand. */

@@ -52,7 +52,7 @@ test('a long map of texts has what a Map has, and maps that were filled alike st
   const key = fc.constantFrom('', 'a', 'b', 'ñ', '1 3 gold', '1 3 new', '2 3 gold', '\n');
   fc.assert(
     fc.property(fc.array(fc.record({ key, value: fc.option(fc.nat()) })), (steps) => {
-      const maps = [new LongMap<string, number>(scattered), new LongMap<string, number>(scattered)] as const;
+      const maps = [new LongMap<string, number>(scattered(7)), new LongMap<string, number>(scattered(7))] as const;
       const model = new Map<string, number>();
       for (const { key, value } of steps) {
         for (const map of [model, ...maps]) value === null ? map.delete(key) : map.set(key, value);
@@ -68,10 +68,12 @@ test('a long map of texts has what a Map has, and maps that were filled alike st
   );
 });
 
-test('texts are shared out evenly', () => {
-  const shares = new Map<number, number>();
-  for (let n = 0; n < 100_000; n++)
-    shares.set(scattered(`1 3 label-${n}`), (shares.get(scattered(`1 3 label-${n}`)) ?? 0) + 1);
-  expect(shares.size).toBe(4096);
-  expect(Math.max(...shares.values())).toBeLessThan(100);
+test('texts are shared out evenly, and those that share a map under one seed do not under another', () => {
+  const texts = Array.from({ length: 100_000 }, (_, n) => `1 3 label-${n}`);
+  const counts = new Map<number, number>();
+  for (const share of texts.map(scattered(1))) counts.set(share, (counts.get(share) ?? 0) + 1);
+  expect(counts.size).toBe(4096);
+  expect(Math.max(...counts.values())).toBeLessThan(100);
+  const together = texts.filter((text) => scattered(1)(text) === 7);
+  expect(new Set(together.map(scattered(2))).size).toBeGreaterThan(together.length * 0.9);
 });
