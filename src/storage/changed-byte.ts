@@ -71,7 +71,7 @@ export function changeIn(
   if (torn.byte === 0) return null;
   const tail = Buffer.alloc(torn.bytes + ZEROS_MAX);
   const path = join(directory, torn.file);
-  const count = withFile(disk, path, 'read', (file) => readAll(file, tail, 0, tail.length, torn.byte));
+  const count = withFile(disk, path, 'read', (file) => readAll(file, tail, torn.byte));
   const first = tail.findIndex((byte) => byte !== 0);
   if (first === torn.bytes - 1 && !mayBeTorn(torn.byte, first)) {
     return { where: 'room', byte: torn.byte + first, change: tail[first]! };
@@ -111,7 +111,7 @@ export function changeText({ where }: ChangeFound): string {
 export function putBack(disk: Disk, directory: string, name: string, { byte, change }: ChangedByte): void {
   withFile(disk, join(directory, name), 'write', (file) => {
     const bytes = Buffer.alloc(1);
-    readAll(file, bytes, 0, 1, byte);
+    readAll(file, bytes, byte);
     bytes[0]! ^= change;
     writeAll(file, bytes, 0, 1, byte);
     file.sync();

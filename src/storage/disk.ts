@@ -73,15 +73,15 @@ export interface Disk {
   syncDirectoryLater(path: string, done: Done): void;
 }
 
-/** Reads until bytes[from, to) is full or the file ends; returns how many bytes were read. */
-export function readAll(file: DiskFile, bytes: Uint8Array, from: number, to: number, position: number): number {
-  let at = from;
-  while (at < to) {
-    const count = file.read(bytes, at, to, position + (at - from));
+/** Reads until `bytes` are full or the file ends; returns how many bytes were read. */
+export function readAll(file: DiskFile, bytes: Uint8Array, position: number): number {
+  let at = 0;
+  while (at < bytes.length) {
+    const count = file.read(bytes, at, bytes.length, position + at);
     if (count === 0) break;
     at += count;
   }
-  return at - from;
+  return at;
 }
 
 /** Writes all of bytes[from, to), however little one call takes. */
@@ -94,7 +94,7 @@ export function writeAll(file: DiskFile, bytes: Uint8Array, from: number, to: nu
   }
 }
 
-/** Reads without blocking until `bytes` are full or the file ends; resolves with how many bytes were read. */
+/** The same without blocking. */
 export async function readAllLater(file: DiskFile, bytes: Uint8Array, position: number): Promise<number> {
   let at = 0;
   while (at < bytes.length) {
@@ -140,7 +140,7 @@ export function withFile<T>(disk: Disk, path: string, mode: OpenMode, use: (file
 /** The whole of a small file, of at most `bytesMax` bytes; also of files under /proc, which claim to be empty. */
 export function readWhole(disk: Disk, path: string, bytesMax: number): Buffer {
   const bytes = Buffer.alloc(bytesMax + 1);
-  const count = withFile(disk, path, 'read', (file) => readAll(file, bytes, 0, bytes.length, 0));
+  const count = withFile(disk, path, 'read', (file) => readAll(file, bytes, 0));
   // Whatever it is, it is not the file that belongs there.
   if (count > bytesMax) throw Object.assign(new Error(`${path}: longer than ${bytesMax} bytes`), { code: 'EFTYPE' });
   return bytes.subarray(0, count);

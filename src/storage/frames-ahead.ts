@@ -186,7 +186,7 @@ export class FramesAhead {
     while (this.#filled.length < PIECES && this.#next !== this.#stuckAt && this.#next < this.#size) {
       const index = this.#turn;
       const { bytes } = this.#pieces[index]!;
-      const count = readAll(this.#file!, bytes, 0, Math.min(PIECE_BYTES, this.#size - this.#next), this.#next);
+      const count = readAll(this.#file!, bytes.subarray(0, this.#size - this.#next), this.#next);
       this.#fetch(this.#next + count);
       const length = framesEnd(bytes, count);
       if (length === 0) {

@@ -333,7 +333,7 @@ const PIECE_BYTES = 1024 * 1024;
 function writeAgain(file: DiskFile, from: number, to: number): void {
   const bytes = Buffer.allocUnsafe(Math.min(to - from, PIECE_BYTES));
   for (let at = from; at < to; at += PIECE_BYTES) {
-    const count = readAll(file, bytes, 0, Math.min(to - at, PIECE_BYTES), at);
+    const count = readAll(file, bytes.subarray(0, to - at), at);
     writeAll(file, bytes, 0, count, at);
   }
 }
@@ -344,8 +344,8 @@ function isZeros(file: DiskFile, from: number, to: number): boolean {
   const bytes = Buffer.alloc(Math.min(to - from, PIECE_BYTES));
   const zeros = Buffer.alloc(bytes.length);
   for (let at = from; at < to; at += PIECE_BYTES) {
-    const count = Math.min(to - at, PIECE_BYTES);
-    if (readAll(file, bytes, 0, count, at) < count || bytes.compare(zeros, 0, count, 0, count) !== 0) return false;
+    const piece = bytes.subarray(0, to - at);
+    if (readAll(file, piece, at) < piece.length || !piece.equals(zeros.subarray(0, to - at))) return false;
   }
   return true;
 }

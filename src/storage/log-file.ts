@@ -134,7 +134,7 @@ class StagedLog implements LogFile {
     this.#from = blockAt(position);
     this.#to = position;
     const held = position - this.#from;
-    assert(readAll(this.#file, this.#stage, 0, held, this.#from) === held, `${this.path}: not so long`);
+    assert(readAll(this.#file, this.#stage.subarray(0, held), this.#from) === held, `${this.path}: not so long`);
   }
 
   /** Makes room for so many bytes in the stage. */

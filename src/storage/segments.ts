@@ -53,7 +53,7 @@ export function journalStart(disk: Disk, directory: string): JournalPosition {
 /** The header that a segment begins with, or null where there is no whole one. */
 export function headerOf(file: DiskFile): SegmentHeader | null {
   const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
-  return readSegmentHeader(bytes, 0, readAll(file, bytes, 0, bytes.length, 0));
+  return readSegmentHeader(bytes, 0, readAll(file, bytes, 0));
 }
 
 function namesIn(disk: Disk, directory: string): string[] {

@@ -41,7 +41,7 @@ export class Window {
     if (at >= 0 && at + count <= this.#length) return at;
     if (count > this.bytes.length) this.bytes = Buffer.allocUnsafeSlow(Math.max(count, 2 * this.bytes.length));
     this.#base = position;
-    this.#length = readAll(this.#file, this.bytes, 0, this.bytes.length, position);
+    this.#length = readAll(this.#file, this.bytes, position);
     return this.#length >= count ? 0 : -1;
   }
 }

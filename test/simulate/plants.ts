@@ -223,7 +223,7 @@ export const PLANTS: Plant[] = [
     'a log that goes on takes the block it goes on in for empty',
     [
       LOG_FILE,
-      'assert(readAll(this.#file, this.#stage, 0, held, this.#from) === held,',
+      'assert(readAll(this.#file, this.#stage.subarray(0, held), this.#from) === held,',
       'assert(this.#file.size() >= position,',
     ],
   ],

@@ -400,7 +400,7 @@ class Run {
     // Nobody has said yet that it is as long as a part is, and no more than a piece is held of it.
     const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
     for (let at = 0; at < size; ) {
-      const count = readAll(file, piece, 0, Math.min(piece.length, size - at), at);
+      const count = readAll(file, piece.subarray(0, size - at), at);
       if (count === 0) break;
       sha.update(piece.subarray(0, count));
       at += count;

@@ -26,7 +26,7 @@ export function headerNotes(pinned: Pinned, directory: string): string[] {
   const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES + FRAME_HEAD_BYTES);
   for (const { file } of listSegments(pinned, directory)) {
     const path = join(directory, file);
-    const length = readAll(pinned.open(path, 'read'), bytes, 0, bytes.length, 0);
+    const length = readAll(pinned.open(path, 'read'), bytes, 0);
     const header = readSegmentHeader(bytes, 0, length);
     const hasFrame = length === bytes.length && frameBytesAt(bytes, SEGMENT_HEADER_BYTES, FRAME_BYTES_MAX) > 0;
     if (header === null || !hasFrame) continue;

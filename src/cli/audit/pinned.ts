@@ -110,7 +110,7 @@ function endOfWritten(file: DiskFile, size: number): number {
   const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, size));
   for (let to = size; to > 0; to -= PIECE_BYTES) {
     const from = Math.max(0, to - PIECE_BYTES);
-    for (let index = readAll(file, piece, 0, to - from, from); index > 0; index--) {
+    for (let index = readAll(file, piece.subarray(0, to - from), from); index > 0; index--) {
       if (piece[index - 1] !== 0) return from + index;
     }
   }
