@@ -130,8 +130,7 @@ function rowOf(state: State, { ledger, kind, id }: RecordName): number {
 /** The record as it is now, then its former versions, oldest first. */
 function versionTexts(state: State, row: number, sealer: Sealer): string[] {
   const owners = ownersText(readRow(state, row).owners);
-  const { versions } = historyOf(state, row, 0, Number.POSITIVE_INFINITY);
-  const texts = versions.map((version) =>
+  const texts = historyOf(state, row).map((version) =>
     versionText(version, version.status, owners, sealer, labelsText(version.labels)),
   );
   return [texts[0]!, ...texts.slice(1).reverse()];

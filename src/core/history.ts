@@ -30,17 +30,12 @@ export interface FoundVersions {
 /** Versions that are passed by in one step. */
 const PASSED_PER_STEP = 1000;
 
-/** See findVersions; all at once, with what they say. */
-export function historyOf(
-  state: State,
-  row: number,
-  skip: number,
-  max: number,
-): { versions: PastVersion[]; total: number } {
-  const steps = findVersions(state, row, { order: 'newest', skip, max });
+/** All versions of a record, the newest first, with what they say. */
+export function historyOf(state: State, row: number): PastVersion[] {
+  const steps = findVersions(state, row, { order: 'newest', skip: 0, max: Number.POSITIVE_INFINITY });
   for (;;) {
     const { done, value } = steps.next();
-    if (done === true) return { versions: readVersions(state, value), total: value.total };
+    if (done === true) return readVersions(state, value);
   }
 }
 
