@@ -6,10 +6,12 @@
  * What always holds: one frame is on its way at a time; a frame's `done` runs once, after `commit`
  * returned, and with null only when the frame, and the name of a segment made for it, are on the device.
  * A failed write, sync or open is final: what reached the disk is unknown until it is read again, so
- * every later commit is refused with the same error and no sync is ever tried twice.
+ * every later commit is refused with the same error and no sync is ever tried twice. So it is where others have removed,
+ * replaced, cut or lengthened the segment, as who puts back a copy beside a running server does: what is written to the
+ * file that is open would lie where no start finds it.
  */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { equalBytes } from '../core/bytes.ts';
 import type { Entry } from '../core/entry.ts';
 import { encode } from './codec.ts';
@@ -29,6 +31,7 @@ import {
   writeSegmentHeader,
 } from './format.ts';
 import { FrameBuffer } from './frame-buffer.ts';
+import { LockLostError, present } from './lock.ts';
 import { cachedLog, type LogFile, openLog } from './log-file.ts';
 import { headerOf, listSegments } from './segments.ts';
 
@@ -110,6 +113,9 @@ export class Journal {
   /** Of the file in use: up to here there are frames, and zeros from there to where it ends, if there is room for them. */
   #fileBytes = 0;
   #reservedTo = 0;
+  /** What tells it from others, and how long it was left. */
+  #identity = '';
+  #fileSize = 0;
   #entries = 0;
   /** Of the entries in the frame under construction, in a row. */
   #digests = Buffer.allocUnsafeSlow(64 * HASH_BYTES);
@@ -163,6 +169,7 @@ export class Journal {
     file.close();
     this.#disk.syncDirectory(this.#directory);
     this.#file = this.#openLog(path, 'write');
+    this.#fileSize = this.#reservedTo;
   }
 
   /** The last entry that is on the device, and its frame. */
@@ -223,14 +230,31 @@ export class Journal {
   }
 
   #sync(created: boolean, done: Done): void {
+    const end: Done = (error) => done(error ?? this.#leave());
     if (this.#options.durability === 'none') {
-      queueMicrotask(() => done(null));
+      queueMicrotask(() => end(null));
       return;
     }
     this.#file!.syncLater((error) => {
-      if (error === null && created) this.#disk.syncDirectoryLater(this.#directory, done);
-      else done(error);
+      if (error === null && created) this.#disk.syncDirectoryLater(this.#directory, end);
+      else end(error);
     });
+  }
+
+  /** What was written counts where whoever looks for the file by its name finds this one. */
+  #leave(): Error | null {
+    const file = this.#file!;
+    try {
+      if (present(() => this.#disk.identity(file.path)) !== this.#identity) return this.#lost(file);
+      this.#fileSize = file.size();
+      return null;
+    } catch (error) {
+      return error as Error;
+    }
+  }
+
+  #lost(file: LogFile): Error {
+    return new LockLostError(this.#directory, `${basename(file.path)} is gone, or not as it was left`);
   }
 
   #seal(moment: number): JournalPosition {
@@ -250,6 +274,7 @@ export class Journal {
 
   /** Hands the frame to the file; returns whether that made a new segment. */
   #write(): boolean {
+    if (this.#file !== null) this.#expectAsLeft(this.#file);
     const created = this.#file === null || this.#fileBytes >= this.#options.segmentBytesMax;
     if (created) this.#startSegment();
     const { bytes } = this.#buffer;
@@ -275,15 +300,22 @@ export class Journal {
 
   /** Should the zeros come back with a power cut, they say nothing. */
   #dropReserve(file: LogFile): void {
+    this.#expectAsLeft(file);
     if (file.size() > this.#fileBytes) file.truncate(this.#fileBytes);
     this.#reservedTo = 0;
   }
 
+  /** Others' bytes would come between ours, or be cut with the room behind them. */
+  #expectAsLeft(file: LogFile): void {
+    if (file.size() !== this.#fileSize) throw this.#lost(file);
+  }
+
   #openLog(path: string, mode: 'write' | 'create'): LogFile {
     // What is never synced is for the page cache to keep.
-    return this.#options.durability === 'none'
-      ? cachedLog(this.#disk.open(path, mode))
-      : openLog(this.#disk, path, mode);
+    const log =
+      this.#options.durability === 'none' ? cachedLog(this.#disk.open(path, mode)) : openLog(this.#disk, path, mode);
+    this.#identity = this.#disk.identity(path);
+    return log;
   }
 
   #startSegment(): void {
@@ -322,8 +354,11 @@ export class Journal {
     this.#file = null;
     if (file === null) return;
     // What a failed write or sync left is for the next start to read.
-    if (this.#failure === null) this.#dropReserve(file);
-    file.close();
+    try {
+      if (this.#failure === null) this.#dropReserve(file);
+    } finally {
+      file.close();
+    }
   }
 }
 

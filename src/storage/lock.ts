@@ -41,13 +41,13 @@ export class LockedError extends Error {
   }
 }
 
-/** The lock went while this process ran. */
+/** The lock went while this process ran, or the file that it writes to. */
 export class LockLostError extends Error {
   override name = 'LockLostError';
 
-  constructor(directory: string, name: string) {
+  constructor(directory: string, what: string) {
     super(
-      `${directory} is not this server's any more: its ${name} is gone. Another server has taken the directory, one that cannot see this process (in another container, say), or it was moved, removed, or put back from a copy. What was acknowledged is in the files as they were then; nothing was acknowledged since. See that one server runs on the directory, and start again`,
+      `${directory} is not this server's any more: its ${what}. Another server has taken the directory, one that cannot see this process (in another container, say), or it was moved, removed, or put back from a copy. What was acknowledged is in the files as they were then; nothing was acknowledged since. See that one server runs on the directory, and start again`,
     );
   }
 }
@@ -142,7 +142,7 @@ function tryLock(disk: Disk, directory: string, offer: string, isRunning: (pid: 
 function held(disk: Disk, directory: string, number: number): Lock {
   const name = lockName(number);
   const path = join(directory, name);
-  const lost = () => new LockLostError(directory, name);
+  const lost = () => new LockLostError(directory, `${name} is gone`);
   // As long as it is open no other file can have its identity.
   const file = present(() => disk.open(path, 'write'));
   if (file === null) throw lost();
@@ -172,7 +172,7 @@ function held(disk: Disk, directory: string, number: number): Lock {
 }
 
 /** What is asked of a file; null where it is not there. */
-function present<T>(ask: () => T): T | null {
+export function present<T>(ask: () => T): T | null {
   try {
     return ask();
   } catch (error) {

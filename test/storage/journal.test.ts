@@ -7,6 +7,7 @@ import { FORMAT_VERSION, FRAME_HEAD_BYTES, SEGMENT_HEADER_BYTES, sha256 } from '
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { JOURNAL_START, Journal, JournalChangedError, type JournalOptions } from '../../src/storage/journal.ts';
 import { cutTornTail, readJournal } from '../../src/storage/journal-reader.ts';
+import { LockLostError } from '../../src/storage/lock.ts';
 import { DamageError } from '../../src/storage/segments.ts';
 import { startText } from '../../src/trouble.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
@@ -446,6 +447,78 @@ describe('what only a mistake of ours can ask for is refused', () => {
     expect(startText(new JournalChangedError('/books/journal'), '/books')).not.toMatch(/\n\s+at /);
     disk.put(`${DIRECTORY}/${position.file}`, null);
     expect(open(position)).toThrow('the journal is gone');
+  });
+});
+
+// What was written after it lay in a file without a name, or behind a hole, and was acknowledged.
+describe('others have changed the segment under a server that writes to it', () => {
+  const changes: Record<string, (bytes: Buffer) => Buffer | null> = {
+    'it was removed': () => null,
+    'a copy was put in its place': (bytes) => bytes,
+    'it was cut': (bytes) => bytes.subarray(0, -1),
+    'it was made longer': (bytes) => Buffer.concat([bytes, Buffer.alloc(1)]),
+  };
+  /** A journal with a frame, of which the change has been made: to the file itself, where it is one of its length. */
+  async function changed(name: string, room: number) {
+    const disk = freshDisk();
+    const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, { ...JOURNAL_OPTIONS, reserveBytes: room });
+    const next = entriesFrom(1);
+    journal.add(next());
+    await commit(journal, 1);
+    const path = `${DIRECTORY}/${readFrames(disk).position.file}`;
+    const change = () => {
+      const before = disk.bytesOf(path);
+      const after = changes[name]!(before);
+      if (after === null || after.length === before.length) disk.put(path, after);
+      else {
+        const file = disk.open(path, 'write');
+        file.truncate(after.length);
+        file.close();
+      }
+    };
+    return { disk, path, journal, next, change };
+  }
+  const each = Object.keys(changes).flatMap((name) => [0, 10_000].map((room) => [name, room] as const));
+
+  test.each(each)('%s (room %i): nothing is acknowledged', async (name, room) => {
+    const { journal, next, change } = await changed(name, room);
+    change();
+    for (let tries = 0; tries < 2; tries++) {
+      journal.add(next());
+      await expect(commit(journal, 1)).rejects.toBeInstanceOf(LockLostError);
+    }
+    expect(journal.position.seq).toBe(1);
+    await journal.close();
+  });
+
+  test.each(each.filter(([name]) => !/cut|longer/.test(name)))(
+    '%s (room %i) while a frame is synced',
+    async (name, room) => {
+      const { disk, journal, next, change } = await changed(name, room);
+      journal.add(next());
+      disk.holdSyncs();
+      const done = commit(journal, 1);
+      change();
+      disk.releaseSyncs();
+      await expect(done).rejects.toBeInstanceOf(LockLostError);
+    },
+  );
+
+  test.each([0, 10_000])('by a longer one (room %i): a stop cuts nothing off it', async (room) => {
+    const { disk, path, journal, change } = await changed('it was made longer', room);
+    change();
+    const length = disk.bytesOf(path).length;
+    await expect(journal.close()).rejects.toBeInstanceOf(LockLostError);
+    expect(disk.bytesOf(path)).toHaveLength(length);
+  });
+
+  test('of a disk that does not tell, it is told as that', async () => {
+    const { disk, journal, next } = await changed('it was removed', 0);
+    disk.identity = () => {
+      throw Object.assign(new Error('EIO'), { code: 'EIO' });
+    };
+    journal.add(next());
+    await expect(commit(journal, 1)).rejects.toThrow('EIO');
   });
 });
 
