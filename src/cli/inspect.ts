@@ -117,7 +117,12 @@ const TYPE_NAMES = new Map<number, string>(Object.entries(EntryType).map(([name,
 function shown(entry: Entry, seq: number): Record<string, unknown> {
   const { type, kind, ledger, luid, handle, moment, ...rest } = entry;
   const head = { seq, type: TYPE_NAMES.get(type), ledger, kind: kindRow(kind).name, luid, handle };
-  return { ...head, moment: isoMoment(moment), ...(readable(asEvent(rest)) as Record<string, unknown>) };
+  return { ...head, moment: momentText(moment), ...(readable(asEvent(rest)) as Record<string, unknown>) };
+}
+
+/** Whoever made an entry up may have given it a moment that no calendar has: that is shown as it stands. */
+function momentText(moment: number): string | number {
+  return Number.isNaN(new Date(moment).getTime()) ? moment : isoMoment(moment);
 }
 
 /** A delivery names its event by where that is told of, which is not where the delivery itself stands. */
@@ -130,7 +135,7 @@ function asEvent(rest: object): object {
 function readable(value: unknown, name = ''): unknown {
   if (value instanceof Uint8Array) return name === 'hash' ? hex(value) : encodeBase64(value);
   if ((name === 'data' || name === 'custom') && typeof value === 'string') return JSON.parse(value);
-  if (name === 'moment' && typeof value === 'number') return isoMoment(value);
+  if (name === 'moment' && typeof value === 'number') return momentText(value);
   if (Array.isArray(value)) return value.map((element) => readable(element));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([member, each]) => [member, readable(each, member)]));

@@ -8,7 +8,7 @@ import { pin } from '../../src/cli/audit/pinned.ts';
 import { Signatures } from '../../src/cli/audit/signatures.ts';
 import { countText } from '../../src/cli/count.ts';
 import { freePorts } from '../../src/cli/free-ports.ts';
-import { EntryType } from '../../src/core/entry.ts';
+import { EntryType, type IntentEntry } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { createKeyPair } from '../../src/proof/keys.ts';
 import { sign, verify } from '../../src/proof/verify.ts';
@@ -308,6 +308,17 @@ describe('inspect', () => {
     const printed = lines((await ayni('inspect', told, '--from', '1')).out);
     expect(printed.map(({ seq }) => seq)).toEqual(printed.map((_, index) => index + 1));
     expect(printed.at(-1)).toMatchObject({ type: 'delivery', event: 2, index: 1, attempts: 4 });
+  });
+
+  test('shows a moment that no calendar has as it stands: it said `Invalid time value`, and nobody knew of which entry', async () => {
+    const moment = 8_640_000_000_000_001;
+    const forged = await rewritten(await plainBooks(), (frames) => {
+      const intent = frames.flatMap(({ entries }) => entries).findLast(({ type }) => type === EntryType.intent)!;
+      Object.assign(intent, { moment, outcome: { ...(intent as IntentEntry).outcome, moment } });
+    });
+    const printed = lines((await ayni('inspect', forged, '--from', '1')).out);
+    const shown = printed.findLast(({ type }) => type === 'intent')!;
+    expect(shown).toMatchObject({ moment, outcome: { moment } });
   });
 
   test.each<[string, string[], number, RegExp]>([
