@@ -21,7 +21,8 @@ import { type Disk, readWhole, writeAll } from './disk.ts';
 import { errorCode } from './system-error.ts';
 
 const LOCK_NAME = /^lock-(\d{10})$/;
-const LOCK_BYTES_MAX = 4096;
+/** It names the directory: a path of 4095 bytes at most, of which JSON writes some as six. */
+const LOCK_BYTES_MAX = 32 * 1024;
 const STAT_BYTES_MAX = 4096;
 /** Someone else took the lock in between: look again. More often than this it is not chance. */
 const ATTEMPTS_MAX = 100;

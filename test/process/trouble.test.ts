@@ -181,9 +181,9 @@ describe('no start', () => {
 
   test('on a lock that is no lock: which file is in the way; a stack was shown', () => {
     const directory = copyOf(books);
-    writeFileSync(join(directory, 'lock-0000000009'), Buffer.alloc(5000, 'x'));
+    writeFileSync(join(directory, 'lock-0000000009'), Buffer.alloc(40_000, 'x'));
     const log = unopened(directory);
-    expect(log).toContain(`${join(directory, 'lock-0000000009')}: longer than 4096 bytes`);
+    expect(log).toContain(`${join(directory, 'lock-0000000009')}: longer than 32768 bytes`);
     expect(log).toContain('take away what lies in its place');
     expect(log).not.toMatch(/\n\s+at /);
   });

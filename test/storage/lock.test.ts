@@ -207,6 +207,16 @@ test('on the real disk a copy in the place of a directory, however soon: what it
   }
 });
 
+// The lock names it: where a server was killed none started again, since the lock was longer than was read.
+test('on the real disk a directory with a long path, of what JSON writes as six bytes each: its lock is read', () => {
+  const directory = join(freshDirectory(), ...Array<string>(15).fill('\u0001'.repeat(250)));
+  realDisk.mkdir(directory);
+  acquireLock(realDisk, directory, { pid: 2 ** 22 + 1 });
+  acquireLock(realDisk, directory);
+  expect(realDisk.readdir(directory)).toEqual(['lock-0000000002']);
+  expect(() => acquireLock(realDisk, directory)).toThrow(LockedError);
+});
+
 describe('a lock that is taken from a process that runs, because it cannot be seen', () => {
   const path = `${DIRECTORY}/file`;
 
