@@ -27,6 +27,9 @@ const UNUSABLE_SETTINGS = 2;
 
 // Who read the log may be gone, as `| head` is: that is no reason to stop.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+// With nobody to hear it Node opens a debugger, and whoever has an account on this machine may ask that for the key. Log
+// rotation sends it, and who means SIGUSR2.
+process.on('SIGUSR1', () => tell('SIGUSR1 does nothing here. SIGUSR2 takes a snapshot.'));
 
 /** What there is to stop. */
 interface Running {

@@ -420,3 +420,13 @@ describe('SIGUSR2', () => {
     );
   });
 });
+
+// Node opened a debugger on a port, to everybody with an account on the machine: who is in it can read the server's key.
+test('SIGUSR1, which log rotation sends to many a server, does nothing and says so', async () => {
+  const server = await start(copyOf(books));
+  server.process.kill('SIGUSR1');
+  while (!/SIGUSR1|Debugger/.test(server.log())) await pause(10);
+  expect(server.log()).toContain('SIGUSR1 does nothing here. SIGUSR2 takes a snapshot.');
+  expect(server.log()).not.toContain('Debugger');
+  await server.stop();
+});
