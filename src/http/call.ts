@@ -157,3 +157,14 @@ export function walk(
   };
   house.walks.begin(ledger, go, end, isOwed);
 }
+
+/** The same, but for no longer than a list may take: past that it ends with this refusal. */
+export function walkInTime(call: Call, late: Refusal, step: (pause: number) => boolean): void {
+  const end = performance.now() + call.house.listMsMax;
+  const goOn = (pause: number): boolean => {
+    if (performance.now() <= end) return step(pause);
+    refuseDurable(call, late);
+    return true;
+  };
+  walk(call, goOn, end);
+}

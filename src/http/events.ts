@@ -17,7 +17,7 @@ import { keysOf, openBody } from './door.ts';
 import { refuse } from './errors.ts';
 import { entersFor } from './may.ts';
 import { PAGE_TEXT_MAX, parseQuery } from './query.ts';
-import { sendList, walkSteps } from './reads.ts';
+import { sendList, through, walkList } from './reads.ts';
 import { luidOf, rowOf } from './rows.ts';
 import { SIGNALS } from './schema-kinds.ts';
 import { submit } from './writes.ts';
@@ -142,11 +142,12 @@ export function listDeliveries(call: Call): void {
   const { index, limit } = query.page;
   const { handle } = readRow(house.state, row).entry;
   const stretch = { order: query.order, skip: index * limit, max: limit };
-  walkSteps(call, house.effects.deliveries(row, stretch), (views) => {
+  const tell = (views: readonly DeliveryView[]) => {
     // Whoever may ask for events may not therefore read what they are about: these rows only name them.
     const items = views.map((view) => deliveryText(view, handle));
     sendList(call, items, { index, limit });
-  });
+  };
+  walkList(call, through(house.effects.deliveries(row, stretch), tell));
 }
 
 function deliveryText({ luid, event, status, attempts, detail, moment }: DeliveryView, effect: string): string {

@@ -3,7 +3,7 @@
  * are made until the disk and the proof threads let them go, and a client may ask for hundreds of them at once. So none is
  * made while those that were made and not sent take too much, and pages are looked at as lists are looked for, in turns.
  */
-import { type Call, guarded, refuseDurable, walk } from './call.ts';
+import { type Call, guarded, walk, walkInTime } from './call.ts';
 import { refuse } from './errors.ts';
 import type { Reply } from './request.ts';
 
@@ -53,7 +53,7 @@ interface Seen {
  * Looks, and tells what was seen: when it is this request's turn and there is room for one as long. `see` gives null where
  * it has told why there is nothing to see; what is seen in vain is let go, and looked for again. A page of a list waits no
  * longer for its turn than a list may take, and whoever asks for one record until it comes. An answer to who has just made
- * or changed one does not stand behind those.
+ * or changed one does not stand behind those. What turns out to be long then waits for room, for as long as a list may take.
  */
 export function inTurn<S extends Seen>(
   call: Call,
@@ -61,26 +61,16 @@ export function inTurn<S extends Seen>(
   tell: (call: Call, seen: S) => void,
   what: 'page' | 'record' | 'answer' = 'record',
 ): void {
-  const { house } = call;
-  const end = performance.now() + house.listMsMax;
-  const isPage = what === 'page';
-  const isLate = (): boolean => {
-    if (performance.now() <= end) return false;
-    refuseDurable(call, TIMEOUT);
-    return true;
-  };
   const look = (): boolean => {
     const seen = see();
     return seen === null || tellNow(call, seen, tell);
   };
-  const waitForRoom = (): boolean => isLate() || (house.longAnswers.hasRoom && look());
-  const wait = (): boolean => {
-    if ((isPage && isLate()) || look()) return true;
-    // It is known to be long.
-    walk(call, waitForRoom, end);
+  const lookFirst = (): boolean => {
+    if (!look()) walkInTime(call, TIMEOUT, () => call.house.longAnswers.hasRoom && look());
     return true;
   };
-  walk(call, wait, isPage ? end : undefined, what === 'answer');
+  if (what === 'page') walkInTime(call, TIMEOUT, lookFirst);
+  else walk(call, lookFirst, undefined, what === 'answer');
 }
 
 /** Tells what was seen, unless it is long and there is no room for it; returns whether it was told. */

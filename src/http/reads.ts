@@ -19,7 +19,7 @@ import {
   versionText,
   viewText,
 } from '../render.ts';
-import { type Call, type House, refuseDurable, send, sendDurable, walk } from './call.ts';
+import { type Call, type House, refuseDurable, send, sendDurable, walk, walkInTime } from './call.ts';
 import { type Header, refuse } from './errors.ts';
 import { inTurn, tellNow } from './long-answers.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
@@ -138,23 +138,14 @@ export function sendListing(
   });
 }
 
-/** Looks for a list, in slices, until `step` says that it is over, or with a refusal at `end`. */
-export function walkList(
-  call: Call,
-  step: (pause: number) => boolean,
-  end = performance.now() + call.house.listMsMax,
-): void {
-  const goOn = (pause: number): boolean => {
-    if (performance.now() <= end) return step(pause);
-    refuseDurable(call, LIST_TIMEOUT);
-    return true;
-  };
-  walk(call, goOn, end);
+/** Looks for a list, in slices, until `step` says that it is over. */
+export function walkList(call: Call, step: (pause: number) => boolean): void {
+  walkInTime(call, LIST_TIMEOUT, step);
 }
 
-/** The same for what comes in steps; goes on with what they come to. */
-export function walkSteps<T>(call: Call, steps: Iterator<undefined, T>, goOn: (found: T) => void, end?: number): void {
-  const step = (pause: number): boolean => {
+/** A step of a walk over what comes in steps, which goes on with what they come to. */
+export function through<T>(steps: Iterator<undefined, T>, goOn: (found: T) => void): (pause: number) => boolean {
+  return (pause) => {
     for (;;) {
       const { done, value } = steps.next();
       if (done === true) {
@@ -164,7 +155,6 @@ export function walkSteps<T>(call: Call, steps: Iterator<undefined, T>, goOn: (f
       if (performance.now() >= pause) return false;
     }
   };
-  walkList(call, step, end);
 }
 
 const LIST_TIMEOUT = refuse(
@@ -246,20 +236,21 @@ export function listChanges(call: Call): void {
   const { index, limit } = query.page;
   const { state } = call.house;
   const stretch = { order: query.order, skip: index * limit, max: limit };
-  walkSteps(call, findVersions(state, row, stretch), (found) => {
+  const tellFound = (found: FoundVersions) => {
     const tell = (held: Call, { row, versions, size }: SeenVersions) => {
       if (size > PAGE_TEXT_MAX) refuseDurable(held, PAGE_TOO_LARGE);
       else sendList(held, changeTexts(held, row, versions), { index, limit, total: found.total });
     };
     inTurn(call, () => seeVersions(call, found), tell, 'page');
-  });
+  };
+  walkList(call, through(findVersions(state, row, stretch), tellFound));
 }
 
 export function readChange(call: Call): void {
   const number = /^[1-9]\d{0,8}$/.test(call.route.tail) ? Number(call.route.tail) : 0;
   const row = readableRow(call);
   if (row < 0) return;
-  const found = (version: FoundVersions): void => {
+  const tellFound = (version: FoundVersions): void => {
     if (version.places.length === 0) return refuseDurable(call, NO_CHANGE);
     const tell = (held: Call, { row, versions }: SeenVersions) => {
       const [text] = changeTexts(held, row, versions);
@@ -268,7 +259,7 @@ export function readChange(call: Call): void {
     inTurn(call, () => seeVersions(call, version), tell);
   };
   // However many a record has had, all are passed by to find one. As a record, it is waited for until it comes.
-  walkSteps(call, findVersion(call.house.state, row, number), found, Number.POSITIVE_INFINITY);
+  walk(call, through(findVersion(call.house.state, row, number), tellFound));
 }
 
 const NO_CHANGE = refuse('record.not-found', 'Change not found');
