@@ -1,10 +1,12 @@
 /** A mistake of ours in one request: the operator is told all of it, the client nothing. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { type Call, guarded } from '../../src/http/call.ts';
 import { LongAnswers, tellNow } from '../../src/http/long-answers.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { House, SERVER } from '../engine/house.ts';
+import { Desk } from '../fuzz/desk.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
+import { makeKeys, record } from '../support/client.ts';
 
 test('is a 500 without a stack, a path or its message', async () => {
   const { engine } = await House.open(new FakeDisk());
@@ -43,4 +45,22 @@ test('while a long answer is made gives its room back: past some of them nobody 
     expect([tellNow(call, seen, tell), longAnswers.size, statuses.length]).toEqual([true, 0, n]);
   }
   expect(new Set(statuses)).toEqual(new Set([500]));
+});
+
+test('in the answer to who waits for the end of an intent is told to them, and ends nothing else', async () => {
+  const desk = await Desk.open();
+  const keys = makeKeys();
+  await desk.send('POST', '/v2/symbols', record({ handle: 'usd', factor: 100 }, keys));
+  await desk.send('POST', '/v2/wallets', record({ handle: 'w' }, keys));
+  const claims = [{ action: 'issue', target: { handle: 'w' }, symbol: { handle: 'usd' }, amount: 1 }];
+  const body = record({ handle: 'open', claims, config: { commit: 'manual' } }, keys);
+  const { at } = desk.house.state.rows;
+  const get = at.get.bind(at);
+  const spy = vi.spyOn(at, 'get').mockImplementation((row) => {
+    if (new Error().stack!.includes('sendRow')) throw new TypeError('no such member');
+    return get(row);
+  });
+  await expect(desk.send('POST', '/v2/intents', body, { prefer: 'wait=1' })).rejects.toThrow('/v2/intents: 500');
+  spy.mockRestore();
+  await desk.close();
 });
