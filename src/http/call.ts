@@ -91,7 +91,7 @@ export function send(call: Call, status: number, text: string, headers?: readonl
 /** Answers at once: for what the request alone shows. */
 export function sendRefusal(house: Answering, reply: Reply, refusal: Refusal | CoreRefusal): void {
   const told = house.engine.isFailed ? refuseUnavailable(refusal.detail) : refusal;
-  reply.send(statusOf(told), errorBody(told, house.engine.now(), house.sealer.proof), headersOf(told));
+  reply.send(statusOf(told), errorBody(told, house.engine.now(), house.sealer), headersOf(told));
 }
 
 /** Answers with what the state shows, once the disk has all of it. */

@@ -11,7 +11,8 @@
  */
 import type { Refusal as CoreRefusal } from '../core/refusal.ts';
 import { canon } from '../proof/canon.ts';
-import { sha256Hex } from '../proof/digest.ts';
+import type { Sealer } from '../proof/sealer.ts';
+import { signedText } from '../render.ts';
 
 /** Reason → HTTP status. A reason with several statuses has its usual one here; see Refusal.status. */
 export const REASONS = {
@@ -93,27 +94,15 @@ export function headersOf(refusal: Refusal): readonly Header[] {
   return status === 429 || status === 503 ? LATER : (refusal.headers ?? []);
 }
 
-/**
- * Signs for the server: takes a hash (64 hex) and canon(custom), returns the whole proof as canonical
- * JSON text.
- */
-export type Seal = (hashHex: string, customCanon: string) => string;
-
 /** The body that was made last: who is flooded says the same thing many times in a millisecond. */
-let last: { refusal: Refusal; moment: number; seal: Seal; text: string } | null = null;
+let last: { refusal: Refusal; moment: number; sealer: Sealer; text: string } | null = null;
 
-/**
- * The body of a refusal: `{data: {custom?, detail, reason}, hash, meta: {moment, proofs}}` as canonical
- * JSON. `moment` is milliseconds since 1970 and stands in meta and in the server's proof.
- */
-export function errorBody(refusal: Refusal, moment: number, seal: Seal): string {
-  if (last !== null && last.refusal === refusal && last.moment === moment && last.seal === seal) return last.text;
+/** The body of a refusal: `{custom?, detail, reason}` as data, signed by the server as of `moment`. */
+export function errorBody(refusal: Refusal, moment: number, sealer: Sealer): string {
+  if (last !== null && last.refusal === refusal && last.moment === moment && last.sealer === sealer) return last.text;
   const { reason, detail, custom } = refusal;
   const data = canon(custom === undefined ? { reason, detail } : { reason, detail, custom });
-  const hash = sha256Hex(data);
-  const at = new Date(moment).toISOString();
-  const proof = seal(hash, `{"moment":"${at}"}`);
-  const text = `{"data":${data},"hash":"${hash}","meta":{"moment":"${at}","proofs":[${proof}]}}`;
-  last = { refusal, moment, seal, text };
+  const text = signedText(data, moment, sealer);
+  last = { refusal, moment, sealer, text };
   return text;
 }

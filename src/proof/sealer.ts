@@ -45,7 +45,7 @@ export class Sealer {
   }
 
   /** Signs now, unless the same has just been signed. */
-  readonly proof = (hashHex: string, custom: string): string => {
+  proof(hashHex: string, custom: string): string {
     const known = custom === this.#sameCustom ? this.#same.get(hashHex) : undefined;
     if (known !== undefined) return known;
     const digest = proofDigestHex(hashHex, custom);
@@ -57,7 +57,7 @@ export class Sealer {
     }
     this.#same.set(hashHex, text);
     return text;
-  };
+  }
 
   /**
    * What was last said of a list with this hash, if that was between these moments: one that is yet to come was told by a

@@ -10,13 +10,14 @@ import {
   refuseBodySize,
   refuseMethod,
   refuseUnavailable,
-  type Seal,
   statusOf,
 } from '../../src/http/errors.ts';
 import { canon } from '../../src/proof/canon.ts';
-import { sha256Hex } from '../../src/proof/digest.ts';
+import { proofDigestHex, sha256Hex } from '../../src/proof/digest.ts';
+import { createKeyPair } from '../../src/proof/keys.ts';
+import { Sealer } from '../../src/proof/sealer.ts';
 
-const seal = (hash: string, custom: string) => `{"custom":${custom},"digest":"${hash}"}`;
+const sealer = new Sealer(createKeyPair());
 
 describe('statuses', () => {
   test.each([
@@ -62,26 +63,35 @@ describe('statuses', () => {
 
 describe('bodies', () => {
   test('canonical, hashed over data, signed with the moment', () => {
-    const text = errorBody(refuse('record.not-found', 'Wallet not found'), Date.UTC(2030, 0, 2), seal);
+    const text = errorBody(refuse('record.not-found', 'Wallet not found'), Date.UTC(2030, 0, 2), sealer);
     const body = JSON.parse(text);
     expect(text).toBe(canon(body));
     expect(body.data).toEqual({ reason: 'record.not-found', detail: 'Wallet not found' });
     expect(body.hash).toBe('1a43d0d416037c8a79cac2e46cd1c5c16be619c016fceb08bbd9874a81952860');
-    expect(body.meta).toEqual({
-      moment: '2030-01-02T00:00:00.000Z',
-      proofs: [{ custom: { moment: '2030-01-02T00:00:00.000Z' }, digest: body.hash }],
+    const moment = '2030-01-02T00:00:00.000Z';
+    const [{ result: _, ...proof }] = body.meta.proofs;
+    expect(proof).toEqual({
+      custom: { moment },
+      digest: proofDigestHex(body.hash, canon({ moment })),
+      method: 'ed25519-v2',
+      public: sealer.publicText,
     });
+    expect(body.meta).toEqual({ moment, proofs: [body.meta.proofs[0]] });
   });
 
   test('the same again in the same moment is the same, and nothing else is', () => {
     const [full, other] = [refuse('api.rate-limit-exceeded', 'full'), refuse('api.rate-limit-exceeded', 'other')];
-    const another: Seal = (hash, custom) => seal(hash, custom).replace('"', '" ');
-    const text = errorBody(full, 1000, seal);
-    expect(errorBody(full, 1000, seal)).toBe(text);
-    for (const differs of [errorBody(other, 1000, seal), errorBody(full, 1001, seal), errorBody(full, 1000, another)]) {
+    const another = new Sealer(createKeyPair());
+    const text = errorBody(full, 1000, sealer);
+    expect(errorBody(full, 1000, sealer)).toBe(text);
+    for (const differs of [
+      errorBody(other, 1000, sealer),
+      errorBody(full, 1001, sealer),
+      errorBody(full, 1000, another),
+    ]) {
       expect(differs).not.toBe(text);
     }
-    expect(errorBody(full, 1000, seal)).toBe(text);
+    expect(errorBody(full, 1000, sealer)).toBe(text);
   });
 
   test('custom is in data and in the hash; status and headers are not', () => {
@@ -90,7 +100,7 @@ describe('bodies', () => {
       status: 409,
       headers: [],
     };
-    const body = JSON.parse(errorBody(refusal, 0, seal));
+    const body = JSON.parse(errorBody(refusal, 0, sealer));
     expect(Object.keys(body.data)).toEqual(['custom', 'detail', 'reason']);
     expect(body.hash).toBe(sha256Hex(canon(body.data)));
   });
