@@ -2,8 +2,7 @@
  * Events for those who rather ask than be called, what became of those that effects were to be told, and what an operator
  * does when the other side is there again.
  */
-import { type AccessAction, type Caller, forbidden, isAllowed, mayEnter } from '../core/access/index.ts';
-import { notFound } from '../core/decide.ts';
+import { type AccessAction, isAllowed } from '../core/access/index.ts';
 import { Kind } from '../core/kinds.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { namesOf, readRow } from '../core/records.ts';
@@ -15,7 +14,7 @@ import { signedText } from '../render.ts';
 import { type Call, callerOf, NO_BYTES, refuseDurable, send, sendDurable, sendRefusal, walk } from './call.ts';
 import { keysOf, openBody } from './door.ts';
 import { refuse } from './errors.ts';
-import { entersFor } from './may.ts';
+import { entersFor, whyNot } from './may.ts';
 import { PAGE_TEXT_MAX, parseQuery } from './query.ts';
 import { sendList, through, walkList } from './reads.ts';
 import { luidOf, rowOf } from './rows.ts';
@@ -135,7 +134,7 @@ function mayReadAll(call: Call, { rows }: LedgerEvent): boolean {
 export function listDeliveries(call: Call): void {
   const { house, request } = call;
   const row = rowOf(call);
-  const refusal = mayAct(call, 'query-event', row, callerOf(call, []));
+  const refusal = whyNot(call, 'query-event', row, callerOf(call, []));
   if (refusal !== null) return refuseDurable(call, refusal);
   const query = parseQuery(request.query, null, house.pageLimitMax);
   if (isRefusal(query)) return refuseDurable(call, query);
@@ -174,7 +173,7 @@ function act(call: Call, action: AccessAction, work: (row: number) => void): voi
   const { house, route } = call;
   const row = rowOf(call);
   const accept = (keys: readonly Uint8Array[]): void => {
-    const refusal = mayAct(call, action, row, callerOf(call, keys));
+    const refusal = whyNot(call, action, row, callerOf(call, keys));
     if (refusal !== null) return refuseDurable(call, refusal);
     work(row);
     const { handle, luid } = readRow(house.state, row).entry;
@@ -191,14 +190,6 @@ function act(call: Call, action: AccessAction, work: (row: number) => void): voi
   const [moment, caller, luid] = [house.engine.now(), callerOf(call, keys), luidOf(call)];
   const command = { op: 'check' as const, ledger: call.ledger, kind: route.kind, moment, caller, luid };
   submit(call, { command, checks: content.checks, seals: NO_BYTES }, () => accept(keys));
-}
-
-/** Why the caller may not do this to the record in a row, or null. */
-function mayAct({ house, route, ledger }: Call, action: AccessAction, row: number, caller: Caller): Refusal | null {
-  const { state } = house;
-  const isMissing = row < 0 && mayEnter(state, ledger, route.kind, row, caller);
-  if (isMissing) return notFound(route.kind);
-  return row >= 0 && isAllowed(state, ledger, action, route.kind, row, caller) ? null : forbidden(action, route.kind);
 }
 
 /** Nothing is said: no body, or the empty object of clients that always send one. */

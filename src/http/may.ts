@@ -2,22 +2,38 @@
  * Access at reads: nothing of a record leaves that the caller may not read, and whoever may not come in for a kind of
  * record does not learn what there is of it. Writes are judged in the sequence, once their signatures are verified.
  */
-import { EVERY_ROW, forbidden, isAllowed, mayEnter, NO_ROW } from '../core/access/index.ts';
+import {
+  type AccessAction,
+  type Caller,
+  EVERY_ROW,
+  forbidden,
+  isAllowed,
+  mayEnter,
+  NO_ROW,
+} from '../core/access/index.ts';
 import { notFound } from '../core/decide.ts';
 import { Kind } from '../core/kinds.ts';
+import type { Refusal } from '../core/refusal.ts';
 import { SERVER_LEDGER } from '../core/state.ts';
 import { type Call, callerOf, refuseDurable } from './call.ts';
 import { ledgerOf, rowOf } from './rows.ts';
 
+/** Why this caller may not do that to the record in `row`, which the request speaks of, or null. */
+export function whyNot(call: Call, action: AccessAction, row: number, caller: Caller): Refusal | null {
+  const { state } = call.house;
+  const { kind } = call.route;
+  const ledger = ledgerOf(call);
+  if (row >= 0 && isAllowed(state, ledger, action, kind, row, caller)) return null;
+  const isMissing = row < 0 && mayEnter(state, ledger, kind, NO_ROW, caller);
+  return isMissing ? notFound(kind) : forbidden(action, kind);
+}
+
 /** The row the request speaks of; -1 once it has been told that there is none, or that it is not for this caller. */
 export function readableRow(call: Call): number {
-  const { house, route } = call;
   const row = rowOf(call);
-  const caller = callerOf(call, []);
-  const ledger = ledgerOf(call);
-  if (row >= 0 && isAllowed(house.state, ledger, 'read', route.kind, row, caller)) return row;
-  const isMissing = row < 0 && mayEnter(house.state, ledger, route.kind, NO_ROW, caller);
-  refuseDurable(call, isMissing ? notFound(route.kind) : forbidden('read', route.kind));
+  const refusal = whyNot(call, 'read', row, callerOf(call, []));
+  if (refusal === null) return row;
+  refuseDurable(call, refusal);
   return -1;
 }
 
