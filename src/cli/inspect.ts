@@ -96,8 +96,7 @@ function printEntries(pinned: Pinned, directory: string, choice: Choice): number
       process.stdout.write(`${JSON.stringify(shown(entry, seq))}\n`);
     },
   });
-  while (!isPast && steps.next().done !== true);
-  steps.return({} as ReadResult);
+  for (const _ of steps) if (isPast) break;
   if (found === 0) process.stderr.write('ayni: no such entry in the journal\n');
   return found === 0 ? 1 : 0;
 }

@@ -37,8 +37,8 @@ export function findKey({ disk, directory, key }: KeyPlaces, pinned: Disk): Foun
   const kept = readable(disk, directory);
   if (kept !== null) return { public: kept, source: KEY_FILE };
   const stated = systemKey(pinned, directory);
-  if (stated === null) throw new Error(`${directory}: no key to verify with; give the server's with --key`);
-  return { public: stated, source: 'the books themselves (give the key you know with --key)' };
+  if (stated === null) throw new Error(`${directory}: no key to verify with; give the server's with --against`);
+  return { public: stated, source: 'the books themselves (give the key you know with --against)' };
 }
 
 /** The public key in server.key, or null where there is none or it may not be read. Throws FoundError. */
@@ -93,8 +93,7 @@ function keyInJournal(pinned: Disk, directory: string): Uint8Array | null {
       }
     },
   });
-  while (found.length === 0 && steps.next().done !== true);
-  steps.return({} as never);
+  for (const _ of steps) if (found.length > 0) break;
   return found[0] === undefined ? null : keyOf(found[0].data);
 }
 
