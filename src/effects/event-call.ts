@@ -13,16 +13,16 @@ import type { OutgoingCall } from './outgoing.ts';
 
 /** Of this event to the effect or bridge in this row, as it is now. */
 export function eventCall(state: State, sealer: Sealer, row: number, event: LedgerEvent): OutgoingCall {
-  const { handle, kind, ...record } = readRow(state, row).entry;
-  if (kind === Kind.bridge) return statusCall(state, sealer, row, event);
-  const { action } = dataOf(record) as { action: { bridge?: string; endpoint?: string } };
+  const { entry } = readRow(state, row);
+  if (entry.kind === Kind.bridge) return statusCall(state, sealer, row, event);
+  const { action } = dataOf(entry) as { action: { bridge?: string; endpoint?: string } };
   const body = eventText(event, sealer);
   const { endpoint, bridge } = action;
   if (endpoint !== undefined) return { method: 'POST', url: endpoint, body, secure: [] };
   const target = findHandle(state, state.rows.ledger.get(row), Kind.bridge, bridge!);
   // A bridge that is no more cannot be reached: the call fails, and is tried again, like any other.
   const { server, secure } = (target < 0 ? null : addressOf(state, target)) ?? { server: 'http://-', secure: [] };
-  return { method: 'POST', url: `${server}/effects/${encodeURIComponent(handle)}`, body, secure };
+  return { method: 'POST', url: `${server}/effects/${encodeURIComponent(entry.handle)}`, body, secure };
 }
 
 /** Tells a bridge the intent as it was right after the event's entry. */

@@ -40,7 +40,7 @@ export function inSlices<T>(
   timers: Timers,
   all: Iterator<T, unknown>,
   visit: (one: T) => void,
-  done: () => void = () => {},
+  done: () => void,
 ): void {
   const slice = () => {
     const end = timers.now() + SLICE_MS;
