@@ -29,9 +29,9 @@ import { Kind, kindRow } from './core/kinds.ts';
 import { ledgerAt, nameAt, recordAt } from './core/past.ts';
 import { dataOf, entryAt, type Version } from './core/records.ts';
 import type { State } from './core/state.ts';
+import { Member, memberAt, membersAt, plain, Shelf } from './event-members.ts';
 import { sha256Hex } from './proof/digest.ts';
 import type { Sealer } from './proof/sealer.ts';
-import { Recent } from './recent.ts';
 import { hexOf, outwardText, storedProofText, viewText } from './render.ts';
 
 /** An entry of the journal and where it stands. */
@@ -59,74 +59,6 @@ export interface LedgerEvent {
   rows: readonly number[];
   /** Members of its data beside handle and signal. */
   members: Record<string, Member>;
-}
-
-/** One member of an event's data, made once. Events of one entry share what they have in common: there may be thousands. */
-class Member {
-  protected readonly make: (sealer: Sealer | null) => string;
-  #text: string | null = null;
-  readonly #values = new Map<Sealer | null, unknown>();
-
-  /** `make` gives it as JSON; without a sealer records lack their proofs. */
-  constructor(make: (sealer: Sealer | null) => string) {
-    this.make = make;
-  }
-
-  text(sealer: Sealer): string {
-    this.#text ??= this.make(sealer);
-    return this.#text;
-  }
-
-  /** As a value; without a sealer records lack their proofs. */
-  value(sealer: Sealer | null): unknown {
-    if (!this.#values.has(sealer)) this.#values.set(sealer, JSON.parse(this.make(sealer)));
-    return this.#values.get(sealer);
-  }
-}
-
-/** Characters of the members that a shelf keeps: of texts, and of each sort of values. */
-const SHELF_CHARS_MAX = 16 * 1024 * 1024;
-
-/** Members of which there may be very many, each of a record that may be large: those asked for lately. */
-export class Shelf {
-  readonly texts = new Recent<object, string>(SHELF_CHARS_MAX, (text) => text.length);
-  readonly bare = new Recent<object, Parsed>(SHELF_CHARS_MAX, ({ size }) => size);
-  readonly sealed = new Recent<object, Parsed>(SHELF_CHARS_MAX, ({ size }) => size);
-}
-
-/** A member as a value, and how many characters it was. */
-interface Parsed {
-  value: unknown;
-  size: number;
-}
-
-/** A member that is made again where its shelf has no room for it: ten thousand wallets of a megabyte are not kept. */
-class ShelvedMember extends Member {
-  readonly #shelf: Shelf;
-
-  constructor(make: (sealer: Sealer | null) => string, shelf: Shelf) {
-    super(make);
-    this.#shelf = shelf;
-  }
-
-  override text(sealer: Sealer): string {
-    const { texts } = this.#shelf;
-    const text = texts.get(this) ?? this.make(sealer);
-    texts.set(this, text);
-    return text;
-  }
-
-  override value(sealer: Sealer | null): unknown {
-    const values = sealer === null ? this.#shelf.bare : this.#shelf.sealed;
-    const parsed = values.get(this) ?? this.#parse(sealer);
-    values.set(this, parsed);
-    return parsed.value;
-  }
-
-  #parse(sealer: Sealer | null): Parsed {
-    const text = this.make(sealer);
-    return { value: JSON.parse(text), size: text.length };
-  }
 }
 
 const FIRST_CREDIT = 2;
@@ -186,7 +118,12 @@ export function* eventsOf(
   else for (const event of ownEventsOf(state, placed, signal)) if (event.index >= from) yield event;
 }
 
-/** The same of a signal about the record itself. */
+/** All events of an entry whose number is `from` or more, in order. */
+export function* allEvents(state: State, placed: Placed, from: number): Generator<LedgerEvent, void, void> {
+  for (const signal of signalsOf(placed.entry)) yield* eventsOf(state, placed, signal, from);
+}
+
+/** Those of a signal about the record itself. */
 function ownEventsOf(state: State, placed: Placed, signal: string): LedgerEvent[] {
   const { entry, row, address } = placed;
   const { name } = kindRow(entry.kind);
@@ -254,25 +191,6 @@ export function eventNameAt(state: State, seq: number, index: number): Pick<Ledg
 
 function momentOf(entry: Entry): number {
   return 'outcome' in entry ? entry.outcome.moment : entry.moment;
-}
-
-function memberAt(state: State, row: number, address: number): Member {
-  return new Member((sealer) => viewText(recordAt(state, row, address), sealer));
-}
-
-/** Members for the records that events of one entry show, one for each record; that of the intent is in all of them. */
-function membersAt(state: State, intent: number, address: number, shelf: Shelf): (row: number) => Member {
-  const made = new Map([[intent, memberAt(state, intent, address)]]);
-  return (row) => {
-    const make = (sealer: Sealer | null) => viewText(recordAt(state, row, address), sealer);
-    const known = made.get(row) ?? new ShelvedMember(make, shelf);
-    made.set(row, known);
-    return known;
-  };
-}
-
-function plain(value: string | number): Member {
-  return new Member(() => JSON.stringify(value));
 }
 
 /** An intent as it came, before anything was decided about it. */
@@ -422,9 +340,4 @@ export function isWanted(event: LedgerEvent, filter: readonly Condition[], seale
     view[name] = member.value(paths.some((path) => path.includes('proofs')) ? sealer : null);
   }
   return holdAll(filter, view, { left: FILTER_EFFORT_MAX });
-}
-
-/** All events of an entry whose number is `from` or more, in order. */
-export function* allEvents(state: State, placed: Placed, from: number): Generator<LedgerEvent, void, void> {
-  for (const signal of signalsOf(placed.entry)) yield* eventsOf(state, placed, signal, from);
 }

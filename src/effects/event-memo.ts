@@ -3,7 +3,8 @@
  * finding out what they are takes reading all of it.
  */
 import type { State } from '../core/state.ts';
-import { eventsOf, type LedgerEvent, type Placed, placedAt, Shelf, signalsOf } from '../events.ts';
+import { Shelf } from '../event-members.ts';
+import { eventsOf, type LedgerEvent, type Placed, placedAt, signalsOf } from '../events.ts';
 
 const ENTRIES_MAX = 8;
 

@@ -52,9 +52,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   books: ['log', 'proof', 'recovery', 'storage'],
   watch: ['log', 'engine', 'http', 'proof', 'storage', 'trouble'],
   render: ['core', 'proof'],
-  events: ['recent', 'core', 'proof', 'render'],
+  'event-members': ['recent', 'core', 'proof', 'render'],
+  events: ['event-members', 'core', 'proof', 'render'],
   http: ['recent', 'core', 'proof', 'render', 'events', 'effects', 'engine', 'genesis', 'url-host'],
-  effects: ['recent', 'memory', 'core', 'proof', 'render', 'events'],
+  effects: ['recent', 'memory', 'core', 'proof', 'render', 'event-members', 'events'],
   // Somebody else's system: it shares with the ledger what anybody must know, and nothing else.
   bridge: ['proof'],
 };
