@@ -132,12 +132,8 @@ function serve(options: AppOptions, request: Request, reply: Reply): void {
   call.ledger = selectLedger(options, request);
   if (call.ledger < 0) return refuseDurable(call, NO_SUCH_LEDGER);
 
-  const authorization = request.header('authorization');
-  const token = authorization === '' ? null : checkToken(options, call, authorization);
+  const token = tokenOf(options, call);
   if (token !== null && isRefusal(token)) return refuseDurable(call, token);
-  if (token !== null && token.jti !== null && house.state.tokens.has(tokenId(call, token))) {
-    return refuseDurable(call, USED_UP);
-  }
 
   const isBare = request.body.length === 0 && BARE.includes(route.action);
   if (request.method !== 'GET' && !isBare) {
@@ -276,13 +272,18 @@ function selectLedger({ house, defaultLedger }: AppOptions, request: RequestHead
   return selected === '' ? defaultLedger : findLedger(house.state, selected);
 }
 
-function checkToken({ house, tokens }: AppOptions, { ledger }: Call, authorization: string) {
-  const { state, clock } = house;
-  return tokens.check(authorization, {
+/** The token that a request comes with, null where it has none; or why that is not good, whatever is asked for. */
+function tokenOf({ house: { state, clock }, tokens }: AppOptions, call: Call): Token | Refusal | null {
+  const { ledger, request } = call;
+  const authorization = request.header('authorization');
+  if (authorization === '') return null;
+  const token = tokens.check(authorization, {
     now: Math.floor(clock() / 1000),
     audience: state.ledgers[ledger]!.handle,
     keyOf: (handle) => signerKey(state, ledger, handle),
   });
+  if (isRefusal(token) || token.jti === null) return token;
+  return state.tokens.has(tokenId(call, token)) ? USED_UP : token;
 }
 
 /** The public key of a ledger's signer, or null. */
