@@ -1,6 +1,7 @@
 /** May I? The rules that would grant something to those who signed the question, without whom the rules name. */
 
-import { type AccessAction, grantingRules, targetOf } from '../core/access/index.ts';
+import { type AccessAction, type Caller, grantingRules, targetOf } from '../core/access/index.ts';
+import type { CheckCommand } from '../core/command.ts';
 import { Kind } from '../core/kinds.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { type Call, callerOf, NO_BYTES, sendRefusal, walk } from './call.ts';
@@ -20,12 +21,9 @@ export function checkAccess(call: Call): void {
     return sendRefusal(house, call.reply, refuse('record.invalid', `${record} is no kind of record`));
   const caller = callerOf(call, keysOf(content));
   const row = rowOf(call);
-  const { kind } = route;
-  const ledger = ledgerOf(call);
-  const command = { op: 'check' as const, ledger, kind, moment: house.engine.now(), caller, luid: luidOf(call) };
-  submit(call, { command, checks: content.checks, seals: NO_BYTES }, () => {
+  submitCheck(call, caller, content.checks, () => {
     // A question to a ledger's record may be about any kind of record in that ledger.
-    const home = kind === Kind.ledger ? house.state.rows.aux.get(row) : ledger;
+    const home = route.kind === Kind.ledger ? house.state.rows.aux.get(row) : call.ledger;
     // A thousand rules take milliseconds, and hundreds may ask at once.
     walk(call, () => {
       const rules = grantingRules(house.state, home, action, target, row, caller);
@@ -34,4 +32,12 @@ export function checkAccess(call: Call): void {
       return true;
     });
   });
+}
+
+/** Has the signatures under what changes no record verified, in its turn. */
+export function submitCheck(call: Call, caller: Caller, checks: Uint8Array, done: () => void): void {
+  const { house, route } = call;
+  const [ledger, moment, luid] = [ledgerOf(call), house.engine.now(), luidOf(call)];
+  const command: CheckCommand = { op: 'check', ledger, kind: route.kind, moment, caller, luid };
+  submit(call, { command, checks, seals: NO_BYTES }, done);
 }

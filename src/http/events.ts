@@ -11,15 +11,15 @@ import type { DeliveryView } from '../effects/index.ts';
 import { allEvents, eventsOf, eventText, type LedgerEvent, placedAt, signalsOf } from '../events.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { signedText } from '../render.ts';
-import { type Call, callerOf, NO_BYTES, refuseDurable, send, sendDurable, sendRefusal, walk } from './call.ts';
+import { type Call, callerOf, refuseDurable, send, sendDurable, sendRefusal, walk } from './call.ts';
+import { submitCheck } from './check.ts';
 import { keysOf, openBody } from './door.ts';
 import { refuse } from './errors.ts';
 import { entersFor, whyNot } from './may.ts';
 import { PAGE_TEXT_MAX, parseQuery } from './query.ts';
 import { sendList, through, walkList } from './reads.ts';
-import { luidOf, rowOf } from './rows.ts';
+import { rowOf } from './rows.ts';
 import { SIGNALS } from './schema-kinds.ts';
-import { submit } from './writes.ts';
 
 // ---------------------------------------------------------------- events of a ledger
 
@@ -187,9 +187,7 @@ function act(call: Call, action: AccessAction, work: (row: number) => void): voi
     return sendRefusal(house, call.reply, refuse('record.invalid', `The action is not ${action}`));
   }
   const keys = keysOf(content);
-  const [moment, caller, luid] = [house.engine.now(), callerOf(call, keys), luidOf(call)];
-  const command = { op: 'check' as const, ledger: call.ledger, kind: route.kind, moment, caller, luid };
-  submit(call, { command, checks: content.checks, seals: NO_BYTES }, () => accept(keys));
+  submitCheck(call, callerOf(call, keys), content.checks, () => accept(keys));
 }
 
 /** Nothing is said: no body, or the empty object of clients that always send one. */
