@@ -14,7 +14,7 @@ import { encodeBase64 } from '../proof/keys.ts';
 import { realDisk } from '../storage/disk.ts';
 import { JOURNAL_START, type JournalPosition } from '../storage/journal.ts';
 import { type ReadResult, readJournal, stepJournal } from '../storage/journal-reader.ts';
-import { DamageError, headerOf, listSegments } from '../storage/segments.ts';
+import { DamageError, headerOf, journalStart, listSegments } from '../storage/segments.ts';
 import { isPartName, snapshotSeq } from '../storage/snapshot-format.ts';
 import { type Pinned, pin } from './audit/pinned.ts';
 import { countText } from './count.ts';
@@ -161,45 +161,39 @@ function printPlan(pinned: Pinned, directory: string): number {
     line(name, `the state after entry ${snapshotSeq(name)}${isNewest ? ': a start begins here, if it is whole' : ''}`);
   }
   for (const name of names.filter(isPartName)) line(name, 'part of a snapshot');
-  const { held, end, damage } = survey(pinned, directory);
+  const { held, end } = survey(pinned, directory);
   for (const { file } of listSegments(pinned, directory)) {
     const has = held.get(file);
     line(file, has === undefined ? 'no whole frame' : `entries ${has.from} to ${has.to} in ${has.frames} frames`);
   }
   if (snapshots.length === 0) say('No snapshot: a start reads the journal from its beginning.');
-  if (damage !== null) {
-    say(`DAMAGE: ${damage.message}`);
+  if (end instanceof DamageError) {
+    say(`DAMAGE: ${end.message}`);
     return 1;
   }
-  if (end === null) return 0;
   const { position, torn } = end;
   if (torn !== null) say(`Torn tail: ${torn.bytes} bytes of ${torn.file} from byte ${torn.byte}.`);
   if (position.seq > 0) say(`Last entry ${position.seq}, written ${isoMoment(position.moment)}.`);
   return 0;
 }
 
-/** Reads the journal from its first segment to its end, or to what is damaged. */
-function survey(pinned: Pinned, directory: string) {
+/** What the segments hold, and where the journal ends, or is damaged. */
+function survey(pinned: Pinned, directory: string): { held: Map<string, Held>; end: ReadResult | DamageError } {
   const held = new Map<string, Held>();
-  const first = listSegments(pinned, directory)[0];
-  let end: ReadResult | null = null;
-  let damage: DamageError | null = null;
   try {
-    if (first !== undefined) {
-      end = readJournal(pinned, directory, startOf(pinned, directory, first.firstSeq), {
-        verifyFrame: () => null,
-        onEntry() {},
-        onFrame({ file, seq, count }) {
-          const before = held.get(basename(file)) ?? { from: seq - count + 1, to: 0, frames: 0 };
-          held.set(basename(file), { ...before, to: seq, frames: before.frames + 1 });
-        },
-      });
-    }
+    const end = readJournal(pinned, directory, journalStart(pinned, directory), {
+      verifyFrame: () => null,
+      onEntry() {},
+      onFrame({ file, seq, count }) {
+        const before = held.get(basename(file)) ?? { from: seq - count + 1, to: 0, frames: 0 };
+        held.set(basename(file), { ...before, to: seq, frames: before.frames + 1 });
+      },
+    });
+    return { held, end };
   } catch (error) {
     if (!(error instanceof DamageError)) throw error;
-    damage = error;
+    return { held, end: error };
   }
-  return { held, end, damage };
 }
 
 function sizeText(bytes: number): string {
