@@ -82,8 +82,7 @@ export class Bank {
     recount(this.books);
     this.#routes = [
       ['POST', /^\/(debits|credits)$/, (kind, bytes) => this.#prepare(kindOf(kind), bytes)],
-      ['POST', /^\/(debits\/[^/]+\/(?:commit|abort))$/, (path, bytes) => this.#go('debit', path, bytes)],
-      ['POST', /^\/(credits\/[^/]+\/(?:commit|abort))$/, (path, bytes) => this.#go('credit', path, bytes)],
+      ['POST', /^\/((?:debits|credits)\/[^/]+\/(?:commit|abort))$/, (path, bytes) => this.#go(path, bytes)],
       ['PUT', /^\/intents\/([^/]+)$/, (handle, bytes) => this.#hearIntent(handle, bytes)],
       ['POST', /^\/effects\/([^/]+)$/, (handle, bytes) => this.#hearEvent(handle, bytes)],
       ['GET', /^(\/)$/, () => this.#show(this.#self())],
@@ -179,8 +178,9 @@ export class Bank {
     return this.#accept(request.handle);
   }
 
-  async #go(kind: Kind, path: string, bytes: Buffer): Promise<Answer | Refusal> {
-    const [, id, command] = path.split('/') as [string, string, Exclude<Command, 'prepare'>];
+  async #go(path: string, bytes: Buffer): Promise<Answer | Refusal> {
+    const [place, id, command] = path.split('/') as [string, string, Exclude<Command, 'prepare'>];
+    const kind = kindOf(place);
     const data = this.#readCall(bytes);
     if (isRefusal(data)) return data;
     const request = readStep(data, decode(id), command, this.#ledgerKey());
