@@ -25,6 +25,8 @@ const TOOLS: Record<string, Tool> = {
   backup: { about: 'copy the books while they are written to', load: () => import('./backup.ts') },
   export: { about: 'the story of one record, for anybody to check', load: () => import('./export.ts') },
   keygen: { about: 'make a key pair', load: () => import('./keygen.ts') },
+  sign: { about: 'sign a record, or a proof, to send it by curl', load: () => import('./sign.ts') },
+  token: { about: 'make a token, to ask a ledger with rules by curl', load: () => import('./token.ts') },
   bridge: { about: "be a bank on the other side of a ledger's wallets", load: () => import('./bridge.ts') },
   demo: { about: 'kill a server at work, and check every answer it gave', load: () => import('./demo.ts') },
 };

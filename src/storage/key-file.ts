@@ -41,7 +41,7 @@ export function readKeyFile(disk: Disk, directory: string): KeyPair | null {
 function readKey(disk: Disk, path: string): KeyPair | null {
   if (!disk.exists(path)) return null;
   const pair = parseKeyPair(readWhole(disk, path, KEY_FILE_BYTES_MAX).toString());
-  if (pair === null) throw new KeyFileError(`${path} is damaged; put the server's key file back from a copy`);
+  if (pair === null) throw new KeyFileError(`${path} is damaged; put the key file back from a copy`);
   return pair;
 }
 
@@ -49,7 +49,7 @@ function readKey(disk: Disk, path: string): KeyPair | null {
 export function loadKey(disk: Disk, path: string, create: MakePair): KeyPair {
   const found = usableKey(disk, path, create);
   if (found !== null) return found;
-  throw new KeyFileError(`${path} does not exist; put the server's key there, as \`ayni keygen\` prints one`);
+  throw new KeyFileError(`${path} does not exist; put the key there, as \`ayni keygen\` prints one`);
 }
 
 /** The key in the directory, made with `create` where there is none yet. */
@@ -99,7 +99,7 @@ function usableKey(disk: Disk, path: string, create: MakePair): KeyPair | null {
   if (isOpenToOthers(disk, path)) {
     const mode = disk.rights(path).toString(8);
     throw new KeyFileError(
-      `${path} is the server's secret, and others may use it (mode ${mode}); run: chmod 600 ${path} (where that changes nothing, as on file systems without rights of their own, move it to another and name it by --server-key)`,
+      `${path} holds a secret, and others may use it (mode ${mode}); run: chmod 600 ${path} (where that changes nothing, as on file systems without rights of their own, keep it on another; the server's is named by --server-key)`,
     );
   }
   if (equalBytes(create(found.secret).public, found.public)) return found;

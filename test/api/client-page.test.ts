@@ -1,16 +1,22 @@
 /** What src/http/README.md tells whoever writes a client: what it says of lists, intents and the public package holds. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { createRequire } from 'node:module';
+import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { bearer, connect, type Json, makeKeys, record } from '../support/client.ts';
 import { issue, makeKit, openLedger, proofFor, transfer } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
-import { readPages } from '../support/pages.ts';
+import { blocksOf, readPages } from '../support/pages.ts';
 
 const { LedgerSdk } = createRequire(import.meta.url)('@minka/ledger-sdk') as Json;
 const owner = makeKeys();
 const keyPair = { format: 'ed25519-raw', public: owner.public, secret: owner.secret };
 const { client, kit, server } = await serverOfFile(owner);
-const page = readPages().find(({ file }) => file === 'src/http/README.md')!.text;
+const pages = readPages();
+const page = pages.find(({ file }) => file === 'src/http/README.md')!.text;
+const hasCryptography = spawnSync('python3', ['-c', 'import cryptography']).status === 0;
+if (!hasCryptography) process.stderr.write('note: cryptography of python3 is not there; its example is left out\n');
 
 test('the page names a kind, or a filter, that there is not', async () => {
   const [, lists] = /\n## Lists\n(.*?)\n## /s.exec(page)!;
@@ -99,3 +105,28 @@ test('the package takes a rule away with a shorter list; what replaces leaves it
   const list = await sdk.wallet.list({ page: { index: 0, limit: 50 }, 'data.handle': 'ruled' });
   expect(list.wallets).toHaveLength(1);
 });
+
+test.runIf(hasCryptography)(
+  'a program in Python that signs as the page says is refused, or the second time; or believes what is forged',
+  async () => {
+    const [code, ...others] = blocksOf(pages, 'python');
+    expect(others).toEqual([]);
+    const here = code!.replaceAll('http://127.0.0.1:4000/v2', server.url);
+    expect(here).not.toBe(code);
+    const run = async (program: string) => {
+      const child = spawn('python3', ['-c', program]);
+      const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+      return out + err;
+    };
+    const said = "completed ['pending', 'prepared', 'committed', 'completed']\n";
+    expect(await run(here)).toBe(said);
+    expect(await run(here)).toBe(said);
+    const asking = here.slice(0, here.indexOf('key = Ed25519PrivateKey.generate()'));
+    const listed = `${asking}print(len(check(call('GET', '/wallets')[1], call('GET', '/signers/system')[1]['data']['public'])))`;
+    expect(await run(listed)).toBe('1\n');
+    const forged =
+      asking +
+      `answer = call('GET', '/signers/system')[1]; answer['meta']['proofs'][0]['custom']['status'] = 'x'; check(answer, '')`;
+    expect(await run(forged)).toContain('InvalidSignature');
+  },
+);

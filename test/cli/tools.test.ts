@@ -53,10 +53,10 @@ describe('ayni', () => {
   test('lists its commands, and each tells of itself', async () => {
     const { code, out } = await ayniProcess();
     expect(code).toBe(0);
-    for (const name of ['serve', 'verify', 'inspect', 'backup', 'export', 'keygen', 'demo'])
+    for (const name of ['serve', 'verify', 'inspect', 'backup', 'export', 'keygen', 'sign', 'token', 'demo'])
       expect(out).toContain(`  ${name} `);
     const told = new Map<string, Ran>();
-    for (const name of ['serve', 'verify', 'inspect', 'backup', 'export', 'keygen']) {
+    for (const name of ['serve', 'verify', 'inspect', 'backup', 'export', 'keygen', 'sign', 'token']) {
       const help = await ayniProcess(name, '--help');
       told.set(name, help);
       expect(help.code, help.err).toBe(0);

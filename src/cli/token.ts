@@ -1,0 +1,43 @@
+/**
+ * `ayni token`: a bearer token for whoever asks a ledger with rules by curl. It names no request (`hsh`) and is good until
+ * it ends, as often as it is shown: hence its short life.
+ */
+import { parseArgs } from 'node:util';
+import { encodeBase64 } from '../proof/keys.ts';
+import { sign } from '../proof/verify.ts';
+import { readOwnKey } from './own-key.ts';
+import { readCount, readFilled } from './usage.ts';
+
+const SECONDS = 60;
+const SECONDS_MAX = 86_400;
+
+export const HELP = `ayni token --key <file> [--ledger <handle>] [--seconds <count>]
+
+Prints a token by the key in the file, which is as keygen writes one, for the ledger (main) and so many seconds (${SECONDS}, at most
+${SECONDS_MAX}). Send it as the header "authorization: Bearer <token>". Whoever sees it can use it until then.
+`;
+
+/** Runs the command; returns the exit code. */
+export function run(args: string[]): number {
+  const { values } = parseArgs({
+    args,
+    options: {
+      key: { type: 'string' },
+      ledger: { type: 'string', default: 'main' },
+      seconds: { type: 'string', default: String(SECONDS) },
+    },
+    strict: true,
+  });
+  const aud = readFilled('--ledger', values.ledger);
+  const seconds = readCount('--seconds', values.seconds, 1, SECONDS_MAX);
+  const keys = readOwnKey(values.key);
+  const kid = encodeBase64(keys.public);
+  const iat = Math.floor(Date.now() / 1000);
+  const signed = `${encode({ alg: 'EdDSA', kid })}.${encode({ iss: 'ayni', sub: kid, aud, iat, exp: iat + seconds })}`;
+  process.stdout.write(`${signed}.${Buffer.from(sign(Buffer.from(signed), keys)).toString('base64url')}\n`);
+  return 0;
+}
+
+function encode(part: object): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url');
+}
