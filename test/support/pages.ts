@@ -15,7 +15,7 @@ export interface Page {
 export function readPages(): Page[] {
   const rooms = readdirSync(join(ROOT, 'src'), { recursive: true }) as string[];
   const ofRooms = rooms.filter((path) => basename(path) === 'README.md').sort();
-  const files = ['README.md', ...ofRooms.map((path) => join('src', path))];
+  const files = ['README.md', 'bench/README.md', ...ofRooms.map((path) => join('src', path))];
   return files.map((file) => ({ file, text: readFileSync(join(ROOT, file), 'utf8') }));
 }
 
