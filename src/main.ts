@@ -14,6 +14,7 @@ import { type Log, logAt, tell } from './log.ts';
 import { type MetricsServer, startMetrics } from './metrics.ts';
 import { filesMax, fitOpenFiles } from './open-files.ts';
 import { encodeBase64 } from './proof/keys.ts';
+import { freeBytes } from './storage/disk.ts';
 import type { Lock } from './storage/lock.ts';
 import { fatalText, startText, watchClock } from './trouble.ts';
 import { urlHost } from './url-host.ts';
@@ -79,7 +80,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   };
   stopOnSignals(running, directory, log);
   takeSnapshotNow = () => engine.requestSnapshot();
-  if (config.metrics !== '') running.metrics = await openMetrics(config, running, log);
+  if (config.metrics !== '') running.metrics = await openMetrics(config, directory, running, log);
   running.listening = await startServer({ ...config, connectionsCutMax, drainMsMax: DRAIN_MS_MAX }, door);
   if (running.isStopping) return;
   rooms.effects.start();
@@ -87,9 +88,15 @@ async function serve(given: Config, directory: string): Promise<void> {
   process.stdout.write(startLine(config, who, running.listening.port, directory, encodeBase64(server.public)));
 }
 
-async function openMetrics(config: Config, running: Running, { inform }: Log): Promise<MetricsServer> {
+async function openMetrics(
+  config: Config,
+  directory: string,
+  running: Running,
+  { inform }: Log,
+): Promise<MetricsServer> {
   const { engine, pool, journal, effects, snapshots } = running.rooms;
-  const watched = { engine, pool, journal, effects, server: () => running.listening, snapshots };
+  const server = () => running.listening;
+  const watched = { engine, pool, journal, effects, server, freeBytes: () => freeBytes(directory), snapshots };
   const metrics = await startMetrics(readPlace(config.metrics), watched);
   inform(`Tells how it is doing at ${metrics.url}.`);
   return metrics;

@@ -12,6 +12,7 @@ import type { Counter, Gauge, Registry } from 'prom-client';
 import type { Effects } from './effects/index.ts';
 import type { Engine } from './engine.ts';
 import { ListenError, type Server } from './http/server.ts';
+import { SEMVER } from './http/version.ts';
 import type { ProofPool } from './proof/pool.ts';
 import type { Journal } from './storage/journal.ts';
 import { urlHost } from './url-host.ts';
@@ -24,6 +25,8 @@ export interface Watched {
   effects: Effects;
   /** Null before the port is open. */
   server(): Server | null;
+  /** Room on the disk of the data. Throws where the directory is gone: then nothing is told, and the server ends soon. */
+  freeBytes(): number;
   snapshots: { taken: number; lastEntry: number; lastMs: number };
 }
 
@@ -46,6 +49,13 @@ interface Metric {
 }
 
 const METRICS: readonly Metric[] = [
+  {
+    type: 'gauge',
+    name: 'ayni_build_info',
+    help: 'Always 1, by the version that runs',
+    label: 'version',
+    tell: () => [[SEMVER, 1]],
+  },
   {
     type: 'counter',
     name: 'ayni_requests_total',
@@ -122,6 +132,12 @@ const METRICS: readonly Metric[] = [
     name: 'ayni_v8_heap_share',
     help: 'Share of its own heap that V8 found in use at its last full collection; from 0.7 on nothing new comes in',
     tell: ({ engine }) => engine.room.v8Share(),
+  },
+  {
+    type: 'gauge',
+    name: 'ayni_disk_free_bytes',
+    help: 'Room on the disk of the data; without any the server ends',
+    tell: ({ freeBytes }) => freeBytes(),
   },
   {
     type: 'gauge',

@@ -215,6 +215,12 @@ function openFile(path: string, mode: OpenMode): DiskFile {
   };
 }
 
+/** Room that whoever is not root has on the file system there. */
+export function freeBytes(path: string): number {
+  const { bavail, bsize } = fs.statfsSync(path);
+  return bavail * bsize;
+}
+
 /** Blocks go to the device as they are, and the call ends when it has them; of what is not Linux only some know both. */
 const SYNCED = fs.constants.O_RDWR | (fs.constants.O_DIRECT ?? 0) | (fs.constants.O_DSYNC ?? 0);
 const KNOWS_SYNCED = fs.constants.O_DIRECT !== undefined && fs.constants.O_DSYNC !== undefined;

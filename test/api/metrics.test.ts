@@ -1,7 +1,11 @@
 /** What the server tells of how it is doing, read as Prometheus reads it; and that nothing but that is told there. */
 
+import { writeFileSync } from 'node:fs';
 import { connect as connectSocket, type Socket } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { SEMVER } from '../../src/http/version.ts';
+import { canMount, mountDisk } from '../process/system.ts';
 import { bearer, connect, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { found, makeKit, PATIENCE_MS, transfer, unique } from '../support/kit.ts';
@@ -135,6 +139,22 @@ describe('figures for Prometheus', () => {
     expect(figures.get('ayni_snapshot_last_entry')).toBeGreaterThan(1);
     expect(figures.get('ayni_snapshot_seconds')).toBeGreaterThan(0);
   });
+
+  test.runIf(canMount('how much room a disk has'))(
+    'tell how much room the disk has, and which version runs',
+    async () => {
+      const disk = mountDisk('8m');
+      onTestFinished(disk.remove);
+      const directory = join(disk.path, 'data');
+      const server = await serverOfTest({ directory, flags: ['--metrics', '0'] });
+      const version = `ayni_build_info{version="${SEMVER}"}`;
+      const before = await scrape(server);
+      expect(before.get(version)).toBe(1);
+      writeFileSync(join(disk.path, 'other'), Buffer.alloc(4 << 20));
+      const after = await scrape(server);
+      expect(before.get('ayni_disk_free_bytes')! - after.get('ayni_disk_free_bytes')!).toBeGreaterThanOrEqual(4 << 20);
+    },
+  );
 
   test.each([
     ['another path', '/v2/wallets', 'GET'],
