@@ -114,7 +114,7 @@ test.runIf(hasCryptography)(
     const here = code!.replaceAll('http://127.0.0.1:4000/v2', server.url);
     expect(here).not.toBe(code);
     const run = async (program: string) => {
-      const child = spawn('python3', ['-c', program]);
+      const child = spawn('python3', ['-c', program], { env: { ...process.env, no_proxy: '*' } });
       const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
       return out + err;
     };
