@@ -75,6 +75,8 @@ interface Flags {
 
 // Who read the log may be gone: that is no reason to stop.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+// Else Node opens a debugger, to everybody with an account on the machine.
+process.on('SIGUSR1', () => tell('SIGUSR1 does nothing here.'));
 
 function tell(text: string): void {
   process.stderr.write(`bridge: ${text}\n`);

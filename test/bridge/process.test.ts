@@ -88,6 +88,17 @@ test('its files are for its eyes only, and one process has them', async () => {
   expect([code, log]).toEqual([1, expect.stringContaining('in use by process')]);
 });
 
+// Node opened a debugger on a port, to everybody with an account on the machine: who is in it can read the bank's key.
+test('SIGUSR1, which log rotation sends to many a server, does nothing and says so', async () => {
+  let log = '';
+  const flags = ['--ledger', ledger.url];
+  bridge = await startBridge(join(directory, 'books'), { flags, onLog: (text) => (log += text) });
+  process.kill(bridge.pid, 'SIGUSR1');
+  await until(() => /SIGUSR1|Debugger/.exec(log), 'a word about the signal');
+  expect(log).toContain('bridge: SIGUSR1 does nothing here.');
+  expect(log).not.toContain('Debugger');
+});
+
 test('it waits for a ledger that is not there yet', async () => {
   const [port] = (await freePorts(1)) as [number];
   await ledger.close();
