@@ -7,6 +7,7 @@
  *
  * What always holds: pure, total, and blind to prototypes; a member that is absent equals nothing.
  */
+import { Members } from './members.ts';
 
 export const OPERATORS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'regex'] as const;
 export type Operator = (typeof OPERATORS)[number];
@@ -80,7 +81,8 @@ function matchesAny<T>(member: unknown, holds: (member: unknown, value: T) => bo
 
 /** A reference by its handle, everything else as it is. */
 function plain(member: unknown): unknown {
-  return isObject(member) && Object.hasOwn(member, 'handle') ? member.handle : member;
+  const handle = memberOf(member, 'handle');
+  return handle === ABSENT ? member : handle;
 }
 
 function isMatch(member: unknown, { test, charsMax = Number.POSITIVE_INFINITY }: Filter): boolean {
@@ -198,11 +200,21 @@ export function memberAt(record: unknown, path: readonly string[], effort?: Effo
       collect(at, path, i, found, effort);
       return effort !== undefined && effort.left < 0 ? undefined : found;
     }
-    const name = path[i]!;
-    if (!isObject(at) || !Object.hasOwn(at, name)) return undefined;
-    at = at[name];
+    at = memberOf(at, path[i]!);
+    if (at === ABSENT) return undefined;
   }
   return at;
+}
+
+const ABSENT = Symbol('no such member');
+
+/** A member of an object's own; of what every object inherits nothing counts. */
+function memberOf(value: unknown, name: string): unknown {
+  if (value instanceof Members) {
+    const member = value.of(name);
+    return member === undefined ? ABSENT : member;
+  }
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : ABSENT;
 }
 
 /** Puts what the elements have at the path with what was found: once, however many arrays lie within one another. */
@@ -218,7 +230,11 @@ function collect(
     if (effort !== undefined && effort.left < 0) return;
     let at = element;
     let i = from;
-    while (i < path.length && isObject(at) && Object.hasOwn(at, path[i]!)) at = at[path[i++]!];
+    for (; i < path.length; i++) {
+      const member = memberOf(at, path[i]!);
+      if (member === ABSENT) break;
+      at = member;
+    }
     if (i < path.length) {
       if (Array.isArray(at)) collect(at, path, i, found, effort);
     } else if (Array.isArray(at)) {

@@ -8,8 +8,9 @@
  */
 import { type Condition, type Conditions, compileConditions } from './conditions.ts';
 import type { Effort } from './filters.ts';
+import { membersOf } from './members.ts';
 import { BYTES_PER_CHAR } from './norms.ts';
-import { dataOf, versionAt } from './records.ts';
+import { versionAt } from './records.ts';
 import type { State } from './state.ts';
 
 export interface Route {
@@ -58,7 +59,8 @@ export class Participants {
   #read(at: number): { value: Participant; held: number } {
     const { entry } = versionAt(this.#state, at);
     const size = entry.data.length;
-    const { bridge = '', routes = [], config = {} } = dataOf(entry) as Partial<RecordData>;
+    const own = membersOf(entry.data, ['bridge', 'routes', 'config']);
+    const { bridge = '', routes = [], config = {} } = own as Partial<RecordData>;
     const compiled = routes.map(({ action, target = '', filter }) => {
       return { action, target, conditions: compileConditions(filter) };
     });

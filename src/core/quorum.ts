@@ -22,9 +22,10 @@ import { EntryType } from './entry.ts';
 import { type Effort, type Filter, matchesAll } from './filters.ts';
 import { type Given, giveBefore } from './history.ts';
 import { Kind, kindRow } from './kinds.ts';
+import { membersOf, viewOf } from './members.ts';
 import { BYTES_PER_CHAR, type PolicySort } from './norms.ts';
 import { isoMoment } from './proofs.ts';
-import { dataOf, entryAt, NO_LABELS, type RecordView, readRow, typeAt, versionAt } from './records.ts';
+import { entryAt, NO_LABELS, type RecordView, readRow, typeAt, versionAt } from './records.ts';
 import { HAS_LABELS, type State } from './state.ts';
 
 /** Who may, in a value of a policy: nobody named is everybody, `signer` is a quorum of one. */
@@ -173,7 +174,7 @@ export function policiesFor<V, C>(
     effort.left -= 1 + size / CHARS_PER_EFFORT;
     if (filters.length > 0 && view === null) {
       effort.left -= record.entry.data.length / CHARS_PER_EFFORT;
-      view = viewOf(record);
+      view = sceneView(record);
     }
     const isMeant = view === null || matchesAll(view, filters, effort);
     if (effort.left < 0) return [];
@@ -186,15 +187,15 @@ function policyAt<V, C>(state: State, row: number, compile: (values: readonly V[
   const at = state.rows.at.get(row);
   return state.norms.remember(at, () => {
     const { entry } = versionAt(state, at);
-    const { values, filter } = dataOf(entry) as unknown as PolicyJson<V>;
+    const { values, filter } = membersOf(entry.data, ['values', 'filter']) as unknown as PolicyJson<V>;
     const filters: Filter[] = compileFilter(filter);
     const size = entry.data.length;
     return { value: { filters, values: compile(values), size }, held: BYTES_PER_CHAR * size };
   });
 }
 
-function viewOf({ entry, status, labels }: RecordView): object {
-  return { data: dataOf(entry), meta: { status, moment: isoMoment(entry.moment), labels } };
+function sceneView({ entry, status, labels }: RecordView): object {
+  return { data: viewOf(entry.data), meta: { status, moment: isoMoment(entry.moment), labels } };
 }
 
 /** Values by the word they are about: several may be about one. */

@@ -12,8 +12,9 @@ import { equalBytes } from '../bytes.ts';
 import { type CommandData, commandData } from '../command.ts';
 import type { Effort } from '../filters.ts';
 import { KINDS, Kind } from '../kinds.ts';
+import { membersOf, textsOf, viewOf } from '../members.ts';
 import { isoMoment } from '../proofs.ts';
-import { dataOf, labelsOf, NO_LABELS, readRow, type VersionEntry, versionAt } from '../records.ts';
+import { labelsOf, NO_LABELS, readRow, type VersionEntry, versionAt } from '../records.ts';
 import { HAS_ACCESS, HAS_LABELS, type LedgerInfo, type State } from '../state.ts';
 import {
   ACCESS,
@@ -248,17 +249,18 @@ class Judged implements RecordScene {
   }
 
   view(): object | null {
-    this.#view ??= viewOf(this.state, this.#where, this.effort);
+    this.#view ??= sceneView(this.state, this.#where, this.effort);
     return this.#view;
   }
 }
 
-function viewOf(state: State, { row, draft }: Where, effort: Effort): object | null {
+function sceneView(state: State, { row, draft }: Where, effort: Effort): object | null {
   if (row < 0) return draft === null ? null : { data: commandData(draft), meta: {} };
   const { entry } = versionAt(state, state.rows.at.get(row));
   effort.left -= entry.data.length / CHARS_PER_EFFORT;
   const status = state.statuses[state.rows.status.get(row)];
-  return { data: dataOf(entry), meta: { status, moment: isoMoment(entry.moment), labels: labelsAt(state, row) } };
+  const meta = { status, moment: isoMoment(entry.moment), labels: labelsAt(state, row) };
+  return { data: viewOf(entry.data), meta };
 }
 
 function includesKey(keys: readonly Uint8Array[], key: Uint8Array): boolean {
@@ -282,7 +284,7 @@ function ledgerRules(state: State, ledger: number): Rules {
   if (facts.rules !== null && isCurrent(state, ledger, facts.rules)) return facts.rules;
   const info = facts.info as LedgerInfo;
   const { entry } = versionAt(state, state.rows.at.get(info.row));
-  const { access = [] } = dataOf(entry) as { access?: unknown[] };
+  const { access = [] } = membersOf(entry.data, ['access']) as { access?: unknown[] };
   const rules = isPolicyBased(info) ? compilePolicies(state, ledger) : compileList(state, ledger, 'ledger', access);
   state.memo.setLedgerRules(facts, rules, entry.data.length);
   return rules;
@@ -334,11 +336,11 @@ function ownRules(state: State, home: number, target: Target, row: number, draft
 
 /** The compiled list of a version; equal lists are compiled once. */
 function listOf(state: State, ledger: number, entry: VersionEntry): Rules {
-  const access = dataOf(entry).access as unknown[];
-  const text = `${ledger} ${JSON.stringify(access)}`;
+  const { access = '[]' } = textsOf(entry.data, ['access']);
+  const text = `${ledger} ${access}`;
   const known = state.memo.list(text);
   if (known !== undefined && isCurrent(state, ledger, known)) return known;
-  const rules = compileList(state, ledger, 'record', access, text.length / CHARS_PER_EFFORT);
+  const rules = compileList(state, ledger, 'record', JSON.parse(access), text.length / CHARS_PER_EFFORT);
   state.memo.setList(text, rules);
   return rules;
 }
