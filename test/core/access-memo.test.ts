@@ -8,7 +8,7 @@ import { GRANTED, isAllowed, isGranted, memberHandle, NO_ROW, setServerRules } f
 import { KeyMap } from '../../src/core/access/key-map.ts';
 import { AccessMemo } from '../../src/core/access/memo.ts';
 import type { People } from '../../src/core/access/people.ts';
-import type { Rules } from '../../src/core/access/rules.ts';
+import type { PolicyPart, Rules } from '../../src/core/access/rules.ts';
 import { base64, bytesOfBase64 } from '../../src/core/bytes.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
@@ -85,6 +85,15 @@ const change = fc.record({
   name: fc.constantFrom('anna', 'ben', 'carl'),
   circle: fc.constantFrom('ops', 'audit'),
   policy: fc.constantFrom('p', 'q'),
+  more: fc.constantFrom<object>(
+    {},
+    { extend: 'q' },
+    { extend: ['p', 'q', 'r'], record: 'wallet' },
+    { filter: { 'data.handle': 'mine' } },
+    { filter: { 'meta.status': { $in: ['created', 'gold'] } }, extend: 'p' },
+    { schema: 'status', values: [] },
+    { custom: { text: 'x'.repeat(5000), schema: 'status', values: [ANYBODY] } },
+  ),
 });
 type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
 
@@ -93,7 +102,7 @@ class Life {
   config: Record<string, unknown> = {};
   rules: object[] = [...OPEN_GATE];
 
-  do({ what, access, name, circle, policy }: Change): void {
+  do({ what, access, name, circle, policy, more }: Change): void {
     const { books, state } = this.world;
     const has = (kind: Kind, handle: string) => findHandle(state, 1, kind, handle) >= 0;
     const signer = { handle: name, public: textOf(name), format: 'ed25519-raw' };
@@ -119,7 +128,7 @@ class Life {
         ];
         break;
       case 'policy': {
-        const value = { handle: policy, schema: 'access', record: 'any', values };
+        const value = { handle: policy, schema: 'access', record: 'any', values, ...more };
         if (has(Kind.policy, policy)) books.update(Kind.policy, policy, value);
         else this.world.make(Kind.policy, value, 1, ['lead']);
         return;
@@ -282,8 +291,9 @@ test('a memo that overflows forgets, and answers the same', () => {
   expect(world.core({ signs: ['ben'] }, 'update', 'wallet', 'mine')).toBe(false);
 });
 
-const NO_RULES = { list: [], isOpen: false } as unknown as Rules;
-const MANY_RULES = { list: { length: 10_000 }, isOpen: false } as unknown as Rules;
+const NO_RULES = { list: [], parts: new Map(), isOpen: false } as unknown as Rules;
+const MANY_RULES = { list: { length: 10_000 }, parts: new Map(), isOpen: false } as unknown as Rules;
+const NO_POLICY: PolicyPart = { narrowing: { record: 0, filters: [] }, values: [], extended: [] };
 const MANY_OWNERS = Array.from({ length: 64 }, () => new Uint8Array(32));
 const listText = (n: number) => `${n} `.padEnd(500_000, 'x');
 
@@ -324,7 +334,7 @@ test.each<
     (memo, n) => memo.setOwners(memo.record(n), MANY_OWNERS),
     (memo, n) => memo.record(n).owners !== null,
   ],
-  ['policies', 16, (memo, n) => memo.setPolicy(n, [], 4_000_000), (memo, n) => memo.policy(n) !== undefined],
+  ['policies', 16, (memo, n) => memo.setPolicy(n, NO_POLICY, 4_000_000), (memo, n) => memo.policy(n) !== undefined],
 ])('%s: what there is no room for is forgotten', (_what, count, put, has) => {
   const memo = new AccessMemo();
   for (let n = 0; n < count; n++) put(memo, n);

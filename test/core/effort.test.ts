@@ -202,6 +202,28 @@ function readFor(ask: () => void): number {
   }
 }
 
+describe('of a wallet of a megabyte no more is read than is asked', () => {
+  const custom = { text: 'x'.repeat(900_000), tier: 'gold' };
+  test.each<[string, object[], object]>([
+    ['where filters look into it', [{ policy: 'p' }], {}],
+    ['where it has rules of its own', [], { access: [{ action: 'spend' }] }],
+  ])('%s', (_, rules, more) => {
+    const books = Books.open();
+    books.create(Kind.ledger, { handle: 'own', access: [{ action: 'access', record: 'any' }, ...rules] }, 0);
+    const filter = { 'data.handle': { $ne: 'nobody' }, 'data.custom.tier': 'gold', 'meta.status': 'created' };
+    const values = [{ action: 'spend', record: 'wallet' }];
+    books.create(Kind.policy, { handle: 'p', schema: 'access', record: 'wallet', values, filter }, 2, GRANTED);
+    books.create(Kind.wallet, { handle: 'w', custom, ...more }, 2, GRANTED);
+    books.create(Kind.wallet, { handle: 'other', custom: { ...custom, tier: 'none' } }, 2, GRANTED);
+    const may = (handle: string) => {
+      const row = findHandle(books.state, 2, Kind.wallet, handle);
+      return isGranted(books.state, 2, 'spend', Kind.wallet, row, { keys: [], bearer: null });
+    };
+    const read = readFor(() => expect([may('w'), may('other')]).toEqual([true, false]));
+    expect(read).toBeLessThan(10_000);
+  });
+});
+
 describe('a wallet of a megabyte that thousands of claims name is read once', () => {
   const rule = (action: string) => ({ action, record: 'wallet' });
   const filter = { 'data.handle': { $ne: 'nobody' } };
@@ -225,13 +247,59 @@ describe('a wallet of a megabyte that thousands of claims name is read once', ()
       ...{ symbol: 'usd', amount: 1 },
     }));
     const command = books.command(Kind.intent, { handle: 'i', claims }, 2);
-    let ends: (string | undefined)[] = [];
-    const read = readFor(() => {
-      const [intent] = books.do(command) as [IntentEntry];
-      ends = intent.outcome.steps;
-    });
-    expect(ends.at(-1)).toBe('completed');
-    expect(read).toBeLessThan((WALLETS + 1) * 1_000_000);
+    const decode = vi.spyOn(books.state.codec, 'decode');
+    const [intent] = books.do(command) as [IntentEntry];
+    const reads = decode.mock.calls.length;
+    decode.mockRestore();
+    expect(intent.outcome.steps.at(-1)).toBe('completed');
+    expect(reads).toBeLessThan(4 * WALLETS);
+  });
+});
+
+describe('a policy of a megabyte is read when it is new, not whenever another one of its ledger changes', () => {
+  const text = 'x'.repeat(10_000);
+  const spend = { action: 'spend', record: 'wallet', signer: { handle: 'nobody' } };
+  const long = (values: object[] = [spend], more: object = {}) => ({
+    schema: 'access',
+    record: 'any',
+    values,
+    ...more,
+  });
+  const update = { action: 'update', record: 'wallet' };
+
+  test.each<[string, object]>([
+    ['with much beside its rules', long([spend], { custom: { text: times(90, text) } })],
+    ['of long rules', long(times(90, { ...spend, signer: { custom: { text } } }))],
+    ['that names others', long([...times(90, { ...spend, signer: { custom: { text } } }), { policy: 'changed' }])],
+    ['that extends others', long(times(90, { ...spend, signer: { custom: { text } } }), { extend: 'changed' })],
+    ['of statuses', { ...long([]), schema: 'status', record: 'circle', custom: { text: times(90, text) } }],
+  ])('%s', (_, value) => {
+    const books = Books.open();
+    const config = { 'access.strategy': 'policy-based' };
+    const open = { handle: 'open', ...long([{ action: 'access', record: 'any' }]) };
+    books.create(Kind.ledger, { handle: 'own', config }, 0);
+    books.create(Kind.policy, open, 2, GRANTED);
+    // More than is remembered beside the lists.
+    for (let n = 0; n < 70; n++) books.create(Kind.policy, { handle: `p${n}`, ...value }, 2, GRANTED);
+    books.create(Kind.policy, { handle: 'changed', ...long([spend]) }, 2, GRANTED);
+    books.create(Kind.wallet, { handle: 'w' }, 2, GRANTED);
+    const row = findHandle(books.state, 2, Kind.wallet, 'w');
+    const may = () => isGranted(books.state, 2, 'update', Kind.wallet, row, { keys: [], bearer: null });
+    expect(may()).toBe(false);
+    for (const [values, is] of [
+      [[update], true],
+      [[spend], false],
+    ] as const) {
+      books.update(Kind.policy, 'changed', { handle: 'changed', ...long([...values]) }, 2);
+      const decode = vi.spyOn(books.state.codec, 'decode');
+      const read = readFor(() => expect(may()).toBe(is));
+      const decoded = decode.mock.calls.length;
+      decode.mockRestore();
+      expect([read < 100_000, decoded < 10]).toEqual([true, true]);
+    }
+    // The ledger's own record is read again, and no policy.
+    books.update(Kind.ledger, 'own', { handle: 'own', config, custom: { n: 1 } }, 0);
+    expect(readFor(() => expect(may()).toBe(false))).toBeLessThan(100_000);
   });
 });
 

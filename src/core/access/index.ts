@@ -164,7 +164,7 @@ export function isOpenToAll(state: State, ledger: number): boolean {
 
 /** What the server's configuration allows, in place of the default. */
 export function setServerRules(state: State, list: readonly unknown[]): void {
-  const rules = compileList(state, 0, 'server', list);
+  const rules = compileList(state, 0, 'server', list, null);
   state.memo.server = rules;
   // A rule that opens the gate for one kind only opens it for that one: it must be open for all that ledgers keep.
   state.memo.isServerOpen = KINDS.every((_, kind) => rules.of(ACCESS, kind, state.memo).isOpen);
@@ -274,7 +274,8 @@ function ledgerFacts(state: State, ledger: number): LedgerFacts {
   const info = state.ledgers[ledger]!;
   const known = state.memo.ledgers[ledger];
   if (known !== undefined && known.info === info) return known;
-  const facts: LedgerFacts = { info, rules: null, isOpen: false, owners: null };
+  const before = known?.rules ?? known?.before ?? null;
+  const facts: LedgerFacts = { info, rules: null, before, isOpen: false, owners: null };
   state.memo.ledgers[ledger] = facts;
   return facts;
 }
@@ -285,7 +286,10 @@ function ledgerRules(state: State, ledger: number): Rules {
   const info = facts.info as LedgerInfo;
   const { entry } = versionAt(state, state.rows.at.get(info.row));
   const { access = [] } = membersOf(entry.data, ['access']) as { access?: unknown[] };
-  const rules = isPolicyBased(info) ? compilePolicies(state, ledger) : compileList(state, ledger, 'ledger', access);
+  const before = facts.rules ?? facts.before;
+  const rules = isPolicyBased(info)
+    ? compilePolicies(state, ledger, before)
+    : compileList(state, ledger, 'ledger', access, before);
   state.memo.setLedgerRules(facts, rules, entry.data.length);
   return rules;
 }
@@ -340,7 +344,7 @@ function listOf(state: State, ledger: number, entry: VersionEntry): Rules {
   const text = `${ledger} ${access}`;
   const known = state.memo.list(text);
   if (known !== undefined && isCurrent(state, ledger, known)) return known;
-  const rules = compileList(state, ledger, 'record', JSON.parse(access), text.length / CHARS_PER_EFFORT);
+  const rules = compileList(state, ledger, 'record', JSON.parse(access), known ?? null, text.length / CHARS_PER_EFFORT);
   state.memo.setList(text, rules);
   return rules;
 }

@@ -8,7 +8,7 @@
  */
 import { Kind } from '../kinds.ts';
 import type { People } from './people.ts';
-import type { Rule, Rules } from './rules.ts';
+import type { PolicyPart, Rules } from './rules.ts';
 
 /** What is known of the record whose newest entry lies at some address. */
 export interface RecordFacts {
@@ -23,6 +23,8 @@ export interface LedgerFacts {
   /** The version, by identity. */
   readonly info: object;
   rules: Rules | null;
+  /** Those of the version before, as long as there are none of this one. */
+  before: Rules | null;
   /** Whether it lets everybody do everything, whatever its policies are. */
   isOpen: boolean;
   owners: readonly Uint8Array[] | null;
@@ -67,7 +69,7 @@ export class AccessMemo {
   #recordWeight = 0;
   readonly #lists = new Map<string, Rules>();
   #listChars = 0;
-  readonly #policies = new Map<number, readonly Rule[]>();
+  readonly #policies = new Map<number, PolicyPart>();
   #policyRules = 0;
   #answers = 0;
 
@@ -120,7 +122,7 @@ export class AccessMemo {
 
   /** Rules that were read from so many characters. */
   setRecordRules(facts: RecordFacts, rules: Rules, chars: number): void {
-    this.#weigh(rules.list.length + chars / TEXT_PER_RULE);
+    this.#weigh(rules.list.length + rules.parts.size + chars / TEXT_PER_RULE);
     facts.rules = rules;
   }
 
@@ -145,7 +147,7 @@ export class AccessMemo {
   }
 
   setList(text: string, rules: Rules): void {
-    const size = text.length + RULE_CHARS * rules.list.length;
+    const size = text.length + RULE_CHARS * (rules.list.length + rules.parts.size);
     if (this.#listChars + size > LIST_CHARS_MAX) this.#forgetLists();
     this.#listChars += size;
     this.#lists.set(text, rules);
@@ -158,15 +160,20 @@ export class AccessMemo {
 
   /** Rules of a ledger, read from so many characters. Whether a ledger is open to all is remembered without them. */
   setLedgerRules(facts: LedgerFacts, rules: Rules, chars: number): void {
-    const size = chars + RULE_CHARS * rules.list.length;
+    const size = chars + RULE_CHARS * (rules.list.length + rules.parts.size);
     if (this.#ledgerChars + size > LEDGER_CHARS_MAX) this.#forgetLedgerRules();
     this.#ledgerChars += size;
     facts.rules = rules;
+    facts.before = null;
     facts.isOpen = rules.isOpen;
   }
 
   #forgetLedgerRules(): void {
-    for (const each of this.ledgers) if (each !== undefined) each.rules = null;
+    for (const each of this.ledgers) {
+      if (each === undefined) continue;
+      each.rules = null;
+      each.before = null;
+    }
     this.#ledgerChars = 0;
   }
 
@@ -185,17 +192,18 @@ export class AccessMemo {
     this.#answers += words;
   }
 
-  policy(at: number): readonly Rule[] | undefined {
+  policy(at: number): PolicyPart | undefined {
     return this.#policies.get(at);
   }
 
-  setPolicy(at: number, rules: readonly Rule[], chars: number): void {
-    const weight = rules.length + 1 + chars / TEXT_PER_RULE;
+  /** What a policy says, read from so many characters. */
+  setPolicy(at: number, part: PolicyPart, chars: number): void {
+    const weight = part.values.length + 1 + chars / TEXT_PER_RULE;
     if (this.#policyRules + weight > POLICY_RULES_MAX) {
       this.#policies.clear();
       this.#policyRules = 0;
     }
     this.#policyRules += weight;
-    this.#policies.set(at, rules);
+    this.#policies.set(at, part);
   }
 }

@@ -7,21 +7,26 @@
 import { type Filter, filterPath, OPERATORS, type Operator } from '../filters.ts';
 import { findHandle } from '../finding.ts';
 import { Kind } from '../kinds.ts';
-import { dataOf, versionAt } from '../records.ts';
+import { textsOf } from '../members.ts';
+import { versionAt } from '../records.ts';
 import type { State } from '../state.ts';
 import { ALL_TERM, rowAtPlace, termHash } from '../terms.ts';
 import { alternatives, type OneOrIn } from './matchers.ts';
-import { compileRule, type Narrowing, type Place, type Rule, type RuleJson, Rules, recordCode } from './rules.ts';
-
-type ListJson = RuleJson | { policy: OneOrIn<string> };
+import {
+  compileRule,
+  type Narrowing,
+  type Place,
+  type PolicyPart,
+  type Rule,
+  type RuleJson,
+  Rules,
+  recordCode,
+} from './rules.ts';
 
 interface PolicyJson {
-  schema?: string;
-  record: string;
-  values: ListJson[];
-  extend?: string | string[];
-  filter?: Record<string, unknown>;
+  policy: OneOrIn<string>;
 }
+type ListJson = RuleJson | PolicyJson;
 
 /**
  * Policies that lead to one another are followed so far, so often from one of them, and so often in all for one list,
@@ -34,51 +39,65 @@ const RULES_MAX = 10_000;
 /** Rules that are taken over with the effort of one visit. */
 const RULES_PER_VISIT = 16;
 
-/** A list of rules as it stands in a record, a ledger or the configuration; `cost` is the effort of having read it. */
-export function compileList(state: State, ledger: number, place: Place, list: readonly unknown[], cost = 0): Rules {
-  const builder = new ListBuilder(state, ledger);
-  builder.addAll(list as ListJson[], [], 0);
-  return new Rules(place, builder.rules, builder.isLinked, state.memo.policyEpoch(ledger), cost + builder.cost);
+/**
+ * A list of rules as it stands in a record, a ledger or the configuration; `cost` is the effort of having read it. What
+ * `before` was made of, as the list was before a change, is not read again.
+ */
+export function compileList(
+  state: State,
+  ledger: number,
+  place: Place,
+  list: readonly unknown[],
+  before: Rules | null,
+  cost = 0,
+): Rules {
+  const builder = new ListBuilder(state, ledger, before);
+  for (const json of list as ListJson[]) builder.add(json);
+  return builder.build(place, cost);
 }
 
 /** All policies of a ledger, each for the records it speaks of. */
-export function compilePolicies(state: State, ledger: number): Rules {
-  const builder = new ListBuilder(state, ledger);
+export function compilePolicies(state: State, ledger: number, before: Rules | null): Rules {
+  const builder = new ListBuilder(state, ledger, before);
+  builder.isLinked = true;
   const { terms } = state;
   const head = terms.head(termHash(state, ledger, Kind.policy, ALL_TERM, ''));
   for (let node = head; node !== 0; node = terms.next(node)) {
     const row = rowAtPlace(state, ledger, Kind.policy, terms.value(node));
     if (row >= 0) builder.addRoot(row);
   }
-  return new Rules('ledger', builder.rules, true, state.memo.policyEpoch(ledger), builder.cost);
+  return builder.build('ledger', 0);
 }
 
 class ListBuilder {
-  readonly rules: Rule[] = [];
   isLinked = false;
+  readonly #rules: Rule[] = [];
   readonly #state: State;
   readonly #ledger: number;
+  readonly #before: Rules | null;
   /** Rows of the policies on the way down: none is followed within itself. */
   readonly #path: number[] = [];
-  readonly #parsed = new Map<number, ParsedPolicy>();
+  readonly #parts = new Map<number, PolicyPart>();
   #visits = 0;
   #listVisits = 0;
 
-  constructor(state: State, ledger: number) {
+  constructor(state: State, ledger: number, before: Rules | null) {
     this.#state = state;
     this.#ledger = ledger;
+    this.#before = before;
   }
 
-  get cost(): number {
-    return this.#listVisits + this.rules.length / RULES_PER_VISIT;
+  build(place: Place, cost: number): Rules {
+    const epoch = this.#state.memo.policyEpoch(this.#ledger);
+    const effort = cost + this.#listVisits + this.#rules.length / RULES_PER_VISIT;
+    return new Rules(place, this.#rules, this.isLinked, epoch, effort, this.#parts);
   }
 
-  addAll(list: readonly ListJson[], narrowed: readonly Narrowing[], depth: number): void {
-    for (const json of list) {
-      if (this.rules.length >= RULES_MAX) return;
-      if ('policy' in json) this.#addNamed(alternatives(json.policy), narrowed, depth);
-      else this.rules.push(compileRule(json, narrowed));
-    }
+  /** Adds a rule, or the policies of these names, as the list itself has them. */
+  add(json: ListJson): void {
+    if (this.#rules.length >= RULES_MAX) return;
+    if (isOfPolicies(json)) this.#addNamed(alternatives(json.policy), [], 0);
+    else this.#rules.push(compileRule(json, []));
   }
 
   #addNamed(handles: readonly string[], narrowed: readonly Narrowing[], depth: number): void {
@@ -99,49 +118,67 @@ class ListBuilder {
   }
 
   #addPolicy(row: number, narrowed: readonly Narrowing[], depth: number): void {
-    const { memo, rows } = this.#state;
-    if (depth >= DEPTH_MAX || this.rules.length >= RULES_MAX || this.#path.includes(row)) return;
+    const rules = this.#rules;
+    if (depth >= DEPTH_MAX || rules.length >= RULES_MAX || this.#path.includes(row)) return;
     if (++this.#visits > VISITS_MAX) return;
-    const at = rows.at.get(row);
-    const known = narrowed.length === 0 ? memo.policy(at) : undefined;
-    if (known !== undefined) {
-      this.rules.push(...known.slice(0, RULES_MAX - this.rules.length));
-      return;
-    }
-    const { json, narrowing, size } = this.#read(at);
-    if (json.schema !== 'access') return;
+    const { narrowing, values, extended } = this.#part(this.#state.rows.at.get(row));
+    if (values.length === 0 && extended.length === 0) return;
     const within = [...narrowed, narrowing];
-    const from = this.rules.length;
     this.#path.push(row);
-    this.addAll(json.values, within, depth + 1);
-    const extended = json.extend === undefined ? [] : [json.extend].flat();
+    for (const item of values) {
+      if (rules.length >= RULES_MAX) break;
+      if (isNames(item)) this.#addNamed(item, within, depth + 1);
+      else rules.push(depth === 0 ? item : { ...item, narrowed: within });
+    }
     if (extended.length > 0) this.#addNamed(extended, within, depth + 1);
     this.#path.pop();
-    // What leads nowhere else depends on this one record alone.
-    const isWhole = extended.length === 0 && !json.values.some((value) => 'policy' in value);
-    if (narrowed.length === 0 && isWhole && from + json.values.length <= RULES_MAX) {
-      memo.setPolicy(at, this.rules.slice(from), size);
-    }
   }
 
-  #read(at: number): ParsedPolicy {
-    let parsed = this.#parsed.get(at);
-    if (parsed === undefined) {
-      const { entry } = versionAt(this.#state, at);
-      const json = dataOf(entry) as unknown as PolicyJson;
-      const narrowing = { record: recordCode(json.record), filters: compileFilter(json.filter) };
-      parsed = { json, narrowing, size: entry.data.length };
-      this.#parsed.set(at, parsed);
+  /** What the policy says whose newest entry lies at `at`. It is read where neither the list before nor the memo knows. */
+  #part(at: number): PolicyPart {
+    const known = this.#parts.get(at);
+    if (known !== undefined) return known;
+    const { memo } = this.#state;
+    let part = this.#before?.parts.get(at) ?? memo.policy(at);
+    if (part === undefined) {
+      const read = readPolicy(versionAt(this.#state, at).entry.data);
+      part = read.part;
+      memo.setPolicy(at, part, read.chars);
     }
-    return parsed;
+    this.#parts.set(at, part);
+    return part;
   }
 }
 
-interface ParsedPolicy {
-  readonly json: PolicyJson;
-  readonly narrowing: Narrowing;
-  /** Characters of its record. */
-  readonly size: number;
+/** A policy of other things, or without any values. */
+const NOTHING: PolicyPart = { narrowing: { record: recordCode('any'), filters: [] }, values: [], extended: [] };
+
+/** What of a policy's data counts here, and how many characters that has; there may be much else. */
+function readPolicy(data: string): { part: PolicyPart; chars: number } {
+  const texts = textsOf(data, ['schema', 'record', 'values', 'extend', 'filter']);
+  const { schema = 'null', record = 'null', values = '[]', extend = '[]', filter = '{}' } = texts;
+  const extended = [JSON.parse(extend) as string | string[]].flat();
+  const chars = schema.length + record.length + values.length + extend.length + filter.length;
+  const isEmpty = values === '[]' && extended.length === 0;
+  if (isEmpty || JSON.parse(schema) !== 'access') return { part: NOTHING, chars: 0 };
+  const narrowing = { record: recordCode(JSON.parse(record) ?? undefined), filters: compileFilter(JSON.parse(filter)) };
+  const items: (Rule | readonly string[])[] = [];
+  let rules = 0;
+  for (const json of JSON.parse(values) as ListJson[]) {
+    // No list has room for more.
+    if (rules >= RULES_MAX) break;
+    if (!isOfPolicies(json)) rules++;
+    items.push(isOfPolicies(json) ? alternatives(json.policy) : compileRule(json, [narrowing]));
+  }
+  return { part: { narrowing, values: items, extended }, chars };
+}
+
+function isOfPolicies(json: ListJson): json is PolicyJson {
+  return 'policy' in json;
+}
+
+function isNames(item: Rule | readonly string[]): item is readonly string[] {
+  return Array.isArray(item);
 }
 
 /** Conditions out of `{path: value}` or `{path: {$operator: value}}`. One that cannot be read is never met. */

@@ -56,6 +56,13 @@ export interface Rule {
   readonly shown: { action: OneOrIn<string>; record?: string };
 }
 
+/** What a version of a policy says: its own rules, narrowed by itself, and in their place among them the policies they name. */
+export interface PolicyPart {
+  readonly narrowing: Narrowing;
+  readonly values: readonly (Rule | readonly string[])[];
+  readonly extended: readonly string[];
+}
+
 /** What `record` of a rule may say beside a target. */
 const ABSENT = -1;
 const ANY = -2;
@@ -182,16 +189,26 @@ export class Rules {
   readonly epoch: number;
   /** The effort of compiling it. */
   readonly cost: number;
+  /** The policies it was made of, by the address of each one's newest entry. */
+  readonly parts: ReadonlyMap<number, PolicyPart>;
   /** Whether a rule that stands in the list itself lets everybody do everything. */
   readonly isOpen: boolean;
   readonly #place: Place;
   /** By action and target, as one number. */
   readonly #found = new Map<number, Found>();
 
-  constructor(place: Place, list: readonly Rule[], isLinked: boolean, epoch: number, cost: number) {
+  constructor(
+    place: Place,
+    list: readonly Rule[],
+    isLinked: boolean,
+    epoch: number,
+    cost: number,
+    parts: ReadonlyMap<number, PolicyPart>,
+  ) {
     this.#place = place;
     this.list = list;
     this.cost = cost;
+    this.parts = parts;
     this.isLinked = isLinked;
     this.epoch = epoch;
     this.isOpen = list.some(
