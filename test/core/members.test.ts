@@ -9,7 +9,7 @@ import { Members, membersOf, textsOf, viewOf } from '../../src/core/members.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { often } from '../support/long.ts';
 
-const RUNS = often(300, 100_000);
+const RUNS = often(300, 5_000);
 
 /** Few names, so that paths meet them; some that are hard to write, or that every object has. */
 const NAMES = [
