@@ -269,9 +269,9 @@ describe('the other side', () => {
       });
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
     });
-    const answered = post(open({ callMsMax: 1000 }), url, { body: 'x'.repeat(BYTES) });
+    const answered = post(open({ callMsMax: 3000 }), url, { body: 'x'.repeat(BYTES) });
     expect(await answered).toEqual({ status: 200 });
-    await pause(1500);
+    await pause(3500);
     const [socket] = sockets;
     socket!.resume();
     await until(() => socket!.destroyed || received >= BYTES);
