@@ -38,13 +38,25 @@ export class EventMemo {
 
   /** The event with this number of the entry with this sequence number. */
   at(seq: number, index: number): LedgerEvent {
-    const known = this.#entry(this.#known.get(seq)?.placed ?? placedAt(this.#state, seq)!);
+    const event = this.find(this.placedAt(seq)!, index);
+    if (event === null) throw new Error('what was told of an entry is one of its events');
+    return event;
+  }
+
+  /** As that of events.ts. */
+  placedAt(seq: number): Placed | null {
+    return this.#known.get(seq)?.placed ?? placedAt(this.#state, seq);
+  }
+
+  /** The event of an entry with this number, or null. */
+  find(placed: Placed, index: number): LedgerEvent | null {
+    const known = this.#entry(placed);
     for (const signal of signalsOf(known.placed.entry)) {
       const event = known.byIndex.get(index);
       if (event !== undefined) return event;
       for (const each of this.#events(known, signal)) if (each.index === index) return each;
     }
-    throw new Error('what was told of an entry is one of its events');
+    return null;
   }
 
   #entry(placed: Placed): Known {

@@ -2,7 +2,7 @@
  * The audit over books in the middle of things: intents that banks take part in, in every phase, threads, effects that are
  * behind. Honest ones are believed; whoever changes what ties an intent to others is found, though he holds the key.
  */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   type DeliveryEntry,
   type Entry,
@@ -13,11 +13,12 @@ import {
   links,
   type StepEntry,
 } from '../../src/core/entry.ts';
+import { entryCodec } from '../../src/storage/codec.ts';
 import { Bank, report, type Town, until } from '../support/bank.ts';
 import { connect, type Json, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { openHook } from '../support/hook.ts';
-import { found, makeKit, openLedger, PATIENCE_MS, proofFor, segment, transfer, unique } from '../support/kit.ts';
+import { found, issue, makeKit, openLedger, PATIENCE_MS, proofFor, segment, transfer, unique } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 import { filesIn, framesOf, look, rewritten } from './books.ts';
 
@@ -271,4 +272,24 @@ describe('changed by somebody who holds the key', () => {
       expect((await look(directory)).finding, `step ${at} of frame ${frame}`).not.toBeNull();
     }
   });
+});
+
+test('a large intent is read once, not for each of its events that was delivered', async () => {
+  const [directory, hook, claims] = [freshDirectory(), await openHook(), 200];
+  const server = await startServer({ directory });
+  const kit = makeKit(connect(server), makeKeys());
+  const [symbol, wallet] = [await kit.symbol(), await kit.wallet()];
+  const action = { schema: 'webhook', endpoint: hook.url };
+  await kit.make('effects', { handle: unique('effect'), signal: 'balance-received', action });
+  await kit.done(Array.from({ length: claims }, () => issue(wallet, symbol, 1)));
+  await hook.waitFor(() => true, claims);
+  await server.stop();
+  await hook.close();
+  const decode = vi.spyOn(entryCodec, 'decode');
+  const { finding, counts } = await look(directory);
+  const large = decode.mock.calls.filter(([, from, to]) => to - from > 50 * claims);
+  decode.mockRestore();
+  expect(finding).toBeNull();
+  expect(counts.entries).toBeGreaterThan(claims);
+  expect(large.length).toBeLessThan(10);
 });

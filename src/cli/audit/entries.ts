@@ -31,7 +31,7 @@ import { readRow } from '../../core/records.ts';
 import { isRefusal } from '../../core/refusal.ts';
 import { emptyState, type MemorySizes, SERVER_LEDGER, type State } from '../../core/state.ts';
 import { follow, type MakeIntent } from '../../core/threads.ts';
-import { allEvents, placedAt } from '../../events.ts';
+import { EventMemo } from '../../effects/event-memo.ts';
 import { compileUserSchema } from '../../http/user-schemas.ts';
 import { ownHandle } from '../../own-records.ts';
 import { canon } from '../../proof/canon.ts';
@@ -97,6 +97,8 @@ export class EntryAudit {
   /** Of those that rest on permissions by tokens or by the server's own rules. */
   firstPermitted: Place | null = null;
   readonly #options: EntryAuditOptions;
+  /** An intent may have ten thousand events, each of them delivered. */
+  readonly #events: EventMemo;
   /** Entries still to come from what was decided last, and from what follows from the last of them. */
   #expected: Entry[] = [];
   #following: Iterator<Entry> | null = null;
@@ -113,6 +115,7 @@ export class EntryAudit {
     this.state = emptyState(entryCodec, options.hashSeed, options.sizes);
     this.state.compileSchema = compileUserSchema;
     this.tokens = new KnownTokens(this.state.tokens);
+    this.#events = new EventMemo(this.state);
   }
 
   /**
@@ -384,7 +387,7 @@ export class EntryAudit {
     if (entry.type === EntryType.step) return noteOfCall(this.state, entry);
     if (entry.type === EntryType.delivery) {
       const { row, seq, index, attempts, isDelivered, detail } = entry;
-      if (!isEvent(this.state, entry)) return `entry ${seq} has no event ${index} in this ledger`;
+      if (!this.#isEvent(entry)) return `entry ${seq} has no event ${index} in this ledger`;
       const receiver = readRow(this.state, row).entry.luid;
       const event = { receiver, seq, index, attempts, isDelivered, detail };
       return { op: 'delivery', ledger, kind, moment, caller: GRANTED, luid, ...event };
@@ -415,6 +418,12 @@ export class EntryAudit {
     return { ...command, companion: companionOf(next, caller) };
   }
 
+  /** Whether the event that a delivery speaks of happened before it, in the same ledger. */
+  #isEvent({ seq, index, ledger }: DeliveryEntry): boolean {
+    const placed = seq >= 1 && seq <= this.state.log.length ? this.#events.placedAt(seq) : null;
+    return placed !== null && placed.ledger === ledger && this.#events.find(placed, index) !== null;
+  }
+
   /** A decision that no signature in the books explains. */
   #permit(place: Place): void {
     this.counts.permitted++;
@@ -436,14 +445,6 @@ function isNoteOfCall({ outcome }: StepEntry): boolean {
   const { steps, links } = outcome;
   if (steps[0] === 'error') return true;
   return !steps.includes('failed') && (links?.marks.length ?? 0) > 0;
-}
-
-/** Whether the event that a delivery speaks of happened before it, in the same ledger. */
-function isEvent(state: State, { seq, index, ledger }: DeliveryEntry): boolean {
-  const placed = seq >= 1 && seq <= state.log.length ? placedAt(state, seq) : null;
-  if (placed === null || placed.ledger !== ledger) return false;
-  for (const event of allEvents(state, placed, index)) return event.index === index;
-  return false;
 }
 
 function noteOfCall({ open }: State, { ledger, kind, moment, luid, row, outcome }: StepEntry): LegCommand | string {
