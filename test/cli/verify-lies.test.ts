@@ -24,6 +24,7 @@ import { makeLuid } from '../../src/core/luid.ts';
 import { sealCustom } from '../../src/core/proofs.ts';
 import { SERVER_LEDGER, type State } from '../../src/core/state.ts';
 import { UsedTokens } from '../../src/core/used-tokens.ts';
+import type { Table } from '../../src/memory/index.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { proofDigest, sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
@@ -352,6 +353,17 @@ describe("lies in a snapshot that the server's key signs", () => {
       kind: 'lie',
       what: expect.stringContaining('its index tokens'),
     });
+  });
+
+  test('a table that grew in another way, as those of 0.2.0 did: that is none', async () => {
+    const directory = await resnapped(pruned, ({ handles, luids, terms }) => {
+      for (const table of [handles, luids, (terms as unknown as { heads: Table }).heads]) {
+        const hashes = Array.from({ length: 20_000 }, (_, n) => Math.imul(n, 0x9e3779b1) >>> 0);
+        for (const hash of hashes) table.insert(hash, 1);
+        for (const hash of hashes) table.remove(hash, 1);
+      }
+    });
+    expect((await look(directory)).finding).toBeNull();
   });
 
   test('of nothing but the seed: that is none', async () => {

@@ -446,7 +446,24 @@ function differingIndex(one: State, other: State): string | null {
   const [ours, theirs] = [indexes(one), indexes(other)];
   for (const [name, bytes] of ours) {
     const same = theirs.get(name);
-    if (same === undefined || Buffer.compare(bytes, same) !== 0) return name;
+    // How large a table is, and where in it an entry lies, the build says that made it grow: before 0.3.0 in another way.
+    if (name.endsWith(HEAD) && ours.has(name.slice(0, -HEAD.length) + SLOTS)) continue;
+    if (same === undefined) return name;
+    if (Buffer.compare(bytes, same) === 0 || (name.endsWith(SLOTS) && areSameEntries(bytes, same))) continue;
+    return name;
   }
   return ours.size === theirs.size ? null : 'of other pages';
+}
+
+/** Parts of a table (src/memory/table.ts); its slots are two words each, of which the second is 0 where it is free. */
+const HEAD = '.head';
+const SLOTS = '.slots';
+
+/** Whether two tables hold the same; that a search finds each entry where it lies, loading has checked. */
+function areSameEntries(one: Uint8Array, other: Uint8Array): boolean {
+  const entries = (slots: Uint8Array) => {
+    const taken = new BigUint64Array(copyOf(slots).buffer).filter((slot) => slot >> 32n !== 0n);
+    return Buffer.from(taken.sort().buffer);
+  };
+  return entries(one).equals(entries(other));
 }
