@@ -246,7 +246,10 @@ export class Journal {
     const file = this.#file!;
     try {
       if (present(() => this.#disk.identity(file.path)) !== this.#identity) return this.#lost(file);
-      this.#fileSize = file.size();
+      const size = file.size();
+      // It was cut meanwhile, as by who copies into it, and of what was written some may be gone.
+      if (size < Math.max(this.#fileSize, this.#fileBytes)) return this.#lost(file);
+      this.#fileSize = size;
       return null;
     } catch (error) {
       return error as Error;
@@ -328,6 +331,7 @@ export class Journal {
     }
     this.#file = this.#openLog(join(this.#directory, segmentName(firstSeq)), 'create');
     this.#fileBytes = 0;
+    this.#fileSize = 0;
     writeSegmentHeader(this.#buffer.bytes, firstSeq, this.#position.chain, this.#format.version);
   }
 

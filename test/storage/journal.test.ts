@@ -491,7 +491,7 @@ describe('others have changed the segment under a server that writes to it', () 
     await journal.close();
   });
 
-  test.each(each.filter(([name]) => !/cut|longer/.test(name)))(
+  test.each(each.filter(([name]) => !name.includes('longer')))(
     '%s (room %i) while a frame is synced',
     async (name, room) => {
       const { disk, journal, next, change } = await changed(name, room);
