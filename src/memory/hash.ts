@@ -116,7 +116,7 @@ export function hashMix(a: number, b: number): number {
   return spread(spread(a + 0x9e3779b9) + b) >>> 0;
 }
 
-/** The same of two rows of records, keyed as `hashText` is: whoever makes the records knows in which rows they come to lie. */
+/** The same of two rows of records, under a seed: whoever makes the records knows in which rows they come to lie. */
 export function hashRows(seed: number, a: number, b: number): number {
   return hashMix(a ^ seed, b);
 }
