@@ -18,10 +18,10 @@ const ARRAY_END = 0x5d;
 const DIGIT = 0x30;
 /** A number of so many digits is exact however it is put together. */
 const DIGITS_MAX = 15;
-/** Data of so many characters is read as a whole: that takes less than asking twice. */
+/** Data of so many characters is read as a whole, and so are elements of arrays: that takes less than asking twice. */
 const WHOLE_CHARS = 4096;
-/** The first so many characters of an object are looked through each time; of what lies behind them it is noted where it is. */
-const SHORT_CHARS = 512;
+/** Of what has so many characters it is remembered where it ends, or what it says. */
+const LONG_CHARS = 512;
 
 /** After so many characters of a string without a backslash it is a long one. */
 const PLAIN_CHARS = 32;
@@ -36,13 +36,10 @@ interface Reader {
   readonly ends: Map<number, number>;
   /** Where the objects and arrays begin that are being passed. */
   readonly within: number[];
-  /** The name that was asked for last, as it is written: an array may ask each of its elements. */
-  name: string;
-  written: string;
 }
 
 function read(text: string): Reader {
-  return { text, at: 0, ends: new Map(), within: [], name: '', written: '""' };
+  return { text, at: 0, ends: new Map(), within: [] };
 }
 
 /** The members of data that have one of these names, each as it is written there. Names are plain words. */
@@ -71,30 +68,27 @@ export function viewOf(data: string): object {
   return data.length <= WHOLE_CHARS ? JSON.parse(data) : new Members(read(data), 0);
 }
 
-/** What is remembered of an object that is asked for more than its first members. */
-interface Looked {
-  /** Where names begin, in their order, up to `next`. */
-  readonly names: number[];
-  /** Where the next name begins, or the object has ended. */
-  next: number;
-  hasNext: boolean;
-}
-
 /** An object in a text, to be asked for members one by one; it is read no farther than that takes. */
 export class Members {
   readonly #reader: Reader;
-  /** Where the object begins. */
-  readonly #from: number;
-  #looked: Looked | null = null;
+  /** Names, in their order, as far as they were looked through, and where their values begin. Each is read once: it may be long. */
+  readonly #names: string[] = [];
+  readonly #places: number[] = [];
+  /** Where the next name begins, if there is one. */
+  #next: number;
+  #hasNext: boolean;
   /** Members that take long to read, or remember something themselves. */
   #known: Map<string, unknown> | null = null;
 
+  /** The object that begins at `from`. */
   constructor(reader: Reader, from: number) {
     this.#reader = reader;
-    this.#from = from;
+    reader.at = from;
+    this.#hasNext = enter(reader);
+    this.#next = reader.at;
   }
 
-  /** The member of this name; undefined where there is none. Objects are Members in their turn, in arrays too. */
+  /** The member of this name; undefined where there is none. Objects are Members in their turn, in arrays those that are long. */
   of(name: string): unknown {
     const known = this.#known?.get(name);
     if (known !== undefined) return known;
@@ -102,81 +96,51 @@ export class Members {
     if (place < 0) return undefined;
     const reader = this.#reader;
     reader.at = place;
-    const value = readValue(reader, false);
-    if (reader.at - place > SHORT_CHARS || (typeof value === 'object' && value !== null)) {
+    const value = readValue(reader);
+    if (reader.at - place > LONG_CHARS || (typeof value === 'object' && value !== null)) {
       this.#known ??= new Map();
       this.#known.set(name, value);
     }
     return value;
   }
 
-  /** Where the value of this name begins, or -1. */
+  /** Where the value of this name begins, or -1. Names stand in their order: it is among those that are known, or behind them. */
   #placeOf(name: string): number {
-    if (this.#looked !== null) return this.#find(name, this.#looked);
-    const reader = this.#reader;
-    const written = writtenOf(name, reader);
-    reader.at = this.#from;
-    let isThere = enter(reader);
-    while (isThere && reader.at - this.#from <= SHORT_CHARS) {
-      const isIt = reader.text.startsWith(written, reader.at);
-      passName(reader);
-      if (isIt) return reader.at;
-      pass(reader);
-      isThere = goOn(reader);
-    }
-    if (!isThere) return -1;
-    this.#looked = { names: [], next: this.#from + 1, hasNext: true };
-    return this.#find(name, this.#looked);
-  }
-
-  /** Names stand in their order, so one is looked for among those that are known, or noted on the way there. */
-  #find(name: string, looked: Looked): number {
-    const reader = this.#reader;
-    const { names } = looked;
-    let [low, high] = [0, names.length];
+    let [low, high] = [0, this.#names.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      reader.at = names[middle]!;
-      const other = takeName(reader);
-      if (other === name) return reader.at;
+      const other = this.#names[middle]!;
+      if (other === name) return this.#places[middle]!;
       if (other < name) low = middle + 1;
       else high = middle;
     }
-    if (low < names.length) return -1;
-    reader.at = looked.next;
+    return low < this.#names.length ? -1 : this.#lookFor(name);
+  }
+
+  #lookFor(name: string): number {
+    const reader = this.#reader;
+    reader.at = this.#next;
     let found = -1;
-    const written = writtenOf(name, reader);
-    while (looked.hasNext && found < 0) {
-      names.push(reader.at);
-      const isIt = reader.text.startsWith(written, reader.at);
-      passName(reader);
-      if (isIt) found = reader.at;
+    while (this.#hasNext && found < 0) {
+      const other = takeName(reader);
+      if (other === name) found = reader.at;
+      this.#names.push(other);
+      this.#places.push(reader.at);
       pass(reader);
-      looked.hasNext = goOn(reader);
+      this.#hasNext = goOn(reader);
     }
-    looked.next = reader.at;
+    this.#next = reader.at;
     return found;
   }
 }
 
-function writtenOf(name: string, reader: Reader): string {
-  if (name !== reader.name) {
-    reader.name = name;
-    reader.written = JSON.stringify(name);
-  }
-  return reader.written;
-}
-
-/** The value that begins where the reader is, which moves past it: past an object if `isPassed` only. */
-function readValue(reader: Reader, isPassed: boolean): unknown {
+/** The value that begins where the reader is, which moves past it, but not past an object. */
+function readValue(reader: Reader): unknown {
   const { text, at } = reader;
   const first = text.charCodeAt(at);
   if (first === ARRAY) return readArray(reader);
   if (first >= DIGIT && first < DIGIT + 10) return readNumber(reader);
-  if (first === OBJECT) {
-    if (isPassed) pass(reader);
-    return new Members(reader, at);
-  }
+  if (first === OBJECT) return new Members(reader, at);
   pass(reader);
   return first === QUOTE ? textOf(text, at, reader.at) : JSON.parse(text.slice(at, reader.at));
 }
@@ -195,12 +159,23 @@ function readArray(reader: Reader): unknown[] {
   else {
     let code = COMMA;
     while (code === COMMA) {
-      values.push(readValue(reader, true));
+      values.push(text.charCodeAt(reader.at) === OBJECT ? readElement(reader) : readValue(reader));
       code = text.charCodeAt(reader.at++);
     }
     assert(code === ARRAY_END, NO_CANON);
   }
   return values;
+}
+
+/** An object in an array. There may be many, and each is asked. */
+function readElement(reader: Reader): object {
+  const { at } = reader;
+  pass(reader);
+  const end = reader.at;
+  if (end - at <= WHOLE_CHARS) return JSON.parse(reader.text.slice(at, end));
+  const element = new Members(reader, at);
+  reader.at = end;
+  return element;
 }
 
 function readNumber(reader: Reader): number {
@@ -263,7 +238,7 @@ function pass(reader: Reader): void {
         else at = end;
       } else if ((code | 0x20) === OBJECT_END) {
         const from = within.pop()!;
-        if (at - from > SHORT_CHARS) ends.set(from, at);
+        if (at - from > LONG_CHARS) ends.set(from, at);
       } else if (within.length === 0) while (!isEnd(text.charCodeAt(at))) at++;
     }
   } while (within.length > 0);

@@ -3,7 +3,7 @@
  * path a filter leads.
  */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { type Effort, type Filter, matchesAll, memberAt } from '../../src/core/filters.ts';
 import { Members, membersOf, textsOf, viewOf } from '../../src/core/members.ts';
 import { canon } from '../../src/proof/canon.ts';
@@ -48,17 +48,21 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }));
 const data = fc.array(fc.tuple(name, value), { maxLength: 6 }).map((members) => Object.fromEntries(members));
-/** Long enough to be read in parts, wherever the padding stands. */
+/** Long enough to be read in parts, wherever the padding stands; in arrays too. */
+const PADS = [' ', 'm', '~'];
 const longData = fc
-  .tuple(data, fc.constantFrom(' ', 'm', '~'), fc.constantFrom(...NAMES))
-  .map(([members, pad, under]) => ({ ...members, [pad]: { [under]: LONG.repeat(10) } }));
+  .tuple(data, fc.constantFrom(...PADS), fc.constantFrom(...NAMES), fc.boolean())
+  .map(([members, pad, under, isList]) => {
+    const long = { ...members, [under]: LONG.repeat(10) };
+    return { ...members, [pad]: isList ? [long, members, [long]] : long };
+  });
 function partly(text: string): object {
   const view = viewOf(text);
   expect(view).toBeInstanceOf(Members);
   return view;
 }
 
-const path = fc.array(name, { maxLength: 4 });
+const path = fc.array(fc.constantFrom(...NAMES, ...PADS), { maxLength: 4 });
 const asked = fc.constantFrom('', 'a', '1', 'ä', '"', 1, 0, -12, 1.5, true, 123_456_789_012_345);
 const filter: fc.Arbitrary<Filter> = fc.oneof(
   fc.record({ path, operator: fc.constantFrom('eq', 'ne', 'gt', 'gte', 'lt', 'lte'), value: asked }),
@@ -123,5 +127,28 @@ describe('what is read where it lies', () => {
     for (let end = 0; end < text.length; end++) {
       expect(() => membersOf(text.slice(0, end), ['e']), text.slice(0, end)).toThrow();
     }
+  });
+
+  test('names as long as a record are read once, however often it is asked', () => {
+    const names = Array.from({ length: 4 }, (_, n) => `${'"'.repeat(100_000)}${n}`);
+    const view = viewOf(canon(Object.fromEntries(names.map((each, n) => [each, n]))));
+    const parse = vi.spyOn(JSON, 'parse');
+    const found = Array.from({ length: 100 }, (_, n) => memberAt(view, [n % 2 === 0 ? 'absent' : names[2]!]));
+    const reads = parse.mock.calls.length;
+    parse.mockRestore();
+    expect(found).toEqual(found.map((_, n) => (n % 2 === 0 ? undefined : 2)));
+    expect(reads).toBe(names.length);
+  });
+
+  test('elements of arrays are read once, however often they are asked', () => {
+    const members = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`"${n}`, `"${n}`]));
+    const elements = Array.from({ length: 20 }, (_, n) => ({ ...members, last: n }));
+    const view = viewOf(canon({ elements }));
+    const parse = vi.spyOn(JSON, 'parse');
+    for (let n = 0; n < 60; n++) memberAt(view, ['elements', `"${n}`]);
+    const reads = parse.mock.calls.length;
+    parse.mockRestore();
+    expect(reads).toBe(elements.length);
+    expect(memberAt(view, ['elements', 'last'])).toEqual(elements.map(({ last }) => last));
   });
 });
