@@ -2,6 +2,8 @@
  * What access remembers must never show: after every change of signers, circles, policies, ledgers and records, a
  * state that has been asked before answers like one that is asked for the first time.
  */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { GRANTED, isAllowed, isGranted, memberHandle, NO_ROW, setServerRules } from '../../src/core/access/index.ts';
@@ -403,6 +405,29 @@ test('rules of ledgers whose few policies come to thousands of them are remember
   }
   expect(state.memo.ledgers.filter((facts) => facts !== undefined && facts.rules !== null).length).toBeLessThan(27);
 });
+
+test('rules of records keep nothing of what else those have', () => {
+  const books = new Books();
+  books.create(Kind.ledger, { handle: 'l' }, 0);
+  const custom = { text: 'x'.repeat(900_000) };
+  const rowOf = (n: number) => findHandle(books.state, 1, Kind.wallet, `w${n}`);
+  for (let n = 0; n < 40; n++) {
+    const access = [{ action: 'update', signer: { handle: `nobody of this name ${n}` } }];
+    books.create(Kind.wallet, { handle: `w${n}`, access, custom }, 1, GRANTED);
+  }
+  const before = heapUsed();
+  for (let n = 0; n < 40; n++) {
+    expect(isGranted(books.state, 1, 'update', Kind.wallet, rowOf(n), callerOf({ signs: ['anna'] }))).toBe(false);
+    expect(books.state.memo.record(books.state.rows.at.get(rowOf(n))).rules).not.toBeNull();
+  }
+  expect(heapUsed() - before).toBeLessThan(15_000_000);
+});
+
+function heapUsed(): number {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  return process.memoryUsage().heapUsed;
+}
 
 test('rules remember the keys that they were asked about as far as there is room', () => {
   const handles = Array.from({ length: 66 }, (_, n) => `w${n}`);

@@ -12,7 +12,7 @@ import { equalBytes } from '../bytes.ts';
 import { type CommandData, commandData } from '../command.ts';
 import type { Effort } from '../filters.ts';
 import { KINDS, Kind } from '../kinds.ts';
-import { membersOf, textsOf, viewOf } from '../members.ts';
+import { membersOf, viewOf } from '../members.ts';
 import { isoMoment } from '../proofs.ts';
 import { labelsOf, NO_LABELS, readRow, type VersionEntry, versionAt } from '../records.ts';
 import { HAS_ACCESS, HAS_LABELS, type LedgerInfo, type State } from '../state.ts';
@@ -340,11 +340,12 @@ function ownRules(state: State, home: number, target: Target, row: number, draft
 
 /** The compiled list of a version; equal lists are compiled once. */
 function listOf(state: State, ledger: number, entry: VersionEntry): Rules {
-  const { access = '[]' } = textsOf(entry.data, ['access']);
-  const text = `${ledger} ${access}`;
+  const { access = [] } = membersOf(entry.data, ['access']) as { access?: unknown[] };
+  // Written anew: a piece of the record's text would keep all of that in memory.
+  const text = `${ledger} ${JSON.stringify(access)}`;
   const known = state.memo.list(text);
   if (known !== undefined && isCurrent(state, ledger, known)) return known;
-  const rules = compileList(state, ledger, 'record', JSON.parse(access), known ?? null, text.length / CHARS_PER_EFFORT);
+  const rules = compileList(state, ledger, 'record', access, known ?? null, text.length / CHARS_PER_EFFORT);
   state.memo.setList(text, rules);
   return rules;
 }
