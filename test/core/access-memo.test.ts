@@ -293,9 +293,9 @@ test('a memo that overflows forgets, and answers the same', () => {
   expect(world.core({ signs: ['ben'] }, 'update', 'wallet', 'mine')).toBe(false);
 });
 
-const NO_RULES = { list: [], parts: new Map(), isOpen: false } as unknown as Rules;
-const MANY_RULES = { list: { length: 10_000 }, parts: new Map(), isOpen: false } as unknown as Rules;
-const NO_POLICY: PolicyPart = { narrowing: { record: 0, filters: [] }, values: [], extended: [] };
+const NO_RULES = { weight: 0, isOpen: false } as unknown as Rules;
+const MANY_RULES = { weight: 10_000, isOpen: false } as unknown as Rules;
+const NO_POLICY: PolicyPart = { narrowing: { record: 0, filters: [] }, values: [], extended: [], names: 0 };
 const MANY_OWNERS = Array.from({ length: 64 }, () => new Uint8Array(32));
 const listText = (n: number) => `${n} `.padEnd(500_000, 'x');
 
@@ -404,6 +404,21 @@ test('rules of ledgers whose few policies come to thousands of them are remember
     expect(state.memo.ledgers[ledger]!.rules!.list).toHaveLength(10_000);
   }
   expect(state.memo.ledgers.filter((facts) => facts !== undefined && facts.rules !== null).length).toBeLessThan(27);
+});
+
+test('rules of ledgers whose policies name thousands of others are remembered as far as there is room', () => {
+  const books = new Books();
+  const names = Array.from({ length: 20_000 }, (_, n) => `nobody-${n}`);
+  for (let ledger = 1; ledger <= 10; ledger++) {
+    books.create(Kind.ledger, { handle: `l${ledger}`, config: { 'access.strategy': 'policy-based' } }, 0);
+    const named = ledger % 2 === 0 ? { values: [{ policy: { $in: names } }] } : { values: [], extend: names };
+    for (let n = 0; n < 2; n++) {
+      books.create(Kind.policy, { handle: `p${n}`, schema: 'access', record: 'any', ...named }, ledger, GRANTED);
+    }
+    expect(isGranted(books.state, ledger, 'update', Kind.wallet, NO_ROW, callerOf({ signs: ['anna'] }))).toBe(false);
+  }
+  const remembered = books.state.memo.ledgers.map((facts) => facts !== undefined && facts.rules !== null);
+  expect([remembered[1], remembered[10]]).toEqual([false, true]);
 });
 
 test('rules of records keep nothing of what else those have', () => {

@@ -122,7 +122,7 @@ export class AccessMemo {
 
   /** Rules that were read from so many characters. */
   setRecordRules(facts: RecordFacts, rules: Rules, chars: number): void {
-    this.#weigh(rules.list.length + rules.parts.size + chars / TEXT_PER_RULE);
+    this.#weigh(rules.weight + chars / TEXT_PER_RULE);
     facts.rules = rules;
   }
 
@@ -147,7 +147,7 @@ export class AccessMemo {
   }
 
   setList(text: string, rules: Rules): void {
-    const size = text.length + RULE_CHARS * (rules.list.length + rules.parts.size);
+    const size = text.length + RULE_CHARS * rules.weight;
     if (this.#listChars + size > LIST_CHARS_MAX) this.#forgetLists();
     this.#listChars += size;
     this.#lists.set(text, rules);
@@ -160,7 +160,7 @@ export class AccessMemo {
 
   /** Rules of a ledger, read from so many characters. Whether a ledger is open to all is remembered without them. */
   setLedgerRules(facts: LedgerFacts, rules: Rules, chars: number): void {
-    const size = chars + RULE_CHARS * (rules.list.length + rules.parts.size);
+    const size = chars + RULE_CHARS * rules.weight;
     if (this.#ledgerChars + size > LEDGER_CHARS_MAX) this.#forgetLedgerRules();
     this.#ledgerChars += size;
     facts.rules = rules;

@@ -151,7 +151,12 @@ class ListBuilder {
 }
 
 /** A policy of other things, or without any values. */
-const NOTHING: PolicyPart = { narrowing: { record: recordCode('any'), filters: [] }, values: [], extended: [] };
+const NOTHING: PolicyPart = {
+  narrowing: { record: recordCode('any'), filters: [] },
+  values: [],
+  extended: [],
+  names: 0,
+};
 
 /** What of a policy's data counts here, and how many characters that has; there may be much else. */
 function readPolicy(data: string): { part: PolicyPart; chars: number } {
@@ -164,13 +169,20 @@ function readPolicy(data: string): { part: PolicyPart; chars: number } {
   const narrowing = { record: recordCode(JSON.parse(record) ?? undefined), filters: compileFilter(JSON.parse(filter)) };
   const items: (Rule | readonly string[])[] = [];
   let rules = 0;
+  let names = extended.length;
   for (const json of JSON.parse(values) as ListJson[]) {
     // No list has room for more.
     if (rules >= RULES_MAX) break;
-    if (!isOfPolicies(json)) rules++;
-    items.push(isOfPolicies(json) ? alternatives(json.policy) : compileRule(json, [narrowing]));
+    if (isOfPolicies(json)) {
+      const named = alternatives(json.policy);
+      names += named.length;
+      items.push(named);
+    } else {
+      rules++;
+      items.push(compileRule(json, [narrowing]));
+    }
   }
-  return { part: { narrowing, values: items, extended }, chars };
+  return { part: { narrowing, values: items, extended, names }, chars };
 }
 
 function isOfPolicies(json: ListJson): json is PolicyJson {
