@@ -295,7 +295,7 @@ test('a memo that overflows forgets, and answers the same', () => {
 
 const NO_RULES = { weight: 0, isOpen: false } as unknown as Rules;
 const MANY_RULES = { weight: 10_000, isOpen: false } as unknown as Rules;
-const NO_POLICY: PolicyPart = { narrowing: { record: 0, filters: [] }, values: [], extended: [], names: 0 };
+const LONG_POLICY: PolicyPart = { narrowing: { record: 0, filters: [] }, values: [], extended: [], weight: 4_000 };
 const MANY_OWNERS = Array.from({ length: 64 }, () => new Uint8Array(32));
 const listText = (n: number) => `${n} `.padEnd(500_000, 'x');
 
@@ -336,7 +336,7 @@ test.each<
     (memo, n) => memo.setOwners(memo.record(n), MANY_OWNERS),
     (memo, n) => memo.record(n).owners !== null,
   ],
-  ['policies', 16, (memo, n) => memo.setPolicy(n, NO_POLICY, 4_000_000), (memo, n) => memo.policy(n) !== undefined],
+  ['policies', 16, (memo, n) => memo.setPolicy(n, LONG_POLICY), (memo, n) => memo.policy(n) !== undefined],
 ])('%s: what there is no room for is forgotten', (_what, count, put, has) => {
   const memo = new AccessMemo();
   for (let n = 0; n < count; n++) put(memo, n);
@@ -386,6 +386,16 @@ describe('rules of a megabyte each are remembered as far as there is room', () =
     const rulesOf = (handle: string) =>
       state.memo.record(state.rows.at.get(findHandle(state, 1, Kind.wallet, handle))).rules;
     expect(handles.filter((handle) => rulesOf(handle) !== null).length).toBeLessThan(65);
+  });
+
+  test('those of policies, with whatever list was made of them', () => {
+    const books = new Books();
+    const { state } = books;
+    books.create(Kind.ledger, { handle: 'l', config: { 'access.strategy': 'policy-based' } }, 0);
+    books.create(Kind.policy, { handle: 'p', schema: 'access', record: 'any', values: [long(0)] }, 1, GRANTED);
+    books.create(Kind.wallet, { handle: 'w' }, 1, GRANTED);
+    expect(mayEach(state, [1], ['w'])).toEqual([false]);
+    expect(state.memo.ledgers[1]!.rules!.weight).toBeGreaterThan(1000);
   });
 });
 

@@ -36,7 +36,7 @@ export interface LedgerFacts {
  */
 const RECORD_WEIGHT_MAX = 60_000;
 const OWNERS_PER_RULE = 6;
-const TEXT_PER_RULE = 1024;
+export const TEXT_PER_RULE = 1024;
 /** Characters of rule lists by which equal ones are found, and of what their rules take. */
 const LIST_CHARS_MAX = 4_000_000;
 const POLICY_RULES_MAX = 60_000;
@@ -196,9 +196,8 @@ export class AccessMemo {
     return this.#policies.get(at);
   }
 
-  /** What a policy says, read from so many characters. */
-  setPolicy(at: number, part: PolicyPart, chars: number): void {
-    const weight = part.values.length + 1 + chars / TEXT_PER_RULE;
+  setPolicy(at: number, part: PolicyPart): void {
+    const weight = part.values.length + part.weight;
     if (this.#policyRules + weight > POLICY_RULES_MAX) {
       this.#policies.clear();
       this.#policyRules = 0;

@@ -12,6 +12,7 @@ import { versionAt } from '../records.ts';
 import type { State } from '../state.ts';
 import { ALL_TERM, rowAtPlace, termHash } from '../terms.ts';
 import { alternatives, type OneOrIn } from './matchers.ts';
+import { TEXT_PER_RULE } from './memo.ts';
 import {
   compileRule,
   type Narrowing,
@@ -141,9 +142,8 @@ class ListBuilder {
     const { memo } = this.#state;
     let part = this.#before?.parts.get(at) ?? memo.policy(at);
     if (part === undefined) {
-      const read = readPolicy(versionAt(this.#state, at).entry.data);
-      part = read.part;
-      memo.setPolicy(at, part, read.chars);
+      part = readPolicy(versionAt(this.#state, at).entry.data);
+      memo.setPolicy(at, part);
     }
     this.#parts.set(at, part);
     return part;
@@ -155,17 +155,17 @@ const NOTHING: PolicyPart = {
   narrowing: { record: recordCode('any'), filters: [] },
   values: [],
   extended: [],
-  names: 0,
+  weight: 1,
 };
 
-/** What of a policy's data counts here, and how many characters that has; there may be much else. */
-function readPolicy(data: string): { part: PolicyPart; chars: number } {
+/** What of a policy's data counts here; there may be much else. */
+function readPolicy(data: string): PolicyPart {
   const texts = textsOf(data, ['schema', 'record', 'values', 'extend', 'filter']);
   const { schema = 'null', record = 'null', values = '[]', extend = '[]', filter = '{}' } = texts;
   const extended = [JSON.parse(extend) as string | string[]].flat();
   const chars = schema.length + record.length + values.length + extend.length + filter.length;
   const isEmpty = values === '[]' && extended.length === 0;
-  if (isEmpty || JSON.parse(schema) !== 'access') return { part: NOTHING, chars: 0 };
+  if (isEmpty || JSON.parse(schema) !== 'access') return NOTHING;
   const narrowing = { record: recordCode(JSON.parse(record) ?? undefined), filters: compileFilter(JSON.parse(filter)) };
   const items: (Rule | readonly string[])[] = [];
   let rules = 0;
@@ -182,7 +182,7 @@ function readPolicy(data: string): { part: PolicyPart; chars: number } {
       items.push(compileRule(json, [narrowing]));
     }
   }
-  return { part: { narrowing, values: items, extended, names }, chars };
+  return { narrowing, values: items, extended, weight: 1 + names + chars / TEXT_PER_RULE };
 }
 
 function isOfPolicies(json: ListJson): json is PolicyJson {

@@ -61,8 +61,8 @@ export interface PolicyPart {
   readonly narrowing: Narrowing;
   readonly values: readonly (Rule | readonly string[])[];
   readonly extended: readonly string[];
-  /** How many policies it names in all. */
-  readonly names: number;
+  /** What it takes of a memo's room beside its own rules, in rules: for what it was read from, and each name of a policy. */
+  readonly weight: number;
 }
 
 /** What `record` of a rule may say beside a target. */
@@ -193,7 +193,7 @@ export class Rules {
   readonly cost: number;
   /** The policies it was made of, by the address of each one's newest entry. */
   readonly parts: ReadonlyMap<number, PolicyPart>;
-  /** What all of it takes of a memo's room, in rules: a policy or a name of one as much as a rule. */
+  /** What all of it takes of a memo's room, in rules. */
   readonly weight: number;
   /** Whether a rule that stands in the list itself lets everybody do everything. */
   readonly isOpen: boolean;
@@ -213,8 +213,8 @@ export class Rules {
     this.list = list;
     this.cost = cost;
     this.parts = parts;
-    this.weight = list.length + parts.size;
-    for (const { names } of parts.values()) this.weight += names;
+    this.weight = list.length;
+    for (const part of parts.values()) this.weight += part.weight;
     this.isLinked = isLinked;
     this.epoch = epoch;
     this.isOpen = list.some(
