@@ -6,7 +6,8 @@
  *
  * What always holds: `append` resolves when its facts are on the device; one write and one sync are under way at a
  * time, and whatever comes in meanwhile makes up the next line. A write or sync that fails is final: nothing is
- * written after it. Reading takes whole lines only: bad bytes at the very end, with no whole line after them, were
+ * written after it. So it is where others have removed, replaced, cut or lengthened the file, as who puts back a copy
+ * beside a running bank does. Reading takes whole lines only: bad bytes at the very end, with no whole line after them, were
  * never acknowledged and are cut; bad bytes anywhere else, a line missing or one too many, are damage, and the
  * bank does not start.
  *
@@ -29,6 +30,8 @@ export interface LineDisk {
   exists(path: string): boolean;
   /** `create` wants a file that is not there. */
   open(path: string, mode: 'write' | 'create'): LineFile;
+  /** What tells the file there from all others. */
+  identity(path: string): string;
   syncDirectory(path: string): void;
 }
 
@@ -67,6 +70,9 @@ export interface Opened<Fact extends object> {
 }
 
 export class Lines<Fact extends object> {
+  readonly #disk: LineDisk;
+  readonly #path: string;
+  readonly #identity: string;
   readonly #file: LineFile;
   readonly #failed: (error: Error) => void;
   #position: number;
@@ -81,7 +87,10 @@ export class Lines<Fact extends object> {
   #error: Error | null = null;
   #idle: (() => void)[] = [];
 
-  private constructor(file: LineFile, end: End, failed: (error: Error) => void) {
+  private constructor(disk: LineDisk, path: string, file: LineFile, end: End, failed: (error: Error) => void) {
+    this.#disk = disk;
+    this.#path = path;
+    this.#identity = disk.identity(path);
     this.#file = file;
     this.#failed = failed;
     this.#position = end.position;
@@ -115,7 +124,7 @@ export class Lines<Fact extends object> {
       // written once more, because after a sync that failed its pages count as written, and no sync would write them.
       writeWhole(file, end.last, end.position - end.last.length);
       file.sync();
-      return { lines: new Lines<Fact>(file, end, failed), cutBytes };
+      return { lines: new Lines<Fact>(disk, path, file, end, failed), cutBytes };
     } catch (error) {
       file.close();
       throw error;
@@ -154,14 +163,30 @@ export class Lines<Fact extends object> {
     const facts = this.#queue.splice(0, FACTS_MAX);
     this.#isWriting = true;
     try {
+      this.#expectAsLeft();
       const line = encodeLine({ after: this.#checksum, facts, seq: this.#seq + 1 });
       writeWhole(this.#file, line, this.#position);
       this.#position += line.length;
       this.#seq += 1;
       this.#checksum = line.toString('latin1', 0, HEAD_BYTES - 1);
-      this.#file.syncLater((error) => this.#written(facts.length, error));
+      this.#file.syncLater((error) => this.#written(facts.length, error ?? this.#whyLost()));
     } catch (error) {
       this.#written(facts.length, error as Error);
+    }
+  }
+
+  /** What was written counts where whoever looks for the file by its name finds this one, and all of it. */
+  #expectAsLeft(): void {
+    if (this.#disk.identity(this.#path) === this.#identity && this.#file.size() === this.#position) return;
+    throw new Error(`${this.#path} is not as it was left: it was replaced, cut or written to by others`);
+  }
+
+  #whyLost(): Error | null {
+    try {
+      this.#expectAsLeft();
+      return null;
+    } catch (error) {
+      return error as Error;
     }
   }
 

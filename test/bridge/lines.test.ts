@@ -108,6 +108,40 @@ describe('writing', () => {
   });
 });
 
+// What was written after it lay in a file without a name, or behind a hole, and was acknowledged.
+describe('others have changed the file under a bank that writes to it', () => {
+  const resize = (disk: FakeDisk, by: number): void => {
+    const file = disk.open(FILE, 'write');
+    file.truncate(file.size() + by);
+    file.close();
+  };
+  const changes: [string, (disk: FakeDisk) => void][] = [
+    ['it was removed', (disk) => disk.put(FILE, null)],
+    ['a copy was put in its place', (disk) => disk.put(FILE, disk.bytesOf(FILE))],
+    ['it was cut', (disk) => resize(disk, -1)],
+    ['it was made longer', (disk) => resize(disk, 1)],
+  ];
+
+  test.each(changes)('%s: nothing is acknowledged', async (_how, change) => {
+    const disk = await written(3);
+    const failures: Error[] = [];
+    const { lines } = open(disk, (error) => failures.push(error));
+    change(disk);
+    await expect(lines.append({ number: 4 })).rejects.toThrow(/ENOENT|not as it was left/);
+    expect(failures).toHaveLength(1);
+  });
+
+  test.each(changes)('%s while a line is synced: that is not acknowledged', async (_how, change) => {
+    const disk = await written(3);
+    const { lines } = open(disk);
+    disk.holdSyncs();
+    const appended = lines.append({ number: 4 });
+    change(disk);
+    disk.releaseSyncs();
+    await expect(appended).rejects.toThrow(/ENOENT|not as it was left/);
+  });
+});
+
 describe('reading', () => {
   test('an end torn at any byte is cut, and writing goes on there', async () => {
     const whole = await written(3);
