@@ -4,15 +4,16 @@
  *
  * Measured are one transfer an intent at 64 connections, the same on schedule at shares of that rate, 50
  * transfers an intent, and one client alone; then, under a profiler, where the processors' time of an intent goes.
- * After the load a sample of the intents is read back and every proof of it checked, and the balances must sum up to
- * what was issued: figures of a service that loses something are not printed as success.
+ * Of each load the books must have as many entries as answers 201 were counted. After all of them a sample of the intents
+ * is read back and every proof of it checked, none may have been rejected, and the balances must sum up to what was
+ * issued: figures of a service that loses something are not printed as success.
  */
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '../src/cli/client.ts';
-import { fillBooks, findWrongBalances, findWrongIntents } from './load/books.ts';
-import { driveClosedLoop, driveOpenLoop, hasWrk, type LoadFigures } from './load/drive.ts';
+import { countingEntries, fillBooks, findRejected, findWrongBalances, findWrongIntents } from './load/books.ts';
+import { driveClosedLoop, driveOpenLoop, hasWrk, type LoadFigures, refusedOf } from './load/drive.ts';
 import { intentHandle } from './load/intents.ts';
 import { measureOneByOne, type OneByOneFigures } from './load/one-by-one.ts';
 import { profileFlags, readShares } from './load/profile.ts';
@@ -127,6 +128,8 @@ async function measure(session: Session, shares: number[]): Promise<BenchResult>
   const wrong = [
     ...(await findWrongIntents(client, session.sample)),
     ...(await findWrongBalances(client, sizes.wallets)),
+    ...(await findRejected(client)),
+    ...(session.sample.length === 0 ? ['in every run requests were refused or lost: no intent was read back'] : []),
   ];
   return {
     name: 'http',
@@ -188,7 +191,7 @@ async function measure(session: Session, shares: number[]): Promise<BenchResult>
       `one fdatasync of 4 KB beside the lone client: p50 ${alone.syncAppendP50.toFixed(3)} ms appending, ${alone.syncOverwriteP50.toFixed(3)} ms overwriting`,
       `the service started in ${service.startMs.toFixed(0)} ms and held ${(residentBytes / 2 ** 20).toFixed(0)} MiB at the end`,
       wrong.length === 0
-        ? `checked: ${session.sample.length} intents read back with every proof, and the sum of ${sizes.wallets} balances`
+        ? `checked: an entry for each answer 201, none rejected, ${session.sample.length} intents read back with every proof, the sum of ${sizes.wallets} balances`
         : `WRONG: ${wrong.length} findings, the first: ${wrong.slice(0, 5).join('; ')}`,
     ],
     ok: wrong.length === 0,
@@ -291,9 +294,13 @@ async function withRequests(
   // Else the kernel writes the requests out while the service syncs its journal.
   execFileSync('sync');
   const before = { ...readUsage(service.pid, dataDirectory), figures: await service.readFigures() };
-  const start = performance.now();
-  const load = await drive(paths);
-  const seconds = (performance.now() - start) / 1000;
+  let [start, seconds] = [0, 0];
+  const load = await countingEntries(session.client, async () => {
+    start = performance.now();
+    const figures = await drive(paths);
+    seconds = (performance.now() - start) / 1000;
+    return figures;
+  });
   const after = { ...readUsage(service.pid, dataDirectory), figures: await service.readFigures() };
   removeRequests(paths);
   takeSample(session, run, load);
@@ -317,13 +324,15 @@ async function withRequests(
   };
 }
 
-/** Evenly spread over what was sent, short of the end: the last requests may have been cut off unanswered. */
+/** Evenly spread over what was sent; short of the end where the last requests were cut off unanswered. */
 function takeSample(session: Session, run: string, load: LoadFigures): void {
   if (Object.keys(load.refused).length > 0 || load.lost > 0) return;
+  const isWhole = load.accepted === load.sent.reduce((sum, each) => sum + each, 0);
   for (const [part, sent] of load.sent.entries()) {
-    const certain = sent - 4 * CONNECTIONS;
-    for (let pick = 0; pick < SAMPLE_PER_RUN && certain > 0; pick++) {
-      const position = Math.floor((certain * pick) / SAMPLE_PER_RUN);
+    const certain = isWhole ? sent : sent - 4 * CONNECTIONS;
+    const picks = Math.min(SAMPLE_PER_RUN, certain);
+    for (let pick = 0; pick < picks; pick++) {
+      const position = Math.floor((certain * pick) / picks);
       session.sample.push(intentHandle(run, part, position));
     }
   }
@@ -331,7 +340,7 @@ function takeSample(session: Session, run: string, load: LoadFigures): void {
 
 function addRow(session: Session, load: string, claims: number, measured: Measured): void {
   const { perSecond, p50, p99, p999, cpu, cpuMain, cpuProof, cpuOthers, stages } = measured;
-  const refused = Object.values(measured.refused).reduce((sum, count) => sum + count, 0);
+  const refused = refusedOf(measured);
   const words = measured.ranOut ? `${load} (requests ran out)` : load;
   session.rows.push(
     [
@@ -350,7 +359,7 @@ function addRow(session: Session, load: string, claims: number, measured: Measur
         stages.clear,
         stages.disk,
       ],
-      ...[stages.entries / stages.batches, cpuMain, cpuProof, cpuOthers, measured.loopLateP999],
+      ...[stages.entries / stages.frames, cpuMain, cpuProof, cpuOthers, measured.loopLateP999],
     ].map(orNull),
   );
 }

@@ -220,7 +220,7 @@ function formatTable(table: BenchTable): string[] {
 }
 
 function formatCell(cell: BenchCell): string {
-  if (cell === null) return '–';
+  if (cell === null || Number.isNaN(cell)) return '–';
   if (typeof cell === 'string') return cell;
   if (Number.isInteger(cell) || Math.abs(cell) >= 1000)
     return Math.round(cell).toLocaleString('en').replaceAll(',', ' ');

@@ -4,6 +4,7 @@
 import { type Answer, type Client, findLie, type Refusal, signRecord } from '../../src/cli/client.ts';
 import { runInParallel } from '../../src/cli/parallel.ts';
 import { encodeBase64 } from '../../src/proof/keys.ts';
+import type { LoadFigures } from './drive.ts';
 import { FUNDS_PER_WALLET, fundingData, ownerKeys, SYMBOL, symbolData, walletData, walletHandle } from './intents.ts';
 
 const CONNECTIONS = 32;
@@ -57,6 +58,42 @@ export async function findWrongBalances(client: Client, wallets: number): Promis
   });
   const issued = BigInt(wallets) * BigInt(FUNDS_PER_WALLET);
   return sum === issued ? [] : [`balances sum up to ${sum}, issued were ${issued}`];
+}
+
+/** What of these books was rejected: the intents of all loads can be paid, so each is to come to `completed`. */
+export async function findRejected(client: Client): Promise<string[]> {
+  const { status, body } = await client.get<{ data: { data: { handle: string } }[] }>(
+    '/intents?meta.status=rejected&page.limit=1',
+  );
+  if (status !== 200) return [`the list of rejected intents is answered ${status}`];
+  return body.data.map(({ data }) => `${data.handle}: rejected, and others may be`);
+}
+
+/**
+ * Drives loads, and holds what the generators count as accepted to the books: each answer 201 is an entry on the disk by
+ * then. Throws where it is not so: the figures of such a run are none. There may be more entries than answers, of requests
+ * that were under way when a generator ended.
+ */
+export async function countingEntries<T extends LoadFigures | LoadFigures[]>(
+  client: Client,
+  drive: () => Promise<T>,
+): Promise<T> {
+  const before = await readSeq(client);
+  const loads = await drive();
+  const lie = findMiscount((await readSeq(client)) - before, Array.isArray(loads) ? loads : [loads]);
+  if (lie !== null) throw new Error(lie);
+  return loads;
+}
+
+/** How the entries that came contradict what the generators say, or null. */
+export function findMiscount(entries: number, loads: readonly Pick<LoadFigures, 'accepted'>[]): string | null {
+  const accepted = loads.reduce((sum, load) => sum + load.accepted, 0);
+  return entries < accepted ? `WRONG: ${accepted} intents were acknowledged, the books have ${entries}` : null;
+}
+
+async function readSeq(client: Client): Promise<number> {
+  const { body } = await client.get<{ data: { seq: number } }>('/head');
+  return body.data.seq;
 }
 
 function expectCreated(answer: Answer): void {

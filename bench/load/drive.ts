@@ -13,7 +13,7 @@ import { findRoot } from './root.ts';
 
 const execute = promisify(execFile);
 
-/** Latencies in milliseconds. */
+/** Latencies in milliseconds, of answers 201 alone; NaN where they cannot be told from the others. */
 export interface LoadFigures {
   /** Requests sent of each part, from its beginning. */
   sent: number[];
@@ -30,7 +30,7 @@ export interface LoadFigures {
   p99: number;
   p999: number;
   max: number;
-  /** Of answers other than 201; null where they are not told apart, and then the others are those of all answers. */
+  /** Of answers other than 201; null where there are none, or where wrk does not tell them apart. */
   refusedP50: number | null;
   refusedP99: number | null;
   /** How late the generator itself sent though a connection was free, 99th percentile; null where that is not known. */
@@ -38,6 +38,8 @@ export interface LoadFigures {
   /** Processor time of the generator; null where that is not known. */
   cpuSeconds: number | null;
 }
+
+const UNTOLD = { p50: Number.NaN, p90: Number.NaN, p99: Number.NaN, p999: Number.NaN, max: Number.NaN };
 
 /** What wrk's done() prints, see requests.lua. */
 interface WrkFigures {
@@ -52,6 +54,10 @@ interface WrkFigures {
   p999: number;
   max: number;
   parts: { sent: number; ranOut: boolean }[];
+}
+
+export function refusedOf({ refused }: LoadFigures): number {
+  return Object.values(refused).reduce((sum, count) => sum + count, 0);
 }
 
 export function hasWrk(): boolean {
@@ -84,14 +90,15 @@ export async function driveClosedLoop(
   const line = /RESULT (.*)/.exec(stdout)?.[1];
   if (line === undefined) throw new Error(`wrk gave no result:\n${stdout}`);
   const wrk = JSON.parse(line) as WrkFigures;
-  const { seconds: took, p50, p90, p99, p999, max } = wrk;
+  // A refusal comes quickly: latencies of both together are nobody's.
+  const { p50, p90, p99, p999, max } = wrk.refused > 0 ? UNTOLD : wrk;
   return {
     sent: wrk.parts.map((each) => each.sent),
     ranOut: wrk.parts.some((each) => each.ranOut),
     accepted: wrk.answered - wrk.refused,
     refused: wrk.refused > 0 ? { other: wrk.refused } : {},
     lost: wrk.lost + wrk.timeouts,
-    ...{ seconds: took, p50, p90, p99, p999, max },
+    ...{ seconds: wrk.seconds, p50, p90, p99, p999, max },
     refusedP50: null,
     refusedP99: null,
     lagP99: null,

@@ -9,7 +9,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { CreateCommand } from '../../src/core/command.ts';
 import { dumpState } from '../../src/core/dump.ts';
-import type { Entry } from '../../src/core/entry.ts';
+import { type Entry, EntryType } from '../../src/core/entry.ts';
 import { Kind, kindRow } from '../../src/core/kinds.ts';
 import { LUID_RANDOM_BYTES, makeLuid } from '../../src/core/luid.ts';
 import { isoMoment } from '../../src/core/proofs.ts';
@@ -155,8 +155,15 @@ export class Countdown {
 
   count(outcome: Entry[] | Refusal): void {
     if (!Array.isArray(outcome)) this.#reject(new Error(`${outcome.reason}: ${outcome.detail}`));
+    else if (!isDone(outcome)) this.#reject(new Error('an intent was rejected: that is no transfer'));
     else if (--this.#left === 0) this.#resolve();
   }
+}
+
+/** All that is handed in can be paid, and ends with its batch. */
+function isDone([entry]: Entry[]): boolean {
+  if (entry === undefined) return false;
+  return entry.type !== EntryType.intent || entry.outcome.steps.at(-1) === 'completed';
 }
 
 const NONE = new Uint8Array(0);

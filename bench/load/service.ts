@@ -18,9 +18,12 @@ export interface ServiceFigures {
 
 export interface Service extends ServerProcess {
   readFigures(): Promise<ServiceFigures>;
+  /** Has it take a snapshot now; resolves once it says that there is one. */
+  takeSnapshot(): Promise<void>;
 }
 
 const FIGURES = /Figures (\{.*\})\n/g;
+const SNAPSHOT = /Took snapshot-.*\n/;
 /** A machine may be busy, or stand still for a while: figures become poor then, and nothing is wrong. */
 const PATIENCE_MS = 600_000;
 
@@ -28,6 +31,7 @@ const PATIENCE_MS = 600_000;
 export async function startService(directory: string, options: StartOptions = {}): Promise<Service> {
   let log = '';
   let heard: ((figures: ServiceFigures) => void) | null = null;
+  let isTaken: (() => void) | null = null;
   const server = await startServer(directory, {
     environment: process.env,
     ...options,
@@ -35,6 +39,7 @@ export async function startService(directory: string, options: StartOptions = {}
     onLog(text) {
       log += text;
       for (const [, figures] of log.matchAll(FIGURES)) heard?.(JSON.parse(figures!) as ServiceFigures);
+      if (SNAPSHOT.test(log)) isTaken?.();
       log = log.slice(log.lastIndexOf('\n') + 1);
     },
   });
@@ -47,7 +52,16 @@ export async function startService(directory: string, options: StartOptions = {}
       };
       process.kill(server.pid, 'SIGWINCH');
     });
-  return { ...server, readFigures };
+  const takeSnapshot = () =>
+    new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error('the service takes no snapshot')), PATIENCE_MS);
+      isTaken = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      process.kill(server.pid, 'SIGUSR2');
+    });
+  return { ...server, readFigures, takeSnapshot };
 }
 
 /** A client of the service; `headers` go with every request. */
@@ -69,7 +83,8 @@ export interface StageTimes {
   disk: number;
   /** Of the workers' time, milliseconds in all. */
   workMs: number;
-  batches: number;
+  /** Batches with anything to write. */
+  frames: number;
   entries: number;
 }
 
@@ -79,18 +94,18 @@ export function stagesBetween(before: ServiceFigures, after: ServiceFigures): St
     return (to.totalMs - from.totalMs) / (to.count - from.count);
   };
   const sum = (name: keyof EngineStats) => after.engine[name] - before.engine[name];
-  const batches = sum('batches');
+  const [batches, frames] = [sum('batches'), sum('frames')];
   const answered = sum('accepted') + sum('refused');
   return {
     waitedShare: sum('waited') / answered,
     turnWait: sum('waited') === 0 ? 0 : sum('turnMs') / sum('waited'),
     verifyWait: trips('queue'),
     verify: trips('trip'),
-    inboxWait: sum('inboxMs') / answered,
+    inboxWait: sum('inboxMs') / sum('cleared'),
     clear: sum('clearMs') / batches,
-    disk: sum('diskMs') / batches,
+    disk: sum('diskMs') / frames,
     workMs: after.proofs.work.totalMs - before.proofs.work.totalMs,
-    batches,
+    frames,
     entries: sum('entries'),
   };
 }
