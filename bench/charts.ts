@@ -11,8 +11,9 @@ import { drawChart } from './svg.ts';
 export function drawCharts(directory: string): string[] {
   const drawn: string[] = [];
   for (const { place, charts = [] } of newestResults(directory)) {
-    const { date, commit, cpu, cores, disk, node } = place;
-    const source = `${date.slice(0, 10)} · commit ${commit} · ${cpu}, ${cores} cores · ${disk} · node ${node}`;
+    const { date, commit, cpu, cores, disk, node, settings = [] } = place;
+    const ran = `${date.slice(0, 10)} · commit ${commit} · ${cpu}, ${cores} cores · ${disk} · node ${node}`;
+    const source = [ran, ...settings].join(' · ');
     for (const chart of charts) {
       const file = join(directory, `${chart.name}.svg`);
       writeFileSync(file, drawChart(chart, source));

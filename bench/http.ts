@@ -66,7 +66,10 @@ interface Session {
 interface Measured extends LoadFigures {
   perSecond: number;
   cpu: number;
-  /** Of that: the first thread's, the proof workers', and the rest, which is disk threads and V8's helpers. */
+  /**
+   * Of that: the first thread's, the proof workers', and the rest, which is disk threads and V8's helpers. Workers tell their
+   * time by the clock: where all processors are busy it holds what they waited for one, and the rest is too little.
+   */
   cpuMain: number;
   cpuProof: number;
   cpuOthers: number;
@@ -186,9 +189,11 @@ async function measure(session: Session, shares: number[]): Promise<BenchResult>
     goals: judge(single, many, alone, aloneForMany),
     notes: [
       ...(hasWrk() ? [] : ['wrk is not installed: closed loop was driven by open-loop.ts at rate 0 instead']),
-      ...describeSettings(),
       'the load generator ran on the same machine; open-loop latency is counted from when a request was due',
       `one fdatasync of 4 KB beside the lone client: p50 ${alone.syncAppendP50.toFixed(3)} ms appending, ${alone.syncOverwriteP50.toFixed(3)} ms overwriting`,
+      `on schedule for ${sizes.openSeconds} s: of a rate that is more than it does, latencies grow for as long as that goes on`,
+      'proof workers by the clock: where all cores are busy, what they waited for one is in it, and missing in other threads',
+      'journal B/intent counts the zeros behind its end: short runs say nothing of it',
       `the service started in ${service.startMs.toFixed(0)} ms and held ${(residentBytes / 2 ** 20).toFixed(0)} MiB at the end`,
       wrong.length === 0
         ? `checked: an entry for each answer 201, none rejected, ${session.sample.length} intents read back with every proof, the sum of ${sizes.wallets} balances`
@@ -388,7 +393,7 @@ async function profileIntents(directory: string, sizes: typeof FULL): Promise<Ba
   return {
     kind: 'bars',
     name: 'http-microseconds',
-    title: 'Where the processor time of a one-claim intent goes, 64 connections',
+    title: 'Where the processor time of a one-claim intent goes, 64 connections, under a profiler',
     x: 'µs an intent',
     bars: [
       { name: 'main thread', parts: shares.map(([room, share]) => [room, share * measured.cpuMain]) },
@@ -418,10 +423,4 @@ function judge(single: Measured, many: Measured, alone: OneByOneFigures, aloneFo
 
 function roundRate(rate: number): number {
   return rate >= 1000 ? Math.round(rate / 500) * 500 : Math.max(50, Math.round(rate));
-}
-
-/** Settings of the service that came from the environment: figures without them would not be understood. */
-function describeSettings(): string[] {
-  const settings = Object.entries(process.env).filter(([name]) => name.startsWith('AYNI_') && name !== 'AYNI_DIST');
-  return settings.length === 0 ? [] : [`set by the environment: ${settings.map((each) => each.join('=')).join(' ')}`];
 }

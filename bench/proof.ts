@@ -55,7 +55,7 @@ export async function run({ smoke }: BenchOptions): Promise<BenchResult> {
       await measureParts(size.partMs),
       measureTasks(size.rows, size.keysMax),
       {
-        title: 'The pool, jobs of one check and one seal',
+        title: 'The pool, jobs of one check and one seal, all checks of one key',
         columns: [
           'workers',
           'under way',

@@ -3,17 +3,20 @@
  * loop by wrk on 64 connections, and inside one process without sockets, where signatures are made on the one thread.
  *
  * Intents are drawn at random. `few` are a thousand of them: what readers ask for again and again. `any` are all: most
- * are read for the first time, and the proofs of how they ended are signed then.
+ * are read for the first time, and the proofs of how they ended are signed then. Nothing is written meanwhile, so lists and
+ * balances keep saying the same, and are given with a proof that may be a second old. Before each load and after it an answer is
+ * read whole, and the server's proof on it checked.
  */
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { findLie } from '../src/cli/client.ts';
 import { askApp, openApp } from './load/answers.ts';
 import { hasWrk } from './load/drive.ts';
 import { closeHouse, fillHouse, fillTransfers, openHouse, takeHouseSnapshot } from './load/house.ts';
 import { findRoot, makeScratchDirectory } from './load/root.ts';
-import { type Service, startService } from './load/service.ts';
+import { clientOf, type Service, startService } from './load/service.ts';
 import { readUsage } from './load/usage.ts';
 import { atLeast, atMost, type BenchCell, type BenchGoal, type BenchOptions, type BenchResult } from './result.ts';
 
@@ -31,6 +34,8 @@ interface Read {
   path: string;
   digits?: number;
   count?: number;
+  /** Its proofs are random bytes all (house.ts); of the others' the last one is the server's own. */
+  isUnsigned?: boolean;
   /** What P8 asks for: answers a second, or milliseconds of one alone. */
   wanted?: { perSecond: number } | { ms: number };
 }
@@ -75,7 +80,10 @@ export async function run({ smoke, intents: asked }: BenchOptions): Promise<Benc
         },
       ],
       goals: reads.flatMap((read, index) => goalOf(read, overHttp?.[index], inProcess[index]!)),
-      notes: overHttp === null ? ['wrk is not installed: nothing was measured over HTTP'] : [],
+      notes: [
+        'nothing is written meanwhile: lists, and balances, that say the same are given with a proof up to a second old',
+        ...(overHttp === null ? ['wrk is not installed: nothing was measured over HTTP'] : []),
+      ],
       ok: overHttp === null || overHttp.every(({ refused }) => refused === 0),
     };
   } finally {
@@ -90,7 +98,7 @@ function listReads(intents: number, wallets: number): Read[] {
   return [
     { name: 'intent, few', path: intent, digits: 10, count: Math.min(FEW, intents), wanted: { perSecond: 60_000 } },
     { name: 'intent, any', path: intent, digits: 10, count: intents },
-    { name: 'wallet, any', path: '/v2/wallets/wallet-%d', ...wallet },
+    { name: 'wallet, any', path: '/v2/wallets/wallet-%d', isUnsigned: true, ...wallet },
     {
       name: 'balances, few',
       path: '/v2/wallets/wallet-%d/balances',
@@ -164,11 +172,25 @@ async function measureOverHttp(directory: string, reads: Read[], seconds: number
   const service = await startService(directory);
   try {
     const measured: HttpFigures[] = [];
-    for (const read of reads) measured.push(await driveReads(service, directory, read, seconds));
+    for (const read of reads) {
+      await expectTrue(service, read);
+      measured.push(await driveReads(service, directory, read, seconds));
+      await expectTrue(service, read);
+    }
     return measured;
   } finally {
     await service.stop('SIGTERM');
   }
+}
+
+/** wrk looks at the status alone. */
+async function expectTrue(service: Service, read: Read): Promise<void> {
+  const path = pathOf(read);
+  const { status, body } = await clientOf(service).get(path.slice('/v2'.length));
+  if (status !== 200) throw new Error(`WRONG: ${path} is answered ${status}`);
+  const proofs = body.meta.proofs.slice(-1);
+  const lie = read.isUnsigned ? null : findLie({ ...body, meta: { ...body.meta, proofs } });
+  if (lie !== null) throw new Error(`WRONG: of ${path} ${lie}`);
 }
 
 async function driveReads(service: Service, directory: string, read: Read, seconds: number): Promise<HttpFigures> {

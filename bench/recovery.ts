@@ -26,11 +26,16 @@ export async function run({ smoke, intents: asked }: BenchOptions): Promise<Benc
     await fillHouse(house, wallets);
     await fillTransfers(house, intents, wallets);
     await house.engine.drained();
+    const written = house.journal.position.seq;
     const journal = await recoverApart(directory);
     const { bytes } = await takeHouseSnapshot(house);
     await closeHouse(house);
     const snapshot = await recoverApart(directory);
-    const isWhole = journal.seq === snapshot.seq && journal.entries === journal.seq && snapshot.entries === 0;
+    const isWhole =
+      journal.seq === written &&
+      journal.seq === snapshot.seq &&
+      journal.entries === journal.seq &&
+      snapshot.entries === 0;
     return {
       name: 'recovery',
       tables: [

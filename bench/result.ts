@@ -31,7 +31,7 @@ export interface BenchResult {
   ok: boolean;
 }
 
-/** With the machine's pace, the mean of before and after. */
+/** With the machine's pace, the quicker of before and after. */
 export interface PacedResult extends BenchResult {
   pace: Pace;
 }
@@ -106,7 +106,7 @@ function atGoalsPace({ sign, measured, pace: cores }: BenchGoal, pace: Pace): nu
   return sign === '≥' ? measured * slowness : measured / slowness;
 }
 
-/** Where and when a bench ran. Load is the machine's one-minute average before the run: above 0.5 figures are dimmed. */
+/** Where and when a bench ran. Load is the machine's one-minute average before the run, of which benches before this one are a part. */
 export interface BenchPlace {
   date: string;
   commit: string;
@@ -115,6 +115,8 @@ export interface BenchPlace {
   disk: string;
   node: string;
   loadBefore: number;
+  /** Settings of the service that came from the environment; results from before they were noted have none. */
+  settings?: string[];
 }
 
 /** The facts of this machine; `directory` says which disk is meant. Facts that cannot be had read `unknown`. */
@@ -128,7 +130,14 @@ export function describePlace(directory: string): BenchPlace {
     disk: describeDisk(directory),
     node: process.version,
     loadBefore: loadavg()[0] ?? 0,
+    settings: describeSettings(),
   };
+}
+
+/** Figures without them would not be understood: AYNI_DURABILITY=none waits for no disk. */
+function describeSettings(): string[] {
+  const settings = Object.entries(process.env).filter(([name]) => name.startsWith('AYNI_') && name !== 'AYNI_DIST');
+  return settings.map((each) => each.join('='));
 }
 
 /** Short commit hash, `+` appended where files under version control differ from it. */
@@ -201,6 +210,7 @@ export function formatPlace(place: BenchPlace): string {
   return [
     `commit ${place.commit} · node ${place.node} · ${place.date}`,
     `${place.cpu} · ${place.cores} cores · disk ${place.disk} · load ${place.loadBefore.toFixed(2)} before the run`,
+    ...(place.settings?.length ? [`set by the environment: ${place.settings.join(' ')}`] : []),
   ].join('\n');
 }
 

@@ -28,7 +28,7 @@ const requestsMax = rate > 0 ? Math.min(lengths.length, Math.floor(rate * second
 const latencies = new Float64Array(requestsMax);
 /** Those of answers other than 201. */
 const refusals = new Float64Array(requestsMax);
-/** How long after it was due each request left although a connection was free: the generator's own lateness. */
+/** How long after it was due each request left although another connection was free: the generator's own lateness. */
 const lags = new Float64Array(requestsMax);
 const refused: Record<string, number> = {};
 let [sent, accepted, rejected, lost, position, start, lastAnswer] = [0, 0, 0, 0, 0, 0, 0];
@@ -48,8 +48,7 @@ function tick(): void {
   while (free.length > 0 && sent < dueCount(now)) {
     const connection = free.pop()!;
     if (!connection.open) continue; // closed by the service while it had nothing to do
-    sendNext(connection, now);
-    lags[sent - 1] = now - connection.scheduled;
+    sendNext(connection, performance.now(), true);
   }
   const sending = sent < requestsMax && now < endOfSending;
   const waiting = sent > accepted + rejected + lost && now < endOfSending + DRAIN_MS;
@@ -62,8 +61,9 @@ function dueCount(now: number): number {
   return Math.min(requestsMax, Math.floor(((now - start) * rate) / 1000) + 1);
 }
 
-function sendNext(connection: RawConnection, now: number): void {
+function sendNext(connection: RawConnection, now: number, isFree: boolean): void {
   connection.scheduled = rate === 0 ? now : start + (sent * 1000) / rate;
+  if (isFree) lags[sent] = now - connection.scheduled;
   const length = lengths[sent]!;
   connection.send(requests.subarray(position, position + length));
   position += length;
@@ -80,7 +80,8 @@ function receive(connection: RawConnection, status: number): void {
     refused[status] = (refused[status] ?? 0) + 1;
   }
   if (!connection.open) return;
-  if (sent < dueCount(now)) sendNext(connection, now);
+  // Where others were free already it could have left on one of them.
+  if (sent < dueCount(now)) sendNext(connection, now, free.length > 0);
   else free.push(connection);
 }
 

@@ -42,6 +42,11 @@ test('a server refuses what was prepared for it, or the files do not hold the sa
   expect(balances).toHaveLength(1);
 });
 
+test('a moment’s figures are saved, from which charts are drawn', async () => {
+  const told = await bench('access', '--smoke', '--save').catch(({ code, stderr }) => [code, stderr]);
+  expect(told).toEqual([2, expect.stringContaining('--save: not with --smoke')]);
+});
+
 test('the help does not know a bench that there is', async () => {
   const said = await bench('--help');
   const helpers = ['index', 'result', 'svg'];
