@@ -20,6 +20,7 @@ import { sheetOf } from './core/sheet.ts';
 import type { State } from './core/state.ts';
 import type { MakeIntent, OwnIntent } from './core/threads.ts';
 import { Entrance, type EntranceOptions, type EntranceStats, type SentBack } from './entrance.ts';
+import { Histogram, timesInMs } from './histogram.ts';
 import { Luids } from './luids.ts';
 import type { ProofPool } from './proof/pool.ts';
 import { Room, type RoomOptions } from './room.ts';
@@ -116,6 +117,8 @@ export class Engine {
     clearMs: 0,
     diskMs: 0,
   };
+  /** Of each frame: milliseconds until the disk had it, and entries. */
+  readonly spreads = { diskMs: timesInMs(), entries: new Histogram(1, 15) };
   readonly #options: EngineOptions;
   readonly #entrance: Entrance;
   readonly #luids = new Luids();
@@ -352,12 +355,15 @@ export class Engine {
     if (count === 0) return this.#acknowledge(tickets, entries);
     this.stats.frames++;
     this.stats.entries += count;
+    this.spreads.entries.add(count);
     this.#sinceSnapshot += count;
     this.#isCommitting = true;
     this.#underway = tickets;
     journal.commit(moment, (error) => {
       this.#isCommitting = false;
-      this.stats.diskMs += stopwatch() - cleared;
+      const diskMs = stopwatch() - cleared;
+      this.stats.diskMs += diskMs;
+      this.spreads.diskMs.add(diskMs);
       if (error !== null) this.#fail(error);
       // Something else may have failed meanwhile: then everybody in this batch has been told so.
       if (this.#failure !== null) return;

@@ -3,7 +3,8 @@
  * operator asked for one. It is no part of the ledger's interface, is not signed, and says nothing of any record.
  *
  * Nothing is counted here: the rooms count for themselves, and are read when somebody asks. What a process of Node is
- * usually asked for (processor time, memory, collections, the event loop's lateness) comes from prom-client.
+ * usually asked for (processor time, memory, collections, the event loop's lateness) comes from prom-client. Histograms are
+ * written here, since those of prom-client would have to be told each value.
  */
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
@@ -11,6 +12,7 @@ import type { AddressInfo } from 'node:net';
 import type { Counter, Gauge, Registry } from 'prom-client';
 import type { Effects } from './effects/index.ts';
 import type { Engine } from './engine.ts';
+import type { Histogram } from './histogram.ts';
 import { ListenError, type Server } from './http/server.ts';
 import { SEMVER } from './http/version.ts';
 import type { ProofPool } from './proof/pool.ts';
@@ -169,6 +171,60 @@ const METRICS: readonly Metric[] = [
   },
 ];
 
+/** A histogram, or one for each set of labels: never by what clients name, so that there are as many for ever. */
+interface HistogramMetric {
+  name: string;
+  help: string;
+  /** What a value is to be divided by. */
+  scale: number;
+  tell: (watched: Watched) => [labels: string, histogram: Histogram][];
+}
+
+const HISTOGRAMS: readonly HistogramMetric[] = [
+  {
+    name: 'ayni_request_seconds',
+    help: 'Time of requests from when they were here whole until their answer was handed to the network; wait: who asked to wait',
+    scale: 1000,
+    tell: ({ server }) =>
+      Object.entries(server()?.times() ?? {}).flatMap(([request, times]) =>
+        Object.entries(times).map(([outcome, histogram]): [string, Histogram] => [
+          `request="${request}",outcome="${outcome}"`,
+          histogram,
+        ]),
+      ),
+  },
+  {
+    name: 'ayni_disk_seconds',
+    help: 'Time of batches from when they were handed over until the disk had them',
+    scale: 1000,
+    tell: ({ engine }) => [['', engine.spreads.diskMs]],
+  },
+  {
+    name: 'ayni_batch_entries',
+    help: 'Entries that were written and synced together',
+    scale: 1,
+    tell: ({ engine }) => [['', engine.spreads.entries]],
+  },
+];
+
+function histogramsText(watched: Watched): string {
+  const lines: string[] = [];
+  for (const { name, help, scale, tell } of HISTOGRAMS) {
+    lines.push('', `# HELP ${name} ${help}`, `# TYPE ${name} histogram`);
+    for (const [labels, histogram] of tell(watched)) {
+      let all = 0;
+      for (const [bound, count] of histogram.cumulative()) {
+        const le = Number.isFinite(bound) ? bound / scale : '+Inf';
+        lines.push(`${name}_bucket{${labels === '' ? '' : `${labels},`}le="${le}"} ${count}`);
+        all = count;
+      }
+      const braces = labels === '' ? '' : `{${labels}}`;
+      lines.push(`${name}_sum${braces} ${histogram.sum / scale}`, `${name}_count${braces} ${all}`);
+    }
+  }
+  return `${lines.join('\n')}\n`;
+}
+
 /** Of each stage how often it was passed through, and the milliseconds that took in all. */
 function stagesOf({ engine: { stats }, pool }: Watched): [stage: string, passes: number, ms: number][] {
   const { queue, trip } = pool.stats;
@@ -192,7 +248,8 @@ export function startMetrics({ host, port }: { host: string; port: number }, wat
       return;
     }
     registry.metrics().then(
-      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+      (text) =>
+        response.writeHead(200, { 'content-type': registry.contentType }).end(`${text}${histogramsText(watched)}`),
       () => response.writeHead(500).end(),
     );
   });

@@ -94,7 +94,10 @@ export function createApp(options: AppOptions): Handler {
     refuse: (refusal, reply) => sendRefusal(house, reply, refusal),
     handle(request, reply) {
       // The port opens after recovery, so whoever gets an answer here gets this one.
-      if (request.path === '/readyz' && !house.engine.isFailed) return reply.send(200, READY);
+      if (request.path === '/readyz' && !house.engine.isFailed) {
+        reply.sort = null;
+        return reply.send(200, READY);
+      }
       const serveNow = () => guarded(house, reply, () => serve(options, request, reply));
       if (request.method === 'GET') return serveNow();
       if (house.engine.isOpen) return house.engine.letInNow(serveNow);
@@ -117,12 +120,16 @@ function serve(options: AppOptions, request: Request, reply: Reply): void {
   const route = findRoute(request.method, request.path);
   if (isRefusal(route)) {
     // Whoever asks for the methods that there are hears what who takes another one is told.
-    if (request.method === 'OPTIONS' && statusOf(route) === 405) return reply.send(204, '', headersOf(route));
+    if (request.method === 'OPTIONS' && statusOf(route) === 405) {
+      reply.sort = null;
+      return reply.send(204, '', headersOf(route));
+    }
     return sendRefusal(house, reply, route);
   }
   if (request.method !== 'GET' && house.engine.room.whatIsFull(!GOING_ON.includes(route.action)) !== null) {
     return sendRefusal(house, reply, BOOKS_FULL);
   }
+  if (request.method === 'GET' && ASKING.includes(route.action)) reply.sort = 'list';
   const act = () => actInTurn(call);
   const bodyBytes = request.body.length;
   const made = { ledger: -1, body: undefined, bodyBytes, bearer: null, showToken: null };

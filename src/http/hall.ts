@@ -3,8 +3,10 @@
  * and when all have left.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { type Histogram, timesInMs } from '../histogram.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { Held } from './held.ts';
+import type { Sort } from './request.ts';
 
 export interface HallOptions {
   /** Time from the end of the headers to the end of the body; beyond: 408 and the connection is closed. */
@@ -44,6 +46,14 @@ const FLUSH_TICK_MS = 10;
 
 const STATUS_MAX = 599;
 
+/** How long requests of a sort took: those that were done, and those that were refused, which mostly takes less. */
+export interface RequestTimes {
+  readonly done: Histogram;
+  readonly refused: Histogram;
+}
+
+const newTimes = (): RequestTimes => ({ done: timesInMs(), refused: timesInMs() });
+
 export class Hall {
   running = 0;
   connections = 0;
@@ -53,6 +63,14 @@ export class Hall {
   readonly #bodyMsMax: number;
   /** By status, how often it was answered. */
   readonly #answers = new Float64Array(STATUS_MAX + 1);
+  readonly times: Readonly<Record<Sort, RequestTimes>> = {
+    write: newTimes(),
+    read: newTimes(),
+    list: newTimes(),
+    wait: newTimes(),
+  };
+  /** When this turn of the event loop came to its first request; NaN before. */
+  #turnBegan = Number.NaN;
   /** Bodies on their way, oldest first, and bodies being read away; the first of each is due first. */
   readonly #arriving = new Set<Guest>();
   readonly #lingering = new Set<Guest>();
@@ -71,6 +89,22 @@ export class Hall {
   answers(): [status: number, count: number][] {
     return [...this.#answers].map((count, status): [number, number] => [status, count]).filter(([, n]) => n > 0);
   }
+
+  /**
+   * When this turn of the event loop came to its first request: what the others of the turn sent lay there by then, and
+   * they have waited since. One look at the clock does for all of them.
+   */
+  turn(): number {
+    if (Number.isNaN(this.#turnBegan)) {
+      this.#turnBegan = performance.now();
+      setImmediate(this.#endTurn);
+    }
+    return this.#turnBegan;
+  }
+
+  readonly #endTurn = () => {
+    this.#turnBegan = Number.NaN;
+  };
 
   /** Its body is on its way. */
   arrive(guest: Guest): void {
@@ -91,8 +125,12 @@ export class Hall {
     this.#lingering.add(guest);
   }
 
-  count(status: number): void {
+  /** A request that was here whole `since` then is answered. */
+  count(status: number, sort: Sort | null, since: number): void {
     this.#answers[status]!++;
+    if (sort === null) return;
+    const { done, refused } = this.times[sort];
+    (status < 400 ? done : refused).add(performance.now() - since);
   }
 
   /** It is over, answered or not. */

@@ -26,7 +26,12 @@ export interface Request extends RequestHead {
   readonly body: Uint8Array;
 }
 
+/** What of requests the figures tell apart: what is written, read, listed, and who waits because he asked to. */
+export type Sort = 'write' | 'read' | 'list' | 'wait';
+
 export interface Reply {
+  /** What is asked for, once that is known; null: nothing that is counted. */
+  sort?: Sort | null;
   /** The client is gone: no answer can reach it any more. */
   readonly aborted: boolean;
   /** Runs once the client is gone without an answer, at once where it is gone already. Only the last one given counts. */

@@ -26,8 +26,8 @@ import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from '
 import { createRequire } from 'node:module';
 import { urlHost } from '../url-host.ts';
 import { type Header, type Refusal, refuse, refuseBodySize, refuseUnavailable } from './errors.ts';
-import { type Guest, Hall, type HallOptions, type UnreadAnswer } from './hall.ts';
-import type { Handler, Reply, Request } from './request.ts';
+import { type Guest, Hall, type HallOptions, type RequestTimes, type UnreadAnswer } from './hall.ts';
+import type { Handler, Reply, Request, Sort } from './request.ts';
 import { RequestHeaders } from './request-headers.ts';
 
 /**
@@ -71,6 +71,8 @@ export interface Server {
   connections(): number;
   /** Of each HTTP status that was answered, how often. */
   answers(): [status: number, count: number][];
+  /** How long requests took, from when they were here whole until their answer was handed to the network. */
+  times(): Readonly<Record<Sort, RequestTimes>>;
   /** Stops listening, answers new requests on open connections with 503, waits for running ones, then closes all. */
   close(): Promise<void>;
 }
@@ -142,6 +144,7 @@ function serverOver(app: TemplatedApp, socket: us_listen_socket, hall: Hall, opt
     running: () => hall.running,
     connections: () => hall.connections,
     answers: () => hall.answers(),
+    times: () => hall.times,
     close: () => {
       closing ??= (async () => {
         uws.us_listen_socket_close(socket);
@@ -181,6 +184,7 @@ class Exchange implements Request, Reply, Guest {
   body: Uint8Array = EMPTY;
   aborted = false;
   due = 0;
+  sort: Sort | null;
 
   private readonly scene: Scene;
   /** The native request, while it is valid: until its handler returns. */
@@ -191,6 +195,8 @@ class Exchange implements Request, Reply, Guest {
   private pieces: Uint8Array = EMPTY;
   private received = 0;
   private closes = false;
+  /** When it was here, with its body where that is waited for. */
+  private since: number;
   /** Why what comes of the body is dropped; told once the client is done sending. */
   private lingering: Refusal | null = null;
   private unread: Unread | null = null;
@@ -199,8 +205,10 @@ class Exchange implements Request, Reply, Guest {
   constructor(scene: Scene, res: HttpResponse, req: HttpRequest) {
     this.scene = scene;
     this.res = res;
+    this.since = scene.hall.turn();
     this.methodSent = req.getCaseSensitiveMethod();
     this.method = this.methodSent === 'HEAD' ? 'GET' : this.methodSent;
+    this.sort = this.method === 'GET' ? 'read' : 'write';
     this.path = req.getUrl();
     this.query = req.getQuery() ?? null;
     this.req = req;
@@ -282,6 +290,7 @@ class Exchange implements Request, Reply, Guest {
     }
     if (!isLast || this.received > chunk.byteLength) this.gather(chunk);
     if (!isLast) return hall.bodies.hold(this, this.pieces.length);
+    this.since = hall.turn();
     this.body = this.pieces === EMPTY ? new Uint8Array(chunk) : this.pieces.subarray(0, this.received);
     this.pieces = EMPTY;
     hall.arrived(this);
@@ -338,10 +347,10 @@ class Exchange implements Request, Reply, Guest {
     this.res = null;
     this.gone = null;
     this.scene.hall.leave(this);
-    this.scene.hall.count(status);
     // While the request is handed over the native part gathers by itself what is written, and sends it together.
     if (this.req !== null) this.write(res, status, body, headers);
     else res.cork(() => this.write(res, status, body, headers));
+    this.scene.hall.count(status, this.sort, this.since);
   }
 
   private write(res: HttpResponse, status: number, answer: string, headers: readonly Header[]): void {

@@ -148,6 +148,7 @@ function answerFinal(call: Call, content: Texts, entry: IntentEntry, digest: str
   // With the rest of its thread it may have come to its end in the same batch.
   if (!house.state.open.has(row)) return sendRow(call, 201, row, headers);
   const tell = () => guarded(house, call.reply, () => sendRow(call, 201, row, headers));
+  call.reply.sort = 'wait';
   call.reply.whenGone(house.waiters.watch(entry.luid, wait * 1000, tell));
 }
 

@@ -45,6 +45,58 @@ async function scrape(server: Server): Promise<Map<string, number>> {
   return samples;
 }
 
+interface Spread {
+  /** By bound, those not above it. */
+  buckets: Map<number, number>;
+  sum: number;
+  count: number;
+}
+
+/** All histograms, by name and labels. Of each the bounds must rise, the counts may not fall, and the last must be the count. */
+async function spreads(server: Server): Promise<Map<string, Spread>> {
+  const found = new Map<string, Spread>();
+  const histograms = new Set<string>();
+  const spreadOf = (name: string, labels: string[]) => {
+    expect(histograms).toContain(name);
+    const key = labels.length === 0 ? name : `${name}{${labels.join(',')}}`;
+    const known = found.get(key) ?? { buckets: new Map<number, number>(), sum: Number.NaN, count: Number.NaN };
+    found.set(key, known);
+    return known;
+  };
+  const text = await (await fetch(await urlOf(server))).text();
+  expect(text.endsWith('\n')).toBe(true);
+  for (const line of text.split('\n')) {
+    if (line === '' || line.startsWith('# HELP ')) continue;
+    const [, announced, type] = /^# TYPE (\w+) (counter|gauge|histogram|summary)$/.exec(line) ?? [];
+    if (announced !== undefined) {
+      if (type === 'histogram') histograms.add(announced);
+      continue;
+    }
+    const [, name = '', all = '', value] =
+      /^([a-z]\w*)(?:\{(\w+="[^"\\]*"(?:,\w+="[^"\\]*")*)\})? (-?[\d.e+-]+|[+-]Inf|NaN)$/.exec(line) ?? [];
+    expect(value, line).toBeDefined();
+    const [, of = '', part] = /^(ayni_\w+)_(bucket|sum|count)$/.exec(name) ?? [];
+    if (part === undefined) continue;
+    const labels = all === '' ? [] : all.split(',');
+    const le = labels.findIndex((label) => label.startsWith('le="'));
+    expect(le >= 0, line).toBe(part === 'bucket');
+    const [bound] = le < 0 ? [] : labels.splice(le, 1);
+    const spread = spreadOf(of, labels);
+    if (part === 'sum') spread.sum = Number(value);
+    else if (part === 'count') spread.count = Number(value);
+    else spread.buckets.set(Number(bound!.slice(4, -1).replace('+Inf', 'Infinity')), Number(value));
+  }
+  for (const [name, { buckets, sum, count }] of found) {
+    const [bounds, counts] = [[...buckets.keys()], [...buckets.values()]];
+    expect(bounds, name).toEqual(bounds.toSorted((one, other) => one - other));
+    expect(counts, name).toEqual(counts.toSorted((one, other) => one - other));
+    expect([bounds.at(-1), counts.at(-1)], name).toEqual([Number.POSITIVE_INFINITY, count]);
+    expect(sum, name).toBeGreaterThanOrEqual(0);
+    expect(sum === 0, name).toBe(count === 0);
+  }
+  return found;
+}
+
 /** Whether the figure rises above the limit, now or soon. */
 async function above(server: Server, name: string, limit: number): Promise<boolean> {
   const look = async () => ((await scrape(server)).get(name)! > limit ? true : null);
@@ -118,6 +170,65 @@ describe('figures for Prometheus', () => {
       return after.get(name)! - before.get(name)!;
     };
     expect(['verify_wait', 'inbox', 'clear', 'disk'].map(passes)).toEqual([8, 5, 5, 0]);
+  });
+
+  test('how long requests take is spread over buckets, by what was asked for and whether it was done', async () => {
+    const server = await serverOfTest({ flags: ['--metrics', '0'] });
+    const client = connect(server);
+    const keys = makeKeys();
+    const counts = async () => new Map([...(await spreads(server))].map(([key, { count }]) => [key, count]));
+    const before = await counts();
+    expect([...before.keys()].filter((key) => key.startsWith('ayni_request_seconds'))).toHaveLength(8);
+    const wallets = Array.from({ length: 3 }, () => record({ handle: unique('wallet') }, keys));
+    for (const wallet of wallets) expect((await client.post('/wallets', wallet)).status).toBe(201);
+    const other = record({ ...wallets[0]!.data, custom: { n: 1 } }, keys);
+    expect((await client.post('/wallets', other)).status).toBe(409);
+    expect((await client.get('/head')).status).toBe(200);
+    expect((await client.get(`/wallets/${wallets[0]!.data.handle}`)).status).toBe(200);
+    expect((await client.get('/wallets/nobody')).status).toBe(404);
+    for (let n = 0; n < 4; n++) expect((await client.get('/wallets')).status).toBe(200);
+    expect((await client.get('/wallets?page.limit=x')).status).toBe(422);
+    // There is nothing after the last entry yet.
+    expect((await client.get('/events?after=1000000&wait=1')).status).toBe(200);
+    for (const [path, method] of [['/readyz', 'GET'] as const, ['/v2/wallets', 'OPTIONS'] as const]) {
+      expect((await fetch(new URL(path, server.url), { method })).ok).toBe(true);
+    }
+    const after = await counts();
+    const grown = (labels: string) => {
+      const key = `ayni_request_seconds{${labels}}`;
+      return after.get(key)! - before.get(key)!;
+    };
+    const both = (request: string) =>
+      ['done', 'refused'].map((outcome) => grown(`request="${request}",outcome="${outcome}"`));
+    expect(Object.fromEntries(['write', 'read', 'list', 'wait'].map((request) => [request, both(request)]))).toEqual({
+      write: [3, 1],
+      read: [2, 1],
+      list: [4, 1],
+      wait: [1, 0],
+    });
+    const waited = (await spreads(server)).get('ayni_request_seconds{request="wait",outcome="done"}')!;
+    expect(waited.sum).toBeGreaterThan(0.9);
+    expect(waited.buckets.get(0.512)).toBe(0);
+  });
+
+  test('how long the disk takes, and how much it is given at once, is spread over buckets', async () => {
+    const server = await serverOfTest({ flags: ['--metrics', '0'] });
+    const client = connect(server);
+    const keys = makeKeys();
+    const wallets = Array.from({ length: 20 }, () => record({ handle: unique('wallet') }, keys));
+    const answers = await Promise.all(wallets.map((wallet) => client.post('/wallets', wallet)));
+    expect(answers.map(({ status }) => status)).toEqual(wallets.map(() => 201));
+    const figures = await scrape(server);
+    const [disk, entries] = ['ayni_disk_seconds', 'ayni_batch_entries'].map((name) => ({
+      sum: figures.get(`${name}_sum`),
+      count: figures.get(`${name}_count`),
+    }));
+    const passes = figures.get('ayni_stage_passes_total{stage="disk"}');
+    expect(disk).toEqual({
+      sum: expect.closeTo(figures.get('ayni_stage_seconds_total{stage="disk"}')!),
+      count: passes,
+    });
+    expect(entries).toEqual({ sum: figures.get('ayni_last_entry'), count: passes });
   });
 
   test('tell of connections', async () => {
