@@ -34,7 +34,7 @@ const FILTER_TEXT_MAX = 1024;
 /** Characters of the records on a page; beyond, fewer must be asked for. */
 export const PAGE_TEXT_MAX = 32 * 1024 * 1024;
 
-const PAGE_LIMIT_DEFAULT = 20;
+export const PAGE_LIMIT_DEFAULT = 20;
 const JSON_DEPTH_MAX = 8;
 const CUSTOM_DEPTH_MAX = 8;
 /** Steps of all patterns together over one record, a tenth of a second's worth: nobody else is served meanwhile. */
@@ -65,7 +65,7 @@ export const BALANCE_PATHS = ['data.symbol', 'data.schema', 'data.amount', 'meta
 export const LIMIT_PATHS = ['data.symbol', 'data.metric', 'data.amount', 'meta.moment'];
 
 /** What a list can be filtered by: what records of a kind can, these paths, or nothing. */
-type Filtered = Kind | readonly string[] | null;
+export type Filtered = Kind | readonly string[] | null;
 
 /** A pair of the query, its key in segments. */
 interface Pair {
@@ -267,7 +267,7 @@ function isSupported(path: readonly string[], of: Filtered): boolean {
 }
 
 /** The paths that a list can be filtered by. */
-function pathsOf(of: Filtered): readonly string[] {
+export function pathsOf(of: Filtered): readonly string[] {
   if (of === null) return ['none'];
   return typeof of === 'object' ? of : [...COMMON_PATHS, 'data.custom.<member>', ...(KIND_PATHS[of] ?? [])];
 }

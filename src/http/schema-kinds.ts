@@ -28,7 +28,6 @@ import {
 import {
   among,
   anyOf,
-  anything,
   array,
   boolean,
   closed,
@@ -53,6 +52,9 @@ const COMMON = {
   access: optional(Access),
   parent: optional(Hash),
 };
+
+/** Any claim, where those of an intent are looked at as one list: which of CLAIMS it must be, its action says. */
+export const AnyClaim: Schema = {};
 
 /** Claims by action. A new action is one row. */
 export const CLAIMS: Readonly<Record<string, Schema>> = {
@@ -86,7 +88,7 @@ export const SIGNALS = [
   'bridge-entry-updated',
 ];
 
-const Route = closed({
+export const Route = closed({
   action: among(['forward', 'accept', 'debit', 'credit']),
   target: optional(Address),
   filter: optional(Conditions),
@@ -107,14 +109,14 @@ const CREDENTIALS = {
  * What bridges are called with; rules of other schemas are kept, and passed over. A rule of credentials may say more
  * to other programs, but must say what it takes to get a token.
  */
-const Secure = anyOf([
+export const Secure = anyOf([
   closed({ schema: constant('header'), key: Text, value: Secret }),
   object({ ...CREDENTIALS, tokenUrl: Url }),
   object({ ...CREDENTIALS, url: Url }),
   closed({ schema: Text, public: Text, secret: Secret }),
 ]);
 
-const EffectAction = anyOf([
+export const EffectAction = anyOf([
   closed({ schema: Address, bridge: Address }),
   closed({ schema: constant('webhook'), endpoint: Url }),
 ]);
@@ -166,7 +168,7 @@ export function kindSchemas(claimsMax: number): Readonly<Record<Kind, Schema>> {
     [Kind.anchor]: closed({ ...COMMON, wallet: Address, target: Address, symbol: optional(Address) }),
     [Kind.intent]: closed({
       ...COMMON,
-      claims: array(anything, { minItems: 1, maxItems: claimsMax }),
+      claims: array(AnyClaim, { minItems: 1, maxItems: claimsMax }),
       config: optional(closed({ commit: optional(among(['auto', 'manual'])) })),
       origin: optional(Address),
     }),

@@ -53,9 +53,9 @@ const TEXT_MAX = 1024;
 export const Address = text({ pattern: ADDRESS_PATTERN, maxLength: ADDRESS_MAX });
 export const LedgerHandle = text({ pattern: HANDLE_PATTERN, maxLength: LEDGER_HANDLE_MAX });
 export const Public = text({ pattern: PUBLIC_PATTERN });
-const Result = text({ pattern: RESULT_PATTERN });
+export const Result = text({ pattern: RESULT_PATTERN });
 export const Hash = text({ pattern: HASH_PATTERN });
-const Digest = text({ pattern: DIGEST_PATTERN });
+export const Digest = text({ pattern: DIGEST_PATTERN });
 export const Luid = text({ pattern: LUID_PATTERN });
 export const Url = text({ pattern: URL_PATTERN, maxLength: 2048 });
 export const Text = text({ maxLength: TEXT_MAX });
@@ -114,7 +114,7 @@ export const AccessRecord = among(ACCESS_RECORDS);
 export const KindName = among(KIND_NAMES);
 export const KindOrAny = among(['any', ...KIND_NAMES]);
 
-const Signer = closed({
+export const Signer = closed({
   handle: optional(Address),
   public: optional(Public),
   format: optional(constant('ed25519-raw')),
@@ -128,7 +128,7 @@ const Signer = closed({
 /** Whom a rule or a quorum means. */
 export const Signers = oneOrIn(Signer);
 
-const Bearer = closed({
+export const Bearer = closed({
   iss: optional(Text),
   sub: optional(Text),
   aud: optional(Text),

@@ -40,7 +40,6 @@ export const text = (limits: Schema = {}): Schema => ({ type: 'string', ...limit
 export const integer = (limits: Schema = {}): Schema => ({ type: 'integer', ...limits });
 export const number: Schema = { type: 'number' };
 export const boolean: Schema = { type: 'boolean' };
-export const anything: Schema = {};
 
 /** This text and no other. */
 export const constant = (value: string): Schema => ({ type: 'string', const: value });

@@ -39,21 +39,42 @@ type Compiled = () => Validator;
 /** Schemas that are still to be compiled, of every check there is. */
 const UNCOMPILED = new Set<Compiled>();
 
+/** The schema of every body, as it is checked and as it is told. */
+export interface BodySchemas {
+  /** Of create and update: a record that is signed. */
+  readonly byKind: readonly Schema[];
+  readonly drop: Schema;
+  /** Of taking a signer out of a circle. */
+  readonly dropMember: Schema;
+  readonly proof: Schema;
+  readonly check: Schema;
+  readonly proofs: Schema;
+}
+
+export function bodySchemas({ claimsMax, proofsMax }: SchemaLimits): BodySchemas {
+  const proofs = array(Proof, { maxItems: proofsMax });
+  const [signedMeta, dropMeta] = [object({ proofs }), object({ proofs: optional(proofs) })];
+  const signed = (data: Schema, meta = signedMeta) => object({ hash: Hash, luid: optional(Luid), data, meta });
+  return {
+    // By their numbers: members that are named by numbers come in the order of these.
+    byKind: Object.values(kindSchemas(claimsMax)).map((data) => signed(data)),
+    drop: signed(DropData, dropMeta),
+    dropMember: signed(CircleSignerData, dropMeta),
+    proof: Proof,
+    check: signed(CheckData),
+    proofs,
+  };
+}
+
 /** A check of bodies; it compiles each schema when it first needs it, some milliseconds. */
 export function compileSchemas(limits: SchemaLimits): ValidateBody {
-  const proofs = array(Proof, { maxItems: limits.proofsMax });
-  const signed = (data: Schema) =>
-    compiled(object({ hash: Hash, luid: optional(Luid), data, meta: object({ proofs }) }));
-  // By their numbers: members that are named by numbers come in the order of these.
-  const byKind = Object.values(kindSchemas(limits.claimsMax)).map(signed);
-  const dropped = (data: Schema) =>
-    compiled(object({ hash: Hash, luid: optional(Luid), data, meta: object({ proofs: optional(proofs) }) }));
-  const drop = dropped(DropData);
-  const dropMember = dropped(CircleSignerData);
-  const others = { drop, proof: compiled(Proof), check: signed(CheckData) };
+  const schemas = bodySchemas(limits);
+  const byKind = schemas.byKind.map(compiled);
+  const dropMember = compiled(schemas.dropMember);
+  const others = { drop: compiled(schemas.drop), proof: compiled(schemas.proof), check: compiled(schemas.check) };
 
   const isAccess = (value: unknown): boolean => RULES().Check(value);
-  const ownProofs = compiled(proofs);
+  const ownProofs = compiled(schemas.proofs);
   const check = (schema: Compiled, value: unknown) => errorsOf(schema, value, (body) => withoutRight(body, ownProofs));
 
   return (kind, operation, value) => {
