@@ -149,6 +149,7 @@ async function snapshotOf(state: State, journal: Journal, books: HeldBooks) {
 /** What requests come to. Schemas are compiled here, or when they are first needed. */
 export function openDoor(config: Config, rooms: Rooms, defaultLedger: number, log: Log): Handler {
   const { state, server, sealer, journal, pool, engine, waiters, effects } = rooms;
+  const limits = { claimsMax: config.claimsMax, proofsMax: config.proofsMax };
   return createApp({
     house: {
       engine,
@@ -163,7 +164,7 @@ export function openDoor(config: Config, rooms: Rooms, defaultLedger: number, lo
       longAnswers: new LongAnswers(),
       effects,
       clock: Date.now,
-      validate: compileSchemas({ claimsMax: config.claimsMax, proofsMax: config.proofsMax }),
+      validate: compileSchemas(limits),
       pageLimitMax: config.pageLimitMax,
       listMsMax: config.listMsMax,
       listProofMsMax: config.listProofMsMax,
@@ -175,5 +176,6 @@ export function openDoor(config: Config, rooms: Rooms, defaultLedger: number, lo
     defaultLedger,
     publicUrl: config.publicUrl,
     bodyDepthMax: config.bodyDepthMax,
+    limits,
   });
 }

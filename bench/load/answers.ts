@@ -17,6 +17,7 @@ import type { House } from './house.ts';
 /** The app over a house; the default ledger is the house's. */
 export function openApp({ engine, state, server }: House): Handler {
   const sealer = new Sealer(server);
+  const limits = { claimsMax: 10_000, proofsMax: 64 };
   return createApp({
     house: {
       engine,
@@ -30,7 +31,7 @@ export function openApp({ engine, state, server }: House): Handler {
       walks: new Walks(),
       longAnswers: new LongAnswers(),
       effects: quiet(state, sealer),
-      validate: compileSchemas({ claimsMax: 10_000, proofsMax: 64 }),
+      validate: compileSchemas(limits),
       pageLimitMax: 100,
       listMsMax: 60_000,
       listProofMsMax: 1000,
@@ -45,6 +46,7 @@ export function openApp({ engine, state, server }: House): Handler {
     defaultLedger: 1,
     publicUrl: '',
     bodyDepthMax: 64,
+    limits,
   });
 }
 

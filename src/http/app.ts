@@ -11,7 +11,7 @@ import { findHandle, findLedger } from '../core/finding.ts';
 import { Kind } from '../core/kinds.ts';
 import { isLuid, makeLuid } from '../core/luid.ts';
 import { dataOf, readRow } from '../core/records.ts';
-import { isRefusal } from '../core/refusal.ts';
+import { DEFECT, isRefusal } from '../core/refusal.ts';
 import type { State } from '../core/state.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { decodePublic } from '../proof/keys.ts';
@@ -28,7 +28,8 @@ import {
 } from './call.ts';
 import { checkAccess } from './check.ts';
 import { assignSigner, listSigners, removeSigner } from './circles.ts';
-import { headersOf, type Refusal, refuse, refuseUnavailable, statusOf } from './errors.ts';
+import { Description } from './description.ts';
+import { headersOf, type Refusal, refuse, refuseMethod, refuseUnavailable, statusOf } from './errors.ts';
 import { activateBridge, listDeliveries, listEvents, retryEvents } from './events.ts';
 import { readHead } from './head.ts';
 import { parseJson } from './json.ts';
@@ -36,6 +37,7 @@ import { type Action, findRoute, type Route } from './paths.ts';
 import { listChanges, listRecords, readChange, readRecord, readStatus } from './reads.ts';
 import type { Handler, Reply, Request, RequestHead } from './request.ts';
 import { ledgerOf, rowOf } from './rows.ts';
+import type { SchemaLimits } from './schemas.ts';
 import { absoluteUrl, checkRequestHash, type HashedRequest, type Token, type TokenChecker } from './tokens.ts';
 import { listBalances, listLimits, listWalletAnchors } from './wallets.ts';
 import { addProof, createRecord, dropRecord, updateRecord } from './writes.ts';
@@ -48,6 +50,8 @@ export interface AppOptions {
   /** Under which clients see the server; empty: the Host header tells. */
   publicUrl: string;
   bodyDepthMax: number;
+  /** Those by which `house.validate` was made. */
+  limits: SchemaLimits;
 }
 
 const ACTIONS: Record<Action, (call: Call) => void> = {
@@ -86,9 +90,18 @@ const BOOKS_FULL = refuseUnavailable(
 
 const READY = '{"status":"UP"}';
 
+/**
+ * Where tools look for the description of the interface. It is no answer of a ledger: beside /v2, as it stands, for
+ * everybody, since it has nothing in it that is not the same for all who run this version.
+ */
+const DESCRIPTION_PATH = '/openapi.json';
+const DESCRIPTION_METHODS = refuseMethod(['GET', 'HEAD', 'OPTIONS']);
+
 /** The handler that server.ts calls for every request. */
 export function createApp(options: AppOptions): Handler {
   const { house } = options;
+  const description = new Description({ ...options, pageLimitMax: house.pageLimitMax });
+  const serve = (request: Request, reply: Reply) => serveRequest(options, description, request, reply);
   return {
     admit: (head) => (head.method === 'GET' ? null : house.engine.overload(selectLedger(options, head))),
     refuse: (refusal, reply) => sendRefusal(house, reply, refusal),
@@ -98,12 +111,12 @@ export function createApp(options: AppOptions): Handler {
         reply.sort = null;
         return reply.send(200, READY);
       }
-      const serveNow = () => guarded(house, reply, () => serve(options, request, reply));
+      const serveNow = () => guarded(house, reply, () => serve(request, reply));
       if (request.method === 'GET') return serveNow();
       if (house.engine.isOpen) return house.engine.letInNow(serveNow);
       const kept = keep(request);
       house.engine.wait(selectLedger(options, request), request.body.length, () => {
-        if (!reply.aborted) guarded(house, reply, () => serve(options, kept, reply));
+        if (!reply.aborted) guarded(house, reply, () => serve(kept, reply));
       });
     },
   };
@@ -115,16 +128,19 @@ function keep(request: Request): Request {
   return { method, methodSent, path, query, header: (name) => request.header(name), body: Buffer.from(body) };
 }
 
-function serve(options: AppOptions, request: Request, reply: Reply): void {
+function serveRequest(options: AppOptions, description: Description, request: Request, reply: Reply): void {
   const { house } = options;
   const route = findRoute(request.method, request.path);
   if (isRefusal(route)) {
+    const isDescription = request.path === DESCRIPTION_PATH;
+    if (isDescription && request.method === 'GET') return sendDescription(house, description, reply);
+    const refusal = isDescription ? DESCRIPTION_METHODS : route;
     // Whoever asks for the methods that there are hears what who takes another one is told.
-    if (request.method === 'OPTIONS' && statusOf(route) === 405) {
+    if (request.method === 'OPTIONS' && statusOf(refusal) === 405) {
       reply.sort = null;
-      return reply.send(204, '', headersOf(route));
+      return reply.send(204, '', headersOf(refusal));
     }
-    return sendRefusal(house, reply, route);
+    return sendRefusal(house, reply, refusal);
   }
   if (request.method !== 'GET' && house.engine.room.whatIsFull(!GOING_ON.includes(route.action)) !== null) {
     return sendRefusal(house, reply, BOOKS_FULL);
@@ -160,6 +176,17 @@ function serve(options: AppOptions, request: Request, reply: Reply): void {
   // A stranger's is not written down, and so counts for nothing, but beside signatures for which the request is taken.
   if (request.method === 'GET') call.bearer = null;
   showToken(call, token);
+}
+
+function sendDescription(house: House, description: Description, reply: Reply): void {
+  reply.sort = null;
+  description.text().then(
+    (text) => reply.send(200, text),
+    (error: Error) => {
+      house.defect(error);
+      sendRefusal(house, reply, DEFECT);
+    },
+  );
 }
 
 /**

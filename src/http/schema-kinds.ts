@@ -88,6 +88,8 @@ export const SIGNALS = [
   'bridge-entry-updated',
 ];
 
+export const Signal = among(SIGNALS);
+
 export const Route = closed({
   action: among(['forward', 'accept', 'debit', 'credit']),
   target: optional(Address),
@@ -174,7 +176,7 @@ export function kindSchemas(claimsMax: number): Readonly<Record<Kind, Schema>> {
     }),
     [Kind.effect]: closed({
       ...COMMON,
-      signal: among(SIGNALS),
+      signal: Signal,
       filter: optional(Conditions),
       action: EffectAction,
     }),

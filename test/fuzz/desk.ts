@@ -38,7 +38,8 @@ const STEP_MS = 700;
 const NO_BYTES = new Uint8Array(0);
 const SERVER_KEY = encodeBase64(SERVER.public);
 /** Compiled once: it takes milliseconds. */
-const validate = compileSchemas({ claimsMax: 10_000, proofsMax: 256 });
+const limits = { claimsMax: 10_000, proofsMax: 256 };
+const validate = compileSchemas(limits);
 
 export interface Ask {
   method: string;
@@ -125,6 +126,7 @@ export class Desk {
       defaultLedger: findLedger(house.state, 'main'),
       publicUrl: '',
       bodyDepthMax: 64,
+      limits,
     });
   }
 

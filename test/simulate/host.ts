@@ -68,7 +68,8 @@ export interface World {
 }
 
 /** Compiling schemas takes as long as a whole life, and they are the same in all of them. */
-const validate = compileSchemas({ claimsMax: 100, proofsMax: 8 });
+const limits = { claimsMax: 100, proofsMax: 8 };
+const validate = compileSchemas(limits);
 
 export interface StartOptions {
   readonly settings: Settings;
@@ -340,6 +341,7 @@ export class Host implements Watched {
       defaultLedger: findLedger(this.state, 'main'),
       publicUrl: '',
       bodyDepthMax: 64,
+      limits,
     });
     loop.after(0, () => this.effects.start(), this.owner);
   }
