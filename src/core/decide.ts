@@ -116,7 +116,7 @@ function createEntry(command: CreateCommand, ledger: number, handle: string): Cr
 function decideUpdate(state: State, command: UpdateCommand): Entry[] | Refusal {
   const { ledger, kind, luid, moment, hash, data, proofs, seal } = command;
   const row = liveRow(state, command);
-  const no = denied(state, command, 'update', kind, row);
+  const no = denied(state, command, 'update', kind, row) ?? strayed(state, command, row);
   if (no !== null) return no;
   const record = readRow(state, row);
   const handle = command.value.handle as string;
@@ -319,6 +319,15 @@ function denied(
   const isMissing = row < 0 && mayEnter(state, ledger, target, row, caller);
   if (isMissing) return notFound(kind);
   return row >= 0 && isAllowed(state, ledger, action, target, row, caller) ? null : forbidden(action, target);
+}
+
+/**
+ * Whoever may change such records alone as pass a policy's filter makes no other of one: else a harmless record would be
+ * made first, and then what may not be made.
+ */
+function strayed(state: State, command: UpdateCommand, row: number): Refusal | null {
+  const { ledger, kind, caller } = command;
+  return isAllowed(state, ledger, 'update', kind, row, caller, command) ? null : forbidden('update', kind);
 }
 
 /**

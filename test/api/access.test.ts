@@ -388,6 +388,29 @@ describe('policies', () => {
     expect((await kit.change('policies', policy, changed)).status).toBe(200);
     expect([await create(anna, 'savings'), await create(ben, 'savings')]).toEqual([403, 201]);
   });
+  test('keep a record within their filter as it is changed: who might not make a wallet that owes made it in two steps', async () => {
+    const mine = [{ action: { $in: ['create', 'update'] }, signer: { public: anna.public } }];
+    const { there, kit } = await ledgerWith([GATE, { policy: { $in: ['modest', 'south'] } }]);
+    const modest = { 'data.schema': 'modest', 'data.access.action': { $nin: ['any', 'limit'] } };
+    const south = { 'data.schema': 'south' };
+    for (const [handle, filter] of Object.entries({ modest, south })) {
+      await kit.make('policies', { handle, schema: 'access', record: 'wallet', values: mine, filter });
+    }
+    const rules = (action: string): Json[] => [{ action, signer: { public: anna.public } }];
+    const data = { handle: unique('wallet'), schema: 'modest', access: rules('spend') };
+    const greedy = { ...data, access: rules('limit') };
+    expect(reasonOf(await there.post('/wallets', record(greedy, anna)))).toEqual(FORBIDDEN);
+    const made = await there.post('/wallets', record(data, anna));
+    expect(made.status, made.text).toBe(201);
+    const change = (from: Json, to: Json): Promise<Json> =>
+      there.put(`/wallets/${data.handle}`, record({ ...to, parent: from.hash }, anna));
+    expect(reasonOf(await change(made.body, greedy))).toEqual(FORBIDDEN);
+    const changed = await change(made.body, { ...data, custom: { city: 'Lima' } });
+    expect(changed.status, changed.text).toBe(200);
+    const moved = await change(changed.body, { ...data, schema: 'south' });
+    expect(moved.status, 'from what one of them lets be to what another does').toBe(200);
+  });
+
   test('are all that counts where the ledger says so', async () => {
     const { there, kit, asOwner } = await ledgerWith([GATE]);
     const open = await kit.wallet({ access: [{ action: 'any' }] });

@@ -35,7 +35,7 @@ export { forbidden } from './forbidden.ts';
 export { memberHandle } from './people.ts';
 export { targetOf } from './rules.ts';
 
-/** A record that is about to be made: nobody's yet, so whoever signs it owns it. */
+/** A record as it is about to be: one that is being made is nobody's yet, so whoever signs it owns it. */
 type Draft = CommandData;
 
 /** No record: a row for questions about a whole kind, or about what does not exist. */
@@ -49,7 +49,10 @@ export const EVERY_ROW = -2;
  */
 export const BUDGET_MAX = 10_000_000;
 
-/** Both questions. `target` is the record's kind, or proofTarget of it; `draft` goes with NO_ROW where one is made. */
+/**
+ * Both questions. `target` is the record's kind, or proofTarget of it; `draft` goes with NO_ROW where one is made, and with
+ * its row where the question is about the record as a change would make it.
+ */
 export function isAllowed(
   state: State,
   ledger: number,
@@ -104,7 +107,7 @@ export function isGranted(
   if (home >= 0 && grants(state, ledgerRules(state, home), number, target, heard, scene)) return true;
   if (grants(state, serverRules(state), number, target, caller, scene)) return true;
   if (isUsedUp(budget)) return false;
-  const rules = ownRules(state, home, target, row, draft);
+  const rules = ownRules(state, home, target, row);
   if (rules === null) return false;
   if (budget !== null) budget.left -= rules.cost;
   return grants(state, rules, number, target, caller, scene);
@@ -143,7 +146,7 @@ export function grantingRules(
   // Whoever asks may do so of a record of another kind: the ledger's own record is that of the ledger they ask in.
   const asked = target % PROOF_TARGET === Kind.ledger ? state.ledgers[ledger]!.row : row;
   const home = homeOf(state, ledger, target, asked);
-  const lists = [ledgerRules(state, home), ownRules(state, home, target, asked, null)];
+  const lists = [ledgerRules(state, home), ownRules(state, home, target, asked)];
   const wanted = action === 'any' ? [...ACTION_NUMBERS.values()] : [ACTION_NUMBERS.get(action)!];
   const heard = heardIn(state, home, Kind.ledger, caller);
   return lists.flatMap((rules) => {
@@ -260,7 +263,7 @@ function sceneView(state: State, { row, draft }: Where, effort: Effort): object 
   effort.left -= entry.data.length / CHARS_PER_EFFORT;
   const status = state.statuses[state.rows.status.get(row)];
   const meta = { status, moment: isoMoment(entry.moment), labels: labelsAt(state, row) };
-  return { data: viewOf(entry.data), meta };
+  return { data: draft === null ? viewOf(entry.data) : commandData(draft), meta };
 }
 
 function includesKey(keys: readonly Uint8Array[], key: Uint8Array): boolean {
@@ -326,10 +329,10 @@ function labelsAt(state: State, row: number): readonly string[] {
 }
 
 /** The rules a record brings along; null where it has none, or where they do not count. */
-function ownRules(state: State, home: number, target: Target, row: number, draft: Draft | null): Rules | null {
+function ownRules(state: State, home: number, target: Target, row: number): Rules | null {
   const kind = target % PROOF_TARGET;
   // A ledger's own rules are those of the ledger; what is only being made grants nothing to itself.
-  if (row < 0 || draft !== null || kind === Kind.ledger || state.rows.kind.get(row) !== kind) return null;
+  if (row < 0 || kind === Kind.ledger || state.rows.kind.get(row) !== kind) return null;
   if ((state.rows.flags.get(row) & HAS_ACCESS) === 0 || isPolicyBased(state.ledgers[home]!)) return null;
   const facts = recordFacts(state, row);
   if (facts.rules !== null && isCurrent(state, home, facts.rules)) return facts.rules;
