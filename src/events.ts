@@ -26,7 +26,7 @@ import {
 } from './core/entry.ts';
 import { findHandle, findLuid } from './core/finding.ts';
 import { Kind, kindRow } from './core/kinds.ts';
-import { ledgerAt, nameAt, recordAt } from './core/past.ts';
+import { ledgerAt, nameAt, recordAt, undecided } from './core/past.ts';
 import { dataOf, entryAt, type Version } from './core/records.ts';
 import type { State } from './core/state.ts';
 import { Member, memberAt, membersAt, plain, Shelf } from './event-members.ts';
@@ -196,10 +196,7 @@ function momentOf(entry: Entry): number {
 /** An intent as it came, before anything was decided about it. */
 function createdText(state: State, { row, address }: Placed, sealer: Sealer | null): string {
   const record = recordAt(state, row, address);
-  const entry = record.entry as IntentEntry;
-  const { links: _, ...decided } = entry.outcome;
-  const outcome = { ...decided, steps: [] };
-  return viewText({ ...record, entry: { ...entry, outcome }, added: [], status: 'pending' }, sealer);
+  return viewText({ ...record, entry: undecided(record.entry), added: [], status: 'pending' }, sealer);
 }
 
 // ---------------------------------------------------------------- money and limits

@@ -1,5 +1,5 @@
 /** Records as they were: entries stay where they are, so what followed one of them is simply not looked at. */
-import { type IntentStatus, statusAfter } from './entry.ts';
+import { EntryType, type IntentStatus, statusAfter } from './entry.ts';
 import { lastGiven } from './history.ts';
 import { kindRow } from './kinds.ts';
 import {
@@ -11,6 +11,7 @@ import {
   type RecordView,
   readRow,
   type Version,
+  type VersionEntry,
   versionAt,
 } from './records.ts';
 import { assert } from './refusal.ts';
@@ -24,6 +25,22 @@ export function recordAt(state: State, row: number, address: number): RecordView
   const { pastLabels } = state.longVersions;
   const labels = lastGiven(version).labels ?? labelsBy(state, row, version.before, pastLabels);
   return { ...version, row, status, owners: ownersOf(state, version), labels };
+}
+
+/** The record in a row as its present version came, with nothing of what became of it. */
+export function recordAsItCame(state: State, row: number): RecordView {
+  const { entry, before } = versionAt(state, state.rows.at.get(row));
+  const version = { entry: undecided(entry), added: [], before };
+  const status = intentStatus(version) ?? statusBy(state, row, version);
+  const labels = labelsBy(state, row, before, state.longVersions.pastLabels);
+  return { ...version, row, status, owners: ownersOf(state, version), labels };
+}
+
+/** What a version was before anything was decided about it, which of an intent is in the entry it comes with. */
+export function undecided(entry: VersionEntry): VersionEntry {
+  if (entry.type !== EntryType.intent) return entry;
+  const { links: _, ...decided } = entry.outcome;
+  return { ...entry, outcome: { ...decided, steps: [] } };
 }
 
 /** Whether the entry at this address is one of the record in this row, which may have had very many since. */

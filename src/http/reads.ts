@@ -5,6 +5,7 @@ import { EntryType } from '../core/entry.ts';
 import { type FoundVersions, findVersion, findVersions, type PastVersion, readVersions } from '../core/history.ts';
 import { Kind } from '../core/kinds.ts';
 import { Listing } from '../core/lists.ts';
+import { recordAsItCame } from '../core/past.ts';
 import { type RecordView, readRow, sizeOf } from '../core/records.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { SERVER_LEDGER } from '../core/state.ts';
@@ -63,6 +64,20 @@ export function sendRow(call: Call, status: number, row: number, headers?: reado
   const seen = see(call.house, row);
   if (seen.size < AT_ONCE_MAX) tell(call, seen);
   else inTurn(call, () => see(call.house, row), tell, 'answer');
+}
+
+/** Answers with the record in a row as it came, for whoever may not hear more of it. */
+export function sendAsItCame(call: Call, row: number): void {
+  const { state, sealer } = call.house;
+  const see = () => {
+    const record = recordAsItCame(state, row);
+    return { record, size: sizeOf(record) };
+  };
+  const tell = (held: Call, { record }: { record: RecordView }) => {
+    const text = viewText(record, sealer);
+    sendDurable(held, () => send(held, 200, text));
+  };
+  inTurn(call, see, tell, 'answer');
 }
 
 function sendSeen(call: Call, status: number, seen: Seen, headers?: readonly Header[]): void {

@@ -97,6 +97,41 @@ describe('before a closed gate', () => {
     const renamed = record({ handle: wallet.data.handle, parent: free.hash }, owner);
     expect((await there.put(path, renamed)).body.data.custom, 'nor by a change').toEqual({ luid: wallet.luid });
   });
+  test('a proof that was recorded is no way to hear what became of its record', async () => {
+    const { there, kit, asOwner } = await ledgerWith([
+      GATE,
+      { action: 'create', record: 'wallet', signer: { public: anna.public } },
+      { action: 'create', record: 'wallet-proof', signer: { public: anna.public } },
+      { action: 'create', record: 'intent', signer: { public: anna.public } },
+      { action: 'create', record: 'intent-proof', signer: { public: anna.public } },
+    ]);
+    const symbol = await kit.symbol();
+    const [from, to] = [await kit.funded(symbol, 5), await kit.wallet()];
+    const intents = [3, 30].map((amount) => ({
+      handle: unique('intent'),
+      claims: [transfer(from, to, symbol, amount)],
+    }));
+    const samples: [string, Json][] = [...intents.map((data): [string, Json] => ['intents', data])];
+    samples.push(['wallets', { handle: unique('wallet') }]);
+    for (const [path, data] of samples) {
+      const body = record(data, anna);
+      const made = await there.post(`/${path}`, body);
+      expect(made.status, made.text).toBe(201);
+      const at = `/${path}/${data.handle}`;
+      const late = proof(body.hash, anna, { note: 'late' });
+      expect((await there.post(`${at}/proofs`, late)).status).toBe(200);
+      const end = proof(body.hash, owner, { status: path === 'wallets' ? 'closed' : 'created' });
+      expect((await there.post(`${at}/proofs`, end)).status).toBe(200);
+      const known = (await there.get(at, asOwner)).body;
+      expect(['completed', 'rejected', 'closed']).toContain(known.meta.status);
+      for (const recorded of [late, body.meta.proofs[0]]) {
+        const again = await there.post(`${at}/proofs`, recorded);
+        expect([again.status, again.body]).toEqual([200, made.body]);
+        expect((await there.post(`${at}/proofs`, recorded, asOwner)).body).toEqual(known);
+      }
+    }
+  });
+
   test('a forged signature of whoever may is no way to look', async () => {
     const { there, kit } = await ledgerWith([]);
     const made = await kit.make('wallets', { handle: unique('wallet') });
