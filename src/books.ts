@@ -1,17 +1,21 @@
 /**
  * The books a server works on: their directory locked, the server's key, and what was recovered. From the lock on no
  * other server writes there, and nothing is written by this one once the lock is lost.
+ *
+ * Or the books a server only shows: read from a directory that it neither locks nor changes, as they were at one moment,
+ * a copy's say, or those that another server goes on with meanwhile.
  */
 import { randomInt } from 'node:crypto';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Log } from './log.ts';
 import { type KeyPair, makeKeyPair } from './proof/keys.ts';
 import { sign, verify } from './proof/verify.ts';
-import { type Recovered, recover } from './recovery.ts';
+import { type Recovered, recover, show } from './recovery.ts';
 import { type Disk, realDisk } from './storage/disk.ts';
 import { whileHeld } from './storage/held-disk.ts';
-import { loadKey, loadOrCreateKey } from './storage/key-file.ts';
-import { acquireLock, type Lock } from './storage/lock.ts';
+import { KEY_FILE, loadKey, loadOrCreateKey } from './storage/key-file.ts';
+import { acquireLock, type Lock, NO_LOCK } from './storage/lock.ts';
+import { pin } from './storage/pinned.ts';
 
 export interface HeldBooks extends Recovered {
   directory: string;
@@ -24,20 +28,40 @@ export interface HeldBooks extends Recovered {
 }
 
 /** Makes the directory, and the key where there is none and no file of it is named (''). What damage there is, is thrown. */
-export function openBooks(directory: string, keyFile: string, { tell, inform }: Log): HeldBooks {
+export function openBooks(directory: string, keyFile: string, log: Log): HeldBooks {
   const began = performance.now();
   realDisk.mkdir(directory);
   const lock = acquireLock(realDisk, directory);
   const disk = whileHeld(realDisk, lock);
   const server =
     keyFile === '' ? loadOrCreateKey(disk, directory, makeKeyPair) : loadKey(disk, resolve(keyFile), makeKeyPair);
-  const signHash = (hash: Uint8Array) => sign(hash, server);
-  const verifyHash = (hash: Uint8Array, signature: Uint8Array) => verify(server.public, hash, signature);
+  const signatures = signaturesOf(server);
+  const recovered = recover({ disk, directory, verify: signatures.verifyHash, hashSeed: randomInt(2 ** 32) });
+  tellRecovered(recovered, began, log);
+  return { ...recovered, ...signatures, directory, lock, disk, server };
+}
 
-  const recovered = recover({ disk, directory, verify: verifyHash, hashSeed: randomInt(2 ** 32) });
-  const { end, entries, notes } = recovered;
+/** Reads them, with the same key, and changes nothing: nothing can be written by way of what it returns. */
+export function showBooks(directory: string, keyFile: string, log: Log): HeldBooks {
+  const began = performance.now();
+  const disk = pin(realDisk, directory);
+  const server = loadKey(realDisk, keyFile === '' ? join(directory, KEY_FILE) : resolve(keyFile), makeKeyPair);
+  const signatures = signaturesOf(server);
+  const shown = show({ disk, directory, verify: signatures.verifyHash, hashSeed: randomInt(2 ** 32) });
+  disk.release();
+  tellRecovered(shown, began, log);
+  return { ...shown, ...signatures, directory, lock: NO_LOCK, disk, server };
+}
+
+function signaturesOf(server: KeyPair): Pick<HeldBooks, 'signHash' | 'verifyHash'> {
+  return {
+    signHash: (hash) => sign(hash, server),
+    verifyHash: (hash, signature) => verify(server.public, hash, signature),
+  };
+}
+
+function tellRecovered({ end, entries, notes }: Recovered, began: number, { tell, inform }: Log): void {
   for (const note of notes) tell(note);
   const ms = Math.round(performance.now() - began);
   inform(`Recovered ${end.seq} entries, ${entries} of them from the journal, in ${ms} ms.`);
-  return { ...recovered, directory, lock, disk, server, signHash, verifyHash };
 }

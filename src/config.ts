@@ -159,6 +159,11 @@ const SETTINGS = {
   metrics: place('address and port, 127.0.0.1:9400 say, where Prometheus finds /metrics; port 0 takes a free one'),
   data: filledText('snapshots', 'directory of journal, snapshots and server key'),
   serverKey: filledText('', "file with the server's key, as keygen prints one, where it is not to lie beside the data"),
+  readOnly: choice<'no' | 'yes'>(
+    'no',
+    ['no', 'yes'],
+    'yes: shows the books as they are, and takes nothing in, calls nobody, writes nothing',
+  ),
   ledger: ledgerHandle('main', 'handle of the default ledger, made at the first start'),
   owner: publicKey('base64 public key to which a default ledger made at the first start grants everything'),
   accessRules: rules('access rules of the server itself, as JSON; by default everybody may enter and make ledgers'),

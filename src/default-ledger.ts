@@ -25,6 +25,7 @@ export async function openDefaultLedger(
   const { ledger: handle, owner } = config;
   if (findLedger(state, handle) < 0) {
     refuseOtherBooks(state, config, directory);
+    if (config.readOnly === 'yes') throw new ConfigError(`${directory} has no books; with --read-only none are made`);
     await createDefaultLedger(engine, server, handle, owner);
   } else {
     const note = lateOwnerText(config, state);

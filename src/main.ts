@@ -2,7 +2,7 @@
  * The plan: read the configuration, open the books, wire the rooms, listen; and the same backwards to stop.
  */
 import { resolve } from 'node:path';
-import { openBooks } from './books.ts';
+import { openBooks, showBooks } from './books.ts';
 import { type Config, ConfigError, configHelp, readConfig, readPlace, strangeVariables } from './config.ts';
 import { setServerRules } from './core/access/index.ts';
 import { tellFault } from './core/refusal.ts';
@@ -56,7 +56,8 @@ async function serve(given: Config, directory: string): Promise<void> {
   let takeSnapshotNow = () => tell('No snapshot is taken yet: the server is still starting.');
   process.on('SIGUSR2', () => takeSnapshotNow());
 
-  const books = openBooks(directory, config.serverKey, log);
+  const isReadOnly = config.readOnly === 'yes';
+  const books = (isReadOnly ? showBooks : openBooks)(directory, config.serverKey, log);
   const lookAtClock = watchClock(tell);
   lookAtClock(books.end.moment, Date.now());
 
@@ -68,7 +69,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   // All signals are known before the port is open: whoever finds it open, or reads that it is, may send them at once.
   const tellFigures = config.logLevel === 'debug' ? watchFigures(engine, pool, log) : () => {};
   const door = openDoor(config, rooms, defaultLedger, log);
-  const endWatch = startWatch({ engine, pool, lock: books.lock, lookAtClock }, log);
+  const endWatch = startWatch({ engine, pool, lock: books.lock, lookAtClock, expires: !isReadOnly }, log);
   const running: Running = {
     rooms,
     lock: books.lock,
@@ -79,11 +80,13 @@ async function serve(given: Config, directory: string): Promise<void> {
     isStopping: false,
   };
   stopOnSignals(running, directory, log);
-  takeSnapshotNow = () => engine.requestSnapshot();
+  takeSnapshotNow = isReadOnly
+    ? () => tell('No snapshot is taken: the server is read-only.')
+    : () => engine.requestSnapshot();
   if (config.metrics !== '') running.metrics = await openMetrics(config, directory, running, log);
   running.listening = await startServer({ ...config, connectionsCutMax, drainMsMax: DRAIN_MS_MAX }, door);
   if (running.isStopping) return;
-  rooms.effects.start();
+  if (!isReadOnly) rooms.effects.start();
   const who = whoMay(config, state);
   process.stdout.write(startLine(config, who, running.listening.port, directory, encodeBase64(server.public)));
 }
@@ -146,9 +149,11 @@ function serverRules(text: string): unknown[] {
   return list;
 }
 
-function startLine({ host, durability }: Config, who: string, port: number, directory: string, key: string): string {
+function startLine(config: Config, who: string, port: number, directory: string, key: string): string {
+  const { host, durability, readOnly } = config;
+  const shown = readOnly === 'yes' ? ' READ-ONLY: it takes nothing in, calls nobody, writes nothing.' : '';
   const risk = durability === 'none' ? ' DURABILITY NONE: answers do not wait for the disk.' : '';
-  return `ayni ${SEMVER} serves http://${urlHost(host)}:${port}/v2, ${who}, data in ${directory}, key ${key}.${risk}\n`;
+  return `ayni ${SEMVER} serves http://${urlHost(host)}:${port}/v2, ${who}, data in ${directory}, key ${key}.${shown}${risk}\n`;
 }
 
 let directory = '';

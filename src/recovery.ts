@@ -10,7 +10,7 @@ import { lookAheadOfApply } from './core/ahead.ts';
 import { apply } from './core/apply.ts';
 import { loadState, type StateExtra } from './core/dump.ts';
 import { emptyState, type MemorySizes, type State } from './core/state.ts';
-import { changeIn, putBack } from './storage/changed-byte.ts';
+import { changeIn, changeText, putBack } from './storage/changed-byte.ts';
 import { entryCodec } from './storage/codec.ts';
 import type { Disk } from './storage/disk.ts';
 import { JOURNAL_START, type JournalEnd } from './storage/journal.ts';
@@ -56,6 +56,24 @@ export function recover(options: RecoveryOptions): Recovered {
   if (left.length === 0) return recovered;
   const note = `Removed ${left.length} files of snapshots that did not come to their end.`;
   return { ...recovered, notes: [...recovered.notes, note] };
+}
+
+/** Reads them for who only shows them: what a start would cut is passed by, and what it would put back is damage. */
+export function show(options: RecoveryOptions): Recovered {
+  const { disk, directory, verify } = options;
+  const { torn, ...shown } = readBooks(options);
+  if (torn === null) return shown;
+  const { file, byte, bytes } = torn;
+  const changed = changeIn(disk, directory, { torn, position: shown.end }, verify);
+  if (changed?.where === 'frame') {
+    throw new DamageError(
+      join(directory, file),
+      changed.byte,
+      `${changeText(changed)}; a start that may write puts it back`,
+    );
+  }
+  const note = `Passed by ${bytes} bytes at the end of ${file}, from byte ${byte} on: a write that has not ended, and is not acknowledged.`;
+  return { ...shown, notes: [...shown.notes, note] };
 }
 
 /** Reads them, and cuts or puts back what may be. */

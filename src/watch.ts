@@ -25,12 +25,14 @@ interface Watched {
   lock: Lock;
   /** Compares the last moment of the books with the machine's clock. */
   lookAtClock: (lastMoment: number, now: number) => void;
+  /** Whether intents that have waited too long end. */
+  expires: boolean;
 }
 
 /** Begins; what it returns ends what a server that stops does no more. */
-export function startWatch({ engine, pool, lock, lookAtClock }: Watched, { tell, defect }: Log): () => void {
+export function startWatch({ engine, pool, lock, lookAtClock, expires }: Watched, { tell, defect }: Log): () => void {
   const ticker = setInterval(() => {
-    engine.tick();
+    if (expires) engine.tick();
     lookAtClock(engine.now(), Date.now());
   }, TICK_MS).unref();
   // Goes on while the server stops, which waits for threads too.

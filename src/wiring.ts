@@ -57,11 +57,12 @@ export interface Rooms {
   snapshots: { taken: number; lastEntry: number; lastMs: number };
 }
 
-/** Opens the journal for append, and wires all that runs behind the door; nothing is published or called yet. */
+/** Opens the journal for append, where anything may be, and wires all that runs behind the door; nothing is published or called yet. */
 export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
   const { directory, disk, server, signHash, state, end, entries } = books;
   state.compileSchema = compileUserSchema;
-  const journal = Journal.open(disk, directory, end, {
+  const openJournal = config.readOnly === 'yes' ? Journal.atRest : Journal.open;
+  const journal = openJournal(disk, directory, end, {
     segmentBytesMax: config.segmentBytesMax,
     reserveBytes: RESERVE_BYTES,
     durability: config.durability,
@@ -177,5 +178,6 @@ export function openDoor(config: Config, rooms: Rooms, defaultLedger: number, lo
     publicUrl: config.publicUrl,
     bodyDepthMax: config.bodyDepthMax,
     limits,
+    isReadOnly: config.readOnly === 'yes',
   });
 }

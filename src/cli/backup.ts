@@ -13,12 +13,12 @@ import { isoMoment } from '../core/proofs.ts';
 import { type Disk, type DiskFile, readWhole, realDisk, writeAll } from '../storage/disk.ts';
 import { segmentSeq } from '../storage/format.ts';
 import { KEY_FILE, KEY_FILE_BYTES_MAX, readKeyFile, writeKeyFile } from '../storage/key-file.ts';
+import { type Pinned, pin } from '../storage/pinned.ts';
 import { isPartName, snapshotSeq } from '../storage/snapshot-format.ts';
 import { errorCode } from '../storage/system-error.ts';
 import { type Checked, checkBooks } from './audit/check-books.ts';
 import { findingOf, findingText } from './audit/finding.ts';
 import { findKey } from './audit/key.ts';
-import { type Pinned, pin } from './audit/pinned.ts';
 import { countText } from './count.ts';
 import { readFilled, UsageError } from './usage.ts';
 

@@ -27,8 +27,8 @@ import { sha256 } from '../storage/format.ts';
 import type { JournalPosition } from '../storage/journal.ts';
 import { type FrameRead, readJournal } from '../storage/journal-reader.ts';
 import { KEY_FILE, loadKey, readKeyFile } from '../storage/key-file.ts';
+import { pin } from '../storage/pinned.ts';
 import { journalStart } from '../storage/segments.ts';
-import { pin } from './audit/pinned.ts';
 import { writeNew } from './new-file.ts';
 import { readFilled, UsageError } from './usage.ts';
 

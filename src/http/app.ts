@@ -52,6 +52,8 @@ export interface AppOptions {
   bodyDepthMax: number;
   /** Those by which `house.validate` was made. */
   limits: SchemaLimits;
+  /** Whether the books are only shown; absent: no. */
+  isReadOnly?: boolean;
 }
 
 const ACTIONS: Record<Action, (call: Call) => void> = {
@@ -86,6 +88,14 @@ const GOING_ON: readonly Action[] = ['proof', 'drop', 'remove', 'check', 'retry'
 
 const BOOKS_FULL = refuseUnavailable(
   'The books are full: this server takes nothing new, and goes on telling what is in them',
+);
+
+/** Questions that come with a body. */
+const ASKED_WITH_BODY: readonly Action[] = ['check'];
+
+const READ_ONLY = refuseUnavailable('This server only shows its books: it takes nothing in, and calls nobody');
+const KEEPS_NO_TOKENS = refuseUnavailable(
+  'This server only shows its books: it cannot write down that a token with a jti is used up. Send one without',
 );
 
 const READY = '{"status":"UP"}';
@@ -142,6 +152,9 @@ function serveRequest(options: AppOptions, description: Description, request: Re
     }
     return sendRefusal(house, reply, refusal);
   }
+  if (options.isReadOnly && request.method !== 'GET' && !ASKED_WITH_BODY.includes(route.action)) {
+    return sendRefusal(house, reply, READ_ONLY);
+  }
   if (request.method !== 'GET' && house.engine.room.whatIsFull(!GOING_ON.includes(route.action)) !== null) {
     return sendRefusal(house, reply, BOOKS_FULL);
   }
@@ -172,6 +185,7 @@ function serveRequest(options: AppOptions, description: Description, request: Re
   }
   if (route.id !== null && !isId(route.kind, route.id)) return sendRefusal(house, reply, BAD_ID);
   if (token === null || token.jti === null) return act();
+  if (options.isReadOnly) return sendRefusal(house, reply, KEEPS_NO_TOKENS);
   if (isLetIn(call)) return useToken(call, token);
   // A stranger's is not written down, and so counts for nothing, but beside signatures for which the request is taken.
   if (request.method === 'GET') call.bearer = null;

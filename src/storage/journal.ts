@@ -145,6 +145,13 @@ export class Journal {
     return journal;
   }
 
+  /** One that takes nothing: it stands where the books end, for who only shows them. */
+  static atRest(disk: Disk, directory: string, position: JournalPosition, options: JournalOptions): Journal {
+    const journal = new Journal(disk, directory, position, options);
+    journal.#closed = true;
+    return journal;
+  }
+
   #openLast(name: string, firstSeq: number, end: JournalEnd | null): void {
     const path = join(this.#directory, name);
     const file = this.#disk.open(path, 'write');
@@ -188,6 +195,7 @@ export class Journal {
 
   /** Appends the entry to the frame under construction. Returns its bytes, a view that is good until the next `commit`. */
   add(entry: Entry): Uint8Array {
+    assert(!this.#closed, 'the journal is closed');
     const from = this.#buffer.end;
     this.#format.encode(entry, this.#buffer);
     assert(this.frameBytes <= FRAME_BYTES_MAX, 'the batch outgrew a frame');

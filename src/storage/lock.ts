@@ -63,6 +63,9 @@ export interface Lock {
   release(): void;
 }
 
+/** Of who holds none, since it writes nothing. */
+export const NO_LOCK: Lock = { check() {}, release() {} };
+
 export interface LockOptions {
   /** The process that takes the lock; this one by default. */
   pid?: number;

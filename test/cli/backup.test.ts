@@ -6,7 +6,6 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkBooks } from '../../src/cli/audit/check-books.ts';
-import { pin } from '../../src/cli/audit/pinned.ts';
 import { copyBooks } from '../../src/cli/backup.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
@@ -16,6 +15,7 @@ import { readBooks } from '../../src/recovery.ts';
 import { type Disk, type DiskFile, type OpenMode, realDisk } from '../../src/storage/disk.ts';
 import { JOURNAL_START } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
+import { pin } from '../../src/storage/pinned.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { transfer } from '../core/books.ts';
 import { DIRECTORY, House, type HouseOptions, MAIN_LEDGER, SERVER } from '../engine/house.ts';

@@ -4,7 +4,6 @@ import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, stat
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { pin } from '../../src/cli/audit/pinned.ts';
 import { Signatures } from '../../src/cli/audit/signatures.ts';
 import { countText } from '../../src/cli/count.ts';
 import { freePorts } from '../../src/cli/free-ports.ts';
@@ -18,6 +17,7 @@ import { encode } from '../../src/storage/codec.ts';
 import { readAll, realDisk } from '../../src/storage/disk.ts';
 import { digestEntry, FRAME_FOOT_BYTES, FRAME_HEAD_BYTES, fillFrame, sealFrame } from '../../src/storage/format.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
+import { pin } from '../../src/storage/pinned.ts';
 import { canMount, mountDisk } from '../process/system.ts';
 import { entriesFrom } from '../storage/kit.ts';
 import { dieWithUs } from '../support/children.ts';

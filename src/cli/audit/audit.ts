@@ -22,6 +22,7 @@ import { FRAME_HEAD_BYTES, segmentSeq } from '../../storage/format.ts';
 import { JOURNAL_START, type JournalPosition } from '../../storage/journal.ts';
 import { type FrameRead, type ReadResult, stepJournal } from '../../storage/journal-reader.ts';
 import { KEY_FILE } from '../../storage/key-file.ts';
+import { type Pinned, pin } from '../../storage/pinned.ts';
 import { journalStart, listSegments } from '../../storage/segments.ts';
 import { isPartName, isTemporaryName, PIECE_BYTES, partEnd, snapshotSeq } from '../../storage/snapshot-format.ts';
 import { differencesOf } from '../../storage/state-digest.ts';
@@ -31,7 +32,6 @@ import { type KnownHead, readHead } from './head.ts';
 import { headerNotes } from './headers.ts';
 import { heapEntries } from './heap-entries.ts';
 import { checkKeyFile, type FoundKey, findKey } from './key.ts';
-import { type Pinned, pin } from './pinned.ts';
 import { Signatures } from './signatures.ts';
 import { type LoadedSnapshot, loadSnapshot } from './snapshots.ts';
 

@@ -14,10 +14,10 @@ import { entryCodec } from '../../storage/codec.ts';
 import type { Disk } from '../../storage/disk.ts';
 import type { JournalPosition } from '../../storage/journal.ts';
 import { readJournal } from '../../storage/journal-reader.ts';
+import { pin } from '../../storage/pinned.ts';
 import { journalStart } from '../../storage/segments.ts';
 import { listSnapshots } from '../../storage/snapshot-reader.ts';
 import { FoundError } from './finding.ts';
-import { pin } from './pinned.ts';
 import { type LoadedSnapshot, loadSnapshot } from './snapshots.ts';
 
 export interface Checked extends JournalPosition {

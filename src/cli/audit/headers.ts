@@ -13,9 +13,9 @@ import {
   readSegmentHeader,
   SEGMENT_HEADER_BYTES,
 } from '../../storage/format.ts';
+import type { Pinned } from '../../storage/pinned.ts';
 import { listSegments } from '../../storage/segments.ts';
 import { FoundError } from './finding.ts';
-import type { Pinned } from './pinned.ts';
 
 /** Where in a header its version lies. */
 const VERSION_AT = 8;

@@ -8,10 +8,10 @@
  * the frames behind them that were written meanwhile, would take the gap for damage.
  */
 import { basename, join } from 'node:path';
-import { type Disk, type DiskFile, readAll } from '../../storage/disk.ts';
-import { SIGNATURE_BYTES, segmentSeq } from '../../storage/format.ts';
-import { isPartName, snapshotSeq } from '../../storage/snapshot-format.ts';
-import { errorCode } from '../../storage/system-error.ts';
+import { type Disk, type DiskFile, readAll } from './disk.ts';
+import { SIGNATURE_BYTES, segmentSeq } from './format.ts';
+import { isPartName, snapshotSeq } from './snapshot-format.ts';
+import { errorCode } from './system-error.ts';
 
 export interface Pinned extends Disk {
   /** Bytes of a file. */
@@ -67,7 +67,7 @@ function tryPin(disk: Disk, directory: string): Map<string, DiskFile> | null {
 const READ_ONLY = 0o400;
 
 function refuse(): never {
-  throw new Error('an audit changes nothing');
+  throw new Error('whoever has pinned a directory changes nothing in it');
 }
 
 function pinnedFile(path: string, file: DiskFile): DiskFile {
