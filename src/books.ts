@@ -12,19 +12,29 @@ import { type KeyPair, makeKeyPair } from './proof/keys.ts';
 import { sign, verify } from './proof/verify.ts';
 import { type Recovered, recover, show } from './recovery.ts';
 import { type Disk, realDisk } from './storage/disk.ts';
+import { segmentSeq } from './storage/format.ts';
 import { whileHeld } from './storage/held-disk.ts';
 import { KEY_FILE, loadKey, loadOrCreateKey } from './storage/key-file.ts';
 import { acquireLock, type Lock, NO_LOCK } from './storage/lock.ts';
 import { pin } from './storage/pinned.ts';
+import { snapshotSeq } from './storage/snapshot-format.ts';
 
 export interface HeldBooks extends Recovered {
   directory: string;
   lock: Lock;
   disk: Disk;
   server: KeyPair;
+  /** Whether the key lay in the directory, or was named, before this start. */
+  knewKey: boolean;
   /** The server's signature of a hash, and whether one is. */
   signHash: (hash: Uint8Array) => Uint8Array;
   verifyHash: (hash: Uint8Array, signature: Uint8Array) => boolean;
+}
+
+/** Whether any file of books lies there. Of a directory that is not there, no. */
+export function hasBooks(directory: string): boolean {
+  const names = realDisk.exists(directory) ? realDisk.readdir(directory) : [];
+  return names.some((name) => segmentSeq(name) > 0 || snapshotSeq(name) >= 0);
 }
 
 /** Makes the directory, and the key where there is none and no file of it is named (''). What damage there is, is thrown. */
@@ -33,12 +43,13 @@ export function openBooks(directory: string, keyFile: string, log: Log): HeldBoo
   realDisk.mkdir(directory);
   const lock = acquireLock(realDisk, directory);
   const disk = whileHeld(realDisk, lock);
+  const knewKey = keyFile !== '' || disk.exists(join(directory, KEY_FILE));
   const server =
     keyFile === '' ? loadOrCreateKey(disk, directory, makeKeyPair) : loadKey(disk, resolve(keyFile), makeKeyPair);
   const signatures = signaturesOf(server);
   const recovered = recover({ disk, directory, verify: signatures.verifyHash, hashSeed: randomInt(2 ** 32) });
   tellRecovered(recovered, began, log);
-  return { ...recovered, ...signatures, directory, lock, disk, server };
+  return { ...recovered, ...signatures, directory, lock, disk, server, knewKey };
 }
 
 /** Reads them, with the same key, and changes nothing: nothing can be written by way of what it returns. */
@@ -50,7 +61,7 @@ export function showBooks(directory: string, keyFile: string, log: Log): HeldBoo
   const shown = show({ disk, directory, verify: signatures.verifyHash, hashSeed: randomInt(2 ** 32) });
   disk.release();
   tellRecovered(shown, began, log);
-  return { ...shown, ...signatures, directory, lock: NO_LOCK, disk, server };
+  return { ...shown, ...signatures, directory, lock: NO_LOCK, disk, server, knewKey: true };
 }
 
 function signaturesOf(server: KeyPair): Pick<HeldBooks, 'signHash' | 'verifyHash'> {

@@ -164,6 +164,11 @@ const SETTINGS = {
     ['no', 'yes'],
     'yes: shows the books as they are, and takes nothing in, calls nobody, writes nothing',
   ),
+  newBooks: choice<'yes' | 'no'>(
+    'yes',
+    ['yes', 'no'],
+    'no: does not start on a directory without books, where they are lost or not mounted',
+  ),
   ledger: ledgerHandle('main', 'handle of the default ledger, made at the first start'),
   owner: publicKey('base64 public key to which a default ledger made at the first start grants everything'),
   accessRules: rules('access rules of the server itself, as JSON; by default everybody may enter and make ledgers'),

@@ -13,19 +13,26 @@ import { createDefaultLedger } from './genesis.ts';
 import type { KeyPair } from './proof/keys.ts';
 import { urlHost } from './url-host.ts';
 
+/** Where books are, and whether the server that they are to be of is known already. */
+interface Home {
+  directory: string;
+  knewKey: boolean;
+}
+
 /** Its index. Throws ConfigError where the books are others; `tell` hears of an owner who is named too late. */
 export async function openDefaultLedger(
   engine: Engine,
   server: KeyPair,
   config: Config,
-  directory: string,
+  home: Home,
   tell: (text: string) => void,
 ): Promise<number> {
   const { state } = engine;
   const { ledger: handle, owner } = config;
   if (findLedger(state, handle) < 0) {
-    refuseOtherBooks(state, config, directory);
-    if (config.readOnly === 'yes') throw new ConfigError(`${directory} has no books; with --read-only none are made`);
+    refuseOtherBooks(state, config, home.directory);
+    if (config.readOnly === 'yes' || config.newBooks === 'no') throw noBooksError(home.directory);
+    tell(newBooksText(home));
     await createDefaultLedger(engine, server, handle, owner);
   } else {
     const note = lateOwnerText(config, state);
@@ -34,6 +41,19 @@ export async function openDefaultLedger(
   const index = findLedger(state, handle);
   state.home = { handle, luid: namesOf(state, state.ledgers[index]!.row).luid };
   return index;
+}
+
+/** None are to be begun. */
+export function noBooksError(directory: string): ConfigError {
+  return new ConfigError(
+    `${directory} has no books, and by --read-only or --new-books none are begun. See that it is the directory that is meant, and its disk mounted; where the books are lost, start on the last backup`,
+  );
+}
+
+/** Books that were deleted, or a disk that is not mounted, look like a first start: whoever knows better is to hear of it. */
+function newBooksText({ directory, knewKey }: Home): string {
+  const known = 'the key was there already, so where this server has had books, they are gone or elsewhere';
+  return `${directory} has no books: new ones are begun${knewKey ? `; ${known}` : ', with a new key'}.`;
 }
 
 /** Who may use the default ledger, and the server around it, in words. */

@@ -2,11 +2,11 @@
  * The plan: read the configuration, open the books, wire the rooms, listen; and the same backwards to stop.
  */
 import { resolve } from 'node:path';
-import { openBooks, showBooks } from './books.ts';
+import { hasBooks, openBooks, showBooks } from './books.ts';
 import { type Config, ConfigError, configHelp, readConfig, readPlace, strangeVariables } from './config.ts';
 import { setServerRules } from './core/access/index.ts';
 import { tellFault } from './core/refusal.ts';
-import { openDefaultLedger, whoMay } from './default-ledger.ts';
+import { noBooksError, openDefaultLedger, whoMay } from './default-ledger.ts';
 import { accessErrors } from './http/schemas.ts';
 import { type Server, startServer } from './http/server.ts';
 import { SEMVER } from './http/version.ts';
@@ -56,6 +56,8 @@ async function serve(given: Config, directory: string): Promise<void> {
   let takeSnapshotNow = () => tell('No snapshot is taken yet: the server is still starting.');
   process.on('SIGUSR2', () => takeSnapshotNow());
 
+  // Before a directory, a lock or a key is made where a disk is to be mounted.
+  if (config.newBooks === 'no' && !hasBooks(directory)) throw noBooksError(directory);
   const isReadOnly = config.readOnly === 'yes';
   const books = (isReadOnly ? showBooks : openBooks)(directory, config.serverKey, log);
   const lookAtClock = watchClock(tell);
@@ -64,7 +66,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   const rooms = wireRooms(config, books, log);
   const { state, engine, pool, server } = rooms;
   if (rules !== null) setServerRules(state, rules);
-  const defaultLedger = await openDefaultLedger(engine, server, config, directory, tell);
+  const defaultLedger = await openDefaultLedger(engine, server, config, books, tell);
 
   // All signals are known before the port is open: whoever finds it open, or reads that it is, may send them at once.
   const tellFigures = config.logLevel === 'debug' ? watchFigures(engine, pool, log) : () => {};
