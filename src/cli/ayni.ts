@@ -24,6 +24,8 @@ const TOOLS: Record<string, Tool> = {
   inspect: { about: 'show what a directory holds, or entries as JSON', load: () => import('./inspect.ts') },
   backup: { about: 'copy the books while they are written to', load: () => import('./backup.ts') },
   export: { about: 'the story of one record, for anybody to check', load: () => import('./export.ts') },
+  balances: { about: 'what wallets had at a moment, and whether it adds up', load: () => import('./balances.ts') },
+  statement: { about: 'all that changed the balances of one wallet', load: () => import('./statement.ts') },
   keygen: { about: 'make a key pair', load: () => import('./keygen.ts') },
   sign: { about: 'sign a record, or a proof, to send it by curl', load: () => import('./sign.ts') },
   token: { about: 'make a token, to ask a ledger with rules by curl', load: () => import('./token.ts') },
@@ -34,7 +36,7 @@ const TOOLS: Record<string, Tool> = {
 const HELP = `ayni <command> [--help]
 
 ${Object.entries(TOOLS)
-  .map(([name, { about }]) => `  ${name.padEnd(9)}${about}`)
+  .map(([name, { about }]) => `  ${name.padEnd(11)}${about}`)
   .join('\n')}
 `;
 

@@ -10,12 +10,10 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { hex } from '../core/bytes.ts';
-import { findHandle, findLedger, findLuid } from '../core/finding.ts';
 import { historyOf } from '../core/history.ts';
-import { KINDS, Kind } from '../core/kinds.ts';
-import { isLuid } from '../core/luid.ts';
+import { KINDS, type Kind } from '../core/kinds.ts';
 import { readRow } from '../core/records.ts';
-import { SERVER_LEDGER, type State } from '../core/state.ts';
+import type { State } from '../core/state.ts';
 import { headText } from '../http/head.ts';
 import { encodeBase64, type KeyPair, keyPairFromSecret, makeKeyPair } from '../proof/keys.ts';
 import { Sealer } from '../proof/sealer.ts';
@@ -29,6 +27,7 @@ import { type FrameRead, readJournal } from '../storage/journal-reader.ts';
 import { KEY_FILE, loadKey, readKeyFile } from '../storage/key-file.ts';
 import { pin } from '../storage/pinned.ts';
 import { journalStart } from '../storage/segments.ts';
+import { type RecordName, rowOf } from './names.ts';
 import { writeNew } from './new-file.ts';
 import { readFilled, UsageError } from './usage.ts';
 
@@ -74,12 +73,6 @@ export function run(args: string[]): number {
   return 0;
 }
 
-export interface RecordName {
-  ledger: string;
-  kind: Kind;
-  id: string;
-}
-
 /** The story as JSON. Throws where there is no such record, and what the disk throws. */
 export function storyOf(disk: Disk, directory: string, name: RecordName, server = keyOf(disk, directory)): string {
   const pinned = pin(disk, directory);
@@ -115,16 +108,6 @@ function keyOf(disk: Disk, directory: string, file?: string): KeyPair {
   throw new Error(
     `${directory} holds no ${KEY_FILE}: what the server proves on reading, it proves with its key; name its file by --server-key`,
   );
-}
-
-/** The row of a record, of a dropped one too where its luid is given. */
-function rowOf(state: State, { ledger, kind, id }: RecordName): number {
-  const selected = findLedger(state, ledger);
-  if (selected < 0) throw new Error(`the books have no ledger ${ledger}`);
-  const index = kind === Kind.ledger ? SERVER_LEDGER : selected;
-  const row = isLuid(id) ? findLuid(state, index, kind, id) : findHandle(state, index, kind, id);
-  if (row < 0) throw new Error(`ledger ${ledger} has no ${KINDS[kind].name} ${id}`);
-  return row;
 }
 
 /** The record as it is now, then its former versions, oldest first. */

@@ -5,13 +5,14 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { decodePublic, encodeBase64 } from '../proof/keys.ts';
+import { encodeBase64 } from '../proof/keys.ts';
 import { readWhole, realDisk } from '../storage/disk.ts';
 import { type AuditReport, audit, type HeadReport } from './audit/audit.ts';
 import { findingOf, findingText } from './audit/finding.ts';
+import { givenKey } from './audit/key.ts';
 import { countText } from './count.ts';
 import { dataDirectory } from './directory.ts';
-import { readCount, UsageError } from './usage.ts';
+import { readCount } from './usage.ts';
 
 export const HELP = `ayni verify [dir] [--against <base64>] [--head <file>] [--json] [--other-rules] [--signed-only] [--workers <n>]
 
@@ -50,7 +51,7 @@ export async function run(args: string[]): Promise<number> {
   });
   const directory = resolve(dataDirectory(positionals));
   const isJson = values.json === true;
-  const key = keyOf(values.against ?? values.key);
+  const key = givenKey(values.against ?? values.key);
   const head = values.head === undefined ? null : { file: values.head, text: textOf(values.head) };
   try {
     const report = await audit({
@@ -73,13 +74,6 @@ export async function run(args: string[]): Promise<number> {
     );
     return 1;
   }
-}
-
-function keyOf(text: string | undefined): Uint8Array | null {
-  if (text === undefined) return null;
-  const key = decodePublic(text);
-  if (key === null) throw new UsageError('--against: must be the base64 of 32 bytes');
-  return key;
 }
 
 function textOf(path: string): string {

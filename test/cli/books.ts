@@ -194,6 +194,8 @@ const TOOLS: Record<string, () => Promise<Tool>> = {
   inspect: () => import('../../src/cli/inspect.ts'),
   backup: () => import('../../src/cli/backup.ts'),
   export: () => import('../../src/cli/export.ts'),
+  balances: () => import('../../src/cli/balances.ts'),
+  statement: () => import('../../src/cli/statement.ts'),
   keygen: () => import('../../src/cli/keygen.ts'),
 };
 

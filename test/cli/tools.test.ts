@@ -53,10 +53,10 @@ describe('ayni', () => {
   test('lists its commands, and each tells of itself', async () => {
     const { code, out } = await ayniProcess();
     expect(code).toBe(0);
-    for (const name of ['serve', 'verify', 'inspect', 'backup', 'export', 'keygen', 'sign', 'token', 'demo'])
-      expect(out).toContain(`  ${name} `);
+    const ofModules = ['verify', 'inspect', 'backup', 'export', 'balances', 'statement', 'keygen', 'sign', 'token'];
+    for (const name of ['serve', ...ofModules, 'demo']) expect(out).toContain(`  ${name} `);
     const told = new Map<string, Ran>();
-    for (const name of ['serve', 'verify', 'inspect', 'backup', 'export', 'keygen', 'sign', 'token']) {
+    for (const name of ['serve', ...ofModules]) {
       const help = await ayniProcess(name, '--help');
       told.set(name, help);
       expect(help.code, help.err).toBe(0);
@@ -88,6 +88,8 @@ describe('an empty path, as of a variable that was not set, is no way to say whe
     ['backup', ['backup', '', 'BOOKS/copy']],
     ['backup', ['backup', 'BOOKS', '']],
     ['export', ['export', '', 'wallet', 'a']],
+    ['balances', ['balances', '']],
+    ['statement', ['statement', '', 'a']],
     ['keygen', ['keygen', '--out', '']],
   ])('%s %j', async (_name, args) => {
     const { code, out, err } = await ayni(...args.map((arg) => arg.replace('BOOKS', books)));

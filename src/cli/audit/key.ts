@@ -16,6 +16,7 @@ import { KEY_FILE, KEY_FILE_BYTES_MAX, KeyFileError, keyText, readKeyFile } from
 import { listSegments } from '../../storage/segments.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
 import { errorCode } from '../../storage/system-error.ts';
+import { UsageError } from '../usage.ts';
 import { FoundError } from './finding.ts';
 import { loadSnapshot } from './snapshots.ts';
 
@@ -29,6 +30,14 @@ interface KeyPlaces {
   disk: Disk;
   directory: string;
   key: Uint8Array | null;
+}
+
+/** The key that `--against` gives, null where nobody gave one. */
+export function givenKey(text: string | undefined): Uint8Array | null {
+  if (text === undefined) return null;
+  const key = decodePublic(text);
+  if (key === null) throw new UsageError('--against: must be the base64 of 32 bytes');
+  return key;
 }
 
 /** Throws where there is no key to be had. `pinned` shows the books, `disk` the key file. */

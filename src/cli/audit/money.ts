@@ -15,7 +15,7 @@ import { type Entry, EntryType, type Outcome, POSTING_WIDTH, THROUGH_WIDTH } fro
 import { readRow } from '../../core/records.ts';
 import type { State } from '../../core/state.ts';
 
-interface Account {
+export interface Account {
   available: bigint;
   reserved: bigint;
   incoming: bigint;
@@ -110,6 +110,11 @@ export class Money {
         return `of ${nameOf(state, symbol)} nothing was issued, not ${stated}`;
     }
     return known === accounts ? null : `${accounts} balances were moved, and ${known} of them are there`;
+  }
+
+  /** What wallets have, by symbol row, then wallet row, in the order in which anything of it first moved. */
+  get bySymbol(): ReadonlyMap<number, ReadonlyMap<number, Readonly<Account>>> {
+    return this.#accounts;
   }
 
   /** Balances that were ever moved. */

@@ -1,0 +1,59 @@
+/**
+ * What became of the money, from the first entry on: the entries of the books once more, in their order, as far as a
+ * moment. The record heap holds all of them for good, those too whose segments are gone, so no moment lies too far back.
+ *
+ * Moments never go back along the books: what was decided before one of them is always a beginning of the books.
+ */
+import { type Entry, EntryType, type IntentEntry, type StepEntry } from '../../core/entry.ts';
+import { entryAt } from '../../core/records.ts';
+import type { State } from '../../core/state.ts';
+import { Money } from '../audit/money.ts';
+
+/** An intent has moved its money for good. */
+export interface Moved {
+  /** Of the entry that says so. */
+  seq: number;
+  entry: IntentEntry | StepEntry;
+  /** Where in the heap the entry lies with which it was found out whose money it is: that one, or the one that set it aside. */
+  clearedAt: number;
+}
+
+export class Past {
+  /** What those entries come to that were gone through. */
+  readonly money = new Money();
+  /** How many they are, and where the last of them lies. */
+  seq = 0;
+  address = 0;
+  readonly #state: State;
+  /** By luid of an intent that holds money, where the entry lies that set it aside. */
+  readonly #held = new Map<string, number>();
+
+  constructor(state: State) {
+    this.#state = state;
+  }
+
+  /** Goes on with all that was decided before this moment; whoever asks goes through all of it. */
+  *upTo(moment: number): Generator<Moved> {
+    const { log } = this.#state;
+    for (; this.seq < log.length; this.seq++) {
+      const address = log.get(this.seq);
+      // Of tokens nothing is kept, and they move nothing.
+      if (address === 0) continue;
+      const entry = entryAt(this.#state, address);
+      if (decidedIn(entry) >= moment) return;
+      this.address = address;
+      this.money.add(entry);
+      if (entry.type !== EntryType.intent && entry.type !== EntryType.step) continue;
+      const { luid, outcome } = entry;
+      const moves = outcome.steps.includes('committed');
+      if (moves) yield { seq: this.seq + 1, entry, clearedAt: this.#held.get(luid) ?? address };
+      if (moves || outcome.steps.includes('aborted')) this.#held.delete(luid);
+      else if (outcome.postings.length > 0) this.#held.set(luid, address);
+    }
+  }
+}
+
+/** An intent may have waited since it was received. */
+function decidedIn(entry: Entry): number {
+  return 'outcome' in entry ? entry.outcome.moment : entry.moment;
+}
