@@ -14,7 +14,7 @@ import { type Recovered, recover, show } from './recovery.ts';
 import { type Disk, realDisk } from './storage/disk.ts';
 import { segmentSeq } from './storage/format.ts';
 import { whileHeld } from './storage/held-disk.ts';
-import { KEY_FILE, loadKey, loadOrCreateKey } from './storage/key-file.ts';
+import { KEY_FILE, loadKey, loadOrCreateKey, refuseOtherKey } from './storage/key-file.ts';
 import { acquireLock, type Lock, NO_LOCK } from './storage/lock.ts';
 import { pin } from './storage/pinned.ts';
 import { snapshotSeq } from './storage/snapshot-format.ts';
@@ -56,6 +56,7 @@ export function openBooks(directory: string, keyFile: string, log: Log): HeldBoo
 export function showBooks(directory: string, keyFile: string, log: Log): HeldBooks {
   const began = performance.now();
   const disk = pin(realDisk, directory);
+  if (keyFile === '') refuseOtherKey(realDisk, directory);
   const server = loadKey(realDisk, keyFile === '' ? join(directory, KEY_FILE) : resolve(keyFile), makeKeyPair);
   const signatures = signaturesOf(server);
   const shown = show({ disk, directory, verify: signatures.verifyHash, hashSeed: randomInt(2 ** 32) });

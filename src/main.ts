@@ -56,9 +56,9 @@ async function serve(given: Config, directory: string): Promise<void> {
   let takeSnapshotNow = () => tell('No snapshot is taken yet: the server is still starting.');
   process.on('SIGUSR2', () => takeSnapshotNow());
 
-  // Before a directory, a lock or a key is made where a disk is to be mounted.
-  if (config.newBooks === 'no' && !hasBooks(directory)) throw noBooksError(directory);
   const isReadOnly = config.readOnly === 'yes';
+  // Before a directory, a lock or a key is made where a disk is to be mounted, or a key is asked for that nothing needs.
+  if ((isReadOnly || config.newBooks === 'no') && !hasBooks(directory)) throw noBooksError(directory);
   const books = (isReadOnly ? showBooks : openBooks)(directory, config.serverKey, log);
   const lookAtClock = watchClock(tell);
   lookAtClock(books.end.moment, Date.now());

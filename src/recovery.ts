@@ -72,7 +72,11 @@ export function show(options: RecoveryOptions): Recovered {
       `${changeText(changed)}; a start that may write puts it back`,
     );
   }
-  const note = `Passed by ${bytes} bytes at the end of ${file}, from byte ${byte} on: a write that has not ended, and is not acknowledged.`;
+  const what =
+    changed === null
+      ? 'a write that has not ended, and is not acknowledged'
+      : `${changeText(changed)}. Look after the disk`;
+  const note = `Passed by ${bytes} bytes at the end of ${file}, from byte ${byte} on: ${what}.`;
   return { ...shown, notes: [...shown.notes, note] };
 }
 

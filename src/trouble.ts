@@ -95,6 +95,10 @@ function damageRemedy(what: string): string {
   if (what.includes(NOT_SIGNED)) {
     return 'Either the key that this start took (server.key, or the file that --server-key names) is not the one these books were made with, then start with that one; or somebody else wrote this, then start on a copy from before';
   }
+  // Whoever goes back to a backup here loses what was acknowledged, and nothing has to be lost.
+  if (what.includes('a start that may write')) {
+    return 'A start without --read-only loses nothing by it, but makes the calls to banks and webhooks that are due; otherwise put the file back from a copy';
+  }
   // Whoever goes back to a backup here loses what the newer server acknowledged.
   if (what.includes('format version')) {
     return 'If a newer server wrote here, start that one again: it loses nothing. Otherwise put the file back from a copy';
@@ -111,7 +115,7 @@ function remedy(error: Error, directory: string): string {
       return 'Make room on the disk, or raise the limit of this user';
     case 'EACCES':
     case 'EPERM':
-      return `See that this user may read and write ${directory} and every file in it`;
+      return `See that this user may read and write ${directory} and every file in it (with --read-only: read)`;
     case 'EROFS':
       return `The disk of ${directory} is mounted read-only: mount it writable; where nobody has made it so, the system has: look at the log of the system, as for a device that fails`;
     case 'EMFILE':

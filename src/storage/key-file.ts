@@ -54,18 +54,9 @@ export function loadKey(disk: Disk, path: string, create: MakePair): KeyPair {
 
 /** The key in the directory, made with `create` where there is none yet. */
 export function loadOrCreateKey(disk: Disk, directory: string, create: MakePair): KeyPair {
-  const path = join(directory, KEY_FILE);
-  const found = usableKey(disk, path, create);
+  const found = usableKey(disk, join(directory, KEY_FILE), create);
   if (found !== null) return found;
-  const names = disk.readdir(directory);
-  // The new key would take the link's place, and nobody the one that was meant.
-  if (names.includes(KEY_FILE)) throw new KeyFileError(`${path} is a link that leads nowhere; put the key there first`);
-  const books = names.find((name) => segmentSeq(name) > 0 || snapshotSeq(name) >= 0);
-  if (books !== undefined) {
-    throw new KeyFileError(
-      `${path} is missing, but ${books} was signed by the server's key; put it back from a copy, or name the file that it is in with --server-key`,
-    );
-  }
+  refuseOtherKey(disk, directory);
   const made = create();
   // The next start would find it open to others, and there would be books by then.
   writeKeyFile(
@@ -75,6 +66,20 @@ export function loadOrCreateKey(disk: Disk, directory: string, create: MakePair)
     'keep that in a file elsewhere, as `ayni keygen` prints one, and name it by --server-key',
   );
   return made;
+}
+
+/** Throws KeyFileError where the directory's key is missing and no other can take its place. */
+export function refuseOtherKey(disk: Disk, directory: string): void {
+  const path = join(directory, KEY_FILE);
+  if (disk.exists(path)) return;
+  const names = disk.readdir(directory);
+  // The new key would take the link's place, and nobody the one that was meant.
+  if (names.includes(KEY_FILE)) throw new KeyFileError(`${path} is a link that leads nowhere; put the key there first`);
+  const books = names.find((name) => segmentSeq(name) > 0 || snapshotSeq(name) >= 0);
+  if (books === undefined) return;
+  throw new KeyFileError(
+    `${path} is missing, but ${books} was signed by the server's key; put it back from a copy, or name the file that it is in with --server-key`,
+  );
 }
 
 /** Writes the key file of a directory, unless others could read it there: then it throws, with what to do `instead`. */

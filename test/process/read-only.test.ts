@@ -180,6 +180,21 @@ describe('books in which a call to a bank, one to a webhook and an end are due, 
     expect(lookOf(path)).toEqual(before);
   });
 
+  test('are shown where a byte behind their end has changed, which is told', async () => {
+    const path = copied();
+    const file = lastSegment(path);
+    await (await serverOfTest({ directory: path })).stop();
+    const bytes = readFileSync(file);
+    writeFileSync(file, Buffer.concat([bytes, Buffer.alloc(100), Buffer.from([1]), Buffer.alloc(1000)]));
+    const before = lookOf(path);
+    const server = await show(path);
+    expect(server.log()).toMatch(
+      /Passed by 101 bytes at the end of journal-.*: one byte behind the last frame has changed/,
+    );
+    expect(await server.stop()).toBe(0);
+    expect(lookOf(path)).toEqual(before);
+  });
+
   test('are shown by the key of a file', async () => {
     const path = copied();
     const key = join(freshDirectory(), 'key');
@@ -205,15 +220,19 @@ describe('what cannot be shown is refused, and left as it is:', () => {
   test('a directory that is not there is not made', async () => {
     const path = join(freshDirectory(), 'nothing');
     const { code, log } = await startRefused({ directory: path, flags: SHOWN });
-    expect([code, log]).toEqual([1, expect.stringContaining(`See that ${path} is a directory`)]);
+    expect([code, log]).toEqual([2, expect.stringContaining(`${path} has no books`)]);
     expect(() => statSync(path)).toThrow('ENOENT');
   });
 
-  test('an empty one', async () => {
-    expect(await refusedAt(freshDirectory())).toEqual({
-      code: 1,
-      log: expect.stringContaining('server.key does not exist'),
-    });
+  test('an empty one: what is missing are the books, and no key', async () => {
+    expect(await refusedAt(freshDirectory())).toEqual({ code: 2, log: expect.stringContaining('has no books') });
+  });
+
+  test('one without its key: a new one would be of no use', async () => {
+    const path = copied();
+    unlinkSync(join(path, 'server.key'));
+    const { code, log } = await refusedAt(path);
+    expect([code, log]).toEqual([1, expect.stringMatching(/server\.key is missing, but .*put it back from a copy/)]);
   });
 
   test('one with a key alone: no ledger is made', async () => {
@@ -232,5 +251,8 @@ describe('what cannot be shown is refused, and left as it is:', () => {
     writeFileSync(file(), bytes);
     const { code, log } = await refusedAt(path);
     expect([code, log]).toEqual([1, expect.stringContaining('a start that may write puts it back')]);
+    // It loses what was acknowledged since.
+    expect(log).toContain('A start without --read-only loses nothing by it');
+    expect(log).not.toContain('backup');
   });
 });
