@@ -11,7 +11,8 @@ WORKDIR /ayni
 COPY --from=build /ayni/package.json ./
 COPY --from=build /ayni/node_modules node_modules
 COPY --from=build /ayni/dist/src dist/src
-# A new volume takes these rights over. The port is another container's only where it is published, so it is every address.
+# A new volume takes these rights over. What is published comes in by the container's own address, not by the loopback: so it
+# listens on every one, and other containers of its network reach it, published or not.
 RUN mkdir /data && chown node:node /data && chmod 700 /data
 ENV AYNI_DATA=/data AYNI_HOST=0.0.0.0
 USER node
@@ -19,6 +20,6 @@ VOLUME /data
 EXPOSE 4000
 # Books of tens of millions of records take some minutes to be read.
 HEALTHCHECK --start-period=10m --interval=10s --timeout=5s \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:4000/readyz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.AYNI_PORT || 4000) + '/readyz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # As process 1 it hears SIGTERM once it listens, before that with `--init` only. It has no children that an init would wait for.
 ENTRYPOINT ["node", "--max-semi-space-size=64", "--min-semi-space-size=64", "dist/src/main.js"]
