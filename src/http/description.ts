@@ -13,7 +13,8 @@ export class Description {
   }
 
   text(): Promise<string> {
-    // What could not be loaded now, where too many files are open say, may be the next time.
+    // What could not be loaded now, where too many files are open say, may be the next time; on Node 20 after a restart,
+    // since that remembers what it could not load.
     this.#making ??= this.#make().catch((error) => {
       this.#making = null;
       throw error;

@@ -4,13 +4,14 @@
  */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { REASONS } from '../../src/http/errors.ts';
 import { describeInterface } from '../../src/http/openapi/index.ts';
 import { DATA_MEMBERS, MEMBERS, SHAPES } from '../../src/http/openapi/shape-texts.ts';
 import { allRoutes, findRoute } from '../../src/http/paths.ts';
 import { compileSchemas, type Operation } from '../../src/http/schemas.ts';
+import { Desk } from '../fuzz/desk.ts';
 import type { Json } from '../support/client.ts';
 
 const limits = { claimsMax: 5, proofsMax: 3 };
@@ -287,4 +288,31 @@ test('a tool that goes by it and the server think otherwise of a body', () => {
     }),
   );
   expect(wrong).toEqual([]);
+});
+
+// ---------------------------------------------------------------- asked for
+
+afterEach(() => void vi.restoreAllMocks());
+
+test('a hundred who ask for it at once hold up whoever asks for something else', async () => {
+  const desk = await Desk.open();
+  const told: string[] = [];
+  const ask = async (path: string) => {
+    expect((await desk.ask({ method: 'GET', path }, false)).status).toBe(200);
+    told.push(path);
+  };
+  await ask('/openapi.json');
+  let now = 0;
+  // By this clock each step takes long.
+  vi.spyOn(performance, 'now').mockImplementation(() => {
+    now += 3;
+    return now;
+  });
+  const flood = Array.from({ length: 100 }, () => ask('/openapi.json'));
+  await Promise.race(flood);
+  await ask('/v2/wallets');
+  expect(told.indexOf('/v2/wallets')).toBeLessThan(10);
+  await Promise.all(flood);
+  expect(told).toHaveLength(102);
+  await desk.close();
 });
