@@ -336,6 +336,8 @@ class Exchange implements Request, Reply, Guest {
   }
 
   refuseAndClose(refusal: Refusal): void {
+    // It never came whole: how long that took is its client's time.
+    this.sort = null;
     this.closes = true;
     this.pieces = EMPTY;
     this.scene.handler.refuse(refusal, this);

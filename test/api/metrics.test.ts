@@ -211,6 +211,22 @@ describe('figures for Prometheus', () => {
     expect(waited.buckets.get(0.512)).toBe(0);
   });
 
+  test('a client that takes its time with a body makes requests look slow', async () => {
+    const server = await serverOfTest({
+      flags: ['--metrics', '0', '--body-bytes-max', '1024', '--body-ms-max', '100'],
+    });
+    expect((await connect(server).post('/wallets', { hash: 'x'.repeat(2000) })).status).toBe(413);
+    const socket = await open('127.0.0.1', server.port);
+    const answered = new Promise<Buffer>((resolve) => socket.once('data', resolve));
+    socket.write('POST /v2/wallets HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{');
+    expect((await answered).toString()).toMatch(/^HTTP\/1\.1 408 /);
+    socket.destroy();
+    const figures = await scrape(server);
+    expect([408, 413].map((status) => figures.get(`ayni_http_answers_total{status="${status}"}`))).toEqual([1, 1]);
+    for (const [key, { count }] of await spreads(server))
+      if (key.includes('request="write"')) expect(count, key).toBe(0);
+  });
+
   test('how long the disk takes, and how much it is given at once, is spread over buckets', async () => {
     const server = await serverOfTest({ flags: ['--metrics', '0'] });
     const client = connect(server);
