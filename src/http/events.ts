@@ -24,7 +24,7 @@ import { SIGNALS } from './schema-kinds.ts';
 // ---------------------------------------------------------------- events of a ledger
 
 /** A sequence number, and the number among the events of the entry after it from which on they were not told yet. */
-const AFTER = /^(\d{1,15})(?:\.(\d{1,9}))?$/;
+export const AFTER = /^(\d{1,15})(?:\.(\d{1,9}))?$/;
 
 interface Wish {
   /** Entries up to this sequence number are passed by, and of the next one events before this number. */

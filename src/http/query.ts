@@ -30,7 +30,7 @@ const QUERY_CHARS_MAX = 16_384;
 const PAIRS_MAX = 256;
 const FILTERS_MAX = 32;
 const FILTER_VALUES_MAX = 128;
-const FILTER_TEXT_MAX = 1024;
+export const FILTER_TEXT_MAX = 1024;
 /** Characters of the records on a page; beyond, fewer must be asked for. */
 export const PAGE_TEXT_MAX = 32 * 1024 * 1024;
 

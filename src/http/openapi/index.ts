@@ -7,8 +7,9 @@
 import { OPERATORS } from '../../core/filters.ts';
 import { KINDS, Kind } from '../../core/kinds.ts';
 import { REASONS, refuseBodySize, refuseMethod, refuseUnavailable, statusOf } from '../errors.ts';
+import { AFTER } from '../events.ts';
 import { allRoutes, type RouteRow } from '../paths.ts';
-import { type Filtered, PAGE_LIMIT_DEFAULT, pathsOf } from '../query.ts';
+import { FILTER_TEXT_MAX, type Filtered, PAGE_LIMIT_DEFAULT, pathsOf } from '../query.ts';
 import type { Schema } from '../schema-words.ts';
 import { bodySchemas, type SchemaLimits } from '../schemas.ts';
 import { absoluteUrl } from '../tokens.ts';
@@ -248,12 +249,12 @@ function parameters(pageLimitMax: number): Record<string, unknown> {
       name: 'after',
       ...query,
       description: 'Where to go on: `page.after` of the answer before, or a sequence number.',
-      schema: { type: 'string', pattern: '^\\d{1,15}(?:\\.\\d{1,9})?$', default: '0' },
+      schema: { type: 'string', pattern: AFTER.source, default: '0' },
     },
     Wait: {
       name: 'wait',
       ...query,
-      description: 'Seconds to wait for the first event.',
+      description: 'Seconds to wait for the first event; not longer than the server lets anybody wait.',
       schema: { type: 'integer', minimum: 0, maximum: 999_999_999, default: 0 },
     },
     Signal: {
@@ -276,7 +277,7 @@ function filterParameters(operation: Operation): unknown[] {
     name: path,
     in: 'query',
     description: `Those whose \`${path}\` is this; \`${path}.$gte\` and so on compare otherwise.`,
-    schema: { type: 'string', maxLength: 1024 },
+    schema: { type: 'string', maxLength: FILTER_TEXT_MAX },
   }));
   const all = {
     name: 'filter',
