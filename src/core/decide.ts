@@ -29,22 +29,14 @@ import {
   type UpdateCommand,
 } from './command.ts';
 import { countKey } from './counts.ts';
-import {
-  type CreateEntry,
-  type DropEntry,
-  type Entry,
-  EntryType,
-  type ProofEntry,
-  type StoredProof,
-  type TokenEntry,
-} from './entry.ts';
+import { type CreateEntry, type DropEntry, type Entry, EntryType, type ProofEntry, type TokenEntry } from './entry.ts';
 import { findHandle, findLuid } from './finding.ts';
 import { beginIntent, stepByCall, stepByProof } from './intents.ts';
 import { KINDS, Kind, kindRow } from './kinds.ts';
 import { judgeLabels } from './labels.ts';
 import { POLICIES_MAX } from './norms.ts';
 import { ProofScene } from './quorum.ts';
-import { namesOf, proofSize, type RecordView, readRow } from './records.ts';
+import { isSameProof, namesOf, proofSize, type RecordView, readRow } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
 import { replayed } from './replays.ts';
 import { sheetOf } from './sheet.ts';
@@ -172,9 +164,8 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
     return refuse('crypto.signature-invalid', 'The record has changed since the proof was made');
   }
   // A repeated report changes nothing.
-  const isSame = (known: StoredProof) => equalBytes(known.result, proof.result) && known.custom === proof.custom;
-  if (record.entry.proofs.some(isSame)) return [];
-  if (record.added.some((each) => each.type === EntryType.proof && isSame(each.proof))) return [];
+  if (record.entry.proofs.some((known) => isSameProof(known, proof))) return [];
+  if (record.added.some((each) => each.type === EntryType.proof && isSameProof(each.proof, proof))) return [];
   const again = replayed(state, { ledger, kind, hash: command.hash, proofs: [proof] }, record.entry.handle, row);
   if (again !== null) return again;
   const scene = new ProofScene(state, ledger, kind, record);

@@ -1,8 +1,10 @@
 /** Records as they were: entries stay where they are, so what followed one of them is simply not looked at. */
-import { EntryType, type IntentStatus, statusAfter } from './entry.ts';
+import { equalBytes } from './bytes.ts';
+import { EntryType, type IntentStatus, type StoredProof, statusAfter } from './entry.ts';
 import { lastGiven } from './history.ts';
 import { kindRow } from './kinds.ts';
 import {
+  isSameProof,
   labelsBy,
   lastBy,
   namesAt,
@@ -21,18 +23,27 @@ import type { State } from './state.ts';
 export function recordAt(state: State, row: number, address: number): RecordView {
   if (state.rows.at.get(row) <= address) return readRow(state, row);
   const version = versionAt(state, isEntryOf(state, row, address) ? address : lastBefore(state, row, address));
+  return viewBy(state, row, version);
+}
+
+/**
+ * The record in a row as it was with this proof of its version with this hash, and nothing of what became of it since: as
+ * it came, where it began with that proof. It may have been changed meanwhile.
+ */
+export function recordWith(state: State, row: number, hash: Uint8Array, proof: StoredProof): RecordView {
+  let whole = versionAt(state, state.rows.at.get(row));
+  while (!equalBytes(whole.entry.hash, hash)) whole = versionAt(state, whole.before);
+  const { entry, added, before } = whole;
+  const at = added.findIndex((each) => each.type === EntryType.proof && isSameProof(each.proof, proof));
+  const version = { entry: at < 0 ? undecided(entry) : entry, added: added.slice(0, at + 1), before };
+  return viewBy(state, row, version);
+}
+
+/** The record in a row with what this version, which it had once, came to. */
+function viewBy(state: State, row: number, version: Version): RecordView {
   const status = intentStatus(version) ?? statusBy(state, row, version);
   const { pastLabels } = state.longVersions;
   const labels = lastGiven(version).labels ?? labelsBy(state, row, version.before, pastLabels);
-  return { ...version, row, status, owners: ownersOf(state, version), labels };
-}
-
-/** The record in a row as its present version came, with nothing of what became of it. */
-export function recordAsItCame(state: State, row: number): RecordView {
-  const { entry, before } = versionAt(state, state.rows.at.get(row));
-  const version = { entry: undecided(entry), added: [], before };
-  const status = intentStatus(version) ?? statusBy(state, row, version);
-  const labels = labelsBy(state, row, before, state.longVersions.pastLabels);
   return { ...version, row, status, owners: ownersOf(state, version), labels };
 }
 

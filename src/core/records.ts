@@ -1,4 +1,5 @@
 /** From rows to records: a row's chain of entries, read as versions with the proofs and steps added to each. */
+import { equalBytes } from './bytes.ts';
 import type { Names } from './codec.ts';
 import {
   type CreateEntry,
@@ -146,6 +147,11 @@ function sizeOfAdded(added: Version['added']): number {
 /** About how many characters it takes as text, or bytes in memory. */
 export function proofSize({ custom }: StoredProof): number {
   return PROOF_SIZE + (custom?.length ?? 0);
+}
+
+/** Whether they are one proof, sent again: a key makes one signature of one thing. */
+export function isSameProof(one: StoredProof, other: StoredProof): boolean {
+  return equalBytes(one.result, other.result) && one.custom === other.custom;
 }
 
 /** A proof without its custom. */

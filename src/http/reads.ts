@@ -1,11 +1,11 @@
 /**
  * Reads: records as the state shows them now, and as they were, told once the disk has that.
  */
-import { EntryType } from '../core/entry.ts';
+import { EntryType, type StoredProof } from '../core/entry.ts';
 import { type FoundVersions, findVersion, findVersions, type PastVersion, readVersions } from '../core/history.ts';
 import { Kind } from '../core/kinds.ts';
 import { Listing } from '../core/lists.ts';
-import { recordAsItCame } from '../core/past.ts';
+import { recordWith } from '../core/past.ts';
 import { type RecordView, readRow, sizeOf } from '../core/records.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { SERVER_LEDGER } from '../core/state.ts';
@@ -66,16 +66,18 @@ export function sendRow(call: Call, status: number, row: number, headers?: reado
   else inTurn(call, () => see(call.house, row), tell, 'answer');
 }
 
-/** Answers with the record in a row as it came, for whoever may not hear more of it. */
-export function sendAsItCame(call: Call, row: number): void {
-  const { state, sealer } = call.house;
+/** Answers a proof that was sent again with the record as it was with it, for whoever may not hear more of it. */
+export function sendAsItWas(call: Call, row: number, hash: Uint8Array, proof: StoredProof): void {
+  const { house } = call;
   const see = () => {
-    const record = recordAsItCame(state, row);
+    const record = recordWith(house.state, row, hash, proof);
     return { record, size: sizeOf(record) };
   };
   const tell = (held: Call, { record }: { record: RecordView }) => {
-    const text = viewText(record, sealer);
-    sendDurable(held, () => send(held, 200, text));
+    withLateProofs(house, held.reply, [record], () => {
+      const text = viewText(record, house.sealer);
+      sendDurable(held, () => send(held, 200, text));
+    });
   };
   inTurn(call, see, tell, 'answer');
 }

@@ -20,7 +20,7 @@ import { beginAnew, type Call, callerOf, guarded, NO_BYTES, refuseDurable, send,
 import { type CheckedProofs, type Content, keysOf, openBody, openProofs, type ProofBody, proofAsSent } from './door.ts';
 import { type Header, type Refusal, refuse } from './errors.ts';
 import { refuseToKeep } from './json.ts';
-import { sendAsItCame, sendRow } from './reads.ts';
+import { sendAsItWas, sendRow } from './reads.ts';
 import { ledgerOf, luidOf, rowOf } from './rows.ts';
 
 export function createRecord(call: Call): void {
@@ -263,12 +263,12 @@ function submitProof(
     ...what,
   };
   submit(call, { command, checks, seals: NO_BYTES }, (entries) => {
-    const { ledger, kind, caller } = command;
+    const { ledger, kind, caller, hash, proof } = command;
     // A proof that stands on the record may be sent by whoever has read or recorded it, as often as they like: without the
-    // right to read it is no way to hear what became of the record.
+    // right to read it is no way to hear what became of the record since.
     const isTold = entries.length > 0 || isAllowed(house.state, ledger, 'read', kind, row, caller);
     if (isTold) sendRow(call, 200, row);
-    else sendAsItCame(call, row);
+    else sendAsItWas(call, row, hash, proof);
   });
 }
 

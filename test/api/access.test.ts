@@ -119,14 +119,18 @@ describe('before a closed gate', () => {
       expect(made.status, made.text).toBe(201);
       const at = `/${path}/${data.handle}`;
       const late = proof(body.hash, anna, { note: 'late' });
-      expect((await there.post(`${at}/proofs`, late)).status).toBe(200);
+      const added = await there.post(`${at}/proofs`, late);
+      expect(added.body.meta.proofs.slice(-1)).toEqual([late]);
       const end = proof(body.hash, owner, { status: path === 'wallets' ? 'closed' : 'created' });
       expect((await there.post(`${at}/proofs`, end)).status).toBe(200);
       const known = (await there.get(at, asOwner)).body;
       expect(['completed', 'rejected', 'closed']).toContain(known.meta.status);
-      for (const recorded of [late, body.meta.proofs[0]]) {
+      for (const [recorded, first] of [
+        [late, added],
+        [body.meta.proofs[0], made],
+      ]) {
         const again = await there.post(`${at}/proofs`, recorded);
-        expect([again.status, again.body]).toEqual([200, made.body]);
+        expect([again.status, again.body], 'what was heard when it was recorded').toEqual([200, first.body]);
         expect((await there.post(`${at}/proofs`, recorded, asOwner)).body).toEqual(known);
       }
     }

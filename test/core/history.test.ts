@@ -4,10 +4,11 @@
  */
 import { describe, expect, test } from 'vitest';
 import { NOBODY } from '../../src/core/access/index.ts';
+import { EntryType, type StoredProof } from '../../src/core/entry.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { findVersion, findVersions, historyOf, readVersions } from '../../src/core/history.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { recordAt } from '../../src/core/past.ts';
+import { recordAt, recordWith } from '../../src/core/past.ts';
 import { namesOf, readRow } from '../../src/core/records.ts';
 import { isRefusal } from '../../src/core/refusal.ts';
 import type { State } from '../../src/core/state.ts';
@@ -51,6 +52,24 @@ function newestOf(state: State, row: number, skip: number, max: number) {
     if (done === true) return { versions: readVersions(state, value), total: value.total };
   }
 }
+
+test('a record is told as it was with one of its proofs, though more came and it was changed since', () => {
+  const books = Books.open().wallets('w');
+  const { state } = books;
+  const row = rowOf(books, Kind.wallet, 'w');
+  books.create(Kind.policy, { handle: 'p', schema: 'labels', record: 'wallet', values: ['gold', 'red'] });
+  const labels = (...given: string[]) => ({ labels: given });
+  prove(books, Kind.wallet, 'w', { status: 'onboarded', ...labels('gold') });
+  prove(books, Kind.wallet, 'w', { status: 'closed', ...labels('red') });
+  const { entry, added } = readRow(state, row);
+  const [first, second] = added.map((each) => (each.type === EntryType.proof ? each.proof : null));
+  books.update(Kind.wallet, 'w', { handle: 'w', custom: { n: 1 } });
+  books.update(Kind.wallet, 'w', { handle: 'w', custom: { n: 2 } });
+  const toldWith = (proof: StoredProof) => recordWith(state, row, entry.hash, proof);
+  expect(toldWith(entry.proofs[0]!)).toMatchObject({ entry, added: [], status: 'created', labels: [] });
+  expect(toldWith(first!)).toMatchObject({ entry, added: added.slice(0, 1), status: 'onboarded', labels: ['gold'] });
+  expect(toldWith(second!)).toMatchObject({ entry, added, status: 'closed', labels: ['gold', 'red'] });
+});
 
 test('a record of very many versions is not walked through whenever it is read, changed or told of, and keeps what it has', () => {
   const books = Books.open().wallets('w', 'other');

@@ -481,7 +481,7 @@ export const PLANTS: Plant[] = [
     'a repeated proof counts again',
     [
       'src/core/decide.ts',
-      '  if (record.added.some((each) => each.type === EntryType.proof && isSame(each.proof))) return [];\n',
+      '  if (record.added.some((each) => each.type === EntryType.proof && isSameProof(each.proof, proof))) return [];\n',
       '',
     ],
   ],
