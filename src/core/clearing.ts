@@ -47,6 +47,12 @@ export interface Company {
 /** What claims need. */
 const NEEDS = ['spend', 'issue', 'destroy', 'limit'] as const;
 
+/** A permission that a claim needs: to do this to the record in this row. */
+interface Permission {
+  readonly action: (typeof NEEDS)[number];
+  readonly row: number;
+}
+
 /** A permission is missing: no error, since a proof that brings it may still come. */
 export const WAITING = 'waiting';
 
@@ -66,14 +72,10 @@ export interface Attempt {
 
 /** What the intent's claims come to, or why it must not happen. */
 export function clear(state: State, attempt: Attempt): Cleared | typeof WAITING | Refusal {
-  const plan = new ClearingPlan(state, attempt);
+  const plan = new ClearingPlan(state, attempt, null);
   const { company, moment } = attempt;
-  const { claims } = attempt.sheet;
-  for (let at = 0; at < claims.length; at += CLAIM_WIDTH) {
-    actionAt(claims, at).plan(plan);
-    if (plan.refusal !== null) return plan.refusal;
-    plan.index++;
-  }
+  planAll(plan, attempt);
+  if (plan.refusal !== null) return plan.refusal;
   if (!plan.isPermitted) return WAITING;
   const postings = plan.nets.sum();
   const through: number[] = [];
@@ -85,6 +87,25 @@ export function clear(state: State, attempt: Attempt): Cleared | typeof WAITING 
   }
   const { limits, legs, forwards, routed } = plan;
   return { postings, limits, legs, forwards, routed, through };
+}
+
+/** Whether this caller alone has one of the permissions that are missing. */
+export function brings(state: State, attempt: Attempt, caller: Caller): boolean {
+  const missing = new Map<number, Permission>();
+  planAll(new ClearingPlan(state, attempt, missing), attempt);
+  const budget: Effort = { left: BUDGET_MAX };
+  for (const { action, row } of missing.values()) {
+    if (isGranted(state, attempt.ledger, action, state.rows.kind.get(row), row, caller, null, budget)) return true;
+  }
+  return false;
+}
+
+/** Plans the claims, up to the first that must not happen. */
+function planAll(plan: ClearingPlan, { sheet: { claims } }: Attempt): void {
+  for (let at = 0; at < claims.length && plan.refusal === null; at += CLAIM_WIDTH) {
+    actionAt(claims, at).plan(plan);
+    plan.index++;
+  }
 }
 
 /** How much of what leaves by this posting the thread has brought. */
@@ -116,10 +137,17 @@ class ClearingPlan implements Plan {
   readonly #budget: Effort = { left: BUDGET_MAX };
   /** What was asked and granted: thousands of claims may ask the same, each time by reading a large record. */
   #granted: Set<number> | null = null;
+  /** Where all that are missing are looked for, those; null where one is enough. */
+  readonly #missing: Map<number, Permission> | null;
   /** No permission can be missing. */
   readonly #isFree: boolean;
 
-  constructor(state: State, { ledger, sheet, content, caller, company }: Attempt) {
+  constructor(
+    state: State,
+    { ledger, sheet, content, caller, company }: Attempt,
+    missing: Map<number, Permission> | null,
+  ) {
+    this.#missing = missing;
     this.nets = new Nets(state.hashSeed);
     this.#state = state;
     this.#ledger = ledger;
@@ -171,12 +199,15 @@ class ClearingPlan implements Plan {
   }
 
   need(action: (typeof NEEDS)[number], row: number): void {
-    if (this.#isFree || !this.isPermitted) return;
+    if (this.#isFree || (!this.isPermitted && this.#missing === null)) return;
     const question = row * NEEDS.length + NEEDS.indexOf(action);
-    if (this.#granted?.has(question) === true) return;
+    if (this.#granted?.has(question) === true || this.#missing?.has(question) === true) return;
     const kind = this.#state.rows.kind.get(row);
-    this.isPermitted = isGranted(this.#state, this.#ledger, action, kind, row, this.#caller, null, this.#budget);
-    if (!this.isPermitted) return;
+    if (!isGranted(this.#state, this.#ledger, action, kind, row, this.#caller, null, this.#budget)) {
+      this.isPermitted = false;
+      this.#missing?.set(question, { action, row });
+      return;
+    }
     this.#granted ??= new Set();
     this.#granted.add(question);
   }

@@ -62,8 +62,8 @@ export function wasConsent({ action, status, handle }: Words): boolean {
   return handle === undefined && action !== 'abort' && (status === undefined || AGREEING.includes(status));
 }
 
-/** Keys that ask for an intent that waits: of each the last word counts, and `key` has just asked. */
-export function askingKeys({ entry, added }: RecordView, key: Uint8Array): Uint8Array[] {
+/** Keys that ask for an intent that waits: of each the last word counts, and `key`, if any, has just asked. */
+export function askingKeys({ entry, added }: RecordView, key: Uint8Array | null): Uint8Array[] {
   const asking: Uint8Array[] = [];
   const heard = new KeyMap<true>();
   const hear = (from: Uint8Array, isAsking: boolean) => {
@@ -71,7 +71,7 @@ export function askingKeys({ entry, added }: RecordView, key: Uint8Array): Uint8
     heard.add(from, true);
     if (isAsking) asking.push(from);
   };
-  hear(key, true);
+  if (key !== null) hear(key, true);
   for (let index = added.length - 1; index >= 0; index--) {
     const each = added[index]!;
     if (each.type !== EntryType.proof) continue;

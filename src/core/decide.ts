@@ -31,7 +31,7 @@ import {
 import { countKey } from './counts.ts';
 import { type CreateEntry, type DropEntry, type Entry, EntryType, type ProofEntry, type TokenEntry } from './entry.ts';
 import { findHandle, findLuid } from './finding.ts';
-import { beginIntent, stepByCall, stepByProof } from './intents.ts';
+import { beginIntent, isAwaited, stepByCall, stepByProof } from './intents.ts';
 import { KINDS, Kind, kindRow } from './kinds.ts';
 import { judgeLabels } from './labels.ts';
 import { POLICIES_MAX } from './norms.ts';
@@ -56,7 +56,12 @@ const VARIETY_MAX = 300;
 const OWN_STATUSES: readonly string[] = ['created', 'onboarded', 'connected', 'active'];
 /** Characters of all proofs added to one version of a record: it is read as a whole, so its end must be in sight. */
 const ADDED_SIZE_MAX = 4 * 1024 * 1024;
-/** Of a proof that moves its intent, where there is no room for more: as many as it has legs may still come. */
+/**
+ * The same for an intent, with those that it waits for: whoever may add proofs may have filled the rest of it, so that
+ * those who are to agree one by one never could.
+ */
+const AWAITED_SIZE_MAX = 2 * ADDED_SIZE_MAX;
+/** Of a proof that moves its intent, or is one of those it waits for, where there is no room for more. */
 const MOVING_SIZE_MAX = 4096;
 
 /** `now` is when clearing happens: the moment of the batch. */
@@ -201,6 +206,8 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
     0,
   );
   if (added + size <= ADDED_SIZE_MAX) return entries;
+  const isShort = size <= MOVING_SIZE_MAX && added + size <= AWAITED_SIZE_MAX;
+  if (isShort && kind === Kind.intent && isAwaited(state, record, proof)) return entries;
   return refuse('record.invalid', 'The record has as many proofs as it can take; a new version begins without them');
 }
 

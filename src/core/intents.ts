@@ -11,7 +11,7 @@
  */
 import { type Caller, GRANTED, isGranted, isGrantedAll } from './access/index.ts';
 import { equalBytes } from './bytes.ts';
-import { type Attempt, clear, WAITING } from './clearing.ts';
+import { type Attempt, brings, clear, WAITING } from './clearing.ts';
 import type { CreateCommand, LegCommand, ProofCommand } from './command.ts';
 import { askingKeys, commandOf, isConsent, REPORTS, type Words, wasConsent, willingIn, wordsOf } from './consent.ts';
 import {
@@ -84,13 +84,24 @@ function moveByProof(
   }
   const isAsking = isConsent(words) || (byOlderRules && wasConsent(words));
   if (open.status !== 'pending' || open.isHolding || !isAsking) return null;
-  const keys = askingKeys(record, key);
-  const all = caller === GRANTED ? caller : { ...caller, keys };
-  const { ledger, moment } = open;
-  const content = { value: dataOf(record.entry), data: record.entry.data };
-  const sheet = drawUp(state, ledger, content.value);
-  const outcome = attempt(state, { ledger, sheet, content, caller: all, moment, company: null }, now);
+  const all = caller === GRANTED ? caller : { ...caller, keys: askingKeys(record, key) };
+  const outcome = attempt(state, anew(state, record, open, all), now);
   return outcome.steps.length === 0 && outcome.links === undefined ? null : stepEntry(record, open, outcome);
+}
+
+/** A waiting intent as it is tried again. */
+function anew(state: State, { entry }: RecordView, { ledger, moment }: OpenIntent, caller: Caller): Attempt {
+  const content = { value: dataOf(entry), data: entry.data };
+  return { ledger, sheet: drawUp(state, ledger, content.value), content, caller, moment, company: null };
+}
+
+/** Whether the intent waits for this proof, among others: its key has a permission that is missing, and asks for it now. */
+export function isAwaited(state: State, record: RecordView, { public: key, custom }: StoredProof): boolean {
+  const open = state.open.get(record.row);
+  if (open === undefined || open.status !== 'pending' || open.isHolding || !isConsent(wordsOf(custom))) return false;
+  const keys = askingKeys(record, null);
+  if (keys.some((each) => equalBytes(each, key))) return false;
+  return brings(state, anew(state, record, open, { keys, bearer: null }), { keys: [key], bearer: null });
 }
 
 /**

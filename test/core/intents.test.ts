@@ -305,6 +305,29 @@ describe('a missing permission', () => {
     expect(sign(books, waiting, luz, { note: 'yes' })).toBe('completed');
   });
 
+  test('comes one by one, in any order, though a stranger has filled the room for proofs', () => {
+    const { books, waiting } = waitForBoth();
+    const proofsOn = (): number =>
+      readRow(books.state, findLuid(books.state, 2, Kind.intent, waiting.luid)).added.length;
+    const isTaken = (key: Uint8Array, custom: object | null): boolean => {
+      const before = proofsOn();
+      sign(books, waiting, key, custom);
+      return proofsOn() > before;
+    };
+    for (let length = 1 << 19; length > 0; length >>= 1) {
+      while (isTaken(stranger, { text: 'x'.repeat(length) }));
+    }
+    while (isTaken(stranger, null));
+    const other = new Uint8Array(32).fill(6);
+    for (const key of [stranger, other]) expect(isTaken(key, { status: 'created' })).toBe(false);
+    expect(isTaken(luz, { status: 'declined' }), 'it does not wait for a no').toBe(false);
+    expect(isTaken(luz, { text: 'x'.repeat(4096) }), 'a long one').toBe(false);
+    expect(isTaken(luz, { status: 'created' })).toBe(true);
+    expect(isTaken(luz, { status: 'committed' }), 'who has said so already').toBe(false);
+    expect(isTaken(stranger, null)).toBe(false);
+    expect(sign(books, waiting, ana, null)).toBe('completed');
+  });
+
   test.each(['created', 'pending', 'prepared', 'committed', 'completed'])('comes with the status %s', (status) => {
     const { books, waiting } = waitForBoth();
     expect(sign(books, waiting, ana, { status })).toBe('pending');
