@@ -208,7 +208,8 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   if (added + size <= ADDED_SIZE_MAX) return entries;
   const isShort = size <= MOVING_SIZE_MAX && added + size <= AWAITED_SIZE_MAX;
   if (isShort && kind === Kind.intent && isAwaited(state, record, proof)) return entries;
-  return refuse('record.invalid', 'The record has as many proofs as it can take; a new version begins without them');
+  const end = kind === Kind.intent ? '' : '; a new version begins without them';
+  return refuse('record.invalid', `The record has as many proofs as it can take${end}`);
 }
 
 /** Whether the ledger may give this status. What others have given counts for nothing: else it could ask for their words. */
