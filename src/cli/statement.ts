@@ -20,8 +20,8 @@ export const HELP = `ayni statement <dir> <wallet> [--ledger <handle>] [--from <
 
 All that changed the balances of a wallet, a line for each claim of an intent that took from it or gave to it, in the
 order in which they were committed, with the balance after it; before them what it had, after them what it has. Balances
-are all that is the wallet's: what is reserved of it is told at both ends. <wallet> is its handle as it is now, or its
-luid, which finds a dropped one too. Changes nothing, takes no lock: it may be run while the server works, or on a copy;
+are all that is the wallet's: what is reserved of it is told at both ends. The other side of a claim is told as the claim
+names it, wherever routes led. <wallet> is its handle as it is now, or its luid, which finds a dropped one too. Changes nothing, takes no lock: it may be run while the server works, or on a copy;
 takes as much memory as a server on these books, or somewhat more.
 
   --ledger <handle>   the ledger of the wallet (default: main)
@@ -104,17 +104,37 @@ function* textOf(statement: Statement, title: string): Generator<string> {
 
 function* csvOf(statement: Statement): Generator<string> {
   const ends = (moment: number, name: string, balances: Balance[]) =>
-    balances.map(({ unit, balance }) => {
+    balances.map(({ unit, balance, reserved }) => {
       const when = moment === 0 || moment === NEVER ? '' : isoMoment(moment);
-      return csvLine([when, unit.handle, name, '', '', decimalText(balance, unit), '', '']);
+      return csvLine([
+        when,
+        unit.handle,
+        name,
+        '',
+        '',
+        decimalText(balance, unit),
+        decimalText(reserved, unit),
+        '',
+        '',
+      ]);
     });
-  yield csvLine(['moment', 'symbol', 'action', 'counterparty', 'change', 'balance', 'intent', 'intent luid']);
+  yield csvLine([
+    'moment',
+    'symbol',
+    'action',
+    'counterparty',
+    'change',
+    'balance',
+    'reserved',
+    'intent',
+    'intent luid',
+  ]);
   yield* ends(statement.from, 'opening', statement.opening());
   for (const { moved, booking, unit, balance } of statement.changes()) {
     const { action, counterparty, change } = booking;
     const amounts = [decimalText(change, unit), decimalText(balance, unit)];
     const { handle, luid } = moved.entry;
-    yield csvLine([momentOf(moved), unit.handle, action.name, counterparty ?? '', ...amounts, handle, luid]);
+    yield csvLine([momentOf(moved), unit.handle, action.name, counterparty ?? '', ...amounts, '', handle, luid]);
   }
   yield* ends(statement.to, 'closing', statement.closing());
 }

@@ -302,12 +302,12 @@ MOMENT -0.10 2.74 usd, destroy, intent i3
     expect(
       out.split('\r\n').map((line) => plain(line).replace(/int-\w+|intent-\w+|(?<=,)[\w-]{20,}(?=,)/, 'HANDLE')),
     ).toEqual([
-      'moment,symbol,action,counterparty,change,balance,intent,intent luid',
-      'MOMENT,dollar,opening,,,0.274,,',
-      'MOMENT,dollar,transfer,ana,-0.020,0.254,i4,LUID',
-      expect.stringMatching(/^MOMENT,dollar,transfer,to-luz,0.002,0.256,[^,]+,LUID$/),
-      "MOMENT,dollar,transfer,'+1-1,-0.004,0.252,i7,LUID",
-      ',dollar,closing,,,0.252,,',
+      'moment,symbol,action,counterparty,change,balance,reserved,intent,intent luid',
+      'MOMENT,dollar,opening,,,0.274,0.021,,',
+      'MOMENT,dollar,transfer,ana,-0.020,0.254,,i4,LUID',
+      expect.stringMatching(/^MOMENT,dollar,transfer,to-luz,0.002,0.256,,[^,]+,LUID$/),
+      "MOMENT,dollar,transfer,'+1-1,-0.004,0.252,,i7,LUID",
+      ',dollar,closing,,,0.252,0.000,,',
       '',
     ]);
   });

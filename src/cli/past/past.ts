@@ -2,7 +2,8 @@
  * What became of the money, from the first entry on: the entries of the books once more, in their order, as far as a
  * moment. The record heap holds all of them for good, those too whose segments are gone, so no moment lies too far back.
  *
- * Moments never go back along the books: what was decided before one of them is always a beginning of the books.
+ * Moments at which outcomes were decided never go back along the books: what happened to money before one of them is
+ * always a beginning of the books. A record bears the moment at which it was received, which may lie a batch earlier.
  */
 import { type Entry, EntryType, type IntentEntry, type StepEntry } from '../../core/entry.ts';
 import { entryAt } from '../../core/records.ts';
@@ -53,7 +54,7 @@ export class Past {
   }
 }
 
-/** An intent may have waited since it was received. */
+/** An intent may have waited since it was received; of a record, which moves nothing, that is all there is. */
 function decidedIn(entry: Entry): number {
   return 'outcome' in entry ? entry.outcome.moment : entry.moment;
 }
