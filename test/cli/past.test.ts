@@ -15,7 +15,7 @@ import { freshDirectory } from '../support/directory.ts';
 import { destroy, issue, type Kit, limit, makeKit, pause, proofFor, segment, transfer } from '../support/kit.ts';
 import { againWith, often, SHARE } from '../support/long.ts';
 import { startServer } from '../support/server.ts';
-import { ayni, copyWithoutKey, filesIn, plainBooks, prunedBooks, rewritten } from './books.ts';
+import { ayni, copyWithoutKey, filesIn, plainBooks, prunedBooks, resnapped, rewritten } from './books.ts';
 
 /** A moment at which nothing was on its way, and what the server then said that wallets have. */
 interface Look {
@@ -403,6 +403,19 @@ test('what was issued of one symbol and is in wallets as another does not agree'
   expect(out).toContain(
     'eur: 4 issued, 0 destroyed, 4 stand; wallets have 5 available and 0 reserved: they DO NOT AGREE.\n',
   );
+});
+
+test('balances of now that a snapshot gives otherwise than its entries are told of, and so is a statement up to now', async () => {
+  const lying = await resnapped(await prunedBooks(), ({ balances }) => balances.add(0, 1, balances.moment(0)));
+  const { code, out } = await ayni('balances', lying);
+  expect([code, out]).toEqual([
+    1,
+    expect.stringMatching(/\nA server would show it otherwise: wallet .* postings add up to /),
+  ]);
+  const { balances, ok } = JSON.parse((await ayni('balances', lying, '--json')).out);
+  expect(ok).toBe(false);
+  const { code: end, err } = await ayni('statement', lying, balances[0].luid);
+  expect([end, err]).toEqual([1, expect.stringContaining('its postings add up to')]);
 });
 
 test('moments from before the first segment that is left are as well known as later ones', async () => {
