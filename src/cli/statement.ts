@@ -21,8 +21,9 @@ export const HELP = `ayni statement <dir> <wallet> [--ledger <handle>] [--from <
 All that changed the balances of a wallet, a line for each claim of an intent that took from it or gave to it, in the
 order in which they were committed, with the balance after it; before them what it had, after them what it has. Balances
 are all that is the wallet's: what is reserved of it is told at both ends. The other side of a claim is told as the claim
-names it, wherever routes led. <wallet> is its handle as it is now, or its luid, which finds a dropped one too. Changes nothing, takes no lock: it may be run while the server works, or on a copy;
-takes as much memory as a server on these books, or somewhat more.
+names it, wherever routes led. <wallet> is its handle as it is now, or its luid, which finds a dropped one too. Changes
+nothing, takes no lock: it may be run while the server works, or on a copy; takes as much memory as a server on these
+books, or somewhat more.
 
   --ledger <handle>   the ledger of the wallet (default: main)
   --from <moment>     what was committed before is in the balance that it begins with, 2026-10-01T00:00Z say
