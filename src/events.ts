@@ -9,25 +9,24 @@
  *
  * Events of one entry are numbered: an intent's own first, then credits by claim, then limits.
  */
-import { fallbackAddresses } from './core/address.ts';
 import { METRICS } from './core/balances.ts';
-import { type Claim, handleOf, type Reference } from './core/claims/index.ts';
+import { type Claim, handleOf } from './core/claims/index.ts';
 import { type Condition, holdAll } from './core/conditions.ts';
 import {
+  decidedAt,
   type Entry,
   EntryType,
   type IntentEntry,
   LIMIT_WIDTH,
   type Outcome,
-  POSTING_WIDTH,
-  ROUTED_WIDTH,
   Side,
   type StepEntry,
 } from './core/entry.ts';
-import { findHandle, findLuid } from './core/finding.ts';
+import { findLuid } from './core/finding.ts';
 import { Kind, kindRow } from './core/kinds.ts';
-import { ledgerAt, nameAt, recordAt, undecided } from './core/past.ts';
-import { dataOf, entryAt, type Version } from './core/records.ts';
+import { meaningsOf } from './core/meaning.ts';
+import { ledgerAt, recordAt, undecided } from './core/past.ts';
+import { dataOf, entryAt } from './core/records.ts';
 import type { State } from './core/state.ts';
 import { Member, memberAt, membersAt, plain, Shelf } from './event-members.ts';
 import { sha256Hex } from './proof/digest.ts';
@@ -160,7 +159,7 @@ function eventOf(
     index,
     ledger,
     signal,
-    moment: momentOf(entry),
+    moment: decidedAt(entry),
     // Of thousands of events that are passed by, nobody asks what they are called.
     get handle() {
       handle ??= handleAt(entry, seq, index);
@@ -189,10 +188,6 @@ export function eventNameAt(state: State, seq: number, index: number): Pick<Ledg
   return { handle, signal: isLimit ? 'wallet-limited' : 'balance-received' };
 }
 
-function momentOf(entry: Entry): number {
-  return 'outcome' in entry ? entry.outcome.moment : entry.moment;
-}
-
 /** An intent as it came, before anything was decided about it. */
 function createdText(state: State, { row, address }: Placed, sealer: Sealer | null): string {
   const record = recordAt(state, row, address);
@@ -209,20 +204,17 @@ function* creditsOf(
   from: number,
   shelf: Shelf,
 ): Generator<LedgerEvent, void, void> {
-  const { row, address } = placed;
-  const { outcome } = placed.entry;
-  if (!outcome.steps.includes('committed')) return;
-  const record = recordAt(state, row, address);
-  const { claims } = dataOf(record.entry) as { claims: Claim[] };
-  const routed = routedIn(record);
-  const find = namesIn(state, placed, outcome.postings);
+  const { row, address, entry } = placed;
+  if (!entry.outcome.steps.includes('committed')) return;
+  const { claims } = dataOf(recordAt(state, row, address).entry) as { claims: Claim[] };
+  const meant = meaningsOf(state, address, entry);
   const shown = membersAt(state, row, address, shelf);
   for (let index = Math.max(0, from - FIRST_CREDIT); index < claims.length; index++) {
     const claim = claims[index]!;
     if (claim.target === undefined || claim.action === 'limit') continue;
-    const wallet = routed.get(index) ?? find(Kind.wallet, claim.target);
-    const symbol = find(Kind.symbol, claim.symbol);
-    if (wallet === undefined || symbol === undefined) continue;
+    const wallet = meant.wallet(index, Side.credit, handleOf(claim.target));
+    const symbol = meant.symbol(handleOf(claim.symbol));
+    if (wallet < 0 || symbol < 0) continue;
     const members = {
       amount: plain(claim.amount),
       intent: shown(row),
@@ -232,57 +224,6 @@ function* creditsOf(
     const rows = [row, wallet, symbol];
     yield eventOf(state, placed, FIRST_CREDIT + index, 'balance-received', rows, members);
   }
-}
-
-/** The wallets that routes gave credits to, by claim. */
-function routedIn({ entry, added }: Version): Map<number, number> {
-  const found = new Map<number, number>();
-  for (const each of [entry, ...added]) {
-    const routed = 'outcome' in each ? (each.outcome.links?.routed ?? []) : [];
-    for (let i = 0; i < routed.length; i += ROUTED_WIDTH) {
-      if (routed[i + 1] === Side.credit) found.set(routed[i]!, routed[i + 2]!);
-    }
-  }
-  return found;
-}
-
-/** Finds the row that a claim's reference meant when it was cleared, among those that the postings name. */
-function namesIn(state: State, placed: PlacedOutcome, postings: readonly number[]) {
-  const { ledger } = placed.entry;
-  const rows = new Set<number>();
-  for (let i = 0; i < postings.length; i += POSTING_WIDTH) rows.add(postings[i]!).add(postings[i + 1]!);
-  const cleared = clearedAt(state, placed);
-  const names = new Map<number, string>();
-  // Thousands of claims may name one wallet, and that may be large: its name is looked up once, and nothing else of it.
-  const nameOf = (row: number) => {
-    const name = names.get(row) ?? nameAt(state, row, cleared);
-    names.set(row, name);
-    return name;
-  };
-  let all: Map<string, number> | null = null;
-  return (kind: Kind, reference: Reference): number | undefined => {
-    const handle = handleOf(reference);
-    const addresses = [handle, ...fallbackAddresses(handle)];
-    // Mostly names still mean what they meant.
-    for (const name of addresses) {
-      const row = findHandle(state, ledger, kind, name);
-      if (rows.has(row) && nameOf(row) === name) return row;
-    }
-    all ??= new Map([...rows].map((row) => [`${state.rows.kind.get(row)} ${nameOf(row)}`, row]));
-    const meant = addresses.find((name) => all!.has(`${kind} ${name}`));
-    return meant === undefined ? undefined : all.get(`${kind} ${meant}`);
-  };
-}
-
-/** Address of the entry that said what the intent's claims come to: names may mean others once it is committed. */
-function clearedAt(state: State, { address, entry }: PlacedOutcome): number {
-  if (entry.type === EntryType.intent) return address;
-  let cleared = address;
-  for (let at = state.heap.prev(address); at !== 0; at = state.heap.prev(at)) {
-    const before = entryAt(state, at);
-    if ('outcome' in before && before.outcome.postings.length > 0) cleared = at;
-  }
-  return cleared;
 }
 
 function* limitsOf(

@@ -283,3 +283,8 @@ export function statusAfter({ steps }: Outcome, before: IntentStatus = 'pending'
   const last = steps.at(-1);
   return last === undefined || last === 'error' ? before : last;
 }
+
+/** When it was decided, as far as it says so: an intent may have waited since it was received, a record has not. */
+export function decidedAt(entry: Entry): number {
+  return 'outcome' in entry ? entry.outcome.moment : entry.moment;
+}

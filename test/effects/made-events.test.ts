@@ -48,6 +48,18 @@ describe('events of an intent of many claims', () => {
   });
 });
 
+test('a credit is told of the wallet that its claim named, though that has another name since, and a shorter one would do', () => {
+  const books = Books.open().symbols('usd').wallets('svc@bank', 'bank');
+  books.intent(issue('svc@bank', 1), issue('bank', 2));
+  const placed = placedAt(books.state, books.state.log.length)!;
+  const walletsTold = () => [...eventsOf(books.state, placed, 'balance-received')].map(({ rows }) => rows[1]);
+  const told = walletsTold();
+  books.update(Kind.wallet, 'svc@bank', { handle: 'svc-once' });
+  expect(walletsTold()).toEqual(told);
+  books.update(Kind.wallet, 'bank', { handle: 'svc@bank' });
+  expect(walletsTold()).toEqual(told);
+});
+
 test('a record is called what it was called then', () => {
   const books = Books.open().wallets('a');
   const [first, row] = [books.state.log.get(books.state.log.length - 1), books.state.rows.kind.length - 1];

@@ -5,18 +5,17 @@
  * Moments at which outcomes were decided never go back along the books: what happened to money before one of them is
  * always a beginning of the books. A record bears the moment at which it was received, which may lie a batch earlier.
  */
-import { type Entry, EntryType, type IntentEntry, type StepEntry } from '../../core/entry.ts';
+import { decidedAt, EntryType, type IntentEntry, type StepEntry } from '../../core/entry.ts';
 import { entryAt } from '../../core/records.ts';
 import type { State } from '../../core/state.ts';
 import { Money } from '../audit/money.ts';
 
 /** An intent has moved its money for good. */
 export interface Moved {
-  /** Of the entry that says so. */
+  /** Of the entry that says so, and where in the heap that lies. */
   seq: number;
+  address: number;
   entry: IntentEntry | StepEntry;
-  /** Where in the heap the entry lies with which it was found out whose money it is: that one, or the one that set it aside. */
-  clearedAt: number;
 }
 
 export class Past {
@@ -26,8 +25,6 @@ export class Past {
   seq = 0;
   address = 0;
   readonly #state: State;
-  /** By luid of an intent that holds money, where the entry lies that set it aside. */
-  readonly #held = new Map<string, number>();
 
   constructor(state: State) {
     this.#state = state;
@@ -41,20 +38,11 @@ export class Past {
       // Of tokens nothing is kept, and they move nothing.
       if (address === 0) continue;
       const entry = entryAt(this.#state, address);
-      if (decidedIn(entry) >= moment) return;
+      if (decidedAt(entry) >= moment) return;
       this.address = address;
       this.money.add(entry);
       if (entry.type !== EntryType.intent && entry.type !== EntryType.step) continue;
-      const { luid, outcome } = entry;
-      const moves = outcome.steps.includes('committed');
-      if (moves) yield { seq: this.seq + 1, entry, clearedAt: this.#held.get(luid) ?? address };
-      if (moves || outcome.steps.includes('aborted')) this.#held.delete(luid);
-      else if (outcome.postings.length > 0) this.#held.set(luid, address);
+      if (entry.outcome.steps.includes('committed')) yield { seq: this.seq + 1, address, entry };
     }
   }
-}
-
-/** An intent may have waited since it was received; of a record, which moves nothing, that is all there is. */
-function decidedIn(entry: Entry): number {
-  return 'outcome' in entry ? entry.outcome.moment : entry.moment;
 }
