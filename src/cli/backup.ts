@@ -7,7 +7,6 @@
  * segment first, the oldest last, then parts, then snapshots, the key at the very end.
  */
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { hex } from '../core/bytes.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { type Disk, type DiskFile, readWhole, realDisk, writeAll } from '../storage/disk.ts';
@@ -20,7 +19,7 @@ import { type Checked, checkBooks } from './audit/check-books.ts';
 import { findingOf, findingText } from './audit/finding.ts';
 import { findKey } from './audit/key.ts';
 import { countText } from './count.ts';
-import { readFilled, UsageError } from './usage.ts';
+import { readArgs, readFilled, SWITCH, UsageError } from './usage.ts';
 
 export const HELP = `ayni backup <from> <to> [--with-key] [--no-check] [--json]
 
@@ -36,12 +35,7 @@ Without --with-key, keep a copy of server.key somewhere else: no server starts o
 
 /** Runs the command; returns the exit code. */
 export function run(args: string[]): number {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    strict: true,
-    options: { 'with-key': { type: 'boolean' }, 'no-check': { type: 'boolean' }, json: { type: 'boolean' } },
-  });
+  const { values, positionals } = readArgs(args, { 'with-key': SWITCH, 'no-check': SWITCH, json: SWITCH });
   if (positionals.length !== 2) throw new UsageError('two directories: the books, and where their copy goes');
   const [from, to] = positionals.map((path) => resolve(readFilled('a directory', path))) as [string, string];
   const withKey = values['with-key'] === true;
@@ -63,8 +57,8 @@ export function run(args: string[]): number {
     }
   }
   const { key: _, ...files } = copied;
-  const report = { from, to, ok: true, ...files, seconds, withKey, ...checked };
-  process.stdout.write(values.json === true ? `${JSON.stringify(shown(report))}\n` : reportText(report));
+  const report = { from, to, ok: true, ...files, seconds, withKey };
+  process.stdout.write(values.json === true ? jsonText(report, checked) : reportText(report, checked));
   return 0;
 }
 
@@ -163,7 +157,7 @@ function clear(disk: Disk, directory: string): boolean {
   }
 }
 
-interface Report extends Omit<Copied, 'key'>, Partial<Checked> {
+interface Report extends Omit<Copied, 'key'> {
   from: string;
   to: string;
   ok: boolean;
@@ -171,26 +165,24 @@ interface Report extends Omit<Copied, 'key'>, Partial<Checked> {
   withKey: boolean;
 }
 
-function shown({ chain, moment, ...rest }: Report): Record<string, unknown> {
-  return {
-    ...rest,
-    ...(chain !== undefined && { chain: hex(chain) }),
-    ...(moment !== undefined && { moment: isoMoment(moment) }),
-  };
+function jsonText(report: Report, checked: Checked | null): string {
+  const end = checked === null ? {} : { ...checked, chain: hex(checked.chain), moment: isoMoment(checked.moment) };
+  return `${JSON.stringify({ ...report, ...end })}\n`;
 }
 
-function reportText(report: Report): string {
-  const { from, to, segments, snapshots, parts, bytes, seconds, withKey, seq, moment, torn, checkSeconds } = report;
+function reportText(report: Report, checked: Checked | null): string {
+  const { from, to, segments, snapshots, parts, bytes, seconds, withKey } = report;
   const lines = [
     `Copied ${from} to ${to}: ${segments} segments, ${snapshots} snapshots, ${parts} parts; ${countText(bytes)} bytes in ${seconds.toFixed(1)} s.`,
   ];
-  if (seq === undefined) lines.push('Not checked: run ayni verify on it, on a machine with room for these books.');
+  if (checked === null) lines.push('Not checked: run ayni verify on it, on a machine with room for these books.');
   else {
+    const { seq, moment, chain, torn, checkSeconds } = checked;
     lines.push(
-      `It holds entries 1 to ${seq}, the last written ${isoMoment(moment!)}, chain ${hex(report.chain!)}.`,
-      `Read as a start reads it, in ${checkSeconds!.toFixed(1)} s: every frame, its place and its signature, every snapshot, and the state they lead to.`,
+      `It holds entries 1 to ${seq}, the last written ${isoMoment(moment)}, chain ${hex(chain)}.`,
+      `Read as a start reads it, in ${checkSeconds.toFixed(1)} s: every frame, its place and its signature, every snapshot, and the state they lead to.`,
     );
-    if (torn! > 0) lines.push(`${torn} bytes at its end are of a write that was on its way; a start cuts them off.`);
+    if (torn > 0) lines.push(`${torn} bytes at its end are of a write that was on its way; a start cuts them off.`);
   }
   lines.push(
     withKey

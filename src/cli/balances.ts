@@ -2,8 +2,6 @@
  * `ayni balances [dir]`: what every wallet of a ledger had when a moment began, and whether that is what was issued less
  * what was destroyed. Balances of now must also be those that a server shows.
  */
-import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { Kind } from '../core/kinds.ts';
 import { nameAt } from '../core/past.ts';
 import { isoMoment } from '../core/proofs.ts';
@@ -18,6 +16,7 @@ import { csvLine, listText, readForm, sayAll } from './past/form.ts';
 import { NEVER, readMoment } from './past/moment.ts';
 import { type Sum, type Trial, trialAt } from './past/trial.ts';
 import { decimalText, type Unit } from './past/unit.ts';
+import { LEDGER, readArgs, SWITCH, TEXT } from './usage.ts';
 
 export const HELP = `ayni balances [dir] [--ledger <handle>] [--at <moment>] [--wallet <handle|luid>] [--csv | --json]
               [--against <base64>]
@@ -41,22 +40,11 @@ Ends with 0 where all agrees, with 1 where it does not.
 
 /** Runs the command; returns the exit code. */
 export function run(args: string[]): number {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    strict: true,
-    options: {
-      ledger: { type: 'string', default: 'main' },
-      at: { type: 'string' },
-      wallet: { type: 'string' },
-      csv: { type: 'boolean' },
-      json: { type: 'boolean' },
-      against: { type: 'string' },
-    },
-  });
+  const flags = { ledger: LEDGER, at: TEXT, wallet: TEXT, csv: SWITCH, json: SWITCH, against: TEXT };
+  const { values, positionals } = readArgs(args, flags);
   const form = readForm(values);
   const at = readMoment('--at', values.at, NEVER);
-  const directory = resolve(dataDirectory(positionals));
+  const directory = dataDirectory(positionals);
   const { state } = booksOf(realDisk, directory, givenKey(values.against));
   const ledger = ledgerOf(state, values.ledger);
   const only =
@@ -122,23 +110,26 @@ function* textOf(title: string, rows: Iterable<Balance>, told: readonly string[]
     `${cells.map((cell) => cell.padStart(WIDTH)).join(' ')}  ${name}\n`;
   yield `${title}\n`;
   let above = '';
-  for (const { wallet, unit, available, reserved } of rows) {
+  for (const balance of rows) {
+    const { wallet, unit } = balance;
     if (unit.luid !== above) yield `\n${line(['available', 'reserved', 'balance'], unit.handle)}`;
     above = unit.luid;
-    yield line(
-      [available, reserved, available + reserved].map((amount) => decimalText(amount, unit)),
-      wallet,
-    );
+    yield line(decimalsOf(balance), wallet);
   }
   yield `\n${told.map((each) => `${each}\n`).join('')}`;
 }
 
 function* csvOf(rows: Iterable<Balance>): Generator<string> {
   yield csvLine(['wallet', 'wallet luid', 'symbol', 'symbol luid', 'available', 'reserved', 'balance']);
-  for (const { wallet, luid, unit, available, reserved } of rows) {
-    const amounts = [available, reserved, available + reserved].map((amount) => decimalText(amount, unit));
-    yield csvLine([wallet, luid, unit.handle, unit.luid, ...amounts]);
+  for (const balance of rows) {
+    const { wallet, luid, unit } = balance;
+    yield csvLine([wallet, luid, unit.handle, unit.luid, ...decimalsOf(balance)]);
   }
+}
+
+/** What is available, what is reserved, and both together. */
+function decimalsOf({ available, reserved, unit }: Balance): string[] {
+  return [available, reserved, available + reserved].map((amount) => decimalText(amount, unit));
 }
 
 function* jsonOf(head: object, sums: readonly Sum[], rows: Iterable<Balance>): Generator<string> {

@@ -8,7 +8,6 @@
  * hashes, of the frames in between 99 bytes each, of which no content follows. Nothing is changed, no lock is taken.
  */
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { hex } from '../core/bytes.ts';
 import { historyOf } from '../core/history.ts';
 import { KINDS, type Kind } from '../core/kinds.ts';
@@ -29,7 +28,7 @@ import { pin } from '../storage/pinned.ts';
 import { journalStart } from '../storage/segments.ts';
 import { type RecordName, rowOf } from './names.ts';
 import { writeNew } from './new-file.ts';
-import { readFilled, UsageError } from './usage.ts';
+import { LEDGER, readArgs, readFilled, TEXT, UsageError } from './usage.ts';
 
 export const HELP = `ayni export <dir> <kind> <handle|luid> [--ledger <handle>] [--server-key <file>] [--out <file>]
 
@@ -51,16 +50,7 @@ later they may be), what is signed on the record is proven, and its status, its 
 
 /** Runs the command; returns the exit code: 1 where there is no such record. */
 export function run(args: string[]): number {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    strict: true,
-    options: {
-      ledger: { type: 'string', default: 'main' },
-      'server-key': { type: 'string' },
-      out: { type: 'string' },
-    },
-  });
+  const { values, positionals } = readArgs(args, { ledger: LEDGER, 'server-key': TEXT, out: TEXT });
   if (positionals.length !== 3) throw new UsageError('a directory, a kind, and a handle or luid');
   const [path, kindText, id] = positionals as [string, string, string];
   const kind = KINDS.findIndex(({ name, path: plural }) => kindText === name || (plural !== '' && kindText === plural));

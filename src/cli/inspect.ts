@@ -3,8 +3,7 @@
  * Believes what it reads as far as CRC and chain go; `ayni verify` says whether it is true. Prints no secret: the key
  * file is never opened.
  */
-import { basename, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { basename } from 'node:path';
 import { hex } from '../core/bytes.ts';
 import { type Entry, EntryType } from '../core/entry.ts';
 import { kindRow } from '../core/kinds.ts';
@@ -19,7 +18,7 @@ import { DamageError, headerOf, journalStart, listSegments } from '../storage/se
 import { isPartName, snapshotSeq } from '../storage/snapshot-format.ts';
 import { countText } from './count.ts';
 import { dataDirectory } from './directory.ts';
-import { readCount, UsageError } from './usage.ts';
+import { readArgs, readCount, TEXT, UsageError } from './usage.ts';
 
 export const HELP = `ayni inspect [dir] [--seq <n> | --luid <luid> | --handle <handle> | --from <n> --to <m>]
 
@@ -30,20 +29,9 @@ checked: ayni verify does both. Changes nothing. The directory is AYNI_DATA, els
 
 /** Runs the command; returns the exit code: 1 where no entry was found. */
 export function run(args: string[]): number {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    strict: true,
-    options: {
-      seq: { type: 'string' },
-      luid: { type: 'string' },
-      handle: { type: 'string' },
-      from: { type: 'string' },
-      to: { type: 'string' },
-    },
-  });
+  const { values, positionals } = readArgs(args, { seq: TEXT, luid: TEXT, handle: TEXT, from: TEXT, to: TEXT });
   const choice = choiceOf(values);
-  const directory = resolve(dataDirectory(positionals));
+  const directory = dataDirectory(positionals);
   const pinned = pin(realDisk, directory);
   try {
     return choice === null ? printPlan(pinned, directory) : printEntries(pinned, directory, choice);

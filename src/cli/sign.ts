@@ -4,11 +4,10 @@
  *
  * What always holds: the proof has the moment of its signing, so it brings about one thing in a ledger.
  */
-import { parseArgs } from 'node:util';
 import { type JsonObject, parseObject } from '../bridge/json.ts';
 import { makeProof, makeRecord } from '../bridge/records.ts';
 import { readOwnKey } from './own-key.ts';
-import { UsageError } from './usage.ts';
+import { readArgs, TEXT, UsageError } from './usage.ts';
 
 export const HELP = `ayni sign [<data>] --key <file> [--custom <json>]
 ayni sign --hash <hash> --key <file> [--custom <json>]
@@ -21,12 +20,7 @@ its moment.
 
 /** Runs the command; resolves with the exit code. */
 export async function run(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: { key: { type: 'string' }, custom: { type: 'string' }, hash: { type: 'string' } },
-    strict: true,
-  });
+  const { values, positionals } = readArgs(args, { key: TEXT, custom: TEXT, hash: TEXT });
   if (positionals.length > (values.hash === undefined ? 1 : 0)) throw new UsageError('one <data>, or --hash');
   if (values.hash !== undefined && !/^[0-9a-f]{64}$/i.test(values.hash)) {
     throw new UsageError('--hash: must be 64 hex digits, the hash of the record');

@@ -1,6 +1,5 @@
 /** `ayni statement <dir> <wallet>`: all that changed the balances of a wallet between two moments. */
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { Kind } from '../core/kinds.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { namesOf } from '../core/records.ts';
@@ -13,7 +12,7 @@ import { NEVER, readMoment } from './past/moment.ts';
 import type { Moved } from './past/past.ts';
 import { type Balance, Statement } from './past/statement.ts';
 import { decimalText } from './past/unit.ts';
-import { readFilled, UsageError } from './usage.ts';
+import { LEDGER, readArgs, readFilled, SWITCH, TEXT, UsageError } from './usage.ts';
 
 export const HELP = `ayni statement <dir> <wallet> [--ledger <handle>] [--from <moment>] [--to <moment>] [--csv | --json]
                [--against <base64>]
@@ -39,19 +38,8 @@ Ends with 0, or with 1 where the changes do not lead from the first balances to 
 
 /** Runs the command; returns the exit code. */
 export function run(args: string[]): number {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    strict: true,
-    options: {
-      ledger: { type: 'string', default: 'main' },
-      from: { type: 'string' },
-      to: { type: 'string' },
-      csv: { type: 'boolean' },
-      json: { type: 'boolean' },
-      against: { type: 'string' },
-    },
-  });
+  const flags = { ledger: LEDGER, from: TEXT, to: TEXT, csv: SWITCH, json: SWITCH, against: TEXT };
+  const { values, positionals } = readArgs(args, flags);
   if (positionals.length !== 2) throw new UsageError('a directory, and a wallet by its handle or luid');
   const [path, id] = positionals as [string, string];
   const form = readForm(values);
@@ -107,29 +95,10 @@ function* csvOf(statement: Statement): Generator<string> {
   const ends = (moment: number, name: string, balances: Balance[]) =>
     balances.map(({ unit, balance, reserved }) => {
       const when = moment === 0 || moment === NEVER ? '' : isoMoment(moment);
-      return csvLine([
-        when,
-        unit.handle,
-        name,
-        '',
-        '',
-        decimalText(balance, unit),
-        decimalText(reserved, unit),
-        '',
-        '',
-      ]);
+      const amounts = [decimalText(balance, unit), decimalText(reserved, unit)];
+      return csvLine([when, unit.handle, name, '', '', ...amounts, '', '']);
     });
-  yield csvLine([
-    'moment',
-    'symbol',
-    'action',
-    'counterparty',
-    'change',
-    'balance',
-    'reserved',
-    'intent',
-    'intent luid',
-  ]);
+  yield csvLine('moment,symbol,action,counterparty,change,balance,reserved,intent,intent luid'.split(','));
   yield* ends(statement.from, 'opening', statement.opening());
   for (const { moved, booking, unit, balance } of statement.changes()) {
     const { action, counterparty, change } = booking;

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { encodeBase64 } from '../proof/keys.ts';
 import { sign } from '../proof/verify.ts';
 import { readOwnKey } from './own-key.ts';
-import { readCount, readFilled } from './usage.ts';
+import { LEDGER, readCount, readFilled, TEXT } from './usage.ts';
 
 const SECONDS = 60;
 const SECONDS_MAX = 86_400;
@@ -21,11 +21,7 @@ ${SECONDS_MAX}). Send it as the header "authorization: Bearer <token>". Whoever 
 export function run(args: string[]): number {
   const { values } = parseArgs({
     args,
-    options: {
-      key: { type: 'string' },
-      ledger: { type: 'string', default: 'main' },
-      seconds: { type: 'string', default: String(SECONDS) },
-    },
+    options: { key: TEXT, ledger: LEDGER, seconds: { ...TEXT, default: String(SECONDS) } },
     strict: true,
   });
   const aud = readFilled('--ledger', values.ledger);

@@ -1,3 +1,6 @@
+/** What is typed behind a command, and what is wrong with it. */
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+
 /** A command line that cannot be used; the message is meant for whoever typed it. Ends with exit code 2. */
 export class UsageError extends Error {
   override name = 'UsageError';
@@ -6,6 +9,17 @@ export class UsageError extends Error {
 /** Whether an error is a mistake of whoever typed the command: ours above, that of a setting, or what Node says of flags. */
 export function isUsageError({ name, code }: NodeJS.ErrnoException): boolean {
   return name === 'UsageError' || name === 'ConfigError' || code?.startsWith('ERR_PARSE_ARGS') === true;
+}
+
+/** Flags that take a text, and those that are there or not. */
+export const TEXT = { type: 'string' } as const;
+export const SWITCH = { type: 'boolean' } as const;
+/** The ledger that a command is about. */
+export const LEDGER = { type: 'string', default: 'main' } as const;
+
+/** A command line of these flags and whatever else is on it. */
+export function readArgs<Options extends NonNullable<ParseArgsConfig['options']>>(args: string[], options: Options) {
+  return parseArgs({ args, options, allowPositionals: true, strict: true });
 }
 
 /** Empty text comes of a variable that was not set: as a path it is the directory one happens to be in, as a host every address. */

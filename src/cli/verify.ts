@@ -3,8 +3,6 @@
  * thing that is wrong. Exit code 0 where nothing is, else 1.
  */
 import { availableParallelism } from 'node:os';
-import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { encodeBase64 } from '../proof/keys.ts';
 import { readWhole, realDisk } from '../storage/disk.ts';
 import { type AuditReport, audit, type HeadReport } from './audit/audit.ts';
@@ -12,7 +10,7 @@ import { findingOf, findingText } from './audit/finding.ts';
 import { givenKey } from './audit/key.ts';
 import { countText } from './count.ts';
 import { dataDirectory } from './directory.ts';
-import { readCount } from './usage.ts';
+import { readArgs, readCount, SWITCH, TEXT } from './usage.ts';
 
 export const HELP = `ayni verify [dir] [--against <base64>] [--head <file>] [--json] [--other-rules] [--signed-only] [--workers <n>]
 
@@ -35,21 +33,10 @@ const HEAD_BYTES_MAX = 65_536;
 
 /** Runs the command; resolves with the exit code. */
 export async function run(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    strict: true,
-    options: {
-      against: { type: 'string' },
-      key: { type: 'string' },
-      head: { type: 'string' },
-      json: { type: 'boolean' },
-      'other-rules': { type: 'boolean' },
-      'signed-only': { type: 'boolean' },
-      workers: { type: 'string' },
-    },
-  });
-  const directory = resolve(dataDirectory(positionals));
+  const flags = { against: TEXT, key: TEXT, head: TEXT, workers: TEXT };
+  const switches = { json: SWITCH, 'other-rules': SWITCH, 'signed-only': SWITCH };
+  const { values, positionals } = readArgs(args, { ...flags, ...switches });
+  const directory = dataDirectory(positionals);
   const isJson = values.json === true;
   const key = givenKey(values.against ?? values.key);
   const head = values.head === undefined ? null : { file: values.head, text: textOf(values.head) };
