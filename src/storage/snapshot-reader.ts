@@ -80,24 +80,32 @@ const NOT_OURS_TO_READ = ['EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOMEM'];
  */
 export function readSnapshots(disk: Disk, directory: string, options: ReadSnapshotsOptions): ReadSnapshotsResult {
   const refused: RefusedSnapshot[] = [];
-  for (const file of disk.exists(directory) ? listSnapshots(disk, directory) : []) {
-    try {
-      return { snapshot: readSnapshot(disk, directory, file, options), refused };
-    } catch (error) {
-      const code = errorCode(error);
-      if ((!(error instanceof SnapshotError) && code === '') || NOT_OURS_TO_READ.includes(code)) throw error;
-      refused.push({ file, reason: (error as Error).message });
-    }
+  for (const name of disk.exists(directory) ? listSnapshots(disk, directory) : []) {
+    const read = readSnapshot(disk, directory, name, options);
+    if (!('reason' in read)) return { snapshot: read, refused };
+    refused.push(read);
   }
   return { snapshot: null, refused };
 }
 
-function readSnapshot(disk: Disk, directory: string, name: string, options: ReadSnapshotsOptions): SnapshotRead {
-  return withFile(disk, join(directory, name), 'read', (file) => {
-    const outline = readOutline(file, options);
-    if (outline.manifest.seq !== snapshotSeq(name)) throw new SnapshotError(`it is of entry ${outline.manifest.seq}`);
-    return readContent(disk, directory, file, outline);
-  });
+/** The one of this name, or why it is refused. Throws as `readSnapshots` does. */
+export function readSnapshot(
+  disk: Disk,
+  directory: string,
+  name: string,
+  options: ReadSnapshotsOptions,
+): SnapshotRead | RefusedSnapshot {
+  try {
+    return withFile(disk, join(directory, name), 'read', (file) => {
+      const outline = readOutline(file, options);
+      if (outline.manifest.seq !== snapshotSeq(name)) throw new SnapshotError(`it is of entry ${outline.manifest.seq}`);
+      return readContent(disk, directory, file, outline);
+    });
+  } catch (error) {
+    const code = errorCode(error);
+    if ((!(error instanceof SnapshotError) && code === '') || NOT_OURS_TO_READ.includes(code)) throw error;
+    return { file: name, reason: (error as Error).message };
+  }
 }
 
 export interface Outline {

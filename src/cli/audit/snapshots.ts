@@ -6,7 +6,7 @@ import type { Disk } from '../../storage/disk.ts';
 import type { JournalPosition } from '../../storage/journal.ts';
 import { NOT_SIGNED } from '../../storage/journal-reader.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
-import { readSnapshots } from '../../storage/snapshot-reader.ts';
+import { readSnapshot } from '../../storage/snapshot-reader.ts';
 import { isOutOfMemory } from '../../trouble.ts';
 import { FoundError } from './finding.ts';
 
@@ -23,18 +23,16 @@ export function loadSnapshot(
   verify: (hash: Uint8Array, signature: Uint8Array) => boolean,
   sizes?: MemorySizes,
 ): LoadedSnapshot {
-  // Seen through a directory of its own, no other one is read in its place.
-  const alone: Disk = { ...disk, readdir: () => [name] };
-  const { snapshot, refused } = readSnapshots(alone, directory, { verify });
+  const read = readSnapshot(disk, directory, name, { verify });
   const place = { file: join(directory, name), seq: snapshotSeq(name) };
-  if (snapshot === null) {
-    const reason = refused[0]?.reason ?? 'it cannot be read';
+  if ('reason' in read) {
+    const { reason } = read;
     const kind = reason.includes(NOT_SIGNED) ? 'lie' : 'damage';
     throw new FoundError(kind, { ...place, byte: byteOf(reason) }, reason);
   }
-  const { seq, chain, moment } = snapshot;
+  const { seq, chain, moment } = read;
   try {
-    return { file: name, seq, chain, moment, state: stateOf(snapshot, sizes) };
+    return { file: name, seq, chain, moment, state: stateOf(read, sizes) };
   } catch (error) {
     if (isOutOfMemory(error)) throw error;
     throw new FoundError('lie', place, `it is no state: ${(error as Error).message}`);
