@@ -151,6 +151,18 @@ export class Heap {
     ];
   }
 
+  /**
+   * Addresses of all records in the order in which they were appended; but for those of no bytes, which look like the rest
+   * of a chunk where the next had no room.
+   */
+  *addresses(): Generator<number, void, void> {
+    for (let at = 1; at < this.end; ) {
+      const length = this.length(at);
+      if (length > 0) yield at;
+      at += (length + HEADER_BYTES + 7) >>> 3;
+    }
+  }
+
   /** The address of the earlier record given to `append`, 0 for none. */
   prev(at: number): number {
     const prev = this.wordsAt(at)[((at & this.mask) << 1) + 1]!;

@@ -43,6 +43,7 @@ describe('heap', () => {
           model.push({ at, prev, bytes: source.slice(what.skip, what.skip + what.length) });
         }
         expectUnchanged(held, copy);
+        expect([...heap.addresses()]).toEqual(model.filter(({ bytes }) => bytes.length > 0).map(({ at }) => at));
         for (const { at, prev, bytes } of model) {
           expect(heap.prev(at)).toBe(prev);
           expect(heap.length(at)).toBe(bytes.length);

@@ -1,13 +1,10 @@
 /**
  * The record heap read from its beginning: every entry but those of tokens is appended to it once, so it holds them in
- * order of seq. The log says where each lies, and 0 of a token. src/memory/heap.ts says how records lie in it.
+ * order of seq. The log says where each lies, and 0 of a token.
  */
 import type { Entry } from '../../core/entry.ts';
 import type { State } from '../../core/state.ts';
 import { FoundError, type Place } from './finding.ts';
-
-const UNIT_BYTES = 8;
-const HEADER_BYTES = 8;
 
 /**
  * Each entry and a copy of its bytes, in order of seq; null in the place of a token, of which nothing is kept here. Throws
@@ -20,24 +17,13 @@ export function* heapEntries(
   const lie = (what: string): never => {
     throw new FoundError('lie', place, what);
   };
-  const used = heap.used;
-  const chunkBytes = heap.recordBytesMax + HEADER_BYTES;
   let seq = 0;
-  for (let byte = HEADER_BYTES; byte < used; ) {
-    const at = byte / UNIT_BYTES;
-    const length = heap.length(at);
-    if (length === 0) {
-      // The rest of a chunk in which the next record had no room.
-      byte = Math.ceil((byte + 1) / chunkBytes) * chunkBytes;
-      continue;
-    }
+  for (const at of heap.addresses()) {
     for (; seq < log.length && log.get(seq) === 0; seq++) yield null;
     if (seq === log.length || log.get(seq) !== at) lie(`entry ${seq + 1} lies elsewhere than its log says`);
     seq++;
-    const from = heap.offset(at);
-    const bytes = heap.chunk(at).slice(from, from + length);
-    yield { entry: codec.decode(bytes, 0, length), bytes };
-    byte += (HEADER_BYTES + length + UNIT_BYTES - 1) & ~(UNIT_BYTES - 1);
+    const bytes = heap.bytes(at).slice();
+    yield { entry: codec.decode(bytes, 0, bytes.length), bytes };
   }
   for (; seq < log.length; seq++) {
     if (log.get(seq) !== 0) lie(`entry ${seq + 1} is not among its records`);
