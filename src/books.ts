@@ -11,13 +11,12 @@ import type { Log } from './log.ts';
 import { type KeyPair, makeKeyPair } from './proof/keys.ts';
 import { sign, verify } from './proof/verify.ts';
 import { type Recovered, recover, show } from './recovery.ts';
-import { type Disk, realDisk } from './storage/disk.ts';
-import { segmentSeq } from './storage/format.ts';
+import { type Disk, realDisk, withFile } from './storage/disk.ts';
 import { whileHeld } from './storage/held-disk.ts';
 import { KEY_FILE, loadKey, loadOrCreateKey, refuseOtherKey } from './storage/key-file.ts';
 import { acquireLock, type Lock, NO_LOCK } from './storage/lock.ts';
 import { pin } from './storage/pinned.ts';
-import { snapshotSeq } from './storage/snapshot-format.ts';
+import { isBooksName } from './storage/snapshot-format.ts';
 
 export interface HeldBooks extends Recovered {
   directory: string;
@@ -31,10 +30,10 @@ export interface HeldBooks extends Recovered {
   verifyHash: (hash: Uint8Array, signature: Uint8Array) => boolean;
 }
 
-/** Whether any file of books lies there. Of a directory that is not there, no. */
+/** Whether any file of books lies there that has something in it. Of a directory that is not there, no. */
 export function hasBooks(directory: string): boolean {
-  const names = realDisk.exists(directory) ? realDisk.readdir(directory) : [];
-  return names.some((name) => segmentSeq(name) > 0 || snapshotSeq(name) >= 0);
+  const names = realDisk.exists(directory) ? realDisk.readdir(directory).filter(isBooksName) : [];
+  return names.some((name) => withFile(realDisk, join(directory, name), 'read', (file) => file.size()) > 0);
 }
 
 /** Makes the directory, and the key where there is none and no file of it is named (''). What damage there is, is thrown. */

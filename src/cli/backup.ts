@@ -76,7 +76,6 @@ export function copyBooks(disk: Disk, from: string, to: string, withKey: boolean
   const pinned = pin(disk, from);
   try {
     const names = pinned.readdir(from);
-    if (names.length === 0) throw new Error(`${from} holds no books: neither journal nor snapshot`);
     const key = findKey({ disk, directory: from, key: null }, pinned).public;
     if (withKey && readKeyFile(disk, from) === null) throw new Error(`${from} holds no ${KEY_FILE} to copy`);
     if (disk.exists(to) && disk.readdir(to).length > 0) {

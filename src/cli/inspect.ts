@@ -11,10 +11,9 @@ import { isLuid } from '../core/luid.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { encodeBase64 } from '../proof/keys.ts';
 import { realDisk } from '../storage/disk.ts';
-import { JOURNAL_START, type JournalPosition } from '../storage/journal.ts';
 import { type ReadResult, readJournal, stepJournal } from '../storage/journal-reader.ts';
 import { type Pinned, pin } from '../storage/pinned.ts';
-import { DamageError, headerOf, journalStart, listSegments } from '../storage/segments.ts';
+import { DamageError, journalStart, listSegments } from '../storage/segments.ts';
 import { isPartName, snapshotSeq } from '../storage/snapshot-format.ts';
 import { countText } from './count.ts';
 import { dataDirectory } from './directory.ts';
@@ -75,7 +74,7 @@ function printEntries(pinned: Pinned, directory: string, choice: Choice): number
   const from = choice.from ?? first.firstSeq;
   let found = 0;
   let isPast = false;
-  const steps = stepJournal(pinned, directory, startOf(pinned, directory, from), {
+  const steps = stepJournal(pinned, directory, journalStart(pinned, directory, from), {
     verifyFrame: () => null,
     onEntry(entry, _bytes, _from, _to, seq) {
       isPast = seq >= choice.to;
@@ -87,15 +86,6 @@ function printEntries(pinned: Pinned, directory: string, choice: Choice): number
   for (const _ of steps) if (isPast) break;
   if (found === 0) process.stderr.write('ayni: no such entry in the journal\n');
   return found === 0 ? 1 : 0;
-}
-
-/** The end of the segment before the one with this entry. */
-function startOf(pinned: Pinned, directory: string, seq: number): JournalPosition {
-  const segments = listSegments(pinned, directory);
-  const segment = segments.findLast(({ firstSeq }) => firstSeq <= seq) ?? segments[0]!;
-  if (segment.firstSeq === 1) return JOURNAL_START;
-  const header = headerOf(pinned.open(segment.file, 'read'));
-  return { ...JOURNAL_START, seq: segment.firstSeq - 1, chain: header?.chain ?? JOURNAL_START.chain };
 }
 
 const TYPE_NAMES = new Map<number, string>(Object.entries(EntryType).map(([name, type]) => [type, name]));
@@ -141,7 +131,6 @@ function printPlan(pinned: Pinned, directory: string): number {
   const say = (text: string) => process.stdout.write(`${text}\n`);
   const line = (name: string, what: string) => say(`${name.padEnd(40)} ${sizeText(pinned.size(name))}  ${what}`);
   const names = pinned.readdir(directory);
-  if (names.length === 0) throw new Error(`${directory} holds no books: neither journal nor snapshot`);
   const snapshots = names.filter((name) => snapshotSeq(name) >= 0);
   say(`Books in ${directory}`);
   for (const name of snapshots) {

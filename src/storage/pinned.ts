@@ -10,7 +10,7 @@
 import { basename, join } from 'node:path';
 import { type Disk, type DiskFile, readAll } from './disk.ts';
 import { SIGNATURE_BYTES, segmentSeq } from './format.ts';
-import { isPartName, snapshotSeq } from './snapshot-format.ts';
+import { isBooksName, isPartName, snapshotSeq } from './snapshot-format.ts';
 import { errorCode } from './system-error.ts';
 
 export interface Pinned extends Disk {
@@ -23,13 +23,19 @@ export interface Pinned extends Disk {
 /** A server may remove what it no longer needs while we look; more often than this it is not chance. */
 const ATTEMPTS_MAX = 10;
 
-/** Opens snapshots, parts and segments of the directory. Throws what the disk throws. */
+/** Opens snapshots, parts and segments of the directory. Throws where there are no books, and what the disk throws. */
 export function pin(disk: Disk, directory: string): Pinned {
   for (let attempt = 1; ; attempt++) {
     const files = tryPin(disk, directory);
-    if (files !== null) return pinnedDisk(directory, files);
+    if (files !== null) return withBooks(directory, pinnedDisk(directory, files));
     if (attempt === ATTEMPTS_MAX) throw new Error(`${directory}: files come and go too quickly to be read`);
   }
+}
+
+function withBooks(directory: string, pinned: Pinned): Pinned {
+  if (pinned.readdir(directory).some(isBooksName)) return pinned;
+  pinned.release();
+  throw new Error(`${directory} holds no books: neither journal nor snapshot`);
 }
 
 /** One attempt; null where a file went in between, or came where it was not looked for any more. */
@@ -54,7 +60,8 @@ function tryPin(disk: Disk, directory: string): Map<string, DiskFile> | null {
     if ([...files.keys()].every((name) => isThere.has(name)) && !now.some(isMissed)) return files;
   } catch (error) {
     for (const file of files.values()) file.close();
-    if (errorCode(error) !== 'ENOENT' || !disk.exists(directory)) throw error;
+    if (errorCode(error) !== 'ENOENT') throw error;
+    if (!disk.exists(directory)) throw new Error(`there is no directory ${directory}`);
     const { path = '' } = error as NodeJS.ErrnoException;
     if (disk.readdir(directory).includes(basename(path))) throw new Error(`${path} is a link that leads nowhere`);
     return null;

@@ -38,16 +38,18 @@ export function listSegments(disk: Disk, directory: string): SegmentFile[] {
 }
 
 /**
- * Where the first segment of a directory begins: after which entry, and with which chain, as its header says and its
- * first frame will have to confirm. The moment is not known. JOURNAL_START where there is no segment.
+ * Where the segment with this entry begins, or the first one there is, where that is later: after which entry, and with
+ * which chain, as its header says and its first frame will have to confirm. The moment is not known. JOURNAL_START where
+ * there is no segment.
  */
-export function journalStart(disk: Disk, directory: string): JournalPosition {
-  const first = listSegments(disk, directory)[0];
-  if (first === undefined || first.firstSeq === 1) return { seq: 0, chain: new Uint8Array(HASH_BYTES), moment: 0 };
-  const path = join(directory, first.file);
+export function journalStart(disk: Disk, directory: string, seq = 1): JournalPosition {
+  const segments = listSegments(disk, directory);
+  const segment = segments.findLast(({ firstSeq }) => firstSeq <= seq) ?? segments[0];
+  if (segment === undefined || segment.firstSeq === 1) return { seq: 0, chain: new Uint8Array(HASH_BYTES), moment: 0 };
+  const path = join(directory, segment.file);
   const header = withFile(disk, path, 'read', headerOf);
   if (header === null) throw new DamageError(path, 0, 'its header is not whole');
-  return { seq: first.firstSeq - 1, chain: header.chain, moment: 0 };
+  return { seq: segment.firstSeq - 1, chain: header.chain, moment: 0 };
 }
 
 /** The header that a segment begins with, or null where there is no whole one. */

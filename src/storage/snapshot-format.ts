@@ -24,7 +24,7 @@
  * end in `.tmp`.
  */
 
-import { crc, HASH_BYTES, SIGNATURE_BYTES, seqDigits } from './format.ts';
+import { crc, HASH_BYTES, SIGNATURE_BYTES, segmentSeq, seqDigits } from './format.ts';
 import type { JournalPosition } from './journal.ts';
 import { packValue, unpackValue } from './values.ts';
 
@@ -95,6 +95,11 @@ export function partEnd(hash: Uint8Array): string {
 
 export function isPartName(name: string): boolean {
   return PART_FILE.test(name);
+}
+
+/** Whether it is the name of a segment or a snapshot, of which books consist; a part alone is nothing. */
+export function isBooksName(name: string): boolean {
+  return segmentSeq(name) > 0 || snapshotSeq(name) >= 0;
 }
 
 export function isTemporaryName(name: string): boolean {

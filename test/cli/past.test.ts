@@ -378,6 +378,15 @@ MOMENT -0.10 2.74 usd, destroy, intent i3
   });
 });
 
+test('where there are no books, or no directory, that is what is told', async () => {
+  for (const command of [['balances'], ['statement', 'luz']]) {
+    const [name, ...wallet] = command as [string, ...string[]];
+    const there = freshDirectory();
+    expect((await ayni(name, there, ...wallet)).err).toContain(`${there} holds no books`);
+    expect((await ayni(name, join(there, 'x'), ...wallet)).err).toContain(`there is no directory ${join(there, 'x')}`);
+  }
+});
+
 test('what was issued of one symbol and is in wallets as another does not agree', async () => {
   const directory = freshDirectory();
   const server = await startServer({ directory });

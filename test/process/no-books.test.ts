@@ -66,5 +66,7 @@ test('a journal that was cut to nothing is no books either', async () => {
   const { directory } = await begun();
   const [segment] = readdirSync(directory).filter((name) => name.startsWith('journal-'));
   truncateSync(join(directory, segment!), 0);
+  const before = readdirSync(directory);
   expect(await startRefused({ directory, flags: THERE })).toEqual(REFUSED);
+  expect(readdirSync(directory)).toEqual(before);
 });

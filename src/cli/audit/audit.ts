@@ -18,13 +18,20 @@ import type { MemorySizes, State } from '../../core/state.ts';
 import { verify } from '../../proof/verify.ts';
 import { changeIn, changeText } from '../../storage/changed-byte.ts';
 import { type Disk, readAll } from '../../storage/disk.ts';
-import { FRAME_HEAD_BYTES, segmentSeq } from '../../storage/format.ts';
+import { FRAME_HEAD_BYTES } from '../../storage/format.ts';
 import { JOURNAL_START, type JournalPosition } from '../../storage/journal.ts';
 import { type FrameRead, type ReadResult, stepJournal } from '../../storage/journal-reader.ts';
 import { KEY_FILE } from '../../storage/key-file.ts';
 import { type Pinned, pin } from '../../storage/pinned.ts';
 import { journalStart, listSegments } from '../../storage/segments.ts';
-import { isPartName, isTemporaryName, PIECE_BYTES, partEnd, snapshotSeq } from '../../storage/snapshot-format.ts';
+import {
+  isBooksName,
+  isPartName,
+  isTemporaryName,
+  PIECE_BYTES,
+  partEnd,
+  snapshotSeq,
+} from '../../storage/snapshot-format.ts';
 import { differencesOf } from '../../storage/state-digest.ts';
 import { EntryAudit, type EntryCounts, noCounts, type PlacedEntry } from './entries.ts';
 import { type Finding, FoundError, findingOf } from './finding.ts';
@@ -120,9 +127,6 @@ class Run {
     const names = pinned.readdir(options.directory);
     this.#snapshots = names.filter((name) => snapshotSeq(name) >= 0);
     const segments = listSegments(pinned, options.directory);
-    if (segments.length === 0 && this.#snapshots.length === 0) {
-      throw new Error(`${options.directory} holds no books: neither journal nor snapshot`);
-    }
     this.#key = findKey(options, pinned);
     this.#verify = (hash, signature) => verify(this.#key.public, hash, signature);
     const { head, directory, disk } = options;
@@ -423,8 +427,7 @@ class Run {
 }
 
 function isOfBooks(name: string): boolean {
-  const isFile = segmentSeq(name) > 0 || snapshotSeq(name) >= 0 || isPartName(name) || name === KEY_FILE;
-  return isFile || isTemporaryName(name);
+  return isBooksName(name) || isPartName(name) || name === KEY_FILE || isTemporaryName(name);
 }
 
 /** The reader's bytes are good for one call only, and `slice` of a Buffer would be a view of them. */
