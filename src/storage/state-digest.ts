@@ -11,8 +11,10 @@ import { dropParts, dumpState, type StateExtra } from '../core/dump.ts';
 import { OPEN_PART } from '../core/open-intents.ts';
 import type { State } from '../core/state.ts';
 
-/** Dumps whose content depends on the seed or the size of chunks, by the name before the first period. */
-const PLACES = ['records', 'row-at', 'log', 'handles', 'luids', 'terms', 'balance-slots', 'tokens', 'token-hash'];
+/** Dumps of what finds rows and entries, by the name before the first period: with another seed they are others. */
+export const INDEXES = ['log', 'handles', 'luids', 'terms', 'balance-slots', 'tokens', 'token-hash'];
+/** Dumps that only say where things lie. */
+const PLACES = ['records', 'row-at', ...INDEXES];
 /** Dumps of maps, whose order says nothing. */
 const MAPS = ['supply', 'counts', 'labels', 'feeds', OPEN_PART];
 
@@ -21,7 +23,7 @@ export function stateDigests(state: State): Map<string, Buffer> {
   const { extra, parts } = dumpState(state);
   const hashes = new Map<string, Hash>();
   for (const part of parts) {
-    const thing = part.name.split('.')[0]!;
+    const thing = thingIn(part.name);
     if (PLACES.includes(thing) || MAPS.includes(thing)) continue;
     let hash = hashes.get(thing);
     if (hash === undefined) {
@@ -38,6 +40,11 @@ export function stateDigests(state: State): Map<string, Buffer> {
     digests.set(thing, createHash('sha256').update(text).digest());
   }
   return digests;
+}
+
+/** What a dumped part is a part of. */
+export function thingIn(partName: string): string {
+  return partName.split('.')[0]!;
 }
 
 /** The names of the things in which two states differ. */

@@ -11,10 +11,9 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { hex } from '../../core/bytes.ts';
-import { bytesOf, dropParts, dumpState } from '../../core/dump.ts';
 import type { Entry } from '../../core/entry.ts';
 import { isoMoment } from '../../core/proofs.ts';
-import type { MemorySizes, State } from '../../core/state.ts';
+import type { MemorySizes } from '../../core/state.ts';
 import { verify } from '../../proof/verify.ts';
 import { changeIn, changeText } from '../../storage/changed-byte.ts';
 import { type Disk, readAll } from '../../storage/disk.ts';
@@ -38,6 +37,7 @@ import { type Finding, FoundError, findingOf } from './finding.ts';
 import { type KnownHead, readHead } from './head.ts';
 import { headerNotes } from './headers.ts';
 import { heapEntries } from './heap-entries.ts';
+import { differingIndex } from './indexes.ts';
 import { checkKeyFile, type FoundKey, findKey } from './key.ts';
 import { Signatures } from './signatures.ts';
 import { type LoadedSnapshot, loadSnapshot } from './snapshots.ts';
@@ -106,6 +106,12 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     await signatures.close();
     pinned.release();
   }
+}
+
+/** A frame's hash, and the signature of it. */
+interface Signed {
+  hash: Uint8Array;
+  signature: Uint8Array;
 }
 
 class Run {
@@ -181,7 +187,7 @@ class Run {
   }
 
   async #check(): Promise<void> {
-    const { directory, otherRules, signedOnly = false } = this.#options;
+    const { directory, otherRules, signedOnly = false, sizes } = this.#options;
     const { report } = this;
     for (const name of this.#pinned.readdir(directory)) if (isPartName(name)) this.#checkPart(name);
     const oldest = this.#snapshots[0];
@@ -191,11 +197,9 @@ class Run {
       signatures: this.#signatures,
       // With the seed of the snapshots the indexes of both states can be compared byte by byte.
       hashSeed: first?.state.hashSeed ?? 1,
-      sizes: this.#options.sizes,
+      sizes,
+      otherRules,
       signedOnly,
-      otherwise(finding) {
-        if (!otherRules) throw new FoundError(finding.kind, finding, finding.what);
-      },
     });
     this.#entries = entries;
     report.counts = entries.counts;
@@ -259,7 +263,7 @@ class Run {
     this.#meetHead({ seq, count: seq, chain, moment: null }, file);
     // Where it is of the very entry before the first segment, no frame will lead to it. Its moment then is as it says.
     if (oldest.seq === seq) {
-      this.#compare(oldest, entries.state, { seq, chain, moment: oldest.moment });
+      this.#compare(oldest, entries, { seq, chain, moment: oldest.moment });
       this.#snapshots.shift();
     }
     return { seq, chain, moment: 0 };
@@ -267,34 +271,26 @@ class Run {
 
   async #readJournal(entries: EntryAudit, after: JournalPosition): Promise<void> {
     const { directory } = this.#options;
-    const frame: { entries: { entry: Entry; bytes: Uint8Array; at: number }[]; sums: Uint8Array[]; from: number } = {
-      entries: [],
-      sums: [],
-      from: 0,
-    };
+    let signed: Signed | null = null;
+    let read: { entry: Entry; bytes: Uint8Array; from: number }[] = [];
     const steps = stepJournal(this.#pinned, directory, after, {
       verifyFrame(hash, signature) {
-        frame.sums = [hash, copyOf(signature)];
+        signed = { hash, signature };
         return null;
       },
       onEntry(entry, bytes, from, to) {
-        if (frame.entries.length === 0) frame.from = from;
-        frame.entries.push({ entry, bytes: copyOf(bytes.subarray(from, to)), at: from - frame.from });
+        // The reader's bytes are good for one call only, and `slice` of a Buffer would be a view of them.
+        read.push({ entry, bytes: Uint8Array.from(bytes.subarray(from, to)), from });
       },
-      onFrame: (read) => {
-        const placed = frame.entries.map(({ entry, bytes, at }, index) => ({
-          entry,
-          bytes,
-          place: {
-            file: read.file,
-            byte: read.byte + FRAME_HEAD_BYTES + at,
-            seq: read.seq - read.count + 1 + index,
-            luid: entry.luid,
-          },
-        }));
-        const [hash, signature] = frame.sums as [Uint8Array, Uint8Array];
-        frame.entries = [];
-        this.#addFrame(entries, read, placed, hash, signature);
+      onFrame: (frame) => {
+        const start = frame.byte + FRAME_HEAD_BYTES - read[0]!.from;
+        const first = frame.seq - frame.count + 1;
+        const placed = read.map(({ entry, bytes, from }, index) => {
+          const place = { file: frame.file, byte: start + from, seq: first + index, luid: entry.luid };
+          return { entry, bytes, place };
+        });
+        read = [];
+        this.#addFrame(entries, frame, signed!, placed);
       },
     });
     try {
@@ -308,13 +304,7 @@ class Run {
     }
   }
 
-  #addFrame(
-    entries: EntryAudit,
-    frame: FrameRead,
-    placed: PlacedEntry[],
-    hash: Uint8Array,
-    signature: Uint8Array,
-  ): void {
+  #addFrame(entries: EntryAudit, frame: FrameRead, { hash, signature }: Signed, placed: PlacedEntry[]): void {
     const place = { file: frame.file, byte: frame.byte, seq: frame.seq };
     this.#signatures.add(this.#key.public, hash, signature, place, 'this frame is not signed by the server');
     for (const [index, one] of placed.entries()) entries.add(one, placed[index + 1]?.entry ?? null, frame.moment);
@@ -328,7 +318,7 @@ class Run {
       name !== undefined && snapshotSeq(name) <= frame.seq;
       name = this.#snapshots[0]
     ) {
-      this.#compare(this.#load(name), entries.state, frame);
+      this.#compare(this.#load(name), entries, frame);
       this.#snapshots.shift();
     }
   }
@@ -372,7 +362,7 @@ class Run {
   }
 
   /** A snapshot must be the very state that its entries lead to. */
-  #compare(snapshot: LoadedSnapshot, state: State, frame: JournalPosition): void {
+  #compare(snapshot: LoadedSnapshot, { state, money }: EntryAudit, frame: JournalPosition): void {
     const file = join(this.#options.directory, snapshot.file);
     const place = { file, seq: snapshot.seq };
     const lie = (what: string): never => {
@@ -382,8 +372,8 @@ class Run {
     if (!Buffer.from(frame.chain).equals(snapshot.chain)) lie('it is of another journal: its chain differs');
     if (snapshot.moment !== frame.moment) lie('its moment is not that of its frame');
     if (snapshot.state.log.length !== snapshot.seq) lie(`its log is of ${snapshot.state.log.length} entries`);
-    const money = this.#entries!.money.differenceTo(snapshot.state);
-    if (money !== null) lie(money);
+    const wrong = money.differenceTo(snapshot.state);
+    if (wrong !== null) lie(wrong);
     const different = differencesOf(state, snapshot.state);
     if (different.length > 0) lie(`it differs from what its entries lead to in ${different.join(', ')}`);
     if (state.hashSeed === snapshot.state.hashSeed) {
@@ -428,49 +418,4 @@ class Run {
 
 function isOfBooks(name: string): boolean {
   return isBooksName(name) || isPartName(name) || name === KEY_FILE || isTemporaryName(name);
-}
-
-/** The reader's bytes are good for one call only, and `slice` of a Buffer would be a view of them. */
-function copyOf(bytes: Uint8Array): Uint8Array {
-  return Uint8Array.from(bytes);
-}
-
-/** The first dumped piece of the tables and chains that find rows in which two states with one seed differ, or null. */
-function differingIndex(one: State, other: State): string | null {
-  const indexes = (state: State) => {
-    const { parts } = dumpState(state);
-    const chosen = parts.filter(({ name }) =>
-      /^(?:handles|luids|terms|balance-slots|log|tokens|token-hash)\./.test(name),
-    );
-    const pieces = new Map(chosen.map((part) => [part.name, bytesOf(part)]));
-    dropParts(parts);
-    return pieces;
-  };
-  const [ours, theirs] = [indexes(one), indexes(other)];
-  for (const [name, bytes] of ours) {
-    const same = theirs.get(name);
-    // How large a table is, and where in it an entry lies, the build says that made it grow: before 0.3.0 in another way.
-    if (name.endsWith(HEAD) && ours.has(name.slice(0, -HEAD.length) + SLOTS)) continue;
-    if (same === undefined) return name;
-    if (Buffer.compare(bytes, same) === 0 || (name.endsWith(SLOTS) && areSameEntries(bytes, same))) continue;
-    return name;
-  }
-  return ours.size === theirs.size ? null : 'of other pages';
-}
-
-/** Parts of a table (src/memory/table.ts); its slots are two words each, of which the second is 0 where it is free. */
-const HEAD = '.head';
-const SLOTS = '.slots';
-
-/** Whether two tables hold the same; that a search finds each entry where it lies, loading has checked. */
-function areSameEntries(one: Uint8Array, other: Uint8Array): boolean {
-  return Buffer.compare(entriesIn(one), entriesIn(other)) === 0;
-}
-
-/** The entries among the slots of a table, in an order of their own. There may be many millions: no list of them is made. */
-function entriesIn(slots: Uint8Array): Uint8Array {
-  const sorted = new BigUint64Array(copyOf(slots).buffer).sort();
-  // As numbers, slots whose second word is 0 come before all others.
-  const first = sorted.findIndex((slot) => slot >> 32n !== 0n);
-  return new Uint8Array(sorted.buffer, first < 0 ? slots.length : first * sorted.BYTES_PER_ELEMENT);
 }

@@ -41,7 +41,7 @@ import { entryCodec } from '../../storage/codec.ts';
 import { versionOf } from '../../storage/entry-bytes.ts';
 import { isOutOfMemory } from '../../trouble.ts';
 import { differenceTo } from './difference.ts';
-import { type Finding, FoundError, type Place } from './finding.ts';
+import { FoundError, type Place } from './finding.ts';
 import { KnownTokens } from './known-tokens.ts';
 import { Money } from './money.ts';
 import { isPlain } from './plain.ts';
@@ -77,10 +77,10 @@ export interface EntryAuditOptions {
   signatures: Signatures;
   hashSeed: number;
   sizes?: MemorySizes | undefined;
+  /** Whether an entry that today's rules would not have written is only counted, and no finding. */
+  otherRules: boolean;
   /** Whether such permissions are none: neither tokens nor rules of the server's own are in use. */
   signedOnly: boolean;
-  /** Called for an entry that today's rules would not have written; may throw. */
-  otherwise: (finding: Finding) => void;
 }
 
 /** Bytes of a luid that follow from kind and moment. */
@@ -433,7 +433,7 @@ export class EntryAudit {
 
   #otherwise(place: Place, what: string): void {
     this.counts.otherwise++;
-    this.#options.otherwise({ kind: 'decided', ...place, what });
+    if (!this.#options.otherRules) throw new FoundError('decided', place, what);
   }
 }
 
