@@ -31,7 +31,7 @@ export async function openDefaultLedger(
   const { ledger: handle, owner } = config;
   if (findLedger(state, handle) < 0) {
     refuseOtherBooks(state, config, home.directory);
-    if (config.readOnly === 'yes' || config.newBooks === 'no') throw noBooksError(home.directory);
+    if (!mayBegin(config)) throw noBooksError(home.directory);
     tell(newBooksText(home));
     await createDefaultLedger(engine, server, handle, owner);
   } else {
@@ -41,6 +41,11 @@ export async function openDefaultLedger(
   const index = findLedger(state, handle);
   state.home = { handle, luid: namesOf(state, state.ledgers[index]!.row).luid };
   return index;
+}
+
+/** Whether books are begun where there are none. */
+export function mayBegin({ readOnly, newBooks }: Config): boolean {
+  return readOnly === 'no' && newBooks === 'yes';
 }
 
 /** None are to be begun. */
@@ -81,9 +86,10 @@ function isOwned({ ledger, owner }: Config, state: State): boolean {
 
 /** A start that failed may have made the ledger already: whoever names an owner then is not to believe it is theirs. */
 function lateOwnerText(config: Config, state: State): string | null {
-  const { ledger, owner } = config;
+  const { ledger, owner, readOnly } = config;
   const isOpen = isOpenToAll(state, findLedger(state, ledger));
   if (owner === '' || (!isOpen && isOwned(config, state))) return null;
   const whose = isOpen ? 'it is open to all' : 'that key may not do everything there';
-  return `--owner counts when a ledger is made, and ${ledger} was there already: ${whose}. Its rules are changed by PUT /ledger.`;
+  const remedy = readOnly === 'yes' ? '' : ' Its rules are changed by PUT /ledger.';
+  return `--owner counts when a ledger is made, and ${ledger} was there already: ${whose}.${remedy}`;
 }

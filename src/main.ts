@@ -6,7 +6,7 @@ import { hasBooks, openBooks, showBooks } from './books.ts';
 import { type Config, ConfigError, configHelp, readConfig, readPlace, strangeVariables } from './config.ts';
 import { setServerRules } from './core/access/index.ts';
 import { tellFault } from './core/refusal.ts';
-import { noBooksError, openDefaultLedger, whoMay } from './default-ledger.ts';
+import { mayBegin, noBooksError, openDefaultLedger, whoMay } from './default-ledger.ts';
 import { accessErrors } from './http/schemas.ts';
 import { type Server, startServer } from './http/server.ts';
 import { SEMVER } from './http/version.ts';
@@ -58,7 +58,7 @@ async function serve(given: Config, directory: string): Promise<void> {
 
   const isReadOnly = config.readOnly === 'yes';
   // Before a directory, a lock or a key is made where a disk is to be mounted, or a key is asked for that nothing needs.
-  if ((isReadOnly || config.newBooks === 'no') && !hasBooks(directory)) throw noBooksError(directory);
+  if (!mayBegin(config) && !hasBooks(directory)) throw noBooksError(directory);
   const books = (isReadOnly ? showBooks : openBooks)(directory, config.serverKey, log);
   const lookAtClock = watchClock(tell);
   lookAtClock(books.end.moment, Date.now());
@@ -153,9 +153,9 @@ function serverRules(text: string): unknown[] {
 
 function startLine(config: Config, who: string, port: number, directory: string, key: string): string {
   const { host, durability, readOnly } = config;
-  const shown = readOnly === 'yes' ? ' READ-ONLY: it takes nothing in, calls nobody, writes nothing.' : '';
   const risk = durability === 'none' ? ' DURABILITY NONE: answers do not wait for the disk.' : '';
-  return `ayni ${SEMVER} serves http://${urlHost(host)}:${port}/v2, ${who}, data in ${directory}, key ${key}.${shown}${risk}\n`;
+  const how = readOnly === 'yes' ? ' READ-ONLY: it takes nothing in, calls nobody, writes nothing.' : risk;
+  return `ayni ${SEMVER} serves http://${urlHost(host)}:${port}/v2, ${who}, data in ${directory}, key ${key}.${how}\n`;
 }
 
 let directory = '';

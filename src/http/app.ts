@@ -29,7 +29,7 @@ import {
 import { checkAccess } from './check.ts';
 import { assignSigner, listSigners, removeSigner } from './circles.ts';
 import { Description } from './description.ts';
-import { headersOf, type Refusal, refuse, refuseMethod, refuseUnavailable, statusOf } from './errors.ts';
+import { headersOf, type Refusal, refuse, refuseForGood, refuseMethod, refuseUnavailable, statusOf } from './errors.ts';
 import { activateBridge, listDeliveries, listEvents, retryEvents } from './events.ts';
 import { readHead } from './head.ts';
 import { parseJson } from './json.ts';
@@ -93,8 +93,8 @@ const BOOKS_FULL = refuseUnavailable(
 /** Questions that come with a body. */
 const ASKED_WITH_BODY: readonly Action[] = ['check'];
 
-const READ_ONLY = refuseUnavailable('This server only shows its books: it takes nothing in, and calls nobody');
-const KEEPS_NO_TOKENS = refuseUnavailable(
+const READ_ONLY = refuseForGood('This server only shows its books: it takes nothing in, and calls nobody');
+const KEEPS_NO_TOKENS = refuseForGood(
   'This server only shows its books: it cannot write down that a token with a jti is used up. Send one without',
 );
 
@@ -146,10 +146,7 @@ function serveRequest(options: AppOptions, description: Description, request: Re
     if (isDescription && request.method === 'GET') return sendDescription(house, description, reply);
     const refusal = isDescription ? DESCRIPTION_METHODS : route;
     // Whoever asks for the methods that there are hears what who takes another one is told.
-    if (request.method === 'OPTIONS' && statusOf(refusal) === 405) {
-      reply.sort = null;
-      return reply.send(204, '', headersOf(refusal));
-    }
+    if (request.method === 'OPTIONS' && statusOf(refusal) === 405) return reply.send(204, '', headersOf(refusal));
     return sendRefusal(house, reply, refusal);
   }
   if (options.isReadOnly && request.method !== 'GET' && !ASKED_WITH_BODY.includes(route.action)) {

@@ -50,7 +50,7 @@ export type Header = readonly [name: string, value: string];
 export interface Refusal extends CoreRefusal {
   /** Where it differs from the reason's row: 405, 413, 503. */
   readonly status?: number;
-  /** Of 405: Allow. */
+  /** Of 405: Allow. Of 429 and 503 in place of a time to wait. */
   readonly headers?: readonly Header[];
 }
 
@@ -82,16 +82,21 @@ export function refuseUnavailable(detail: string): Refusal {
   return { reason: 'api.unexpected-error', detail, status: 503 };
 }
 
+/** 503 of what this server never does: there is nothing to wait for. */
+export function refuseForGood(detail: string): Refusal {
+  return { ...refuseUnavailable(detail), headers: [] };
+}
+
 /** The HTTP status of a refusal. */
 export function statusOf(refusal: Refusal): number {
   if (refusal.status !== undefined) return refusal.status;
   return Object.hasOwn(REASONS, refusal.reason) ? REASONS[refusal.reason as Reason] : 500;
 }
 
-/** The headers of a refusal; 429 and 503 always name a time to wait. */
+/** The headers of a refusal; 429 and 503 name a time to wait, where there is any. */
 export function headersOf(refusal: Refusal): readonly Header[] {
   const status = statusOf(refusal);
-  return status === 429 || status === 503 ? LATER : (refusal.headers ?? []);
+  return refusal.headers ?? (status === 429 || status === 503 ? LATER : []);
 }
 
 /** The body that was made last: who is flooded says the same thing many times in a millisecond. */

@@ -208,7 +208,7 @@ class Exchange implements Request, Reply, Guest {
     this.since = scene.hall.turn();
     this.methodSent = req.getCaseSensitiveMethod();
     this.method = this.methodSent === 'HEAD' ? 'GET' : this.methodSent;
-    this.sort = this.method === 'GET' ? 'read' : 'write';
+    this.sort = sortOf(this.method);
     this.path = req.getUrl();
     this.query = req.getQuery() ?? null;
     this.req = req;
@@ -435,6 +435,12 @@ class Unread implements UnreadAnswer {
  */
 function isMethod(word: string): boolean {
   return word !== '' && !word.includes(':');
+}
+
+/** As what a request is counted; the question for the methods is neither read nor write. */
+function sortOf(method: string): Sort | null {
+  if (method === 'OPTIONS') return null;
+  return method === 'GET' ? 'read' : 'write';
 }
 
 /**

@@ -193,6 +193,7 @@ describe('figures for Prometheus', () => {
     for (const [path, method] of [['/readyz', 'GET'] as const, ['/v2/wallets', 'OPTIONS'] as const]) {
       expect((await fetch(new URL(path, server.url), { method })).ok).toBe(true);
     }
+    expect((await fetch(new URL('/v2/nothing', server.url), { method: 'OPTIONS' })).status).toBe(404);
     const after = await counts();
     const grown = (labels: string) => {
       const key = `ayni_request_seconds{${labels}}`;

@@ -134,6 +134,8 @@ describe('books in which a call to a bank, one to a webhook and an end are due, 
       const reply = await client.call(method, path, body, headers);
       expect([reply.status, reply.body.data.reason], `${method} ${path}`).toEqual([503, 'api.unexpected-error']);
       expect(reply.body.data.detail).toContain('only shows its books');
+      // It will not be otherwise in a while.
+      expect(reply.headers.get('retry-after')).toBe(null);
       verifyError(reply.body, reply.text, server.publicKey);
     }
     expect((await client.call('POST', '/nothing')).status).toBe(404);
@@ -193,6 +195,12 @@ describe('books in which a call to a bank, one to a webhook and an end are due, 
     );
     expect(await server.stop()).toBe(0);
     expect(lookOf(path)).toEqual(before);
+  });
+
+  test('are told of without what is no matter there: a disk that nothing is written to, and how rules are changed', async () => {
+    const server = await show(copied(), { flags: ['--durability', 'none', '--owner', makeKeys().public] });
+    expect(server.log()).toContain('--owner counts when a ledger is made, and main was there already');
+    expect(server.log()).not.toMatch(/DURABILITY|PUT/);
   });
 
   test('are shown by the key of a file', async () => {
