@@ -14,6 +14,12 @@ export function equalBytes(one: Uint8Array, other: Uint8Array): boolean {
   return true;
 }
 
+/** Whether one of them is these bytes. */
+export function includesBytes(list: readonly Uint8Array[], bytes: Uint8Array): boolean {
+  for (const each of list) if (equalBytes(each, bytes)) return true;
+  return false;
+}
+
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 /** What each of its letters stands for, by the letter's code. */
 const DIGITS = Uint8Array.from({ length: 128 }, (_, code) => Math.max(0, ALPHABET.indexOf(String.fromCharCode(code))));

@@ -3,7 +3,7 @@
  * committed or aborted. Decides nothing: who may say so is for access rules (intents.ts).
  */
 import { KeyMap } from './access/key-map.ts';
-import { equalBytes } from './bytes.ts';
+import { includesBytes } from './bytes.ts';
 import { EntryType, type StoredProof } from './entry.ts';
 import type { RecordView } from './records.ts';
 
@@ -89,9 +89,9 @@ export function askingKeys({ entry, added }: RecordView, key: Uint8Array | null)
  */
 export function willingIn(proofs: readonly StoredProof[]): Uint8Array[] {
   const said = proofs.map(({ public: key, custom }) => ({ key, said: beginningOf(wordsOf(custom)) }));
-  const refusing = said.filter((each) => each.said === 'no');
-  const isWilling = (key: Uint8Array) => !refusing.some((each) => equalBytes(each.key, key));
-  return said.filter((each) => each.said === 'yes' && isWilling(each.key)).map(({ key }) => key);
+  const keysOf = (word: 'yes' | 'no') => said.filter((each) => each.said === word).map(({ key }) => key);
+  const refusing = keysOf('no');
+  return keysOf('yes').filter((key) => !includesBytes(refusing, key));
 }
 
 /** What a bridge may report of its leg. */

@@ -10,7 +10,7 @@
  * aside. Committed and aborted ones wait only for bridges to say that they have done the same.
  */
 import { type Caller, GRANTED, isGranted, isGrantedAll } from './access/index.ts';
-import { equalBytes } from './bytes.ts';
+import { includesBytes } from './bytes.ts';
 import { type Attempt, brings, clear, WAITING } from './clearing.ts';
 import type { CreateCommand, LegCommand, ProofCommand } from './command.ts';
 import { askingKeys, commandOf, isConsent, REPORTS, type Words, wasConsent, willingIn, wordsOf } from './consent.ts';
@@ -100,7 +100,7 @@ export function isAwaited(state: State, record: RecordView, { public: key, custo
   const open = state.open.get(record.row);
   if (open === undefined || open.status !== 'pending' || open.isHolding || !isConsent(wordsOf(custom))) return false;
   const keys = askingKeys(record, null);
-  if (keys.some((each) => equalBytes(each, key))) return false;
+  if (includesBytes(keys, key)) return false;
   return brings(state, anew(state, record, open, { keys, bearer: null }), { keys: [key], bearer: null });
 }
 
@@ -123,7 +123,7 @@ function isCommanded(
 function willingOf(state: State, ledger: number, caller: Caller, proofs: readonly StoredProof[]): Caller {
   if (isGrantedAll(state, ledger, caller)) return caller;
   const willing = willingIn(proofs);
-  const keys = caller.keys.filter((key) => willing.some((each) => equalBytes(each, key)));
+  const keys = caller.keys.filter((key) => includesBytes(willing, key));
   return { ...caller, keys };
 }
 

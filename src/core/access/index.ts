@@ -8,7 +8,7 @@
  * Under `access.strategy: policy-based` a ledger's policies are its rules, each for the records it speaks of; what
  * stands in `access` of the ledger and its records then counts for nothing.
  */
-import { equalBytes } from '../bytes.ts';
+import { includesBytes } from '../bytes.ts';
 import { type CommandData, commandData } from '../command.ts';
 import type { Effort } from '../filters.ts';
 import { KINDS, Kind } from '../kinds.ts';
@@ -239,8 +239,8 @@ class Judged implements RecordScene {
 
   isOwner(key: Uint8Array): boolean {
     const { row, draft } = this.#where;
-    if (row >= 0) return includesKey(ownersOf(this.state, row), key);
-    return draft !== null && includesKey(this.#caller.keys, key);
+    if (row >= 0) return includesBytes(ownersOf(this.state, row), key);
+    return draft !== null && includesBytes(this.#caller.keys, key);
   }
 
   get isOfSome(): boolean {
@@ -248,7 +248,7 @@ class Judged implements RecordScene {
   }
 
   isLedgerOwner(key: Uint8Array): boolean {
-    return this.ledger >= 0 && includesKey(ledgerOwners(this.state, this.ledger), key);
+    return this.ledger >= 0 && includesBytes(ledgerOwners(this.state, this.ledger), key);
   }
 
   view(): object | null {
@@ -266,11 +266,6 @@ function sceneView(state: State, { row, draft }: Where, effort: Effort): object 
   return { data: draft === null ? viewOf(entry.data) : commandData(draft), meta };
 }
 
-function includesKey(keys: readonly Uint8Array[], key: Uint8Array): boolean {
-  for (const each of keys) if (equalBytes(each, key)) return true;
-  return false;
-}
-
 // ---------------------------------------------------------------- finding lists
 
 function ledgerFacts(state: State, ledger: number): LedgerFacts {
@@ -286,7 +281,7 @@ function ledgerFacts(state: State, ledger: number): LedgerFacts {
 function ledgerRules(state: State, ledger: number): Rules {
   const facts = ledgerFacts(state, ledger);
   if (facts.rules !== null && isCurrent(state, ledger, facts.rules)) return facts.rules;
-  const info = facts.info as LedgerInfo;
+  const { info } = facts;
   const { entry } = versionAt(state, state.rows.at.get(info.row));
   const { access = [] } = membersOf(entry.data, ['access']) as { access?: unknown[] };
   const before = facts.rules ?? facts.before;

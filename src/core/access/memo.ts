@@ -7,6 +7,7 @@
  * to those in its ledger, and looked up again once the count has moved. Everything has a bound; past it, all goes.
  */
 import { Kind } from '../kinds.ts';
+import type { LedgerInfo } from '../state.ts';
 import type { People } from './people.ts';
 import type { PolicyPart, Rules } from './rules.ts';
 
@@ -21,7 +22,7 @@ export interface RecordFacts {
 /** What is known of a ledger as one version of its record tells it. */
 export interface LedgerFacts {
   /** The version, by identity. */
-  readonly info: object;
+  readonly info: LedgerInfo;
   rules: Rules | null;
   /** Those of the version before, as long as there are none of this one. */
   before: Rules | null;
