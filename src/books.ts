@@ -9,9 +9,10 @@ import { randomInt } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { Log } from './log.ts';
 import { type KeyPair, makeKeyPair } from './proof/keys.ts';
-import { sign, verify } from './proof/verify.ts';
+import { sign, verifyBy } from './proof/verify.ts';
 import { type Recovered, recover, show } from './recovery.ts';
 import { type Disk, realDisk, withFile } from './storage/disk.ts';
+import type { VerifyHash } from './storage/format.ts';
 import { whileHeld } from './storage/held-disk.ts';
 import { KEY_FILE, loadKey, loadOrCreateKey, refuseOtherKey } from './storage/key-file.ts';
 import { acquireLock, type Lock, NO_LOCK } from './storage/lock.ts';
@@ -27,7 +28,7 @@ export interface HeldBooks extends Recovered {
   knewKey: boolean;
   /** The server's signature of a hash, and whether one is. */
   signHash: (hash: Uint8Array) => Uint8Array;
-  verifyHash: (hash: Uint8Array, signature: Uint8Array) => boolean;
+  verifyHash: VerifyHash;
 }
 
 /** Whether any file of books lies there that has something in it. Of a directory that is not there, no. */
@@ -67,7 +68,7 @@ export function showBooks(directory: string, keyFile: string, log: Log): HeldBoo
 function signaturesOf(server: KeyPair): Pick<HeldBooks, 'signHash' | 'verifyHash'> {
   return {
     signHash: (hash) => sign(hash, server),
-    verifyHash: (hash, signature) => verify(server.public, hash, signature),
+    verifyHash: verifyBy(server.public),
   };
 }
 

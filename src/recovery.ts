@@ -13,6 +13,7 @@ import { emptyState, type MemorySizes, type State } from './core/state.ts';
 import { changeIn, changeText, putBack } from './storage/changed-byte.ts';
 import { entryCodec } from './storage/codec.ts';
 import type { Disk } from './storage/disk.ts';
+import type { VerifyHash } from './storage/format.ts';
 import { JOURNAL_START, type JournalEnd } from './storage/journal.ts';
 import { cutTornTail, NOT_SIGNED, type ReadResult, replayJournal, type TornTail } from './storage/journal-reader.ts';
 import { DamageError } from './storage/segments.ts';
@@ -35,8 +36,7 @@ export interface Recovered {
 export interface RecoveryOptions {
   disk: Disk;
   directory: string;
-  /** Whether this is the server's signature of a hash. */
-  verify: (hash: Uint8Array, signature: Uint8Array) => boolean;
+  verify: VerifyHash;
   /** For the hashes of a state that begins empty. */
   hashSeed: number;
   /** In what pieces memory grows; by default as it suits millions of records. */
@@ -107,7 +107,7 @@ function mend(options: RecoveryOptions): Recovered {
 /** Reads what is there and changes nothing. */
 export function readBooks({ disk, directory, verify, hashSeed, sizes }: RecoveryOptions): Books {
   const notes: string[] = [];
-  const { snapshot, refused } = readSnapshots(disk, directory, { verify });
+  const { snapshot, refused } = readSnapshots(disk, directory, verify);
   for (const { file, reason } of refused) notes.push(`Snapshot ${file} is not used: ${reason}.`);
   const state = snapshot === null ? emptyState(entryCodec, hashSeed, sizes) : stateOf(snapshot, sizes);
   if (snapshot !== null) notes.push(`Read the snapshot after entry ${snapshot.seq}.`);

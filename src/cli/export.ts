@@ -16,7 +16,7 @@ import type { State } from '../core/state.ts';
 import { headText } from '../http/head.ts';
 import { encodeBase64, type KeyPair, keyPairFromSecret, makeKeyPair } from '../proof/keys.ts';
 import { Sealer } from '../proof/sealer.ts';
-import { verify } from '../proof/verify.ts';
+import { verifyBy } from '../proof/verify.ts';
 import { readBooks } from '../recovery.ts';
 import { labelsText, ownersText, signedText, versionText } from '../render.ts';
 import { type Disk, realDisk } from '../storage/disk.ts';
@@ -67,8 +67,7 @@ export function run(args: string[]): number {
 export function storyOf(disk: Disk, directory: string, name: RecordName, server = keyOf(disk, directory)): string {
   const pinned = pin(disk, directory);
   try {
-    const verifyFrame = (hash: Uint8Array, signature: Uint8Array) => verify(server.public, hash, signature);
-    const { state, end } = readBooks({ disk: pinned, directory, verify: verifyFrame, hashSeed: 1 });
+    const { state, end } = readBooks({ disk: pinned, directory, verify: verifyBy(server.public), hashSeed: 1 });
     const row = rowOf(state, name);
     const sealer = new Sealer(server);
     const entries = entriesOf(state, row);

@@ -45,6 +45,11 @@ export function verify(publicKey: Uint8Array, message: Uint8Array, signature: Ui
   return library.verify(publicKey, message, signature);
 }
 
+/** The same of one key. */
+export function verifyBy(publicKey: Uint8Array): (message: Uint8Array, signature: Uint8Array) => boolean {
+  return (message, signature) => verify(publicKey, message, signature);
+}
+
 /** The signature, 64 bytes, over `message`. Throws a RangeError for a key pair of wrong lengths. */
 export function sign(message: Uint8Array, keyPair: KeyPair): Uint8Array {
   return library.sign(message, keyPair);

@@ -14,6 +14,7 @@ import {
   frameBytesAt,
   frameSignature,
   readFrameHead,
+  type VerifyHash,
 } from './format.ts';
 import { frameHashOf } from './frame-entries.ts';
 import type { JournalPosition } from './journal.ts';
@@ -42,9 +43,6 @@ const EDGE_BYTES = 2;
 /** Zeros at the end of a frame: one signature in sixteen ends with one, one in ten million with four. */
 const ZEROS_MAX = 4;
 
-/** Whether this is the server's signature of a frame's hash. */
-export type VerifyFrame = (hash: Uint8Array, signature: Uint8Array) => boolean;
-
 export interface ChangedByte {
   /** Where it is. */
   byte: number;
@@ -65,7 +63,7 @@ export function changeIn(
   disk: Disk,
   directory: string,
   { torn, position }: { torn: TornTail; position: JournalPosition },
-  verify: VerifyFrame,
+  verify: VerifyHash,
 ): ChangeFound | null {
   // Without its header a segment holds no frame.
   if (torn.byte === 0) return null;
@@ -78,7 +76,7 @@ export function changeIn(
   }
   const head: FrameHead = { firstSeq: 0, count: 0, moment: 0 };
   // It is asked while the byte in question is put back.
-  const isNext: VerifyFrame = (hash, signature) => {
+  const isNext: VerifyHash = (hash, signature) => {
     readFrameHead(tail, 0, tail.length, head);
     return misplaced(head, position, tail, 0) === '' && verify(hash, signature);
   };
@@ -122,7 +120,7 @@ export function putBack(disk: Disk, directory: string, name: string, { byte, cha
  * Where in `tail` (what lies behind the last whole frame) one byte has changed, or null where no single byte,
  * put back, makes it a frame that `verify` knows as the server's. `tail` is as before when this returns.
  */
-export function changedByte(tail: Buffer, verify: VerifyFrame): ChangedByte | null {
+export function changedByte(tail: Buffer, verify: VerifyHash): ChangedByte | null {
   if (tail.length < FRAME_HEAD_BYTES + FRAME_FOOT_BYTES) return null;
   const stated = tail.readUInt32BE(0);
   const difference = (crc32(tail.subarray(COVERED_AT)) ^ stated) >>> 0;

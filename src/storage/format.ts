@@ -116,6 +116,9 @@ export function segmentName(firstSeq: number): string {
   return `journal-${seqDigits(firstSeq)}.ayj`;
 }
 
+/** Whether this is the server's signature of a hash, be it a frame's or a snapshot's. */
+export type VerifyHash = (hash: Uint8Array, signature: Uint8Array) => boolean;
+
 /** The first seq a segment's name gives, or 0 where it is no segment's name. */
 export function segmentSeq(name: string): number {
   const match = SEGMENT_NAME.exec(name);

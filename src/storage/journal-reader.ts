@@ -203,7 +203,7 @@ export function cutTornTail(disk: Disk, directory: string, torn: TornTail): void
 const WINDOW_BYTES = 4 * 1024 * 1024;
 const WINDOW_BEHIND_BYTES = 64 * 1024;
 
-/** State of one reading. */
+/** State of one reading, of entries as they are asked for. */
 interface Run<E = unknown> {
   readonly disk: Disk;
   readonly directory: string;
@@ -254,7 +254,7 @@ function* readSegment<E>(
 }
 
 /** Checks the header and goes to its place in the sequence; false where it is torn. */
-function readHeader<E>(run: Run<E>, segment: SegmentFile, isFirst: boolean, isLast: boolean): boolean {
+function readHeader(run: Run, segment: SegmentFile, isFirst: boolean, isLast: boolean): boolean {
   const path = join(run.directory, segment.file);
   const window = run.window!;
   const { position } = run.result;
@@ -331,7 +331,7 @@ function readFrame<E>(run: Run<E>, path: string, at: number): number {
 }
 
 /** Whether the frame read last, and so all before it, are the server's. */
-function prove<E>(run: Run<E>, path: string): void {
+function prove(run: Run, path: string): void {
   const { unproven } = run;
   if (unproven === null) return;
   run.unproven = null;
@@ -349,7 +349,7 @@ export function misplaced(head: FrameHead, position: JournalPosition, bytes: Buf
 }
 
 /** A frame that `after` already covers must lead exactly there. */
-function checkKnown<E>(run: Run<E>, path: string, at: number): void {
+function checkKnown(run: Run, path: string, at: number): void {
   const { position } = run.result;
   const { after } = run;
   if (position.seq < after.seq) return;
@@ -395,7 +395,7 @@ function handOn<E>(run: Run<E>, path: string, bytes: Buffer, from: number): void
  * No whole frame at `at`. Zeros up to the end are room for frames to come, in any segment. Else it is a torn tail where
  * nothing whole comes after, and damage where something does.
  */
-function tear<E>(run: Run<E>, segment: SegmentFile, at: number, isLast: boolean): void {
+function tear(run: Run, segment: SegmentFile, at: number, isLast: boolean): void {
   const path = join(run.directory, segment.file);
   const window = run.window!;
   const end = at === 0 ? window.size : endOfBytes(window, at);

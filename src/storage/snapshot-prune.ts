@@ -90,7 +90,7 @@ async function standing(
 ): Promise<Manifest | null> {
   if (options.refused?.includes(name)) return null;
   try {
-    const { manifest } = withFile(disk, join(directory, name), 'read', (file) => readOutline(file, options));
+    const { manifest } = withFile(disk, join(directory, name), 'read', (file) => readOutline(file, options.verify));
     let isWhole = manifest.seq === snapshotSeq(name);
     await forEachFinal(manifest, breaks, (file, { bytes }) => {
       isWhole &&= fileBytes(disk, join(directory, file)) === bytes;

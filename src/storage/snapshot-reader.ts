@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { equalBytes } from '../core/bytes.ts';
 import { type Disk, type DiskFile, readAll, withFile } from './disk.ts';
 import { rememberPart } from './final-parts.ts';
-import { crc } from './format.ts';
+import { crc, type VerifyHash } from './format.ts';
 import type { JournalPosition } from './journal.ts';
 import { NOT_SIGNED } from './journal-reader.ts';
 import { PartHashes } from './part-hashes.ts';
@@ -29,11 +29,6 @@ import {
   unpackManifest,
 } from './snapshot-format.ts';
 import { errorCode } from './system-error.ts';
-
-export interface ReadSnapshotsOptions {
-  /** Whether this is the server's signature of a snapshot's hash. */
-  verify(hash: Uint8Array, signature: Uint8Array): boolean;
-}
 
 export interface RefusedSnapshot {
   /** Name of the file. */
@@ -78,10 +73,10 @@ const NOT_OURS_TO_READ = ['EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOMEM'];
  * The newest snapshot that is whole, null where none is, and why newer ones were refused. Throws what the disk throws
  * where the fault is not the snapshot's, as where this user may not read it.
  */
-export function readSnapshots(disk: Disk, directory: string, options: ReadSnapshotsOptions): ReadSnapshotsResult {
+export function readSnapshots(disk: Disk, directory: string, verify: VerifyHash): ReadSnapshotsResult {
   const refused: RefusedSnapshot[] = [];
   for (const name of disk.exists(directory) ? listSnapshots(disk, directory) : []) {
-    const read = readSnapshot(disk, directory, name, options);
+    const read = readSnapshot(disk, directory, name, verify);
     if (!('reason' in read)) return { snapshot: read, refused };
     refused.push(read);
   }
@@ -93,11 +88,11 @@ export function readSnapshot(
   disk: Disk,
   directory: string,
   name: string,
-  options: ReadSnapshotsOptions,
+  verify: VerifyHash,
 ): SnapshotRead | RefusedSnapshot {
   try {
     return withFile(disk, join(directory, name), 'read', (file) => {
-      const outline = readOutline(file, options);
+      const outline = readOutline(file, verify);
       if (outline.manifest.seq !== snapshotSeq(name)) throw new SnapshotError(`it is of entry ${outline.manifest.seq}`);
       return readContent(disk, directory, file, outline);
     });
@@ -116,19 +111,19 @@ export interface Outline {
 }
 
 /** A snapshot's header and foot, and the signature checked against the hash as stated. */
-export function readFoot(file: DiskFile, options: ReadSnapshotsOptions): Pick<Outline, 'header' | 'foot'> {
+export function readFoot(file: DiskFile, verify: VerifyHash): Pick<Outline, 'header' | 'foot'> {
   const size = file.size();
   if (size < SNAPSHOT_HEADER_BYTES + FOOT_BYTES) throw new SnapshotError('it is half-written: too short');
   const header = readPiece(file, SNAPSHOT_HEADER_BYTES, 0);
   checkSnapshotHeader(header);
   const foot = unpackFoot(readPiece(file, FOOT_BYTES, size - FOOT_BYTES));
-  if (!options.verify(foot.hash, foot.signature)) throw new SnapshotError(`it is ${NOT_SIGNED}`);
+  if (!verify(foot.hash, foot.signature)) throw new SnapshotError(`it is ${NOT_SIGNED}`);
   return { header, foot };
 }
 
 /** Header, foot and manifest: all but the parts. */
-export function readOutline(file: DiskFile, options: ReadSnapshotsOptions): Outline {
-  const { header, foot } = readFoot(file, options);
+export function readOutline(file: DiskFile, verify: VerifyHash): Outline {
+  const { header, foot } = readFoot(file, verify);
   const at = file.size() - FOOT_BYTES - foot.manifestBytes;
   if (at < SNAPSHOT_HEADER_BYTES || foot.manifestBytes > MANIFEST_BYTES_MAX) {
     throw new SnapshotError('it is damaged: no room for its manifest');

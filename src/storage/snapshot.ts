@@ -17,9 +17,10 @@ import { Breaks } from './breaks.ts';
 import { type Disk, type DiskFile, readAllLater, syncDirectoryLater, writeAllLater } from './disk.ts';
 import { FileStream } from './file-stream.ts';
 import { keepPart, keptPart, writeTemporary } from './final-parts.ts';
-import { SIGNATURE_BYTES } from './format.ts';
+import { SIGNATURE_BYTES, type VerifyHash } from './format.ts';
 import type { JournalPosition } from './journal.ts';
 import {
+  FOOT_BYTES,
   type Foot,
   MANIFEST_BYTES_MAX,
   type Manifest,
@@ -46,7 +47,7 @@ export interface SnapshotContent extends JournalPosition {
 export interface SnapshotOptions {
   /** The server's Ed25519 signature of a hash, 64 bytes. */
   sign(hash: Uint8Array): Uint8Array;
-  verify(hash: Uint8Array, signature: Uint8Array): boolean;
+  verify: VerifyHash;
   /** Names of snapshots that a start could not use: none of them counts as kept, whatever is still whole of it. */
   refused?: readonly string[];
   /** So many bytes are gathered before they are written, and others have a turn. */
@@ -183,10 +184,10 @@ async function proveFile(
 ): Promise<void> {
   const file = disk.open(path, 'read');
   try {
-    const { foot: read } = readFoot(file, options);
+    const { foot: read } = readFoot(file, options.verify);
     const sha = createHash('sha256');
     const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
-    const end = fileBytes - packFoot(foot).length;
+    const end = fileBytes - FOOT_BYTES;
     for (let at = 0; at < end; ) {
       const wanted = piece.subarray(0, end - at);
       const count = await readAllLater(file, wanted, at);

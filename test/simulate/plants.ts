@@ -304,11 +304,7 @@ export const PLANTS: Plant[] = [
   ],
   [
     'the snapshot before the newest is never read',
-    [
-      'src/storage/snapshot-reader.ts',
-      '      refused.push({ file, reason: (error as Error).message });\n',
-      '      refused.push({ file, reason: (error as Error).message });\n      break;\n',
-    ],
+    ['src/storage/snapshot-reader.ts', '    refused.push(read);\n', '    refused.push(read);\n    break;\n'],
   ],
   [
     'a part is believed whatever its hash',

@@ -143,7 +143,7 @@ describe.each([
       const content = { seq, chain: new Uint8Array(32), moment: seq, extra: new Uint8Array(3), parts };
       await takeSnapshot(disk, books, content, server);
     }
-    const { snapshot } = readSnapshots(disk, books, server);
+    const { snapshot } = readSnapshots(disk, books, server.verify);
     expect(snapshot?.seq).toBe(3);
     for (const [index, part] of snapshot!.parts.entries()) {
       expect(Buffer.compare(part.bytes, bytes[index]!)).toBe(0);

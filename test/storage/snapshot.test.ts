@@ -33,7 +33,7 @@ function contentAt(position: JournalPosition, parts: Part[]): SnapshotContent {
 
 const fresh = () => freshDisk(1, (run) => setImmediate(run));
 
-const read = (disk: FakeDisk) => readSnapshots(disk, DIRECTORY, server);
+const read = (disk: FakeDisk) => readSnapshots(disk, DIRECTORY, server.verify);
 const take = (disk: FakeDisk, content: SnapshotContent) => takeSnapshot(disk, DIRECTORY, content, server);
 
 const bytesOf = (part: Part | ReadPart) => ('bytes' in part ? part.bytes : Buffer.concat([...part.pieces]));
@@ -105,7 +105,7 @@ describe('a snapshot', () => {
     const pieces = Array.from({ length: 2049 }, () => piece);
     const content = contentAt(START, [{ name: 'long', final: false, pieces }]);
     await takeSnapshot(realDisk, directory, content, server);
-    const { snapshot, refused } = readSnapshots(realDisk, directory, server);
+    const { snapshot, refused } = readSnapshots(realDisk, directory, server.verify);
     expect([refused, snapshot?.parts[0]?.bytes.length]).toEqual([[], 2049 * 2 ** 20]);
   });
 

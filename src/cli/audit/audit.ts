@@ -14,10 +14,10 @@ import { hex } from '../../core/bytes.ts';
 import type { Entry } from '../../core/entry.ts';
 import { isoMoment } from '../../core/proofs.ts';
 import type { MemorySizes } from '../../core/state.ts';
-import { verify } from '../../proof/verify.ts';
+import { verifyBy } from '../../proof/verify.ts';
 import { changeIn, changeText } from '../../storage/changed-byte.ts';
 import { type Disk, readAll } from '../../storage/disk.ts';
-import { FRAME_HEAD_BYTES } from '../../storage/format.ts';
+import { FRAME_HEAD_BYTES, type VerifyHash } from '../../storage/format.ts';
 import { JOURNAL_START, type JournalPosition } from '../../storage/journal.ts';
 import { type FrameRead, type ReadResult, stepJournal } from '../../storage/journal-reader.ts';
 import { KEY_FILE } from '../../storage/key-file.ts';
@@ -120,7 +120,7 @@ class Run {
   readonly #pinned: Pinned;
   readonly #signatures: Signatures;
   readonly #key: FoundKey;
-  readonly #verify: (hash: Uint8Array, signature: Uint8Array) => boolean;
+  readonly #verify: VerifyHash;
   #entries: EntryAudit | null = null;
   /** Names of snapshots not yet compared, oldest first. */
   #snapshots: string[];
@@ -134,7 +134,7 @@ class Run {
     this.#snapshots = names.filter((name) => snapshotSeq(name) >= 0);
     const segments = listSegments(pinned, options.directory);
     this.#key = findKey(options, pinned);
-    this.#verify = (hash, signature) => verify(this.#key.public, hash, signature);
+    this.#verify = verifyBy(this.#key.public);
     const { head, directory, disk } = options;
     this.#head = head === undefined ? null : readHead(head.file, head.text, this.#key.public);
     const parts = names.filter(isPartName);

@@ -8,7 +8,7 @@
 import { join } from 'node:path';
 import { apply } from '../../core/apply.ts';
 import { emptyState, type State } from '../../core/state.ts';
-import { verify } from '../../proof/verify.ts';
+import { verifyBy } from '../../proof/verify.ts';
 import { changeIn, changeText } from '../../storage/changed-byte.ts';
 import { entryCodec } from '../../storage/codec.ts';
 import type { Disk } from '../../storage/disk.ts';
@@ -38,7 +38,7 @@ export function checkBooks(disk: Disk, directory: string, key: Uint8Array): Chec
 
 function check(disk: Disk, directory: string, key: Uint8Array): Checked {
   const began = performance.now();
-  const verifyFrame = (hash: Uint8Array, signature: Uint8Array) => verify(key, hash, signature);
+  const verifyFrame = verifyBy(key);
   const start = journalStart(disk, directory);
   const known = new Map<number, Uint8Array>();
   let newest: LoadedSnapshot | null = null;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { MemorySizes, State } from '../../core/state.ts';
 import { stateOf } from '../../recovery.ts';
 import type { Disk } from '../../storage/disk.ts';
+import type { VerifyHash } from '../../storage/format.ts';
 import type { JournalPosition } from '../../storage/journal.ts';
 import { NOT_SIGNED } from '../../storage/journal-reader.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
@@ -20,10 +21,10 @@ export function loadSnapshot(
   disk: Disk,
   directory: string,
   name: string,
-  verify: (hash: Uint8Array, signature: Uint8Array) => boolean,
+  verify: VerifyHash,
   sizes?: MemorySizes,
 ): LoadedSnapshot {
-  const read = readSnapshot(disk, directory, name, { verify });
+  const read = readSnapshot(disk, directory, name, verify);
   const place = { file: join(directory, name), seq: snapshotSeq(name) };
   if ('reason' in read) {
     const { reason } = read;

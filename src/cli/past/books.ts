@@ -2,7 +2,7 @@
  * The books of a directory as whoever looks back at them reads them: with the server's public key, as a server that only
  * shows them does, changing nothing, and beside a server that may be writing.
  */
-import { verify } from '../../proof/verify.ts';
+import { verifyBy } from '../../proof/verify.ts';
 import { type Recovered, show } from '../../recovery.ts';
 import type { Disk } from '../../storage/disk.ts';
 import { pin } from '../../storage/pinned.ts';
@@ -14,8 +14,7 @@ export function booksOf(disk: Disk, directory: string, key: Uint8Array | null): 
   const pinned = pin(disk, directory);
   try {
     const { public: known } = findKey({ disk, directory, key }, pinned);
-    const verifyFrame = (hash: Uint8Array, signature: Uint8Array) => verify(known, hash, signature);
-    return show({ disk: pinned, directory, verify: verifyFrame, hashSeed: 1 });
+    return show({ disk: pinned, directory, verify: verifyBy(known), hashSeed: 1 });
   } catch (error) {
     const finding = findingOf(error);
     throw finding === null ? error : new Error(findingText(finding));
