@@ -16,12 +16,12 @@ import { Kind, kindRow } from './kinds.ts';
 import {
   compileSeats,
   fits,
-  groupBy,
   isReached,
   type ProofScene,
   policiesFor,
   type QuorumJson,
-  type Seats,
+  rulesAbout,
+  type WordRule,
 } from './quorum.ts';
 import type { RecordView } from './records.ts';
 import { type Refusal, refuse } from './refusal.ts';
@@ -29,10 +29,8 @@ import { type Refusal, refuse } from './refusal.ts';
 /** A bare label is one that everybody may put on. */
 type LabelJson = string | ({ label: string; unique?: boolean } & QuorumJson);
 
-interface LabelRule {
-  label: string;
+interface LabelRule extends WordRule {
   isUnique: boolean;
-  seats: Seats;
 }
 
 /** Labels on a record, and words in one proof. */
@@ -63,7 +61,7 @@ export function judgeLabels(
   const said = saidOf(record);
   for (const word of words as string[]) {
     const wish = wishOf(word);
-    const listed = policies.flatMap((policy) => policy.get(wish.label) ?? []);
+    const listed = rulesAbout(policies, wish.label);
     const isDone = judgeWish(scene, key, wish, listed, said);
     if (typeof isDone !== 'boolean') return isDone;
     if (isDone && wish.isOff) labels.delete(wish.label);
@@ -112,12 +110,9 @@ function violation(why: string): Refusal {
   return refuse('record.status-policy-violation', why);
 }
 
-function compile(values: readonly LabelJson[]): ReadonlyMap<string, readonly LabelRule[]> {
-  const rules = values.map((value) => {
-    const json = typeof value === 'string' ? { label: value } : value;
-    return { label: json.label, isUnique: 'unique' in json && json.unique === true, seats: compileSeats(json) };
-  });
-  return groupBy(rules, ({ label }) => label);
+function compile(value: LabelJson): LabelRule {
+  const json = typeof value === 'string' ? { label: value } : value;
+  return { word: json.label, seats: compileSeats(json), isUnique: 'unique' in json && json.unique === true };
 }
 
 /** A proof on the record, with what it said of labels. */

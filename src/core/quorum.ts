@@ -17,7 +17,7 @@ import {
   SignerTest,
 } from './access/matchers.ts';
 import { compileFilter } from './access/policies.ts';
-import { equalBytes } from './bytes.ts';
+import { includesBytes } from './bytes.ts';
 import { EntryType } from './entry.ts';
 import { type Effort, type Filter, matchesAll } from './filters.ts';
 import { type Given, giveBefore } from './history.ts';
@@ -116,12 +116,12 @@ export class ProofScene implements Scene {
   }
 
   isOwner(key: Uint8Array): boolean {
-    return this.record.owners.some((owner) => equalBytes(owner, key));
+    return includesBytes(this.record.owners, key);
   }
 
   isLedgerOwner(key: Uint8Array): boolean {
     this.#ledgerOwners ??= readRow(this.state, this.state.ledgers[this.ledger]!.row).owners;
-    return this.#ledgerOwners.some((owner) => equalBytes(owner, key));
+    return includesBytes(this.#ledgerOwners, key);
   }
 
   /** What the record's present version began with: the first proof on it that says a status may only have said it again. */
@@ -149,6 +149,20 @@ interface Begun {
   readonly labels: readonly string[];
 }
 
+/** What a value of a policy comes to: who may say a word, a status or a label, and what else there is to it. */
+export interface WordRule {
+  readonly word: string;
+  readonly seats: Seats;
+}
+
+/** The rules of a policy by their words: several may be about one. */
+type RulesByWord<R> = ReadonlyMap<string, readonly R[]>;
+
+/** All rules about a word. */
+export function rulesAbout<R>(policies: readonly RulesByWord<R>[], word: string): readonly R[] {
+  return policies.flatMap((policy) => policy.get(word) ?? []);
+}
+
 interface PolicyJson<V> {
   values: V[];
   filter?: Record<string, unknown>;
@@ -159,18 +173,18 @@ interface PolicyJson<V> {
  * nothing is asked then. Policies of one sort count together, so `extend` adds nothing to them. Where the effort runs out
  * on the way they say nothing: there are some, and they let nobody do anything.
  */
-export function policiesFor<V, C>(
+export function policiesFor<V, R extends WordRule>(
   scene: ProofScene,
   sort: PolicySort,
-  compile: (values: readonly V[]) => C,
-): readonly C[] | null {
+  compile: (value: V) => R,
+): readonly RulesByWord<R>[] | null {
   const { state, ledger, kind, record, effort } = scene;
   const rows = state.norms.policies(ledger, kind, sort);
   if (rows.length === 0) return null;
-  const found: C[] = [];
+  const found: RulesByWord<R>[] = [];
   let view: object | null = null;
   for (const row of rows) {
-    const { filters, values, size } = policyAt(state, row, compile);
+    const { filters, rules, size } = policyAt(state, row, compile);
     effort.left -= 1 + size / CHARS_PER_EFFORT;
     if (filters.length > 0 && view === null) {
       effort.left -= record.entry.data.length / CHARS_PER_EFFORT;
@@ -178,19 +192,19 @@ export function policiesFor<V, C>(
     }
     const isMeant = view === null || matchesAll(view, filters, effort);
     if (effort.left < 0) return [];
-    if (isMeant) found.push(values);
+    if (isMeant) found.push(rules);
   }
   return found.length === 0 ? null : found;
 }
 
-function policyAt<V, C>(state: State, row: number, compile: (values: readonly V[]) => C) {
+function policyAt<V, R extends WordRule>(state: State, row: number, compile: (value: V) => R) {
   const at = state.rows.at.get(row);
   return state.norms.remember(at, () => {
     const { entry } = versionAt(state, at);
     const { values, filter } = membersOf(entry.data, ['values', 'filter']) as unknown as PolicyJson<V>;
     const filters: Filter[] = compileFilter(filter);
     const size = entry.data.length;
-    return { value: { filters, values: compile(values), size }, held: BYTES_PER_CHAR * size };
+    return { value: { filters, rules: byWord(values.map(compile)), size }, held: BYTES_PER_CHAR * size };
   });
 }
 
@@ -198,13 +212,12 @@ function sceneView({ entry, status, labels }: RecordView): object {
   return { data: viewOf(entry.data), meta: { status, moment: isoMoment(entry.moment), labels } };
 }
 
-/** Values by the word they are about: several may be about one. */
-export function groupBy<V>(values: readonly V[], wordOf: (value: V) => string): ReadonlyMap<string, readonly V[]> {
-  const groups = new Map<string, V[]>();
-  for (const value of values) {
-    const group = groups.get(wordOf(value));
-    if (group === undefined) groups.set(wordOf(value), [value]);
-    else group.push(value);
+function byWord<R extends WordRule>(rules: readonly R[]): RulesByWord<R> {
+  const groups = new Map<string, R[]>();
+  for (const rule of rules) {
+    const group = groups.get(rule.word);
+    if (group === undefined) groups.set(rule.word, [rule]);
+    else group.push(rule);
   }
   return groups;
 }

@@ -11,12 +11,12 @@ import { Kind, kindRow } from './kinds.ts';
 import {
   compileSeats,
   fits,
-  groupBy,
   isReached,
   type ProofScene,
   policiesFor,
   type QuorumJson,
-  type Seats,
+  rulesAbout,
+  type WordRule,
 } from './quorum.ts';
 import { type Refusal, refuse } from './refusal.ts';
 
@@ -25,10 +25,8 @@ interface StatusJson extends QuorumJson {
   from?: string[];
 }
 
-interface StatusRule {
-  status: string;
+interface StatusRule extends WordRule {
   from: readonly string[] | null;
-  seats: Seats;
 }
 
 /** What a text must be to be a status: what handles are made of. Builds up to 0.3.0 knew the narrow form alone. */
@@ -51,7 +49,7 @@ export function judgeStatus(
   if (kind === Kind.intent || typeof wish !== 'string') return NO_STATUS;
   const policies = policiesFor(scene, 'status', compile);
   if (policies === null) return (byOlderRules ? NARROW_STATUS : STATUS).test(wish) ? { status: wish } : NO_STATUS;
-  const listed = policies.flatMap((policy) => policy.get(wish) ?? []);
+  const listed = rulesAbout(policies, wish);
   const shown = wish.slice(0, SHOWN_CHARS);
   const no = (why: string) => refuse('record.status-policy-violation', why);
   if (listed.length === 0) return no(`No policy lets ${shown} be the status of a record of kind ${kindRow(kind).name}`);
@@ -65,9 +63,8 @@ export function judgeStatus(
 
 const NO_STATUS = { status: null };
 
-function compile(values: readonly StatusJson[]): ReadonlyMap<string, readonly StatusRule[]> {
-  const rules = values.map((json) => ({ status: json.status, from: json.from ?? null, seats: compileSeats(json) }));
-  return groupBy(rules, ({ status }) => status);
+function compile(json: StatusJson): StatusRule {
+  return { word: json.status, seats: compileSeats(json), from: json.from ?? null };
 }
 
 /** Keys that said this status since it last changed. Who says again what it is already takes nobody's word away. */
