@@ -127,6 +127,16 @@ export function unlinkLater(disk: Disk, path: string): Promise<void> {
   return finished((done) => disk.unlinkLater(path, done));
 }
 
+/** What is asked of a file; null where it is not there. */
+export function present<T>(ask: () => T): T | null {
+  try {
+    return ask();
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return null;
+    throw error;
+  }
+}
+
 /** Opens a file, and closes it again when `use` returns or throws. */
 export function withFile<T>(disk: Disk, path: string, mode: OpenMode, use: (file: DiskFile) => T): T {
   const file = disk.open(path, mode);
@@ -263,13 +273,7 @@ function nameFile<E>(error: E, path: string): E {
 
 /** Node's own answers no to whatever goes wrong: books that may not be looked at were taken for no books. */
 function exists(path: string): boolean {
-  try {
-    fs.statSync(path);
-    return true;
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return false;
-    throw error;
-  }
+  return present(() => fs.statSync(path)) !== null;
 }
 
 /** Opens a file; what else may have its name is told by it, as the system's calls on it would not. */

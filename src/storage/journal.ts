@@ -15,7 +15,7 @@ import { basename, join } from 'node:path';
 import { equalBytes } from '../core/bytes.ts';
 import type { Entry } from '../core/entry.ts';
 import { encode } from './codec.ts';
-import { type Disk, type DiskFile, type Done, readAll, writeAll } from './disk.ts';
+import { type Disk, type DiskFile, type Done, present, readAll, writeAll } from './disk.ts';
 import {
   digestEntry,
   FORMAT_VERSION,
@@ -31,7 +31,7 @@ import {
   writeSegmentHeader,
 } from './format.ts';
 import { FrameBuffer } from './frame-buffer.ts';
-import { LockLostError, present } from './lock.ts';
+import { LockLostError } from './lock.ts';
 import { cachedLog, type LogFile, openLog } from './log-file.ts';
 import { headerOf, listSegments } from './segments.ts';
 

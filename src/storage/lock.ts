@@ -17,7 +17,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { type Disk, readWhole, writeAll } from './disk.ts';
+import { type Disk, present, readWhole, writeAll } from './disk.ts';
 import { errorCode } from './system-error.ts';
 
 const LOCK_NAME = /^lock-(\d{10})$/;
@@ -173,16 +173,6 @@ function held(disk: Disk, directory: string, number: number): Lock {
       }
     },
   };
-}
-
-/** What is asked of a file; null where it is not there. */
-export function present<T>(ask: () => T): T | null {
-  try {
-    return ask();
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return null;
-    throw error;
-  }
 }
 
 function lockName(number: number): string {
