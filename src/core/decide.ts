@@ -29,7 +29,7 @@ import {
   type UpdateCommand,
 } from './command.ts';
 import { countKey } from './counts.ts';
-import { type CreateEntry, type DropEntry, type Entry, EntryType, type ProofEntry, type TokenEntry } from './entry.ts';
+import { type CreateEntry, type Entry, EntryType, type ProofEntry, type TokenEntry } from './entry.ts';
 import { findHandle, findLuid } from './finding.ts';
 import { beginIntent, isAwaited, stepByCall, stepByProof } from './intents.ts';
 import { KINDS, Kind, kindRow } from './kinds.ts';
@@ -144,19 +144,8 @@ function decideDrop(state: State, command: DropCommand): Entry[] | Refusal {
     (isMember ? null : (parentMismatch(command.value, record) ?? inUse(state, ledger, kind, record))) ??
     replayed(state, command, command.value.handle);
   if (late !== null) return late;
-  const entry: DropEntry = {
-    type: EntryType.drop,
-    ledger,
-    kind,
-    luid,
-    handle: record.entry.handle,
-    moment,
-    row,
-    hash,
-    data,
-    proofs,
-  };
-  return [entry];
+  const { handle } = record.entry;
+  return [{ type: EntryType.drop, ledger, kind, luid, handle, moment, row, hash, data, proofs }];
 }
 
 function decideProof(state: State, command: ProofCommand, now: number): Entry[] | Refusal {
@@ -171,7 +160,8 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   // A repeated report changes nothing.
   if (record.entry.proofs.some((known) => isSameProof(known, proof))) return [];
   if (record.added.some((each) => each.type === EntryType.proof && isSameProof(each.proof, proof))) return [];
-  const again = replayed(state, { ledger, kind, hash: command.hash, proofs: [proof] }, record.entry.handle, row);
+  const { handle } = record.entry;
+  const again = replayed(state, { ledger, kind, hash: command.hash, proofs: [proof] }, handle, row);
   if (again !== null) return again;
   const scene = new ProofScene(state, ledger, kind, record);
   const custom = proof.custom === null ? {} : JSON.parse(proof.custom);
@@ -183,33 +173,11 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   if (status !== null && !hasPlace(state, scene.ledger, status)) {
     return refuse('record.status-policy-violation', `${status} would be one status more than this server keeps`);
   }
-  const entry: ProofEntry = {
-    type: EntryType.proof,
-    ledger,
-    kind,
-    luid,
-    handle: record.entry.handle,
-    moment,
-    row,
-    proof,
-    status,
-  };
+  const entry: ProofEntry = { type: EntryType.proof, ledger, kind, luid, handle, moment, row, proof, status };
   if (labelled.labels !== undefined) entry.labels = labelled.labels;
   const step = kind === Kind.intent ? stepByProof(state, record, command, now) : null;
   if (step !== null && isRefusal(step)) return step;
-  const entries = step === null ? [entry] : [entry, step];
-  const size = proofSize(proof);
-  // A proof that moves its intent is never one too many: an intent, and each of its legs, passes each state once.
-  if (step !== null && size <= MOVING_SIZE_MAX) return entries;
-  const added = record.added.reduce(
-    (sum, each) => sum + (each.type === EntryType.proof ? proofSize(each.proof) : 0),
-    0,
-  );
-  if (added + size <= ADDED_SIZE_MAX) return entries;
-  const isShort = size <= MOVING_SIZE_MAX && added + size <= AWAITED_SIZE_MAX;
-  if (isShort && kind === Kind.intent && isAwaited(state, record, proof)) return entries;
-  const end = kind === Kind.intent ? '' : '; a new version begins without them';
-  return refuse('record.invalid', `The record has as many proofs as it can take${end}`);
+  return filledUp(state, command, record, step !== null) ?? (step === null ? [entry] : [entry, step]);
 }
 
 /** Whether the ledger may give this status. What others have given counts for nothing: else it could ask for their words. */
@@ -381,6 +349,23 @@ function aimless(routes: unknown): Refusal | null {
   if (!Array.isArray(routes)) return null;
   const lost = routes.findIndex(({ action, target }) => action !== 'accept' && target === undefined);
   return lost < 0 ? null : refuse('record.invalid', `Route ${lost} has no target`);
+}
+
+/**
+ * That the record takes no more proofs. One that moves its intent is never one too many: an intent, and each of its legs,
+ * passes each state once.
+ */
+function filledUp(state: State, { kind, proof }: ProofCommand, record: RecordView, isMoving: boolean): Refusal | null {
+  const size = proofSize(proof);
+  const isShort = size <= MOVING_SIZE_MAX;
+  if (isMoving && isShort) return null;
+  let all = size;
+  for (const each of record.added) if (each.type === EntryType.proof) all += proofSize(each.proof);
+  if (all <= ADDED_SIZE_MAX) return null;
+  const isIntent = kind === Kind.intent;
+  if (isIntent && isShort && all <= AWAITED_SIZE_MAX && isAwaited(state, record, proof)) return null;
+  const end = isIntent ? '' : '; a new version begins without them';
+  return refuse('record.invalid', `The record has as many proofs as it can take${end}`);
 }
 
 function luidMismatch({ luid, luidSent }: UpdateCommand | DropCommand): Refusal | null {
