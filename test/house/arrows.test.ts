@@ -59,6 +59,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   effects: ['recent', 'memory', 'core', 'proof', 'render', 'event-members', 'events'],
   // Somebody else's system: it shares with the ledger what anybody must know, and nothing else.
   bridge: ['proof'],
+  // What checks a story shares with what tells it the canonical text and the rule for signatures.
+  story: ['proof'],
 };
 /** The wiring sees everything. */
 const WIRING = ['main', 'wiring', 'cli'];
@@ -69,7 +71,7 @@ const DOORS: Record<string, readonly string[]> = {
   piscina: ['proof/threads.ts'],
   'sodium-native': ['proof/verify-sodium.ts'],
   '@noble/ed25519': ['proof/verify-noble.ts'],
-  '@noble/hashes': ['proof/verify-noble.ts'],
+  '@noble/hashes': ['proof/verify-noble.ts', 'story/bytes.ts'],
   msgpackr: ['storage/values.ts'],
   re2js: ['http/regex.ts'],
   ajv: ['http/user-schemas.ts'],

@@ -1,12 +1,15 @@
 /**
  * Stories that `ayni export` wrote, checked by src/cli/check-story.py: another program in another language, which has
- * nothing but the server's public key.
+ * nothing but the server's public key; and by what the page that `ayni checker` makes runs in a browser. Wherever a test
+ * asks one of them, the other is asked too, and has to say the same.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { checkText } from '../../src/story/check.ts';
+import type { Verdict } from '../../src/story/report.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), process.env.AYNI_DIST ? '../../../..' : '../../..');
 
@@ -15,8 +18,37 @@ export const CHECKER = join(root, 'src/cli/check-story.py');
 export const hasPython = spawnSync('python3', ['--version']).status === 0;
 if (!hasPython) process.stderr.write('note: python3 is not there; left out: stories checked by another program\n');
 
-/** Runs the checker over each text in one Python; what it says of each, and its code. `by`: the server's key, base64. */
-export function checkStories(texts: string[], by: string): { code: number; said: string }[] {
+export interface Said {
+  code: number;
+  said: string;
+}
+
+/** What the verdicts of the page are as exit codes of the other program. */
+const CODES: Record<Verdict, number> = { proven: 0, wrong: 1, signed: 2, unchecked: 3 };
+
+/** What the page says. */
+export function checkInPage(text: string, by: string): Said {
+  const { verdict, said } = checkText(text, by);
+  return { code: CODES[verdict], said };
+}
+
+/** What both programs say of each text, and the code of it. Throws where they differ. `by`: the server's key, base64. */
+export function checkStories(texts: string[], by: string): Said[] {
+  const results = checkInPython(texts, by);
+  const others = texts.map((text) => checkInPage(text, by));
+  const differing = results.findIndex(({ code, said }, n) => {
+    const other = others[n]!;
+    return code !== other.code || (code !== 1 && said !== `${other.said}\n`);
+  });
+  if (differing === -1) return results;
+  const [python, page] = [results[differing]!, others[differing]!];
+  throw new Error(
+    `story ${differing}: check-story.py says ${python.code} ${python.said}; the page ${page.code} ${page.said}`,
+  );
+}
+
+/** Runs check-story.py over each text, in one Python. */
+export function checkInPython(texts: string[], by: string): Said[] {
   const directory = mkdtempSync(join(tmpdir(), 'ayni-stories-'));
   try {
     const paths = texts.map((text, n) => {

@@ -1,0 +1,78 @@
+/**
+ * The versions of a record that its entries make, each with its meta, its data, and its proofs in order: what a server
+ * that has these entries shows of it. Told once more, by what a story alone has; render.ts tells it for a server.
+ */
+import { canon } from '../proof/canon.ts';
+import { isoOf } from './bytes.ts';
+import { type ToldEntry, type ToldOutcome, type ToldProof, Type } from './entries.ts';
+import { expect } from './not-proven.ts';
+
+export interface ToldVersion {
+  /** All of its meta but the proofs. */
+  meta: Record<string, unknown>;
+  /** Canonical. */
+  data: string;
+  proofs: ToldProof[];
+}
+
+/** `server`: its public key, base64. At least one entry. */
+export function tell(entries: readonly ToldEntry[], server: string): ToldVersion[] {
+  const first = entries[0]!;
+  const versions: ToldVersion[] = [];
+  let meta: Record<string, unknown> = {
+    status: first.luid.startsWith('$eff') ? 'active' : 'created',
+    owners: [...new Set(first.proofs.map((proof) => proof.public))],
+  };
+  let legs: readonly boolean[] = [];
+  for (const entry of entries) {
+    const { luid, type, moment, outcome } = entry;
+    const isIntent = type === Type.intent;
+    expect((isIntent || type === Type.create) === (entry === first), 'a record that does not begin once');
+    // Its proofs speak of the drop.
+    if (type === Type.drop) continue;
+    if (isIntent || type === Type.create || type === Type.update) {
+      const sealed = { luid, moment: isoOf(moment), ...statusAtFirst(type) };
+      meta = { ...meta, moment: isoOf(moment) };
+      if (isIntent) Object.assign(meta, { status: 'pending', thread: entry.thread });
+      if (isIntent && entry.thread !== luid.slice(5)) meta.routed = true;
+      const seal = { public: server, result: entry.seal, custom: canon(sealed) };
+      versions.push({ meta, data: entry.data!, proofs: [...entry.proofs, seal] });
+    } else versions.at(-1)!.proofs.push(...entry.proofs);
+    if (entry.status !== null) meta.status = entry.status;
+    if (entry.labels !== null) delete meta.labels;
+    if (entry.labels !== null && entry.labels.length > 0) meta.labels = entry.labels;
+    if (outcome === null) continue;
+    if (legs.length === 0) legs = outcome.links?.legs ?? [];
+    if (outcome.links?.isRouted === true) meta.routed = true;
+    const passed = outcome.steps.filter((step) => step !== 'failed' && step !== 'error');
+    if (passed.length > 0) meta.status = passed.at(-1);
+    const customs = customsOf(entry, outcome, legs);
+    versions.at(-1)!.proofs.push(...customs.map((custom) => ({ public: server, result: null, custom })));
+  }
+  return versions;
+}
+
+function statusAtFirst(type: number): { status?: string } {
+  if (type === Type.update) return {};
+  return { status: type === Type.intent ? 'pending' : 'created' };
+}
+
+/** What the server's proofs of an outcome say; since 0.3.0 of which intent, too. */
+function customsOf({ luid, isEarly }: ToldEntry, outcome: ToldOutcome, legs: readonly boolean[]): string[] {
+  const { links, detail, reason } = outcome;
+  return outcome.steps.map((status) => {
+    const custom: Record<string, unknown> = { moment: isoOf(outcome.moment), status };
+    if (!isEarly) custom.luid = luid;
+    if (status !== 'failed' && status !== 'error') return canon(custom);
+    Object.assign(custom, { detail, reason });
+    if (links !== null && links.failId !== '') custom.failId = links.failId;
+    if (links !== null && links.leg > 0) custom.handle = handleOfLeg(luid, links.leg - 1, legs);
+    return canon(custom);
+  });
+}
+
+function handleOfLeg(luid: string, leg: number, legs: readonly boolean[]): string {
+  const isCredit = legs[leg];
+  expect(isCredit !== undefined, 'an entry that speaks of what is not there');
+  return `${isCredit ? 'cre' : 'deb'}_${luid.slice(5)}.${leg}`;
+}

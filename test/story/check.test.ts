@@ -1,0 +1,271 @@
+/**
+ * What the checker in a browser takes for proven of texts that somebody made to mislead it, or another reader. Stories are
+ * held against check-story.py wherever tests ask that (support/stories.ts); here they are forged by those who know how
+ * it reads.
+ */
+import { createHash } from 'node:crypto';
+import { Point } from '@noble/ed25519';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { canon } from '../../src/proof/canon.ts';
+import { textOfUtf8 } from '../../src/story/bytes.ts';
+import { checkText } from '../../src/story/check.ts';
+import { parseJson } from '../../src/story/json.ts';
+import { brief, plain, pretty } from '../../src/story/shown.ts';
+import { readData } from '../proof/data.ts';
+import { type Json, makeKeys, proof, sha256 } from '../support/client.ts';
+
+/** A file of the test suite: base64, or a text repeated. */
+type Packed = string | { repeat: string; times: number; then?: string };
+
+const bytesIn = (packed: Packed): Uint8Array =>
+  typeof packed === 'string'
+    ? Buffer.from(packed, 'base64')
+    : Buffer.from(packed.repeat.repeat(packed.times) + (packed.then ?? ''));
+
+const keys = makeKeys();
+const MOMENT = '2026-11-20T19:37:28.431Z';
+const sealed = { luid: '$wlt.0rZ3aaaaaaaaaaaaa', moment: MOMENT, status: 'created' };
+
+/** A record as a server gives it, of which the canonical data are these. */
+function answerOf(data: string, custom: Json = sealed, luid = sealed.luid): string {
+  const hash = sha256(data);
+  const meta = JSON.stringify({ moment: MOMENT, proofs: [proof(hash, keys, custom)], status: 'created' });
+  return `{"data":${data},"hash":"${hash}","luid":"${luid}","meta":${meta}}`;
+}
+
+const verdictOf = (text: string, key = keys.public) => checkText(text, key).verdict;
+const honest = answerOf('{"custom":{"n":1},"handle":"ana"}');
+
+describe('an answer', () => {
+  test('is never called proven, only signed', () => {
+    const { verdict, said, parts } = checkText(honest, keys.public);
+    expect([verdict, said.slice(0, 15), parts.length]).toEqual(['signed', 'Proven is each ', 1]);
+    expect(parts[0]!.title).toBe('wallet ana');
+    expect(parts[0]!.proofs).toMatchObject([{ by: 'the server', moment: MOMENT, status: 'created' }]);
+  });
+
+  test('of another server, or of none, is wrong; without a key nothing is said', () => {
+    expect(verdictOf(honest, makeKeys().public)).toBe('wrong');
+    for (const key of ['', 'abc', keys.public.slice(0, -1), `${keys.public}=`, '!'.repeat(43)])
+      expect(verdictOf(honest, key)).toBe('unchecked');
+  });
+
+  test('with the proofs of another record is wrong', () => {
+    expect(verdictOf(answerOf('{"handle":"ana"}', sealed, '$wlt.0rZ3bbbbbbbbbbbbb'))).toBe('wrong');
+  });
+
+  test('is what the server signed it as, not what it looks like', () => {
+    // Anybody may have such data signed: as a record.
+    const looks = ['[]', '{"chain":"00","moment":"x","seq":1}', '{"handle":"x","signal":"intent-created"}'];
+    for (const data of looks) {
+      const { said, parts } = checkText(answerOf(data), keys.public);
+      expect(said).toMatch(/^Proven is each signature/);
+      expect(parts[0]!.title).toMatch(/^wallet/);
+    }
+    const { parts } = checkText(answerOf('[]', { moment: MOMENT }, 'x'), keys.public);
+    expect(parts[0]!.title).toBe('a list of 0');
+    expect(verdictOf(answerOf('[]', { other: MOMENT }, 'x'))).toBe('wrong');
+  });
+
+  test('tells of each member whose word it is', () => {
+    const whole = JSON.parse(honest);
+    const text = JSON.stringify({ ...whole, meta: { ...whole.meta, status: 'active', labels: ['vip'] } });
+    const facts = Object.fromEntries(checkText(text, keys.public).parts[0]!.facts.map(({ name, by }) => [name, by]));
+    expect(facts.luid).toBe('signed by the server');
+    expect(facts.moment).toBe('signed by the server');
+    expect(facts.status).toMatch(/^nobody/);
+    expect(facts.labels).toMatch(/^nobody/);
+  });
+
+  test('shows nothing where anything is wrong', () => {
+    const report = checkText(honest.replace('"n":1', '"n":2'), keys.public);
+    expect(report).toMatchObject({ verdict: 'wrong', notes: [], parts: [] });
+  });
+});
+
+describe('texts that readers read differently are wrong', () => {
+  // The hash is that of what JSON.parse makes of it: it would have said nothing.
+  const data = (text: string) => answerOf('X').replace('"data":X', `"data":${text}`);
+  const hashed = (text: string) => {
+    const hash = sha256(canon(JSON.parse(text)));
+    const meta = JSON.stringify({ proofs: [proof(hash, keys, sealed)] });
+    return `{"data":${text},"hash":"${hash}","luid":"${sealed.luid}","meta":${meta}}`;
+  };
+  test.each([
+    ['a member twice', '{"a":1,"a":2}'],
+    ['a member twice, once written otherwise', '{"a":1,"\\u0061":2}'],
+    ['a whole number past 2^53', '{"a":9007199254740993}'],
+    ['a whole number that is written with an exponent', '{"a":1000000000000000000000}'],
+    ['a number past the double', '{"a":1e999}'],
+  ])('%s', (_, text) => {
+    expect(verdictOf(hashed(text))).toBe('wrong');
+  });
+
+  test.each([
+    '{"a":-0}',
+    '{"a":1e21}',
+    '{"a":1.0}',
+    '{"a":123456789012345680000}',
+    '{"a":"\\ud800"}',
+    '{"__proto__":{"a":1}}',
+  ])('%s is read alike', (text) => {
+    expect(verdictOf(hashed(text))).toBe('signed');
+  });
+
+  test.each([
+    '',
+    ' ',
+    '{',
+    '[1',
+    'nul',
+    'NaN',
+    '01',
+    '1.',
+    '.5',
+    '+1',
+    '"\n"',
+    '"\\x"',
+    "{'a':1}",
+    '{"a":1,}',
+    '[1,]',
+    '"\ud800"',
+    '\ufeff{}',
+    '{} {}',
+  ])('no JSON: %j', (text) => {
+    expect(() => parseJson(text)).toThrow();
+    expect(verdictOf(data(text))).toBe('wrong');
+  });
+
+  test('a nesting that no server takes', () => {
+    const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+    expect(parseJson(deep(256))).toEqual(JSON.parse(deep(256)));
+    expect(() => parseJson(deep(257))).toThrow('nested deeper');
+    expect(verdictOf('['.repeat(1_000_000))).toBe('wrong');
+    expect(verdictOf('{"a":'.repeat(1_000_000))).toBe('wrong');
+  });
+
+  test('names that every object has in JavaScript are members as any', () => {
+    const value = parseJson('{"__proto__":{"x":1},"constructor":2,"toString":3}') as Record<string, unknown>;
+    expect(canon(value)).toBe('{"__proto__":{"x":1},"constructor":2,"toString":3}');
+    expect(value.x).toBeUndefined();
+    // A member that is not there is not taken from there.
+    for (const name of ['hash', 'data', 'meta', 'luid']) {
+      const text = JSON.stringify({ ...JSON.parse(honest), [name]: undefined });
+      expect(verdictOf(`${text.slice(0, -1)},"__proto__":${honest}}`), name).toBe('wrong');
+    }
+  });
+
+  test('what JSON.parse reads alike is the same value', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), fc.constantFrom(undefined, 1, '\t'), (value, space) => {
+        const text = JSON.stringify(value, null, space);
+        expect(canon(parseJson(text))).toBe(canon(JSON.parse(text)));
+      }),
+    );
+  });
+
+  test('the JSON test suite: what must be taken is, but for members that are there twice, what must be refused is', () => {
+    const { files } = readData<{ files: Record<string, Packed> }>('jsontestsuite.json');
+    const read = (packed: Packed) => {
+      try {
+        return canon(parseJson(textOfUtf8(bytesIn(packed))));
+      } catch {
+        return 'refused';
+      }
+    };
+    const verdicts = Object.entries(files).map(([name, packed]) => [name, read(packed)] as const);
+    const taken = verdicts.filter(([, text]) => text !== 'refused').map(([name]) => name);
+    expect(taken.filter((name) => name.startsWith('n_'))).toEqual([]);
+    const missing = verdicts
+      .filter(([name, text]) => name.startsWith('y_') && text === 'refused')
+      .map(([name]) => name);
+    expect(missing).toEqual(['y_object_duplicated_key', 'y_object_duplicated_key_and_value']);
+    for (const [name, text] of verdicts) {
+      if (text !== 'refused') expect(text, name).toBe(canon(JSON.parse(textOfUtf8(bytesIn(files[name]!)))));
+    }
+  });
+});
+
+describe('signatures', () => {
+  const digestOf = (text: string) => createHash('sha256').update(text).digest();
+  /** The record with the one proof that these bytes are of, and of their key. */
+  const signedBy = (key: Uint8Array, result: Uint8Array): [text: string, key: string] => {
+    const whole = JSON.parse(honest);
+    const [own] = whole.meta.proofs;
+    own.public = Buffer.from(key).toString('base64');
+    own.result = Buffer.from(result).toString('base64');
+    return [JSON.stringify(whole), own.public];
+  };
+  const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex, 'hex'));
+  const base = Point.BASE.toBytes();
+  const one = bytes(`01${'00'.repeat(31)}`);
+
+  test('by keys of small order, which anybody makes, are none', () => {
+    const identities = [
+      one,
+      bytes(`01${'00'.repeat(30)}80`),
+      bytes(`ee${'ff'.repeat(30)}7f`),
+      bytes(`ee${'ff'.repeat(31)}`),
+    ];
+    // With A = 0 the equation is SB = R, whatever is signed.
+    for (const key of identities) expect(verdictOf(...signedBy(key, Uint8Array.from([...base, ...one])))).toBe('wrong');
+  });
+
+  test('with S + L, in other bytes, or of another length are none', () => {
+    const [own] = JSON.parse(honest).meta.proofs;
+    const [key, result] = [Buffer.from(own.public, 'base64'), Buffer.from(own.result, 'base64')];
+    expect(verdictOf(...signedBy(key, result))).toBe('signed');
+    const s = BigInt(`0x${Buffer.from(result.subarray(32)).reverse().toString('hex')}`) + Point.CURVE().n;
+    const above = bytes(s.toString(16).padStart(64, '0')).reverse();
+    expect(verdictOf(...signedBy(key, Uint8Array.from([...result.subarray(0, 32), ...above])))).toBe('wrong');
+    expect(verdictOf(...signedBy(key, Uint8Array.from([...result, 0])))).toBe('wrong');
+    expect(verdictOf(...signedBy(key, result.subarray(0, 63)))).toBe('wrong');
+    for (let bit = 0; bit < 512; bit += 37) {
+      const other = Uint8Array.from(result);
+      other[bit >> 3]! ^= 1 << (bit & 7);
+      expect(verdictOf(...signedBy(key, other)), `bit ${bit}`).toBe('wrong');
+    }
+  });
+
+  test('in base64 that is not the only one of its bytes are none', () => {
+    const [own] = JSON.parse(honest).meta.proofs;
+    const others = [
+      own.result.replace(/=+$/, ''),
+      ` ${own.result}`,
+      `${own.result}\n`,
+      own.result.replace('A==', 'B=='),
+      own.result.replace(/.==$/, (end: string) => `${end === 'A==' ? 'B' : 'x'}==`),
+    ];
+    for (const other of others) {
+      if (other === own.result) continue;
+      expect(verdictOf(honest.replace(JSON.stringify(own.result), JSON.stringify(other))), other).toBe('wrong');
+    }
+  });
+
+  test('the digest is the one of hash and custom', () => {
+    const hash = JSON.parse(honest).hash as string;
+    expect(digestOf(hash + canon(sealed)).toString('hex')).toBe(JSON.parse(honest).meta.proofs[0].digest);
+    expect(verdictOf(honest.replace('"status":"created"}', '"status":"creates"}'))).toBe('wrong');
+  });
+});
+
+describe('what is shown', () => {
+  test('has no character that is not seen, or that turns others around', () => {
+    const odd = 'a\u202eb\u200bc\u0000d\u00ade\ud800f\u2028g\u00a0h\u3164i\u{e0041}\ufeff';
+    expect(plain(odd)).toBe('a\\u202eb\\u200bc\\u0000d\\u00ade\\ud800f\\u2028g\\u00a0h\\u3164i\\udb40\\udc41\\ufeff');
+    expect(plain('ñandú ☀ 😀 <b>')).toBe('ñandú ☀ 😀 <b>');
+    const shown = pretty(parseJson(JSON.stringify({ [odd]: [odd, 1, null, {}, []] })), 1000);
+    expect(shown.text.split('\n').every((line) => plain(line) === line)).toBe(true);
+    expect(JSON.parse(shown.text)).toEqual({ [odd]: [odd, 1, null, {}, []] });
+  });
+
+  test('ends somewhere', () => {
+    expect(brief('x'.repeat(1000), 10)).toBe('xxxxxxxxxx …');
+    const many = pretty(parseJson(`[${'[1],'.repeat(100_000)}1]`), 100);
+    expect([many.text.length <= 120, many.isCut]).toEqual([true, true]);
+    const long = pretty(parseJson(JSON.stringify('x'.repeat(1_000_000))), 100);
+    expect([long.text.length <= 120, long.isCut]).toEqual([true, true]);
+    expect(pretty(parseJson('[1]'), 100).isCut).toBe(false);
+  });
+});
