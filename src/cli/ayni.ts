@@ -24,6 +24,7 @@ const TOOLS: Record<string, Tool> = {
   inspect: { about: 'show what a directory holds, or entries as JSON', load: () => import('./inspect.ts') },
   backup: { about: 'copy the books while they are written to', load: () => import('./backup.ts') },
   export: { about: 'the story of one record, for anybody to check', load: () => import('./export.ts') },
+  checker: { about: 'a page that checks such a story in a browser', load: () => import('./checker.ts') },
   balances: { about: 'what wallets had at a moment, and whether it adds up', load: () => import('./balances.ts') },
   statement: { about: 'all that changed the balances of one wallet', load: () => import('./statement.ts') },
   keygen: { about: 'make a key pair', load: () => import('./keygen.ts') },

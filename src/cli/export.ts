@@ -1,8 +1,8 @@
 /**
  * `ayni export`: the whole story of one record, as a file that anybody can check with the server's public key alone
- * (check-story.py beside this file does). The record as the server shows it, with every version and every proof; the
- * lines of the journal that speak of it; the hashes that place them in the chain of frames; the head that chain ends in,
- * signed.
+ * (check-story.py beside this file does, and the page that checker.ts makes). The record as the server shows it, with
+ * every version and every proof; the lines of the journal that speak of it; the hashes that place them in the chain of
+ * frames; the head that chain ends in, signed.
  *
  * What always holds: nothing of any other record is in the file. Of the entries beside the record's own there are
  * hashes, of the frames in between 99 bytes each, of which no content follows. Nothing is changed, no lock is taken.
@@ -41,7 +41,8 @@ anchor, ... or its plural.
   --server-key <file> the server's key, where it does not lie in the directory as server.key
   --out <file>        a new file for it; without it, standard output
 
-Whoever gets the file checks it without this program: python3 src/cli/check-story.py <file> <the server's public key>
+Whoever gets the file checks it without this program: python3 src/cli/check-story.py <file> <the server's public key>,
+or in a browser, by the page that ayni checker writes.
 What it says is proven then, and when it was, and that the record is shown as its entries in the file tell of it; not that
 there are no others: what came after them, and proofs that were added between, may be left out with their entries.
 It names no ledger: ask the one that is meant for the luid. Where the frames of the first entries are gone (two snapshots

@@ -53,7 +53,18 @@ describe('ayni', () => {
   test('lists its commands, and each tells of itself', async () => {
     const { code, out } = await ayniProcess();
     expect(code).toBe(0);
-    const ofModules = ['verify', 'inspect', 'backup', 'export', 'balances', 'statement', 'keygen', 'sign', 'token'];
+    const ofModules = [
+      'verify',
+      'inspect',
+      'backup',
+      'export',
+      'checker',
+      'balances',
+      'statement',
+      'keygen',
+      'sign',
+      'token',
+    ];
     for (const name of ['serve', ...ofModules, 'demo']) expect(out).toContain(`  ${name} `);
     const told = new Map<string, Ran>();
     for (const name of ['serve', ...ofModules]) {

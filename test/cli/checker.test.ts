@@ -1,0 +1,231 @@
+/**
+ * The page that checks a record in a browser: one file that asks nobody and runs one script; and in a real browser, from
+ * a disk and from a web server, it says what check-story.py says, and makes no markup of what a file says.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { createContext, runInContext, runInNewContext } from 'node:vm';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { checkerPage } from '../../src/cli/checker.ts';
+import { storyOf } from '../../src/cli/export.ts';
+import { oneScript } from '../../src/cli/one-script.ts';
+import { Kind } from '../../src/core/kinds.ts';
+import { realDisk } from '../../src/storage/disk.ts';
+import { type Browser, hasBrowser, startBrowser, type Tab } from '../support/browser.ts';
+import { connect, type Json, makeKeys, record } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
+import { issue, makeKit } from '../support/kit.ts';
+import { startServer } from '../support/server.ts';
+import { ayniProcess } from './books.ts';
+
+const hashOf = (text: string, encoding: 'hex' | 'base64') => createHash('sha256').update(text).digest(encoding);
+
+describe('the page', () => {
+  const page = checkerPage();
+  const [, script] = /<script>(.*)<\/script>/s.exec(page)!;
+  const [, style] = /<style>(.*?)<\/style>/s.exec(page)!;
+
+  test('runs the one script that its policy names, and may load nothing', () => {
+    const [, policy] = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(page)!;
+    expect(policy!.split('; ').sort()).toEqual([
+      "base-uri 'none'",
+      "default-src 'none'",
+      "form-action 'none'",
+      "require-trusted-types-for 'script'",
+      `script-src 'sha256-${hashOf(script!, 'base64')}'`,
+      `style-src 'sha256-${hashOf(style!, 'base64')}'`,
+      "trusted-types 'none'",
+    ]);
+    expect(page.indexOf('Content-Security-Policy')).toBeLessThan(page.indexOf('<style>'));
+    expect(page.match(/<script/g)).toHaveLength(1);
+    expect(page).not.toMatch(/\b(src|href|action)=/);
+    expect(page).not.toMatch(/\bon[a-z]+=/);
+  });
+
+  test('makes no markup of texts', () => {
+    expect(script).not.toMatch(/innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|new Function|setAttribute/);
+    expect(script).not.toMatch(/\bfetch\(|XMLHttpRequest|WebSocket|sendBeacon|localStorage|indexedDB/);
+  });
+
+  test('is the same each time it is made, and is told by its SHA-256', async () => {
+    const out = join(freshDirectory(), 'check.html');
+    const ran = await ayniProcess('checker', '--out', out);
+    expect(ran).toEqual({ code: 0, out: `${hashOf(page, 'hex')}  ${out}\n`, err: '' });
+    expect(readFileSync(out, 'utf8')).toBe(page);
+    expect((await ayniProcess('checker')).out).toBe(page);
+    const again = await ayniProcess('checker', '--out', out);
+    expect([again.code, again.err]).toEqual([1, expect.stringContaining('exists already')]);
+    expect((await ayniProcess('checker', 'story.json')).code).toBe(2);
+  });
+
+  test('checks with what every browser has, in a world that is not that of Node', () => {
+    const bare = createContext({ TextDecoder, TextEncoder, atob, btoa, check: null });
+    const entry = join(freshDirectory(), 'entry.js');
+    const check = relative(dirname(entry), fileURLToPath(new URL('../../src/story/check.js', import.meta.url)));
+    writeFileSync(entry, `import { checkText } from '${check}';\ncheck = checkText;\n`);
+    runInContext(oneScript(entry), bare);
+    const keys = makeKeys();
+    const luid = '$wlt.0rZ3aaaaaaaaaaaaa';
+    const text = JSON.stringify({ ...record({ handle: 'ana' }, keys, [{ luid }]), luid });
+    expect(bare.check(text, keys.public).verdict).toBe('signed');
+    expect(bare.check(text.replace('ana', 'eva'), keys.public).verdict).toBe('wrong');
+  });
+
+  test('has the licences of what it is made of', () => {
+    for (const name of ['ed25519', 'hashes'])
+      expect(script).toContain(readFileSync(`node_modules/@noble/${name}/LICENSE`, 'utf8').trimEnd());
+  });
+});
+
+describe('one script of modules', () => {
+  const directory = freshDirectory();
+  const write = (name: string, text: string) => {
+    writeFileSync(join(directory, name), text);
+    return join(directory, name);
+  };
+
+  test('says what they said', () => {
+    write('a.js', '/** A comment. */\nlet n = 1;\nexport const next = () => ++n;\nconst own = 5;\nexport { own, };\n');
+    write('b.js', "import { next as more } from './a.js';\nexport function two() { return more() + more(); }\n");
+    const entry = write(
+      'c.js',
+      "import * as a from './a.js';\nimport { two } from './b.js';\nresult = [two(), a.next(), a.own];\n//# sourceMappingURL=c.js.map",
+    );
+    const world: Json = { result: null };
+    runInNewContext(oneScript(entry), world);
+    expect(JSON.stringify(world.result)).toBe('[5,4,5]');
+  });
+
+  test.each([
+    ["import 'node:fs';", /cannot be put into one script/],
+    ["import { readFileSync } from 'node:fs';", /no browser has/],
+    ["export * from './a.js';", /cannot be put into one script/],
+    ['export default 1;', /cannot be put into one script/],
+    ['export let n = 1;', /cannot be put into one script/],
+    ['const n = 1;\nexport { n as m };', /cannot be put into one script/],
+    ["const a = await import('./a.js');", /cannot be put into one script/],
+    ["const end = '</script>';", /cannot stand in a page/],
+    ["const odd = '<!--';", /cannot stand in a page/],
+    ["import { x } from './odd.js';", /imports itself/],
+  ])('%j ends it', (text, what) => {
+    expect(() => oneScript(write('odd.js', `${text}\n`))).toThrow(what);
+  });
+});
+
+describe.skipIf(!hasBrowser('the page that checks a record, in a browser'))('in a browser', () => {
+  const NASTY = '<img src=x onerror="document.title=1"></pre><script>document.title=1</script>';
+  const directory = freshDirectory();
+  const path = join(directory, 'check.html');
+  let browser: Browser;
+  let key = '';
+  let story = '';
+  let answer = '';
+
+  beforeAll(async () => {
+    const books = freshDirectory();
+    const server = await startServer({ directory: books });
+    key = server.publicKey;
+    const client = connect(server);
+    const kit = makeKit(client, makeKeys());
+    await kit.symbol({ handle: 'usd' });
+    await kit.wallet({ handle: 'ana', custom: { [NASTY]: NASTY } });
+    await kit.done([issue('ana', 'usd', 5)]);
+    answer = (await client.get('/wallets/ana')).text;
+    await server.stop();
+    story = storyOf(realDisk, books, { ledger: 'main', kind: Kind.wallet, id: 'ana' });
+    writeFileSync(path, checkerPage());
+    browser = await startBrowser(['--host-resolver-rules=MAP plain.example 127.0.0.1']);
+  });
+
+  afterAll(async () => browser?.close());
+
+  /** What the page says of a text that is typed in. */
+  async function askText(tab: Tab, text: string, by = key): Promise<Json> {
+    await tab.run(`(() => {
+      const type = (id, value) => {
+        document.getElementById(id).value = value;
+        document.getElementById(id).dispatchEvent(new Event('input'));
+      };
+      type('key', ${JSON.stringify(by)});
+      type('text', ${JSON.stringify(text)});
+    })()`);
+    return ask(tab);
+  }
+
+  async function ask(tab: Tab): Promise<Json> {
+    await tab.run(`document.querySelector('button').click()`);
+    await tab.until(`document.querySelector('h2') !== null`);
+    return tab.run(`({
+      verdict: document.querySelector('.verdict').className.split(' ')[1],
+      said: document.querySelector('.verdict p').textContent,
+      shown: document.getElementById('result').textContent,
+      odd: document.querySelectorAll('img, #result script').length,
+      title: document.title,
+      focus: document.activeElement.tagName,
+    })`);
+  }
+
+  async function expectAll(url: string): Promise<void> {
+    const tab = await browser.open(url);
+    expect(await tab.run(`[document.getElementById('dead').hidden, document.getElementById('form').hidden]`)).toEqual([
+      true,
+      false,
+    ]);
+    const proven = await askText(tab, story);
+    expect(proven).toMatchObject({ verdict: 'proven', odd: 0, focus: 'H2', title: 'Check a record of an ayni ledger' });
+    expect(proven.said).toMatch(/^Proven: \$wlt\./);
+    expect(proven.shown).toContain(JSON.stringify(NASTY));
+    expect(await askText(tab, answer)).toMatchObject({ verdict: 'signed', odd: 0 });
+    expect(await askText(tab, story.replace('"handle":"ana"', '"handle":"eva"'))).toMatchObject({
+      verdict: 'wrong',
+      odd: 0,
+    });
+    expect(await askText(tab, NASTY)).toMatchObject({ verdict: 'wrong', odd: 0 });
+    expect(await askText(tab, story, '')).toMatchObject({ verdict: 'unchecked' });
+    // A verdict goes with what it was about.
+    await askText(tab, story);
+    await tab.run(`document.getElementById('key').dispatchEvent(new Event('input'))`);
+    expect(await tab.run(`document.getElementById('result').textContent`)).toBe('');
+    const file = join(directory, 'story.json');
+    writeFileSync(file, story);
+    await tab.choose('#file', [file]);
+    expect(await ask(tab)).toMatchObject({ verdict: 'proven' });
+    const broken = join(directory, 'broken.json');
+    writeFileSync(broken, Buffer.from([0x22, 0xff, 0x22]));
+    await tab.choose('#file', [broken]);
+    expect(await ask(tab)).toMatchObject({ verdict: 'wrong', said: 'NOT PROVEN: it is no text in UTF-8' });
+    expect(tab.complaints).toEqual([]);
+    expect(tab.asked).toEqual([url]);
+  }
+
+  test('from a disk', async () => {
+    await expectAll(pathToFileURL(path).href);
+  });
+
+  test('from a web server, without TLS', async () => {
+    const web = createServer((_request, response) => {
+      response.setHeader('content-type', 'text/html').end(readFileSync(path));
+    });
+    await new Promise<void>((done) => web.listen(0, '127.0.0.1', done));
+    await expectAll(`http://plain.example:${(web.address() as AddressInfo).port}/check.html`);
+    await new Promise((done) => {
+      web.closeAllConnections();
+      web.close(done);
+    });
+  });
+
+  test('whose script was changed it says that it checks nothing', async () => {
+    const changed = join(directory, 'changed.html');
+    writeFileSync(changed, checkerPage().replace("'use strict';", "'use strict'; "));
+    const tab = await browser.open(pathToFileURL(changed).href);
+    expect(await tab.run(`[document.getElementById('dead').hidden, document.getElementById('form').hidden]`)).toEqual([
+      false,
+      true,
+    ]);
+    expect(tab.complaints.join()).toContain('Content Security Policy');
+  });
+});
