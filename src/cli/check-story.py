@@ -25,9 +25,9 @@ def point(data):  # None where it is none, or not in its only encoding, 5.1.3
     x = P - x if x & 1 != odd else x
     return (x, y, 1, x * y % P) if y < P and x < P and x * x % P == square else None
 def holds(key, digest, signature):  # S < L, no point of small order, no cofactor
-    a, r, s = point(key), point(signature[:32]), int.from_bytes(signature[32:], 'little')
-    if not a or not r or s >= L or times(8, a)[0] == 0 or times(8, r)[0] == 0: return False
-    h = int.from_bytes(hashlib.sha512(signature[:32] + key + digest).digest(), 'little') % L
+    if (len(key), len(signature)) != (32, 64) or not (a := point(key)) or not (r := point(signature[:32])): return False
+    s, h = int.from_bytes(signature[32:], 'little'), int.from_bytes(hashlib.sha512(signature[:32] + key + digest).digest(), 'little') % L
+    if s >= L or times(8, a)[0] == 0 or times(8, r)[0] == 0: return False
     one, other = times(s, point((4 * pow(5, -1, P) % P).to_bytes(32, 'little'))), add(r, times(h, a))
     return all((one[i] * other[2] - other[i] * one[2]) % P == 0 for i in (0, 1))
 def number(value):  # as ECMAScript writes it
