@@ -27,6 +27,8 @@ let key = '';
 /** What the server answered for each record, by kind and handle. */
 const answers = new Map<string, Json>();
 let droppedLuid = '';
+/** The intent that a route made. */
+let routedLuid = '';
 /** The newest intent of the pruned books. */
 let lateIntent = '';
 
@@ -70,7 +72,9 @@ async function fill(client: Client): Promise<void> {
     proofFor(waiting, keys, { action: 'abort', moment: new Date().toISOString() }),
   );
   await kit.wallet({ handle: 'post-box', routes: [{ action: 'forward', target: 'luz' }] });
-  await kit.done([issue('post-box', 'usd', 3)], { data: { handle: 'passed-on' } });
+  const { meta } = await kit.done([issue('post-box', 'usd', 3)], { data: { handle: 'passed-on' } });
+  const { data: thread } = (await client.get(`/intents?meta.thread=${meta.thread}`)).body;
+  routedLuid = thread.find(({ data }: Json) => data.handle !== 'passed-on').luid;
   let anchor = await kit.make('anchors', { handle: 'moved', wallet: 'ana', target: 'luz', custom: { n: 0 } });
   for (let n = 1; n < 4; n++) {
     const { parent: _, ...data } = anchor.data;
@@ -238,7 +242,11 @@ function other(was: Json): Json {
 
 describe.skipIf(!hasPython)('checked by another program', () => {
   test('every kind of record is proven', () => {
-    const texts = [...RECORDS.map(([kinds, handle]) => story(kinds, handle)), story('wallets', droppedLuid)];
+    const texts = [
+      ...RECORDS.map(([kinds, handle]) => story(kinds, handle)),
+      story('intents', routedLuid),
+      story('wallets', droppedLuid),
+    ];
     const results = check(texts);
     expect(results.map(({ code, said }) => [code, said.slice(0, 7)])).toEqual(texts.map(() => [0, 'Proven:']));
     expect(results.at(-1)!.said).toContain(', dropped: 2 entries');
