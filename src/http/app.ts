@@ -114,19 +114,19 @@ export function createApp(options: AppOptions): Handler {
   const serve = (request: Request, reply: Reply) => serveRequest(options, description, request, reply);
   return {
     admit: (head) => (head.method === 'GET' ? null : house.engine.overload(selectLedger(options, head))),
-    refuse: (refusal, reply) => sendRefusal(house, reply, refusal),
+    refuse: (refusal, reply) => sendRefusal({ house, reply }, refusal),
     handle(request, reply) {
       // The port opens after recovery, so whoever gets an answer here gets this one.
       if (request.path === '/readyz' && !house.engine.isFailed) {
         reply.sort = null;
         return reply.send(200, READY);
       }
-      const serveNow = () => guarded(house, reply, () => serve(request, reply));
+      const serveNow = () => guarded({ house, reply }, () => serve(request, reply));
       if (request.method === 'GET') return serveNow();
       if (house.engine.isOpen) return house.engine.letInNow(serveNow);
       const kept = keep(request);
       house.engine.wait(selectLedger(options, request), request.body.length, () => {
-        if (!reply.aborted) guarded(house, reply, () => serve(kept, reply));
+        if (!reply.aborted) guarded({ house, reply }, () => serve(kept, reply));
       });
     },
   };
@@ -147,13 +147,13 @@ function serveRequest(options: AppOptions, description: Description, request: Re
     const refusal = isDescription ? DESCRIPTION_METHODS : route;
     // Whoever asks for the methods that there are hears what who takes another one is told.
     if (request.method === 'OPTIONS' && statusOf(refusal) === 405) return reply.send(204, '', headersOf(refusal));
-    return sendRefusal(house, reply, refusal);
+    return sendRefusal({ house, reply }, refusal);
   }
   if (options.isReadOnly && request.method !== 'GET' && !ASKED_WITH_BODY.includes(route.action)) {
-    return sendRefusal(house, reply, READ_ONLY);
+    return sendRefusal({ house, reply }, READ_ONLY);
   }
   if (request.method !== 'GET' && house.engine.room.whatIsFull(!GOING_ON.includes(route.action)) !== null) {
-    return sendRefusal(house, reply, BOOKS_FULL);
+    return sendRefusal({ house, reply }, BOOKS_FULL);
   }
   if (request.method === 'GET' && ASKING.includes(route.action)) reply.sort = 'list';
   const act = () => actInTurn(call);
@@ -161,7 +161,7 @@ function serveRequest(options: AppOptions, description: Description, request: Re
   const made = { ledger: -1, body: undefined, bodyBytes, bearer: null, showToken: null };
   const call: Call = { house, request, reply, route, ...made, act };
 
-  if (makesLedger(route) && request.header('x-ledger') !== '') return sendRefusal(house, reply, MADE_OUTSIDE);
+  if (makesLedger(route) && request.header('x-ledger') !== '') return sendRefusal(call, MADE_OUTSIDE);
   call.ledger = selectLedger(options, request);
   if (call.ledger < 0) return refuseDurable(call, NO_SUCH_LEDGER);
 
@@ -171,18 +171,18 @@ function serveRequest(options: AppOptions, description: Description, request: Re
   const isBare = request.body.length === 0 && BARE.includes(route.action);
   if (request.method !== 'GET' && !isBare) {
     const parsed = parseJson(request.body, options.bodyDepthMax);
-    if (parsed.refusal !== undefined) return sendRefusal(house, reply, parsed.refusal);
+    if (parsed.refusal !== undefined) return sendRefusal(call, parsed.refusal);
     call.body = parsed.value;
   }
   if (token !== null) {
     const refusal = checkRequestHash(token, hashedOf(options, call));
-    if (refusal !== null) return sendRefusal(house, reply, refusal);
+    if (refusal !== null) return sendRefusal(call, refusal);
     const { iss, sub, aud, hsh, key } = token;
     call.bearer = { iss, sub, aud, hsh: hsh !== null, key };
   }
-  if (route.id !== null && !isId(route.kind, route.id)) return sendRefusal(house, reply, BAD_ID);
+  if (route.id !== null && !isId(route.kind, route.id)) return sendRefusal(call, BAD_ID);
   if (token === null || token.jti === null) return act();
-  if (options.isReadOnly) return sendRefusal(house, reply, KEEPS_NO_TOKENS);
+  if (options.isReadOnly) return sendRefusal(call, KEEPS_NO_TOKENS);
   if (isLetIn(call)) return useToken(call, token);
   // A stranger's is not written down, and so counts for nothing, but beside signatures for which the request is taken.
   if (request.method === 'GET') call.bearer = null;
@@ -199,14 +199,14 @@ const NO_LEDGER = -1;
 function sendDescription(house: House, description: Description, reply: Reply): void {
   reply.sort = null;
   const tell = (text: string) => (): boolean => {
-    guarded(house, reply, () => reply.send(200, text));
+    guarded({ house, reply }, () => reply.send(200, text));
     return true;
   };
   description.text().then(
     (text) => house.walks.begin(NO_LEDGER, tell(text)),
     (error: Error) => {
       house.defect(error);
-      sendRefusal(house, reply, DEFECT);
+      sendRefusal({ house, reply }, DEFECT);
     },
   );
 }
@@ -276,10 +276,10 @@ function tokenId({ ledger }: Call, { public: key, jti }: Token): string {
  * counts only together with what is signed `beside` it, `checks` are the signatures of that.
  */
 function useToken(call: Call, token: Token, beside?: { command: Command; checks: Uint8Array }): void {
-  const { house, reply, ledger } = call;
-  const { engine } = house;
+  const { ledger } = call;
+  const { engine } = call.house;
   const full = engine.overload(ledger);
-  if (full !== null) return sendRefusal(house, reply, full);
+  if (full !== null) return sendRefusal(call, full);
   const moment = engine.now();
   const id = tokenId(call, token);
   const luid = makeLuid('tkn', moment, Buffer.from(id, 'hex'));
@@ -302,8 +302,8 @@ function useToken(call: Call, token: Token, beside?: { command: Command; checks:
     // Parsed it takes ten times its bytes: as many are let in at a time as of requests without such a token.
     besideBytes: call.bodyBytes,
     answer(outcome) {
-      if (isRefusal(outcome)) sendRefusal(house, reply, outcome);
-      else guarded(house, reply, call.act);
+      if (isRefusal(outcome)) sendRefusal(call, outcome);
+      else guarded(call, call.act);
     },
     leave: beginAnew(call, () => (beside === undefined ? useToken(call, token) : showToken(call, token))),
   });

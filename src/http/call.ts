@@ -10,7 +10,7 @@ import type { Engine } from '../engine.ts';
 import type { KeyPair } from '../proof/keys.ts';
 import type { ProofPool } from '../proof/pool.ts';
 import type { Sealer } from '../proof/sealer.ts';
-import { errorBody, type Header, headersOf, type Refusal, refuseUnavailable, statusOf } from './errors.ts';
+import { errorBody, headersOf, type Refusal, refuseUnavailable, statusOf } from './errors.ts';
 import type { LongAnswers } from './long-answers.ts';
 import type { Route } from './paths.ts';
 import type { Reply, Request } from './request.ts';
@@ -45,8 +45,11 @@ export interface House {
   head: () => Head;
 }
 
-/** What it takes to say no. */
-type Answering = Pick<House, 'engine' | 'sealer' | 'defect'>;
+/** Whom an answer goes to, and what it takes to say no. */
+interface Asked {
+  readonly house: Pick<House, 'engine' | 'sealer' | 'defect'>;
+  readonly reply: Reply;
+}
 
 /** A point of the books where a frame ends. */
 export interface Head {
@@ -84,12 +87,8 @@ export function callerOf(call: Call, keys: readonly Uint8Array[]): Caller {
   return { keys, bearer: call.bearer };
 }
 
-export function send(call: Call, status: number, text: string, headers?: readonly Header[]): void {
-  call.reply.send(status, text, headers);
-}
-
 /** Answers at once: for what the request alone shows. */
-export function sendRefusal(house: Answering, reply: Reply, refusal: Refusal | CoreRefusal): void {
+export function sendRefusal({ house, reply }: Asked, refusal: Refusal | CoreRefusal): void {
   const told = house.engine.isFailed ? refuseUnavailable(refusal.detail) : refusal;
   reply.send(statusOf(told), errorBody(told, house.engine.now(), house.sealer), headersOf(told));
 }
@@ -97,18 +96,18 @@ export function sendRefusal(house: Answering, reply: Reply, refusal: Refusal | C
 /** Answers with what the state shows, once the disk has all of it. */
 export function sendDurable(call: Call, answer: () => void): void {
   call.house.engine.whenDurable((failure) => {
-    if (failure !== null) sendRefusal(call.house, call.reply, failure);
-    else guarded(call.house, call.reply, answer);
+    if (failure !== null) sendRefusal(call, failure);
+    else guarded(call, answer);
   });
 }
 
 /** A defect of ours in one request must not take the others along; the books are guarded by the engine. */
-export function guarded(house: Answering, reply: Reply, work: () => void): void {
+export function guarded(asked: Asked, work: () => void): void {
   try {
     work();
   } catch (error) {
-    house.defect(error as Error);
-    sendRefusal(house, reply, DEFECT);
+    asked.house.defect(error as Error);
+    sendRefusal(asked, DEFECT);
   }
 }
 
@@ -117,15 +116,14 @@ export function guarded(house: Answering, reply: Reply, work: () => void): void 
  * as text, as those of all who wait: parsed it takes ten times as much.
  */
 export function beginAnew(call: Call, work: () => void, bodyText = () => textOf(call.body)): () => () => void {
-  const { house, reply } = call;
   return () => {
     const made = bodyText();
     const text = made === null ? null : Buffer.from(made);
     call.body = undefined;
     return () => {
-      if (reply.aborted) return;
+      if (call.reply.aborted) return;
       if (text !== null) call.body = JSON.parse(text.toString());
-      guarded(house, reply, work);
+      guarded(call, work);
     };
   };
 }
@@ -135,27 +133,22 @@ function textOf(body: unknown): string | null {
 }
 
 export function refuseDurable(call: Call, refusal: Refusal | CoreRefusal): void {
-  sendDurable(call, () => sendRefusal(call.house, call.reply, refusal));
+  sendDurable(call, () => sendRefusal(call, refusal));
 }
 
 /**
  * Looks for something, in slices, until `step` says that it is over; a defect of ours ends it too. After `end` a step does
  * no more than to tell that its time is over.
  */
-export function walk(
-  { house, ledger, reply }: Call,
-  step: (pause: number) => boolean,
-  end?: number,
-  isOwed = false,
-): void {
+export function walk(call: Call, step: (pause: number) => boolean, end?: number, isOwed = false): void {
   const go = (pause: number) => {
     let isOver = true;
-    guarded(house, reply, () => {
-      isOver = reply.aborted || step(pause);
+    guarded(call, () => {
+      isOver = call.reply.aborted || step(pause);
     });
     return isOver;
   };
-  house.walks.begin(ledger, go, end, isOwed);
+  call.house.walks.begin(call.ledger, go, end, isOwed);
 }
 
 /** The same, but for no longer than a list may take: past that it ends with this refusal. */

@@ -14,11 +14,10 @@ import { submit } from './writes.ts';
 export function checkAccess(call: Call): void {
   const { house, route } = call;
   const content = openBody(house, route.kind, 'check', call.body);
-  if (isRefusal(content)) return sendRefusal(house, call.reply, content);
+  if (isRefusal(content)) return sendRefusal(call, content);
   const { action, record } = content.value as { action: AccessAction | 'any'; record?: string };
   const target = record === undefined || record === 'any' ? route.kind : targetOf(record);
-  if (target === null)
-    return sendRefusal(house, call.reply, refuse('record.invalid', `${record} is no kind of record`));
+  if (target === null) return sendRefusal(call, refuse('record.invalid', `${record} is no kind of record`));
   const caller = callerOf(call, keysOf(content));
   const row = rowOf(call);
   submitCheck(call, caller, content.checks, () => {

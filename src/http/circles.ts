@@ -10,7 +10,7 @@ import { createdCustom } from '../core/proofs.ts';
 import { readRow, type VersionEntry } from '../core/records.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { proofDigestHex } from '../proof/digest.ts';
-import { type Call, NO_BYTES, refuseDurable, send, sendRefusal } from './call.ts';
+import { type Call, NO_BYTES, refuseDurable, sendRefusal } from './call.ts';
 import { type Content, openBody } from './door.ts';
 import { refuse } from './errors.ts';
 import { readableRow } from './may.ts';
@@ -31,7 +31,7 @@ export function assignSigner(call: Call): void {
   const command: CreateCommand = { op: 'create', luid, sheet: null, seal: NO_BYTES, ...shared, kind: MEMBER };
   const digest = proofDigestHex(hashHex, createdCustom(luid, moment, 'created'));
   submit(call, { command, checks, seals: Buffer.from(digest, 'hex') }, ([entry]) =>
-    send(call, 200, createdText(call, content, entry as VersionEntry, digest, 'created')),
+    call.reply.send(200, createdText(call, content, entry as VersionEntry, digest, 'created')),
   );
 }
 
@@ -42,13 +42,13 @@ export function removeSigner(call: Call): void {
   const { house, route } = call;
   const signer = value.signer as string;
   if (!isLuid(route.tail) && route.tail !== signer) {
-    return sendRefusal(house, call.reply, refuse('record.invalid', 'The signer is not that of the path'));
+    return sendRefusal(call, refuse('record.invalid', 'The signer is not that of the path'));
   }
   const isThat = isNamed(call, Kind.signer, route.tail, signer);
   const luid = isThat ? memberLuid(call, value.circle as string, signer) : '';
   const shared = contentCommand(call, content, house.engine.now());
   const command: DropCommand = { op: 'drop', luid, luidSent: content.luid, ...shared, kind: MEMBER };
-  submit(call, { command, checks, seals: NO_BYTES }, () => send(call, 204, ''));
+  submit(call, { command, checks, seals: NO_BYTES }, () => call.reply.send(204, ''));
 }
 
 /** The members of a circle, for whoever may read it. */
@@ -71,9 +71,9 @@ function openMember(call: Call, operation: 'create' | 'drop'): Content | null {
   const { house, route } = call;
   const content = openBody(house, MEMBER, operation, call.body);
   const id = route.id!;
-  if (isRefusal(content)) sendRefusal(house, call.reply, content);
+  if (isRefusal(content)) sendRefusal(call, content);
   else if (!isLuid(id) && id !== content.value.circle) {
-    sendRefusal(house, call.reply, refuse('record.invalid', 'The circle is not that of the path'));
+    sendRefusal(call, refuse('record.invalid', 'The circle is not that of the path'));
   } else if (isNamed(call, Kind.circle, id, content.value.circle as string)) return content;
   else return { ...content, value: { ...content.value, circle: NOBODYS } };
   return null;

@@ -11,7 +11,7 @@ import type { DeliveryView } from '../effects/index.ts';
 import { allEvents, eventsOf, eventText, type LedgerEvent, placedAt, signalsOf } from '../events.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { signedText } from '../render.ts';
-import { type Call, callerOf, refuseDurable, send, sendDurable, sendRefusal, walk } from './call.ts';
+import { type Call, callerOf, refuseDurable, sendDurable, sendRefusal, walk } from './call.ts';
 import { submitCheck } from './check.ts';
 import { keysOf, openBody } from './door.ts';
 import { refuse } from './errors.ts';
@@ -179,13 +179,13 @@ function act(call: Call, action: AccessAction, work: (row: number) => void): voi
     work(row);
     const { handle, luid } = readRow(house.state, row).entry;
     const data = `{"handle":"${handle}","luid":"${luid}"}`;
-    sendDurable(call, () => send(call, 202, signedText(data, house.engine.now(), house.sealer)));
+    sendDurable(call, () => call.reply.send(202, signedText(data, house.engine.now(), house.sealer)));
   };
   if (isSilent(call.body)) return accept([]);
   const content = openBody(house, route.kind, 'check', call.body);
-  if (isRefusal(content)) return sendRefusal(house, call.reply, content);
+  if (isRefusal(content)) return sendRefusal(call, content);
   if (content.value.action !== action) {
-    return sendRefusal(house, call.reply, refuse('record.invalid', `The action is not ${action}`));
+    return sendRefusal(call, refuse('record.invalid', `The action is not ${action}`));
   }
   const keys = keysOf(content);
   submitCheck(call, callerOf(call, keys), content.checks, () => accept(keys));

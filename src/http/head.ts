@@ -5,11 +5,11 @@
  */
 import { isoMoment } from '../core/proofs.ts';
 import { hexOf, signedText } from '../render.ts';
-import { type Call, type Head, send, sendDurable } from './call.ts';
+import { type Call, type Head, sendDurable } from './call.ts';
 
 export function readHead(call: Call): void {
   const { engine, sealer, head } = call.house;
-  sendDurable(call, () => send(call, 200, signedText(headText(head()), engine.now(), sealer)));
+  sendDurable(call, () => call.reply.send(200, signedText(headText(head()), engine.now(), sealer)));
 }
 
 /** The data of a head, canonical. */

@@ -78,9 +78,9 @@ export function tellNow<S extends Seen>(call: Call, seen: S, tell: (call: Call, 
   const { longAnswers } = call.house;
   if (seen.size < LONG_MIN) tell(call, seen);
   else if (longAnswers.hasRoom) {
-    const reply = longAnswers.hold(call.reply, seen.size);
+    const held = { ...call, reply: longAnswers.hold(call.reply, seen.size) };
     // What ends it, a mistake of ours too, or a lack of memory, is answered by the reply that gives the room back.
-    guarded(call.house, reply, () => tell({ ...call, reply }, seen));
+    guarded(held, () => tell(held, seen));
   } else return false;
   return true;
 }

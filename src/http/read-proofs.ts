@@ -10,8 +10,7 @@ import { encodeBase64 } from '../proof/keys.ts';
 import { proofText, type Signed } from '../proof/sealer.ts';
 import { SIGNATURE_BYTES } from '../proof/slab.ts';
 import { customsOf, hexOf, outcomeKey, outcomesOf, type Unsealed } from '../render.ts';
-import { guarded, type House, NO_BYTES } from './call.ts';
-import type { Reply } from './request.ts';
+import { type Call, guarded, type House, NO_BYTES } from './call.ts';
 
 /** Proofs of one outcome that are not signed yet: what they say, and the digests to sign. */
 interface Missing {
@@ -21,7 +20,8 @@ interface Missing {
 }
 
 /** Goes on with `then` once every late proof of these versions is at hand; at once where they are. */
-export function withLateProofs(house: House, reply: Reply, versions: readonly Version[], then: () => void): void {
+export function withLateProofs(call: Call, versions: readonly Version[], then: () => void): void {
+  const { house } = call;
   const missing = versions.flatMap((version) => missingOf(house, version));
   if (missing.length === 0) return then();
   house.pool.submit({
@@ -30,7 +30,7 @@ export function withLateProofs(house: House, reply: Reply, versions: readonly Ve
     done({ error, signatures }) {
       // Without the workers they are signed here, as they are rendered.
       if (error === null) remember(house, missing, signatures);
-      guarded(house, reply, then);
+      guarded(call, then);
     },
   });
 }
@@ -39,8 +39,8 @@ export function withLateProofs(house: House, reply: Reply, versions: readonly Ve
  * Goes on with `then` once a list has the server's proof: one of now, or one that is not too old and says the same.
  * What it says is what is true now either way, since the list has just been read.
  */
-export function withListProof(house: House, reply: Reply, list: Unsealed, then: (signed: Signed) => void): void {
-  const { sealer, pool, listProofMsMax } = house;
+export function withListProof(call: Call, list: Unsealed, then: (signed: Signed) => void): void {
+  const { sealer, pool, listProofMsMax } = call.house;
   const { hash, custom, moment } = list;
   const known = sealer.listBetween(hash, moment - listProofMsMax, moment);
   if (known !== undefined) return then(known);
@@ -49,7 +49,7 @@ export function withListProof(house: House, reply: Reply, list: Unsealed, then: 
     checks: NO_BYTES,
     seals: Buffer.from(digest, 'hex'),
     done({ error, signatures }) {
-      guarded(house, reply, () => {
+      guarded(call, () => {
         // Without the workers it is signed here.
         const proof =
           error === null

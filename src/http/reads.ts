@@ -20,7 +20,7 @@ import {
   versionText,
   viewText,
 } from '../render.ts';
-import { type Call, type House, refuseDurable, send, sendDurable, walk, walkInTime } from './call.ts';
+import { type Call, type House, refuseDurable, sendDurable, walk, walkInTime } from './call.ts';
 import { type Header, refuse } from './errors.ts';
 import { inTurn, tellNow } from './long-answers.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
@@ -31,11 +31,11 @@ import { SEMVER } from './version.ts';
 export function readStatus(call: Call): void {
   const { state, sealer, engine } = call.house;
   const ledger = state.ledgers[call.ledger]!.handle;
-  const server = call.request.header('host') ?? '';
+  const server = call.request.header('host');
   const uptime = Math.floor(process.uptime());
   // Canonical order; handles and the host's text need JSON's escapes at most.
   const data = `{"dependencies":{"db":"CONNECTED"},"handle":"ayni","ledger":${JSON.stringify(ledger)},"semver":"${SEMVER}","server":${JSON.stringify(server)},"status":"UP","uptime":${uptime}}`;
-  sendDurable(call, () => send(call, 200, signedText(data, engine.now(), sealer)));
+  sendDurable(call, () => call.reply.send(200, signedText(data, engine.now(), sealer)));
 }
 
 export function readRecord(call: Call): void {
@@ -74,19 +74,18 @@ export function sendAsItWas(call: Call, row: number, hash: Uint8Array, proof: St
     return { record, size: sizeOf(record) };
   };
   const tell = (held: Call, { record }: { record: RecordView }) => {
-    withLateProofs(house, held.reply, [record], () => {
+    withLateProofs(held, [record], () => {
       const text = viewText(record, house.sealer);
-      sendDurable(held, () => send(held, 200, text));
+      sendDurable(held, () => held.reply.send(200, text));
     });
   };
   inTurn(call, see, tell, 'answer');
 }
 
 function sendSeen(call: Call, status: number, seen: Seen, headers?: readonly Header[]): void {
-  const { house, reply } = call;
-  withLateProofs(house, reply, seen.records, () => {
-    const text = textOf(house, seen);
-    sendDurable(call, () => send(call, status, text, headers));
+  withLateProofs(call, seen.records, () => {
+    const text = textOf(call.house, seen);
+    sendDurable(call, () => call.reply.send(status, text, headers));
   });
 }
 
@@ -214,19 +213,17 @@ function seeAll(house: House, rows: readonly number[]): SeenAll {
 }
 
 function sendPage(call: Call, seen: readonly Seen[], page: Page | null): void {
-  const { house, reply } = call;
   const records = seen.flatMap((each) => each.records);
-  withLateProofs(house, reply, records, () => {
-    const items = seen.map((each) => textOf(house, each));
+  withLateProofs(call, records, () => {
+    const items = seen.map((each) => textOf(call.house, each));
     sendList(call, items, page);
   });
 }
 
 /** A list as its envelope; `page` null leaves that out. */
 export function sendList(call: Call, items: string[], page: Page | PageAfter | null): void {
-  const { house, reply } = call;
-  const list = unsealedList(items, page, house.engine.now());
-  withListProof(house, reply, list, (signed) => sendDurable(call, () => send(call, 200, sealedText(list, signed))));
+  const list = unsealedList(items, page, call.house.engine.now());
+  withListProof(call, list, (signed) => sendDurable(call, () => call.reply.send(200, sealedText(list, signed))));
 }
 
 // ---------------------------------------------------------------- history
@@ -271,7 +268,7 @@ export function readChange(call: Call): void {
     if (version.places.length === 0) return refuseDurable(call, NO_CHANGE);
     const tell = (held: Call, { row, versions }: SeenVersions) => {
       const [text] = changeTexts(held, row, versions);
-      sendDurable(held, () => send(held, 200, text!));
+      sendDurable(held, () => held.reply.send(200, text!));
     };
     inTurn(call, () => seeVersions(call, version), tell);
   };

@@ -16,7 +16,7 @@ import { proofDigest, proofDigestHex } from '../proof/digest.ts';
 import { encodeBase64 } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
 import { hexOf, isRouted, labelsText, outcomeText, ownersText, recordText, threadIn } from '../render.ts';
-import { beginAnew, type Call, callerOf, guarded, NO_BYTES, refuseDurable, send, sendRefusal } from './call.ts';
+import { beginAnew, type Call, callerOf, guarded, NO_BYTES, refuseDurable, sendRefusal } from './call.ts';
 import { type CheckedProofs, type Content, keysOf, openBody, openProofs, type ProofBody, proofAsSent } from './door.ts';
 import { type Header, type Refusal, refuse } from './errors.ts';
 import { refuseToKeep } from './json.ts';
@@ -28,7 +28,7 @@ export function createRecord(call: Call): void {
   const { kind } = route;
   if (kind === Kind.ledger) return createLedger(call);
   const content = openBody(house, kind, 'create', call.body);
-  if (isRefusal(content)) return sendRefusal(house, call.reply, content);
+  if (isRefusal(content)) return sendRefusal(call, content);
   const { engine } = house;
   const moment = engine.now();
   const luid = engine.newLuid(kind, moment);
@@ -88,7 +88,7 @@ export function contentCommand(call: Call, content: Content, moment: number) {
 function createLedger(call: Call): void {
   const { house } = call;
   const content = openBody(house, Kind.ledger, 'create', call.body);
-  if (isRefusal(content)) return sendRefusal(house, call.reply, content);
+  if (isRefusal(content)) return sendRefusal(call, content);
   const caller = callerOf(call, keysOf(content));
   const { command, seals } = ledgerCommand(house.engine, house.server, content, caller);
   submit(call, { command, checks: content.checks, seals }, ([entry]) => {
@@ -107,7 +107,7 @@ function answerCreated(call: Call, content: Texts, entry: VersionEntry, digest: 
     if (wait !== null) return answerFinal(call, content, entry, digest, wait);
   }
   const status = entry.type === EntryType.intent ? 'pending' : entry.kind === Kind.effect ? 'active' : 'created';
-  send(call, 201, createdText(call, content, entry, digest, status));
+  call.reply.send(201, createdText(call, content, entry, digest, status));
 }
 
 /** The record that was just made. */
@@ -142,12 +142,12 @@ function answerFinal(call: Call, content: Texts, entry: IntentEntry, digest: str
   if (status === 'completed' || status === 'rejected') {
     const version = { entry, added: [], before: 0 };
     const late = `,${outcomeText(entry.outcome, version, content.hashHex, house.sealer)}`;
-    return send(call, 201, createdText(call, content, entry, digest, status, late, isRouted(version)), headers);
+    return call.reply.send(201, createdText(call, content, entry, digest, status, late, isRouted(version)), headers);
   }
   const row = findRecord(house.state, call.ledger, Kind.intent, entry.luid);
   // With the rest of its thread it may have come to its end in the same batch.
   if (!house.state.open.has(row)) return sendRow(call, 201, row, headers);
-  const tell = () => guarded(house, call.reply, () => sendRow(call, 201, row, headers));
+  const tell = () => guarded(call, () => sendRow(call, 201, row, headers));
   call.reply.sort = 'wait';
   call.reply.whenGone(house.waiters.watch(entry.luid, wait * 1000, tell));
 }
@@ -164,7 +164,7 @@ export function updateRecord(call: Call): void {
   const { house, route } = call;
   const { kind } = route;
   const content = openBody(house, kind, 'update', call.body);
-  if (isRefusal(content)) return sendRefusal(house, call.reply, content);
+  if (isRefusal(content)) return sendRefusal(call, content);
   const luid = luidOf(call);
   const { data, hashHex, checks } = content;
   const moment = house.engine.now();
@@ -185,29 +185,29 @@ export function updateRecord(call: Call): void {
       status: record.status,
       thread: null,
     });
-    send(call, 200, text);
+    call.reply.send(200, text);
   });
 }
 
 export function dropRecord(call: Call): void {
-  const { house, route, request } = call;
+  const { house, route, request, reply } = call;
   const { kind } = route;
   const content = openBody(house, kind, 'drop', call.body);
-  if (isRefusal(content)) return sendRefusal(house, call.reply, content);
+  if (isRefusal(content)) return sendRefusal(call, content);
   const luid = luidOf(call);
   const shared = contentCommand(call, content, house.engine.now());
   const command: DropCommand = { op: 'drop', luid, luidSent: content.luid, ...shared };
   submit(call, { command, checks: content.checks, seals: NO_BYTES }, ([entry]) => {
     if (kind === Kind.effect && request.method === 'DELETE')
-      send(call, 200, JSON.stringify(`Effect ${entry!.handle} dropped`));
-    else send(call, 204, '');
+      reply.send(200, JSON.stringify(`Effect ${entry!.handle} dropped`));
+    else reply.send(204, '');
   });
 }
 
 export function addProof(call: Call): void {
   const { house, route } = call;
   const errors = house.validate(route.kind, 'proof', call.body);
-  if (errors !== null) return sendRefusal(house, call.reply, refuseShape(errors));
+  if (errors !== null) return sendRefusal(call, refuseShape(errors));
   const row = rowOf(call);
   const body = call.body as ProofBody;
   const opened = openProof(call, row, body);
@@ -279,17 +279,16 @@ export function submit(
   done: (entries: Entry[]) => void,
   bodyText?: () => string,
 ): void {
-  const { house, reply } = call;
   const { command, checks, seals } = submission;
   if (call.showToken !== null) return call.showToken(command, checks);
   if (bodyText !== undefined) call.body = undefined;
-  house.engine.submit({
+  call.house.engine.submit({
     command,
     checks,
     seals,
     answer(outcome) {
-      if (isRefusal(outcome)) sendRefusal(house, reply, outcome);
-      else guarded(house, reply, () => done(outcome));
+      if (isRefusal(outcome)) sendRefusal(call, outcome);
+      else guarded(call, () => done(outcome));
     },
     leave: beginAnew(call, call.act, bodyText),
   });

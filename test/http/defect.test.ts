@@ -19,7 +19,7 @@ test('is a 500 without a stack, a path or its message', async () => {
   };
   const mistake = new TypeError('no such member in /var/lib/ayni');
   const house = { engine, sealer: new Sealer(SERVER), defect: (error: Error) => void defects.push(error) };
-  guarded(house, reply, () => {
+  guarded({ house, reply }, () => {
     throw mistake;
   });
   expect(defects).toEqual([mistake]);
