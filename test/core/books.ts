@@ -38,6 +38,7 @@ export class Books {
   moment = MIDNIGHT;
   /** How entries are written; an older format also takes them in as builds of its time did. */
   format: EntryFormat = CURRENT_FORMAT;
+  readonly #buffer = new FrameBuffer();
   #made = 0;
 
   constructor(state: State = emptyState(entryCodec, 1, { chunkBytes: 1 << 20 })) {
@@ -68,10 +69,11 @@ export class Books {
   }
 
   #record(entry: Entry): Entry {
-    const buffer = new FrameBuffer();
-    const from = buffer.end;
+    const buffer = this.#buffer;
+    buffer.end = 0;
     this.format.encode(entry, buffer);
-    const bytes = buffer.bytes.slice(from, buffer.end);
+    // Copied: a view of a buffer of its own would hold 64 KB for each entry.
+    const bytes = new Uint8Array(buffer.bytes.subarray(0, buffer.end));
     this.entries.push(bytes);
     apply(this.state, entry, bytes, 0, bytes.length);
     return entry;
