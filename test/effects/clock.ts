@@ -7,28 +7,33 @@ import type { Timers } from '../../src/effects/timers.ts';
 
 interface Due {
   at: number;
-  seq: number;
   run: () => void;
 }
 
 export class Clock implements Timers {
   #now = 0;
-  #seq = 0;
-  #due: Due[] = [];
+  /** In the order in which they are due; of one moment, in that in which they were set. */
+  readonly #due: Due[] = [];
 
   now(): number {
     return this.#now;
   }
 
   after(ms: number, run: () => void): Due {
-    const due = { at: this.#now + Math.max(0, ms), seq: this.#seq++, run };
-    const later = this.#due.findIndex((one) => one.at > due.at);
-    this.#due.splice(later < 0 ? this.#due.length : later, 0, due);
+    const due = { at: this.#now + Math.max(0, ms), run };
+    let [place, end] = [0, this.#due.length];
+    while (place < end) {
+      const middle = (place + end) >> 1;
+      if (this.#due[middle]!.at <= due.at) place = middle + 1;
+      else end = middle;
+    }
+    this.#due.splice(place, 0, due);
     return due;
   }
 
   cancel(timer: object): void {
-    this.#due = this.#due.filter((one) => one !== timer);
+    const at = this.#due.indexOf(timer as Due);
+    if (at >= 0) this.#due.splice(at, 1);
   }
 
   /** The longest that one timer has taken, by what was passed while it ran. */
