@@ -17,6 +17,7 @@ import { DamageError } from '../../src/storage/segments.ts';
 import { often } from '../support/long.ts';
 import { type FakeDisk, randomFrom } from './fake-disk.ts';
 import {
+  commit,
   DIRECTORY,
   entriesFrom,
   freshDisk,
@@ -86,7 +87,7 @@ describe('frames looked through ahead', () => {
       for (let n = 0; n < count; n++) journal.add(next());
       if (frame % 4 === 0) journal.add(intentFrom(frame, bytes, 150_000));
       if (frame === 20) journal.add(intentFrom(frame, bytes, 5_000_000));
-      await new Promise<void>((resolve, reject) => journal.commit(frame, (e) => (e === null ? resolve() : reject(e))));
+      await commit(journal, frame);
     }
     await journal.close();
     files = filesOf(disk);

@@ -16,7 +16,7 @@ import { JOURNAL_START, Journal } from '../../src/storage/journal.ts';
 import { type ReplayOptions, replayJournal } from '../../src/storage/journal-reader.ts';
 import { Books, issue, limit, transfer } from '../core/books.ts';
 import { type FakeDisk, randomFrom } from './fake-disk.ts';
-import { DIRECTORY, freshDisk, JOURNAL_OPTIONS, server } from './kit.ts';
+import { commit, DIRECTORY, freshDisk, JOURNAL_OPTIONS, server } from './kit.ts';
 
 const SEED = 77;
 /** Chunks so small that the books fill some, and frames begin in one and end in the next. */
@@ -100,7 +100,7 @@ describe('books read back', () => {
     const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, { ...JOURNAL_OPTIONS, segmentBytesMax: 300_000 });
     for (let at = 0; at < live.entries.length; at += 90) {
       for (const bytes of live.entries.slice(at, at + 90)) journal.add(decode(bytes, 0, bytes.length));
-      await new Promise<void>((resolve, reject) => journal.commit(at, (e) => (e === null ? resolve() : reject(e))));
+      await commit(journal, at);
     }
     await journal.close();
     expect(disk.readdir(DIRECTORY).length).toBeGreaterThan(2);
