@@ -11,8 +11,9 @@ import { type Entry, EntryType } from '../../src/core/entry.ts';
 import { sealCustom } from '../../src/core/proofs.ts';
 import { proofDigest } from '../../src/proof/digest.ts';
 import { sign } from '../../src/proof/verify.ts';
+import { againWith, everyOther, often } from '../support/long.ts';
 import { copyOf, framesOf, keyIn, look, rewritten } from './books.ts';
-import { flipped } from './lies.ts';
+import { type Frames, flipped } from './lies.ts';
 
 type Path = readonly string[];
 type Change = readonly [name: string, changed: unknown];
@@ -57,6 +58,31 @@ function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
+interface Lie {
+  frame: number;
+  index: number;
+  path: Path;
+  changed: unknown;
+}
+
+/** By what is changed and how, where the books have it: the first place at which there are bytes for it will do. */
+function liesOf(frames: Frames): Map<string, Lie[]> {
+  const lies = new Map<string, Lie[]>();
+  for (const [frame, { entries }] of frames.entries()) {
+    for (const [index, entry] of entries.entries()) {
+      for (const path of pathsIn(entry)) {
+        if (IMPLIED.includes(path.at(-1)!)) continue;
+        for (const [name, changed] of changesOf(at(entry, path))) {
+          if (isSame(changed, at(entry, path))) continue;
+          const what = `${TYPES.get(entry.type)} ${path.join('.')}: ${name}`;
+          lies.set(what, [...(lies.get(what) ?? []), { frame, index, path, changed }]);
+        }
+      }
+    }
+  }
+  return lies;
+}
+
 /** What says by itself what else is in the entry, or is not written. */
 const IMPLIED = ['type', 'isEarly'];
 
@@ -89,29 +115,25 @@ test('each field of each type of entry, changed and signed again, is noticed, bu
   chmodSync(join(books, 'server.key'), 0o600);
   const key = keyIn(books);
   expect((await look(await rewritten(books, () => {}))).finding).toBeNull();
+  const lies = liesOf(framesOf(books));
+  expect([...lies.keys()]).toEqual(expect.arrayContaining(SERVERS_WORD));
   const tried = new Set<string>();
   const unseen: string[] = [];
-  for (const [frame, { entries }] of framesOf(books).entries()) {
-    for (const [index, entry] of entries.entries()) {
-      for (const path of pathsIn(entry)) {
-        if (IMPLIED.includes(path.at(-1)!)) continue;
-        for (const [name, changed] of changesOf(at(entry, path))) {
-          const what = `${TYPES.get(entry.type)} ${path.join('.')}: ${name}`;
-          if (tried.has(what) || isSame(changed, at(entry, path))) continue;
-          const lying = await lie(frame, index, path, changed);
-          if (lying === null) continue;
-          tried.add(what);
-          if ((await look(lying, { key: key.public })).finding === null) unseen.push(what);
-          rmSync(lying, { recursive: true });
-        }
-      }
+  for (const [what, places] of everyOther([...lies], 4)) {
+    for (const place of places) {
+      const lying = await lie(place);
+      if (lying === null) continue;
+      tried.add(what);
+      if ((await look(lying, { key: key.public })).finding === null) unseen.push(what);
+      rmSync(lying, { recursive: true });
+      break;
     }
   }
-  expect(unseen.sort()).toEqual(SERVERS_WORD.toSorted());
-  expect(tried.size).toBeGreaterThan(150);
+  expect(unseen.sort(), againWith()).toEqual(SERVERS_WORD.filter((what) => tried.has(what)).sort());
+  expect(tried.size).toBeGreaterThan(often(35, 150));
 
   /** Null where there are no bytes for such an entry. */
-  async function lie(frame: number, index: number, path: Path, changed: unknown): Promise<string | null> {
+  async function lie({ frame, index, path, changed }: Lie): Promise<string | null> {
     const change = (entry: Entry) => {
       Object.assign(at(entry, path.slice(0, -1)) as object, { [path.at(-1)!]: changed });
       if ('seal' in entry && path[0] !== 'seal')
