@@ -3,13 +3,13 @@
  * already. Makes the symbol, wallets and their money there, once; then writes intents to files: for wrk and open-loop.ts
  * as the benches here have them, and one body a line for any other tool. Each is sent once: the second time it is 409.
  */
-import { closeSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connect } from '../src/cli/client.ts';
 import { fillBooks } from './load/books.ts';
 import { walletHandle } from './load/intents.ts';
-import { prepareRequests } from './load/requests.ts';
+import { prepareRequests, readPart } from './load/requests.ts';
 import { findRoot } from './load/root.ts';
 
 export interface Wish {
@@ -58,14 +58,14 @@ function writeBodies(path: string, parts: string[]): number {
   const file = openSync(path, 'wx');
   let count = 0;
   for (const part of parts) {
-    const requests = readFileSync(`${part}.http`);
-    const lengths = readFileSync(`${part}.lengths`);
-    for (let [at, row] = [0, 0]; row < lengths.length; row += Uint32Array.BYTES_PER_ELEMENT, count++) {
-      const end = at + lengths.readUInt32LE(row);
-      const body = requests.subarray(requests.indexOf('\r\n\r\n', at) + 4, end);
+    const { requests, lengths } = readPart(part);
+    let at = 0;
+    for (const length of lengths) {
+      const body = requests.subarray(requests.indexOf('\r\n\r\n', at) + 4, at + length);
       writeSync(file, Buffer.concat([body, Buffer.from('\n')]));
-      at = end;
+      at += length;
     }
+    count += lengths.length;
   }
   closeSync(file);
   return count;

@@ -2,10 +2,11 @@
  * What one client alone waits, beside what one sync of the same disk takes. The two alternate in rounds,
  * because the disk of a shared machine is not the same disk a second later.
  */
-import { closeSync, fdatasyncSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, fdatasyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { percentile } from '../result.ts';
 import { RawConnection } from './raw-client.ts';
+import { readPart } from './requests.ts';
 
 const BLOCK_BYTES = 4096;
 
@@ -72,9 +73,7 @@ export async function measureOneByOne(
 
 /** Answers the part's requests one after the other. */
 function makeReader(part: string): () => Uint8Array {
-  const requests = readFileSync(`${part}.http`);
-  const file = readFileSync(`${part}.lengths`);
-  const lengths = new Uint32Array(file.buffer, file.byteOffset, file.byteLength / 4);
+  const { requests, lengths } = readPart(part);
   let [next, position] = [0, 0];
   return () => {
     const length = lengths[next++];

@@ -8,10 +8,10 @@
  * next request as soon as it has its answer, and latency is counted from sending. Prints one line of JSON
  * (LoadFigures of drive.ts).
  */
-import { readFileSync } from 'node:fs';
 import { percentile } from '../result.ts';
 import type { LoadFigures } from './drive.ts';
 import { RawConnection } from './raw-client.ts';
+import { readPart } from './requests.ts';
 
 /** How long answers are waited for after the last request was due. */
 const DRAIN_MS = 10_000;
@@ -20,10 +20,7 @@ const [portText, part, rateText, connectionsText, secondsText] = process.argv.sl
 if (secondsText === undefined) throw new Error('port, request part, rate, connections and seconds are needed');
 const [port, rate, seconds] = [Number(portText), Number(rateText), Number(secondsText)];
 
-const requests = readFileSync(`${part}.http`);
-const lengthsFile = readFileSync(`${part}.lengths`);
-const lengths = new Uint32Array(lengthsFile.buffer, lengthsFile.byteOffset, lengthsFile.byteLength / 4);
-
+const { requests, lengths } = readPart(part!);
 const requestsMax = rate > 0 ? Math.min(lengths.length, Math.floor(rate * seconds)) : lengths.length;
 const latencies = new Float64Array(requestsMax);
 /** Those of answers other than 201. */

@@ -3,7 +3,7 @@
  * one pair for each part: `<part>.http`, the texts one after the other, and `<part>.lengths`, their lengths
  * as 32-bit integers of this machine. Both load generators send them as they lie there, each one once.
  */
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
@@ -43,6 +43,13 @@ export async function prepareRequests(directory: string, plan: RequestPlan): Pro
   }));
   await Promise.all(plans.map(runWorker));
   return plans.map(({ path }) => path);
+}
+
+/** The requests of a part, one after the other, and how long each is. */
+export function readPart(path: string): { requests: Buffer; lengths: Uint32Array } {
+  const { buffer, byteOffset, byteLength } = readFileSync(`${path}.lengths`);
+  const lengths = new Uint32Array(buffer, byteOffset, byteLength / Uint32Array.BYTES_PER_ELEMENT);
+  return { requests: readFileSync(`${path}.http`), lengths };
 }
 
 /** Takes the files of such parts away. */
