@@ -5,11 +5,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LEG_STATES } from '../../src/core/entry.ts';
 import { framesOf } from '../cli/books.ts';
-import { Bank, readIntent, report, type Town, until } from '../support/bank.ts';
+import { Bank, inStatus, readIntent, report, type Town } from '../support/bank.ts';
 import { type Client, connect, type Json, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { type Call, type Hook, openHook } from '../support/hook.ts';
-import { found, makeKit, PATIENCE_MS, pause, proofFor, segment, transfer } from '../support/kit.ts';
+import { makeKit, pause, proofFor, segment, transfer, until } from '../support/kit.ts';
 import { type Server, startServer } from '../support/server.ts';
 
 const keys = makeKeys();
@@ -123,8 +123,7 @@ const PHASES: Record<string, Phase> = {
       await reports('debits prepared', 'credits failed')(life, client);
       await life.banks.credits.asked(life.intent, 'credits', 'abort');
       // Whoever failed need only have heard: that it has is in the books a moment later.
-      const heard = () => legState(life, CREDIT) !== 'dismissing' || null;
-      expect(await found(heard, PATIENCE_MS)).toBe(true);
+      await until(() => legState(life, CREDIT) !== 'dismissing');
     },
     due: [['debits', 'abort']],
     status: 'aborted',
@@ -183,7 +182,7 @@ describe.each([
       lives.set(name, life);
       await banks.debits.asked(intent, 'debits');
       await way(life, client);
-      await until(client, intent, status);
+      await inStatus(client, intent, status);
     }
     for (const [name, { due }] of Object.entries(PHASES)) {
       const { banks, intent } = lives.get(name)!;
@@ -223,7 +222,7 @@ describe.each([
     }
     expect((await readIntent(client, life.intent)).meta.status).toBe(status);
     await rest(life, client);
-    await until(client, life.intent, end);
+    await inStatus(client, life.intent, end);
     const kit = makeKit(client, keys);
     const moved = end === 'completed' ? 25 : 0;
     expect(await Promise.all(life.wallets.map((wallet) => kit.balance(wallet, symbol)))).toEqual([-moved || 0, moved]);

@@ -3,7 +3,7 @@
  * moves anything, and nobody else waits because of it.
  */
 import { describe, expect, test } from 'vitest';
-import { Bank, readIntent, report, reportOf, type Town, until } from '../support/bank.ts';
+import { Bank, inStatus, readIntent, report, reportOf, type Town } from '../support/bank.ts';
 import { connect, type Json, makeKeys, proof } from '../support/client.ts';
 import { makeKit, openLedger, pause, proofFor, reasonOf, statuses, transfer } from '../support/kit.ts';
 import { hookOfFile, serverOfFile } from '../support/of-file.ts';
@@ -44,10 +44,10 @@ describe('a report', () => {
     const credit = await one.into.entry(one.intent, 'credits');
     await say(one, credit, 'failed', { reason: 'bridge.no', detail: 'no' });
     for (const status of ['prepared', 'committed']) await say(one, credit, status);
-    expect((await until(client, one.intent, 'aborted')).meta.status).toBe('aborted');
+    expect((await inStatus(client, one.intent, 'aborted')).meta.status).toBe('aborted');
     await one.from.asked(one.intent, 'debits', 'abort');
     for (const status of ['committed', 'prepared', 'aborted']) await say(one, one.debit, status);
-    await until(client, one.intent, 'rejected');
+    await inStatus(client, one.intent, 'rejected');
     expect(await money(...one.wallets)).toEqual([0, 0]);
     expect(one.from.calls.filter(({ path }) => path.endsWith('/commit'))).toEqual([]);
   });
@@ -61,7 +61,7 @@ describe('a report', () => {
     expect(credit).toBe(early);
     expect((await readIntent(client, one.intent)).meta.status).toBe('pending');
     await say(one, credit, 'prepared');
-    await until(client, one.intent, 'committed');
+    await inStatus(client, one.intent, 'committed');
   });
 
   test('of another intent moves neither, whatever it says, also where it rests prepared', async () => {
@@ -72,7 +72,7 @@ describe('a report', () => {
     expect((await readIntent(client, one.intent)).meta.status).toBe('pending');
     await say(one, one.debit, 'prepared');
     await say(one, await one.into.entry(one.intent, 'credits'), 'prepared');
-    await until(client, one.intent, 'prepared');
+    await inStatus(client, one.intent, 'prepared');
     for (const status of ['committed', 'aborted']) {
       expect(await report(client, one.intent, other.debit, other.from.keys, status)).toBe(200);
     }
@@ -150,10 +150,10 @@ describe('in a ledger that is closed', () => {
     }
     expect(statuses(await readIntent(closed, intent))).toEqual(['created', 'pending']);
     expect(await report(closed, intent, entry, bank, 'prepared')).toBe(200);
-    await until(closed, intent, 'committed');
+    await inStatus(closed, intent, 'committed');
     expect(await report(closed, intent, entry, stranger, 'committed')).toBe(403);
     expect(await report(closed, intent, entry, bank, 'committed')).toBe(200);
-    await until(closed, intent, 'completed');
+    await inStatus(closed, intent, 'completed');
   });
 });
 
@@ -166,7 +166,7 @@ describe('commit by hand', () => {
     await say(one, one.debit, 'prepared');
     const credit = await one.into.entry(one.intent, 'credits');
     await say(one, credit, 'prepared');
-    await until(client, one.intent, 'prepared');
+    await inStatus(client, one.intent, 'prepared');
     await pause(150);
     expect([...one.from.calls, ...one.into.calls]).toHaveLength(2);
     // What is held is not available, and shown as what it is.
@@ -178,7 +178,7 @@ describe('commit by hand', () => {
     const done = action === 'commit' ? 'committed' : 'aborted';
     await say(one, one.debit, done);
     await say(one, credit, done);
-    const stored = await until(client, one.intent, end);
+    const stored = await inStatus(client, one.intent, end);
     expect(await money(...one.wallets)).toEqual(after);
     expect(await town.kit.balance(wallet, town.symbol, 'reserved')).toBe(0);
     // An intent that is called off fails for no reason of its own.
@@ -198,7 +198,7 @@ describe('money that is held', () => {
     await bank.asked(second, 'debits');
     expect(await town.kit.balance(wallet, town.symbol, 'reserved')).toBe(1000);
     await report(client, first, entry, bank.keys, 'failed');
-    await until(client, first, 'rejected');
+    await inStatus(client, first, 'rejected');
     expect(await town.kit.balance(wallet, town.symbol, 'reserved')).toBe(100);
     expect(await money(wallet, target)).toEqual([-100, 0]);
   });

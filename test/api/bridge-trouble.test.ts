@@ -3,10 +3,10 @@
  * and destroyed money, thousands of claims, money that is only passed on.
  */
 import { describe, expect, test } from 'vitest';
-import { Bank, readIntent, report, type Town, until } from '../support/bank.ts';
+import { Bank, inStatus, readIntent, report, type Town } from '../support/bank.ts';
 import { type Json, makeKeys, verifyRecord } from '../support/client.ts';
 import type { Call } from '../support/hook.ts';
-import { destroy, found, issue, PATIENCE_MS, pause, reasonOf, segment, statuses, transfer } from '../support/kit.ts';
+import { destroy, issue, pause, reasonOf, segment, statuses, transfer, until } from '../support/kit.ts';
 import { hookOfFile, serverOfFile } from '../support/of-file.ts';
 
 const keys = makeKeys();
@@ -28,14 +28,12 @@ async function debited(data: Json = {}): Promise<{ bank: Bank; wallet: string; t
 }
 
 /** The errors that an intent's proofs tell of. */
-async function errors(intent: Json, count: number): Promise<Json[]> {
-  const come = await found(async () => {
+function errors(intent: Json, count: number): Promise<Json[]> {
+  return until(async () => {
     const { meta } = await readIntent(client, intent);
     const told = meta.proofs.filter((one: Json) => one.custom?.status === 'error').map((one: Json) => one.custom);
-    return told.length >= count ? told : null;
-  }, PATIENCE_MS);
-  if (come === null) throw new Error('no such error');
-  return come;
+    return told.length >= count && told;
+  }, `${count} errors`);
 }
 
 async function activate(bank: Bank): Promise<void> {
@@ -51,7 +49,7 @@ async function settle(bank: Bank, intent: Json, what: 'debits' | 'credits'): Pro
     ['committed', 'completed'],
   ] as const) {
     expect(await report(client, intent, entry, bank.keys, status)).toBe(200);
-    await until(client, intent, after);
+    await inStatus(client, intent, after);
   }
   return readIntent(client, intent);
 }
@@ -77,7 +75,7 @@ describe('a bank that is down', () => {
     const entry = asked()[0]!.body.data.handle;
     await report(client, intent, entry, bank.keys, 'prepared');
     await report(client, intent, entry, bank.keys, 'committed');
-    const stored = await until(client, intent, 'completed');
+    const stored = await inStatus(client, intent, 'completed');
     expect(statuses(stored).slice(0, 4)).toEqual(['created', 'pending', 'error', 'error']);
   });
 
@@ -97,7 +95,7 @@ describe('a bank that is down', () => {
     const entry = await bank.entry(intent, 'debits');
     answers.set(bank.path, 501);
     await report(client, intent, entry, bank.keys, 'failed');
-    const stored = await until(client, intent, 'rejected');
+    const stored = await inStatus(client, intent, 'rejected');
     expect([statuses(stored).includes('error'), await balance(wallet)]).toEqual([false, 0]);
     answers.delete(bank.path);
   });
@@ -120,7 +118,7 @@ describe('the record of a bridge', () => {
       'two',
     ]);
     await report(client, intent, call.body.data.handle, bank.keys, 'committed');
-    await until(client, intent, 'completed');
+    await inStatus(client, intent, 'completed');
   });
 
   test('is not dropped while a wallet or an intent needs it', async () => {
@@ -172,7 +170,7 @@ describe('the record of a bridge', () => {
       expect(target?.handle).toBe(targets.size === 1 ? [...targets][0] : undefined);
     }
     for (const { handle } of asked) await report(client, intent, handle, bank.keys, 'prepared');
-    await until(client, intent, 'committed');
+    await inStatus(client, intent, 'committed');
   });
 });
 
@@ -201,7 +199,7 @@ describe('through a bank', () => {
     };
     await ready(from, first, 'debits');
     await ready(middle, first, 'credits');
-    await until(client, first, 'prepared');
+    await inStatus(client, first, 'prepared');
     const list = await client.get(`/intents?meta.thread=${segment(first.meta.thread)}`);
     const second = list.body.data.find(({ luid }: Json) => luid !== first.luid);
     await ready(middle, second, 'debits');
@@ -213,11 +211,11 @@ describe('through a bank', () => {
     await town.hook.waitFor(({ path, body }) => path.endsWith('/commit') && isOf(body), 4);
     await ready(middle, second, 'debits', 'committed');
     await ready(into, second, 'credits', 'committed');
-    await until(client, second, 'completed');
+    await inStatus(client, second, 'completed');
     expect((await readIntent(client, first)).meta.status).toBe('committed');
     await ready(from, first, 'debits', 'committed');
     await ready(middle, first, 'credits', 'committed');
-    await until(client, first, 'completed');
+    await inStatus(client, first, 'completed');
     expect(await Promise.all([a, c, d].map(balance))).toEqual([-25, 0, 25]);
   });
 
@@ -240,7 +238,7 @@ describe('through a bank', () => {
       const said = [...entries].map((entry) => report(client, intent, entry, bank.keys, status));
       expect(new Set(await Promise.all(said))).toEqual(new Set([200]));
     }
-    await until(client, intent, 'completed');
+    await inStatus(client, intent, 'completed');
     expect(await balance(source)).toBe(100_000 - amounts.reduce((sum, amount) => sum + amount, 0));
   });
 });

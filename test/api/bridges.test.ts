@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import { hashOf, type Json, makeKeys, proof, verifyRecord } from '../support/client.ts';
 import type { Call } from '../support/hook.ts';
-import { failure, found, limit, PATIENCE_MS, pause, segment, statuses, transfer, unique } from '../support/kit.ts';
+import { failure, limit, pause, segment, statuses, transfer, unique, until } from '../support/kit.ts';
 import { hookOfFile, serverOfFile } from '../support/of-file.ts';
 
 const keys = makeKeys();
@@ -29,14 +29,11 @@ describe('a bridge', () => {
     return { wallet, path };
   }
   const read = async (handle: string): Promise<Json> => (await client.get(`/intents/${handle}`)).body;
-  async function until(handle: string, status: string): Promise<Json> {
-    const come = await found(async () => {
+  const inStatus = (handle: string, status: string): Promise<Json> =>
+    until(async () => {
       const stored = await read(handle);
-      return stored.meta.status === status ? stored : null;
-    }, PATIENCE_MS);
-    if (come === null) throw new Error(`${handle} is ${(await read(handle)).meta.status}, not ${status}`);
-    return come;
-  }
+      return stored.meta.status === status && stored;
+    }, `${handle} ${status}`);
   async function report(intent: Json, entry: string, custom: Json): Promise<number> {
     const added = proof(intent.hash, bank, { moment: new Date().toISOString(), handle: entry, ...custom });
     return (await client.post(`/intents/${intent.data.handle}/proofs`, added)).status;
@@ -78,7 +75,7 @@ describe('a bridge', () => {
     expect(commit!.body.data).toMatchObject({ action: 'commit' });
     verifyRecord(commit!.body.data.intent, server.publicKey);
     expect(await report(sent, entry, { status: 'committed' })).toBe(200);
-    const final = await until(sent.data.handle, 'completed');
+    const final = await inStatus(sent.data.handle, 'completed');
     expect(statuses(final)).toEqual(
       expect.arrayContaining(['created', 'pending', 'prepared', 'committed', 'completed']),
     );
@@ -97,7 +94,7 @@ describe('a bridge', () => {
     expect(own).toMatchObject({ reason: 'core.bridge-prepare-failed', failId: 'bridge.account-not-found' });
     if (stored.meta.status === 'aborted') {
       await report(sent, entry, { status: 'aborted' });
-      stored = await until(sent.data.handle, 'rejected');
+      stored = await inStatus(sent.data.handle, 'rejected');
     }
     expect(stored.meta.status).toBe('rejected');
     expect(await balances(wallet, target)).toEqual([0, 0]);
@@ -108,7 +105,7 @@ describe('a bridge', () => {
     await report(sent, entry, { status: 'prepared', coreId: 'CB-1' });
     await hook.waitFor(to(`${path}/debits/${entry}/commit`));
     await report(sent, entry, { status: 'committed' });
-    await until(sent.data.handle, 'completed');
+    await inStatus(sent.data.handle, 'completed');
     for (const status of ['committed', 'prepared', 'failed', 'aborted']) await report(sent, entry, { status });
     expect((await read(sent.data.handle)).meta.status).toBe('completed');
     expect(await balances(wallet, target)).toEqual([-30, 30]);
@@ -132,7 +129,7 @@ describe('a bridge', () => {
       await hook.waitFor(to(`${path}/${kind}/${call!.body.data.handle}/commit`));
       await report(sent, call!.body.data.handle, { status: 'committed' });
     }
-    await until(sent.data.handle, 'completed');
+    await inStatus(sent.data.handle, 'completed');
     expect(await balances(from.wallet, into.wallet)).toEqual([-25, 25]);
   });
   test('a credit that fails aborts the debit', async () => {
@@ -146,7 +143,7 @@ describe('a bridge', () => {
     await report(sent, credit!.body.data.handle, { status: 'failed', reason: 'bridge.account-inactive', detail: 'x' });
     await hook.waitFor(to(`${from.path}/debits/${entry}/abort`));
     await report(sent, entry, { status: 'aborted' });
-    await until(sent.data.handle, 'rejected');
+    await inStatus(sent.data.handle, 'rejected');
     expect(await balances(from.wallet, into.wallet)).toEqual([0, 0]);
   });
   test('a bridge that is down is asked again with the same body', async () => {

@@ -6,19 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { connect, type Json, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import type { Call } from '../support/hook.ts';
-import {
-  found,
-  issue,
-  type Kit,
-  luidOf,
-  makeKit,
-  PATIENCE_MS,
-  pause,
-  reasonOf,
-  segment,
-  transfer,
-  unique,
-} from '../support/kit.ts';
+import { issue, type Kit, luidOf, makeKit, pause, reasonOf, segment, transfer, unique, until } from '../support/kit.ts';
 import { often } from '../support/long.ts';
 import { hookOfFile, serverOfFile } from '../support/of-file.ts';
 import { hookOfTest, serverOfTest } from '../support/of-test.ts';
@@ -64,13 +52,14 @@ async function rowsOf(effect: Json, limit = 100, of = client): Promise<Json[]> {
   }
 }
 
-async function untilRows(effect: Json, status: string, count: number, of = client): Promise<Json[]> {
-  const come = await found(async () => {
-    const rows = (await rowsOf(effect, 100, of)).filter(({ meta }) => meta.status === status);
-    return rows.length >= count ? rows : null;
-  }, PATIENCE_MS);
-  if (come !== null) return come;
-  throw new Error(`${status}: ${(await rowsOf(effect, 100, of)).map(({ meta }) => meta.status)}`);
+function untilRows(effect: Json, status: string, count: number, of = client): Promise<Json[]> {
+  let all: Json[] = [];
+  const look = async () => {
+    all = await rowsOf(effect, 100, of);
+    const rows = all.filter(({ meta }) => meta.status === status);
+    return rows.length >= count && rows;
+  };
+  return until(look, () => `${count} ${status} among ${all.map(({ meta }) => meta.status)}`);
 }
 
 /** Calls of a path wait for their answer until it is given: on their way as long as nobody has seen that. All others are taken. */
@@ -90,7 +79,7 @@ describe('order', () => {
     let calls = 0;
     hook.answer = ({ path }) => (path === '/order-2' && ++calls % 5 === 0 ? 503 : 200);
     const made = (await Promise.all(Array.from({ length: 4 }, () => makeCircles(kit, 5)))).flat();
-    for (const path of paths) await found(() => circlesAt(path).length >= made.length || null, PATIENCE_MS);
+    for (const path of paths) await until(() => circlesAt(path).length >= made.length);
     hook.answer = () => 202;
     const [first, ...others] = paths.map(circlesAt);
     expect([...first!].sort()).toEqual([...made].sort());
@@ -361,6 +350,5 @@ test('a webhook that takes no calls was not told of where only trouble is', asyn
   const action = { schema: 'webhook', endpoint: away.url };
   await there.make('effects', { handle: 'away', signal: 'circle-created', action });
   await makeCircles(there, 1);
-  const told = () => (quiet.log().includes('Effect away of ledger main takes no calls (status 500)') ? true : null);
-  expect(await found(told, PATIENCE_MS)).toBe(true);
+  await until(() => quiet.log().includes('Effect away of ledger main takes no calls (status 500)'));
 });

@@ -8,14 +8,14 @@ import { SEMVER } from '../../src/http/version.ts';
 import { canMount, mountDisk } from '../process/system.ts';
 import { bearer, connect, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { found, makeKit, PATIENCE_MS, transfer, unique } from '../support/kit.ts';
+import { makeKit, transfer, unique, until } from '../support/kit.ts';
 import { hookOfTest, serverOfTest } from '../support/of-test.ts';
 import { type Server, startRefused } from '../support/server.ts';
 
 /** It is told on standard error, which may come after the start line on standard output. */
 async function urlOf(server: Server): Promise<string> {
-  const told = await found(() => /http:\S+\/metrics(?=\.\n)/.exec(server.log()), PATIENCE_MS);
-  return told![0];
+  const [url] = await until(() => /http:\S+\/metrics(?=\.\n)/.exec(server.log()), server.log);
+  return url;
 }
 
 async function open(host: string, port: number): Promise<Socket> {
@@ -97,10 +97,9 @@ async function spreads(server: Server): Promise<Map<string, Spread>> {
   return found;
 }
 
-/** Whether the figure rises above the limit, now or soon. */
-async function above(server: Server, name: string, limit: number): Promise<boolean> {
-  const look = async () => ((await scrape(server)).get(name)! > limit ? true : null);
-  return (await found(look, PATIENCE_MS)) === true;
+/** Until the figure is more than nothing. */
+async function isAboveZero(server: Server, name: string): Promise<void> {
+  await until(async () => (await scrape(server)).get(name)! > 0, name);
 }
 
 describe('figures for Prometheus', () => {
@@ -146,10 +145,12 @@ describe('figures for Prometheus', () => {
     expect((await client.post('/circles', record({ handle: unique('circle') }, keys), once)).status).toBe(201);
     // One effect, three wallets, what became of their events, a circle, and its token.
     const grown = (after: Map<string, number>, name: string) => after.get(name)! - before.get(name)!;
-    const isThere = (after: Map<string, number>) => (grown(after, 'ayni_last_entry') === 9 ? after : null);
-    const after = await found(async () => isThere(await scrape(server)), PATIENCE_MS);
-    expect(grown(after!, 'ayni_requests_total{outcome="accepted"}')).toBe(5);
-    expect(grown(after!, 'ayni_stage_passes_total{stage="inbox"}')).toBe(9);
+    const after = await until(async () => {
+      const now = await scrape(server);
+      return grown(now, 'ayni_last_entry') === 9 && now;
+    });
+    expect(grown(after, 'ayni_requests_total{outcome="accepted"}')).toBe(5);
+    expect(grown(after, 'ayni_stage_passes_total{stage="inbox"}')).toBe(9);
   });
 
   test('count a stage for what came to it: by refusals alone the mean of the disk fell to nothing', async () => {
@@ -251,7 +252,7 @@ describe('figures for Prometheus', () => {
   test('tell of connections', async () => {
     const server = await serverOfTest({ flags: ['--metrics', '0'] });
     const socket = await open('127.0.0.1', server.port);
-    expect(await above(server, 'ayni_http_connections', 0)).toBe(true);
+    await isAboveZero(server, 'ayni_http_connections');
     socket.destroy();
   });
 
@@ -261,7 +262,7 @@ describe('figures for Prometheus', () => {
     const keys = makeKeys();
     await client.post('/ledgers', record({ handle: unique('ledger') }, keys));
     for (let n = 0; n < 4; n++) await client.post('/wallets', record({ handle: unique('wallet') }, keys));
-    expect(await above(server, 'ayni_snapshots_total', 0)).toBe(true);
+    await isAboveZero(server, 'ayni_snapshots_total');
     const figures = await scrape(server);
     expect(figures.get('ayni_ledgers')).toBe(2);
     expect(figures.get('ayni_snapshot_last_entry')).toBeGreaterThan(1);

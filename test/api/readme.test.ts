@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startBridge } from '../../src/cli/server-process.ts';
 import { bearer, connect, type Json, type Keys, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { found, PATIENCE_MS } from '../support/kit.ts';
+import { until } from '../support/kit.ts';
 import { serverOfTest } from '../support/of-test.ts';
 import { blocksOf, readPages } from '../support/pages.ts';
 import type { Server } from '../support/server.ts';
@@ -96,7 +96,7 @@ test('locking it down: the app pays from the till alone, the auditor reads, a st
   const [mine, other] = [pay('till'), pay('safe')];
   await make(app, 'intent', mine);
   const waiting = await make(app, 'intent', other);
-  expect(await found(async () => (await statusOf(mine.handle)) === 'completed' || null, PATIENCE_MS)).toBe(true);
+  await until(async () => (await statusOf(mine.handle)) === 'completed');
   expect(await statusOf(other.handle)).toBe('pending');
   await as(bank)
     .intent.from(waiting.response.data)
@@ -128,9 +128,9 @@ test('two banks: money goes from the one to the other', async () => {
     ((await (await fetch(`${url}/accounts`)).json()) as Json).data.accounts[0].available;
   // The last that a bank makes at the ledger is how much it may owe.
   const joined = async () => (await connect(server).get('/intents?meta.status=completed')).body.data.length;
-  await found(async () => (await joined()) === 2 || null, PATIENCE_MS);
+  await until(async () => (await joined()) === 2);
   await run(afterMake(server, "account('bank-a', 'ana')"));
-  await found(async () => (await has(urls[1]!)) === 250 || null, PATIENCE_MS);
+  await until(async () => (await has(urls[1]!)) === 250);
   expect(await has(urls[0]!)).toBe(750);
 });
 

@@ -28,6 +28,7 @@ import {
   segment,
   transfer,
   unique,
+  until,
 } from '../support/kit.ts';
 import { everyOther, isLong, often } from '../support/long.ts';
 import { serverOfTest } from '../support/of-test.ts';
@@ -245,7 +246,7 @@ describe('under load from several clients', () => {
         const load = storm(client, wallets, symbol);
         await pause(100 + 100 * life);
         // However slow the machine is just now, there must be something to lose.
-        while (load.sent.filter((one) => one.status === 201).length <= 5) await pause(20);
+        await until(() => load.sent.filter((one) => one.status === 201).length > 5);
         if (signal === 'SIGTERM') expect(await server.stop()).toBe(0);
         else await server.kill();
         await load.stop();

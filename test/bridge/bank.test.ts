@@ -6,7 +6,7 @@ import { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { DamageError } from '../../src/bridge/lines.ts';
 import { type Json, makeKeys, proof, verifyRecord } from '../support/client.ts';
-import { pause } from '../support/kit.ts';
+import { pause, until } from '../support/kit.ts';
 import {
   type Asked,
   BANK_KEYS,
@@ -20,7 +20,6 @@ import {
   openLedger,
   resigned,
   signed,
-  until,
 } from './kit.ts';
 
 let ledger: FakeLedger;
@@ -483,10 +482,10 @@ describe('a forged body changes nothing', () => {
     const debit = entryOf(ledger, 'debit', 'ana', 300);
     const large = `${' '.repeat(400_000)}${JSON.stringify(debit.body)}`;
     const status = async (body: Json): Promise<number> => (await house.send('POST', '/debits', body)).status;
-    await until(async () => ((await status(large)) === 503 ? true : null), 'a refusal');
+    await until(async () => (await status(large)) === 503, 'a refusal');
     expect(await status(debit.body)).toBe(202);
     slow.destroy();
-    await until(async () => ((await status(large)) === 202 ? true : null), 'the room that was left');
+    await until(async () => (await status(large)) === 202, 'the room that was left');
     // None of it is kept by those that were sent away, nor by those that were taken.
     for (let n = 0; n < 5; n++) expect(await status(large)).toBe(202);
   });
@@ -601,7 +600,7 @@ describe('the books', () => {
     const answers: number[] = [];
     const note = ({ status }: { status: number }) => answers.push(status);
     const all: Promise<number>[] = [house.send('POST', '/debits', debit.body).then(note)];
-    await until(() => house.bank.books.entries.get(debit.handle) ?? null, 'the entry');
+    await until(() => house.bank.books.entries.get(debit.handle), 'the entry');
     all.push(house.send('POST', '/debits', debit.body).then(note), house.send('GET', '/accounts').then(note));
     await pause(100);
     expect([answers, ledger.told.length]).toEqual([[], before]);

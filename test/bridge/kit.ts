@@ -14,7 +14,7 @@ import { type BankServer, startServer } from '../../src/bridge/server.ts';
 import { keyPairFromSecret } from '../../src/proof/keys.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { type Json, type Keys, makeKeys, proof, proofHolds, record, verifyRecord } from '../support/client.ts';
-import { found, PATIENCE_MS } from '../support/kit.ts';
+import { PATIENCE_MS, until } from '../support/kit.ts';
 
 export const DIRECTORY = '/bank';
 export const FILE = `${DIRECTORY}/books.jsonl`;
@@ -97,7 +97,7 @@ export async function openLedger(seed = 1, port = 0): Promise<FakeLedger> {
     status: record({ handle: 'ayni', ledger: 'main', status: 'UP' }, keys, [
       { moment: new Date(MOMENT).toISOString() },
     ]),
-    waitFor: (count) => until(() => (ledger.told.length >= count ? ledger.told : null), `${count} reports`),
+    waitFor: (count) => until(() => ledger.told.length >= count && ledger.told, `${count} reports`),
     intent(handle, claims, status = 'pending') {
       const stored = record({ handle, claims }, [makeKeys(), keys], [{ status: 'created' }, { status }]);
       hashes.set(handle, stored.hash);
@@ -269,13 +269,6 @@ export async function openHouse(ledger: FakeLedger, options: HouseOptions = {}):
     },
   };
   return house;
-}
-
-/** The value, as soon as there is one. */
-export async function until<T>(look: () => T | null | Promise<T | null>, what: string): Promise<T> {
-  const value = await found(look, PATIENCE_MS, 5);
-  if (value === null) throw new Error(`never came: ${what}`);
-  return value;
 }
 
 function listen(server: Server, port: number): Promise<void> {

@@ -8,9 +8,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { freePorts } from '../../src/cli/free-ports.ts';
 import { type ServerProcess, startBridge } from '../../src/cli/server-process.ts';
 import { bearer, connect, type Json, makeKeys, proof, record, verifyRecord } from '../support/client.ts';
-import { PATIENCE_MS } from '../support/kit.ts';
+import { PATIENCE_MS, pause, until } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
-import { entryOf, type FakeLedger, openLedger, signed, until } from './kit.ts';
+import { entryOf, type FakeLedger, openLedger, signed } from './kit.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../src/cli/bridge.js', import.meta.url));
 
@@ -104,7 +104,7 @@ test('it waits for a ledger that is not there yet', async () => {
   await ledger.close();
   ledger = { ...ledger, url: `http://127.0.0.1:${port}/v2` };
   const starting = start();
-  await new Promise((resolve) => setTimeout(resolve, 1000));
+  await pause(1000);
   ledger = await openLedger(1, port);
   await starting;
   expect(JSON.parse(await (await fetch(bridge!.url)).text()).data.ledger).toBe(ledger.keys.public);
@@ -148,7 +148,7 @@ test('it joins the real ledger once, however often it asks, and not in the name 
       log += text;
     };
     const process = await startBridge(join(directory, books), { flags: [...flags, '--port', `${port}`], onLog });
-    await until(() => (log.includes('may owe 5000 usd') ? true : null), 'the wallet');
+    await until(() => log.includes('may owe 5000 usd'), 'the wallet');
     return process;
   };
   try {

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseChaos } from '../../src/bridge/chaos.ts';
 import { Ledger, UnreachableError } from '../../src/bridge/ledger.ts';
 import { makeKeys } from '../support/client.ts';
-import { pause } from '../support/kit.ts';
-import { entryOf, type FakeLedger, type House, openHouse, openLedger, resigned, until } from './kit.ts';
+import { pause, until } from '../support/kit.ts';
+import { entryOf, type FakeLedger, type House, openHouse, openLedger, resigned } from './kit.ts';
 
 let ledger: FakeLedger;
 let house: House;
@@ -25,7 +25,7 @@ async function restart(): Promise<void> {
 
 /** Until the bank has noted that nothing is left to be told. */
 const settled = (): Promise<true> =>
-  until(() => [...house.bank.books.entries.values()].every(({ told, state }) => told === state) || null, 'all told');
+  until(() => [...house.bank.books.entries.values()].every(({ told, state }) => told === state), 'all told');
 
 describe('a report', () => {
   test.each([503, 500, 404, 408, 429, 302, 0])('is sent again after %i, the same bytes', async (status) => {
@@ -104,7 +104,7 @@ describe('a report', () => {
       });
     const debit = entryOf(ledger, 'debit', 'ana', 300);
     await house.prepare(debit);
-    await until(() => house.bank.books.entries.get(debit.handle) ?? null, 'the entry');
+    await until(() => house.bank.books.entries.get(debit.handle), 'the entry');
     await house.prepare(debit);
     await pause(100);
     ledger.answer = () => 200;

@@ -23,21 +23,11 @@ import { snapshotName } from '../../src/storage/snapshot-format.ts';
 import { readSnapshots } from '../../src/storage/snapshot-reader.ts';
 import { errorText } from '../../src/storage/system-error.ts';
 import { packValue, unpackValue } from '../../src/storage/values.ts';
+import { commit } from '../storage/kit.ts';
 import { connect, type Json, makeKeys, makeToken, record } from '../support/client.ts';
 import { freshDirectory, makeDirectory } from '../support/directory.ts';
 import { openHook } from '../support/hook.ts';
-import {
-  destroy,
-  found,
-  issue,
-  limit,
-  makeKit,
-  openLedger,
-  PATIENCE_MS,
-  proofFor,
-  transfer,
-  unique,
-} from '../support/kit.ts';
+import { destroy, issue, limit, makeKit, openLedger, proofFor, transfer, unique, until } from '../support/kit.ts';
 import { type Server, startServer } from '../support/server.ts';
 
 const AYNI = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
@@ -123,11 +113,10 @@ export async function expiredBooks(): Promise<string> {
   const later = 'const%20now=Date.now.bind(Date);Date.now=()=>now()+120000';
   server = await startServer({ directory, flags, env: { NODE_OPTIONS: `--import=data:text/javascript,${later}` } });
   const client = connect(server, headers);
-  const isOver = async () => {
+  await until(async () => {
     const replies = await Promise.all(waiting.map((luid) => client.get(`/intents/${luid}`)));
-    return replies.every(({ body }) => body.meta.status === 'rejected') || null;
-  };
-  if ((await found(isOver, PATIENCE_MS)) === null) throw new Error('they do not come to their end');
+    return replies.every(({ body }) => body.meta.status === 'rejected');
+  }, 'the end of each');
   for (let i = 0; i < 60; i++) await kitOf().send([issue(a, symbol, 1)]);
   await server.stop();
   return directory;
@@ -146,11 +135,10 @@ export async function strandedBooks(): Promise<string> {
   const [away, here] = [await kit.wallet({ bridge: bridge.data.handle }), await kit.wallet()];
   await kit.done([limit(away, symbol, 'minBalance', -1000)]);
   const sent = await Promise.all(Array.from({ length: 12 }, () => kit.send([transfer(away, here, symbol, 1)])));
-  const areNoted = async () => {
+  await until(async () => {
     const replies = await Promise.all(sent.map(({ body }) => client.get(`/intents/${body.luid}`)));
-    return replies.every(({ text }) => text.includes('bridge-unreachable')) || null;
-  };
-  if ((await found(areNoted, PATIENCE_MS)) === null) throw new Error('nothing is noted of the calls');
+    return replies.every(({ text }) => text.includes('bridge-unreachable'));
+  }, 'notes of the calls');
   for (let i = 0; i < 60; i++) await kit.send([issue(here, symbol, 1)]);
   await server.stop();
   await hook.close();
@@ -316,9 +304,7 @@ export async function rewritten(
   });
   for (const { moment, entries } of frames) {
     for (const entry of entries) journal.add(entry);
-    await new Promise<void>((resolve, reject) => {
-      journal.commit(moment, (error) => (error === null ? resolve() : reject(error)));
-    });
+    await commit(journal, moment);
   }
   await journal.close();
   return copy;

@@ -15,7 +15,7 @@ import { journalStart } from '../../src/storage/segments.ts';
 import { FakeDisk, randomFrom } from '../storage/fake-disk.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { issue, makeKit, pause } from '../support/kit.ts';
+import { issue, makeKit, until } from '../support/kit.ts';
 import { againWith, isLong, often, SHARE } from '../support/long.ts';
 import { startServer } from '../support/server.ts';
 import { ayni, filesIn } from './books.ts';
@@ -36,7 +36,7 @@ beforeAll(async () => {
   const kit = makeKit(connect(server), makeKeys());
   const [wallet, symbol] = [await kit.wallet(), await kit.symbol()];
   for (let n = 0; n < 20; n++) await kit.done([issue(wallet, symbol, 1)]);
-  while (filesIn(directory, /^snapshot.*ays$/).length < 2) await pause(10);
+  await until(() => filesIn(directory, /^snapshot.*ays$/).length >= 2);
   await server.kill();
 });
 
@@ -125,7 +125,7 @@ describe('one changed byte', () => {
       const kit = makeKit(connect(server), makeKeys());
       for (let n = 0; n < 5; n++) await kit.wallet({ custom: { text: 'much '.repeat(3 * MiB) } });
       server.process.kill('SIGUSR2');
-      while (filesIn(path, /^snapshot.*ays$/).length === 0) await pause(20);
+      await until(() => filesIn(path, /^snapshot.*ays$/).length > 0);
       await server.stop();
       const [chunk, ...others] = filesIn(path, /^part-/);
       expect([chunk, others]).toEqual([expect.stringMatching(/^part-records\.chunk\.000000-/), []]);

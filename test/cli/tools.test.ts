@@ -22,7 +22,7 @@ import { canMount, mountDisk } from '../process/system.ts';
 import { entriesFrom } from '../storage/kit.ts';
 import { dieWithUs } from '../support/children.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { found, PATIENCE_MS } from '../support/kit.ts';
+import { until } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 import {
   ayni,
@@ -134,11 +134,11 @@ describe('the demo', () => {
     async (signal) => {
       const temporary = freshDirectory();
       const { child, ended, text } = demo(temporary);
-      const pid = await found(() => Number(/\(process (\d+)\)/.exec(text())?.[1] ?? Number.NaN) || null, PATIENCE_MS);
-      expect(runs(pid!), text()).toBe(true);
+      const [, pid] = await until(() => /\(process (\d+)\)/.exec(text()), text);
+      expect(runs(Number(pid)), text()).toBe(true);
       child.kill(signal);
       expect(await ended).toBe(1);
-      expect(await found(() => !runs(pid!) || null, PATIENCE_MS)).toBe(true);
+      await until(() => !runs(Number(pid)));
       expect(readdirSync(temporary)).toEqual([]);
     },
   );
@@ -163,11 +163,11 @@ describe('standard output', () => {
     const ended = new Promise((resolve) => server.once('close', (code, signal) => resolve(code ?? signal)));
     const isUp = () =>
       fetch(`http://127.0.0.1:${port}/readyz`).then(
-        ({ ok }) => ok || null,
-        () => null,
+        ({ ok }) => ok,
+        () => false,
       );
-    const isOver = () => (server.exitCode === null ? null : false);
-    expect(await found(async () => (await isUp()) ?? isOver(), PATIENCE_MS), log).toBe(true);
+    await until(async () => (await isUp()) || server.exitCode !== null);
+    expect(server.exitCode, log).toBeNull();
     server.kill('SIGTERM');
     expect([await ended, log.includes('SIGTERM: stops listening')]).toEqual([0, true]);
   });

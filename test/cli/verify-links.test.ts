@@ -14,11 +14,11 @@ import {
   type StepEntry,
 } from '../../src/core/entry.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
-import { Bank, report, type Town, until } from '../support/bank.ts';
+import { Bank, inStatus, report, type Town } from '../support/bank.ts';
 import { connect, type Json, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { openHook } from '../support/hook.ts';
-import { found, issue, makeKit, openLedger, PATIENCE_MS, proofFor, segment, transfer, unique } from '../support/kit.ts';
+import { issue, makeKit, openLedger, proofFor, segment, transfer, unique, until } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 import { filesIn, framesOf, look, rewritten } from './books.ts';
 
@@ -79,16 +79,16 @@ async function fill(directory: string, flags: string[]): Promise<void> {
     const second = data.find(({ luid }: Json) => luid !== first.luid);
     if (status === '') continue;
     await go(second, `credits ${status}`);
-    if (status === 'prepared') await until(client, first, 'completed');
+    if (status === 'prepared') await inStatus(client, first, 'completed');
   }
   await kit.done([transfer(a, s, symbol, 1)]);
   const lost = await Bank.open(town, { config: { server: `${hook.url}/down` } });
   await send([transfer(await lost.wallet(), a, symbol, 2)]);
-  const told = () => {
+  const areTold = () => {
     const entries = framesOf(directory).flatMap((frame) => frame.entries);
-    return (deliveriesIn(entries) > DELIVERIES_MIN && entries.some(isGivenUp)) || null;
+    return deliveriesIn(entries) > DELIVERIES_MIN && entries.some(isGivenUp);
   };
-  expect(await found(told, PATIENCE_MS), 'a bank that is given up, and effects that have heard').toBe(true);
+  await until(areTold, 'a bank that is given up, and effects that have heard');
   await server.kill();
   await hook.close();
 }

@@ -11,8 +11,8 @@ import { freshDirectory } from '../support/directory.ts';
 import { issue } from '../support/kit.ts';
 import { often } from '../support/long.ts';
 import { serverOfTest } from '../support/of-test.ts';
-import { type Server, startRefused } from '../support/server.ts';
-import { answeredWith, clientOf, crowd, judge, judgeBooks, launch, openAccount, strangeStatuses } from './process.ts';
+import { launch, type Server, startRefused } from '../support/server.ts';
+import { answeredWith, clientOf, crowd, judge, judgeBooks, openAccount, strangeStatuses } from './process.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const keys = makeKeys();

@@ -1,10 +1,7 @@
 /**
- * The built server as a process under limits of the system that test/support/server.ts does not know, and a crowd of
- * clients that keeps it busy and remembers every answer.
+ * A crowd of clients that keeps a server busy and remembers every answer, and what must be there of that at any end.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { Agent, request } from 'node:http';
-import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
 import { openBooks } from '../../src/books.ts';
 import { hex } from '../../src/core/bytes.ts';
@@ -12,69 +9,20 @@ import { findHandle, findLedger } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { Listing } from '../../src/core/lists.ts';
 import { readRow } from '../../src/core/records.ts';
-import { dieWithUs } from '../support/children.ts';
 import { type Client, connect, type Json, type Keys, makeKeys, record } from '../support/client.ts';
-import { found, issue, makeKit, unique } from '../support/kit.ts';
+import { issue, makeKit, unique } from '../support/kit.ts';
 import { QUIET } from '../support/quiet.ts';
-
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
-const START_MS = 120_000;
-
-export interface Limited {
-  child: ChildProcess;
-  url: string;
-  log(): string;
-  /** The exit code, once it has ended. */
-  ended: Promise<number | null>;
-}
-
-export interface LimitOptions {
-  /** A shell command that sets limits before the server takes the shell's place. */
-  before?: string;
-  /** User to run as, where this process may choose. */
-  uid?: number;
-  flags?: string[];
-  env?: Record<string, string>;
-}
-
-/** Starts the server; resolves when it listens or has ended, whichever comes first. */
-export async function launch(
-  directory: string,
-  { before = ':', uid, flags = [], env = {} }: LimitOptions,
-): Promise<Limited> {
-  const args = [MAIN, '--port', '0', '--data', directory, '--workers', '1', ...flags];
-  const identity = uid === undefined ? {} : { uid, gid: uid };
-  const child = spawn('/bin/sh', ['-c', `${before}; exec "$0" "$@"`, process.execPath, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...env },
-    ...identity,
-  });
-  dieWithUs(child);
-  let text = '';
-  let hasEnded = false;
-  child.stdout.on('data', (chunk) => (text += chunk));
-  child.stderr.on('data', (chunk) => (text += chunk));
-  const ended = new Promise<number | null>((resolve) => {
-    child.once('close', (code) => {
-      hasEnded = true;
-      resolve(code);
-    });
-  });
-  const look = () => /http:\/\/127\.0\.0\.1:\d+\/v2/.exec(text)?.[0] ?? null;
-  const url = await found(() => (hasEnded ? (look() ?? '') : look()), START_MS);
-  if (url === null) throw new Error(`neither started nor ended:\n${text}`);
-  return { child, url, log: () => text, ended };
-}
+import { type Launched, type LaunchOptions, launch } from '../support/server.ts';
 
 /** A client of a server that was launched. */
-export async function clientOf({ url, log }: Limited): Promise<Client> {
+export async function clientOf({ url, log }: Launched): Promise<Client> {
   if (url === '') throw new Error(`it does not listen:\n${log()}`);
   const system = JSON.parse(await (await fetch(`${url}/signers/system`)).text());
   return connect({ url, publicKey: system.data.public });
 }
 
 /** A server of the running test's own, which goes with it, and whoever asks it. */
-export async function launchOfTest(path: string, options: LimitOptions = {}) {
+export async function launchOfTest(path: string, options: LaunchOptions = {}) {
   const server = await launch(path, options);
   onTestFinished(async () => {
     if (server.child.kill('SIGKILL')) await server.ended;

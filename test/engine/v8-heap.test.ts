@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { watchV8Heap } from '../../src/v8-heap.ts';
-import { found, PATIENCE_MS } from '../support/kit.ts';
+import { until } from '../support/kit.ts';
 
 const MANY = 2_000_000;
 
@@ -14,11 +14,11 @@ setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
 /** What it tells once that is so. */
-async function told(share: () => number, isSo: (share: number) => boolean): Promise<number> {
-  return (await found(() => {
+function told(share: () => number, isSo: (share: number) => boolean): Promise<number> {
+  return until(() => {
     collect();
     return isSo(share()) ? share() : null;
-  }, PATIENCE_MS))!;
+  });
 }
 
 test('what lives long is told after a full collection, and no garbage', async () => {

@@ -10,6 +10,7 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeF
 import { join } from 'node:path';
 import { audit } from '../../src/cli/audit/audit.ts';
 import { storyOf } from '../../src/cli/export.ts';
+import { hex } from '../../src/core/bytes.ts';
 import { EntryType } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { SEMVER } from '../../src/http/version.ts';
@@ -24,7 +25,7 @@ import { filesIn, fillBooks, keyIn } from '../cli/books.ts';
 import { type Client, connect, type Json, makeKeys, makeToken, proof, record } from '../support/client.ts';
 import { makeDirectory } from '../support/directory.ts';
 import { openHook } from '../support/hook.ts';
-import { issue, type Kit, limit, makeKit, openLedger, pause, proofFor, segment, transfer } from '../support/kit.ts';
+import { issue, type Kit, limit, makeKit, openLedger, proofFor, segment, transfer, until } from '../support/kit.ts';
 import { everyOther } from '../support/long.ts';
 import { SAMPLES } from '../support/samples.ts';
 import { startServer } from '../support/server.ts';
@@ -60,7 +61,7 @@ export async function writeGolden(directory: string): Promise<void> {
   await useToken(client);
   // Half of it lies in a snapshot, the rest in the journal behind it.
   server.process.kill('SIGUSR2');
-  while (filesIn(books, /^snapshot-.*ays$/).length === 0) await pause(10);
+  await until(() => filesIn(books, /^snapshot-.*ays$/).length > 0);
   await labelWallets(client);
   await tellOthers(client, kit);
   await forward(kit);
@@ -117,13 +118,9 @@ async function tellOthers(client: Client, kit: Kit): Promise<void> {
   await report(entry, 'prepared');
   await hook.waitFor(({ path }) => path === `/bank/debits/${entry}/commit`);
   await report(entry, 'committed');
-  for (let status = ''; status !== 'completed'; await pause(20)) {
-    status = (await client.get('/intents/through-bank')).body.meta.status;
-  }
+  await until(async () => (await client.get('/intents/through-bank')).body.meta.status === 'completed');
   // That the event was taken must be in the books, or a later start would tell it again.
-  for (let status = ''; status !== 'delivered'; await pause(20)) {
-    status = (await client.get('/effects/watches/events')).body.data[0].meta.status;
-  }
+  await until(async () => (await client.get('/effects/watches/events')).body.data[0].meta.status === 'delivered');
   await hook.close();
 }
 
@@ -193,8 +190,6 @@ async function answersOf(client: Client): Promise<Expected['answers']> {
 
 // ---------------------------------------------------------------- opening one
 
-const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
-
 function stateOf(books: string): Omit<Expected, 'semver' | 'answers'> {
   const key = keyIn(books).public;
   const isServers = (hash: Uint8Array, signature: Uint8Array) => verify(key, hash, signature);
@@ -208,8 +203,8 @@ function stateOf(books: string): Omit<Expected, 'semver' | 'answers'> {
       entries[name] = (entries[name] ?? 0) + 1;
     },
   });
-  const digests = Object.fromEntries([...stateDigests(state)].map(([thing, digest]) => [thing, hexOf(digest)]));
-  return { seq: end.seq, chain: hexOf(end.chain), entries, digests };
+  const digests = Object.fromEntries([...stateDigests(state)].map(([thing, digest]) => [thing, hex(digest)]));
+  return { seq: end.seq, chain: hex(end.chain), entries, digests };
 }
 
 /** A copy that a server may be started on: version control keeps no rights. */
@@ -268,7 +263,7 @@ async function servedFaults(books: string, expected: Expected): Promise<string[]
   await changeOld(client);
   first.process.kill('SIGUSR2');
   const before = filesIn(books, /^snapshot-.*ays$/).length;
-  while (filesIn(books, /^snapshot-.*ays$/).length === before) await pause(10);
+  await until(() => filesIn(books, /^snapshot-.*ays$/).length !== before);
   await first.kill();
   const second = await startServer({ directory: books });
   const again = makeKit(connect(second), makeKeys());

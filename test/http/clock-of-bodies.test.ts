@@ -4,7 +4,7 @@
  */
 import { afterEach, expect, test } from 'vitest';
 import type { Handler } from '../../src/http/request.ts';
-import { pause } from '../support/kit.ts';
+import { pause, until } from '../support/kit.ts';
 import { closeAll, start, type Wire, wire } from './wire.ts';
 
 const HOUR_MS = 3_600_000;
@@ -26,7 +26,7 @@ async function half(bodyMsMax: number): Promise<Wire> {
   const server = await start({ handle }, { bodyMsMax });
   const line = await wire(server);
   line.socket.write('POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\nabc');
-  while (server.running() === 0) await pause(5);
+  await until(() => server.running() > 0);
   return line;
 }
 

@@ -4,8 +4,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { freePorts } from '../../src/cli/free-ports.ts';
 import type { Reply } from '../../src/http/request.ts';
-import { pause } from '../support/kit.ts';
-import { AGAIN, closeAll, start, until, url, wire } from './wire.ts';
+import { pause, until } from '../support/kit.ts';
+import { AGAIN, closeAll, start, url, wire } from './wire.ts';
 
 afterEach(closeAll);
 

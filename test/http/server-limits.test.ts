@@ -7,8 +7,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { refuse } from '../../src/http/errors.ts';
 import type { Handler, RequestHead } from '../../src/http/request.ts';
 import { HEADER_BYTES_MAX } from '../../src/http/server.ts';
-import { pause } from '../support/kit.ts';
-import { AGAIN, closeAll, echo, start, told, until, url, type Wire, wire } from './wire.ts';
+import { pause, until } from '../support/kit.ts';
+import { AGAIN, closeAll, echo, start, told, url, type Wire, wire } from './wire.ts';
 
 afterEach(closeAll);
 
@@ -292,7 +292,7 @@ describe('at the door', () => {
     expect(await lines[0]!.until('"}')).toMatch(/^HTTP\/1.1 200 /);
     lines[1]!.socket.destroy();
     // Once the server has heard of it there is room for another.
-    while ((await fetch(url(server, '/x'))).status !== 200) await pause(5);
+    await until(async () => (await fetch(url(server, '/x'))).status === 200);
   });
 
   test('a flood of connections is cut', async () => {

@@ -3,8 +3,8 @@
  */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Reply, Request } from '../../src/http/request.ts';
-import { pause } from '../support/kit.ts';
-import { closeAll, echo, start, told, until, url, wire } from './wire.ts';
+import { pause, until } from '../support/kit.ts';
+import { closeAll, echo, start, told, url, wire } from './wire.ts';
 
 afterEach(closeAll);
 

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { headersOf, type Refusal, statusOf } from '../../src/http/errors.ts';
 import type { Handler, Reply, Request } from '../../src/http/request.ts';
 import { type Server, type ServerOptions, startServer } from '../../src/http/server.ts';
-import { pause } from '../support/kit.ts';
+import { until } from '../support/kit.ts';
 
 /** Times are of no matter where they are not what a test is about: a machine that is busy, or stands still, is late. */
 const LONG_MS = 60_000;
@@ -75,15 +75,20 @@ export async function wire(server: Server): Promise<Wire> {
     text += data.toString('latin1');
   });
   await new Promise((resolve) => socket.once('connect', resolve));
-  const until = async (part: string | RegExp): Promise<string> => {
-    while (!(typeof part === 'string' ? text.includes(part) : part.test(text)) && !isClosed) await pause(5);
-    return text;
+  const has = (part: string | RegExp) => (typeof part === 'string' ? text.includes(part) : part.test(text));
+  return {
+    socket,
+    text: () => text,
+    async until(part) {
+      await until(
+        () => has(part) || isClosed,
+        () => `${part} in ${text}`,
+      );
+      return text;
+    },
+    closed,
+    isClosed: () => isClosed,
   };
-  return { socket, text: () => text, until, closed, isClosed: () => isClosed };
-}
-
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await pause(5);
 }
 
 export const url = (server: Server, path: string) => `http://127.0.0.1:${server.port}${path}`;

@@ -22,7 +22,7 @@ import {
 } from '../engine/process.ts';
 import { type Client, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { issue, makeKit, pause, unique } from '../support/kit.ts';
+import { issue, makeKit, pause, unique, until } from '../support/kit.ts';
 import { isLong, often, oneOfEach } from '../support/long.ts';
 import { hookOfTest } from '../support/of-test.ts';
 import { startRefused } from '../support/server.ts';
@@ -46,9 +46,7 @@ function written(path: string): () => Promise<void> {
   const names = readdirSync(path).filter((name) => name.startsWith('journal-'));
   const times = () => names.map((name) => statSync(join(path, name), { bigint: true }).mtimeNs).join();
   const before = times();
-  return async () => {
-    while (times() === before) await pause(5);
-  };
+  return async () => void (await until(() => times() !== before));
 }
 
 /** Paths that the next segment may have: one of a few kilobytes has no more entries than these. */
@@ -167,7 +165,7 @@ describe.skipIf(!traceable)('a write that takes', () => {
     onTestFinished(traced.detach);
     const load = crowd(server.url, 40, wallet, symbol);
     await load.acknowledged(5);
-    while (answeredWith(load, 429) === 0) await pause(20);
+    await until(() => answeredWith(load, 429) > 0);
     await load.end(true);
     expect(load.sent.filter(({ status }) => status !== 201 && status !== 429)).toEqual([]);
     await judge(server.client, load.sent, wallet, symbol);
@@ -249,7 +247,7 @@ test('proof workers that die in the middle of a task: everybody is verified, and
   await Promise.all(forgers);
   await load.acknowledged(often(200, 1_000));
   // How many rows make a task, and how many of them the first thread does while no worker is there, is a matter of pace.
-  while (server.log().split('a proof worker dies').length <= 2) await pause(20);
+  await until(() => server.log().split('a proof worker dies').length > 2);
   await load.end(true);
   expect(load.sent.filter(({ status }) => status !== 201)).toEqual([]);
   await judge(server.client, load.sent, wallet, symbol);
@@ -262,9 +260,7 @@ describe('a proof worker that hangs in the middle of a task ends the process, an
     const server = await launchOfTest(path, { flags, env: { NODE_OPTIONS: `--import ${preload}`, ...env } });
     const { wallet, symbol } = await openAccount(server.client, keys);
     const load = crowd(server.url, 32, wallet, symbol);
-    const hangs = async () => {
-      while (!server.log().includes('a proof worker hangs') && server.child.exitCode === null) await pause(20);
-    };
+    const hangs = () => until(() => server.log().includes('a proof worker hangs') || server.child.exitCode !== null);
     return { server, wallet, symbol, load, hangs };
   }
 

@@ -3,15 +3,12 @@
  * npm's process alone; a server that outlived it would hold port and books, and the next start could have neither.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { dieWithUs } from '../support/children.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { found, PATIENCE_MS } from '../support/kit.ts';
+import { until } from '../support/kit.ts';
+import { ROOT } from '../support/pages.ts';
 import { startServer } from '../support/server.ts';
-
-const root = join(dirname(fileURLToPath(import.meta.url)), process.env.AYNI_DIST ? '../../../..' : '../../..');
 
 // Node may be there alone; and on Windows npm is nothing that could be run so.
 const hasNpm = spawnSync('npm', ['--version']).error === undefined;
@@ -22,7 +19,7 @@ test.skipIf(!hasNpm)('a server that npm started outlived the npm that was stoppe
   // Built it is already, and another's build is not to be changed under its feet.
   const flags = ['start', '--ignore-scripts', '--', '--port', '0', '--data', directory, '--workers', '1'];
   // A group of its own, so that a server which is left behind goes too.
-  const npm = spawn('npm', flags, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const npm = spawn('npm', flags, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   dieWithUs(npm);
   let log = '';
   for (const stream of [npm.stdout, npm.stderr]) {
@@ -32,7 +29,7 @@ test.skipIf(!hasNpm)('a server that npm started outlived the npm that was stoppe
   }
   const ended = new Promise<number | null>((resolve) => npm.once('exit', resolve));
   try {
-    await found(() => (log.includes('serves http://') || npm.exitCode !== null ? true : null), PATIENCE_MS);
+    await until(() => log.includes('serves http://') || npm.exitCode !== null);
     npm.kill('SIGTERM');
     expect(await ended, log).toBe(0);
     expect(log).toContain('SIGTERM: stops listening');

@@ -7,10 +7,11 @@ import { connect as dial, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config.ts';
 import { type Fitted, filesMax, fitOpenFiles } from '../../src/open-files.ts';
-import { clientOf, crowd, judge, launch } from '../engine/process.ts';
+import { clientOf, crowd, judge } from '../engine/process.ts';
 import { makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { found, makeKit, PATIENCE_MS } from '../support/kit.ts';
+import { makeKit, until } from '../support/kit.ts';
+import { launch } from '../support/server.ts';
 
 const config = (...flags: string[]) => readConfig(['--workers', '1', ...flags], {});
 
@@ -80,15 +81,14 @@ test.runIf(process.platform === 'linux')(
       return socket;
     });
     onTestFinished(() => flood.forEach((socket) => void socket.destroy()));
-    expect(await found(() => (settled.size === flood.length ? true : null), PATIENCE_MS)).toBe(true);
+    await until(() => settled.size === flood.length);
     server.child.kill('SIGUSR2');
-    const told = () => /Took snapshot|The disk failed.*/.exec(server.log())?.[0] ?? null;
-    expect(await found(told, PATIENCE_MS)).toBe('Took snapshot');
+    const [told] = await until(() => /Took snapshot|The disk failed.*/.exec(server.log()));
+    expect(told).toBe('Took snapshot');
 
     expect(server.log()).toContain('may have 256 files open');
     for (const socket of flood) socket.destroy();
-    const isIn = async () => ((await fetch(`${server.url}/head`)).status === 200 ? true : null);
-    expect(await found(isIn, PATIENCE_MS)).toBe(true);
+    await until(async () => (await fetch(`${server.url}/head`)).status === 200);
     const after = crowd(server.url, 4, wallet, symbol);
     await after.acknowledged(40);
     await after.end(true);
@@ -104,7 +104,6 @@ test.runIf(process.platform === 'linux')(
     onTestFinished(async () => {
       if (server.child.kill('SIGKILL')) await server.ended;
     });
-    const told = () => (server.log().includes('may have 256 files open') ? true : null);
-    expect(await found(told, PATIENCE_MS)).toBe(true);
+    await until(() => server.log().includes('may have 256 files open'), server.log);
   },
 );

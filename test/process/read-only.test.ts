@@ -10,7 +10,7 @@ import { segmentSeq } from '../../src/storage/format.ts';
 import { Bank, readIntent } from '../support/bank.ts';
 import { bearer, connect, type Json, makeKeys, record, verifyError } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { found, issue, makeKit, openLedger, PATIENCE_MS, pause, proofFor, segment, transfer } from '../support/kit.ts';
+import { issue, makeKit, openLedger, pause, proofFor, segment, transfer, until } from '../support/kit.ts';
 import { hookOfFile } from '../support/of-file.ts';
 import { serverOfTest } from '../support/of-test.ts';
 import { type Server, startRefused, startServer } from '../support/server.ts';
@@ -61,7 +61,7 @@ beforeAll(async () => {
   await hook.waitFor(({ path }) => path === '/hook');
   await bank.asked(halfway, 'credits');
   for (let n = 0; n < 12; n++) await home.wallet();
-  await found(() => (readdirSync(directory).some((name) => /^snapshot.*ays$/.test(name)) ? true : null), PATIENCE_MS);
+  await until(() => readdirSync(directory).some((name) => /^snapshot.*ays$/.test(name)));
   due = { ledger, effect, bridge: bank.bridge, halfway, waiting, wallet };
   await home.wallet({ handle: 'torn-off' });
   await server.kill();
@@ -140,10 +140,7 @@ describe('books in which a call to a bank, one to a webhook and an end are due, 
     }
     expect((await client.call('POST', '/nothing')).status).toBe(404);
     server.process.kill('SIGUSR2');
-    await found(
-      () => (server.log().includes('No snapshot is taken: the server is read-only') ? true : null),
-      PATIENCE_MS,
-    );
+    await until(() => server.log().includes('No snapshot is taken: the server is read-only'));
     // Whatever it did by itself it would do each second.
     await pause(2500);
     expect((await there.get(`/intents/${segment(due.waiting.luid)}`)).body.meta.status).toBe('pending');
@@ -160,9 +157,8 @@ describe('books in which a call to a bank, one to a webhook and an end are due, 
     await hook.waitFor(({ path }, nth) => nth >= calls && path === '/hook');
     await hook.waitFor(({ path }, nth) => nth >= calls && path.endsWith('/credits'));
     const there = connect(server, { 'x-ledger': due.ledger });
-    const ended = async () =>
-      (await there.get(`/intents/${segment(due.waiting.luid)}`)).body.meta.status === 'rejected' ? true : null;
-    expect(await found(ended, PATIENCE_MS)).toBe(true);
+    const statusOf = async ({ luid }: Json) => (await there.get(`/intents/${segment(luid)}`)).body.meta.status;
+    await until(async () => (await statusOf(due.waiting)) === 'rejected');
     const kit = makeKit(connect(server), keys);
     await kit.wallet({ handle: 'later' });
     const other = await show(path);

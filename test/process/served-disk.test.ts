@@ -3,12 +3,12 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { ayni } from '../cli/books.ts';
-import { answeredWith, clientOf, crowd, launch } from '../engine/process.ts';
+import { answeredWith, clientOf, crowd } from '../engine/process.ts';
 import { makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { makeKit } from '../support/kit.ts';
 import { serverOfTest } from '../support/of-test.ts';
-import { startRefused } from '../support/server.ts';
+import { launch, startRefused } from '../support/server.ts';
 import { canServeFiles, canTraceForbidding, mountServed, trace } from './system.ts';
 
 const servable = await canServeFiles('books on a file system that is the work of another program');

@@ -13,12 +13,13 @@ import { connect as open } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { readCount } from '../../src/cli/usage.ts';
-import { clientOf, type Limited, launch } from '../engine/process.ts';
+import { clientOf } from '../engine/process.ts';
 import { type Client, type Json, makeKeys, makeToken, proof, record } from '../support/client.ts';
 import { Dice } from '../support/dice.ts';
 import { makeDirectory } from '../support/directory.ts';
 import { readFlags } from '../support/flags.ts';
-import { issue, makeKit, pause, transfer } from '../support/kit.ts';
+import { issue, makeKit, pause, transfer, until } from '../support/kit.ts';
+import { type Launched, launch } from '../support/server.ts';
 import { fitPlane } from './fit.ts';
 
 const MiB = 1024 * 1024;
@@ -225,7 +226,7 @@ function count(what: string): void {
 
 // ---------------------------------------------------------------- what becomes of the process
 
-async function look({ child, log }: Limited, { url }: Client, minutes: number): Promise<Sample> {
+async function look({ child, log }: Launched, { url }: Client, minutes: number): Promise<Sample> {
   const pid = child.pid!;
   const lines = () =>
     log()
@@ -233,7 +234,7 @@ async function look({ child, log }: Limited, { url }: Client, minutes: number): 
       .filter((line) => line.includes('Figures {'));
   const before = lines().length;
   process.kill(pid, 'SIGWINCH');
-  while (lines().length === before) await pause(20);
+  await until(() => lines().length > before);
   const figures = JSON.parse(
     lines()
       .at(-1)!

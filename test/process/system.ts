@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dieWithUs } from '../support/children.ts';
-import { found, PATIENCE_MS } from '../support/kit.ts';
+import { PATIENCE_MS, until } from '../support/kit.ts';
 
 function works(command: string, ...args: string[]): boolean {
   return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
@@ -82,7 +82,7 @@ export async function trace(pid: number, calls: string, inject: string, paths: s
   let told = '';
   tracer.stderr.on('data', (chunk) => (told += chunk));
   const ended = new Promise<void>((resolve) => tracer.once('close', () => resolve()));
-  await found(() => told.includes('attached') || tracer.exitCode !== null || null, PATIENCE_MS);
+  await until(() => told.includes('attached') || tracer.exitCode !== null);
   if (!told.includes('attached')) throw new Error(`strace did not attach: ${told}`);
   const lines = () =>
     readFileSync(log, 'utf8')
@@ -189,7 +189,7 @@ export async function mountServed(of: string, options: string): Promise<ServedDi
   // The program may come later than the mount.
   const pid = () => (existsSync(pidFile) ? Number(readFileSync(pidFile, 'utf8')) : 0);
   const isMounted = () => readFileSync('/proc/self/mounts', 'utf8').includes(` ${path} fuse.sshfs `) && pid() > 0;
-  await found(() => isMounted() || mount.exitCode !== null || null, PATIENCE_MS);
+  await until(() => isMounted() || mount.exitCode !== null);
   const remove = () => {
     // Whoever still asks for something there is answered by the system.
     mount.kill('SIGKILL');

@@ -17,7 +17,7 @@ import { clockText, defectText, fatalText, startText, watchClock } from '../../s
 import { ayni, copyOf, filesIn, fillBooks, plainBooks, rewritten } from '../cli/books.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { MOMENT, makeKit, pause } from '../support/kit.ts';
+import { MOMENT, makeKit, pause, until } from '../support/kit.ts';
 import { everyOther, isLong, SHARE } from '../support/long.ts';
 import { serverOfTest } from '../support/of-test.ts';
 import { unopened } from '../support/refused.ts';
@@ -222,7 +222,7 @@ describe('a clock that is behind the books', () => {
     // Until the server looks at its clock for the first time, it does not know another.
     await makeKit(connect(server), makeKeys()).make('wallets', { handle: 'before' });
     server.process.kill('SIGWINCH');
-    while (told() === 0) await pause(50);
+    await until(() => told() > 0);
     expect(server.log()).toMatch(/clock is 3[56]\d\d s behind the last entry \(20.*Z\)/);
   });
 
@@ -425,7 +425,7 @@ describe('SIGUSR2', () => {
 test('SIGUSR1, which log rotation sends to many a server, does nothing and says so', async () => {
   const server = await start(copyOf(books));
   server.process.kill('SIGUSR1');
-  while (!/SIGUSR1|Debugger/.test(server.log())) await pause(10);
+  await until(() => /SIGUSR1|Debugger/.test(server.log()));
   expect(server.log()).toContain('SIGUSR1 does nothing here. SIGUSR2 takes a snapshot.');
   expect(server.log()).not.toContain('Debugger');
   await server.stop();

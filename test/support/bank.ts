@@ -4,9 +4,7 @@
 import { expect } from 'vitest';
 import { type Client, type Json, type Keys, makeKeys, proof } from './client.ts';
 import type { Call, Hook } from './hook.ts';
-import { found, type Kit, limit, segment, unique } from './kit.ts';
-
-const WAIT_MS = 60_000;
+import { type Kit, limit, segment, unique, until } from './kit.ts';
 
 export interface Town {
   client: Client;
@@ -98,12 +96,11 @@ export async function readIntent(client: Client, { luid }: Json): Promise<Json> 
 }
 
 /** The intent, once it is in this status. */
-export async function until(client: Client, intent: Json, status: string): Promise<Json> {
+export function inStatus(client: Client, intent: Json, status: string): Promise<Json> {
   let stored: Json;
-  const there = await found(async () => {
+  const look = async () => {
     stored = await readIntent(client, intent);
-    return stored.meta.status === status || null;
-  }, WAIT_MS);
-  if (there === null) throw new Error(`the intent is ${stored.meta.status}, not ${status}`);
-  return stored;
+    return stored.meta.status === status && stored;
+  };
+  return until(look, () => `the status ${status} of an intent that is ${stored.meta.status}`);
 }

@@ -5,9 +5,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Json } from './client.ts';
-import { found } from './kit.ts';
-
-const WAIT_MS = 60_000;
+import { until } from './kit.ts';
 
 export interface Call {
   method: string;
@@ -61,14 +59,13 @@ export async function openHook(): Promise<Hook> {
     silent: false,
     keeps: null,
     kept: [],
-    async waitFor(match, count = 1) {
-      const come = await found(() => {
-        const calls = hook.calls.filter(match);
-        return calls.length >= count ? calls : null;
-      }, WAIT_MS);
-      if (come !== null) return come;
-      const seen = hook.calls.map((call) => `${call.method} ${call.path}`).join(', ');
-      throw new Error(`${hook.calls.filter(match).length} of ${count} calls came; all calls: ${seen}`);
+    waitFor(match, count = 1) {
+      const matching = () => hook.calls.filter(match);
+      const seen = () => hook.calls.map((call) => `${call.method} ${call.path}`).join(', ');
+      return until(
+        () => matching().length >= count && matching(),
+        () => `${count} calls, of which ${matching().length} came; all calls: ${seen()}`,
+      );
     },
     close: () =>
       new Promise((resolve) => {

@@ -22,17 +22,27 @@ export const pause = (ms: number): Promise<void> => new Promise((resolve) => set
  */
 export const PATIENCE_MS = 120_000;
 
+const LOOK_EVERY_MS = 10;
+
 /**
- * What `look` finds, as soon as it finds something; null where it has found nothing for `ms`. Only the pauses between
- * looks count: a machine that is busy, or stands still for a while, makes nobody late.
+ * What `look` finds, as soon as it finds something: null, undefined and false are nothing. Only the pauses between looks
+ * count: a machine that is busy, or stands still for a while, makes nobody late. What never comes is told by `what`.
  */
-export async function found<T>(look: () => T | null | Promise<T | null>, ms: number, everyMs = 15): Promise<T | null> {
-  for (let left = ms; ; left -= everyMs) {
+export async function until<T>(
+  look: () => T | Promise<T>,
+  what: string | (() => string) = String(look),
+  ms = PATIENCE_MS,
+): Promise<Exclude<T, null | undefined | false>> {
+  for (let left = ms; ; left -= LOOK_EVERY_MS) {
     const value = await look();
-    if (value !== null || left <= 0) return value;
-    await pause(everyMs);
+    if (value !== null && value !== undefined && value !== false) {
+      return value as Exclude<T, null | undefined | false>;
+    }
+    if (left <= 0) throw new Error(`never came: ${typeof what === 'string' ? what : what()}`);
+    await pause(LOOK_EVERY_MS);
   }
 }
+
 export const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 export const HASH = /^[0-9a-f]{64}$/;
 

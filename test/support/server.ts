@@ -8,18 +8,63 @@ import { fileURLToPath } from 'node:url';
 import { dieWithUs } from './children.ts';
 import { verifyRecord } from './client.ts';
 import { makeDirectory } from './directory.ts';
-import { found } from './kit.ts';
+import { until } from './kit.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
-/** A busy machine has taken a hundred seconds. */
-const START_MS = 120_000;
 
-export interface ServerOptions {
-  /** Data directory; without it a fresh one is made and removed again at stop or kill. */
-  directory?: string;
+export interface LaunchOptions {
   /** Further flags, `['--snapshot-every', '50']`. */
   flags?: string[];
   env?: Record<string, string>;
+  /** A shell command that sets limits before the server takes the shell's place. */
+  before?: string;
+  /** User to run as, where this process may choose. */
+  uid?: number;
+}
+
+export interface Launched {
+  child: ChildProcess;
+  /** Ends in /v2; empty where it has ended and did not listen. */
+  url: string;
+  /** All it has printed, stdout and stderr. */
+  log(): string;
+  /** The exit code, once it has ended. */
+  ended: Promise<number | null>;
+}
+
+/** Starts a server on this directory; resolves when it listens or has ended, whichever comes first. */
+export async function launch(
+  directory: string,
+  { flags = [], env, before, uid }: LaunchOptions = {},
+): Promise<Launched> {
+  const server = [process.execPath, MAIN, '--port', '0', '--data', directory, '--workers', '1', ...flags];
+  const limited = before === undefined ? server : ['/bin/sh', '-c', `${before}; exec "$0" "$@"`, ...server];
+  const [program, ...args] = limited as [string, ...string[]];
+  const identity = uid === undefined ? {} : { uid, gid: uid };
+  const child = spawn(program, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+    ...identity,
+  });
+  dieWithUs(child);
+  let text = '';
+  let hasEnded = false;
+  child.stdout.on('data', (chunk) => (text += chunk));
+  child.stderr.on('data', (chunk) => (text += chunk));
+  const ended = new Promise<number | null>((resolve) => {
+    child.once('close', (code) => {
+      hasEnded = true;
+      resolve(code);
+    });
+  });
+  const look = () => /http:\/\/127\.0\.0\.1:\d+\/v2/.exec(text)?.[0] ?? (hasEnded ? '' : null);
+  const url = await until(look, () => `the start or the end of\n${text}`);
+  return { child, url, log: () => text, ended };
+}
+
+export interface ServerOptions extends Pick<LaunchOptions, 'flags' | 'env'> {
+  /** Data directory; without it a fresh one is made and removed again at stop or kill. */
+  directory?: string;
   /** Sent when the server's own signer record is read: a token, where reading needs one. */
   headers?: Record<string, string>;
 }
@@ -39,85 +84,40 @@ export interface Server {
   kill(): Promise<void>;
 }
 
-export interface Ended {
-  code: number | null;
-  log: string;
-}
-
-interface Running {
-  child: ChildProcess;
-  log(): string;
-  ended: Promise<Ended>;
-}
-
-function launch(directory: string, options: ServerOptions): Running {
-  const flags = ['--port', '0', '--data', directory, '--workers', '1', ...(options.flags ?? [])];
-  const env = { ...process.env, ...options.env };
-  const child = spawn(process.execPath, [MAIN, ...flags], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let text = '';
-  const hear = (chunk: Buffer): void => {
-    text += chunk.toString();
-  };
-  child.stdout.on('data', hear);
-  child.stderr.on('data', hear);
-  dieWithUs(child);
-  const ended = new Promise<Ended>((resolve) => {
-    child.once('close', (code) => resolve({ code, log: text }));
-  });
-  return { child, log: () => text, ended };
-}
-
 /** Starts a server and resolves when it answers. Throws with all it printed where it does not. */
 export async function startServer(options: ServerOptions = {}): Promise<Server> {
   const directory = options.directory ?? makeDirectory();
-  const running = launch(directory, options);
-  const port = await listening(running);
-  const url = `http://127.0.0.1:${port}/v2`;
+  const { child, url, log, ended } = await launch(directory, options);
+  if (url === '') throw new Error(`the server ended with code ${await ended}:\n${log()}`);
   const answer = await fetch(`${url}/signers/system`, { headers: options.headers ?? {} });
   const system = JSON.parse(await answer.text());
   const publicKey: string = system.data.public;
   verifyRecord(system, publicKey);
-  const tidy = (): void => {
-    if (options.directory === undefined) rmSync(directory, { recursive: true, force: true });
-  };
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
-    running.child.kill(signal);
-    const { code } = await running.ended;
-    tidy();
+    child.kill(signal);
+    const code = await ended;
+    if (options.directory === undefined) rmSync(directory, { recursive: true, force: true });
     return code;
   };
   return {
     url,
-    port,
+    port: Number(new URL(url).port),
     publicKey,
     directory,
-    process: running.child,
-    log: running.log,
+    process: child,
+    log,
     stop: () => end('SIGTERM'),
     kill: async () => void (await end('SIGKILL')),
   };
 }
 
 /** Starts a server that is expected to refuse: its exit code and what it printed. One that listens is an error. */
-export async function startRefused(options: ServerOptions & { directory: string }): Promise<Ended> {
-  const running = launch(options.directory, options);
-  const port = await Promise.race([running.ended.then(() => 0), listening(running).catch(() => 0)]);
-  if (port !== 0) running.child.kill('SIGKILL');
-  const ended = await running.ended;
-  if (port !== 0) throw new Error(`it should not have started:\n${ended.log}`);
-  return ended;
-}
-
-async function listening(running: Running): Promise<number> {
-  let over: Ended | undefined;
-  void running.ended.then((end) => {
-    over = end;
-  });
-  const look = () => /http:\/\/127\.0\.0\.1:(\d+)\/v2/.exec(running.log());
-  await found(() => over ?? look(), START_MS);
-  const seen = look();
-  if (seen) return Number(seen[1]);
-  if (over) throw new Error(`the server ended with code ${over.code}:\n${over.log}`);
-  running.child.kill('SIGKILL');
-  throw new Error(`the server did not start:\n${running.log()}`);
+export async function startRefused(
+  options: ServerOptions & { directory: string },
+): Promise<{ code: number | null; log: string }> {
+  const { child, url, log, ended } = await launch(options.directory, options);
+  if (url !== '') child.kill('SIGKILL');
+  const code = await ended;
+  if (url !== '') throw new Error(`it should not have started:\n${log()}`);
+  return { code, log: log() };
 }
