@@ -6,14 +6,12 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { checkText } from '../../src/story/check.ts';
 import type { Verdict } from '../../src/story/report.ts';
+import { ROOT } from './pages.ts';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), process.env.AYNI_DIST ? '../../../..' : '../../..');
-
-export const CHECKER = join(root, 'src/cli/check-story.py');
+export const CHECKER = join(ROOT, 'src/cli/check-story.py');
 
 export const hasPython = spawnSync('python3', ['--version']).status === 0;
 if (!hasPython) process.stderr.write('note: python3 is not there; left out: stories checked by another program\n');
