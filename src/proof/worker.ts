@@ -1,6 +1,6 @@
 /**
- * A proof worker: the module each thread of the pool runs. It takes the number of a slab and how many rows are in it,
- * and answers with the milliseconds it took. Verdicts and signatures go back through the slab.
+ * A proof worker: the module each thread of the pool runs. Its one task is to serve the lane of a number; what is to be
+ * verified and signed, and what came of it, goes through the lane's slabs.
  *
  * The server's secret comes by workerData once, when the thread starts; it is in no message and no error.
  */

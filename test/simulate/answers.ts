@@ -146,7 +146,7 @@ export function done({ wish, wait, method, token }: Ask, luid: string, books: Bo
 // ---------------------------------------------------------------- bodies
 
 /** What is wrong with a record as it was answered. */
-export function recordFault(body: Json, record: Rec): string {
+function recordFault(body: Json, record: Rec): string {
   const { content, luid, labels, owners } = record;
   const { meta } = body;
   const name = `${record.kind} ${record.handle}`;

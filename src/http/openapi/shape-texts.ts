@@ -2,12 +2,12 @@
  * What is said of shapes and of their members, where a schema alone does not tell. A test holds it to what there is.
  */
 
-export interface ShapeText {
+interface ShapeText {
   readonly says: string;
   readonly example?: unknown;
 }
 
-export const EXAMPLE_PUBLIC = 'Kay64UG8yvCyLhqU000LxzYeUm0L/hLIl5S8kyKWbdc=';
+const EXAMPLE_PUBLIC = 'Kay64UG8yvCyLhqU000LxzYeUm0L/hLIl5S8kyKWbdc=';
 const EXAMPLE_HASH = '4b7c0e4a1e9f5d2c8f4a3f0d8c1b6e7a9d2f3c4b5a6978869574635241302f1e';
 
 export const SHAPES: Readonly<Record<string, ShapeText>> = {
