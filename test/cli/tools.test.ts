@@ -67,22 +67,15 @@ describe('ayni', () => {
     ];
     for (const name of ['serve', ...ofModules, 'demo']) expect(out).toContain(`  ${name} `);
     const told = new Map<string, Ran>();
-    for (const name of ['serve', ...ofModules]) {
-      const help = await ayniProcess(name, '--help');
-      told.set(name, help);
-      expect(help.code, help.err).toBe(0);
-      expect(help.out).toContain(name === 'serve' ? '--port' : `ayni ${name}`);
-    }
-    for (const name of ['demo', 'bridge']) {
+    for (const name of ['serve', ...ofModules, 'demo', 'bridge']) {
       const help = await ayniProcess(name, '--help');
       told.set(name, help);
       expect([help.code, help.err]).toEqual([0, '']);
-      expect(help.out).toMatch(new RegExp(`^npm run ${name}`));
+      const own = name === 'serve' ? '--port' : ofModules.includes(name) ? `ayni ${name}` : `npm run ${name}`;
+      expect(help.out).toContain(own);
     }
-    // The list of commands was told by it, and none of them knew it.
-    for (const name of ['serve', 'verify', 'keygen', 'demo', 'bridge']) {
-      expect(await ayniProcess(name, '-h')).toEqual(told.get(name));
-    }
+    // The list of commands was told by it, and neither modules nor programs knew it.
+    for (const name of ['verify', 'serve']) expect(await ayniProcess(name, '-h')).toEqual(told.get(name));
   });
 
   test('a flag that the demo does not know is refused: it was passed over, and a ledger killed', async () => {
