@@ -21,7 +21,7 @@ import { signRows, verifyRows } from './rows.ts';
 import { type Slab, slabBytes, slabOver } from './slab.ts';
 import { loadAhead, startThreads, type Threads } from './threads.ts';
 import { LIBRARIES, sign } from './verify.ts';
-import type { ProofTask, ProofWorkerData } from './work.ts';
+import type { ProofTask, ProofWorkData } from './work.ts';
 
 export type { ProofJob, ProofResult } from './jobs.ts';
 export type { Threads } from './threads.ts';
@@ -42,7 +42,7 @@ export interface ProofPoolOptions {
   /** The module a worker runs, for tests; a file URL. */
   workerUrl?: URL;
   /** Threads of another make, for a test that holds the clock. */
-  startThreads?: (data: ProofWorkerData) => Threads;
+  startThreads?: (data: ProofWorkData) => Threads;
 }
 
 interface StageTime {
@@ -217,7 +217,7 @@ export class ProofPool {
     await this.#threads?.destroy();
   }
 
-  #openThreads(data: ProofWorkerData): Threads {
+  #openThreads(data: ProofWorkData): Threads {
     const { workers, workerUrl } = this.#options;
     const start = this.#options.startThreads ?? ((given) => startThreads(given, workers, workerUrl));
     const threads = start(data);

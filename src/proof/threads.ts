@@ -7,7 +7,7 @@
  */
 import { createRequire } from 'node:module';
 import { LANE_BYTES, Lane, SLABS_PER_LANE, SlabState } from './lane.ts';
-import type { ProofTask, ProofWorkerData } from './work.ts';
+import type { ProofTask, ProofWorkData, ProofWorkerData } from './work.ts';
 
 /** Threads as the pool uses them. Task `n` of a slab goes to the worker that has the slab: `slabs[worker]`. */
 export interface Threads {
@@ -36,7 +36,7 @@ export async function loadAhead(): Promise<void> {
 }
 
 export function startThreads(
-  data: Omit<ProofWorkerData, 'lanes'>,
+  data: ProofWorkData,
   workers: number,
   workerUrl = new URL('./worker.js', import.meta.url),
 ): Threads {

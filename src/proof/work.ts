@@ -11,15 +11,19 @@ import { signRows, verifyRows } from './rows.ts';
 import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, slabBytes, slabOver } from './slab.ts';
 import { LIBRARIES } from './verify.ts';
 
-export interface ProofWorkerData {
+/** What it takes to work tasks off. */
+export interface ProofWorkData {
   server: KeyPair;
   rowsMax: number;
   /** Keys of which a worker keeps a table, at most. */
   keyTablesMax: number;
   /** Shared memory of every slab of the pool: any worker may get any of them. */
   memories: SharedArrayBuffer[];
+}
+
+export interface ProofWorkerData extends ProofWorkData {
   /** One a worker, see lane.ts; its slabs are those of its number. */
-  lanes?: SharedArrayBuffer[];
+  lanes: SharedArrayBuffer[];
 }
 
 export interface ProofTask {
@@ -29,7 +33,7 @@ export interface ProofTask {
 }
 
 /** A function that works one task off: verifies and signs its rows; returns the milliseconds it took. */
-export function createWork({ server, rowsMax, keyTablesMax, memories }: ProofWorkerData): (task: ProofTask) => number {
+export function createWork({ server, rowsMax, keyTablesMax, memories }: ProofWorkData): (task: ProofTask) => number {
   const slabs = memories.map((memory) => slabOver(memory, rowsMax));
   const local = slabOver(new ArrayBuffer(slabBytes(rowsMax)), rowsMax);
   const salt = randomBytes(4).readInt32LE();
@@ -49,9 +53,9 @@ export function createWork({ server, rowsMax, keyTablesMax, memories }: ProofWor
 }
 
 /** The task of a thread that never ends: to serve the lane of this number. */
-export function createServe(data: ProofWorkerData, work: (task: ProofTask) => number): (lane: number) => never {
+export function createServe({ lanes }: ProofWorkerData, work: (task: ProofTask) => number): (lane: number) => never {
   return (lane) => {
     const first = lane * SLABS_PER_LANE;
-    return new Lane(data.lanes![lane]!).serve((slab, checks, seals) => work({ slab: first + slab, checks, seals }));
+    return new Lane(lanes[lane]!).serve((slab, checks, seals) => work({ slab: first + slab, checks, seals }));
   };
 }

@@ -9,7 +9,7 @@ import { SLABS_PER_LANE } from '../../src/proof/lane.ts';
 import { HangingError, ProofPool, type ProofPoolOptions, type ProofResult } from '../../src/proof/pool.ts';
 import { startThreads, type Threads } from '../../src/proof/threads.ts';
 import { LIBRARIES, sign } from '../../src/proof/verify.ts';
-import { createWork, type ProofWorkerData } from '../../src/proof/work.ts';
+import { createWork, type ProofWorkData } from '../../src/proof/work.ts';
 import { isLong, often } from '../support/long.ts';
 import { hexOf } from './data.ts';
 
@@ -204,7 +204,7 @@ describe('workers that fail: verified again, nobody accepted unverified, nobody 
 describe('threads', () => {
   test('are started by the first rows that are worth a trip', async () => {
     let starts = 0;
-    const count = (data: ProofWorkerData) => {
+    const count = (data: ProofWorkData) => {
       starts++;
       return startThreads(data, 1);
     };
@@ -389,7 +389,7 @@ describe('batches', () => {
 
   test('prepared, its threads run before the first job, once, and not after it was closed', async () => {
     let starts = 0;
-    const counting = (data: ProofWorkerData) => {
+    const counting = (data: ProofWorkData) => {
       starts++;
       return startThreads(data, 2);
     };

@@ -3,7 +3,7 @@
  * silent, or die between tasks. What they do when they do it is what the real ones do.
  */
 import type { Threads } from '../../src/proof/pool.ts';
-import { createWork, type ProofTask, type ProofWorkerData } from '../../src/proof/work.ts';
+import { createWork, type ProofTask, type ProofWorkData } from '../../src/proof/work.ts';
 import type { Dice } from '../support/dice.ts';
 import type { Loop } from './loop.ts';
 
@@ -29,7 +29,7 @@ export class VirtualThreads implements Threads {
   readonly #waiting: Waiting[] = [];
   readonly #listeners: (() => void)[] = [];
 
-  constructor(data: ProofWorkerData, options: ThreadOptions) {
+  constructor(data: ProofWorkData, options: ThreadOptions) {
     this.#options = options;
     this.#work = createWork(data);
     this.threads = Array.from({ length: options.count }, () => ({}));
