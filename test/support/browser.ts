@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { dieWithUs } from './children.ts';
 import type { Json } from './client.ts';
 import { makeDirectory } from './directory.ts';
-import { found, PATIENCE_MS } from './kit.ts';
+import { PATIENCE_MS, until } from './kit.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 const FLAGS = ['--headless=new', '--no-sandbox', '--no-first-run', '--disable-gpu'];
@@ -113,14 +113,9 @@ export async function startBrowser(flags: string[] = []): Promise<Browser> {
       if (exceptionDetails !== undefined) throw new Error(JSON.stringify(exceptionDetails));
       return result.value;
     };
-    const until = async (expression: string) => {
-      let last: unknown;
-      const look = async () => {
-        // While a page comes there is none to ask.
-        last = await run(expression).catch((error: Error) => error);
-        return last === true ? last : null;
-      };
-      if ((await found(look, PATIENCE_MS)) === null) throw new Error(`it never came to be: ${expression}: ${last}`);
+    // While a page comes there is none to ask.
+    const untilIs = async (expression: string) => {
+      await until(async () => (await run(expression).catch(() => false)) === true, expression);
     };
     const choose = async (selector: string, files: string[]) => {
       const { root } = await ask('DOM.getDocument');
@@ -128,8 +123,8 @@ export async function startBrowser(flags: string[] = []): Promise<Browser> {
       await ask('DOM.setFileInputFiles', { nodeId, files });
     };
     await ask('Page.navigate', { url });
-    await until('document.readyState === "complete" && location.href !== "about:blank"');
-    return { run, choose, until, asked, complaints };
+    await untilIs('document.readyState === "complete" && location.href !== "about:blank"');
+    return { run, choose, until: untilIs, asked, complaints };
   }
 
   return {
