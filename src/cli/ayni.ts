@@ -29,6 +29,7 @@ const TOOLS: Record<string, Tool> = {
   statement: { about: 'all that changed the balances of one wallet', load: () => import('./statement.ts') },
   keygen: { about: 'make a key pair', load: () => import('./keygen.ts') },
   sign: { about: 'sign a record, or a proof, to send it by curl', load: () => import('./sign.ts') },
+  send: { about: 'make many records, and go on where that was broken off', load: () => import('./send.ts') },
   token: { about: 'make a token, to ask a ledger with rules by curl', load: () => import('./token.ts') },
   bridge: { about: "be a bank on the other side of a ledger's wallets", load: () => import('./bridge.ts') },
   demo: { about: 'kill a server at work, and check every answer it gave', load: () => import('./demo.ts') },

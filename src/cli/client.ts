@@ -4,7 +4,8 @@
  *
  * It holds no state of the ledger: what it says about a record, it has computed from the record alone.
  */
-import { Agent, request } from 'node:http';
+import * as http from 'node:http';
+import * as https from 'node:https';
 import { makeRecord, type SignedRecord } from '../bridge/records.ts';
 import { canon } from '../proof/canon.ts';
 import { proofDigestHex, sha256Hex } from '../proof/digest.ts';
@@ -25,6 +26,8 @@ export interface StoredRecord extends SignedRecord {
 export interface Answer<Body = StoredRecord> {
   status: number;
   body: Body;
+  /** In how many seconds to send the very same again, where the answer says so. */
+  retryAfter: number | null;
 }
 
 /** The members a refusal has beside `hash` and `meta`. */
@@ -47,6 +50,7 @@ export function connect(
   headers: Readonly<Record<string, string>> = {},
   answerMsMax = ANSWER_MS_MAX,
 ): Client {
+  const { Agent } = url.startsWith('https:') ? https : http;
   const agent = new Agent({ keepAlive: true, noDelay: true });
   return {
     post: (path, body) => exchange(agent, 'POST', `${url}${path}`, headers, JSON.stringify(body), answerMsMax),
@@ -55,7 +59,7 @@ export function connect(
 }
 
 function exchange<Body>(
-  agent: Agent,
+  agent: http.Agent,
   method: string,
   url: string,
   own: Readonly<Record<string, string>>,
@@ -65,6 +69,7 @@ function exchange<Body>(
   const content =
     body === null ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
   const headers = { ...own, ...content };
+  const { request } = url.startsWith('https:') ? https : http;
   return new Promise((resolve, reject) => {
     const sending = request(url, { method, agent, headers, timeout: answerMsMax }, (response) => {
       let text = '';
@@ -75,9 +80,11 @@ function exchange<Body>(
       response.once('error', reject);
       response.once('end', () => {
         try {
-          resolve({ status: response.statusCode!, body: JSON.parse(text) as Body });
-        } catch (error) {
-          reject(error);
+          const { 'retry-after': after } = response.headers;
+          const retryAfter = after === undefined || !/^\d+$/.test(after) ? null : Number(after);
+          resolve({ status: response.statusCode!, body: JSON.parse(text) as Body, retryAfter });
+        } catch {
+          reject(new Error(`the answer, of status ${response.statusCode}, is no JSON`));
         }
       });
     });

@@ -3,7 +3,7 @@
  * it ends, as often as it is shown: hence its short life.
  */
 import { parseArgs } from 'node:util';
-import { encodeBase64 } from '../proof/keys.ts';
+import { encodeBase64, type KeyPair } from '../proof/keys.ts';
 import { sign } from '../proof/verify.ts';
 import { readOwnKey } from './own-key.ts';
 import { LEDGER, readCount, readFilled, TEXT } from './usage.ts';
@@ -26,12 +26,16 @@ export function run(args: string[]): number {
   });
   const aud = readFilled('--ledger', values.ledger);
   const seconds = readCount('--seconds', values.seconds, 1, SECONDS_MAX);
-  const keys = readOwnKey(values.key);
+  process.stdout.write(`${makeToken(readOwnKey(values.key), aud, seconds)}\n`);
+  return 0;
+}
+
+/** A token of these keys for the ledger of this handle, good from now on for so many seconds. */
+export function makeToken(keys: KeyPair, aud: string, seconds: number): string {
   const kid = encodeBase64(keys.public);
   const iat = Math.floor(Date.now() / 1000);
   const signed = `${encode({ alg: 'EdDSA', kid })}.${encode({ iss: 'ayni', sub: kid, aud, iat, exp: iat + seconds })}`;
-  process.stdout.write(`${signed}.${Buffer.from(sign(Buffer.from(signed), keys)).toString('base64url')}\n`);
-  return 0;
+  return `${signed}.${Buffer.from(sign(Buffer.from(signed), keys)).toString('base64url')}`;
 }
 
 function encode(part: object): string {

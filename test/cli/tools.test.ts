@@ -63,6 +63,7 @@ describe('ayni', () => {
       'statement',
       'keygen',
       'sign',
+      'send',
       'token',
     ];
     for (const name of ['serve', ...ofModules, 'demo']) expect(out).toContain(`  ${name} `);

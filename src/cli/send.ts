@@ -1,0 +1,114 @@
+/**
+ * `ayni send`: many records to a server, for whoever moves their accounts here or posts a day's payments from a file.
+ *
+ * What always holds: it may be killed at any moment, and so may the server; the same command again goes on, and does
+ * nothing twice.
+ */
+import { parseArgs } from 'node:util';
+import { KINDS, type Kind } from '../core/kinds.ts';
+import { readOwnKey } from './own-key.ts';
+import { Account } from './send/account.ts';
+import { AnswersFile } from './send/answers.ts';
+import { linesOf } from './send/lines.ts';
+import { NoAnswerError, Sender } from './send/sender.ts';
+import { readCount, readFilled, UsageError } from './usage.ts';
+
+const WIDTH = 64;
+const WIDTH_MAX = 512;
+const PATIENCE_SECONDS = 60;
+const PATIENCE_SECONDS_MAX = 86_400;
+
+export const HELP = `ayni send <url> --answers <file> [--key <file>] [--ledger <handle>] [--width <n>] [--patience <seconds>]
+
+Makes the records that standard input has, one in a line: data as JSON, which the key signs, or what ayni sign prints.
+<url> is where they are made, http://127.0.0.1:4000/v2/intents say. What became of each line is written to the file of
+answers: taken, there (it was in already) or refused, what an intent came to, and why not. Ended by anything, the same
+command again goes on where it was: what the file knows to be in is not sent, and what it does not know is not done
+twice, since a record is known by its handle and content.
+
+  --answers <file>      goes on with the file, or makes it; another one for another ledger or kind
+  --key <file>          as keygen writes one: signs what is not signed, and a token for ledgers with rules
+  --ledger <handle>     (default: main)
+  --width <n>           so many at once, in no order (${WIDTH}, at most ${WIDTH_MAX}); where a line needs those before it, 1
+  --patience <seconds>  a line without an answer is sent again for so long (${PATIENCE_SECONDS}); then all ends
+
+Ends with 0 where all lines are in and no intent was rejected, with 1 where it is not so.
+`;
+
+/** Runs the command; resolves with the exit code. */
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    strict: true,
+    options: {
+      answers: { type: 'string' },
+      key: { type: 'string' },
+      ledger: { type: 'string', default: 'main' },
+      width: { type: 'string', default: String(WIDTH) },
+      patience: { type: 'string', default: String(PATIENCE_SECONDS) },
+    },
+  });
+  if (positionals.length !== 1) throw new UsageError('one <url>, http://127.0.0.1:4000/v2/intents say');
+  const { url, kind } = readUrl(positionals[0]!);
+  const ledger = readFilled('--ledger', values.ledger);
+  const width = readCount('--width', values.width, 1, WIDTH_MAX);
+  const patienceMs = 1000 * readCount('--patience', values.patience, 0, PATIENCE_SECONDS_MAX);
+  const keys = values.key === undefined ? null : readOwnKey(values.key);
+  if (values.answers === undefined) throw new UsageError('--answers: a file for what becomes of each line is needed');
+  const answers = await AnswersFile.open(readFilled('--answers', values.answers), { url, ledger });
+  const sender = new Sender({ url, ledger, keys, patienceMs }, kind);
+  const account = new Account();
+  const silence = await sendAll(sender, answers, account, width).finally(() => answers.close());
+  for (const piece of account.text()) process.stdout.write(piece);
+  if (silence === null) return account.hasLosses ? 1 : 0;
+  process.stderr.write(
+    `ayni: no answer for ${patienceMs / 1000} s (${silence.message}). What was sent last may be in; the same command again goes on.\n`,
+  );
+  return 1;
+}
+
+/** The kind that the path names. */
+function readUrl(text: string): { url: string; kind: Kind } {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const kind = KINDS.findIndex(({ path }) => path !== '' && url?.pathname.endsWith(`/${path}`) === true);
+  if (url === null || !/^https?:$/.test(url.protocol) || kind < 0 || url.search !== '' || url.hash !== '') {
+    throw new UsageError('<url>: must be where records are made, http://127.0.0.1:4000/v2/intents say');
+  }
+  return { url: url.href, kind: kind as Kind };
+}
+
+/**
+ * Sends all lines, `width` at a time; resolves, where the server was silent for too long, with how. Nothing is on its way
+ * any more when it ends.
+ */
+async function sendAll(
+  sender: Sender,
+  answers: AnswersFile,
+  account: Account,
+  width: number,
+): Promise<NoAnswerError | null> {
+  const lines = linesOf(process.stdin);
+  let [line, failure] = [0, null as Error | null];
+  const sendOne = async (number: number, bytes: Buffer): Promise<void> => {
+    const sent = sender.prepare(number, bytes);
+    const known = 'outcome' in sent ? null : answers.settled(sent.hash);
+    if (known !== null) return account.add(known, true);
+    const answer = 'outcome' in sent ? sent : await sender.send(sent);
+    answers.add(answer);
+    account.add(answer, false);
+  };
+  const work = async (): Promise<void> => {
+    try {
+      for (let next = await lines.next(); next.done !== true && failure === null; next = await lines.next()) {
+        const number = ++line;
+        if (next.value.toString().trim() !== '') await sendOne(number, next.value);
+      }
+    } catch (error) {
+      failure ??= error as Error;
+    }
+  };
+  await Promise.all(Array.from({ length: width }, work));
+  if (failure === null || failure instanceof NoAnswerError) return failure;
+  throw failure;
+}

@@ -1,0 +1,50 @@
+/** What became of all lines together, by what they came to and why not, each with the first line of which it was said. */
+import { countText } from '../count.ts';
+import type { SentAnswer } from './answers.ts';
+
+interface End {
+  count: number;
+  first: SentAnswer;
+}
+
+export class Account {
+  readonly #ends = new Map<string, End>();
+  #taken = 0;
+  #there = 0;
+  #noted = 0;
+  #refused = 0;
+
+  /** `noted`: the answer is of an earlier run. */
+  add(answer: SentAnswer, noted: boolean): void {
+    const { outcome, status, reason } = answer;
+    if (noted) this.#noted++;
+    else if (outcome === 'taken') this.#taken++;
+    else if (outcome === 'there') this.#there++;
+    else this.#refused++;
+    const name = `${(outcome === 'refused' ? outcome : (status ?? 'in')).padEnd(10)} ${reason ?? ''}`.trimEnd();
+    const end = this.#ends.get(name);
+    if (end === undefined) this.#ends.set(name, { count: 1, first: answer });
+    else end.count++;
+  }
+
+  /** Whether there is anything that was refused, or rejected. */
+  get hasLosses(): boolean {
+    return [...this.#ends.values()].some(({ first }) => first.outcome === 'refused' || first.status === 'rejected');
+  }
+
+  *text(): Generator<string> {
+    const all = this.#taken + this.#there + this.#noted + this.#refused;
+    const counts = [
+      `${countText(this.#taken)} taken`,
+      `${countText(this.#there)} there already`,
+      `${countText(this.#noted)} known from before`,
+      `${countText(this.#refused)} refused`,
+    ];
+    yield `${countText(all)} answered: ${counts.join(', ')}.\n`;
+    for (const [name, { count, first }] of [...this.#ends].sort(([, a], [, b]) => b.count - a.count)) {
+      const { line, handle, detail } = first;
+      const example = detail === null ? '' : `, as line ${line}${handle === null ? '' : ` (${handle})`}: ${detail}`;
+      yield `${countText(count).padStart(13)} ${name}${example}\n`;
+    }
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * Lines → answers: each line is signed, where it is not yet, sent, and sent again as it was until it is answered. What an
+ * intent came to is told with it.
+ *
+ * What always holds: a line gets one answer, or the run ends; and since a record is known by its handle and hash, what was
+ * in already is told as that and not done twice, whoever sent it and however often.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isObject, type JsonObject, parseObject } from '../../bridge/json.ts';
+import { makeRecord } from '../../bridge/records.ts';
+import { KINDS, Kind } from '../../core/kinds.ts';
+import type { KeyPair } from '../../proof/keys.ts';
+import { type Answer, type Client, connect, type Refusal, type StoredRecord } from '../client.ts';
+import { makeToken } from '../token.ts';
+import { type Destination, isFinal, type SentAnswer } from './answers.ts';
+
+/** How long the server may wait for an intent's end before it answers; a bridge may take longer. */
+const WAIT_SECONDS = 1;
+const TOKEN_SECONDS = 3600;
+const TOKEN_MS_USED = 1_800_000;
+const PAUSE_MS = 100;
+const PAUSE_MS_MAX = 5_000;
+
+/** No answer came for as long as was waited. What was sent is in, or it is not. */
+export class NoAnswerError extends Error {
+  override name = 'NoAnswerError';
+}
+
+/** What is sent, and what it is known by. */
+export interface Outgoing {
+  line: number;
+  handle: string | null;
+  hash: string;
+  body: JsonObject;
+}
+
+export interface SenderOptions extends Destination {
+  /** Signs what is not signed, and the tokens; null: all is signed, and asked without a token. */
+  keys: KeyPair | null;
+  /** Milliseconds for which a line may go without an answer. */
+  patienceMs: number;
+}
+
+export class Sender {
+  readonly #options: SenderOptions;
+  readonly #kind: Kind;
+  /** The address of the server, and the path of the kind behind it. */
+  readonly #server: string;
+  readonly #path: string;
+  #client: Client | null = null;
+  #clientMadeAt = 0;
+
+  constructor(options: SenderOptions, kind: Kind) {
+    this.#options = options;
+    this.#kind = kind;
+    this.#path = `/${KINDS[kind].path}`;
+    this.#server = options.url.slice(0, -this.#path.length);
+  }
+
+  /** What the line asks to be sent: data, which is signed now, or a record that somebody has signed. Or why it cannot be. */
+  prepare(line: number, bytes: Buffer): Outgoing | SentAnswer {
+    const value = parseObject(bytes);
+    if (value === null) return refusal({ line }, 'input.no-object', 'the line is no JSON object');
+    const isSigned = isObject(value.data) && isObject(value.meta) && typeof value.hash === 'string';
+    const { keys } = this.#options;
+    if (!isSigned && keys === null)
+      return refusal({ line }, 'input.not-signed', 'the line is not signed, and no --key is given');
+    const body = isSigned ? value : { ...makeRecord(value, { moment: new Date().toISOString() }, keys!) };
+    const { handle } = body.data as JsonObject;
+    return {
+      line,
+      handle: typeof handle === 'string' ? handle : null,
+      hash: (body.hash as string).toLowerCase(),
+      body,
+    };
+  }
+
+  /** Rejects with NoAnswerError. */
+  async send(sent: Outgoing): Promise<SentAnswer> {
+    const { status, body } = await this.#ask((client) => client.post(this.#path, sent.body));
+    const { line, handle, hash } = sent;
+    if (status < 300) return { line, handle, hash, luid: body.luid, outcome: 'taken', ...(await this.#endOf(body)) };
+    const { reason, detail, custom } = (body as unknown as Refusal).data ?? {};
+    const luid = custom?.luid;
+    const isIn = status === 409 && custom?.hash === hash && typeof luid === 'string';
+    if (!isIn || !luid.startsWith(`$${KINDS[this.#kind].prefix}.`)) {
+      return refusal(sent, reason ?? `${status}`, detail ?? 'the answer says no more');
+    }
+    return { line, handle, hash, luid, outcome: 'there', ...((await this.#readEnd(luid)) ?? NO_END) };
+  }
+
+  /** What has become of what was taken. One that was not at its end within the time may only have waited for its turn. */
+  async #endOf(taken: StoredRecord): Promise<End> {
+    if (this.#kind !== Kind.intent) return NO_END;
+    const end = endIn(taken);
+    return isFinal(end.status) ? end : ((await this.#readEnd(taken.luid)) ?? end);
+  }
+
+  /** What has become of an intent that is in; null of what is none, and for who may not read it. */
+  async #readEnd(luid: string): Promise<End | null> {
+    if (this.#kind !== Kind.intent) return null;
+    const { status, body } = await this.#ask((client) => client.get(`${this.#path}/${encodeURIComponent(luid)}`));
+    return status === 200 ? endIn(body) : null;
+  }
+
+  async #ask(request: (client: Client) => Promise<Answer>): Promise<Answer> {
+    const began = performance.now();
+    for (let pause = PAUSE_MS; ; pause = Math.min(2 * pause, PAUSE_MS_MAX)) {
+      const { answer, why, waitMs } = await this.#askOnce(request);
+      if (answer !== null) return answer;
+      if (performance.now() - began > this.#options.patienceMs) throw new NoAnswerError(why);
+      // They all wait for the same server: not all of them come back at once.
+      await sleep(Math.max(waitMs, pause) * (1 + Math.random() / 2));
+    }
+  }
+
+  async #askOnce(request: (client: Client) => Promise<Answer>): Promise<Attempt> {
+    try {
+      const answer = await request(this.#connected());
+      const { status, body, retryAfter } = answer;
+      if (status < 500 && status !== 408 && status !== 429) return { answer, why: '', waitMs: 0 };
+      const { reason, detail } = (body as unknown as Partial<Refusal>).data ?? {};
+      return { answer: null, why: `${status} ${reason ?? ''}: ${detail ?? ''}`, waitMs: 1000 * (retryAfter ?? 0) };
+    } catch (error) {
+      return { answer: null, why: (error as Error).message, waitMs: 0 };
+    }
+  }
+
+  /** With a token that is good for a while yet. */
+  #connected(): Client {
+    const now = performance.now();
+    if (this.#client !== null && now - this.#clientMadeAt < TOKEN_MS_USED) return this.#client;
+    const { keys, ledger } = this.#options;
+    const token = keys === null ? {} : { authorization: `Bearer ${makeToken(keys, ledger, TOKEN_SECONDS)}` };
+    this.#client = connect(this.#server, { 'x-ledger': ledger, prefer: `wait=${WAIT_SECONDS}`, ...token });
+    this.#clientMadeAt = now;
+    return this.#client;
+  }
+}
+
+interface Attempt {
+  /** Null where it is to be asked again. */
+  answer: Answer | null;
+  why: string;
+  waitMs: number;
+}
+
+type End = Pick<SentAnswer, 'status' | 'reason' | 'detail'>;
+
+const NO_END: End = { status: null, reason: null, detail: null };
+
+function endIn({ meta }: StoredRecord): End {
+  const failed = meta.proofs.find(({ custom }) => custom?.status === 'failed')?.custom;
+  const [reason, detail] = meta.status === 'rejected' ? [failed?.reason, failed?.detail] : [];
+  return { status: meta.status ?? null, reason: textOrNull(reason), detail: textOrNull(detail) };
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function refusal(of: { line: number } & Partial<Outgoing>, reason: string, detail: string): SentAnswer {
+  const { line, handle = null, hash = null } = of;
+  return { line, handle, hash, luid: null, outcome: 'refused', status: null, reason, detail };
+}

@@ -1,0 +1,318 @@
+/** `ayni send`: whatever ends it, or the server, all lines are in once in the end, and what became of each is told. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { canMount, mountDisk } from '../process/system.ts';
+import { dieWithUs } from '../support/children.ts';
+import { connect, type Json } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
+import { found, issue, PATIENCE_MS, transfer } from '../support/kit.ts';
+import { serverOfTest } from '../support/of-test.ts';
+import type { Server } from '../support/server.ts';
+import { ayniProcess, type Ran } from './books.ts';
+
+const AYNI = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
+
+async function makeKeyFile(): Promise<{ file: string; key: string }> {
+  const file = join(freshDirectory(), 'me.json');
+  const { out } = await ayniProcess('keygen', '--out', file);
+  return { file, key: out.trim() };
+}
+
+const answersFile = (): string => join(freshDirectory(), 'answers.ndjson');
+
+function startSend(...args: string[]): { child: ChildProcess; ran: Promise<Ran> } {
+  const child = spawn(process.execPath, [AYNI, 'send', ...args]);
+  dieWithUs(child);
+  // Whoever is killed reads no more.
+  child.stdin.on('error', () => undefined);
+  const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? -1)));
+  const ran = Promise.all([ended, text(child.stdout), text(child.stderr)]).then(([code, out, err]) => {
+    return { code, out, err };
+  });
+  return { child, ran };
+}
+
+function send(input: string, ...args: string[]): Promise<Ran> {
+  const { child, ran } = startSend(...args);
+  child.stdin!.end(input);
+  return ran;
+}
+
+const linesOf = (values: Json[]): string => values.map((value) => `${JSON.stringify(value)}\n`).join('');
+
+function answersIn(file: string): Json[] {
+  const [, ...lines] = readFileSync(file, 'utf8').split('\n').slice(0, -1);
+  return lines.map((line) => JSON.parse(line));
+}
+
+const enoughAnswers = (file: string, count: number) => () => {
+  try {
+    return answersIn(file).length >= count ? true : null;
+  } catch {
+    return null;
+  }
+};
+
+/** One address for servers that come and go, as a proxy has it. */
+async function doorTo(): Promise<{ url: string; leadTo(server: Server): void }> {
+  let port = 0;
+  const open = new Set<Socket>();
+  const door = createServer((from) => {
+    const to = dial(port, '127.0.0.1');
+    for (const [one, other] of [
+      [from, to],
+      [to, from],
+    ] as const) {
+      open.add(one);
+      one.pipe(other);
+      one.on('error', () => other.destroy());
+      one.once('close', () => {
+        open.delete(one);
+        other.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of open) socket.destroy();
+    door.close();
+  });
+  const leadTo = (server: Server): void => {
+    port = server.port;
+  };
+  return { url: `http://127.0.0.1:${(door.address() as AddressInfo).port}/v2`, leadTo };
+}
+
+test('the server is killed at work, then the sender is: all is in once, and the last run tells of all lines', async () => {
+  const { file, key } = await makeKeyFile();
+  const directory = freshDirectory();
+  const token = (await ayniProcess('token', '--key', file, '--seconds', '3600')).out.trim();
+  const headers = { authorization: `Bearer ${token}` };
+  const first = await serverOfTest({ directory, flags: ['--owner', key], headers });
+  const door = await doorTo();
+  door.leadTo(first);
+  const { url } = door;
+  const flags = (name: string) => ['--key', file, '--answers', name];
+
+  const symbols = await send('{"handle":"usd","factor":100}', `${url}/symbols`, ...flags(answersFile()));
+  expect(symbols).toEqual({
+    code: 0,
+    out: '1 answered: 1 taken, 0 there already, 0 known from before, 0 refused.\n            1 in\n',
+    err: '',
+  });
+  const count = 300;
+  const names = Array.from({ length: count }, (_, index) => `acc-${index}`);
+  const wallets = linesOf(names.map((handle) => ({ handle, custom: { text: 'a line\u2028in a text' } })));
+  expect((await send(wallets, `${url}/wallets`, ...flags(answersFile()))).code).toBe(0);
+
+  const answers = answersFile();
+  const lines = names.map((handle, index) => ({
+    handle: `opening-${handle}`,
+    claims: [issue(handle, 'usd', index + 1)],
+  }));
+  const patient = ['--patience', '600', ...flags(answers)];
+  const one = startSend(`${url}/intents`, ...patient);
+  one.child.stdin!.write(linesOf(lines.slice(0, 100)));
+  expect(await found(enoughAnswers(answers, 50), PATIENCE_MS)).toBe(true);
+  await first.kill();
+  one.child.stdin!.write(linesOf(lines.slice(100, 200)));
+  const second = await serverOfTest({ directory, headers });
+  door.leadTo(second);
+  expect(await found(enoughAnswers(answers, 150), PATIENCE_MS)).toBe(true);
+  one.child.kill('SIGKILL');
+  await one.ran;
+  // As if it had been killed while it wrote a line, and as if it had lost one.
+  const whole = readFileSync(answers, 'utf8');
+  const kept = whole.slice(0, whole.lastIndexOf('\n', whole.length - 2) + 20);
+  writeFileSync(answers, kept);
+
+  const known = kept.split('\n').length - 2;
+  // The last line has no end.
+  const last = await send(linesOf(lines).trimEnd(), `${url}/intents`, ...patient);
+  expect([last.code, last.err]).toEqual([0, '']);
+  expect(last.out).toMatch(/^300 answered: \d+ taken, [1-9]\d* there already, /);
+  expect(last.out).toContain(`${known} known from before, 0 refused.\n          300 completed\n`);
+  const owner = connect(second, headers);
+  for (const [index, handle] of names.entries()) {
+    const balances = await owner.get(`/wallets/${handle}/balances`);
+    expect([handle, balances.body.data[0].data.amount]).toEqual([handle, index + 1]);
+  }
+  // The line that was cut stands alone, between whole ones.
+  const torn = readFileSync(answers, 'utf8')
+    .split('\n')
+    .slice(1, -1)
+    .filter((line) => !line.endsWith('}'));
+  expect(torn.length).toBe(1);
+  const again = await send(linesOf(lines), `${url}/intents`, ...patient);
+  expect(again.out).toBe(
+    '300 answered: 0 taken, 0 there already, 300 known from before, 0 refused.\n          300 completed\n',
+  );
+}, 300_000);
+
+test('what is refused, rejected, there or waits is told by line, with why, and refused ones are sent again', async () => {
+  const { file } = await makeKeyFile();
+  const server = await serverOfTest();
+  const flags = (answers: string) => ['--key', file, '--answers', answers];
+  await send('{"handle":"usd","factor":100}\n', `${server.url}/symbols`, ...flags(answersFile()));
+  await send(linesOf([{ handle: 'ana' }, { handle: 'luz' }]), `${server.url}/wallets`, ...flags(answersFile()));
+
+  const signed = await ayniProcess(
+    'sign',
+    JSON.stringify({ handle: 'signed', claims: [issue('luz', 'usd', 3)] }),
+    '--key',
+    file,
+  );
+  const input = [
+    JSON.stringify({ handle: 'first', claims: [issue('ana', 'usd', 5)] }),
+    '',
+    JSON.stringify({ handle: 'first', claims: [issue('ana', 'usd', 5)] }),
+    JSON.stringify({ handle: 'first', claims: [issue('ana', 'usd', 6)] }),
+    JSON.stringify({ handle: 'much', claims: [transfer('ana', 'luz', 'usd', 100)] }),
+    JSON.stringify({ handle: 'much', claims: [transfer('ana', 'luz', 'usd', 100)] }),
+    JSON.stringify({ handle: 'manual', claims: [transfer('ana', 'luz', 'usd', 1)], config: { commit: 'manual' } }),
+    signed.out.trim(),
+    '[1]',
+    JSON.stringify({ handle: 'zero', claims: [issue('ana', 'usd', 0)] }),
+  ].join('\r\n');
+  const answers = answersFile();
+  const ran = await send(input, `${server.url}/intents`, '--width', '1', ...flags(answers));
+  expect([ran.code, ran.err]).toEqual([1, '']);
+  expect(answersIn(answers).map(({ line, outcome, status, reason }) => [line, outcome, status, reason])).toEqual([
+    [1, 'taken', 'completed', null],
+    [3, 'there', 'completed', null],
+    [4, 'refused', null, 'record.duplicated'],
+    [5, 'taken', 'rejected', 'core.insufficient-balance'],
+    [6, 'there', 'rejected', 'core.insufficient-balance'],
+    [7, 'taken', 'prepared', null],
+    [8, 'taken', 'completed', null],
+    [9, 'refused', null, 'input.no-object'],
+    [10, 'refused', null, 'record.schema-invalid'],
+  ]);
+  expect(ran.out).toBe(`9 answered: 4 taken, 2 there already, 0 known from before, 3 refused.
+            3 completed
+            2 rejected   core.insufficient-balance, as line 5 (much): Wallet ana in usd has 5 available, and 100 is needed
+            1 refused    record.duplicated, as line 4 (first): A record with handle first already exists
+            1 prepared
+            1 refused    input.no-object, as line 9: the line is no JSON object
+            1 refused    record.schema-invalid, as line 10 (zero): /data/claims/0/amount must be >= 1
+`);
+
+  const commit = await ayniProcess(
+    'sign',
+    '--hash',
+    answersIn(answers)[5].hash,
+    '--custom',
+    '{"action":"commit"}',
+    '--key',
+    file,
+  );
+  await connect(server).post('/intents/manual/proofs', JSON.parse(commit.out));
+  const again = await send(input, `${server.url}/intents`, '--width', '1', ...flags(answers));
+  expect([again.code, again.err]).toEqual([1, '']);
+  expect(again.out).toContain('9 answered: 0 taken, 1 there already, 5 known from before, 3 refused.\n');
+  expect(answersIn(answers).at(9)).toMatchObject({ line: 4, outcome: 'refused' });
+  expect(answersIn(answers).at(10)).toMatchObject({ line: 7, outcome: 'there', status: 'completed' });
+});
+
+test('a server that takes one at a time gets all of them', async () => {
+  const { file } = await makeKeyFile();
+  const server = await serverOfTest({ flags: ['--inbox-max', '1'] });
+  const input = linesOf(Array.from({ length: 40 }, (_, index) => ({ handle: `ana-${index}` })));
+  const ran = await send(
+    input,
+    `${server.url}/wallets`,
+    '--key',
+    file,
+    '--answers',
+    answersFile(),
+    '--width',
+    '8',
+    '--patience',
+    '600',
+  );
+  expect([ran.code, ran.out]).toEqual([0, expect.stringMatching(/^40 answered: .* 0 refused\.\n {11}40 in\n$/)]);
+});
+
+test('where nobody answers it ends, says so, and goes on the next time', async () => {
+  const { file } = await makeKeyFile();
+  const directory = freshDirectory();
+  const door = await doorTo();
+  const first = await serverOfTest({ directory });
+  door.leadTo(first);
+  const answers = answersFile();
+  const flags = [`${door.url}/wallets`, '--key', file, '--answers', answers, '--patience', '0'];
+  expect((await send('{"handle":"ana"}\n', ...flags)).code).toBe(0);
+  await first.kill();
+  const input = '{"handle":"ana"}\n{"handle":"luz"}\n{"handle":"eva"}\n';
+  const ran = await send(input, ...flags, '--width', '1');
+  expect(ran.code).toBe(1);
+  expect(ran.out).toContain('1 answered: 0 taken, 0 there already, 1 known from before, 0 refused.\n');
+  expect(ran.err).toMatch(
+    /^ayni: no answer for 0 s \(.+\)\. What was sent last may be in; the same command again goes on\.\n$/,
+  );
+  door.leadTo(await serverOfTest({ directory }));
+  const again = await send(input, ...flags);
+  expect([again.code, again.out]).toEqual([
+    0,
+    expect.stringContaining('2 taken, 0 there already, 1 known from before'),
+  ]);
+});
+
+test.skipIf(!canMount('a file of answers on a disk that is full'))(
+  'where the file of answers cannot grow it ends, says so, and goes on when there is room',
+  async () => {
+    const { file } = await makeKeyFile();
+    const server = await serverOfTest();
+    const disk = mountDisk('16k');
+    onTestFinished(() => disk.remove());
+    const answers = join(disk.path, 'answers');
+    const input = linesOf(Array.from({ length: 300 }, (_, index) => ({ handle: `ana-${index}` })));
+    const flags = [`${server.url}/wallets`, '--key', file, '--answers', answers];
+    const ran = await send(input, ...flags);
+    expect([ran.code, ran.out]).toEqual([1, '']);
+    expect(ran.err).toMatch(/^ayni: .*answers: ENOSPC.*the same command again goes on\n$/);
+    disk.resize('1m');
+    const again = await send(input, ...flags);
+    expect([again.code, again.out]).toEqual([
+      0,
+      expect.stringMatching(/^300 answered: .* 0 refused\.\n {10}300 in\n$/),
+    ]);
+    expect(again.out).not.toContain(' 0 known from before');
+  },
+);
+
+test('what cannot be used is named, and nothing is sent', async () => {
+  const { file } = await makeKeyFile();
+  const url = 'http://127.0.0.1:1/v2/wallets';
+  const [other, strange] = [answersFile(), answersFile()];
+  writeFileSync(other, '{"url":"http://127.0.0.1:2/v2/wallets","ledger":"main"}\n');
+  writeFileSync(strange, '{"handle":"ana"}\n');
+  const cases: [says: string, ...args: string[]][] = [
+    ['one <url>', '--answers', answersFile()],
+    ['<url>: must be where records are made', 'http://127.0.0.1:1/v2', '--answers', answersFile()],
+    ['<url>: must be where records are made', '127.0.0.1:1/v2/wallets', '--answers', answersFile()],
+    ['--answers: a file', url],
+    ['--answers: must not be empty', url, '--answers', ''],
+    [`${other} is of ledger main at http://127.0.0.1:2/v2/wallets`, url, '--answers', other],
+    [`${strange} is no file of answers`, url, '--answers', strange],
+    ['/dev/full is no file', url, '--answers', '/dev/full'],
+    ['--width', url, '--answers', answersFile(), '--width', '0'],
+    ['--patience', url, '--answers', answersFile(), '--patience', 'long'],
+  ];
+  for (const [says, ...args] of cases) {
+    const ran = await send('{"handle":"ana"}\n', ...args, '--key', file);
+    expect([args, ran.code, ran.out]).toEqual([args, 2, '']);
+    expect(ran.err).toContain(says);
+  }
+  expect(readFileSync(strange, 'utf8')).toBe('{"handle":"ana"}\n');
+  const unsigned = await send('{"handle":"ana"}\n', url, '--answers', answersFile());
+  expect([unsigned.code, unsigned.out]).toEqual([
+    1,
+    expect.stringContaining('input.not-signed, as line 1: the line is not signed'),
+  ]);
+});
