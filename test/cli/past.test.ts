@@ -182,14 +182,37 @@ describe('a ledger in which anything happens', () => {
       expect(await balancesAt(directory, []), again).toEqual(looks.at(-1)!.has);
       await server.stop();
       for (const { at, has } of looks) expect(await balancesAt(directory, ['--at', at]), `${again} ${at}`).toEqual(has);
+      const all = await statementOf(directory, '--all');
       for (const luid of luids) {
-        await statementOf(directory, luid);
+        expect(partOf(all, luid), again).toEqual(await endsAndChanges(directory, luid));
         const first = dice.below(looks.length);
         const [from, to] = [looks[first]!, looks[dice.between(first, looks.length - 1)]!];
         await expectStatement(directory, luid, from, to, `${again} ${luid} ${from.at} ${to.at}`);
       }
+      const range = ['--from', looks[0]!.at, '--to', looks.at(-1)!.at];
+      const ranged = await statementOf(directory, '--all', ...range);
+      for (const luid of luids) {
+        expect(partOf(ranged, luid), again).toEqual(await endsAndChanges(directory, luid, ...range));
+      }
     },
   );
+
+  /** What the statement of all says of one wallet. */
+  function partOf(all: Json, luid: string): Json {
+    const own = (list: Json[]) =>
+      list
+        .filter(({ walletLuid }) => walletLuid === luid)
+        .map(({ wallet, walletLuid, ...rest }) => {
+          expect(wallet).toEqual(expect.any(String));
+          return rest;
+        });
+    return { opening: own(all.opening), changes: own(all.changes), closing: own(all.closing) };
+  }
+
+  async function endsAndChanges(directory: string, luid: string, ...flags: string[]): Promise<Json> {
+    const { opening, changes, closing } = await statementOf(directory, luid, ...flags);
+    return { opening, changes, closing };
+  }
 
   async function expectStatement(
     directory: string,
@@ -310,6 +333,35 @@ MOMENT -0.10 2.74 usd, destroy, intent i3
       ',dollar,closing,,,0.252,0.000,,',
       '',
     ]);
+  });
+
+  test('is in that of all wallets, under the name that it had then', async () => {
+    const people = await ayni('statement', directory, '--all', '--from', before.at, '--to', held.at);
+    expect([people.code, people.err]).toEqual([0, '']);
+    expect(plain(people.out).split('\n').slice(0, 8)).toEqual([
+      'Statement of all wallets in ledger main, from MOMENT until MOMENT began',
+      '',
+      ' change balance symbol, what, and by which intent',
+      ' 7.50 ana: usd, to begin with',
+      ' 2.50 luz: usd, to begin with',
+      'MOMENT -0.30 7.20 ana: usd, transfer to for-luz, intent i3',
+      'MOMENT 0.30 2.80 luz: usd, transfer from ana, intent i3',
+      'MOMENT -0.05 2.75 luz: usd, transfer to x:1@bank, intent i3',
+    ]);
+    const { code, out, err } = await ayni('statement', directory, '--all', '--from', held.at, '--csv');
+    expect([code, err]).toEqual([0, '']);
+    const lines = plain(out).split('\r\n');
+    expect(lines.slice(0, 3)).toEqual([
+      'wallet,wallet luid,moment,symbol,action,counterparty,change,balance,reserved,intent,intent luid',
+      'ana,LUID,MOMENT,dollar,opening,,,0.720,0.000,,',
+      'luz,LUID,MOMENT,dollar,opening,,,0.274,0.021,,',
+    ]);
+    expect(lines).toContain('ana-once,LUID,MOMENT,dollar,transfer,luz,0.020,0.740,,i4,LUID');
+    expect(lines).toContain("'+1-1,LUID,MOMENT,dollar,transfer,luz,0.004,0.004,,i7,LUID");
+    expect(lines).toContain('ana-once,LUID,,dollar,closing,,,0.740,0.000,,');
+    for (const args of [[directory], [directory, 'luz', '--all']]) {
+      await expect(ayni('statement', ...args)).resolves.toMatchObject({ code: 2, out: '' });
+    }
   });
 
   test('had before a moment what was decided before it, and nothing of that moment itself', async () => {

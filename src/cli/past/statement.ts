@@ -1,11 +1,11 @@
 /**
  * What a wallet had when a moment began, what each intent took from it or gave to it from then on, and what it had in the
- * end. A balance here is all that is the wallet's, what prepared intents have reserved of it too: that moves when they are
- * committed.
+ * end; or the same of all wallets of a ledger. A balance here is all that is the wallet's, what prepared intents have
+ * reserved of it too: that moves when they are committed.
  *
  * Changes are told by claims, balances are added up from postings: after each intent both must come to the same.
  */
-import { type Outcome, POSTING_WIDTH } from '../../core/entry.ts';
+import { POSTING_WIDTH } from '../../core/entry.ts';
 import type { State } from '../../core/state.ts';
 import { type Booking, bookingsOf } from './bookings.ts';
 import { NEVER } from './moment.ts';
@@ -14,6 +14,8 @@ import { type Unit, unitAt } from './unit.ts';
 
 /** What a wallet has of a symbol, reserved or not. */
 export interface Balance {
+  /** Its row. */
+  wallet: number;
   unit: Unit;
   balance: bigint;
   reserved: bigint;
@@ -28,41 +30,52 @@ export interface Change {
   balance: bigint;
 }
 
+/** A wallet by its row, or all those of a ledger by its number. */
+export type Whose = { readonly wallet: number } | { readonly ledger: number };
+
 /** To be asked for what it begins with, then for the changes, all of them, and then for what it ends with. */
 export class Statement {
   readonly from: number;
   readonly to: number;
   readonly #state: State;
-  readonly #wallet: number;
+  readonly #whose: Whose;
   readonly #past: Past;
   readonly #units = new Map<number, Unit>();
-  /** By symbol row, what the changes have led to. */
-  readonly #balances = new Map<number, bigint>();
+  /** By symbol row, then wallet row, what the changes have led to. */
+  readonly #balances = new Map<number, Map<number, bigint>>();
   /** What does not fit; null where all does. Known at the end. */
   difference: string | null = null;
 
-  constructor(state: State, wallet: number, from: number, to: number) {
+  constructor(state: State, whose: Whose, from: number, to: number) {
     this.#state = state;
-    this.#wallet = wallet;
+    this.#whose = whose;
     this.from = from;
     this.to = to;
     this.#past = new Past(state);
   }
 
+  /** Where in the heap the last entry lies that was gone through: names are what they were then. */
+  get address(): number {
+    return this.#past.address;
+  }
+
   opening(): Balance[] {
     for (const _ of this.#past.upTo(this.from));
-    for (const [symbol, { available, reserved }] of this.#accounts()) this.#balances.set(symbol, available + reserved);
+    for (const [symbol, wallet, { available, reserved }] of this.#accounts()) {
+      this.#ledTo(symbol).set(wallet, available + reserved);
+    }
     return this.#stand();
   }
 
   *changes(): Generator<Change> {
     for (const moved of this.#past.upTo(this.to)) {
-      if (symbolsIn(moved.entry.outcome, this.#wallet).length === 0) continue;
+      if (this.#touched(moved).next().done === true) continue;
       for (const booking of bookingsOf(this.#state, moved)) {
         const { wallet, symbol, change } = booking;
-        if (wallet !== this.#wallet) continue;
-        const balance = (this.#balances.get(symbol) ?? 0n) + change;
-        this.#balances.set(symbol, balance);
+        if (!this.#isMeant(wallet)) continue;
+        const led = this.#ledTo(symbol);
+        const balance = (led.get(wallet) ?? 0n) + change;
+        led.set(wallet, balance);
         yield { moved, booking, unit: this.#unitOf(symbol), balance };
       }
       this.#compare(moved);
@@ -74,28 +87,53 @@ export class Statement {
     return this.#stand();
   }
 
-  /** After an intent, in each symbol of which it moved any. */
-  #compare({ seq, entry }: Moved): void {
-    for (const symbol of symbolsIn(entry.outcome, this.#wallet)) {
-      const { available, reserved } = this.#past.money.bySymbol.get(symbol)!.get(this.#wallet)!;
-      const [led, stands] = [this.#balances.get(symbol) ?? 0n, available + reserved];
+  /** After an intent, in each balance of which it moved any. */
+  #compare(moved: Moved): void {
+    const { seq, entry } = moved;
+    for (const [symbol, wallet] of this.#touched(moved)) {
+      const { available, reserved } = this.#past.money.bySymbol.get(symbol)!.get(wallet)!;
+      const [led, stands] = [this.#ledTo(symbol).get(wallet) ?? 0n, available + reserved];
       if (led === stands) continue;
       const what = `the claims of intent ${entry.handle} lead to ${led} ${this.#unitOf(symbol).handle}, its postings to ${stands}`;
       this.difference ??= `entry ${seq}: ${what}`;
     }
   }
 
+  /** Rows of symbol and wallet of the postings that are meant. */
+  *#touched({ entry }: Moved): Generator<[symbol: number, wallet: number]> {
+    const { postings } = entry.outcome;
+    for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
+      if (this.#isMeant(postings[i]!)) yield [postings[i + 1]!, postings[i]!];
+    }
+  }
+
+  #isMeant(wallet: number): boolean {
+    const whose = this.#whose;
+    return 'wallet' in whose ? wallet === whose.wallet : this.#state.rows.ledger.get(wallet) === whose.ledger;
+  }
+
   *#accounts() {
     for (const [symbol, wallets] of this.#past.money.bySymbol) {
-      const account = wallets.get(this.#wallet);
-      if (account !== undefined) yield [symbol, account] as const;
+      if ('wallet' in this.#whose) {
+        const { wallet } = this.#whose;
+        const account = wallets.get(wallet);
+        if (account !== undefined) yield [symbol, wallet, account] as const;
+        continue;
+      }
+      for (const [wallet, account] of wallets) if (this.#isMeant(wallet)) yield [symbol, wallet, account] as const;
     }
   }
 
   #stand(): Balance[] {
-    return [...this.#accounts()].map(([symbol, { available, reserved }]) => {
-      return { unit: this.#unitOf(symbol), balance: available + reserved, reserved };
+    return [...this.#accounts()].map(([symbol, wallet, { available, reserved }]) => {
+      return { wallet, unit: this.#unitOf(symbol), balance: available + reserved, reserved };
     });
+  }
+
+  #ledTo(symbol: number): Map<number, bigint> {
+    const known = this.#balances.get(symbol) ?? new Map<number, bigint>();
+    this.#balances.set(symbol, known);
+    return known;
   }
 
   #unitOf(symbol: number): Unit {
@@ -103,11 +141,4 @@ export class Statement {
     this.#units.set(symbol, known);
     return known;
   }
-}
-
-/** Rows of the symbols of which the postings are about this wallet. */
-function symbolsIn({ postings }: Outcome, wallet: number): number[] {
-  const symbols: number[] = [];
-  for (let i = 0; i < postings.length; i += POSTING_WIDTH) if (postings[i] === wallet) symbols.push(postings[i + 1]!);
-  return symbols;
 }
