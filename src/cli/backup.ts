@@ -30,7 +30,7 @@ that was acknowledged before the command began. It is then read as a start would
   --no-check   only copy; reading it takes as much memory as a server on these books. Check it elsewhere: ayni verify
   --json       the report as one JSON object
 
-Without --with-key, keep a copy of server.key somewhere else: no server starts on the books without it.
+Without --with-key, keep a copy of the key somewhere else: no server starts on the books without it.
 `;
 
 /** Runs the command; returns the exit code. */
@@ -186,7 +186,7 @@ function reportText(report: Report, checked: Checked | null): string {
   lines.push(
     withKey
       ? "The server's key is in it: whoever has this copy can sign as the server."
-      : "Without the server's key: a server starts on it once server.key, which you keep elsewhere, lies beside it.",
+      : "Without the server's key: a server starts on it with it, which you keep elsewhere: beside the copy as server.key, or by --server-key.",
   );
   return `${lines.join('\n')}\n`;
 }
