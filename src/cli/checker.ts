@@ -6,11 +6,10 @@
  */
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { SEMVER } from '../http/version.ts';
 import { writeNew } from './new-file.ts';
 import { oneScript } from './one-script.ts';
-import { UsageError } from './usage.ts';
+import { readArgs, TEXT, UsageError } from './usage.ts';
 
 export const HELP = `ayni checker [--out <file>]
 
@@ -24,12 +23,7 @@ version of ayni writes the same page, so who has a page can tell by its SHA-256 
 
 /** Runs the command; returns the exit code. */
 export function run(args: string[]): number {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: { out: { type: 'string' } },
-    strict: true,
-  });
+  const { values, positionals } = readArgs(args, { out: TEXT });
   if (positionals.length > 0) throw new UsageError('nothing but --out');
   const page = checkerPage();
   if (values.out === undefined) process.stdout.write(page);

@@ -4,14 +4,13 @@
  * What always holds: it may be killed at any moment, and so may the server; the same command again goes on, and does
  * nothing twice.
  */
-import { parseArgs } from 'node:util';
 import { KINDS, type Kind } from '../core/kinds.ts';
 import { readOwnKey } from './own-key.ts';
 import { Account } from './send/account.ts';
 import { AnswersFile } from './send/answers.ts';
 import { linesOf } from './send/lines.ts';
 import { NoAnswerError, Sender } from './send/sender.ts';
-import { readCount, readFilled, UsageError } from './usage.ts';
+import { LEDGER, readArgs, readCount, readFilled, TEXT, UsageError } from './usage.ts';
 
 const WIDTH = 64;
 const WIDTH_MAX = 512;
@@ -37,29 +36,20 @@ Ends with 0 where all lines are in and no intent was rejected, with 1 where it i
 
 /** Runs the command; resolves with the exit code. */
 export async function run(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    strict: true,
-    options: {
-      answers: { type: 'string' },
-      key: { type: 'string' },
-      ledger: { type: 'string', default: 'main' },
-      width: { type: 'string', default: String(WIDTH) },
-      patience: { type: 'string', default: String(PATIENCE_SECONDS) },
-    },
-  });
+  const width = { type: 'string', default: String(WIDTH) } as const;
+  const patience = { type: 'string', default: String(PATIENCE_SECONDS) } as const;
+  const { values, positionals } = readArgs(args, { answers: TEXT, key: TEXT, ledger: LEDGER, width, patience });
   if (positionals.length !== 1) throw new UsageError('one <url>, http://127.0.0.1:4000/v2/intents say');
   const { url, kind } = readUrl(positionals[0]!);
   const ledger = readFilled('--ledger', values.ledger);
-  const width = readCount('--width', values.width, 1, WIDTH_MAX);
+  const atOnce = readCount('--width', values.width, 1, WIDTH_MAX);
   const patienceMs = 1000 * readCount('--patience', values.patience, 0, PATIENCE_SECONDS_MAX);
   const keys = values.key === undefined ? null : readOwnKey(values.key);
   if (values.answers === undefined) throw new UsageError('--answers: a file for what becomes of each line is needed');
   const answers = await AnswersFile.open(readFilled('--answers', values.answers), { url, ledger });
   const sender = new Sender({ url, ledger, keys, patienceMs }, kind);
   const account = new Account();
-  const silence = await sendAll(sender, answers, account, width).finally(() => answers.close());
+  const silence = await sendAll(sender, answers, account, atOnce).finally(() => answers.close());
   for (const piece of account.text()) process.stdout.write(piece);
   if (silence === null) return account.hasLosses ? 1 : 0;
   process.stderr.write(

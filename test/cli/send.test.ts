@@ -10,7 +10,7 @@ import { canMount, mountDisk } from '../process/system.ts';
 import { dieWithUs } from '../support/children.ts';
 import { connect, type Json } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { found, issue, PATIENCE_MS, transfer } from '../support/kit.ts';
+import { issue, transfer, until } from '../support/kit.ts';
 import { serverOfTest } from '../support/of-test.ts';
 import type { Server } from '../support/server.ts';
 import { ayniProcess, type Ran } from './books.ts';
@@ -118,12 +118,12 @@ test('the server is killed at work, then the sender is: all is in once, and the 
   const patient = ['--patience', '600', ...flags(answers)];
   const one = startSend(`${url}/intents`, ...patient);
   one.child.stdin!.write(linesOf(lines.slice(0, 100)));
-  expect(await found(enoughAnswers(answers, 50), PATIENCE_MS)).toBe(true);
+  await until(enoughAnswers(answers, 50));
   await first.kill();
   one.child.stdin!.write(linesOf(lines.slice(100, 200)));
   const second = await serverOfTest({ directory, headers });
   door.leadTo(second);
-  expect(await found(enoughAnswers(answers, 150), PATIENCE_MS)).toBe(true);
+  await until(enoughAnswers(answers, 150));
   one.child.kill('SIGKILL');
   await one.ran;
   // As if it had been killed while it wrote a line, and as if it had lost one.
