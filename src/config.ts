@@ -157,6 +157,9 @@ const SETTINGS = {
   port: count(4000, 0, 65_535, 'port to listen on; 0 takes a free one'),
   host: filledText('127.0.0.1', 'address to listen on'),
   metrics: place('address and port, 127.0.0.1:9400 say, where Prometheus finds /metrics; port 0 takes a free one'),
+  followers: place(
+    'address and port where `ayni follow` finds the books, to keep a copy of them going; port 0 takes a free one',
+  ),
   data: filledText('snapshots', 'directory of journal, snapshots and server key'),
   serverKey: filledText('', "file with the server's key, as keygen prints one, where it is not to lie beside the data"),
   readOnly: choice<'no' | 'yes'>(

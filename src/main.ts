@@ -11,9 +11,10 @@ import { accessErrors } from './http/schemas.ts';
 import { type Server, startServer } from './http/server.ts';
 import { SEMVER } from './http/version.ts';
 import { type Log, logAt, tell } from './log.ts';
-import { type MetricsServer, startMetrics } from './metrics.ts';
+import { startMetrics } from './metrics.ts';
 import { filesMax, fitOpenFiles } from './open-files.ts';
 import { encodeBase64 } from './proof/keys.ts';
+import type { SidePort } from './side-port.ts';
 import { freeBytes } from './storage/disk.ts';
 import type { Lock } from './storage/lock.ts';
 import { fatalText, startText, watchClock } from './trouble.ts';
@@ -39,7 +40,9 @@ interface Running {
   endWatch: () => void;
   /** Tells the figures, where they were asked for. */
   tellFigures: () => void;
-  metrics: MetricsServer | null;
+  /** The ports beside that of the ledgers, where they were asked for. */
+  metrics: SidePort | null;
+  followers: SidePort | null;
   /** Null until the port is open. */
   listening: Server | null;
   isStopping: boolean;
@@ -57,6 +60,8 @@ async function serve(given: Config, directory: string): Promise<void> {
   process.on('SIGUSR2', () => takeSnapshotNow());
 
   const isReadOnly = config.readOnly === 'yes';
+  if (isReadOnly && config.followers !== '')
+    throw new ConfigError('--followers: nothing is added to books that are read-only; copy them (ayni backup)');
   // Before a directory, a lock or a key is made where a disk is to be mounted, or a key is asked for that nothing needs.
   if (!mayBegin(config) && !hasBooks(directory)) throw noBooksError(directory);
   const books = (isReadOnly ? showBooks : openBooks)(directory, config.serverKey, log);
@@ -78,6 +83,7 @@ async function serve(given: Config, directory: string): Promise<void> {
     endWatch,
     tellFigures,
     metrics: null,
+    followers: null,
     listening: null,
     isStopping: false,
   };
@@ -85,6 +91,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   takeSnapshotNow = isReadOnly
     ? () => tell('No snapshot is taken: the server is read-only.')
     : () => engine.requestSnapshot();
+  if (config.followers !== '') running.followers = await openToFollowers(config, running, log);
   if (config.metrics !== '') running.metrics = await openMetrics(config, directory, running, log);
   running.listening = await startServer({ ...config, connectionsCutMax, drainMsMax: DRAIN_MS_MAX }, door);
   if (running.isStopping) return;
@@ -93,18 +100,28 @@ async function serve(given: Config, directory: string): Promise<void> {
   process.stdout.write(startLine(config, who, running.listening.port, directory, encodeBase64(server.public)));
 }
 
-async function openMetrics(
-  config: Config,
-  directory: string,
-  running: Running,
-  { inform }: Log,
-): Promise<MetricsServer> {
-  const { engine, pool, journal, effects, snapshots } = running.rooms;
+async function openMetrics(config: Config, directory: string, running: Running, { inform }: Log): Promise<SidePort> {
+  const { engine, pool, journal, effects, followers, snapshots } = running.rooms;
   const server = () => running.listening;
-  const watched = { engine, pool, journal, effects, server, freeBytes: () => freeBytes(directory), snapshots };
+  const watched = {
+    engine,
+    pool,
+    journal,
+    effects,
+    followers,
+    server,
+    freeBytes: () => freeBytes(directory),
+    snapshots,
+  };
   const metrics = await startMetrics(readPlace(config.metrics), watched);
-  inform(`Tells how it is doing at ${metrics.url}.`);
+  inform(`Tells how it is doing at ${metrics.url}/metrics.`);
   return metrics;
+}
+
+async function openToFollowers(config: Config, { rooms: { followers } }: Running, { inform }: Log): Promise<SidePort> {
+  const open = await followers.listen(readPlace(config.followers));
+  inform(`Its books can be followed at ${open.url}.`);
+  return open;
 }
 
 function stopOnSignals(running: Running, directory: string, { inform }: Log): void {
@@ -123,7 +140,7 @@ function stopOnSignals(running: Running, directory: string, { inform }: Log): vo
 
 /** The plan backwards: nobody comes in any more, what is on its way comes to its end, the files are closed. */
 async function stop(running: Running): Promise<void> {
-  const { waiters, effects, outgoing, engine, journal, pool } = running.rooms;
+  const { waiters, effects, outgoing, engine, followers, journal, pool } = running.rooms;
   const closed = running.listening?.close();
   // Whoever waits for an intent's end hears how far it came, instead of a broken connection.
   waiters.end();
@@ -132,6 +149,9 @@ async function stop(running: Running): Promise<void> {
   effects.close();
   outgoing.close();
   await engine.drained();
+  if (!(await followers.caughtUp()))
+    tell('Who follows these books has not got all of them: what is missing, they get after the next start.');
+  running.followers?.close();
   await journal.close();
   await pool.close();
   running.lock.release();

@@ -6,18 +6,17 @@
  * usually asked for (processor time, memory, collections, the event loop's lateness) comes from prom-client. Histograms are
  * written here, since those of prom-client would have to be told each value.
  */
-import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import type { Counter, Gauge, Registry } from 'prom-client';
 import type { Effects } from './effects/index.ts';
 import type { Engine } from './engine.ts';
+import type { Followers } from './followers.ts';
 import type { Histogram } from './histogram.ts';
-import { ListenError, type Server } from './http/server.ts';
+import type { Server } from './http/server.ts';
 import { SEMVER } from './http/version.ts';
 import type { ProofPool } from './proof/pool.ts';
+import { openSidePort, type SidePort } from './side-port.ts';
 import type { Journal } from './storage/journal.ts';
-import { urlHost } from './url-host.ts';
 
 /** Whose figures are told. Sums go on from the start. */
 export interface Watched {
@@ -25,16 +24,12 @@ export interface Watched {
   pool: ProofPool;
   journal: Journal;
   effects: Effects;
+  followers: Followers;
   /** Null before the port is open. */
   server(): Server | null;
   /** Room on the disk of the data. Throws where the directory is gone: then nothing is told, and the server ends soon. */
   freeBytes(): number;
   snapshots: { taken: number; lastEntry: number; lastMs: number };
-}
-
-export interface MetricsServer {
-  readonly url: string;
-  close(): void;
 }
 
 const WATCHERS_MAX = 64;
@@ -143,6 +138,18 @@ const METRICS: readonly Metric[] = [
   },
   {
     type: 'gauge',
+    name: 'ayni_followers',
+    help: 'Copies that are kept going, as they have said within the last minute',
+    tell: ({ followers }) => followers.entries.length,
+  },
+  {
+    type: 'gauge',
+    name: 'ayni_followers_last_entry',
+    help: 'The last entry that all of them have; 0 where there is none of them',
+    tell: ({ followers: { entries } }) => (entries.length === 0 ? 0 : Math.min(...entries)),
+  },
+  {
+    type: 'gauge',
     name: 'ayni_calls',
     help: 'Calls of bridges and webhooks that are due, and of these on their way',
     label: 'state',
@@ -239,9 +246,9 @@ function stagesOf({ engine: { stats }, pool }: Watched): [stage: string, passes:
 }
 
 /** Listens; port 0 takes a free one. Rejects with ListenError where the port cannot be had. */
-export function startMetrics({ host, port }: { host: string; port: number }, watched: Watched): Promise<MetricsServer> {
+export function startMetrics(at: { host: string; port: number }, watched: Watched): Promise<SidePort> {
   const registry = register(watched);
-  const server = createServer((request, response) => {
+  return openSidePort({ ...at, flag: '--metrics', connectionsMax: WATCHERS_MAX }, (request, response) => {
     const [path] = request.url!.split('?');
     if (path !== '/metrics' || (request.method !== 'GET' && request.method !== 'HEAD')) {
       response.writeHead(404).end();
@@ -252,22 +259,6 @@ export function startMetrics({ host, port }: { host: string; port: number }, wat
         response.writeHead(200, { 'content-type': registry.contentType }).end(`${text}${histogramsText(watched)}`),
       () => response.writeHead(500).end(),
     );
-  });
-  server.maxConnections = WATCHERS_MAX;
-  // A stop does not wait for those who watch.
-  server.unref();
-  return new Promise((resolve, reject) => {
-    server.on('error', () => reject(new ListenError(host, port, '--metrics')));
-    server.listen(port, host, () => {
-      const { port: taken } = server.address() as AddressInfo;
-      resolve({
-        url: `http://${urlHost(host)}:${taken}/metrics`,
-        close() {
-          server.close();
-          server.closeAllConnections();
-        },
-      });
-    });
   });
 }
 

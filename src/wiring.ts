@@ -12,6 +12,7 @@ import { Kind } from './core/kinds.ts';
 import type { State } from './core/state.ts';
 import { Effects, isLoopback, Outgoing, realTimers } from './effects/index.ts';
 import { Engine } from './engine.ts';
+import { Followers } from './followers.ts';
 import { createApp } from './http/app.ts';
 import { NO_BYTES } from './http/call.ts';
 import { LongAnswers } from './http/long-answers.ts';
@@ -53,6 +54,7 @@ export interface Rooms {
   waiters: Waiters;
   outgoing: Outgoing;
   effects: Effects;
+  followers: Followers;
   /** What became of the snapshots of this run. */
   snapshots: { taken: number; lastEntry: number; lastMs: number };
 }
@@ -78,6 +80,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
   });
   const snapshots = { taken: 0, lastEntry: 0, lastMs: 0 };
   const waiters = new Waiters();
+  const followers = new Followers({ disk, directory, journal, key: server.public });
   const sealer = new Sealer(server);
   const engine = new Engine({
     ...config,
@@ -92,6 +95,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     async snapshot() {
       const { seq, file, bytes, removed, ms } = await snapshotOf(state, journal, books);
       Object.assign(snapshots, { taken: snapshots.taken + 1, lastEntry: seq, lastMs: ms });
+      followers.tookSnapshot(seq);
       log.inform(
         `Took ${file}: ${bytes} bytes written in ${Math.round(ms)} ms, ${removed.length} older files removed.`,
       );
@@ -100,6 +104,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     publish(entries, seq) {
       waiters.publish(entries, seq);
       effects.publish(entries, seq);
+      followers.look();
     },
     defect: log.defect,
     fatal(error) {
@@ -126,7 +131,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     noteDelivery: (delivery, done) =>
       note({ op: 'delivery', moment: engine.now(), caller: GRANTED, ...delivery }, done),
   });
-  return { state, server, sealer, journal, pool, engine, waiters, outgoing, effects, snapshots };
+  return { state, server, sealer, journal, pool, engine, waiters, outgoing, effects, followers, snapshots };
 }
 
 /** An exit waits for all threads, and for ever where one is in a call that the system never ends. */

@@ -22,6 +22,7 @@ const TOOLS: Record<string, Tool> = {
   serve: { about: 'serve a directory of books', load: () => import('../main.ts') },
   verify: { about: 'check every byte of the books, from outside', load: () => import('./verify.ts') },
   inspect: { about: 'show what a directory holds, or entries as JSON', load: () => import('./inspect.ts') },
+  follow: { about: "keep a copy of a running server's books going", load: () => import('./follow.ts') },
   backup: { about: 'copy the books while they are written to', load: () => import('./backup.ts') },
   export: { about: 'the story of one record, for anybody to check', load: () => import('./export.ts') },
   checker: { about: 'a page that checks such a story in a browser', load: () => import('./checker.ts') },

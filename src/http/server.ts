@@ -24,7 +24,7 @@
 
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { createRequire } from 'node:module';
-import { urlHost } from '../url-host.ts';
+import { ListenError } from '../side-port.ts';
 import { type Header, type Refusal, refuse, refuseBodySize, refuseUnavailable } from './errors.ts';
 import { type Guest, Hall, type HallOptions, type RequestTimes, type UnreadAnswer } from './hall.ts';
 import type { Handler, Reply, Request, Sort } from './request.ts';
@@ -108,17 +108,6 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   500: '500 Internal Server Error',
   503: '503 Service Unavailable',
 };
-
-/** The port cannot be had; the message is for the operator. */
-export class ListenError extends Error {
-  override name = 'ListenError';
-
-  constructor(host: string, port: number, flags = '--port or --host') {
-    super(
-      `Cannot listen on ${urlHost(host)}:${port}: another process has it, this user may not, or it is no address of this machine. Choose another with ${flags}`,
-    );
-  }
-}
 
 /** Listens. Rejects with ListenError where the port cannot be had. */
 export function startServer(options: ServerOptions, handler: Handler): Promise<Server> {

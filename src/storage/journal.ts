@@ -66,6 +66,13 @@ export interface JournalEnd extends JournalPosition {
   written: number;
 }
 
+/** Where in a segment its last frame ends. */
+export interface SegmentEnd {
+  /** Its name, without the directory. */
+  readonly file: string;
+  readonly byte: number;
+}
+
 export const JOURNAL_START: JournalPosition = { seq: 0, chain: new Uint8Array(HASH_BYTES), moment: 0 };
 
 export interface JournalOptions {
@@ -116,6 +123,7 @@ export class Journal {
   /** What tells it from others, and how long it was left. */
   #identity = '';
   #fileSize = 0;
+  #end: SegmentEnd | null = null;
   #entries = 0;
   /** Of the entries in the frame under construction, in a row. */
   #digests = Buffer.allocUnsafeSlow(64 * HASH_BYTES);
@@ -177,11 +185,17 @@ export class Journal {
     this.#disk.syncDirectory(this.#directory);
     this.#file = this.#openLog(path, 'write');
     this.#fileSize = this.#reservedTo;
+    this.#end = { file: name, byte: this.#fileBytes };
   }
 
   /** The last entry that is on the device, and its frame. */
   get position(): Readonly<JournalPosition> {
     return this.#position;
+  }
+
+  /** Where the frames end that are on the device; null before the first, and where none is to come. */
+  get end(): SegmentEnd | null {
+    return this.#end;
   }
 
   /** What the frame under construction would take on disk now. */
@@ -345,7 +359,10 @@ export class Journal {
 
   #settle(error: Error | null, next: JournalPosition, done: Done): void {
     this.#failure ??= error;
-    if (error === null) this.#position = next;
+    if (error === null) {
+      this.#position = next;
+      this.#end = { file: basename(this.#file!.path), byte: this.#fileBytes };
+    }
     this.#committing = false;
     this.#idle?.();
     done(error);

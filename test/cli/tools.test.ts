@@ -56,6 +56,7 @@ describe('ayni', () => {
     const ofModules = [
       'verify',
       'inspect',
+      'follow',
       'backup',
       'export',
       'checker',

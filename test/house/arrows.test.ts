@@ -45,7 +45,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'default-ledger': ['config', 'core', 'engine', 'genesis', 'proof', 'url-host'],
   machine: ['storage'],
   config: ['core', 'machine'],
-  metrics: ['engine', 'histogram', 'proof', 'storage', 'http', 'effects', 'url-host'],
+  'side-port': ['url-host'],
+  followers: ['proof', 'side-port', 'storage'],
+  metrics: ['engine', 'followers', 'histogram', 'proof', 'storage', 'http', 'effects', 'side-port'],
   'open-files': ['config', 'storage'],
   trouble: ['storage'],
   log: ['trouble'],
@@ -54,7 +56,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   render: ['core', 'proof'],
   'event-members': ['recent', 'core', 'proof', 'render'],
   events: ['event-members', 'core', 'proof', 'render'],
-  http: ['histogram', 'recent', 'core', 'proof', 'render', 'events', 'effects', 'engine', 'genesis', 'url-host'],
+  http: ['histogram', 'recent', 'core', 'proof', 'render', 'events', 'effects', 'engine', 'genesis', 'side-port'],
   effects: ['recent', 'memory', 'core', 'proof', 'render', 'event-members', 'events'],
   // Somebody else's system: it shares with the ledger what anybody must know, and nothing else.
   bridge: ['proof'],
@@ -76,7 +78,7 @@ const DOORS: Record<string, readonly string[]> = {
   ajv: ['http/user-schemas.ts'],
   'node:fs': ['storage/disk.ts'],
   'prom-client': ['metrics.ts'],
-  'node:http': ['metrics.ts', 'effects/outgoing.ts', 'bridge/ledger.ts', 'bridge/server.ts'],
+  'node:http': ['followers.ts', 'side-port.ts', 'effects/outgoing.ts', 'bridge/ledger.ts', 'bridge/server.ts'],
   'node:https': ['effects/outgoing.ts', 'bridge/ledger.ts'],
   'node:dns': ['effects/addresses.ts'],
 };

@@ -1,0 +1,158 @@
+/** `ayni follow <url> <dir>`: keeps a copy of a running server's books going, to be started from when that one is lost. */
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isoMoment } from '../core/proofs.ts';
+import { decodePublic, encodeBase64 } from '../proof/keys.ts';
+import { verifyBy } from '../proof/verify.ts';
+import { realDisk } from '../storage/disk.ts';
+import { SpoiltFrameError } from '../storage/frame-chain.ts';
+import { Copy, StrangeBooksError } from './follow/copy.ts';
+import { AwayError, Source } from './follow/source.ts';
+import { readArgs, readFilled, SWITCH, TEXT, UsageError } from './usage.ts';
+
+export const HELP = `ayni follow <url> <dir> --against <base64> [--once]
+
+Keeps a copy of a running server's books in <dir>, a new or empty directory, or one in which it was kept before. What the
+server has on its disk comes as soon as it is there; a server that cannot be reached is asked again until it can. Of each
+frame it is checked that it is the next one and that the server with this key has signed it. SIGTERM ends it.
+
+  <url>               of the server's --followers
+  --against <base64>  the server's public key
+  --once              end when the copy has what the server has
+
+The server's key is not in the copy. To go on with it where the server is lost: end this, and start a server on <dir> with
+the key that you keep elsewhere (--server-key). Never let both run: there would be two histories.
+`;
+
+const AGAIN_MS = { first: 100, max: 1000 };
+/** Bytes may change on their way, but not each time. */
+const SPOILT_MAX = 5;
+
+/** Runs the command; resolves with the exit code. */
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = readArgs(args, { against: TEXT, once: SWITCH });
+  if (positionals.length !== 2) throw new UsageError('two of them: where the books are, and the directory of the copy');
+  const url = readUrl(positionals[0]!);
+  const directory = resolve(readFilled('the directory', positionals[1]!));
+  const key = decodePublic(values.against ?? '');
+  if (key === null) throw new UsageError("--against: the server's public key, the base64 of 32 bytes");
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
+  const copy = new Copy(realDisk, directory, verifyBy(key));
+  const following = new Following(copy, new Source(url, stop.signal), encodeBase64(key), stop.signal);
+  try {
+    await following.run(values.once === true);
+  } catch (error) {
+    if (!(error instanceof StrangeBooksError)) throw error;
+    process.stderr.write(`ayni: ${url}: ${error.message}. Of that nothing is in ${directory}.\n`);
+    return 1;
+  } finally {
+    copy.close();
+  }
+  tell(copy.end === null ? `${directory} is not whole yet.` : `${directory} has entries 1 to ${copy.end.seq}.`);
+  return 0;
+}
+
+function readUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url !== null && ['http:', 'https:'].includes(url.protocol)) return text;
+  throw new UsageError(`${text}: no URL such as http://127.0.0.1:9500`);
+}
+
+function tell(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** A copy, where its books come from, and how that goes. */
+class Following {
+  readonly #copy: Copy;
+  readonly #source: Source;
+  /** The server's public key, base64. */
+  readonly #key: string;
+  readonly #signal: AbortSignal;
+  #isAway = false;
+  #againMs = AGAIN_MS.first;
+  #spoilt = 0;
+  /** The snapshots that are being fetched, beside what goes on. */
+  #snapshots: Promise<void> | null = null;
+  #failure: Error | null = null;
+
+  constructor(copy: Copy, source: Source, key: string, signal: AbortSignal) {
+    this.#copy = copy;
+    this.#source = source;
+    this.#key = key;
+    this.#signal = signal;
+  }
+
+  /** Resolves when it is stopped, or, once being enough, when the copy has all there was. Throws what is of no use to try again. */
+  async run(isOnce: boolean): Promise<void> {
+    while (!this.#signal.aborted) {
+      try {
+        await this.#goOn(isOnce);
+        return;
+      } catch (error) {
+        if (!this.#signal.aborted) await this.#wait(error as Error);
+      } finally {
+        await this.#snapshots;
+      }
+    }
+  }
+
+  /** Follows for as long as somebody answers. */
+  async #goOn(isOnce: boolean): Promise<void> {
+    const [copy, source] = [this.#copy, this.#source];
+    const { server } = await source.list();
+    if (server !== this.#key)
+      throw new StrangeBooksError(`the books there are of another server, with the key ${server}`);
+    if (copy.end === null) await copy.begin(source);
+    const { seq, moment } = copy.end!;
+    tell(`Has entries 1 to ${seq}, the last of ${isoMoment(moment)}, and goes on.`);
+    this.#fetchSnapshots();
+    while (!this.#signal.aborted) {
+      const step = await copy.goOn(source, !isOnce);
+      this.#answered();
+      if (this.#failure !== null) throw this.#failure;
+      const { newestSnapshot } = source;
+      if (newestSnapshot > copy.newestSnapshot && newestSnapshot <= copy.end!.seq) this.#fetchSnapshots();
+      if (!isOnce || step === 'more') continue;
+      // The last of them may have been taken since.
+      await this.#snapshots;
+      await this.#takeSnapshots();
+      return;
+    }
+  }
+
+  /** Beside what goes on, one time after the other. */
+  #fetchSnapshots(): void {
+    this.#snapshots ??= this.#takeSnapshots()
+      .catch((error: Error) => {
+        this.#failure = error;
+      })
+      .finally(() => {
+        this.#snapshots = null;
+      });
+  }
+
+  async #takeSnapshots(): Promise<void> {
+    for (const name of await this.#copy.takeSnapshots(this.#source)) tell(`Has ${name}.`);
+  }
+
+  #answered(): void {
+    if (this.#isAway) tell('It answers again.');
+    this.#isAway = false;
+    this.#againMs = AGAIN_MS.first;
+    this.#spoilt = 0;
+  }
+
+  /** Waits for a while; throws what will be the same then. */
+  async #wait(error: Error): Promise<void> {
+    this.#failure = null;
+    if (error instanceof SpoiltFrameError) {
+      if (++this.#spoilt > SPOILT_MAX) throw new StrangeBooksError(`${error.message}, again and again`);
+    } else if (!(error instanceof AwayError)) throw error;
+    if (!this.#isAway) tell(`Cannot follow just now (${error.message}), and tries again.`);
+    this.#isAway = true;
+    await sleep(this.#againMs, undefined, { signal: this.#signal }).catch(() => {});
+    this.#againMs = Math.min(2 * this.#againMs, AGAIN_MS.max);
+  }
+}

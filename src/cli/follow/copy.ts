@@ -1,0 +1,310 @@
+/**
+ * A copy of the books that is kept going: a directory like that of the server, but for the key, which a server can be
+ * started on whenever nobody follows any more.
+ *
+ * What always holds: what it has is a beginning of the server's books, each frame of them looked at before it is
+ * written, and on the device before it is spoken of; files get their names in an order in which only a whole copy can
+ * be started from (as those of `ayni backup`: the newest segment first, the oldest last, then parts, then snapshots);
+ * a snapshot comes after the entries it stands for, and only then what it makes superfluous goes.
+ */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { equalBytes } from '../../core/bytes.ts';
+import {
+  type Disk,
+  type DiskFile,
+  readAllLater,
+  syncDirectoryLater,
+  syncLater,
+  withFile,
+  writeAllLater,
+} from '../../storage/disk.ts';
+import { fileBytes, writeTemporary } from '../../storage/final-parts.ts';
+import {
+  FRAME_BYTES_MAX,
+  SEGMENT_HEADER_BYTES,
+  segmentName,
+  segmentSeq,
+  type VerifyHash,
+} from '../../storage/format.ts';
+import { FrameChain, isZeros, SpoiltFrameError, StrangeFrameError } from '../../storage/frame-chain.ts';
+import { whileHeld } from '../../storage/held-disk.ts';
+import type { JournalEnd, JournalPosition } from '../../storage/journal.ts';
+import { cutTornTail, readJournal } from '../../storage/journal-reader.ts';
+import { acquireLock, type Lock } from '../../storage/lock.ts';
+import { headerOf, journalStart, listSegments } from '../../storage/segments.ts';
+import {
+  FOOT_BYTES,
+  isPartName,
+  type Manifest,
+  PIECE_BYTES,
+  partName,
+  SnapshotError,
+  snapshotSeq,
+  TEMPORARY,
+} from '../../storage/snapshot-format.ts';
+import { pruneSnapshots } from '../../storage/snapshot-prune.ts';
+import { listSnapshots, readOutline } from '../../storage/snapshot-reader.ts';
+import { AwayError, type Source } from './source.ts';
+
+/** The books there and these are not of one history, or not of one server. */
+export class StrangeBooksError extends Error {
+  override name = 'StrangeBooksError';
+}
+
+/** What came of asking for more. */
+export type Step = 'more' | 'nothing';
+
+export class Copy {
+  readonly directory: string;
+  readonly #disk: Disk;
+  readonly #lock: Lock;
+  readonly #verify: VerifyHash;
+  /** Null until it is whole. */
+  #end: JournalEnd | null = null;
+  /** The last segment, once anything came to it. */
+  #file: DiskFile | null = null;
+
+  /** Takes the directory, which is made where it is not there; nobody else may write to it until `close`. */
+  constructor(disk: Disk, directory: string, verify: VerifyHash) {
+    this.directory = directory;
+    this.#verify = verify;
+    disk.mkdir(directory);
+    this.#lock = acquireLock(disk, directory);
+    this.#disk = whileHeld(disk, this.#lock);
+    for (const name of this.#disk.readdir(directory)) if (isHalf(name)) this.#disk.unlink(join(directory, name));
+    if (this.#isWhole()) this.#readEnd();
+  }
+
+  /** Where it ends; of one that is not whole yet there is none. */
+  get end(): Readonly<JournalPosition> | null {
+    return this.#end;
+  }
+
+  /** The entry of its newest snapshot, 0 where it has none. */
+  get newestSnapshot(): number {
+    const [newest] = listSnapshots(this.#disk, this.directory);
+    return newest === undefined ? 0 : snapshotSeq(newest);
+  }
+
+  close(): void {
+    this.#file?.close();
+    this.#lock.release();
+  }
+
+  /** A server could be started on it: the journal goes back to the first entry, or to a snapshot. */
+  #isWhole(): boolean {
+    const [first] = listSegments(this.#disk, this.directory);
+    return first !== undefined && (first.firstSeq === 1 || this.newestSnapshot >= first.firstSeq - 1);
+  }
+
+  /** Reads the last two segments; takes away what was being written when the last one ended who followed. */
+  #readEnd(): void {
+    const [disk, directory] = [this.#disk, this.directory];
+    // Of the last one the header itself may be torn.
+    const before = listSegments(disk, directory).at(-2)?.firstSeq;
+    const options = { verifyFrame: this.#verify, onEntry() {} };
+    const { position, torn } = readJournal(disk, directory, journalStart(disk, directory, before), options);
+    if (torn !== null) cutTornTail(disk, directory, torn);
+    this.#end = position;
+  }
+
+  /** Makes it whole: fetches what is there of the books, and not here yet. */
+  async begin(source: Source): Promise<void> {
+    const { segments, snapshots } = await source.list();
+    for (const name of segments.toReversed()) await this.#fetchSegment(source, name);
+    for (const name of snapshots) await this.#fetchSnapshot(source, name);
+    if (!this.#isWhole()) throw new AwayError('files of its books went while they were copied');
+    this.#readEnd();
+  }
+
+  /** Fetches a segment as far as it goes, where it is not here, and looks at all of it. */
+  async #fetchSegment(source: Source, name: string): Promise<void> {
+    const [disk, path] = [this.#disk, join(this.directory, name)];
+    if (disk.exists(path)) return;
+    const fetched = await source.fetch(name, { from: 0, seq: 0, waits: false });
+    if (fetched.kind !== 'bytes') return;
+    const chain = new FrameChain({ seq: segmentSeq(name) - 1, chain: null, moment: 0 }, this.#verify);
+    await writeTemporary(disk, path + TEMPORARY, (file) =>
+      copyFrames(name, 0, chain, fetched.chunks, (bytes, at) => writeAllLater(file, bytes, at)),
+    );
+    this.#checkNext(name, chain.position);
+    await this.#name(name);
+  }
+
+  /** The segment that follows, which is here already, goes on where this one ends. */
+  #checkNext(name: string, { seq, chain }: JournalPosition): void {
+    const next = listSegments(this.#disk, this.directory).find(({ file }) => file > name);
+    if (next === undefined) return;
+    const header = withFile(this.#disk, join(this.directory, next.file), 'read', headerOf);
+    if (header?.firstSeq === seq + 1 && equalBytes(header.chain, chain)) return;
+    throw new StrangeBooksError(`${name} there does not lead to ${next.file}`);
+  }
+
+  /** Takes what the journal there has behind the end of this one, which is on the device when it resolves. */
+  async goOn(source: Source, waits: boolean): Promise<Step> {
+    const end = this.#end!;
+    const step = await this.#take(source, end.file!, end.byte, waits);
+    if (step !== 'ended') return step;
+    // To which nothing comes any more, that segment is followed by another.
+    await this.#take(source, segmentName(end.seq + 1), 0, false);
+    return 'more';
+  }
+
+  async #take(source: Source, name: string, from: number, waits: boolean): Promise<Step | 'ended'> {
+    const { seq } = this.#end!;
+    const fetched = await source.fetch(name, { from, seq, waits });
+    if (fetched.kind === 'nothing') return 'nothing';
+    if (fetched.kind === 'bytes') return (await this.#append(name, from, fetched.chunks)) ? 'more' : 'ended';
+    if (fetched.kind === 'missing') throw new StrangeBooksError(await this.#whyMissing(source, name));
+    throw new StrangeBooksError(`the books there end before entry ${seq}: they are an older copy, or other ones`);
+  }
+
+  async #whyMissing(source: Source, name: string): Promise<string> {
+    const { segments } = await source.list();
+    const oldest = segmentSeq(segments[0] ?? '');
+    const { seq } = this.#end!;
+    if (oldest <= segmentSeq(name)) return `nothing follows entry ${seq} there: the books there are other ones`;
+    return `the journal there goes back to entry ${oldest}, and the last here is ${seq}: begin a new copy, in an empty directory`;
+  }
+
+  /** Writes what comes to the segment, from its byte `from` on; returns whether anything did. */
+  async #append(name: string, from: number, chunks: AsyncIterable<Uint8Array>): Promise<boolean> {
+    const chain = new FrameChain(this.#end!, this.#verify);
+    let to = from;
+    try {
+      await copyFrames(name, from, chain, chunks, async (bytes, at) => {
+        if (at === 0 || this.#file === null) this.#open(name, at === 0 ? 'create' : 'write');
+        await writeAllLater(this.#file!, bytes, at);
+        to = at + bytes.length;
+      });
+    } finally {
+      // What came whole stays, whatever came of the rest.
+      if (to > from) {
+        await syncLater(this.#file!);
+        if (from === 0) await syncDirectoryLater(this.#disk, this.directory);
+        this.#end = { ...chain.position, file: name, byte: to, written: from };
+      }
+    }
+    return to > from;
+  }
+
+  #open(name: string, mode: 'create' | 'write'): void {
+    this.#file?.close();
+    this.#file = this.#disk.open(join(this.directory, name), mode);
+  }
+
+  /** Fetches the snapshots that are there and not here, as far as the journal has come; what they make superfluous goes. */
+  async takeSnapshots(source: Source): Promise<string[]> {
+    const { snapshots } = await source.list();
+    const taken: string[] = [];
+    for (const name of snapshots) {
+      const seq = snapshotSeq(name);
+      if (seq <= this.newestSnapshot || seq > this.#end!.seq) continue;
+      const manifest = await this.#fetchSnapshot(source, name);
+      if (manifest === null) continue;
+      await pruneSnapshots(this.#disk, this.directory, manifest, { verify: this.#verify });
+      taken.push(name);
+    }
+    return taken;
+  }
+
+  /** Null where it is there no more, or here already. */
+  async #fetchSnapshot(source: Source, name: string): Promise<Manifest | null> {
+    const [disk, path] = [this.#disk, join(this.directory, name)];
+    if (disk.exists(path) || !(await this.#fetch(source, name, path + TEMPORARY, null))) return null;
+    const manifest = await provenManifest(disk, path + TEMPORARY, this.#verify);
+    if (manifest.seq !== snapshotSeq(name)) throw new StrangeBooksError(`${name} there is of entry ${manifest.seq}`);
+    for (const { name: part, final, bytes, hash } of manifest.parts) {
+      if (!final) continue;
+      const file = partName(part, hash!);
+      if (fileBytes(disk, join(this.directory, file)) === bytes) continue;
+      if (!(await this.#fetch(source, file, join(this.directory, file + TEMPORARY), hash))) return null;
+      await this.#name(file);
+    }
+    await this.#name(name);
+    return manifest;
+  }
+
+  /** Fetches a file whole; false where it is there no more. */
+  async #fetch(source: Source, name: string, path: string, hash: Uint8Array | null): Promise<boolean> {
+    const fetched = await source.fetch(name, { from: 0, seq: this.#end?.seq ?? 0, waits: false });
+    if (fetched.kind !== 'bytes') return false;
+    const sha = createHash('sha256');
+    await writeTemporary(this.#disk, path, async (file) => {
+      let at = 0;
+      for await (const chunk of fetched.chunks) {
+        await writeAllLater(file, chunk, at);
+        sha.update(chunk);
+        at += chunk.length;
+      }
+      if (hash !== null && !equalBytes(sha.digest(), hash)) throw new SpoiltFrameError(`${name} with other bytes`);
+    });
+    return true;
+  }
+
+  /** Gives a file its name, now that all of it is there. Each by itself: of several, a power cut could keep any. */
+  async #name(name: string): Promise<void> {
+    const path = join(this.directory, name);
+    this.#disk.rename(path + TEMPORARY, path);
+    await syncDirectoryLater(this.#disk, this.directory);
+  }
+}
+
+/** Hands on, with its place in the segment, what comes of it in whole frames, once that was looked at. */
+async function copyFrames(
+  name: string,
+  from: number,
+  chain: FrameChain,
+  chunks: AsyncIterable<Uint8Array>,
+  write: (bytes: Uint8Array, at: number) => Promise<void>,
+): Promise<void> {
+  let held = Buffer.alloc(0);
+  let written = from;
+  for await (const chunk of chunks) {
+    held = Buffer.concat([held, chunk]);
+    if (held.length > FRAME_BYTES_MAX + chunk.length) throw new SpoiltFrameError('more bytes than a frame has');
+    let to = 0;
+    try {
+      if (written === 0 && held.length >= SEGMENT_HEADER_BYTES) to = chain.takeHeader(held);
+      if (written + to === 0) continue;
+      for (let bytes = chain.take(held, to); bytes > 0; bytes = chain.take(held, to)) to += bytes;
+    } catch (error) {
+      if (!(error instanceof StrangeFrameError)) throw error;
+      throw new StrangeBooksError(`${name} there, at byte ${written + to}, has ${error.message}`);
+    } finally {
+      if (to > 0) await write(held.subarray(0, to), written);
+      written += to;
+      held = Buffer.from(held.subarray(to));
+    }
+  }
+  if (!isZeros(held, 0)) throw new SpoiltFrameError(`half a frame behind entry ${chain.position.seq}`);
+}
+
+/** What somebody who followed has left of a file that did not come whole. */
+function isHalf(name: string): boolean {
+  if (!name.endsWith(TEMPORARY)) return false;
+  const whole = name.slice(0, -TEMPORARY.length);
+  return segmentSeq(whole) > 0 || snapshotSeq(whole) >= 0 || isPartName(whole);
+}
+
+/** A snapshot's manifest, once its file was found to be what the server has signed. */
+async function provenManifest(disk: Disk, path: string, verify: VerifyHash): Promise<Manifest> {
+  const file = disk.open(path, 'read');
+  try {
+    const { manifest, foot } = readOutline(file, verify);
+    const sha = createHash('sha256');
+    const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+    for (let at = 0, end = file.size() - FOOT_BYTES; at < end; ) {
+      const bytes = piece.subarray(0, end - at);
+      at += await readAllLater(file, bytes, at);
+      sha.update(bytes);
+    }
+    if (equalBytes(sha.digest(), foot.hash)) return manifest;
+    throw new SpoiltFrameError(`${path} has other bytes than were signed`);
+  } catch (error) {
+    throw error instanceof SnapshotError ? new SpoiltFrameError(`${path}: ${error.message}`) : error;
+  } finally {
+    file.close();
+  }
+}

@@ -1,0 +1,147 @@
+/** The books that are followed, as the port of `--followers` gives them (src/followers.ts). */
+import { randomBytes } from 'node:crypto';
+import { type BooksListed, SNAPSHOT_HEADER } from '../../followers.ts';
+import { segmentSeq } from '../../storage/format.ts';
+import { snapshotSeq } from '../../storage/snapshot-format.ts';
+
+/** Nobody answers there just now, or not to the end, or not as they should: to be asked again. */
+export class AwayError extends Error {
+  override name = 'AwayError';
+}
+
+/** What there is of a file from the byte on that was asked for. */
+export type Fetched =
+  | { kind: 'bytes'; chunks: AsyncIterable<Uint8Array> }
+  /** It has nothing more yet. */
+  | { kind: 'nothing' }
+  | { kind: 'missing' }
+  /** It ends before that byte. */
+  | { kind: 'shorter' };
+
+export interface Question {
+  from: number;
+  /** The last entry that whoever asks has on its device. */
+  seq: number;
+  /** Whether it waits for what is not there yet. */
+  waits: boolean;
+}
+
+/** An answer, or the next piece of it, comes sooner, or never. */
+const SILENT_MS_MAX = 45_000;
+const LIST_BYTES_MAX = 16 * 1024 * 1024;
+
+export class Source {
+  readonly #url: string;
+  readonly #name = randomBytes(8).toString('hex');
+  readonly #signal: AbortSignal;
+  /** The entry of the newest snapshot it has told of. */
+  newestSnapshot = 0;
+
+  constructor(url: string, signal: AbortSignal) {
+    this.#url = url.replace(/\/+$/, '');
+    this.#signal = signal;
+  }
+
+  async list(): Promise<BooksListed> {
+    const { response, chunks } = await this.#get('/books', {});
+    const read: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of chunks) {
+      read.push(chunk);
+      bytes += chunk.length;
+      if (bytes > LIST_BYTES_MAX) break;
+    }
+    const text = Buffer.concat(read).toString();
+    if (response.status !== 200) throw new AwayError(`it answers ${response.status} ${text.slice(0, 200)}`.trim());
+    try {
+      const { server, segments, snapshots } = JSON.parse(text) as Record<string, unknown>;
+      return {
+        server: String(server),
+        segments: namesIn(segments).filter((name) => segmentSeq(name) > 0),
+        snapshots: namesIn(snapshots).filter((name) => snapshotSeq(name) >= 0),
+      };
+    } catch {
+      throw new AwayError('it answers with no list of books');
+    }
+  }
+
+  async fetch(name: string, { from, seq, waits }: Question): Promise<Fetched> {
+    const query = { from, seq, follower: this.#name, ...(!waits && { wait: 'no' }) };
+    const { response, chunks } = await this.#get(`/books/${name}`, query);
+    const snapshot = Number(response.headers.get(SNAPSHOT_HEADER) ?? 0);
+    if (snapshot > this.newestSnapshot) this.newestSnapshot = snapshot;
+    if (response.status === 200) return { kind: 'bytes', chunks };
+    for await (const _ of chunks);
+    if (response.status === 204) return { kind: 'nothing' };
+    if (response.status === 404) return { kind: 'missing' };
+    if (response.status === 416) return { kind: 'shorter' };
+    throw new AwayError(`it answers ${response.status}`);
+  }
+
+  async #get(path: string, query: Record<string, string | number>) {
+    const asked = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) asked.set(name, String(value));
+    const patience = new Patience(this.#signal);
+    try {
+      const response = await fetch(`${this.#url}${path}?${asked}`, { signal: patience.signal, redirect: 'error' });
+      return { response, chunks: chunksOf(response, patience) };
+    } catch (error) {
+      throw patience.errorOf(error as Error);
+    }
+  }
+}
+
+/** Ends a request that has come to a standstill. */
+class Patience {
+  readonly #stop: AbortSignal;
+  readonly #silence = new AbortController();
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(stop: AbortSignal) {
+    this.#stop = stop;
+    this.renew();
+  }
+
+  get signal(): AbortSignal {
+    return AbortSignal.any([this.#stop, this.#silence.signal]);
+  }
+
+  renew(): void {
+    this.end();
+    this.#timer = setTimeout(() => this.#silence.abort(), SILENT_MS_MAX);
+  }
+
+  end(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  errorOf(error: Error): Error {
+    this.end();
+    if (this.#silence.signal.aborted) return new AwayError('it says nothing any more');
+    return new AwayError(error.cause instanceof Error ? error.cause.message : error.message);
+  }
+}
+
+/** Whoever answers there may be anybody: what is no name of a file of books would be a path. */
+function namesIn(list: unknown): string[] {
+  return Array.isArray(list) ? list.filter((name) => typeof name === 'string') : [];
+}
+
+/** All that was announced; throws where less came. */
+async function* chunksOf(response: Response, patience: Patience): AsyncGenerator<Uint8Array> {
+  let left = Number(response.headers.get('content-length') ?? 0);
+  try {
+    for await (const chunk of response.body ?? []) {
+      // Whoever takes it may take long.
+      patience.end();
+      left -= chunk.length;
+      yield chunk;
+      patience.renew();
+    }
+    if (left > 0) throw new AwayError('it ended in the middle of a file');
+  } catch (error) {
+    throw error instanceof AwayError ? error : patience.errorOf(error as Error);
+  } finally {
+    patience.end();
+  }
+}

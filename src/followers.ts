@@ -1,0 +1,211 @@
+/**
+ * Who keeps a copy of the books going (`ayni follow`) reads them here: files of the directory, on a port of its own,
+ * where the operator asked for one. It is no part of the ledger's interface; whoever reaches the port reads all books.
+ *
+ *     GET /books               the server's key, and which segments and snapshots there are
+ *     GET /books/<name>?from=  the file from that byte on; of the last segment as far as it is on the device, and where
+ *                              that is not farther, as soon as it is (204: for half a minute it was not; at once with wait=no)
+ *
+ * What always holds: nothing is handed out that the device does not have, so no copy is ever ahead of these books; no
+ * file is named but the journal's and the snapshots', never the key; nothing is changed.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { encodeBase64 } from './proof/keys.ts';
+import { openSidePort, type SidePort } from './side-port.ts';
+import { type Disk, type DiskFile, readAllLater } from './storage/disk.ts';
+import { segmentSeq } from './storage/format.ts';
+import type { Journal } from './storage/journal.ts';
+import { isPartName, snapshotSeq } from './storage/snapshot-format.ts';
+import { errorCode } from './storage/system-error.ts';
+
+export interface FollowersOptions {
+  disk: Disk;
+  directory: string;
+  journal: Journal;
+  /** The server's public key. */
+  key: Uint8Array;
+  /** How long a request for what is not there yet waits. */
+  waitMsMax?: number;
+}
+
+/** What there is to follow. */
+export interface BooksListed {
+  /** The server's public key, base64. */
+  server: string;
+  /** Names, from the oldest on. */
+  segments: string[];
+  snapshots: string[];
+}
+
+/** Tells who follows of a snapshot that may be new to it, beside every answer: its entry. */
+export const SNAPSHOT_HEADER = 'ayni-snapshot';
+
+const FOLLOWERS_MAX = 16;
+/** Each asks for what comes, and beside it for snapshots. */
+const CONNECTIONS_MAX = 4 * FOLLOWERS_MAX;
+const WAIT_MS_MAX = 25_000;
+/** Without a word for so long it is gone; its socket too, where it takes nothing that it asked for. */
+const SILENT_MS_MAX = 60_000;
+/** A stop waits for them so long. */
+const STOP_MS_MAX = 3_000;
+const PIECE_BYTES = 1024 * 1024;
+
+/** How far somebody has come who follows. */
+interface Follower {
+  /** The last entry that it has on its device. */
+  seq: number;
+  heard: number;
+}
+
+export class Followers {
+  readonly #options: FollowersOptions;
+  readonly #followers = new Map<string, Follower>();
+  /** Who waits for what is not there yet. */
+  #waiting: (() => void)[] = [];
+  #newestSnapshot = 0;
+
+  constructor(options: FollowersOptions) {
+    this.#options = options;
+  }
+
+  /** The last entry that each of them has, as they have said within the last minute. */
+  get entries(): number[] {
+    const since = performance.now() - SILENT_MS_MAX;
+    for (const [name, { heard }] of this.#followers) if (heard < since) this.#followers.delete(name);
+    return [...this.#followers.values()].map(({ seq }) => seq);
+  }
+
+  /** To be called when the device has more, or a snapshot is taken. */
+  look(): void {
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return;
+    this.#waiting = [];
+    for (const go of waiting) go();
+  }
+
+  /** There is a snapshot after this entry. */
+  tookSnapshot(seq: number): void {
+    this.#newestSnapshot = seq;
+    this.look();
+  }
+
+  /** Resolves when all of them have all there is, as far as they say so within some seconds: returns whether they do. */
+  async caughtUp(): Promise<boolean> {
+    const { seq } = this.#options.journal.position;
+    const isBehind = () => this.entries.some((entry) => entry < seq);
+    for (const end = performance.now() + STOP_MS_MAX; isBehind() && performance.now() < end; ) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    return !isBehind();
+  }
+
+  /** Listens; port 0 takes a free one. Rejects with ListenError where the port cannot be had. */
+  listen(at: { host: string; port: number }): Promise<SidePort> {
+    const options = { ...at, flag: '--followers', connectionsMax: CONNECTIONS_MAX, silentMsMax: SILENT_MS_MAX };
+    return openSidePort(options, (request, response) => {
+      this.#answer(request, response).catch((error: Error) => {
+        // A file that went meanwhile, or a disk that fails: who follows asks again.
+        if (response.headersSent) response.destroy();
+        else response.writeHead(errorCode(error) === 'ENOENT' ? 404 : 500).end(error.message);
+      });
+    });
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url!, 'http://books');
+    const [, books, name = '', ...rest] = pathname.split('/');
+    if (request.method !== 'GET' || books !== 'books' || rest.length > 0) return void response.writeHead(404).end();
+    this.#hear(searchParams);
+    if (name === '') return void response.end(JSON.stringify(this.#list()));
+    const from = Number(searchParams.get('from') ?? 0);
+    if (!Number.isSafeInteger(from) || from < 0) return void response.writeHead(400).end('from: a byte');
+    const waitMs = searchParams.get('wait') === 'no' ? 0 : (this.#options.waitMsMax ?? WAIT_MS_MAX);
+    const end = await this.#endOf(name, from, waitMs, response);
+    if (end === null) return void response.writeHead(404).end();
+    response.setHeader(SNAPSHOT_HEADER, this.#newestSnapshot);
+    if (from > end) return void response.writeHead(416).end();
+    if (from === end && this.#options.journal.end?.file === name) return void response.writeHead(204).end();
+    await this.#send(name, from, end, response);
+  }
+
+  #hear(params: URLSearchParams): void {
+    const [name, seq] = [params.get('follower') ?? '', Number(params.get('seq') ?? Number.NaN)];
+    const isNew = !this.#followers.has(name);
+    if (!/^[\w-]{1,40}$/.test(name) || !Number.isSafeInteger(seq) || (isNew && this.entries.length >= FOLLOWERS_MAX))
+      return;
+    this.#followers.set(name, { seq, heard: performance.now() });
+  }
+
+  #list(): BooksListed {
+    const { disk, directory, key } = this.#options;
+    const names = disk.readdir(directory);
+    return {
+      server: encodeBase64(key),
+      segments: names.filter((name) => this.#isDurableSegment(name)),
+      snapshots: names.filter((name) => snapshotSeq(name) >= 0),
+    };
+  }
+
+  /** One that is being made has its name before it has its place in the books. */
+  #isDurableSegment(name: string): boolean {
+    return segmentSeq(name) > 0 && segmentSeq(name) <= segmentSeq(this.#options.journal.end?.file ?? '');
+  }
+
+  /** Where a file ends for those who follow; null where there is none for them. Of the last segment, once it is past `from`. */
+  async #endOf(name: string, from: number, waitMs: number, response: ServerResponse): Promise<number | null> {
+    const { disk, directory, journal } = this.#options;
+    if (!this.#isDurableSegment(name) && !isPartName(name) && snapshotSeq(name) < 0) return null;
+    const until = performance.now() + waitMs;
+    while (journal.end?.file === name && journal.end.byte <= from) {
+      const left = until - performance.now();
+      if (journal.end.byte < from || left <= 0 || response.destroyed) break;
+      await this.#more(left);
+    }
+    if (journal.end?.file === name) return journal.end.byte;
+    const file = disk.open(join(directory, name), 'read');
+    const size = file.size();
+    file.close();
+    return size;
+  }
+
+  /** Resolves when there is more, or after so long. */
+  #more(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        this.#waiting = this.#waiting.filter((each) => each !== go);
+        resolve();
+      }, ms);
+      const go = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.#waiting.push(go);
+    });
+  }
+
+  async #send(name: string, from: number, to: number, response: ServerResponse): Promise<void> {
+    const file = this.#options.disk.open(join(this.#options.directory, name), 'read');
+    try {
+      response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': to - from });
+      for (let at = from; at < to && !response.destroyed; at += PIECE_BYTES) await sendPiece(file, at, to, response);
+      response.end();
+    } finally {
+      file.close();
+    }
+  }
+}
+
+/** Resolves when the socket wants more. */
+async function sendPiece(file: DiskFile, from: number, end: number, response: ServerResponse): Promise<void> {
+  const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, end - from));
+  if ((await readAllLater(file, piece, from)) < piece.length) throw new Error(`${file.path} has become shorter`);
+  if (response.write(piece) || response.destroyed) return;
+  await new Promise<void>((resolve) => {
+    const go = () => {
+      response.off('drain', go).off('close', go);
+      resolve();
+    };
+    response.on('drain', go).on('close', go);
+  });
+}

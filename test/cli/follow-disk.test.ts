@@ -1,0 +1,345 @@
+/**
+ * The same on disks that lose their power, and against servers that lie: nothing is handed out that the server's disk
+ * does not have; half a copy is refused by every start; what was changed or forged on its way is not kept.
+ */
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { Copy, StrangeBooksError } from '../../src/cli/follow/copy.ts';
+import { AwayError, Source } from '../../src/cli/follow/source.ts';
+import { type BooksListed, Followers } from '../../src/followers.ts';
+import { sign, verify } from '../../src/proof/verify.ts';
+import { readBooks } from '../../src/recovery.ts';
+import { type Disk, type Done, type OpenMode, realDisk } from '../../src/storage/disk.ts';
+import { segmentName } from '../../src/storage/format.ts';
+import { SpoiltFrameError } from '../../src/storage/frame-chain.ts';
+import { JOURNAL_START, Journal } from '../../src/storage/journal.ts';
+import { differencesOf } from '../../src/storage/state-digest.ts';
+import { issue, transfer } from '../core/books.ts';
+import { DIRECTORY, House, NOON, SERVER } from '../engine/house.ts';
+import { freshWorld, live, SCRIPT } from '../engine/life.ts';
+import { Power, PowerCut } from '../engine/power.ts';
+import { FakeDisk } from '../storage/fake-disk.ts';
+import { entriesFrom } from '../storage/kit.ts';
+import { freshDirectory } from '../support/directory.ts';
+import { until } from '../support/kit.ts';
+import { atPlaces } from '../support/long.ts';
+
+const COPY = '/copy';
+const isServers = (hash: Uint8Array, signature: Uint8Array) => verify(SERVER.public, hash, signature);
+const booksIn = (disk: Disk) => readBooks({ disk, directory: COPY, verify: isServers, hashSeed: 7 });
+
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+/** The port of a house: its URL. */
+async function openTo(house: House): Promise<{ url: string; followers: Followers }> {
+  const { disk, journal } = house;
+  const followers = new Followers({ disk, directory: DIRECTORY, journal, key: SERVER.public });
+  const { url, close } = await followers.listen({ host: '127.0.0.1', port: 0 });
+  closing.push(close);
+  return { url, followers };
+}
+
+/** Somebody between a house and who follows it, who answers in its stead where `change` makes something of an answer. */
+async function between(url: string, change: (path: string, body: Buffer) => Buffer | number): Promise<string> {
+  const answer: RequestListener = async (request, response) => {
+    const real = await fetch(`${url}${request.url}`);
+    const body = Buffer.from(await real.arrayBuffer());
+    const changed = real.status === 204 ? body : change(request.url!, body);
+    const status = changed === body ? real.status : 200;
+    if (typeof changed === 'number')
+      response
+        .writeHead(200, { 'content-length': body.length })
+        .write(body.subarray(0, changed), () => response.destroy());
+    else response.writeHead(status, { 'ayni-snapshot': real.headers.get('ayni-snapshot') ?? '0' }).end(changed);
+  };
+  const server = createServer((request, response) => void answer(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(() => server.close().closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const sourceOf = (url: string) => new Source(url, new AbortController().signal);
+
+/** Books in small segments; with snapshots the first segments are gone. */
+async function lived(shape: 'whole' | 'pruned'): Promise<House> {
+  const house = await House.open(new FakeDisk(1), { world: freshWorld(), segmentBytesMax: 900 });
+  await live(house, SCRIPT.slice(0, 6));
+  if (shape === 'whole') return house;
+  for (let n = 0; n < 3; n++) {
+    await moves(house, `early-${n}`);
+    if (n < 2) await house.takeSnapshot();
+  }
+  return house;
+}
+
+const moves = (house: House, name: string) => live(house, [(each) => each.intent(name, transfer('a', 'b', 1))]);
+
+/** The process is gone that had the directory: here it is this one. */
+function forgetLock(disk: Disk): void {
+  const names = disk.exists(COPY) ? disk.readdir(COPY) : [];
+  for (const name of names) if (name.startsWith('lock')) disk.unlink(join(COPY, name));
+}
+
+/** Follows until there is nothing more. */
+async function catchUp(copy: Copy, source: Source): Promise<void> {
+  if (copy.end === null) await copy.begin(source);
+  while ((await copy.goOn(source, false)) === 'more');
+  await copy.takeSnapshots(source);
+}
+
+describe('what who follows is given', () => {
+  test('is what the disk has, and no more, as soon as it has it', async () => {
+    const directory = freshDirectory();
+    const syncs: (() => void)[] = [];
+    const open = (path: string, mode: OpenMode) => {
+      const file = realDisk.open(path, mode);
+      return { ...file, syncLater: (done: Done) => void syncs.push(() => file.syncLater(done)) };
+    };
+    const disk = { ...realDisk, open, openSynced: () => null };
+    const journal = Journal.open(disk, directory, JOURNAL_START, {
+      segmentBytesMax: 500,
+      sign: (hash) => sign(hash, SERVER),
+    });
+    const followers = new Followers({ disk, directory, journal, key: SERVER.public });
+    const { url, close } = await followers.listen({ host: '127.0.0.1', port: 0 });
+    closing.push(close);
+    const nextEntry = entriesFrom(1);
+    const listed = async () => ((await (await fetch(`${url}/books`)).json()) as BooksListed).segments;
+    for (let n = 0; n < 3; n++) {
+      const { file, byte } = journal.end ?? { file: segmentName(1), byte: 0 };
+      const before = await listed();
+      journal.add(nextEntry());
+      const written = new Promise<void>((resolve) => journal.commit(NOON, () => resolve()));
+      const ask = (more: string) => fetch(`${url}/books/${file}?from=${byte}${more}`);
+      // It is in the file, and may not be on the device: a power cut would make it another.
+      expect((await ask('&wait=no')).status).toBe(n === 0 ? 404 : 204);
+      expect(await listed()).toEqual(before);
+      const waiting = n === 0 ? null : ask('');
+      await until(() => syncs.length > 0);
+      for (const sync of syncs.splice(0)) sync();
+      await written;
+      followers.look();
+      const answer = await (waiting ?? ask(''));
+      const end = journal.end!;
+      const isSame = end.file === file;
+      expect([answer.status, (await answer.arrayBuffer()).byteLength]).toEqual([200, isSame ? end.byte - byte : 0]);
+      expect(await listed()).toContain(end.file);
+    }
+    await journal.close();
+  });
+
+  test.each([
+    'server.key',
+    'lock-0000000001',
+    '..%2fbooks%2fserver.key',
+    '../server.key',
+    'journal-00000000000000000001.ayj.tmp',
+    'journal-00000000000009999999.ayj',
+    'snapshot-00000000000000000001.ays/x',
+  ])('is no %s', async (name) => {
+    const house = await lived('whole');
+    house.disk.put(join(DIRECTORY, 'server.key'), Buffer.from('secret'));
+    house.disk.put(join(DIRECTORY, 'lock-0000000001'), Buffer.from('lock'));
+    const { url } = await openTo(house);
+    expect((await fetch(`${url}/books/${name}`)).status).toBe(404);
+  });
+});
+
+describe.each(['whole', 'pruned'] as const)('a copy of books whose journal is %s', (shape) => {
+  test('that is cut off at any call of the disk is whole, or refused by every start, and made whole by going on', async () => {
+    const house = await lived(shape);
+    const { url } = await openTo(house);
+    const before = { seq: house.journal.position.seq, state: differencesOf(house.state, house.state) };
+    expect(before.state).toEqual([]);
+    const run = async (disk: Disk) => {
+      const copy = new Copy(disk, COPY, isServers);
+      await catchUp(copy, sourceOf(url));
+      return copy;
+    };
+    const whole = new Power(new FakeDisk(3));
+    (await run(whole)).close();
+    expect(differencesOf(booksIn(whole).state, house.state)).toEqual([]);
+    const ends = { whole: 0, refused: 0, nothing: 0 };
+    await atPlaces(1, whole.count, 5, async (cutAt) => {
+      const disk = new FakeDisk(cutAt);
+      const power = new Power(disk, cutAt);
+      const ended = run(power).then((copy) => copy.close());
+      // What comes over the network comes in more pieces or fewer: it may come to its end before.
+      await Promise.race([ended, power.gone]).catch((error) => expect(error).toBeInstanceOf(PowerCut));
+      const names = disk.exists(COPY) ? disk.readdir(COPY).filter((name) => !name.startsWith('lock')) : [];
+      if (names.length === 0) ends.nothing++;
+      else {
+        try {
+          const { end, state } = booksIn(disk);
+          if (end.seq === before.seq) expect(differencesOf(state, house.state), `cut at ${cutAt}`).toEqual([]);
+          ends.whole++;
+        } catch (error) {
+          expect((error as Error).name, (error as Error).stack).toBe('DamageError');
+          ends.refused++;
+        }
+      }
+      forgetLock(disk);
+      (await run(disk)).close();
+      expect(differencesOf(booksIn(disk).state, house.state), `cut at ${cutAt}`).toEqual([]);
+    });
+    expect(ends.nothing * ends.refused * ends.whole).toBeGreaterThan(0);
+  });
+});
+
+describe('a copy that goes on', () => {
+  test('that is cut off at any call of the disk is a beginning of the books', async () => {
+    const house = await lived('pruned');
+    const { url } = await openTo(house);
+    const disk = new FakeDisk(5);
+    const first = new Copy(disk, COPY, isServers);
+    await catchUp(first, sourceOf(url));
+    first.close();
+    const files = disk.readdir(COPY).map((name) => [join(COPY, name), disk.bytesOf(join(COPY, name))] as const);
+    const { seq } = first.end!;
+    for (let n = 0; n < 6; n++) await moves(house, `later-${n}`);
+    await house.takeSnapshot();
+    await moves(house, 'last');
+    const same = (seed: number) => {
+      const other = new FakeDisk(seed);
+      other.mkdir(COPY);
+      for (const [path, bytes] of files) other.put(path, bytes);
+      return other;
+    };
+    const run = async (on: Disk) => {
+      const copy = new Copy(on, COPY, isServers);
+      await catchUp(copy, sourceOf(url));
+      copy.close();
+    };
+    const whole = new Power(same(1));
+    await run(whole);
+    expect(whole.readdir(COPY).filter((name) => name.startsWith('snapshot'))).toHaveLength(2);
+    await atPlaces(1, whole.count, 7, async (cutAt) => {
+      const torn = same(cutAt);
+      const power = new Power(torn, cutAt);
+      await Promise.race([run(power).catch(() => {}), power.gone]);
+      expect(booksIn(torn).end.seq).toBeGreaterThanOrEqual(seq);
+      forgetLock(torn);
+      await run(torn);
+      expect(differencesOf(booksIn(torn).state, house.state), `cut at ${cutAt}`).toEqual([]);
+    });
+  });
+
+  test('keeps no byte that has changed on its way, and goes on once they come as they are', async () => {
+    const house = await lived('pruned');
+    const { url } = await openTo(house);
+    let flips = 0;
+    const lies = await between(url, (path, body) => {
+      if (!path.startsWith('/books/')) return body;
+      const spoilt = Buffer.from(body);
+      if (body.length > 0) spoilt[(flips * 37) % body.length]! ^= 1 << (flips % 8);
+      flips++;
+      return spoilt;
+    });
+    for (let n = 0; n < 60; n++) {
+      const disk = new FakeDisk(n);
+      const copy = new Copy(disk, COPY, isServers);
+      flips = n;
+      const error = await catchUp(copy, sourceOf(lies)).catch((error: Error) => error);
+      expect(error).toBeInstanceOf(Error);
+      expect(
+        [SpoiltFrameError, StrangeBooksError].some((kind) => error instanceof kind),
+        String(error),
+      ).toBe(true);
+      await catchUp(copy, sourceOf(url));
+      copy.close();
+      expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
+    }
+  });
+
+  test('writes nowhere but in its directory, whatever names it is told', async () => {
+    const house = await lived('pruned');
+    const { url } = await openTo(house);
+    const [first] = house.disk.readdir(DIRECTORY).filter((name) => name.startsWith('journal')) as [string];
+    const names = ['../journal-00000000000000000001.ayj', '/etc/journal-1.ayj', 7, 'journal-x.ayj', 'server.key'];
+    const lies = await between(url, (path, body) => {
+      // Where there is no such file, that of another.
+      if (path.startsWith('/books/') || !path.startsWith('/books'))
+        return body.length > 0 ? body : house.disk.bytesOf(join(DIRECTORY, first));
+      const listed = JSON.parse(body.toString()) as BooksListed;
+      return Buffer.from(
+        JSON.stringify({
+          ...listed,
+          segments: [...names, ...listed.segments],
+          snapshots: [...listed.snapshots, ...names],
+        }),
+      );
+    });
+    const disk = new FakeDisk(1);
+    const opened: string[] = [];
+    const open = (path: string, mode: OpenMode) => {
+      if (mode !== 'read') opened.push(path);
+      return disk.open(path, mode);
+    };
+    const watched: Disk = new Proxy(disk, {
+      get: (target, name) => (name === 'open' ? open : Reflect.get(target, name).bind(target)),
+    });
+    const copy = new Copy(watched, COPY, isServers);
+    await catchUp(copy, sourceOf(lies));
+    copy.close();
+    expect(opened.filter((path) => !/^\/copy\/[^/]+$/.test(path))).toEqual([]);
+    expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
+  });
+
+  test('keeps what came whole of an answer that broke off, and takes the rest later', async () => {
+    const house = await lived('whole');
+    const { url } = await openTo(house);
+    const disk = new FakeDisk(1);
+    const copy = new Copy(disk, COPY, isServers);
+    await catchUp(copy, sourceOf(url));
+    for (let n = 0; n < 4; n++) await moves(house, `later-${n}`);
+    let breaks = true;
+    const broken = await between(url, (_path, body) => (breaks && body.length > 100 ? body.length - 30 : body));
+    const { seq } = copy.end!;
+    await expect(catchUp(copy, sourceOf(broken))).rejects.toThrow(AwayError);
+    expect(booksIn(disk).end.seq).toBeGreaterThanOrEqual(seq);
+    breaks = false;
+    await catchUp(copy, sourceOf(broken));
+    copy.close();
+    expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
+  });
+
+  test('takes no books of another history of the same server', async () => {
+    const house = await lived('whole');
+    const disk = new FakeDisk(1);
+    const copy = new Copy(disk, COPY, isServers);
+    await catchUp(copy, sourceOf((await openTo(house)).url));
+    const before = booksIn(disk).end;
+    // With the same key, and as long, and longer.
+    const other = await House.open(new FakeDisk(9), { world: { now: 1e12, made: 50 }, segmentBytesMax: 900 });
+    await live(other, SCRIPT.slice(0, 3));
+    const lookAt = async () => catchUp(copy, sourceOf((await openTo(other)).url)).catch((error: Error) => error);
+    for (let n = 0; n < 12; n++) {
+      await live(other, [(each) => each.intent(`other-${n}`, issue('a', 1))]);
+      const error = await lookAt();
+      if (other.journal.position.seq > before.seq) expect(error).toBeInstanceOf(Error);
+    }
+    copy.close();
+    expect(booksIn(disk).end).toEqual(before);
+  });
+
+  test('says how far it is, so that a stop can wait for it', async () => {
+    const house = await lived('whole');
+    const { url, followers } = await openTo(house);
+    expect([followers.entries, await followers.caughtUp()]).toEqual([[], true]);
+    const copy = new Copy(new FakeDisk(1), COPY, isServers);
+    const source = sourceOf(url);
+    await catchUp(copy, source);
+    expect(followers.entries).toEqual([house.journal.position.seq]);
+    await moves(house, 'later');
+    const isCaughtUp = followers.caughtUp();
+    await catchUp(copy, source);
+    expect(await isCaughtUp).toBe(true);
+    await until(() => followers.entries[0] === house.journal.position.seq);
+    copy.close();
+  });
+});

@@ -1,0 +1,236 @@
+/**
+ * A copy that is kept going: it is at all times a beginning of the server's books that can be started from, or refused by
+ * every start while it is not whole yet; nothing comes into it that the server's disk does not have, or that its key has
+ * not signed; whoever is killed on either side goes on where it was.
+ */
+import { spawn } from 'node:child_process';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { encodeBase64 } from '../../src/proof/keys.ts';
+import { SERVER } from '../engine/house.ts';
+import { crowd, judgeBooks, openAccount } from '../engine/process.ts';
+import { dieWithUs } from '../support/children.ts';
+import { connect, makeKeys } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
+import { until } from '../support/kit.ts';
+import { type Server, type ServerOptions, startRefused, startServer } from '../support/server.ts';
+import { ayniProcess, filesIn, fillBooks } from './books.ts';
+
+const AYNI = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
+const PRUNING = ['--snapshot-every', '40', '--segment-bytes-max', '12000'];
+
+const fresh = () => join(freshDirectory(), 'copy');
+
+const serve = (options: ServerOptions & { directory: string }) =>
+  startServer({ ...options, flags: ['--followers', '0', ...(options.flags ?? [])] });
+
+const portOf = (server: Server) => Number(/can be followed at http:\/\/127\.0\.0\.1:(\d+)/.exec(server.log())![1]);
+
+interface Follower {
+  log(): string;
+  /** Resolves when it has told so. */
+  tells(what: RegExp): Promise<void>;
+  /** SIGTERM; the exit code. */
+  stop(): Promise<number | null>;
+  kill(): Promise<void>;
+  ended: Promise<number | null>;
+}
+
+function follow(port: number, to: string, key: string): Follower {
+  const args = [AYNI, 'follow', `http://127.0.0.1:${port}`, to, '--against', key];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  dieWithUs(child);
+  let log = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return {
+    log: () => log,
+    async tells(what) {
+      await until(
+        () => what.test(log),
+        () => `${what} in ${log}`,
+      );
+    },
+    stop() {
+      child.kill('SIGTERM');
+      return ended;
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+    ended,
+  };
+}
+
+/** What the journal holds, without the room behind it, and the names of all else. */
+const contentOf = (directory: string) =>
+  filesIn(directory, /^(journal|snapshot|part)-/).map((name) => {
+    return [
+      name,
+      name.startsWith('journal')
+        ? readFileSync(join(directory, name))
+            .toString('hex')
+            .replace(/(00)+$/, '')
+        : '',
+    ];
+  });
+
+describe('ayni follow', () => {
+  test('has all that was acknowledged when the server stops, its snapshots too, and a server goes on with it', async () => {
+    const directory = freshDirectory();
+    const server = await serve({ directory, flags: PRUNING });
+    await fillBooks(server, 20);
+    const to = fresh();
+    const follower = follow(portOf(server), to, server.publicKey);
+    await follower.tells(/Has entries 1 to \d+/);
+    await fillBooks(server, 60);
+    const newest = filesIn(directory, /^snapshot/).at(-1)!;
+    await follower.tells(new RegExp(`Has ${newest.replace('.', '\\.')}`));
+    expect(await server.stop()).toBe(0);
+    expect(server.log()).not.toContain('has not got all of them');
+    expect(await follower.stop()).toBe(0);
+    expect(contentOf(to)).toEqual(contentOf(directory));
+    expect(existsSync(join(to, 'server.key'))).toBe(false);
+    expect((await ayniProcess('verify', to, '--against', server.publicKey)).out).toContain('Nothing wrong up to entry');
+    const other = await startServer({ directory: to, flags: ['--server-key', join(directory, 'server.key')] });
+    await fillBooks(other, 5);
+    expect(await other.stop()).toBe(0);
+  });
+
+  test('goes on where it was, whoever is killed, and is a whole beginning each time', async () => {
+    const directory = freshDirectory();
+    const to = fresh();
+    const keys = makeKeys(Buffer.alloc(32, 9));
+    let server = await serve({ directory, flags: PRUNING });
+    const { wallet, symbol } = await openAccount(connect(server), keys);
+    const sent: ReturnType<typeof crowd>['sent'] = [];
+    const port = portOf(server);
+    let follower = follow(port, to, server.publicKey);
+    await follower.tells(/Has entries/);
+    for (let round = 0; round < 3; round++) {
+      const load = crowd(`${server.url}/intents`, 8, wallet, symbol);
+      sent.push(...load.sent);
+      await load.acknowledged(60);
+      await follower.kill();
+      judgeBooks(copiedWithKey(to, directory), [], wallet, symbol);
+      follower = follow(port, to, server.publicKey);
+      await follower.tells(/Has entries/);
+      await load.acknowledged(120);
+      await server.kill();
+      await load.end();
+      sent.push(...load.sent);
+      server = await startServer({ directory, flags: [...PRUNING, '--followers', String(port)] });
+      await follower.tells(/It answers again|Cannot follow/);
+    }
+    await until(async () => (await entriesOf(to)) >= (await entriesOf(directory)));
+    expect(await server.stop()).toBe(0);
+    expect(await follower.stop()).toBe(0);
+    judgeBooks(copiedWithKey(to, directory), sent, wallet, symbol);
+    expect(contentOf(to).at(-1)).toEqual(contentOf(directory).at(-1));
+  });
+
+  test('--once takes what there is, and the next time what has come since', async () => {
+    const directory = freshDirectory();
+    const server = await serve({ directory, flags: PRUNING });
+    const url = `http://127.0.0.1:${portOf(server)}`;
+    const to = fresh();
+    for (let round = 0; round < 2; round++) {
+      await fillBooks(server, 15);
+      const ran = await ayniProcess('follow', url, to, '--against', server.publicKey, '--once');
+      expect([ran.code, ran.err]).toEqual([0, '']);
+      expect(contentOf(to).at(-1)).toEqual(contentOf(directory).at(-1));
+    }
+    await server.stop();
+  });
+
+  test('ends, and keeps what it has, where the books there are not those it has followed', async () => {
+    const directory = freshDirectory();
+    let server = await serve({ directory });
+    await fillBooks(server, 3);
+    const to = fresh();
+    const once = (into = to, key = server.publicKey) =>
+      ayniProcess('follow', `http://127.0.0.1:${portOf(server)}`, into, '--against', key, '--once');
+    expect((await once()).code).toBe(0);
+    const before = contentOf(to);
+    const strange = await once(fresh(), encodeBase64(SERVER.public));
+    expect([strange.code, strange.err]).toEqual([1, expect.stringContaining('of another server, with the key')]);
+    // Put back from a copy that is older than this one.
+    const older = fresh();
+    cpSync(directory, older, { recursive: true });
+    await fillBooks(server, 3);
+    expect((await once()).code).toBe(0);
+    const newer = contentOf(to);
+    expect(newer).not.toEqual(before);
+    await server.kill();
+    server = await serve({ directory: older });
+    expect(await once()).toMatchObject({ code: 1, err: expect.stringMatching(/end before entry \d+/) });
+    // Which has gone on by itself since.
+    await fillBooks(server, 9);
+    expect(await once()).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/has changed|continue|belongs|no frame/),
+    });
+    expect(contentOf(to)).toEqual(newer);
+    await server.stop();
+  });
+
+  test('tells that what it has misses is gone there', async () => {
+    const directory = freshDirectory();
+    const server = await serve({ directory, flags: PRUNING });
+    await fillBooks(server, 3);
+    const to = fresh();
+    const args = ['follow', `http://127.0.0.1:${portOf(server)}`, to, '--against', server.publicKey, '--once'];
+    expect((await ayniProcess(...args)).code).toBe(0);
+    await fillBooks(server, 120);
+    const ran = await ayniProcess(...args);
+    expect([ran.code, ran.err]).toEqual([1, expect.stringMatching(/begin a new copy, in an empty directory/)]);
+    await server.stop();
+  });
+
+  test('nobody starts on it, nor follows into it, meanwhile', async () => {
+    const directory = freshDirectory();
+    const server = await serve({ directory });
+    const to = fresh();
+    const follower = follow(portOf(server), to, server.publicKey);
+    await follower.tells(/Has entries/);
+    const refused = await startRefused({ directory: to, flags: ['--server-key', join(directory, 'server.key')] });
+    expect(refused.log).toContain('is in use by process');
+    const second = await ayniProcess('follow', `http://127.0.0.1:${portOf(server)}`, to, '--against', server.publicKey);
+    expect(second.err).toContain('is in use by process');
+    expect(await follower.stop()).toBe(0);
+    await server.stop();
+  });
+
+  test.each([
+    ['no URL', ['here', '/tmp/x', '--against', encodeBase64(SERVER.public)], /no URL/],
+    ['no directory', ['http://127.0.0.1:1'], /two of them/],
+    ['no key', ['http://127.0.0.1:1', '/tmp/x'], /--against/],
+  ])('%s: exit code 2', async (_name, args, what) => {
+    const ran = await ayniProcess('follow', ...args);
+    expect([ran.code, ran.err]).toEqual([2, expect.stringMatching(what)]);
+  });
+
+  test('a server that only shows its books has none to follow', async () => {
+    const directory = freshDirectory();
+    const server = await startServer({ directory });
+    await server.stop();
+    const refused = await startRefused({ directory, flags: ['--read-only', 'yes', '--followers', '0'] });
+    expect([refused.code, refused.log]).toEqual([2, expect.stringContaining('--followers')]);
+  });
+});
+
+/** The copy as somebody would start on it, apart. */
+function copiedWithKey(to: string, from: string): string {
+  const copy = fresh();
+  cpSync(to, copy, { recursive: true });
+  cpSync(join(from, 'server.key'), join(copy, 'server.key'));
+  return copy;
+}
+
+async function entriesOf(directory: string): Promise<number> {
+  const { out } = await ayniProcess('inspect', directory);
+  return Number(/Last entry (\d+)/.exec(out)?.[1] ?? 0);
+}
