@@ -152,6 +152,17 @@ describe('signatures in replay', () => {
     for (const read of [plainly, alone, ahead]) expect(cameOf(read, disk)).toMatchObject({ what: NOT_SIGNED });
   });
 
+  test.each([
+    ['room for more', 0],
+    ['a torn tail', 7],
+  ])('the last is refused too with %s behind it', async (_, byte) => {
+    const files = filesOf(await signedByOthers((frame, frames) => frame === frames - 1));
+    const [last, bytes] = [...files].at(-1)!;
+    files.set(last, Buffer.concat([bytes, Buffer.alloc(600, byte)]));
+    for (const read of [plainly, alone, ahead])
+      expect(cameOf(read, diskWith(files))).toMatchObject({ what: NOT_SIGNED });
+  });
+
   test('one among others proves nothing that the last does not: replay passes it over, an audit does not', async () => {
     const disk = await signedByOthers((frame) => frame === 1);
     expect(cameOf(plainly, disk)).toMatchObject({ what: NOT_SIGNED });
