@@ -1,10 +1,10 @@
 /**
- * One byte behind the last frame that is not zero: it has changed there, or it is all that is left of a write that did not
- * end, which only where it lies can tell.
+ * One byte that is not what it was. In a frame the server's signature proves that. Behind the last frame, where it alone is
+ * not zero, it has changed there, or it is all that is left of a write that did not end: only where it lies can tell.
  */
 import { expect, test } from 'vitest';
 import { changeIn } from '../../src/storage/changed-byte.ts';
-import { FRAME_FOOT_BYTES, FRAME_HEAD_BYTES } from '../../src/storage/format.ts';
+import { FRAME_FOOT_BYTES, FRAME_HEAD_BYTES, SIGNATURE_BYTES, sealFrame } from '../../src/storage/format.ts';
 import { JOURNAL_START, Journal } from '../../src/storage/journal.ts';
 import { randomFrom, SECTOR_BYTES } from './fake-disk.ts';
 import { commit, DIRECTORY, freshDisk, intentFrom, JOURNAL_OPTIONS, readFrames, server } from './kit.ts';
@@ -34,10 +34,15 @@ function found({ path, whole, end }: Awaited<ReturnType<typeof segmentOf>>, from
   const bytes = Buffer.alloc(whole.length + ROOM_BYTES);
   whole.copy(bytes, 0, 0, end);
   whole.copy(bytes, from, from, to);
+  return changeOf(path, bytes);
+}
+
+/** What is found in a segment of these bytes. */
+function changeOf(path: string, bytes: Uint8Array, verify = server.verify) {
   const disk = freshDisk();
   disk.put(path, bytes);
   const { torn, position } = readFrames(disk);
-  return torn === null ? 'whole' : changeIn(disk, DIRECTORY, { torn, position }, server.verify);
+  return torn === null ? 'whole' : changeIn(disk, DIRECTORY, { torn, position }, verify);
 }
 
 test('a write of which one sector came to be is torn, wherever in it the frame begins and ends', async () => {
@@ -65,11 +70,29 @@ test('a byte where a write that did not end leaves more than that, or none, has 
     const bytes = Buffer.alloc(whole.length + ROOM_BYTES);
     whole.copy(bytes, 0, 0, end);
     bytes[byte] = 0x40;
-    const disk = freshDisk();
-    disk.put(path, bytes);
-    const { torn, position } = readFrames(disk);
-    const change = changeIn(disk, DIRECTORY, { torn: torn!, position }, server.verify);
+    const change = changeOf(path, bytes);
     const mayBeLast = byte % SECTOR_BYTES < 2 && byte - end >= FRAME_HEAD_BYTES + FRAME_FOOT_BYTES;
     expect(change).toEqual(mayBeLast ? null : { where: 'room', byte, change: 0x40 });
   }
+});
+
+test.each([0, 1, 4])(
+  'a byte of a frame whose signature ends with %i zeros is found, whether there is room behind it or not',
+  async (zeros) => {
+    const { path, whole, end } = await segmentOf(FILL);
+    const signature = bytesFrom(SIGNATURE_BYTES).fill(0, SIGNATURE_BYTES - zeros);
+    sealFrame(whole, end, whole.length, signature);
+    whole[end + 100]! ^= 4;
+    const isIt = (_: Uint8Array, given: Uint8Array) => Buffer.compare(given, signature) === 0;
+    const found = { where: 'frame', byte: end + 100, change: 4 };
+    for (const room of [0, ROOM_BYTES])
+      expect(changeOf(path, Buffer.concat([whole, Buffer.alloc(room)]), isIt)).toEqual(found);
+  },
+);
+
+test('a byte of a frame that somebody without the key has signed is none that can be put back: the tail is torn', async () => {
+  const { path, whole, end } = await segmentOf(FILL);
+  sealFrame(whole, end, whole.length, bytesFrom(SIGNATURE_BYTES));
+  whole[end + 100]! ^= 4;
+  expect(changeOf(path, whole)).toBeNull();
 });
