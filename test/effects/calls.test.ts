@@ -1,6 +1,8 @@
 /** Calls to bridges: which are due, what they say, and what becomes of them when banks, time and processes misbehave. */
 import { describe, expect, test } from 'vitest';
+import { GRANTED } from '../../src/core/access/index.ts';
 import { Kind } from '../../src/core/kinds.ts';
+import { makeLuid } from '../../src/core/luid.ts';
 import { issue, limit, transfer } from '../core/books.ts';
 import { turn } from '../engine/house.ts';
 import { Clock } from './clock.ts';
@@ -88,6 +90,20 @@ describe('a bank that takes a call and forgets it', () => {
     await theatre.run(60_000);
     // The one it has reported on is not asked again.
     expect(asked(theatre, 'prepare').map(({ text }) => text)).toEqual([...first, first[1]]);
+  });
+
+  test('is asked again where a token was used up for the word, which the log does not keep', async () => {
+    const theatre = await open();
+    const { house, effects } = theatre;
+    await theatre.done(house.intent('i', transfer('a', 'x', 5)));
+    await theatre.run();
+    const moment = house.engine.now();
+    const luid = makeLuid('tkn', moment, new Uint8Array(32));
+    const used = { luid, id: 'f'.repeat(64), exp: Math.floor(moment / 1000) + 60 };
+    await theatre.done(house.submit({ op: 'token', ledger: 1, kind: Kind.ledger, moment, caller: GRANTED, ...used }));
+    effects.activate(bridgeRow(theatre));
+    await theatre.run();
+    expect(asked(theatre, 'prepare')).toHaveLength(2);
   });
 
   test('while another call of the same bank is under way hears none twice', async () => {
