@@ -273,7 +273,7 @@ export function pathsOf(of: Filtered): readonly string[] {
 }
 
 /**
- * The text a filter compares with. Where no value can hold a space (addresses, keys, moments) a space
+ * The text a filter compares with. Where no value can hold a space (addresses, keys, labels, moments) a space
  * is a `+` that the client did not encode, as in `data.handle=tel:+573001`. Moments become the one form
  * that records carry, whatever ISO form or zone they came in.
  */
@@ -281,7 +281,7 @@ function readValue(path: readonly string[], operator: Operator, text: string): s
   if (text.length > FILTER_TEXT_MAX) {
     throw malformed(`a filter value is longer than ${FILTER_TEXT_MAX} characters`);
   }
-  if (operator === 'regex' || path[1] === 'custom' || path[1] === 'labels') return text;
+  if (operator === 'regex' || path[1] === 'custom') return text;
   const value = text.replaceAll(' ', '+');
   return path[1] === 'moment' ? readMoment(value) : value;
 }

@@ -106,10 +106,12 @@ describe('claims', () => {
     ['exp now', { exp: NOW }, 'good'],
     ['exp a second ago', { exp: NOW - 1 }, 'auth.unauthorized'],
     ['exp before iat', { iat: NOW + 50, exp: NOW + 40 }, 'auth.unauthorized'],
+    ['an iat of nought', { iat: 0 }, 'auth.unauthorized'],
     ['iat a minute ahead', { iat: NOW + 60 }, 'good'],
     ['iat more than a minute ahead', { iat: NOW + 61, exp: NOW + 100 }, 'auth.unauthorized'],
     ['times in milliseconds', { iat: NOW * 1000, exp: NOW * 1000 + 60 }, 'auth.unauthorized'],
     ['not before now', { nbf: NOW }, 'good'],
+    ['not before a minute from now', { nbf: NOW + 60 }, 'good'],
     ['not before long', { nbf: NOW + 61 }, 'auth.unauthorized'],
     ['nbf as text', { nbf: 'x' }, 'auth.unauthorized'],
     ['jti for five minutes', { jti: 'a', iat: NOW - 10, exp: NOW + 290 }, 'good'],
@@ -143,6 +145,7 @@ describe('form', () => {
     ['four parts', `${good}.`, 'auth.unauthorized'],
     ['no signature', `Bearer ${head}.${body}.`, 'auth.unauthorized'],
     ['padding', `${good}==`, 'auth.unauthorized'],
+    ['padding within', `Bearer ${head}=.${body}.${signature}`, 'auth.unauthorized'],
     [
       'unused bits',
       `Bearer ${head}.${body}.${signature.slice(0, -1)}${signature.endsWith('A') ? 'B' : 'z'}`,
@@ -160,6 +163,7 @@ describe('form', () => {
     ['no alg', forge({ kid: first.public }, CLAIMS), 'auth.unauthorized'],
     ['no kid', forge({ alg: 'EdDSA' }, CLAIMS), 'auth.unauthorized'],
     ['kid as number', forge({ alg: 'EdDSA', kid: 7 }, CLAIMS), 'auth.unauthorized'],
+    ['an empty kid', forge({ alg: 'EdDSA', kid: '' }, CLAIMS), 'auth.unauthorized'],
     [
       'a key of its own beside',
       forge({ ...HEADER, jwk: { x: second.public } }, CLAIMS, second.secret),
@@ -169,6 +173,11 @@ describe('form', () => {
     ['typ', forge({ ...HEADER, typ: 'JWT' }, CLAIMS), 'good'],
     ['a header that is a list', forge('[]', CLAIMS), 'auth.unauthorized'],
     ['a payload that is null', forge(HEADER, 'null'), 'auth.unauthorized'],
+    [
+      'an exp beyond all numbers',
+      forge(HEADER, JSON.stringify({ ...CLAIMS, exp: 0 }).replace(':0', ':1e999')),
+      'auth.unauthorized',
+    ],
     ['a payload that is not JSON', forge(HEADER, '{iss:1}'), 'auth.unauthorized'],
     ['a payload too deep', forge(HEADER, `{"a":${'['.repeat(20)}${']'.repeat(20)}}`), 'auth.unauthorized'],
     ['claims of a prototype', forge(HEADER, `{"__proto__":${JSON.stringify(CLAIMS)}}`), 'auth.unauthorized'],
@@ -198,12 +207,12 @@ describe('the cache', () => {
     expect(verified).toBe(1);
   });
 
-  test('a signer that got another key does not live on in the cache', () => {
+  test('a signer that is gone, or got another key, does not live on in the cache', () => {
     const checker = newChecker();
     const token = forge({ alg: 'EdDSA', kid: 'owner' }, CLAIMS);
     expect(judge(token, checker)).toBe('good');
-    expect(judge(token, checker, { keyOf: () => decodePublic(second.public) })).toBe('auth.unauthorized');
     expect(judge(token, checker, { keyOf: () => null })).toBe('record.not-found');
+    expect(judge(token, checker, { keyOf: () => decodePublic(second.public) })).toBe('auth.unauthorized');
     expect(judge(token, checker)).toBe('good');
   });
 
