@@ -119,6 +119,7 @@ describe('filters, however they are spelled', () => {
     ['data.handle=tel:+57300', ['data.handle eq "tel:+57300"']],
     ['data.handle=a=b', ['data.handle eq "a=b"']],
     ['meta.labels=one', ['meta.labels eq "one"']],
+    ['meta.labels=new+old', ['meta.labels eq "new+old"']],
     ['meta.moment.$gte=2030-01-02T03:04:05.678Z', ['meta.moment gte "2030-01-02T03:04:05.678Z"']],
     ['meta.moment.$gte=2030-01-02', ['meta.moment gte "2030-01-02T00:00:00.000Z"']],
     ['meta.moment.$gte=2028-02-29', ['meta.moment gte "2028-02-29T00:00:00.000Z"']],
