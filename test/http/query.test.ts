@@ -49,6 +49,7 @@ describe('page', () => {
     ['page.limit=100', 0, 100],
     ['page.limit=1', 0, 1],
     ['page.size=7', 0, 20],
+    ['page.limit.most=7', 0, 20],
     ['&&page.index=1&&', 1, 20],
     [serialize({ page: { index: 3, limit: 7 } }), 3, 7],
     [serialize({ page: { index: 3, limit: 7 } }, false), 3, 7],
@@ -115,9 +116,11 @@ describe('filters, however they are spelled', () => {
     ['data.custom.__proto__=1', ['data.custom.__proto__ eq "1"']],
     ['data.custom.flag=true', ['data.custom.flag eq "true"']],
     ['data.custom.name=', ['data.custom.name eq ""']],
+    ['data.custom.name', ['data.custom.name eq ""']],
     ['data.handle=tel:%2B57300', ['data.handle eq "tel:+57300"']],
     ['data.handle=tel:+57300', ['data.handle eq "tel:+57300"']],
     ['data.handle=a=b', ['data.handle eq "a=b"']],
+    ['data.handle.$regex=^a b', ['data.handle regex "^a b"']],
     ['meta.labels=one', ['meta.labels eq "one"']],
     ['meta.labels=new+old', ['meta.labels eq "new+old"']],
     ['meta.moment.$gte=2030-01-02T03:04:05.678Z', ['meta.moment gte "2030-01-02T03:04:05.678Z"']],
@@ -140,6 +143,18 @@ describe('filters, however they are spelled', () => {
   ])('%s', (query, expected) => {
     expect(told(query)).toEqual(expected);
   });
+});
+
+test('a moment without a zone is one of UTC, wherever the server stands', () => {
+  const zone = process.env.TZ;
+  process.env.TZ = 'America/Bogota';
+  try {
+    expect(new Date(0).getHours()).toBe(19);
+    expect(told('meta.moment.$gte=2030-01-02T03:04')).toEqual(['meta.moment gte "2030-01-02T03:04:00.000Z"']);
+  } finally {
+    if (zone === undefined) delete process.env.TZ;
+    else process.env.TZ = zone;
+  }
 });
 
 describe('paths by kind', () => {
@@ -185,6 +200,9 @@ describe('refused as malformed', () => {
     'filter.nope=x',
     'filter.hash=x',
     'meta.owners=x',
+    'meta.custom.x=1',
+    // No page, though a page of nothing would be refused as one.
+    'data.limit=0',
     'data.constructor=x',
     'data.__proto__.x=1',
     'data.schema.$or=x',
@@ -214,6 +232,7 @@ describe('refused as malformed', () => {
     'meta.moment.$lt=2030-04-31T00:00:00Z',
     'meta.moment.$gte=2030-02-30T10:00%2B02:00',
     'meta.moment.$gte=2030-01-00',
+    'meta.moment.$gte=2030-01-02,10:00',
     'data.handle.$regex=(',
     'data.handle.$regex=(a)\\1',
     'data.handle.$regex=',
@@ -232,6 +251,7 @@ describe('refused as malformed', () => {
 
   test.each([
     `filter=${'{"data":{"custom":'}${'{"a":'.repeat(6)}1${'}'.repeat(8)}`,
+    'data.custom.a.b.c.d.e.f.g.h=x',
     `data.handle.$regex=${'a'.repeat(256)}`,
     `data.handle=${'a'.repeat(1024)}`,
     Array.from({ length: 32 }, (_, i) => `data.custom.a${i}=1`).join('&'),
