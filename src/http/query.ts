@@ -258,7 +258,7 @@ function readWish(segments: readonly string[], of: Filtered): { path: readonly s
 }
 
 function isSupported(path: readonly string[], of: Filtered): boolean {
-  if (of === null || typeof of === 'object') return of?.includes(path.join('.')) ?? false;
+  if (typeof of === 'object') return of?.includes(path.join('.')) ?? false;
   if (path[0] === 'data' && path[1] === 'custom') {
     return path.length > 2 && path.length <= CUSTOM_DEPTH_MAX + 2 && !path.includes('');
   }

@@ -94,7 +94,6 @@ export function createTokenChecker(verify: Verify, rememberedMax = REMEMBERED_MA
         const key = keyOf(known.kid, context);
         if (isRefusal(key)) return key;
         if (Buffer.compare(key, known.key) === 0) return checkClaims(known, context);
-        verified.delete(text);
       }
 
       const token = verifyToken(text, context, verify);
@@ -227,7 +226,7 @@ function decodeObject(text: string): Record<string, unknown> | null {
 /** Strict base64url: no padding, no foreign characters, unused bits zero; null otherwise. */
 function decodeBase64Url(text: string): Uint8Array | null {
   const bytes = Buffer.from(text, 'base64url');
-  return text !== '' && bytes.toString('base64url') === text ? bytes : null;
+  return bytes.toString('base64url') === text ? bytes : null;
 }
 
 function isText(value: unknown): value is string {
