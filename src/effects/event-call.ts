@@ -21,13 +21,13 @@ export function eventCall(state: State, sealer: Sealer, row: number, event: Ledg
   if (endpoint !== undefined) return { method: 'POST', url: endpoint, body, secure: [] };
   const target = findHandle(state, state.rows.ledger.get(row), Kind.bridge, bridge!);
   // A bridge that is no more cannot be reached: the call fails, and is tried again, like any other.
-  const { server, secure } = (target < 0 ? null : addressOf(state, target)) ?? { server: 'http://-', secure: [] };
+  const { server, secure } = target < 0 ? { server: 'http://-', secure: [] } : addressOf(state, target);
   return { method: 'POST', url: `${server}/effects/${encodeURIComponent(entry.handle)}`, body, secure };
 }
 
 /** Tells a bridge the intent as it was right after the event's entry. */
 function statusCall(state: State, sealer: Sealer, bridge: number, { seq }: LedgerEvent): OutgoingCall {
-  const { server, secure } = addressOf(state, bridge)!;
+  const { server, secure } = addressOf(state, bridge);
   const placed = placedAt(state, seq)!;
   const intent = recordAt(state, placed.row, placed.address);
   const url = `${server}/intents/${encodeURIComponent(intent.entry.handle)}`;

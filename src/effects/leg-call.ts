@@ -8,7 +8,7 @@ import { heldBy, legsOf } from '../core/intents.ts';
 import { legHandle } from '../core/legs.ts';
 import { ledgerAt, nameAt, recordAt } from '../core/past.ts';
 import { dataOf, entryAt, readRow, type Version } from '../core/records.ts';
-import { DROPPED, type State } from '../core/state.ts';
+import type { State } from '../core/state.ts';
 import { canon } from '../proof/canon.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { outwardText, viewText } from '../render.ts';
@@ -35,11 +35,10 @@ export class LegCalls {
     this.#sealer = sealer;
   }
 
-  /** The call that is due, to the bridge as it is now; null where that is no more. */
-  of({ row, leg: index, state: at, address, bridge }: Due): OutgoingCall | null {
+  /** The call that is due, to the bridge as it is now: as long as something is due to it, it is not dropped. */
+  of({ row, leg: index, state: at, address, bridge }: Due): OutgoingCall {
     const [state, sealer] = [this.#state, this.#sealer];
-    const target = addressOf(state, bridge);
-    if (target === null) return null;
+    const { server, secure } = addressOf(state, bridge);
     const { luid, legs, led, claims, moment, text } = this.#tellingOf(row, address);
     const leg = legs[index]!;
     const handle = legHandle(luid, leg, index);
@@ -51,7 +50,7 @@ export class LegCalls {
     const tail = at === 'preparing' ? '' : `/${handle}/${actionOf(at)}`;
     const ledger = ledgerAt(state, state.rows.ledger.get(row), address);
     const body = outwardText(data, moment, { bridge: nameAt(state, bridge, address), ledger }, sealer);
-    return { method: 'POST', url: `${target.server}/${path}${tail}`, body, secure: target.secure };
+    return { method: 'POST', url: `${server}/${path}${tail}`, body, secure };
   }
 
   /** The intent as it was right after the entry at this address. */
@@ -94,9 +93,8 @@ function ledIn(intent: Version): ReadonlySet<string> {
   return led;
 }
 
-/** Where and how a bridge is called now; null where it is no more. */
-export function addressOf(state: State, bridge: number): { server: string; secure: SecureRule[] } | null {
-  if ((state.rows.flags.get(bridge) & DROPPED) !== 0) return null;
+/** Where and how a bridge is called now. */
+export function addressOf(state: State, bridge: number): { server: string; secure: SecureRule[] } {
   const { config, secure } = dataOf(readRow(state, bridge).entry) as {
     config: { server: string };
     secure?: SecureRule[];
