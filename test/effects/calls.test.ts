@@ -189,6 +189,18 @@ describe('a bank that cannot be reached', () => {
     expect(statusOf(theatre, 'i')).toBe('completed');
   });
 
+  test('and is to be asked again in a while is asked at once where somebody says that it is there', async () => {
+    const theatre = await open();
+    theatre.answer = () => 503;
+    await theatre.done(theatre.house.intent('i', transfer('a', 'x', 5)));
+    await theatre.run(20_000);
+    const before = theatre.calls.length;
+    theatre.answer = () => 202;
+    theatre.effects.activate(bridgeRow(theatre));
+    await theatre.run();
+    expect(theatre.calls).toHaveLength(before + 1);
+  });
+
   test('of one intent that ended meanwhile nothing is asked any more', async () => {
     const theatre = await open({ bridgeAttemptsMax: 1 });
     theatre.answer = () => 503;

@@ -759,3 +759,15 @@ test('what waits to be tried again tells how often, and why: of a refused addres
     ['delivered', ''],
   ]);
 });
+
+test('what is to be tried again in a while goes at once on a word, and what stands behind it after it', async () => {
+  const theatre = await Theatre.open();
+  theatre.answer = () => 503;
+  await theatre.done(effect(theatre, { signal: 'wallet-created' }), ...wallets(theatre, 'x', 'x1', 'x2'));
+  await theatre.run(20_000);
+  const before = theatre.calls.length;
+  theatre.answer = () => 200;
+  theatre.effects.retry(theatre.house.read(Kind.effect, 'e')!.row);
+  await theatre.run();
+  expect(namesIn(theatre.calls.slice(before))).toEqual(['x1', 'x2']);
+});
