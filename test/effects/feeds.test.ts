@@ -221,7 +221,12 @@ describe('a bridge that is there again', () => {
     const bridged = { signal: 'wallet-created', action: { schema: 'bridge', bridge: 'bank' } };
     await theatre.done(
       house.create(Kind.bridge, { handle: 'bank', config: { server } }),
-      house.create(Kind.bridge, { handle: 'other', config: { server: 'http://127.0.0.1:1/other' } }),
+      // It has a feed too, of another kind.
+      house.create(Kind.bridge, {
+        handle: 'other',
+        traits: ['statuses'],
+        config: { server: 'http://127.0.0.1:1/other' },
+      }),
       effect(theatre, bridged, 'one'),
       effect(theatre, bridged, 'two'),
       effect(theatre, { ...bridged, action: { schema: 'bridge', bridge: 'other' } }, 'elsewhere'),
