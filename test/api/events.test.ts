@@ -4,7 +4,7 @@
  */
 import { connect as connectSocket } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { type Client, connect, type Json, makeKeys, makeToken, type Reply } from '../support/client.ts';
+import { bearer, type Client, connect, type Json, makeKeys, makeToken, type Reply } from '../support/client.ts';
 import { issue, type Kit, limit, makeKit, openLedger, pause, proofFor, reasonOf, transfer } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
 import { serverOfTest } from '../support/of-test.ts';
@@ -112,6 +112,15 @@ describe('what happened in a ledger', () => {
       expect(told('intent-updated')).toEqual((await at.get(`/intents/${body.luid}`)).body);
       expect(told('intent-updated').meta.routed).toBe(routed);
     }
+  });
+
+  test('passes by tokens that were used up, which are no events', async () => {
+    const { at, own, handle } = await ledgerOfItsOwn();
+    await own.wallet();
+    expect((await at.get('/wallets', bearer(keys, handle, { jti: 'once' }))).status).toBe(200);
+    await own.wallet();
+    const wanted = ['ledger-created', 'signer-created', 'wallet-created', 'wallet-created'];
+    expect(signals(await all(at, 1))).toEqual(wanted);
   });
 
   test('of other ledgers nothing, and of records that one may not read nothing', async () => {
