@@ -112,18 +112,13 @@ function groupedBy(config: Readonly<Record<string, unknown>>, side: Side): reado
   return Array.isArray(given) ? given : MEMBERS;
 }
 
-/** What its claim says of it: also its custom, which may name an account behind the wallet. */
+/**
+ * What its claim says of it: also its custom, which may name an account behind the wallet. An intent's data is read from its
+ * canonical text, so members are in one order, in whatever order they came.
+ */
 function memberOf(claim: Claim, member: string): string {
   const reference = (MEMBERS as readonly string[]).includes(member) ? claim[member as 'source'] : undefined;
   if (reference === undefined) return '';
   const custom = typeof reference === 'string' ? undefined : reference.custom;
-  return custom === undefined ? handleOf(reference) : JSON.stringify([handleOf(reference), sorted(custom)]);
-}
-
-/** The same value with its members in one order, in whatever order they came. */
-function sorted(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(sorted);
-  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(members.map(([name, member]) => [name, sorted(member)]));
+  return custom === undefined ? handleOf(reference) : JSON.stringify([handleOf(reference), custom]);
 }
