@@ -128,6 +128,21 @@ describe('status policies', () => {
     expect(sets(books, 'a', 'active')).toBe('ok');
   });
 
+  test('any owner of the record or of its ledger, where that is asked, and not those of the other', () => {
+    const books = openBooks();
+    const by = (letters: string) => ({ keys: [...letters].map(keyOf), bearer: null });
+    books.create(Kind.ledger, { handle: 'bank', access: [{ action: 'any', record: 'any' }] }, 0, by('lm'), true);
+    books.create(wallet, { handle: 'w' }, 2, by('op'), true);
+    const values = [
+      { status: 'closed', signer: { $record: 'owner' } },
+      { status: 'blocked', signer: { $ledger: 'owner' } },
+    ];
+    make(books, Kind.policy, { handle: 'p', schema: 'status', record: 'wallet', values }, 2);
+    const says = (letter: string, wish: string) => said(prove(books, wallet, 'w', letter, { status: wish }, 2));
+    expect([says('p', 'closed'), says('l', 'closed')]).toEqual(['ok', VIOLATION]);
+    expect([says('l', 'blocked'), says('o', 'blocked')]).toEqual(['ok', VIOLATION]);
+  });
+
   test('a changed policy holds from the next proof on, a dropped one no longer', () => {
     const books = withStatuses({ status: 'active' });
     expect(sets(books, 'a', 'active')).toBe('ok');
@@ -251,6 +266,15 @@ describe('quorums', () => {
     expect(status(books)).toBe('active');
   });
 
+  test('any of several about one status will do', () => {
+    const quorum = (letters: string) => ({
+      status: 'active',
+      quorum: [{ signer: only(letters), count: letters.length }],
+    });
+    const books = withStatuses(quorum('abc'), quorum('ab'), quorum('ac'));
+    expect([sets(books, 'a', 'active'), sets(books, 'b', 'active'), status(books)]).toEqual(['ok', 'ok', 'active']);
+  });
+
   test('who has no seat is refused, not counted', () => {
     const books = withStatuses({ status: 'active', quorum: [{ signer: only('ab'), count: 2 }] });
     expect([sets(books, 'a', 'active'), sets(books, 'x', 'active'), status(books)]).toEqual([
@@ -274,7 +298,7 @@ describe('quorums', () => {
     (updates) => {
       const two = { status: 'frozen', quorum: [{ signer: only('ab'), count: 2 }] };
       const books = withStatuses({ status: 'active', signer: only('c') }, two);
-      expect([sets(books, 'c', 'active'), status(books)]).toEqual(['ok', 'active']);
+      expect([sets(books, 'c', 'active'), sets(books, 'x', undefined), status(books)]).toEqual(['ok', 'ok', 'active']);
       for (let i = 0; i < updates; i++)
         expect(said(books.update(wallet, 'w', { handle: 'w', custom: { i } }))).toBe('ok');
       expect([sets(books, 'a', 'frozen'), sets(books, 'c', 'active'), status(books)]).toEqual(['ok', 'ok', 'active']);
@@ -283,6 +307,17 @@ describe('quorums', () => {
       expect([sets(books, 'b', 'frozen'), status(books)]).toEqual(['ok', 'active']);
     },
   );
+
+  test('who says what a record began with takes nobody’s word away', () => {
+    const two = { status: 'frozen', quorum: [{ signer: only('ab'), count: 2 }] };
+    const books = withStatuses({ status: 'created', signer: only('c') }, two);
+    expect([sets(books, 'a', 'frozen'), sets(books, 'c', 'created'), sets(books, 'b', 'frozen')]).toEqual([
+      'ok',
+      'ok',
+      'ok',
+    ]);
+    expect(status(books)).toBe('frozen');
+  });
 
   test('proofs for another status do not count', () => {
     const quorum = [{ signer: only('ab'), count: 2 }];
@@ -351,6 +386,26 @@ describe('labels', () => {
       'gold x',
     ]);
     expect([puts(books, 'b', ['-gold']), labels(books)]).toEqual(['ok', 'gold x']);
+  });
+
+  test('with a quorum: what was said before the first was ever put on counts no more', () => {
+    const two = { label: 'gold', quorum: [{ signer: only('ab'), count: 2 }] };
+    const books = withLabels(two, { label: 'gold', signer: only('c') });
+    expect([puts(books, 'a', ['gold']), puts(books, 'c', ['gold']), labels(books)]).toEqual(['ok', 'ok', 'gold']);
+    expect([puts(books, 'c', ['-gold']), puts(books, 'b', ['gold']), labels(books)]).toEqual(['ok', 'ok', '']);
+    expect([puts(books, 'a', ['gold']), labels(books)]).toEqual(['ok', 'gold']);
+  });
+
+  test('with a quorum: whoever wishes it away has not wished for it', () => {
+    const books = withLabels({ label: 'gold', quorum: [{ signer: only('ab'), count: 2 }] });
+    expect([puts(books, 'a', ['-gold']), puts(books, 'b', ['gold']), labels(books)]).toEqual(['ok', 'ok', '']);
+    expect([puts(books, 'a', ['gold']), labels(books)]).toEqual(['ok', 'gold']);
+  });
+
+  test('any of several quorums about one will do', () => {
+    const quorum = (letters: string) => ({ label: 'gold', quorum: [{ signer: only(letters), count: letters.length }] });
+    const books = withLabels(quorum('abc'), quorum('ab'), quorum('ac'));
+    expect([puts(books, 'a', ['gold']), puts(books, 'b', ['gold']), labels(books)]).toEqual(['ok', 'ok', 'gold']);
   });
 
   test('for one only: free again when taken away, and when its record is dropped', () => {
