@@ -196,6 +196,7 @@ describe('a prepared intent', () => {
     ['a count', [], [COUNT], { amount: 0, count: 1 }],
     ['both, and one of them twice', [], [AMOUNT, COUNT, AMOUNT], { amount: 4, count: 1 }],
     ['one that was there', [AMOUNT], [AMOUNT], { amount: 4, count: 0 }],
+    ['a count that was there', [COUNT], [COUNT], { amount: 0, count: 1 }],
     ['one beside another that was there', [AMOUNT], [COUNT], { amount: 4, count: 1 }],
     ['one on a wallet with no daily limit', [limit('a', 'minBalance', 0)], [AMOUNT], { amount: 4, count: 0 }],
   ] as const)('whose daily limits are of its own making counts towards them once: %s', (_what, before, own, moved) => {
@@ -205,6 +206,13 @@ describe('a prepared intent', () => {
     prove(books, held, { action: 'commit' });
     expect(books.state.balances.movedOn(slotOf(books, 'a'), books.moment)).toEqual(moved);
     expect(books.state.balances.isLimited(slotOf(books, 'b'))).toBe(false);
+  });
+
+  test('counts what it issues towards no daily limit, its own neither', () => {
+    const books = fresh();
+    const held = prepare(books, issue('a', 4), AMOUNT, COUNT);
+    prove(books, held, { action: 'commit' });
+    expect(books.state.balances.movedOn(slotOf(books, 'a'), books.moment)).toEqual({ amount: 0, count: 0 });
   });
 
   test('counts towards its own daily limit on the day it came, whenever it is committed', () => {
