@@ -60,6 +60,7 @@ describe('a token good only once', () => {
     expect(use(books, 'old-7', 60), 'forgotten or not').toBe('refused');
     for (let n = 0; n < 20; n++) use(books, `more-${n}`, 61 + SPAN);
     expect([books.state.tokens.size, knows(books, 'old-7'), knows(books, 'new')]).toEqual([21, false, true]);
+    expect(books.state.tokens.extra().chains).toHaveLength(1);
     const slots = (books: Books) =>
       bytesOf(dumpState(books.state).parts.find(({ name }) => name === 'token-next.head')!);
     const before = Buffer.from(slots(books));
