@@ -55,6 +55,7 @@ describe('the table', () => {
     ['an object in a list has no member more', [{ a: 1 }], [{ a: 1, b: 2 }], false],
     ['nor one less', [{ a: 1, b: 2 }], [{ a: 1 }], false],
     ['nor another', [{ a: 1 }], [{ b: 1 }], false],
+    ['and each is the same', [{ a: 1, b: 2 }], [{ a: 1, b: 3 }], false],
     ['but its members in any order', [{ a: 1, b: [null] }], [{ b: [null], a: 1 }], true],
     ['a list is no object', [[]], [{}], false],
     ['and null is nothing else', [null], [{}], false],

@@ -239,6 +239,23 @@ describe('one intent', () => {
   });
 });
 
+test.each([
+  issue('a', 1, 'gbp'),
+  transfer('a', 'b', 1, 'gbp'),
+  destroy('a', 1, 'gbp'),
+  limit('a', 'maxBalance', 1, 'gbp'),
+])('an unknown symbol is told of, whoever may do what: $action', (claim) => {
+  const books = Books.open();
+  books.create(
+    Kind.ledger,
+    { handle: 'kept', access: [{ action: { $in: ['access', 'create', 'spend', 'limit'] }, record: 'any' }] },
+    0,
+  );
+  for (const handle of ['a', 'b']) books.create(Kind.wallet, { handle }, 2);
+  const [entry] = books.create(Kind.intent, { handle: 'i', claims: [claim] }, 2) as IntentEntry[];
+  expect(entry!.outcome.reason).toBe('core.symbol-invalid');
+});
+
 describe('random lives', () => {
   const wallet = fc.constantFrom('a', 'b', 'c', 'd', 'nobody');
   const symbol = fc.constantFrom('usd', 'usd', 'eur', 'none');
