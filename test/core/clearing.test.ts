@@ -86,6 +86,13 @@ describe('one intent', () => {
       'core.limit-exceeded',
       { a: 5 },
     ],
+    [
+      'nor below zero where other limits are set, and no minBalance',
+      [[issue('a', 5), limit('a', 'maxBalance', 9), limit('a', 'dailyAmount', 9)]],
+      [transfer('a', 'b', 6)],
+      'core.insufficient-balance',
+      { a: 5, b: 0 },
+    ],
     ['maxBalance is inclusive', [[limit('a', 'maxBalance', 5)]], [issue('a', 5)], '', { a: 5 }],
     ['not above maxBalance', [[limit('a', 'maxBalance', 5)]], [issue('a', 6)], 'core.limit-exceeded', { a: 0 }],
     ['limits of one symbol leave another alone', [[limit('a', 'maxBalance', 5)]], [issue('a', 6, 'eur')], '', { a: 0 }],

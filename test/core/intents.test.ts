@@ -248,6 +248,17 @@ describe('a prepared intent', () => {
     expect(books.state.balances.movedOn(slotOf(books, 'a'), books.moment).count).toBe(1);
   });
 
+  test('keeps its wallets: where all is reserved, and where something is to come', () => {
+    const books = fresh();
+    books.intent(issue('a', 10));
+    const held = prepare(books, transfer('a', 'b', 10));
+    for (const wallet of ['a', 'b']) {
+      expect(books.drop(Kind.wallet, wallet)).toMatchObject({ reason: 'record.drop-rejected' });
+    }
+    prove(books, held, { action: 'abort' });
+    expect(books.drop(Kind.wallet, 'b')).toBeInstanceOf(Array);
+  });
+
   test('sets its limits when it is committed, not before', () => {
     const books = fresh();
     const held = prepare(books, limit('a', 'maxBalance', 1));

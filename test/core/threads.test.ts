@@ -5,10 +5,11 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { type Caller, GRANTED, NOBODY } from '../../src/core/access/index.ts';
 import type { Claim, Reference } from '../../src/core/claims/index.ts';
-import { type Entry, EntryType, type IntentEntry, Side, type StepEntry } from '../../src/core/entry.ts';
+import { type Entry, EntryType, type IntentEntry, LEG_STATES, Side, type StepEntry } from '../../src/core/entry.ts';
 import { findLuid } from '../../src/core/finding.ts';
 import { stepsDue } from '../../src/core/intents.ts';
 import { Kind } from '../../src/core/kinds.ts';
+import { legHandle } from '../../src/core/legs.ts';
 import { readRow } from '../../src/core/records.ts';
 import { Books, destroy, issue, limit, transfer } from './books.ts';
 
@@ -510,6 +511,28 @@ describe('bridges in a thread', () => {
       expectNothingHeld(books);
     },
   );
+
+  test('credits are asked once the last of the debits is prepared, not before', () => {
+    const books = bridged().wallets('x', 'y');
+    books.intent(issue('x', 5), issue('y', 5));
+    for (const handle of ['x', 'y']) books.update(Kind.wallet, handle, { handle, bridge: 'bank' });
+    const [asked] = intentsIn(send(books, [transfer('x', 'out', 1), transfer('y', 'out', 2)]));
+    const { legs } = asked!.outcome.links!;
+    const statesOf = (side: Side) =>
+      books.state.open
+        .get(findLuid(books.state, 1, Kind.intent, asked!.luid))!
+        .legs.filter((_, index) => legs[index]!.side === side)
+        .map((state) => LEG_STATES[state]);
+    const debits = legs.flatMap((one, index) => (one.side === Side.debit ? [legHandle(asked!.luid, one, index)] : []));
+    expect([statesOf(Side.debit), statesOf(Side.credit)]).toEqual([
+      ['preparing', 'preparing'],
+      ['idle', 'idle'],
+    ]);
+    report(books, asked!, debits[1]!, 'prepared');
+    expect(statesOf(Side.credit)).toEqual(['idle', 'idle']);
+    report(books, asked!, debits[0]!, 'prepared');
+    expect(statesOf(Side.credit)).toEqual(['preparing', 'preparing']);
+  });
 
   test('claims that are alike share a leg; what a bridge groups by decides', () => {
     const claims = [transfer('a', 'out', 1), transfer('d', 'out', 2), transfer('a', 'out', 3)];
