@@ -71,19 +71,18 @@ function moveByProof(
   { proof: { public: key, custom }, caller, byOlderRules }: ProofCommand,
   now: number,
 ): StepEntry | Refusal | null {
-  // In the books of those who decide again, the caller stands for whoever was allowed.
-  const by = caller === GRANTED ? caller : { ...caller, keys: [key] };
   const words = wordsOf(custom);
   const leg = legOf(record, open, words.handle);
-  if (leg >= 0) return stepByReport(state, record, open, leg, words, by, now);
+  if (leg >= 0) return stepByReport(state, record, open, leg, words, caller, now);
   if (open.status === 'prepared') {
     const action = commandOf(words);
-    if (action === null || !isCommanded(state, record, open, action, by)) return null;
+    if (action === null || !isCommanded(state, record, open, action, caller)) return null;
     if (action === 'abort') return stepEntry(record, open, undo(record, open, null, now));
     return isThreadReady(state, open) ? stepEntry(record, open, commit(record, now)) : null;
   }
   const isAsking = isConsent(words) || (byOlderRules && wasConsent(words));
   if (open.status !== 'pending' || open.isHolding || !isAsking) return null;
+  // In the books of those who decide again, the caller stands for whoever was allowed.
   const all = caller === GRANTED ? caller : { ...caller, keys: askingKeys(record, key) };
   const outcome = attempt(state, anew(state, record, open, all), now);
   return outcome.steps.length === 0 && outcome.links === undefined ? null : stepEntry(record, open, outcome);

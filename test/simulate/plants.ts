@@ -493,7 +493,7 @@ export const PLANTS: Plant[] = [
     'anybody may commit',
     [
       'src/core/intents.ts',
-      'if (action === null || !isCommanded(state, record, open, action, by)) return null;',
+      'if (action === null || !isCommanded(state, record, open, action, caller)) return null;',
       'if (action === null) return null;',
     ],
   ],
