@@ -40,6 +40,8 @@ export interface BooksListed {
 
 /** Tells who follows of a snapshot that may be new to it, beside every answer: its entry. */
 export const SNAPSHOT_HEADER = 'ayni-snapshot';
+/** What a file is sent as; whoever gets anything else has met somebody in between. */
+export const FILE_TYPE = 'application/octet-stream';
 
 const FOLLOWERS_MAX = 16;
 /** Each asks for what comes, and beside it for snapshots. */
@@ -187,7 +189,7 @@ export class Followers {
   async #send(name: string, from: number, to: number, response: ServerResponse): Promise<void> {
     const file = this.#options.disk.open(join(this.#options.directory, name), 'read');
     try {
-      response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': to - from });
+      response.writeHead(200, { 'content-type': FILE_TYPE, 'content-length': to - from });
       for (let at = from; at < to && !response.destroyed; at += PIECE_BYTES) await sendPiece(file, at, to, response);
       response.end();
     } finally {

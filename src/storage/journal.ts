@@ -394,7 +394,7 @@ export class Journal {
 const PIECE_BYTES = 1024 * 1024;
 
 /** Writes a part of a file over itself. */
-function writeAgain(file: DiskFile, from: number, to: number): void {
+export function writeAgain(file: DiskFile, from: number, to: number): void {
   const bytes = Buffer.allocUnsafe(Math.min(to - from, PIECE_BYTES));
   for (let at = from; at < to; at += PIECE_BYTES) {
     const count = readAll(file, bytes.subarray(0, to - at), at);

@@ -15,6 +15,8 @@ import { type Disk, type Done, type OpenMode, realDisk } from '../../src/storage
 import { segmentName } from '../../src/storage/format.ts';
 import { SpoiltFrameError } from '../../src/storage/frame-chain.ts';
 import { JOURNAL_START, Journal } from '../../src/storage/journal.ts';
+import { readJournal } from '../../src/storage/journal-reader.ts';
+import { journalStart } from '../../src/storage/segments.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { issue, transfer } from '../core/books.ts';
 import { DIRECTORY, House, NOON, SERVER } from '../engine/house.ts';
@@ -50,12 +52,15 @@ async function between(url: string, change: (path: string, body: Buffer) => Buff
     const real = await fetch(`${url}${request.url}`);
     const body = Buffer.from(await real.arrayBuffer());
     const changed = real.status === 204 ? body : change(request.url!, body);
+    const length = typeof changed === 'number' ? body.length : changed.length;
     const status = changed === body ? real.status : 200;
-    if (typeof changed === 'number')
-      response
-        .writeHead(200, { 'content-length': body.length })
-        .write(body.subarray(0, changed), () => response.destroy());
-    else response.writeHead(status, { 'ayni-snapshot': real.headers.get('ayni-snapshot') ?? '0' }).end(changed);
+    const type = { 'content-type': 'application/octet-stream', 'content-length': length };
+    response.writeHead(status, {
+      'ayni-snapshot': real.headers.get('ayni-snapshot') ?? '0',
+      ...(status === 200 && type),
+    });
+    if (typeof changed === 'number') response.write(body.subarray(0, changed), () => response.destroy());
+    else response.end(changed);
   };
   const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -78,6 +83,9 @@ async function lived(shape: 'whole' | 'pruned'): Promise<House> {
 }
 
 const moves = (house: House, name: string) => live(house, [(each) => each.intent(name, transfer('a', 'b', 1))]);
+
+/** All but the lock. */
+const filesOf = (disk: Disk) => disk.readdir(COPY).filter((name) => !name.startsWith('lock'));
 
 /** The process is gone that had the directory: here it is this one. */
 function forgetLock(disk: Disk): void {
@@ -191,6 +199,34 @@ describe.each(['whole', 'pruned'] as const)('a copy of books whose journal is %s
   });
 });
 
+describe('a copy that is begun', () => {
+  test.each(['whole', 'pruned'] as const)('again, of books that went on since, %s, has no gap', async (shape) => {
+    const house = await lived(shape);
+    const { url } = await openTo(house);
+    let [asked, at] = [0, 0];
+    const isBroken = (path: string) => path.startsWith('/books/journal') && asked++ === at;
+    const [breaks, whole] = [await between(url, (path, body) => (isBroken(path) ? 1 : body)), sourceOf(url)];
+    for (at = 1; at < 4; at++) {
+      for (let n = 0; n < 8; n++) await moves(house, `before-${at}-${n}`);
+      asked = 0;
+      const disk = new FakeDisk(at);
+      const copy = new Copy(disk, COPY, isServers);
+      const error = await copy.begin(sourceOf(breaks)).catch((error: Error) => error);
+      expect(error).toBeInstanceOf(AwayError);
+      for (let n = 0; n < 5; n++) {
+        await moves(house, `${at}-${n}`);
+        if (shape === 'pruned' && n % 2 === 0) await house.takeSnapshot();
+      }
+      await catchUp(copy, whole);
+      copy.close();
+      expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
+      const start = journalStart(disk, COPY);
+      const read = readJournal(disk, COPY, start, { verifyFrame: isServers, onEntry() {} });
+      expect([read.position.seq, read.torn]).toEqual([house.journal.position.seq, null]);
+    }
+  });
+});
+
 describe('a copy that goes on', () => {
   test('that is cut off at any call of the disk is a beginning of the books', async () => {
     const house = await lived('pruned');
@@ -227,6 +263,29 @@ describe('a copy that goes on', () => {
       await run(torn);
       expect(differencesOf(booksIn(torn).state, house.state), `cut at ${cutAt}`).toEqual([]);
     });
+  });
+
+  test('counts what a killed one has left when it is on the device', async () => {
+    for (let seed = 0; seed < 8; seed++) {
+      const house = await lived('whole');
+      const { url } = await openTo(house);
+      const disk = new FakeDisk(seed);
+      const power = new Power(disk);
+      const killed = new Copy(power, COPY, isServers);
+      await catchUp(killed, sourceOf(url));
+      for (let n = 0; n < 3; n++) await moves(house, `later-${n}`);
+      disk.holdSyncs();
+      const written = disk.calls.get('write') ?? 0;
+      void catchUp(killed, sourceOf(url)).catch(() => {});
+      await found(() => (disk.calls.get('write') ?? 0) > written || null, PATIENCE_MS);
+      power.cut('kill');
+      disk.releaseSyncs();
+      forgetLock(disk);
+      const copy = new Copy(disk, COPY, isServers);
+      const { seq } = copy.end!;
+      disk.crash();
+      expect(booksIn(disk).end.seq, `seed ${seed}`).toBeGreaterThanOrEqual(seq);
+    }
   });
 
   test('keeps no byte that has changed on its way, and goes on once they come as they are', async () => {
@@ -325,6 +384,31 @@ describe('a copy that goes on', () => {
     }
     copy.close();
     expect(booksIn(disk).end).toEqual(before);
+  });
+
+  test('takes no snapshot of another history of the same server', async () => {
+    const disk = new FakeDisk(1);
+    const copy = new Copy(disk, COPY, isServers);
+    const house = await lived('pruned');
+    for (let n = 0; n < 6; n++) await moves(house, `later-${n}`);
+    await catchUp(copy, sourceOf((await openTo(house)).url));
+    const names = filesOf(disk);
+    let tried = 0;
+    // Put back from an older copy, it has gone on, as far as this and not so far, and taken snapshots on its way.
+    const other = await House.open(new FakeDisk(9), { world: { now: 1e12, made: 50 }, segmentBytesMax: 900 });
+    await live(other, SCRIPT.slice(0, 3));
+    const { url } = await openTo(other);
+    for (let n = 0; other.journal.position.seq < house.journal.position.seq - 1; n++) {
+      await live(other, [(each) => each.intent(`other-${n}`, issue('a', 1))]);
+      await other.takeSnapshot();
+      if (other.journal.position.seq <= copy.newestSnapshot) continue;
+      await expect(copy.takeSnapshots(sourceOf(url))).rejects.toThrow(StrangeBooksError);
+      tried++;
+    }
+    expect(tried).toBeGreaterThan(0);
+    copy.close();
+    expect(filesOf(disk)).toEqual(names);
+    expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
   });
 
   test('says how far it is, so that a stop can wait for it', async () => {

@@ -10,6 +10,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { equalBytes } from '../../core/bytes.ts';
+import { Breaks } from '../../storage/breaks.ts';
 import {
   type Disk,
   type DiskFile,
@@ -23,14 +24,15 @@ import { fileBytes, writeTemporary } from '../../storage/final-parts.ts';
 import {
   FRAME_BYTES_MAX,
   SEGMENT_HEADER_BYTES,
+  type SegmentHeader,
   segmentName,
   segmentSeq,
   type VerifyHash,
 } from '../../storage/format.ts';
 import { FrameChain, isZeros, SpoiltFrameError, StrangeFrameError } from '../../storage/frame-chain.ts';
 import { whileHeld } from '../../storage/held-disk.ts';
-import type { JournalEnd, JournalPosition } from '../../storage/journal.ts';
-import { cutTornTail, readJournal } from '../../storage/journal-reader.ts';
+import { type JournalEnd, type JournalPosition, writeAgain } from '../../storage/journal.ts';
+import { cutTornTail, readJournal, stepJournal } from '../../storage/journal-reader.ts';
 import { acquireLock, type Lock } from '../../storage/lock.ts';
 import { headerOf, journalStart, listSegments } from '../../storage/segments.ts';
 import {
@@ -106,22 +108,73 @@ export class Copy {
     const options = { verifyFrame: this.#verify, onEntry() {} };
     const { position, torn } = readJournal(disk, directory, journalStart(disk, directory, before), options);
     if (torn !== null) cutTornTail(disk, directory, torn);
+    this.#syncLast(position);
     this.#end = position;
+  }
+
+  /** Who ended may have left it in the page cache only. It counts from now on: it must not go with the next power cut. */
+  #syncLast({ file: name, byte }: JournalEnd): void {
+    withFile(this.#disk, join(this.directory, name!), 'write', (file) => {
+      // Where a sync of it failed, another would write nothing.
+      writeAgain(file, 0, byte);
+      file.sync();
+    });
+    this.#disk.syncDirectory(this.directory);
   }
 
   /** Makes it whole: fetches what is there of the books, and not here yet. */
   async begin(source: Source): Promise<void> {
     const { segments, snapshots } = await source.list();
-    for (const name of segments.toReversed()) await this.#fetchSegment(source, name);
+    // What went there since an earlier try began goes here too: between two of them there must be no gap.
+    for (const { file } of listSegments(this.#disk, this.directory)) {
+      if (!segments.includes(file)) this.#disk.unlink(join(this.directory, file));
+    }
+    for (const name of segments.toReversed()) {
+      if (!(await this.#leadsOn(name))) await this.#fetchSegment(source, name);
+    }
     for (const name of snapshots) await this.#fetchSnapshot(source, name);
     if (!this.#isWhole()) throw new AwayError('files of its books went while they were copied');
     this.#readEnd();
   }
 
-  /** Fetches a segment as far as it goes, where it is not here, and looks at all of it. */
+  /** Whether a segment is here that the next one goes on from: what was the last one may have grown there since. */
+  async #leadsOn(name: string): Promise<boolean> {
+    const next = this.#nextOf(name);
+    if (next === null || !this.#disk.exists(join(this.directory, name))) return false;
+    const end = await this.#pointAt(name, next.firstSeq - 1);
+    return end !== null && equalBytes(end.chain, next.chain);
+  }
+
+  /** The header of the segment here that follows; null where none does. */
+  #nextOf(name: string): SegmentHeader | null {
+    const next = listSegments(this.#disk, this.directory).find(({ file }) => file > name);
+    return next === undefined ? null : withFile(this.#disk, join(this.directory, next.file), 'read', headerOf);
+  }
+
+  /** The point of the books behind this entry, which ends a frame of a segment that is here; null where none does. */
+  async #pointAt(name: string, seq: number): Promise<Readonly<JournalPosition> | null> {
+    const disk: Disk = { ...this.#disk, readdir: () => [name] };
+    const breaks = new Breaks();
+    let point: JournalPosition | null = null;
+    const steps = stepJournal(disk, this.directory, journalStart(disk, this.directory), {
+      // What is here was looked at when it came.
+      verifyFrame: () => null,
+      onEntry() {},
+      onFrame(frame) {
+        if (frame.seq === seq) point = frame;
+      },
+    });
+    for (const _ of steps) {
+      if (point !== null) break;
+      if (breaks.isDue) await breaks.take();
+    }
+    return point;
+  }
+
+  /** Fetches a segment as far as it goes, and looks at all of it. */
   async #fetchSegment(source: Source, name: string): Promise<void> {
     const [disk, path] = [this.#disk, join(this.directory, name)];
-    if (disk.exists(path)) return;
+    if (disk.exists(path)) disk.unlink(path);
     const fetched = await source.fetch(name, { from: 0, seq: 0, waits: false });
     if (fetched.kind !== 'bytes') return;
     const chain = new FrameChain({ seq: segmentSeq(name) - 1, chain: null, moment: 0 }, this.#verify);
@@ -134,11 +187,9 @@ export class Copy {
 
   /** The segment that follows, which is here already, goes on where this one ends. */
   #checkNext(name: string, { seq, chain }: JournalPosition): void {
-    const next = listSegments(this.#disk, this.directory).find(({ file }) => file > name);
-    if (next === undefined) return;
-    const header = withFile(this.#disk, join(this.directory, next.file), 'read', headerOf);
-    if (header?.firstSeq === seq + 1 && equalBytes(header.chain, chain)) return;
-    throw new StrangeBooksError(`${name} there does not lead to ${next.file}`);
+    const next = this.#nextOf(name);
+    if (next === null || (next.firstSeq === seq + 1 && equalBytes(next.chain, chain))) return;
+    throw new StrangeBooksError(`${name} there does not lead to ${segmentName(next.firstSeq)}`);
   }
 
   /** Takes what the journal there has behind the end of this one, which is on the device when it resolves. */
@@ -213,8 +264,10 @@ export class Copy {
   async #fetchSnapshot(source: Source, name: string): Promise<Manifest | null> {
     const [disk, path] = [this.#disk, join(this.directory, name)];
     if (disk.exists(path) || !(await this.#fetch(source, name, path + TEMPORARY, null))) return null;
-    const manifest = await provenManifest(disk, path + TEMPORARY, this.#verify);
-    if (manifest.seq !== snapshotSeq(name)) throw new StrangeBooksError(`${name} there is of entry ${manifest.seq}`);
+    const manifest = await this.#manifestOf(name).catch((error) => {
+      disk.unlink(path + TEMPORARY);
+      throw error;
+    });
     for (const { name: part, final, bytes, hash } of manifest.parts) {
       if (!final) continue;
       const file = partName(part, hash!);
@@ -224,6 +277,23 @@ export class Copy {
     }
     await this.#name(name);
     return manifest;
+  }
+
+  /** Of a snapshot that has come, and has no name yet. */
+  async #manifestOf(name: string): Promise<Manifest> {
+    const manifest = await provenManifest(this.#disk, join(this.directory, name + TEMPORARY), this.#verify);
+    if (manifest.seq !== snapshotSeq(name)) throw new StrangeBooksError(`${name} there is of entry ${manifest.seq}`);
+    if (!(await this.#isOfThese(manifest))) throw new StrangeBooksError(`${name} there is of another history`);
+    return manifest;
+  }
+
+  /** Whether a snapshot stands for what the journal here has up to its entry: the server may have signed two histories. */
+  async #isOfThese({ seq, chain }: Manifest): Promise<boolean> {
+    const segments = listSegments(this.#disk, this.directory);
+    const holder = segments.findLast(({ firstSeq }) => firstSeq <= seq);
+    const point =
+      holder === undefined ? journalStart(this.#disk, this.directory) : await this.#pointAt(holder.file, seq);
+    return point !== null && point.seq === seq && equalBytes(point.chain, chain);
   }
 
   /** Fetches a file whole; false where it is there no more. */
@@ -281,6 +351,14 @@ async function copyFrames(
   if (!isZeros(held, 0)) throw new SpoiltFrameError(`half a frame behind entry ${chain.position.seq}`);
 }
 
+/** What a file has, up to `end`. */
+async function* piecesOf(file: DiskFile, end = file.size()): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < end; at += PIECE_BYTES) {
+    const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, end - at));
+    yield piece.subarray(0, await readAllLater(file, piece, at));
+  }
+}
+
 /** What somebody who followed has left of a file that did not come whole. */
 function isHalf(name: string): boolean {
   if (!name.endsWith(TEMPORARY)) return false;
@@ -294,12 +372,7 @@ async function provenManifest(disk: Disk, path: string, verify: VerifyHash): Pro
   try {
     const { manifest, foot } = readOutline(file, verify);
     const sha = createHash('sha256');
-    const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
-    for (let at = 0, end = file.size() - FOOT_BYTES; at < end; ) {
-      const bytes = piece.subarray(0, end - at);
-      at += await readAllLater(file, bytes, at);
-      sha.update(bytes);
-    }
+    for await (const piece of piecesOf(file, file.size() - FOOT_BYTES)) sha.update(piece);
     if (equalBytes(sha.digest(), foot.hash)) return manifest;
     throw new SpoiltFrameError(`${path} has other bytes than were signed`);
   } catch (error) {

@@ -1,6 +1,6 @@
 /** The books that are followed, as the port of `--followers` gives them (src/followers.ts). */
 import { randomBytes } from 'node:crypto';
-import { type BooksListed, SNAPSHOT_HEADER } from '../../followers.ts';
+import { type BooksListed, FILE_TYPE, SNAPSHOT_HEADER } from '../../followers.ts';
 import { segmentSeq } from '../../storage/format.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
 
@@ -55,8 +55,9 @@ export class Source {
     if (response.status !== 200) throw new AwayError(`it answers ${response.status} ${text.slice(0, 200)}`.trim());
     try {
       const { server, segments, snapshots } = JSON.parse(text) as Record<string, unknown>;
+      if (typeof server !== 'string') throw new Error('no key');
       return {
-        server: String(server),
+        server,
         segments: namesIn(segments).filter((name) => segmentSeq(name) > 0),
         snapshots: namesIn(snapshots).filter((name) => snapshotSeq(name) >= 0),
       };
@@ -70,12 +71,13 @@ export class Source {
     const { response, chunks } = await this.#get(`/books/${name}`, query);
     const snapshot = Number(response.headers.get(SNAPSHOT_HEADER) ?? 0);
     if (snapshot > this.newestSnapshot) this.newestSnapshot = snapshot;
-    if (response.status === 200) return { kind: 'bytes', chunks };
-    for await (const _ of chunks);
+    if (response.status === 200 && isFile(response)) return { kind: 'bytes', chunks };
+    // Somebody in between may send pages without an end.
+    for await (const _ of chunks) break;
     if (response.status === 204) return { kind: 'nothing' };
     if (response.status === 404) return { kind: 'missing' };
     if (response.status === 416) return { kind: 'shorter' };
-    throw new AwayError(`it answers ${response.status}`);
+    throw new AwayError(`it answers ${response.status}${response.status === 200 ? ', with none of its files' : ''}`);
   }
 
   async #get(path: string, query: Record<string, string | number>) {
@@ -83,7 +85,11 @@ export class Source {
     for (const [name, value] of Object.entries(query)) asked.set(name, String(value));
     const patience = new Patience(this.#signal);
     try {
-      const response = await fetch(`${this.#url}${path}?${asked}`, { signal: patience.signal, redirect: 'error' });
+      const response = await fetch(`${this.#url}${path}?${asked}`, {
+        signal: patience.signal,
+        redirect: 'error',
+        headers: { 'accept-encoding': 'identity' },
+      });
       return { response, chunks: chunksOf(response, patience) };
     } catch (error) {
       throw patience.errorOf(error as Error);
@@ -91,33 +97,53 @@ export class Source {
   }
 }
 
-/** Ends a request that has come to a standstill. */
+/** Not the page of somebody in between; it says how long it is, and is no longer then. */
+function isFile({ headers }: Response): boolean {
+  const isWhole = headers.has('content-length') && !headers.has('content-encoding');
+  return isWhole && headers.get('content-type') === FILE_TYPE;
+}
+
+/** Ends a request that has come to a standstill, or that nobody waits for any more. */
 class Patience {
   readonly #stop: AbortSignal;
-  readonly #silence = new AbortController();
+  /** One for both: of each that AbortSignal.any makes something stays for as long as the one that is asked to stop. */
+  readonly #end = new AbortController();
+  readonly #abort = () => this.#end.abort();
+  #isSilent = false;
   #timer: NodeJS.Timeout | null = null;
 
   constructor(stop: AbortSignal) {
     this.#stop = stop;
+    stop.addEventListener('abort', this.#abort);
+    if (stop.aborted) this.#abort();
     this.renew();
   }
 
   get signal(): AbortSignal {
-    return AbortSignal.any([this.#stop, this.#silence.signal]);
+    return this.#end.signal;
   }
 
   renew(): void {
-    this.end();
-    this.#timer = setTimeout(() => this.#silence.abort(), SILENT_MS_MAX);
+    this.hold();
+    this.#timer = setTimeout(() => {
+      this.#isSilent = true;
+      this.#abort();
+    }, SILENT_MS_MAX);
+  }
+
+  /** Whoever takes what came may take long. */
+  hold(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
   end(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.hold();
+    this.#stop.removeEventListener('abort', this.#abort);
   }
 
   errorOf(error: Error): Error {
     this.end();
-    if (this.#silence.signal.aborted) return new AwayError('it says nothing any more');
+    if (this.#isSilent) return new AwayError('it says nothing any more');
     return new AwayError(error.cause instanceof Error ? error.cause.message : error.message);
   }
 }
@@ -132,8 +158,7 @@ async function* chunksOf(response: Response, patience: Patience): AsyncGenerator
   let left = Number(response.headers.get('content-length') ?? 0);
   try {
     for await (const chunk of response.body ?? []) {
-      // Whoever takes it may take long.
-      patience.end();
+      patience.hold();
       left -= chunk.length;
       yield chunk;
       patience.renew();
