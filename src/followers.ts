@@ -10,6 +10,7 @@
  * file is named but the journal's and the snapshots', never the key; nothing is changed.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { encodeBase64 } from './proof/keys.ts';
 import { openSidePort, type SidePort } from './side-port.ts';
@@ -64,7 +65,7 @@ export class Followers {
   readonly #options: FollowersOptions;
   readonly #followers = new Map<string, Follower>();
   /** Who waits for what is not there yet. */
-  #waiting: (() => void)[] = [];
+  #waiting = new Set<() => void>();
   #newestSnapshot = 0;
 
   constructor(options: FollowersOptions) {
@@ -80,10 +81,7 @@ export class Followers {
 
   /** To be called when the device has more, or a snapshot is taken. */
   look(): void {
-    const waiting = this.#waiting;
-    if (waiting.length === 0) return;
-    this.#waiting = [];
-    for (const go of waiting) go();
+    for (const go of this.#waiting) go();
   }
 
   /** There is a snapshot after this entry. */
@@ -105,7 +103,13 @@ export class Followers {
   /** Listens; port 0 takes a free one. Rejects with ListenError where the port cannot be had. */
   listen(at: { host: string; port: number }): Promise<SidePort> {
     const options = { ...at, flag: '--followers', connectionsMax: CONNECTIONS_MAX, silentMsMax: SILENT_MS_MAX };
+    const answering = new WeakSet<Socket>();
     return openSidePort(options, (request, response) => {
+      // Who asks for the next before the first is answered would have as many files open, and read, as it likes.
+      const { socket } = request;
+      if (answering.has(socket)) return void socket.destroy();
+      answering.add(socket);
+      response.once('close', () => answering.delete(socket));
       this.#answer(request, response).catch((error: Error) => {
         // A file that went meanwhile, or a disk that fails: who follows asks again.
         if (response.headersSent) response.destroy();
@@ -124,6 +128,7 @@ export class Followers {
     if (!Number.isSafeInteger(from) || from < 0) return void response.writeHead(400).end('from: a byte');
     const waitMs = searchParams.get('wait') === 'no' ? 0 : (this.#options.waitMsMax ?? WAIT_MS_MAX);
     const end = await this.#endOf(name, from, waitMs, response);
+    if (response.destroyed) return;
     if (end === null) return void response.writeHead(404).end();
     response.setHeader(SNAPSHOT_HEADER, this.#newestSnapshot);
     if (from > end) return void response.writeHead(416).end();
@@ -162,7 +167,7 @@ export class Followers {
     while (journal.end?.file === name && journal.end.byte <= from) {
       const left = until - performance.now();
       if (journal.end.byte < from || left <= 0 || response.destroyed) break;
-      await this.#more(left);
+      await this.#more(left, response);
     }
     if (journal.end?.file === name) return journal.end.byte;
     const file = disk.open(join(directory, name), 'read');
@@ -171,18 +176,18 @@ export class Followers {
     return size;
   }
 
-  /** Resolves when there is more, or after so long. */
-  #more(ms: number): Promise<void> {
+  /** Resolves when there is more, after so long, or when nobody waits for it any more. */
+  #more(ms: number, response: ServerResponse): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => {
-        this.#waiting = this.#waiting.filter((each) => each !== go);
-        resolve();
-      }, ms);
       const go = () => {
         clearTimeout(timer);
+        response.off('close', go);
+        this.#waiting.delete(go);
         resolve();
       };
-      this.#waiting.push(go);
+      const timer = setTimeout(go, ms);
+      response.on('close', go);
+      this.#waiting.add(go);
     });
   }
 

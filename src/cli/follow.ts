@@ -39,9 +39,12 @@ export async function run(args: string[]): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
   const copy = new Copy(realDisk, directory, verifyBy(key));
-  const following = new Following(copy, new Source(url, stop.signal), encodeBase64(key), stop.signal);
+  // Who takes what there is, and goes, is nobody to wait for.
+  const isOnce = values.once === true;
+  const source = new Source(url, isOnce ? '' : copy.name, stop.signal);
+  const following = new Following(copy, source, encodeBase64(key), stop.signal);
   try {
-    await following.run(values.once === true);
+    await following.run(isOnce);
   } catch (error) {
     if (!(error instanceof StrangeBooksError)) throw error;
     process.stderr.write(`ayni: ${url}: ${error.message}. Of that nothing is in ${directory}.\n`);
@@ -72,7 +75,7 @@ class Following {
   readonly #signal: AbortSignal;
   #isAway = false;
   #againMs = AGAIN_MS.first;
-  #spoilt = 0;
+  #spoilt = { journal: 0, snapshot: 0 };
   /** The snapshots that are being fetched, beside what goes on. */
   #snapshots: Promise<void> | null = null;
   #failure: Error | null = null;
@@ -86,15 +89,17 @@ class Following {
 
   /** Resolves when it is stopped, or, once being enough, when the copy has all there was. Throws what is of no use to try again. */
   async run(isOnce: boolean): Promise<void> {
-    while (!this.#signal.aborted) {
-      try {
-        await this.#goOn(isOnce);
-        return;
-      } catch (error) {
-        if (!this.#signal.aborted) await this.#wait(error as Error);
-      } finally {
-        await this.#snapshots;
+    try {
+      while (!this.#signal.aborted) {
+        try {
+          await this.#goOn(isOnce);
+          return;
+        } catch (error) {
+          if (!this.#signal.aborted) await this.#wait(error as Error);
+        }
       }
+    } finally {
+      await this.#snapshots;
     }
   }
 
@@ -135,20 +140,23 @@ class Following {
 
   async #takeSnapshots(): Promise<void> {
     for (const name of await this.#copy.takeSnapshots(this.#source)) tell(`Has ${name}.`);
+    this.#spoilt.snapshot = 0;
   }
 
   #answered(): void {
     if (this.#isAway) tell('It answers again.');
     this.#isAway = false;
     this.#againMs = AGAIN_MS.first;
-    this.#spoilt = 0;
+    this.#spoilt.journal = 0;
   }
 
   /** Waits for a while; throws what will be the same then. */
   async #wait(error: Error): Promise<void> {
+    const what = error === this.#failure ? 'snapshot' : 'journal';
     this.#failure = null;
     if (error instanceof SpoiltFrameError) {
-      if (++this.#spoilt > SPOILT_MAX) throw new StrangeBooksError(`${error.message}, again and again`);
+      // What spoils a snapshot on its way lets the journal come, and each try may fetch gigabytes.
+      if (++this.#spoilt[what] > SPOILT_MAX) throw new StrangeBooksError(`${error.message}, again and again`);
     } else if (!(error instanceof AwayError)) throw error;
     if (!this.#isAway) tell(`Cannot follow just now (${error.message}), and tries again.`);
     this.#isAway = true;

@@ -2,8 +2,9 @@
  * The same on disks that lose their power, and against servers that lie: nothing is handed out that the server's disk
  * does not have; half a copy is refused by every start; what was changed or forged on its way is not kept.
  */
+import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Copy, StrangeBooksError } from '../../src/cli/follow/copy.ts';
@@ -68,7 +69,7 @@ async function between(url: string, change: (path: string, body: Buffer) => Buff
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const sourceOf = (url: string) => new Source(url, new AbortController().signal);
+const sourceOf = (url: string) => new Source(url, 'copy', new AbortController().signal);
 
 /** Books in small segments; with snapshots the first segments are gone. */
 async function lived(shape: 'whole' | 'pruned'): Promise<House> {
@@ -139,6 +140,18 @@ describe('what who follows is given', () => {
       expect(await listed()).toContain(end.file);
     }
     await journal.close();
+  });
+
+  test('is one answer at a time on a connection', async () => {
+    const house = await lived('whole');
+    const { url } = await openTo(house);
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    let heard = '';
+    socket.on('data', (chunk: Buffer) => (heard += chunk.toString())).on('error', () => {});
+    socket.write('GET /books HTTP/1.1\r\nhost: books\r\n\r\n'.repeat(20));
+    await Promise.race([once(socket, 'close'), found(() => heard.split('HTTP/1.1').length > 20 || null, PATIENCE_MS)]);
+    socket.destroy();
+    expect(heard.split('HTTP/1.1').length - 1).toBeLessThanOrEqual(1);
   });
 
   test.each([

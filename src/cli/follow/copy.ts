@@ -33,7 +33,7 @@ import { FrameChain, isZeros, SpoiltFrameError, StrangeFrameError } from '../../
 import { whileHeld } from '../../storage/held-disk.ts';
 import { type JournalEnd, type JournalPosition, writeAgain } from '../../storage/journal.ts';
 import { cutTornTail, readJournal, stepJournal } from '../../storage/journal-reader.ts';
-import { acquireLock, type Lock } from '../../storage/lock.ts';
+import { acquireLock, bootOf, type Lock } from '../../storage/lock.ts';
 import { headerOf, journalStart, listSegments } from '../../storage/segments.ts';
 import {
   FOOT_BYTES,
@@ -87,6 +87,12 @@ export class Copy {
   get newestSnapshot(): number {
     const [newest] = listSnapshots(this.#disk, this.directory);
     return newest === undefined ? 0 : snapshotSeq(newest);
+  }
+
+  /** What tells it from other copies, the same whoever keeps it going. */
+  get name(): string {
+    const text = `${bootOf(this.#disk)} ${this.#disk.identity(this.directory)}`;
+    return createHash('sha256').update(text).digest('hex').slice(0, 16);
   }
 
   close(): void {

@@ -1,5 +1,4 @@
 /** The books that are followed, as the port of `--followers` gives them (src/followers.ts). */
-import { randomBytes } from 'node:crypto';
 import { type BooksListed, FILE_TYPE, SNAPSHOT_HEADER } from '../../followers.ts';
 import { segmentSeq } from '../../storage/format.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
@@ -32,13 +31,15 @@ const LIST_BYTES_MAX = 16 * 1024 * 1024;
 
 export class Source {
   readonly #url: string;
-  readonly #name = randomBytes(8).toString('hex');
+  readonly #name: string;
   readonly #signal: AbortSignal;
   /** The entry of the newest snapshot it has told of. */
   newestSnapshot = 0;
 
-  constructor(url: string, signal: AbortSignal) {
+  /** With a name the server knows who asks, and waits for him when it stops; with '' it does not. */
+  constructor(url: string, name: string, signal: AbortSignal) {
     this.#url = url.replace(/\/+$/, '');
+    this.#name = name;
     this.#signal = signal;
   }
 
@@ -67,7 +68,7 @@ export class Source {
   }
 
   async fetch(name: string, { from, seq, waits }: Question): Promise<Fetched> {
-    const query = { from, seq, follower: this.#name, ...(!waits && { wait: 'no' }) };
+    const query = { from, ...(this.#name !== '' && { seq, follower: this.#name }), ...(!waits && { wait: 'no' }) };
     const { response, chunks } = await this.#get(`/books/${name}`, query);
     const snapshot = Number(response.headers.get(SNAPSHOT_HEADER) ?? 0);
     if (snapshot > this.newestSnapshot) this.newestSnapshot = snapshot;
