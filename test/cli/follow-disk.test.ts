@@ -437,6 +437,20 @@ describe('a copy that goes on', () => {
     await catchUp(copy, source);
     expect(await isCaughtUp).toBe(true);
     await until(() => followers.entries[0] === house.journal.position.seq);
+    // Nobody waits for who took what there was, and is over.
+    await catchUp(copy, new Source(url, '', new AbortController().signal));
+    expect(followers.entries).toHaveLength(1);
     copy.close();
+  });
+
+  test('has one name, whoever keeps it going', () => {
+    const [one, other] = [freshDirectory(), freshDirectory()];
+    const names = [one, one, other].map((directory) => {
+      const copy = new Copy(realDisk, directory, isServers);
+      copy.close();
+      return copy.name;
+    });
+    expect(names[1]).toBe(names[0]);
+    expect(names[2]).not.toBe(names[0]);
   });
 });
