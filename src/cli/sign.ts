@@ -7,6 +7,7 @@
 import { type JsonObject, parseObject } from '../bridge/json.ts';
 import { makeProof, makeRecord } from '../bridge/records.ts';
 import { readOwnKey } from './own-key.ts';
+import { findUnclear } from './unclear.ts';
 import { readArgs, TEXT, UsageError } from './usage.ts';
 
 export const HELP = `ayni sign [<data>] --key <file> [--custom <json>]
@@ -37,6 +38,8 @@ export async function run(args: string[]): Promise<number> {
 function readObject(what: string, bytes: Buffer): JsonObject {
   const value = parseObject(bytes);
   if (value === null) throw new UsageError(`${what}: must be a JSON object`);
+  const unclear = findUnclear(bytes.toString(), value);
+  if (unclear !== null) throw new UsageError(`${what}: ${unclear}`);
   return value;
 }
 

@@ -1,0 +1,34 @@
+/**
+ * Whether JSON says what it is read as. JSON.parse takes the last of two members of one name, and of a number what a double
+ * can hold: who signs that has signed something else than what was written, an account's number with other digits say.
+ */
+import { isObject, type JsonObject } from '../bridge/json.ts';
+
+/** All texts, as they stand in JSON; what is left has numbers, words and signs. */
+const TEXTS = /"[^"\\]*(?:\\.[^"\\]*)*"/gs;
+const NUMBERS = /-?\d[\d.eE+-]*/g;
+
+/** What of this text is not in the value that JSON.parse made of it, or null. */
+export function findUnclear(text: string, value: JsonObject): string | null {
+  const bare = text.replace(TEXTS, '');
+  for (const [number] of bare.matchAll(NUMBERS)) {
+    if (digitsOf(number) !== digitsOf(`${Number(number)}`))
+      return `${number} is more than a number keeps; write it as a text`;
+  }
+  // Each member has one colon.
+  return bare.split(':').length - 1 === countMembers(value) ? null : 'an object has two members of one name';
+}
+
+/** Without sign, point and exponent, and the zeros at both ends. */
+function digitsOf(number: string): string {
+  return number
+    .replace(/e.*$/i, '')
+    .replace(/[-.]/g, '')
+    .replace(/^0+|0+$/g, '');
+}
+
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const inner = Object.values(value).reduce((sum: number, each) => sum + countMembers(each), 0);
+  return isObject(value) ? inner + Object.keys(value).length : inner;
+}
