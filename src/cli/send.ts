@@ -4,7 +4,7 @@
  * What always holds: it may be killed at any moment, and so may the server; the same command again goes on, and does
  * nothing twice.
  */
-import { KINDS, type Kind } from '../core/kinds.ts';
+import { KINDS, Kind } from '../core/kinds.ts';
 import { readOwnKey } from './own-key.ts';
 import { Account } from './send/account.ts';
 import { AnswersFile } from './send/answers.ts';
@@ -20,10 +20,10 @@ const PATIENCE_SECONDS_MAX = 86_400;
 export const HELP = `ayni send <url> --answers <file> [--key <file>] [--ledger <handle>] [--width <n>] [--patience <seconds>]
 
 Makes the records that standard input has, one in a line: data as JSON, which the key signs, or what ayni sign prints.
-<url> is where they are made, http://127.0.0.1:4000/v2/intents say. What became of each line is written to the file of
-answers: taken, there (it was in already) or refused, what an intent came to, and why not. Ended by anything, the same
-command again goes on where it was: what the file knows to be in is not sent, and what it does not know is not done
-twice, since a record is known by its handle and content.
+<url> is where they are made, http://127.0.0.1:4000/v2/intents say; ledgers are made by curl. What became of each line is
+written to the file of answers: taken, there (it was in already) or refused, what an intent came to, and why not. Ended
+by anything, the same command again goes on where it was: what the file knows to be in is not sent, and what it does not
+know is not done twice, since a record is known by its handle and content.
 
   --answers <file>      goes on with the file, or makes it; another one for another ledger or kind
   --key <file>          as keygen writes one: signs what is not signed, and a token for ledgers with rules
@@ -31,7 +31,8 @@ twice, since a record is known by its handle and content.
   --width <n>           so many at once, in no order (${WIDTH}, at most ${WIDTH_MAX}); where a line needs those before it, 1
   --patience <seconds>  a line without an answer is sent again for so long (${PATIENCE_SECONDS}); then all ends
 
-Ends with 0 where all lines are in and no intent was rejected, with 1 where it is not so.
+Ends with 0 where all lines are in and no intent was rejected, or may have been since the key may not read it; else
+with 1. A line in which a number has more digits than JSON readers keep, or an object two members of one name, is not signed.
 `;
 
 /** Runs the command; resolves with the exit code. */
@@ -58,11 +59,12 @@ export async function run(args: string[]): Promise<number> {
   return 1;
 }
 
-/** The kind that the path names. */
+/** The kind that the path names, one of those in a ledger. A password would stand in the file of answers. */
 function readUrl(text: string): { url: string; kind: Kind } {
   const url = URL.canParse(text) ? new URL(text) : null;
   const kind = KINDS.findIndex(({ path }) => path !== '' && url?.pathname.endsWith(`/${path}`) === true);
-  if (url === null || !/^https?:$/.test(url.protocol) || kind < 0 || url.search !== '' || url.hash !== '') {
+  const isPlain = url?.href === `${url?.origin}${url?.pathname}` && /^https?:$/.test(url.protocol);
+  if (url === null || !isPlain || kind < 0 || kind === Kind.ledger) {
     throw new UsageError('<url>: must be where records are made, http://127.0.0.1:4000/v2/intents say');
   }
   return { url: url.href, kind: kind as Kind };
@@ -96,6 +98,8 @@ async function sendAll(
       }
     } catch (error) {
       failure ??= error as Error;
+      // The others may wait for a line that nobody writes any more.
+      process.stdin.destroy();
     }
   };
   await Promise.all(Array.from({ length: width }, work));

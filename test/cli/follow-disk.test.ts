@@ -149,7 +149,7 @@ describe('what who follows is given', () => {
     let heard = '';
     socket.on('data', (chunk: Buffer) => (heard += chunk.toString())).on('error', () => {});
     socket.write('GET /books HTTP/1.1\r\nhost: books\r\n\r\n'.repeat(20));
-    await Promise.race([once(socket, 'close'), found(() => heard.split('HTTP/1.1').length > 20 || null, PATIENCE_MS)]);
+    await Promise.race([once(socket, 'close'), until(() => heard.split('HTTP/1.1').length > 20)]);
     socket.destroy();
     expect(heard.split('HTTP/1.1').length - 1).toBeLessThanOrEqual(1);
   });
@@ -290,7 +290,7 @@ describe('a copy that goes on', () => {
       disk.holdSyncs();
       const written = disk.calls.get('write') ?? 0;
       void catchUp(killed, sourceOf(url)).catch(() => {});
-      await found(() => (disk.calls.get('write') ?? 0) > written || null, PATIENCE_MS);
+      await until(() => (disk.calls.get('write') ?? 0) > written);
       power.cut('kill');
       disk.releaseSyncs();
       forgetLock(disk);

@@ -1,6 +1,7 @@
 /** `ayni send`: whatever ends it, or the server, all lines are in once in the end, and what became of each is told. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -286,6 +287,133 @@ test.skipIf(!canMount('a file of answers on a disk that is full'))(
   },
 );
 
+/** What stands before a server and always answers so. */
+async function proxySaying(status: number, text: string, headers: Record<string, string> = {}): Promise<string> {
+  const proxy = createHttpServer((request, response) => {
+    request.resume().once('end', () => response.writeHead(status, headers).end(text));
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/v2`;
+}
+
+test('what is not the answer of a ledger to this record is none', async () => {
+  const { file } = await makeKeyFile();
+  const other = { hash: 'ab'.repeat(32), luid: '$wlt.other', data: { handle: 'ana' }, meta: { proofs: [] } };
+  const strange: [path: string, status: number, body: string][] = [
+    ['wallets', 200, '{"ok":true}'],
+    ['intents', 200, '{"ok":true}'],
+    ['wallets', 201, JSON.stringify(other)],
+    ['wallets', 200, '<html>Log in</html>'],
+    ['wallets', 404, 'null'],
+  ];
+  for (const [path, status, body] of strange) {
+    const url = await proxySaying(status, body);
+    const answers = answersFile();
+    const flags = ['--key', file, '--answers', answers, '--patience', '0'];
+    const ran = await send('{"handle":"ana"}\n', `${url}/${path}`, ...flags);
+    expect([body, ran.code, ran.out, answersIn(answers)]).toEqual([
+      body,
+      1,
+      expect.stringMatching(/^0 answered: /),
+      [],
+    ]);
+    expect(ran.err).toMatch(/^ayni: no answer for 0 s \(the answer, of status \d+, is /);
+  }
+});
+
+test('nobody makes it wait for longer than its patience', async () => {
+  const { file } = await makeKeyFile();
+  const envelope = JSON.stringify({ data: { reason: 'api.unexpected-error' }, meta: { proofs: [] } });
+  const url = await proxySaying(503, envelope, { 'retry-after': '86400' });
+  const ran = await send(
+    '{"handle":"ana"}\n',
+    `${url}/wallets`,
+    ...['--key', file, '--answers', answersFile(), '--patience', '1'],
+  );
+  expect([ran.code, ran.err]).toEqual([1, expect.stringContaining('no answer for 1 s')]);
+});
+
+test('it ends where nobody answers, though its input goes on', async () => {
+  const { file } = await makeKeyFile();
+  const { child, ran } = startSend(
+    'http://127.0.0.1:1/v2/wallets',
+    ...['--key', file, '--answers', answersFile(), '--patience', '0'],
+  );
+  child.stdin!.write('{"handle":"ana"}\n');
+  expect((await ran).code).toBe(1);
+});
+
+test('what JSON would read otherwise than it is written is not signed', async () => {
+  const { file } = await makeKeyFile();
+  const server = await serverOfTest();
+  const unclear = [
+    '{"handle":"a","custom":{"account":12345678901234567890}}',
+    '{"handle":"b","custom":{"rate":1.00000000000000000001}}',
+    '{"handle":"c","custom":{"much":1e999}}',
+    '{"handle":"d","handle":"e"}',
+    '{"handle":"f","custom":{"a":[{"b":1,"\\u0062":2}]}}',
+  ];
+  const clear = [
+    '{"handle":"g","custom":{"a:1":"1e999, 12345678901234567890 \\" : ","b":[-0.50, 1e21, 0.0, 10, 1.5e-7, 0.30000000000000004]}}',
+    '{"handle":"h","custom":{"__proto__":{"a":9007199254740991},"n":-1}}',
+  ];
+  const answers = answersFile();
+  const flags = [`${server.url}/wallets`, '--key', file, '--answers', answers, '--width', '1'];
+  const ran = await send([...unclear, ...clear].join('\n'), ...flags);
+  expect(answersIn(answers).map(({ outcome, reason }) => [outcome, reason])).toEqual([
+    ...unclear.map(() => ['refused', 'input.unclear']),
+    ...clear.map(() => ['taken', null]),
+  ]);
+  expect(ran.code).toBe(1);
+  for (const data of unclear) {
+    const signed = await ayniProcess('sign', data, '--key', file);
+    expect([signed.code, signed.out]).toEqual([2, '']);
+  }
+});
+
+test('a signed record is known by its data, whatever it says that its hash is', async () => {
+  const { file } = await makeKeyFile();
+  const server = await serverOfTest();
+  const flags = [`${server.url}/wallets`, '--key', file, '--answers', answersFile()];
+  const signed = JSON.parse((await ayniProcess('sign', '{"handle":"ana"}', '--key', file)).out);
+  expect((await send(JSON.stringify(signed), ...flags)).code).toBe(0);
+  const edited = { ...signed, data: { handle: 'luz' } };
+  const ran = await send(JSON.stringify(edited), ...flags);
+  expect([ran.code, ran.out]).toEqual([1, expect.stringContaining('crypto.hash-invalid, as line 1 (luz)')]);
+});
+
+test('of an intent that its sender may not read it is not said that it came to its end', async () => {
+  const { file, key } = await makeKeyFile();
+  const poster = await makeKeyFile();
+  const server = await serverOfTest();
+  const access = [
+    { action: 'any', record: 'any', signer: { public: key } },
+    { action: 'any', record: 'any', bearer: { $signer: { public: key } } },
+    { action: 'access', record: 'any', bearer: { $signer: { public: poster.key } } },
+    { action: 'create', record: 'intent', bearer: { $signer: { public: poster.key } } },
+  ];
+  const ledger = await ayniProcess('sign', JSON.stringify({ handle: 'closed', access }), '--key', file);
+  const made = await connect(server).post('/ledgers', JSON.parse(ledger.out));
+  expect([made.status, made.body.data]).toEqual([201, expect.any(Object)]);
+  const intent = linesOf([{ handle: 'much', claims: [issue('nobody', 'usd', 5)] }]);
+  const post = (answers: string) => {
+    return send(intent, `${server.url}/intents`, ...['--ledger', 'closed', '--key', poster.file, '--answers', answers]);
+  };
+  expect((await post(answersFile())).out).toContain('1 answered: 1 taken');
+  const answers = answersFile();
+  for (const _ of ['once', 'again']) {
+    const ran = await post(answers);
+    expect([ran.code, ran.out]).toEqual([
+      1,
+      `1 answered: 0 taken, 1 there already, 0 known from before, 0 refused.\n            1 unknown\n`,
+    ]);
+  }
+});
+
 test('what cannot be used is named, and nothing is sent', async () => {
   const { file } = await makeKeyFile();
   const url = 'http://127.0.0.1:1/v2/wallets';
@@ -296,6 +424,8 @@ test('what cannot be used is named, and nothing is sent', async () => {
     ['one <url>', '--answers', answersFile()],
     ['<url>: must be where records are made', 'http://127.0.0.1:1/v2', '--answers', answersFile()],
     ['<url>: must be where records are made', '127.0.0.1:1/v2/wallets', '--answers', answersFile()],
+    ['<url>: must be where records are made', 'http://127.0.0.1:1/v2/ledgers', '--answers', answersFile()],
+    ['<url>: must be where records are made', 'http://me:word@127.0.0.1:1/v2/wallets', '--answers', answersFile()],
     ['--answers: a file', url],
     ['--answers: must not be empty', url, '--answers', ''],
     [`${other} is of ledger main at http://127.0.0.1:2/v2/wallets`, url, '--answers', other],

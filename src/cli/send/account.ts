@@ -27,9 +27,11 @@ export class Account {
     else end.count++;
   }
 
-  /** Whether there is anything that was refused, or rejected. */
+  /** Whether there is anything that was refused, or rejected, or may have been. */
   get hasLosses(): boolean {
-    return [...this.#ends.values()].some(({ first }) => first.outcome === 'refused' || first.status === 'rejected');
+    const isLost = ({ outcome, status }: SentAnswer) =>
+      outcome === 'refused' || status === 'rejected' || status === 'unknown';
+    return [...this.#ends.values()].some(({ first }) => isLost(first));
   }
 
   *text(): Generator<string> {

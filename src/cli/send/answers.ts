@@ -24,7 +24,7 @@ export interface SentAnswer {
   /** Of the record that is in. */
   luid: string | null;
   outcome: 'taken' | 'there' | 'refused';
-  /** Of an intent, where it could be asked for. */
+  /** Of an intent: `unknown` where it was in already and its sender may not read it. */
   status: string | null;
   /** Why it was refused, or rejected. */
   reason: string | null;

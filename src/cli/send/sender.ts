@@ -9,9 +9,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isObject, type JsonObject, parseObject } from '../../bridge/json.ts';
 import { makeRecord } from '../../bridge/records.ts';
 import { KINDS, Kind } from '../../core/kinds.ts';
+import { canon } from '../../proof/canon.ts';
+import { sha256Hex } from '../../proof/digest.ts';
 import type { KeyPair } from '../../proof/keys.ts';
 import { type Answer, type Client, connect, type Refusal, type StoredRecord } from '../client.ts';
 import { makeToken } from '../token.ts';
+import { findUnclear } from '../unclear.ts';
 import { type Destination, isFinal, type SentAnswer } from './answers.ts';
 
 /** How long the server may wait for an intent's end before it answers; a bridge may take longer. */
@@ -65,28 +68,34 @@ export class Sender {
     const { keys } = this.#options;
     if (!isSigned && keys === null)
       return refusal({ line }, 'input.not-signed', 'the line is not signed, and no --key is given');
+    const unclear = isSigned ? null : findUnclear(bytes.toString(), value);
+    if (unclear !== null) return refusal({ line }, 'input.unclear', unclear);
     const body = isSigned ? value : { ...makeRecord(value, { moment: new Date().toISOString() }, keys!) };
     const { handle } = body.data as JsonObject;
-    return {
-      line,
-      handle: typeof handle === 'string' ? handle : null,
-      hash: (body.hash as string).toLowerCase(),
-      body,
-    };
+    // Of what is signed already, not what it says: the server will look, but what is known from before is not sent.
+    const hash = isSigned ? sha256Hex(canon(body.data)) : (body.hash as string);
+    return { line, handle: typeof handle === 'string' ? handle : null, hash, body };
   }
 
   /** Rejects with NoAnswerError. */
   async send(sent: Outgoing): Promise<SentAnswer> {
-    const { status, body } = await this.#ask((client) => client.post(this.#path, sent.body));
     const { line, handle, hash } = sent;
+    const { status, body } = await this.#ask(
+      (client) => client.post(this.#path, sent.body),
+      (record) => record.hash === hash && this.#isOfKind(record.luid),
+    );
     if (status < 300) return { line, handle, hash, luid: body.luid, outcome: 'taken', ...(await this.#endOf(body)) };
     const { reason, detail, custom } = (body as unknown as Refusal).data ?? {};
     const luid = custom?.luid;
-    const isIn = status === 409 && custom?.hash === hash && typeof luid === 'string';
-    if (!isIn || !luid.startsWith(`$${KINDS[this.#kind].prefix}.`)) {
+    if (status !== 409 || custom?.hash !== hash || !this.#isOfKind(luid)) {
       return refusal(sent, reason ?? `${status}`, detail ?? 'the answer says no more');
     }
-    return { line, handle, hash, luid, outcome: 'there', ...((await this.#readEnd(luid)) ?? NO_END) };
+    if (this.#kind !== Kind.intent) return { line, handle, hash, luid, outcome: 'there', ...NO_END };
+    return { line, handle, hash, luid, outcome: 'there', ...((await this.#readEnd(luid)) ?? UNKNOWN_END) };
+  }
+
+  #isOfKind(luid: unknown): luid is string {
+    return typeof luid === 'string' && luid.startsWith(`$${KINDS[this.#kind].prefix}.`);
   }
 
   /** What has become of what was taken. One that was not at its end within the time may only have waited for its turn. */
@@ -96,28 +105,35 @@ export class Sender {
     return isFinal(end.status) ? end : ((await this.#readEnd(taken.luid)) ?? end);
   }
 
-  /** What has become of an intent that is in; null of what is none, and for who may not read it. */
+  /** What has become of an intent that is in; null for who may not read it. */
   async #readEnd(luid: string): Promise<End | null> {
-    if (this.#kind !== Kind.intent) return null;
-    const { status, body } = await this.#ask((client) => client.get(`${this.#path}/${encodeURIComponent(luid)}`));
+    const { status, body } = await this.#ask(
+      (client) => client.get(`${this.#path}/${encodeURIComponent(luid)}`),
+      (record) => record.luid === luid,
+    );
     return status === 200 ? endIn(body) : null;
   }
 
-  async #ask(request: (client: Client) => Promise<Answer>): Promise<Answer> {
-    const began = performance.now();
+  /** `isIt`: whether a record that is answered is the one that was asked for. */
+  async #ask(request: Ask, isIt: (record: StoredRecord) => boolean): Promise<Answer> {
+    const end = performance.now() + this.#options.patienceMs;
     for (let pause = PAUSE_MS; ; pause = Math.min(2 * pause, PAUSE_MS_MAX)) {
-      const { answer, why, waitMs } = await this.#askOnce(request);
+      const { answer, why, waitMs } = await this.#askOnce(request, isIt);
       if (answer !== null) return answer;
-      if (performance.now() - began > this.#options.patienceMs) throw new NoAnswerError(why);
+      const leftMs = end - performance.now();
+      if (leftMs <= 0) throw new NoAnswerError(why);
       // They all wait for the same server: not all of them come back at once.
-      await sleep(Math.max(waitMs, pause) * (1 + Math.random() / 2));
+      await sleep(Math.min(Math.max(waitMs, pause) * (1 + Math.random() / 2), leftMs));
     }
   }
 
-  async #askOnce(request: (client: Client) => Promise<Answer>): Promise<Attempt> {
+  async #askOnce(request: Ask, isIt: (record: StoredRecord) => boolean): Promise<Attempt> {
     try {
       const answer = await request(this.#connected());
       const { status, body, retryAfter } = answer;
+      // What stands before a server may say anything in its place.
+      if (!isEnvelope(body) || (status < 300 && !isIt(body)))
+        throw new Error(`the answer, of status ${status}, is not the ledger's`);
       if (status < 500 && status !== 408 && status !== 429) return { answer, why: '', waitMs: 0 };
       const { reason, detail } = (body as unknown as Partial<Refusal>).data ?? {};
       return { answer: null, why: `${status} ${reason ?? ''}: ${detail ?? ''}`, waitMs: 1000 * (retryAfter ?? 0) };
@@ -138,6 +154,13 @@ export class Sender {
   }
 }
 
+type Ask = (client: Client) => Promise<Answer>;
+
+/** Every answer of a ledger is one, a refusal too. */
+function isEnvelope(body: unknown): boolean {
+  return isObject(body) && isObject(body.data) && isObject(body.meta) && Array.isArray(body.meta.proofs);
+}
+
 interface Attempt {
   /** Null where it is to be asked again. */
   answer: Answer | null;
@@ -148,6 +171,8 @@ interface Attempt {
 type End = Pick<SentAnswer, 'status' | 'reason' | 'detail'>;
 
 const NO_END: End = { status: null, reason: null, detail: null };
+/** Of an intent that was in already, and that its sender may not read: it may have been rejected. */
+const UNKNOWN_END: End = { ...NO_END, status: 'unknown' };
 
 function endIn({ meta }: StoredRecord): End {
   const failed = meta.proofs.find(({ custom }) => custom?.status === 'failed')?.custom;
