@@ -165,17 +165,20 @@ function* jsonOf(statement: Statement, names: object, named: Namer): Generator<s
   };
   const { from, to } = statement;
   const head = { ...names, from: from === 0 ? null : isoMoment(from), to: to === NEVER ? null : isoMoment(to) };
-  const balances = (all: Balance[]) => all.map((one) => ({ ...whose(one.wallet), ...balanceObject(one) }));
-  const opening = balances(statement.opening());
-  yield `${JSON.stringify({ ...head, opening }).slice(0, -1)},"changes":[`;
+  yield `${JSON.stringify(head).slice(0, -1)},"opening":[`;
+  yield* listText(balanceObjects(statement.opening(), whose));
+  yield '\n],"changes":[';
   yield* listText(changeObjects(statement, whose));
-  const closing = balances(statement.closing());
-  yield `\n],"closing":${JSON.stringify(closing)},"ok":${statement.difference === null}}\n`;
+  yield '\n],"closing":[';
+  yield* listText(balanceObjects(statement.closing(), whose));
+  yield `\n],"ok":${statement.difference === null}}\n`;
 }
 
-function balanceObject({ unit, balance, reserved }: Balance): object {
-  const { handle, luid, factor } = unit;
-  return { symbol: handle, luid, factor, balance: `${balance}`, reserved: `${reserved}` };
+function* balanceObjects(all: Balance[], whose: (wallet: number) => object): Generator<object> {
+  for (const { wallet, unit, balance, reserved } of all) {
+    const { handle, luid, factor } = unit;
+    yield { ...whose(wallet), symbol: handle, luid, factor, balance: `${balance}`, reserved: `${reserved}` };
+  }
 }
 
 function* changeObjects(statement: Statement, whose: (wallet: number) => object): Generator<object> {
