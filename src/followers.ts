@@ -67,6 +67,7 @@ export class Followers {
   /** Who waits for what is not there yet. */
   #waiting = new Set<() => void>();
   #newestSnapshot = 0;
+  #reading: Promise<unknown> = Promise.resolve();
 
   constructor(options: FollowersOptions) {
     this.#options = options;
@@ -195,20 +196,31 @@ export class Followers {
     const file = this.#options.disk.open(join(this.#options.directory, name), 'read');
     try {
       response.writeHead(200, { 'content-type': FILE_TYPE, 'content-length': to - from });
-      for (let at = from; at < to && !response.destroyed; at += PIECE_BYTES) await sendPiece(file, at, to, response);
+      for (let at = from; at < to && !response.destroyed; at += PIECE_BYTES) {
+        const piece = await this.#read(file, at, Math.min(to, at + PIECE_BYTES));
+        if (!response.write(piece) && !response.destroyed) await drained(response);
+      }
       response.end();
     } finally {
       file.close();
     }
   }
+
+  /** One piece at a time, whoever wants it: what reads shares its threads with the journal. */
+  #read(file: DiskFile, from: number, to: number): Promise<Buffer> {
+    const read = this.#reading.then(async () => {
+      const piece = Buffer.allocUnsafe(to - from);
+      if ((await readAllLater(file, piece, from)) < piece.length) throw new Error(`${file.path} has become shorter`);
+      return piece;
+    });
+    this.#reading = read.catch(() => {});
+    return read;
+  }
 }
 
-/** Resolves when the socket wants more. */
-async function sendPiece(file: DiskFile, from: number, end: number, response: ServerResponse): Promise<void> {
-  const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, end - from));
-  if ((await readAllLater(file, piece, from)) < piece.length) throw new Error(`${file.path} has become shorter`);
-  if (response.write(piece) || response.destroyed) return;
-  await new Promise<void>((resolve) => {
+/** Resolves when the socket wants more, or is gone. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
     const go = () => {
       response.off('drain', go).off('close', go);
       resolve();

@@ -6,7 +6,8 @@ import { decodePublic, encodeBase64 } from '../proof/keys.ts';
 import { verifyBy } from '../proof/verify.ts';
 import { realDisk } from '../storage/disk.ts';
 import { SpoiltFrameError } from '../storage/frame-chain.ts';
-import { Copy, StrangeBooksError } from './follow/copy.ts';
+import { Copy } from './follow/copy.ts';
+import { StrangeBooksError } from './follow/incoming.ts';
 import { AwayError, Source } from './follow/source.ts';
 import { readArgs, readFilled, SWITCH, TEXT, UsageError } from './usage.ts';
 
@@ -25,6 +26,7 @@ the key that you keep elsewhere (--server-key). Never let both run: there would 
 `;
 
 const AGAIN_MS = { first: 100, max: 1000 };
+const SNAPSHOT_AGAIN_MS = 10_000;
 /** Bytes may change on their way, but not each time. */
 const SPOILT_MAX = 5;
 
@@ -76,8 +78,10 @@ class Following {
   #isAway = false;
   #againMs = AGAIN_MS.first;
   #spoilt = { journal: 0, snapshot: 0 };
-  /** The snapshots that are being fetched, beside what goes on. */
+  /** Whether there may be snapshots that are not here; those that are being fetched, beside what goes on, and when again. */
+  #missesSnapshots = true;
   #snapshots: Promise<void> | null = null;
+  #snapshotsFrom = 0;
   #failure: Error | null = null;
 
   constructor(copy: Copy, source: Source, key: string, signal: AbortSignal) {
@@ -112,13 +116,14 @@ class Following {
     if (copy.end === null) await copy.begin(source);
     const { seq, moment } = copy.end!;
     tell(`Has entries 1 to ${seq}, the last of ${isoMoment(moment)}, and goes on.`);
-    this.#fetchSnapshots();
+    this.#missesSnapshots = true;
     while (!this.#signal.aborted) {
       const step = await copy.goOn(source, !isOnce);
       this.#answered();
       if (this.#failure !== null) throw this.#failure;
       const { newestSnapshot } = source;
-      if (newestSnapshot > copy.newestSnapshot && newestSnapshot <= copy.end!.seq) this.#fetchSnapshots();
+      if (newestSnapshot > copy.newestSnapshot && newestSnapshot <= copy.end!.seq) this.#missesSnapshots = true;
+      if (this.#missesSnapshots) this.#fetchSnapshots();
       if (!isOnce || step === 'more') continue;
       // The last of them may have been taken since.
       await this.#snapshots;
@@ -127,11 +132,13 @@ class Following {
     }
   }
 
-  /** Beside what goes on, one time after the other. */
+  /** Beside what goes on, one time after the other. Each may be gigabytes: after one that failed it waits. */
   #fetchSnapshots(): void {
+    if (performance.now() < this.#snapshotsFrom) return;
     this.#snapshots ??= this.#takeSnapshots()
       .catch((error: Error) => {
-        this.#failure = error;
+        this.#snapshotsFrom = performance.now() + SNAPSHOT_AGAIN_MS;
+        this.#failure = this.#lasting(error, 'snapshot');
       })
       .finally(() => {
         this.#snapshots = null;
@@ -140,6 +147,7 @@ class Following {
 
   async #takeSnapshots(): Promise<void> {
     for (const name of await this.#copy.takeSnapshots(this.#source)) tell(`Has ${name}.`);
+    this.#missesSnapshots = false;
     this.#spoilt.snapshot = 0;
   }
 
@@ -152,15 +160,18 @@ class Following {
 
   /** Waits for a while; throws what will be the same then. */
   async #wait(error: Error): Promise<void> {
-    const what = error === this.#failure ? 'snapshot' : 'journal';
-    this.#failure = null;
-    if (error instanceof SpoiltFrameError) {
-      // What spoils a snapshot on its way lets the journal come, and each try may fetch gigabytes.
-      if (++this.#spoilt[what] > SPOILT_MAX) throw new StrangeBooksError(`${error.message}, again and again`);
-    } else if (!(error instanceof AwayError)) throw error;
+    const lasting = this.#lasting(error, 'journal');
+    if (lasting !== null) throw lasting;
     if (!this.#isAway) tell(`Cannot follow just now (${error.message}), and tries again.`);
     this.#isAway = true;
     await sleep(this.#againMs, undefined, { signal: this.#signal }).catch(() => {});
     this.#againMs = Math.min(2 * this.#againMs, AGAIN_MS.max);
+  }
+
+  /** What an error comes to that will be the same the next time; null of one that need not be. */
+  #lasting(error: Error, what: 'journal' | 'snapshot'): Error | null {
+    if (error instanceof AwayError) return null;
+    if (!(error instanceof SpoiltFrameError)) return error;
+    return ++this.#spoilt[what] > SPOILT_MAX ? new StrangeBooksError(`${error.message}, again and again`) : null;
   }
 }

@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { equalBytes } from '../core/bytes.ts';
-import { type Disk, type DiskFile, readAll, withFile } from './disk.ts';
+import { type Disk, type DiskFile, readAll, readAllLater, withFile } from './disk.ts';
 import { rememberPart } from './final-parts.ts';
 import { crc, type VerifyHash } from './format.ts';
 import type { JournalPosition } from './journal.ts';
@@ -21,6 +21,7 @@ import {
   MANIFEST_BYTES_MAX,
   type Manifest,
   type PartRow,
+  PIECE_BYTES,
   partName,
   SNAPSHOT_HEADER_BYTES,
   SnapshotError,
@@ -136,6 +137,20 @@ export function readOutline(file: DiskFile, verify: VerifyHash): Outline {
   const inline = manifest.parts.reduce((sum, part) => sum + (part.final ? 0 : part.bytes), SNAPSHOT_HEADER_BYTES);
   if (inline !== at) throw new SnapshotError('it is damaged: its parts do not fill it');
   return { header, manifest, manifestBytes, foot };
+}
+
+/** SHA-256 of what a file has up to a byte, read while others have their turns; of a shorter one, of all it has. */
+export async function hashUpTo(file: DiskFile, end: number): Promise<Uint8Array> {
+  const sha = createHash('sha256');
+  const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  for (let at = 0; at < end; ) {
+    const wanted = piece.subarray(0, end - at);
+    const count = await readAllLater(file, wanted, at);
+    if (count === 0) break;
+    sha.update(wanted.subarray(0, count));
+    at += count;
+  }
+  return sha.digest();
 }
 
 /** Node hashes less than 2 GiB in one call. */

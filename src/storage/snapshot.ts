@@ -9,12 +9,11 @@
  * neither of those two needs them.
  */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { equalBytes } from '../core/bytes.ts';
 import type { Part } from '../core/dump.ts';
 import { Breaks } from './breaks.ts';
-import { type Disk, type DiskFile, readAllLater, syncDirectoryLater, writeAllLater } from './disk.ts';
+import { type Disk, type DiskFile, syncDirectoryLater, writeAllLater } from './disk.ts';
 import { FileStream } from './file-stream.ts';
 import { keepPart, keptPart, writeTemporary } from './final-parts.ts';
 import { SIGNATURE_BYTES, type VerifyHash } from './format.ts';
@@ -26,7 +25,6 @@ import {
   type Manifest,
   PART_BYTES_MAX,
   type PartRow,
-  PIECE_BYTES,
   packFoot,
   packManifest,
   SnapshotError,
@@ -35,7 +33,7 @@ import {
   TEMPORARY,
 } from './snapshot-format.ts';
 import { pruneSnapshots } from './snapshot-prune.ts';
-import { readFoot } from './snapshot-reader.ts';
+import { hashUpTo, readFoot } from './snapshot-reader.ts';
 
 export interface SnapshotContent extends JournalPosition {
   /** Small things that are no part, as MessagePack; kept, not looked at. */
@@ -185,18 +183,9 @@ async function proveFile(
   const file = disk.open(path, 'read');
   try {
     const { foot: read } = readFoot(file, options.verify);
-    const sha = createHash('sha256');
-    const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
-    const end = fileBytes - FOOT_BYTES;
-    for (let at = 0; at < end; ) {
-      const wanted = piece.subarray(0, end - at);
-      const count = await readAllLater(file, wanted, at);
-      if (count === 0) break;
-      sha.update(wanted.subarray(0, count));
-      at += count;
-    }
+    const hash = await hashUpTo(file, fileBytes - FOOT_BYTES);
     const isSame = file.size() === fileBytes && packFoot(read).equals(packFoot(foot));
-    if (!isSame || !equalBytes(sha.digest(), foot.hash)) throw new SnapshotError(`${path}: reads back other bytes`);
+    if (!isSame || !equalBytes(hash, foot.hash)) throw new SnapshotError(`${path}: reads back other bytes`);
   } finally {
     file.close();
   }

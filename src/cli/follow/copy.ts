@@ -14,45 +14,24 @@ import { Breaks } from '../../storage/breaks.ts';
 import {
   type Disk,
   type DiskFile,
-  readAllLater,
   syncDirectoryLater,
   syncLater,
   withFile,
   writeAllLater,
 } from '../../storage/disk.ts';
 import { fileBytes, writeTemporary } from '../../storage/final-parts.ts';
-import {
-  FRAME_BYTES_MAX,
-  SEGMENT_HEADER_BYTES,
-  type SegmentHeader,
-  segmentName,
-  segmentSeq,
-  type VerifyHash,
-} from '../../storage/format.ts';
-import { FrameChain, isZeros, SpoiltFrameError, StrangeFrameError } from '../../storage/frame-chain.ts';
+import { type SegmentHeader, segmentName, segmentSeq, type VerifyHash } from '../../storage/format.ts';
+import { FrameChain, SpoiltFrameError } from '../../storage/frame-chain.ts';
 import { whileHeld } from '../../storage/held-disk.ts';
 import { type JournalEnd, type JournalPosition, writeAgain } from '../../storage/journal.ts';
 import { cutTornTail, readJournal, stepJournal } from '../../storage/journal-reader.ts';
 import { acquireLock, bootOf, type Lock } from '../../storage/lock.ts';
 import { headerOf, journalStart, listSegments } from '../../storage/segments.ts';
-import {
-  FOOT_BYTES,
-  isPartName,
-  type Manifest,
-  PIECE_BYTES,
-  partName,
-  SnapshotError,
-  snapshotSeq,
-  TEMPORARY,
-} from '../../storage/snapshot-format.ts';
+import { isPartName, type Manifest, partName, snapshotSeq, TEMPORARY } from '../../storage/snapshot-format.ts';
 import { pruneSnapshots } from '../../storage/snapshot-prune.ts';
-import { listSnapshots, readOutline } from '../../storage/snapshot-reader.ts';
+import { listSnapshots } from '../../storage/snapshot-reader.ts';
+import { copyFrames, provenManifest, StrangeBooksError } from './incoming.ts';
 import { AwayError, type Source } from './source.ts';
-
-/** The books there and these are not of one history, or not of one server. */
-export class StrangeBooksError extends Error {
-  override name = 'StrangeBooksError';
-}
 
 /** What came of asking for more. */
 export type Step = 'more' | 'nothing';
@@ -269,7 +248,7 @@ export class Copy {
   /** Null where it is there no more, or here already. */
   async #fetchSnapshot(source: Source, name: string): Promise<Manifest | null> {
     const [disk, path] = [this.#disk, join(this.directory, name)];
-    if (disk.exists(path) || !(await this.#fetch(source, name, path + TEMPORARY, null))) return null;
+    if (disk.exists(path) || !(await this.#fetch(source, name, null))) return null;
     const manifest = await this.#manifestOf(name).catch((error) => {
       disk.unlink(path + TEMPORARY);
       throw error;
@@ -278,7 +257,7 @@ export class Copy {
       if (!final) continue;
       const file = partName(part, hash!);
       if (fileBytes(disk, join(this.directory, file)) === bytes) continue;
-      if (!(await this.#fetch(source, file, join(this.directory, file + TEMPORARY), hash))) return null;
+      if (!(await this.#fetch(source, file, { bytes, hash: hash! }))) return null;
       await this.#name(file);
     }
     await this.#name(name);
@@ -302,19 +281,21 @@ export class Copy {
     return point !== null && point.seq === seq && equalBytes(point.chain, chain);
   }
 
-  /** Fetches a file whole; false where it is there no more. */
-  async #fetch(source: Source, name: string, path: string, hash: Uint8Array | null): Promise<boolean> {
+  /** Fetches a file whole, and leaves it without its name; false where it is there no more. Of a part it is known what it is. */
+  async #fetch(source: Source, name: string, known: { bytes: number; hash: Uint8Array } | null): Promise<boolean> {
     const fetched = await source.fetch(name, { from: 0, seq: this.#end?.seq ?? 0, waits: false });
     if (fetched.kind !== 'bytes') return false;
     const sha = createHash('sha256');
-    await writeTemporary(this.#disk, path, async (file) => {
+    await writeTemporary(this.#disk, join(this.directory, name + TEMPORARY), async (file) => {
       let at = 0;
       for await (const chunk of fetched.chunks) {
+        if (known !== null && at + chunk.length > known.bytes) throw new SpoiltFrameError(`${name}, longer than it is`);
         await writeAllLater(file, chunk, at);
         sha.update(chunk);
         at += chunk.length;
       }
-      if (hash !== null && !equalBytes(sha.digest(), hash)) throw new SpoiltFrameError(`${name} with other bytes`);
+      if (known !== null && !equalBytes(sha.digest(), known.hash))
+        throw new SpoiltFrameError(`${name} with other bytes`);
     });
     return true;
   }
@@ -327,63 +308,9 @@ export class Copy {
   }
 }
 
-/** Hands on, with its place in the segment, what comes of it in whole frames, once that was looked at. */
-async function copyFrames(
-  name: string,
-  from: number,
-  chain: FrameChain,
-  chunks: AsyncIterable<Uint8Array>,
-  write: (bytes: Uint8Array, at: number) => Promise<void>,
-): Promise<void> {
-  let held = Buffer.alloc(0);
-  let written = from;
-  for await (const chunk of chunks) {
-    held = Buffer.concat([held, chunk]);
-    if (held.length > FRAME_BYTES_MAX + chunk.length) throw new SpoiltFrameError('more bytes than a frame has');
-    let to = 0;
-    try {
-      if (written === 0 && held.length >= SEGMENT_HEADER_BYTES) to = chain.takeHeader(held);
-      if (written + to === 0) continue;
-      for (let bytes = chain.take(held, to); bytes > 0; bytes = chain.take(held, to)) to += bytes;
-    } catch (error) {
-      if (!(error instanceof StrangeFrameError)) throw error;
-      throw new StrangeBooksError(`${name} there, at byte ${written + to}, has ${error.message}`);
-    } finally {
-      if (to > 0) await write(held.subarray(0, to), written);
-      written += to;
-      held = Buffer.from(held.subarray(to));
-    }
-  }
-  if (!isZeros(held, 0)) throw new SpoiltFrameError(`half a frame behind entry ${chain.position.seq}`);
-}
-
-/** What a file has, up to `end`. */
-async function* piecesOf(file: DiskFile, end = file.size()): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < end; at += PIECE_BYTES) {
-    const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, end - at));
-    yield piece.subarray(0, await readAllLater(file, piece, at));
-  }
-}
-
 /** What somebody who followed has left of a file that did not come whole. */
 function isHalf(name: string): boolean {
   if (!name.endsWith(TEMPORARY)) return false;
   const whole = name.slice(0, -TEMPORARY.length);
   return segmentSeq(whole) > 0 || snapshotSeq(whole) >= 0 || isPartName(whole);
-}
-
-/** A snapshot's manifest, once its file was found to be what the server has signed. */
-async function provenManifest(disk: Disk, path: string, verify: VerifyHash): Promise<Manifest> {
-  const file = disk.open(path, 'read');
-  try {
-    const { manifest, foot } = readOutline(file, verify);
-    const sha = createHash('sha256');
-    for await (const piece of piecesOf(file, file.size() - FOOT_BYTES)) sha.update(piece);
-    if (equalBytes(sha.digest(), foot.hash)) return manifest;
-    throw new SpoiltFrameError(`${path} has other bytes than were signed`);
-  } catch (error) {
-    throw error instanceof SnapshotError ? new SpoiltFrameError(`${path}: ${error.message}`) : error;
-  } finally {
-    file.close();
-  }
 }

@@ -1,0 +1,56 @@
+/** What comes of the books from elsewhere: looked at, before anything counts of it. */
+import { equalBytes } from '../../core/bytes.ts';
+import type { Disk } from '../../storage/disk.ts';
+import { FRAME_BYTES_MAX, SEGMENT_HEADER_BYTES, type VerifyHash } from '../../storage/format.ts';
+import { type FrameChain, isZeros, SpoiltFrameError, StrangeFrameError } from '../../storage/frame-chain.ts';
+import { FOOT_BYTES, type Manifest, SnapshotError } from '../../storage/snapshot-format.ts';
+import { hashUpTo, readOutline } from '../../storage/snapshot-reader.ts';
+
+/** The books there and these are not of one history, or not of one server. */
+export class StrangeBooksError extends Error {
+  override name = 'StrangeBooksError';
+}
+
+/** Hands on, with its place in the segment, what comes of it in whole frames, once that was looked at. */
+export async function copyFrames(
+  name: string,
+  from: number,
+  chain: FrameChain,
+  chunks: AsyncIterable<Uint8Array>,
+  write: (bytes: Uint8Array, at: number) => Promise<void>,
+): Promise<void> {
+  let held = Buffer.alloc(0);
+  let written = from;
+  for await (const chunk of chunks) {
+    held = Buffer.concat([held, chunk]);
+    if (held.length > FRAME_BYTES_MAX + chunk.length) throw new SpoiltFrameError('more bytes than a frame has');
+    let to = 0;
+    try {
+      if (written === 0 && held.length >= SEGMENT_HEADER_BYTES) to = chain.takeHeader(held);
+      if (written + to === 0) continue;
+      for (let bytes = chain.take(held, to); bytes > 0; bytes = chain.take(held, to)) to += bytes;
+    } catch (error) {
+      if (!(error instanceof StrangeFrameError)) throw error;
+      throw new StrangeBooksError(`${name} there, at byte ${written + to}, has ${error.message}`);
+    } finally {
+      if (to > 0) await write(held.subarray(0, to), written);
+      written += to;
+      held = Buffer.from(held.subarray(to));
+    }
+  }
+  if (!isZeros(held, 0)) throw new SpoiltFrameError(`half a frame behind entry ${chain.position.seq}`);
+}
+
+/** A snapshot's manifest, once its file was found to be what the server has signed. */
+export async function provenManifest(disk: Disk, path: string, verify: VerifyHash): Promise<Manifest> {
+  const file = disk.open(path, 'read');
+  try {
+    const { manifest, foot } = readOutline(file, verify);
+    if (equalBytes(await hashUpTo(file, file.size() - FOOT_BYTES), foot.hash)) return manifest;
+    throw new SpoiltFrameError(`${path} has other bytes than were signed`);
+  } catch (error) {
+    throw error instanceof SnapshotError ? new SpoiltFrameError(`${path}: ${error.message}`) : error;
+  } finally {
+    file.close();
+  }
+}
