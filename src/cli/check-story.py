@@ -102,13 +102,13 @@ def tell(entries):  # the versions that entries make, each as its meta, its data
     for each in entries:
         luid, type, moment, outcome = (each[name] for name in ('luid', 'type', 'moment', 'outcome'))
         expect((type in (1, 5)) == (each is first), 'a record that does not begin once')
-        if type == 3: continue  # its proofs speak of the drop
+        if type == 2 or type == 3 and luid[1:4] != 'csn': expect(json.loads(each['data'])['parent'].lower() == sha(told[-1][1]).hex(), 'a version that is left out')
         if type in (1, 2, 5):
             sealed = {'luid': luid, 'moment': iso(moment), **({} if type == 2 else {'status': 'pending' if type == 5 else 'created'})}
             meta = dict(meta, moment=iso(moment), **({'status': 'pending', 'thread': each['thread']} if type == 5 else {}))
             told.append([meta, each['data'], [*each['proofs'], (server, each['seal'], canon(sealed))]])
             if type == 5 and each['thread'] != luid[5:]: meta['routed'] = True
-        else: told[-1][2].extend(each['proofs'])
+        elif type != 3: told[-1][2].extend(each['proofs'])  # those of a drop speak of the drop
         if each['status'] is not None: meta['status'] = each['status']
         if each['labels'] is not None: meta.pop('labels', 0), each['labels'] and meta.update(labels=each['labels'])
         if outcome:

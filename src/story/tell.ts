@@ -3,8 +3,9 @@
  * that has these entries shows of it. Told once more, by what a story alone has; render.ts tells it for a server.
  */
 import { canon } from '../proof/canon.ts';
-import { isoOf } from './bytes.ts';
+import { hexOf, isoOf, sha256 } from './bytes.ts';
 import { type ToldEntry, type ToldOutcome, type ToldProof, Type } from './entries.ts';
+import { isObject, parseJson } from './json.ts';
 import { expect } from './not-proven.ts';
 
 export interface ToldVersion {
@@ -28,6 +29,7 @@ export function tell(entries: readonly ToldEntry[], server: string): ToldVersion
     const { luid, type, moment, outcome } = entry;
     const isIntent = type === Type.intent;
     expect((isIntent || type === Type.create) === (entry === first), 'a record that does not begin once');
+    if (namesParent(entry)) expect(parentOf(entry) === hashOf(versions.at(-1)!), 'a version that is left out');
     // Its proofs speak of the drop.
     if (type === Type.drop) continue;
     if (isIntent || type === Type.create || type === Type.update) {
@@ -50,6 +52,20 @@ export function tell(entries: readonly ToldEntry[], server: string): ToldVersion
     versions.at(-1)!.proofs.push(...customs.map((custom) => ({ public: server, result: null, custom })));
   }
   return versions;
+}
+
+/** Whether it has the hash of the version before it. Who leaves a circle names nothing but himself. */
+function namesParent({ type, luid }: ToldEntry): boolean {
+  return type === Type.update || (type === Type.drop && !luid.startsWith('$csn'));
+}
+
+function parentOf({ data }: ToldEntry): string | null {
+  const value = parseJson(data!);
+  return isObject(value) && typeof value.parent === 'string' ? value.parent.toLowerCase() : null;
+}
+
+function hashOf({ data }: ToldVersion): string {
+  return hexOf(sha256(data));
 }
 
 function statusAtFirst(type: number): { status?: string } {

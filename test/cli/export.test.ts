@@ -3,14 +3,20 @@
  * public key alone; nothing of anybody else in it; and no part of it can be changed unseen.
  */
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Point, utils } from '@noble/ed25519';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { storyOf } from '../../src/cli/export.ts';
 import { Kind } from '../../src/core/kinds.ts';
+import { headText } from '../../src/http/head.ts';
 import { canon } from '../../src/proof/canon.ts';
-import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
+import { createKeyPair, encodeBase64, type KeyPair } from '../../src/proof/keys.ts';
+import { Sealer } from '../../src/proof/sealer.ts';
+import { verify } from '../../src/proof/verify.ts';
+import { signedText } from '../../src/render.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { readData } from '../proof/data.ts';
 import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
@@ -19,7 +25,7 @@ import { issue, makeKit, openLedger, proofFor, segment, transfer } from '../supp
 import { againWith, oneOfEach } from '../support/long.ts';
 import { startServer } from '../support/server.ts';
 import { CHECKER, checkStories, hasPython } from '../support/stories.ts';
-import { ayni, ayniProcess, copyWithoutKey, filesIn } from './books.ts';
+import { ayni, ayniProcess, copyWithoutKey, filesIn, keyIn } from './books.ts';
 
 const whole = freshDirectory();
 const pruned = freshDirectory();
@@ -27,6 +33,8 @@ let key = '';
 /** What the server answered for each record, by kind and handle. */
 const answers = new Map<string, Json>();
 let droppedLuid = '';
+/** Of one that was changed before it was dropped. */
+let changedLuid = '';
 /** The intent that a route made. */
 let routedLuid = '';
 /** The newest intent of the pruned books. */
@@ -91,6 +99,11 @@ async function fill(client: Client): Promise<void> {
   expect((await client.post('/wallets', two)).status).toBe(201);
   const loose = await kit.make('wallets', { handle: 'gone' });
   droppedLuid = loose.luid;
+  const brief = await kit.make('anchors', { handle: 'brief', wallet: 'ana', target: 'luz', custom: { n: 0 } });
+  const { parent: _, ...first } = brief.data;
+  const changed = (await kit.change('anchors', brief, { ...first, custom: { n: 1 } })).body;
+  changedLuid = changed.luid;
+  expect((await client.del('/anchors/brief', kit.dropBody(changed))).status).toBe(204);
   await client.del('/wallets/gone', kit.dropBody(loose));
   const elsewhere = { 'x-ledger': (await openLedger(client, keys, { handle: 'elsewhere' })).data.handle as string };
   await client.post('/wallets', record({ handle: 'ana', custom: { secret: 'of another tenant' } }, keys), elsewhere);
@@ -106,6 +119,10 @@ async function fill(client: Client): Promise<void> {
     const given = { moment: new Date().toISOString(), status };
     expect((await client.post('/wallets/moody/proofs', proofFor(moody, keys, given))).status).toBe(200);
   }
+  // The same content there, of which somebody says what nobody says of this one.
+  const namesake = (await client.post('/wallets', record(moody.data, keys), elsewhere)).body;
+  const praise = { moment: new Date().toISOString(), status: 'approved' };
+  await client.post('/wallets/moody/proofs', proofFor(namesake, keys, praise), elsewhere);
   for (const [kinds, handle] of RECORDS) {
     answers.set(`${kinds} ${handle}`, (await client.get(`/${kinds}/${segment(handle)}`)).body);
   }
@@ -173,7 +190,7 @@ describe('a story', () => {
     expect(JSON.parse(story('wallets', droppedLuid)).entries).toHaveLength(2);
     expect(() => story('wallets', 'gone')).toThrow('ledger main has no wallet gone');
     expect(JSON.parse(story('wallets', 'ana', whole, 'elsewhere')).record.data.custom.secret).toBe('of another tenant');
-    expect(() => story('wallets', 'moody', whole, 'elsewhere')).toThrow('has no wallet moody');
+    expect(() => story('wallets', 'post-box', whole, 'elsewhere')).toThrow('has no wallet post-box');
     expect(() => story('wallets', 'ana', whole, 'nowhere')).toThrow('the books have no ledger nowhere');
   });
 });
@@ -222,6 +239,37 @@ function altered(text: string, path: string[], to: (was: Json) => Json): string 
   else if (changed === undefined) delete holder[last];
   else holder[last] = changed;
   return JSON.stringify(whole);
+}
+
+/** Another signature of the same text by the same key: who has the key chooses the number that it begins with. */
+function signedAgain(text: Uint8Array, { secret, public: own }: KeyPair): string {
+  const order = Point.CURVE().n;
+  const numberOf = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`);
+  const chosen = 5n;
+  const start = Point.BASE.multiply(chosen).toBytes();
+  const challenge = numberOf(createHash('sha512').update(start).update(own).update(text).digest()) % order;
+  const s = (chosen + challenge * utils.getExtendedPublicKey(secret).scalar) % order;
+  const end = Buffer.from(s.toString(16).padStart(64, '0'), 'hex').reverse();
+  return Buffer.concat([start, end]).toString('base64');
+}
+
+const bytesOf = (base64: string) => Buffer.from(base64, 'base64');
+
+/** The links of a story's chain, each with what a story may have for it; hidden are those whose entries it does not show. */
+function linksOf({ chain }: Json): { link: Buffer; isHidden: boolean; item: Json }[] {
+  return chain.frames.flatMap((item: Json) => {
+    if (typeof item !== 'string') {
+      const digests = createHash('sha256')
+        .update(Buffer.from(item.entries.join(''), 'hex'))
+        .digest();
+      return [{ link: Buffer.concat([Buffer.from(item.head, 'hex'), digests]), isHidden: false, item }];
+    }
+    const links = bytesOf(item);
+    return Array.from({ length: links.length / 99 }, (_, n) => {
+      const link = links.subarray(99 * n, 99 * (n + 1));
+      return { link, isHidden: true, item: link.toString('base64') };
+    });
+  });
 }
 
 /** Whether the entry `seq` came in this frame. */
@@ -348,6 +396,52 @@ describe.skipIf(!hasPython)('checked by another program', () => {
     expect(forged.filter((_, n) => results[n]!.code !== 1).map(([what]) => what)).toEqual([]);
   });
 
+  test('a signature that holds, and is not the one that the entry has, is none of it', () => {
+    const told = JSON.parse(story('wallets', 'ana'));
+    const seal = told.record.meta.proofs.find((one: Json) => one.public === key);
+    const again = signedAgain(Buffer.from(seal.digest, 'hex'), keyIn(whole));
+    expect([
+      again === seal.result,
+      verify(keyIn(whole).public, Buffer.from(seal.digest, 'hex'), bytesOf(again)),
+    ]).toEqual([false, true]);
+    seal.result = again;
+    expect(check([JSON.stringify(told)])).toEqual([
+      { code: 1, said: 'NOT PROVEN: other proofs than the journal tells of' },
+    ]);
+  });
+
+  test('what was said of the same content in another ledger is not said of this one', () => {
+    const told = JSON.parse(story('wallets', 'moody'));
+    const other = JSON.parse(story('wallets', 'moody', whole, 'elsewhere'));
+    const [entry, praise] = [other.entries.at(-1), other.record.meta.proofs.at(-1)];
+    expect([other.record.hash, praise.custom.status]).toEqual([told.record.hash, 'approved']);
+    told.entries.push(entry);
+    told.record.meta.proofs.push(praise);
+    told.record.meta.status = 'approved';
+    const [links, others] = [linksOf(told), linksOf(other)];
+    told.chain.frames = links.map((one) => others.find(({ link }) => link.equals(one.link) && one.isHidden) ?? one);
+    told.chain.frames = told.chain.frames.map(({ item }: Json) => item);
+    expect(check([JSON.stringify(told)])).toEqual([{ code: 1, said: 'NOT PROVEN: an entry of another record' }]);
+  });
+
+  test('a chain whose numbers do not go on is none, even where the server signed it', () => {
+    const told = JSON.parse(story('wallets', 'ana'));
+    const links = linksOf(told);
+    const endedBy = (more: bigint) => {
+      const last = Buffer.from(links.at(-1)!.link);
+      last.writeBigUInt64BE(last.readBigUInt64BE(11) + more, 11);
+      const frames = [...links.slice(0, -1).map(({ item }) => item), last.toString('base64')];
+      const seq = told.head.data.seq + Number(more);
+      const chain = createHash('sha256').update(last).digest();
+      const end = headText({ seq, chain, moment: Date.parse(told.head.data.moment) });
+      const head = JSON.parse(signedText(end, Date.now(), new Sealer(keyIn(whole))));
+      return JSON.stringify({ ...told, chain: { ...told.chain, frames }, head });
+    };
+    const results = check([endedBy(0n), endedBy(1n)]);
+    expect(results.map(({ code }) => code)).toEqual([0, 1]);
+    expect(results[1]!.said).toBe('NOT PROVEN: a frame does not continue the one before it');
+  });
+
   test('an entry is not put behind a later one by hashes of its frame that are written in other pieces', () => {
     const told = JSON.parse(story('wallets', 'moody'));
     const { proofs } = told.record.meta;
@@ -364,6 +458,18 @@ describe.skipIf(!hasPython)('checked by another program', () => {
     };
     expect(proofs[2].custom.status).toBe('verified');
     expect(check([JSON.stringify(told)])).toEqual([{ code: 1, said: expect.stringContaining('NOT PROVEN') }]);
+  });
+
+  test('no version is left out with its entries: the next one names it, and so does a drop', () => {
+    const told = JSON.parse(story('anchors', 'moved'));
+    // After the first, each version has an entry, and a proof that followed has one.
+    const { versions, entries } = told;
+    const without = { ...told, versions: versions.toSpliced(1, 1), entries: entries.toSpliced(1, 2) };
+    const dropped = JSON.parse(story('anchors', changedLuid));
+    expect([versions.length, dropped.versions.length, dropped.entries.length]).toEqual([3, 1, 3]);
+    const asItWas = { ...dropped, record: dropped.versions[0], versions: [], entries: dropped.entries.toSpliced(1, 1) };
+    const results = check([without, asItWas].map((one) => JSON.stringify(one)));
+    expect(results).toEqual([1, 1].map((code) => ({ code, said: 'NOT PROVEN: a version that is left out' })));
   });
 
   test('a story that another key tells from beginning to end is of another server', () => {
