@@ -111,6 +111,12 @@ describe('one script of modules', () => {
     ["const end = '</script>';", /cannot stand in a page/],
     ["const odd = '<!--';", /cannot stand in a page/],
     ["import { x } from './odd.js';", /imports itself/],
+    ['const text = `a\n// of the text\n`;', /cannot be put into one script/],
+    ['const text = `a\nexport const n = 1;\n`;', /cannot be put into one script/],
+    ['const text = `a ${`b`} \n// of the text\n`;', /cannot be put into one script/],
+    ["const text = 'a\\\n// of the text';", /cannot be put into one script/],
+    ["import { own, gone } from './a.js';", /imports gone/],
+    ["import { n } from './a.js';", /imports n/],
   ])('%j ends it', (text, what) => {
     expect(() => oneScript(write('odd.js', `${text}\n`))).toThrow(what);
   });
