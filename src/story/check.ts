@@ -9,14 +9,11 @@ import { decodeBase64 } from './bytes.ts';
 import { isObject, type Json, type JsonObject, parseJson } from './json.ts';
 import { NotProven, TooLarge } from './not-proven.ts';
 import { BY_CHAIN, type Fact, factOf, partOf, type Report, titleOf } from './report.ts';
-import { brief } from './shown.ts';
 import { beginCounting, type Signed } from './signed.ts';
 import { checkStory, type Story } from './story.ts';
 
 /** Characters of a text: half of the longest that browsers have. */
 export const TEXT_CHARS_MAX = 1 << 28;
-
-const SAID_CHARS_MAX = 4_000;
 
 /** `server`: its public key, base64, from somebody whom the reader trusts. */
 export function checkText(text: string, server: string): Report {
@@ -42,7 +39,7 @@ function isKey(text: string): boolean {
 }
 
 function reportOf(verdict: Report['verdict'], said: string): Report {
-  return { verdict, said: brief(said, SAID_CHARS_MAX), notes: [], parts: [] };
+  return { verdict, said, notes: [], parts: [] };
 }
 
 function tooLarge(): Report {

@@ -1,4 +1,4 @@
-/** What is said of a text that is not what it says it is. The message is one sentence without its full stop, for whoever asked. */
+/** What is said of a text that is not what it says it is. The message is a sentence without its full stop, of ours alone: a text could say in it that it is proven. */
 export class NotProven extends Error {
   override name = 'NotProven';
 }

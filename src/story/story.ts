@@ -93,9 +93,8 @@ function checkVersion(shown: Json | undefined, told: ToldVersion, luid: string, 
   const version = onlyMembers(shown, ['data', 'hash', 'luid', 'meta']);
   const signed = checkSigned(version, 'the record', server);
   expect(version.luid === luid && canon(signed.data) === told.data, 'a version that no entry holds');
-  const shows = canon({ ...signed.meta, proofs: [] });
-  const tells = canon({ ...told.meta, proofs: [] });
-  expect(shows === tells, `the record shows ${shows}, and the journal tells ${tells}`);
+  const isShown = canon({ ...signed.meta, proofs: [] }) === canon({ ...told.meta, proofs: [] });
+  expect(isShown, 'the record is shown otherwise than the journal tells');
   const isSame =
     signed.proofs.length === told.proofs.length && signed.proofs.every((proof, n) => isThat(proof, told.proofs[n]!));
   expect(isSame, 'other proofs than the journal tells of');

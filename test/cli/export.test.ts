@@ -24,7 +24,7 @@ import { freshDirectory } from '../support/directory.ts';
 import { issue, makeKit, openLedger, proofFor, segment, transfer } from '../support/kit.ts';
 import { againWith, oneOfEach } from '../support/long.ts';
 import { startServer } from '../support/server.ts';
-import { CHECKER, checkStories, hasPython } from '../support/stories.ts';
+import { CHECKER, checkInPage, checkStories, hasPython } from '../support/stories.ts';
 import { ayni, ayniProcess, copyWithoutKey, filesIn, keyIn } from './books.ts';
 
 const whole = freshDirectory();
@@ -393,6 +393,7 @@ describe.skipIf(!hasPython)('checked by another program', () => {
       ['a status twice', moody.replace('"status":"suspended"', '"status":"verified","status":"suspended"')],
     ];
     const results = check(forged.map(([, text]) => text));
+    expect(forged.flatMap(([, text]) => checkInPage(text, key).said).filter((said) => said.includes('{'))).toEqual([]);
     expect(forged.filter((_, n) => results[n]!.code !== 1).map(([what]) => what)).toEqual([]);
   });
 
