@@ -7,7 +7,7 @@
  */
 import { isObject, type Json, type JsonObject } from './json.ts';
 import { expect } from './not-proven.ts';
-import { BY_NOBODY, BY_SERVER, type Fact, factOf, type Part, partOf, type Report, titleOf } from './report.ts';
+import { BY_NOBODY, BY_SERVER, type Fact, factOf, type Part, partOf, type Report, saidOf, titleOf } from './report.ts';
 import { plain } from './shown.ts';
 import { checkProofs, checkSigned, isEnvelope, type Signed, type SignedProof } from './signed.ts';
 
@@ -38,14 +38,25 @@ function recordReport(record: JsonObject, signed: Signed, server: string): Repor
       'The state of a record is proven by its story, which whoever has the server’s books writes with `ayni export`.',
       'It names no ledger: one server keeps many, and signs for all of them with one key.',
     ],
-    parts: [partOf(titleOf(record.luid, signed.data), signed, recordFacts(record, signed, server), server)],
+    parts: [
+      partOf(titleOf(signedLuid(signed, server), signed.data), signed, recordFacts(record, signed, server), server),
+    ],
   };
+}
+
+/** The luid that the server signed it by, where it did. */
+function signedLuid({ proofs }: Signed, server: string): Json | undefined {
+  return proofs.map((proof) => luidIn(proof, server)).find((luid) => luid !== undefined);
+}
+
+function luidIn({ public: key, custom }: SignedProof, server: string): Json | undefined {
+  return key === server && isObject(custom) ? custom.luid : undefined;
 }
 
 /** All that stands beside data and proofs, and who says so. */
 export function recordFacts(record: JsonObject, signed: Signed, server: string): Fact[] {
   const isOther = signed.proofs.some((proof) => {
-    const luid = proof.public === server && isObject(proof.custom) ? proof.custom.luid : undefined;
+    const luid = luidIn(proof, server);
     return luid !== undefined && luid !== record.luid;
   });
   expect(!isOther, 'the server signed it as another record');
@@ -63,12 +74,19 @@ export function recordFacts(record: JsonObject, signed: Signed, server: string):
 /** Who says so in a proof: the server, where it does, else whoever does. */
 function signerOf(proofs: readonly SignedProof[], name: string, value: Json, server: string): string {
   const sayers = proofs.filter(({ custom }) => isObject(custom) && custom[name] === value);
-  if (sayers.some((proof) => proof.public === server)) {
-    return name === 'status' ? 'signed by the server; what followed may be left out' : BY_SERVER;
-  }
+  const own = sayers.find((proof) => proof.public === server);
+  if (own !== undefined && name === 'status') return 'signed by the server; what followed may be left out';
+  if (own !== undefined && name === 'moment') return momentBy(own);
+  if (own !== undefined) return BY_SERVER;
   // A moment of somebody's own says nothing of the record's.
   if (sayers.length === 0 || name !== 'status') return BY_NOBODY;
   return `signed by the key ${sayers.at(-1)!.public}; that it became the status, nobody has signed`;
+}
+
+/** Each status has a moment: which one stands there, the signature tells. */
+function momentBy(proof: SignedProof): string {
+  const status = saidOf(proof, 'status');
+  return status === '' ? BY_SERVER : `signed by the server, with the status ${status}`;
 }
 
 function othersOf(value: JsonObject, known: readonly string[]): Fact[] {
@@ -140,7 +158,7 @@ function nestedParts(data: Json, server: string): Part[] {
   const items = Array.isArray(data) ? data : isObject(data) ? Object.values(data) : [];
   return items.filter(isEnvelope).map((item) => {
     const title = titleOf(item.luid, item.data ?? null);
-    const signed = checkProofs(item, title);
+    const signed = checkProofs(item, 'a record in it');
     const { proofs: _, ...meta } = signed.meta;
     const facts = Object.entries({ luid: item.luid ?? null, hash: signed.hash, ...meta });
     return partOf(

@@ -4,6 +4,7 @@
  */
 import { canon } from '../proof/canon.ts';
 import { isObject, type Json } from './json.ts';
+import { expect } from './not-proven.ts';
 import { brief, plain, pretty, type Shown } from './shown.ts';
 import type { Signed, SignedProof } from './signed.ts';
 
@@ -55,10 +56,11 @@ const PROOFS_SHOWN_MAX = 200;
 const FACTS_MAX = 100;
 
 export function partOf(title: string, signed: Signed, facts: Fact[], server: string): Part {
+  expect(facts.length <= FACTS_MAX, `it has more than ${FACTS_MAX} members beside its data, as nobody writes it`);
   const proofs = signed.proofs.slice(0, PROOFS_SHOWN_MAX).map((proof) => rowOf(proof, server));
   return {
     title: brief(title, VALUE_CHARS_MAX),
-    facts: facts.slice(0, FACTS_MAX),
+    facts,
     data: pretty(signed.data, DATA_CHARS_MAX),
     proofs,
     proofsLeftOut: signed.proofs.length - proofs.length,

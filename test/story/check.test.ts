@@ -73,14 +73,43 @@ describe('an answer', () => {
     const text = JSON.stringify({ ...whole, meta: { ...whole.meta, status: 'active', labels: ['vip'] } });
     const facts = Object.fromEntries(checkText(text, keys.public).parts[0]!.facts.map(({ name, by }) => [name, by]));
     expect(facts.luid).toBe('signed by the server');
-    expect(facts.moment).toBe('signed by the server');
+    expect(facts.moment).toBe('signed by the server, with the status created');
     expect(facts.status).toMatch(/^nobody/);
     expect(facts.labels).toMatch(/^nobody/);
+  });
+
+  test('is called by the kind that its luid tells only where the server signed that', () => {
+    // The first proof of what a server made itself, the signer `system` say, names no luid.
+    const [own, named] = [
+      answerOf('{"handle":"x"}', { moment: MOMENT, status: 'created' }),
+      answerOf('{"handle":"x"}'),
+    ];
+    expect([own, named].map((text) => checkText(text, keys.public).parts[0]!.title)).toEqual(['record x', 'wallet x']);
+  });
+
+  test('says of a moment with which status the server signed it', () => {
+    const text = answerOf('{"handle":"x"}', { luid: sealed.luid, moment: MOMENT, status: 'completed' });
+    const facts = checkText(text, keys.public).parts[0]!.facts;
+    expect(facts.find(({ name }) => name === 'moment')!.by).toBe('signed by the server, with the status completed');
+  });
+
+  test('with more members than anybody reads is wrong: none is hidden behind others', () => {
+    const whole = JSON.parse(honest);
+    const more = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`m${n}`, n]));
+    expect(verdictOf(JSON.stringify({ ...whole, meta: { ...more, ...whole.meta } }))).toBe('wrong');
+    expect(verdictOf(JSON.stringify({ ...whole, ...more }))).toBe('wrong');
   });
 
   test('shows nothing where anything is wrong', () => {
     const report = checkText(honest.replace('"n":1', '"n":2'), keys.public);
     expect(report).toMatchObject({ verdict: 'wrong', notes: [], parts: [] });
+    // Signed as a whole, with a record in it that says what looks like a verdict.
+    const item = answerOf('{"handle":"Proven"}').replace('"handle":"Proven"', '"handle":"Proven!"');
+    const list = checkText(answerOf(canon([JSON.parse(item)]), { moment: MOMENT }, 'x'), keys.public);
+    expect(list).toMatchObject({
+      verdict: 'wrong',
+      said: 'NOT PROVEN: a record in it: its hash is not that of its data',
+    });
   });
 });
 
