@@ -54,7 +54,7 @@ def iso(moment):  # as ECMAScript writes it; the calendar begins again after 400
     cycles, days = divmod(days - 10957, 146097)
     day = datetime.date(2000, 1, 1) + datetime.timedelta(days)
     clock = (rest // 3600000, rest // 60000 % 60, rest // 1000 % 60, rest % 1000)
-    return '%04d-%02d-%02dT%02d:%02d:%02d.%03dZ' % (day.year + 400 * cycles, day.month, day.day, *clock)
+    return ('%04d' if moment < 253402300800000 else '+%06d') % (day.year + 400 * cycles) + '-%02d-%02dT%02d:%02d:%02d.%03dZ' % (day.month, day.day, *clock)
 def unpack(e, at=0):  # a MessagePack value, and where it ends
     code, at = e[at], at + 1
     if code < 0x80 or code >= 0xe0: return code - (code >= 0xe0) * 256, at

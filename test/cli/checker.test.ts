@@ -113,7 +113,7 @@ describe('one script of modules', () => {
     ["import { x } from './odd.js';", /imports itself/],
     ['const text = `a\n// of the text\n`;', /cannot be put into one script/],
     ['const text = `a\nexport const n = 1;\n`;', /cannot be put into one script/],
-    ['const text = `a ${`b`} \n// of the text\n`;', /cannot be put into one script/],
+    ['const [one, two] = [`a`, `b\n// of the text\n`];', /cannot be put into one script/],
     ["const text = 'a\\\n// of the text';", /cannot be put into one script/],
     ["import { own, gone } from './a.js';", /imports gone/],
     ["import { n } from './a.js';", /imports n/],

@@ -500,7 +500,7 @@ describe.skipIf(!hasPython)('checked by another program', () => {
     expect(check([JSON.stringify(moody)])).toEqual([{ code: 2, said: unframed }]);
   });
 
-  test('its Ed25519 has the rule of ours, its canonical text is ours', () => {
+  test('its Ed25519 has the rule of ours, its canonical text and its moments are ours', () => {
     const speccheck = readData<Json>('speccheck.json');
     const wycheproof = readData<Json>('wycheproof-ed25519.json');
     // With a zero behind it, S is the number that it was.
@@ -522,14 +522,15 @@ describe.skipIf(!hasPython)('checked by another program', () => {
         [valid[1], valid[2], `${valid[3]}00`],
       ],
       texts: [...values, ...numbers, ...odd].map((value) => canon(value)),
+      moments: [0, 951_782_399_999, 253_402_300_799_999, 253_402_300_800_000, 8_640_000_000_000_000],
     });
     const source = readFileSync(CHECKER, 'utf8').split('\nif len(sys.argv)')[0];
     const driver = `${source}
 given = json.load(sys.stdin)
-print(json.dumps([[holds(*map(bytes.fromhex, row)) for row in given['signatures']], [canon(json.loads(text)) for text in given['texts']]]))`;
+print(json.dumps([[holds(*map(bytes.fromhex, row)) for row in given['signatures']], [canon(json.loads(text)) for text in given['texts']], [*map(iso, given['moments'])]]))`;
     const ran = spawnSync('python3', ['-c', driver], { input, encoding: 'utf8', maxBuffer: 1 << 26 });
     expect(ran.stderr).toBe('');
-    const [verdicts, texts] = JSON.parse(ran.stdout);
+    const [verdicts, texts, moments] = JSON.parse(ran.stdout);
     const expected = [
       ...speccheck.cases.map((_: Json, n: number) => speccheck.accepted.includes(n)),
       ...wycheproof.tests.map((one: Json) => one[4] === 'valid'),
@@ -537,6 +538,7 @@ print(json.dumps([[holds(*map(bytes.fromhex, row)) for row in given['signatures'
     ];
     expect(verdicts).toEqual(expected);
     expect(texts).toEqual(JSON.parse(input).texts);
+    expect(moments).toEqual(JSON.parse(input).moments.map((moment: number) => new Date(moment).toISOString()));
   });
 
   test('what is no story, no file or no key is told in a sentence: a traceback said where the checker broke', () => {
