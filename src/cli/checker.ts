@@ -76,8 +76,8 @@ public key and nothing else. It sends nothing, and asks nobody: it works without
 (<code>ayni checker --out check.html</code>), or from somebody whom you trust with the answer, not from whoever shows you
 the record. The same version of ayni writes the same page: the command prints its SHA-256. This one is of ayni
 ${SEMVER}, if it is what it says.</p>
-<p id="dead"><strong>Nothing can be checked here:</strong> the script of this page does not run. Either scripts are switched off, or
-somebody has changed the page.</p>
+<p id="dead"><strong>Nothing can be checked here:</strong> the script of this page does not run. Scripts are switched off, or
+the browser is too old for it, or somebody has changed the page.</p>
 <form id="form" hidden>
 <p><label for="key">The server’s public key</label>
 <input id="key" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="key-help">

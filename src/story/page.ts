@@ -181,8 +181,11 @@ document.addEventListener('drop', (event) => {
   event.preventDefault();
   const dropped = event.dataTransfer;
   file.value = '';
-  takeFile(dropped?.files[0] ?? null);
+  const [one = null, ...others] = Array.from(dropped?.files ?? []);
+  takeFile(others.length > 0 ? null : one);
   if (taken === null) text.value = dropped?.getData('text/plain') ?? '';
+  // Else a verdict on one of them would look like one on all.
+  if (others.length > 0) chosen.textContent = 'One file at a time: none of these is taken';
 });
 
 // Browsers keep what was typed when a page is loaded again; a file they do not.

@@ -200,6 +200,18 @@ describe.skipIf(!hasBrowser('the page that checks a record, in a browser'))('in 
     writeFileSync(file, story);
     await tab.choose('#file', [file]);
     expect(await ask(tab)).toMatchObject({ verdict: 'proven' });
+    const drop = async (names: string[]) => {
+      await tab.run(`(() => {
+        const dataTransfer = new DataTransfer();
+        for (const name of ${JSON.stringify(names)}) dataTransfer.items.add(new File([${JSON.stringify(story)}], name));
+        document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+      })()`);
+      return tab.run(`document.getElementById('chosen').textContent`);
+    };
+    expect(await drop(['one\u202e.json'])).toBe('To be checked: the file one\\u202e.json');
+    expect(await ask(tab)).toMatchObject({ verdict: 'proven' });
+    expect(await drop(['one.json', 'two.json'])).toBe('One file at a time: none of these is taken');
+    expect(await ask(tab)).toMatchObject({ verdict: 'unchecked', said: 'Choose a file, or put in its text' });
     const broken = join(directory, 'broken.json');
     writeFileSync(broken, Buffer.from([0x22, 0xff, 0x22]));
     await tab.choose('#file', [broken]);
