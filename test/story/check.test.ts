@@ -10,6 +10,7 @@ import { describe, expect, test } from 'vitest';
 import { canon } from '../../src/proof/canon.ts';
 import { textOfUtf8 } from '../../src/story/bytes.ts';
 import { checkText } from '../../src/story/check.ts';
+import { readEntry } from '../../src/story/entries.ts';
 import { parseJson } from '../../src/story/json.ts';
 import { brief, plain, pretty } from '../../src/story/shown.ts';
 import { readData } from '../proof/data.ts';
@@ -279,10 +280,26 @@ describe('signatures', () => {
   });
 });
 
+describe('an entry', () => {
+  const entryAt = (moment: Uint8Array) => {
+    const head = Buffer.concat([Buffer.from([0x9a, 0xb6]), Buffer.from(sealed.luid), Buffer.from([1, 17, 1, 1])]);
+    const rest = [Buffer.from([0xc0, 0xa2]), Buffer.from('{}'), Buffer.from([0x90, 0xc4, 64]), Buffer.alloc(64)];
+    return Buffer.concat([head, moment, ...rest]);
+  };
+
+  test('has no whole number that is written as a double: the other program takes its bits for one', () => {
+    const five = Buffer.alloc(9, 0xcb);
+    five.writeDoubleBE(5, 1);
+    expect(readEntry(entryAt(Buffer.from([5]))).moment % 1000).toBe(5);
+    expect(() => readEntry(entryAt(five))).toThrow('an entry as no server writes it');
+  });
+});
+
 describe('what is shown', () => {
   test('has no character that is not seen, or that turns others around', () => {
     const odd = 'a\u202eb\u200bc\u0000d\u00ade\ud800f\u2028g\u00a0h\u3164i\u{e0041}\ufeff';
     expect(plain(odd)).toBe('a\\u202eb\\u200bc\\u0000d\\u00ade\\ud800f\\u2028g\\u00a0h\\u3164i\\udb40\\udc41\\ufeff');
+    expect(plain('a\u2800b')).toBe('a\\u2800b');
     expect(plain('ñandú ☀ 😀 <b>')).toBe('ñandú ☀ 😀 <b>');
     const shown = pretty(parseJson(JSON.stringify({ [odd]: [odd, 1, null, {}, []] })), 1000);
     expect(shown.text.split('\n').every((line) => plain(line) === line)).toBe(true);
