@@ -77,14 +77,18 @@ function finder(state: State, { ledger, outcome: { postings } }: IntentEntry | S
     names.set(row, name);
     return name;
   };
-  let all: Map<string, number> | null = null;
+  let changed: Map<string, number> | null = null;
   return (kind: Kind, words: string): number => {
-    // Mostly words still mean what they meant.
-    const row = findHandle(state, ledger, kind, words);
-    if (rows.has(row) && nameOf(row) === words) return row;
-    all ??= new Map([...rows].map((each) => [`${state.rows.kind.get(each)} ${nameOf(each)}`, each]));
     for (const name of [words, ...fallbackAddresses(words)]) {
-      const meant = all.get(`${kind} ${name}`);
+      // Mostly a name still means what it meant; else the record that had it has changed since.
+      const row = findHandle(state, ledger, kind, name);
+      if (rows.has(row) && nameOf(row) === name) return row;
+      changed ??= new Map(
+        [...rows]
+          .filter((each) => state.rows.at.get(each) > cleared)
+          .map((each) => [`${state.rows.kind.get(each)} ${nameOf(each)}`, each]),
+      );
+      const meant = changed.get(`${kind} ${name}`);
       if (meant !== undefined) return meant;
     }
     return -1;

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { nameAt } from '../../src/core/past.ts';
+import { readRow } from '../../src/core/records.ts';
 import { allEvents, eventsOf, type Placed, placedAt } from '../../src/events.ts';
 import { Books, issue, limit } from '../core/books.ts';
 
@@ -34,6 +35,19 @@ describe('events of an intent of many claims', () => {
     }
     // Its wallet and its symbol.
     expect(names.mock.calls.length).toBeLessThan(5);
+  });
+
+  test('of a wallet that a longer name stands for look at the others no more than that of any', () => {
+    const names = Array.from({ length: CLAIMS }, (_, n) => `w${n}`);
+    const books = Books.open()
+      .symbols('usd')
+      .wallets('bank', ...names);
+    books.intent(issue('svc@bank', 1), ...names.map((name) => issue(name, 1)));
+    const placed = placedAt(books.state, books.state.log.length)!;
+    const read = vi.spyOn(books.state.codec, 'names');
+    const [first] = eventsOf(books.state, placed, 'balance-received');
+    expect(readRow(books.state, first!.rows[1]!).entry.handle).toBe('bank');
+    expect(read.mock.calls.length).toBeLessThan(10);
   });
 
   test('from a number on are those that all of them have there', () => {
