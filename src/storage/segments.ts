@@ -48,8 +48,10 @@ export function journalStart(disk: Disk, directory: string, seq = 1): JournalPos
   if (segment === undefined || segment.firstSeq === 1) return { seq: 0, chain: new Uint8Array(HASH_BYTES), moment: 0 };
   const path = join(directory, segment.file);
   const header = withFile(disk, path, 'read', headerOf);
-  if (header === null) throw new DamageError(path, 0, 'its header is not whole');
-  return { seq: segment.firstSeq - 1, chain: header.chain, moment: 0 };
+  if (header !== null) return { seq: segment.firstSeq - 1, chain: header.chain, moment: 0 };
+  // One that a crash cut off has no entry behind it: the journal ends in the segment before.
+  if (segments.length > 1 && segment === segments.at(-1)) return journalStart(disk, directory, segment.firstSeq - 1);
+  throw new DamageError(path, 0, 'its header is not whole');
 }
 
 /** The header that a segment begins with, or null where there is no whole one. */

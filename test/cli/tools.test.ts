@@ -1,6 +1,16 @@
 /** The small tools: what they print, what they refuse, and that they change and tell nothing they should not. */
 import { spawn, spawnSync } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -15,7 +25,14 @@ import { publicKeyOfNoble } from '../../src/proof/verify-noble.ts';
 import { changedByte } from '../../src/storage/changed-byte.ts';
 import { encode } from '../../src/storage/codec.ts';
 import { readAll, realDisk } from '../../src/storage/disk.ts';
-import { digestEntry, FRAME_FOOT_BYTES, FRAME_HEAD_BYTES, fillFrame, sealFrame } from '../../src/storage/format.ts';
+import {
+  digestEntry,
+  FRAME_FOOT_BYTES,
+  FRAME_HEAD_BYTES,
+  fillFrame,
+  sealFrame,
+  segmentSeq,
+} from '../../src/storage/format.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { pin } from '../../src/storage/pinned.ts';
 import { canMount, mountDisk } from '../process/system.ts';
@@ -285,6 +302,14 @@ describe('inspect', () => {
     expect(byLuid.map((each) => each.seq)).toContain(seq);
     const byHandle = lines((await ayni('inspect', books, '--handle', entry.handle)).out);
     expect(byHandle[0]).toEqual(entry);
+  });
+
+  test('finds no entry, and no damage, where a crash cut off the header of the last segment', async () => {
+    const directory = copyOf(books);
+    const name = filesIn(directory, /^journal/).at(-1)!;
+    truncateSync(join(directory, name), 20);
+    const { out, err, code } = await ayni('inspect', directory, '--from', String(segmentSeq(name)));
+    expect([out, err, code]).toEqual(['', expect.stringContaining('no such entry in the journal'), 1]);
   });
 
   test('agrees with the journal entry by entry', async () => {
