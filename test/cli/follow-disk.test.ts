@@ -302,6 +302,42 @@ describe('a copy that goes on', () => {
     }
   });
 
+  test('that loses its power while several frames are on their way is a beginning of the books', async () => {
+    const house = await House.open(new FakeDisk(1), { world: freshWorld() });
+    await live(house, SCRIPT.slice(0, 3));
+    const { url } = await openTo(house);
+    const disks = Array.from({ length: 24 }, (_, seed) => new FakeDisk(seed));
+    const copies = disks.map((disk) => {
+      const power = new Power(disk);
+      return { disk, power, copy: new Copy(power, COPY, isServers), source: sourceOf(url) };
+    });
+    for (const { copy, source } of copies) await catchUp(copy, source);
+    const { seq } = house.journal.position;
+    for (let n = 0; n < 8; n++) await moves(house, `later-${n}`);
+    for (const { disk, power, copy, source } of copies) {
+      disk.holdSyncs();
+      const written = disk.calls.get('write') ?? 0;
+      void catchUp(copy, source).catch(() => {});
+      await until(() => (disk.calls.get('write') ?? 0) > written);
+      power.cut();
+      expect(booksIn(disk).end.seq).toBeGreaterThanOrEqual(seq);
+    }
+  });
+
+  test.each(['write', 'sync'] as const)('says of nothing that it has it where a %s failed', async (call) => {
+    const house = await House.open(new FakeDisk(1), { world: freshWorld() });
+    await live(house, SCRIPT.slice(0, 3));
+    const { url } = await openTo(house);
+    const disk = new FakeDisk(1);
+    const copy = new Copy(disk, COPY, isServers);
+    await catchUp(copy, sourceOf(url));
+    for (let n = 0; n < 4; n++) await moves(house, `later-${n}`);
+    disk.inject({ call, path: 'journal', code: 'ENOSPC' });
+    const { seq } = copy.end!;
+    await expect(catchUp(copy, sourceOf(url))).rejects.toThrow('ENOSPC');
+    expect(copy.end!.seq).toBe(seq);
+  });
+
   test('keeps no byte that has changed on its way, and goes on once they come as they are', async () => {
     const house = await lived('pruned');
     const { url } = await openTo(house);

@@ -204,30 +204,47 @@ export class Copy {
     return `the journal there goes back to entry ${oldest}, and the last here is ${seq}: begin a new copy, in an empty directory`;
   }
 
-  /** Writes what comes to the segment, from its byte `from` on; returns whether anything did. */
+  /** Takes what comes of the segment, from its byte `from` on, to the device; returns whether anything did. */
   async #append(name: string, from: number, chunks: AsyncIterable<Uint8Array>): Promise<boolean> {
-    const chain = new FrameChain(this.#end!, this.#verify);
-    let to = from;
-    try {
+    const before = this.#end!;
+    const chain = new FrameChain(before, this.#verify);
+    const endAt = (byte: number) => ({ ...chain.position, file: name, byte, written: from });
+    if (from === 0) await this.#appendNew(name, chain, chunks, endAt);
+    else {
       await copyFrames(name, from, chain, chunks, async (bytes, at) => {
-        if (at === 0 || this.#file === null) this.#open(name, at === 0 ? 'create' : 'write');
-        await writeAllLater(this.#file!, bytes, at);
-        to = at + bytes.length;
+        this.#file ??= this.#disk.open(join(this.directory, name), 'write');
+        await writeAllLater(this.#file, bytes, at);
+        await syncLater(this.#file);
+        this.#end = endAt(at + bytes.length);
+      });
+    }
+    return this.#end !== before;
+  }
+
+  /** A segment that begins gets its name when what came of it is on the device. */
+  async #appendNew(
+    name: string,
+    chain: FrameChain,
+    chunks: AsyncIterable<Uint8Array>,
+    endAt: (byte: number) => JournalEnd,
+  ): Promise<void> {
+    let [file, end] = [null as DiskFile | null, null as JournalEnd | null];
+    try {
+      await copyFrames(name, 0, chain, chunks, async (bytes, at) => {
+        file ??= this.#disk.open(join(this.directory, name + TEMPORARY), 'create');
+        await writeAllLater(file, bytes, at);
+        end = endAt(at + bytes.length);
       });
     } finally {
       // What came whole stays, whatever came of the rest.
-      if (to > from) {
-        await syncLater(this.#file!);
-        if (from === 0) await syncDirectoryLater(this.#disk, this.directory);
-        this.#end = { ...chain.position, file: name, byte: to, written: from };
+      if (end !== null) {
+        await syncLater(file!);
+        await this.#name(name);
+        this.#file?.close();
+        this.#file = file;
+        this.#end = end;
       }
     }
-    return to > from;
-  }
-
-  #open(name: string, mode: 'create' | 'write'): void {
-    this.#file?.close();
-    this.#file = this.#disk.open(join(this.directory, name), mode);
   }
 
   /** Fetches the snapshots that are there and not here, as far as the journal has come; what they make superfluous goes. */

@@ -11,7 +11,11 @@ export class StrangeBooksError extends Error {
   override name = 'StrangeBooksError';
 }
 
-/** Hands on, with its place in the segment, what comes of it in whole frames, once that was looked at. */
+/**
+ * Hands on, with its place in the segment, what comes of it in whole frames, once that was looked at: of a segment that
+ * begins, all that is there of it; of one that goes on, frame by frame, since a power cut may take any part of what is
+ * not on the device yet, and a frame that is gone with a whole one behind it is damage to every start.
+ */
 export async function copyFrames(
   name: string,
   from: number,
@@ -24,19 +28,28 @@ export async function copyFrames(
   for await (const chunk of chunks) {
     held = Buffer.concat([held, chunk]);
     if (held.length > FRAME_BYTES_MAX + chunk.length) throw new SpoiltFrameError('more bytes than a frame has');
-    let to = 0;
+    let [at, to] = [0, 0];
+    // Once: of what could not be written nothing is tried again.
+    const handOn = async () => {
+      const [bytes, place] = [held.subarray(at, to), written];
+      written += to - at;
+      at = to;
+      if (bytes.length > 0) await write(bytes, place);
+    };
     try {
       if (written === 0 && held.length >= SEGMENT_HEADER_BYTES) to = chain.takeHeader(held);
       if (written + to === 0) continue;
-      for (let bytes = chain.take(held, to); bytes > 0; bytes = chain.take(held, to)) to += bytes;
+      for (let bytes = chain.take(held, to); bytes > 0; bytes = chain.take(held, to)) {
+        to += bytes;
+        if (from > 0) await handOn();
+      }
     } catch (error) {
       if (!(error instanceof StrangeFrameError)) throw error;
-      throw new StrangeBooksError(`${name} there, at byte ${written + to}, has ${error.message}`);
+      throw new StrangeBooksError(`${name} there, at byte ${written + to - at}, has ${error.message}`);
     } finally {
-      if (to > 0) await write(held.subarray(0, to), written);
-      written += to;
-      held = Buffer.from(held.subarray(to));
+      await handOn();
     }
+    held = Buffer.from(held.subarray(to));
   }
   if (!isZeros(held, 0)) throw new SpoiltFrameError(`half a frame behind entry ${chain.position.seq}`);
 }
