@@ -18,6 +18,7 @@ import { type Disk, type DiskFile, readAllLater } from './storage/disk.ts';
 import { segmentSeq } from './storage/format.ts';
 import type { Journal } from './storage/journal.ts';
 import { isPartName, snapshotSeq } from './storage/snapshot-format.ts';
+import { listSnapshots } from './storage/snapshot-reader.ts';
 import { errorCode } from './storage/system-error.ts';
 
 export interface FollowersOptions {
@@ -103,6 +104,8 @@ export class Followers {
 
   /** Listens; port 0 takes a free one. Rejects with ListenError where the port cannot be had. */
   listen(at: { host: string; port: number }): Promise<SidePort> {
+    const { disk, directory } = this.#options;
+    this.tookSnapshot(Math.max(0, ...listSnapshots(disk, directory).map(snapshotSeq)));
     const options = { ...at, flag: '--followers', connectionsMax: CONNECTIONS_MAX, silentMsMax: SILENT_MS_MAX };
     const answering = new WeakSet<Socket>();
     return openSidePort(options, (request, response) => {

@@ -44,9 +44,10 @@ export async function run(args: string[]): Promise<number> {
   // Who takes what there is, and goes, is nobody to wait for.
   const isOnce = values.once === true;
   const source = new Source(url, isOnce ? '' : copy.name, stop.signal);
-  const following = new Following(copy, source, encodeBase64(key), stop.signal);
+  const following = new Following(copy, source, encodeBase64(key), stop);
+  let hasAll = false;
   try {
-    await following.run(isOnce);
+    hasAll = await following.run(isOnce);
   } catch (error) {
     if (!(error instanceof StrangeBooksError)) throw error;
     process.stderr.write(`ayni: ${url}: ${error.message}. Of that nothing is in ${directory}.\n`);
@@ -55,12 +56,15 @@ export async function run(args: string[]): Promise<number> {
     copy.close();
   }
   tell(copy.end === null ? `${directory} is not whole yet.` : `${directory} has entries 1 to ${copy.end.seq}.`);
-  return 0;
+  if (hasAll || !isOnce) return 0;
+  process.stderr.write('ayni: ended before it had all there is\n');
+  return 1;
 }
 
+/** Nothing is sent that an address may have in it beside a place: a password would be told with every error. */
 function readUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url !== null && ['http:', 'https:'].includes(url.protocol)) return text;
+  if (url?.href === `${url?.origin}${url?.pathname}` && /^https?:$/.test(url.protocol)) return url.href;
   throw new UsageError(`${text}: no URL such as http://127.0.0.1:9500`);
 }
 
@@ -74,41 +78,48 @@ class Following {
   readonly #source: Source;
   /** The server's public key, base64. */
   readonly #key: string;
+  readonly #stop: AbortController;
   readonly #signal: AbortSignal;
   #isAway = false;
   #againMs = AGAIN_MS.first;
   #spoilt = { journal: 0, snapshot: 0 };
-  /** Whether there may be snapshots that are not here; those that are being fetched, beside what goes on, and when again. */
-  #missesSnapshots = true;
+  /** Those that are being fetched, beside what goes on; when again, and whether it was told that they cannot be had. */
   #snapshots: Promise<void> | null = null;
   #snapshotsFrom = 0;
+  #lacksSnapshots = false;
   #failure: Error | null = null;
 
-  constructor(copy: Copy, source: Source, key: string, signal: AbortSignal) {
+  constructor(copy: Copy, source: Source, key: string, stop: AbortController) {
     this.#copy = copy;
     this.#source = source;
     this.#key = key;
-    this.#signal = signal;
+    this.#stop = stop;
+    this.#signal = stop.signal;
   }
 
-  /** Resolves when it is stopped, or, once being enough, when the copy has all there was. Throws what is of no use to try again. */
-  async run(isOnce: boolean): Promise<void> {
+  /**
+   * Resolves when it is stopped, or, once being enough, when the copy has all there was: returns whether it has. Throws what
+   * is of no use to try again.
+   */
+  async run(isOnce: boolean): Promise<boolean> {
     try {
       while (!this.#signal.aborted) {
         try {
-          await this.#goOn(isOnce);
-          return;
+          return await this.#goOn(isOnce);
         } catch (error) {
           if (!this.#signal.aborted) await this.#wait(error as Error);
         }
       }
+      return false;
     } finally {
+      // What is being fetched beside may be gigabytes.
+      this.#stop.abort();
       await this.#snapshots;
     }
   }
 
-  /** Follows for as long as somebody answers. */
-  async #goOn(isOnce: boolean): Promise<void> {
+  /** Follows for as long as somebody answers; returns, once being enough, whether the copy has all there was. */
+  async #goOn(isOnce: boolean): Promise<boolean> {
     const [copy, source] = [this.#copy, this.#source];
     const { server } = await source.list();
     if (server !== this.#key)
@@ -116,46 +127,53 @@ class Following {
     if (copy.end === null) await copy.begin(source);
     const { seq, moment } = copy.end!;
     tell(`Has entries 1 to ${seq}, the last of ${isoMoment(moment)}, and goes on.`);
-    this.#missesSnapshots = true;
     while (!this.#signal.aborted) {
       const step = await copy.goOn(source, !isOnce);
       this.#answered();
+      if (step === 'more') this.#spoilt.journal = 0;
       if (this.#failure !== null) throw this.#failure;
-      const { newestSnapshot } = source;
-      if (newestSnapshot > copy.newestSnapshot && newestSnapshot <= copy.end!.seq) this.#missesSnapshots = true;
-      if (this.#missesSnapshots) this.#fetchSnapshots();
+      if (this.#missesSnapshot()) this.#fetchSnapshots();
       if (!isOnce || step === 'more') continue;
       // The last of them may have been taken since.
       await this.#snapshots;
       await this.#takeSnapshots();
-      return;
+      return true;
     }
+    return false;
   }
 
-  /** Beside what goes on, one time after the other. Each may be gigabytes: after one that failed it waits. */
+  /** Whether a snapshot was told of that is not here, though all it stands for is. */
+  #missesSnapshot(): boolean {
+    const { newestSnapshot } = this.#source;
+    return newestSnapshot > this.#copy.newestSnapshot && newestSnapshot <= this.#copy.end!.seq;
+  }
+
+  /** Beside what goes on, one time after the other. Each may be gigabytes: what did not come is not asked for at once again. */
   #fetchSnapshots(): void {
     if (performance.now() < this.#snapshotsFrom) return;
     this.#snapshots ??= this.#takeSnapshots()
       .catch((error: Error) => {
-        this.#snapshotsFrom = performance.now() + SNAPSHOT_AGAIN_MS;
         this.#failure = this.#lasting(error, 'snapshot');
+        if (this.#failure !== null || this.#lacksSnapshots || this.#signal.aborted) return;
+        this.#lacksSnapshots = true;
+        tell(`Cannot fetch snapshots just now (${error.message}), and tries again.`);
       })
       .finally(() => {
         this.#snapshots = null;
+        if (this.#missesSnapshot()) this.#snapshotsFrom = performance.now() + SNAPSHOT_AGAIN_MS;
       });
   }
 
   async #takeSnapshots(): Promise<void> {
     for (const name of await this.#copy.takeSnapshots(this.#source)) tell(`Has ${name}.`);
-    this.#missesSnapshots = false;
     this.#spoilt.snapshot = 0;
+    this.#lacksSnapshots = false;
   }
 
   #answered(): void {
     if (this.#isAway) tell('It answers again.');
     this.#isAway = false;
     this.#againMs = AGAIN_MS.first;
-    this.#spoilt.journal = 0;
   }
 
   /** Waits for a while; throws what will be the same then. */

@@ -4,7 +4,7 @@
  * not signed; whoever is killed on either side goes on where it was.
  */
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -38,8 +38,8 @@ interface Follower {
   ended: Promise<number | null>;
 }
 
-function follow(port: number, to: string, key: string): Follower {
-  const args = [AYNI, 'follow', `http://127.0.0.1:${port}`, to, '--against', key];
+function follow(port: number, to: string, key: string, ...more: string[]): Follower {
+  const args = [AYNI, 'follow', `http://127.0.0.1:${port}`, to, '--against', key, ...more];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   dieWithUs(child);
   let log = '';
@@ -104,15 +104,16 @@ describe('ayni follow', () => {
     const directory = freshDirectory();
     const to = fresh();
     const keys = makeKeys(Buffer.alloc(32, 9));
-    let server = await serve({ directory, flags: PRUNING });
+    // Snapshots that come so often would let go what who follows does not have yet.
+    const flags = ['--segment-bytes-max', '12000'];
+    let server = await serve({ directory, flags });
     const { wallet, symbol } = await openAccount(connect(server), keys);
     const sent: ReturnType<typeof crowd>['sent'] = [];
     const port = portOf(server);
     let follower = follow(port, to, server.publicKey);
     await follower.tells(/Has entries/);
     for (let round = 0; round < 3; round++) {
-      const load = crowd(`${server.url}/intents`, 8, wallet, symbol);
-      sent.push(...load.sent);
+      const load = crowd(server.url, 8, wallet, symbol);
       await load.acknowledged(60);
       await follower.kill();
       judgeBooks(copiedWithKey(to, directory), [], wallet, symbol);
@@ -121,8 +122,9 @@ describe('ayni follow', () => {
       await load.acknowledged(120);
       await server.kill();
       await load.end();
+      expect(load.sent.filter(({ status }) => status === 201).length).toBeGreaterThanOrEqual(120);
       sent.push(...load.sent);
-      server = await startServer({ directory, flags: [...PRUNING, '--followers', String(port)] });
+      server = await startServer({ directory, flags: [...flags, '--followers', String(port)] });
       await follower.tells(/It answers again|Cannot follow/);
     }
     await until(async () => (await entriesOf(to)) >= (await entriesOf(directory)));
@@ -177,6 +179,58 @@ describe('ayni follow', () => {
     await server.stop();
   });
 
+  test('--once that is ended before it has all ends with 1', async () => {
+    const follower = follow(1, fresh(), encodeBase64(SERVER.public), '--once');
+    await follower.tells(/Cannot follow just now/);
+    expect(await follower.stop()).toBe(1);
+    expect(follower.log()).toContain('ended before it had all there is');
+  });
+
+  test('--once ends with 1 where a snapshot there is not what was signed, however often it is asked for', async () => {
+    const directory = freshDirectory();
+    const server = await serve({ directory, flags: ['--segment-bytes-max', '12000'] });
+    const to = fresh();
+    const args = ['follow', `http://127.0.0.1:${portOf(server)}`, to, '--against', server.publicKey, '--once'];
+    expect((await ayniProcess(...args)).code).toBe(0);
+    await fillBooks(server, 3);
+    await takesSnapshot(server);
+    const path = join(directory, filesIn(directory, /^snapshot/)[0]!);
+    const spoilt = readFileSync(path);
+    spoilt[100]! ^= 1;
+    writeFileSync(path, spoilt);
+    const ran = await ayniProcess(...args);
+    expect([ran.code, ran.err]).toEqual([1, expect.stringContaining('again and again')]);
+    expect(ran.out.split('Cannot follow just now').length - 1).toBeLessThan(10);
+    await server.stop();
+  });
+
+  test('fetches a snapshot from before the server was last started, and tells where it cannot be had', async () => {
+    const directory = freshDirectory();
+    const flags = ['--segment-bytes-max', '12000'];
+    let server = await serve({ directory, flags });
+    const to = fresh();
+    const once = follow(portOf(server), to, server.publicKey, '--once');
+    expect(await once.ended).toBe(0);
+    await fillBooks(server, 30);
+    await takesSnapshot(server);
+    await server.stop();
+    const [snapshot] = filesIn(directory, /^snapshot/) as [string];
+    const [path, aside] = [join(directory, snapshot), join(freshDirectory(), snapshot)];
+    cpSync(path, aside);
+    rmSync(path);
+    mkdirSync(path);
+    server = await serve({ directory, flags });
+    const without = follow(portOf(server), to, server.publicKey);
+    await without.tells(/Cannot fetch snapshots just now/);
+    expect(await without.stop()).toBe(0);
+    rmSync(path, { recursive: true });
+    cpSync(aside, path);
+    const follower = follow(portOf(server), to, server.publicKey);
+    await follower.tells(new RegExp(`Has ${snapshot}`));
+    expect(await follower.stop()).toBe(0);
+    await server.stop();
+  });
+
   test('tells that what it has misses is gone there', async () => {
     const directory = freshDirectory();
     const server = await serve({ directory, flags: PRUNING });
@@ -206,6 +260,11 @@ describe('ayni follow', () => {
 
   test.each([
     ['no URL', ['here', '/tmp/x', '--against', encodeBase64(SERVER.public)], /no URL/],
+    [
+      'a password in the URL',
+      ['http://me:pass@127.0.0.1:1', '/tmp/x', '--against', encodeBase64(SERVER.public)],
+      /no URL/,
+    ],
     ['no directory', ['http://127.0.0.1:1'], /two of them/],
     ['no key', ['http://127.0.0.1:1', '/tmp/x'], /--against/],
   ])('%s: exit code 2', async (_name, args, what) => {
@@ -221,6 +280,11 @@ describe('ayni follow', () => {
     expect([refused.code, refused.log]).toEqual([2, expect.stringContaining('--followers')]);
   });
 });
+
+async function takesSnapshot(server: Server): Promise<void> {
+  server.process.kill('SIGUSR2');
+  await until(() => /Took snapshot/.test(server.log()));
+}
 
 /** The copy as somebody would start on it, apart. */
 function copiedWithKey(to: string, from: string): string {

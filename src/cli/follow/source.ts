@@ -109,15 +109,18 @@ class Patience {
   readonly #stop: AbortSignal;
   /** One for both: of each that AbortSignal.any makes something stays for as long as the one that is asked to stop. */
   readonly #end = new AbortController();
-  readonly #abort = () => this.#end.abort();
+  readonly #abort = () => {
+    this.hold();
+    this.#end.abort();
+  };
   #isSilent = false;
   #timer: NodeJS.Timeout | null = null;
 
   constructor(stop: AbortSignal) {
     this.#stop = stop;
     stop.addEventListener('abort', this.#abort);
-    if (stop.aborted) this.#abort();
     this.renew();
+    if (stop.aborted) this.#abort();
   }
 
   get signal(): AbortSignal {
