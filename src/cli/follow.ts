@@ -127,8 +127,9 @@ class Following {
     if (copy.end === null) await copy.begin(source);
     const { seq, moment } = copy.end!;
     tell(`Has entries 1 to ${seq}, the last of ${isoMoment(moment)}, and goes on.`);
-    while (!this.#signal.aborted) {
-      const step = await copy.goOn(source, !isOnce);
+    // Not the first time: the answer tells of snapshots, too.
+    for (let waits = false; !this.#signal.aborted; waits = !isOnce) {
+      const step = await copy.goOn(source, waits);
       this.#answered();
       if (step === 'more') this.#spoilt.journal = 0;
       if (this.#failure !== null) throw this.#failure;

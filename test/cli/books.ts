@@ -180,6 +180,7 @@ interface Tool {
 const TOOLS: Record<string, () => Promise<Tool>> = {
   verify: () => import('../../src/cli/verify.ts'),
   inspect: () => import('../../src/cli/inspect.ts'),
+  follow: () => import('../../src/cli/follow.ts'),
   backup: () => import('../../src/cli/backup.ts'),
   export: () => import('../../src/cli/export.ts'),
   balances: () => import('../../src/cli/balances.ts'),

@@ -16,7 +16,7 @@ import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
 import { type Server, type ServerOptions, startRefused, startServer } from '../support/server.ts';
-import { ayniProcess, filesIn, fillBooks } from './books.ts';
+import { ayni, ayniProcess, filesIn, fillBooks } from './books.ts';
 
 const AYNI = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
 const PRUNING = ['--snapshot-every', '40', '--segment-bytes-max', '12000'];
@@ -268,7 +268,7 @@ describe('ayni follow', () => {
     ['no directory', ['http://127.0.0.1:1'], /two of them/],
     ['no key', ['http://127.0.0.1:1', '/tmp/x'], /--against/],
   ])('%s: exit code 2', async (_name, args, what) => {
-    const ran = await ayniProcess('follow', ...args);
+    const ran = await ayni('follow', ...args);
     expect([ran.code, ran.err]).toEqual([2, expect.stringMatching(what)]);
   });
 
@@ -295,6 +295,6 @@ function copiedWithKey(to: string, from: string): string {
 }
 
 async function entriesOf(directory: string): Promise<number> {
-  const { out } = await ayniProcess('inspect', directory);
+  const { out } = await ayni('inspect', directory);
   return Number(/Last entry (\d+)/.exec(out)?.[1] ?? 0);
 }
