@@ -45,6 +45,7 @@ export class Copy {
   #end: JournalEnd | null = null;
   /** The last segment, once anything came to it. */
   #file: DiskFile | null = null;
+  #newestSnapshot: number;
 
   /** Takes the directory, which is made where it is not there; nobody else may write to it until `close`. */
   constructor(disk: Disk, directory: string, verify: VerifyHash) {
@@ -54,6 +55,7 @@ export class Copy {
     this.#lock = acquireLock(disk, directory);
     this.#disk = whileHeld(disk, this.#lock);
     for (const name of this.#disk.readdir(directory)) if (isHalf(name)) this.#disk.unlink(join(directory, name));
+    this.#newestSnapshot = Math.max(0, ...listSnapshots(this.#disk, directory).map(snapshotSeq));
     if (this.#isWhole()) this.#readEnd();
   }
 
@@ -64,8 +66,7 @@ export class Copy {
 
   /** The entry of its newest snapshot, 0 where it has none. */
   get newestSnapshot(): number {
-    const [newest] = listSnapshots(this.#disk, this.directory);
-    return newest === undefined ? 0 : snapshotSeq(newest);
+    return this.#newestSnapshot;
   }
 
   /** What tells it from other copies, the same whoever keeps it going. */
@@ -278,6 +279,7 @@ export class Copy {
       await this.#name(file);
     }
     await this.#name(name);
+    this.#newestSnapshot = Math.max(this.#newestSnapshot, manifest.seq);
     return manifest;
   }
 
