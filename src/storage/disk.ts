@@ -23,6 +23,8 @@ export interface DiskFile {
   readonly path: string;
   /** Length in bytes. */
   size(): number;
+  /** Where the system has the file now: something else once it was moved, replaced or removed on this machine. */
+  place(): string;
   /** Reads into bytes[from, to) what lies at `position`; returns how many bytes, 0 at the end of the file. */
   read(bytes: Uint8Array, from: number, to: number, position: number): number;
   readLater(bytes: Uint8Array, from: number, to: number, position: number, done: Counted): void;
@@ -190,6 +192,15 @@ const FLAGS = {
   create: 'wx+',
 } as const satisfies Record<OpenMode, string | number>;
 
+/** Linux tells the name of an open file, and whether it has one still; not where /proc is not there, or hidden from us. */
+function placeOf(fd: number, path: string): string {
+  try {
+    return fs.readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return present(() => identity(path)) ?? '';
+  }
+}
+
 function callBytes(from: number, to: number): number {
   return Math.min(to - from, CALL_BYTES_MAX);
 }
@@ -212,6 +223,7 @@ function openFile(path: string, mode: OpenMode): DiskFile {
   return {
     path,
     size: () => call(() => fs.fstatSync(fd).size),
+    place: () => call(() => placeOf(fd, path)),
     read: (bytes, from, to, position) => call(() => fs.readSync(fd, bytes, from, callBytes(from, to), position)),
     readLater: (bytes, from, to, position, done) =>
       fs.read(fd, bytes, from, callBytes(from, to), position, counts(done)),
@@ -300,6 +312,11 @@ function notAFile(path: string, isDirectory: boolean): Error {
   return Object.assign(new Error(`${path} is ${what}`), { code: isDirectory ? 'EISDIR' : 'EFTYPE' });
 }
 
+function identity(path: string): string {
+  const { dev, ino } = fs.statSync(path, { bigint: true });
+  return `${dev}:${ino}`;
+}
+
 function syncDirectory(path: string): void {
   const fd = fs.openSync(path, 'r');
   try {
@@ -316,10 +333,7 @@ export const realDisk: Disk = {
   openSynced,
   exists,
   rights: (path) => fs.statSync(path).mode & RIGHTS,
-  identity(path) {
-    const { dev, ino } = fs.statSync(path, { bigint: true });
-    return `${dev}:${ino}`;
-  },
+  identity,
   readdir: (path) => fs.readdirSync(path).sort(),
   mkdir(path) {
     const missing: string[] = [];

@@ -15,7 +15,7 @@ import { basename, join } from 'node:path';
 import { equalBytes } from '../core/bytes.ts';
 import type { Entry } from '../core/entry.ts';
 import { encode } from './codec.ts';
-import { type Disk, type DiskFile, type Done, present, readAll, writeAll } from './disk.ts';
+import { type Disk, type DiskFile, type Done, readAll, writeAll } from './disk.ts';
 import {
   digestEntry,
   FORMAT_VERSION,
@@ -120,8 +120,7 @@ export class Journal {
   /** Of the file in use: up to here there are frames, and zeros from there to where it ends, if there is room for them. */
   #fileBytes = 0;
   #reservedTo = 0;
-  /** What tells it from others, and how long it was left. */
-  #identity = '';
+  /** How long it was left. */
   #fileSize = 0;
   #end: SegmentEnd | null = null;
   #entries = 0;
@@ -244,35 +243,34 @@ export class Journal {
     }
     try {
       const next = this.#seal(moment);
-      const created = this.#write();
-      this.#sync(created, (error) => settle(error, next));
+      const fate = this.#write();
+      this.#sync(fate === 'created', (error) => settle(error ?? this.#leave(fate !== 'kept'), next));
     } catch (error) {
       queueMicrotask(() => settle(error as Error));
     }
   }
 
   #sync(created: boolean, done: Done): void {
-    const end: Done = (error) => done(error ?? this.#leave());
     if (this.#options.durability === 'none') {
-      queueMicrotask(() => end(null));
+      queueMicrotask(() => done(null));
       return;
     }
     this.#file!.syncLater((error) => {
-      if (error === null && created) this.#disk.syncDirectoryLater(this.#directory, end);
-      else end(error);
+      if (error === null && created) this.#disk.syncDirectoryLater(this.#directory, done);
+      else done(error);
     });
   }
 
-  /** What was written counts where whoever looks for the file by its name finds this one. */
-  #leave(): Error | null {
+  /** What was written counts where whoever looks for the file by its name finds this one, and nobody cut it meanwhile. */
+  #leave(grown: boolean): Error | null {
     const file = this.#file!;
     try {
-      if (present(() => this.#disk.identity(file.path)) !== this.#identity) return this.#lost(file);
-      const size = file.size();
-      // It was cut meanwhile, as by who copies into it, and of what was written some may be gone.
-      if (size < Math.max(this.#fileSize, this.#fileBytes)) return this.#lost(file);
-      this.#fileSize = size;
-      return null;
+      if (grown) {
+        const size = file.size();
+        if (size < Math.max(this.#fileSize, this.#fileBytes)) return this.#lost(file);
+        this.#fileSize = size;
+      }
+      return file.endsAt(this.#fileSize) && file.isInPlace() ? null : this.#lost(file);
     } catch (error) {
       return error as Error;
     }
@@ -297,8 +295,8 @@ export class Journal {
     return { seq: this.#position.seq + this.#entries, chain: hash, moment };
   }
 
-  /** Hands the frame to the file; returns whether that made a new segment. */
-  #write(): boolean {
+  /** Hands the frame to the file; returns what that does to it. */
+  #write(): 'created' | 'grown' | 'kept' {
     if (this.#file !== null) this.#expectAsLeft(this.#file);
     const created = this.#file === null || this.#fileBytes >= this.#options.segmentBytesMax;
     if (created) this.#startSegment();
@@ -306,12 +304,14 @@ export class Journal {
     const from = created ? 0 : FRAME_AT;
     const to = this.#buffer.end + FRAME_FOOT_BYTES;
     const end = this.#fileBytes + (to - from);
+    const grows = end > Math.min(this.#reservedTo, this.#fileSize);
     if (end > this.#reservedTo) this.#reserve(end);
     this.#file!.write(bytes, from, to, this.#fileBytes);
     this.#fileBytes = end;
     this.#buffer.end = FIRST_ENTRY_AT;
     this.#entries = 0;
-    return created;
+    if (created) return 'created';
+    return grows ? 'grown' : 'kept';
   }
 
   /** Has the file made longer by zeros, for the frame that ends at `end` and the ones to come; they are synced with it. */
@@ -332,15 +332,13 @@ export class Journal {
 
   /** Others' bytes would come between ours, or be cut with the room behind them. */
   #expectAsLeft(file: LogFile): void {
-    if (file.size() !== this.#fileSize) throw this.#lost(file);
+    if (!file.endsAt(this.#fileSize)) throw this.#lost(file);
   }
 
   #openLog(path: string, mode: 'write' | 'create'): LogFile {
     // What is never synced is for the page cache to keep.
-    const log =
-      this.#options.durability === 'none' ? cachedLog(this.#disk.open(path, mode)) : openLog(this.#disk, path, mode);
-    this.#identity = this.#disk.identity(path);
-    return log;
+    if (this.#options.durability === 'none') return cachedLog(this.#disk.open(path, mode));
+    return openLog(this.#disk, path, mode);
   }
 
   #startSegment(): void {

@@ -16,8 +16,16 @@ import { errorCode } from './system-error.ts';
 
 export interface LogFile {
   readonly path: string;
-  /** Length in bytes. */
+  /**
+   * Length in bytes. Who asks makes the write that is next dear: Linux gives a file whose times were told, as they are
+   * with the length, a new time with each write (multigrain timestamps, 6.13), and ext4 writes that down. Measured: 0.26 ms
+   * for a block, not 0.19. The two below cost it nothing.
+   */
   size(): number;
+  /** Whether it is so long, more than 0. */
+  endsAt(size: number): boolean;
+  /** Whether it is where it was when it was opened: on this machine nobody moved, replaced or removed it. */
+  isInPlace(): boolean;
   /** Appends bytes[from, to). `position` is where the write before ended, or, for the first, where the log is to go on. */
   write(bytes: Uint8Array, from: number, to: number, position: number): void;
   /**
@@ -43,8 +51,11 @@ export function openLog(disk: Disk, path: string, mode: 'write' | 'create'): Log
 
 /** A log by way of the page cache. */
 export function cachedLog(file: DiskFile): LogFile {
+  const place = file.place();
   return {
     ...file,
+    endsAt: (size) => endsAt(file, size),
+    isInPlace: () => file.place() === place,
     write: (bytes, from, to, position) => writeAll(file, bytes, from, to, position),
     reserve(length) {
       const size = file.size();
@@ -61,6 +72,14 @@ export function cachedLog(file: DiskFile): LogFile {
   };
 }
 
+const END = new Uint8Array(2);
+
+/** There is one byte from the last one on, not none and not two. */
+function endsAt(file: DiskFile, size: number): boolean {
+  assert(size > 0, `${file.path}: empty`);
+  return file.read(END, 0, END.length, size - 1) === 1;
+}
+
 /** Where blocks begin, in the file and in memory: what devices ask for is this or a part of it. */
 const BLOCK_BYTES = 4096;
 /** The stage of what comes mostly, and the longest there may be: a frame of the largest size, and room behind it. */
@@ -71,6 +90,7 @@ const STAGE_BYTES_MAX = 128 * 1024 * 1024;
 class StagedLog implements LogFile {
   readonly path: string;
   readonly #file: DiskFile;
+  readonly #place: string;
   readonly #synced: SyncedFile;
   readonly #memory = pageAligned(STAGE_BYTES, STAGE_BYTES_MAX);
   readonly #stage = new Uint8Array(this.#memory);
@@ -86,11 +106,20 @@ class StagedLog implements LogFile {
   constructor(file: DiskFile, synced: SyncedFile) {
     this.path = file.path;
     this.#file = file;
+    this.#place = file.place();
     this.#synced = synced;
   }
 
   size(): number {
     return this.#file.size();
+  }
+
+  endsAt(size: number): boolean {
+    return endsAt(this.#file, size);
+  }
+
+  isInPlace(): boolean {
+    return this.#file.place() === this.#place;
   }
 
   truncate(size: number): void {

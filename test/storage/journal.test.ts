@@ -514,11 +514,58 @@ describe('others have changed the segment under a server that writes to it', () 
 
   test('of a disk that does not tell, it is told as that', async () => {
     const { disk, journal, next } = await changed('it was removed', 0);
-    disk.identity = () => {
-      throw Object.assign(new Error('EIO'), { code: 'EIO' });
-    };
     journal.add(next());
-    await expect(commit(journal, 1)).rejects.toThrow('EIO');
+    disk.holdSyncs();
+    const done = commit(journal, 1);
+    disk.inject({ call: 'read', code: 'EIO' });
+    disk.releaseSyncs();
+    await expect(done).rejects.toThrow('EIO');
+  });
+
+  test.each([1, 2, 3, 4])(
+    'its own growth, by room in whole blocks or not, is nobody else’s (disk %i)',
+    async (seed) => {
+      const disk = freshDisk(seed);
+      for (const reserveBytes of [1, 3000, 4096, 5001]) {
+        const directory = `${DIRECTORY}/${reserveBytes}`;
+        disk.mkdir(directory);
+        const options = { ...JOURNAL_OPTIONS, segmentBytesMax: 30_000, reserveBytes };
+        const journal = Journal.open(disk, directory, JOURNAL_START, options);
+        const next = entriesFrom(1);
+        for (let index = 0; index < 100; index++) {
+          journal.add(next());
+          await commit(journal, 1);
+        }
+        await journal.close();
+      }
+    },
+  );
+
+  test('it is not asked for its length around frames that leave that as it is: each would make the next write dear', async () => {
+    const disk = freshDisk();
+    let asked = 0;
+    const open = disk.open.bind(disk);
+    disk.open = (path, mode) => {
+      const file = open(path, mode);
+      const size = () => {
+        asked += 1;
+        return file.size();
+      };
+      return { ...file, size };
+    };
+    const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, { ...JOURNAL_OPTIONS, reserveBytes: 1_000_000 });
+    const next = entriesFrom(1);
+    const commits = async (count: number) => {
+      for (let index = 0; index < count; index++) {
+        journal.add(next());
+        await commit(journal, 1);
+      }
+    };
+    await commits(1);
+    expect(asked).toBeGreaterThan(0);
+    asked = 0;
+    await commits(50);
+    expect(asked).toBe(0);
   });
 });
 

@@ -1,6 +1,15 @@
 /** A log past the page cache: what its file holds after every sync, power cut and fault, on the fake disk and a real one. */
-import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Disk, realDisk } from '../../src/storage/disk.ts';
 import { type LogFile, openLog } from '../../src/storage/log-file.ts';
@@ -231,4 +240,42 @@ test('on the real disk blocks go past the page cache, large writes too, and are 
   ];
   // Not everywhere: a file system may know no such writes.
   expect([[], blocks]).toContainEqual(past);
+});
+
+test.each<[string, (path: string) => void, { isInPlace: boolean; isAsLong: boolean }]>([
+  [
+    'written to, in what it has',
+    (path) => writeFileSync(path, 'X', { flag: 'r+' }),
+    { isInPlace: true, isAsLong: true },
+  ],
+  ['cut', (path) => truncateSync(path, BLOCK - 1), { isInPlace: true, isAsLong: false }],
+  ['emptied', (path) => truncateSync(path, 0), { isInPlace: true, isAsLong: false }],
+  ['made longer', (path) => appendFileSync(path, '0'), { isInPlace: true, isAsLong: false }],
+  ['removed', unlinkSync, { isInPlace: false, isAsLong: true }],
+  ['moved', (path) => renameSync(path, `${path}.old`), { isInPlace: false, isAsLong: true }],
+  [
+    'replaced by a copy',
+    (path) => {
+      writeFileSync(`${path}.copy`, readFileSync(path));
+      renameSync(`${path}.copy`, path);
+    },
+    { isInPlace: false, isAsLong: true },
+  ],
+  [
+    'moved with its directory',
+    (path) => renameSync(dirname(path), `${dirname(path)}.old`),
+    { isInPlace: false, isAsLong: true },
+  ],
+])('on the real disk a log that others have %s is seen to be', async (_what, change, seen) => {
+  const path = join(freshDirectory(), 'books', 'log');
+  mkdirSync(dirname(path));
+  const log = openLog(realDisk, path, 'create');
+  log.write(noise(randomFrom(3), 100), 0, 100, 0);
+  log.reserve(BLOCK);
+  await sync(log);
+  const length = log.size();
+  expect([log.isInPlace(), log.endsAt(length)]).toEqual([true, true]);
+  change(path);
+  expect({ isInPlace: log.isInPlace(), isAsLong: log.endsAt(length) }).toEqual(seen);
+  log.close();
 });
