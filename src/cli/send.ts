@@ -50,7 +50,7 @@ export async function run(args: string[]): Promise<number> {
   const answers = await AnswersFile.open(readFilled('--answers', values.answers), { url, ledger });
   const sender = new Sender({ url, ledger, keys, patienceMs }, kind);
   const account = new Account();
-  const silence = await sendAll(sender, answers, account, atOnce).finally(() => answers.close());
+  const silence = await sendRest(sender, answers, account, atOnce).finally(() => answers.close());
   for (const piece of account.text()) process.stdout.write(piece);
   if (silence === null) return account.hasLosses ? 1 : 0;
   process.stderr.write(
@@ -68,6 +68,20 @@ function readUrl(text: string): { url: string; kind: Kind } {
     throw new UsageError('<url>: must be where records are made, http://127.0.0.1:4000/v2/intents say');
   }
   return { url: url.href, kind: kind as Kind };
+}
+
+/** Sends what the file of answers does not know to be in, if the ledger has what it does; resolves as sendAll does. */
+async function sendRest(sender: Sender, answers: AnswersFile, account: Account, width: number) {
+  const { path, newest } = answers;
+  try {
+    if (newest === null || !(await sender.lacks(newest))) return await sendAll(sender, answers, account, width);
+  } catch (error) {
+    if (error instanceof NoAnswerError) return error;
+    throw error;
+  }
+  throw new UsageError(
+    `--answers: ${path} tells of ${newest.handle ?? newest.luid}, which the ledger does not have: its books are older ones, or new; name a new file, and all is sent that they lack`,
+  );
 }
 
 /**

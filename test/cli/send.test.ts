@@ -446,3 +446,49 @@ test('what cannot be used is named, and nothing is sent', async () => {
     expect.stringContaining('input.not-signed, as line 1: the line is not signed'),
   ]);
 });
+
+test.each([
+  ['new ones', 6],
+  ['an older copy', 3],
+] as const)(
+  'books without what the file of answers tells of, %s: that is said, and nothing taken for done',
+  async (which, taken) => {
+    const { file } = await makeKeyFile();
+    const { url, leadTo } = await doorTo();
+    const begin = async (): Promise<string> => {
+      const directory = freshDirectory();
+      leadTo(await serverOfTest({ directory }));
+      for (const [path, handle] of [
+        ['symbols', 'usd'],
+        ['wallets', 'ana'],
+      ]) {
+        const made = linesOf([path === 'symbols' ? { handle, factor: 100 } : { handle }]);
+        expect(await send(made, `${url}/${path}`, '--key', file, '--answers', answersFile())).toMatchObject({
+          code: 0,
+        });
+      }
+      return directory;
+    };
+    const pay = (count: number, answers: string): Promise<Ran> => {
+      const payments = Array.from({ length: count }, (_, at) => ({
+        handle: `P-${at}`,
+        claims: [issue('ana', 'usd', 1)],
+      }));
+      return send(linesOf(payments), `${url}/intents`, '--key', file, '--answers', answers);
+    };
+    const answers = answersFile();
+    const directory = await begin();
+    expect(await pay(3, answers)).toMatchObject({ code: 0 });
+    const copy = join(freshDirectory(), 'copy');
+    expect(await ayniProcess('backup', directory, copy)).toMatchObject({ code: 0 });
+    expect(await pay(5, answers)).toMatchObject({ code: 0 });
+    const before = answersIn(answers);
+    if (which === 'new ones') await begin();
+    else leadTo(await serverOfTest({ directory: copy, flags: ['--server-key', join(directory, 'server.key')] }));
+    const { code, err } = await pay(6, answers);
+    expect(err).toMatch(/tells of P-[34], which the ledger does not have/);
+    expect([code, answersIn(answers)]).toEqual([2, before]);
+    const again = await pay(6, answersFile());
+    expect(again.out).toContain(`${taken} taken, ${6 - taken} there already`);
+  },
+);

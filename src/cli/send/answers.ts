@@ -32,13 +32,13 @@ export interface SentAnswer {
 }
 
 export class AnswersFile {
-  readonly #path: string;
+  readonly path: string;
   readonly #fd: number;
   /** By the hash of a record, those of earlier runs that the next answer would not change. */
   readonly #settled: Map<string, SentAnswer>;
 
   private constructor(path: string, fd: number, settled: Map<string, SentAnswer>) {
-    this.#path = path;
+    this.path = path;
     this.#fd = fd;
     this.#settled = settled;
   }
@@ -55,6 +55,11 @@ export class AnswersFile {
     return new AnswersFile(path, fd, settled ?? new Map());
   }
 
+  /** What was noted last of what is settled: whoever has come back with older books, or with new ones, does not have it. */
+  get newest(): SentAnswer | null {
+    return [...this.#settled.values()].at(-1) ?? null;
+  }
+
   /** What became of a record, where that is known and stays so. */
   settled(hash: string): SentAnswer | null {
     return this.#settled.get(hash) ?? null;
@@ -66,7 +71,7 @@ export class AnswersFile {
       appendFileSync(this.#fd, `${JSON.stringify(answer)}\n`);
     } catch (error) {
       throw new Error(
-        `${this.#path}: ${(error as Error).message}; what was sent may be in, the same command again goes on`,
+        `${this.path}: ${(error as Error).message}; what was sent may be in, the same command again goes on`,
       );
     }
   }

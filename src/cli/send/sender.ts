@@ -94,6 +94,12 @@ export class Sender {
     return { line, handle, hash, luid, outcome: 'there', ...((await this.#readEnd(luid)) ?? UNKNOWN_END) };
   }
 
+  /** Whether the ledger has no such intent; other kinds may have been dropped. Rejects with NoAnswerError. */
+  async lacks({ luid }: SentAnswer): Promise<boolean> {
+    if (this.#kind !== Kind.intent || luid === null) return false;
+    return (await this.#read(luid)).status === 404;
+  }
+
   #isOfKind(luid: unknown): luid is string {
     return typeof luid === 'string' && luid.startsWith(`$${KINDS[this.#kind].prefix}.`);
   }
@@ -107,11 +113,15 @@ export class Sender {
 
   /** What has become of an intent that is in; null for who may not read it. */
   async #readEnd(luid: string): Promise<End | null> {
-    const { status, body } = await this.#ask(
+    const { status, body } = await this.#read(luid);
+    return status === 200 ? endIn(body) : null;
+  }
+
+  #read(luid: string): Promise<Answer> {
+    return this.#ask(
       (client) => client.get(`${this.#path}/${encodeURIComponent(luid)}`),
       (record) => record.luid === luid,
     );
-    return status === 200 ? endIn(body) : null;
   }
 
   /** `isIt`: whether a record that is answered is the one that was asked for. */
