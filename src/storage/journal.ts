@@ -243,8 +243,8 @@ export class Journal {
     }
     try {
       const next = this.#seal(moment);
-      const fate = this.#write();
-      this.#sync(fate === 'created', (error) => settle(error ?? this.#leave(fate !== 'kept'), next));
+      const created = this.#write();
+      this.#sync(created, (error) => settle(error ?? this.#leave(), next));
     } catch (error) {
       queueMicrotask(() => settle(error as Error));
     }
@@ -262,15 +262,16 @@ export class Journal {
   }
 
   /** What was written counts where whoever looks for the file by its name finds this one, and nobody cut it meanwhile. */
-  #leave(grown: boolean): Error | null {
+  #leave(): Error | null {
     const file = this.#file!;
     try {
-      if (grown) {
+      // Longer it may be where nothing told the journal: blocks are written whole.
+      if (this.#fileBytes > this.#fileSize || !file.endsAt(this.#fileSize)) {
         const size = file.size();
         if (size < Math.max(this.#fileSize, this.#fileBytes)) return this.#lost(file);
         this.#fileSize = size;
       }
-      return file.endsAt(this.#fileSize) && file.isInPlace() ? null : this.#lost(file);
+      return file.isInPlace() ? null : this.#lost(file);
     } catch (error) {
       return error as Error;
     }
@@ -295,8 +296,8 @@ export class Journal {
     return { seq: this.#position.seq + this.#entries, chain: hash, moment };
   }
 
-  /** Hands the frame to the file; returns what that does to it. */
-  #write(): 'created' | 'grown' | 'kept' {
+  /** Hands the frame to the file; returns whether that made a new segment. */
+  #write(): boolean {
     if (this.#file !== null) this.#expectAsLeft(this.#file);
     const created = this.#file === null || this.#fileBytes >= this.#options.segmentBytesMax;
     if (created) this.#startSegment();
@@ -304,14 +305,12 @@ export class Journal {
     const from = created ? 0 : FRAME_AT;
     const to = this.#buffer.end + FRAME_FOOT_BYTES;
     const end = this.#fileBytes + (to - from);
-    const grows = end > Math.min(this.#reservedTo, this.#fileSize);
     if (end > this.#reservedTo) this.#reserve(end);
     this.#file!.write(bytes, from, to, this.#fileBytes);
     this.#fileBytes = end;
     this.#buffer.end = FIRST_ENTRY_AT;
     this.#entries = 0;
-    if (created) return 'created';
-    return grows ? 'grown' : 'kept';
+    return created;
   }
 
   /** Has the file made longer by zeros, for the frame that ends at `end` and the ones to come; they are synced with it. */

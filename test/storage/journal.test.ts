@@ -513,7 +513,7 @@ describe('others have changed the segment under a server that writes to it', () 
   });
 
   test('of a disk that does not tell, it is told as that', async () => {
-    const { disk, journal, next } = await changed('it was removed', 0);
+    const { disk, journal, next } = await changed('it was removed', 10_000);
     journal.add(next());
     disk.holdSyncs();
     const done = commit(journal, 1);
@@ -540,6 +540,27 @@ describe('others have changed the segment under a server that writes to it', () 
       }
     },
   );
+
+  // The file ends with whole blocks only where it grew by them: what came from elsewhere, or was cut, has any length.
+  test.each([1, 2])('zeros of any length that it found it may fill, with its last block (disk %i)', async (seed) => {
+    for (let zeros = 100; zeros < 5000; zeros += 700) {
+      const disk = freshDisk(seed);
+      await writeFrames(disk, [1]);
+      const { file, byte } = readFrames(disk).position;
+      const path = `${DIRECTORY}/${file}`;
+      disk.put(path, Buffer.concat([disk.bytesOf(path).subarray(0, byte), Buffer.alloc(zeros)]));
+      const { position } = readFrames(disk);
+      const options = { ...JOURNAL_OPTIONS, reserveBytes: 10_000 };
+      const journal = Journal.open(disk, DIRECTORY, position, options);
+      const next = entriesFrom(position.seq + 1);
+      for (let index = 0; index < 20; index++) {
+        journal.add(next());
+        await commit(journal, 1);
+      }
+      await journal.close();
+      expect(readFrames(disk).position.seq).toBe(21);
+    }
+  });
 
   test('it is not asked for its length around frames that leave that as it is: each would make the next write dear', async () => {
     const disk = freshDisk();
