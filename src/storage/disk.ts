@@ -23,8 +23,8 @@ export interface DiskFile {
   readonly path: string;
   /** Length in bytes. */
   size(): number;
-  /** Where the system has the file now: something else once it was moved, replaced or removed on this machine. */
-  place(): string;
+  /** Whether its name leads to it still: nobody moved, replaced or removed it. Leaves the file's times alone where it can. */
+  isInPlace(): boolean;
   /** Reads into bytes[from, to) what lies at `position`; returns how many bytes, 0 at the end of the file. */
   read(bytes: Uint8Array, from: number, to: number, position: number): number;
   readLater(bytes: Uint8Array, from: number, to: number, position: number, done: Counted): void;
@@ -192,12 +192,38 @@ const FLAGS = {
   create: 'wx+',
 } as const satisfies Record<OpenMode, string | number>;
 
-/** Linux tells the name of an open file, and whether it has one still; not where /proc is not there, or hidden from us. */
-function placeOf(fd: number, path: string): string {
+/**
+ * Tells whether the name of an open file leads to it. To ask what the name leads to tells the file's times, which makes the
+ * next write dear (log-file.ts): so that is asked once, and again where the system has come to call the open file otherwise.
+ */
+function watchPlace(fd: number, path: string): () => boolean {
+  let own: string | null = null;
+  let isLocal: boolean | null = null;
+  let told: string | null = null;
+  return () => {
+    const name = nameOf(fd);
+    if (name !== null && name === told) return true;
+    own ??= identityIn(fs.fstatSync(fd, { bigint: true }));
+    const found = present(() => fs.lstatSync(path, { bigint: true }));
+    if (found?.isSymbolicLink() === false) {
+      if (identityIn(found) !== own) return false;
+      // Elsewhere it may be another machine that moves files, and this one hears of it when it asks for them.
+      isLocal ??= present(() => LOCAL.includes(fs.statfsSync(path).type));
+      told = isLocal ? name : null;
+      return true;
+    }
+    // What a link leads to keeps its name when the link is replaced.
+    told = null;
+    return present(() => identity(path)) === own;
+  };
+}
+
+/** What Linux calls an open file, and that it was removed; null where /proc is not there, or hidden from us. */
+function nameOf(fd: number): string | null {
   try {
-    return fs.readlinkSync(`/proc/self/fd/${fd}`);
+    return fs.readlinkSync(`/proc/self/fd/${fd}`, 'latin1');
   } catch {
-    return present(() => identity(path)) ?? '';
+    return null;
   }
 }
 
@@ -207,6 +233,7 @@ function callBytes(from: number, to: number): number {
 
 function openFile(path: string, mode: OpenMode): DiskFile {
   const fd = openKnown(path, mode);
+  const isInPlace = watchPlace(fd, path);
   // Node names no file where the system was given none but its number: a bad sector would be anywhere.
   const named = <E>(error: E): E => nameFile(error, path);
   const call = <T>(work: () => T): T => {
@@ -223,7 +250,7 @@ function openFile(path: string, mode: OpenMode): DiskFile {
   return {
     path,
     size: () => call(() => fs.fstatSync(fd).size),
-    place: () => call(() => placeOf(fd, path)),
+    isInPlace: () => call(isInPlace),
     read: (bytes, from, to, position) => call(() => fs.readSync(fd, bytes, from, callBytes(from, to), position)),
     readLater: (bytes, from, to, position, done) =>
       fs.read(fd, bytes, from, callBytes(from, to), position, counts(done)),
@@ -248,10 +275,11 @@ const SYNCED = fs.constants.O_RDWR | (fs.constants.O_DIRECT ?? 0) | (fs.constant
 const KNOWS_SYNCED = fs.constants.O_DIRECT !== undefined && fs.constants.O_DSYNC !== undefined;
 
 /**
- * File systems of which it was tried that such a write ends when the device has it, as statfs(2) tells them. Others may
- * take it and leave the sync out, and nobody says so: those that are the work of another program (FUSE) do.
+ * File systems of which it was tried that such a write ends when the device has it, as statfs(2) tells them, and that this
+ * machine alone changes. Others may take it and leave the sync out, and nobody says so: those that are the work of another
+ * program (FUSE) do.
  */
-const KEEP_SYNCED: readonly number[] = [
+const LOCAL: readonly number[] = [
   0xef53, // ext2, ext3, ext4
   0x58465342, // xfs
   0x9123683e, // btrfs
@@ -260,7 +288,7 @@ const KEEP_SYNCED: readonly number[] = [
 ];
 
 function openSynced(path: string): SyncedFile | null {
-  if (!KNOWS_SYNCED || !KEEP_SYNCED.includes(fs.statfsSync(path).type)) return null;
+  if (!KNOWS_SYNCED || !LOCAL.includes(fs.statfsSync(path).type)) return null;
   let fd: number;
   try {
     fd = fs.openSync(path, SYNCED);
@@ -313,7 +341,10 @@ function notAFile(path: string, isDirectory: boolean): Error {
 }
 
 function identity(path: string): string {
-  const { dev, ino } = fs.statSync(path, { bigint: true });
+  return identityIn(fs.statSync(path, { bigint: true }));
+}
+
+function identityIn({ dev, ino }: fs.BigIntStats): string {
   return `${dev}:${ino}`;
 }
 

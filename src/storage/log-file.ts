@@ -24,7 +24,7 @@ export interface LogFile {
   size(): number;
   /** Whether it is so long, more than 0. */
   endsAt(size: number): boolean;
-  /** Whether it is where it was when it was opened: on this machine nobody moved, replaced or removed it. */
+  /** Whether its name leads to it still: nobody moved, replaced or removed it. */
   isInPlace(): boolean;
   /** Appends bytes[from, to). `position` is where the write before ended, or, for the first, where the log is to go on. */
   write(bytes: Uint8Array, from: number, to: number, position: number): void;
@@ -51,11 +51,9 @@ export function openLog(disk: Disk, path: string, mode: 'write' | 'create'): Log
 
 /** A log by way of the page cache. */
 export function cachedLog(file: DiskFile): LogFile {
-  const place = file.place();
   return {
     ...file,
     endsAt: (size) => endsAt(file, size),
-    isInPlace: () => file.place() === place,
     write: (bytes, from, to, position) => writeAll(file, bytes, from, to, position),
     reserve(length) {
       const size = file.size();
@@ -90,7 +88,6 @@ const STAGE_BYTES_MAX = 128 * 1024 * 1024;
 class StagedLog implements LogFile {
   readonly path: string;
   readonly #file: DiskFile;
-  readonly #place: string;
   readonly #synced: SyncedFile;
   readonly #memory = pageAligned(STAGE_BYTES, STAGE_BYTES_MAX);
   readonly #stage = new Uint8Array(this.#memory);
@@ -106,7 +103,6 @@ class StagedLog implements LogFile {
   constructor(file: DiskFile, synced: SyncedFile) {
     this.path = file.path;
     this.#file = file;
-    this.#place = file.place();
     this.#synced = synced;
   }
 
@@ -119,7 +115,7 @@ class StagedLog implements LogFile {
   }
 
   isInPlace(): boolean {
-    return this.#file.place() === this.#place;
+    return this.#file.isInPlace();
   }
 
   truncate(size: number): void {

@@ -85,7 +85,7 @@ function pinnedFile(path: string, file: DiskFile): DiskFile {
   return {
     path,
     size: () => size,
-    place: () => file.place(),
+    isInPlace: () => file.isInPlace(),
     read(bytes, from, to, position) {
       const end = Math.max(from, Math.min(to, from + size - position));
       const zeros = Math.max(from, Math.min(end, from + written - position));

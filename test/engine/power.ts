@@ -80,7 +80,7 @@ export class Power implements Disk {
     return {
       path,
       size: () => file.size(),
-      place: () => file.place(),
+      isInPlace: () => file.isInPlace(),
       read: (bytes, from, to, position) => this.#now(() => file.read(bytes, from, to, position)),
       readLater: (bytes, from, to, position, done) =>
         this.#later<Counted>((end) => file.readLater(bytes, from, to, position, end), done),

@@ -390,7 +390,7 @@ export class FakeDisk implements Disk {
         alive('fstat');
         return inode.size;
       },
-      place: () => (this.#names.get(path) === inode ? path : `${path} (deleted)`),
+      isInPlace: () => this.#names.get(path) === inode,
       read,
       readLater: (bytes, from, to, position, done) =>
         this.#laterCount('read', () => read(bytes, from, to, position), done),

@@ -5,6 +5,7 @@ import {
   readFileSync,
   renameSync,
   statSync,
+  symlinkSync,
   truncateSync,
   unlinkSync,
   writeFileSync,
@@ -266,16 +267,46 @@ test.each<[string, (path: string) => void, { isInPlace: boolean; isAsLong: boole
     (path) => renameSync(dirname(path), `${dirname(path)}.old`),
     { isInPlace: false, isAsLong: true },
   ],
-])('on the real disk a log that others have %s is seen to be', async (_what, change, seen) => {
-  const path = join(freshDirectory(), 'books', 'log');
-  mkdirSync(dirname(path));
-  const log = openLog(realDisk, path, 'create');
-  log.write(noise(randomFrom(3), 100), 0, 100, 0);
-  log.reserve(BLOCK);
-  await sync(log);
-  const length = log.size();
-  expect([log.isInPlace(), log.endsAt(length)]).toEqual([true, true]);
-  change(path);
-  expect({ isInPlace: log.isInPlace(), isAsLong: log.endsAt(length) }).toEqual(seen);
+  [
+    'moved with its directory, to which the name still leads',
+    (path) => {
+      renameSync(dirname(path), `${dirname(path)}.old`);
+      symlinkSync(`${dirname(path)}.old`, dirname(path));
+    },
+    { isInPlace: true, isAsLong: true },
+  ],
+])(
+  'on the real disk a log that others have %s is seen to be, at the first look and later',
+  async (_what, change, seen) => {
+    for (const name of ['books', 'books (deleted)', 'b\nücher']) {
+      for (const isFirst of [true, false]) {
+        const path = join(freshDirectory(), name, 'log');
+        mkdirSync(dirname(path));
+        const log = openLog(realDisk, path, 'create');
+        log.write(noise(randomFrom(3), 100), 0, 100, 0);
+        log.reserve(BLOCK);
+        await sync(log);
+        const length = log.size();
+        if (!isFirst) expect([log.isInPlace(), log.endsAt(length)]).toEqual([true, true]);
+        change(path);
+        for (let looks = 0; looks < 2; looks++)
+          expect({ isInPlace: log.isInPlace(), isAsLong: log.endsAt(length) }).toEqual(seen);
+        log.close();
+      }
+    }
+  },
+);
+
+// What the link led to is where it was, and no start looks there.
+test('on the real disk a log whose name was a link is not in place once that is another file', () => {
+  const path = join(freshDirectory(), 'log');
+  const target = `${path}.target`;
+  writeFileSync(target, 'books');
+  symlinkSync(target, path);
+  const log = openLog(realDisk, path, 'write');
+  expect([log.isInPlace(), log.isInPlace()]).toEqual([true, true]);
+  unlinkSync(path);
+  writeFileSync(path, 'books');
+  expect(log.isInPlace()).toBe(false);
   log.close();
 });
