@@ -13,8 +13,9 @@ const NOBODY_WAKES = new Int32Array(new SharedArrayBuffer(4));
 function work(task: ProofTask): number {
   tasks++;
   if (!fault.startsWith('always') && tasks % 3 !== 0) return honestWork(task);
-  // Silence: an answer, and nothing in the slab.
-  if (!fault.endsWith('silent')) fail(task);
+  // An answer, and in the slab no signature, or nothing at all.
+  if (fault.endsWith('unsigned')) honestWork({ ...task, seals: 0 });
+  else if (!fault.endsWith('silent')) fail(task);
   return 0;
 }
 

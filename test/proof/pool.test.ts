@@ -38,9 +38,9 @@ function startFaultyPool(fault: string, options: Partial<ProofPoolOptions> = {})
 let finish = () => {};
 afterEach(() => finish());
 
-/** A pool with one thread that works off a task when it is told to, also one from before its loss; and at last all. */
+/** A pool with one thread that works off a task, or fails at it, when it is told to, also one from before its loss; and at last all. */
 function startLatePool(options: Partial<ProofPoolOptions> = {}) {
-  const tasks: { slab: number; work: () => void }[] = [];
+  const tasks: { slab: number; work: () => void; fail: () => void }[] = [];
   let isOver = false;
   const listeners: (() => void)[] = [];
   let threads: object[] = [{}];
@@ -53,10 +53,10 @@ function startLatePool(options: Partial<ProofPoolOptions> = {}) {
           return threads;
         },
         run: (task) =>
-          new Promise((resolve) => {
+          new Promise((resolve, reject) => {
             const answer = () => resolve(work(task));
             if (isOver) answer();
-            else tasks.push({ slab: task.slab, work: answer });
+            else tasks.push({ slab: task.slab, work: answer, fail: () => reject(new Error('a thread that ended')) });
           }),
         on: (_event, listener) => listeners.push(listener),
         destroy: async () => {},
@@ -177,10 +177,20 @@ describe('every verdict of mixed jobs', () => {
 });
 
 describe('workers that fail: verified again, nobody accepted unverified, nobody refused', () => {
-  const faults = ['exit', 'late', 'throw', 'partial', 'silent', 'always-exit', 'always-late', 'always-throw'];
+  const faults = [
+    'exit',
+    'late',
+    'throw',
+    'partial',
+    'silent',
+    'unsigned',
+    'always-exit',
+    'always-late',
+    'always-throw',
+  ];
   /** Where each fault ends a thread, and the next must be started, few are enough. */
   const endsThreads = (fault: string) => /exit|late/.test(fault);
-  for (const fault of [...faults, 'always-partial', 'always-silent']) {
+  for (const fault of [...faults, 'always-partial', 'always-silent', 'always-unsigned']) {
     const jobs = fault.startsWith('always') ? 60 : 500;
     const count = often(endsThreads(fault) ? jobs / 10 : jobs / 4, jobs);
     const crew = fault.startsWith('always') ? 1 : 2;
@@ -265,6 +275,19 @@ describe('a thread that hangs', () => {
     pool.look();
     expect(pool.stats.tasksFailed).toBe(0);
   });
+
+  test('is counted from when it got its task, not from when another one that failed did', async () => {
+    const { pool, tasks } = startLatePool({ looksMax: 3 });
+    const answer = submit(pool, makeJob(1, 8, 1));
+    await until(() => tasks.length === 1);
+    for (let look = 0; look < 3; look++) pool.look();
+    tasks[0]!.fail();
+    await until(() => tasks.length === 2);
+    for (let look = 0; look < 3; look++) pool.look();
+    expect(() => pool.look()).toThrow(HangingError);
+    tasks[1]!.work();
+    await answer;
+  });
 });
 
 describe('threads that come back late', () => {
@@ -284,6 +307,21 @@ describe('threads that come back late', () => {
     }
     await Promise.all(others);
     expect(tasks.length).toBe(3);
+  });
+
+  test('with an error, do nothing over again that was done meanwhile, and give their slab back', async () => {
+    const { pool, tasks, lose, comeBack } = startLatePool();
+    const first = submit(pool, makeJob(1, 8, 1));
+    await until(() => tasks.length === 1);
+    lose();
+    await first;
+    comeBack();
+    tasks[0]!.fail();
+    const others = [submit(pool, makeJob(2, 40, 1)), submit(pool, makeJob(3, 40, 1))];
+    await until(() => tasks.length > SLABS_PER_LANE);
+    finish();
+    await Promise.all(others);
+    expect([tasks.length, pool.stats.tasksFailed]).toEqual([1 + SLABS_PER_LANE, 0]);
   });
 
   test('give it back to rows that wait for nothing else', async () => {
