@@ -202,8 +202,13 @@ describe('workers that fail: verified again, nobody accepted unverified, nobody 
     });
   }
 
-  test.each([1, 2])('none of %i loads: this thread does the work', async (workers) => {
-    const pool = startPool({ workers, workerUrl: new URL('./unloadable-worker.js', import.meta.url) });
+  // Of one that ends without an error its end alone tells.
+  test.each([
+    ['unloadable', 1],
+    ['unloadable', 2],
+    ['ending', 1],
+  ])('%s ones, none of %i is ever there: this thread does the work', async (which, workers) => {
+    const pool = startPool({ workers, workerUrl: new URL(`./${which}-worker.js`, import.meta.url) });
     await submitInTurns(pool, mixedJobs(100), 50);
     // And goes on doing it when all threads are known to be lost.
     await submitInTurns(pool, mixedJobs(100), 50);
@@ -338,6 +343,20 @@ describe('threads that come back late', () => {
     await until(() => tasks.length === SLABS_PER_LANE + 1);
     tasks.at(-1)!.work();
     await waiting;
+  });
+
+  test('and are lost again: rows that waited for nothing else are worked off here', async () => {
+    const { pool, tasks, lose, comeBack } = startLatePool();
+    const taken = [submit(pool, makeJob(1, 40, 1)), submit(pool, makeJob(2, 40, 1))];
+    await until(() => tasks.length === SLABS_PER_LANE);
+    lose();
+    await Promise.all(taken);
+    comeBack();
+    const waiting = submit(pool, makeJob(3, 8, 1));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    lose();
+    await waiting;
+    expect(tasks.length).toBe(SLABS_PER_LANE);
   });
 });
 

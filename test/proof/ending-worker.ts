@@ -1,0 +1,4 @@
+/** A proof worker that ends while it loads, without an error. */
+process.exit(0);
+
+export {};
