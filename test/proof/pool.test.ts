@@ -405,6 +405,15 @@ describe('rows on this thread', () => {
     expect(asked).toHaveBeenCalledTimes(60);
   });
 
+  test('that cannot be verified at all are answered with the error, and accepted by nobody', async () => {
+    asked.mockImplementation(() => {
+      throw new Error('no memory');
+    });
+    const pool = startPool();
+    const result = await new Promise<ProofResult>((done) => pool.submit({ ...makeJob(1, 1, 1), done }));
+    expect([result.error?.message, result.bad, result.signatures.length]).toEqual(['no memory', 0, 0]);
+  });
+
   test('are answered while it is prepared, which takes many turns', async () => {
     const pool = startPool();
     let turns = 0;
