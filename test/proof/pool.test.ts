@@ -7,6 +7,7 @@ import { sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair } from '../../src/proof/keys.ts';
 import { SLABS_PER_LANE } from '../../src/proof/lane.ts';
 import { HangingError, ProofPool, type ProofPoolOptions, type ProofResult } from '../../src/proof/pool.ts';
+import { slabBytes, slabOver, Verdict } from '../../src/proof/slab.ts';
 import { startThreads, type Threads } from '../../src/proof/threads.ts';
 import { LIBRARIES, sign } from '../../src/proof/verify.ts';
 import { createWork, type ProofWorkData } from '../../src/proof/work.ts';
@@ -237,6 +238,21 @@ describe('threads', () => {
     await submit(pool, makeJob(1, 20, 1));
     const { tasks, tasksFailed, rowsInline } = pool.stats;
     expect([tasks > 0, tasksFailed, rowsInline]).toEqual([true, 0, 0]);
+  });
+
+  test('started anew work off nothing that was given back: others may have their rows there meanwhile', async () => {
+    process.env.AYNI_TEST_FAULT = 'exit';
+    const memories = Array.from({ length: SLABS_PER_LANE }, () => new SharedArrayBuffer(slabBytes(1)));
+    const data = { server, rowsMax: 1, keyTablesMax: 0, memories };
+    const threads = startThreads(data, 1, new URL('./faulty-worker.js', import.meta.url));
+    const task = { checks: 1, seals: 0 };
+    for (let n = 0; n < 2; n++) await threads.run({ slab: 0, ...task });
+    await expect(threads.run({ slab: 0, ...task })).rejects.toThrow();
+    const { verdicts } = slabOver(memories[0]!, 1);
+    verdicts.fill(Verdict.none);
+    await threads.run({ slab: 1, ...task });
+    expect(verdicts[0]).toBe(Verdict.none);
+    await threads.destroy();
   });
 
   test('that the system does not give: this thread does the work', async () => {
