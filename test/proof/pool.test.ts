@@ -203,6 +203,12 @@ describe('workers that fail: verified again, nobody accepted unverified, nobody 
     });
   }
 
+  test('silent, tasks of one row: the verdict that stood there before is not taken for this one', async () => {
+    const pool = startFaultyPool('silent', { rowsPerTaskMax: 1, inlineRowsMax: 0 });
+    await submitInTurns(pool, mixedJobs(often(40, 500)), 10);
+    expect(pool.stats.tasksFailed).toBeGreaterThan(0);
+  });
+
   // Of one that ends without an error its end alone tells.
   test.each([
     ['unloadable', 1],
