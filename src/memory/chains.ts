@@ -103,10 +103,9 @@ export class Chains {
 
   /** Takes over the state of a dump. Throws where parts are missing or do not fit; then this instance is not to be used. */
   load(parts: Parts): void {
-    const found = Array.isArray(parts) ? { get: finder(parts) } : parts;
-    const [size] = readHead(finder(found), this.name, Shape.chains, 1) as unknown as [number];
-    this.heads.load(found);
-    this.nodes.load(found);
+    const [size] = readHead(finder(parts), this.name, Shape.chains, 1) as unknown as [number];
+    this.heads.load(parts);
+    this.nodes.load(parts);
     if (this.nodes.length !== (size + 1) * 2)
       throw new Error(`memory: chains ${this.name} has ${this.nodes.length} rows for ${size} nodes`);
     this.last = size === 0 ? -1 : this.value(size);

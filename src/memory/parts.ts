@@ -58,16 +58,15 @@ export function bytesOf(part: Part): Uint8Array {
   return bytes;
 }
 
-/** Where `load` finds parts by name: a dump itself, a Map, or anything that reads them one by one. */
-export type Parts = Part[] | { get(name: string): Uint8Array | undefined };
+/** Where `load` finds parts by name: a Map, or anything that reads them one by one. */
+export interface Parts {
+  get(name: string): Uint8Array | undefined;
+}
 
 /** A part-finder over `parts`; it throws where a part is missing, with its name. */
 export function finder(parts: Parts): (name: string) => Uint8Array {
-  const source = Array.isArray(parts)
-    ? new Map(parts.map((part) => [part.name, part.final ? part.bytes : bytesOf(part)]))
-    : parts;
   return (name) => {
-    const bytes = source.get(name);
+    const bytes = parts.get(name);
     if (bytes === undefined) throw new Error(`memory: part ${name} is missing`);
     return bytes;
   };

@@ -112,7 +112,7 @@ for (const { Column, value, wrong } of WIDTHS) {
 test('a column of another width does not load', () => {
   const column = new U8Column('c', true, PAGE);
   column.push(1);
-  expect(() => new U32Column('c', true, PAGE).load(column.dump())).toThrow(/another layout/);
+  expect(() => new U32Column('c', true, PAGE).load(throughDisk(column.dump()))).toThrow(/another layout/);
 });
 
 test('two dumps are held at once, whatever changes after each', () => {

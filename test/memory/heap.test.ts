@@ -1,7 +1,7 @@
 /** The record heap against an array of records, its edges, and damaged dumps. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Heap, type Part } from '../../src/memory/index.ts';
+import { bytesOf, Heap, type Part } from '../../src/memory/index.ts';
 import { damaged, dumped, expectFinalKept, expectUnchanged, throughDisk } from './parts.ts';
 
 const CHUNK = 256;
@@ -214,7 +214,7 @@ describe('heap', () => {
     for (let i = 0; i < 4; i++) heap.append(filled(100, i), 0, 100, 0);
     const parts = heap.dump();
     const target = new Heap('records', CHUNK);
-    target.load(parts);
+    target.load(new Map(parts.map((part) => [part.name, part.final ? part.bytes : bytesOf(part)])));
     const finals = (all: Part[]) => all.filter((part) => part.final).map(({ bytes }) => bytes.buffer);
     expect(finals(parts)).toHaveLength(1);
     expect(finals(target.dump())[0]).toBe(finals(parts)[0]);
