@@ -1,4 +1,4 @@
-/** A proof that is remembered must be the one that would be made now. */
+/** A proof that is remembered must be the one that would be made now, or was made lately. */
 import { expect, test } from 'vitest';
 import type { Proof } from '../../src/bridge/records.ts';
 import { findLie } from '../../src/cli/client.ts';
@@ -25,4 +25,32 @@ test.each([
   for (const moment of MOMENTS) {
     for (let n = 0; n < 2 * count; n++) expect(isTrue(sealer, { n: n % count }, moment)).toBe(true);
   }
+});
+
+test('what was said of a list is said again between two moments, both of them included', () => {
+  const sealer = new Sealer(server);
+  const signed = { moment: 100, proof: '{}' };
+  sealer.keepList('a', signed);
+  const between = [
+    [100, 100],
+    [50, 100],
+    [100, 200],
+    [101, 200],
+    [50, 99],
+  ].map(([since, now]) => sealer.listBetween('a', since!, now!));
+  expect(between).toEqual([signed, signed, signed, undefined, undefined]);
+  expect(sealer.listBetween('b', 0, 200)).toBeUndefined();
+});
+
+test('late proofs are those of their customs, in order, and made once', () => {
+  const sealer = new Sealer(server);
+  const hash = sha256Hex('{}');
+  const customs = MOMENTS.map((moment) => `{"moment":"${moment}"}`);
+  expect(sealer.hasLate('one')).toBe(false);
+  const text = sealer.late('one', hash, () => customs);
+  expect(text).toBe(customs.map((custom) => new Sealer(server).proof(hash, custom)).join(','));
+  expect(sealer.hasLate('one')).toBe(true);
+  expect(sealer.late('one', hash, () => expect.fail('made again'))).toBe(text);
+  sealer.keepLate('two', text);
+  expect([sealer.hasLate('two'), sealer.hasLate('three')]).toEqual([true, false]);
 });
