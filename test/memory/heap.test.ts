@@ -15,7 +15,12 @@ describe('heap', () => {
     const step = fc.oneof(
       {
         weight: 8,
-        arbitrary: fc.record({ length: fc.integer({ min: 0, max: CHUNK - 8 }), prev: fc.nat(), skip: fc.nat(9) }),
+        arbitrary: fc.record({
+          length: fc.integer({ min: 0, max: CHUNK - 8 }),
+          prev: fc.nat(),
+          skip: fc.nat(9),
+          rest: fc.nat(3),
+        }),
       },
       { weight: 1, arbitrary: fc.constant('reload' as const) },
       { weight: 1, arbitrary: fc.constant('dump' as const) },
@@ -37,7 +42,7 @@ describe('heap', () => {
             continue;
           }
           const prev = model.length === 0 ? 0 : model[what.prev % model.length]!.at;
-          const source = filled(what.skip + what.length + 3, i);
+          const source = filled(what.skip + what.length + what.rest, i);
           const at = heap.append(source, what.skip, what.skip + what.length, prev);
           expect(at).toBeGreaterThan(model.at(-1)?.at ?? 0);
           model.push({ at, prev, bytes: source.slice(what.skip, what.skip + what.length) });

@@ -151,7 +151,9 @@ describe('table', () => {
     }
     table.insert(1, 0xfffffffe);
     expect(table.first(1)).toBe(0xfffffffe);
-    expect(() => table.replace(-1)).toThrow(/value/);
+    for (const value of [-1, 0xffffffff]) expect(() => table.replace(value), String(value)).toThrow(/value/);
+    table.replace(0xfffffffe);
+    expect(table.first(1)).toBe(0xfffffffe);
     expect(() => new Table('t', { segments: 3 })).toThrow(/segments/);
   });
 
