@@ -497,6 +497,12 @@ describe('batches', () => {
     expect(starts).toBe(1);
   });
 
+  test('no task has more rows than fit, its seals counted', async () => {
+    const pool = startPool({ rowsPerTaskMax: 3, inlineRowsMax: 0 });
+    await submit(pool, makeJob(1, 2, 2));
+    expect(pool.stats.tasks).toBe(2);
+  });
+
   test('while the worker is busy, jobs of many turns gather', async () => {
     const { pool, tasks } = startLatePool({ rowsPerTaskMax: 1000 });
     const answers = [submit(pool, makeJob(0, 1000, 0))];
