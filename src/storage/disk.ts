@@ -10,7 +10,7 @@
  * and `writeAll`.
  */
 import * as fs from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { errorCode } from './system-error.ts';
 
 export type Done = (error: Error | null) => void;
@@ -195,6 +195,7 @@ const FLAGS = {
 /**
  * Tells whether the name of an open file leads to it. To ask what the name leads to tells the file's times, which makes the
  * next write dear (log-file.ts): so that is asked once, and again where the system has come to call the open file otherwise.
+ * Of its directory, where a link or a mount puts another in its place, that tells nothing: there the lock is looked for.
  */
 function watchPlace(fd: number, path: string): () => boolean {
   let own: string | null = null;
@@ -203,25 +204,26 @@ function watchPlace(fd: number, path: string): () => boolean {
   return () => {
     const name = nameOf(fd);
     if (name !== null && name === told) return true;
-    own ??= identityIn(fs.fstatSync(fd, { bigint: true }));
-    const found = present(() => fs.lstatSync(path, { bigint: true }));
-    if (found?.isSymbolicLink() === false) {
-      if (identityIn(found) !== own) return false;
-      // Elsewhere it may be another machine that moves files, and this one hears of it when it asks for them.
-      isLocal ??= present(() => LOCAL.includes(fs.statfsSync(path).type));
-      told = isLocal ? name : null;
-      return true;
-    }
-    // What a link leads to keeps its name when the link is replaced.
     told = null;
-    return present(() => identity(path)) === own;
+    own ??= identityIn(fs.fstatSync(fd, { bigint: true }));
+    if (present(() => identity(path)) !== own) return false;
+    // Elsewhere it may be another machine that moves files, and this one hears of it when it asks for them.
+    isLocal ??= present(() => LOCAL.includes(fs.statfsSync(path).type));
+    // What is called otherwise is found by a link, a hard one too, and keeps what it is called when the link goes.
+    if (isLocal && name === realName(path)) told = name;
+    return true;
   };
+}
+
+/** The name by way of no link but the last part of it; null where it leads nowhere. */
+function realName(path: string): string | null {
+  return present(() => join(fs.realpathSync(dirname(path)), basename(path)));
 }
 
 /** What Linux calls an open file, and that it was removed; null where /proc is not there, or hidden from us. */
 function nameOf(fd: number): string | null {
   try {
-    return fs.readlinkSync(`/proc/self/fd/${fd}`, 'latin1');
+    return fs.readlinkSync(`/proc/self/fd/${fd}`);
   } catch {
     return null;
   }

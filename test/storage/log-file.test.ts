@@ -1,6 +1,7 @@
 /** A log past the page cache: what its file holds after every sync, power cut and fault, on the fake disk and a real one. */
 import {
   appendFileSync,
+  linkSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -309,4 +310,43 @@ test('on the real disk a log whose name was a link is not in place once that is 
   writeFileSync(path, 'books');
   expect(log.isInPlace()).toBe(false);
   log.close();
+});
+
+test.each<[string, (path: string) => void, (path: string) => void]>([
+  [
+    'it was removed, came back by a hard link, and was removed again',
+    (path) => {
+      linkSync(path, `${path}.kept`);
+      unlinkSync(path);
+      linkSync(`${path}.kept`, path);
+    },
+    unlinkSync,
+  ],
+  [
+    'it was moved, came back by a hard link, and was replaced',
+    (path) => {
+      renameSync(path, `${path}.kept`);
+      linkSync(`${path}.kept`, path);
+    },
+    (path) => {
+      writeFileSync(`${path}.copy`, readFileSync(path));
+      renameSync(`${path}.copy`, path);
+    },
+  ],
+])('on the real disk a log is not in place once its name does not lead to it: %s', (_what, before, after) => {
+  for (const isOpenBefore of [true, false]) {
+    const path = join(freshDirectory(), 'books', 'log');
+    mkdirSync(dirname(path));
+    writeFileSync(path, 'books');
+    if (!isOpenBefore) before(path);
+    const log = openLog(realDisk, path, 'write');
+    if (isOpenBefore) {
+      expect(log.isInPlace()).toBe(true);
+      before(path);
+    }
+    expect([log.isInPlace(), log.isInPlace()]).toEqual([true, true]);
+    after(path);
+    expect([log.isInPlace(), log.isInPlace()]).toEqual([false, false]);
+    log.close();
+  }
 });
