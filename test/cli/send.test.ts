@@ -5,6 +5,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { canMount, mountDisk } from '../process/system.ts';
@@ -448,7 +449,7 @@ test('what cannot be used is named, and nothing is sent', async () => {
 });
 
 test.each([
-  ['new ones', 6],
+  ['new ones', 7],
   ['an older copy', 3],
 ] as const)(
   'books without what the file of answers tells of, %s: that is said, and nothing taken for done',
@@ -470,25 +471,28 @@ test.each([
       return directory;
     };
     const pay = (count: number, answers: string): Promise<Ran> => {
-      const payments = Array.from({ length: count }, (_, at) => ({
-        handle: `P-${at}`,
-        claims: [issue('ana', 'usd', 1)],
-      }));
-      return send(linesOf(payments), `${url}/intents`, '--key', file, '--answers', answers);
+      const handles = [...Array.from({ length: count }, (_, at) => `P-${at}`), 'of-last-month'];
+      const payments = handles.map((handle) => ({ handle, claims: [issue('ana', 'usd', 1)] }));
+      return send(linesOf(payments), `${url}/intents`, '--key', file, '--answers', answers, '--width', '1');
     };
     const answers = answersFile();
     const directory = await begin();
-    expect(await pay(3, answers)).toMatchObject({ code: 0 });
+    // Another file tells of it: this one will note it last, though all others are younger.
+    expect(await pay(0, answersFile())).toMatchObject({ code: 0 });
+    await sleep(1000);
+    expect(await pay(3, answersFile())).toMatchObject({ code: 0 });
     const copy = join(freshDirectory(), 'copy');
     expect(await ayniProcess('backup', directory, copy)).toMatchObject({ code: 0 });
+    await sleep(1000);
     expect(await pay(5, answers)).toMatchObject({ code: 0 });
     const before = answersIn(answers);
+    expect(before.at(-1)).toMatchObject({ handle: 'of-last-month', outcome: 'there' });
     if (which === 'new ones') await begin();
     else leadTo(await serverOfTest({ directory: copy, flags: ['--server-key', join(directory, 'server.key')] }));
     const { code, err } = await pay(6, answers);
     expect(err).toMatch(/tells of P-[34], which the ledger does not have/);
     expect([code, answersIn(answers)]).toEqual([2, before]);
     const again = await pay(6, answersFile());
-    expect(again.out).toContain(`${taken} taken, ${6 - taken} there already`);
+    expect(again.out).toContain(`${taken} taken, ${7 - taken} there already`);
   },
 );

@@ -7,6 +7,7 @@
  */
 import { appendFileSync, closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs';
 import { parseObject } from '../../bridge/json.ts';
+import { isLuid, secondOf } from '../../core/luid.ts';
 import { UsageError } from '../usage.ts';
 import { linesOf } from './lines.ts';
 
@@ -55,9 +56,16 @@ export class AnswersFile {
     return new AnswersFile(path, fd, settled ?? new Map());
   }
 
-  /** What was noted last of what is settled: whoever has come back with older books, or with new ones, does not have it. */
+  /**
+   * What was made last of what is settled: whoever has come back with older books, or with new ones, does not have it. It
+   * need not have been noted last, since one made long before may wait for its end, or be there from another file.
+   */
   get newest(): SentAnswer | null {
-    return [...this.#settled.values()].at(-1) ?? null;
+    let newest: SentAnswer | null = null;
+    for (const answer of this.#settled.values()) {
+      if (madeAt(answer) >= madeAt(newest)) newest = answer;
+    }
+    return newest;
   }
 
   /** What became of a record, where that is known and stays so. */
@@ -118,4 +126,10 @@ function isSettled({ outcome, status }: SentAnswer): boolean {
 /** Whether an intent of this status keeps it. */
 export function isFinal(status: string | null): boolean {
   return status === 'completed' || status === 'rejected';
+}
+
+/** The second in which the record was made; before all others where that is not told. */
+function madeAt(answer: SentAnswer | null): number {
+  const luid = answer?.luid;
+  return typeof luid === 'string' && isLuid(luid) ? secondOf(luid) : -1;
 }
