@@ -14,7 +14,6 @@ import {
 import { notFound } from '../core/decide.ts';
 import { Kind } from '../core/kinds.ts';
 import type { Refusal } from '../core/refusal.ts';
-import { SERVER_LEDGER } from '../core/state.ts';
 import { type Call, callerOf, refuseDurable } from './call.ts';
 import { ledgerOf, rowOf } from './rows.ts';
 
@@ -48,7 +47,6 @@ export function entersFor(call: Call, kind: Kind): boolean {
 export function visibleRows(call: Call, kind: Kind): ((row: number) => boolean) | undefined {
   const { state } = call.house;
   const caller = callerOf(call, []);
-  const ledger = kind === Kind.ledger ? SERVER_LEDGER : call.ledger;
-  const mayRead = (row: number) => isAllowed(state, ledger, 'read', kind, row, caller);
+  const mayRead = (row: number) => isAllowed(state, ledgerOf(call), 'read', kind, row, caller);
   return kind !== Kind.ledger && mayRead(EVERY_ROW) ? undefined : mayRead;
 }

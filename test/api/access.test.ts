@@ -670,6 +670,14 @@ describe('rules of the server', () => {
     expect((await there.post('/ledgers', ledger(owner))).status).toBe(201);
     expect((await there.post('/wallets', record({ handle: 'w' }, anna))).status).toBe(201);
   });
+  test('that let everybody do everything open no ledger: of one that is shut a list shows nothing either', async () => {
+    const there = connect(await serverOfTest({ flags: rules([{ action: 'any', record: 'any' }]) }));
+    const { data } = await openLedger(there, owner, { access: [] });
+    const open = await openLedger(there, owner);
+    expect(reasonOf(await there.get(`/ledgers/${data.handle}`))).toEqual(FORBIDDEN);
+    const shown = (await there.get('/ledgers')).body.data.map((ledger: Json) => ledger.data.handle);
+    expect(shown.sort()).toEqual(['main', open.data.handle].sort());
+  });
   test.each<[string, Json[]]>([
     ['an action nobody knows', [{ action: 'fly' }]],
     ['a signer by handle', [{ action: 'any', signer: { handle: 'anna' } }]],
