@@ -593,7 +593,19 @@ describe('claims and commands', () => {
     expect(await ask()).toEqual(FORBIDDEN);
     expect(await ask(record({ action }, ben))).toEqual(FORBIDDEN);
     expect(await ask(record({ action: 'read' }, anna)), 'signed for something else').toEqual([422, 'record.invalid']);
+    const forged = record({ action }, ben);
+    forged.meta.proofs[0].public = anna.public;
+    expect(await ask(forged)).toEqual([422, 'crypto.signature-invalid']);
     expect(await ask(record({ action }, anna))).toBe(202);
+  });
+  test('and by whom only a signature lets in', async () => {
+    const rule = { action: { $in: ['access', 'activate'] }, record: 'any', signer: { public: anna.public } };
+    const { there, kit } = await ledgerWith([rule]);
+    await kit.make('bridges', { handle: 'it', config: { server: 'http://127.0.0.1:1/' } });
+    const ask = (body?: Json) => there.post('/bridges/it/activate', body);
+    expect(reasonOf(await ask())).toEqual(FORBIDDEN);
+    expect(reasonOf(await ask(record({ action: 'activate' }, ben)))).toEqual(FORBIDDEN);
+    expect((await ask(record({ action: 'activate' }, anna))).status).toBe(202);
   });
 });
 
