@@ -1,5 +1,6 @@
 /** Long answers: however many are asked for at once, few of them lie in memory, whatever they wait for, and others have their turn. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { setServerRules } from '../../src/core/access/index.ts';
 import { Desk } from '../fuzz/desk.ts';
 import { type Json, makeKeys, proof, record } from '../support/client.ts';
 
@@ -146,6 +147,21 @@ describe('records that are asked for by very many at once', () => {
     const replies = Array.from({ length: 100 }, () => own.get('/v2/wallets/small/changes/1'));
     await turnsUntil(() => own.walks.waiting > 80);
     for (const reply of replies) expect((await reply).body.data.handle).toBe('small');
+  });
+
+  test.each([
+    ['a list', '/v2/wallets', 200],
+    ['a record', '/v2/wallets/large', 403],
+    ['a history', '/v2/wallets/large/changes', 403],
+    ['a version', '/v2/wallets/large/changes/1', 403],
+  ])('%s is judged by the rules that hold when its turn comes', async (_what, path, status) => {
+    const ask = () => own.ask({ method: 'GET', path }, false);
+    const [first, second] = [ask(), ask()];
+    setServerRules(own.house.state, []);
+    expect((await first).status).toBe(200);
+    const told = await second;
+    expect(told.status).toBe(status);
+    if (status === 200) expect(told.body.data).toEqual([]);
   });
 
   test('and histories, which as pages of lists wait no longer than a list may take; records wait until their turn comes', async () => {
