@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { bearer, connect, type Json, type Keys, makeKeys, proof, record } from '../support/client.ts';
 import { openLedger, reasonOf, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
+import { serverOfTest } from '../support/of-test.ts';
 
 const owner = makeKeys();
 const anna = makeKeys();
@@ -78,6 +79,23 @@ describe('before a closed gate', () => {
     const change = record({ handle: 'nobody', parent: '0'.repeat(64) }, stranger);
     expect((await there.put('/ledgers/nobody', change, once(stranger))).status).toBe(404);
     expect(await seq()).toBe(before);
+  });
+  test('nor is it heard where it leaves none: what it opens beside the ledger it would open as often as it is sent', async () => {
+    const rules = [
+      { action: 'access' },
+      { action: 'create', record: 'ledger' },
+      { action: 'read', record: 'ledger', bearer: byToken(anna) },
+    ];
+    const own = await serverOfTest({ flags: ['--access-rules', JSON.stringify(rules)] });
+    const shut = (await openLedger(connect(own), owner, { access: [] })).data.handle;
+    const access = [{ action: 'access', record: 'any' }];
+    const other = (await openLedger(connect(own), owner, { access })).data.handle;
+    const shown = async (token: Record<string, string>): Promise<string[]> => {
+      const list = await connect(own, { 'x-ledger': shut }).get('/ledgers', token);
+      return list.body.data.map(({ data }: Json): string => data.handle);
+    };
+    expect(await shown(bearer(anna, shut))).toContain(other);
+    expect(await shown(bearer(anna, shut, { jti: unique('jti') }))).not.toContain(other);
   });
   test('what is open to all is open with such a token too', async () => {
     const { there, once } = await ledgerWith();
