@@ -1,5 +1,6 @@
 /** Balances of a wallet in very many symbols: looked for in turns, and each of them told on one page. */
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { setServerRules } from '../../src/core/access/index.ts';
 import { Desk } from '../fuzz/desk.ts';
 import { type Json, makeKeys, record } from '../support/client.ts';
 
@@ -93,6 +94,20 @@ test('what changes while they are looked for is told as it is by then, where the
     [second, SYMBOLS - 1],
   ]);
   expect(told).toEqual(['changed', 'listed', 'listed']);
+});
+
+test('what may not be read any more once they are found is not told', async () => {
+  const { state } = desk.house;
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => {
+    now += 3;
+    return now;
+  });
+  const asked = balances('many');
+  setServerRules(state, []);
+  expect((await asked).status).toBe(403);
+  setServerRules(state, [{ action: { $in: ['access', 'create'] } }]);
+  expect((await balances('many')).status).toBe(200);
 });
 
 test('who asks for very many holds up nobody of another ledger, and is told in the end', async () => {
