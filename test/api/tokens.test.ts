@@ -164,6 +164,15 @@ describe('hsh binds a token to one request', () => {
     });
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 401, 401]);
   });
+  test('and to the scheme that its client sees, which whoever ends TLS before the server tells', async () => {
+    const secure = sha256(
+      canon({ method: 'GET', url: `https${server.url.slice(4)}/wallets`, headers: null, body: null }),
+    );
+    const forwarded = { 'x-forwarded-proto': 'https' };
+    expect((await send(secure, 'GET', '/wallets', undefined, forwarded)).status).toBe(200);
+    expect((await send(secure, 'GET', '/wallets')).status).toBe(401);
+    expect((await send(hsh('GET', '/wallets'), 'GET', '/wallets', undefined, forwarded)).status).toBe(401);
+  });
   test('POST with a body', async () => {
     const body = record({ handle: unique('wallet'), custom: { z: 1, a: 'é' } }, keys);
     const changed = record({ handle: unique('wallet') }, keys);
