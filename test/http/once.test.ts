@@ -23,3 +23,19 @@ test('bodies that come with such tokens are let in a few at a time, as others ar
   expect([engine.waiting, engine.isOpen]).toEqual([0, true]);
   await desk.close();
 });
+
+test('such a token is good until its last second is over, and once until then', async () => {
+  const desk = await Desk.open();
+  const exp = Math.floor(desk.world.now / 1000) + 60;
+  const claims = { iss: 'me', sub: 'me', aud: 'main', iat: exp - 60, exp };
+  const ask = async (jti: string) => {
+    const authorization = `Bearer ${makeToken({ ...claims, jti }, keys)}`;
+    return (await desk.ask({ method: 'GET', path: '/v2/wallets', headers: { authorization } })).status;
+  };
+  expect([await ask('early'), await ask('early')]).toEqual([200, 401]);
+  desk.world.now = exp * 1000 + 999;
+  expect([await ask('late'), await ask('late'), await ask('early')]).toEqual([200, 401, 401]);
+  desk.world.now++;
+  expect(await ask('too late')).toBe(401);
+  await desk.close();
+});
