@@ -1,6 +1,6 @@
 /** A mistake of ours in one request: the operator is told all of it, the client nothing. */
 import { expect, test, vi } from 'vitest';
-import { type Call, guarded } from '../../src/http/call.ts';
+import { type Call, guarded, sendDurable } from '../../src/http/call.ts';
 import { LongAnswers, tellNow } from '../../src/http/long-answers.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { House, SERVER } from '../engine/house.ts';
@@ -28,6 +28,17 @@ test('is a 500 without a stack, a path or its message', async () => {
   const { data, ...rest } = JSON.parse(text);
   expect(data).toEqual({ reason: 'api.unexpected-error', detail: 'The server met a defect of its own' });
   expect(Object.keys(rest)).toEqual(['hash', 'meta']);
+});
+
+test('that ends the server, or a disk that does: what is in the books and may not be on the disk is told to nobody', async () => {
+  const { engine } = await House.open(new FakeDisk());
+  const statuses: number[] = [];
+  const reply = { aborted: false, whenGone() {}, send: (status: number) => void statuses.push(status) };
+  const call = { house: { engine, sealer: new Sealer(SERVER), defect() {} }, reply } as unknown as Call;
+  sendDurable(call, () => reply.send(200));
+  engine.stop(new Error('the disk is gone'));
+  sendDurable(call, () => reply.send(200));
+  expect(statuses).toEqual([200, 503]);
 });
 
 test('while a long answer is made gives its room back: past some of them nobody got another long one', async () => {
