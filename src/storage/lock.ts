@@ -108,7 +108,6 @@ function tryLock(disk: Disk, directory: string, offer: string, isRunning: (pid: 
   const highest = lockNumbers(disk, directory).at(-1) ?? 0;
   if (highest > 0) {
     const holder = readHolder(disk, directory, lockName(highest));
-    if (holder === 'gone') return 0;
     if (holder !== null && holds(disk, holder, isRunning)) throw new LockedError(directory, holder.pid);
   }
   if (highest === NUMBER_MAX) {
@@ -205,10 +204,10 @@ function writeOffer(disk: Disk, directory: string, holder: Holder): string {
 }
 
 /**
- * Who a lock file names; null where it was let go, where its text was lost in a power cut that ended its holder too, or
- * where it was copied with its directory. Of two names of one directory, a mount say, the file is one.
+ * Who a lock file names; null where it was let go or taken, where its text was lost in a power cut that ended its holder
+ * too, or where it was copied with its directory. Of two names of one directory, a mount say, the file is one.
  */
-function readHolder(disk: Disk, directory: string, name: string): Holder | null | 'gone' {
+function readHolder(disk: Disk, directory: string, name: string): Holder | null {
   const path = join(directory, name);
   try {
     const value: unknown = JSON.parse(readWhole(disk, path, LOCK_BYTES_MAX).toString());
@@ -219,8 +218,7 @@ function readHolder(disk: Disk, directory: string, name: string): Holder | null 
     if (of !== undefined && of !== directory && file !== disk.identity(path)) return null;
     return { pid: pid!, start, boot };
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return 'gone';
-    if (error instanceof SyntaxError) return null;
+    if (error instanceof SyntaxError || errorCode(error) === 'ENOENT') return null;
     throw error;
   }
 }

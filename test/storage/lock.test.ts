@@ -38,6 +38,13 @@ test.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])(
   },
 );
 
+test('where no second name can be made for another reason, that is told: another directory would not mend it', () => {
+  const disk = machine();
+  disk.inject({ call: 'link', code: 'EIO' });
+  expect(() => acquireLock(disk, DIRECTORY, { pid: 10 })).toThrow('EIO');
+  expect(disk.readdir(DIRECTORY)).toEqual([]);
+});
+
 describe('a lock', () => {
   test('is held against everyone else, also this process, until released', () => {
     const disk = machine();
@@ -97,6 +104,15 @@ describe('a lock', () => {
       expect(() => acquireLock(disk, DIRECTORY, { pid: 11 })).toThrow('process 10');
     },
   );
+
+  test.each(['open', 'read'] as const)('that cannot be read (%s) is not taken for one that nobody holds', (call) => {
+    const disk = machine();
+    acquireLock(disk, DIRECTORY, { pid: 10 });
+    disk.inject({ call, path: 'lock-', code: 'EIO' });
+    expect(() => acquireLock(disk, DIRECTORY, { pid: 11 })).toThrow('EIO');
+    expect(disk.readdir(DIRECTORY)).toEqual(['lock-0000000001']);
+    expect(() => acquireLock(disk, DIRECTORY, { pid: 11 })).toThrow('process 10');
+  });
 
   test('is let go on a full disk, and a start that finds no room for its own leaves nothing', () => {
     const disk = machine();
