@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Disk, realDisk } from '../../src/storage/disk.ts';
 import { whileHeld } from '../../src/storage/held-disk.ts';
 import { acquireLock, LockError, LockedError, LockLostError } from '../../src/storage/lock.ts';
@@ -37,13 +37,6 @@ test.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])(
     expect(disk.readdir(DIRECTORY)).toEqual([]);
   },
 );
-
-test('where no second name can be made for another reason, that is told: another directory would not mend it', () => {
-  const disk = machine();
-  disk.inject({ call: 'link', code: 'EIO' });
-  expect(() => acquireLock(disk, DIRECTORY, { pid: 10 })).toThrow('EIO');
-  expect(disk.readdir(DIRECTORY)).toEqual([]);
-});
 
 describe('a lock', () => {
   test('is held against everyone else, also this process, until released', () => {
@@ -105,10 +98,14 @@ describe('a lock', () => {
     },
   );
 
-  test.each(['open', 'read'] as const)('that cannot be read (%s) is not taken for one that nobody holds', (call) => {
+  test.each([
+    ['open', 'lock-', 'it cannot be opened'],
+    ['read', 'lock-', 'it cannot be read'],
+    ['open', '/proc/10/stat', 'its process cannot be looked at'],
+  ] as const)('of which nobody can tell (%s %s: %s) is not taken for one that nobody holds', (call, path, _what) => {
     const disk = machine();
     acquireLock(disk, DIRECTORY, { pid: 10 });
-    disk.inject({ call, path: 'lock-', code: 'EIO' });
+    disk.inject({ call, path, code: 'EIO' });
     expect(() => acquireLock(disk, DIRECTORY, { pid: 11 })).toThrow('EIO');
     expect(disk.readdir(DIRECTORY)).toEqual(['lock-0000000001']);
     expect(() => acquireLock(disk, DIRECTORY, { pid: 11 })).toThrow('process 10');
@@ -148,6 +145,35 @@ describe('a lock', () => {
     acquireLock(disk, DIRECTORY, { pid: 11, isRunning });
   });
 
+  test('where there is no /proc is held by a process that the system knows, also where it is another user’s', () => {
+    const asked: unknown[][] = [];
+    const kill = vi.spyOn(process, 'kill');
+    onTestFinished(() => kill.mockRestore());
+    const answers = (code: string) =>
+      kill.mockImplementation((...call) => {
+        asked.push(call);
+        if (code !== '') throw Object.assign(new Error(code), { code });
+        return true;
+      });
+    const disk = freshDisk();
+    acquireLock(disk, DIRECTORY, { pid: 10 });
+    for (const code of ['', 'EPERM']) {
+      answers(code);
+      expect(() => acquireLock(disk, DIRECTORY, { pid: 11 }), code).toThrow('process 10');
+    }
+    answers('ESRCH');
+    acquireLock(disk, DIRECTORY, { pid: 11 });
+    // A signal that is none.
+    expect(asked).toEqual([1, 2, 3].map(() => [10, 0]));
+  });
+
+  test('that others take each time, somebody is told of in the end', () => {
+    const disk = machine();
+    disk.inject({ call: 'link', code: 'EEXIST', times: 1000 });
+    expect(() => acquireLock(disk, DIRECTORY, { pid: 10 })).toThrow(LockError);
+    expect(disk.readdir(DIRECTORY)).toEqual([]);
+  });
+
   test('that the disk refuses is no lock', () => {
     for (const [call, code] of [
       ['open', 'EROFS'],
@@ -157,7 +183,13 @@ describe('a lock', () => {
     ] as const) {
       const disk = machine();
       disk.inject({ call, code, path: 'books' });
-      expect(() => acquireLock(disk, DIRECTORY, { pid: 10 })).toThrow(code);
+      let told: unknown;
+      try {
+        acquireLock(disk, DIRECTORY, { pid: 10 });
+      } catch (error) {
+        told = error;
+      }
+      expect(told).toMatchObject({ code });
     }
   });
 });
@@ -235,6 +267,21 @@ test('on the real disk a directory with a long path, of what JSON writes as six 
 
 describe('a lock that is taken from a process that runs, because it cannot be seen', () => {
   const path = `${DIRECTORY}/file`;
+
+  test('as soon as it is made, before it is opened: it is not had', () => {
+    const disk = machine();
+    const open = disk.open.bind(disk);
+    disk.open = (asked, mode) => {
+      if (asked.endsWith('lock-0000000001')) {
+        disk.put('/proc/10/stat', null);
+        disk.open = open;
+        acquireLock(disk, DIRECTORY, { pid: 11 });
+      }
+      return open(asked, mode);
+    };
+    expect(() => acquireLock(disk, DIRECTORY, { pid: 10 })).toThrow(LockLostError);
+    expect(disk.readdir(DIRECTORY)).toEqual(['lock-0000000002']);
+  });
 
   test('as soon as it is made, while it is looked at: it is not had, and not for ever held', () => {
     const disk = machine();
