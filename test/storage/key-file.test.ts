@@ -3,7 +3,7 @@ import { lstatSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { realDisk } from '../../src/storage/disk.ts';
-import { KeyFileError, type KeyPair, loadOrCreateKey, readKeyFile } from '../../src/storage/key-file.ts';
+import { KeyFileError, type KeyPair, keyText, loadOrCreateKey, readKeyFile } from '../../src/storage/key-file.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { DIRECTORY, freshDisk, writeFrames } from './kit.ts';
 
@@ -94,6 +94,15 @@ describe('damaged: an error that names the file and shows nothing of it, and the
       expect(() => loadOrCreateKey(disk, DIRECTORY, maker())).toThrow(KeyFileError);
     }
   });
+});
+
+test('open to others wherever it is made: none is left there, and none that lies there is used', () => {
+  const disk = freshDisk();
+  disk.rights = () => 0o640;
+  expect(() => loadOrCreateKey(disk, DIRECTORY, maker())).toThrow(/open to others.*--server-key/);
+  expect(disk.readdir(DIRECTORY)).toEqual([]);
+  disk.put(PATH, Buffer.from(keyText(maker()())));
+  expect(() => loadOrCreateKey(disk, DIRECTORY, maker())).toThrow(/others may use it \(mode 640\)/);
 });
 
 test.each(['open', 'write', 'sync', 'close', 'rename', 'syncDirectory'] as const)(
