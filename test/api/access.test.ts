@@ -514,6 +514,15 @@ describe('may I', () => {
     const reply = await ask(there, '/ledger', { action: 'create', record: 'symbol' }, anna);
     expect([reply.status, reply.body.data]).toEqual([200, [{ action: 'create', record: 'symbol' }]]);
   });
+  test('of a ledger by its name, asked from within another, is about the one that is named', async () => {
+    const rules = (record: string) => [GATE, { action: 'create', record, signer: { public: anna.public } }];
+    const [mine, theirs] = [await ledgerWith(rules('symbol')), await ledgerWith(rules('wallet'))];
+    for (const record of ['symbol', 'wallet']) {
+      const told = record === 'wallet' ? [{ action: 'create', record }] : [];
+      const reply = await ask(mine.there, `/ledgers/${theirs.handle}`, { action: 'create', record }, anna);
+      expect([reply.status, reply.body.data], record).toEqual([200, told]);
+    }
+  });
   test('of the ledger, asked of a wallet, is about no ledger but the own: the rules of others’ were told', async () => {
     const mine = [GATE, { action: 'update', signer: { public: anna.public } }];
     const { there, kit } = await ledgerWith(mine);
