@@ -8,7 +8,7 @@ import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { JOURNAL_START, Journal, JournalChangedError, type JournalOptions } from '../../src/storage/journal.ts';
 import { cutTornTail, readJournal } from '../../src/storage/journal-reader.ts';
 import { LockLostError } from '../../src/storage/lock.ts';
-import { DamageError } from '../../src/storage/segments.ts';
+import { DamageError, journalStart } from '../../src/storage/segments.ts';
 import { startText } from '../../src/trouble.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
 import { SECOND_FORMAT } from '../support/second-format.ts';
@@ -588,6 +588,12 @@ describe('others have changed the segment under a server that writes to it', () 
     await commits(50);
     expect(asked).toBe(0);
   });
+});
+
+test('the only segment there is, with half a header and entries missing before it, is damage: no start of the books', () => {
+  const disk = freshDisk();
+  disk.put(`${DIRECTORY}/journal-00000000000000000005.ayj`, Buffer.alloc(10));
+  expect(() => journalStart(disk, DIRECTORY)).toThrow(DamageError);
 });
 
 test('close waits for the commit on its way', async () => {

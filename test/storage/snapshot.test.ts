@@ -227,6 +227,15 @@ describe('what a new one makes superfluous', () => {
     await take(disk, contentAt({ ...START, seq: 6 }, []));
     expect(disk.readdir(DIRECTORY).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
+
+  test('what one that failed could not take away is in no later one’s way, though it has its names', async () => {
+    const disk = fresh();
+    disk.put(`${DIRECTORY}/part-chunk-0.tmp`, noise(10));
+    disk.put(`${DIRECTORY}/snapshot-00000000000000000005.ays.tmp`, noise(10));
+    const content = contentAt(START, [part('chunk-0', true, 3000)]);
+    await take(disk, content);
+    expect(plain(read(disk).snapshot)).toEqual(plain(content));
+  });
 });
 
 describe('a spoilt newest one is passed over, with the reason', () => {
