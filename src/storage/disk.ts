@@ -186,6 +186,11 @@ const RIGHTS = process.platform === 'win32' ? 0o700 : 0o777;
 const CALL_BYTES_MAX = 1024 * 1024 * 1024;
 /** Opening a pipe waits for somebody at its other end, unless it is told not to; Windows has neither. */
 const AT_ONCE = fs.constants.O_NONBLOCK ?? 0;
+/**
+ * What is read of a file that is written to is a new time of it each time, and Linux writes that down; whose file it is may
+ * leave it out.
+ */
+const NO_READ_TIME = fs.constants.O_NOATIME ?? 0;
 const FLAGS = {
   read: fs.constants.O_RDONLY | AT_ONCE,
   write: fs.constants.O_RDWR | AT_ONCE,
@@ -329,11 +334,25 @@ function openKnown(path: string, mode: OpenMode): number {
 
 function openAny(path: string, mode: OpenMode): number {
   try {
-    return fs.openSync(path, FLAGS[mode], FILE_MODE);
+    if (mode === 'write') return openUntimed(path) ?? fs.openSync(path, FLAGS.write);
+    const fd = fs.openSync(path, FLAGS[mode], FILE_MODE);
+    const untimed = mode === 'create' ? openUntimed(path) : null;
+    if (untimed === null) return fd;
+    fs.closeSync(fd);
+    return untimed;
   } catch (error) {
     // A socket cannot be opened at all.
     if (errorCode(error) === 'ENXIO') throw notAFile(path, false);
     throw error;
+  }
+}
+
+/** To read and write, without times of reading; null where that is not ours to ask, or it cannot be opened at all. */
+function openUntimed(path: string): number | null {
+  try {
+    return fs.openSync(path, FLAGS.write | NO_READ_TIME);
+  } catch {
+    return null;
   }
 }
 
