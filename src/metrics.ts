@@ -255,8 +255,11 @@ export function startMetrics(at: { host: string; port: number }, watched: Watche
       return;
     }
     registry.metrics().then(
-      (text) =>
-        response.writeHead(200, { 'content-type': registry.contentType }).end(`${text}${histogramsText(watched)}`),
+      (text) => {
+        // prom-client's mean of nothing, where a second look comes quickly; not all who read these know it in that way.
+        const figures = text.replaceAll(' Nan\n', ' NaN\n');
+        response.writeHead(200, { 'content-type': registry.contentType }).end(`${figures}${histogramsText(watched)}`);
+      },
       () => response.writeHead(500).end(),
     );
   });
