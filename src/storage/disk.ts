@@ -67,6 +67,8 @@ export interface Disk {
   /** A second name for a file; fails with EEXIST where the name is taken, which makes it a lock. */
   link(from: string, to: string): void;
   rename(from: string, to: string): void;
+  /** While names are on their way to the device, as with every sync, another may have to wait for that. */
+  renameLater(from: string, to: string, done: Done): void;
   unlink(path: string): void;
   /** Freeing a long file takes the device a while. */
   unlinkLater(path: string, done: Done): void;
@@ -123,6 +125,10 @@ export function syncLater(file: DiskFile): Promise<void> {
 
 export function syncDirectoryLater(disk: Disk, path: string): Promise<void> {
   return finished((done) => disk.syncDirectoryLater(path, done));
+}
+
+export function renameLater(disk: Disk, from: string, to: string): Promise<void> {
+  return finished((done) => disk.renameLater(from, to, done));
 }
 
 export function unlinkLater(disk: Disk, path: string): Promise<void> {
@@ -402,6 +408,7 @@ export const realDisk: Disk = {
   rmdir: (path) => fs.rmdirSync(path),
   link: (from, to) => fs.linkSync(from, to),
   rename: (from, to) => fs.renameSync(from, to),
+  renameLater: (from, to, done) => fs.rename(from, to, done),
   unlink: (path) => fs.unlinkSync(path),
   unlinkLater: (path, done) => fs.unlink(path, done),
   syncDirectory,

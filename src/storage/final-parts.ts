@@ -7,7 +7,7 @@
  */
 import { join } from 'node:path';
 import { type FinalPart, piecesOf } from '../core/dump.ts';
-import { type Disk, type DiskFile, syncLater, withFile } from './disk.ts';
+import { type Disk, type DiskFile, renameLater, syncLater, withFile } from './disk.ts';
 import { FileStream } from './file-stream.ts';
 import { type PartRow, partName, TEMPORARY } from './snapshot-format.ts';
 
@@ -41,7 +41,7 @@ export async function keepPart(disk: Disk, directory: string, { name, bytes }: F
     return { name, final: true, bytes: bytes.length, crc, hash: await stream.hash() };
   });
   const path = join(directory, partName(name, row.hash!));
-  disk.rename(temporary, path);
+  await renameLater(disk, temporary, path);
   rememberPart(path, row, bytes);
   return row;
 }

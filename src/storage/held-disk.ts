@@ -73,6 +73,7 @@ export function whileHeld(disk: Disk, lock: Lock): Disk {
     rmdir: (path) => held(() => disk.rmdir(path)),
     link: (from, to) => held(() => disk.link(from, to)),
     rename: (from, to) => held(() => disk.rename(from, to)),
+    renameLater: (from, to, done) => heldLater(() => disk.renameLater(from, to, stillHeld(done)), done),
     unlink: (path) => held(() => disk.unlink(path)),
     unlinkLater: (path, done) => heldLater(() => disk.unlinkLater(path, stillHeld(done)), done),
     syncDirectory(path) {

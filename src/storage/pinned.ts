@@ -145,6 +145,7 @@ function pinnedDisk(directory: string, files: Map<string, DiskFile>): Pinned {
     mkdir: refuse,
     link: refuse,
     rename: refuse,
+    renameLater: refuse,
     unlink: refuse,
     unlinkLater: refuse,
     rmdir: refuse,

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { equalBytes } from '../core/bytes.ts';
 import type { Part } from '../core/dump.ts';
 import { Breaks } from './breaks.ts';
-import { type Disk, type DiskFile, syncDirectoryLater, writeAllLater } from './disk.ts';
+import { type Disk, type DiskFile, renameLater, syncDirectoryLater, writeAllLater } from './disk.ts';
 import { FileStream } from './file-stream.ts';
 import { keepPart, keptPart, writeTemporary } from './final-parts.ts';
 import { SIGNATURE_BYTES, type VerifyHash } from './format.ts';
@@ -111,7 +111,7 @@ async function writeSnapshot(
     return { ...end, manifest, bytes: end.fileBytes + finals.bytes };
   });
   await proveFile(disk, temporary, written, options);
-  disk.rename(temporary, join(directory, file));
+  await renameLater(disk, temporary, join(directory, file));
   await syncDirectoryLater(disk, directory);
   const removed = await pruneSnapshots(disk, directory, written.manifest, options);
   return { file, bytes: written.bytes, removed, ms: performance.now() - began };

@@ -410,6 +410,7 @@ describe('a pinned directory', () => {
       () => pinned.open(join(directory, 'new'), 'create'),
       () => pinned.unlink(join(directory, name)),
       () => pinned.rename(join(directory, name), join(directory, 'x')),
+      () => pinned.renameLater(join(directory, name), join(directory, 'x'), () => {}),
       () => pinned.link(join(directory, name), join(directory, 'x')),
       () => pinned.mkdir(join(directory, 'x')),
       () => pinned.rmdir(join(directory, 'sub')),

@@ -111,6 +111,8 @@ export class Power implements Disk {
   mkdir = (path: string) => this.#now(() => this.#disk.mkdir(path));
   link = (from: string, to: string) => this.#now(() => this.#disk.link(from, to));
   rename = (from: string, to: string) => this.#now(() => this.#disk.rename(from, to));
+  renameLater = (from: string, to: string, done: Done) =>
+    this.#later<Done>((end) => this.#disk.renameLater(from, to, end), done);
   unlink = (path: string) => this.#now(() => this.#disk.unlink(path));
   rmdir = (path: string) => this.#now(() => this.#disk.rmdir(path));
   unlinkLater = (path: string, done: Done) => this.#later<Done>((end) => this.#disk.unlinkLater(path, end), done);

@@ -197,6 +197,8 @@ export class Seat implements TearableDisk {
   rmdir = (path: string) => this.#change('rmdir', path, () => this.#disk.rmdir(path));
   link = (from: string, to: string) => this.#change('link', to, () => this.#disk.link(from, to));
   rename = (from: string, to: string) => this.#change('rename', to, () => this.#disk.rename(from, to));
+  renameLater = (from: string, to: string, done: Done) =>
+    this.#change('rename', to, () => this.#later<Done>('unlink', (end) => this.#disk.renameLater(from, to, end), done));
   unlink = (path: string) => this.#change('unlink', path, () => this.#disk.unlink(path));
   unlinkLater = (path: string, done: Done) =>
     this.#change('unlink', path, () => this.#later<Done>('unlink', (end) => this.#disk.unlinkLater(path, end), done));

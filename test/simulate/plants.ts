@@ -362,7 +362,7 @@ export const PLANTS: Plant[] = [
   ],
   [
     'a snapshot gets its name without the lock',
-    [HELD, 'rename: (from, to) => held(() => disk.rename(from, to)),', 'rename: (from, to) => disk.rename(from, to),'],
+    [HELD, 'heldLater(() => disk.renameLater(from, to, stillHeld(done)), done),', 'disk.renameLater(from, to, done),'],
   ],
   [
     'a quiet server does not end when its lock is gone',

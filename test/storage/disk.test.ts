@@ -87,9 +87,12 @@ describe.each([
             reports.push(`read ${read} ${readError}`);
             disk.syncDirectoryLater(directory, (directoryError) => {
               reports.push(`directory ${directoryError}`);
-              disk.unlinkLater(file.path, (unlinkError) => {
-                reports.push(`gone ${unlinkError}`);
-                resolve();
+              disk.renameLater(file.path, `${file.path}-2`, (renameError) => {
+                reports.push(`renamed ${renameError}`);
+                disk.unlinkLater(`${file.path}-2`, (unlinkError) => {
+                  reports.push(`gone ${unlinkError}`);
+                  resolve();
+                });
               });
             });
           });
@@ -97,7 +100,15 @@ describe.each([
       });
       reports.push('returned');
     });
-    expect(reports).toEqual(['returned', 'wrote 3 null', 'synced null', 'read 2 null', 'directory null', 'gone null']);
+    expect(reports).toEqual([
+      'returned',
+      'wrote 3 null',
+      'synced null',
+      'read 2 null',
+      'directory null',
+      'renamed null',
+      'gone null',
+    ]);
     file.close();
   });
 

@@ -297,6 +297,10 @@ export class FakeDisk implements Disk {
     this.#change({ directory: dirname(to), set: [to, this.#inode(from)], remove: from });
   }
 
+  renameLater(from: string, to: string, done: Done): void {
+    this.#later('rename', () => this.rename(from, to), done);
+  }
+
   unlink(path: string): void {
     this.#meet('unlink', path);
     this.#inode(path);

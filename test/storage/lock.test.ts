@@ -336,6 +336,7 @@ describe('a lock that is taken from a process that runs, because it cannot be se
     }
     expect(await later((done) => file.writeLater(bytes, 0, 4, 0, done))).toBeInstanceOf(LockLostError);
     expect(await later((done) => held.unlinkLater(path, done))).toBeInstanceOf(LockLostError);
+    expect(await later((done) => held.renameLater(path, `${path}-2`, done))).toBeInstanceOf(LockLostError);
     expect(disk.bytesOf(path).toString()).toBe('mine');
     expect(disk.readdir(DIRECTORY)).toEqual(['file', 'lock-0000000002']);
     expect(disk.bytesOf(`${DIRECTORY}/lock-0000000002`).toString()).toContain('"pid":11');
@@ -361,11 +362,11 @@ describe('a lock that is taken from a process that runs, because it cannot be se
     expect(await synced).toBeInstanceOf(LockLostError);
   });
 
-  test('in the middle of a write past the page cache, or of a removal: told as that, however it ended', async () => {
+  test('in the middle of a write past the page cache, of a removal, or of a renaming: told as that, however it ended', async () => {
     const disk = freshDisk(2);
     const lock = acquireLock(disk, DIRECTORY, { pid: 10, isRunning: () => false });
     const held = whileHeld(disk, lock);
-    const names = ['written', 'failed', 'removed'].map((name) => join(DIRECTORY, name));
+    const names = ['written', 'failed', 'removed', 'renamed'].map((name) => join(DIRECTORY, name));
     for (const name of names) held.open(name, 'create').close();
     const block = new Uint8Array(4096);
     const files = names.map((name) => held.openSynced(name)!);
@@ -374,6 +375,7 @@ describe('a lock that is taken from a process that runs, because it cannot be se
     expect(await write(0)).toBeNull();
     disk.inject({ call: 'sync', path: 'failed', code: 'EIO' });
     const ends = [write(0), write(1), later((done) => held.unlinkLater(names[2]!, done))];
+    ends.push(later((done) => held.renameLater(names[3]!, `${path}-2`, done)));
     disk.unlink(names[2]!);
     acquireLock(disk, DIRECTORY, { pid: 11, isRunning: () => false });
     expect(() => held.openSynced(names[0]!)).toThrow(LockLostError);
@@ -390,8 +392,9 @@ describe('a lock that is taken from a process that runs, because it cannot be se
     expect(await later((done) => file.writeLater(bytes, 0, 4, 0, done))).toBeNull();
     expect(await later((done) => file.syncLater(done))).toBeNull();
     held.rename(path, `${path}-2`);
+    expect(await later((done) => held.renameLater(`${path}-2`, `${path}-3`, done))).toBeNull();
     expect(await later((done) => held.syncDirectoryLater(DIRECTORY, done))).toBeNull();
-    expect(await later((done) => held.unlinkLater(`${path}-2`, done))).toBeNull();
+    expect(await later((done) => held.unlinkLater(`${path}-3`, done))).toBeNull();
     lock.release();
     expect(() => lock.check()).not.toThrow();
   });

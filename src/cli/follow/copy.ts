@@ -14,6 +14,7 @@ import { Breaks } from '../../storage/breaks.ts';
 import {
   type Disk,
   type DiskFile,
+  renameLater,
   syncDirectoryLater,
   syncLater,
   withFile,
@@ -322,7 +323,7 @@ export class Copy {
   /** Gives a file its name, now that all of it is there. Each by itself: of several, a power cut could keep any. */
   async #name(name: string): Promise<void> {
     const path = join(this.directory, name);
-    this.#disk.rename(path + TEMPORARY, path);
+    await renameLater(this.#disk, path + TEMPORARY, path);
     await syncDirectoryLater(this.#disk, this.directory);
   }
 }
