@@ -296,12 +296,20 @@ export class F64Field extends Field<Float64Array<SharedArrayBuffer>> {
 
 // ---------------------------------------------------------------- lines and columns
 
+/** Where columns are gathered, one piece after the other: fresh memory for each makes V8 collect all it has. */
+let gathered = new Uint8Array(0);
+
+function gatherIn(bytes: number): Uint8Array {
+  if (gathered.length < bytes) gathered = new Uint8Array(bytes);
+  return gathered.subarray(0, bytes);
+}
+
 /** One field of lines as they were when they were held, without what lies between. */
 function* columnOf(hold: Hold, lines: Uint8Array, block: number, field: Field): Generator<Uint8Array> {
   const { width, stride, offset } = field;
   for (const piece of hold.read(lines, block, 0)) {
     const rows = piece.length / stride;
-    const column = new Uint8Array(rows * width);
+    const column = gatherIn(rows * width);
     copyCells({ bytes: piece, offset, stride }, { bytes: column, offset: 0, stride: width }, rows, width);
     yield column;
   }

@@ -26,7 +26,7 @@ export interface FinalPart {
 export interface OpenPart {
   name: string;
   final: false;
-  /** Its bytes in order, to be gone through once. A piece is good until the memory changes next: who waits copies it before. */
+  /** Its bytes in order, to be gone through once. A piece is good until the next is asked for or the memory changes: who waits copies it. */
   pieces: Iterable<Uint8Array>;
   /** Says that it will not be read: until then its memory keeps what changes. */
   drop?: () => void;

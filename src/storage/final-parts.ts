@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { type FinalPart, piecesOf } from '../core/dump.ts';
 import { type Disk, type DiskFile, renameLater, syncLater, withFile } from './disk.ts';
 import { FileStream } from './file-stream.ts';
-import { type PartRow, partName, TEMPORARY } from './snapshot-format.ts';
+import { type PartRow, PIECE_BYTES, partName, TEMPORARY } from './snapshot-format.ts';
 
 interface RememberedPart {
   path: string;
@@ -32,11 +32,16 @@ export function keptPart(disk: Disk, directory: string, { name, bytes }: FinalPa
   return path === join(directory, partName(name, row.hash!)) && fileBytes(disk, path) === bytes.length ? row : null;
 }
 
-/** Writes a part to its file; returns its row in the manifest. */
-export async function keepPart(disk: Disk, directory: string, { name, bytes }: FinalPart): Promise<PartRow> {
+/** Writes a part to its file, gathered in `buffer`; returns its row in the manifest. */
+export async function keepPart(
+  disk: Disk,
+  directory: string,
+  { name, bytes }: FinalPart,
+  buffer: Buffer,
+): Promise<PartRow> {
   const temporary = join(directory, `part-${name}${TEMPORARY}`);
   const row = await writeTemporary(disk, temporary, async (file): Promise<PartRow> => {
-    const stream = new FileStream(file);
+    const stream = new FileStream(file, PIECE_BYTES, buffer);
     const { crc } = await stream.add(piecesOf(bytes));
     return { name, final: true, bytes: bytes.length, crc, hash: await stream.hash() };
   });

@@ -14,7 +14,7 @@ import { equalBytes } from '../core/bytes.ts';
 import type { Part } from '../core/dump.ts';
 import { Breaks } from './breaks.ts';
 import { type Disk, type DiskFile, renameLater, syncDirectoryLater, writeAllLater } from './disk.ts';
-import { FileStream } from './file-stream.ts';
+import { FileStream, gatheringBuffer } from './file-stream.ts';
 import { keepPart, keptPart, writeTemporary } from './final-parts.ts';
 import { SIGNATURE_BYTES, type VerifyHash } from './format.ts';
 import type { JournalPosition } from './journal.ts';
@@ -139,12 +139,13 @@ async function keepFinalParts(
 ): Promise<{ rows: Rows; bytes: number }> {
   const breaks = new Breaks();
   const rows: Rows = new Map();
+  const buffer = gatheringBuffer();
   let bytes = 0;
   for (const part of parts) {
     if (!part.final) continue;
     let row = keptPart(disk, directory, part);
     if (row === null) {
-      row = await keepPart(disk, directory, part);
+      row = await keepPart(disk, directory, part, buffer);
       bytes += row.bytes;
     }
     rows.set(part, row);

@@ -68,7 +68,11 @@ function textOf({ seq, chain, moment, extra, parts }: SnapshotContent | Snapshot
     hex(chain),
     moment,
     hex(extra),
-    parts.map((part) => [part.name, part.final, hex('bytes' in part ? part.bytes : Buffer.concat([...part.pieces]))]),
+    parts.map((part) => [
+      part.name,
+      part.final,
+      hex('bytes' in part ? part.bytes : Buffer.concat(Array.from(part.pieces, (piece) => piece.slice()))),
+    ]),
   ]);
 }
 

@@ -36,7 +36,8 @@ const fresh = () => freshDisk(1, (run) => setImmediate(run));
 const read = (disk: FakeDisk) => readSnapshots(disk, DIRECTORY, server.verify);
 const take = (disk: FakeDisk, content: SnapshotContent) => takeSnapshot(disk, DIRECTORY, content, server);
 
-const bytesOf = (part: Part | ReadPart) => ('bytes' in part ? part.bytes : Buffer.concat([...part.pieces]));
+const bytesOf = (part: Part | ReadPart) =>
+  'bytes' in part ? part.bytes : Buffer.concat(Array.from(part.pieces, (piece) => piece.slice()));
 const plain = (content: SnapshotContent | SnapshotRead | null) =>
   content === null
     ? null
