@@ -121,6 +121,9 @@ function isHost(given: string): boolean {
   return /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i.test(given) && URL.canParse(`http://${given}`);
 }
 
+/** Copies that a server knows of. */
+export const FOLLOWERS_MAX = 16;
+
 const MiB = 1024 * 1024;
 const WORKERS_MAX = 256;
 const WORKERS = workersFor(coresOfProcess(), memoryOfProcess());
@@ -159,6 +162,12 @@ const SETTINGS = {
   metrics: place('address and port, 127.0.0.1:9400 say, where Prometheus finds /metrics; port 0 takes a free one'),
   followers: place(
     'address and port where `ayni follow` finds the books, to keep a copy of them going; port 0 takes a free one',
+  ),
+  followersMin: count(
+    0,
+    0,
+    FOLLOWERS_MAX,
+    'copies that must have on their disks what was written, before it is answered; while they have not, nothing is',
   ),
   data: filledText('snapshots', 'directory of journal, snapshots and server key'),
   serverKey: filledText('', "file with the server's key, as keygen prints one, where it is not to lie beside the data"),

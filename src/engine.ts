@@ -7,7 +7,8 @@
  * busy; the disk sets the pace.
  *
  * Always holds: the state runs at most one frame ahead of the disk, and no answer, a read's included, leaves before
- * the disk has every entry it may speak of. A failed write or sync is final: nothing is acknowledged after it.
+ * the disk has every entry it may speak of, and as many copies of the books as the operator asked for. A failed write or
+ * sync is final: nothing is acknowledged after it.
  */
 import { Batch, type BatchOptions } from './batch.ts';
 import { GRANTED } from './core/access/index.ts';
@@ -55,10 +56,20 @@ export interface EngineOptions extends EntranceOptions, BatchOptions, RoomOption
   snapshot: () => Promise<void>;
   /** Gives an intent of the server's own its handle, hash and signatures. */
   signIntent: (luid: string, value: Record<string, unknown>, moment: number) => OwnIntent;
+  /** Where else than on the disk it has to be what an answer speaks of; absent: nowhere. */
+  copies?: Copies;
   /** Told of entries once they are on disk, in order; the last of them has this sequence number. */
   publish: (entries: readonly Entry[], seq: number) => void;
   /** The disk failed or our own code did: the process must end. */
   fatal: (error: Error) => void;
+}
+
+/** Copies of the books that answers wait for. */
+export interface Copies {
+  /** Calls back, never at once where it has to wait, when what the disk has is in so many of them as have to have it. */
+  whenThere(done: () => void): void;
+  /** That has lasted so long by now that nobody else is to wait for it. */
+  readonly isCutOff: boolean;
 }
 
 interface Ticket {
@@ -86,10 +97,11 @@ export interface EngineStats extends EntranceStats {
   accepted: number;
   refused: number;
   noted: number;
-  /** Milliseconds, summed: of each command from its verdict to its batch; of each batch clearing, and the disk. */
+  /** Milliseconds, summed: of each command from its verdict to its batch; of each batch clearing, the disk, and copies. */
   inboxMs: number;
   clearMs: number;
   diskMs: number;
+  copiesMs: number;
 }
 
 const UNDECIDED: Entry[] = [];
@@ -116,6 +128,7 @@ export class Engine {
     inboxMs: 0,
     clearMs: 0,
     diskMs: 0,
+    copiesMs: 0,
   };
   /** Of each frame: milliseconds until the disk had it, and entries. */
   readonly spreads = { diskMs: timesInMs(), entries: new Histogram(1, 15) };
@@ -134,6 +147,7 @@ export class Engine {
   #isTickDue = false;
   #isLaterDue = false;
   #held: ((failure: Refusal | null) => void)[] = [];
+  #unsettled: (() => void)[] = [];
   #lastMoment: number;
   #sinceSnapshot: number;
   #isSnapshotting = false;
@@ -171,11 +185,17 @@ export class Engine {
   /** Why nothing more may come in for this ledger just now, or null. Asked before any work is done for a request. */
   overload(ledger = NO_LEDGER): Refusal | null {
     if (this.#failure !== null) return STOPPING;
+    if (this.isCutOff) return CUT_OFF;
     return this.#entrance.hasPlace(ledger) ? null : OVERLOADED;
   }
 
   get isFailed(): boolean {
     return this.#failure !== null;
+  }
+
+  /** Copies that have to have what was written last have not taken it for long: nothing is answered that speaks of it. */
+  get isCutOff(): boolean {
+    return this.#options.copies?.isCutOff === true;
   }
 
   get waiting(): number {
@@ -238,8 +258,29 @@ export class Engine {
   /** Runs `send` once everything the state now holds is on disk, or with the reason why it never will be. */
   whenDurable(send: (failure: Refusal | null) => void): void {
     if (this.#failure !== null) send(STOPPING);
+    else if (this.isCutOff) send(CUT_OFF);
     else if (this.#isCommitting) this.#held.push(send);
     else send(null);
+  }
+
+  /**
+   * Runs `work` while the state holds nothing that may not be spoken of yet: at once, or when that is so, before it changes
+   * again. Not at all once the engine has failed.
+   */
+  whenSettled(work: () => void): void {
+    if (this.#failure !== null) return;
+    if (this.#isCommitting) this.#unsettled.push(work);
+    else work();
+  }
+
+  /** Somebody waits for an answer; what the server notes for itself is none. */
+  get owesAnswers(): boolean {
+    const isOwed = ({ submission }: Ticket) => submission.command.caller !== GRANTED;
+    return this.#held.length + this.#entrance.queued > 0 || this.#onTheirWay().some(isOwed);
+  }
+
+  #onTheirWay(): Ticket[] {
+    return [...this.#underway, ...this.#inbox, ...this.#door];
   }
 
   /** Something else cannot go on, and nobody may wait for it. */
@@ -346,7 +387,7 @@ export class Engine {
 
   /** Takes what a batch has come to onto the disk, and then to those who wait for it. */
   #commit({ entries, moment }: Batch, tickets: Ticket[], began: number): void {
-    const { journal, stopwatch } = this.#options;
+    const { journal, stopwatch, copies } = this.#options;
     const count = entries.length;
     assert(count === journal.frameEntries, 'what is published is what is written, entry by entry');
     const cleared = stopwatch();
@@ -360,16 +401,23 @@ export class Engine {
     this.#isCommitting = true;
     this.#underway = tickets;
     journal.commit(moment, (error) => {
-      this.#isCommitting = false;
-      const diskMs = stopwatch() - cleared;
-      this.stats.diskMs += diskMs;
-      this.spreads.diskMs.add(diskMs);
+      const written = stopwatch();
+      this.stats.diskMs += written - cleared;
+      this.spreads.diskMs.add(written - cleared);
+      const end = () => {
+        this.#isCommitting = false;
+        // Something else may have failed meanwhile: then everybody in this batch has been told so.
+        if (this.#failure !== null) return;
+        this.#underway = [];
+        this.#acknowledge(tickets, entries);
+        this.#turn();
+      };
       if (error !== null) this.#fail(error);
-      // Something else may have failed meanwhile: then everybody in this batch has been told so.
-      if (this.#failure !== null) return;
-      this.#underway = [];
-      this.#acknowledge(tickets, entries);
-      this.#turn();
+      if (this.#failure !== null || copies === undefined) return end();
+      copies.whenThere(() => {
+        this.stats.copiesMs += stopwatch() - written;
+        end();
+      });
     });
   }
 
@@ -400,6 +448,7 @@ export class Engine {
     const held = this.#held;
     this.#held = [];
     for (const send of held) send(null);
+    for (const work of this.#unsettled.splice(0)) work();
     this.#maybeSnapshot();
   }
 
@@ -444,7 +493,7 @@ export class Engine {
   #fail(error: Error): void {
     if (this.#failure !== null) return;
     this.#failure = error;
-    const waiting = [...this.#underway, ...this.#inbox, ...this.#door];
+    const waiting = this.#onTheirWay();
     this.#underway = [];
     this.#inbox = [];
     this.#door = [];
@@ -470,6 +519,12 @@ const NO_LEDGER = -1;
 const OVERLOADED = refuse(
   'api.rate-limit-exceeded',
   'The server has more requests waiting than it takes; try again shortly',
+);
+
+/** What is answered is to be in copies, and these do not come for it. Also told to who was let in before that showed. */
+export const CUT_OFF = refuse(
+  'api.unexpected-error',
+  'The server waits for copies of its books, and tells nothing meanwhile; the request may or may not have been processed, try again shortly',
 );
 
 const NOT_VERIFIED = refuse('api.unexpected-error', 'The signatures could not be verified');

@@ -6,12 +6,17 @@
  *     GET /books/<name>?from=  the file from that byte on; of the last segment as far as it is on the device, and where
  *                              that is not farther, as soon as it is (204: for half a minute it was not; at once with wait=no)
  *
- * What always holds: nothing is handed out that the device does not have, so no copy is ever ahead of these books; no
- * file is named but the journal's and the snapshots', never the key; nothing is changed.
+ * With each question they say how far their copy has come (follower=<its name>&seq=<entry>&chain=<hash of the frame>), and
+ * answers may be made to wait until so many of them have all there is (`guard`).
+ *
+ * What always holds: nothing is handed out that the device does not have, so no copy is ever ahead of these books; none
+ * counts as one that has what was written last but by the hash of the last frame, which nobody has of other books; no file
+ * is named but the journal's and the snapshots', never the key; nothing is changed.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
+import { FOLLOWERS_MAX } from './config.ts';
 import { encodeBase64 } from './proof/keys.ts';
 import { openSidePort, type SidePort } from './side-port.ts';
 import { type Disk, type DiskFile, readAllLater } from './storage/disk.ts';
@@ -27,8 +32,12 @@ export interface FollowersOptions {
   journal: Journal;
   /** The server's public key. */
   key: Uint8Array;
+  /** For the operator. */
+  tell: (text: string) => void;
   /** How long a request for what is not there yet waits. */
   waitMsMax?: number;
+  /** How long answers wait for copies before nothing else is taken in. */
+  cutOffMs?: number;
 }
 
 /** What there is to follow. */
@@ -45,7 +54,8 @@ export const SNAPSHOT_HEADER = 'ayni-snapshot';
 /** What a file is sent as; whoever gets anything else has met somebody in between. */
 export const FILE_TYPE = 'application/octet-stream';
 
-const FOLLOWERS_MAX = 16;
+/** No copy has what was written last: a sync that is slow takes less. */
+const CUT_OFF_MS = 3_000;
 /** Each asks for what comes, and beside it for snapshots. */
 const CONNECTIONS_MAX = 4 * FOLLOWERS_MAX;
 const WAIT_MS_MAX = 25_000;
@@ -59,7 +69,20 @@ const PIECE_BYTES = 1024 * 1024;
 interface Follower {
   /** The last entry that it has on its device. */
   seq: number;
+  /** The hash of the frame that it is the last of; null where that was not said. */
+  chain: Buffer | null;
   heard: number;
+}
+
+/** A stop found that answers waited for copies. */
+export class NotCopiedError extends Error {
+  override name = 'NotCopiedError';
+
+  constructor(min: number) {
+    super(
+      `Stopped while answers waited for ${copies(min)} (--followers-min): who waited for one was told that it may have been processed; it is in these books`,
+    );
+  }
 }
 
 export class Followers {
@@ -68,6 +91,13 @@ export class Followers {
   /** Who waits for what is not there yet. */
   #waiting = new Set<() => void>();
   #newestSnapshot = 0;
+  /** So many have to have all there is before it is spoken of. */
+  #min = 0;
+  /** Who waits for that, since when, and whether it was told that it takes long. */
+  #unspoken: (() => void)[] = [];
+  #unspokenSince = 0;
+  #lateness: NodeJS.Timeout | null = null;
+  #isLate = false;
   #reading: Promise<unknown> = Promise.resolve();
 
   constructor(options: FollowersOptions) {
@@ -76,9 +106,13 @@ export class Followers {
 
   /** The last entry that each of them has, as they have said within the last minute. */
   get entries(): number[] {
+    this.#forgetSilent();
+    return [...this.#followers.values()].map(({ seq }) => seq);
+  }
+
+  #forgetSilent(): void {
     const since = performance.now() - SILENT_MS_MAX;
     for (const [name, { heard }] of this.#followers) if (heard < since) this.#followers.delete(name);
-    return [...this.#followers.values()].map(({ seq }) => seq);
   }
 
   /** To be called when the device has more, or a snapshot is taken. */
@@ -90,6 +124,70 @@ export class Followers {
   tookSnapshot(seq: number): void {
     this.#newestSnapshot = seq;
     this.look();
+  }
+
+  /**
+   * From now on nothing is spoken of before so many copies have it. Resolves when they have what there is: until then
+   * nobody may be answered.
+   */
+  guard(min: number): Promise<void> {
+    this.#min = min;
+    return new Promise((resolve) => this.whenThere(resolve));
+  }
+
+  whenThere(done: () => void): void {
+    this.look();
+    if (this.#have() >= this.#min) return done();
+    this.#unspoken.push(done);
+    if (this.#unspoken.length > 1) return;
+    this.#unspokenSince = performance.now();
+    this.#lateness = setTimeout(() => this.#tellLate(), this.#cutOffMs).unref();
+  }
+
+  get isCutOff(): boolean {
+    return this.#unspoken.length > 0 && performance.now() - this.#unspokenSince > this.#cutOffMs;
+  }
+
+  /** Seconds for which answers have been waiting for copies now, 0 where none does. */
+  get waitedSeconds(): number {
+    return this.#unspoken.length === 0 ? 0 : (performance.now() - this.#unspokenSince) / 1000;
+  }
+
+  /** Why a server that is stopped now cannot end as it should. */
+  notCopied(): NotCopiedError {
+    return new NotCopiedError(this.#min);
+  }
+
+  get #cutOffMs(): number {
+    return this.#options.cutOffMs ?? CUT_OFF_MS;
+  }
+
+  /** How many have all there is, of those that are there. */
+  #have(): number {
+    const { seq, chain } = this.#options.journal.position;
+    this.#forgetSilent();
+    const hasAll = (it: Follower) => it.seq === seq && it.chain?.equals(chain) === true;
+    return [...this.#followers.values()].filter(hasAll).length;
+  }
+
+  #tellLate(): void {
+    this.#isLate = true;
+    const { seq } = this.#options.journal.position;
+    this.#options.tell(
+      `Answers wait: ${this.#have()} of ${copies(this.#min)} (--followers-min) have entry ${seq}. Until they do nothing else is taken in.`,
+    );
+  }
+
+  /** Somebody has more. */
+  #release(): void {
+    if (this.#unspoken.length === 0 || this.#have() < this.#min) return;
+    const unspoken = this.#unspoken;
+    this.#unspoken = [];
+    clearTimeout(this.#lateness!);
+    if (this.#isLate) this.#options.tell('Answers go on.');
+    this.#isLate = false;
+    // Not within the request that said so: what goes wrong in an answer is nothing of it.
+    for (const done of unspoken) queueMicrotask(done);
   }
 
   /** Resolves when all of them have all there is, as far as they say so within some seconds: returns whether they do. */
@@ -126,7 +224,7 @@ export class Followers {
     const { pathname, searchParams } = new URL(request.url!, 'http://books');
     const [, books, name = '', ...rest] = pathname.split('/');
     if (request.method !== 'GET' || books !== 'books' || rest.length > 0) return void response.writeHead(404).end();
-    this.#hear(searchParams);
+    this.#hear(searchParams, response);
     if (name === '') return void response.end(JSON.stringify(this.#list()));
     const from = Number(searchParams.get('from') ?? 0);
     if (!Number.isSafeInteger(from) || from < 0) return void response.writeHead(400).end('from: a byte');
@@ -140,12 +238,18 @@ export class Followers {
     await this.#send(name, from, end, response);
   }
 
-  #hear(params: URLSearchParams): void {
+  #hear(params: URLSearchParams, response: ServerResponse): void {
     const [name, seq] = [params.get('follower') ?? '', Number(params.get('seq') ?? Number.NaN)];
     const isNew = !this.#followers.has(name);
     if (!/^[\w-]{1,40}$/.test(name) || !Number.isSafeInteger(seq) || (isNew && this.entries.length >= FOLLOWERS_MAX))
       return;
-    this.#followers.set(name, { seq, heard: performance.now() });
+    const follower: Follower = { seq, chain: chainIn(params), heard: performance.now() };
+    this.#followers.set(name, follower);
+    // Who hangs up may be gone for good, with all that it had.
+    response.once('close', () => {
+      if (!response.writableFinished) follower.chain = null;
+    });
+    this.#release();
   }
 
   #list(): BooksListed {
@@ -219,6 +323,15 @@ export class Followers {
     this.#reading = read.catch(() => {});
     return read;
   }
+}
+
+function chainIn(params: URLSearchParams): Buffer | null {
+  const chain = params.get('chain') ?? '';
+  return /^[0-9a-f]{64}$/.test(chain) ? Buffer.from(chain, 'hex') : null;
+}
+
+function copies(count: number): string {
+  return count === 1 ? '1 copy' : `${count} copies`;
 }
 
 /** Resolves when the socket wants more, or is gone. */

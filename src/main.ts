@@ -24,6 +24,7 @@ import { openDoor, type Rooms, wireRooms } from './wiring.ts';
 import { keepYoungGenerationToFirstThread } from './young-generation.ts';
 
 const DRAIN_MS_MAX = 10_000;
+const STUCK_LOOK_MS = 100;
 /** The exit code of all commands whose command line cannot be used: trying again would change nothing. */
 const UNUSABLE_SETTINGS = 2;
 
@@ -62,6 +63,10 @@ async function serve(given: Config, directory: string): Promise<void> {
   const isReadOnly = config.readOnly === 'yes';
   if (isReadOnly && config.followers !== '')
     throw new ConfigError('--followers: nothing is added to books that are read-only; copy them (ayni backup)');
+  if (config.followersMin > 0 && (config.followers === '' || config.durability === 'none'))
+    throw new ConfigError(
+      '--followers-min: copies get what this disk has, by way of --followers; with --durability none it may have less than they do',
+    );
   // Before a directory, a lock or a key is made where a disk is to be mounted, or a key is asked for that nothing needs.
   if (!mayBegin(config) && !hasBooks(directory)) throw noBooksError(directory);
   const books = (isReadOnly ? showBooks : openBooks)(directory, config.serverKey, log);
@@ -93,8 +98,10 @@ async function serve(given: Config, directory: string): Promise<void> {
     : () => engine.requestSnapshot();
   if (config.followers !== '') running.followers = await openToFollowers(config, running, log);
   if (config.metrics !== '') running.metrics = await openMetrics(config, directory, running, log);
-  running.listening = await startServer({ ...config, connectionsCutMax, drainMsMax: DRAIN_MS_MAX }, door);
+  if (config.followersMin > 0) await guard(config.followersMin, running);
   if (running.isStopping) return;
+  running.listening = await startServer({ ...config, connectionsCutMax, drainMsMax: DRAIN_MS_MAX }, door);
+  if (running.isStopping) return void running.listening.close();
   if (!isReadOnly) rooms.effects.start();
   const who = whoMay(config, state);
   process.stdout.write(startLine(config, who, running.listening.port, directory, encodeBase64(server.public)));
@@ -124,6 +131,18 @@ async function openToFollowers(config: Config, { rooms: { followers } }: Running
   return open;
 }
 
+/** Nobody is answered before the copies have what there is: somebody may have been answered with less of it before the start. */
+async function guard(min: number, { followers: port, rooms: { followers, server } }: Running): Promise<void> {
+  // Who begins the first of them has to know port and key, which a first start has only just made.
+  tell(
+    `Serves once ${min} of its copies (--followers-min) have all there is, from ${port!.url}; its key is ${encodeBase64(server.public)}.`,
+  );
+  // Nothing else does that there is yet.
+  const keepsAlive = setInterval(() => {}, DRAIN_MS_MAX);
+  await followers.guard(min);
+  clearInterval(keepsAlive);
+}
+
 function stopOnSignals(running: Running, directory: string, { inform }: Log): void {
   for (const signal of ['SIGTERM', 'SIGINT']) {
     process.on(signal, () => {
@@ -142,22 +161,42 @@ function stopOnSignals(running: Running, directory: string, { inform }: Log): vo
 async function stop(running: Running): Promise<void> {
   const { waiters, effects, outgoing, engine, followers, journal, pool } = running.rooms;
   const closed = running.listening?.close();
+  const watch = setInterval(() => endWithoutCopies(running), STUCK_LOOK_MS);
   // Whoever waits for an intent's end hears how far it came, instead of a broken connection.
   waiters.end();
   await closed;
   running.endWatch();
   effects.close();
   outgoing.close();
-  await engine.drained();
+  // What nobody waits for is in the books, and copies get it after the next start.
+  await either(engine.drained(), () => engine.isCutOff && !engine.owesAnswers);
+  clearInterval(watch);
   if (!(await followers.caughtUp()))
     tell('Who follows these books has not got all of them: what is missing, they get after the next start.');
   running.followers?.close();
+  // One of them may have had all, and something may have followed from that.
+  await either(engine.drained(), () => followers.waitedSeconds > 0);
   await journal.close();
   await pool.close();
   running.lock.release();
   running.metrics?.close();
   running.tellFigures();
   process.exit(process.exitCode ?? 0);
+}
+
+/** Where copies do not come for what is to be answered, whoever waits for it is told; nothing else would end that. */
+function endWithoutCopies({ rooms: { engine, followers } }: Running): void {
+  if (engine.isCutOff && engine.owesAnswers) engine.stop(followers.notCopied());
+}
+
+/** Resolves when one of both is so. */
+async function either(first: Promise<void>, second: () => boolean): Promise<void> {
+  let isFirst = false;
+  first = first.then(() => {
+    isFirst = true;
+  });
+  while (!isFirst && !second())
+    await Promise.race([first, new Promise((resolve) => setTimeout(resolve, STUCK_LOOK_MS))]);
 }
 
 /** The server's own rules. Signers and policies belong to ledgers, so these can only speak of keys. */

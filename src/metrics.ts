@@ -150,6 +150,12 @@ const METRICS: readonly Metric[] = [
   },
   {
     type: 'gauge',
+    name: 'ayni_followers_waited_seconds',
+    help: 'How long answers have been waiting for copies now: --followers-min',
+    tell: ({ followers }) => followers.waitedSeconds,
+  },
+  {
+    type: 'gauge',
     name: 'ayni_calls',
     help: 'Calls of bridges and webhooks that are due, and of these on their way',
     label: 'state',
@@ -242,6 +248,7 @@ function stagesOf({ engine: { stats }, pool }: Watched): [stage: string, passes:
     ['inbox', stats.cleared, stats.inboxMs],
     ['clear', stats.batches, stats.clearMs],
     ['disk', stats.frames, stats.diskMs],
+    ['copies', stats.frames, stats.copiesMs],
   ];
 }
 

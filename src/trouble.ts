@@ -63,6 +63,7 @@ const TOLD_ERRORS = new Set([
   'LockError',
   'LockLostError',
   'JournalChangedError',
+  'NotCopiedError',
   'KeyFileError',
   'ListenError',
   'HangingError',

@@ -10,7 +10,7 @@ import type { DeliveryCommand, LegCommand } from './core/command.ts';
 import { dumpState } from './core/dump.ts';
 import { Kind } from './core/kinds.ts';
 import type { State } from './core/state.ts';
-import { Effects, isLoopback, Outgoing, realTimers } from './effects/index.ts';
+import { Effects, isLoopback, Outgoing, realTimers, type Timer, type Timers } from './effects/index.ts';
 import { Engine } from './engine.ts';
 import { Followers } from './followers.ts';
 import { createApp } from './http/app.ts';
@@ -80,7 +80,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
   });
   const snapshots = { taken: 0, lastEntry: 0, lastMs: 0 };
   const waiters = new Waiters();
-  const followers = new Followers({ disk, directory, journal, key: server.public });
+  const followers = new Followers({ disk, directory, journal, key: server.public, tell: log.tell });
   const sealer = new Sealer(server);
   const engine = new Engine({
     ...config,
@@ -101,6 +101,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
       );
     },
     signIntent: (luid, value, moment) => signedIntent(server, luid, value, moment),
+    ...(config.followersMin > 0 && { copies: followers }),
     publish(entries, seq) {
       waiters.publish(entries, seq);
       effects.publish(entries, seq);
@@ -122,7 +123,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     ...config,
     state,
     sealer,
-    timers: realTimers,
+    timers: config.followersMin > 0 ? settledTimers(engine) : realTimers,
     call: outgoing.call,
     seq: end.seq,
     defect: log.defect,
@@ -132,6 +133,33 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
       note({ op: 'delivery', moment: engine.now(), caller: GRANTED, ...delivery }, done),
   });
   return { state, server, sealer, journal, pool, engine, waiters, outgoing, effects, followers, snapshots };
+}
+
+/**
+ * Where answers wait for copies, the state may be ahead of them for long: what is called, and where, must not be read of it
+ * then.
+ */
+function settledTimers(engine: Engine): Timers {
+  interface Waiting {
+    isCancelled: boolean;
+    timer: Timer | null;
+  }
+  return {
+    now: realTimers.now,
+    after(ms, run) {
+      const waiting: Waiting = { isCancelled: false, timer: null };
+      const runOnce = () => {
+        if (!waiting.isCancelled) run();
+      };
+      waiting.timer = realTimers.after(ms, () => engine.whenSettled(runOnce));
+      return waiting;
+    },
+    cancel(timer) {
+      const waiting = timer as Waiting;
+      waiting.isCancelled = true;
+      realTimers.cancel(waiting.timer!);
+    },
+  };
 }
 
 /** An exit waits for all threads, and for ever where one is in a call that the system never ends. */

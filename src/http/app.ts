@@ -13,6 +13,7 @@ import { isLuid, makeLuid } from '../core/luid.ts';
 import { dataOf, readRow } from '../core/records.ts';
 import { DEFECT, isRefusal } from '../core/refusal.ts';
 import type { State } from '../core/state.ts';
+import { CUT_OFF } from '../engine.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { decodePublic } from '../proof/keys.ts';
 import {
@@ -119,7 +120,7 @@ export function createApp(options: AppOptions): Handler {
       // The port opens after recovery, so whoever gets an answer here gets this one.
       if (request.path === '/readyz' && !house.engine.isFailed) {
         reply.sort = null;
-        return reply.send(200, READY);
+        return house.engine.isCutOff ? sendRefusal({ house, reply }, CUT_OFF) : reply.send(200, READY);
       }
       const serveNow = () => guarded({ house, reply }, () => serve(request, reply));
       if (request.method === 'GET') return serveNow();

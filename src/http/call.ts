@@ -6,7 +6,7 @@ import type { Command } from '../core/command.ts';
 import { type Refusal as CoreRefusal, DEFECT } from '../core/refusal.ts';
 import type { State } from '../core/state.ts';
 import type { Effects } from '../effects/index.ts';
-import type { Engine } from '../engine.ts';
+import { CUT_OFF, type Engine } from '../engine.ts';
 import type { KeyPair } from '../proof/keys.ts';
 import type { ProofPool } from '../proof/pool.ts';
 import type { Sealer } from '../proof/sealer.ts';
@@ -87,9 +87,13 @@ export function callerOf(call: Call, keys: readonly Uint8Array[]): Caller {
   return { keys, bearer: call.bearer };
 }
 
+/** One for all: what is told to many is made once. */
+const CUT_OFF_TOLD = refuseUnavailable(CUT_OFF.detail);
+
 /** Answers at once: for what the request alone shows. */
 export function sendRefusal({ house, reply }: Asked, refusal: Refusal | CoreRefusal): void {
-  const told = house.engine.isFailed ? refuseUnavailable(refusal.detail) : refusal;
+  const given = refusal === CUT_OFF ? CUT_OFF_TOLD : refusal;
+  const told = house.engine.isFailed ? refuseUnavailable(refusal.detail) : given;
   reply.send(statusOf(told), errorBody(told, house.engine.now(), house.sealer), headersOf(told));
 }
 

@@ -232,7 +232,7 @@ function holds(disk: Disk, holder: Holder, isRunning: (pid: number) => boolean):
 }
 
 /** Which start of the machine this is, or '' where there is no /proc. */
-export function bootOf(disk: Disk): string {
+function bootOf(disk: Disk): string {
   return readText(disk, '/proc/sys/kernel/random/boot_id') ?? '';
 }
 

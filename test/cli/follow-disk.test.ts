@@ -42,7 +42,7 @@ afterEach(() => {
 /** The port of a house: its URL. */
 async function openTo(house: House): Promise<{ url: string; followers: Followers }> {
   const { disk, journal } = house;
-  const followers = new Followers({ disk, directory: DIRECTORY, journal, key: SERVER.public });
+  const followers = new Followers({ disk, directory: DIRECTORY, journal, key: SERVER.public, tell() {} });
   const { url, close } = await followers.listen({ host: '127.0.0.1', port: 0 });
   closing.push(close);
   return { url, followers };
@@ -115,7 +115,7 @@ describe('what who follows is given', () => {
       segmentBytesMax: 500,
       sign: (hash) => sign(hash, SERVER),
     });
-    const followers = new Followers({ disk, directory, journal, key: SERVER.public });
+    const followers = new Followers({ disk, directory, journal, key: SERVER.public, tell() {} });
     const { url, close } = await followers.listen({ host: '127.0.0.1', port: 0 });
     closing.push(close);
     const nextEntry = entriesFrom(1);

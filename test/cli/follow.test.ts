@@ -3,67 +3,20 @@
  * every start while it is not whole yet; nothing comes into it that the server's disk does not have, or that its key has
  * not signed; whoever is killed on either side goes on where it was.
  */
-import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { encodeBase64 } from '../../src/proof/keys.ts';
 import { SERVER } from '../engine/house.ts';
 import { crowd, judgeBooks, openAccount } from '../engine/process.ts';
-import { dieWithUs } from '../support/children.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
-import { type Server, type ServerOptions, startRefused, startServer } from '../support/server.ts';
+import { type Server, startRefused, startServer } from '../support/server.ts';
 import { ayni, ayniProcess, filesIn, fillBooks } from './books.ts';
+import { copiedWithKey, follow, fresh, portOf, serve } from './follower.ts';
 
-const AYNI = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
 const PRUNING = ['--snapshot-every', '40', '--segment-bytes-max', '12000'];
-
-const fresh = () => join(freshDirectory(), 'copy');
-
-const serve = (options: ServerOptions & { directory: string }) =>
-  startServer({ ...options, flags: ['--followers', '0', ...(options.flags ?? [])] });
-
-const portOf = (server: Server) => Number(/can be followed at http:\/\/127\.0\.0\.1:(\d+)/.exec(server.log())![1]);
-
-interface Follower {
-  log(): string;
-  /** Resolves when it has told so. */
-  tells(what: RegExp): Promise<void>;
-  /** SIGTERM; the exit code. */
-  stop(): Promise<number | null>;
-  kill(): Promise<void>;
-  ended: Promise<number | null>;
-}
-
-function follow(port: number, to: string, key: string, ...more: string[]): Follower {
-  const args = [AYNI, 'follow', `http://127.0.0.1:${port}`, to, '--against', key, ...more];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  dieWithUs(child);
-  let log = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (log += chunk.toString()));
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  return {
-    log: () => log,
-    async tells(what) {
-      await until(
-        () => what.test(log),
-        () => `${what} in ${log}`,
-      );
-    },
-    stop() {
-      child.kill('SIGTERM');
-      return ended;
-    },
-    async kill() {
-      child.kill('SIGKILL');
-      await ended;
-    },
-    ended,
-  };
-}
 
 /** What the journal holds, without the room behind it, and the names of all else. */
 const contentOf = (directory: string) =>
@@ -284,14 +237,6 @@ describe('ayni follow', () => {
 async function takesSnapshot(server: Server): Promise<void> {
   server.process.kill('SIGUSR2');
   await until(() => /Took snapshot/.test(server.log()));
-}
-
-/** The copy as somebody would start on it, apart. */
-function copiedWithKey(to: string, from: string): string {
-  const copy = fresh();
-  cpSync(to, copy, { recursive: true });
-  cpSync(join(from, 'server.key'), join(copy, 'server.key'));
-  return copy;
 }
 
 async function entriesOf(directory: string): Promise<number> {

@@ -46,7 +46,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   machine: ['storage'],
   config: ['core', 'machine'],
   'side-port': ['url-host'],
-  followers: ['proof', 'side-port', 'storage'],
+  followers: ['config', 'proof', 'side-port', 'storage'],
   metrics: ['engine', 'followers', 'histogram', 'proof', 'storage', 'http', 'effects', 'side-port'],
   'open-files': ['config', 'storage'],
   trouble: ['storage'],

@@ -7,18 +7,20 @@
  * be started from (as those of `ayni backup`: the newest segment first, the oldest last, then parts, then snapshots);
  * a snapshot comes after the entries it stands for, and only then what it makes superfluous goes.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { equalBytes } from '../../core/bytes.ts';
 import { Breaks } from '../../storage/breaks.ts';
 import {
   type Disk,
   type DiskFile,
+  readWhole,
   renameLater,
   syncDirectoryLater,
   syncLater,
   withFile,
   writeAllLater,
+  writeWhole,
 } from '../../storage/disk.ts';
 import { fileBytes, writeTemporary } from '../../storage/final-parts.ts';
 import { type SegmentHeader, segmentName, segmentSeq, type VerifyHash } from '../../storage/format.ts';
@@ -26,13 +28,16 @@ import { FrameChain, SpoiltFrameError } from '../../storage/frame-chain.ts';
 import { whileHeld } from '../../storage/held-disk.ts';
 import { type JournalEnd, type JournalPosition, writeAgain } from '../../storage/journal.ts';
 import { cutTornTail, readJournal, stepJournal } from '../../storage/journal-reader.ts';
-import { acquireLock, bootOf, type Lock } from '../../storage/lock.ts';
+import { acquireLock, type Lock } from '../../storage/lock.ts';
 import { headerOf, journalStart, listSegments } from '../../storage/segments.ts';
 import { isPartName, type Manifest, partName, snapshotSeq, TEMPORARY } from '../../storage/snapshot-format.ts';
 import { pruneSnapshots } from '../../storage/snapshot-prune.ts';
 import { listSnapshots } from '../../storage/snapshot-reader.ts';
 import { copyFrames, provenManifest, StrangeBooksError } from './incoming.ts';
 import { AwayError, type Source } from './source.ts';
+
+const NAME_FILE = 'follower';
+const NAME_BYTES_MAX = 1024;
 
 /** What came of asking for more. */
 export type Step = 'more' | 'nothing';
@@ -44,7 +49,7 @@ export class Copy {
   readonly #verify: VerifyHash;
   /** Null until it is whole. */
   #end: JournalEnd | null = null;
-  /** The last segment, once anything came to it. */
+  /** The last segment, held open: what is put in its place later is another. */
   #file: DiskFile | null = null;
   #newestSnapshot: number;
 
@@ -70,10 +75,16 @@ export class Copy {
     return this.#newestSnapshot;
   }
 
-  /** What tells it from other copies, the same whoever keeps it going. */
+  /** What tells it from other copies, the same whoever keeps it going, wherever it is moved; a copy of it is none more. */
   get name(): string {
-    const text = `${bootOf(this.#disk)} ${this.#disk.identity(this.directory)}`;
-    return createHash('sha256').update(text).digest('hex').slice(0, 16);
+    const path = join(this.directory, NAME_FILE);
+    if (this.#disk.exists(path)) {
+      const known = readWhole(this.#disk, path, NAME_BYTES_MAX).toString().trim();
+      if (/^[\w-]{1,40}$/.test(known)) return known;
+    }
+    const name = randomBytes(8).toString('hex');
+    writeWhole(this.#disk, path, Buffer.from(`${name}\n`));
+    return name;
   }
 
   close(): void {
@@ -97,6 +108,7 @@ export class Copy {
     if (torn !== null) cutTornTail(disk, directory, torn);
     this.#syncLast(position);
     this.#end = position;
+    this.#hold(position.file!);
   }
 
   /** Who ended may have left it in the page cache only. It counts from now on: it must not go with the next power cut. */
@@ -162,7 +174,7 @@ export class Copy {
   async #fetchSegment(source: Source, name: string): Promise<void> {
     const [disk, path] = [this.#disk, join(this.directory, name)];
     if (disk.exists(path)) disk.unlink(path);
-    const fetched = await source.fetch(name, { from: 0, seq: 0, waits: false });
+    const fetched = await source.fetch(name, { from: 0, has: null, waits: false });
     if (fetched.kind !== 'bytes') return;
     const chain = new FrameChain({ seq: segmentSeq(name) - 1, chain: null, moment: 0 }, this.#verify);
     await writeTemporary(disk, path + TEMPORARY, (file) =>
@@ -190,12 +202,13 @@ export class Copy {
   }
 
   async #take(source: Source, name: string, from: number, waits: boolean): Promise<Step | 'ended'> {
-    const { seq } = this.#end!;
-    const fetched = await source.fetch(name, { from, seq, waits });
+    const has = this.#end!;
+    this.#mustHave(has.byte);
+    const fetched = await source.fetch(name, { from, has, waits });
     if (fetched.kind === 'nothing') return 'nothing';
     if (fetched.kind === 'bytes') return (await this.#append(name, from, fetched.chunks)) ? 'more' : 'ended';
     if (fetched.kind === 'missing') throw new StrangeBooksError(await this.#whyMissing(source, name));
-    throw new StrangeBooksError(`the books there end before entry ${seq}: they are an older copy, or other ones`);
+    throw new StrangeBooksError(`the books there end before entry ${has.seq}: they are an older copy, or other ones`);
   }
 
   async #whyMissing(source: Source, name: string): Promise<string> {
@@ -214,13 +227,25 @@ export class Copy {
     if (from === 0) await this.#appendNew(name, chain, chunks, endAt);
     else {
       await copyFrames(name, from, chain, chunks, async (bytes, at) => {
-        this.#file ??= this.#disk.open(join(this.directory, name), 'write');
-        await writeAllLater(this.#file, bytes, at);
-        await syncLater(this.#file);
+        await writeAllLater(this.#file!, bytes, at);
+        await syncLater(this.#file!);
+        this.#mustHave(at + bytes.length);
         this.#end = endAt(at + bytes.length);
       });
     }
     return this.#end !== before;
+  }
+
+  #hold(name: string): void {
+    this.#file?.close();
+    this.#file = this.#disk.open(join(this.directory, name), 'write');
+  }
+
+  /** Somebody may put another file in its place, or cut it: what came would be in no books, and what is there is no copy. */
+  #mustHave(bytes: number): void {
+    const file = this.#file!;
+    if (!file.isInPlace() || file.size() < bytes)
+      throw new Error(`${file.path} was replaced, or cut, while the books were followed into it: begin a new copy`);
   }
 
   /** A segment that begins gets its name when what came of it is on the device. */
@@ -241,9 +266,9 @@ export class Copy {
       // What came whole stays, whatever came of the rest.
       if (end !== null) {
         await syncLater(file!);
+        file!.close();
         await this.#name(name);
-        this.#file?.close();
-        this.#file = file;
+        this.#hold(name);
         this.#end = end;
       }
     }
@@ -303,7 +328,7 @@ export class Copy {
 
   /** Fetches a file whole, and leaves it without its name; false where it is there no more. Of a part it is known what it is. */
   async #fetch(source: Source, name: string, known: { bytes: number; hash: Uint8Array } | null): Promise<boolean> {
-    const fetched = await source.fetch(name, { from: 0, seq: this.#end?.seq ?? 0, waits: false });
+    const fetched = await source.fetch(name, { from: 0, waits: false });
     if (fetched.kind !== 'bytes') return false;
     const sha = createHash('sha256');
     await writeTemporary(this.#disk, join(this.directory, name + TEMPORARY), async (file) => {

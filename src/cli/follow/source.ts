@@ -1,6 +1,7 @@
 /** The books that are followed, as the port of `--followers` gives them (src/followers.ts). */
 import { type BooksListed, FILE_TYPE, SNAPSHOT_HEADER } from '../../followers.ts';
 import { segmentSeq } from '../../storage/format.ts';
+import type { JournalPosition } from '../../storage/journal.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
 
 /** Nobody answers there just now, or not to the end, or not as they should: to be asked again. */
@@ -19,8 +20,11 @@ export type Fetched =
 
 export interface Question {
   from: number;
-  /** The last entry that whoever asks has on its device. */
-  seq: number;
+  /**
+   * What whoever asks has on its device, null where that is no whole copy yet. Absent where that is told elsewhere: said on
+   * two ways at once, what was said before could come later.
+   */
+  has?: Readonly<JournalPosition> | null;
   /** Whether it waits for what is not there yet. */
   waits: boolean;
 }
@@ -67,8 +71,12 @@ export class Source {
     }
   }
 
-  async fetch(name: string, { from, seq, waits }: Question): Promise<Fetched> {
-    const query = { from, ...(this.#name !== '' && { seq, follower: this.#name }), ...(!waits && { wait: 'no' }) };
+  async fetch(name: string, { from, has, waits }: Question): Promise<Fetched> {
+    const query = {
+      from,
+      ...(this.#name !== '' && has !== undefined && this.#said(has)),
+      ...(!waits && { wait: 'no' }),
+    };
     const { response, chunks } = await this.#get(`/books/${name}`, query);
     const snapshot = Number(response.headers.get(SNAPSHOT_HEADER) ?? 0);
     if (snapshot > this.newestSnapshot) this.newestSnapshot = snapshot;
@@ -79,6 +87,11 @@ export class Source {
     if (response.status === 404) return { kind: 'missing' };
     if (response.status === 416) return { kind: 'shorter' };
     throw new AwayError(`it answers ${response.status}${response.status === 200 ? ', with none of its files' : ''}`);
+  }
+
+  #said(has: Readonly<JournalPosition> | null): Record<string, string | number> {
+    const chain = has !== null && { chain: Buffer.from(has.chain).toString('hex') };
+    return { follower: this.#name, seq: has?.seq ?? 0, ...chain };
   }
 
   async #get(path: string, query: Record<string, string | number>) {
@@ -129,6 +142,7 @@ class Patience {
 
   renew(): void {
     this.hold();
+    if (this.#end.signal.aborted) return;
     this.#timer = setTimeout(() => {
       this.#isSilent = true;
       this.#abort();
@@ -138,6 +152,22 @@ class Patience {
   /** Whoever takes what came may take long. */
   hold(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  /** The next piece, where it comes before the end: a read that was aborted has been seen never to settle. */
+  async next<T>(pieces: AsyncIterator<T> | undefined): Promise<IteratorResult<T> | undefined> {
+    const { signal } = this;
+    signal.throwIfAborted();
+    let abort = () => {};
+    const aborted = new Promise<never>((_, reject) => {
+      abort = () => reject(signal.reason);
+      signal.addEventListener('abort', abort);
+    });
+    try {
+      return await Promise.race([pieces?.next(), aborted]);
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
   }
 
   end(): void {
@@ -160,11 +190,12 @@ function namesIn(list: unknown): string[] {
 /** All that was announced; throws where less came. */
 async function* chunksOf(response: Response, patience: Patience): AsyncGenerator<Uint8Array> {
   let left = Number(response.headers.get('content-length') ?? 0);
+  const pieces = response.body?.[Symbol.asyncIterator]();
   try {
-    for await (const chunk of response.body ?? []) {
+    for (let next = await patience.next(pieces); next?.done === false; next = await patience.next(pieces)) {
       patience.hold();
-      left -= chunk.length;
-      yield chunk;
+      left -= next.value.length;
+      yield next.value;
       patience.renew();
     }
     if (left > 0) throw new AwayError('it ended in the middle of a file');
@@ -172,5 +203,7 @@ async function* chunksOf(response: Response, patience: Patience): AsyncGenerator
     throw error instanceof AwayError ? error : patience.errorOf(error as Error);
   } finally {
     patience.end();
+    // Who wants no more leaves the connection; nobody waits for what that comes to.
+    pieces?.return?.().catch(() => {});
   }
 }

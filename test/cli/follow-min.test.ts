@@ -1,0 +1,351 @@
+/**
+ * Answers that wait for copies (--followers-min): whatever was answered is in so many copies, whichever machine is lost
+ * right then; who does not come for it, or has other books, makes nobody be answered; and what waits can be ended.
+ */
+import { once } from 'node:events';
+import { cpSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { Followers } from '../../src/followers.ts';
+import { realDisk } from '../../src/storage/disk.ts';
+import { segmentName } from '../../src/storage/format.ts';
+import type { Journal } from '../../src/storage/journal.ts';
+import { SERVER } from '../engine/house.ts';
+import { crowd, judgeBooks, openAccount, type Sent } from '../engine/process.ts';
+import { connect, makeKeys, record } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
+import { issue, makeKit, pause, unique, until } from '../support/kit.ts';
+import { hookOfTest } from '../support/of-test.ts';
+import { launch, type Server, startRefused, startServer } from '../support/server.ts';
+import { filesIn } from './books.ts';
+import { copiedWithKey, follow, fresh, portOf, serve } from './follower.ts';
+
+const keys = makeKeys(Buffer.alloc(32, 9));
+
+/** Books with a wallet and a symbol in them, and the port at which they are going to be followed. */
+async function begin() {
+  const directory = freshDirectory();
+  const server = await serve({ directory });
+  const account = await openAccount(connect(server), keys);
+  const port = portOf(server);
+  expect(await server.stop()).toBe(0);
+  const flags = (min: number) => ['--followers', String(port), '--followers-min', String(min)];
+  return { directory, port, flags, key: server.publicKey, ...account };
+}
+
+/** A port that nobody has, for now. */
+async function freePort(): Promise<number> {
+  const held = createServer().listen(0, '127.0.0.1');
+  await once(held, 'listening');
+  const { port } = held.address() as AddressInfo;
+  held.close();
+  await once(held, 'close');
+  return port;
+}
+
+type Begun = Awaited<ReturnType<typeof begin>>;
+
+const restart = ({ directory, flags }: Begun, min = 1): Promise<Server> =>
+  startServer({ directory, flags: flags(min) });
+
+const post = ({ url }: Server, { wallet, symbol }: Begun): Promise<Response> => {
+  const body = record({ handle: unique('min'), claims: [issue(wallet, symbol, 1)] }, keys, [{ status: 'created' }]);
+  const headers = { 'content-type': 'application/json' };
+  return fetch(`${url}/intents`, { method: 'POST', headers, body: JSON.stringify(body) });
+};
+
+describe('--followers-min', () => {
+  test('all that was answered is in the copy when both machines are lost under load, and a server goes on with it', async () => {
+    const begun = await begin();
+    const { directory, port, key, wallet, symbol } = begun;
+    const to = fresh();
+    const sent: Sent[] = [];
+    for (let round = 0; round < 3; round++) {
+      const follower = follow(port, to, key);
+      const server = await restart(begun);
+      const load = crowd(server.url, 8, wallet, symbol);
+      await load.acknowledged(150 + 7 * round);
+      // The copy's first, so that what it has is what it had when the last answer left.
+      await Promise.all([follower.kill(), server.kill()]);
+      await load.end();
+      sent.push(...load.sent);
+      expect(load.sent.filter(({ status }) => status === 201).length).toBeGreaterThanOrEqual(150);
+      judgeBooks(copiedWithKey(to, directory), sent, wallet, symbol);
+    }
+    const other = await startServer({ directory: to, flags: ['--server-key', join(directory, 'server.key')] });
+    expect((await post(other, begun)).status).toBe(201);
+    expect(await other.stop()).toBe(0);
+  });
+
+  test('nobody is answered, nor the port open, before the copy has what there is', async () => {
+    const begun = await begin();
+    const { directory, port, flags, key } = begun;
+    const served = await freePort();
+    const starting = launch(directory, { flags: [...flags(2), '--port', String(served)] });
+    let isUp = false;
+    void starting.then(() => {
+      isUp = true;
+    });
+    const first = follow(port, fresh(), key);
+    await first.tells(/Has entries/);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(isUp).toBe(false);
+    await expect(fetch(`http://127.0.0.1:${served}/readyz`)).rejects.toThrow();
+    const second = follow(port, fresh(), key);
+    const server = await starting;
+    expect(server.url).not.toBe('');
+    expect(second.log()).toContain('Has entries');
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toBe(0);
+    expect([await first.stop(), await second.stop()]).toEqual([0, 0]);
+  });
+
+  test('without the copy nothing is answered, who comes later is told so; with it what waited is', async () => {
+    const begun = await begin();
+    const to = fresh();
+    let follower = follow(begun.port, to, begun.key);
+    const server = await restart(begun);
+    expect((await post(server, begun)).status).toBe(201);
+    await follower.kill();
+    let first: Response | null = null;
+    const waiting = post(server, begun).then((response) => {
+      first = response;
+    });
+    await until(() => server.log().includes('Answers wait: 0 of 1 copy'));
+    expect(first).toBe(null);
+    const read = `${server.url}/wallets/${begun.wallet}/balances`;
+    for (const refused of [await post(server, begun), await fetch(read), await fetch(new URL('/readyz', server.url))]) {
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, expect.any(String)]);
+      expect(await refused.json()).toMatchObject({ data: { reason: 'api.unexpected-error' } });
+    }
+    follower = follow(begun.port, to, begun.key);
+    await waiting;
+    expect(first!.status).toBe(201);
+    await until(() => server.log().includes('Answers go on'));
+    expect((await fetch(new URL('/readyz', server.url))).status).toBe(200);
+    expect((await fetch(read)).status).toBe(200);
+    expect((await post(server, begun)).status).toBe(201);
+    expect(await server.stop()).toBe(0);
+    expect(await follower.stop()).toBe(0);
+  });
+
+  test('meanwhile nothing is told of it, nor called; once the copy is back, all is', async () => {
+    const begun = await begin();
+    const to = fresh();
+    let follower = follow(begun.port, to, begun.key);
+    const server = await restart(begun);
+    const hook = await hookOfTest();
+    const kit = makeKit(connect(server), keys);
+    const listen = (path: string) => ({ schema: 'webhook', endpoint: hook.url + path });
+    const effect = await kit.make('effects', {
+      handle: unique('effect'),
+      signal: 'circle-created',
+      action: listen('/old'),
+    });
+    hook.answer = () => 500;
+    await kit.make('circles', { handle: unique('circle') });
+    await hook.waitFor(({ path }) => path === '/old');
+    await follower.kill();
+    // Neither what is asked now, nor where else from now on it is to be told.
+    const answers: string[] = [];
+    const ask = (what: string, answer: Promise<unknown>) => void answer.then(() => answers.push(what));
+    ask('effect', kit.change('effects', effect, { ...effect.data, action: listen('/new') }));
+    await pause(50);
+    ask('circle', kit.make('circles', { handle: unique('circle') }));
+    await until(() => server.log().includes('Answers wait'));
+    expect([answers, hook.calls.some(({ path }) => path === '/new')]).toEqual([[], false]);
+    hook.answer = () => 202;
+    follower = follow(begun.port, to, begun.key);
+    await hook.waitFor(({ path }) => path === '/new', 2);
+    await until(() => answers.length === 2);
+    await follower.stop();
+    await server.kill();
+  });
+
+  test('a stop ends with 0 where nobody waits but the server itself, which notes what became of a call', async () => {
+    const begun = await begin();
+    const follower = follow(begun.port, fresh(), begun.key);
+    const server = await restart(begun);
+    const hook = await hookOfTest();
+    const kit = makeKit(connect(server), keys);
+    const action = { schema: 'webhook', endpoint: hook.url };
+    await kit.make('effects', { handle: unique('effect'), signal: 'circle-created', action });
+    let answer = (_status: number) => {};
+    hook.answer = () => new Promise((resolve) => (answer = resolve));
+    await kit.make('circles', { handle: unique('circle') });
+    await hook.waitFor(() => true);
+    await follower.kill();
+    answer(202);
+    await until(() => server.log().includes('Answers wait'));
+    expect(await server.stop()).toBe(0);
+    expect(server.log()).not.toContain('Stopped while');
+  });
+
+  test.each([
+    ['before anything came', 0],
+    ['after something came', 1],
+  ])('a file that is put in the place of the copy under who follows, %s, is no copy', async (_name, posts) => {
+    const begun = await begin();
+    // That of a server, with zeros behind its end.
+    const to = join(freshDirectory(), 'server');
+    cpSync(begun.directory, to, { recursive: true, filter: (path) => !/lock-|server\.key/.test(path) });
+    const follower = follow(begun.port, to, begun.key);
+    const server = await restart(begun);
+    const [segment] = filesIn(to, /^journal/);
+    cpSync(join(to, segment!), join(to, 'older'));
+    for (let n = 0; n < posts; n++) expect((await post(server, begun)).status).toBe(201);
+    renameSync(join(to, 'older'), join(to, segment!));
+    const waiting = post(server, begun).catch(() => null);
+    expect(await follower.ended).toBe(1);
+    expect(follower.log()).toContain('was replaced, or cut');
+    await until(() => server.log().includes('Answers wait'));
+    await server.kill();
+    expect(await waiting).toBe(null);
+  });
+
+  test('a copy whose files are gone is none, though who follows is there', async () => {
+    const begun = await begin();
+    const to = fresh();
+    const follower = follow(begun.port, to, begun.key);
+    const server = await restart(begun);
+    await server.kill();
+    for (const name of filesIn(to, /^journal/)) rmSync(join(to, name));
+    const starting = launch(begun.directory, { flags: begun.flags(1) });
+    expect(await follower.ended).toBe(1);
+    expect(follower.log()).toContain('was replaced, or cut');
+    const other = follow(begun.port, fresh(), begun.key);
+    const { url, child, ended } = await starting;
+    expect([url === '', other.log()]).toEqual([false, expect.stringContaining('Has entries')]);
+    child.kill('SIGKILL');
+    await Promise.all([ended, other.stop()]);
+  });
+
+  test('a stop tells who waits for a copy that does not come, and ends with 1', async () => {
+    const begun = await begin();
+    const follower = follow(begun.port, fresh(), begun.key);
+    const server = await restart(begun);
+    await follower.kill();
+    const waiting = post(server, begun);
+    await until(() => server.log().includes('Answers wait'));
+    expect(await server.stop()).toBe(1);
+    expect((await waiting).status).toBe(503);
+    expect(server.log()).toMatch(/Stopped while answers waited for 1 copy .* Start again\./);
+  });
+
+  test.each([
+    ['there was a copy', 0],
+    ['a copy had all', 1],
+  ])('a stop before %s ends with 0, and nobody is served', async (_name, seq) => {
+    const begun = await begin();
+    const starting = launch(begun.directory, { flags: begun.flags(1) });
+    // Whoever has only some of it is waited for at the stop.
+    const said = seq === 0 ? '' : `?follower=slow&seq=${seq}`;
+    await until(async () => {
+      const books = await fetch(`http://127.0.0.1:${begun.port}/books${said}`).catch(() => null);
+      return books?.status === 200;
+    });
+    const [lock] = filesIn(begun.directory, /^lock-/);
+    const { pid } = JSON.parse(readFileSync(join(begun.directory, lock!), 'utf8')) as { pid: number };
+    process.kill(pid, 'SIGTERM');
+    const late = follow(begun.port, fresh(), begun.key);
+    const { url, ended } = await starting;
+    expect([url, await ended]).toEqual(['', 0]);
+    await late.stop();
+  });
+
+  test.each([
+    ['nobody can follow', []],
+    ['what the disk has is not waited for', ['--followers', '0', '--durability', 'none']],
+  ])('it is refused where %s', async (_name, flags) => {
+    const refused = await startRefused({ directory: freshDirectory(), flags: ['--followers-min', '1', ...flags] });
+    expect([refused.code, refused.log]).toEqual([2, expect.stringContaining('--followers-min')]);
+  });
+});
+
+describe('who counts as a copy', () => {
+  const closing: (() => void)[] = [];
+  afterEach(() => {
+    for (const close of closing.splice(0)) close();
+  });
+
+  /** Followers of a journal that says it is so far, and what its answers wait for. */
+  async function open(min: number, waitMsMax = 10) {
+    const position = { seq: 0, chain: Buffer.alloc(32), moment: 0 };
+    const journal = { position, end: { file: segmentName(1), byte: 0 } } as unknown as Journal;
+    const options = { disk: realDisk, directory: freshDirectory(), journal, key: SERVER.public, tell() {} };
+    const followers = new Followers({ ...options, waitMsMax });
+    const { url, close } = await followers.listen({ host: '127.0.0.1', port: 0 });
+    closing.push(close);
+    const guarded = followers.guard(min);
+    const say = async (follower: string, seq: number, chain: string) => {
+      await (await fetch(`${url}/books?${new URLSearchParams({ follower, seq: String(seq), chain })}`)).text();
+    };
+    /** The journal has one more entry; tells whether its answer has left. */
+    const writes = () => {
+      Object.assign(position, { seq: position.seq + 1, chain: Buffer.alloc(32, position.seq + 1) });
+      const written = { isAnswered: false, hash: position.chain.toString('hex') };
+      followers.whenThere(() => {
+        written.isAnswered = true;
+      });
+      return written;
+    };
+    return { url, guarded, say, writes };
+  }
+
+  const ZERO = '00'.repeat(32);
+
+  test('nobody of other books, who is behind, or who does not say by what hash', async () => {
+    const { guarded, say, writes } = await open(1);
+    await say('a', 0, ZERO);
+    await guarded;
+    const written = writes();
+    for (const [seq, chain] of [
+      [1, ZERO],
+      [0, written.hash],
+      [2, written.hash],
+      [1, ''],
+      [1, `${written.hash}00`],
+      [1, written.hash.toUpperCase().replace(/0/g, 'A')],
+    ] as const) {
+      await say('a', seq, chain);
+      expect(written.isAnswered).toBe(false);
+    }
+    await say('bad name', 1, written.hash);
+    await say('', 1, written.hash);
+    expect(written.isAnswered).toBe(false);
+    await say('b', 1, written.hash);
+    expect(written.isAnswered).toBe(true);
+  });
+
+  test('nobody who has hung up', async () => {
+    const { url, guarded, say, writes } = await open(2, 60_000);
+    for (const name of ['a', 'b']) await say(name, 0, ZERO);
+    await guarded;
+    const written = writes();
+    const hangUp = new AbortController();
+    const asked = { follower: 'a', seq: '1', chain: written.hash, from: '0' };
+    const asking = fetch(`${url}/books/${segmentName(1)}?${new URLSearchParams(asked)}`, { signal: hangUp.signal });
+    await pause(50);
+    hangUp.abort();
+    await expect(asking).rejects.toThrow();
+    await pause(50);
+    await say('b', 1, written.hash);
+    expect(written.isAnswered).toBe(false);
+    await say('a', 1, written.hash);
+    expect(written.isAnswered).toBe(true);
+  });
+
+  test('the same copy once, and of two the last to come', async () => {
+    const { guarded, say, writes } = await open(2);
+    for (const name of ['a', 'b']) await say(name, 0, ZERO);
+    await guarded;
+    const written = writes();
+    await say('a', 1, written.hash);
+    await say('a', 1, written.hash);
+    expect(written.isAnswered).toBe(false);
+    await say('b', 1, written.hash);
+    expect(written.isAnswered).toBe(true);
+    expect(writes().isAnswered).toBe(false);
+  });
+});

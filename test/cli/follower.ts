@@ -1,0 +1,67 @@
+/** `ayni follow` beside a running server, as tests of copies start it. */
+import { spawn } from 'node:child_process';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { dieWithUs } from '../support/children.ts';
+import { freshDirectory } from '../support/directory.ts';
+import { until } from '../support/kit.ts';
+import { type Server, type ServerOptions, startServer } from '../support/server.ts';
+
+const AYNI = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
+/** Where a copy may be begun. */
+export const fresh = () => join(freshDirectory(), 'copy');
+
+/** A server whose books can be followed. */
+export const serve = (options: ServerOptions & { directory: string }) =>
+  startServer({ ...options, flags: ['--followers', '0', ...(options.flags ?? [])] });
+
+/** Where. */
+export const portOf = (server: Server) =>
+  Number(/can be followed at http:\/\/127\.0\.0\.1:(\d+)/.exec(server.log())![1]);
+
+export interface Follower {
+  log(): string;
+  /** Resolves when it has told so. */
+  tells(what: RegExp): Promise<void>;
+  /** SIGTERM; the exit code. */
+  stop(): Promise<number | null>;
+  kill(): Promise<void>;
+  ended: Promise<number | null>;
+}
+
+/** `ayni follow` as a process of its own, which goes with the test run. */
+export function follow(port: number, to: string, key: string, ...more: string[]): Follower {
+  const args = [AYNI, 'follow', `http://127.0.0.1:${port}`, to, '--against', key, ...more];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  dieWithUs(child);
+  let log = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return {
+    log: () => log,
+    async tells(what) {
+      await until(
+        () => what.test(log),
+        () => `${what} in ${log}`,
+      );
+    },
+    stop() {
+      child.kill('SIGTERM');
+      return ended;
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+    ended,
+  };
+}
+
+/** The copy as somebody would start on it, apart. */
+export function copiedWithKey(to: string, from: string): string {
+  const copy = fresh();
+  cpSync(to, copy, { recursive: true });
+  cpSync(join(from, 'server.key'), join(copy, 'server.key'));
+  return copy;
+}
