@@ -351,8 +351,10 @@ describe('threads that come back late', () => {
     expect([tasks.length, pool.stats.tasksFailed]).toEqual([1 + SLABS_PER_LANE, 0]);
   });
 
-  test('give it back to rows that wait for nothing else', async () => {
-    const { pool, tasks, lose, comeBack } = startLatePool();
+  /** Rows that wait for slabs which a thread had with it when it was lost; it is back, and has not given them. */
+  async function waitForLostSlabs() {
+    const late = startLatePool();
+    const { pool, tasks, lose, comeBack } = late;
     const taken = [submit(pool, makeJob(1, 40, 1)), submit(pool, makeJob(2, 40, 1))];
     await until(() => tasks.length === SLABS_PER_LANE);
     lose();
@@ -360,6 +362,11 @@ describe('threads that come back late', () => {
     comeBack();
     const waiting = submit(pool, makeJob(3, 8, 1));
     await new Promise((resolve) => setTimeout(resolve, 5));
+    return { ...late, waiting };
+  }
+
+  test('give it back to rows that wait for nothing else', async () => {
+    const { tasks, waiting } = await waitForLostSlabs();
     expect(tasks.length).toBe(SLABS_PER_LANE);
     for (const { work } of [...tasks]) work();
     await until(() => tasks.length === SLABS_PER_LANE + 1);
@@ -368,14 +375,7 @@ describe('threads that come back late', () => {
   });
 
   test('and are lost again: rows that waited for nothing else are worked off here', async () => {
-    const { pool, tasks, lose, comeBack } = startLatePool();
-    const taken = [submit(pool, makeJob(1, 40, 1)), submit(pool, makeJob(2, 40, 1))];
-    await until(() => tasks.length === SLABS_PER_LANE);
-    lose();
-    await Promise.all(taken);
-    comeBack();
-    const waiting = submit(pool, makeJob(3, 8, 1));
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    const { tasks, lose, waiting } = await waitForLostSlabs();
     lose();
     await waiting;
     expect(tasks.length).toBe(SLABS_PER_LANE);
