@@ -36,8 +36,6 @@ export interface FollowersOptions {
   tell: (text: string) => void;
   /** How long a request for what is not there yet waits. */
   waitMsMax?: number;
-  /** How long answers wait for copies before nothing else is taken in. */
-  cutOffMs?: number;
 }
 
 /** What there is to follow. */
@@ -54,7 +52,7 @@ export const SNAPSHOT_HEADER = 'ayni-snapshot';
 /** What a file is sent as; whoever gets anything else has met somebody in between. */
 export const FILE_TYPE = 'application/octet-stream';
 
-/** No copy has what was written last: a sync that is slow takes less. */
+/** How long answers wait for copies before nothing else is taken in: a sync that is slow takes less. */
 const CUT_OFF_MS = 3_000;
 /** Each asks for what comes, and beside it for snapshots. */
 const CONNECTIONS_MAX = 4 * FOLLOWERS_MAX;
@@ -141,11 +139,11 @@ export class Followers {
     this.#unspoken.push(done);
     if (this.#unspoken.length > 1) return;
     this.#unspokenSince = performance.now();
-    this.#lateness = setTimeout(() => this.#tellLate(), this.#cutOffMs).unref();
+    this.#lateness = setTimeout(() => this.#tellLate(), CUT_OFF_MS).unref();
   }
 
   get isCutOff(): boolean {
-    return this.#unspoken.length > 0 && performance.now() - this.#unspokenSince > this.#cutOffMs;
+    return this.#unspoken.length > 0 && performance.now() - this.#unspokenSince > CUT_OFF_MS;
   }
 
   /** Seconds for which answers have been waiting for copies now, 0 where none does. */
@@ -156,10 +154,6 @@ export class Followers {
   /** Why a server that is stopped now cannot end as it should. */
   notCopied(): NotCopiedError {
     return new NotCopiedError(this.#min);
-  }
-
-  get #cutOffMs(): number {
-    return this.#options.cutOffMs ?? CUT_OFF_MS;
   }
 
   /** How many have all there is, of those that are there. */

@@ -43,7 +43,7 @@ export async function run(args: string[]): Promise<number> {
   const copy = new Copy(realDisk, directory, verifyBy(key));
   // Who takes what there is, and goes, is nobody to wait for.
   const isOnce = values.once === true;
-  const source = new Source(url, isOnce ? '' : copy.name, stop.signal);
+  const source = new Source(url, isOnce ? '' : copy.name(), stop.signal);
   const following = new Following(copy, source, encodeBase64(key), stop);
   let hasAll = false;
   try {

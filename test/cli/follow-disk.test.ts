@@ -485,7 +485,7 @@ describe('a copy that goes on', () => {
     const names = [one, one, other].map((directory) => {
       const copy = new Copy(realDisk, directory, isServers);
       copy.close();
-      return copy.name;
+      return copy.name();
     });
     expect(names[1]).toBe(names[0]);
     expect(names[2]).not.toBe(names[0]);

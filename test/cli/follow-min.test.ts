@@ -46,8 +46,15 @@ async function freePort(): Promise<number> {
 
 type Begun = Awaited<ReturnType<typeof begin>>;
 
-const restart = ({ directory, flags }: Begun, min = 1): Promise<Server> =>
-  startServer({ directory, flags: flags(min) });
+const restart = ({ directory, flags }: Begun, ...more: string[]): Promise<Server> =>
+  startServer({ directory, flags: [...flags(1), ...more] });
+
+/** A figure of a server with --metrics. */
+async function figure(server: Server, name: string): Promise<number> {
+  const [, url] = /Tells how it is doing at (\S+metrics)\./.exec(server.log())!;
+  const line = (await (await fetch(url!)).text()).split('\n').find((each) => each.startsWith(`${name} `));
+  return Number(line!.slice(name.length));
+}
 
 const post = ({ url }: Server, { wallet, symbol }: Begun): Promise<Response> => {
   const body = record({ handle: unique('min'), claims: [issue(wallet, symbol, 1)] }, keys, [{ status: 'created' }]);
@@ -105,8 +112,10 @@ describe('--followers-min', () => {
     const begun = await begin();
     const to = fresh();
     let follower = follow(begun.port, to, begun.key);
-    const server = await restart(begun);
+    const server = await restart(begun, '--metrics', '0');
     expect((await post(server, begun)).status).toBe(201);
+    expect(await figure(server, 'ayni_followers_waited_seconds')).toBe(0);
+    expect(await figure(server, 'ayni_stage_seconds_total{stage="copies"}')).toBeGreaterThan(0);
     await follower.kill();
     let first: Response | null = null;
     const waiting = post(server, begun).then((response) => {
@@ -114,6 +123,7 @@ describe('--followers-min', () => {
     });
     await until(() => server.log().includes('Answers wait: 0 of 1 copy'));
     expect(first).toBe(null);
+    expect(await figure(server, 'ayni_followers_waited_seconds')).toBeGreaterThanOrEqual(3);
     const read = `${server.url}/wallets/${begun.wallet}/balances`;
     for (const refused of [await post(server, begun), await fetch(read), await fetch(new URL('/readyz', server.url))]) {
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, expect.any(String)]);

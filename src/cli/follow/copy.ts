@@ -75,8 +75,11 @@ export class Copy {
     return this.#newestSnapshot;
   }
 
-  /** What tells it from other copies, the same whoever keeps it going, wherever it is moved; a copy of it is none more. */
-  get name(): string {
+  /**
+   * What tells it from other copies, the same whoever keeps it going, wherever it is moved; a copy of it is none more. Written
+   * down where it has none yet.
+   */
+  name(): string {
     const path = join(this.directory, NAME_FILE);
     if (this.#disk.exists(path)) {
       const known = readWhole(this.#disk, path, NAME_BYTES_MAX).toString().trim();
