@@ -294,7 +294,8 @@ test('a memo that overflows forgets, and answers the same', () => {
 });
 
 const NO_RULES = { weight: 0, isOpen: false } as unknown as Rules;
-const MANY_RULES = { weight: 10_000, isOpen: false } as unknown as Rules;
+const manyRules = () => ({ weight: 10_000, isOpen: false }) as unknown as Rules;
+const MANY_RULES = manyRules();
 const LONG_POLICY: PolicyPart = { narrowing: { record: 0, filters: [] }, values: [], extended: [], weight: 4_000 };
 const MANY_OWNERS = Array.from({ length: 64 }, () => new Uint8Array(32));
 const listText = (n: number) => `${n} `.padEnd(500_000, 'x');
@@ -341,6 +342,28 @@ test.each<
   const memo = new AccessMemo();
   for (let n = 0; n < count; n++) put(memo, n);
   expect([has(memo, 0), has(memo, count - 1)]).toEqual([false, true]);
+});
+
+describe('a list of rules that records share', () => {
+  const put = (memo: AccessMemo, at: number, rules: Rules) => memo.setRecordRules(memo.record(at), rules, 1024);
+
+  test('takes room once', () => {
+    const memo = new AccessMemo();
+    const first = memo.record(0);
+    for (let at = 0; at < 20_000; at++) put(memo, at, MANY_RULES);
+    expect(memo.record(0)).toBe(first);
+    for (let at = 0; at < 5; at++) put(memo, at, manyRules());
+    expect(memo.record(0)).not.toBe(first);
+  });
+
+  test('takes room again once it was forgotten', () => {
+    const memo = new AccessMemo();
+    put(memo, 0, MANY_RULES);
+    for (let at = 1; at <= 6; at++) put(memo, at, manyRules());
+    const last = memo.record(6);
+    for (let at = 1; at <= 4; at++) put(memo, 6, at === 1 ? MANY_RULES : manyRules());
+    expect(memo.record(6)).not.toBe(last);
+  });
 });
 
 describe('rules of a megabyte each are remembered as far as there is room', () => {

@@ -32,8 +32,8 @@ export interface LedgerFacts {
 }
 
 /**
- * Rules held for records, counted with repetition; about a kilobyte each, and one more for each kilobyte of text or some
- * owners.
+ * Records, and rules held for them, a list that many share once; about a kilobyte each, and one more for each kilobyte of
+ * text or some owners.
  */
 const RECORD_WEIGHT_MAX = 60_000;
 const OWNERS_PER_RULE = 6;
@@ -67,6 +67,8 @@ export class AccessMemo {
   readonly #people = new Map<number, People>();
   #peopleChars = 0;
   readonly #records = new Map<number, RecordFacts>();
+  /** The lists among their facts. */
+  readonly #recordRules = new Set<Rules>();
   #recordWeight = 0;
   readonly #lists = new Map<string, Rules>();
   #listChars = 0;
@@ -123,7 +125,8 @@ export class AccessMemo {
 
   /** Rules that were read from so many characters. */
   setRecordRules(facts: RecordFacts, rules: Rules, chars: number): void {
-    this.#weigh(rules.weight + chars / TEXT_PER_RULE);
+    if (!this.#recordRules.has(rules)) this.#weigh(rules.weight + chars / TEXT_PER_RULE);
+    this.#recordRules.add(rules);
     facts.rules = rules;
   }
 
@@ -140,6 +143,7 @@ export class AccessMemo {
 
   #forgetRecords(): void {
     this.#records.clear();
+    this.#recordRules.clear();
     this.#recordWeight = 0;
   }
 
