@@ -163,6 +163,10 @@ const SETTINGS = {
   followers: place(
     'address and port where `ayni follow` finds the books, to keep a copy of them going; port 0 takes a free one',
   ),
+  followersTls: filledText(
+    '',
+    'directory with cert.pem, key.pem and peers.pem: who follows shows a certificate of a peer, and it goes over TLS',
+  ),
   followersMin: count(
     0,
     0,

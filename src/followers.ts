@@ -1,6 +1,7 @@
 /**
  * Who keeps a copy of the books going (`ayni follow`) reads them here: files of the directory, on a port of its own,
- * where the operator asked for one. It is no part of the ledger's interface; whoever reaches the port reads all books.
+ * where the operator asked for one. It is no part of the ledger's interface; whoever reaches the port reads all books, where
+ * it does not ask for certificates (peer-tls.ts).
  *
  *     GET /books               the server's key, and which segments and snapshots there are
  *     GET /books/<name>?from=  the file from that byte on; of the last segment as far as it is on the device, and where
@@ -17,6 +18,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { FOLLOWERS_MAX } from './config.ts';
+import type { PeerTls } from './peer-tls.ts';
 import { encodeBase64 } from './proof/keys.ts';
 import { openSidePort, type SidePort } from './side-port.ts';
 import { type Disk, type DiskFile, readAllLater } from './storage/disk.ts';
@@ -194,11 +196,11 @@ export class Followers {
     return !isBehind();
   }
 
-  /** Listens; port 0 takes a free one. Rejects with ListenError where the port cannot be had. */
-  listen(at: { host: string; port: number }): Promise<SidePort> {
+  /** Listens, with `tls` to peers alone; port 0 takes a free one. Rejects with ListenError where the port cannot be had. */
+  listen(at: { host: string; port: number }, tls: PeerTls | null = null): Promise<SidePort> {
     const { disk, directory } = this.#options;
     this.tookSnapshot(Math.max(0, ...listSnapshots(disk, directory).map(snapshotSeq)));
-    const options = { ...at, flag: '--followers', connectionsMax: CONNECTIONS_MAX, silentMsMax: SILENT_MS_MAX };
+    const options = { ...at, flag: '--followers', connectionsMax: CONNECTIONS_MAX, silentMsMax: SILENT_MS_MAX, tls };
     const answering = new WeakSet<Socket>();
     return openSidePort(options, (request, response) => {
       // Who asks for the next before the first is answered would have as many files open, and read, as it likes.

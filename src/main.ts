@@ -13,9 +13,10 @@ import { SEMVER } from './http/version.ts';
 import { type Log, logAt, tell } from './log.ts';
 import { startMetrics } from './metrics.ts';
 import { filesMax, fitOpenFiles } from './open-files.ts';
+import { type PeerTls, readPeerTls } from './peer-tls.ts';
 import { encodeBase64 } from './proof/keys.ts';
 import type { SidePort } from './side-port.ts';
-import { freeBytes } from './storage/disk.ts';
+import { freeBytes, realDisk } from './storage/disk.ts';
 import type { Lock } from './storage/lock.ts';
 import { fatalText, startText, watchClock } from './trouble.ts';
 import { urlHost } from './url-host.ts';
@@ -52,6 +53,7 @@ interface Running {
 async function serve(given: Config, directory: string): Promise<void> {
   // Before anything is made, or books are read for minutes: what cannot be used starts nothing.
   const rules = given.accessRules === '' ? null : serverRules(given.accessRules);
+  const followersTls = checkFollowers(given);
   keepYoungGenerationToFirstThread();
   const { config, connectionsCutMax, note } = fitOpenFiles(given, filesMax());
   const log = logAt(config.logLevel);
@@ -61,12 +63,6 @@ async function serve(given: Config, directory: string): Promise<void> {
   process.on('SIGUSR2', () => takeSnapshotNow());
 
   const isReadOnly = config.readOnly === 'yes';
-  if (isReadOnly && config.followers !== '')
-    throw new ConfigError('--followers: nothing is added to books that are read-only; copy them (ayni backup)');
-  if (config.followersMin > 0 && (config.followers === '' || config.durability === 'none'))
-    throw new ConfigError(
-      '--followers-min: copies get what this disk has, by way of --followers; with --durability none it may have less than they do',
-    );
   // Before a directory, a lock or a key is made where a disk is to be mounted, or a key is asked for that nothing needs.
   if (!mayBegin(config) && !hasBooks(directory)) throw noBooksError(directory);
   const books = (isReadOnly ? showBooks : openBooks)(directory, config.serverKey, log);
@@ -96,7 +92,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   takeSnapshotNow = isReadOnly
     ? () => tell('No snapshot is taken: the server is read-only.')
     : () => engine.requestSnapshot();
-  if (config.followers !== '') running.followers = await openToFollowers(config, running, log);
+  if (config.followers !== '') running.followers = await openToFollowers(config, followersTls, running, log);
   if (config.metrics !== '') running.metrics = await openMetrics(config, directory, running, log);
   if (config.followersMin > 0) await guard(config.followersMin, running);
   if (running.isStopping) return;
@@ -105,6 +101,19 @@ async function serve(given: Config, directory: string): Promise<void> {
   if (!isReadOnly) rooms.effects.start();
   const who = whoMay(config, state);
   process.stdout.write(startLine(config, who, running.listening.port, directory, encodeBase64(server.public)));
+}
+
+/** Throws where what is said of copies makes no sense. Returns how who follows is known; null: nobody is asked. */
+function checkFollowers({ followers, followersMin, followersTls, durability, readOnly }: Config): PeerTls | null {
+  if (readOnly === 'yes' && followers !== '')
+    throw new ConfigError('--followers: nothing is added to books that are read-only; copy them (ayni backup)');
+  if (followersMin > 0 && (followers === '' || durability === 'none'))
+    throw new ConfigError(
+      '--followers-min: copies get what this disk has, by way of --followers; with --durability none it may have less than they do',
+    );
+  if (followersTls === '') return null;
+  if (followers === '') throw new ConfigError('--followers-tls: there is no port for who follows (--followers)');
+  return readPeerTls(realDisk, resolve(followersTls));
 }
 
 async function openMetrics(config: Config, directory: string, running: Running, { inform }: Log): Promise<SidePort> {
@@ -125,8 +134,13 @@ async function openMetrics(config: Config, directory: string, running: Running, 
   return metrics;
 }
 
-async function openToFollowers(config: Config, { rooms: { followers } }: Running, { inform }: Log): Promise<SidePort> {
-  const open = await followers.listen(readPlace(config.followers));
+async function openToFollowers(
+  config: Config,
+  tls: PeerTls | null,
+  { rooms: { followers } }: Running,
+  { inform }: Log,
+): Promise<SidePort> {
+  const open = await followers.listen(readPlace(config.followers), tls);
   inform(`Its books can be followed at ${open.url}.`);
   return open;
 }

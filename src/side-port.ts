@@ -1,6 +1,8 @@
-/** Ports beside that of the ledgers, for whoever runs the server: plain HTTP, open where the operator asked for them. */
+/** Ports beside that of the ledgers, for whoever runs the server: HTTP, or HTTPS among peers, where the operator asked for them. */
 import { createServer, type RequestListener } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { PeerTls } from './peer-tls.ts';
 import { urlHost } from './url-host.ts';
 
 /** The port cannot be had; the message is for the operator. */
@@ -13,6 +15,9 @@ export class ListenError extends Error {
     );
   }
 }
+
+/** Nobody has shown a certificate by then: he takes the place of somebody who would. */
+const HANDSHAKE_MS_MAX = 5_000;
 
 export interface SidePort {
   readonly url: string;
@@ -29,12 +34,17 @@ export interface SidePortOptions {
   connectionsMax: number;
   /** A connection on which nothing goes either way for so long is cut; absent: none is. */
   silentMsMax?: number;
+  /** Who has no certificate that is trusted by it is not heard; null: everybody is, in the clear. */
+  tls?: PeerTls | null;
 }
 
 /** Listens. Rejects with ListenError where the port cannot be had. */
 export function openSidePort(options: SidePortOptions, answer: RequestListener): Promise<SidePort> {
-  const { host, port, flag, connectionsMax, silentMsMax = 0 } = options;
-  const server = createServer(answer);
+  const { host, port, flag, connectionsMax, silentMsMax = 0, tls = null } = options;
+  const server =
+    tls === null
+      ? createServer(answer)
+      : createSecureServer({ ...tls, requestCert: true, handshakeTimeout: HANDSHAKE_MS_MAX }, answer);
   server.maxConnections = connectionsMax;
   server.timeout = silentMsMax;
   // A stop does not wait for those who look.
@@ -44,7 +54,7 @@ export function openSidePort(options: SidePortOptions, answer: RequestListener):
     server.listen(port, host, () => {
       const { port: taken } = server.address() as AddressInfo;
       resolve({
-        url: `http://${urlHost(host)}:${taken}`,
+        url: `http${tls === null ? '' : 's'}://${urlHost(host)}:${taken}`,
         close() {
           server.close();
           server.closeAllConnections();

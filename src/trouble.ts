@@ -65,6 +65,7 @@ const TOLD_ERRORS = new Set([
   'JournalChangedError',
   'NotCopiedError',
   'KeyFileError',
+  'PeerTlsError',
   'ListenError',
   'HangingError',
 ]);

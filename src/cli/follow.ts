@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isoMoment } from '../core/proofs.ts';
+import { type PeerTls, readPeerTls } from '../peer-tls.ts';
 import { decodePublic, encodeBase64 } from '../proof/keys.ts';
 import { verifyBy } from '../proof/verify.ts';
 import { realDisk } from '../storage/disk.ts';
@@ -11,7 +12,7 @@ import { StrangeBooksError } from './follow/incoming.ts';
 import { AwayError, Source } from './follow/source.ts';
 import { readArgs, readFilled, SWITCH, TEXT, UsageError } from './usage.ts';
 
-export const HELP = `ayni follow <url> <dir> --against <base64> [--once]
+export const HELP = `ayni follow <url> <dir> --against <base64> [--tls <dir>] [--once]
 
 Keeps a copy of a running server's books in <dir>, a new or empty directory, or one in which it was kept before. What the
 server has on its disk comes as soon as it is there; a server that cannot be reached is asked again until it can. Of each
@@ -19,6 +20,8 @@ frame it is checked that it is the next one and that the server with this key ha
 
   <url>               of the server's --followers
   --against <base64>  the server's public key
+  --tls <dir>         with cert.pem, key.pem (mode 600) and peers.pem: shows the certificate to a server that was started with
+                      --followers-tls, and talks to nobody whose own is not among its peers'
   --once              end when the copy has what the server has
 
 The server's key is not in the copy. To go on with it where the server is lost: end this, and start a server on <dir> with
@@ -32,18 +35,19 @@ const SPOILT_MAX = 5;
 
 /** Runs the command; resolves with the exit code. */
 export async function run(args: string[]): Promise<number> {
-  const { values, positionals } = readArgs(args, { against: TEXT, once: SWITCH });
+  const { values, positionals } = readArgs(args, { against: TEXT, tls: TEXT, once: SWITCH });
   if (positionals.length !== 2) throw new UsageError('two of them: where the books are, and the directory of the copy');
   const url = readUrl(positionals[0]!);
   const directory = resolve(readFilled('the directory', positionals[1]!));
   const key = decodePublic(values.against ?? '');
   if (key === null) throw new UsageError("--against: the server's public key, the base64 of 32 bytes");
+  const tls = values.tls === undefined ? null : readTls(values.tls, url);
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
   const copy = new Copy(realDisk, directory, verifyBy(key));
   // Who takes what there is, and goes, is nobody to wait for.
   const isOnce = values.once === true;
-  const source = new Source(url, isOnce ? '' : copy.name(), stop.signal);
+  const source = new Source(url, isOnce ? '' : copy.name(), stop.signal, tls);
   const following = new Following(copy, source, encodeBase64(key), stop);
   let hasAll = false;
   try {
@@ -53,6 +57,7 @@ export async function run(args: string[]): Promise<number> {
     process.stderr.write(`ayni: ${url}: ${error.message}. Of that nothing is in ${directory}.\n`);
     return 1;
   } finally {
+    source.close();
     copy.close();
   }
   tell(copy.end === null ? `${directory} is not whole yet.` : `${directory} has entries 1 to ${copy.end.seq}.`);
@@ -66,6 +71,12 @@ function readUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url?.href === `${url?.origin}${url?.pathname}` && /^https?:$/.test(url.protocol)) return url.href;
   throw new UsageError(`${text}: no URL such as http://127.0.0.1:9500`);
+}
+
+function readTls(directory: string, url: string): PeerTls {
+  const path = resolve(readFilled('--tls', directory));
+  if (!url.startsWith('https:')) throw new UsageError(`--tls: ${url} is not https`);
+  return readPeerTls(realDisk, path);
 }
 
 function tell(text: string): void {

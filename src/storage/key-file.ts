@@ -92,7 +92,8 @@ export function writeKeyFile(disk: Disk, directory: string, bytes: Uint8Array, i
   );
 }
 
-function isOpenToOthers(disk: Disk, path: string): boolean {
+/** Whether group or others may do anything with the file. */
+export function isOpenToOthers(disk: Disk, path: string): boolean {
   return (disk.rights(path) & OTHERS) !== 0;
 }
 

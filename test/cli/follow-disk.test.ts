@@ -70,7 +70,11 @@ async function between(url: string, change: (path: string, body: Buffer) => Buff
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const sourceOf = (url: string) => new Source(url, 'copy', new AbortController().signal);
+function sourceOf(url: string, name = 'copy'): Source {
+  const source = new Source(url, name, new AbortController().signal);
+  closing.push(() => source.close());
+  return source;
+}
 
 /** Books in small segments; with snapshots the first segments are gone. */
 async function lived(shape: 'whole' | 'pruned'): Promise<House> {
@@ -180,7 +184,8 @@ describe.each(['whole', 'pruned'] as const)('a copy of books whose journal is %s
     expect(before.state).toEqual([]);
     const run = async (disk: Disk) => {
       const copy = new Copy(disk, COPY, isServers);
-      await catchUp(copy, sourceOf(url));
+      const source = sourceOf(url);
+      await catchUp(copy, source).finally(() => source.close());
       return copy;
     };
     const whole = new Power(new FakeDisk(3));
@@ -475,7 +480,7 @@ describe('a copy that goes on', () => {
     expect(await isCaughtUp).toBe(true);
     await until(() => followers.entries[0] === house.journal.position.seq);
     // Nobody waits for who took what there was, and is over.
-    await catchUp(copy, new Source(url, '', new AbortController().signal));
+    await catchUp(copy, sourceOf(url, ''));
     expect(followers.entries).toHaveLength(1);
     copy.close();
   });

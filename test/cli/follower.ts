@@ -17,8 +17,8 @@ export const serve = (options: ServerOptions & { directory: string }) =>
   startServer({ ...options, flags: ['--followers', '0', ...(options.flags ?? [])] });
 
 /** Where. */
-export const portOf = (server: Server) =>
-  Number(/can be followed at http:\/\/127\.0\.0\.1:(\d+)/.exec(server.log())![1]);
+export const urlOf = (server: Server) => /can be followed at (https?:\/\/127\.0\.0\.1:\d+)/.exec(server.log())![1]!;
+export const portOf = (server: Server) => Number(new URL(urlOf(server)).port);
 
 export interface Follower {
   log(): string;
@@ -31,9 +31,21 @@ export interface Follower {
 }
 
 /** `ayni follow` as a process of its own, which goes with the test run. */
-export function follow(port: number, to: string, key: string, ...more: string[]): Follower {
-  const args = [AYNI, 'follow', `http://127.0.0.1:${port}`, to, '--against', key, ...more];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+export function follow(at: number | string, to: string, key: string, ...more: string[]): Follower {
+  return followWith({}, at, to, key, ...more);
+}
+
+/** The same with these variables in its environment. */
+export function followWith(
+  env: Record<string, string>,
+  at: number | string,
+  to: string,
+  key: string,
+  ...more: string[]
+): Follower {
+  const url = typeof at === 'string' ? at : `http://127.0.0.1:${at}`;
+  const args = [AYNI, 'follow', url, to, '--against', key, ...more];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
   dieWithUs(child);
   let log = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (log += chunk.toString()));

@@ -45,8 +45,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'default-ledger': ['config', 'core', 'engine', 'genesis', 'proof', 'url-host'],
   machine: ['storage'],
   config: ['core', 'machine'],
-  'side-port': ['url-host'],
-  followers: ['config', 'proof', 'side-port', 'storage'],
+  'peer-tls': ['storage'],
+  'side-port': ['peer-tls', 'url-host'],
+  followers: ['config', 'peer-tls', 'proof', 'side-port', 'storage'],
   metrics: ['engine', 'followers', 'histogram', 'proof', 'storage', 'http', 'effects', 'side-port'],
   'open-files': ['config', 'storage'],
   trouble: ['storage'],
@@ -79,7 +80,8 @@ const DOORS: Record<string, readonly string[]> = {
   'node:fs': ['storage/disk.ts'],
   'prom-client': ['metrics.ts'],
   'node:http': ['followers.ts', 'side-port.ts', 'effects/outgoing.ts', 'bridge/ledger.ts', 'bridge/server.ts'],
-  'node:https': ['effects/outgoing.ts', 'bridge/ledger.ts'],
+  'node:https': ['side-port.ts', 'effects/outgoing.ts', 'bridge/ledger.ts'],
+  'node:tls': ['peer-tls.ts'],
   'node:dns': ['effects/addresses.ts'],
 };
 

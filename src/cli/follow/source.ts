@@ -1,8 +1,12 @@
 /** The books that are followed, as the port of `--followers` gives them (src/followers.ts). */
+import { Agent, type IncomingMessage, request as requestClear } from 'node:http';
+import { request as requestSecure, Agent as SecureAgent } from 'node:https';
 import { type BooksListed, FILE_TYPE, SNAPSHOT_HEADER } from '../../followers.ts';
+import type { PeerTls } from '../../peer-tls.ts';
 import { segmentSeq } from '../../storage/format.ts';
 import type { JournalPosition } from '../../storage/journal.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
+import { errorCode } from '../../storage/system-error.ts';
 
 /** Nobody answers there just now, or not to the end, or not as they should: to be asked again. */
 export class AwayError extends Error {
@@ -37,14 +41,27 @@ export class Source {
   readonly #url: string;
   readonly #name: string;
   readonly #signal: AbortSignal;
+  /** Connections are used again: a question may be as short as a frame. */
+  readonly #agent: Agent;
   /** The entry of the newest snapshot it has told of. */
   newestSnapshot = 0;
 
-  /** With a name the server knows who asks, and waits for him when it stops; with '' it does not. */
-  constructor(url: string, name: string, signal: AbortSignal) {
+  /**
+   * With a name the server knows who asks, and waits for him when it stops; with '' it does not. With `tls` it shows who it is,
+   * and takes no other word than that of a peer.
+   */
+  constructor(url: string, name: string, signal: AbortSignal, tls: PeerTls | null = null) {
     this.#url = url.replace(/\/+$/, '');
     this.#name = name;
     this.#signal = signal;
+    this.#agent = url.startsWith('https:')
+      ? new SecureAgent({ keepAlive: true, ...tls })
+      : new Agent({ keepAlive: true });
+  }
+
+  /** Hangs up. */
+  close(): void {
+    this.#agent.destroy();
   }
 
   async list(): Promise<BooksListed> {
@@ -57,7 +74,8 @@ export class Source {
       if (bytes > LIST_BYTES_MAX) break;
     }
     const text = Buffer.concat(read).toString();
-    if (response.status !== 200) throw new AwayError(`it answers ${response.status} ${text.slice(0, 200)}`.trim());
+    if (response.statusCode !== 200)
+      throw new AwayError(`it answers ${response.statusCode} ${text.slice(0, 200)}`.trim());
     try {
       const { server, segments, snapshots } = JSON.parse(text) as Record<string, unknown>;
       if (typeof server !== 'string') throw new Error('no key');
@@ -78,15 +96,16 @@ export class Source {
       ...(!waits && { wait: 'no' }),
     };
     const { response, chunks } = await this.#get(`/books/${name}`, query);
-    const snapshot = Number(response.headers.get(SNAPSHOT_HEADER) ?? 0);
+    const { statusCode: status, headers } = response;
+    const snapshot = Number(headers[SNAPSHOT_HEADER] ?? 0);
     if (snapshot > this.newestSnapshot) this.newestSnapshot = snapshot;
-    if (response.status === 200 && isFile(response)) return { kind: 'bytes', chunks };
+    if (status === 200 && isFile(response)) return { kind: 'bytes', chunks };
     // Somebody in between may send pages without an end.
     for await (const _ of chunks) break;
-    if (response.status === 204) return { kind: 'nothing' };
-    if (response.status === 404) return { kind: 'missing' };
-    if (response.status === 416) return { kind: 'shorter' };
-    throw new AwayError(`it answers ${response.status}${response.status === 200 ? ', with none of its files' : ''}`);
+    if (status === 204) return { kind: 'nothing' };
+    if (status === 404) return { kind: 'missing' };
+    if (status === 416) return { kind: 'shorter' };
+    throw new AwayError(`it answers ${status}${status === 200 ? ', with none of its files' : ''}`);
   }
 
   #said(has: Readonly<JournalPosition> | null): Record<string, string | number> {
@@ -99,22 +118,25 @@ export class Source {
     for (const [name, value] of Object.entries(query)) asked.set(name, String(value));
     const patience = new Patience(this.#signal);
     try {
-      const response = await fetch(`${this.#url}${path}?${asked}`, {
-        signal: patience.signal,
-        redirect: 'error',
-        headers: { 'accept-encoding': 'identity' },
-      });
+      const response = await this.#ask(`${this.#url}${path}?${asked}`, patience.signal);
       return { response, chunks: chunksOf(response, patience) };
     } catch (error) {
       throw patience.errorOf(error as Error);
     }
   }
+
+  #ask(url: string, signal: AbortSignal): Promise<IncomingMessage> {
+    const request = this.#agent instanceof SecureAgent ? requestSecure : requestClear;
+    return new Promise((resolve, reject) => {
+      request(url, { agent: this.#agent, signal }).on('response', resolve).on('error', reject).end();
+    });
+  }
 }
 
 /** Not the page of somebody in between; it says how long it is, and is no longer then. */
-function isFile({ headers }: Response): boolean {
-  const isWhole = headers.has('content-length') && !headers.has('content-encoding');
-  return isWhole && headers.get('content-type') === FILE_TYPE;
+function isFile({ headers }: IncomingMessage): boolean {
+  const isWhole = headers['content-length'] !== undefined && headers['content-encoding'] === undefined;
+  return isWhole && headers['content-type'] === FILE_TYPE;
 }
 
 /** Ends a request that has come to a standstill, or that nobody waits for any more. */
@@ -155,7 +177,7 @@ class Patience {
   }
 
   /** The next piece, where it comes before the end: a read that was aborted has been seen never to settle. */
-  async next<T>(pieces: AsyncIterator<T> | undefined): Promise<IteratorResult<T> | undefined> {
+  async next<T>(pieces: AsyncIterator<T>): Promise<IteratorResult<T>> {
     const { signal } = this;
     signal.throwIfAborted();
     let abort = () => {};
@@ -164,7 +186,7 @@ class Patience {
       signal.addEventListener('abort', abort);
     });
     try {
-      return await Promise.race([pieces?.next(), aborted]);
+      return await Promise.race([pieces.next(), aborted]);
     } finally {
       signal.removeEventListener('abort', abort);
     }
@@ -178,7 +200,8 @@ class Patience {
   errorOf(error: Error): Error {
     this.end();
     if (this.#isSilent) return new AwayError('it says nothing any more');
-    return new AwayError(error.cause instanceof Error ? error.cause.message : error.message);
+    // Where a name has several addresses, there is an error of each, and none of all.
+    return new AwayError(error.message || errorCode(error));
   }
 }
 
@@ -188,11 +211,11 @@ function namesIn(list: unknown): string[] {
 }
 
 /** All that was announced; throws where less came. */
-async function* chunksOf(response: Response, patience: Patience): AsyncGenerator<Uint8Array> {
-  let left = Number(response.headers.get('content-length') ?? 0);
-  const pieces = response.body?.[Symbol.asyncIterator]();
+async function* chunksOf(response: IncomingMessage, patience: Patience): AsyncGenerator<Uint8Array> {
+  let left = Number(response.headers['content-length'] ?? 0);
+  const pieces: AsyncIterator<Uint8Array> = response[Symbol.asyncIterator]();
   try {
-    for (let next = await patience.next(pieces); next?.done === false; next = await patience.next(pieces)) {
+    for (let next = await patience.next(pieces); next.done !== true; next = await patience.next(pieces)) {
       patience.hold();
       left -= next.value.length;
       yield next.value;
@@ -204,6 +227,6 @@ async function* chunksOf(response: Response, patience: Patience): AsyncGenerator
   } finally {
     patience.end();
     // Who wants no more leaves the connection; nobody waits for what that comes to.
-    pieces?.return?.().catch(() => {});
+    pieces.return?.().catch(() => {});
   }
 }
