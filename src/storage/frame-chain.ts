@@ -4,7 +4,6 @@
  * on them.
  */
 import { equalBytes } from '../core/bytes.ts';
-import { decodeNextFacts } from './codec.ts';
 import {
   FRAME_BYTES_MAX,
   FRAME_HEAD_BYTES,
@@ -46,7 +45,7 @@ export class FrameChain {
   readonly #startsAnywhere: boolean;
   readonly #verify: VerifyHash;
   readonly #head: FrameHead = { firstSeq: 0, count: 0, moment: 0 };
-  readonly #entries = noEntries(decodeNextFacts);
+  readonly #entries = noEntries();
 
   /** `chain` is null where the header of a segment, the first thing to come, is to tell. */
   constructor({ seq, chain, moment }: Start, verify: VerifyHash) {
@@ -101,7 +100,7 @@ export class FrameChain {
   #hashOf(bytes: Buffer, from: number, to: number): Uint8Array {
     const { count } = this.#head;
     try {
-      takeEntries(this.#entries, { bytes, from, to }, count, true);
+      takeEntries(this.#entries, { bytes, from, to }, count, null);
     } catch (error) {
       if (error instanceof CodecError) throw new StrangeFrameError(`a frame with ${error.message}`);
       throw error;

@@ -2,6 +2,7 @@
  * The entries of one frame: decoded, and digested, which is what the frame's hash is made of. Whose the frame is, and
  * whether it is in its place, journal-reader.ts knows.
  */
+import type { Entry } from '../core/entry.ts';
 import { decodeNext } from './codec.ts';
 import { passNext } from './entry-bytes.ts';
 import {
@@ -21,38 +22,37 @@ import type { Frame } from './window.ts';
 /** Reads the entry at `cursor.at` and moves that behind it; `notes` may help. Throws CodecError. */
 export type DecodeEntry<E> = (bytes: Uint8Array, cursor: { at: number }, to: number, notes?: OutlineNotes) => E;
 
-/** A frame's entries, decoded, where each ends in its bytes, and their digests in a row. */
+/** A frame's entries, where they were decoded, where each ends in its bytes, and their digests in a row. */
 export interface FrameEntries<E> {
-  readonly decode: DecodeEntry<E>;
   readonly list: E[];
   readonly ends: number[];
   digests: Buffer;
 }
 
-export function noEntries<E>(decodeEntry: DecodeEntry<E>): FrameEntries<E> {
-  return { decode: decodeEntry, list: [], ends: [], digests: Buffer.allocUnsafeSlow(64 * HASH_BYTES) };
+export function noEntries<E = never>(): FrameEntries<E> {
+  return { list: [], ends: [], digests: Buffer.allocUnsafeSlow(64 * HASH_BYTES) };
 }
 
 /**
- * Decodes the entries of the frame, and digests them where that is not done; of a frame whose entries are known, the
- * digests will do. Throws CodecError where they do not fill it.
+ * Decodes the entries of the frame, and digests them where that is not done; of a frame whose entries nobody wants, the
+ * digests will do (`decodeEntry` is null then). Throws CodecError where they do not fill it.
  */
 export function takeEntries<E>(
   into: FrameEntries<E>,
   { bytes, from, to, digests, notes }: Frame,
   count: number,
-  isKnown = false,
+  decodeEntry: DecodeEntry<E> | null,
 ): void {
   into.list.length = 0;
   into.ends.length = 0;
   // Whoever has taken the digests has passed through all entries.
-  if (isKnown && digests !== undefined) return;
+  if (decodeEntry === null && digests !== undefined) return;
   const end = to - FRAME_FOOT_BYTES;
   const cursor = { at: from + FRAME_HEAD_BYTES };
   for (let index = 0; index < count; index++) {
     const start = cursor.at;
-    if (isKnown) passNext(bytes, cursor, end);
-    else into.list.push(into.decode(bytes, cursor, end, notes));
+    if (decodeEntry === null) passNext(bytes, cursor, end);
+    else into.list.push(decodeEntry(bytes, cursor, end, notes));
     into.ends.push(cursor.at);
     if (digests !== undefined) continue;
     // What a frame says of its count is believed one entry at a time.
@@ -67,9 +67,9 @@ export function takeEntries<E>(
 export function frameHashOf(bytes: Buffer): Uint8Array | null {
   const head: FrameHead = { firstSeq: 0, count: 0, moment: 0 };
   if (!frameWhole(bytes, 0, bytes.length) || readFrameHead(bytes, 0, bytes.length, head) !== '') return null;
-  const entries = noEntries(decodeNext);
+  const entries = noEntries<Entry>();
   try {
-    takeEntries(entries, { bytes, from: 0, to: bytes.length }, head.count);
+    takeEntries(entries, { bytes, from: 0, to: bytes.length }, head.count, decodeNext);
   } catch (error) {
     if (error instanceof CodecError) return null;
     throw error;

@@ -161,7 +161,8 @@ function* stepSegments<E>(
     unproven: null,
     window: null,
     head: { firstSeq: 0, count: 0, moment: 0 },
-    entries: noEntries(decode),
+    decode,
+    entries: noEntries(),
     result: {
       position: { seq: after.seq, chain: after.chain, moment: after.moment, file: null, byte: 0, written: 0 },
       torn: null,
@@ -211,6 +212,7 @@ interface Run<E = unknown> {
   readonly options: ReadOptions<E>;
   readonly head: FrameHead;
   readonly result: ReadResult;
+  readonly decode: DecodeEntry<E>;
   /** Those of the frame that was read last. */
   readonly entries: FrameEntries<E>;
   readonly ahead: FramesAhead | null;
@@ -364,7 +366,7 @@ function checkKnown(run: Run, path: string, at: number): void {
 function readEntries<E>(run: Run<E>, path: string, at: number, frame: Frame, isKnown: boolean): Buffer {
   const { head, entries } = run;
   try {
-    takeEntries(entries, frame, head.count, isKnown);
+    takeEntries(entries, frame, head.count, isKnown ? null : run.decode);
   } catch (error) {
     if (!(error instanceof CodecError)) throw error;
     const start = entries.ends.at(-1) ?? frame.from + FRAME_HEAD_BYTES;
