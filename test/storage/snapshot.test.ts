@@ -192,14 +192,34 @@ describe('final parts', () => {
 describe('what a new one makes superfluous', () => {
   test('two are kept, and the segments the older of them needs', async () => {
     const { disk, positions } = await withJournal();
+    const removed: string[] = [];
     for (const [index, position] of positions.slice(0, 4).entries()) {
-      await take(disk, contentAt(position, [part('table', false, 10 + index)]));
+      const taken = await take(disk, contentAt(position, [part('table', false, 10 + index)]));
+      removed.push(...taken.removed);
     }
+    expect(removed.sort()).toEqual([
+      ...[1, 3, 5].map((seq) => `journal-${String(seq).padStart(20, '0')}.ayj`),
+      ...[2, 4].map((seq) => `snapshot-${String(seq).padStart(20, '0')}.ays`),
+    ]);
     expect(disk.readdir(DIRECTORY)).toEqual([
       ...[7, 9, 11].map((seq) => `journal-${String(seq).padStart(20, '0')}.ayj`),
       ...[6, 8].map((seq) => `snapshot-${String(seq).padStart(20, '0')}.ays`),
     ]);
     for (const position of positions.slice(2, 4)) expect(readFrames(disk, position).position.seq).toBe(12);
+  });
+
+  test('the segment of the one entry after the older of them stays, and so does the last of all', async () => {
+    const disk = fresh();
+    await writeFrames(disk, [1, 1, 1, 1], { segmentBytesMax: 1 });
+    const positions = readFrames(disk).spans.map((span) => span.position);
+    await take(disk, contentAt(positions[0]!, []));
+    await take(disk, contentAt(positions[1]!, []));
+    expect(readFrames(disk, positions[0]).position.seq).toBe(4);
+    await take(disk, contentAt(positions[3]!, []));
+    await take(disk, contentAt({ ...positions[3]!, seq: 5 }, []));
+    expect(disk.readdir(DIRECTORY).filter((name) => name.startsWith('journal-'))).toEqual([
+      'journal-00000000000000000004.ayj',
+    ]);
   });
 
   test('the first removes nothing', async () => {
@@ -209,15 +229,51 @@ describe('what a new one makes superfluous', () => {
     expect(readFrames(disk).position.seq).toBe(12);
   });
 
-  test('a damaged one does not count as kept', async () => {
+  const damaged = `${DIRECTORY}/snapshot-00000000000000000006.ays`;
+  const fileOf = (disk: FakeDisk, start: string) =>
+    `${DIRECTORY}/${disk.readdir(DIRECTORY).find((name) => name.startsWith(start))}`;
+
+  test.each<[string, (disk: FakeDisk) => void]>([
+    ['that is damaged', (disk) => disk.put(damaged, new Uint8Array(50))],
+    ['whose first part is gone', (disk) => disk.put(fileOf(disk, 'part-chunk-0'), null)],
+    ['whose last part is cut short', (disk) => disk.put(fileOf(disk, 'part-chunk.1'), new Uint8Array(99))],
+    ['that has the name of another', (disk) => disk.put(damaged, disk.bytesOf(fileOf(disk, 'snapshot-')))],
+    ['that the disk does not give', (disk) => disk.inject({ call: 'read', path: damaged, code: 'EIO' })],
+  ])('one %s does not count as kept', async (_, spoil) => {
     const { disk, positions } = await withJournal();
     await take(disk, contentAt(positions[0]!, []));
-    await take(disk, contentAt(positions[2]!, []));
-    disk.put(`${DIRECTORY}/snapshot-00000000000000000006.ays`, new Uint8Array(50));
+    await take(disk, contentAt(positions[2]!, [chunk, chunk2]));
+    spoil(disk);
     await take(disk, contentAt(positions[3]!, []));
+    disk.heal();
     expect(readFrames(disk, positions[0]).position.seq).toBe(12);
+    expect(listSnapshots(disk, DIRECTORY)).toEqual([
+      'snapshot-00000000000000000008.ays',
+      'snapshot-00000000000000000002.ays',
+    ]);
     disk.put(`${DIRECTORY}/snapshot-00000000000000000008.ays`, null);
     expect(read(disk).snapshot?.seq).toBe(2);
+  });
+
+  test('one that a start has refused does not count as kept, though its frame is whole', async () => {
+    const { disk, positions } = await withJournal();
+    await take(disk, contentAt(positions[0]!, []));
+    const { file } = await take(disk, contentAt(positions[2]!, []));
+    const options = { ...server, refused: [file] };
+    const { removed } = await takeSnapshot(disk, DIRECTORY, contentAt(positions[3]!, []), options);
+    expect(removed).toContain(file);
+    expect(read(disk).snapshot?.seq).toBe(8);
+    disk.put(`${DIRECTORY}/snapshot-00000000000000000008.ays`, null);
+    expect(read(disk).snapshot?.seq).toBe(2);
+  });
+
+  test('a damaged one alone before it lets nothing go', async () => {
+    const { disk, positions } = await withJournal();
+    await take(disk, contentAt(positions[2]!, [chunk]));
+    disk.put(damaged, new Uint8Array(50));
+    const { removed } = await take(disk, contentAt(positions[3]!, []));
+    expect(removed).toEqual([]);
+    expect(readFrames(disk).position.seq).toBe(12);
   });
 
   test('what a crash left half-written', async () => {
@@ -225,8 +281,9 @@ describe('what a new one makes superfluous', () => {
     disk.put(`${DIRECTORY}/snapshot-00000000000000000003.ays.tmp`, noise(10));
     disk.put(`${DIRECTORY}/part-chunk-9.tmp`, noise(10));
     await take(disk, contentAt(START, []));
-    await take(disk, contentAt({ ...START, seq: 6 }, []));
+    const { removed } = await take(disk, contentAt({ ...START, seq: 6 }, []));
     expect(disk.readdir(DIRECTORY).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+    expect(removed.sort()).toEqual(['part-chunk-9.tmp', 'snapshot-00000000000000000003.ays.tmp']);
   });
 
   test('what one that failed could not take away is in no later one’s way, though it has its names', async () => {
