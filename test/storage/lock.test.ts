@@ -391,6 +391,12 @@ describe('a lock that is taken from a process that runs, because it cannot be se
     const bytes = Buffer.from('more');
     expect(await later((done) => file.writeLater(bytes, 0, 4, 0, done))).toBeNull();
     expect(await later((done) => file.syncLater(done))).toBeNull();
+    file.write(bytes, 0, 2, 4);
+    expect(disk.isDurable(path)).toBe(false);
+    file.sync();
+    held.syncDirectory(DIRECTORY);
+    expect(disk.isDurable(path), 'a sync here is one of the disk').toBe(true);
+    expect(held.openSynced(path), 'the disk knows none').toBeNull();
     held.rename(path, `${path}-2`);
     expect(await later((done) => held.renameLater(`${path}-2`, `${path}-3`, done))).toBeNull();
     expect(await later((done) => held.syncDirectoryLater(DIRECTORY, done))).toBeNull();
