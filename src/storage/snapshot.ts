@@ -102,8 +102,8 @@ async function writeSnapshot(
     const stream = new FileStream(opened, options.pieceBytes);
     const open = await writeOpenParts(stream, content.parts);
     const finals = await keepFinalParts(disk, directory, content.parts);
-    // The parts' names must be on the device before the name of what refers to them.
-    if (finals.bytes > 0) await syncDirectoryLater(disk, directory);
+    // The parts' names must be on the device before the name of what refers to them; one that failed may have given some.
+    if (finals.rows.size > 0) await syncDirectoryLater(disk, directory);
     const { seq, chain, moment, extra } = content;
     const parts = content.parts.map((part) => (part.final ? finals.rows : open).get(part)!);
     const manifest = { seq, chain, moment, extra, parts };

@@ -9,7 +9,15 @@ import { realDisk } from '../../src/storage/disk.ts';
 import { crc } from '../../src/storage/format.ts';
 import type { JournalPosition } from '../../src/storage/journal.ts';
 import { type SnapshotContent, takeSnapshot } from '../../src/storage/snapshot.ts';
-import { FOOT_BYTES, packFoot, packManifest, unpackFoot, unpackManifest } from '../../src/storage/snapshot-format.ts';
+import {
+  FOOT_BYTES,
+  packFoot,
+  packManifest,
+  SNAPSHOT_HEADER_BYTES,
+  SnapshotError,
+  unpackFoot,
+  unpackManifest,
+} from '../../src/storage/snapshot-format.ts';
 import { listSnapshots, type ReadPart, readSnapshots, type SnapshotRead } from '../../src/storage/snapshot-reader.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { isLong } from '../support/long.ts';
@@ -166,6 +174,21 @@ describe('final parts', () => {
     const again = { ...snapshot!.parts[0]!, final: true as const };
     const { bytes } = await take(disk, contentAt({ ...START, seq: 6 }, [again]));
     expect(bytes).toBeLessThan(1000);
+  });
+
+  test.each<[string, string, number, number, string]>([
+    ['from another place on', 'chunk-0', 500, 3000, DIRECTORY],
+    ['to another end', 'chunk-0', 0, 2999, DIRECTORY],
+    ['under another name', 'chunk-1', 0, 3000, DIRECTORY],
+    ['for another directory', 'chunk-0', 0, 3000, '/others'],
+  ])('whose memory is known, but %s, are others', async (_, name, from, length, directory) => {
+    const disk = fresh();
+    disk.mkdir('/others');
+    const { buffer } = noise(4000);
+    await take(disk, contentAt(START, [{ name: 'chunk-0', final: true, bytes: new Uint8Array(buffer, 0, 3000) }]));
+    const other = contentAt({ ...START, seq: 6 }, [{ name, final: true, bytes: new Uint8Array(buffer, from, length) }]);
+    await takeSnapshot(disk, directory, other, server);
+    expect(plain(readSnapshots(disk, directory, server.verify).snapshot)).toEqual(plain(other));
   });
 
   test('whose file is gone or cut short are written again', async () => {
@@ -362,15 +385,28 @@ describe('a spoilt newest one is passed over, with the reason', () => {
     const at = bytes.length - FOOT_BYTES - foot.manifestBytes;
     const manifest = unpackManifest(bytes.subarray(at, at + foot.manifestBytes));
     for (const length of [Number.MAX_SAFE_INTEGER, 2 ** 40, 2 ** 33, 201]) {
-      const parts = manifest.parts.map((row) => (row.final ? { ...row, bytes: length } : row));
-      const forged = Buffer.concat([...packManifest({ ...manifest, parts })]);
-      const manifestCrc = crc(forged, 0, forged.length);
-      const end = packFoot({ ...foot, manifestBytes: forged.length, manifestCrc });
-      expectOlder(
-        spoilt(newest, Buffer.concat([bytes.subarray(0, at), forged, end])),
-        /damaged: its hash does not fit/,
-      );
+      for (const isFinal of [true, false]) {
+        const parts = manifest.parts.map((row) => (row.final === isFinal ? { ...row, bytes: length } : row));
+        const forged = Buffer.concat([...packManifest({ ...manifest, parts })]);
+        const manifestCrc = crc(forged, 0, forged.length);
+        const end = packFoot({ ...foot, manifestBytes: forged.length, manifestCrc });
+        expectOlder(
+          spoilt(newest, Buffer.concat([bytes.subarray(0, at), forged, end])),
+          isFinal ? /damaged: its hash does not fit/ : /its parts do not fill it/,
+        );
+      }
     }
+  });
+
+  test.each<[string, number | null, RegExp]>([
+    ['a manifest longer than the file', 2 ** 32 - 1, /no room for its manifest/],
+    ['a manifest that begins in the header', null, /no room for its manifest/],
+    ['a manifest that is shorter', 100, /its manifest$/],
+  ])('by somebody without the key, who tells of %s', (_, told, reason) => {
+    const bytes = files.get(newest)!;
+    const manifestBytes = told ?? bytes.length - FOOT_BYTES - SNAPSHOT_HEADER_BYTES + 1;
+    const foot = packFoot({ ...unpackFoot(bytes.subarray(-FOOT_BYTES)), manifestBytes });
+    expectOlder(spoilt(newest, Buffer.concat([bytes.subarray(0, -FOOT_BYTES), foot])), reason);
   });
 
   test('of another server', async () => {
@@ -419,6 +455,7 @@ describe('a spoilt newest one is passed over, with the reason', () => {
 });
 
 describe('a fault while taking one leaves the older ones, and the next one is taken', () => {
+  let own: Uint8Array = new Uint8Array(0);
   const calls: Fault['call'][] = ['open', 'write', 'sync', 'close', 'rename', 'syncDirectory', 'unlink', 'readdir'];
   const cases = calls.flatMap((call) =>
     ['ENOSPC', 'EIO', 'EROFS'].map((code): [string, Fault] => [`${code} on ${call}`, { call, code }]),
@@ -446,7 +483,35 @@ describe('a fault while taking one leaves the older ones, and the next one is ta
     }
   });
 
-  test('read back with other bytes: refused, the older ones stand', async () => {
+  const flipped = (bytes: Buffer, at: number) => {
+    bytes[at]! ^= 1;
+    return bytes;
+  };
+
+  test.each<[string, (bytes: Buffer) => Uint8Array]>([
+    ['a bit of a part flipped', (bytes) => flipped(bytes, 700)],
+    ['a bit of its manifest flipped', (bytes) => flipped(bytes, bytes.length - FOOT_BYTES - 1)],
+    ['a bit of its foot flipped', (bytes) => flipped(bytes, bytes.length - 1)],
+    ['its end missing', (bytes) => bytes.subarray(0, -1)],
+    ['another that this server has signed', () => own],
+  ])('read back with %s: refused, the older ones stand', async (_, spoil) => {
+    const disk = fresh();
+    const content = contentAt(START, [part('table', false, 2000)]);
+    await take(disk, content);
+    own = disk.bytesOf(`${DIRECTORY}/snapshot-00000000000000000005.ays`);
+    const open = disk.open.bind(disk);
+    disk.open = (path, mode) => {
+      if (mode === 'read' && path.endsWith('.tmp')) disk.put(path, spoil(disk.bytesOf(path)));
+      return open(path, mode);
+    };
+    const later = contentAt({ ...START, seq: 6 }, [part('table', false, 2000)]);
+    await expect(take(disk, later)).rejects.toThrow(SnapshotError);
+    expect(listSnapshots(disk, DIRECTORY)).toEqual(['snapshot-00000000000000000005.ays']);
+    expect(plain(read(disk).snapshot)).toEqual(plain(content));
+    expect(disk.calls.get('open')! - disk.calls.get('close')!, 'files left open').toBe(0);
+  });
+
+  test('read back with a signature that is not this server’s: refused, the older ones stand', async () => {
     const disk = fresh();
     await take(disk, contentAt(START, []));
     const lying = {
@@ -456,6 +521,49 @@ describe('a fault while taking one leaves the older ones, and the next one is ta
     await expect(takeSnapshot(disk, DIRECTORY, contentAt({ ...START, seq: 6 }, []), lying)).rejects.toThrow('signed');
     expect(read(disk).snapshot?.seq).toBe(5);
     expect(disk.exists(`${DIRECTORY}/snapshot-00000000000000000006.ays`)).toBe(false);
+  });
+
+  test.each<[Fault['call'], number]>([
+    ['write', Number.POSITIVE_INFINITY],
+    ['sync', Number.POSITIVE_INFINITY],
+    // A third comes when all was read back.
+    ['close', 2],
+  ])('leaves nothing half-written, nor open, at each %s', async (call, times) => {
+    const content = contentAt(START, [part('table', false, 100), part('chunk-0', true, 50)]);
+    for (let skip = 0; skip < times; skip++) {
+      const disk = fresh();
+      disk.inject({ call, code: 'ENOSPC', skip });
+      const error = await take(disk, content).catch((thrown: Error) => thrown);
+      if (!(error instanceof Error)) break;
+      expect(disk.readdir(DIRECTORY).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+      expect(disk.calls.get('open')! - disk.calls.get('close')!, 'files left open').toBe(0);
+    }
+  });
+
+  test('is on the device, with its parts, once it is taken', async () => {
+    const disk = fresh();
+    await take(disk, contentAt(START, [part('table', false, 100), part('chunk-0', true, 50)]));
+    const names = disk.readdir(DIRECTORY);
+    expect(names.filter((name) => disk.isDurable(`${DIRECTORY}/${name}`))).toEqual(names);
+    expect(names).toHaveLength(2);
+  });
+
+  test.each([
+    ['at first', false],
+    ['after one that failed when its part had been named', true],
+  ])('power cuts at every moment, %s: its name is there only where its parts are', async (_, isSecond) => {
+    for (let seed = 1; seed <= 120; seed++) {
+      const disk = freshDisk(seed, (run) => setImmediate(run));
+      const parts = [part('chunk-0', true, 900), part('table', false, 200)];
+      if (isSecond) {
+        disk.inject({ call: 'syncDirectory', code: 'EIO' });
+        await expect(take(disk, contentAt(START, parts))).rejects.toThrow('EIO');
+      }
+      void take(disk, contentAt({ ...START, seq: 6 }, parts)).catch(() => {});
+      for (let turn = 0; turn < seed % 24; turn++) await new Promise((resolve) => setImmediate(resolve));
+      disk.crash();
+      expect(read(disk).refused, `seed ${seed}`).toEqual([]);
+    }
   });
 
   test('power cuts at every moment: a whole snapshot, and the journal behind it', async () => {
