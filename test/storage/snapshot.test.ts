@@ -367,6 +367,9 @@ describe('a spoilt newest one is passed over, with the reason', () => {
     const bytes = Buffer.from(files.get(newest)!);
     bytes.fill(0, 100, 200);
     expectOlder(spoilt(newest, bytes), /damaged between bytes 12 and 312: its part table/);
+    const other = Buffer.from(files.get(newest)!);
+    other.fill(0, 320, 340);
+    expectOlder(spoilt(newest, other), /damaged between bytes 312 and 342: its part tail/);
   });
 
   test("its part missing, cut short, with one bit flipped, or another part's", () => {
