@@ -613,7 +613,7 @@ describe('random lives with holds', () => {
 
   test('each reservation is accounted for, and ends with its intent', () => {
     fc.assert(
-      fc.property(fc.array(event, { maxLength: 50 }), (events) => {
+      fc.property(fc.array(event, { maxLength: 50, size: 'max' }), (events) => {
         const books = fresh();
         const open: IntentEntry[] = [];
         const end = (held: IntentEntry, action: string) => {

@@ -57,7 +57,7 @@ test('a life of names that are taken, changed and given up', () => {
     next: name,
   });
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+    fc.property(fc.array(step, { maxLength: 30, size: 'max' }), (steps) => {
       const books = Books.open();
       books.create(Kind.ledger, { handle: 'other', access: [{ action: 'any', record: 'any' }] }, 0);
       for (const { op, ledger, kind, name, next } of steps) {

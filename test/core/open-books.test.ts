@@ -138,7 +138,7 @@ function applyAll(state: State, entries: readonly Uint8Array[]): State {
 
 const steps = fc.array(
   fc.tuple(fc.nat(9), fc.nat(30), fc.nat(30), fc.integer({ min: 1, max: 40 })) as fc.Arbitrary<Step>,
-  { minLength: 1, maxLength: 60 },
+  { minLength: 1, maxLength: 60, size: 'max' },
 );
 
 test('a snapshot that is read when things have gone on is of its moment', () => {

@@ -10,7 +10,7 @@ interface One extends Standing<One> {
 test('who has stood in a line longest is first, whoever leaves it and comes back', () => {
   const step = fc.record({ name: fc.nat(5), does: fc.constantFrom('comes', 'comes', 'leaves', 'is next') });
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+    fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
       const line = new Line<One>();
       const all = Array.from({ length: 6 }, (_, name): One => ({ name, line: null, before: null, behind: null }));
       let model: One[] = [];

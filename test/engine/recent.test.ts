@@ -12,7 +12,7 @@ const step = fc.oneof(
 describe('what came up lately', () => {
   test('is what was set last, or nothing, and takes no more than there is room for', () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
         const recent = new Recent<number, { size: number }>(20, ({ size }) => size);
         const all = new Map<number, { size: number }>();
         for (const { op, key, size } of steps) {

@@ -70,7 +70,7 @@ describe('turns', () => {
   test('each once, and within a ledger in the order they came', () => {
     const request = fc.record({ ledger: fc.nat(4), bytes: fc.nat(20_000), takes: fc.nat(2) });
     fc.assert(
-      fc.property(fc.array(request, { maxLength: 80 }), (requests) => {
+      fc.property(fc.array(request, { maxLength: 80, size: 'max' }), (requests) => {
         const turns = new Turns(new ClearTimes());
         const came: [number, number][] = [];
         let length = 0;

@@ -19,7 +19,7 @@ test('lists come newest first, a value pushed twice in a row once, through dumps
     { weight: 1, arbitrary: fc.constantFrom('dump' as const, 'reload' as const, 'drop' as const) },
   );
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
+    fc.property(fc.array(step, { maxLength: 100, size: 'max' }), (steps) => {
       let chains = new Chains('c', { segments: 2 }, 8);
       const model = new Map<number, number[]>();
       let value = 0;
@@ -58,7 +58,7 @@ test('lists come newest first, a value pushed twice in a row once, through dumps
 
 test('the first node of a value is found where values only grow', () => {
   fc.assert(
-    fc.property(fc.array(fc.record({ hash: fc.nat(5), step: fc.nat(3) }), { maxLength: 60 }), (pushes) => {
+    fc.property(fc.array(fc.record({ hash: fc.nat(5), step: fc.nat(3) }), { maxLength: 60, size: 'max' }), (pushes) => {
       const chains = new Chains('c', { segments: 2 }, 8);
       const first = new Map<number, number>();
       let value = 1;

@@ -22,7 +22,7 @@ for (const { Column, value, wrong } of WIDTHS) {
           { weight: 1, arbitrary: fc.constantFrom('reload' as const, 'dump' as const, 'drop' as const) },
         );
         fc.assert(
-          fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+          fc.property(fc.array(step, { maxLength: 120, size: 'max' }), (steps) => {
             let column = new Column('c', appendOnly, PAGE);
             const model: number[] = [];
             let { held, copy } = dumped(column);

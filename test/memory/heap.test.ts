@@ -26,7 +26,7 @@ describe('heap', () => {
       { weight: 1, arbitrary: fc.constant('dump' as const) },
     );
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
         let heap = new Heap('records', CHUNK);
         const model: { at: number; prev: number; bytes: Uint8Array }[] = [];
         let { held, copy } = dumped(heap);
@@ -57,6 +57,7 @@ describe('heap', () => {
           expect(heap.chunk(at).slice(from, from + bytes.length)).toEqual(heap.bytes(at).slice());
         }
       }),
+      { numRuns: 40 },
     );
   });
 

@@ -55,7 +55,7 @@ class Reading {
 }
 
 const kind = fc.constantFrom('change', 'change', 'change', 'change', 'dump', 'read', 'read', 'drop');
-const steps = fc.array(fc.record({ kind, at: fc.nat(), value: fc.nat(200) }), { maxLength: 120 });
+const steps = fc.array(fc.record({ kind, at: fc.nat(), value: fc.nat(200) }), { maxLength: 120, size: 'max' });
 
 function live(
   steps: { kind: string; at: number; value: number }[],
@@ -94,7 +94,7 @@ describe('read piece by piece between changes', () => {
           column.set(Math.max(first, column.length - 1 - (at % column.length)), value);
         });
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 
@@ -111,7 +111,7 @@ describe('read piece by piece between changes', () => {
           else half.set(at % lines.length, value);
         });
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 
@@ -128,7 +128,7 @@ describe('read piece by piece between changes', () => {
           else for (let more = 0; more < value; more++) table.insert(hashMix(4, next), next++);
         });
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 

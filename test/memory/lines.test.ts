@@ -51,7 +51,7 @@ test.each([PAGE, 64])('answers as an array of rows does, through dumps and loads
     { weight: 1, arbitrary: fc.constantFrom('reload' as const, 'dump' as const, 'drop' as const) },
   );
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 160 }), (steps) => {
+    fc.property(fc.array(step, { maxLength: 160, size: 'max' }), (steps) => {
       let { lines, fields } = open(pageRows);
       const model: Row[] = [];
       let { held, copy } = dumped(lines);

@@ -66,7 +66,7 @@ describe('table', () => {
           },
         );
         fc.assert(
-          fc.property(fc.array(step, { maxLength: before === 0 ? 200 : 80 }), (steps) => {
+          fc.property(fc.array(step, { maxLength: before === 0 ? 200 : 80, size: 'max' }), (steps) => {
             let table = new Table('t', { segments: 2 });
             const model: Model = new Map();
             for (let i = 0; i < entries; i++) insert(table, model, hashOf(i), i % 7);

@@ -140,7 +140,12 @@ const MISREADS_KEYS = Number.parseInt(process.versions.node, 10) >= 24;
 describe('generated values', () => {
   const units = fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)) });
   const short = fc.string({ unit: fc.constantFrom('a', 'b', '"', '\\', '\n', '1', 'é', '\ud800', '\ude00', '\uffff') });
-  const long = fc.string({ unit: fc.constantFrom('a', 'é', '"', '\u001f', '\udc00'), minLength: 30, maxLength: 80 });
+  const long = fc.string({
+    unit: fc.constantFrom('a', 'é', '"', '\u001f', '\udc00'),
+    minLength: 30,
+    maxLength: 80,
+    size: 'max',
+  });
   const texts = fc.oneof(units, short, long);
   const values = fc.letrec((tie) => ({
     value: fc.oneof(
@@ -155,6 +160,7 @@ describe('generated values', () => {
       fc.array(tie('value'), { maxLength: 6 }),
       fc.array(fc.tuple(fc.oneof(texts, fc.constantFrom('__proto__', 'a', '10', '9')), tie('value')), {
         maxLength: 30,
+        size: 'max',
       }),
     ),
   })).value;

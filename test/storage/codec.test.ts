@@ -28,11 +28,14 @@ import { SECOND_FORMAT } from '../support/second-format.ts';
 import { entriesFrom, intentFrom } from './kit.ts';
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
-const text = fc.string({ unit: 'binary', maxLength: 300 });
+const text = fc.string({ unit: 'binary', maxLength: 300, size: 'max' });
 const luid = fc
   .stringMatching(/^[A-Za-z0-9_-]{17}$/)
   .chain((rest) => fc.stringMatching(/^[a-z]{3}$/).map((prefix) => `$${prefix}.${rest}`));
-const handle = fc.oneof(fc.stringMatching(/^[A-Za-z0-9_+.-]{1,256}$/), fc.string({ unit: 'binary', maxLength: 256 }));
+const handle = fc.oneof(
+  fc.stringMatching(/^[A-Za-z0-9_+.-]{1,256}$/),
+  fc.string({ unit: 'binary', maxLength: 256, size: 'max' }),
+);
 const count = fc.oneof(
   fc.maxSafeNat(),
   fc.constantFrom(0, 127, 128, 255, 256, 65535, 65536, 2 ** 32 - 1, 2 ** 32, Number.MAX_SAFE_INTEGER),
@@ -65,7 +68,7 @@ const signed = {
     text,
     fc.tuple(text, fc.integer({ min: 65_000, max: 66_000 })).map(([some, length]) => some + 'é'.repeat(length)),
   ),
-  proofs: fc.array(proof, { maxLength: 20 }),
+  proofs: fc.array(proof, { maxLength: 20, size: 'max' }),
   seal: bytes(64),
 };
 /** Data that names keys: of its proofs, or others, whole or nearly so. */
@@ -75,7 +78,7 @@ const keyed = fc
     const named = [...more, ...proofs.map((one) => one.public)].map((key) => Buffer.from(key).toString('base64'));
     return { data: some + named.map((name) => `"${isWhole ? name : name.slice(1)}"`).join(some), proofs };
   });
-const numbers = fc.array(number, { maxLength: 40 });
+const numbers = fc.array(number, { maxLength: 40, size: 'max' });
 const links: fc.Arbitrary<Links> = fc.record({
   legs: fc.array(
     fc.record({
@@ -84,9 +87,9 @@ const links: fc.Arbitrary<Links> = fc.record({
       wallet: count,
       symbol: count,
       amount: count,
-      claims: fc.array(count, { maxLength: 20 }),
+      claims: fc.array(count, { maxLength: 20, size: 'max' }),
     }),
-    { maxLength: 20 },
+    { maxLength: 20, size: 'max' },
   ),
   marks: numbers,
   forwards: fc.array(fc.record({ wallet: count, claim: count, symbol: count, amount: count, target: text })),
@@ -97,7 +100,7 @@ const links: fc.Arbitrary<Links> = fc.record({
 });
 const plainOutcome = {
   moment: count,
-  steps: fc.array(fc.constantFrom(...INTENT_STATUSES), { maxLength: 20 }),
+  steps: fc.array(fc.constantFrom(...INTENT_STATUSES), { maxLength: 20, size: 'max' }),
   reason: text,
   detail: text,
   postings: numbers,
