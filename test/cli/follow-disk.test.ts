@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Copy } from '../../src/cli/follow/copy.ts';
 import { StrangeBooksError } from '../../src/cli/follow/incoming.ts';
@@ -19,6 +19,7 @@ import { SpoiltFrameError } from '../../src/storage/frame-chain.ts';
 import { JOURNAL_START, Journal } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { journalStart } from '../../src/storage/segments.ts';
+import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { issue, transfer } from '../core/books.ts';
 import { DIRECTORY, House, NOON, SERVER } from '../engine/house.ts';
@@ -203,7 +204,8 @@ describe.each(['whole', 'pruned'] as const)('a copy of books whose journal is %s
       else {
         try {
           const { end, state } = booksIn(disk);
-          if (end.seq === before.seq) expect(differencesOf(state, house.state), `cut at ${cutAt}`).toEqual([]);
+          expect(end.seq, `half a copy is started on, cut at ${cutAt}`).toBe(before.seq);
+          expect(differencesOf(state, house.state), `cut at ${cutAt}`).toEqual([]);
           ends.whole++;
         } catch (error) {
           expect((error as Error).name, (error as Error).stack).toBe('DamageError');
@@ -242,6 +244,150 @@ describe('a copy that is begun', () => {
       const start = journalStart(disk, COPY);
       const read = readJournal(disk, COPY, start, { verifyFrame: isServers, onEntry() {} });
       expect([read.position.seq, read.torn]).toEqual([house.journal.position.seq, null]);
+    }
+  });
+
+  test('is none while snapshots are missing that its journal does not go back behind', async () => {
+    const house = await lived('pruned');
+    const { url } = await openTo(house);
+    const copy = new Copy(new FakeDisk(1), COPY, isServers);
+    const [source, gone] = [sourceOf(url), sourceOf(url)];
+    gone.fetch = (name, question) =>
+      name.startsWith('snapshot') ? Promise.resolve({ kind: 'missing' }) : source.fetch(name, question);
+    await expect(copy.begin(gone)).rejects.toThrow(AwayError);
+    expect(copy.end).toBeNull();
+    await catchUp(copy, source);
+    expect(copy.end!.seq).toBe(house.journal.position.seq);
+    copy.close();
+  });
+});
+
+describe('what comes for a copy', () => {
+  const part = 'part-pages-0';
+  const partIn = (disk: Disk) => disk.readdir(COPY).filter((name) => name.startsWith(part));
+
+  /** Books whose newest snapshot names a final part. */
+  async function withPart(): Promise<{ house: House; bytes: Buffer }> {
+    const house = await lived('whole');
+    const bytes = Buffer.alloc(5000, 'a page');
+    const { seq, chain, moment } = house.journal.position;
+    const parts = [{ name: 'pages-0', final: true as const, bytes }];
+    const server = { sign: (hash: Uint8Array) => sign(hash, SERVER), verify: isServers };
+    await takeSnapshot(house.disk, DIRECTORY, { seq, chain, moment, extra: new Uint8Array(1), parts }, server);
+    return { house, bytes };
+  }
+
+  test('is parts too, each once, and again where one was cut short', async () => {
+    const { house, bytes } = await withPart();
+    const { url } = await openTo(house);
+    const disk = new FakeDisk(1);
+    const copy = new Copy(disk, COPY, isServers);
+    const source = sourceOf(url);
+    const asked: string[] = [];
+    const fetch = source.fetch.bind(source);
+    source.fetch = (name, question) => {
+      asked.push(name);
+      return fetch(name, question);
+    };
+    await catchUp(copy, source);
+    const [name] = partIn(disk) as [string];
+    expect(disk.bytesOf(join(COPY, name)).equals(bytes)).toBe(true);
+    const snapshot = filesOf(disk).at(-1)!;
+    disk.unlink(join(COPY, snapshot));
+    await copy.begin(source);
+    expect(asked.filter((each) => each === name)).toHaveLength(1);
+    disk.unlink(join(COPY, snapshot));
+    disk.put(join(COPY, name), bytes.subarray(0, 100));
+    await copy.begin(source);
+    expect(disk.bytesOf(join(COPY, name)).equals(bytes)).toBe(true);
+    expect(asked.filter((each) => each === name)).toHaveLength(2);
+    copy.close();
+  });
+
+  test.each<[string, (bytes: Buffer) => Buffer]>([
+    ['with another byte', (bytes) => Buffer.concat([bytes.subarray(0, 4999), Buffer.from('?')])],
+    ['cut short', (bytes) => bytes.subarray(0, 4999)],
+    ['longer', (bytes) => Buffer.concat([bytes, Buffer.from('?')])],
+  ])('is no part %s, nor the snapshot that names it', async (_, change) => {
+    const { house } = await withPart();
+    const { url } = await openTo(house);
+    const lies = await between(url, (path, body) => (path.startsWith(`/books/${part}`) ? change(body) : body));
+    const disk = new FakeDisk(1);
+    const copy = new Copy(disk, COPY, isServers);
+    await expect(catchUp(copy, sourceOf(lies))).rejects.toThrow(SpoiltFrameError);
+    expect(filesOf(disk).filter((name) => /\.ay[ps]$/.test(name))).toEqual([]);
+    await catchUp(copy, sourceOf(url));
+    expect(partIn(disk)).toHaveLength(1);
+    copy.close();
+  });
+
+  test('is no snapshot whose part has gone there', async () => {
+    const { house } = await withPart();
+    for (const name of house.disk.readdir(DIRECTORY))
+      if (name.startsWith(part)) house.disk.unlink(join(DIRECTORY, name));
+    const disk = new FakeDisk(1);
+    const copy = new Copy(disk, COPY, isServers);
+    await catchUp(copy, sourceOf((await openTo(house)).url));
+    expect([copy.end!.seq, copy.newestSnapshot]).toEqual([house.journal.position.seq, 0]);
+    expect(filesOf(disk).filter((name) => name.endsWith('.ays'))).toEqual([]);
+    copy.close();
+  });
+
+  test('is no snapshot under the name of another', async () => {
+    const house = await lived('pruned');
+    const { url } = await openTo(house);
+    const [older, newer] = house.disk.readdir(DIRECTORY).filter((name) => name.startsWith('snapshot')) as [
+      string,
+      string,
+    ];
+    const bytes = house.disk.bytesOf(join(DIRECTORY, older));
+    const lies = await between(url, (path, body) => (path.startsWith(`/books/${newer}`) ? bytes : body));
+    const disk = new FakeDisk(1);
+    const copy = new Copy(disk, COPY, isServers);
+    await expect(catchUp(copy, sourceOf(lies))).rejects.toThrow(StrangeBooksError);
+    expect(disk.exists(join(COPY, newer))).toBe(false);
+    copy.close();
+  });
+
+  test('is no snapshot ahead of its journal: that is taken once the journal has come so far', async () => {
+    const house = await lived('pruned');
+    const source = sourceOf((await openTo(house)).url);
+    const copy = new Copy(new FakeDisk(1), COPY, isServers);
+    await catchUp(copy, source);
+    await moves(house, 'later');
+    await house.takeSnapshot();
+    expect(await copy.takeSnapshots(source)).toEqual([]);
+    await catchUp(copy, source);
+    expect(copy.newestSnapshot).toBe(house.journal.position.seq);
+    copy.close();
+  });
+
+  test('is no segment that does not lead to the next, nor one that ends in half a frame', async () => {
+    const house = await lived('whole');
+    const { url } = await openTo(house);
+    const ends = new Map<string, number[]>();
+    readJournal(house.disk, DIRECTORY, JOURNAL_START, {
+      verifyFrame: () => null,
+      onEntry() {},
+      onFrame: ({ file, byte, bytes }) => ends.set(basename(file), [...(ends.get(basename(file)) ?? []), byte + bytes]),
+    });
+    const [name, [end]] = [...ends].find(([, all]) => all.length > 1) as [string, [number]];
+    const last = [...ends.keys()].at(-1);
+    expect(name).not.toBe(last);
+    for (const [left, kind] of [
+      [end, StrangeBooksError],
+      [end + 60, SpoiltFrameError],
+    ] as const) {
+      const lies = await between(url, (path, body) =>
+        path.startsWith(`/books/${name}`) ? body.subarray(0, left) : body,
+      );
+      const disk = new FakeDisk(1);
+      const copy = new Copy(disk, COPY, isServers);
+      await expect(catchUp(copy, sourceOf(lies))).rejects.toThrow(kind);
+      expect(disk.exists(join(COPY, name))).toBe(false);
+      await catchUp(copy, sourceOf(url));
+      copy.close();
+      expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
     }
   });
 });
@@ -305,6 +451,43 @@ describe('a copy that goes on', () => {
       disk.crash();
       expect(booksIn(disk).end.seq, `seed ${seed}`).toBeGreaterThanOrEqual(seq);
     }
+  });
+
+  test.each(['sync', 'syncDirectory'] as const)(
+    'counts what one whose %s failed has left when it is on the device',
+    async (call) => {
+      for (let seed = 0; seed < 8; seed++) {
+        const house = await lived('whole');
+        const { url } = await openTo(house);
+        const disk = new FakeDisk(seed);
+        const failed = new Copy(disk, COPY, isServers);
+        await catchUp(failed, sourceOf(url));
+        for (let n = 0; n < 8; n++) await moves(house, `later-${n}`);
+        disk.inject({ call, path: call === 'sync' ? 'journal' : COPY, code: 'EIO' });
+        await expect(catchUp(failed, sourceOf(url))).rejects.toThrow('EIO');
+        failed.close();
+        const copy = new Copy(disk, COPY, isServers);
+        const { seq } = copy.end!;
+        disk.crash();
+        expect(booksIn(disk).end.seq, `seed ${seed}`).toBeGreaterThanOrEqual(seq);
+      }
+    },
+  );
+
+  test('has nothing more of what was being written when the last one ended who followed', async () => {
+    const house = await lived('whole');
+    const { url } = await openTo(house);
+    const disk = new FakeDisk(1);
+    const first = new Copy(disk, COPY, isServers);
+    await catchUp(first, sourceOf(url));
+    first.close();
+    const path = join(COPY, filesOf(disk).findLast((name) => name.startsWith('journal'))!);
+    const bytes = disk.bytesOf(path);
+    disk.put(path, Buffer.concat([bytes, Buffer.alloc(3000, 7)]));
+    const copy = new Copy(disk, COPY, isServers);
+    expect(disk.bytesOf(path).equals(bytes)).toBe(true);
+    expect(copy.end!.seq).toBe(house.journal.position.seq);
+    copy.close();
   });
 
   test('that loses its power while several frames are on their way is a beginning of the books', async () => {
