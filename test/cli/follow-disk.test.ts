@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { basename, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Copy } from '../../src/cli/follow/copy.ts';
 import { StrangeBooksError } from '../../src/cli/follow/incoming.ts';
@@ -174,6 +175,66 @@ describe('what who follows is given', () => {
     house.disk.put(join(DIRECTORY, 'lock-0000000001'), Buffer.from('lock'));
     const { url } = await openTo(house);
     expect((await fetch(`${url}/books/${name}`)).status).toBe(404);
+  });
+});
+
+describe('who answers in the place of a server', () => {
+  async function answering(answer: RequestListener): Promise<Source> {
+    const server = createServer(answer);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    closing.push(() => server.close().closeAllConnections());
+    return sourceOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  }
+  const told = (status: number, type: string, more = {}, body: Buffer | string = 'page') =>
+    ((_, response) => {
+      const length = { 'content-length': Buffer.byteLength(body) };
+      response.writeHead(status, { 'content-type': type, ...length, ...more }).end(body);
+    }) satisfies RequestListener;
+  const file = 'application/octet-stream';
+  const endless: RequestListener = (_, response) => {
+    const more = () => {
+      while (!response.destroyed && response.write(Buffer.alloc(1 << 20, ' ')));
+    };
+    response.writeHead(503).on('drain', more);
+    more();
+  };
+  const fetching = (source: Source) => source.fetch(segmentName(1), { from: 0, has: null, waits: false });
+
+  test.each<[string, RequestListener, RegExp]>([
+    ['with a page', told(200, 'text/html'), /with none of its files/],
+    ['with a file in other bytes', told(200, file, { 'content-encoding': 'gzip' }, gzipSync('x')), /none of its files/],
+    [
+      'with a file of no length',
+      (_, response) => response.writeHead(200, { 'content-type': file }).end('x'),
+      /none of/,
+    ],
+    ['that it is elsewhere', told(302, 'text/html', { location: '/books' }), /redirect/],
+    ['that it cannot', told(502, 'text/html'), /it answers 502$/],
+    ['without an end', endless, /it answers 503$/],
+  ])('%s is away, and asked again', async (_, answer, reason) => {
+    const error = await fetching(await answering(answer)).catch((error: Error) => error);
+    expect(error).toBeInstanceOf(AwayError);
+    expect((error as Error).message).toMatch(reason);
+  });
+
+  test.each([
+    [204, 'nothing'],
+    [404, 'missing'],
+    [416, 'shorter'],
+  ])('with %i tells that there is %s', async (status, kind) => {
+    const answer: RequestListener = (_, response) => response.writeHead(status).end();
+    expect(await fetching(await answering(answer))).toEqual({ kind });
+  });
+
+  test.each<[string, RequestListener, RegExp]>([
+    ['a page', told(200, 'text/html'), /no list of books/],
+    ['a list that names no server', told(200, 'application/json', {}, '{"segments":[],"snapshots":[]}'), /no list/],
+    ['why it cannot', told(500, 'text/plain', {}, 'no memory'), /it answers 500 no memory/],
+    ['a list without an end', endless, /it answers 503/],
+  ])('lists the books with %s: it is away, and asked again', async (_, answer, reason) => {
+    const error = await (await answering(answer)).list().catch((error: Error) => error);
+    expect(error).toBeInstanceOf(AwayError);
+    expect((error as Error).message).toMatch(reason);
   });
 });
 
@@ -347,6 +408,55 @@ describe('what comes for a copy', () => {
     await expect(catchUp(copy, sourceOf(lies))).rejects.toThrow(StrangeBooksError);
     expect(disk.exists(join(COPY, newer))).toBe(false);
     copy.close();
+  });
+
+  test('is no snapshot with another byte than was signed, wherever that is', async () => {
+    const house = await lived('pruned');
+    const { url } = await openTo(house);
+    const name = house.disk.readdir(DIRECTORY).findLast((each) => each.startsWith('snapshot'))!;
+    const { length } = house.disk.bytesOf(join(DIRECTORY, name));
+    let at = 0;
+    const lies = await between(url, (path, body) => {
+      const spoilt = Buffer.from(body);
+      if (path.startsWith(`/books/${name}`)) spoilt[at]! ^= 1;
+      return spoilt;
+    });
+    const disk = new FakeDisk(1);
+    const copy = new Copy(disk, COPY, isServers);
+    for (at of [0, 12, 13, length >> 2, length >> 1, length - 1]) {
+      await expect(catchUp(copy, sourceOf(lies)), `byte ${at}`).rejects.toThrow(SpoiltFrameError);
+      expect(filesOf(disk).filter((each) => each.startsWith(name))).toEqual([]);
+    }
+    copy.close();
+  });
+
+  test('leaves no file open but the last segment, however many come', async () => {
+    const house = await lived('whole');
+    const source = sourceOf((await openTo(house)).url);
+    const disk = new FakeDisk(1);
+    const left: string[] = [];
+    const open = disk.open.bind(disk);
+    disk.open = (path, mode) => {
+      const file = open(path, mode);
+      left.push(path);
+      const close = () => {
+        left.splice(left.indexOf(path), 1);
+        file.close();
+      };
+      return { ...file, close };
+    };
+    const copy = new Copy(disk, COPY, isServers);
+    await catchUp(copy, source);
+    const segments = filesOf(disk).length;
+    for (let n = 0; n < 8; n++) {
+      await moves(house, `later-${n}`);
+      await catchUp(copy, source);
+    }
+    expect(filesOf(disk).length).toBeGreaterThan(segments + 2);
+    const isOfBooks = (path: string) => !path.includes('lock');
+    expect(left.filter(isOfBooks)).toEqual([join(COPY, filesOf(disk).at(-1)!)]);
+    copy.close();
+    expect(left).toEqual([]);
   });
 
   test('is no snapshot ahead of its journal: that is taken once the journal has come so far', async () => {
