@@ -3,10 +3,11 @@
  * right then; who does not come for it, or has other books, makes nobody be answered; and what waits can be ended.
  */
 import { once } from 'node:events';
-import { cpSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { FOLLOWERS_MAX } from '../../src/config.ts';
 import { Followers } from '../../src/followers.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { segmentName } from '../../src/storage/format.ts';
@@ -283,7 +284,8 @@ describe('who counts as a copy', () => {
   async function open(min: number, waitMsMax = 10) {
     const position = { seq: 0, chain: Buffer.alloc(32), moment: 0 };
     const journal = { position, end: { file: segmentName(1), byte: 0 } } as unknown as Journal;
-    const options = { disk: realDisk, directory: freshDirectory(), journal, key: SERVER.public, tell() {} };
+    const directory = freshDirectory();
+    const options = { disk: realDisk, directory, journal, key: SERVER.public, tell() {} };
     const followers = new Followers({ ...options, waitMsMax });
     const { url, close } = await followers.listen({ host: '127.0.0.1', port: 0 });
     closing.push(close);
@@ -300,7 +302,7 @@ describe('who counts as a copy', () => {
       });
       return written;
     };
-    return { url, guarded, say, writes };
+    return { url, directory, journal, followers, guarded, say, writes };
   }
 
   const ZERO = '00'.repeat(32);
@@ -344,6 +346,53 @@ describe('who counts as a copy', () => {
     expect(written.isAnswered).toBe(false);
     await say('a', 1, written.hash);
     expect(written.isAnswered).toBe(true);
+  });
+
+  test('nobody who has said nothing for a minute', async () => {
+    const { followers, guarded, say } = await open(1);
+    await say('a', 0, ZERO);
+    await guarded;
+    let isAnswered = false;
+    const later = performance.now() + 60_001;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => later);
+    closing.push(() => clock.mockRestore());
+    followers.whenThere(() => {
+      isAnswered = true;
+    });
+    expect([isAnswered, followers.entries]).toEqual([false, []]);
+    await say('a', 0, ZERO);
+    expect([isAnswered, followers.entries]).toEqual([true, [0]]);
+  });
+
+  test('no more than there is room for, but whoever is known', async () => {
+    const { followers, guarded, say, writes } = await open(1);
+    for (let n = 0; n < FOLLOWERS_MAX; n++) await say(`follower-${n}`, 0, ZERO);
+    await guarded;
+    const written = writes();
+    await say('one-more', 1, written.hash);
+    expect([followers.entries.length, written.isAnswered]).toEqual([FOLLOWERS_MAX, false]);
+    await say('follower-3', 1, written.hash);
+    expect([followers.entries.length, written.isAnswered]).toEqual([FOLLOWERS_MAX, true]);
+  });
+
+  test('nobody who does not say how far he is', async () => {
+    const { url, followers } = await open(1);
+    for (const said of ['', '&seq=x', '&seq=1.5', '&seq=1e300']) {
+      await (await fetch(`${url}/books?follower=a${said}`)).text();
+      expect(followers.entries, said).toEqual([]);
+    }
+  });
+
+  test('who waits for more has it as soon as an answer waits for him', async () => {
+    const { url, directory, journal, guarded, say, writes } = await open(1, 5_000);
+    await say('a', 0, ZERO);
+    await guarded;
+    const asking = fetch(`${url}/books/${segmentName(1)}?from=0`);
+    await pause(50);
+    writeFileSync(join(directory, segmentName(1)), 'a frame');
+    Object.assign(journal.end!, { byte: 7 });
+    writes();
+    expect(await (await asking).text()).toBe('a frame');
   });
 
   test('the same copy once, and of two the last to come', async () => {
