@@ -72,10 +72,12 @@ function expectHeld(held?: { part: Iterable<Uint8Array>[]; marks: number[] }): v
 
 test('a thousand pages lie in as many slabs as they fill, and are used again', () => {
   const slabs = new Slabs();
+  expect(slabs.taken).toBe(0);
   const pages = Array.from({ length: 1000 }, () => slabs.take(BLOCK_SLOTS_MAX));
   // The first one is small, and holds four.
   const filled = 1 + Math.ceil(996 / 128);
   expect(slabs.words.length).toBe(filled);
+  expect(slabs.taken).toBe(slabs.words.reduce((sum, { byteLength }) => sum + byteLength, 0));
   for (const page of pages) slabs.give(page, BLOCK_SLOTS_MAX);
   for (let i = 0; i < 1000; i++) slabs.take(BLOCK_SLOTS_MAX);
   expect(slabs.words.length).toBe(filled);
