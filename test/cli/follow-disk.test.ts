@@ -149,6 +149,21 @@ describe('what who follows is given', () => {
     await journal.close();
   });
 
+  test.each([
+    ['GET', '', 200],
+    ['POST', '', 404],
+    ['GET', '/x', 404],
+    ['GET', '?from=x', 400],
+    ['GET', '?from=-1', 400],
+    ['GET', '?from=1.5', 400],
+    ['GET', '?from=9999999&wait=no', 416],
+  ])('is not what it cannot be: %s of a segment%s is answered %i', async (method, more, status) => {
+    const { url } = await openTo(await lived('whole'));
+    const answer = await fetch(`${url}/books/${segmentName(1)}${more}`, { method });
+    await answer.arrayBuffer();
+    expect(answer.status).toBe(status);
+  });
+
   test('is one answer at a time on a connection', async () => {
     const house = await lived('whole');
     const { url } = await openTo(house);
