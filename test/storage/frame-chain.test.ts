@@ -34,7 +34,7 @@ beforeAll(async () => {
 
 const unknown = () => new FrameChain({ seq: 0, chain: null, moment: 0 }, server.verify);
 /** What has taken so many frames. */
-const after = (count: number) => new FrameChain(spans[count - 1]!.position, server.verify);
+const behind = (count: number) => new FrameChain(spans[count - 1]!.position, server.verify);
 const frame = (index: number) => {
   const { byte, bytes: length } = spans[index]!;
   return Buffer.from(bytes.subarray(byte, byte + length));
@@ -78,7 +78,7 @@ describe('a frame', () => {
     for (let byte = 0; byte < whole.length; byte++) {
       const spoilt = Buffer.from(whole);
       spoilt[byte]! ^= 1 << (byte % 8);
-      const chain = after(1);
+      const chain = behind(1);
       let taken = 0;
       try {
         taken = chain.take(spoilt, 0);
@@ -111,7 +111,7 @@ describe('a frame', () => {
       /a frame with /,
     ],
   ])('%s is strange to these books', (_, made, what) => {
-    const chain = after(1);
+    const chain = behind(1);
     expect(() => chain.take(made(), 0)).toThrow(StrangeFrameError);
     expect(() => chain.take(made(), 0)).toThrow(what);
     expect(chain.position).toEqual(spans[0]!.position);
@@ -121,7 +121,7 @@ describe('a frame', () => {
   test('nor are other bytes one, behind zeros or not', () => {
     for (const zeros of [0, 1, 200]) {
       const other = Buffer.concat([Buffer.alloc(zeros), Buffer.alloc(100, 7)]);
-      expect(() => after(1).take(other, 0)).toThrow(SpoiltFrameError);
+      expect(() => behind(1).take(other, 0)).toThrow(SpoiltFrameError);
     }
   });
 });
@@ -138,7 +138,7 @@ describe('the header of a segment', () => {
     ['of another history', () => header(74, new Uint8Array(32))],
     ['of a later format', () => header(74, spans[2]!.position.chain, FORMAT_VERSION + 1)],
   ])('%s is strange to these books', (_, made) => {
-    const chain = after(3);
+    const chain = behind(3);
     expect(() => chain.takeHeader(made())).toThrow(StrangeFrameError);
     expect(chain.takeHeader(next)).toBe(SEGMENT_HEADER_BYTES);
   });
@@ -155,7 +155,7 @@ describe('the header of a segment', () => {
     const spoilt = Buffer.from(next);
     spoilt[30]! ^= 1;
     for (const made of [spoilt, next.subarray(1), next.subarray(0, -1)]) {
-      expect(() => after(3).takeHeader(made)).toThrow(SpoiltFrameError);
+      expect(() => behind(3).takeHeader(made)).toThrow(SpoiltFrameError);
     }
   });
 });
