@@ -11,7 +11,7 @@ import { readRow } from '../core/records.ts';
 import type { State } from '../core/state.ts';
 import type { Timers } from './timers.ts';
 
-/** The attempt that has failed when a receiver is told of, some seven seconds after the first. */
+/** The attempt that has failed when a receiver is told of, some five seconds after the first. */
 const TOLD_AT_ATTEMPT = 5;
 const LINES_PER_HOUR_MAX = 20;
 const AWAY_MAX = 1000;

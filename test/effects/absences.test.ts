@@ -1,7 +1,10 @@
 /** Who takes no calls: told to the operator, once, and never so often that nothing else can be read. */
 import { expect, test } from 'vitest';
+import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { issue, transfer } from '../core/books.ts';
+import { Absences } from '../../src/effects/absences.ts';
+import { Books, issue, transfer } from '../core/books.ts';
+import { Clock } from './clock.ts';
 import { Theatre } from './theatre.ts';
 
 const HOUR_MS = 3_600_000;
@@ -34,8 +37,10 @@ test('a bank that is away for hours, and whose payments wait: told once, and onc
     theatre.house.intent('i', transfer('a', 'x', 5)),
     theatre.house.intent('j', transfer('a', 'x', 6)),
   );
-  await theatre.run(2000);
-  expect(lines, 'two seconds are no news').toEqual([]);
+  await theatre.run(5000);
+  expect(lines, 'five seconds are no news').toEqual([]);
+  await theatre.run(1000);
+  expect(lines, 'six are').toHaveLength(1);
   await theatre.run(3 * HOUR_MS);
   expect(lines).toEqual([
     'Bridge bank of ledger main takes no calls (status 503); it is asked again, less and less often.',
@@ -80,4 +85,24 @@ test('a hundred dead webhooks fill the log', async () => {
   expect(lines).toHaveLength(20);
   await theatre.run(1.5 * HOUR_MS);
   expect(lines).toHaveLength(40);
+});
+
+test('a thousand and one are away: who was told of first is forgotten, and told of again', () => {
+  const MAX = 1000;
+  const { state } = Books.open().wallets(...Array.from({ length: MAX + 1 }, (_, n) => `w${n}`));
+  const [first, second, last] = ['w0', 'w1', `w${MAX}`].map((handle) => findHandle(state, 1, Kind.wallet, handle));
+  const timers = new Clock();
+  const lines: string[] = [];
+  const absences = new Absences({ state, timers, inform: (text) => lines.push(text) });
+  for (let row = first!; row <= last!; row++) {
+    timers.pass(HOUR_MS);
+    absences.failed(row, 5, 'status 503');
+  }
+  expect(lines).toHaveLength(MAX + 1);
+  for (const row of [first!, second!, last!]) absences.delivered(row);
+  expect(lines.slice(MAX + 1)).toEqual(
+    ['w1', `w${MAX}`].map((handle) => `Wallet ${handle} of ledger main takes calls again.`),
+  );
+  absences.failed(first!, 6, 'status 503');
+  expect(lines.at(-1)).toContain('Wallet w0 of ledger main takes no calls');
 });
