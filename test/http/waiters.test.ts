@@ -74,6 +74,16 @@ describe('who waits', () => {
     expect([told, waiters.size]).toEqual([{ intent: 1, log: 1 }, 0]);
   });
 
+  test('for the same is told, whoever else does, and whoever of them goes away', () => {
+    const waiters = new Waiters();
+    const all = [two(waiters), two(waiters), two(waiters)];
+    expect(waiters.size).toBe(6);
+    for (const leave of all[1]!.giveUp) leave();
+    waiters.publish([step(LUID, 'completed')], 3);
+    expect(all.map(({ told }) => told)).toEqual([1, 0, 1].map((times) => ({ intent: times, log: times })));
+    expect([waiters.size, vi.getTimerCount()]).toEqual([0, 0]);
+  });
+
   test('is told at the end, and whoever comes later at once', () => {
     const waiters = new Waiters();
     const { told } = two(waiters);
