@@ -100,7 +100,6 @@ export class Calls {
   #resume(wanted: (bridge: number) => boolean, done = () => {}): void {
     const { state, timers } = this.#options;
     const resumeIntent = (row: number) => {
-      if (!state.open.has(row)) return;
       for (const due of outstanding(state, row)) {
         // What is not on the disk yet is due when it is.
         if (wanted(due.bridge) && due.address <= this.#durable) this.#add(due);

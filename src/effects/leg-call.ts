@@ -3,7 +3,7 @@
  * that asked for that.
  */
 import { type Claim, objectOf } from '../core/claims/index.ts';
-import { type Leg, type LegState, ROUTED_WIDTH, Side } from '../core/entry.ts';
+import { decidedAt, type Leg, type LegState, ROUTED_WIDTH, Side } from '../core/entry.ts';
 import { heldBy, legsOf } from '../core/intents.ts';
 import { legHandle } from '../core/legs.ts';
 import { ledgerAt, nameAt, recordAt } from '../core/past.ts';
@@ -59,8 +59,7 @@ export class LegCalls {
     const [state, sealer] = [this.#state, this.#sealer];
     const intent = recordAt(state, row, address);
     const { claims } = dataOf(intent.entry) as { claims: Claim[] };
-    const because = entryAt(state, address);
-    const moment = 'outcome' in because ? because.outcome.moment : because.moment;
+    const moment = decidedAt(entryAt(state, address));
     const { luid } = intent.entry;
     const led = ledIn(intent);
     this.#told = { row, address, luid, legs: legsOf(intent), led, claims, moment, text: viewText(intent, sealer) };
