@@ -1,10 +1,11 @@
 /** Calls to bridges: which are due, what they say, and what becomes of them when banks, time and processes misbehave. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { GRANTED } from '../../src/core/access/index.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
+import { Sealer } from '../../src/proof/sealer.ts';
 import { issue, limit, transfer } from '../core/books.ts';
-import { turn } from '../engine/house.ts';
+import { SERVER as SERVER_KEYS, turn } from '../engine/house.ts';
 import { Clock } from './clock.ts';
 import { type Made, Theatre } from './theatre.ts';
 
@@ -88,8 +89,24 @@ describe('a bank that takes a call and forgets it', () => {
     await report(theatre, 'i', 'prepared');
     theatre.effects.activate(bridgeRow(theatre));
     await theatre.run(60_000);
-    // The one it has reported on is not asked again.
-    expect(asked(theatre, 'prepare').map(({ text }) => text)).toEqual([...first, first[1]]);
+    // The one it has reported on is not asked again, nor told anything.
+    expect(theatre.calls.map(({ text }) => text)).toEqual([...first, first[1]]);
+  });
+
+  test('is asked again, and no other bank is that takes part in the same intent', async () => {
+    const theatre = await open();
+    const { house } = theatre;
+    await theatre.done(
+      house.create(Kind.bridge, { handle: 'other', config: { server: 'http://127.0.0.1:1/other' } }),
+      house.create(Kind.wallet, { handle: 'z', bridge: 'other' }),
+      house.intent('i', transfer('a', 'x', 5), transfer('a', 'z', 6)),
+    );
+    await theatre.run();
+    const both = ['/bank/credits', '/other/credits'];
+    expect(theatre.calls.map(({ path }) => path).toSorted()).toEqual(both);
+    theatre.effects.activate(house.read(Kind.bridge, 'other')!.row);
+    await theatre.run();
+    expect(theatre.calls.slice(2).map(({ path }) => path)).toEqual(['/other/credits']);
   });
 
   test('is asked again where a token was used up for the word, which the log does not keep', async () => {
@@ -104,6 +121,9 @@ describe('a bank that takes a call and forgets it', () => {
     effects.activate(bridgeRow(theatre));
     await theatre.run();
     expect(asked(theatre, 'prepare')).toHaveLength(2);
+    const second = await theatre.restart();
+    await second.run();
+    expect(asked(second, 'prepare')).toHaveLength(3);
   });
 
   test('while another call of the same bank is under way hears none twice', async () => {
@@ -260,6 +280,33 @@ describe('what a bank is asked', () => {
     ]);
   });
 
+  test('leaves out the other side where its claims name several, or none', async () => {
+    const theatre = await open();
+    const { house } = theatre;
+    const grouped = { 'credits.claims.groupBy': [], 'debits.claims.groupBy': [] };
+    await theatre.done(
+      house.update(Kind.bridge, 'bank', { handle: 'bank', config: { server: SERVER, ...grouped } }),
+      house.create(Kind.wallet, { handle: 'b' }),
+      house.intent('funds', issue('b', 100), limit('x', 'minBalance', -100)),
+    );
+    const from = (account: string, target: string) =>
+      ({ ...transfer('x', target, 5), source: { handle: 'x', custom: { account } } }) as ReturnType<typeof transfer>;
+    await theatre.done(
+      house.intent('into', transfer('a', 'x', 5), transfer('b', 'x', 6)),
+      house.intent('new', issue('x', 7)),
+      house.intent('out', from('ana', 'a'), from('ana', 'b')),
+      house.intent('apart', from('ana', 'a'), from('luz', 'a')),
+    );
+    await theatre.run();
+    const told = theatre.calls.map(({ path, body: { data } }) => [path, data.schema, data.source, data.target]);
+    expect(told).toEqual([
+      ['/bank/credits', 'credit', undefined, { handle: 'x' }],
+      ['/bank/credits', 'credit', undefined, { handle: 'x' }],
+      ['/bank/debits', 'debit', { handle: 'x', custom: { account: 'ana' } }, undefined],
+      ['/bank/debits', 'debit', { handle: 'x' }, { handle: 'a' }],
+    ]);
+  });
+
   test('names the account behind its wallet though that was renamed while the other side was asked', async () => {
     const theatre = await open();
     const { house } = theatre;
@@ -324,6 +371,23 @@ function errorsOf({ house }: Theatre, handle: string): number {
   const { added } = house.read(Kind.intent, handle)!;
   return added.filter((entry) => 'outcome' in entry && entry.outcome.reason === 'core.bridge-unreachable').length;
 }
+
+test('a call that cannot be made, by a defect of ours, is told of and made when somebody says that the bank is there', async () => {
+  const defects: Error[] = [];
+  const mistake = new TypeError('of ours');
+  const sealer = new Sealer(SERVER_KEYS);
+  const theatre = await open({ sealer, defect: (error) => void defects.push(error) });
+  const sealed = vi.spyOn(sealer, 'sealed').mockImplementation(() => {
+    throw mistake;
+  });
+  await theatre.done(theatre.house.intent('i', transfer('a', 'x', 5)));
+  await theatre.run(10_000);
+  expect([defects, theatre.calls]).toEqual([[mistake], []]);
+  sealed.mockRestore();
+  theatre.effects.activate(bridgeRow(theatre));
+  await theatre.run();
+  expect(asked(theatre, 'prepare')).toHaveLength(1);
+});
 
 test('a call that rejects, by a defect of ours, is told of and goes again like any that failed', async () => {
   const defects: Error[] = [];
