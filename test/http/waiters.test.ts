@@ -1,4 +1,6 @@
 /** Who waits is told once: by what concerns it, by time, or by the end; and is forgotten then, or when it goes away. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Entry, EntryType } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
@@ -70,8 +72,29 @@ describe('who waits', () => {
     for (const leave of giveUp) leave();
     expect(waiters.size).toBe(0);
     const { told } = two(waiters);
+    for (const leave of giveUp) leave();
     waiters.publish([step(LUID, 'completed')], 4);
     expect([told, waiters.size]).toEqual([{ intent: 1, log: 1 }, 0]);
+  });
+
+  test('leaves nothing behind', () => {
+    vi.useRealTimers();
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const waiters = new Waiters();
+    const begin = (n: number) => {
+      const concern = { ledger: n, luid: `$ldg.${n}`, signal: '', seq: 0 };
+      return [waiters.watch(`$int.${n}`, 1000, () => {}), waiters.watchLog(1000, concern, () => {})];
+    };
+    const takenBy = (count: number): number => {
+      collect();
+      const before = process.memoryUsage().heapUsed;
+      for (let n = 0; n < count; n++) for (const leave of begin(n)) leave();
+      collect();
+      return process.memoryUsage().heapUsed - before;
+    };
+    takenBy(100);
+    expect(takenBy(30_000)).toBeLessThan(2_000_000);
   });
 
   test('for the same is told, whoever else does, and whoever of them goes away', () => {
