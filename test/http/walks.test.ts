@@ -136,6 +136,22 @@ describe('walks', () => {
     expect(told).toBe(10);
   });
 
+  test('that are over in time hear nothing of their end, and take no more turns', async () => {
+    const walks = new Walks();
+    const ended: string[] = [];
+    for (const name of ['short', 'long']) walks.begin(1, looking(name, 3, ended), 1000);
+    await turnsUntilQuiet(walks);
+    now = 1001;
+    walks.begin(1, looking('later', 3, ended));
+    await turnsUntilQuiet(walks);
+    expect(ended).toEqual(['short', 'long', 'later']);
+    await turn();
+    const later = vi.spyOn(globalThis, 'setImmediate');
+    for (let n = 0; n < 3; n++) await turn();
+    // Those of the test itself.
+    expect(later).toHaveBeenCalledTimes(3);
+  });
+
   test('that are owed have every other slice of their ledger, and others theirs, whoever is many', async () => {
     for (const [owed, asked] of [
       [3, 100],
