@@ -22,10 +22,15 @@ test('an intent alone is signed under that name too', () => {
   }
 });
 
-test.each(['/v2/constructor', '/v2/__proto__', '/v2/wallets/w/constructor', '/v2/wallets/w/toString'])(
-  'there is nothing at %s',
-  (path) => {
-    expect(findRoute('GET', path)).toMatchObject({ reason: 'api.route-not-found' });
-    expect(findRoute('constructor', path)).toMatchObject({ reason: 'api.route-not-found' });
-  },
-);
+test.each([
+  'x/v2/wallets',
+  '/v1/wallets',
+  '/v2/wallets/w/changes/1/2',
+  '/v2/constructor',
+  '/v2/__proto__',
+  '/v2/wallets/w/constructor',
+  '/v2/wallets/w/toString',
+])('there is nothing at %s', (path) => {
+  expect(findRoute('GET', path)).toMatchObject({ reason: 'api.route-not-found' });
+  expect(findRoute('constructor', path)).toMatchObject({ reason: 'api.route-not-found' });
+});
