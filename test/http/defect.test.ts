@@ -58,6 +58,27 @@ test('while a long answer is made gives its room back: past some of them nobody 
   expect(new Set(statuses)).toEqual(new Set([500]));
 });
 
+test('after a long answer was sent gives its room back once: twice, and more lay in memory than there is room for', async () => {
+  const { engine } = await House.open(new FakeDisk());
+  const longAnswers = new LongAnswers();
+  const statuses: number[] = [];
+  const reply = { aborted: false, whenGone() {}, send: (status: number) => void statuses.push(status) };
+  const house = { engine, sealer: new Sealer(SERVER), defect() {}, longAnswers };
+  const call = { house, reply } as unknown as Call;
+  const seen = { size: 8 * 1_048_576 };
+  const kept: Call[] = [];
+  while (tellNow(call, seen, (held) => kept.push(held)));
+  expect([kept.length, longAnswers.size, longAnswers.hasRoom]).toEqual([8, 64 * 1_048_576, false]);
+  kept[0]!.reply.send(200, '');
+  expect([longAnswers.size, longAnswers.hasRoom]).toEqual([56 * 1_048_576, true]);
+  tellNow(call, seen, (held) => {
+    held.reply.send(200, '');
+    throw new TypeError('no such member');
+  });
+  expect(longAnswers.size).toBe(56 * 1_048_576);
+  expect(statuses.slice(0, 2)).toEqual([200, 200]);
+});
+
 test('in the answer to who waits for the end of an intent is told to them, and ends nothing else', async () => {
   const desk = await Desk.open();
   const keys = makeKeys();
