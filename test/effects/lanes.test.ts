@@ -160,6 +160,9 @@ describe('order', () => {
     for (const name of ['a', 'b', 'c', 'd', 'e']) lanes.add('x', 3, job(name));
     await clock.run(100);
     expect(network.onWay()).toBe(3);
+    for (const name of ['f', 'g']) lanes.add('x', 3, job(name));
+    await clock.run(100);
+    expect(network.onWay()).toBe(3);
   });
 
   test('one that waits holds no place', async () => {
@@ -333,17 +336,19 @@ describe('whoever is away', () => {
   });
 
   test('and whose last job is taken out leaves nothing behind', async () => {
-    const { clock, lanes, job } = makeWorld(() => refused());
+    const { clock, lanes, job, network } = makeWorld(() => refused());
     for (let n = 0; n < 100; n++) lanes.add('x', 16, job(`${n}`));
-    await clock.run(500);
+    // Some are due by then.
+    await clock.run(1_500);
     lanes.cancel('x');
     await clock.run(5);
     expect([lanes.counts(), clock.pending]).toEqual([nothingLeft, 0]);
     for (let n = 0; n < 100; n++) lanes.add('x', 16, job(`${n}`));
-    await clock.run(500);
+    await clock.run(1_500);
+    const { length } = network.sent;
     lanes.close();
-    await clock.run(5);
-    expect(clock.pending).toBe(0);
+    await clock.run(HOUR);
+    expect([network.sent.length, clock.pending]).toEqual([length, 0]);
   });
 });
 
@@ -374,34 +379,70 @@ describe('wake', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('a long lane is woken some at a time, and once more for all who ask meanwhile', async () => {
-    const ROWS = 100;
-    const { clock, job, network } = makeWorld(() => refused());
-    let [looks, cancelled] = [0, 0];
-    // It goes on whenever it is looked at: no slice gets far.
+  /** A lane so long, and all of it waiting to be tried again, under a clock that goes on whenever it is looked at: no slice gets far. */
+  async function longLane(rows: number, parallelMax: number, more: Partial<Job> = {}) {
+    const { clock, job, network } = makeWorld(() => ({ status: 503, afterMs: 0 }));
+    let looks = 0;
+    const world = { clock, network, cancelled: 0 };
     const timers = {
       now: () => clock.now() + looks++,
       after: (ms: number, run: () => void) => clock.after(ms, run),
       cancel: (timer: object) => {
-        cancelled++;
+        world.cancelled++;
         clock.cancel(timer);
       },
     };
-    const lanes = new Lanes({ timers, call: network.call, inFlightMax: 2 * ROWS, attemptsMax: 100 });
-    for (let n = 0; n < ROWS; n++) lanes.add('x', ROWS, job(`${n}`));
+    const lanes = new Lanes({ timers, call: network.call, inFlightMax: 2 * rows, attemptsMax: 100 });
+    for (let n = 0; n < rows; n++) lanes.add('x', parallelMax, job(`${n}`, `${n}`, n === 0 ? more : {}));
     // Each was tried a few times, and waits for longer than a second.
     await clock.run(5_000);
+    return Object.assign(world, { lanes });
+  }
+
+  test('a long lane is woken some at a time, and once more for all who ask meanwhile', async () => {
+    const ROWS = 100;
+    const world = await longLane(ROWS, ROWS);
+    const { clock, network, lanes } = world;
     const before = network.sent.length;
     for (let n = 0; n < 50; n++) lanes.wake('x');
-    expect([cancelled > 0, cancelled < 5]).toEqual([true, true]);
+    expect([world.cancelled > 0, world.cancelled < 5]).toEqual([true, true]);
     // All that is done without waiting.
     await clock.run(0);
     await clock.run(5);
     await clock.run(0);
     const woken = new Set(network.sent.slice(before).map(({ url }) => url));
     expect(woken.size).toBe(ROWS);
-    expect(cancelled).toBeLessThanOrEqual(2 * ROWS);
+    expect(world.cancelled).toBeLessThanOrEqual(2 * ROWS);
     lanes.close();
+  });
+
+  test('of a lane that is being woken goes on once more: what has failed again meanwhile goes at once', async () => {
+    let asks = -1;
+    const failed = () => {
+      if (asks === 0) world.lanes.wake('x');
+      if (asks >= 0) asks++;
+    };
+    const world = await longLane(100, 100, { failed });
+    const before = world.network.sent.length;
+    asks = 0;
+    world.lanes.wake('x');
+    for (let n = 0; n < 4; n++) await world.clock.run(5);
+    expect(world.network.sent.slice(before).filter(({ url }) => url === '0')).toHaveLength(2);
+    world.lanes.close();
+  });
+
+  test('of a long lane ends where all is closed', async () => {
+    let isWoken = false;
+    const make = () => {
+      if (isWoken) world.clock.after(0, () => world.lanes.close());
+      return { method: 'POST', url: '0', body: '', secure: [] };
+    };
+    const world = await longLane(100, 2, { make });
+    const before = world.network.sent.length;
+    isWoken = true;
+    world.lanes.wake('x');
+    await world.clock.run(HOUR);
+    expect([world.network.sent.length, world.clock.pending]).toEqual([before + 2, 0]);
   });
 
   test('one on its way is not sent twice', async () => {
@@ -452,6 +493,21 @@ describe('cancel', () => {
     expect(outcomes()).toEqual(['new l delivered', 'new k delivered']);
     expect(lanes.counts()).toEqual(nothingLeft);
     expect(clock.pending).toBe(0);
+  });
+
+  test('what is on its way is not settled, though it be answered before it is called off, or for the last time', async () => {
+    const { clock, lanes, job, network, settled } = makeWorld(() => taken(20), { attemptsMax: 1 });
+    for (const [name, ms] of [
+      ['answered', 19.5],
+      ['called off', 10],
+    ] as const) {
+      let failed = 0;
+      lanes.add('x', 1, job(name, name, { failed: () => failed++ }));
+      await clock.run(ms);
+      lanes.cancel('x');
+      await clock.run(DAY);
+      expect([network.sent.at(-1)!.aborted, settled, failed]).toEqual([true, [], 0]);
+    }
   });
 
   test('a job with the same key waits until the call that was called off has ended', async () => {
