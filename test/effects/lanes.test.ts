@@ -208,6 +208,10 @@ describe('shares', () => {
     const live = network.sent.filter((one) => one.url.startsWith('live'));
     expect(live).toHaveLength(50);
     expect(Math.max(...live.map((one) => one.at))).toBe(before);
+    // It is the same party still, though one of its lanes has come to its end.
+    for (let i = 0; i < 20; i++) lanes.add('dead 12', 8, job(`dead 12 ${i}`), 'ledger');
+    await clock.run(1_000);
+    expect(network.onWay()).toBe(25);
   });
 
   test('a party of very many dead lanes leaves a place for another that had none, at once', async () => {
@@ -280,6 +284,7 @@ describe('whoever is away', () => {
   test.each([
     ['does not answer', (): Said => ({ error: 'connection failed: ECONNREFUSED', afterMs: 0 })],
     ['says that it cannot now', (): Said => ({ status: 503, afterMs: 0 })],
+    ['says that it is too much', (): Said => ({ status: 429, afterMs: 0 })],
   ])(
     'and %s is asked now and then for all that waits, not for each of it: so many took most of a core',
     async (_, no) => {
