@@ -68,6 +68,17 @@ describe('a call', () => {
     expect(sockets.size).toBe(4);
   });
 
+  test('does not go again where a kept connection answers nonsense: it may have been heard', async () => {
+    const { url, sockets } = await serveRaw((socket, _, nth) => {
+      socket.write('HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n');
+      if (nth === 1) socket.once('data', () => socket.write('nonsense\r\n\r\n'));
+    });
+    const outgoing = open();
+    expect(await post(outgoing, url)).toEqual({ status: 202 });
+    expect(await post(outgoing, url)).toEqual({ error: 'connection failed: HPE_INVALID_CONSTANT' });
+    expect(sockets.size).toBe(1);
+  });
+
   test.each([
     ['5', 5_000],
     ['0', 0],
