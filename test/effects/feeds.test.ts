@@ -137,6 +137,8 @@ describe('an effect that is dropped', () => {
     await first.run();
     await first.done(first.house.drop(Kind.effect, 'e'));
     await first.run();
+    // Nor does what was to be tried again wait for that, in vain.
+    expect(first.effects.counts()).toEqual({ lanes: 0, jobs: 0, inFlight: 0 });
     const before = first.calls.length;
     first.answer = () => 200;
     await first.run(60_000);
