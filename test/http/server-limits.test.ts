@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
 import { refuse } from '../../src/http/errors.ts';
-import type { Handler, RequestHead } from '../../src/http/request.ts';
+import type { Handler, Reply, RequestHead } from '../../src/http/request.ts';
 import { HEADER_BYTES_MAX } from '../../src/http/server.ts';
 import { pause, until } from '../support/kit.ts';
 import { AGAIN, closeAll, echo, start, told, url, type Wire, wire } from './wire.ts';
@@ -168,6 +168,22 @@ describe('what slow clients make the server hold is bounded over all of them', (
     // The quick one's own pieces made room at the cost of the next oldest, at most.
     slow[3]!.socket.write('x'.repeat(1000));
     expect(await slow[3]!.until('"path":"/slow"')).toContain('200 OK');
+  });
+
+  test('a body that is there whole is none of those on their way, however long its answer takes', async () => {
+    const replies: Reply[] = [];
+    const server = await start({ handle: (_, reply) => void replies.push(reply) }, { arrivingBytesMax: 12_000 });
+    const waiting: Wire[] = [];
+    for (let n = 0; n < 3; n++) {
+      const one = await wire(server);
+      one.socket.write(`POST /slow HTTP/1.1\r\nhost: a\r\ncontent-length: 8000\r\n\r\n${'x'.repeat(7000)}`);
+      await until(() => server.running() > n || waiting.some((other) => other.text() !== ''));
+      one.socket.write('x'.repeat(1000));
+      await until(() => replies.length === n + 1);
+      waiting.push(one);
+    }
+    for (const reply of replies) reply.send(200, '"there"');
+    for (const one of waiting) expect(await one.until('"there"')).toContain('200 OK');
   });
 
   test('a body that comes a byte at a time takes no more memory than is counted', async () => {
