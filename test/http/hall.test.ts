@@ -1,9 +1,12 @@
 /** Everything under way in one server: since when a request has waited, and what its answer counts as. */
 import { afterEach, expect, test, vi } from 'vitest';
-import { Hall } from '../../src/http/hall.ts';
+import { type Guest, Hall } from '../../src/http/hall.ts';
 import { turn } from '../engine/house.ts';
 
-afterEach(() => void vi.restoreAllMocks());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 const LIMITS = { bodyMsMax: 60_000, arrivingBytesMax: 1 << 20, unreadBytesMax: 1 << 20 };
 
@@ -32,4 +35,32 @@ test('what is answered from 400 on was refused, and what is of no sort counts as
     [400, 2],
     [503, 1],
   ]);
+});
+
+test('who has left holds nothing, and is ended by no time', () => {
+  vi.useFakeTimers();
+  const hall = new Hall(LIMITS);
+  const ended: string[] = [];
+  const guest = (name: string): Guest => {
+    hall.running++;
+    return {
+      due: 0,
+      refuseAndClose: () => ended.push(`${name} refused`),
+      endLingering: () => ended.push(`${name} ended`),
+    };
+  };
+  const [sending, refused, gone, goneRefused] = ['sending', 'refused', 'gone', 'gone refused'].map(guest);
+  for (const one of [gone!, goneRefused!, sending!, refused!]) {
+    hall.arrive(one);
+    hall.bodies.hold(one, 10);
+  }
+  for (const one of [goneRefused!, refused!]) hall.linger(one);
+  expect(hall.bodies.total).toBe(20);
+  for (const one of [gone!, goneRefused!]) hall.leave(one);
+  expect([hall.bodies.total, hall.running]).toEqual([10, 2]);
+  vi.advanceTimersByTime(1_250);
+  expect(new Set(ended)).toEqual(new Set(['refused ended']));
+  hall.leave(refused!);
+  vi.advanceTimersByTime(60_000);
+  expect(new Set(ended)).toEqual(new Set(['refused ended', 'sending refused']));
 });
