@@ -223,7 +223,7 @@ describe('who answers in the place of a server', () => {
       (_, response) => response.writeHead(200, { 'content-type': file }).end('x'),
       /none of/,
     ],
-    ['that it is elsewhere', told(302, 'text/html', { location: '/books' }), /redirect/],
+    ['that it is elsewhere', told(302, 'text/html', { location: '/books' }), /it answers 302/],
     ['that it cannot', told(502, 'text/html'), /it answers 502$/],
     ['without an end', endless, /it answers 503$/],
   ])('%s is away, and asked again', async (_, answer, reason) => {
