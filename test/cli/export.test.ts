@@ -8,7 +8,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Point, utils } from '@noble/ed25519';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { storyOf } from '../../src/cli/export.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { headText } from '../../src/http/head.ts';
@@ -185,6 +185,20 @@ describe('a story', () => {
       expect(hidden.includes(word), word).toBe(false);
     }
   });
+
+  test.each([-1, 0, Date.UTC(2001, 0)])(
+    'by a clock at %i, behind the books: its head is not signed before it came',
+    (now) => {
+      const clock = vi.spyOn(Date, 'now').mockReturnValue(now);
+      try {
+        const { head } = JSON.parse(story('wallets', 'ana'));
+        expect(head.meta.moment).toBe(head.data.moment);
+        expect(head.meta.proofs[0].custom.moment).toBe(head.data.moment);
+      } finally {
+        clock.mockRestore();
+      }
+    },
+  );
 
   test('of a dropped record is there by its luid, of another ledger by its handle', () => {
     expect(JSON.parse(story('wallets', droppedLuid)).entries).toHaveLength(2);
