@@ -67,7 +67,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   if (!mayBegin(config) && !hasBooks(directory)) throw noBooksError(directory);
   const books = (isReadOnly ? showBooks : openBooks)(directory, config.serverKey, log);
   const lookAtClock = watchClock(tell);
-  lookAtClock(books.end.moment, Date.now());
+  lookAtClock(books.end.moment, Date.now(), performance.now());
 
   const rooms = wireRooms(config, books, log);
   const { state, engine, pool, server } = rooms;

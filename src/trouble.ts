@@ -11,6 +11,8 @@ import { errorCode, errorText } from './storage/system-error.ts';
 
 /** The clock may be behind the last entry by so much before it is worth a word. */
 const CLOCK_BEHIND_MS_MAX = 60_000;
+/** And leap so far forward, from one look to the next. */
+const CLOCK_LEAP_MS_MAX = 60_000;
 
 /** What stopped the running server. */
 export function fatalText(error: Error, directory: string): string {
@@ -151,14 +153,26 @@ function isWithin({ path }: Error & { path?: string }, directory: string): boole
   return path?.startsWith(`${directory}/`) === true;
 }
 
-/** Tells of a clock that is behind the books: once, and again where it had caught up. */
-export function watchClock(tell: (text: string) => void): (lastMoment: number, now: number) => void {
+/** Looks at the last moment of the books, at the machine's clock, and at one that nobody sets, all in milliseconds. */
+export type LookAtClock = (lastMoment: number, now: number, steady: number) => void;
+
+/** Tells of a clock that is behind the books, once, and again where it had caught up; and of each time that it leaps forward. */
+export function watchClock(tell: (text: string) => void): LookAtClock {
   let isTold = false;
-  return (lastMoment, now) => {
+  /** What the clock is beside the steady one. */
+  let lead = Number.POSITIVE_INFINITY;
+  return (lastMoment, now, steady) => {
     const text = clockText(lastMoment, now);
     if (text !== null && !isTold) tell(text);
     isTold = text !== null;
+    const leapt = now - steady - lead;
+    if (leapt > CLOCK_LEAP_MS_MAX) tell(leapText(leapt, now));
+    lead = now - steady;
   };
+}
+
+function leapText(leapt: number, now: number): string {
+  return `The machine's clock leapt ${Math.round(leapt / 1000)} s forward, to ${new Date(now).toISOString()}: it was set, or the machine slept. Pending intents whose time is over by it end, and what is written carries its moment, behind which these books never go again. If this clock is wrong now, end the server at once.`;
 }
 
 /** A word about a clock that is behind the books, or null. Moments in the books never go back, so they stand still until it has caught up. */

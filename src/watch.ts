@@ -10,7 +10,7 @@ import type { Log } from './log.ts';
 import type { ProofPool } from './proof/pool.ts';
 import type { Lock } from './storage/lock.ts';
 import { loadPacking } from './storage/values.ts';
-import { fullText } from './trouble.ts';
+import { fullText, type LookAtClock } from './trouble.ts';
 
 const TICK_MS = 1000;
 /** So long after the start, which is not to wait for it, and with such pauses the rest is loaded. */
@@ -23,8 +23,7 @@ interface Watched {
   engine: Engine;
   pool: ProofPool;
   lock: Lock;
-  /** Compares the last moment of the books with the machine's clock. */
-  lookAtClock: (lastMoment: number, now: number) => void;
+  lookAtClock: LookAtClock;
   /** Whether intents that have waited too long end. */
   expires: boolean;
 }
@@ -32,8 +31,9 @@ interface Watched {
 /** Begins; what it returns ends what a server that stops does no more. */
 export function startWatch({ engine, pool, lock, lookAtClock, expires }: Watched, { tell, defect }: Log): () => void {
   const ticker = setInterval(() => {
+    // Before anything ends by it.
+    lookAtClock(engine.now(), Date.now(), performance.now());
     if (expires) engine.tick();
-    lookAtClock(engine.now(), Date.now());
   }, TICK_MS).unref();
   // Goes on while the server stops, which waits for threads too.
   setInterval(() => lookAt(pool, lock, engine), TICK_MS).unref();

@@ -230,14 +230,41 @@ describe('a clock that is behind the books', () => {
     const told: string[] = [];
     const look = watchClock((text) => told.push(text));
     const noon = Date.UTC(2030, 0, 1, 12);
-    look(noon, noon);
+    const lookAt = (now: number) => look(noon, now, now);
+    lookAt(noon);
     expect(told).toEqual([]);
-    for (const now of [noon - 90_000, noon - 80_000, noon - 3_600_000]) look(noon, now);
+    for (const now of [noon - 90_000, noon - 80_000, noon - 3_600_000]) lookAt(now);
     expect(told).toHaveLength(1);
-    look(noon, noon - 1_000);
-    look(noon, noon - 120_000);
+    lookAt(noon - 1_000);
+    lookAt(noon - 120_000);
     expect(told).toHaveLength(2);
     expect(told[1]).toContain('120 s behind');
+  });
+
+  test('or leaps forward: told each time, and nothing of one that goes as time does, is slewed, or set back', () => {
+    const told: string[] = [];
+    const look = watchClock((text) => told.push(text));
+    const noon = Date.UTC(2030, 0, 1, 12);
+    let [now, steady] = [noon, 5_000];
+    const pass = (ms: number, byClock = ms) => {
+      now += byClock;
+      steady += ms;
+      look(now, now, steady);
+    };
+    look(now, now, steady);
+    // Books are read for an hour; a clock is slewed; one is set, by as much as is not worth a word.
+    pass(3_600_000);
+    for (let second = 0; second < 600; second++) pass(1_000, 1_200);
+    pass(1_000, 61_000);
+    expect(told).toEqual([]);
+    pass(1_000, 61_001);
+    expect(told).toHaveLength(1);
+    pass(1_000);
+    pass(1_000, -3_600_000);
+    expect(told).toHaveLength(1);
+    pass(1_000, 3_601_000);
+    expect(told).toHaveLength(2);
+    expect(told[1]).toContain('leapt 3600 s forward, to 2030-01-01T13:14:04.001Z');
   });
 
   test('by less than a minute, or not at all: not worth one', () => {
