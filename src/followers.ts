@@ -201,18 +201,23 @@ export class Followers {
     const { disk, directory } = this.#options;
     this.tookSnapshot(Math.max(0, ...listSnapshots(disk, directory).map(snapshotSeq)));
     const options = { ...at, flag: '--followers', connectionsMax: CONNECTIONS_MAX, silentMsMax: SILENT_MS_MAX, tls };
-    const answering = new WeakSet<Socket>();
+    const answering = new WeakMap<Socket, ServerResponse>();
     return openSidePort(options, (request, response) => {
-      // Who asks for the next before the first is answered would have as many files open, and read, as it likes.
       const { socket } = request;
-      if (answering.has(socket)) return void socket.destroy();
-      answering.add(socket);
-      response.once('close', () => answering.delete(socket));
-      this.#answer(request, response).catch((error: Error) => {
-        // A file that went meanwhile, or a disk that fails: who follows asks again.
-        if (response.headersSent) response.destroy();
-        else response.writeHead(errorCode(error) === 'ENOENT' ? 404 : 500).end(error.message);
-      });
+      const before = answering.get(socket);
+      answering.set(socket, response);
+      response.once('close', () => answering.get(socket) === response && answering.delete(socket));
+      const answer = () =>
+        void this.#answer(request, response).catch((error: Error) => {
+          // A file that went meanwhile, or a disk that fails: who follows asks again.
+          if (response.headersSent) response.destroy();
+          else response.writeHead(errorCode(error) === 'ENOENT' ? 404 : 500).end(error.message);
+        });
+      if (before === undefined) answer();
+      // Who asks for the next before the first is answered would have as many files open, and read, as it likes.
+      else if (!before.writableEnded) socket.destroy();
+      // Over TLS it is told later that an answer left than who has got it asks for the next.
+      else before.once('close', () => socket.destroyed || answer());
     });
   }
 
@@ -301,7 +306,9 @@ export class Followers {
       response.writeHead(200, { 'content-type': FILE_TYPE, 'content-length': to - from });
       for (let at = from; at < to && !response.destroyed; at += PIECE_BYTES) {
         const piece = await this.#read(file, at, Math.min(to, at + PIECE_BYTES));
-        if (!response.write(piece) && !response.destroyed) await drained(response);
+        // Behind the last nobody waits: who has got it may ask for the next before that is told.
+        const isLast = at + PIECE_BYTES >= to;
+        if (!response.write(piece) && !isLast && !response.destroyed) await drained(response);
       }
       response.end();
     } finally {

@@ -6,6 +6,8 @@ import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { get as getSecurely } from 'node:https';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Followers } from '../../src/followers.ts';
 import { readPeerTls } from '../../src/peer-tls.ts';
@@ -59,7 +61,14 @@ describe('the port of a server with certificates', () => {
   async function open(...peers: Issued[]): Promise<string> {
     const position = { seq: 0, chain: Buffer.alloc(32), moment: 0 };
     const journal = { position, end: { file: segmentName(1), byte: 0 } } as unknown as Journal;
-    const options = { disk: realDisk, directory: freshDirectory(), journal, key: SERVER.public, tell() {} };
+    const options = {
+      disk: realDisk,
+      directory: freshDirectory(),
+      journal,
+      key: SERVER.public,
+      tell() {},
+      waitMsMax: 3,
+    };
     const tls = readPeerTls(realDisk, machine(first, ...peers));
     const { url, close } = await new Followers(options).listen({ host: '127.0.0.1', port: 0 }, tls);
     closing.push(close);
@@ -103,6 +112,30 @@ describe('the port of a server with certificates', () => {
     ['whose time is over', certificate('late', { by: issuer, ...past }), [issuer]],
     ['itself, where it is not named', first, [second]],
   ];
+
+  /** On a thread of its own: who answers and who asks then go on at the same time. */
+  const ASKS = `
+    const { workerData: { url, name, tls, source }, parentPort } = require('node:worker_threads');
+    import(source).then(async ({ Source }) => {
+      const asking = new Source(url, 'copy', new AbortController().signal, tls);
+      const heard = [];
+      for (let n = 0; n < 150; n++) {
+        const fetched = asking.fetch(name, { from: 0, has: null, waits: true });
+        heard.push(await fetched.then(({ kind }) => kind, ({ message }) => message));
+      }
+      asking.close();
+      parentPort.postMessage(heard);
+    });
+  `;
+
+  test('breaks no connection on which the next question comes as soon as the last was answered', async () => {
+    const url = await open(second);
+    const tls = readPeerTls(realDisk, machine(second, first));
+    const source = fileURLToPath(new URL('../../src/cli/follow/source.js', import.meta.url));
+    const worker = new Worker(ASKS, { eval: true, workerData: { url, name: segmentName(1), tls, source } });
+    const heard = await new Promise<string[]>((resolve, reject) => worker.on('message', resolve).on('error', reject));
+    expect([...new Set(heard)]).toEqual(['nothing']);
+  });
 
   test.each(REFUSED)('tells nothing to %s', async (_who, shown, peers) => {
     const url = await open(...peers);
