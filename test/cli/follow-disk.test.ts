@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -772,6 +772,17 @@ describe('a copy that goes on', () => {
     copy.close();
     expect(filesOf(disk)).toEqual(names);
     expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
+  });
+
+  test('asks again where the answer switches to another protocol', async () => {
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => {});
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n');
+    }).listen(0, '127.0.0.1');
+    closing.push(() => server.close());
+    await once(server, 'listening');
+    const source = sourceOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    await expect(source.list()).rejects.toThrow(AwayError);
   });
 
   test('says how far it is, so that a stop can wait for it', async () => {

@@ -128,7 +128,9 @@ export class Source {
   #ask(url: string, signal: AbortSignal): Promise<IncomingMessage> {
     const request = this.#agent instanceof SecureAgent ? requestSecure : requestClear;
     return new Promise((resolve, reject) => {
-      request(url, { agent: this.#agent, signal }).on('response', resolve).on('error', reject).end();
+      const asked = request(url, { agent: this.#agent, signal }).on('response', resolve).on('error', reject);
+      // Of an answer that switches to another protocol neither of them tells.
+      asked.on('close', () => reject(new Error('it hangs up'))).end();
     });
   }
 }
@@ -200,8 +202,8 @@ class Patience {
   errorOf(error: Error): Error {
     this.end();
     if (this.#isSilent) return new AwayError('it says nothing any more');
-    // Where a name has several addresses, there is an error of each, and none of all.
-    return new AwayError(error.message || errorCode(error));
+    // Where a name has several addresses, there is an error of each, and none of all; those of OpenSSL end their line.
+    return new AwayError(error.message.trim() || errorCode(error));
   }
 }
 
