@@ -43,12 +43,16 @@ export function readPeerTls(disk: Disk, directory: string): PeerTls {
   ];
   if (isOpenToOthers(disk, at('key.pem')))
     throw new PeerTlsError(`${at('key.pem')} holds a secret, and others may use it; run: chmod 600 ${at('key.pem')}`);
-  const ca = peers.toString().match(CERTIFICATE) ?? [];
+  const text = peers.toString();
+  const ca = text.match(CERTIFICATE) ?? [];
   // Where nobody is named Node would trust whom the world does.
   if (ca.length === 0) throw new PeerTlsError(`${at('peers.pem')} holds no certificate: nobody could be trusted`);
+  // One that was cut off, or is no plain certificate, would be passed over, and its peer not be let in.
+  if (text.match(/-----BEGIN /g)?.length !== ca.length)
+    throw new PeerTlsError(`${at('peers.pem')} holds what is no whole certificate`);
   const tls: PeerTls = { cert, key, ca: [...ca], minVersion: 'TLSv1.3', rejectUnauthorized: true };
   check(`${at('peers.pem')} holds what is no certificate`, () => {
-    for (const text of ca) new X509Certificate(text);
+    for (const each of ca) new X509Certificate(each);
   });
   check(`${at('cert.pem')} and key.pem are no certificate and its key`, () => createSecureContext(tls));
   return tls;

@@ -192,6 +192,16 @@ describe('files that cannot be used', () => {
       (at) => writeFileSync(in_(at, 'peers.pem'), first.cert + second.cert.replace(/MI.{60}/, '')),
       /holds what is no certificate/,
     ],
+    [
+      'a certificate among the peers that was cut off',
+      (at) => writeFileSync(in_(at, 'peers.pem'), first.cert + second.cert.slice(0, 99)),
+      /holds what is no whole certificate/,
+    ],
+    [
+      'a key among the peers',
+      (at) => writeFileSync(in_(at, 'peers.pem'), first.cert + second.key),
+      /holds what is no whole certificate/,
+    ],
     ['a certificate that is none', (at) => writeFileSync(in_(at, 'cert.pem'), 'x'), /no certificate and its key/],
   ];
 
