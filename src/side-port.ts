@@ -1,7 +1,7 @@
 /** Ports beside that of the ledgers, for whoever runs the server: HTTP, or HTTPS among peers, where the operator asked for them. */
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import type { PeerTls } from './peer-tls.ts';
 import { urlHost } from './url-host.ts';
 
@@ -18,6 +18,8 @@ export class ListenError extends Error {
 
 /** Nobody has shown a certificate by then: he takes the place of somebody who would. */
 const HANDSHAKE_MS_MAX = 5_000;
+/** So many may be about to show one: they take no more of the places that there are. */
+const HANDSHAKES_MAX = 16;
 
 export interface SidePort {
   readonly url: string;
@@ -45,6 +47,7 @@ export function openSidePort(options: SidePortOptions, answer: RequestListener):
     tls === null
       ? createServer(answer)
       : createSecureServer({ ...tls, requestCert: true, handshakeTimeout: HANDSHAKE_MS_MAX }, answer);
+  if (tls !== null) limitHandshakes(server);
   server.maxConnections = connectionsMax;
   server.timeout = silentMsMax;
   // A stop does not wait for those who look.
@@ -62,4 +65,25 @@ export function openSidePort(options: SidePortOptions, answer: RequestListener):
       });
     });
   });
+}
+
+/** Whoever shows nothing, again and again, makes room for the next himself: the first goes of the address that most come from. */
+function limitHandshakes(server: Server): void {
+  const shaking = new Map<string, Socket>();
+  const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
+  server.on('connection', (socket: Socket) => {
+    const [name, { remoteAddress }] = [nameOf(socket), socket];
+    shaking.set(name, socket);
+    socket.once('close', () => shaking.get(name) === socket && shaking.delete(name));
+    if (shaking.size <= HANDSHAKES_MAX) return;
+    const from = (address: string | undefined) =>
+      [...shaking].filter(([other]) => other.startsWith(`${address} `)).map(([, each]) => each);
+    let most = from(remoteAddress);
+    for (const other of shaking.values()) {
+      const those = from(other.remoteAddress);
+      if (those.length > most.length) most = those;
+    }
+    most[0]?.destroy();
+  });
+  server.on('secureConnection', (socket: Socket) => shaking.delete(nameOf(socket)));
 }

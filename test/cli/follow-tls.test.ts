@@ -5,6 +5,7 @@
 import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { get as getSecurely } from 'node:https';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -112,6 +113,18 @@ describe('the port of a server with certificates', () => {
     ['whose time is over', certificate('late', { by: issuer, ...past }), [issuer]],
     ['itself, where it is not named', first, [second]],
   ];
+
+  test('answers who is named while strangers hold all the connections they get, and show nothing', async () => {
+    const url = await open(second);
+    const port = Number(new URL(url).port);
+    const strangers = Array.from({ length: 80 }, () => connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' }));
+    closing.push(() => strangers.forEach((socket) => void socket.destroy()));
+    const settled = strangers.map(
+      (socket) => new Promise((resolve) => socket.on('connect', resolve).on('error', resolve).on('close', resolve)),
+    );
+    await Promise.all(settled);
+    expect(await ask(url, second)).toContain('segments');
+  });
 
   /** On a thread of its own: who answers and who asks then go on at the same time. */
   const ASKS = `
