@@ -774,6 +774,19 @@ describe('a copy that goes on', () => {
     expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
   });
 
+  test('asks on another connection where the one it had was closed', async () => {
+    const heard = new WeakSet();
+    const server = createServer((request, response) => {
+      if (heard.has(request.socket)) return void request.socket.destroy();
+      heard.add(request.socket);
+      response.end(JSON.stringify({ server: '', segments: [], snapshots: [] }));
+    }).listen(0, '127.0.0.1');
+    closing.push(() => server.close().closeAllConnections());
+    await once(server, 'listening');
+    const source = sourceOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    for (let n = 0; n < 3; n++) expect((await source.list()).segments).toEqual([]);
+  });
+
   test('asks again where the answer switches to another protocol', async () => {
     const server = createTcpServer((socket) => {
       socket.on('error', () => {});

@@ -128,7 +128,12 @@ export class Source {
   #ask(url: string, signal: AbortSignal): Promise<IncomingMessage> {
     const request = this.#agent instanceof SecureAgent ? requestSecure : requestClear;
     return new Promise((resolve, reject) => {
-      const asked = request(url, { agent: this.#agent, signal }).on('response', resolve).on('error', reject);
+      const asked = request(url, { agent: this.#agent, signal }).on('response', resolve);
+      asked.on('error', (error) => {
+        // The server may have closed a connection on which nothing went for a while: of that nobody has to hear.
+        const isStale = asked.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(errorCode(error));
+        isStale ? resolve(this.#ask(url, signal)) : reject(error);
+      });
       // Of an answer that switches to another protocol neither of them tells.
       asked.on('close', () => reject(new Error('it hangs up'))).end();
     });
