@@ -67,23 +67,20 @@ export function openSidePort(options: SidePortOptions, answer: RequestListener):
   });
 }
 
-/** Whoever shows nothing, again and again, makes room for the next himself: the first goes of the address that most come from. */
+/** Whoever shows nothing, again and again, makes room for the next himself: the first goes of those from where most are. */
 function limitHandshakes(server: Server): void {
-  const shaking = new Map<string, Socket>();
+  const shaking = new Map<string, { socket: Socket; from: string }>();
   const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
   server.on('connection', (socket: Socket) => {
-    const [name, { remoteAddress }] = [nameOf(socket), socket];
-    shaking.set(name, socket);
-    socket.once('close', () => shaking.get(name) === socket && shaking.delete(name));
+    const name = nameOf(socket);
+    shaking.set(name, { socket, from: `${socket.remoteAddress}` });
+    socket.once('close', () => shaking.get(name)?.socket === socket && shaking.delete(name));
     if (shaking.size <= HANDSHAKES_MAX) return;
-    const from = (address: string | undefined) =>
-      [...shaking].filter(([other]) => other.startsWith(`${address} `)).map(([, each]) => each);
-    let most = from(remoteAddress);
-    for (const other of shaking.values()) {
-      const those = from(other.remoteAddress);
-      if (those.length > most.length) most = those;
-    }
-    most[0]?.destroy();
+    const all = [...shaking];
+    const countOf = (from: string) => all.filter(([, other]) => other.from === from).length;
+    const [first, going] = all.reduce((one, other) => (countOf(other[1].from) > countOf(one[1].from) ? other : one));
+    shaking.delete(first);
+    going.socket.destroy();
   });
   server.on('secureConnection', (socket: Socket) => shaking.delete(nameOf(socket)));
 }
