@@ -19,7 +19,7 @@ import { emptyState, type State } from '../src/core/state.ts';
 import { canon } from '../src/proof/canon.ts';
 import { proofDigest, sha256, sha256Hex } from '../src/proof/digest.ts';
 import { createKeyPair, encodeBase64, type KeyPair } from '../src/proof/keys.ts';
-import { sign, verify } from '../src/proof/verify.ts';
+import { sign, verifyBy } from '../src/proof/verify.ts';
 import { entryCodec } from '../src/storage/codec.ts';
 import { realDisk } from '../src/storage/disk.ts';
 import { JOURNAL_START, Journal } from '../src/storage/journal.ts';
@@ -167,7 +167,7 @@ class Scribe {
     const content = { ...this.#journal.position, extra: packValue(extra), parts };
     await takeSnapshot(realDisk, this.#directory, content, {
       sign: (hash) => sign(hash, this.#server),
-      verify: (hash, signature) => verify(this.#server.public, hash, signature),
+      verify: verifyBy(this.#server.public),
     });
   }
 

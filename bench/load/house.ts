@@ -22,7 +22,7 @@ import { canon } from '../../src/proof/canon.ts';
 import { sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair, encodeBase64, type KeyPair, keyPairFromSecret } from '../../src/proof/keys.ts';
 import { ProofPool } from '../../src/proof/pool.ts';
-import { sign, verify } from '../../src/proof/verify.ts';
+import { sign, verifyBy } from '../../src/proof/verify.ts';
 import { type Recovered, recover } from '../../src/recovery.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
 import { realDisk } from '../../src/storage/disk.ts';
@@ -105,7 +105,7 @@ export async function takeHouseSnapshot(house: House, held?: (ms: number) => voi
   held?.(performance.now() - began);
   return takeSnapshot(realDisk, directory, content, {
     sign: (hash) => sign(hash, server),
-    verify: verifierOf(server),
+    verify: verifyBy(server.public),
   });
 }
 
@@ -118,11 +118,7 @@ export async function closeHouse({ engine, journal }: House): Promise<void> {
 export function recoverBooks(directory: string): Recovered {
   const key = readKeyFile(realDisk, directory);
   if (key === null) throw new Error(`${directory} has no key`);
-  return recover({ disk: realDisk, directory, verify: verifierOf(key), hashSeed: 1 });
-}
-
-function verifierOf(server: KeyPair) {
-  return (hash: Uint8Array, signature: Uint8Array) => verify(server.public, hash, signature);
+  return recover({ disk: realDisk, directory, verify: verifyBy(key.public), hashSeed: 1 });
 }
 
 /** Hands all commands in at once; resolves when the last is on the disk, rejects where one is refused. */

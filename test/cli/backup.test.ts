@@ -10,7 +10,7 @@ import { copyBooks } from '../../src/cli/backup.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { readRow } from '../../src/core/records.ts';
-import { verify } from '../../src/proof/verify.ts';
+import { verifyBy } from '../../src/proof/verify.ts';
 import { readBooks } from '../../src/recovery.ts';
 import { type Disk, type DiskFile, type OpenMode, realDisk } from '../../src/storage/disk.ts';
 import { JOURNAL_START } from '../../src/storage/journal.ts';
@@ -18,7 +18,7 @@ import { readJournal } from '../../src/storage/journal-reader.ts';
 import { pin } from '../../src/storage/pinned.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { transfer } from '../core/books.ts';
-import { DIRECTORY, House, type HouseOptions, MAIN_LEDGER, SERVER } from '../engine/house.ts';
+import { DIRECTORY, House, type HouseOptions, MAIN_LEDGER, SERVER, verifyHash } from '../engine/house.ts';
 import { freshWorld, live, SCRIPT } from '../engine/life.ts';
 import { Power, PowerCut } from '../engine/power.ts';
 import { crowd, judge } from '../engine/process.ts';
@@ -127,8 +127,7 @@ function freshWith(name: string): string {
 
 // ---------------------------------------------------------------- on a disk that fails
 
-const isServers = (hash: Uint8Array, signature: Uint8Array) => verify(SERVER.public, hash, signature);
-const booksIn = (disk: Disk) => readBooks({ disk, directory: TO, verify: isServers, hashSeed: 7 });
+const booksIn = (disk: Disk) => readBooks({ disk, directory: TO, verify: verifyHash, hashSeed: 7 });
 
 type Shape = 'one' | 'many' | 'pruned';
 
@@ -411,10 +410,9 @@ describe('copies of a server under load', () => {
     await load.end(true);
     await server.stop();
     expect(load.sent.every(({ status }) => status === 201)).toBe(true);
-    const key = keyIn(directory).public;
+    const isOurs = verifyBy(keyIn(directory).public);
     let seq = 0;
     for (const copy of copies) {
-      const isOurs = (hash: Uint8Array, signature: Uint8Array) => verify(key, hash, signature);
       const { state, end } = readBooks({ disk: realDisk, directory: copy.to, verify: isOurs, hashSeed: 1 });
       expect(end.seq).toBe(copy.seq);
       expect(copy.seq).toBeGreaterThan(seq);

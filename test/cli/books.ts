@@ -12,7 +12,7 @@ import { dumpState, loadState, type StateExtra } from '../../src/core/dump.ts';
 import type { Entry } from '../../src/core/entry.ts';
 import type { State } from '../../src/core/state.ts';
 import { type KeyPair, keyPairFromSecret } from '../../src/proof/keys.ts';
-import { sign, verify } from '../../src/proof/verify.ts';
+import { sign, verifyBy } from '../../src/proof/verify.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { type EntryFormat, JOURNAL_START, Journal } from '../../src/storage/journal.ts';
@@ -318,7 +318,6 @@ export async function resnapped(
   key = keyIn(directory),
 ): Promise<string> {
   const copy = copyOf(directory);
-  const check = (hash: Uint8Array, signature: Uint8Array) => verify(key.public, hash, signature);
   const { snapshot } = readSnapshots(realDisk, copy, () => true);
   const { seq, chain, moment } = snapshot!;
   const pieces = new Map(snapshot!.parts.map(({ name, bytes }) => [name, bytes]));
@@ -328,7 +327,7 @@ export async function resnapped(
   lie(state, extra);
   const { parts } = dumpState(state);
   const content = { seq, chain, moment, extra: packValue(extra), parts };
-  await takeSnapshot(realDisk, copy, content, { sign: (hash) => sign(hash, key), verify: check });
+  await takeSnapshot(realDisk, copy, content, { sign: (hash) => sign(hash, key), verify: verifyBy(key.public) });
   return copy;
 }
 

@@ -12,7 +12,6 @@ import { Copy } from '../../src/cli/follow/copy.ts';
 import { StrangeBooksError } from '../../src/cli/follow/incoming.ts';
 import { AwayError, Source } from '../../src/cli/follow/source.ts';
 import { type BooksListed, Followers } from '../../src/followers.ts';
-import { sign, verify } from '../../src/proof/verify.ts';
 import { readBooks } from '../../src/recovery.ts';
 import { type Disk, type Done, type OpenMode, realDisk } from '../../src/storage/disk.ts';
 import { segmentName } from '../../src/storage/format.ts';
@@ -23,7 +22,7 @@ import { journalStart } from '../../src/storage/segments.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { issue, transfer } from '../core/books.ts';
-import { DIRECTORY, House, NOON, SERVER } from '../engine/house.ts';
+import { DIRECTORY, House, NOON, SERVER, signHash, verifyHash } from '../engine/house.ts';
 import { freshWorld, live, SCRIPT } from '../engine/life.ts';
 import { Power, PowerCut } from '../engine/power.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
@@ -33,8 +32,7 @@ import { until } from '../support/kit.ts';
 import { atPlaces } from '../support/long.ts';
 
 const COPY = '/copy';
-const isServers = (hash: Uint8Array, signature: Uint8Array) => verify(SERVER.public, hash, signature);
-const booksIn = (disk: Disk) => readBooks({ disk, directory: COPY, verify: isServers, hashSeed: 7 });
+const booksIn = (disk: Disk) => readBooks({ disk, directory: COPY, verify: verifyHash, hashSeed: 7 });
 
 const closing: (() => void)[] = [];
 afterEach(() => {
@@ -119,7 +117,7 @@ describe('what who follows is given', () => {
     const disk = { ...realDisk, open, openSynced: () => null };
     const journal = Journal.open(disk, directory, JOURNAL_START, {
       segmentBytesMax: 500,
-      sign: (hash) => sign(hash, SERVER),
+      sign: signHash,
     });
     const followers = new Followers({ disk, directory, journal, key: SERVER.public, tell() {} });
     const { url, close } = await followers.listen({ host: '127.0.0.1', port: 0 });
@@ -260,7 +258,7 @@ describe.each(['whole', 'pruned'] as const)('a copy of books whose journal is %s
     const before = { seq: house.journal.position.seq, state: differencesOf(house.state, house.state) };
     expect(before.state).toEqual([]);
     const run = async (disk: Disk) => {
-      const copy = new Copy(disk, COPY, isServers);
+      const copy = new Copy(disk, COPY, verifyHash);
       const source = sourceOf(url);
       await catchUp(copy, source).finally(() => source.close());
       return copy;
@@ -307,7 +305,7 @@ describe('a copy that is begun', () => {
       for (let n = 0; n < 8; n++) await moves(house, `before-${at}-${n}`);
       asked = 0;
       const disk = new FakeDisk(at);
-      const copy = new Copy(disk, COPY, isServers);
+      const copy = new Copy(disk, COPY, verifyHash);
       const error = await copy.begin(sourceOf(breaks)).catch((error: Error) => error);
       expect(error).toBeInstanceOf(AwayError);
       for (let n = 0; n < 5; n++) {
@@ -318,7 +316,7 @@ describe('a copy that is begun', () => {
       copy.close();
       expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
       const start = journalStart(disk, COPY);
-      const read = readJournal(disk, COPY, start, { verifyFrame: isServers, onEntry() {} });
+      const read = readJournal(disk, COPY, start, { verifyFrame: verifyHash, onEntry() {} });
       expect([read.position.seq, read.torn]).toEqual([house.journal.position.seq, null]);
     }
   });
@@ -326,7 +324,7 @@ describe('a copy that is begun', () => {
   test('is none while snapshots are missing that its journal does not go back behind', async () => {
     const house = await lived('pruned');
     const { url } = await openTo(house);
-    const copy = new Copy(new FakeDisk(1), COPY, isServers);
+    const copy = new Copy(new FakeDisk(1), COPY, verifyHash);
     const [source, gone] = [sourceOf(url), sourceOf(url)];
     gone.fetch = (name, question) =>
       name.startsWith('snapshot') ? Promise.resolve({ kind: 'missing' }) : source.fetch(name, question);
@@ -348,7 +346,7 @@ describe('what comes for a copy', () => {
     const bytes = Buffer.alloc(5000, 'a page');
     const { seq, chain, moment } = house.journal.position;
     const parts = [{ name: 'pages-0', final: true as const, bytes }];
-    const server = { sign: (hash: Uint8Array) => sign(hash, SERVER), verify: isServers };
+    const server = { sign: signHash, verify: verifyHash };
     await takeSnapshot(house.disk, DIRECTORY, { seq, chain, moment, extra: new Uint8Array(1), parts }, server);
     return { house, bytes };
   }
@@ -357,7 +355,7 @@ describe('what comes for a copy', () => {
     const { house, bytes } = await withPart();
     const { url } = await openTo(house);
     const disk = new FakeDisk(1);
-    const copy = new Copy(disk, COPY, isServers);
+    const copy = new Copy(disk, COPY, verifyHash);
     const source = sourceOf(url);
     const asked: string[] = [];
     const fetch = source.fetch.bind(source);
@@ -389,7 +387,7 @@ describe('what comes for a copy', () => {
     const { url } = await openTo(house);
     const lies = await between(url, (path, body) => (path.startsWith(`/books/${part}`) ? change(body) : body));
     const disk = new FakeDisk(1);
-    const copy = new Copy(disk, COPY, isServers);
+    const copy = new Copy(disk, COPY, verifyHash);
     await expect(catchUp(copy, sourceOf(lies))).rejects.toThrow(SpoiltFrameError);
     expect(filesOf(disk).filter((name) => /\.ay[ps]$/.test(name))).toEqual([]);
     await catchUp(copy, sourceOf(url));
@@ -402,7 +400,7 @@ describe('what comes for a copy', () => {
     for (const name of house.disk.readdir(DIRECTORY))
       if (name.startsWith(part)) house.disk.unlink(join(DIRECTORY, name));
     const disk = new FakeDisk(1);
-    const copy = new Copy(disk, COPY, isServers);
+    const copy = new Copy(disk, COPY, verifyHash);
     await catchUp(copy, sourceOf((await openTo(house)).url));
     expect([copy.end!.seq, copy.newestSnapshot]).toEqual([house.journal.position.seq, 0]);
     expect(filesOf(disk).filter((name) => name.endsWith('.ays'))).toEqual([]);
@@ -419,7 +417,7 @@ describe('what comes for a copy', () => {
     const bytes = house.disk.bytesOf(join(DIRECTORY, older));
     const lies = await between(url, (path, body) => (path.startsWith(`/books/${newer}`) ? bytes : body));
     const disk = new FakeDisk(1);
-    const copy = new Copy(disk, COPY, isServers);
+    const copy = new Copy(disk, COPY, verifyHash);
     await expect(catchUp(copy, sourceOf(lies))).rejects.toThrow(StrangeBooksError);
     expect(disk.exists(join(COPY, newer))).toBe(false);
     copy.close();
@@ -437,7 +435,7 @@ describe('what comes for a copy', () => {
       return spoilt;
     });
     const disk = new FakeDisk(1);
-    const copy = new Copy(disk, COPY, isServers);
+    const copy = new Copy(disk, COPY, verifyHash);
     for (at of [0, 12, 13, length >> 2, length >> 1, length - 1]) {
       await expect(catchUp(copy, sourceOf(lies)), `byte ${at}`).rejects.toThrow(SpoiltFrameError);
       expect(filesOf(disk).filter((each) => each.startsWith(name))).toEqual([]);
@@ -460,7 +458,7 @@ describe('what comes for a copy', () => {
       };
       return { ...file, close };
     };
-    const copy = new Copy(disk, COPY, isServers);
+    const copy = new Copy(disk, COPY, verifyHash);
     await catchUp(copy, source);
     const segments = filesOf(disk).length;
     for (let n = 0; n < 8; n++) {
@@ -477,7 +475,7 @@ describe('what comes for a copy', () => {
   test('is no snapshot ahead of its journal: that is taken once the journal has come so far', async () => {
     const house = await lived('pruned');
     const source = sourceOf((await openTo(house)).url);
-    const copy = new Copy(new FakeDisk(1), COPY, isServers);
+    const copy = new Copy(new FakeDisk(1), COPY, verifyHash);
     await catchUp(copy, source);
     await moves(house, 'later');
     await house.takeSnapshot();
@@ -507,7 +505,7 @@ describe('what comes for a copy', () => {
         path.startsWith(`/books/${name}`) ? body.subarray(0, left) : body,
       );
       const disk = new FakeDisk(1);
-      const copy = new Copy(disk, COPY, isServers);
+      const copy = new Copy(disk, COPY, verifyHash);
       await expect(catchUp(copy, sourceOf(lies))).rejects.toThrow(kind);
       expect(disk.exists(join(COPY, name))).toBe(false);
       await catchUp(copy, sourceOf(url));
@@ -522,7 +520,7 @@ describe('a copy that goes on', () => {
     const house = await lived('pruned');
     const { url } = await openTo(house);
     const disk = new FakeDisk(5);
-    const first = new Copy(disk, COPY, isServers);
+    const first = new Copy(disk, COPY, verifyHash);
     await catchUp(first, sourceOf(url));
     first.close();
     const files = disk.readdir(COPY).map((name) => [join(COPY, name), disk.bytesOf(join(COPY, name))] as const);
@@ -537,7 +535,7 @@ describe('a copy that goes on', () => {
       return other;
     };
     const run = async (on: Disk) => {
-      const copy = new Copy(on, COPY, isServers);
+      const copy = new Copy(on, COPY, verifyHash);
       await catchUp(copy, sourceOf(url));
       copy.close();
     };
@@ -561,7 +559,7 @@ describe('a copy that goes on', () => {
       const { url } = await openTo(house);
       const disk = new FakeDisk(seed);
       const power = new Power(disk);
-      const killed = new Copy(power, COPY, isServers);
+      const killed = new Copy(power, COPY, verifyHash);
       await catchUp(killed, sourceOf(url));
       for (let n = 0; n < 3; n++) await moves(house, `later-${n}`);
       disk.holdSyncs();
@@ -571,7 +569,7 @@ describe('a copy that goes on', () => {
       power.cut('kill');
       disk.releaseSyncs();
       forgetLock(disk);
-      const copy = new Copy(disk, COPY, isServers);
+      const copy = new Copy(disk, COPY, verifyHash);
       const { seq } = copy.end!;
       disk.crash();
       expect(booksIn(disk).end.seq, `seed ${seed}`).toBeGreaterThanOrEqual(seq);
@@ -585,13 +583,13 @@ describe('a copy that goes on', () => {
         const house = await lived('whole');
         const { url } = await openTo(house);
         const disk = new FakeDisk(seed);
-        const failed = new Copy(disk, COPY, isServers);
+        const failed = new Copy(disk, COPY, verifyHash);
         await catchUp(failed, sourceOf(url));
         for (let n = 0; n < 8; n++) await moves(house, `later-${n}`);
         disk.inject({ call, path: call === 'sync' ? 'journal' : COPY, code: 'EIO' });
         await expect(catchUp(failed, sourceOf(url))).rejects.toThrow('EIO');
         failed.close();
-        const copy = new Copy(disk, COPY, isServers);
+        const copy = new Copy(disk, COPY, verifyHash);
         const { seq } = copy.end!;
         disk.crash();
         expect(booksIn(disk).end.seq, `seed ${seed}`).toBeGreaterThanOrEqual(seq);
@@ -603,13 +601,13 @@ describe('a copy that goes on', () => {
     const house = await lived('whole');
     const { url } = await openTo(house);
     const disk = new FakeDisk(1);
-    const first = new Copy(disk, COPY, isServers);
+    const first = new Copy(disk, COPY, verifyHash);
     await catchUp(first, sourceOf(url));
     first.close();
     const path = join(COPY, filesOf(disk).findLast((name) => name.startsWith('journal'))!);
     const bytes = disk.bytesOf(path);
     disk.put(path, Buffer.concat([bytes, Buffer.alloc(3000, 7)]));
-    const copy = new Copy(disk, COPY, isServers);
+    const copy = new Copy(disk, COPY, verifyHash);
     expect(disk.bytesOf(path).equals(bytes)).toBe(true);
     expect(copy.end!.seq).toBe(house.journal.position.seq);
     copy.close();
@@ -622,7 +620,7 @@ describe('a copy that goes on', () => {
     const disks = Array.from({ length: 24 }, (_, seed) => new FakeDisk(seed));
     const copies = disks.map((disk) => {
       const power = new Power(disk);
-      return { disk, power, copy: new Copy(power, COPY, isServers), source: sourceOf(url) };
+      return { disk, power, copy: new Copy(power, COPY, verifyHash), source: sourceOf(url) };
     });
     for (const { copy, source } of copies) await catchUp(copy, source);
     const { seq } = house.journal.position;
@@ -642,7 +640,7 @@ describe('a copy that goes on', () => {
     await live(house, SCRIPT.slice(0, 3));
     const { url } = await openTo(house);
     const disk = new FakeDisk(1);
-    const copy = new Copy(disk, COPY, isServers);
+    const copy = new Copy(disk, COPY, verifyHash);
     await catchUp(copy, sourceOf(url));
     for (let n = 0; n < 4; n++) await moves(house, `later-${n}`);
     disk.inject({ call, path: 'journal', code: 'ENOSPC' });
@@ -664,7 +662,7 @@ describe('a copy that goes on', () => {
     });
     for (let n = 0; n < 60; n++) {
       const disk = new FakeDisk(n);
-      const copy = new Copy(disk, COPY, isServers);
+      const copy = new Copy(disk, COPY, verifyHash);
       flips = n;
       const error = await catchUp(copy, sourceOf(lies)).catch((error: Error) => error);
       expect(error).toBeInstanceOf(Error);
@@ -705,7 +703,7 @@ describe('a copy that goes on', () => {
     const watched: Disk = new Proxy(disk, {
       get: (target, name) => (name === 'open' ? open : Reflect.get(target, name).bind(target)),
     });
-    const copy = new Copy(watched, COPY, isServers);
+    const copy = new Copy(watched, COPY, verifyHash);
     await catchUp(copy, sourceOf(lies));
     copy.close();
     expect(opened.filter((path) => !/^\/copy\/[^/]+$/.test(path))).toEqual([]);
@@ -716,7 +714,7 @@ describe('a copy that goes on', () => {
     const house = await lived('whole');
     const { url } = await openTo(house);
     const disk = new FakeDisk(1);
-    const copy = new Copy(disk, COPY, isServers);
+    const copy = new Copy(disk, COPY, verifyHash);
     await catchUp(copy, sourceOf(url));
     for (let n = 0; n < 4; n++) await moves(house, `later-${n}`);
     let breaks = true;
@@ -733,7 +731,7 @@ describe('a copy that goes on', () => {
   test('takes no books of another history of the same server', async () => {
     const house = await lived('whole');
     const disk = new FakeDisk(1);
-    const copy = new Copy(disk, COPY, isServers);
+    const copy = new Copy(disk, COPY, verifyHash);
     await catchUp(copy, sourceOf((await openTo(house)).url));
     const before = booksIn(disk).end;
     // With the same key, and as long, and longer.
@@ -751,7 +749,7 @@ describe('a copy that goes on', () => {
 
   test('takes no snapshot of another history of the same server', async () => {
     const disk = new FakeDisk(1);
-    const copy = new Copy(disk, COPY, isServers);
+    const copy = new Copy(disk, COPY, verifyHash);
     const house = await lived('pruned');
     for (let n = 0; n < 6; n++) await moves(house, `later-${n}`);
     await catchUp(copy, sourceOf((await openTo(house)).url));
@@ -802,7 +800,7 @@ describe('a copy that goes on', () => {
     const house = await lived('whole');
     const { url, followers } = await openTo(house);
     expect([followers.entries, await followers.caughtUp()]).toEqual([[], true]);
-    const copy = new Copy(new FakeDisk(1), COPY, isServers);
+    const copy = new Copy(new FakeDisk(1), COPY, verifyHash);
     const source = sourceOf(url);
     await catchUp(copy, source);
     expect(followers.entries).toEqual([house.journal.position.seq]);
@@ -820,7 +818,7 @@ describe('a copy that goes on', () => {
   test('has one name, whoever keeps it going', () => {
     const [one, other] = [freshDirectory(), freshDirectory()];
     const names = [one, one, other].map((directory) => {
-      const copy = new Copy(realDisk, directory, isServers);
+      const copy = new Copy(realDisk, directory, verifyHash);
       copy.close();
       return copy.name();
     });

@@ -20,7 +20,7 @@ import { freePorts } from '../../src/cli/free-ports.ts';
 import { EntryType, type IntentEntry } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { createKeyPair } from '../../src/proof/keys.ts';
-import { sign, verify } from '../../src/proof/verify.ts';
+import { sign, verifyBy } from '../../src/proof/verify.ts';
 import { publicKeyOfNoble } from '../../src/proof/verify-noble.ts';
 import { changedByte } from '../../src/storage/changed-byte.ts';
 import { encode } from '../../src/storage/codec.ts';
@@ -440,7 +440,7 @@ describe('signatures', () => {
 
 describe('the last frame', () => {
   const server = createKeyPair();
-  const isServers = (hash: Uint8Array, signature: Uint8Array) => verify(server.public, hash, signature);
+  const isServers = verifyBy(server.public);
   const frame = new FrameBuffer();
   frame.end = FRAME_HEAD_BYTES;
   encode(entriesFrom(3)(), frame);

@@ -22,7 +22,7 @@ import { canon } from '../../src/proof/canon.ts';
 import { sha256 } from '../../src/proof/digest.ts';
 import { keyPairFromSecret } from '../../src/proof/keys.ts';
 import { ProofPool } from '../../src/proof/pool.ts';
-import { sign, verify } from '../../src/proof/verify.ts';
+import { sign, verifyBy } from '../../src/proof/verify.ts';
 import { type Recovered, recover } from '../../src/recovery.ts';
 import type { Disk } from '../../src/storage/disk.ts';
 import { whileHeld } from '../../src/storage/held-disk.ts';
@@ -85,8 +85,9 @@ export function ticking(ms: number): () => number {
   };
 }
 
-const signHash = (hash: Uint8Array) => sign(hash, SERVER);
-const verifyHash = (hash: Uint8Array, signature: Uint8Array) => verify(SERVER.public, hash, signature);
+/** The server's signature of a hash, and whether one is. */
+export const signHash = (hash: Uint8Array) => sign(hash, SERVER);
+export const verifyHash = verifyBy(SERVER.public);
 
 /** The way back by itself. */
 export function recoverFrom(disk: Disk, hashSeed = 7, sizes?: MemorySizes): Recovered {

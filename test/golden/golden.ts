@@ -15,7 +15,7 @@ import { EntryType } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { SEMVER } from '../../src/http/version.ts';
 import { encodeBase64 } from '../../src/proof/keys.ts';
-import { verify } from '../../src/proof/verify.ts';
+import { verifyBy } from '../../src/proof/verify.ts';
 import { readBooks } from '../../src/recovery.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { JOURNAL_START } from '../../src/storage/journal.ts';
@@ -191,8 +191,7 @@ async function answersOf(client: Client): Promise<Expected['answers']> {
 // ---------------------------------------------------------------- opening one
 
 function stateOf(books: string): Omit<Expected, 'semver' | 'answers'> {
-  const key = keyIn(books).public;
-  const isServers = (hash: Uint8Array, signature: Uint8Array) => verify(key, hash, signature);
+  const isServers = verifyBy(keyIn(books).public);
   const { state, end } = readBooks({ disk: realDisk, directory: books, verify: isServers, hashSeed: 1 });
   const names = new Map<number, string>(Object.entries(EntryType).map(([name, type]) => [type, name]));
   const entries: Record<string, number> = {};
