@@ -18,8 +18,8 @@ import { readJournal } from '../../src/storage/journal-reader.ts';
 import { pin } from '../../src/storage/pinned.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { transfer } from '../core/books.ts';
-import { DIRECTORY, House, type HouseOptions, MAIN_LEDGER, SERVER, verifyHash } from '../engine/house.ts';
-import { freshWorld, live, SCRIPT } from '../engine/life.ts';
+import { DIRECTORY, MAIN_LEDGER, SERVER, verifyHash } from '../engine/house.ts';
+import { live, lived, type Shape } from '../engine/life.ts';
 import { Power, PowerCut } from '../engine/power.ts';
 import { crowd, judge } from '../engine/process.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
@@ -129,30 +129,14 @@ function freshWith(name: string): string {
 
 const booksIn = (disk: Disk) => readBooks({ disk, directory: TO, verify: verifyHash, hashSeed: 7 });
 
-type Shape = 'one' | 'many' | 'pruned';
-
-/** Books in memory: of one segment, of many, or of many whose first are gone. */
-async function lived(shape: Shape, seed: number): Promise<House> {
-  const isPruned = shape === 'pruned';
-  const options: HouseOptions = shape === 'one' ? {} : { segmentBytesMax: 900 };
-  const house = await House.open(new FakeDisk(seed), { world: freshWorld(), ...options });
-  await live(house, SCRIPT.slice(0, 6));
-  if (!isPruned) return house;
-  for (let n = 0; n < 3; n++) {
-    await live(house, [(each) => each.intent(`i-${n}`, transfer('a', 'b', 1))]);
-    if (n < 2) await house.takeSnapshot();
-  }
-  return house;
-}
-
 describe.each<[string, Shape]>([
   ['one segment', 'one'],
-  ['many segments', 'many'],
+  ['many segments', 'whole'],
   ['many segments, the first of them gone, and two snapshots', 'pruned'],
 ])('a copy of %s', (_name, shape) => {
   test('that is cut off at any call of the disk is whole, or refused by every start', async () => {
     // The same books each time: a signature that ends with a zero takes one call more.
-    const house = await lived(shape, 1);
+    const house = await lived(shape);
     const files = house.disk.readdir(DIRECTORY).map((name) => join(DIRECTORY, name));
     const same = (seed: number): FakeDisk => {
       const disk = new FakeDisk(seed);
@@ -193,7 +177,7 @@ describe.each<[string, Shape]>([
     let failed = 0;
     for (const call of calls) {
       for (let skip = 0; ; skip++) {
-        const house = await lived(shape, 1);
+        const house = await lived(shape);
         const before = house.disk
           .readdir(DIRECTORY)
           .map((name) => house.disk.bytesOf(join(DIRECTORY, name)).toString('hex'));
@@ -219,7 +203,7 @@ describe.each<[string, Shape]>([
   });
 
   test('that fails where it cannot be taken away either is not said to be gone', async () => {
-    const house = await lived(shape, 1);
+    const house = await lived(shape);
     house.disk.inject({ call: 'syncDirectory', code: 'EIO', path: TO });
     house.disk.inject({ call: 'unlink', code: 'EIO', path: TO });
     expect(() => copyBooks(house.disk, DIRECTORY, TO, false)).toThrow(/files of it are still in /);
@@ -227,7 +211,7 @@ describe.each<[string, Shape]>([
   });
 
   test('is checked: what it holds, and each way it could be less', async () => {
-    const house = await lived(shape, 1);
+    const house = await lived(shape);
     const copy = () => {
       for (const name of house.disk.exists(TO) ? house.disk.readdir(TO) : []) house.disk.put(join(TO, name), null);
       copyBooks(house.disk, DIRECTORY, TO, false);
@@ -323,7 +307,7 @@ describe('a segment that a server writes to while it is read', () => {
   const frames: { end: number; seq: number }[] = [];
 
   beforeAll(async () => {
-    const house = await lived('one', 1);
+    const house = await lived('one');
     for (let n = 0; n < 40; n++) await live(house, [(each) => each.intent(`late-${n}`, transfer('a', 'b', 1))]);
     path = join(DIRECTORY, house.disk.namesIn(DIRECTORY).at(-1)!);
     bytes = house.disk.bytesOf(path);

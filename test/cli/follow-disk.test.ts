@@ -23,7 +23,7 @@ import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { issue, transfer } from '../core/books.ts';
 import { DIRECTORY, House, NOON, SERVER, signHash, verifyHash } from '../engine/house.ts';
-import { freshWorld, live, SCRIPT } from '../engine/life.ts';
+import { freshWorld, live, lived, SCRIPT } from '../engine/life.ts';
 import { Power, PowerCut } from '../engine/power.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { entriesFrom } from '../storage/kit.ts';
@@ -74,18 +74,6 @@ function sourceOf(url: string, name = 'copy'): Source {
   const source = new Source(url, name, new AbortController().signal);
   closing.push(() => source.close());
   return source;
-}
-
-/** Books in small segments; with snapshots the first segments are gone. */
-async function lived(shape: 'whole' | 'pruned'): Promise<House> {
-  const house = await House.open(new FakeDisk(1), { world: freshWorld(), segmentBytesMax: 900 });
-  await live(house, SCRIPT.slice(0, 6));
-  if (shape === 'whole') return house;
-  for (let n = 0; n < 3; n++) {
-    await moves(house, `early-${n}`);
-    if (n < 2) await house.takeSnapshot();
-  }
-  return house;
 }
 
 const moves = (house: House, name: string) => live(house, [(each) => each.intent(name, transfer('a', 'b', 1))]);

@@ -8,7 +8,7 @@ import { isRefusal } from '../../src/core/refusal.ts';
 import type { State } from '../../src/core/state.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { destroy, issue, limit, transfer } from '../core/books.ts';
-import type { FakeDisk } from '../storage/fake-disk.ts';
+import { FakeDisk } from '../storage/fake-disk.ts';
 import { Dice } from '../support/dice.ts';
 import { House, type HouseOptions, isAcknowledged, NOON, recoverFrom, type Sent, turns } from './house.ts';
 import { PowerCut } from './power.ts';
@@ -87,6 +87,22 @@ export async function live(
   }
   await house.quiet();
   return house.power.isOff;
+}
+
+/** Of one segment; of many; or of many whose first are gone, with two snapshots. */
+export type Shape = 'one' | 'whole' | 'pruned';
+
+/** Books in memory. */
+export async function lived(shape: Shape): Promise<House> {
+  const options: HouseOptions = shape === 'one' ? {} : { segmentBytesMax: 900 };
+  const house = await House.open(new FakeDisk(1), { world: freshWorld(), ...options });
+  await live(house, SCRIPT.slice(0, 6));
+  if (shape !== 'pruned') return house;
+  for (let n = 0; n < 3; n++) {
+    await live(house, [(each) => each.intent(`early-${n}`, transfer('a', 'b', 1))]);
+    if (n < 2) await house.takeSnapshot();
+  }
+  return house;
 }
 
 /** Starts again and again until a start is not cut off itself; what is there then must be all that was promised. */
