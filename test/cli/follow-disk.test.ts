@@ -7,11 +7,11 @@ import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { Copy } from '../../src/cli/follow/copy.ts';
 import { StrangeBooksError } from '../../src/cli/follow/incoming.ts';
 import { AwayError, Source } from '../../src/cli/follow/source.ts';
-import { type BooksListed, Followers } from '../../src/followers.ts';
+import type { BooksListed } from '../../src/followers.ts';
 import { readBooks } from '../../src/recovery.ts';
 import { type Disk, type Done, type OpenMode, realDisk } from '../../src/storage/disk.ts';
 import { segmentName } from '../../src/storage/format.ts';
@@ -22,7 +22,7 @@ import { journalStart } from '../../src/storage/segments.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { issue, transfer } from '../core/books.ts';
-import { DIRECTORY, House, NOON, SERVER, signHash, verifyHash } from '../engine/house.ts';
+import { DIRECTORY, House, NOON, signHash, verifyHash } from '../engine/house.ts';
 import { freshWorld, live, lived, SCRIPT } from '../engine/life.ts';
 import { Power, PowerCut } from '../engine/power.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
@@ -30,27 +30,24 @@ import { entriesFrom } from '../storage/kit.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
 import { atPlaces } from '../support/long.ts';
+import { showTo } from './follower.ts';
 
 const COPY = '/copy';
 const booksIn = (disk: Disk) => readBooks({ disk, directory: COPY, verify: verifyHash, hashSeed: 7 });
 
-const closing: (() => void)[] = [];
-afterEach(() => {
-  for (const close of closing.splice(0)) close();
-});
+const openTo = ({ disk, journal }: House) => showTo({ disk, directory: DIRECTORY, journal });
 
-/** The port of a house: its URL. */
-async function openTo(house: House): Promise<{ url: string; followers: Followers }> {
-  const { disk, journal } = house;
-  const followers = new Followers({ disk, directory: DIRECTORY, journal, key: SERVER.public, tell() {} });
-  const { url, close } = await followers.listen({ host: '127.0.0.1', port: 0 });
-  closing.push(close);
-  return { url, followers };
+/** The URL of whoever answers so, until the running test has ended. */
+async function answering(answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => server.close().closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** Somebody between a house and who follows it, who answers in its stead where `change` makes something of an answer. */
-async function between(url: string, change: (path: string, body: Buffer) => Buffer | number): Promise<string> {
-  const answer: RequestListener = async (request, response) => {
+function between(url: string, change: (path: string, body: Buffer) => Buffer | number): Promise<string> {
+  return answering(async (request, response) => {
     const real = await fetch(`${url}${request.url}`);
     const body = Buffer.from(await real.arrayBuffer());
     const changed = real.status === 204 ? body : change(request.url!, body);
@@ -63,16 +60,12 @@ async function between(url: string, change: (path: string, body: Buffer) => Buff
     });
     if (typeof changed === 'number') response.write(body.subarray(0, changed), () => response.destroy());
     else response.end(changed);
-  };
-  const server = createServer((request, response) => void answer(request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closing.push(() => server.close().closeAllConnections());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
 }
 
 function sourceOf(url: string, name = 'copy'): Source {
   const source = new Source(url, name, new AbortController().signal);
-  closing.push(() => source.close());
+  onTestFinished(() => source.close());
   return source;
 }
 
@@ -107,9 +100,7 @@ describe('what who follows is given', () => {
       segmentBytesMax: 500,
       sign: signHash,
     });
-    const followers = new Followers({ disk, directory, journal, key: SERVER.public, tell() {} });
-    const { url, close } = await followers.listen({ host: '127.0.0.1', port: 0 });
-    closing.push(close);
+    const { url, followers } = await showTo({ disk, directory, journal });
     const nextEntry = entriesFrom(1);
     const listed = async () => ((await (await fetch(`${url}/books`)).json()) as BooksListed).segments;
     for (let n = 0; n < 3; n++) {
@@ -180,12 +171,7 @@ describe('what who follows is given', () => {
 });
 
 describe('who answers in the place of a server', () => {
-  async function answering(answer: RequestListener): Promise<Source> {
-    const server = createServer(answer);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    closing.push(() => server.close().closeAllConnections());
-    return sourceOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  }
+  const sourceWith = async (answer: RequestListener) => sourceOf(await answering(answer));
   const told = (status: number, type: string, more = {}, body: Buffer | string = 'page') =>
     ((_, response) => {
       const length = { 'content-length': Buffer.byteLength(body) };
@@ -213,7 +199,7 @@ describe('who answers in the place of a server', () => {
     ['that it cannot', told(502, 'text/html'), /it answers 502$/],
     ['without an end', endless, /it answers 503$/],
   ])('%s is away, and asked again', async (_, answer, reason) => {
-    const error = await fetching(await answering(answer)).catch((error: Error) => error);
+    const error = await fetching(await sourceWith(answer)).catch((error: Error) => error);
     expect(error).toBeInstanceOf(AwayError);
     expect((error as Error).message).toMatch(reason);
   });
@@ -224,7 +210,7 @@ describe('who answers in the place of a server', () => {
     [416, 'shorter'],
   ])('with %i tells that there is %s', async (status, kind) => {
     const answer: RequestListener = (_, response) => response.writeHead(status).end();
-    expect(await fetching(await answering(answer))).toEqual({ kind });
+    expect(await fetching(await sourceWith(answer))).toEqual({ kind });
   });
 
   test.each<[string, RequestListener, RegExp]>([
@@ -233,7 +219,7 @@ describe('who answers in the place of a server', () => {
     ['why it cannot', told(500, 'text/plain', {}, 'no memory'), /it answers 500 no memory/],
     ['a list without an end', endless, /it answers 503/],
   ])('lists the books with %s: it is away, and asked again', async (_, answer, reason) => {
-    const error = await (await answering(answer)).list().catch((error: Error) => error);
+    const error = await (await sourceWith(answer)).list().catch((error: Error) => error);
     expect(error).toBeInstanceOf(AwayError);
     expect((error as Error).message).toMatch(reason);
   });

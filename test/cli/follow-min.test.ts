@@ -6,13 +6,9 @@ import { once } from 'node:events';
 import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FOLLOWERS_MAX } from '../../src/config.ts';
-import { Followers } from '../../src/followers.ts';
-import { realDisk } from '../../src/storage/disk.ts';
 import { segmentName } from '../../src/storage/format.ts';
-import type { Journal } from '../../src/storage/journal.ts';
-import { SERVER } from '../engine/house.ts';
 import { crowd, judgeBooks, openAccount, type Sent } from '../engine/process.ts';
 import { connect, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
@@ -20,7 +16,7 @@ import { issue, makeKit, pause, unique, until } from '../support/kit.ts';
 import { hookOfTest } from '../support/of-test.ts';
 import { launch, type Server, startRefused, startServer } from '../support/server.ts';
 import { filesIn } from './books.ts';
-import { copiedWithKey, follow, fresh, portOf, serve } from './follower.ts';
+import { copiedWithKey, emptyJournal, follow, fresh, portOf, serve, showTo } from './follower.ts';
 
 const keys = makeKeys(Buffer.alloc(32, 9));
 
@@ -275,28 +271,20 @@ describe('--followers-min', () => {
 });
 
 describe('who counts as a copy', () => {
-  const closing: (() => void)[] = [];
-  afterEach(() => {
-    for (const close of closing.splice(0)) close();
-  });
-
   /** Followers of a journal that says it is so far, and what its answers wait for. */
   async function open(min: number, waitMsMax = 10) {
-    const position = { seq: 0, chain: Buffer.alloc(32), moment: 0 };
-    const journal = { position, end: { file: segmentName(1), byte: 0 } } as unknown as Journal;
-    const directory = freshDirectory();
-    const options = { disk: realDisk, directory, journal, key: SERVER.public, tell() {} };
-    const followers = new Followers({ ...options, waitMsMax });
-    const { url, close } = await followers.listen({ host: '127.0.0.1', port: 0 });
-    closing.push(close);
+    const [directory, journal] = [freshDirectory(), emptyJournal()];
+    const { position } = journal;
+    const { url, followers } = await showTo({ directory, journal, waitMsMax });
     const guarded = followers.guard(min);
     const say = async (follower: string, seq: number, chain: string) => {
       await (await fetch(`${url}/books?${new URLSearchParams({ follower, seq: String(seq), chain })}`)).text();
     };
     /** The journal has one more entry; tells whether its answer has left. */
     const writes = () => {
-      Object.assign(position, { seq: position.seq + 1, chain: Buffer.alloc(32, position.seq + 1) });
-      const written = { isAnswered: false, hash: position.chain.toString('hex') };
+      const chain = Buffer.alloc(32, position.seq + 1);
+      Object.assign(position, { seq: position.seq + 1, chain });
+      const written = { isAnswered: false, hash: chain.toString('hex') };
       followers.whenThere(() => {
         written.isAnswered = true;
       });
@@ -355,7 +343,7 @@ describe('who counts as a copy', () => {
     let isAnswered = false;
     const later = performance.now() + 60_001;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => later);
-    closing.push(() => clock.mockRestore());
+    onTestFinished(() => clock.mockRestore());
     expect(followers.entries).toEqual([]);
     await say('b', 0, ZERO);
     clock.mockImplementation(() => later + 60_001);

@@ -9,18 +9,16 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { afterEach, describe, expect, test } from 'vitest';
-import { Followers } from '../../src/followers.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { readPeerTls } from '../../src/peer-tls.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { segmentName } from '../../src/storage/format.ts';
-import type { Journal } from '../../src/storage/journal.ts';
 import { SERVER } from '../engine/house.ts';
 import { certificate, type Issued, type Issuer } from '../support/certificate.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { startRefused } from '../support/server.ts';
 import { ayni, ayniProcess, fillBooks } from './books.ts';
-import { follow, followWith, fresh, serve, urlOf } from './follower.ts';
+import { emptyJournal, follow, followWith, fresh, serve, showTo, urlOf } from './follower.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
 const past = { from: new Date(Date.now() - 9 * DAY_MS), to: new Date(Date.now() - DAY_MS) };
@@ -53,27 +51,9 @@ test('a copy is kept going between two peers, and waited for', async () => {
 });
 
 describe('the port of a server with certificates', () => {
-  const closing: (() => void)[] = [];
-  afterEach(() => {
-    for (const close of closing.splice(0)) close();
-  });
-
-  /** Without a server around it. */
   async function open(...peers: Issued[]): Promise<string> {
-    const position = { seq: 0, chain: Buffer.alloc(32), moment: 0 };
-    const journal = { position, end: { file: segmentName(1), byte: 0 } } as unknown as Journal;
-    const options = {
-      disk: realDisk,
-      directory: freshDirectory(),
-      journal,
-      key: SERVER.public,
-      tell() {},
-      waitMsMax: 3,
-    };
     const tls = readPeerTls(realDisk, machine(first, ...peers));
-    const { url, close } = await new Followers(options).listen({ host: '127.0.0.1', port: 0 }, tls);
-    closing.push(close);
-    return url;
+    return (await showTo({ directory: freshDirectory(), journal: emptyJournal(), waitMsMax: 3 }, tls)).url;
   }
 
   /** What is answered; '' where nothing is. */
@@ -118,7 +98,7 @@ describe('the port of a server with certificates', () => {
     const url = await open(second);
     const port = Number(new URL(url).port);
     const strangers = Array.from({ length: 80 }, () => connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' }));
-    closing.push(() => strangers.forEach((socket) => void socket.destroy()));
+    onTestFinished(() => strangers.forEach((socket) => void socket.destroy()));
     const settled = strangers.map(
       (socket) => new Promise((resolve) => socket.on('connect', resolve).on('error', resolve).on('close', resolve)),
     );

@@ -1,8 +1,15 @@
-/** `ayni follow` beside a running server, as tests of copies start it. */
+/** `ayni follow` beside a running server, as tests of copies start it; and who is followed, without a server around. */
 import { spawn } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { Followers, type FollowersOptions } from '../../src/followers.ts';
+import type { PeerTls } from '../../src/peer-tls.ts';
+import { realDisk } from '../../src/storage/disk.ts';
+import { segmentName } from '../../src/storage/format.ts';
+import type { Journal } from '../../src/storage/journal.ts';
+import { SERVER } from '../engine/house.ts';
 import { dieWithUs } from '../support/children.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
@@ -19,6 +26,23 @@ export const serve = (options: ServerOptions & { directory: string }) =>
 /** Where. */
 export const urlOf = (server: Server) => /can be followed at (https?:\/\/127\.0\.0\.1:\d+)/.exec(server.log())![1]!;
 export const portOf = (server: Server) => Number(new URL(urlOf(server)).port);
+
+/** Shows these books to who follows, without a server around, until the running test has ended. */
+export async function showTo(
+  books: Pick<FollowersOptions, 'directory' | 'journal'> & Partial<FollowersOptions>,
+  tls?: PeerTls,
+): Promise<{ url: string; followers: Followers }> {
+  const followers = new Followers({ disk: realDisk, key: SERVER.public, tell() {}, ...books });
+  const { url, close } = await followers.listen({ host: '127.0.0.1', port: 0 }, tls);
+  onTestFinished(close);
+  return { url, followers };
+}
+
+/** What they ask of a journal, of one in which nothing is. */
+export function emptyJournal(): Journal {
+  const position = { seq: 0, chain: Buffer.alloc(32), moment: 0 };
+  return { position, end: { file: segmentName(1), byte: 0 } } as unknown as Journal;
+}
 
 export interface Follower {
   log(): string;
