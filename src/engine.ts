@@ -283,11 +283,6 @@ export class Engine {
     return [...this.#underway, ...this.#inbox, ...this.#door];
   }
 
-  /** Something else cannot go on, and nobody may wait for it. */
-  stop(error: Error): void {
-    this.#fail(error);
-  }
-
   /** Lets intents that have waited too long end. To be called now and then. */
   tick(): void {
     if (this.state.open.size === 0) return;
@@ -347,7 +342,7 @@ export class Engine {
       try {
         this.#clearBatch();
       } catch (error) {
-        return this.#fail(error as Error);
+        return this.fail(error as Error);
       }
       if (!this.#isCommitting && this.#options.stopwatch() > end) return this.#turnLater();
     }
@@ -412,7 +407,7 @@ export class Engine {
         this.#acknowledge(tickets, entries);
         this.#turn();
       };
-      if (error !== null) this.#fail(error);
+      if (error !== null) this.fail(error);
       if (this.#failure !== null || copies === undefined) return end();
       copies.whenThere(() => {
         this.stats.copiesMs += stopwatch() - written;
@@ -477,7 +472,7 @@ export class Engine {
         if (!this.#isCommitting && this.#failure === null) this.#maybeSnapshot();
         this.#settle();
       })
-      .catch((error: Error) => this.#fail(error));
+      .catch((error: Error) => this.fail(error));
   }
 
   #settle(): void {
@@ -489,8 +484,8 @@ export class Engine {
     for (const resolve of idle) resolve();
   }
 
-  /** Everybody who still waits is told, then the process ends. */
-  #fail(error: Error): void {
+  /** Here or elsewhere something cannot go on: everybody who still waits is told, then the process ends. */
+  fail(error: Error): void {
     if (this.#failure !== null) return;
     this.#failure = error;
     const waiting = this.#onTheirWay();

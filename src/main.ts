@@ -200,7 +200,7 @@ async function stop(running: Running): Promise<void> {
 
 /** Where copies do not come for what is to be answered, whoever waits for it is told; nothing else would end that. */
 function endWithoutCopies({ rooms: { engine, followers } }: Running): void {
-  if (engine.isCutOff && engine.owesAnswers) engine.stop(followers.notCopied());
+  if (engine.isCutOff && engine.owesAnswers) engine.fail(followers.notCopied());
 }
 
 /** Resolves when one of both is so. */

@@ -56,7 +56,7 @@ function lookAt(pool: ProofPool, lock: Lock, engine: Engine): void {
     pool.look();
     lock.check();
   } catch (error) {
-    engine.stop(error as Error);
+    engine.fail(error as Error);
   }
 }
 

@@ -71,7 +71,7 @@ describe('while copies do not have what the disk has', () => {
     const told: unknown[] = [];
     house.engine.whenDurable((failure) => told.push(failure));
     house.engine.whenSettled(() => told.push('called'));
-    house.engine.stop(new Error('stopped'));
+    house.engine.fail(new Error('stopped'));
     expect([reasonOf(sent), told.length]).toEqual(['api.unexpected-error', 1]);
     come();
     await turns(9);

@@ -36,7 +36,7 @@ test('that ends the server, or a disk that does: what is in the books and may no
   const reply = { aborted: false, whenGone() {}, send: (status: number) => void statuses.push(status) };
   const call = { house: { engine, sealer: new Sealer(SERVER), defect() {} }, reply } as unknown as Call;
   sendDurable(call, () => reply.send(200));
-  engine.stop(new Error('the disk is gone'));
+  engine.fail(new Error('the disk is gone'));
   sendDurable(call, () => reply.send(200));
   expect(statuses).toEqual([200, 503]);
 });

@@ -441,7 +441,7 @@ export class Host implements Watched {
         lock.check();
         this.#look(lock);
       } catch (error) {
-        this.engine.stop(error as Error);
+        this.engine.fail(error as Error);
       }
     };
     this.#world.loop.after(TICK_MS, look, this.owner);
