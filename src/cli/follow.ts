@@ -90,7 +90,6 @@ class Following {
   /** The server's public key, base64. */
   readonly #key: string;
   readonly #stop: AbortController;
-  readonly #signal: AbortSignal;
   #isAway = false;
   #againMs = AGAIN_MS.first;
   #spoilt = { journal: 0, snapshot: 0 };
@@ -105,7 +104,6 @@ class Following {
     this.#source = source;
     this.#key = key;
     this.#stop = stop;
-    this.#signal = stop.signal;
   }
 
   /**
@@ -114,11 +112,11 @@ class Following {
    */
   async run(isOnce: boolean): Promise<boolean> {
     try {
-      while (!this.#signal.aborted) {
+      while (!this.#stop.signal.aborted) {
         try {
           return await this.#goOn(isOnce);
         } catch (error) {
-          if (!this.#signal.aborted) await this.#wait(error as Error);
+          if (!this.#stop.signal.aborted) await this.#wait(error as Error);
         }
       }
       return false;
@@ -139,7 +137,7 @@ class Following {
     const { seq, moment } = copy.end!;
     tell(`Has entries 1 to ${seq}, the last of ${isoMoment(moment)}, and goes on.`);
     // Not the first time: the answer tells of snapshots, too.
-    for (let waits = false; !this.#signal.aborted; waits = !isOnce) {
+    for (let waits = false; !this.#stop.signal.aborted; waits = !isOnce) {
       const step = await copy.goOn(source, waits);
       this.#answered();
       if (step === 'more') this.#spoilt.journal = 0;
@@ -166,7 +164,7 @@ class Following {
     this.#snapshots ??= this.#takeSnapshots()
       .catch((error: Error) => {
         this.#failure = this.#lasting(error, 'snapshot');
-        if (this.#failure !== null || this.#lacksSnapshots || this.#signal.aborted) return;
+        if (this.#failure !== null || this.#lacksSnapshots || this.#stop.signal.aborted) return;
         this.#lacksSnapshots = true;
         tell(`Cannot fetch snapshots just now (${error.message}), and tries again.`);
       })
@@ -194,7 +192,7 @@ class Following {
     if (lasting !== null) throw lasting;
     if (!this.#isAway) tell(`Cannot follow just now (${error.message}), and tries again.`);
     this.#isAway = true;
-    await sleep(this.#againMs, undefined, { signal: this.#signal }).catch(() => {});
+    await sleep(this.#againMs, undefined, { signal: this.#stop.signal }).catch(() => {});
     this.#againMs = Math.min(2 * this.#againMs, AGAIN_MS.max);
   }
 

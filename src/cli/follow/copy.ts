@@ -30,7 +30,14 @@ import { type JournalEnd, type JournalPosition, writeAgain } from '../../storage
 import { cutTornTail, readJournal, stepJournal } from '../../storage/journal-reader.ts';
 import { acquireLock, type Lock } from '../../storage/lock.ts';
 import { headerOf, journalStart, listSegments } from '../../storage/segments.ts';
-import { isPartName, type Manifest, partName, snapshotSeq, TEMPORARY } from '../../storage/snapshot-format.ts';
+import {
+  isBooksName,
+  isPartName,
+  type Manifest,
+  partName,
+  snapshotSeq,
+  TEMPORARY,
+} from '../../storage/snapshot-format.ts';
 import { pruneSnapshots } from '../../storage/snapshot-prune.ts';
 import { listSnapshots } from '../../storage/snapshot-reader.ts';
 import { copyFrames, provenManifest, StrangeBooksError } from './incoming.ts';
@@ -360,5 +367,5 @@ export class Copy {
 function isHalf(name: string): boolean {
   if (!name.endsWith(TEMPORARY)) return false;
   const whole = name.slice(0, -TEMPORARY.length);
-  return segmentSeq(whole) > 0 || snapshotSeq(whole) >= 0 || isPartName(whole);
+  return isBooksName(whole) || isPartName(whole);
 }
