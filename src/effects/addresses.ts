@@ -44,7 +44,7 @@ export const systemResolve: Resolve = (name, done) =>
   systemLookup(name, { all: true, verbatim: true }, (error, addresses) => done(error, addresses ?? []));
 
 export interface GuardOptions {
-  /** Every address may be called. */
+  /** Private and loopback addresses may be called, as all others. */
   allowPrivate: boolean;
   /** What may be called all the same: names, addresses, each also with a port, and subnets; commas between. */
   callsAllow: string;
@@ -126,6 +126,6 @@ function family(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }
 
-function notAllowed(): NodeJS.ErrnoException {
-  return Object.assign(new Error('address not allowed'), { code: NOT_ALLOWED });
+export function notAllowed(): NodeJS.ErrnoException {
+  return Object.assign(new Error(), { code: NOT_ALLOWED });
 }

@@ -13,7 +13,7 @@ import http from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
-import { Guard, NOT_ALLOWED, systemResolve } from './addresses.ts';
+import { Guard, type GuardOptions, NOT_ALLOWED, notAllowed, systemResolve } from './addresses.ts';
 import type { Resolve } from './names.ts';
 import { readRules, type SecureRule, Tokens } from './secure.ts';
 
@@ -33,14 +33,10 @@ export type Answer = { status: number; retryAfterMs?: number } | { error: string
 /** Never rejects. */
 export type Call = (call: OutgoingCall) => Promise<Answer>;
 
-export interface OutgoingOptions {
+export interface OutgoingOptions extends Omit<GuardOptions, 'resolve'> {
   /** Longest a call may take in all. */
   callMsMax: number;
   callsInFlightMax: number;
-  /** Private and loopback addresses may be called. */
-  allowPrivate: boolean;
-  /** What may be called whatever its address: names, addresses, each also with a port, and subnets; commas between. */
-  callsAllow: string;
   /** How names become addresses, for tests. */
   resolve?: Resolve;
 }
@@ -215,7 +211,7 @@ export class Outgoing {
     if (protocol !== 'http:' && protocol !== 'https:')
       throw Object.assign(new Error(), { code: 'ERR_INVALID_PROTOCOL' });
     const lookup = this.#guard.lookupFor(target);
-    if (lookup === null) throw Object.assign(new Error(), { code: NOT_ALLOWED });
+    if (lookup === null) throw notAllowed();
     this.#makeRoom();
     const { request } = protocol === 'https:' ? https : http;
     const agent = protocol === 'https:' ? this.#agents.https : this.#agents.http;
