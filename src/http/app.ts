@@ -38,6 +38,7 @@ import { type Action, findRoute, type Route } from './paths.ts';
 import { listChanges, listRecords, readChange, readRecord, readStatus } from './reads.ts';
 import type { Handler, Reply, Request, RequestHead } from './request.ts';
 import { ledgerOf, rowOf } from './rows.ts';
+import { HANDLE_MESSAGE } from './schema-shapes.ts';
 import type { SchemaLimits } from './schemas.ts';
 import { absoluteUrl, checkRequestHash, type HashedRequest, type Token, type TokenChecker } from './tokens.ts';
 import { listBalances, listLimits, listWalletAnchors } from './wallets.ts';
@@ -356,7 +357,7 @@ const BAD_ID: Refusal = refuse('record.schema-invalid', 'id must be a handle or 
       schemaPath: '#/properties/id/pattern',
       keyword: 'pattern',
       params: {},
-      message: 'handle must consist of letters, digits, underscore, hyphen, plus and period',
+      message: HANDLE_MESSAGE,
     },
   ],
 });

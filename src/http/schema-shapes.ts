@@ -33,7 +33,7 @@ const HASH_PATTERN = '^[A-Fa-f0-9]{64}$';
 const DIGEST_PATTERN = '^[a-f0-9]{64}$';
 const LUID_PATTERN = '^\\$[a-z]{3}\\.[A-Za-z0-9_-]{17}$';
 const URL_PATTERN = '^https?://[^\\s/?#][^\\s]*$';
-const HANDLE_MESSAGE = 'handle must consist of letters, digits, underscore, hyphen, plus and period';
+export const HANDLE_MESSAGE = 'handle must consist of letters, digits, underscore, hyphen, plus and period';
 
 /** What is said where a text does not match, by the pattern. */
 export const PATTERN_MESSAGES: ReadonlyMap<string, string> = new Map([
