@@ -2,13 +2,11 @@
  * Which addresses are called and which are not: each closed network at both its ends, names that lead there, and the
  * ways an operator opens one.
  */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isLoopback, isPublic } from '../../src/effects/addresses.ts';
 import type { Resolve } from '../../src/effects/names.ts';
 import type { Answer, OutgoingOptions } from '../../src/effects/outgoing.ts';
-import { closeAll, open, serve } from './others.ts';
-
-afterEach(closeAll);
+import { open, serve } from './others.ts';
 
 const NOT_ALLOWED = { error: 'address not allowed' };
 

@@ -1,17 +1,12 @@
 /**
- * Other people's servers, well behaved and not: each listens on a free port of the loopback and is closed at the end.
+ * Other people's servers, well behaved and not: each listens on a free port of the loopback and is closed when the
+ * running test has ended.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
 import { Outgoing, type OutgoingOptions } from '../../src/effects/outgoing.ts';
 import { PATIENCE_MS } from '../support/kit.ts';
-
-const opened: { close(): void }[] = [];
-
-/** To be called after each test. */
-export function closeAll(): void {
-  for (const one of opened.splice(0)) one.close();
-}
 
 export function open(options: Partial<OutgoingOptions> = {}): Outgoing {
   const outgoing = new Outgoing({
@@ -21,7 +16,7 @@ export function open(options: Partial<OutgoingOptions> = {}): Outgoing {
     callsAllow: '',
     ...options,
   });
-  opened.push(outgoing);
+  onTestFinished(() => outgoing.close());
   return outgoing;
 }
 
@@ -36,7 +31,7 @@ export interface Seen {
 /** A server that keeps what it was asked and answers as `answer` says. */
 export async function serve(
   answer: (seen: Seen, response: ServerResponse, nth: number) => void,
-): Promise<{ url: string; port: number; seen: Seen[]; sockets: Set<Socket> }> {
+): Promise<Listening & { seen: Seen[] }> {
   const seen: Seen[] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -50,9 +45,7 @@ export async function serve(
 }
 
 /** A server that speaks for itself: `talk` gets each connection, with what came on it first, and its number from 1. */
-export async function serveRaw(
-  talk: (socket: Socket, first: string, nth: number) => void,
-): Promise<{ url: string; port: number; sockets: Set<Socket> }> {
+export async function serveRaw(talk: (socket: Socket, first: string, nth: number) => void): Promise<Listening> {
   let connections = 0;
   const server = createTcpServer((socket) => {
     const nth = ++connections;
@@ -61,20 +54,26 @@ export async function serveRaw(
   return listen(server);
 }
 
-/** `sockets`: every connection ever made. */
-async function listen(server: Server): Promise<{ url: string; port: number; sockets: Set<Socket> }> {
+interface Listening {
+  url: string;
+  port: number;
+  /** Every connection ever made. */
+  sockets: Set<Socket>;
+  close(): void;
+}
+
+async function listen(server: Server): Promise<Listening> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.on('error', () => {});
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  opened.push({
-    close() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  });
+  const close = () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  };
+  onTestFinished(close);
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, port, sockets };
+  return { url: `http://127.0.0.1:${port}`, port, sockets, close };
 }

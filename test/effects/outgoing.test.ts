@@ -10,13 +10,11 @@ import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Answer, Outgoing, OutgoingCall } from '../../src/effects/outgoing.ts';
 import type { SecureRule } from '../../src/effects/secure.ts';
 import { pause, until } from '../support/kit.ts';
-import { closeAll, open, serve, serveRaw } from './others.ts';
-
-afterEach(closeAll);
+import { open, serve, serveRaw } from './others.ts';
 
 const SECRET = 'open-sesame';
 const header = (key: string, value: string): SecureRule => ({ schema: 'header', key, value });
@@ -235,8 +233,8 @@ describe('the other side', () => {
   });
 
   test('is not there', async () => {
-    const { url } = await serve((_, response) => response.end());
-    closeAll();
+    const { url, close } = await serve((_, response) => response.end());
+    close();
     expect(await post(open(), url)).toEqual({ error: 'connection failed: ECONNREFUSED' });
   });
 

@@ -3,12 +3,10 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Answer, Outgoing } from '../../src/effects/outgoing.ts';
 import { type SecureRule, Tokens } from '../../src/effects/secure.ts';
-import { closeAll, open, type Seen, serve, serveRaw } from './others.ts';
-
-afterEach(closeAll);
+import { open, type Seen, serve, serveRaw } from './others.ts';
 
 const SECRET = 'open sesame: ñ';
 

@@ -5,14 +5,13 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Handler } from '../../src/http/request.ts';
 import { pause, until } from '../support/kit.ts';
-import { closeAll, start, type Wire, wire } from './wire.ts';
+import { start, type Wire, wire } from './wire.ts';
 
 const HOUR_MS = 3_600_000;
 const realNow = Date.now;
 
-afterEach(async () => {
+afterEach(() => {
   Date.now = realNow;
-  await closeAll();
 });
 
 const setClock = (ms: number) => {

@@ -1,13 +1,11 @@
 /**
  * The server over real sockets: how it ends, and the port it listens on.
  */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { freePorts } from '../../src/cli/free-ports.ts';
 import type { Reply } from '../../src/http/request.ts';
 import { pause, until } from '../support/kit.ts';
-import { AGAIN, closeAll, start, url, wire } from './wire.ts';
-
-afterEach(closeAll);
+import { AGAIN, start, url, wire } from './wire.ts';
 
 describe('closing', () => {
   test('running requests get their answer, new ones on open connections 503, then all is closed', async () => {

@@ -3,14 +3,12 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { refuse } from '../../src/http/errors.ts';
 import type { Handler, Reply, RequestHead } from '../../src/http/request.ts';
 import { HEADER_BYTES_MAX } from '../../src/http/server.ts';
 import { pause, until } from '../support/kit.ts';
-import { AGAIN, closeAll, echo, start, told, url, type Wire, wire } from './wire.ts';
-
-afterEach(closeAll);
+import { AGAIN, echo, start, told, url, type Wire, wire } from './wire.ts';
 
 describe('bodies that are too much', () => {
   test('a large body by content-length: the client reads 413, nobody handles it', async () => {

@@ -1,12 +1,10 @@
 /**
  * The server over real sockets: what well-behaved clients get, and what becomes of those that go away.
  */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Reply, Request } from '../../src/http/request.ts';
 import { pause, until } from '../support/kit.ts';
-import { closeAll, echo, start, told, url, wire } from './wire.ts';
-
-afterEach(closeAll);
+import { echo, start, told, url, wire } from './wire.ts';
 
 describe('a request arrives as it was sent', () => {
   test('path and query are not decoded', async () => {

@@ -1,7 +1,8 @@
 /**
- * A server of the door alone, and raw connections to it. What a test file opened, `closeAll` closes.
+ * A server of the door alone, and raw connections to it. They are closed when the running test has ended.
  */
 import { connect, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
 import { headersOf, type Refusal, statusOf } from '../../src/http/errors.ts';
 import type { Handler, Reply, Request } from '../../src/http/request.ts';
 import { type Server, type ServerOptions, startServer } from '../../src/http/server.ts';
@@ -25,19 +26,11 @@ const OPTIONS: ServerOptions = {
   drainMsMax: LONG_MS,
 };
 
-const opened: Server[] = [];
-const sockets: Socket[] = [];
-
-export async function closeAll(): Promise<void> {
-  for (const socket of sockets.splice(0)) socket.destroy();
-  await Promise.all(opened.splice(0).map((server) => server.close()));
-}
-
 /** A server that tells back what it was asked, unless the handler is given. */
 export async function start(parts: Partial<Handler> = {}, options: Partial<ServerOptions> = {}): Promise<Server> {
   const handler: Handler = { admit: () => null, handle: echo, refuse: sendRefusal, ...parts };
   const server = await startServer({ ...OPTIONS, ...options }, handler);
-  opened.push(server);
+  onTestFinished(() => server.close());
   return server;
 }
 
@@ -63,7 +56,7 @@ export interface Wire {
 
 export async function wire(server: Server): Promise<Wire> {
   const socket = connect(server.port, '127.0.0.1');
-  sockets.push(socket);
+  onTestFinished(() => void socket.destroy());
   let text = '';
   let isClosed = false;
   const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
