@@ -2,8 +2,6 @@
  * What access remembers must never show: after every change of signers, circles, policies, ledgers and records, a
  * state that has been asked before answers like one that is asked for the first time.
  */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { GRANTED, isAllowed, isGranted, memberHandle, NO_ROW, setServerRules } from '../../src/core/access/index.ts';
@@ -16,6 +14,7 @@ import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { readRow } from '../../src/core/records.ts';
 import type { State } from '../../src/core/state.ts';
+import { heldBytes } from '../support/collect.ts';
 import { often } from '../support/long.ts';
 import { type Asker, callerOf, keyOf, OPEN_GATE, OPEN_SERVER, textOf, World } from './access-world.ts';
 import { Books } from './books.ts';
@@ -463,19 +462,13 @@ test('rules of records keep nothing of what else those have', () => {
     const access = [{ action: 'update', signer: { handle: `nobody of this name ${n}` } }];
     books.create(Kind.wallet, { handle: `w${n}`, access, custom }, 1, GRANTED);
   }
-  const before = heapUsed();
+  const before = heldBytes();
   for (let n = 0; n < 40; n++) {
     expect(isGranted(books.state, 1, 'update', Kind.wallet, rowOf(n), callerOf({ signs: ['anna'] }))).toBe(false);
     expect(books.state.memo.record(books.state.rows.at.get(rowOf(n))).rules).not.toBeNull();
   }
-  expect(heapUsed() - before).toBeLessThan(15_000_000);
+  expect(heldBytes() - before).toBeLessThan(15_000_000);
 });
-
-function heapUsed(): number {
-  setFlagsFromString('--expose-gc');
-  runInNewContext('gc')();
-  return process.memoryUsage().heapUsed;
-}
 
 test('rules remember the keys that they were asked about as far as there is room', () => {
   const handles = Array.from({ length: 66 }, (_, n) => `w${n}`);

@@ -1,6 +1,4 @@
 /** Feeds: who hears what, once it is late, changed, started again, or part of something very large. */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, test, vi } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { type DeliveryView, Effects, type EffectsOptions } from '../../src/effects/index.ts';
@@ -8,6 +6,7 @@ import { ByKey, Companies, Readers } from '../../src/effects/readers.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { issue } from '../core/books.ts';
 import { SERVER } from '../engine/house.ts';
+import { heldBytes } from '../support/collect.ts';
 import { Clock } from './clock.ts';
 import { type Made, Theatre } from './theatre.ts';
 
@@ -340,13 +339,6 @@ test('effects whose filters are long are heard by, and not all of the filters ke
   await theatre.run(10_000);
   for (let n = 0; n < count; n++) expect(namesIn(theatre.at(`/hook${n}`)), `effect ${n}`).toEqual([heard(n)]);
 });
-
-/** What V8 holds once what nobody holds any more is cleared away. */
-function heldBytes(): number {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-  return process.memoryUsage().heapUsed;
-}
 
 describe('an intent of many credits', () => {
   /** More than a queue takes. */

@@ -1,11 +1,10 @@
 /**
  * Tokens got with client credentials, from a token endpoint that keeps its word and one that does not.
  */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import type { Answer, Outgoing } from '../../src/effects/outgoing.ts';
 import { type SecureRule, Tokens } from '../../src/effects/secure.ts';
+import { heldBytes } from '../support/collect.ts';
 import { open, type Seen, serve, serveRaw } from './others.ts';
 
 const SECRET = 'open sesame: ñ';
@@ -232,10 +231,3 @@ describe('the life of a token', () => {
     expect(heldBytes() - before).toBeLessThan(10e6);
   });
 });
-
-/** What V8 holds once what nobody holds any more is cleared away. */
-function heldBytes(): number {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-  return process.memoryUsage().heapUsed;
-}

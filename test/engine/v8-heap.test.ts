@@ -2,16 +2,12 @@
  * How much of V8's heap lives long. Books of open intents that waited outgrew it: the process ended for want of memory in
  * the middle of its work, and so did each start.
  */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { watchV8Heap } from '../../src/v8-heap.ts';
+import { collect } from '../support/collect.ts';
 import { until } from '../support/kit.ts';
 
 const MANY = 2_000_000;
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
 
 /** What it tells once that is so. */
 function told(share: () => number, isSo: (share: number) => boolean): Promise<number> {

@@ -1,12 +1,11 @@
 /**
  * The server over real sockets: what those cannot do to others who send too much, too slowly, or what is no request.
  */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { refuse } from '../../src/http/errors.ts';
 import type { Handler, Reply, RequestHead } from '../../src/http/request.ts';
 import { HEADER_BYTES_MAX } from '../../src/http/server.ts';
+import { collect } from '../support/collect.ts';
 import { pause, until } from '../support/kit.ts';
 import { AGAIN, echo, start, told, url, type Wire, wire } from './wire.ts';
 
@@ -185,8 +184,6 @@ describe('what slow clients make the server hold is bounded over all of them', (
   });
 
   test('a body that comes a byte at a time takes no more memory than is counted', async () => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
     const taken = () => {
       collect();
       const { heapUsed, external } = process.memoryUsage();

@@ -1,10 +1,9 @@
 /** Who waits is told once: by what concerns it, by time, or by the end; and is forgotten then, or when it goes away. */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Entry, EntryType } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { type Concern, Waiters } from '../../src/http/waiters.ts';
+import { heldBytes } from '../support/collect.ts';
 
 const LUID = '$int.00000000000000000';
 const LEDGER = '$ldg.00000000000000000';
@@ -79,19 +78,15 @@ describe('who waits', () => {
 
   test('leaves nothing behind', () => {
     vi.useRealTimers();
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
     const waiters = new Waiters();
     const begin = (n: number) => {
       const concern = { ledger: n, luid: `$ldg.${n}`, signal: '', seq: 0 };
       return [waiters.watch(`$int.${n}`, 1000, () => {}), waiters.watchLog(1000, concern, () => {})];
     };
     const takenBy = (count: number): number => {
-      collect();
-      const before = process.memoryUsage().heapUsed;
+      const before = heldBytes();
       for (let n = 0; n < count; n++) for (const leave of begin(n)) leave();
-      collect();
-      return process.memoryUsage().heapUsed - before;
+      return heldBytes() - before;
     };
     takenBy(100);
     expect(takenBy(30_000)).toBeLessThan(2_000_000);
