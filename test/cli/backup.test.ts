@@ -28,13 +28,10 @@ import { freshDirectory } from '../support/directory.ts';
 import { makeKit } from '../support/kit.ts';
 import { atPlaces, isLong, often } from '../support/long.ts';
 import { startServer } from '../support/server.ts';
-import { ayni, ayniProcess, copyOf, copyWithoutKey, filesIn, keyIn, prunedBooks, reportOf } from './books.ts';
+import { ayni, ayniProcess, copyOf, copyWithoutKey, filesIn, fresh, keyIn, prunedBooks, reportOf } from './books.ts';
 
 const TO = '/copy';
 const books = await prunedBooks();
-
-/** Where a copy may go: not there yet. */
-const fresh = () => join(freshDirectory(), 'copy');
 
 const imprint = (directory: string) =>
   filesIn(directory, /./).map((name) => [name, readFileSync(join(directory, name)).toString('base64')]);

@@ -4,7 +4,6 @@
 import { execFile } from 'node:child_process';
 import { cpSync, readdirSync, rmSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type AuditOptions, type AuditReport, audit } from '../../src/cli/audit/audit.ts';
 import { isUsageError } from '../../src/cli/usage.ts';
@@ -28,9 +27,10 @@ import { connect, type Json, makeKeys, makeToken, record } from '../support/clie
 import { freshDirectory, makeDirectory } from '../support/directory.ts';
 import { openHook } from '../support/hook.ts';
 import { destroy, issue, limit, makeKit, openLedger, proofFor, transfer, unique, until } from '../support/kit.ts';
-import { type Server, startServer } from '../support/server.ts';
+import { AYNI, type Server, startServer } from '../support/server.ts';
 
-const AYNI = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
+/** Where a copy may go: not there yet. */
+export const fresh = () => join(freshDirectory(), 'copy');
 
 export function copyOf(directory: string): string {
   const copy = freshDirectory();
@@ -171,6 +171,13 @@ export async function ayniProcess(...args: string[]): Promise<Ran> {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
     return { code, out: stdout, err: stderr };
   }
+}
+
+/** A key of somebody's own: the file, and the public one. */
+export async function makeKeyFile(): Promise<{ file: string; key: string }> {
+  const file = join(freshDirectory(), 'me.json');
+  const { out } = await ayniProcess('keygen', '--out', file);
+  return { file, key: out.trim() };
 }
 
 interface Tool {

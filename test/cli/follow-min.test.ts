@@ -15,8 +15,8 @@ import { freshDirectory } from '../support/directory.ts';
 import { issue, makeKit, pause, unique, until } from '../support/kit.ts';
 import { hookOfTest } from '../support/of-test.ts';
 import { launch, type Server, startRefused, startServer } from '../support/server.ts';
-import { filesIn } from './books.ts';
-import { copiedWithKey, emptyJournal, follow, fresh, portOf, serve, showTo } from './follower.ts';
+import { filesIn, fresh } from './books.ts';
+import { copiedWithKey, emptyJournal, follow, portOf, serve, showTo } from './follower.ts';
 
 const keys = makeKeys(Buffer.alloc(32, 9));
 

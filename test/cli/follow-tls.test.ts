@@ -17,8 +17,8 @@ import { SERVER } from '../engine/house.ts';
 import { certificate, type Issued, type Issuer } from '../support/certificate.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { startRefused } from '../support/server.ts';
-import { ayni, ayniProcess, fillBooks } from './books.ts';
-import { emptyJournal, follow, followWith, fresh, serve, showTo, urlOf } from './follower.ts';
+import { ayni, ayniProcess, fillBooks, fresh } from './books.ts';
+import { emptyJournal, follow, followWith, serve, showTo, urlOf } from './follower.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
 const past = { from: new Date(Date.now() - 9 * DAY_MS), to: new Date(Date.now() - DAY_MS) };

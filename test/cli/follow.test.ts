@@ -13,8 +13,8 @@ import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
 import { type Server, startRefused, startServer } from '../support/server.ts';
-import { ayni, ayniProcess, filesIn, fillBooks } from './books.ts';
-import { copiedWithKey, follow, fresh, portOf, serve } from './follower.ts';
+import { ayni, ayniProcess, filesIn, fillBooks, fresh } from './books.ts';
+import { copiedWithKey, follow, portOf, serve } from './follower.ts';
 
 const PRUNING = ['--snapshot-every', '40', '--segment-bytes-max', '12000'];
 

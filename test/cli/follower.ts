@@ -2,7 +2,6 @@
 import { spawn } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { Followers, type FollowersOptions } from '../../src/followers.ts';
 import type { PeerTls } from '../../src/peer-tls.ts';
@@ -11,13 +10,9 @@ import { segmentName } from '../../src/storage/format.ts';
 import type { Journal } from '../../src/storage/journal.ts';
 import { SERVER } from '../engine/house.ts';
 import { dieWithUs } from '../support/children.ts';
-import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
-import { type Server, type ServerOptions, startServer } from '../support/server.ts';
-
-const AYNI = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
-/** Where a copy may be begun. */
-export const fresh = () => join(freshDirectory(), 'copy');
+import { AYNI, type Server, type ServerOptions, startServer } from '../support/server.ts';
+import { fresh } from './books.ts';
 
 /** A server whose books can be followed. */
 export const serve = (options: ServerOptions & { directory: string }) =>

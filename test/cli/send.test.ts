@@ -6,7 +6,6 @@ import { type AddressInfo, createServer, connect as dial, type Socket } from 'no
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { canMount, mountDisk } from '../process/system.ts';
 import { dieWithUs } from '../support/children.ts';
@@ -14,16 +13,8 @@ import { connect, type Json } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { issue, transfer, until } from '../support/kit.ts';
 import { serverOfTest } from '../support/of-test.ts';
-import type { Server } from '../support/server.ts';
-import { ayniProcess, type Ran } from './books.ts';
-
-const AYNI = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
-
-async function makeKeyFile(): Promise<{ file: string; key: string }> {
-  const file = join(freshDirectory(), 'me.json');
-  const { out } = await ayniProcess('keygen', '--out', file);
-  return { file, key: out.trim() };
-}
+import { AYNI, type Server } from '../support/server.ts';
+import { ayniProcess, makeKeyFile, type Ran } from './books.ts';
 
 const answersFile = (): string => join(freshDirectory(), 'answers.ndjson');
 

@@ -3,20 +3,12 @@ import { spawn } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { connect, type Json } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { serverOfTest } from '../support/of-test.ts';
-import { ayniProcess } from './books.ts';
-
-const AYNI = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
-
-async function makeKeyFile(): Promise<{ file: string; key: string }> {
-  const file = join(freshDirectory(), 'me.json');
-  const { out } = await ayniProcess('keygen', '--out', file);
-  return { file, key: out.trim() };
-}
+import { AYNI } from '../support/server.ts';
+import { ayniProcess, makeKeyFile } from './books.ts';
 
 async function printed(...args: string[]): Promise<string> {
   const { code, out, err } = await ayniProcess(...args);

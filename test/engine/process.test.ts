@@ -2,7 +2,6 @@
 import { spawn } from 'node:child_process';
 import { chmodSync, chownSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { killRounds } from '../process/kill-rounds.ts';
 import { dieWithUs } from '../support/children.ts';
@@ -11,10 +10,9 @@ import { freshDirectory } from '../support/directory.ts';
 import { issue } from '../support/kit.ts';
 import { often } from '../support/long.ts';
 import { serverOfTest } from '../support/of-test.ts';
-import { launch, type Server, startRefused } from '../support/server.ts';
+import { launch, MAIN, type Server, startRefused } from '../support/server.ts';
 import { answeredWith, clientOf, crowd, judge, judgeBooks, openAccount, strangeStatuses } from './process.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const keys = makeKeys();
 async function start(path: string, flags: string[] = []): Promise<{ server: Server; client: Client }> {
   const server = await serverOfTest({ directory: path, flags });

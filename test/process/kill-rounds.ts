@@ -7,15 +7,11 @@
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { clientOf, crowd, intentsOf, type Sent } from '../engine/process.ts';
 import { randomFrom } from '../storage/fake-disk.ts';
 import { type Client, type Json, makeKeys } from '../support/client.ts';
 import { destroy, issue, makeKit, pause, transfer } from '../support/kit.ts';
-import { launch } from '../support/server.ts';
-
-const AYNI = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+import { AYNI, launch, MAIN } from '../support/server.ts';
 
 const WALLETS = ['ana', 'luz', 'eva', 'paz', 'sol'];
 const SYMBOL = 'usd';

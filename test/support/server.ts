@@ -10,7 +10,9 @@ import { verifyRecord } from './client.ts';
 import { makeDirectory } from './directory.ts';
 import { until } from './kit.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+/** The programs, as they were built. */
+export const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+export const AYNI = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
 
 export interface LaunchOptions {
   /** Further flags, `['--snapshot-every', '50']`. */
