@@ -16,7 +16,8 @@ import { Journal, type JournalEnd } from '../../src/storage/journal.ts';
 import { DamageError } from '../../src/storage/segments.ts';
 import { FOOT_BYTES, SNAPSHOT_HEADER_BYTES, snapshotName, snapshotSeq } from '../../src/storage/snapshot-format.ts';
 import { issue } from '../core/books.ts';
-import { FakeDisk } from '../storage/fake-disk.ts';
+import type { FakeDisk } from '../storage/fake-disk.ts';
+import { diskOf } from '../storage/kit.ts';
 import { againWith, everyOther } from '../support/long.ts';
 import { stateDigest } from '../support/state-digest.ts';
 import { DIRECTORY, House, recoverFrom, SERVER, signHash } from './house.ts';
@@ -53,15 +54,10 @@ function filesOf(disk: FakeDisk): Files {
   return new Map(names.map((name) => [name, Buffer.from(disk.bytesOf(path(name)))]));
 }
 
-function diskOf(files: Files): FakeDisk {
-  const disk = new FakeDisk(1, (run) => setImmediate(run));
-  disk.mkdir(DIRECTORY);
-  for (const [name, bytes] of files) disk.put(path(name), bytes);
-  return disk;
-}
+const diskWith = (files: Files) => diskOf(files, 1, (run) => setImmediate(run));
 
 async function live({ steps, snapshotsAt, segmentBytesMax, stops }: Shape): Promise<Life> {
-  const disk = diskOf(new Map());
+  const disk = diskWith(new Map());
   const house = await House.open(disk, { segmentBytesMax, reserveBytes: 300, sizes: SIZES });
   const digests = new Map<number, string>();
   const older = new Map<string, Buffer[]>();
@@ -161,7 +157,7 @@ const NEWEST: [string, (files: Files, newest: string) => void][] = [
 
 /** What is wrong with what a start does on these files, or ''. `names`: of the files that were touched. */
 function judge({ files: whole, digests, end: last }: Life, files: Files, names: readonly string[]): string {
-  const disk = diskOf(files);
+  const disk = diskWith(files);
   const sound = soundTo(disk);
   try {
     const { state, end } = recoverFrom(disk, 7, SIZES);
@@ -247,7 +243,7 @@ describe.each(SHAPES)('books with %s', (_name, shape) => {
       if (names.length !== 1 || !snapshots.includes(names[0]!)) continue;
       const files = new Map(life.files);
       harm(files);
-      expect(recoverFrom(diskOf(files), 7, SIZES).end.seq, `${what}, ${againWith()}`).toBe(life.end);
+      expect(recoverFrom(diskWith(files), 7, SIZES).end.seq, `${what}, ${againWith()}`).toBe(life.end);
     }
   });
 });

@@ -22,6 +22,7 @@ import { cutTornTail, readJournal } from '../../src/storage/journal-reader.ts';
 import { DamageError } from '../../src/storage/segments.ts';
 import {
   DIRECTORY,
+  diskOf,
   filesOf,
   freshDisk,
   readFrames,
@@ -68,8 +69,7 @@ export async function fuzzJournal(seed: number): Promise<string[]> {
   const isResealed = dice.chance(0.3);
   if (isResealed) reseal(dice, sample, files);
   else for (let left = 1 + dice.few(4); left > 0; left--) spoil(dice, files);
-  const disk = freshDisk();
-  for (const [name, bytes] of files) disk.put(`${DIRECTORY}/${name}`, bytes);
+  const disk = diskOf(files);
   const size = [...files.values()].reduce((sum, bytes) => sum + bytes.length, 0);
 
   const read: Entry[] = [];

@@ -12,8 +12,8 @@ import { type SnapshotContent, takeSnapshot } from '../../src/storage/snapshot.t
 import { FOOT_BYTES, packFoot, snapshotSeq, unpackFoot } from '../../src/storage/snapshot-format.ts';
 import { readSnapshots, type SnapshotRead } from '../../src/storage/snapshot-reader.ts';
 import { House, recoverFrom } from '../engine/house.ts';
-import type { FakeDisk } from '../storage/fake-disk.ts';
-import { DIRECTORY, filesOf, freshDisk, server } from '../storage/kit.ts';
+import type { Schedule } from '../storage/fake-disk.ts';
+import { DIRECTORY, diskOf, filesOf, freshDisk, server } from '../storage/kit.ts';
 import { Dice } from '../support/dice.ts';
 import { stateDigest } from '../support/state-digest.ts';
 import { mutate } from './bytes.ts';
@@ -21,12 +21,7 @@ import { measured } from './memory.ts';
 
 type Files = Map<string, Buffer>;
 
-function diskOf(files: Files): FakeDisk {
-  const disk = freshDisk(1, (run) => setImmediate(run));
-  for (const [name, bytes] of files) disk.put(`${DIRECTORY}/${name}`, bytes);
-  return disk;
-}
-
+const inTurns: Schedule = (run) => setImmediate(run);
 const sizeOf = (files: Files) => [...files.values()].reduce((sum, bytes) => sum + bytes.length, 0);
 
 function spoil(dice: Dice, files: Files, names: string[]): void {
@@ -47,7 +42,7 @@ let taken: { files: Files; texts: Set<string> } | undefined;
 
 async function takeTwo() {
   const dice = new Dice(5);
-  const disk = freshDisk(1, (run) => setImmediate(run));
+  const disk = freshDisk(1, inTurns);
   const texts = new Set<string>();
   const chunk: Part = { name: 'chunk-0', final: true, bytes: dice.bytes(700) };
   const chain = dice.bytes(32);
@@ -84,7 +79,7 @@ export async function fuzzSnapshots(seed: number): Promise<string[]> {
   const how = dice.pick(['spoilt', 'spoilt', 'checksums fit', 'signed']);
   if (how !== 'spoilt') reseal(dice, files, how === 'signed');
   else for (let left = 1 + dice.few(4); left > 0; left--) spoil(dice, files, [...files.keys()]);
-  const disk = diskOf(files);
+  const disk = diskOf(files, 1, inTurns);
   const { allocated, outcome } = measured(() => readSnapshots(disk, DIRECTORY, server.verify));
   const size = sizeOf(files);
   assert.ok(allocated <= 16 * size + (1 << 16), `${allocated} bytes of memory for ${size} of files`);
@@ -128,7 +123,7 @@ let life: Life | undefined;
 
 /** A short life with two snapshots, the second in the last of its segments of a few frames. */
 async function live(): Promise<Life> {
-  const disk = freshDisk(1, (run) => setImmediate(run));
+  const disk = freshDisk(1, inTurns);
   const house = await House.open(disk, { segmentBytesMax: 3_000 });
   const digests = new Map<number, string>();
   const settle = async () => {
@@ -163,7 +158,7 @@ export async function fuzzRecovery(seed: number): Promise<string[]> {
   const kind = dice.pick(['snapshot', 'journal', '']);
   const chosen = names.filter((name) => name.startsWith(kind));
   for (let left = 1 + dice.few(3); left > 0; left--) spoil(dice, files, chosen);
-  const disk = diskOf(files);
+  const disk = diskOf(files, 1, inTurns);
   try {
     const { state, end } = recoverFrom(disk);
     assert.equal(digestOf(state), life.digests.get(end.seq), `another state after entry ${end.seq}`);

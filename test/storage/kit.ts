@@ -27,6 +27,13 @@ export function filesOf(disk: FakeDisk): Map<string, Buffer> {
   return new Map(disk.readdir(DIRECTORY).map((name) => [name, disk.bytesOf(`${DIRECTORY}/${name}`)]));
 }
 
+/** A disk with such files in it. */
+export function diskOf(files: ReadonlyMap<string, Uint8Array>, seed?: number, schedule?: Schedule): FakeDisk {
+  const disk = freshDisk(seed, schedule);
+  for (const [name, bytes] of files) disk.put(`${DIRECTORY}/${name}`, bytes);
+  return disk;
+}
+
 /** 64 bytes that only who knows `key` can make: what a signature is to this room. */
 export function signerOf(key: string): {
   sign(hash: Uint8Array): Uint8Array;

@@ -3,6 +3,7 @@
  * that prove all before them. None of it may hand on anything else, or pass over what a plain reading finds.
  */
 import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { sealFrame } from '../../src/storage/format.ts';
 import { JOURNAL_START, Journal, type JournalPosition } from '../../src/storage/journal.ts';
@@ -19,7 +20,9 @@ import { type FakeDisk, randomFrom } from './fake-disk.ts';
 import {
   commit,
   DIRECTORY,
+  diskOf,
   entriesFrom,
+  filesOf,
   freshDisk,
   intentFrom,
   JOURNAL_OPTIONS,
@@ -57,17 +60,6 @@ function cameOf(read: Read, disk: FakeDisk, after: JournalPosition = JOURNAL_STA
   }
 }
 
-function diskWith(files: ReadonlyMap<string, Uint8Array>): FakeDisk {
-  const disk = freshDisk();
-  for (const [path, bytes] of files) disk.put(path, bytes);
-  return disk;
-}
-
-function filesOf(disk: FakeDisk): Map<string, Buffer> {
-  const paths = disk.readdir(DIRECTORY).map((name) => `${DIRECTORY}/${name}`);
-  return new Map(paths.map((path) => [path, Buffer.from(disk.bytesOf(path))]));
-}
-
 describe('frames looked through ahead', () => {
   /** Several segments of several pieces, frames of one entry and of many, and one that is longer than a piece. */
   let files: Map<string, Buffer>;
@@ -97,10 +89,10 @@ describe('frames looked through ahead', () => {
 
   test('hand on the same as a plain reading, from every frame on', () => {
     for (const after of [JOURNAL_START, ...positions.filter((_, index) => index % 19 === 3), positions.at(-1)!]) {
-      const expected = cameOf(plainly, diskWith(files), after);
+      const expected = cameOf(plainly, diskOf(files), after);
       expect(expected).toHaveProperty('torn', null);
-      expect(cameOf(ahead, diskWith(files), after)).toEqual(expected);
-      expect(cameOf(alone, diskWith(files), after)).toEqual(expected);
+      expect(cameOf(ahead, diskOf(files), after)).toEqual(expected);
+      expect(cameOf(alone, diskOf(files), after)).toEqual(expected);
     }
   });
 
@@ -109,18 +101,18 @@ describe('frames looked through ahead', () => {
     (seed) => {
       const random = randomFrom(seed + 100);
       const spoilt = new Map(files);
-      const paths = [...files.keys()];
-      const path = seed % 2 === 0 ? paths.at(-1)! : paths[Math.floor(random() * paths.length)]!;
-      const bytes = Buffer.from(files.get(path)!);
+      const names = [...files.keys()];
+      const name = seed % 2 === 0 ? names.at(-1)! : names[Math.floor(random() * names.length)]!;
+      const bytes = Buffer.from(files.get(name)!);
       const at = Math.floor(random() * bytes.length);
-      if (seed % 3 === 0) spoilt.set(path, bytes.subarray(0, at));
+      if (seed % 3 === 0) spoilt.set(name, bytes.subarray(0, at));
       else {
         bytes[at]! ^= 1 << Math.floor(random() * 8);
-        spoilt.set(path, bytes);
+        spoilt.set(name, bytes);
       }
-      const expected = cameOf(plainly, diskWith(spoilt));
-      expect(cameOf(ahead, diskWith(spoilt))).toEqual(expected);
-      expect(cameOf(alone, diskWith(spoilt))).toEqual(expected);
+      const expected = cameOf(plainly, diskOf(spoilt));
+      expect(cameOf(ahead, diskOf(spoilt))).toEqual(expected);
+      expect(cameOf(alone, diskOf(spoilt))).toEqual(expected);
     },
   );
 });
@@ -137,9 +129,9 @@ describe('signatures in replay', () => {
     const files = filesOf(disk);
     for (const [frame, { file, byte, bytes: length, position }] of spans.entries()) {
       if (isForged(frame, spans.length))
-        sealFrame(files.get(file)!, byte, byte + length, stranger.sign(position.chain));
+        sealFrame(files.get(basename(file))!, byte, byte + length, stranger.sign(position.chain));
     }
-    return diskWith(files);
+    return diskOf(files);
   }
 
   test.each([
@@ -159,8 +151,7 @@ describe('signatures in replay', () => {
     const files = filesOf(await signedByOthers((frame, frames) => frame === frames - 1));
     const [last, bytes] = [...files].at(-1)!;
     files.set(last, Buffer.concat([bytes, Buffer.alloc(600, byte)]));
-    for (const read of [plainly, alone, ahead])
-      expect(cameOf(read, diskWith(files))).toMatchObject({ what: NOT_SIGNED });
+    for (const read of [plainly, alone, ahead]) expect(cameOf(read, diskOf(files))).toMatchObject({ what: NOT_SIGNED });
   });
 
   test('one among others proves nothing that the last does not: replay passes it over, an audit does not', async () => {
