@@ -93,11 +93,10 @@ export class Followers {
   #newestSnapshot = 0;
   /** So many have to have all there is before it is spoken of. */
   #min = 0;
-  /** Who waits for that, since when, and whether it was told that it takes long. */
+  /** Who waits for that, since when, and what will tell that it takes long: null where it has. */
   #unspoken: (() => void)[] = [];
   #unspokenSince = 0;
   #lateness: NodeJS.Timeout | null = null;
-  #isLate = false;
   #reading: Promise<unknown> = Promise.resolve();
 
   constructor(options: FollowersOptions) {
@@ -145,7 +144,7 @@ export class Followers {
   }
 
   get isCutOff(): boolean {
-    return this.#unspoken.length > 0 && performance.now() - this.#unspokenSince > CUT_OFF_MS;
+    return 1000 * this.waitedSeconds > CUT_OFF_MS;
   }
 
   /** Seconds for which answers have been waiting for copies now, 0 where none does. */
@@ -167,7 +166,7 @@ export class Followers {
   }
 
   #tellLate(): void {
-    this.#isLate = true;
+    this.#lateness = null;
     const { seq } = this.#options.journal.position;
     this.#options.tell(
       `Answers wait: ${this.#have()} of ${copies(this.#min)} (--followers-min) have entry ${seq}. Until they do nothing else is taken in.`,
@@ -179,9 +178,8 @@ export class Followers {
     if (this.#unspoken.length === 0 || this.#have() < this.#min) return;
     const unspoken = this.#unspoken;
     this.#unspoken = [];
-    clearTimeout(this.#lateness!);
-    if (this.#isLate) this.#options.tell('Answers go on.');
-    this.#isLate = false;
+    if (this.#lateness === null) this.#options.tell('Answers go on.');
+    else clearTimeout(this.#lateness);
     // Not within the request that said so: what goes wrong in an answer is nothing of it.
     for (const done of unspoken) queueMicrotask(done);
   }
