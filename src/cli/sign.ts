@@ -4,6 +4,7 @@
  *
  * What always holds: the proof has the moment of its signing, so it brings about one thing in a ledger.
  */
+import { buffer } from 'node:stream/consumers';
 import { type JsonObject, parseObject } from '../bridge/json.ts';
 import { makeProof, makeRecord } from '../bridge/records.ts';
 import { readOwnKey } from './own-key.ts';
@@ -31,7 +32,7 @@ export async function run(args: string[]): Promise<number> {
   const custom = { moment: new Date().toISOString(), ...said };
   if (values.hash !== undefined) return print(makeProof(values.hash, custom, keys));
   const [text] = positionals;
-  const data = readObject('<data>', text === undefined ? await readInput() : Buffer.from(text));
+  const data = readObject('<data>', text === undefined ? await buffer(process.stdin) : Buffer.from(text));
   return print(makeRecord(data, custom, keys));
 }
 
@@ -41,12 +42,6 @@ function readObject(what: string, bytes: Buffer): JsonObject {
   const unclear = findUnclear(bytes.toString(), value);
   if (unclear !== null) throw new UsageError(`${what}: ${unclear}`);
   return value;
-}
-
-async function readInput(): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }
 
 function print(signed: object): number {
