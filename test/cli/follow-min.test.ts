@@ -93,7 +93,7 @@ describe('--followers-min', () => {
     });
     const first = follow(port, fresh(), key);
     await first.tells(/Has entries/);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await pause(300);
     expect(isUp).toBe(false);
     await expect(fetch(`http://127.0.0.1:${served}/readyz`)).rejects.toThrow();
     const second = follow(port, fresh(), key);
