@@ -9,7 +9,7 @@
 import { join, resolve } from 'node:path';
 import { hex } from '../core/bytes.ts';
 import { isoMoment } from '../core/proofs.ts';
-import { type Disk, type DiskFile, readWhole, realDisk, writeAll } from '../storage/disk.ts';
+import { type Disk, type DiskFile, readWhole, realDisk, TEMPORARY, writeAll } from '../storage/disk.ts';
 import { segmentSeq } from '../storage/format.ts';
 import { KEY_FILE, KEY_FILE_BYTES_MAX, readKeyFile, writeKeyFile } from '../storage/key-file.ts';
 import { type Pinned, pin } from '../storage/pinned.ts';
@@ -105,7 +105,7 @@ const PIECE_BYTES = 4 * 1024 * 1024;
 
 /** Returns how many bytes the file has. */
 function copyFile(disk: Disk, pinned: Pinned, from: string, to: string, name: string): number {
-  const temporary = join(to, `${name}.tmp`);
+  const temporary = join(to, name + TEMPORARY);
   const source = pinned.open(join(from, name), 'read');
   const target = disk.open(temporary, 'create');
   try {

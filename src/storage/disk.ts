@@ -164,9 +164,12 @@ export function readWhole(disk: Disk, path: string, bytesMax: number): Buffer {
   return bytes.subarray(0, count);
 }
 
+/** How the name of a file ends until all of it is there. */
+export const TEMPORARY = '.tmp';
+
 /** Makes a file whole or not at all: temporary name, sync, rename, sync of the directory. */
 export function writeWhole(disk: Disk, path: string, bytes: Uint8Array): void {
-  const temporary = `${path}.tmp`;
+  const temporary = path + TEMPORARY;
   if (disk.exists(temporary)) disk.unlink(temporary);
   withFile(disk, temporary, 'create', (file) => {
     writeAll(file, bytes, 0, bytes.length, 0);

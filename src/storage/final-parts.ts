@@ -7,9 +7,9 @@
  */
 import { join } from 'node:path';
 import { type FinalPart, piecesOf } from '../core/dump.ts';
-import { type Disk, type DiskFile, renameLater, syncLater, withFile } from './disk.ts';
+import { type Disk, type DiskFile, renameLater, syncLater, TEMPORARY, withFile } from './disk.ts';
 import { FileStream } from './file-stream.ts';
-import { type PartRow, PIECE_BYTES, partName, TEMPORARY } from './snapshot-format.ts';
+import { type PartRow, PIECE_BYTES, partName } from './snapshot-format.ts';
 
 interface RememberedPart {
   path: string;

@@ -1,6 +1,6 @@
 /** The journal's files in a directory: which there are, where they begin, and which of them a reader needs. */
 import { join } from 'node:path';
-import { type Disk, type DiskFile, readAll, withFile } from './disk.ts';
+import { type Disk, type DiskFile, readAll, TEMPORARY, withFile } from './disk.ts';
 import { HASH_BYTES, readSegmentHeader, SEGMENT_HEADER_BYTES, type SegmentHeader, segmentSeq } from './format.ts';
 import type { JournalPosition } from './journal.ts';
 import { errorCode } from './system-error.ts';
@@ -87,12 +87,9 @@ export function neededSegments(disk: Disk, directory: string, after: JournalPosi
   return segments.slice(Math.max(from, 0));
 }
 
-/** What a copy gives a segment's name when all of it is there. */
-const COPYING = '.tmp';
-
 /** No segments; unless a copy of some was cut off in the first: that is no place for new books. */
 function noneOf(disk: Disk, directory: string): SegmentFile[] {
-  const isHalf = (name: string) => name.endsWith(COPYING) && segmentSeq(name.slice(0, -COPYING.length)) > 0;
+  const isHalf = (name: string) => name.endsWith(TEMPORARY) && segmentSeq(name.slice(0, -TEMPORARY.length)) > 0;
   const half = namesIn(disk, directory).find(isHalf);
   if (half === undefined) return [];
   throw new DamageError(join(directory, half), 0, 'half of a copy, which was cut off, and no books beside it');

@@ -33,7 +33,6 @@ const SNAPSHOT_VERSION = 5;
 const SNAPSHOT_VERSION_MIN = 1;
 export const SNAPSHOT_HEADER_BYTES = 12;
 export const FOOT_BYTES = 8 + HASH_BYTES + SIGNATURE_BYTES + 4;
-export const TEMPORARY = '.tmp';
 /** A manifest has a row for each part, and with `extra` what the state keeps outside its parts. */
 export const MANIFEST_BYTES_MAX = 1024 * 1024 * 1024;
 /** What Node gives as one buffer: a part is read into one. The slots of a table with some 300 million entries are as long. */

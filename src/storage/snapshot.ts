@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { equalBytes } from '../core/bytes.ts';
 import type { Part } from '../core/dump.ts';
 import { Breaks } from './breaks.ts';
-import { type Disk, type DiskFile, renameLater, syncDirectoryLater, writeAllLater } from './disk.ts';
+import { type Disk, type DiskFile, renameLater, syncDirectoryLater, TEMPORARY, writeAllLater } from './disk.ts';
 import { FileStream, gatheringBuffer } from './file-stream.ts';
 import { keepPart, keptPart, writeTemporary } from './final-parts.ts';
 import { SIGNATURE_BYTES, type VerifyHash } from './format.ts';
@@ -30,7 +30,6 @@ import {
   SnapshotError,
   snapshotHeader,
   snapshotName,
-  TEMPORARY,
 } from './snapshot-format.ts';
 import { pruneSnapshots } from './snapshot-prune.ts';
 import { hashUpTo, readFoot } from './snapshot-reader.ts';

@@ -18,6 +18,7 @@ import {
   renameLater,
   syncDirectoryLater,
   syncLater,
+  TEMPORARY,
   withFile,
   writeAllLater,
   writeWhole,
@@ -30,14 +31,7 @@ import { type JournalEnd, type JournalPosition, writeAgain } from '../../storage
 import { cutTornTail, readJournal, stepJournal } from '../../storage/journal-reader.ts';
 import { acquireLock, type Lock } from '../../storage/lock.ts';
 import { headerOf, journalStart, listSegments } from '../../storage/segments.ts';
-import {
-  isBooksName,
-  isPartName,
-  type Manifest,
-  partName,
-  snapshotSeq,
-  TEMPORARY,
-} from '../../storage/snapshot-format.ts';
+import { isBooksName, isPartName, type Manifest, partName, snapshotSeq } from '../../storage/snapshot-format.ts';
 import { pruneSnapshots } from '../../storage/snapshot-prune.ts';
 import { listSnapshots } from '../../storage/snapshot-reader.ts';
 import { copyFrames, provenManifest, StrangeBooksError } from './incoming.ts';
