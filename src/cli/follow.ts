@@ -10,7 +10,7 @@ import { SpoiltFrameError } from '../storage/frame-chain.ts';
 import { Copy } from './follow/copy.ts';
 import { StrangeBooksError } from './follow/incoming.ts';
 import { AwayError, Source } from './follow/source.ts';
-import { readArgs, readFilled, SWITCH, TEXT, UsageError } from './usage.ts';
+import { plainUrl, readArgs, readFilled, SWITCH, TEXT, UsageError } from './usage.ts';
 
 export const HELP = `ayni follow <url> <dir> --against <base64> [--tls <dir>] [--once]
 
@@ -66,11 +66,10 @@ export async function run(args: string[]): Promise<number> {
   return 1;
 }
 
-/** Nothing is sent that an address may have in it beside a place: a password would be told with every error. */
 function readUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url?.href === `${url?.origin}${url?.pathname}` && /^https?:$/.test(url.protocol)) return url.href;
-  throw new UsageError(`${text}: no URL such as http://127.0.0.1:9500`);
+  const url = plainUrl(text);
+  if (url === null) throw new UsageError(`${text}: no URL such as http://127.0.0.1:9500`);
+  return url.href;
 }
 
 function readTls(directory: string, url: string): PeerTls {

@@ -10,7 +10,7 @@ import { Account } from './send/account.ts';
 import { AnswersFile } from './send/answers.ts';
 import { linesOf } from './send/lines.ts';
 import { NoAnswerError, Sender } from './send/sender.ts';
-import { LEDGER, readArgs, readCount, readFilled, TEXT, UsageError } from './usage.ts';
+import { LEDGER, plainUrl, readArgs, readCount, readFilled, TEXT, UsageError } from './usage.ts';
 
 const WIDTH = 64;
 const WIDTH_MAX = 512;
@@ -59,12 +59,11 @@ export async function run(args: string[]): Promise<number> {
   return 1;
 }
 
-/** The kind that the path names, one of those in a ledger. A password would stand in the file of answers. */
+/** The kind that the path names, one of those in a ledger. */
 function readUrl(text: string): { url: string; kind: Kind } {
-  const url = URL.canParse(text) ? new URL(text) : null;
+  const url = plainUrl(text);
   const kind = KINDS.findIndex(({ path }) => path !== '' && url?.pathname.endsWith(`/${path}`) === true);
-  const isPlain = url?.href === `${url?.origin}${url?.pathname}` && /^https?:$/.test(url.protocol);
-  if (url === null || !isPlain || kind < 0 || kind === Kind.ledger) {
+  if (url === null || kind < 0 || kind === Kind.ledger) {
     throw new UsageError('<url>: must be where records are made, http://127.0.0.1:4000/v2/intents say');
   }
   return { url: url.href, kind: kind as Kind };
