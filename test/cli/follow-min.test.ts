@@ -2,11 +2,10 @@
  * Answers that wait for copies (--followers-min): whatever was answered is in so many copies, whichever machine is lost
  * right then; who does not come for it, or has other books, makes nobody be answered; and what waits can be ended.
  */
-import { once } from 'node:events';
 import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { freePorts } from '../../src/cli/free-ports.ts';
 import { FOLLOWERS_MAX } from '../../src/config.ts';
 import { segmentName } from '../../src/storage/format.ts';
 import { crowd, judgeBooks, openAccount, type Sent } from '../engine/process.ts';
@@ -29,16 +28,6 @@ async function begin() {
   expect(await server.stop()).toBe(0);
   const flags = (min: number) => ['--followers', String(port), '--followers-min', String(min)];
   return { directory, port, flags, key: server.publicKey, ...account };
-}
-
-/** A port that nobody has, for now. */
-async function freePort(): Promise<number> {
-  const held = createServer().listen(0, '127.0.0.1');
-  await once(held, 'listening');
-  const { port } = held.address() as AddressInfo;
-  held.close();
-  await once(held, 'close');
-  return port;
 }
 
 type Begun = Awaited<ReturnType<typeof begin>>;
@@ -85,7 +74,7 @@ describe('--followers-min', () => {
   test('nobody is answered, nor the port open, before the copy has what there is', async () => {
     const begun = await begin();
     const { directory, port, flags, key } = begun;
-    const served = await freePort();
+    const [served] = (await freePorts(1)) as [number];
     const starting = launch(directory, { flags: [...flags(2), '--port', String(served)] });
     let isUp = false;
     void starting.then(() => {
