@@ -46,7 +46,7 @@ export function checkStories(texts: string[], by: string): Said[] {
 }
 
 /** Runs check-story.py over each text, in one Python. */
-export function checkInPython(texts: string[], by: string): Said[] {
+function checkInPython(texts: string[], by: string): Said[] {
   const directory = mkdtempSync(join(tmpdir(), 'ayni-stories-'));
   try {
     const paths = texts.map((text, n) => {
