@@ -4,8 +4,6 @@
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { createContext, runInContext, runInNewContext } from 'node:vm';
@@ -19,6 +17,7 @@ import { type Browser, hasBrowser, startBrowser, type Tab } from '../support/bro
 import { connect, type Json, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { issue, makeKit } from '../support/kit.ts';
+import { answering } from '../support/of-test.ts';
 import { startServer } from '../support/server.ts';
 import { ayniProcess } from './books.ts';
 
@@ -225,15 +224,10 @@ describe.skipIf(!hasBrowser('the page that checks a record, in a browser'))('in 
   });
 
   test('from a web server, without TLS', async () => {
-    const web = createServer((_request, response) => {
+    const url = await answering((_request, response) => {
       response.setHeader('content-type', 'text/html').end(readFileSync(path));
     });
-    await new Promise<void>((done) => web.listen(0, '127.0.0.1', done));
-    await expectAll(`http://plain.example:${(web.address() as AddressInfo).port}/check.html`);
-    await new Promise((done) => {
-      web.closeAllConnections();
-      web.close(done);
-    });
+    await expectAll(`http://plain.example:${new URL(url).port}/check.html`);
   });
 
   test('whose script was changed it says that it checks nothing', async () => {

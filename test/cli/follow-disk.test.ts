@@ -3,8 +3,8 @@
  * does not have; half a copy is refused by every start; what was changed or forged on its way is not kept.
  */
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
+import type { RequestListener } from 'node:http';
+import { connect } from 'node:net';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -30,20 +30,13 @@ import { entriesFrom } from '../storage/kit.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
 import { atPlaces } from '../support/long.ts';
+import { answering } from '../support/of-test.ts';
 import { showTo } from './follower.ts';
 
 const COPY = '/copy';
 const booksIn = (disk: Disk) => readBooks({ disk, directory: COPY, verify: verifyHash, hashSeed: 7 });
 
 const openTo = ({ disk, journal }: House) => showTo({ disk, directory: DIRECTORY, journal });
-
-/** The URL of whoever answers so, until the running test has ended. */
-async function answering(answer: RequestListener): Promise<string> {
-  const server = createServer(answer);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => server.close().closeAllConnections());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 /** Somebody between a house and who follows it, who answers in its stead where `change` makes something of an answer. */
 function between(url: string, change: (path: string, body: Buffer) => Buffer | number): Promise<string> {
@@ -748,26 +741,19 @@ describe('a copy that goes on', () => {
 
   test('asks on another connection where the one it had was closed', async () => {
     const heard = new WeakSet();
-    const server = createServer((request, response) => {
+    const url = await answering((request, response) => {
       if (heard.has(request.socket)) return void request.socket.destroy();
       heard.add(request.socket);
       response.end(JSON.stringify({ server: '', segments: [], snapshots: [] }));
-    }).listen(0, '127.0.0.1');
-    closing.push(() => server.close().closeAllConnections());
-    await once(server, 'listening');
-    const source = sourceOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    });
+    const source = sourceOf(url);
     for (let n = 0; n < 3; n++) expect((await source.list()).segments).toEqual([]);
   });
 
   test('asks again where the answer switches to another protocol', async () => {
-    const server = createTcpServer((socket) => {
-      socket.on('error', () => {});
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n');
-    }).listen(0, '127.0.0.1');
-    closing.push(() => server.close());
-    await once(server, 'listening');
-    const source = sourceOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    await expect(source.list()).rejects.toThrow(AwayError);
+    const switches = 'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n';
+    const url = await answering(({ socket }) => void socket.write(switches));
+    await expect(sourceOf(url).list()).rejects.toThrow(AwayError);
   });
 
   test('says how far it is, so that a stop can wait for it', async () => {

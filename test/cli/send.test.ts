@@ -1,7 +1,6 @@
 /** `ayni send`: whatever ends it, or the server, all lines are in once in the end, and what became of each is told. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -12,7 +11,7 @@ import { dieWithUs } from '../support/children.ts';
 import { connect, type Json } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { issue, transfer, until } from '../support/kit.ts';
-import { serverOfTest } from '../support/of-test.ts';
+import { answering, serverOfTest } from '../support/of-test.ts';
 import { AYNI, type Server } from '../support/server.ts';
 import { ayniProcess, makeKeyFile, type Ran } from './books.ts';
 
@@ -281,15 +280,10 @@ test.skipIf(!canMount('a file of answers on a disk that is full'))(
 
 /** What stands before a server and always answers so. */
 async function proxySaying(status: number, text: string, headers: Record<string, string> = {}): Promise<string> {
-  const proxy = createHttpServer((request, response) => {
+  const url = await answering((request, response) => {
     request.resume().once('end', () => response.writeHead(status, headers).end(text));
   });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    proxy.closeAllConnections();
-    proxy.close();
-  });
-  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/v2`;
+  return `${url}/v2`;
 }
 
 test('what is not the answer of a ledger to this record is none', async () => {

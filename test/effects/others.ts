@@ -62,7 +62,7 @@ interface Listening {
   close(): void;
 }
 
-async function listen(server: Server): Promise<Listening> {
+export async function listen(server: Server): Promise<Listening> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);

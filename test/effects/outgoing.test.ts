@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { getEventListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -14,7 +14,7 @@ import { describe, expect, test } from 'vitest';
 import type { Answer, Outgoing, OutgoingCall } from '../../src/effects/outgoing.ts';
 import type { SecureRule } from '../../src/effects/secure.ts';
 import { pause, until } from '../support/kit.ts';
-import { open, serve, serveRaw } from './others.ts';
+import { listen, open, serve, serveRaw } from './others.ts';
 
 const SECRET = 'open-sesame';
 const header = (key: string, value: string): SecureRule => ({ schema: 'header', key, value });
@@ -376,17 +376,12 @@ describe('https', () => {
   const file = join(process.cwd(), 'test', 'data', 'tls.pem');
   const pair = { key: readFileSync(file), cert: readFileSync(file) };
 
-  async function serveTls(): Promise<{ port: number; close(): void }> {
-    const server = createTlsServer(pair, (_, response) => response.writeHead(202).end());
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return { port: (server.address() as AddressInfo).port, close: () => server.close() };
-  }
+  const serveTls = () => listen(createTlsServer(pair, (_, response) => response.writeHead(202).end()));
 
   test('is not spoken with a server that cannot prove its name', async () => {
     const server = await serveTls();
     const answer = await post(open(), `https://localhost:${server.port}/?key=${SECRET}`);
     expect(answer).toEqual({ error: 'connection failed: DEPTH_ZERO_SELF_SIGNED_CERT' });
-    server.close();
   });
 
   test('is spoken with one that can', async () => {
@@ -401,6 +396,5 @@ describe('https', () => {
     const env = { ...process.env, NODE_EXTRA_CA_CERTS: file };
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env });
     expect(JSON.parse(stdout)).toEqual([{ status: 202 }, { status: 202 }]);
-    server.close();
   });
 });

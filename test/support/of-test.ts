@@ -1,4 +1,6 @@
-/** What a test makes for itself, and is gone when it has ended, the last first: servers and hooks. */
+/** What a test makes for itself, and is gone when it has ended, the last first: servers, hooks, and whoever answers. */
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { type Hook, openHook } from './hook.ts';
 import { type Server, type ServerOptions, startServer } from './server.ts';
@@ -15,4 +17,12 @@ export async function hookOfTest(): Promise<Hook> {
   const hook = await openHook();
   onTestFinished(() => hook.close());
   return hook;
+}
+
+/** The URL of somebody who answers so, as long as the running test. */
+export async function answering(answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => server.close().closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
