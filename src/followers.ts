@@ -214,8 +214,9 @@ export class Followers {
       if (before === undefined) answer();
       // Who asks for the next before the first is answered would have as many files open, and read, as it likes.
       else if (!before.writableEnded) socket.destroy();
-      // Over TLS it is told later that an answer left than who has got it asks for the next.
-      else before.once('close', () => socket.destroyed || answer());
+      // Over TLS it is told later that an answer left than who has got it asks for the next. Behind the last of a connection
+      // (HTTP/1.0 may ask for more) no other gets the socket: it would never be told that it is gone.
+      else before.once('close', () => response.socket !== null && !socket.destroyed && answer());
     });
   }
 

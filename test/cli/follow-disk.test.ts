@@ -20,6 +20,7 @@ import { JOURNAL_START, Journal } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { journalStart } from '../../src/storage/segments.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
+import { snapshotName } from '../../src/storage/snapshot-format.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { issue, transfer } from '../core/books.ts';
 import { DIRECTORY, House, NOON, signHash, verifyHash } from '../engine/house.ts';
@@ -144,6 +145,25 @@ describe('what who follows is given', () => {
     await Promise.race([once(socket, 'close'), until(() => heard.split('HTTP/1.1').length > 20)]);
     socket.destroy();
     expect(heard.split('HTTP/1.1').length - 1).toBeLessThanOrEqual(1);
+  });
+
+  test('is nothing behind an answer that is the last on its connection, and no file stays open for it', async () => {
+    const house = await lived('whole');
+    const { disk } = house;
+    const name = snapshotName(1);
+    disk.put(join(DIRECTORY, name), Buffer.alloc(3 << 20));
+    const opened: string[] = [];
+    const open = disk.open.bind(disk);
+    disk.open = (path, mode) => {
+      opened.push(basename(path));
+      return open(path, mode);
+    };
+    const { url } = await openTo(house);
+    const socket = connect(Number(new URL(url).port), '127.0.0.1').resume();
+    const ask = (path: string) => `GET ${path} HTTP/1.0\r\nconnection: keep-alive\r\n\r\n`;
+    socket.write(ask('/books') + ask(`/books/${name}`));
+    await once(socket, 'close');
+    expect(opened).not.toContain(name);
   });
 
   test.each([
