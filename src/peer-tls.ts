@@ -51,9 +51,17 @@ export function readPeerTls(disk: Disk, directory: string): PeerTls {
   if (text.match(/-----BEGIN /g)?.length !== ca.length)
     throw new PeerTlsError(`${at('peers.pem')} holds what is no whole certificate`);
   const tls: PeerTls = { cert, key, ca: [...ca], minVersion: 'TLSv1.3', rejectUnauthorized: true };
-  check(`${at('peers.pem')} holds what is no certificate`, () => {
-    for (const each of ca) new X509Certificate(each);
-  });
+  const certificates = check(`${at('peers.pem')} holds what is no certificate`, () =>
+    ca.map((each) => new X509Certificate(each)),
+  );
+  // So would one that somebody issued of whom nothing is known: each has to lead to one that issued itself.
+  const lost = certificates.find(
+    (each) => !certificates.some((by) => each.issuer === by.subject || each.checkIssued(by)),
+  );
+  if (lost !== undefined)
+    throw new PeerTlsError(
+      `${at('peers.pem')} holds that of ${oneLine(lost.subject)}, and not of who issued it (${oneLine(lost.issuer)}): name that one instead`,
+    );
   check(`${at('cert.pem')} and key.pem are no certificate and its key`, () => createSecureContext(tls));
   return tls;
 }
@@ -66,9 +74,13 @@ function readPem(disk: Disk, path: string): Buffer {
   }
 }
 
-function check(fault: string, use: () => void): void {
+function oneLine(name: string): string {
+  return name.replaceAll('\n', ', ');
+}
+
+function check<T>(fault: string, use: () => T): T {
   try {
-    use();
+    return use();
   } catch (error) {
     // OpenSSL tells the error, and nothing of what it read.
     throw new PeerTlsError(`${fault} (${(error as Error).message})`);

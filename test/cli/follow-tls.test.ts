@@ -195,6 +195,11 @@ describe('files that cannot be used', () => {
       (at) => writeFileSync(in_(at, 'peers.pem'), first.cert + second.key),
       /holds what is no whole certificate/,
     ],
+    [
+      'a peer that somebody issued who is not named',
+      (at) => writeFileSync(in_(at, 'peers.pem'), first.cert + certificate('issued', { by: issuer }).cert),
+      /holds that of CN=issued, and not of who issued it \(CN=issuer\)/,
+    ],
     ['a certificate that is none', (at) => writeFileSync(in_(at, 'cert.pem'), 'x'), /no certificate and its key/],
   ];
 
