@@ -30,6 +30,8 @@ the key that you keep elsewhere (--server-key). Never let both run: there would 
 
 const AGAIN_MS = { first: 100, max: 1000 };
 const SNAPSHOT_AGAIN_MS = 10_000;
+/** Why it does not go on may change meanwhile; so many reasons are told. */
+const REASONS_MAX = 10;
 /** Bytes may change on their way, but not each time. */
 const SPOILT_MAX = 5;
 
@@ -89,7 +91,8 @@ class Following {
   /** The server's public key, base64. */
   readonly #key: string;
   readonly #stop: AbortController;
-  #isAway = false;
+  /** Why it has not gone on since it last did, as far as that was told. */
+  readonly #reasons = new Set<string>();
   #againMs = AGAIN_MS.first;
   #spoilt = { journal: 0, snapshot: 0 };
   /** Those that are being fetched, beside what goes on; when again, and whether it was told that they cannot be had. */
@@ -180,8 +183,8 @@ class Following {
   }
 
   #answered(): void {
-    if (this.#isAway) tell('It answers again.');
-    this.#isAway = false;
+    if (this.#reasons.size > 0) tell('It answers again.');
+    this.#reasons.clear();
     this.#againMs = AGAIN_MS.first;
   }
 
@@ -189,8 +192,11 @@ class Following {
   async #wait(error: Error): Promise<void> {
     const lasting = this.#lasting(error, 'journal');
     if (lasting !== null) throw lasting;
-    if (!this.#isAway) tell(`Cannot follow just now (${error.message}), and tries again.`);
-    this.#isAway = true;
+    // What lasts may come behind what does not: a server that was away, and lets nobody in since.
+    if (!this.#reasons.has(error.message) && this.#reasons.size < REASONS_MAX) {
+      this.#reasons.add(error.message);
+      tell(`Cannot follow just now (${error.message}), and tries again.`);
+    }
     await sleep(this.#againMs, undefined, { signal: this.#stop.signal }).catch(() => {});
     this.#againMs = Math.min(2 * this.#againMs, AGAIN_MS.max);
   }

@@ -16,9 +16,9 @@ import { segmentName } from '../../src/storage/format.ts';
 import { SERVER } from '../engine/house.ts';
 import { certificate, type Issued, type Issuer } from '../support/certificate.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { startRefused } from '../support/server.ts';
+import { startRefused, startServer } from '../support/server.ts';
 import { ayni, ayniProcess, fillBooks, fresh } from './books.ts';
-import { emptyJournal, follow, followWith, serve, showTo, urlOf } from './follower.ts';
+import { emptyJournal, follow, followWith, portOf, serve, showTo, urlOf } from './follower.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
 const past = { from: new Date(Date.now() - 9 * DAY_MS), to: new Date(Date.now() - DAY_MS) };
@@ -159,6 +159,21 @@ describe('ayni follow --tls', () => {
     await follower.tells(/Cannot follow just now \(.*(certificate|altnames)/);
     expect(await follower.stop()).toBe(0);
     expect(follower.log()).toContain('is not whole yet');
+    expect(await server.stop()).toBe(0);
+  });
+
+  test('tells why it cannot go on where that is another reason than before', async () => {
+    const directory = freshDirectory();
+    let server = await serve({ directory, flags: ['--followers-tls', machine(first, second)] });
+    const port = String(portOf(server));
+    const follower = follow(urlOf(server), fresh(), server.publicKey, '--tls', machine(second, first));
+    await follower.tells(/Has entries/);
+    expect(await server.stop()).toBe(0);
+    await follower.tells(/Cannot follow just now \(/);
+    const flags = ['--followers', port, '--followers-tls', machine(stranger, second)];
+    server = await startServer({ directory, flags });
+    await follower.tells(/Cannot follow just now \(.*certificate/);
+    expect(await follower.stop()).toBe(0);
     expect(await server.stop()).toBe(0);
   });
 
