@@ -81,6 +81,14 @@ async function catchUp(copy: Copy, source: Source): Promise<void> {
   await copy.takeSnapshots(source);
 }
 
+/** The same onto this disk, as one who ends then. */
+async function followOnce(disk: Disk, url: string): Promise<Copy> {
+  const copy = new Copy(disk, COPY, verifyHash);
+  await catchUp(copy, sourceOf(url));
+  copy.close();
+  return copy;
+}
+
 describe('what who follows is given', () => {
   test('is what the disk has, and no more, as soon as it has it', async () => {
     const directory = freshDirectory();
@@ -507,9 +515,7 @@ describe('a copy that goes on', () => {
     const house = await lived('pruned');
     const { url } = await openTo(house);
     const disk = new FakeDisk(5);
-    const first = new Copy(disk, COPY, verifyHash);
-    await catchUp(first, sourceOf(url));
-    first.close();
+    const first = await followOnce(disk, url);
     const files = disk.readdir(COPY).map((name) => [join(COPY, name), disk.bytesOf(join(COPY, name))] as const);
     const { seq } = first.end!;
     for (let n = 0; n < 6; n++) await moves(house, `later-${n}`);
@@ -522,9 +528,7 @@ describe('a copy that goes on', () => {
       return other;
     };
     const run = async (on: Disk) => {
-      const copy = new Copy(on, COPY, verifyHash);
-      await catchUp(copy, sourceOf(url));
-      copy.close();
+      await followOnce(on, url);
     };
     const whole = new Power(same(1));
     await run(whole);
@@ -588,9 +592,7 @@ describe('a copy that goes on', () => {
     const house = await lived('whole');
     const { url } = await openTo(house);
     const disk = new FakeDisk(1);
-    const first = new Copy(disk, COPY, verifyHash);
-    await catchUp(first, sourceOf(url));
-    first.close();
+    await followOnce(disk, url);
     const path = join(COPY, filesOf(disk).findLast((name) => name.startsWith('journal'))!);
     const bytes = disk.bytesOf(path);
     disk.put(path, Buffer.concat([bytes, Buffer.alloc(3000, 7)]));

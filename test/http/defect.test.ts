@@ -41,14 +41,19 @@ test('that ends the server, or a disk that does: what is in the books and may no
   expect(statuses).toEqual([200, 503]);
 });
 
-test('while a long answer is made gives its room back: past some of them nobody got another long one', async () => {
+/** A request for an answer so long, and what it was answered. */
+async function longCall() {
   const { engine } = await House.open(new FakeDisk());
   const longAnswers = new LongAnswers();
   const statuses: number[] = [];
   const reply = { aborted: false, whenGone() {}, send: (status: number) => void statuses.push(status) };
   const house = { engine, sealer: new Sealer(SERVER), defect() {}, longAnswers };
   const call = { house, reply } as unknown as Call;
-  const seen = { size: 8 * 1_048_576 };
+  return { call, longAnswers, statuses, seen: { size: 8 * 1_048_576 } };
+}
+
+test('while a long answer is made gives its room back: past some of them nobody got another long one', async () => {
+  const { call, longAnswers, statuses, seen } = await longCall();
   for (let n = 1; n <= 10; n++) {
     const tell = () => {
       throw new RangeError('Array buffer allocation failed');
@@ -59,13 +64,7 @@ test('while a long answer is made gives its room back: past some of them nobody 
 });
 
 test('after a long answer was sent gives its room back once: twice, and more lay in memory than there is room for', async () => {
-  const { engine } = await House.open(new FakeDisk());
-  const longAnswers = new LongAnswers();
-  const statuses: number[] = [];
-  const reply = { aborted: false, whenGone() {}, send: (status: number) => void statuses.push(status) };
-  const house = { engine, sealer: new Sealer(SERVER), defect() {}, longAnswers };
-  const call = { house, reply } as unknown as Call;
-  const seen = { size: 8 * 1_048_576 };
+  const { call, longAnswers, statuses, seen } = await longCall();
   const kept: Call[] = [];
   while (tellNow(call, seen, (held) => kept.push(held)));
   expect([kept.length, longAnswers.size, longAnswers.hasRoom]).toEqual([8, 64 * 1_048_576, false]);
