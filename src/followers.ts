@@ -18,7 +18,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { FOLLOWERS_MAX } from './config.ts';
-import type { PeerTls } from './peer-tls.ts';
+import type { PeerFiles } from './peer-tls.ts';
 import { encodeBase64 } from './proof/keys.ts';
 import { openSidePort, type SidePort } from './side-port.ts';
 import { type Disk, type DiskFile, readAllLater } from './storage/disk.ts';
@@ -194,13 +194,13 @@ export class Followers {
     return !isBehind();
   }
 
-  /** Listens, with `tls` to peers alone; port 0 takes a free one. Rejects with ListenError where the port cannot be had. */
-  listen(at: { host: string; port: number }, tls: PeerTls | null = null): Promise<SidePort> {
-    const { disk, directory } = this.#options;
+  /** Listens, to `peers` alone where there are any; port 0 takes a free one. Rejects with ListenError where the port cannot be had. */
+  listen(at: { host: string; port: number }, peers: PeerFiles | null = null): Promise<SidePort> {
+    const { disk, directory, tell } = this.#options;
     this.tookSnapshot(Math.max(0, ...listSnapshots(disk, directory).map(snapshotSeq)));
-    const options = { ...at, flag: '--followers', connectionsMax: CONNECTIONS_MAX, silentMsMax: SILENT_MS_MAX, tls };
+    const limits = { connectionsMax: CONNECTIONS_MAX, silentMsMax: SILENT_MS_MAX };
     const answering = new WeakMap<Socket, ServerResponse>();
-    return openSidePort(options, (request, response) => {
+    return openSidePort({ ...at, ...limits, flag: '--followers', peers, tell }, (request, response) => {
       const { socket } = request;
       const before = answering.get(socket);
       answering.set(socket, response);

@@ -13,7 +13,7 @@ import { SEMVER } from './http/version.ts';
 import { type Log, logAt, tell } from './log.ts';
 import { startMetrics } from './metrics.ts';
 import { filesMax, fitOpenFiles } from './open-files.ts';
-import { type PeerTls, readPeerTls } from './peer-tls.ts';
+import { PeerFiles } from './peer-tls.ts';
 import { encodeBase64 } from './proof/keys.ts';
 import type { SidePort } from './side-port.ts';
 import { freeBytes, realDisk } from './storage/disk.ts';
@@ -53,7 +53,7 @@ interface Running {
 async function serve(given: Config, directory: string): Promise<void> {
   // Before anything is made, or books are read for minutes: what cannot be used starts nothing.
   const rules = given.accessRules === '' ? null : serverRules(given.accessRules);
-  const followersTls = checkFollowers(given);
+  const peers = checkFollowers(given);
   keepYoungGenerationToFirstThread();
   const { config, connectionsCutMax, note } = fitOpenFiles(given, filesMax());
   const log = logAt(config.logLevel);
@@ -92,7 +92,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   takeSnapshotNow = isReadOnly
     ? () => tell('No snapshot is taken: the server is read-only.')
     : () => engine.requestSnapshot();
-  if (config.followers !== '') running.followers = await openToFollowers(config, followersTls, running, log);
+  if (config.followers !== '') running.followers = await openToFollowers(config, peers, running, log);
   if (config.metrics !== '') running.metrics = await openMetrics(config, directory, running, log);
   if (config.followersMin > 0) await guard(config.followersMin, running);
   if (running.isStopping) return;
@@ -104,7 +104,7 @@ async function serve(given: Config, directory: string): Promise<void> {
 }
 
 /** Throws where what is said of copies makes no sense. Returns how who follows is known; null: nobody is asked. */
-function checkFollowers({ followers, followersMin, followersTls, durability, readOnly }: Config): PeerTls | null {
+function checkFollowers({ followers, followersMin, followersTls, durability, readOnly }: Config): PeerFiles | null {
   if (readOnly === 'yes' && followers !== '')
     throw new ConfigError('--followers: nothing is added to books that are read-only; copy them (ayni backup)');
   if (followersMin > 0 && (followers === '' || durability === 'none'))
@@ -113,7 +113,7 @@ function checkFollowers({ followers, followersMin, followersTls, durability, rea
     );
   if (followersTls === '') return null;
   if (followers === '') throw new ConfigError('--followers-tls: there is no port for who follows (--followers)');
-  return readPeerTls(realDisk, resolve(followersTls));
+  return new PeerFiles(realDisk, resolve(followersTls));
 }
 
 async function openMetrics(config: Config, directory: string, running: Running, { inform }: Log): Promise<SidePort> {
@@ -136,11 +136,11 @@ async function openMetrics(config: Config, directory: string, running: Running, 
 
 async function openToFollowers(
   config: Config,
-  tls: PeerTls | null,
+  peers: PeerFiles | null,
   { rooms: { followers } }: Running,
   { inform }: Log,
 ): Promise<SidePort> {
-  const open = await followers.listen(readPlace(config.followers), tls);
+  const open = await followers.listen(readPlace(config.followers), peers);
   inform(`Its books can be followed at ${open.url}.`);
   return open;
 }

@@ -6,9 +6,11 @@
  *     key.pem    the key of that, for nobody else to read
  *     peers.pem  the certificates of the others, where they issued them themselves, or of who did
  *
+ * They are looked at again now and then: certificates are renewed while those run who show them.
+ *
  * What always holds: nobody is trusted but by `peers.pem`; the authorities that Node itself trusts are nobody here.
  */
-import { X509Certificate } from 'node:crypto';
+import { constants, X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { type Disk, readWhole } from './storage/disk.ts';
@@ -23,6 +25,8 @@ export interface PeerTls {
   minVersion: 'TLSv1.3';
   /** Said, or a variable (NODE_TLS_REJECT_UNAUTHORIZED) could unsay it. */
   rejectUnauthorized: true;
+  /** Nobody takes a session up again: a certificate that is over, or trusted no more, would not be looked at. */
+  secureOptions: number;
 }
 
 /** Why they cannot be used; the message is for the operator. */
@@ -32,15 +36,101 @@ export class PeerTlsError extends Error {
 
 const FILE_BYTES_MAX = 1024 * 1024;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+const LOOK_MS = 5_000;
+/** So long before its own certificate ends a machine begins to say so. */
+const ENDS_SOON_MS = 14 * 24 * 3_600_000;
 
-/** Throws PeerTlsError where anything of it is missing, open to others, or not what it should be. */
-export function readPeerTls(disk: Disk, directory: string): PeerTls {
+interface Files {
+  cert: Buffer;
+  key: Buffer;
+  peers: Buffer;
+}
+
+/** What lies in a directory, and is in use. */
+export class PeerFiles {
+  readonly #disk: Disk;
+  readonly #directory: string;
+  #files: Files;
+  #tls: PeerTls;
+  /** Why what has come to lie there is not in use, and whether that was told. */
+  #fault = { message: '', isTold: false };
+  /** The last word about the end of its own certificate. */
+  #ending = '';
+
+  /** Throws PeerTlsError where anything of it is missing, open to others, or not what it should be. */
+  constructor(disk: Disk, directory: string) {
+    this.#disk = disk;
+    this.#directory = directory;
+    this.#files = readFiles(disk, directory);
+    this.#tls = peerTlsOf(disk, directory, this.#files);
+  }
+
+  get tls(): PeerTls {
+    return this.#tls;
+  }
+
+  /** Looks now and then, until what it returns is called; calls `renewed` where others are in use since. */
+  watch(tell: (text: string) => void, renewed = () => {}): () => void {
+    this.tellEnding(tell, Date.now());
+    const timer = setInterval(() => {
+      if (this.look(tell)) renewed();
+      this.tellEnding(tell, Date.now());
+    }, LOOK_MS);
+    timer.unref();
+    return () => clearInterval(timer);
+  }
+
+  /** Takes what has come to lie there; returns whether anything has. Tells what it cannot use, and goes on with what it has. */
+  look(tell: (text: string) => void): boolean {
+    try {
+      const files = readFiles(this.#disk, this.#directory);
+      const isNew = !isSame(files, this.#files);
+      if (isNew) this.#tls = peerTlsOf(this.#disk, this.#directory, files);
+      this.#files = files;
+      this.#fault = { message: '', isTold: false };
+      if (isNew) tell(`Uses what lies in ${this.#directory} now to know its peers, and to be known.`);
+      return isNew;
+    } catch (error) {
+      this.#tellFault((error as Error).message, tell);
+      return false;
+    }
+  }
+
+  /** Not before it is there a second time: of files that are put there one after the other, the first alone is one. */
+  #tellFault(message: string, tell: (text: string) => void): void {
+    if (message !== this.#fault.message) this.#fault = { message, isTold: false };
+    else if (!this.#fault.isTold) {
+      tell(`${message}. Until that is mended, it goes on with what lay there before.`);
+      this.#fault.isTold = true;
+    }
+  }
+
+  /** Tells, once of each, that its own certificate ends soon, or is over. */
+  tellEnding(tell: (text: string) => void, now: number): void {
+    const { validTo } = new X509Certificate(this.#files.cert);
+    const end = Date.parse(validTo);
+    if (now < end - ENDS_SOON_MS) return;
+    const path = join(this.#directory, 'cert.pem');
+    const text =
+      now < end
+        ? `The certificate in ${path} ends at ${new Date(end).toISOString()}: no peer takes it after that. Put another there in time.`
+        : `The certificate in ${path} ended at ${new Date(end).toISOString()}: no peer takes it any more. Put another there.`;
+    if (text !== this.#ending) tell(text);
+    this.#ending = text;
+  }
+}
+
+function readFiles(disk: Disk, directory: string): Files {
+  const read = (name: string) => readPem(disk, join(directory, name));
+  return { cert: read('cert.pem'), key: read('key.pem'), peers: read('peers.pem') };
+}
+
+function isSame(one: Files, other: Files): boolean {
+  return one.cert.equals(other.cert) && one.key.equals(other.key) && one.peers.equals(other.peers);
+}
+
+function peerTlsOf(disk: Disk, directory: string, { cert, key, peers }: Files): PeerTls {
   const at = (name: string) => join(directory, name);
-  const [cert, key, peers] = [
-    readPem(disk, at('cert.pem')),
-    readPem(disk, at('key.pem')),
-    readPem(disk, at('peers.pem')),
-  ];
   if (isOpenToOthers(disk, at('key.pem')))
     throw new PeerTlsError(`${at('key.pem')} holds a secret, and others may use it; run: chmod 600 ${at('key.pem')}`);
   const text = peers.toString();
@@ -50,7 +140,8 @@ export function readPeerTls(disk: Disk, directory: string): PeerTls {
   // One that was cut off, or is no plain certificate, would be passed over, and its peer not be let in.
   if (text.match(/-----BEGIN /g)?.length !== ca.length)
     throw new PeerTlsError(`${at('peers.pem')} holds what is no whole certificate`);
-  const tls: PeerTls = { cert, key, ca: [...ca], minVersion: 'TLSv1.3', rejectUnauthorized: true };
+  const secureOptions = constants.SSL_OP_NO_TICKET;
+  const tls: PeerTls = { cert, key, ca: [...ca], minVersion: 'TLSv1.3', rejectUnauthorized: true, secureOptions };
   const certificates = check(`${at('peers.pem')} holds what is no certificate`, () =>
     ca.map((each) => new X509Certificate(each)),
   );

@@ -2,7 +2,9 @@
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Server, Socket } from 'node:net';
-import type { PeerTls } from './peer-tls.ts';
+import type { TLSSocket } from 'node:tls';
+import type { PeerFiles } from './peer-tls.ts';
+import { errorCode } from './storage/system-error.ts';
 import { urlHost } from './url-host.ts';
 
 /** The port cannot be had; the message is for the operator. */
@@ -20,6 +22,9 @@ export class ListenError extends Error {
 const HANDSHAKE_MS_MAX = 5_000;
 /** So many may be about to show one: they take no more of the places that there are. */
 const HANDSHAKES_MAX = 16;
+/** Strangers may be many. */
+const TOLD_PER_HOUR_MAX = 10;
+const HOUR_MS = 3_600_000;
 
 export interface SidePort {
   readonly url: string;
@@ -36,18 +41,17 @@ export interface SidePortOptions {
   connectionsMax: number;
   /** A connection on which nothing goes either way for so long is cut; absent: none is. */
   silentMsMax?: number;
-  /** Who has no certificate that is trusted by it is not heard; null: everybody is, in the clear. */
-  tls?: PeerTls | null;
+  /** Who shows no certificate that is trusted by them is not heard; null: everybody is, in the clear. */
+  peers?: PeerFiles | null;
+  /** For the operator: of whom is not heard, and of the certificates. */
+  tell?: (text: string) => void;
 }
 
 /** Listens. Rejects with ListenError where the port cannot be had. */
 export function openSidePort(options: SidePortOptions, answer: RequestListener): Promise<SidePort> {
-  const { host, port, flag, connectionsMax, silentMsMax = 0, tls = null } = options;
-  const server =
-    tls === null
-      ? createServer(answer)
-      : createSecureServer({ ...tls, requestCert: true, handshakeTimeout: HANDSHAKE_MS_MAX }, answer);
-  if (tls !== null) limitHandshakes(server);
+  const { host, port, flag, connectionsMax, silentMsMax = 0, peers = null, tell = () => {} } = options;
+  const { server, end } =
+    peers === null ? { server: createServer(answer), end() {} } : openToPeers(peers, tell, answer);
   server.maxConnections = connectionsMax;
   server.timeout = silentMsMax;
   // A stop does not wait for those who look.
@@ -57,8 +61,9 @@ export function openSidePort(options: SidePortOptions, answer: RequestListener):
     server.listen(port, host, () => {
       const { port: taken } = server.address() as AddressInfo;
       resolve({
-        url: `http${tls === null ? '' : 's'}://${urlHost(host)}:${taken}`,
+        url: `http${peers === null ? '' : 's'}://${urlHost(host)}:${taken}`,
         close() {
+          end();
           server.close();
           server.closeAllConnections();
         },
@@ -67,8 +72,24 @@ export function openSidePort(options: SidePortOptions, answer: RequestListener):
   });
 }
 
-/** Whoever shows nothing, again and again, makes room for the next himself: the first goes of those from where most are. */
-function limitHandshakes(server: Server): void {
+/** A server that hears peers alone; where others are from now on, each shows again who it is. */
+function openToPeers(peers: PeerFiles, tell: (text: string) => void, answer: RequestListener) {
+  const server = createSecureServer({ ...peers.tls, requestCert: true, handshakeTimeout: HANDSHAKE_MS_MAX }, answer);
+  const shaking = limitHandshakes(server);
+  tellRefused(server, seldom(tell));
+  const end = peers.watch(tell, () => {
+    server.setSecureContext(peers.tls);
+    for (const { socket } of shaking.values()) socket.destroy();
+    server.closeAllConnections();
+  });
+  return { server, end };
+}
+
+/**
+ * Whoever shows nothing, again and again, makes room for the next himself: the first goes of those from where most are.
+ * Returns who is about to show something.
+ */
+function limitHandshakes(server: Server): ReadonlyMap<string, { socket: Socket }> {
   const shaking = new Map<string, { socket: Socket; from: string }>();
   const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
   server.on('connection', (socket: Socket) => {
@@ -83,4 +104,37 @@ function limitHandshakes(server: Server): void {
     going.socket.destroy();
   });
   server.on('secureConnection', (socket: Socket) => shaking.delete(nameOf(socket)));
+  return shaking;
+}
+
+/** Who is refused may be a copy whose operator wonders why: it is not told. */
+function tellRefused(server: Server, tell: (text: string) => void): void {
+  // Where one came from that it has hung up on Node does not tell any more: it is the one that ended last.
+  let last = '';
+  server.on('connection', (socket: Socket) => {
+    const from = `${socket.remoteAddress}`;
+    socket.once('close', () => {
+      last = from;
+    });
+  });
+  server.on('tlsClientError', (error: Error, { remoteAddress = last, authorizationError }: TLSSocket) => {
+    const why = String(authorizationError ?? errorCode(error));
+    tell(`Who came from ${remoteAddress} was not let in: ${why === 'ECONNRESET' ? 'it showed no certificate' : why}.`);
+  });
+}
+
+/** The same is told once an hour, and so many things in it. */
+function seldom(tell: (text: string) => void): (text: string) => void {
+  const told = new Set<string>();
+  let since = 0;
+  return (text) => {
+    const now = performance.now();
+    if (told.size === 0 || now - since > HOUR_MS) {
+      told.clear();
+      since = now;
+    }
+    if (told.has(text) || told.size >= TOLD_PER_HOUR_MAX) return;
+    told.add(text);
+    tell(text);
+  };
 }

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isoMoment } from '../core/proofs.ts';
-import { type PeerTls, readPeerTls } from '../peer-tls.ts';
+import { PeerFiles } from '../peer-tls.ts';
 import { decodePublic, encodeBase64 } from '../proof/keys.ts';
 import { verifyBy } from '../proof/verify.ts';
 import { realDisk } from '../storage/disk.ts';
@@ -43,13 +43,14 @@ export async function run(args: string[]): Promise<number> {
   const directory = resolve(readFilled('the directory', positionals[1]!));
   const key = decodePublic(values.against ?? '');
   if (key === null) throw new UsageError("--against: the server's public key, the base64 of 32 bytes");
-  const tls = values.tls === undefined ? null : readTls(values.tls, url);
+  const peers = values.tls === undefined ? null : readPeers(values.tls, url);
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
   const copy = new Copy(realDisk, directory, verifyBy(key));
   // Who takes what there is, and goes, is nobody to wait for.
   const isOnce = values.once === true;
-  const source = new Source(url, isOnce ? '' : copy.name(), stop.signal, tls);
+  const source = new Source(url, isOnce ? '' : copy.name(), stop.signal, peers);
+  const endWatch = peers?.watch(tell);
   const following = new Following(copy, source, encodeBase64(key), stop);
   let hasAll = false;
   try {
@@ -59,6 +60,7 @@ export async function run(args: string[]): Promise<number> {
     process.stderr.write(`ayni: ${url}: ${error.message}. Of that nothing is in ${directory}.\n`);
     return 1;
   } finally {
+    endWatch?.();
     source.close();
     copy.close();
   }
@@ -74,10 +76,10 @@ function readUrl(text: string): string {
   return url.href;
 }
 
-function readTls(directory: string, url: string): PeerTls {
+function readPeers(directory: string, url: string): PeerFiles {
   const path = resolve(readFilled('--tls', directory));
   if (!url.startsWith('https:')) throw new UsageError(`--tls: ${url} is not https`);
-  return readPeerTls(realDisk, path);
+  return new PeerFiles(realDisk, path);
 }
 
 function tell(text: string): void {

@@ -7,15 +7,18 @@ import { get } from 'node:http';
 import { get as getSecurely } from 'node:https';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { connect as connectSecurely } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { readPeerTls } from '../../src/peer-tls.ts';
+import { Source } from '../../src/cli/follow/source.ts';
+import { PeerFiles } from '../../src/peer-tls.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { segmentName } from '../../src/storage/format.ts';
 import { SERVER } from '../engine/house.ts';
 import { certificate, type Issued, type Issuer } from '../support/certificate.ts';
 import { freshDirectory } from '../support/directory.ts';
+import { until } from '../support/kit.ts';
 import { startRefused, startServer } from '../support/server.ts';
 import { ayni, ayniProcess, fillBooks, fresh } from './books.ts';
 import { emptyJournal, follow, followWith, portOf, serve, showTo, urlOf } from './follower.ts';
@@ -50,10 +53,112 @@ test('a copy is kept going between two peers, and waited for', async () => {
   expect((await ayniProcess('verify', to, '--against', server.publicKey)).out).toContain('Nothing wrong up to entry');
 });
 
+/** What a machine has from now on. */
+function renew(directory: string, { cert, key }: Issued, ...peers: Issued[]): void {
+  writeFileSync(join(directory, 'peers.pem'), peers.map((peer) => peer.cert).join(''));
+  writeFileSync(join(directory, 'key.pem'), key);
+  writeFileSync(join(directory, 'cert.pem'), cert);
+}
+
+test('who runs goes on with certificates that were put in the place of others, and hears who they were no more', async () => {
+  const [firstNow, secondNow] = [certificate('first'), certificate('second')];
+  const [here, there] = [machine(first, second, stranger), machine(second, first)];
+  const directory = freshDirectory();
+  const server = await serve({ directory, flags: ['--followers-tls', here] });
+  const to = fresh();
+  const follower = follow(urlOf(server), to, server.publicKey, '--tls', there);
+  await follower.tells(/Has entries 1 to \d+/);
+  const left = follow(urlOf(server), fresh(), server.publicKey, '--tls', machine(stranger, first, firstNow));
+  await left.tells(/Has entries 1 to \d+/);
+  renew(there, secondNow, firstNow);
+  renew(here, firstNow, secondNow);
+  await follower.tells(/Uses what lies in/);
+  await left.tells(/Cannot follow just now/);
+  expect(server.log()).toContain('Uses what lies in');
+  expect(await left.stop()).toBe(0);
+  await fillBooks(server, 10);
+  expect(await server.stop()).toBe(0);
+  await follower.tells(/Cannot follow just now \(connect/);
+  expect(await follower.stop()).toBe(0);
+  const upTo = async (books: string) =>
+    /Nothing wrong up to entry \d+/.exec((await ayniProcess('verify', books, '--against', server.publicKey)).out)![0];
+  expect(await upTo(to)).toBe(await upTo(directory));
+  expect(server.log()).toContain('Who came from 127.0.0.1 was not let in: DEPTH_ZERO_SELF_SIGNED_CERT.');
+});
+
+describe('what has come to lie there', () => {
+  const second2 = certificate('second');
+
+  function look(files: PeerFiles): { isNew: boolean; told: string } {
+    let told = '';
+    const isNew = files.look((text) => (told += text));
+    return { isNew, told };
+  }
+
+  test('is used once it is whole; what cannot be used is told once it lasts, and once', () => {
+    const directory = machine(first, second);
+    const files = new PeerFiles(realDisk, directory);
+    const { tls: before } = files;
+    expect(look(files)).toEqual({ isNew: false, told: '' });
+    writeFileSync(join(directory, 'cert.pem'), second2.cert);
+    expect(look(files)).toEqual({ isNew: false, told: '' });
+    expect(look(files)).toEqual({
+      isNew: false,
+      told: expect.stringMatching(/no certificate and its key .* before\./),
+    });
+    expect(look(files)).toEqual({ isNew: false, told: '' });
+    expect(files.tls).toBe(before);
+    writeFileSync(join(directory, 'key.pem'), second2.key);
+    expect(look(files)).toEqual({
+      isNew: true,
+      told: `Uses what lies in ${directory} now to know its peers, and to be known.`,
+    });
+    expect(files.tls).toMatchObject({ cert: Buffer.from(second2.cert), key: Buffer.from(second2.key) });
+    expect(look(files)).toEqual({ isNew: false, told: '' });
+    rmSync(join(directory, 'peers.pem'));
+    expect([look(files).told, look(files).told, look(files).told]).toEqual([
+      '',
+      expect.stringMatching(/peers\.pem cannot be read/),
+      '',
+    ]);
+  });
+
+  test('is not used where others may use its key', () => {
+    const directory = machine(first, second);
+    const files = new PeerFiles(realDisk, directory);
+    renew(directory, second2, first);
+    chmodSync(join(directory, 'key.pem'), 0o644);
+    expect(look(files)).toEqual({ isNew: false, told: '' });
+    expect(look(files).told).toContain('holds a secret');
+  });
+
+  test('is told where its own certificate ends within two weeks, and where it is over', () => {
+    const to = new Date('2030-06-15T12:00:00Z');
+    const files = new PeerFiles(realDisk, machine(certificate('first', { to }), second));
+    const tellAt = (moment: string) => {
+      let told = '';
+      files.tellEnding((text) => (told += text), Date.parse(moment));
+      return told;
+    };
+    expect(tellAt('2030-06-01T11:59:59Z')).toBe('');
+    expect(tellAt('2030-06-01T12:00:00Z')).toMatch(/ends at 2030-06-15T12:00:00.000Z/);
+    expect(tellAt('2030-06-02T12:00:00Z')).toBe('');
+    expect(tellAt('2030-06-15T12:00:00Z')).toMatch(/ended at 2030-06-15T12:00:00.000Z/);
+    expect(tellAt('2030-07-15T12:00:00Z')).toBe('');
+  });
+});
+
 describe('the port of a server with certificates', () => {
   async function open(...peers: Issued[]): Promise<string> {
-    const tls = readPeerTls(realDisk, machine(first, ...peers));
-    return (await showTo({ directory: freshDirectory(), journal: emptyJournal(), waitMsMax: 3 }, tls)).url;
+    return (await openTelling(...peers)).url;
+  }
+
+  async function openTelling(...peers: Issued[]): Promise<{ url: string; told: string[] }> {
+    const files = new PeerFiles(realDisk, machine(first, ...peers));
+    const told: string[] = [];
+    const tell = (text: string) => void told.push(text);
+    const books = { directory: freshDirectory(), journal: emptyJournal(), waitMsMax: 3, tell };
+    return { url: (await showTo(books, files)).url, told };
   }
 
   /** What is answered; '' where nothing is. */
@@ -94,6 +199,38 @@ describe('the port of a server with certificates', () => {
     ['itself, where it is not named', first, [second]],
   ];
 
+  const TOLD: [who: string, shown: Partial<Issued>, why: string][] = [
+    ['who shows nothing', {}, 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE'],
+    ['a stranger', stranger, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+    ['whose time is over', certificate('late', { by: issuer, ...past }), 'CERT_HAS_EXPIRED'],
+  ];
+
+  test.each(TOLD)('tells, once, why it did not let in %s', async (_who, shown, why) => {
+    const { url, told } = await openTelling(issuer);
+    for (let n = 0; n < 3; n++) await ask(url, shown);
+    await until(() => told.length > 0);
+    expect(told).toEqual([`Who came from 127.0.0.1 was not let in: ${why}.`]);
+  });
+
+  test('takes no session up again: a certificate that is over meanwhile would not be looked at', async () => {
+    const url = new URL(await open(second));
+    const meet = (session?: Buffer) =>
+      new Promise<{ isTaken: boolean; given: Buffer | null }>((resolve, reject) => {
+        let given: Buffer | null = null;
+        let isTaken = true;
+        const { cert, key } = second;
+        const port = Number(url.port);
+        const socket = connectSecurely({ host: url.hostname, port, ca: first.cert, cert, key, session }, () => {
+          isTaken = socket.isSessionReused();
+          socket.end('GET /books HTTP/1.0\r\n\r\n');
+        });
+        socket.on('session', (one: Buffer) => (given = one)).resume();
+        socket.on('error', reject).on('close', () => resolve({ isTaken, given }));
+      });
+    const { given } = await meet();
+    expect((await meet(given ?? undefined)).isTaken).toBe(false);
+  });
+
   test('answers who is named while strangers hold all the connections they get, and show nothing', async () => {
     const url = await open(second);
     const port = Number(new URL(url).port);
@@ -110,7 +247,7 @@ describe('the port of a server with certificates', () => {
   const ASKS = `
     const { workerData: { url, name, tls, source }, parentPort } = require('node:worker_threads');
     import(source).then(async ({ Source }) => {
-      const asking = new Source(url, 'copy', new AbortController().signal, tls);
+      const asking = new Source(url, 'copy', new AbortController().signal, { tls });
       const heard = [];
       for (let n = 0; n < 150; n++) {
         const fetched = asking.fetch(name, { from: 0, has: null, waits: true });
@@ -123,7 +260,7 @@ describe('the port of a server with certificates', () => {
 
   test('breaks no connection on which the next question comes as soon as the last was answered', async () => {
     const url = await open(second);
-    const tls = readPeerTls(realDisk, machine(second, first));
+    const { tls } = new PeerFiles(realDisk, machine(second, first));
     const source = fileURLToPath(new URL('../../src/cli/follow/source.js', import.meta.url));
     const worker = new Worker(ASKS, { eval: true, workerData: { url, name: segmentName(1), tls, source } });
     const heard = await new Promise<string[]>((resolve, reject) => worker.on('message', resolve).on('error', reject));
@@ -138,6 +275,17 @@ describe('the port of a server with certificates', () => {
 });
 
 describe('ayni follow --tls', () => {
+  test('hears a server no more that is no peer from now on', async () => {
+    const files = new PeerFiles(realDisk, machine(first, second));
+    const { url } = await showTo({ directory: freshDirectory(), journal: emptyJournal() }, files);
+    const peers = { tls: new PeerFiles(realDisk, machine(second, first)).tls };
+    const source = new Source(url, 'copy', new AbortController().signal, peers);
+    onTestFinished(() => source.close());
+    expect((await source.list()).segments).toEqual([]);
+    peers.tls = new PeerFiles(realDisk, machine(second, stranger)).tls;
+    await expect(source.list()).rejects.toThrow(/certificate/);
+  });
+
   const STRANGE: [server: string, own: Issuer][] = [
     ['no peer', stranger],
     ['of another address', certificate('away', { by: issuer, address: '127.0.0.2' })],
@@ -221,7 +369,7 @@ describe('files that cannot be used', () => {
   test.each(SPOILT)('%s: told, and nobody is trusted', (_what, spoil, told) => {
     const directory = machine(first, second);
     spoil(directory);
-    expect(() => readPeerTls(realDisk, directory)).toThrow(told);
+    expect(() => new PeerFiles(realDisk, directory)).toThrow(told);
   });
 
   test('a server does not start, and makes nothing', async () => {

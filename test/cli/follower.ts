@@ -4,7 +4,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { Followers, type FollowersOptions } from '../../src/followers.ts';
-import type { PeerTls } from '../../src/peer-tls.ts';
+import type { PeerFiles } from '../../src/peer-tls.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { segmentName } from '../../src/storage/format.ts';
 import type { Journal } from '../../src/storage/journal.ts';
@@ -25,10 +25,10 @@ export const portOf = (server: Server) => Number(new URL(urlOf(server)).port);
 /** Shows these books to who follows, without a server around, until the running test has ended. */
 export async function showTo(
   books: Pick<FollowersOptions, 'directory' | 'journal'> & Partial<FollowersOptions>,
-  tls?: PeerTls,
+  peers?: PeerFiles,
 ): Promise<{ url: string; followers: Followers }> {
   const followers = new Followers({ disk: realDisk, key: SERVER.public, tell() {}, ...books });
-  const { url, close } = await followers.listen({ host: '127.0.0.1', port: 0 }, tls);
+  const { url, close } = await followers.listen({ host: '127.0.0.1', port: 0 }, peers);
   onTestFinished(close);
   return { url, followers };
 }

@@ -46,7 +46,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   machine: ['storage'],
   config: ['core', 'machine'],
   'peer-tls': ['storage'],
-  'side-port': ['peer-tls', 'url-host'],
+  'side-port': ['peer-tls', 'storage', 'url-host'],
   followers: ['config', 'peer-tls', 'proof', 'side-port', 'storage'],
   metrics: ['engine', 'followers', 'histogram', 'proof', 'storage', 'http', 'effects', 'side-port'],
   'open-files': ['config', 'storage'],
@@ -81,7 +81,7 @@ const DOORS: Record<string, readonly string[]> = {
   'prom-client': ['metrics.ts'],
   'node:http': ['followers.ts', 'side-port.ts', 'effects/outgoing.ts', 'bridge/ledger.ts', 'bridge/server.ts'],
   'node:https': ['side-port.ts', 'effects/outgoing.ts', 'bridge/ledger.ts'],
-  'node:tls': ['peer-tls.ts'],
+  'node:tls': ['peer-tls.ts', 'side-port.ts'],
   'node:dns': ['effects/addresses.ts'],
 };
 

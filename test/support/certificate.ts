@@ -1,5 +1,5 @@
 /** X.509 certificates for tests (RFC 5280), with Ed25519 keys (RFC 8410): Node reads them, and makes none. */
-import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 
 export interface Issued {
   /** PEM. */
@@ -26,6 +26,8 @@ const ED25519 = sequence(oid(0x2b, 0x65, 0x70));
 const COMMON_NAME = oid(0x55, 0x04, 0x03);
 const BASIC_CONSTRAINTS = oid(0x55, 0x1d, 0x13);
 const SUBJECT_ALT_NAME = oid(0x55, 0x1d, 0x11);
+const SUBJECT_KEY = oid(0x55, 0x1d, 0x0e);
+const AUTHORITY_KEY = oid(0x55, 0x1d, 0x23);
 let made = 0;
 
 /** A certificate of this name and its key; it may issue others. */
@@ -45,6 +47,9 @@ export function certificate(name: string, { address = '127.0.0.1', by, from, to 
       0xa3,
       sequence(
         sequence(BASIC_CONSTRAINTS, der(0x01, Buffer.of(0xff)), der(0x04, sequence(der(0x01, Buffer.of(0xff))))),
+        // By which two of one name are told apart.
+        sequence(SUBJECT_KEY, der(0x04, der(0x04, keyId(secret)))),
+        sequence(AUTHORITY_KEY, der(0x04, sequence(der(0x80, keyId(issuer.secret))))),
         sequence(SUBJECT_ALT_NAME, der(0x04, sequence(der(0x87, Buffer.from(address.split('.').map(Number)))))),
       ),
     ),
@@ -79,6 +84,11 @@ function oid(...bytes: number[]): Buffer {
 
 function integer(value: number): Buffer {
   return der(0x02, Buffer.of(value));
+}
+
+function keyId(secret: KeyObject): Buffer {
+  const key = createPublicKey(secret).export({ type: 'spki', format: 'der' });
+  return createHash('sha1').update(key).digest();
 }
 
 function nameOf(name: string): Buffer {

@@ -2,7 +2,7 @@
 import { Agent, type IncomingMessage, request as requestClear } from 'node:http';
 import { request as requestSecure, Agent as SecureAgent } from 'node:https';
 import { type BooksListed, FILE_TYPE, SNAPSHOT_HEADER } from '../../followers.ts';
-import type { PeerTls } from '../../peer-tls.ts';
+import type { PeerFiles } from '../../peer-tls.ts';
 import { segmentSeq } from '../../storage/format.ts';
 import type { JournalPosition } from '../../storage/journal.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
@@ -41,22 +41,22 @@ export class Source {
   readonly #url: string;
   readonly #name: string;
   readonly #signal: AbortSignal;
+  readonly #peers: Pick<PeerFiles, 'tls'> | null;
   /** Connections are used again: a question may be as short as a frame. */
   readonly #agent: Agent;
   /** The entry of the newest snapshot it has told of. */
   newestSnapshot = 0;
 
   /**
-   * With a name the server knows who asks, and waits for him when it stops; with '' it does not. With `tls` it shows who it is,
-   * and takes no other word than that of a peer.
+   * With a name the server knows who asks, and waits for him when it stops; with '' it does not. With `peers` it shows who it
+   * is, and takes no other word than that of one of them.
    */
-  constructor(url: string, name: string, signal: AbortSignal, tls: PeerTls | null = null) {
+  constructor(url: string, name: string, signal: AbortSignal, peers: Pick<PeerFiles, 'tls'> | null = null) {
     this.#url = url.replace(/\/+$/, '');
     this.#name = name;
     this.#signal = signal;
-    this.#agent = url.startsWith('https:')
-      ? new SecureAgent({ keepAlive: true, ...tls })
-      : new Agent({ keepAlive: true });
+    this.#peers = peers;
+    this.#agent = new (url.startsWith('https:') ? SecureAgent : Agent)({ keepAlive: true });
   }
 
   /** Hangs up. */
@@ -128,7 +128,7 @@ export class Source {
   #ask(url: string, signal: AbortSignal): Promise<IncomingMessage> {
     const request = this.#agent instanceof SecureAgent ? requestSecure : requestClear;
     return new Promise((resolve, reject) => {
-      const asked = request(url, { agent: this.#agent, signal }).on('response', resolve);
+      const asked = request(url, { agent: this.#agent, signal, ...this.#peers?.tls }).on('response', resolve);
       asked.on('error', (error) => {
         // The server may have closed a connection on which nothing went for a while: of that nobody has to hear.
         const isStale = asked.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(errorCode(error));
