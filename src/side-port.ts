@@ -75,52 +75,91 @@ export function openSidePort(options: SidePortOptions, answer: RequestListener):
 /** A server that hears peers alone; where others are from now on, each shows again who it is. */
 function openToPeers(peers: PeerFiles, tell: (text: string) => void, answer: RequestListener) {
   const server = createSecureServer({ ...peers.tls, requestCert: true, handshakeTimeout: HANDSHAKE_MS_MAX }, answer);
-  const shaking = limitHandshakes(server);
-  tellRefused(server, seldom(tell));
+  const tellOne = seldom(tell);
+  const shaking = new Handshakes(server, (from, why) => tellOne(`Who came from ${from} was not let in: ${why}.`));
   const end = peers.watch(tell, () => {
     server.setSecureContext(peers.tls);
-    for (const { socket } of shaking.values()) socket.destroy();
+    shaking.end();
     server.closeAllConnections();
   });
   return { server, end };
 }
 
-/**
- * Whoever shows nothing, again and again, makes room for the next himself: the first goes of those from where most are.
- * Returns who is about to show something.
- */
-function limitHandshakes(server: Server): ReadonlyMap<string, { socket: Socket }> {
-  const shaking = new Map<string, { socket: Socket; from: string }>();
-  const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
-  server.on('connection', (socket: Socket) => {
-    const name = nameOf(socket);
-    shaking.set(name, { socket, from: `${socket.remoteAddress}` });
-    socket.once('close', () => shaking.get(name)?.socket === socket && shaking.delete(name));
-    if (shaking.size <= HANDSHAKES_MAX) return;
-    const all = [...shaking];
-    const countOf = (from: string) => all.filter(([, other]) => other.from === from).length;
-    const [first, going] = all.reduce((one, other) => (countOf(other[1].from) > countOf(one[1].from) ? other : one));
-    shaking.delete(first);
-    going.socket.destroy();
-  });
-  server.on('secureConnection', (socket: Socket) => shaking.delete(nameOf(socket)));
-  return shaking;
+/** Who is about to show something. */
+interface Shaking {
+  socket: Socket;
+  from: string;
+  isTold: boolean;
 }
 
-/** Who is refused may be a copy whose operator wonders why: it is not told. */
-function tellRefused(server: Server, tell: (text: string) => void): void {
-  // Where one came from that it has hung up on Node does not tell any more: it is the one that ended last.
-  let last = '';
-  server.on('connection', (socket: Socket) => {
-    const from = `${socket.remoteAddress}`;
+const UNSHOWN = 'it showed no certificate';
+
+/**
+ * Whoever shows nothing, again and again, makes room for the next himself: the first goes of those from where most are. Who is
+ * refused may be a copy whose operator wonders why: it is not told.
+ */
+class Handshakes {
+  readonly #shaking = new Map<string, Shaking>();
+  readonly #tell: (from: string, why: string) => void;
+  /** The one that ended last. */
+  #last: Shaking | undefined;
+
+  constructor(server: Server, tell: (from: string, why: string) => void) {
+    this.#tell = tell;
+    server.on('connection', (socket: Socket) => this.#begin(socket));
+    server.on('secureConnection', (socket: Socket) => this.#shaking.delete(nameOf(socket)));
+    server.on('tlsClientError', (error: Error, socket: TLSSocket) => this.#refuse(error, socket));
+  }
+
+  /** Hangs up on all of them. */
+  end(): void {
+    const all = [...this.#shaking.values()];
+    this.#shaking.clear();
+    for (const { socket } of all) socket.destroy();
+  }
+
+  #begin(socket: Socket): void {
+    const { remoteAddress: from } = socket;
+    // Gone before it was taken.
+    if (from === undefined) return;
+    const name = nameOf(socket);
+    const it: Shaking = { socket, from, isTold: false };
+    this.#shaking.set(name, it);
     socket.once('close', () => {
-      last = from;
+      this.#last = it;
+      if (this.#shaking.get(name) !== it) return;
+      this.#shaking.delete(name);
+      // What it showed, and why that is not enough, is told right behind this.
+      setImmediate(() => this.#tellOnce(it, UNSHOWN));
     });
-  });
-  server.on('tlsClientError', (error: Error, { remoteAddress = last, authorizationError }: TLSSocket) => {
-    const why = String(authorizationError ?? errorCode(error));
-    tell(`Who came from ${remoteAddress} was not let in: ${why === 'ECONNRESET' ? 'it showed no certificate' : why}.`);
-  });
+    if (this.#shaking.size > HANDSHAKES_MAX) this.#makeRoom();
+  }
+
+  #makeRoom(): void {
+    const all = [...this.#shaking];
+    const countOf = (from: string) => all.filter(([, other]) => other.from === from).length;
+    const [first, going] = all.reduce((one, other) => (countOf(other[1].from) > countOf(one[1].from) ? other : one));
+    this.#shaking.delete(first);
+    this.#tellOnce(going, UNSHOWN);
+    going.socket.destroy();
+  }
+
+  #refuse(error: Error, socket: TLSSocket): void {
+    // Of a certificate Node tells once it has hung up, and not any more where it came from: it is the one that ended last.
+    if (socket.authorizationError) return this.#tellOnce(this.#last, String(socket.authorizationError));
+    // Who hangs up, or takes too long, has no address either, and has not ended yet: that is told when it does.
+    this.#tellOnce(this.#shaking.get(nameOf(socket)), errorCode(error));
+  }
+
+  #tellOnce(it: Shaking | undefined, why: string): void {
+    if (it === undefined || it.isTold) return;
+    it.isTold = true;
+    this.#tell(it.from, why);
+  }
+}
+
+function nameOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 /** The same is told once an hour, and so many things in it. */

@@ -212,6 +212,17 @@ describe('the port of a server with certificates', () => {
     expect(told).toEqual([`Who came from 127.0.0.1 was not let in: ${why}.`]);
   });
 
+  test('tells of who hung up where he came from, and not of whoever was there before', async () => {
+    const { url, told } = await openTelling(second);
+    const raw = connect({ port: Number(new URL(url).port), host: '127.0.0.1', localAddress: '127.0.0.2' });
+    await new Promise((resolve) => raw.on('connect', resolve));
+    // Who comes later is let in: so the one before was taken.
+    expect(await ask(url, second)).toContain('segments');
+    raw.resetAndDestroy();
+    await until(() => told.length > 0);
+    expect(told).toEqual(['Who came from 127.0.0.2 was not let in: it showed no certificate.']);
+  });
+
   test('takes no session up again: a certificate that is over meanwhile would not be looked at', async () => {
     const url = new URL(await open(second));
     const meet = (session?: Buffer) =>
