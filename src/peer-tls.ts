@@ -71,6 +71,7 @@ export class PeerFiles {
 
   /** Looks now and then, until what it returns is called; calls `renewed` where others are in use since. */
   watch(tell: (text: string) => void, renewed = () => {}): () => void {
+    this.#tellConfused(tell);
     this.tellEnding(tell, Date.now());
     const timer = setInterval(() => {
       if (this.look(tell)) renewed();
@@ -88,8 +89,10 @@ export class PeerFiles {
       if (isNew) this.#tls = peerTlsOf(this.#disk, this.#directory, files);
       this.#files = files;
       this.#fault = { message: '', isTold: false };
-      if (isNew) tell(`Uses what lies in ${this.#directory} now to know its peers, and to be known.`);
-      return isNew;
+      if (!isNew) return false;
+      tell(`Uses what lies in ${this.#directory} now to know its peers, and to be known.`);
+      this.#tellConfused(tell);
+      return true;
     } catch (error) {
       this.#tellFault((error as Error).message, tell);
       return false;
@@ -105,10 +108,25 @@ export class PeerFiles {
     }
   }
 
+  /**
+   * Tells of two of which OpenSSL takes one for the other: it looks for who issued one by name, and by key where one is named,
+   * and stops at the first. Of two that issued themselves the second is refused then, as a stranger.
+   */
+  #tellConfused(tell: (text: string) => void): void {
+    const named = new Map<string, X509Certificate[]>();
+    for (const each of this.#tls.ca.map((pem) => new X509Certificate(pem))) {
+      const before = named.get(each.subject) ?? [];
+      if (before.some((other) => each.fingerprint256 !== other.fingerprint256 && each.checkIssued(other)))
+        return tell(
+          `${join(this.#directory, 'peers.pem')} holds two of ${oneLine(each.subject)} that have one key, or do not say which (openssl does, by key identifiers): of peers that show these only the first is let in. Issue the other anew, with a key of its own, or under another name.`,
+        );
+      named.set(each.subject, [...before, each]);
+    }
+  }
+
   /** Tells, once of each, that its own certificate ends soon, or is over. */
   tellEnding(tell: (text: string) => void, now: number): void {
-    const { validTo } = new X509Certificate(this.#files.cert);
-    const end = Date.parse(validTo);
+    const end = endOf(this.#files.cert);
     if (now < end - ENDS_SOON_MS) return;
     const path = join(this.#directory, 'cert.pem');
     const text =
@@ -154,7 +172,13 @@ function peerTlsOf(disk: Disk, directory: string, { cert, key, peers }: Files): 
       `${at('peers.pem')} holds that of ${oneLine(lost.subject)}, and not of who issued it (${oneLine(lost.issuer)}): name that one instead`,
     );
   check(`${at('cert.pem')} and key.pem are no certificate and its key`, () => createSecureContext(tls));
+  // OpenSSL takes its own as it is, and looks at nothing in it.
+  if (Number.isNaN(endOf(cert))) throw new PeerTlsError(`${at('cert.pem')} does not say when it ends, or is damaged`);
   return tls;
+}
+
+function endOf(cert: Buffer): number {
+  return Date.parse(new X509Certificate(cert).validTo);
 }
 
 function readPem(disk: Disk, path: string): Buffer {

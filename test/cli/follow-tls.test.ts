@@ -132,6 +132,38 @@ describe('what has come to lie there', () => {
     expect(look(files).told).toContain('holds a secret');
   });
 
+  test('is not used where its end cannot be read: nothing would go on', () => {
+    const directory = machine(first, second);
+    const files = new PeerFiles(realDisk, directory);
+    const spoilt = Buffer.from(first.cert.replace(/-----[A-Z ]+-----/g, ''), 'base64').toString('latin1');
+    const der = Buffer.from(
+      spoilt.replace(/\d{12}Z/g, (time) => `x${time.slice(1)}`),
+      'latin1',
+    );
+    const cert = `-----BEGIN CERTIFICATE-----\n${der.toString('base64').replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
+    writeFileSync(join(directory, 'cert.pem'), cert);
+    expect(look(files)).toEqual({ isNew: false, told: '' });
+    expect(look(files).told).toMatch(/cert\.pem does not say when it ends/);
+    files.tellEnding(() => {}, Date.now());
+    expect(() => new PeerFiles(realDisk, directory)).toThrow(/does not say when it ends/);
+  });
+
+  test('is told where two are taken for one another: a peer that has its old key would not be let in', () => {
+    const directory = machine(first, second);
+    const files = new PeerFiles(realDisk, directory);
+    const sameKey = certificate('second', { as: second });
+    renew(directory, first, second, sameKey);
+    expect(look(files)).toEqual({
+      isNew: true,
+      told: expect.stringMatching(/holds two of CN=second that have one key/),
+    });
+    let told = '';
+    new PeerFiles(realDisk, directory).watch((text) => (told += text))();
+    expect(told).toMatch(/holds two of CN=second/);
+    renew(directory, first, second, second2, second);
+    expect(look(files)).toEqual({ isNew: true, told: expect.stringMatching(/to be known\.$/) });
+  });
+
   test('is told where its own certificate ends within two weeks, and where it is over', () => {
     const to = new Date('2030-06-15T12:00:00Z');
     const files = new PeerFiles(realDisk, machine(certificate('first', { to }), second));

@@ -17,6 +17,8 @@ interface Wanted {
   address?: string;
   /** Itself, where nobody is named. */
   by?: Issuer;
+  /** Whose key it has; one of its own, where nobody is named. */
+  as?: Issuer;
   from?: Date;
   to?: Date;
 }
@@ -31,8 +33,8 @@ const AUTHORITY_KEY = oid(0x55, 0x1d, 0x23);
 let made = 0;
 
 /** A certificate of this name and its key; it may issue others. */
-export function certificate(name: string, { address = '127.0.0.1', by, from, to }: Wanted = {}): Issuer {
-  const { publicKey, privateKey: secret } = generateKeyPairSync('ed25519');
+export function certificate(name: string, { address = '127.0.0.1', by, as, from, to }: Wanted = {}): Issuer {
+  const secret = as?.secret ?? generateKeyPairSync('ed25519').privateKey;
   const issuer = by ?? { name, secret };
   const now = Date.now();
   const body = sequence(
@@ -42,7 +44,7 @@ export function certificate(name: string, { address = '127.0.0.1', by, from, to 
     nameOf(issuer.name),
     sequence(time(from ?? new Date(now - YEAR_MS)), time(to ?? new Date(now + YEAR_MS))),
     nameOf(name),
-    publicKey.export({ type: 'spki', format: 'der' }),
+    createPublicKey(secret).export({ type: 'spki', format: 'der' }),
     der(
       0xa3,
       sequence(
