@@ -4,10 +4,10 @@
  */
 import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
-import { get as getSecurely } from 'node:https';
-import { connect } from 'node:net';
+import { createServer, get as getSecurely } from 'node:https';
+import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
-import { connect as connectSecurely } from 'node:tls';
+import { connect as connectSecurely, type TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -327,6 +327,23 @@ describe('ayni follow --tls', () => {
     expect((await source.list()).segments).toEqual([]);
     peers.tls = new PeerFiles(realDisk, machine(second, stranger)).tls;
     await expect(source.list()).rejects.toThrow(/certificate/);
+  });
+
+  test('takes no session up again that a server offers', async () => {
+    const { cert, key } = first;
+    const server = createServer({ cert, key }, (_, response) => {
+      response.setHeader('connection', 'close').end(JSON.stringify({ server: '', segments: [], snapshots: [] }));
+    });
+    onTestFinished(() => void server.close());
+    const taken: boolean[] = [];
+    server.on('secureConnection', (socket: TLSSocket) => taken.push(socket.isSessionReused()));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const peers = new PeerFiles(realDisk, machine(second, first));
+    const source = new Source(`https://127.0.0.1:${port}`, '', new AbortController().signal, peers);
+    onTestFinished(() => source.close());
+    for (let n = 0; n < 3; n++) await source.list();
+    expect(taken).toEqual([false, false, false]);
   });
 
   const STRANGE: [server: string, own: Issuer][] = [

@@ -56,7 +56,10 @@ export class Source {
     this.#name = name;
     this.#signal = signal;
     this.#peers = peers;
-    this.#agent = new (url.startsWith('https:') ? SecureAgent : Agent)({ keepAlive: true });
+    // Of a session that is taken up again the certificate is not looked at, and a server may offer one.
+    this.#agent = url.startsWith('https:')
+      ? new SecureAgent({ keepAlive: true, maxCachedSessions: 0 })
+      : new Agent({ keepAlive: true });
   }
 
   /** Hangs up. */
