@@ -289,6 +289,14 @@ describe('the port of a server with certificates', () => {
   /** On a thread of its own: who answers and who asks then go on at the same time. */
   const ASKS = `
     const { workerData: { url, name, tls, source }, parentPort } = require('node:worker_threads');
+    const secure = require('node:tls');
+    const { connect } = secure;
+    // One that was broken is replaced without a word.
+    let connections = 0;
+    secure.connect = (...args) => {
+      connections++;
+      return connect(...args);
+    };
     import(source).then(async ({ Source }) => {
       const asking = new Source(url, 'copy', new AbortController().signal, { tls });
       const heard = [];
@@ -297,7 +305,7 @@ describe('the port of a server with certificates', () => {
         heard.push(await fetched.then(({ kind }) => kind, ({ message }) => message));
       }
       asking.close();
-      parentPort.postMessage(heard);
+      parentPort.postMessage({ heard, connections });
     });
   `;
 
@@ -306,8 +314,10 @@ describe('the port of a server with certificates', () => {
     const { tls } = new PeerFiles(realDisk, machine(second, first));
     const source = fileURLToPath(new URL('../../src/cli/follow/source.js', import.meta.url));
     const worker = new Worker(ASKS, { eval: true, workerData: { url, name: segmentName(1), tls, source } });
-    const heard = await new Promise<string[]>((resolve, reject) => worker.on('message', resolve).on('error', reject));
-    expect([...new Set(heard)]).toEqual(['nothing']);
+    const { heard, connections } = await new Promise<{ heard: string[]; connections: number }>((resolve, reject) =>
+      worker.on('message', resolve).on('error', reject),
+    );
+    expect([[...new Set(heard)], connections]).toEqual([['nothing'], 1]);
   });
 
   test.each(REFUSED)('tells nothing to %s', async (_who, shown, peers) => {
