@@ -7,7 +7,7 @@ import type { RequestListener } from 'node:http';
 import { connect } from 'node:net';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Copy } from '../../src/cli/follow/copy.ts';
 import { StrangeBooksError } from '../../src/cli/follow/incoming.ts';
 import { AwayError, Source } from '../../src/cli/follow/source.ts';
@@ -29,7 +29,7 @@ import { Power, PowerCut } from '../engine/power.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { entriesFrom } from '../storage/kit.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { until } from '../support/kit.ts';
+import { pause, until } from '../support/kit.ts';
 import { atPlaces } from '../support/long.ts';
 import { answering } from '../support/of-test.ts';
 import { showTo } from './follower.ts';
@@ -172,6 +172,21 @@ describe('what who follows is given', () => {
     socket.write(ask('/books') + ask(`/books/${name}`));
     await once(socket, 'close');
     expect(opened).not.toContain(name);
+  });
+
+  test('breaks off where the disk gives no more of it, and is an error where it gives nothing', async () => {
+    const house = await lived('whole');
+    const { disk } = house;
+    const name = snapshotName(1);
+    const path = join(DIRECTORY, name);
+    disk.put(path, Buffer.alloc(3 << 20));
+    const { url } = await openTo(house);
+    disk.inject({ call: 'read', path, skip: 1, code: 'EIO' });
+    const body = (await fetch(`${url}/books/${name}`)).arrayBuffer();
+    // Whoever is not told waits for the rest until it loses its patience.
+    expect(await Promise.race([body.catch(() => 'broken off'), pause(20_000)])).toBe('broken off');
+    disk.inject({ call: 'open', path, code: 'EIO' });
+    expect((await fetch(`${url}/books/${name}`)).status).toBe(500);
   });
 
   test.each([
@@ -772,6 +787,18 @@ describe('a copy that goes on', () => {
     for (let n = 0; n < 3; n++) expect((await source.list()).segments).toEqual([]);
   });
 
+  test('asks once where a connection of its own is closed', async () => {
+    let asked = 0;
+    const url = await answering(({ socket }, response) => {
+      asked++;
+      // Who asks again each time would do so without an end.
+      if (asked < 5) return void socket.destroy();
+      response.end(JSON.stringify({ server: '', segments: [], snapshots: [] }));
+    });
+    await expect(sourceOf(url).list()).rejects.toThrow(AwayError);
+    expect(asked).toBe(1);
+  });
+
   test('asks again where the answer switches to another protocol', async () => {
     const switches = 'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n';
     const url = await answering(({ socket }) => void socket.write(switches));
@@ -795,6 +822,22 @@ describe('a copy that goes on', () => {
     await catchUp(copy, sourceOf(url, ''));
     expect(followers.entries).toHaveLength(1);
     copy.close();
+  });
+
+  test('is waited for by a stop for some seconds where it does not have all, and else not at all', async () => {
+    const house = await lived('whole');
+    const { url, followers } = await openTo(house);
+    const copy = new Copy(new FakeDisk(1), COPY, verifyHash);
+    await catchUp(copy, sourceOf(url));
+    copy.close();
+    const atOnce = new Promise((resolve) => setImmediate(resolve));
+    expect(await Promise.race([followers.caughtUp(), atOnce])).toBe(true);
+    await moves(house, 'later');
+    const isCaughtUp = followers.caughtUp();
+    const later = performance.now() + 3_001;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => later);
+    onTestFinished(() => clock.mockRestore());
+    expect(await isCaughtUp).toBe(false);
   });
 
   test('has one name, whoever keeps it going', () => {
