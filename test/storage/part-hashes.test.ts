@@ -1,6 +1,7 @@
 /** Hashes of long pieces, made by threads while the pieces are filled, against the plain hash of each. */
 import { createHash, randomFillSync } from 'node:crypto';
-import { describe, expect, test } from 'vitest';
+import { availableParallelism } from 'node:os';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { hashPieces, PartHashes } from '../../src/storage/part-hashes.ts';
 
 const plain = (piece: Uint8Array) => createHash('sha256').update(piece).digest('hex');
@@ -23,7 +24,8 @@ describe('hashes of parts', () => {
         hashes.filled(index);
       }
       expect(hashes.results().map(hex)).toEqual(all.map(plain));
-      if (threadsFromBytes > 0) expect(hashes.threads).toBe(0);
+      const threads = threadsFromBytes > 0 ? 0 : Math.min(availableParallelism() - 1, 4);
+      expect(hashes.threads).toBe(threads);
     } finally {
       hashes.close();
     }
@@ -40,6 +42,25 @@ describe('hashes of parts', () => {
     expect([...stages]).toEqual([2, 3]);
     expect(hex(hashes.subarray(0, 32))).toBe('00'.repeat(32));
     expect(hex(hashes.subarray(32))).toBe(plain(all[1]!));
+  });
+
+  test('what a thread has taken is waited for, and hashed here where that is in vain', () => {
+    const all = pieces(1000, 2000);
+    const hashes = new PartHashes(all, Number.POSITIVE_INFINITY);
+    for (const [index, piece] of all.entries()) {
+      randomFillSync(piece);
+      hashes.filled(index);
+    }
+    // Another thread takes the last, and never ends with it.
+    const take = (stages: Int32Array, index: number) => {
+      Atomics.store(stages, index, 2);
+      return index === 1 ? 2 : 1;
+    };
+    const exchange = vi.spyOn(Atomics, 'compareExchange').mockImplementation(take as never);
+    const wait = vi.spyOn(Atomics, 'wait').mockReturnValue('timed-out');
+    onTestFinished(() => [exchange, wait].forEach((spy) => void spy.mockRestore()));
+    expect(hashes.results().map(hex)).toEqual(all.map(plain));
+    expect(wait).toHaveBeenLastCalledWith(expect.any(Int32Array), 1, 2, expect.any(Number));
   });
 
   test('threads end where the pieces are never filled', async () => {
