@@ -2,7 +2,7 @@
  * The same on disks that lose their power, and against servers that lie: nothing is handed out that the server's disk
  * does not have; half a copy is refused by every start; what was changed or forged on its way is not kept.
  */
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { connect } from 'node:net';
 import { basename, join } from 'node:path';
@@ -247,6 +247,97 @@ describe('who answers in the place of a server', () => {
   ])('with %i tells that there is %s', async (status, kind) => {
     const answer: RequestListener = (_, response) => response.writeHead(status).end();
     expect(await fetching(await sourceWith(answer))).toEqual({ kind });
+  });
+
+  /** What came of each piece of a file, and of what went wrong at last. */
+  async function readAll(source: Source, took: () => void): Promise<string> {
+    try {
+      const fetched = await fetching(source);
+      if (fetched.kind === 'bytes') for await (const _ of fetched.chunks) took();
+      return fetched.kind;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+
+  /** Answers with the beginning of a file of ten bytes, or where that is '' not at all; `begun` when that has come. */
+  async function begins(beginning: string, signal?: AbortSignal) {
+    let begin = () => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const url = await answering((_, response) => {
+      if (beginning === '') return begin();
+      response.writeHead(200, { 'content-type': file, 'content-length': 10 }).write(beginning);
+    });
+    const source = signal === undefined ? sourceOf(url) : new Source(url, 'copy', signal);
+    onTestFinished(() => source.close());
+    const read = readAll(source, begin);
+    await begun;
+    await new Promise((resolve) => setImmediate(resolve));
+    return { source, read };
+  }
+
+  const handClock = () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+  };
+
+  test.each([
+    ['', ''],
+    [' more', 'x'],
+  ])('and says nothing%s for 45 seconds is away, not sooner', async (_, beginning) => {
+    handClock();
+    const { read } = await begins(beginning);
+    const turn = new Promise((resolve) => setImmediate(() => resolve('waits')));
+    vi.advanceTimersByTime(44_999);
+    expect(await Promise.race([read, turn])).toBe('waits');
+    vi.advanceTimersByTime(1);
+    expect(await read).toBe('it says nothing any more');
+  });
+
+  test('and says something again and again is heard to the end, however long somebody takes with each piece', async () => {
+    handClock();
+    let say = () => {};
+    const source = await sourceWith((_, response) => {
+      response.writeHead(200, { 'content-type': file, 'content-length': 4 }).flushHeaders();
+      say = () => void response.write('x');
+    });
+    const fetched = await fetching(source);
+    const chunks = fetched.kind === 'bytes' && fetched.chunks[Symbol.asyncIterator]();
+    if (chunks === false) throw new Error(fetched.kind);
+    for (let n = 0; n < 4; n++) {
+      const next = chunks.next();
+      vi.advanceTimersByTime(40_000);
+      say();
+      expect(String((await next).value)).toBe('x');
+      vi.advanceTimersByTime(100_000);
+    }
+    expect((await chunks.next()).done).toBe(true);
+  });
+
+  test('and has no end is hung up on', async () => {
+    let hangUp = (_: string) => {};
+    const hungUp = new Promise<string>((resolve) => {
+      hangUp = resolve;
+    });
+    const source = await sourceWith((request, response) => {
+      response.once('close', () => hangUp('hung up'));
+      endless(request, response);
+    });
+    await expect(fetching(source)).rejects.toThrow(AwayError);
+    expect(await Promise.race([hungUp, pause(20_000)])).toBe('hung up');
+  });
+
+  test.each(['', 'x'])('is left at once by who is stopped, after "%s"', async (beginning) => {
+    const stop = new AbortController();
+    const { source, read } = await begins(beginning, stop.signal);
+    stop.abort();
+    const told = await Promise.race([read, pause(20_000)]);
+    expect(told).toMatch(/aborted/);
+    // And is not asked again.
+    expect(await Promise.race([readAll(source, () => {}), pause(20_000)])).toMatch(/aborted/);
+    expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
   });
 
   test.each<[string, RequestListener, RegExp]>([
