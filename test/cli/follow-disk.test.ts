@@ -174,6 +174,64 @@ describe('what who follows is given', () => {
     expect(opened).not.toContain(name);
   });
 
+  test('leaves no file open, and nothing more is read once somebody has hung up', async () => {
+    const house = await lived('whole');
+    const { disk } = house;
+    const name = snapshotName(1);
+    disk.put(join(DIRECTORY, name), Buffer.alloc(64 << 20));
+    const { url } = await openTo(house);
+    const count = (call: 'open' | 'close' | 'read') => disk.calls.get(call) ?? 0;
+    const openNow = () => count('open') - count('close');
+    const before = openNow();
+    for (const file of [segmentName(1), `${segmentName(1)}?from=8`]) {
+      await (await fetch(`${url}/books/${file}`)).arrayBuffer();
+    }
+    await until(() => openNow() === before);
+    const readBefore = count('read');
+    const hangUp = new AbortController();
+    const { body } = await fetch(`${url}/books/${name}`, { signal: hangUp.signal });
+    await body!.getReader().read();
+    hangUp.abort();
+    await until(() => openNow() === before);
+    expect(count('read') - readBefore).toBeLessThan(40);
+  });
+
+  test('is nothing in the place of what a file does not have any more', async () => {
+    const house = await lived('whole');
+    const { disk } = house;
+    const name = snapshotName(1);
+    const path = join(DIRECTORY, name);
+    const { url } = await openTo(house);
+    const open = disk.open.bind(disk);
+    let opened = 0;
+    disk.open = (path, mode) => {
+      if (path.endsWith(name) && ++opened === 2) disk.put(path, Buffer.alloc(100));
+      return open(path, mode);
+    };
+    disk.put(path, Buffer.alloc(5000));
+    const body = fetch(`${url}/books/${name}`).then((answer) => answer.arrayBuffer());
+    await expect(body).rejects.toThrow();
+    expect(opened).toBe(2);
+  });
+
+  test('beyond its end is told at once, and who waited for more is forgotten', async () => {
+    const house = await lived('whole');
+    const { url, followers } = await openTo(house);
+    const { file, byte } = house.journal.end!;
+    const beyond = fetch(`${url}/books/${file}?from=${byte + 1}`).then(({ status }) => status);
+    expect(await Promise.race([beyond, pause(20_000)])).toBe(416);
+    const clear = vi.spyOn(globalThis, 'clearTimeout');
+    onTestFinished(() => clear.mockRestore());
+    const waits = fetch(`${url}/books/${file}?from=${byte}`);
+    await pause(50);
+    await moves(house, 'more');
+    followers.look();
+    expect((await waits).status).toBe(200);
+    clear.mockClear();
+    followers.look();
+    expect(clear).not.toHaveBeenCalled();
+  });
+
   test('breaks off where the disk gives no more of it, and is an error where it gives nothing', async () => {
     const house = await lived('whole');
     const { disk } = house;
