@@ -115,6 +115,14 @@ test('a column of another width does not load', () => {
   expect(() => new U32Column('c', true, PAGE).load(throughDisk(column.dump()))).toThrow(/another layout/);
 });
 
+test('a column whose head another layout wrote does not load', () => {
+  const column = new U8Column('c', true, PAGE);
+  column.push(1);
+  const files = throughDisk(column.dump());
+  files.get('c.head')![3]! += 1;
+  expect(() => new U8Column('c', true, PAGE).load(files)).toThrow(/not of this shape or version/);
+});
+
 test('two dumps are held at once, whatever changes after each', () => {
   const column = new U32Column('c', false, PAGE);
   for (let i = 0; i < 3 * PAGE; i++) column.push(i);

@@ -10,11 +10,14 @@ import { crc } from '../../src/storage/format.ts';
 import type { JournalPosition } from '../../src/storage/journal.ts';
 import { type SnapshotContent, takeSnapshot } from '../../src/storage/snapshot.ts';
 import {
+  checkSnapshotHeader,
   FOOT_BYTES,
+  type Manifest,
   packFoot,
   packManifest,
   SNAPSHOT_HEADER_BYTES,
   SnapshotError,
+  snapshotHeader,
   unpackFoot,
   unpackManifest,
 } from '../../src/storage/snapshot-format.ts';
@@ -144,6 +147,34 @@ describe('a snapshot', () => {
     const disk = fresh();
     await expect(take(disk, contentAt(START, [part('a', false, 1), part('a', false, 1)]))).rejects.toThrow("'a'");
     await expect(take(disk, contentAt(START, [part('../a', false, 1)]))).rejects.toThrow("'../a'");
+  });
+
+  test.each<[string, object]>([
+    ['moment', { moment: -1 }],
+    ['entry', { seq: 1.5 }],
+    ['chain', { chain: new Uint8Array(31) }],
+    ['rest', { extra: 'x' }],
+    ['hash of a part', { parts: [{ name: 'a', final: true, bytes: 1, crc: 1, hash: new Uint8Array(31) }] }],
+  ])('its manifest is none with what cannot be its %s', (_, wrong) => {
+    const right = contentAt(START, []);
+    const packed = (manifest: object) => Buffer.concat([...packManifest(manifest as Manifest)]);
+    expect(unpackManifest(packed(right)).seq).toBe(5);
+    expect(() => unpackManifest(packed({ ...right, ...wrong }))).toThrow(SnapshotError);
+  });
+
+  test('of a version that is not known is refused', () => {
+    const versions = [0, 1, 2, 3, 4, 5, 6].filter((version) => {
+      const header = snapshotHeader();
+      header.writeUInt32BE(version, 8);
+      try {
+        checkSnapshotHeader(header);
+        return true;
+      } catch (error) {
+        expect(error).toBeInstanceOf(SnapshotError);
+        return false;
+      }
+    });
+    expect(versions).toEqual([1, 2, 3, 4, 5]);
   });
 
   test('no directory is no snapshot', () => {
