@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { nameAt } from '../../src/core/past.ts';
 import { readRow } from '../../src/core/records.ts';
+import { EventMemo } from '../../src/effects/event-memo.ts';
 import { allEvents, eventsOf, type Placed, placedAt } from '../../src/events.ts';
 import { Books, issue, limit } from '../core/books.ts';
 
@@ -59,6 +60,31 @@ describe('events of an intent of many claims', () => {
     for (const from of [1, 2, 3, 2 + CLAIMS - 1, 2 + CLAIMS, 2 + CLAIMS + 1, 2 + CLAIMS + 2, 10_000]) {
       expect(told(from), `from ${from}`).toEqual(all.filter(({ index }) => index >= from));
     }
+  });
+});
+
+describe('a memo of events', () => {
+  test('has those that all of them have, in whatever order they are asked for', () => {
+    const { books, placed } = giant();
+    const memo = new EventMemo(books.state);
+    const { seq } = placed;
+    const told = [...allEvents(books.state, placed, 0)].map(({ index, signal, handle }) => ({ index, signal, handle }));
+    for (const at of [told.length - 1, 0, 7, 3, 1]) expect(memo.at(seq, told[at]!.index)).toMatchObject(told[at]!);
+    const received = [...memo.of(placed, 'balance-received')].map(({ index }) => index);
+    expect(received).toEqual(told.filter(({ signal }) => signal === 'balance-received').map(({ index }) => index));
+    expect(memo.find(placed, 10_000)).toBeNull();
+  });
+
+  test('makes none again of the eight entries that were asked for last, and keeps no more than those', () => {
+    const books = Books.open().wallets(...Array.from({ length: 9 }, (_, n) => `w${n}`));
+    const [oldest, ...eight] = Array.from({ length: 9 }, (_, n) => books.state.log.length - n) as [number, ...number[]];
+    const memo = new EventMemo(books.state);
+    const made = new Map([oldest, ...eight].map((seq) => [seq, memo.at(seq, 0)]));
+    for (const seq of [...eight.toReversed(), ...eight]) {
+      expect(memo.at(seq, 0)).toBe(made.get(seq));
+      expect([...memo.of(memo.placedAt(seq)!, 'wallet-created')][0]).toBe(made.get(seq));
+    }
+    expect(memo.at(oldest, 0)).not.toBe(made.get(oldest));
   });
 });
 
