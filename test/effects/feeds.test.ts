@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { type DeliveryView, Effects, type EffectsOptions } from '../../src/effects/index.ts';
 import { ByKey, Companies, Readers } from '../../src/effects/readers.ts';
+import { WokenWalks } from '../../src/effects/slices.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { issue } from '../core/books.ts';
 import { SERVER } from '../engine/house.ts';
@@ -257,6 +258,29 @@ describe('a bridge that is there again', () => {
     theatre.effects.activate(theatre.house.read(Kind.bridge, 'bank')!.row);
     await theatre.run(1000);
     expect(theatre.calls).toHaveLength(10);
+    // The bank is away once more, and back.
+    theatre.answer = () => 503;
+    await theatre.done(...wallets(theatre, 'x', 'c'));
+    await theatre.run(1000);
+    theatre.answer = () => 200;
+    theatre.effects.activate(theatre.house.read(Kind.bridge, 'bank')!.row);
+    await theatre.run(1000);
+    const last = theatre.calls.slice(13).map(({ path, body }) => `${path} ${body.data.wallet.data.handle}`);
+    expect(last.sort()).toEqual(['/bank/effects/one c', '/bank/effects/two c']);
+  });
+
+  test('while effects are looked through for others is looked for once these are through, however often it says so', () => {
+    const walks: { bridges: number[]; done: () => void }[] = [];
+    const woken = new WokenWalks((bridges, done) => void walks.push({ bridges: [...bridges], done }));
+    const bridges = () => walks.map((walk) => walk.bridges);
+    for (const bridge of [1, 2, 3, 2]) woken.wake(bridge);
+    expect(bridges()).toEqual([[1]]);
+    walks[0]!.done();
+    expect(bridges()).toEqual([[1], [2, 3]]);
+    walks[1]!.done();
+    expect(bridges(), 'nobody waits').toEqual([[1], [2, 3]]);
+    woken.wake(1);
+    expect(bridges()).toEqual([[1], [2, 3], [1]]);
   });
 });
 
