@@ -1,0 +1,37 @@
+/** The real clock: what it is asked for comes when it is to come, and never where it was called off. */
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { realTimers } from '../../src/effects/timers.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test.each([
+  [0, 0],
+  [-5, 0],
+  [1, 1],
+  [1000, 1000],
+])('what is to come after %i ms comes once, then and not within the call', (ms, then) => {
+  const run = vi.fn();
+  const began = realTimers.now();
+  realTimers.after(ms, () => run(realTimers.now() - began));
+  expect(run).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(5000);
+  expect(run.mock.calls).toEqual([[then]]);
+});
+
+test('what is to come at once comes before any wait', () => {
+  const order: string[] = [];
+  realTimers.after(1, () => order.push('a wait'));
+  realTimers.after(0, () => order.push('at once'));
+  vi.advanceTimersByTime(5000);
+  expect(order).toEqual(['at once', 'a wait']);
+});
+
+test.each([0, 5])('what was called off does not come after %i ms', async (ms) => {
+  vi.useRealTimers();
+  const run = vi.fn();
+  realTimers.cancel(realTimers.after(ms, run));
+  await setTimeout(20);
+  expect(run).not.toHaveBeenCalled();
+});
