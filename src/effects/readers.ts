@@ -65,7 +65,7 @@ export class Readers<R extends Reader> {
 
   /** It leaves, having looked at everything before the present place. */
   delete(reader: R): void {
-    if (!this.#all.delete(reader)) return;
+    this.#all.delete(reader);
     this.#byKey.delete(reader);
     reader.from = Math.max(reader.from, this.at);
   }

@@ -755,9 +755,17 @@ describe('readers of the log', () => {
       far.key = 'other';
     });
     expect([companies.count, placeOf(far)]).toEqual([2, 10]);
+    // A little behind the last, however far behind the others.
+    const nearFar = walker(5);
+    companies.add(nearFar, 60_000);
+    expect([companies.count, placeOf(nearFar), placeOf(first)]).toEqual([2, 5, 49_900]);
+    companies.delete(nearFar);
+    expect([companies.count, placeOf(nearFar), placeOf(far)], 'who left is in none').toEqual([2, -1, 5]);
     companies.delete(far);
     for (let n = 0; n < 40; n++) companies.add(walker(40_000 - n * 1000), 60_000);
     expect(companies.count).toBe(32);
+    companies.add(walker(59_990), 60_000);
+    expect(companies.count, 'nor does one ahead of all begin another').toBe(32);
   });
 
   test('those told may leave meanwhile', () => {
