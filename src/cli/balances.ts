@@ -14,6 +14,7 @@ import { ledgerOf, rowOf } from './names.ts';
 import { booksOf } from './past/books.ts';
 import { csvLine, listText, readForm, sayAll } from './past/form.ts';
 import { NEVER, readMoment } from './past/moment.ts';
+import { endOf, shortOf } from './past/past.ts';
 import { type Sum, type Trial, trialAt } from './past/trial.ts';
 import { decimalText, type Unit } from './past/unit.ts';
 import { LEDGER, readArgs, SWITCH, TEXT } from './usage.ts';
@@ -55,6 +56,7 @@ export function run(args: string[]): number {
   const told = [
     ...trial.sums.map(sumText),
     ...(difference === null ? [] : [`A server would show it otherwise: ${difference}.`]),
+    ...shortOf(state, at),
   ];
   const ok = difference === null && trial.sums.every(({ agrees }) => agrees);
   if (form === 'csv') {
@@ -65,6 +67,7 @@ export function run(args: string[]): number {
       ledger: values.ledger,
       at: at === NEVER ? null : isoMoment(at),
       seq: trial.past.seq,
+      end: isoMoment(endOf(state)),
       ok,
       difference,
     };

@@ -11,7 +11,7 @@ import { ledgerOf, rowOf } from './names.ts';
 import { booksOf } from './past/books.ts';
 import { csvLine, listText, readForm, sayAll } from './past/form.ts';
 import { NEVER, readMoment } from './past/moment.ts';
-import type { Moved } from './past/past.ts';
+import { endOf, type Moved, shortOf } from './past/past.ts';
 import { type Balance, Statement, type Whose } from './past/statement.ts';
 import { decimalText } from './past/unit.ts';
 import { LEDGER, readArgs, readFilled, SWITCH, TEXT, UsageError } from './usage.ts';
@@ -57,12 +57,16 @@ export function run(args: string[]): number {
   const { whose, names, title } = whoseOf(state, values.ledger, id);
   const statement = new Statement(state, whose, from, to);
   const named = 'ledger' in whose ? namer(state, statement) : null;
-  if (form === 'csv') sayAll(csvOf(statement, named));
-  else if (form === 'json') sayAll(jsonOf(statement, names, named));
+  const short = shortOf(state, to).map((line) => `${line}\n`);
+  if (form === 'csv') {
+    sayAll(csvOf(statement, named));
+    process.stderr.write(short.join(''));
+  } else if (form === 'json') sayAll(jsonOf(statement, { ...names, end: isoMoment(endOf(state)) }, named));
   else {
     const since = from === 0 ? '' : `, from ${isoMoment(from)}`;
     const until = to === NEVER ? ' up to now' : ` until ${isoMoment(to)} began`;
     sayAll(textOf(statement, `${title}${since}${until}`, named));
+    sayAll(short);
   }
   const { difference } = statement;
   if (difference !== null) process.stderr.write(`ayni: ${difference}\n`);

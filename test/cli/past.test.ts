@@ -251,6 +251,7 @@ describe('a wallet to which everything has happened', () => {
   let held: Look;
   let first = '';
   let luz = '';
+  let end = '';
 
   beforeAll(async () => {
     const server = await startServer({ directory });
@@ -292,6 +293,7 @@ describe('a wallet to which everything has happened', () => {
     await kit.done([transfer('luz', '+1-1', 'usd', 4)], { data: { handle: 'i7' } });
     await kit.refused([transfer('luz', 'ana', 'usd', 90_000)], { data: { handle: 'i8' } });
     await kit.change('symbols', symbol, { handle: 'dollar', factor: 1000 }, 'usd');
+    end = (await client.get('/head')).body.data.moment;
     await server.stop();
   });
 
@@ -391,6 +393,22 @@ MOMENT -0.10 2.74 usd, destroy, intent i3
       '',
     ]);
     expect(now.err).toContain('dollar: 1.009 issued, 0.010 destroyed, 0.999 stand; ');
+  });
+
+  test('is told to end where the books do, if a moment is asked for that they do not reach', async () => {
+    const said = `The last entry here is of ${end}: what was decided after it is not in this.\n`;
+    const never = '2999-01-01T00:00Z';
+    for (const command of [
+      ['balances', directory, '--at'],
+      ['statement', directory, 'luz', '--to'],
+    ]) {
+      const [name, ...args] = command as [string, ...string[]];
+      const asked = (...rest: string[]) => ayni(name, ...args, ...rest);
+      expect((await asked(never)).out.endsWith(`\n${said}`)).toBe(true);
+      expect((await asked(never, '--csv')).err.endsWith(said)).toBe(true);
+      expect(JSON.parse((await asked(never, '--json')).out).end).toBe(end);
+      expect((await asked(end)).out).not.toContain('The last entry');
+    }
   });
 
   test('was paid to whom its claims named then, though others have these names since', async () => {

@@ -6,9 +6,11 @@
  * always a beginning of the books. A record bears the moment at which it was received, which may lie a batch earlier.
  */
 import { decidedAt, EntryType, type IntentEntry, type StepEntry } from '../../core/entry.ts';
+import { isoMoment } from '../../core/proofs.ts';
 import { entryAt } from '../../core/records.ts';
 import type { State } from '../../core/state.ts';
 import { Money } from '../audit/money.ts';
+import { NEVER } from './moment.ts';
 
 /** An intent has moved its money for good. */
 export interface Moved {
@@ -16,6 +18,22 @@ export interface Moved {
   seq: number;
   address: number;
   entry: IntentEntry | StepEntry;
+}
+
+/** When the last entry there was decided: what books of later would say of the time since, nobody knows from these. */
+export function endOf(state: State): number {
+  for (let seq = state.log.length - 1; seq >= 0; seq--) {
+    const address = state.log.get(seq);
+    if (address !== 0) return decidedAt(entryAt(state, address));
+  }
+  return 0;
+}
+
+/** Says so where a moment is asked for that these books do not reach: it is to come, or they are a copy from before. */
+export function shortOf(state: State, moment: number): string[] {
+  const end = endOf(state);
+  if (moment === NEVER || moment <= end) return [];
+  return [`The last entry here is of ${isoMoment(end)}: what was decided after it is not in this.`];
 }
 
 export class Past {
