@@ -80,15 +80,20 @@ function staysWhole(balances: State['balances'], slot: number, delta: number, pa
   );
 }
 
+const SHORT = 'core.insufficient-balance';
+const EXCEEDED = 'core.limit-exceeded';
+
+/** Whether it is `judge` that gives this reason. */
+export function isOfBounds(reason: string): boolean {
+  return reason === SHORT || reason === EXCEEDED;
+}
+
 function short(state: State, postings: readonly number[], at: number, available: number, delta: number): Refusal {
-  return refuse(
-    'core.insufficient-balance',
-    `${nameOf(state, postings, at)} has ${available} available, and ${-delta} is needed`,
-  );
+  return refuse(SHORT, `${nameOf(state, postings, at)} has ${available} available, and ${-delta} is needed`);
 }
 
 function exceeded(state: State, postings: readonly number[], at: number, what: string): Refusal {
-  return refuse('core.limit-exceeded', `${nameOf(state, postings, at)} ${what}`);
+  return refuse(EXCEEDED, `${nameOf(state, postings, at)} ${what}`);
 }
 
 function nameOf(state: State, postings: readonly number[], at: number): string {

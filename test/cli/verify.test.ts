@@ -310,11 +310,21 @@ describe('permissions that stand in no entry', () => {
       await post('/intents/i-1/proofs', proofFor(waits, keys, { moment, note: keys.public }), keys);
       statuses.push((await client.get('/intents/i-1', headers(owner))).body.meta.status);
     }
+    // Whoever may not spend is not told that there is too little, or that it is too much.
+    const most = { handle: 'most', claims: [limit('a', 'inti', 'dailyAmount', 1)] };
+    await post('/intents', record(most, owner), owner);
+    for (const [intent, claim] of [
+      ['i-2', transfer('b', 'a', 'inti', 500)],
+      ['i-3', transfer('a', 'b', 'inti', 2)],
+    ] as const) {
+      await post('/intents', record({ handle: intent, claims: [claim] }, clerk), clerk);
+      statuses.push((await client.get(`/intents/${intent}`, headers(owner))).body.meta.status);
+    }
     await server.stop();
   });
 
   test('are taken for given, counted, and told', async () => {
-    expect(statuses).toEqual(['pending', 'completed']);
+    expect(statuses).toEqual(['pending', 'completed', 'pending', 'pending']);
     const report = await look(directory);
     expect(report.finding).toBeNull();
     expect(report.counts.permitted).toBeGreaterThan(5);

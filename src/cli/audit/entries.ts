@@ -8,6 +8,7 @@
  */
 import { type Caller, GRANTED } from '../../core/access/index.ts';
 import { apply } from '../../core/apply.ts';
+import { isOfBounds } from '../../core/bounds.ts';
 import { equalBytes, hex } from '../../core/bytes.ts';
 import type { Command, CreateCommand, LegCommand } from '../../core/command.ts';
 import { decide, SYSTEM_SIGNER } from '../../core/decide.ts';
@@ -466,7 +467,7 @@ function companionOf(entry: CreateEntry, caller: Caller): CreateCommand {
 function waiting(bySigners: Entry[] | string, byAll: Entry[] | string): Entry[] | string {
   if (typeof byAll === 'string') return byAll;
   const [first, step] = byAll;
-  if (first?.type === EntryType.intent && first.outcome.reason === '') {
+  if (first?.type === EntryType.intent && isAskedLast(first.outcome.reason)) {
     if (typeof bySigners !== 'string') return bySigners;
     const { moment } = first.outcome;
     return [{ ...first, outcome: { moment, steps: [], reason: '', detail: '', postings: [], limits: [] } }];
@@ -474,6 +475,11 @@ function waiting(bySigners: Entry[] | string, byAll: Entry[] | string): Entry[] 
   // A proof by somebody who may add it, and whose permission is not enough for what waits.
   if (first?.type === EntryType.proof && step !== undefined && typeof bySigners === 'string') return [first];
   return byAll;
+}
+
+/** Whether that is found out only where no permission is missing: an intent that waits for one is asked for no money yet. */
+function isAskedLast(reason: string): boolean {
+  return reason === '' || isOfBounds(reason);
 }
 
 /** Whether an intent goes on in the books with a proof that moves nothing by what its signer alone may do. */
