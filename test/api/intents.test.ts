@@ -98,6 +98,20 @@ describe('Prefer: wait', () => {
     expect(statuses(reply.body)).toEqual(proofs);
     expect((await client.get(`/intents/${reply.body.data.handle}`)).body).toEqual(reply.body);
   });
+  test('of no seconds, it tells how far the intent is, also where it waits for somebody', async () => {
+    const [a, b] = [await funded(10), await funded(0)];
+    const headers = { prefer: 'wait=0' };
+    const manual = { config: { commit: 'manual' } };
+    const said = [];
+    for (const [amount, data] of [
+      [4, manual],
+      [7, manual],
+      [6, {}],
+    ] as const) {
+      said.push((await kit.send([transfer(a, b, usd, amount)], { data, headers })).body.meta.status);
+    }
+    expect(said).toEqual(['prepared', 'rejected', 'completed']);
+  });
   test('without it there is no Preference-Applied', async () => {
     const reply = await kit.send([issue('rich', usd, 1)]);
     expect([reply.body.meta.status, reply.headers.get('preference-applied')]).toEqual(['pending', null]);
