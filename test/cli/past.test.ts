@@ -251,7 +251,7 @@ describe('a wallet to which everything has happened', () => {
   let held: Look;
   let first = '';
   let luz = '';
-  let end = '';
+  let written = '';
 
   beforeAll(async () => {
     const server = await startServer({ directory });
@@ -293,7 +293,7 @@ describe('a wallet to which everything has happened', () => {
     await kit.done([transfer('luz', '+1-1', 'usd', 4)], { data: { handle: 'i7' } });
     await kit.refused([transfer('luz', 'ana', 'usd', 90_000)], { data: { handle: 'i8' } });
     await kit.change('symbols', symbol, { handle: 'dollar', factor: 1000 }, 'usd');
-    end = (await client.get('/head')).body.data.moment;
+    written = (await client.get('/head')).body.data.moment;
     await server.stop();
   });
 
@@ -396,6 +396,10 @@ MOMENT -0.10 2.74 usd, destroy, intent i3
   });
 
   test('is told to end where the books do, if a moment is asked for that they do not reach', async () => {
+    const { end } = JSON.parse((await ayni('balances', directory, '--json')).out);
+    // It was received after all of these, and is not later than its frame.
+    const moved = JSON.parse((await ayni('statement', directory, 'luz', '--json')).out).changes as Json[];
+    expect(end >= moved.at(-1)!.moment && end <= written, end).toBe(true);
     const said = `The last entry here is of ${end}: what was decided after it is not in this.\n`;
     const never = '2999-01-01T00:00Z';
     for (const command of [
