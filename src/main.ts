@@ -28,6 +28,11 @@ const DRAIN_MS_MAX = 10_000;
 const STUCK_LOOK_MS = 100;
 /** The exit code of all commands whose command line cannot be used: trying again would change nothing. */
 const UNUSABLE_SETTINGS = 2;
+/**
+ * Of a stop that somebody asked for. SIGHUP comes from log rotation too, which meant no stop: systemd takes 0, and the
+ * signal itself, for one, and starts nothing again.
+ */
+const STOPPED = { SIGTERM: 0, SIGINT: 0, SIGHUP: 129 };
 
 // Who read the log may be gone, as `| head` is: that is no reason to stop.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
@@ -158,12 +163,12 @@ async function guard(min: number, { followers: port, rooms: { followers, server 
 }
 
 function stopOnSignals(running: Running, directory: string, { inform }: Log): void {
-  for (const signal of ['SIGTERM', 'SIGINT']) {
+  for (const [signal, code] of Object.entries(STOPPED)) {
     process.on(signal, () => {
       if (running.isStopping) return;
       running.isStopping = true;
-      inform(`${signal}: stops listening, finishes what is on its way.`);
-      stop(running).catch((error: Error) => {
+      (code === 0 ? inform : tell)(`${signal}: stops listening, finishes what is on its way.`);
+      stop(running, code).catch((error: Error) => {
         tell(fatalText(error, directory));
         process.exit(1);
       });
@@ -172,7 +177,7 @@ function stopOnSignals(running: Running, directory: string, { inform }: Log): vo
 }
 
 /** The plan backwards: nobody comes in any more, what is on its way comes to its end, the files are closed. */
-async function stop(running: Running): Promise<void> {
+async function stop(running: Running, code: number): Promise<void> {
   const { waiters, effects, outgoing, engine, followers, journal, pool } = running.rooms;
   const closed = running.listening?.close();
   const watch = setInterval(() => endWithoutCopies(running), STUCK_LOOK_MS);
@@ -195,7 +200,7 @@ async function stop(running: Running): Promise<void> {
   running.lock.release();
   running.metrics?.close();
   running.tellFigures();
-  process.exit(process.exitCode ?? 0);
+  process.exit(process.exitCode ?? code);
 }
 
 /** Where copies do not come for what is to be answered, whoever waits for it is told; nothing else would end that. */

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
@@ -456,4 +457,13 @@ test('SIGUSR1, which log rotation sends to many a server, does nothing and says 
   expect(server.log()).toContain('SIGUSR1 does nothing here. SIGUSR2 takes a snapshot.');
   expect(server.log()).not.toContain('Debugger');
   await server.stop();
+});
+
+// It ended the process at once and without a word, and systemd, which takes that for a stop that was asked for, did not start it again.
+test('SIGHUP, which log rotation sends too, stops as SIGTERM does, says so at any log level, and ends with 129', async () => {
+  const server = await start(copyOf(books), { AYNI_LOG_LEVEL: 'error' });
+  const ended = once(server.process, 'exit');
+  server.process.kill('SIGHUP');
+  expect(await ended).toEqual([129, null]);
+  expect(server.log()).toContain('SIGHUP: stops listening, finishes what is on its way.');
 });
