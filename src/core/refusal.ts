@@ -17,7 +17,10 @@ export const DEFECT = refuse('api.unexpected-error', 'The server met a defect of
 
 /** One thing that is wrong with the shape of a body, in the form clients know. */
 export interface Fault {
+  /** JSON pointer into the body: `/data/handle`. */
   readonly instancePath: string;
+  /** JSON pointer into the schema: `#/properties/data/properties/handle/pattern`. */
+  readonly schemaPath: string;
   readonly keyword: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly message: string;

@@ -16,17 +16,13 @@ import { versionAt } from './records.ts';
 import { type Fault, type Refusal, refuseShape } from './refusal.ts';
 import type { State } from './state.ts';
 
-interface SchemaFault extends Fault {
-  readonly schemaPath: string;
-}
-
 /**
  * The schema of a schema record, by the record's data: what is wrong with it, or the check of values, which gives what
  * is wrong with one or null, and about how many bytes that check takes. A function of nothing but the texts and values it
  * is given.
  */
-export type CompileSchema = (data: string) => { errors: readonly SchemaFault[] } | { check: CheckValue; held: number };
-type CheckValue = (value: Record<string, unknown>) => readonly SchemaFault[] | null;
+export type CompileSchema = (data: string) => { errors: readonly Fault[] } | { check: CheckValue; held: number };
+type CheckValue = (value: Record<string, unknown>) => readonly Fault[] | null;
 
 /** Kinds whose `schema` has no meaning but this one. */
 const BOUND: readonly Kind[] = [Kind.signer, Kind.symbol, Kind.wallet, Kind.anchor, Kind.circle];
@@ -67,7 +63,7 @@ const UNUSABLE: CheckValue = () => [
   },
 ];
 
-function unnamed(kind: Kind, schema: unknown): SchemaFault {
+function unnamed(kind: Kind, schema: unknown): Fault {
   const { name } = kindRow(kind);
   if (schema === undefined) {
     const params = { missingProperty: 'schema' };

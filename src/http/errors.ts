@@ -9,7 +9,7 @@
  * What always holds: a body made here is canonical JSON, hashed over its `data` and signed like any
  * record, and holds nothing but what the refusal says: no stack, no path, no echo of the request.
  */
-import type { Refusal as CoreRefusal } from '../core/refusal.ts';
+import { type Refusal as CoreRefusal, refuse as refuseFor } from '../core/refusal.ts';
 import { canon } from '../proof/canon.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { signedText } from '../render.ts';
@@ -57,10 +57,8 @@ export interface Refusal extends CoreRefusal {
 /** What a client is asked to wait on 429 and 503, in seconds. */
 const LATER: readonly Header[] = [['retry-after', '1']];
 
-/** A refusal by its reason. `custom` is left out of the body where it is undefined. */
-export function refuse(reason: Reason, detail: string, custom?: Record<string, unknown>): Refusal {
-  return custom === undefined ? { reason, detail } : { reason, detail, custom };
-}
+/** A refusal by a reason that has a status here. */
+export const refuse: (reason: Reason, detail: string, custom?: Record<string, unknown>) => Refusal = refuseFor;
 
 /** 413: the body is larger than the server takes. */
 export function refuseBodySize(bytesMax: number): Refusal {

@@ -13,11 +13,10 @@
 import type { Filter, Operator } from '../core/filters.ts';
 import { filterPath, isObject, OPERATORS } from '../core/filters.ts';
 import { Kind } from '../core/kinds.ts';
-import { refuseShape } from '../core/refusal.ts';
+import { type Fault, refuseShape } from '../core/refusal.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { parseJson } from './json.ts';
 import { compileRegex, PATTERN_CLASSES_MAX, PATTERN_SIZE_MAX } from './regex.ts';
-import type { SchemaError } from './schema-errors.ts';
 
 export interface ListQuery {
   readonly page: { readonly index: number; readonly limit: number };
@@ -162,7 +161,7 @@ function spread(segments: readonly string[], value: unknown, pairs: Pair[]): voi
 
 function parsePage(pairs: readonly Pair[], limitMax: number): ListQuery['page'] {
   const page = { index: 0, limit: Math.min(PAGE_LIMIT_DEFAULT, limitMax) };
-  const errors: SchemaError[] = [];
+  const errors: Fault[] = [];
   for (const { segments, text } of pairs) {
     if (segments[0] !== 'page' || segments.length !== 2) continue;
     if (segments[1] === 'index') page.index = readInteger('index', text, 0, Number.MAX_SAFE_INTEGER, errors);
@@ -177,7 +176,7 @@ function parsePage(pairs: readonly Pair[], limitMax: number): ListQuery['page'] 
   return page;
 }
 
-function readInteger(member: string, text: string, min: number, max: number, errors: SchemaError[]): number {
+function readInteger(member: string, text: string, min: number, max: number, errors: Fault[]): number {
   if (!/^-?\d{1,20}$/.test(text)) {
     errors.push(pageError(member, 'type', { type: 'integer' }, 'must be integer'));
     return min;
@@ -188,7 +187,7 @@ function readInteger(member: string, text: string, min: number, max: number, err
   return value;
 }
 
-function pageError(member: string, keyword: string, params: Record<string, unknown>, message: string): SchemaError {
+function pageError(member: string, keyword: string, params: Record<string, unknown>, message: string): Fault {
   const schemaPath = `#/properties/page/properties/${member}/${keyword}`;
   return { instancePath: `/page/${member}`, schemaPath, keyword, params, message };
 }

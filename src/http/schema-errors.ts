@@ -7,24 +7,15 @@
  * error per missing or unknown member, `schemaPath` ending in the keyword.
  */
 import type { TLocalizedValidationError } from 'typebox/error';
+import type { Fault } from '../core/refusal.ts';
 import { PATTERN_MESSAGES } from './schema-shapes.ts';
-
-export interface SchemaError {
-  /** JSON pointer into the body: `/data/handle`. */
-  readonly instancePath: string;
-  /** JSON pointer into the schema: `#/properties/data/properties/handle/pattern`. */
-  readonly schemaPath: string;
-  readonly keyword: string;
-  readonly params: Readonly<Record<string, unknown>>;
-  readonly message: string;
-}
 
 /** At most this many errors are told about one body. */
 export const ERRORS_MAX = 50;
 const NAME_LENGTH_MAX = 128;
 
 /** The validator's errors in the form above; `prefix` stands before each instance path. */
-export function tellErrors(found: readonly TLocalizedValidationError[], prefix = ''): SchemaError[] {
+export function tellErrors(found: readonly TLocalizedValidationError[], prefix = ''): Fault[] {
   const errors = settleUnions(found, 0)
     .flatMap((error) => tellError(error, prefix))
     .slice(0, ERRORS_MAX);
@@ -32,18 +23,18 @@ export function tellErrors(found: readonly TLocalizedValidationError[], prefix =
 }
 
 /** Said where the validator refused and named nothing, so that a refusal is never empty. */
-function unnamed(instancePath: string): SchemaError {
+function unnamed(instancePath: string): Fault {
   return { instancePath, schemaPath: '#', keyword: 'schema', params: {}, message: 'must match the schema' };
 }
 
 /** One error → what ajv would say: several where it names several members, none where it only echoes. */
-function tellError(error: TLocalizedValidationError, prefix: string): SchemaError[] {
+function tellError(error: TLocalizedValidationError, prefix: string): Fault[] {
   const { keyword, schemaPath } = error;
   const params = error.params as Record<string, unknown>;
   // A closed object reports each unknown member as a false schema, and then all of them once more.
   if (keyword === 'boolean') return [tellUnknown(prefix + error.instancePath, schemaPath)];
   if (keyword === 'additionalProperties') return [];
-  const one = (params: Record<string, unknown>, message: string): SchemaError => {
+  const one = (params: Record<string, unknown>, message: string): Fault => {
     return {
       instancePath: prefix + error.instancePath,
       schemaPath: `${schemaPath}/${keyword}`,
@@ -61,7 +52,7 @@ function tellError(error: TLocalizedValidationError, prefix: string): SchemaErro
 }
 
 /** The last segment of the pointer is the unknown member, the rest the object that has it. */
-function tellUnknown(pointer: string, schemaPath: string): SchemaError {
+function tellUnknown(pointer: string, schemaPath: string): Fault {
   const at = pointer.lastIndexOf('/');
   const name = pointer
     .slice(at + 1)

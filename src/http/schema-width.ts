@@ -5,7 +5,7 @@
  *
  * Free content (`custom`, and the JSON Schema of a schema record) has no such end: nobody looks into it here.
  */
-import type { SchemaError } from './schema-errors.ts';
+import type { Fault } from '../core/refusal.ts';
 
 /** Members of one object. No object with a meaning has so many. */
 export const MEMBERS_MAX = 1000;
@@ -13,7 +13,7 @@ export const MEMBERS_MAX = 1000;
 const ITEMS_MAX = 1024;
 
 /** What is too wide in `value`, or null. `at` is its place in the body. */
-export function tellWidth(value: unknown, at = ''): SchemaError | null {
+export function tellWidth(value: unknown, at = ''): Fault | null {
   if (typeof value !== 'object' || value === null) return null;
   if (Array.isArray(value)) return tellItems(value, at);
   const names = Object.keys(value);
@@ -32,7 +32,7 @@ function isFree(name: string, at: string): boolean {
   return name === 'custom' || (at === '/data' && (name === 'schema' || name === 'claims'));
 }
 
-function tellItems(items: readonly unknown[], at: string): SchemaError | null {
+function tellItems(items: readonly unknown[], at: string): Fault | null {
   if (items.length > ITEMS_MAX) return tooWide(at, 'maxItems', ITEMS_MAX, 'items');
   for (let i = 0; i < items.length; i++) {
     const error = tellWidth(items[i], `${at}/${i}`);
@@ -48,7 +48,7 @@ function tellItems(items: readonly unknown[], at: string): SchemaError | null {
 export const PARTS_MAX = 10_000;
 
 /** What is said of a body that is wrong and has more of them, or null. */
-export function tellLarge(value: unknown): SchemaError | null {
+export function tellLarge(value: unknown): Fault | null {
   if (partsLeft(value, '', PARTS_MAX) >= 0) return null;
   const message = `must match the schema; where it does not is looked for among ${PARTS_MAX} parts, and here are more`;
   return { instancePath: '', schemaPath: '#', keyword: 'schema', params: {}, message };
@@ -66,7 +66,7 @@ function partsLeft(value: unknown, at: string, left: number): number {
   return rest;
 }
 
-function tooWide(instancePath: string, keyword: string, limit: number, what: string): SchemaError {
+function tooWide(instancePath: string, keyword: string, limit: number, what: string): Fault {
   const message = `must NOT have more than ${limit} ${what}`;
   return { instancePath, schemaPath: `#/${keyword}`, keyword, params: { limit }, message };
 }

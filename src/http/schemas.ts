@@ -10,12 +10,13 @@
  *
  * What always holds: a schema is compiled when the first body of its kind comes, and the compiler loaded for the first
  * of all, since that would take longer than the rest of a start; prepareSchemas does it ahead. From then on, checking a
- * body that is right builds nothing, and errors are only looked for once a body is known to be wrong.
+ * body that is right compiles nothing, and errors are only looked for once a body is known to be wrong.
  */
 import { createRequire } from 'node:module';
 import type { Validator } from 'typebox/schema';
 import { Kind } from '../core/kinds.ts';
-import { ERRORS_MAX, type SchemaError, tellErrors } from './schema-errors.ts';
+import type { Fault } from '../core/refusal.ts';
+import { ERRORS_MAX, tellErrors } from './schema-errors.ts';
 import { isUsualIntent } from './schema-fast.ts';
 import { CheckData, CircleSignerData, CLAIMS, DropData, kindSchemas } from './schema-kinds.ts';
 import { Access, Hash, Luid, Proof } from './schema-shapes.ts';
@@ -31,7 +32,7 @@ export interface SchemaLimits {
 }
 
 /** The errors of a body, or null for one that has the right shape. `kind` is of no matter to a proof. */
-export type ValidateBody = (kind: Kind, operation: Operation, value: unknown) => SchemaError[] | null;
+export type ValidateBody = (kind: Kind, operation: Operation, value: unknown) => Fault[] | null;
 
 /** A schema that is compiled by whoever needs it first. */
 type Compiled = () => Validator;
@@ -89,7 +90,7 @@ export function compileSchemas(limits: SchemaLimits): ValidateBody {
 }
 
 /** What is wrong with a list of access rules, or null. */
-export function accessErrors(value: unknown): SchemaError[] | null {
+export function accessErrors(value: unknown): Fault[] | null {
   return errorsOf(RULES, value);
 }
 
@@ -143,7 +144,7 @@ function loadCompiler(): typeof import('typebox/schema') {
 }
 
 /** What is wrong with a value, or null; of a wrong one, only what `narrow` leaves is looked through. */
-function errorsOf(schema: Compiled, value: unknown, narrow = (wrong: unknown) => wrong): SchemaError[] | null {
+function errorsOf(schema: Compiled, value: unknown, narrow = (wrong: unknown) => wrong): Fault[] | null {
   const width = tellWidth(value);
   if (width !== null) return [width];
   if (schema().Check(value)) return null;
@@ -176,24 +177,16 @@ function hasClaims(value: unknown): boolean {
   return typeof data === 'object' && data !== null && Array.isArray(data.claims);
 }
 
-function checkClaims(claims: readonly unknown[]): SchemaError[] | null {
-  for (let i = 0; i < claims.length; i++) {
-    if (!claimValidator(claims[i]).Check(claims[i])) return tellClaims(claims, i);
-  }
-  return null;
-}
-
-function tellClaims(claims: readonly unknown[], first: number): SchemaError[] {
-  const errors: SchemaError[] = [];
-  for (let i = first; i < claims.length && errors.length < ERRORS_MAX; i++) {
+function checkClaims(claims: readonly unknown[]): Fault[] | null {
+  const errors: Fault[] = [];
+  for (let i = 0; i < claims.length && errors.length < ERRORS_MAX; i++) {
     const validator = claimValidator(claims[i]);
-    if (!validator.Check(claims[i])) {
-      const at = `/data/claims/${i}`;
-      const width = tellWidth(claims[i], at);
-      errors.push(...(width === null ? tellErrors(validator.Errors(claims[i])[1], at) : [width]));
-    }
+    if (validator.Check(claims[i])) continue;
+    const at = `/data/claims/${i}`;
+    const width = tellWidth(claims[i], at);
+    errors.push(...(width === null ? tellErrors(validator.Errors(claims[i])[1], at) : [width]));
   }
-  return errors.slice(0, ERRORS_MAX);
+  return errors.length === 0 ? null : errors.slice(0, ERRORS_MAX);
 }
 
 function claimValidator(claim: unknown): Validator {

@@ -7,7 +7,7 @@
  * level down the data, and the data has few levels. Every node gets its cost, by which the work of a check is counted.
  */
 import { isObject } from '../core/filters.ts';
-import type { SchemaError } from './schema-errors.ts';
+import type { Fault } from '../core/refusal.ts';
 import { FORMATS } from './user-schema-formats.ts';
 
 /** Characters of the schema as JSON, nodes (schemas within it, itself included), and their nesting. */
@@ -119,7 +119,7 @@ export interface ReadSchema {
 }
 
 /** The schema, read, or what is wrong with it. */
-export function readUserSchema(schema: unknown): ReadSchema | { errors: SchemaError[] } {
+export function readUserSchema(schema: unknown): ReadSchema | { errors: Fault[] } {
   try {
     const reader = new Reader();
     const prepared = reader.read(schema);
@@ -133,7 +133,7 @@ export function readUserSchema(schema: unknown): ReadSchema | { errors: SchemaEr
 }
 
 /** An error about a place within the schema of a schema record. */
-export function schemaError(pointer: string, keyword: string, message: string): SchemaError {
+export function schemaError(pointer: string, keyword: string, message: string): Fault {
   return {
     instancePath: `/data/schema${pointer}`,
     schemaPath: '#/properties/data/properties/schema',
@@ -199,8 +199,11 @@ class Reader {
         if (keyword === 'patternProperties') this.#countPatterns(Object.keys(copy[keyword] as object).length, at);
       } else if (keyword === 'items') {
         copy[keyword] = Array.isArray(value) ? mapList(value, at, 'below', inner) : inner(value, at, 'below');
-      } else if (keyword === 'dependencies') copy[keyword] = mapDependencies(value, at, inner);
-      else if (keyword === '$ref') copy[keyword] = this.#ref(value, at, node);
+      } else if (keyword === 'dependencies') {
+        // Schemas for the same value, or lists of members that must be there too.
+        const schemaOrNames: Inner = (within, path) => (Array.isArray(within) ? within : inner(within, path, 'same'));
+        copy[keyword] = mapMembers(value, at, 'same', schemaOrNames);
+      } else if (keyword === '$ref') copy[keyword] = this.#ref(value, at, node);
       else if (PLAIN.has(keyword)) copy[keyword] = plain(keyword, value, at);
       else throw new Misfit(at, 'additionalProperties', `${keyword.slice(0, 128)} is no keyword that is checked here`);
       if (keyword === 'pattern') this.#countPatterns(1, at);
@@ -255,7 +258,7 @@ class Reader {
   }
 }
 
-type Inner = (within: unknown, pointer: string, place: Place) => Schema | boolean;
+type Inner = (within: unknown, pointer: string, place: Place) => Schema | boolean | unknown[];
 
 function mapList(value: unknown, pointer: string, place: Place, inner: Inner): unknown[] {
   if (!Array.isArray(value) || value.length === 0) throw new Misfit(pointer, 'type', 'must be array of schemas');
@@ -264,28 +267,17 @@ function mapList(value: unknown, pointer: string, place: Place, inner: Inner): u
 
 function mapMembers(value: unknown, pointer: string, place: Place, inner: Inner): Schema {
   if (!isObject(value)) throw new Misfit(pointer, 'type', 'must be object');
-  if (place !== 'nowhere') refusePassedBy(value, pointer);
+  // The library passes by a member of this name, and what is asked of it.
+  if (place !== 'nowhere' && Object.hasOwn(value, '__proto__')) {
+    throw new Misfit(
+      `${pointer}/__proto__`,
+      'propertyNames',
+      'must not ask anything of __proto__: that is not checked',
+    );
+  }
   return Object.fromEntries(
     Object.entries(value).map(([name, each]) => [name, inner(each, `${pointer}/${escapePointer(name)}`, place)]),
   );
-}
-
-/** Schemas for the same value, or lists of members that must be there too. */
-function mapDependencies(value: unknown, pointer: string, inner: Inner): Schema {
-  if (!isObject(value)) throw new Misfit(pointer, 'type', 'must be object');
-  refusePassedBy(value, pointer);
-  return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [
-      name,
-      Array.isArray(each) ? each : inner(each, `${pointer}/${escapePointer(name)}`, 'same'),
-    ]),
-  );
-}
-
-/** The library passes by a member of this name, and what is asked of it. */
-function refusePassedBy(members: Schema, pointer: string): void {
-  if (!Object.hasOwn(members, '__proto__')) return;
-  throw new Misfit(`${pointer}/__proto__`, 'propertyNames', 'must not ask anything of __proto__: that is not checked');
 }
 
 /**

@@ -8,9 +8,10 @@
  */
 import { createRequire } from 'node:module';
 import type { Ajv, ErrorObject, KeywordCxt, ValidateFunction } from 'ajv';
+import type { Fault } from '../core/refusal.ts';
 import type { CompileSchema } from '../core/user-schemas.ts';
 import { compileRegex, PATTERN_CLASSES_MAX, type Pattern } from './regex.ts';
-import { ERRORS_MAX, type SchemaError } from './schema-errors.ts';
+import { ERRORS_MAX } from './schema-errors.ts';
 import { FORMATS } from './user-schema-formats.ts';
 import { isMultiple } from './user-schema-numbers.ts';
 import { COST, KEYS_COST, type ReadSchema, readUserSchema, schemaError } from './user-schema-shape.ts';
@@ -278,7 +279,7 @@ function run(validate: ValidateFunction, value: unknown, workMax: number): Error
   }
 }
 
-const TOO_MUCH_WORK: SchemaError = {
+const TOO_MUCH_WORK: Fault = {
   instancePath: '/data',
   schemaPath: '#',
   keyword: 'maxWork',
@@ -289,7 +290,7 @@ const TOO_MUCH_WORK: SchemaError = {
 // ---------------------------------------------------------------- telling
 
 /** The schema itself is not one: errors by the schema of schemas. */
-function tellUnfit(errors: readonly ErrorObject[]): SchemaError[] {
+function tellUnfit(errors: readonly ErrorObject[]): Fault[] {
   const told = tellErrors(errors).map((error) => ({
     ...error,
     instancePath: `/data/schema${error.instancePath.slice('/data'.length)}`,
@@ -298,7 +299,7 @@ function tellUnfit(errors: readonly ErrorObject[]): SchemaError[] {
 }
 
 /** In the form of all errors of shape; long names and lists are cut, since a client may have made them long. */
-function tellErrors(errors: readonly ErrorObject[]): SchemaError[] {
+function tellErrors(errors: readonly ErrorObject[]): Fault[] {
   return errors.slice(0, ERRORS_MAX).map(({ instancePath, schemaPath, keyword, params, message }) => ({
     instancePath: `/data${instancePath.length > PATH_CHARS_MAX ? '' : instancePath}`,
     schemaPath: schemaPath.slice(0, PATH_CHARS_MAX),
