@@ -59,8 +59,11 @@ export function apply(
     case EntryType.token:
       state.log.push(0);
       return state.tokens.use(entry.handle, entry.exp);
-    case EntryType.create:
-      return applyCreate(state, entry, bytes, from, to, askedOf(entry, command));
+    case EntryType.create: {
+      const row = addRow(state, entry, kindRow(entry.kind).status, bytes, from, to);
+      useProofs(state, row, entry);
+      return applyVersion(state, row, entry, askedOf(entry, command));
+    }
     case EntryType.intent: {
       const outline = 'outline' in entry ? entry.outline : (command?.sheet ?? outlineOf(dataOf(entry)));
       return applyIntent(state, entry, bytes, from, to, outline);
@@ -121,19 +124,6 @@ export function apply(
 function askedOf(entry: CreateEntry | CreateFacts, command: CreateCommand | undefined): Record<string, unknown> {
   if ('asked' in entry) return entry.asked;
   return command === undefined ? dataOf(entry) : commandData(command);
-}
-
-function applyCreate(
-  state: State,
-  entry: CreateEntry | CreateFacts,
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-  value: Record<string, unknown>,
-): void {
-  const row = addRow(state, entry, kindRow(entry.kind).status, bytes, from, to);
-  useProofs(state, row, entry);
-  applyVersion(state, row, entry, value);
 }
 
 function applyIntent(

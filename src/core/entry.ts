@@ -65,12 +65,9 @@ export interface UpdateEntry extends EntryBase, SignedContent {
 }
 
 /** The end of the record in row `row`: hash, data and proofs are those of the drop body. */
-export interface DropEntry extends EntryBase {
+export interface DropEntry extends EntryBase, Omit<SignedContent, 'seal'> {
   type: typeof EntryType.drop;
   row: number;
-  hash: Uint8Array;
-  data: string;
-  proofs: StoredProof[];
 }
 
 /** One more proof on the record in row `row`, and the status it gave, or null. */
@@ -196,16 +193,12 @@ export interface IntentEntry extends EntryBase, SignedContent {
 }
 
 /** A new intent by what it changes: its signed content is only kept, and an outline of the data is all that is asked for. */
-export interface IntentFacts extends EntryBase {
-  type: typeof EntryType.intent;
-  thread: string;
-  outcome: Outcome;
+export interface IntentFacts extends Omit<IntentEntry, keyof SignedContent> {
   outline: IntentOutline;
 }
 
 /** A new record by what applying asks of it (outline.ts), of a kind of which that is little. */
-export interface CreateFacts extends EntryBase {
-  type: typeof EntryType.create;
+export interface CreateFacts extends Omit<CreateEntry, keyof SignedContent> {
   asked: Record<string, unknown>;
 }
 

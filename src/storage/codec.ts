@@ -201,25 +201,9 @@ export function decodeNextFacts(bytes: Uint8Array, cursor: { at: number }, to: n
 }
 
 /** How what follows an intent's head is read. */
-type ReadIntent<E> = (
-  reader: msgpack.Reader,
-  version: number,
-  ledger: number,
-  kind: Kind,
-  luid: string,
-  handle: string,
-  moment: number,
-  notes: OutlineNotes | undefined,
-) => E;
+type ReadIntent<E> = (...args: Parameters<typeof readIntentFacts>) => E;
 /** The same for a new record, of a kind that is not asked for whole. */
-type ReadCreate<E> = (
-  reader: msgpack.Reader,
-  ledger: number,
-  kind: Kind,
-  luid: string,
-  handle: string,
-  moment: number,
-) => E;
+type ReadCreate<E> = (...args: Parameters<typeof readCreateFacts>) => E;
 
 function readEntry<E>(
   reader: msgpack.Reader,
