@@ -97,15 +97,10 @@ export function componentSchemas(bodies: BodySchemas): Record<string, Schema> {
   named.set('DropBody', bodies.drop).set('CircleSignerDropBody', bodies.dropMember).set('ActionBody', bodies.check);
 
   const names = new Map([...named].map(([name, schema]) => [schema, name]));
-  const written = [...named].map(([name, schema]): [string, Schema] => [
-    name,
-    name === 'Claim' ? anyClaim() : writtenOut(schema, names),
-  ]);
-  const answered = Object.entries(answerSchemas()).map(([name, schema]): [string, Schema] => [
-    name,
-    writtenOut(schema, names),
-  ]);
-  const all = [...written, ...answered].map(([name, schema]): [string, Schema] => [name, withTexts(name, schema)]);
+  const all = [...named, ...Object.entries(answerSchemas())].map(([name, schema]): [string, Schema] => {
+    const written = name === 'Claim' ? anyClaim() : writtenOut(schema, names);
+    return [name, withTexts(name, written)];
+  });
   return Object.fromEntries(all.sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
@@ -283,6 +278,5 @@ function answerSchemas(): Record<string, Schema> {
     schemas[`${kind}Version`] = object({ data, hash: Hash, luid: luidOf(prefix), meta: ref(`${meta}VersionMeta`) });
     schemas[`${kind}VersionList`] = list(ref(`${kind}Version`));
   }
-
   return schemas;
 }

@@ -98,6 +98,20 @@ export const DATA_MEMBERS: Readonly<Record<string, string>> = {
   parent: 'In an update: the hash of the version before.',
 };
 
+/** What all policies have. */
+const POLICY = {
+  record: 'The kind of record it is about.',
+  extend: 'Policies whose values count here too.',
+  filter: 'For records alone that pass this.',
+};
+
+/** What all records tell of themselves. */
+const META = {
+  proofs: 'In the order in which they came.',
+  owners: 'The keys that signed it when it was made.',
+  labels: 'Put on by proofs.',
+};
+
 /** By name of the schema. */
 export const MEMBERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   LedgerData: {
@@ -136,26 +150,13 @@ export const MEMBERS: Readonly<Record<string, Readonly<Record<string, string>>>>
     traits: 'With `statuses` it hears of every step of its intents.',
   },
   AccessPolicyData: {
+    ...POLICY,
     schema: 'Its values are access rules.',
-    record: 'The kind of record it is about.',
     values: 'The rules.',
     extend: 'Policies whose rules count here too.',
-    filter: 'For records alone that pass this.',
   },
-  StatusPolicyData: {
-    schema: 'Its values say who may set which status.',
-    record: 'The kind of record it is about.',
-    values: 'The statuses.',
-    extend: 'Policies whose values count here too.',
-    filter: 'For records alone that pass this.',
-  },
-  LabelsPolicyData: {
-    schema: 'Its values say who may set which label.',
-    record: 'The kind of record it is about.',
-    values: 'The labels.',
-    extend: 'Policies whose values count here too.',
-    filter: 'For records alone that pass this.',
-  },
+  StatusPolicyData: { ...POLICY, schema: 'Its values say who may set which status.', values: 'The statuses.' },
+  LabelsPolicyData: { ...POLICY, schema: 'Its values say who may set which label.', values: 'The labels.' },
   SchemaData: {
     record: 'The kind of record whose data must satisfy it.',
     format: 'What kind of schema it is.',
@@ -167,17 +168,13 @@ export const MEMBERS: Readonly<Record<string, Readonly<Record<string, string>>>>
       'What is signed beside the hash. Of the proofs of the server: `moment`, `status`, `luid`, and with the status `failed` `reason` and `detail`.',
   },
   RecordMeta: {
-    proofs: 'In the order in which they came.',
+    ...META,
     moment: 'When its data was last changed.',
-    owners: 'The keys that signed it when it was made.',
-    labels: 'Put on by proofs.',
     status: '`created`, for effects `active`, or what a proof has set.',
   },
   IntentMeta: {
-    proofs: 'In the order in which they came.',
+    ...META,
     moment: 'When it came.',
-    owners: 'The keys that signed it when it was made.',
-    labels: 'Put on by proofs.',
     status: '`completed` is done and `rejected` not done, for ever; all others are on their way.',
     thread: 'The same for all intents that happen together.',
     routed: 'Routes had a say in it.',
