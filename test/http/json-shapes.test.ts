@@ -1,7 +1,7 @@
 /** How many shapes the objects of a text have, told by hand, and by a count that keeps all names. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hasMoreShapes } from '../../src/http/json-shapes.ts';
+import { hasMoreShapes } from '../../src/http/json.ts';
 import { often } from '../support/long.ts';
 
 /** Deeper than any of these texts: so much is promised. */
