@@ -1,5 +1,5 @@
 /** destroy: balance of a source wallet ceases to exist. Lowers the symbol's supply. */
-import type { ClaimAction } from './claim.ts';
+import type { ClaimAction } from './index.ts';
 
 export const destroy: ClaimAction = {
   name: 'destroy',

@@ -1,5 +1,5 @@
 /** issue: new balance of a symbol for a target wallet. Raises the symbol's supply. */
-import type { ClaimAction } from './claim.ts';
+import type { ClaimAction } from './index.ts';
 
 export const issue: ClaimAction = {
   name: 'issue',

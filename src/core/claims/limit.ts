@@ -1,5 +1,5 @@
 /** limit: sets a wallet's limit of one metric in one symbol. Moves nothing. */
-import type { ClaimAction } from './claim.ts';
+import type { ClaimAction } from './index.ts';
 
 export const limit: ClaimAction = {
   name: 'limit',

@@ -1,5 +1,5 @@
 /** transfer: balance from a source wallet to a target wallet. Never changes the symbol's supply. */
-import type { ClaimAction } from './claim.ts';
+import type { ClaimAction } from './index.ts';
 
 export const transfer: ClaimAction = {
   name: 'transfer',
