@@ -15,6 +15,7 @@ import {
   type Facts,
   type IntentEntry,
   type IntentFacts,
+  isFinal,
   LEG_STATES,
   luidOfThread,
   MARK_WIDTH,
@@ -273,7 +274,7 @@ function applyOutcome(
     if (moves && !outcome.isEarly) countNewlyLimited(state, open, outcome);
     if (moves) addSupply(state, outcome.postings);
   } else assertStill(outcome);
-  if (status === 'completed' || status === 'rejected') return close(state, row);
+  if (isFinal(status)) return close(state, row);
   const isHolding = holds || (open.isHolding && !isEnd);
   const begun = links?.legs ?? [];
   const bridges = begun.length > 0 ? [...new Set(begun.map(({ bridge }) => bridge))] : open.bridges;

@@ -12,6 +12,7 @@
  * n-th of them is known by its number, and a page begins next to it, however deep.
  */
 import { liveCount } from './counts.ts';
+import { isFinal } from './entry.ts';
 import { type Filter, isStatus, nameOf } from './filters.ts';
 import { findHandle } from './finding.ts';
 import { Kind, kindRow } from './kinds.ts';
@@ -118,7 +119,7 @@ export class Candidates {
     const { ledger, kind } = this.#request;
     const { open } = this.#state;
     const status = this.#asked?.status;
-    if (kind !== Kind.intent || status === undefined || isEnd(status) || open.size > OPEN_FEW) return null;
+    if (kind !== Kind.intent || status === undefined || isFinal(status) || open.size > OPEN_FEW) return null;
     const rows: number[] = [];
     for (const [row, intent] of open) if (intent.ledger === ledger && intent.status === status) rows.push(row);
     return rows;
@@ -259,10 +260,6 @@ function turned(newestFirst: () => number, max: number): () => number {
 function each(rows: readonly number[]): () => number {
   let next = 0;
   return () => (next < rows.length ? rows[next++]! : END);
-}
-
-function isEnd(status: string): boolean {
-  return status === 'completed' || status === 'rejected';
 }
 
 /** The term, member and value, under which every record that passes this filter is found; null where none is. */

@@ -277,6 +277,11 @@ export function statusAfter({ steps }: Outcome, before: IntentStatus = 'pending'
   return last === undefined || last === 'error' ? before : last;
 }
 
+/** Whether nothing becomes of an intent any more. */
+export function isFinal(status: string): boolean {
+  return status === 'completed' || status === 'rejected';
+}
+
 /** When it was decided, as far as it says so: an intent may have waited since it was received, a record has not. */
 export function decidedAt(entry: Entry): number {
   return 'outcome' in entry ? entry.outcome.moment : entry.moment;

@@ -2,11 +2,9 @@
  * Clients who asked to hear how their intent ends (`Prefer: wait`), or of what comes next in the log. Told by what the
  * engine publishes, or by time; whoever is gone is not waited for.
  */
-import { type Entry, EntryType, statusAfter } from '../core/entry.ts';
+import { type Entry, EntryType, isFinal, statusAfter } from '../core/entry.ts';
 import { Kind } from '../core/kinds.ts';
 import { signalsOf } from '../events.ts';
-
-const FINAL = new Set(['completed', 'rejected']);
 
 /** Whoever waits no longer: what `tell` would have told is not told. Once it was, this does nothing: the answer may be on its way. */
 export type GiveUp = () => void;
@@ -112,7 +110,7 @@ export class Waiters {
     }
     if (this.#byLuid.size === 0) return;
     for (const entry of entries) {
-      if (entry.type !== EntryType.step || !FINAL.has(statusAfter(entry.outcome))) continue;
+      if (entry.type !== EntryType.step || !isFinal(statusAfter(entry.outcome))) continue;
       for (const tell of [...(this.#byLuid.get(entry.luid) ?? [])]) tell();
     }
   }

@@ -4,7 +4,7 @@
 import { isAllowed, mayEnter, NO_ROW, proofTarget } from '../core/access/index.ts';
 import type { CreateCommand, DropCommand, ProofCommand, UpdateCommand } from '../core/command.ts';
 import { notFound } from '../core/decide.ts';
-import { type Entry, EntryType, type IntentEntry, statusAfter } from '../core/entry.ts';
+import { type Entry, EntryType, type IntentEntry, isFinal, statusAfter } from '../core/entry.ts';
 import { findRecord } from '../core/finding.ts';
 import { Kind } from '../core/kinds.ts';
 import { createdCustom, isoMoment, sealCustom, updatedCustom } from '../core/proofs.ts';
@@ -139,7 +139,7 @@ function answerFinal(call: Call, content: Texts, entry: IntentEntry, digest: str
   const { house } = call;
   const headers: Header[] = [['preference-applied', `wait=${wait}`]];
   const status = statusAfter(entry.outcome);
-  if (status === 'completed' || status === 'rejected') {
+  if (isFinal(status)) {
     const version = { entry, added: [], before: 0 };
     const late = `,${outcomeText(entry.outcome, version, content.hashHex, house.sealer)}`;
     return call.reply.send(201, createdText(call, content, entry, digest, status, late, isRouted(version)), headers);
