@@ -23,12 +23,9 @@ export function listBalances(call: Call): void {
     number === 0 ? balances.available(slot) : balances.reserved(slot);
   listSlots(call, BALANCE_PATHS, {
     count: 2,
+    salt: 0,
     momentOf: (slot, number) => (number === 0 || amountOf(slot, number) !== 0 ? balances.moment(slot) : null),
-    textOf(slot, number, wallet, symbol) {
-      const balance = `"amount":${amountOf(slot, number)},"schema":"${number === 0 ? 'available' : 'reserved'}"`;
-      const data = `{${balance},"symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
-      return slotText(data, pairLuid(wallet.luid, symbol.luid, number), balances.moment(slot));
-    },
+    said: (slot, number) => `"amount":${amountOf(slot, number)},"schema":"${number === 0 ? 'available' : 'reserved'}"`,
   });
 }
 
@@ -36,13 +33,10 @@ export function listLimits(call: Call): void {
   const { balances } = call.house.state;
   listSlots(call, LIMIT_PATHS, {
     count: METRICS.length,
+    salt: 2,
     momentOf: (slot, metric) =>
       Number.isNaN(balances.limit(slot, metric)) ? null : balances.limitMoment(slot, metric),
-    textOf(slot, metric, wallet, symbol) {
-      const limit = `"amount":${balances.limit(slot, metric)},"metric":"${METRICS[metric]}"`;
-      const data = `{${limit},"symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
-      return slotText(data, pairLuid(wallet.luid, symbol.luid, 2 + metric), balances.limitMoment(slot, metric));
-    },
+    said: (slot, metric) => `"amount":${balances.limit(slot, metric)},"metric":"${METRICS[metric]}"`,
   });
 }
 
@@ -50,16 +44,19 @@ export function listLimits(call: Call): void {
 interface SlotRows {
   /** At most ROWS_MAX. */
   readonly count: number;
+  /** That of the first row's luid; each further row has the next. */
+  readonly salt: number;
   /** Null where it is not there. */
   momentOf(slot: number, number: number): number | null;
-  textOf(slot: number, number: number, wallet: Names, symbol: Names): string;
+  /** The members of its data that sort before `symbol`. */
+  said(slot: number, number: number): string;
 }
 
 /**
  * A list over the wallet's balance slots. A wallet may have very many: only the rows of the page are made, and where it takes
  * longer they are looked for in turns. Where filters ask for some of them, all have to be made.
  */
-function listSlots(call: Call, paths: readonly string[], { count, momentOf, textOf }: SlotRows): void {
+function listSlots(call: Call, paths: readonly string[], { count, salt, momentOf, said }: SlotRows): void {
   const { house, request } = call;
   const { state } = house;
   const { balances } = state;
@@ -71,14 +68,18 @@ function listSlots(call: Call, paths: readonly string[], { count, momentOf, text
   const { index, limit } = query.page;
   const first = new FirstRows(index * limit + limit, order);
   let next = state.rows.aux.get(row);
-  const textAt = (slot: number, number: number, wallet: Names) =>
-    textOf(slot, number, wallet, namesOf(state, balances.symbol(slot)));
+  const textOf = (slot: number, number: number, moment: number, wallet: Names) => {
+    const symbol = namesOf(state, balances.symbol(slot));
+    const data = `{${said(slot, number)},"symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;
+    const luid = pairLuid(wallet.luid, symbol.luid, salt + number);
+    return `{"data":${data},"hash":"${sha256Hex(data)}","luid":"${luid}","meta":{"moment":"${isoMoment(moment)}"}}`;
+  };
   const passes = (text: string) => filters.length === 0 || matchesAll(JSON.parse(text), filters);
   const lookAt = (slot: number): void => {
     for (let number = 0; number < count; number++) {
       const moment = momentOf(slot, number);
       if (moment === null) continue;
-      if (filters.length === 0 || passes(textAt(slot, number, namesOf(state, row)))) {
+      if (filters.length === 0 || passes(textOf(slot, number, moment, namesOf(state, row)))) {
         first.add(moment, placeOf(slot, number));
       }
     }
@@ -97,8 +98,9 @@ function listSlots(call: Call, paths: readonly string[], { count, momentOf, text
     // Since they were looked at they may have changed, or gone.
     const rows = first.from(index * limit).flatMap((place) => {
       const [slot, number] = [slotAt(place), rowAt(place)];
-      if (momentOf(slot, number) === null) return [];
-      const text = textAt(slot, number, wallet);
+      const moment = momentOf(slot, number);
+      if (moment === null) return [];
+      const text = textOf(slot, number, moment, wallet);
       return passes(text) ? [text] : [];
     });
     sendList(call, rows, { index, limit, total });
@@ -122,10 +124,6 @@ const rowAt = (place: number) => ROWS_MAX - 1 - (place % ROWS_MAX);
 /** A twentieth of a millisecond; a pattern alone can take milliseconds over the rows of one. */
 const SLOTS_PER_LOOK = 512;
 const FILTERED_PER_LOOK = 1;
-
-function slotText(data: string, luid: string, moment: number): string {
-  return `{"data":${data},"hash":"${sha256Hex(data)}","luid":"${luid}","meta":{"moment":"${isoMoment(moment)}"}}`;
-}
 
 /** The anchors of a wallet: their list with one filter more. The envelope has no page, though one may be asked for. */
 export function listWalletAnchors(call: Call): void {
