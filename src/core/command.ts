@@ -56,11 +56,8 @@ export interface UpdateCommand extends CommandBase, Content {
   seal: Uint8Array;
 }
 
-export interface DropCommand extends CommandBase, Content {
+export interface DropCommand extends Omit<UpdateCommand, 'op' | 'seal'> {
   op: 'drop';
-  value: Record<string, unknown>;
-  luid: string;
-  luidSent?: string | undefined;
 }
 
 export interface ProofCommand extends CommandBase {

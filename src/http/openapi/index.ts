@@ -184,7 +184,6 @@ const parameterRef = (name: string) => ({ $ref: `#/components/parameters/${name}
 
 function pathParameter(name: string, { kind }: RouteRow): Record<string, unknown> {
   const given = { name, in: 'path', required: true };
-  const id = { anyOf: [ref('Address'), ref('Luid')] };
   if (name === 'change') {
     return {
       ...given,
@@ -193,16 +192,9 @@ function pathParameter(name: string, { kind }: RouteRow): Record<string, unknown
       example: 1,
     };
   }
-  if (name === 'signer') {
-    return {
-      ...given,
-      description: 'Handle or luid of the signer.',
-      schema: id,
-      example: EXAMPLES[Kind.signer].handle,
-    };
-  }
-  const what = KINDS[kind].name;
-  return { ...given, description: `Handle or luid of the ${what}.`, schema: id, example: EXAMPLES[kind].handle };
+  const of = name === 'signer' ? Kind.signer : kind;
+  const schema = { anyOf: [ref('Address'), ref('Luid')] };
+  return { ...given, description: `Handle or luid of the ${KINDS[of].name}.`, schema, example: EXAMPLES[of].handle };
 }
 
 function parameters(pageLimitMax: number): Record<string, unknown> {
