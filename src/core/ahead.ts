@@ -7,7 +7,7 @@
  * it. Without it the same is decided, only later.
  */
 import { hashMix } from '../memory/index.ts';
-import { actionAt, CLAIM_WIDTH, hashColumn } from './claims/rows.ts';
+import { actionAt, CLAIM_WIDTH, hashColumn } from './claims/index.ts';
 import type { Command, CreateCommand } from './command.ts';
 import { EntryType, type Facts, type IntentFacts, POSTING_WIDTH } from './entry.ts';
 import { handleHash, luidHash } from './finding.ts';

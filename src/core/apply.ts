@@ -3,8 +3,7 @@
  * in the same order, so both end in the same state. It decides nothing and cannot fail; an assert here is our own bug
  * or books that lie.
  */
-import type { Claim } from './claims/index.ts';
-import { rowsOf } from './claims/rows.ts';
+import { type Claim, rowsOf } from './claims/index.ts';
 import { type CreateCommand, commandData } from './command.ts';
 import { ANY_STATUS, addCount, addOwnStatus, countKey, labelKey } from './counts.ts';
 import {

@@ -1,8 +1,7 @@
 /**
  * What must hold whatever anybody sends, checked as the books are written and again as they are read.
  */
-import type { ClaimAction } from './claims/index.ts';
-import { AMOUNT, actionAt, CLAIM_WIDTH } from './claims/rows.ts';
+import { AMOUNT, actionAt, CLAIM_WIDTH, type ClaimAction } from './claims/index.ts';
 import { LIMIT_WIDTH, type Outcome, POSTING_WIDTH } from './entry.ts';
 import { assert } from './refusal.ts';
 

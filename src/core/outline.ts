@@ -3,8 +3,7 @@
  * (sheet.ts), and of the server's own intents the data as a value; replay, which has it as bytes, reads these members and
  * passes over the rest (storage/outline.ts).
  */
-import { actionNumber, CLAIM_ACTIONS, type Claim, handleOf, walletIn } from './claims/index.ts';
-import { rowsOf } from './claims/rows.ts';
+import { actionNumber, CLAIM_ACTIONS, type Claim, handleOf, rowsOf, walletIn } from './claims/index.ts';
 import { Kind } from './kinds.ts';
 
 export { hashAscii, hashText } from '../memory/index.ts';

@@ -6,8 +6,17 @@
  * What always holds: what is decided by a sheet is what is decided by the data.
  */
 import { METRICS, type Metric } from './balances.ts';
-import { actionNumber, CLAIM_ACTIONS, type Claim, handleOf, type WalletMember, walletIn } from './claims/index.ts';
-import { CLAIM_WIDTH, hashColumn, setClaim } from './claims/rows.ts';
+import {
+  actionNumber,
+  CLAIM_ACTIONS,
+  CLAIM_WIDTH,
+  type Claim,
+  handleOf,
+  hashColumn,
+  setClaim,
+  type WalletMember,
+  walletIn,
+} from './claims/index.ts';
 import { type CreateCommand, commandData } from './command.ts';
 import { Kind, scopeOf } from './kinds.ts';
 import { hasRules, type IntentOutline } from './outline.ts';

@@ -3,7 +3,7 @@
  * lists and relations look up are one table here.
  */
 import { hashMix } from '../memory/index.ts';
-import { actionAt, CLAIM_WIDTH, hashColumn } from './claims/rows.ts';
+import { actionAt, CLAIM_WIDTH, hashColumn } from './claims/index.ts';
 import { nameHash } from './finding.ts';
 import { Kind, scopeOf } from './kinds.ts';
 import type { IntentOutline } from './outline.ts';

@@ -9,8 +9,7 @@
  * ASCII never escaped. The data was made so at the door and is covered by the frame's hash; bytes that are not so
  * throw CodecError.
  */
-import { CLAIM_ACTIONS } from '../core/claims/index.ts';
-import { CLAIM_WIDTH, hashColumn, setClaim } from '../core/claims/rows.ts';
+import { CLAIM_ACTIONS, CLAIM_WIDTH, hashColumn, setClaim } from '../core/claims/index.ts';
 import { ASKED_MEMBERS, hashAscii, hashText, type IntentOutline } from '../core/outline.ts';
 import { CodecError, textAt } from './msgpack.ts';
 
