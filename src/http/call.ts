@@ -3,8 +3,11 @@
  */
 import type { Bearer, Caller } from '../core/access/index.ts';
 import type { Command } from '../core/command.ts';
+import { findRecord } from '../core/finding.ts';
+import { Kind } from '../core/kinds.ts';
+import { namesOf } from '../core/records.ts';
 import { type Refusal as CoreRefusal, DEFECT } from '../core/refusal.ts';
-import type { State } from '../core/state.ts';
+import { SERVER_LEDGER, type State } from '../core/state.ts';
 import type { Effects } from '../effects/index.ts';
 import { CUT_OFF, type Engine } from '../engine.ts';
 import type { KeyPair } from '../proof/keys.ts';
@@ -77,6 +80,24 @@ export interface Call {
   showToken: ((command: Command, checks: Uint8Array) => void) | null;
   /** Does what is asked for, as often as it is called: who is sent back begins anew. */
   act: () => void;
+}
+
+/** The ledger a kind's records live in: ledgers themselves belong to the server. */
+export function ledgerOf({ route, ledger }: Call): number {
+  return route.kind === Kind.ledger ? SERVER_LEDGER : ledger;
+}
+
+/** The row that the request speaks of, or -1. */
+export function rowOf(call: Call): number {
+  const { house, route, ledger } = call;
+  if (route.id === null) return house.state.ledgers[ledger]!.row;
+  return findRecord(house.state, ledgerOf(call), route.kind, route.id);
+}
+
+/** The luid of that record, empty for none: what is not there is told once signatures are verified. */
+export function luidOf(call: Call): string {
+  const row = rowOf(call);
+  return row < 0 ? '' : namesOf(call.house.state, row).luid;
 }
 
 /** No signatures to verify, or none to make. */

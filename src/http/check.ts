@@ -4,11 +4,10 @@ import { type AccessAction, type Caller, grantingRules, targetOf } from '../core
 import type { CheckCommand } from '../core/command.ts';
 import { Kind } from '../core/kinds.ts';
 import { isRefusal } from '../core/refusal.ts';
-import { type Call, callerOf, NO_BYTES, sendRefusal, walk } from './call.ts';
+import { type Call, callerOf, ledgerOf, luidOf, NO_BYTES, rowOf, sendRefusal, walk } from './call.ts';
 import { keysOf, openBody } from './door.ts';
 import { refuse } from './errors.ts';
 import { sendList } from './reads.ts';
-import { ledgerOf, luidOf, rowOf } from './rows.ts';
 import { submit } from './writes.ts';
 
 export function checkAccess(call: Call): void {

@@ -11,14 +11,13 @@ import type { DeliveryView } from '../effects/index.ts';
 import { allEvents, eventsOf, eventText, type LedgerEvent, placedAt, signalsOf } from '../events.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { signedText } from '../render.ts';
-import { type Call, callerOf, refuseDurable, sendDurable, sendRefusal, walk } from './call.ts';
+import { type Call, callerOf, refuseDurable, rowOf, sendDurable, sendRefusal, walk } from './call.ts';
 import { submitCheck } from './check.ts';
 import { keysOf, openBody } from './door.ts';
 import { refuse } from './errors.ts';
 import { entersFor, whyNot } from './may.ts';
 import { PAGE_TEXT_MAX, parseQuery } from './query.ts';
 import { sendList, through, walkList } from './reads.ts';
-import { rowOf } from './rows.ts';
 import { SIGNALS } from './schema-kinds.ts';
 
 // ---------------------------------------------------------------- events of a ledger

@@ -14,8 +14,7 @@ import {
 import { notFound } from '../core/decide.ts';
 import { Kind } from '../core/kinds.ts';
 import type { Refusal } from '../core/refusal.ts';
-import { type Call, callerOf, refuseDurable } from './call.ts';
-import { ledgerOf, rowOf } from './rows.ts';
+import { type Call, callerOf, ledgerOf, refuseDurable, rowOf } from './call.ts';
 
 /** Why this caller may not do that to the record in `row`, which the request speaks of, or null. */
 export function whyNot(call: Call, action: AccessAction, row: number, caller: Caller): Refusal | null {

@@ -16,12 +16,22 @@ import { proofDigest, proofDigestHex } from '../proof/digest.ts';
 import { encodeBase64 } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
 import { hexOf, isRouted, labelsText, outcomeText, ownersText, recordText, threadIn } from '../render.ts';
-import { beginAnew, type Call, callerOf, guarded, NO_BYTES, refuseDurable, sendRefusal } from './call.ts';
+import {
+  beginAnew,
+  type Call,
+  callerOf,
+  guarded,
+  ledgerOf,
+  luidOf,
+  NO_BYTES,
+  refuseDurable,
+  rowOf,
+  sendRefusal,
+} from './call.ts';
 import { type CheckedProofs, type Content, keysOf, openBody, openProofs, type ProofBody, proofAsSent } from './door.ts';
 import { type Header, type Refusal, refuse } from './errors.ts';
 import { refuseToKeep } from './json.ts';
 import { sendAsItWas, sendRow } from './reads.ts';
-import { ledgerOf, luidOf, rowOf } from './rows.ts';
 
 export function createRecord(call: Call): void {
   const { house, route } = call;

@@ -9,8 +9,7 @@ import { METRICS } from '../../core/balances.ts';
 import { INTENT_STATUSES } from '../../core/entry.ts';
 import { KINDS, type Kind } from '../../core/kinds.ts';
 import { REASONS } from '../errors.ts';
-import { AnyClaim, CLAIMS, EffectAction, Route, Secure, Signal } from '../schema-kinds.ts';
-import { LabelValue, StatusValue } from '../schema-policies.ts';
+import { AnyClaim, CLAIMS, EffectAction, LabelValue, Route, Secure, Signal, StatusValue } from '../schema-kinds.ts';
 import {
   Access,
   AccessRecord,
