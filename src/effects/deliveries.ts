@@ -102,6 +102,23 @@ export function deliveryLuid(state: State, row: number, { seq, index, before }: 
   return makeLuid('evd', placedAt(state, seq)!.entry.moment, hash);
 }
 
+/** How far back what was given up is looked for. */
+const FAILED_MAX = 1000;
+
+/** What was given up and not delivered since, oldest first. */
+export function failedOf(state: State, row: number): Queued[] {
+  const settled = new Set<string>();
+  const failed: Queued[] = [];
+  let left = FAILED_MAX;
+  for (let at = state.feeds.get(row)?.last ?? 0; at !== 0 && left-- > 0; at = state.heap.prev(at)) {
+    const { seq, index, isDelivered, luid } = entryAt(state, at) as DeliveryEntry;
+    const key = `${seq} ${index}`;
+    if (!settled.has(key) && !isDelivered) failed.push({ seq, index, before: luid });
+    settled.add(key);
+  }
+  return failed.reverse();
+}
+
 /** Whether the books say that the event was taken, or given up. */
 export function isOver({ seq, index }: Queued, told: Queued): boolean {
   return seq < told.seq || (seq === told.seq && index <= told.index);

@@ -17,7 +17,7 @@ import type { Stretch } from '../core/history.ts';
 import { legsOf } from '../core/intents.ts';
 import { Kind } from '../core/kinds.ts';
 import { recordAt } from '../core/past.ts';
-import { dataOf, readRow } from '../core/records.ts';
+import { dataOf, namesOf, readRow } from '../core/records.ts';
 import type { Feed, State } from '../core/state.ts';
 import { isWanted, type LedgerEvent, type Placed, placedAt, signalsOf } from '../events.ts';
 import { LongMap, near } from '../memory/index.ts';
@@ -26,6 +26,7 @@ import { Recent } from '../recent.ts';
 import {
   type DeliveryView,
   deliveryLuid,
+  failedOf,
   isOver,
   isSame,
   listDeliveries,
@@ -37,7 +38,6 @@ import { EventMemo } from './event-memo.ts';
 import type { Job, Lanes, Outcome } from './lanes.ts';
 import type { OutgoingCall } from './outgoing.ts';
 import { ByKey, Companies, type Reader, type Readers } from './readers.ts';
-import { failedOf, retryWoken } from './retries.ts';
 import { inSlices, WokenWalks } from './slices.ts';
 import type { Timers } from './timers.ts';
 
@@ -100,7 +100,7 @@ export class Feeds {
   readonly #live = new ByKey<Receiver>();
   readonly #companies = new Companies<Receiver>();
   /** For the effects of bridges that are there again. */
-  readonly #woken: WokenWalks;
+  readonly #woken = new WokenWalks((woken, done) => this.#retryWoken(woken, done));
   #seq: number;
   #isReading = false;
 
@@ -108,8 +108,6 @@ export class Feeds {
     this.#options = options;
     this.#events = new EventMemo(options.state);
     this.#seq = options.seq;
-    const { state, timers } = options;
-    this.#woken = new WokenWalks((woken, done) => retryWoken(state, timers, woken, (row) => this.retry(row), done));
   }
 
   /** Takes up what was not delivered when the server stopped: of thousands of effects some at a time. */
@@ -158,6 +156,18 @@ export class Feeds {
   retryBridge(bridge: number): void {
     this.retry(bridge);
     this.#woken.wake(bridge);
+  }
+
+  /** There may be very many effects, and anybody who may activate a bridge may ask at any time: they are looked through in slices. */
+  #retryWoken(bridges: ReadonlySet<number>, done: () => void): void {
+    const { state, timers } = this.#options;
+    const ledgers = new Set([...bridges].map((bridge) => state.rows.ledger.get(bridge)));
+    const names = new Set([...bridges].map((bridge) => nameIn(state, bridge, namesOf(state, bridge).handle)));
+    const retryEffect = (row: number) => {
+      if (!ledgers.has(state.rows.ledger.get(row))) return;
+      if (names.has(nameIn(state, row, bridgeOf(state, row)))) this.retry(row);
+    };
+    inSlices(timers, state.feeds.keys(), retryEffect, done);
   }
 
   // ---------------------------------------------------------------- receivers
@@ -402,4 +412,16 @@ export class Feeds {
 
 function laneOf(row: number): string {
   return `feed ${row}`;
+}
+
+/** A bridge as records in the ledger of `row` name it. */
+function nameIn({ rows }: State, row: number, handle: string): string {
+  return `${rows.ledger.get(row)} ${handle}`;
+}
+
+/** Handle of the bridge that an effect's events go to; empty where they go elsewhere. */
+function bridgeOf(state: State, row: number): string {
+  if (state.rows.kind.get(row) !== Kind.effect) return '';
+  const { action } = dataOf(readRow(state, row).entry) as { action: { bridge?: string } };
+  return action.bridge ?? '';
 }
