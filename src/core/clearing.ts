@@ -9,10 +9,9 @@
 import { BUDGET_MAX, type Caller, isGranted, isGrantedAll } from './access/index.ts';
 import { fallbackAddresses } from './address.ts';
 import { judge } from './bounds.ts';
-import type { Claim, Plan } from './claims/index.ts';
-import { AMOUNT, actionAt, CLAIM_WIDTH } from './claims/rows.ts';
+import { AMOUNT, actionAt, CLAIM_WIDTH, type Claim, type Plan } from './claims/index.ts';
 import { type CommandData, commandData } from './command.ts';
-import { type Forward, type Leg, POSTING_WIDTH, Side } from './entry.ts';
+import { type Forward, type Leg, type Links, type Outcome, POSTING_WIDTH, Side } from './entry.ts';
 import type { Effort } from './filters.ts';
 import { findHandle } from './finding.ts';
 import { Kind } from './kinds.ts';
@@ -25,16 +24,7 @@ import { routeOf } from './routes.ts';
 import { NAMED_WIDTH, type Sheet, SOURCE, SYMBOL, TARGET } from './sheet.ts';
 import { HAS_BRIDGE, HAS_ROUTES, type State } from './state.ts';
 
-export interface Cleared {
-  postings: number[];
-  limits: number[];
-  legs: Leg[];
-  forwards: Forward[];
-  /** Flat rows of claim, side, wallet row. */
-  routed: number[];
-  /** Flat rows of posting, amount. */
-  through: number[];
-}
+export type Cleared = Pick<Outcome, 'postings' | 'limits'> & Pick<Links, 'legs' | 'forwards' | 'routed' | 'through'>;
 
 /** What the intents of a thread before this one bring along. */
 export interface Company {

@@ -3,7 +3,7 @@
  * core may not make itself (the moment, the luid, the server's signature) comes with it.
  */
 import type { Caller } from './access/index.ts';
-import type { LegState, StoredProof } from './entry.ts';
+import type { DeliveryEntry, LegState, StoredProof } from './entry.ts';
 import type { Kind } from './kinds.ts';
 import { proofSize } from './records.ts';
 import type { Refusal } from './refusal.ts';
@@ -104,17 +104,14 @@ export interface LegCommand extends CommandBase {
 }
 
 /** What the server notes by itself of an event's delivery. */
-export interface DeliveryCommand extends CommandBase {
+export interface DeliveryCommand
+  extends CommandBase,
+    Pick<DeliveryEntry, 'seq' | 'index' | 'attempts' | 'isDelivered' | 'detail'> {
   op: 'delivery';
   /** The delivery's own. */
   luid: string;
   /** Of the effect or bridge, whose kind the command has. */
   receiver: string;
-  seq: number;
-  index: number;
-  attempts: number;
-  isDelivered: boolean;
-  detail: string;
 }
 
 export type Command =

@@ -22,14 +22,16 @@ import {
   callerOf,
   guarded,
   type House,
+  ledgerOf,
   NO_BYTES,
   refuseDurable,
+  rowOf,
   sendRefusal,
   walk,
 } from './call.ts';
 import { checkAccess } from './check.ts';
 import { assignSigner, listSigners, removeSigner } from './circles.ts';
-import { Description } from './description.ts';
+import { describer } from './description.ts';
 import { headersOf, type Refusal, refuse, refuseForGood, refuseMethod, refuseUnavailable, statusOf } from './errors.ts';
 import { activateBridge, listDeliveries, listEvents, retryEvents } from './events.ts';
 import { readHead } from './head.ts';
@@ -37,7 +39,6 @@ import { parseJson } from './json.ts';
 import { type Action, findRoute, type Route } from './paths.ts';
 import { listChanges, listRecords, readChange, readRecord, readStatus } from './reads.ts';
 import type { Handler, Reply, Request, RequestHead } from './request.ts';
-import { ledgerOf, rowOf } from './rows.ts';
 import { HANDLE_MESSAGE } from './schema-shapes.ts';
 import type { SchemaLimits } from './schemas.ts';
 import { absoluteUrl, checkRequestHash, type HashedRequest, type Token, type TokenChecker } from './tokens.ts';
@@ -112,8 +113,8 @@ const DESCRIPTION_METHODS = refuseMethod(['GET', 'HEAD', 'OPTIONS']);
 /** The handler that server.ts calls for every request. */
 export function createApp(options: AppOptions): Handler {
   const { house } = options;
-  const description = new Description({ ...options, pageLimitMax: house.pageLimitMax });
-  const serve = (request: Request, reply: Reply) => serveRequest(options, description, request, reply);
+  const describe = describer({ ...options, pageLimitMax: house.pageLimitMax });
+  const serve = (request: Request, reply: Reply) => serveRequest(options, describe, request, reply);
   return {
     admit: (head) => (head.method === 'GET' ? null : house.engine.overload(selectLedger(options, head))),
     refuse: (refusal, reply) => sendRefusal({ house, reply }, refusal),
@@ -140,12 +141,12 @@ function keep(request: Request): Request {
   return { method, methodSent, path, query, header: (name) => request.header(name), body: Buffer.from(body) };
 }
 
-function serveRequest(options: AppOptions, description: Description, request: Request, reply: Reply): void {
+function serveRequest(options: AppOptions, describe: () => Promise<string>, request: Request, reply: Reply): void {
   const { house } = options;
   const route = findRoute(request.method, request.path);
   if (isRefusal(route)) {
     const isDescription = request.path === DESCRIPTION_PATH;
-    if (isDescription && request.method === 'GET') return sendDescription(house, description, reply);
+    if (isDescription && request.method === 'GET') return sendDescription(house, describe, reply);
     const refusal = isDescription ? DESCRIPTION_METHODS : route;
     // Whoever asks for the methods that there are hears what who takes another one is told.
     if (request.method === 'OPTIONS' && statusOf(refusal) === 405) return reply.send(204, '', headersOf(refusal));
@@ -198,13 +199,13 @@ const NO_LEDGER = -1;
  * Handing over so long a text takes a third of a millisecond, and anybody may ask for it, a thousand at once. So they take
  * turns, beside the ledgers.
  */
-function sendDescription(house: House, description: Description, reply: Reply): void {
+function sendDescription(house: House, describe: () => Promise<string>, reply: Reply): void {
   reply.sort = null;
   const tell = (text: string) => (): boolean => {
     guarded({ house, reply }, () => reply.send(200, text));
     return true;
   };
-  description.text().then(
+  describe().then(
     (text) => house.walks.begin(NO_LEDGER, tell(text)),
     (error: Error) => {
       house.defect(error);

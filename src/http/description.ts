@@ -4,26 +4,16 @@
  */
 import type { Described } from './openapi/index.ts';
 
-export class Description {
-  readonly #described: Described;
-  #making: Promise<string> | null = null;
-
-  constructor(described: Described) {
-    this.#described = described;
-  }
-
-  text(): Promise<string> {
+export function describer(described: Described): () => Promise<string> {
+  let making: Promise<string> | null = null;
+  const make = async () => (await import('./openapi/index.ts')).describeInterface(described);
+  return () => {
     // What could not be loaded now, where too many files are open say, may be the next time; on Node 20 after a restart,
     // since that remembers what it could not load.
-    this.#making ??= this.#make().catch((error) => {
-      this.#making = null;
+    making ??= make().catch((error) => {
+      making = null;
       throw error;
     });
-    return this.#making;
-  }
-
-  async #make(): Promise<string> {
-    const { describeInterface } = await import('./openapi/index.ts');
-    return describeInterface(this.#described);
-  }
+    return making;
+  };
 }

@@ -9,6 +9,7 @@
  * signature verified under the very key that its `kid` names now, and is still checked for its times,
  * its audience and its request. Refusals tell which rule failed and nothing of the token.
  */
+import type { Bearer } from '../core/access/index.ts';
 import { isObject } from '../core/filters.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { TOKEN_LIFE_SECONDS_MAX, TOKEN_SKEW_SECONDS } from '../core/used-tokens.ts';
@@ -19,10 +20,7 @@ import { Recent } from '../recent.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { parseJson } from './json.ts';
 
-export interface Token {
-  readonly iss: string;
-  readonly sub: string;
-  readonly aud: string;
+export interface Token extends Omit<Bearer, 'hsh'> {
   /** Seconds since 1970. */
   readonly iat: number;
   readonly exp: number;
@@ -30,8 +28,7 @@ export interface Token {
   readonly jti: string | null;
   /** What the token says about the request, to be given to checkRequestHash. */
   readonly hsh: string | null;
-  /** The key that signed it: 32 raw bytes, and their base64 form. */
-  readonly key: Uint8Array;
+  /** Its key in base64. */
   readonly public: string;
 }
 

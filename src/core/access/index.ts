@@ -15,9 +15,11 @@ import { KINDS, Kind } from '../kinds.ts';
 import { membersOf, viewOf } from '../members.ts';
 import { isoMoment } from '../proofs.ts';
 import { labelsOf, NO_LABELS, readRow, type VersionEntry, versionAt } from '../records.ts';
+import { type Refusal, refuse } from '../refusal.ts';
 import { HAS_ACCESS, HAS_LABELS, type LedgerInfo, type State } from '../state.ts';
 import {
   ACCESS,
+  ACCESS_ACTIONS,
   ACTION_NUMBERS,
   type AccessAction,
   type Caller,
@@ -31,7 +33,6 @@ import { compileList, compilePolicies } from './policies.ts';
 import { holds, type RecordScene, type Rules } from './rules.ts';
 
 export { type AccessAction, type Bearer, type Caller, GRANTED, NOBODY, proofTarget, type Target } from './caller.ts';
-export { forbidden } from './forbidden.ts';
 export { memberHandle } from './people.ts';
 export { targetOf } from './rules.ts';
 
@@ -179,6 +180,28 @@ const DEFAULT_SERVER_RULES = [{ action: { $in: ['access', 'create'] } }];
 function serverRules(state: State): Rules {
   if (state.memo.server === null) setServerRules(state, DEFAULT_SERVER_RULES);
   return state.memo.server!;
+}
+
+// ---------------------------------------------------------------- saying no
+
+// By naming the rights that the request takes. It says the same to whom the gate is closed and to whom the action is not
+// granted, so nobody learns from it what rules there are.
+
+/** Made once, for whoever is flooded gives the same one again and again. */
+const REFUSALS = ACCESS_ACTIONS.map((action) => [
+  ...KINDS.map(({ name }) => deny(action, name)),
+  ...KINDS.map(({ name }) => deny(action, `${name}-proof`)),
+]);
+
+/** That this may not be done to records of this kind, or with proofs on them; `access` is the gate alone. */
+export function forbidden(action: AccessAction, target: Target): Refusal {
+  const at = target < PROOF_TARGET ? target : target - PROOF_TARGET + KINDS.length;
+  return REFUSALS[ACTION_NUMBERS.get(action)!]![at]!;
+}
+
+function deny(action: AccessAction, name: string): Refusal {
+  const rights = action === 'access' ? action : `access and ${action}`;
+  return refuse('auth.forbidden', `Request is not authorized: it takes ${rights} on ${name}`);
 }
 
 // ---------------------------------------------------------------- asking a list

@@ -180,6 +180,8 @@ function parametersOf(route: RouteRow, operation: Operation): unknown[] {
   ];
 }
 
+const inQuery = (name: string, description: string, schema: Schema) => ({ name, in: 'query', description, schema });
+
 const parameterRef = (name: string) => ({ $ref: `#/components/parameters/${name}` });
 
 function pathParameter(name: string, { kind }: RouteRow): Record<string, unknown> {
@@ -198,7 +200,6 @@ function pathParameter(name: string, { kind }: RouteRow): Record<string, unknown
 }
 
 function parameters(pageLimitMax: number): Record<string, unknown> {
-  const query = { in: 'query' };
   return {
     Ledger: {
       name: 'x-ledger',
@@ -214,47 +215,36 @@ function parameters(pageLimitMax: number): Record<string, unknown> {
       schema: { type: 'string' },
       example: 'wait=10',
     },
-    PageIndex: {
-      name: 'page.index',
-      ...query,
-      description: 'Which page, from 0.',
-      schema: { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 },
-    },
-    PageLimit: {
-      name: 'page.limit',
-      ...query,
-      description: 'How many on a page.',
-      schema: {
-        type: 'integer',
-        minimum: 1,
-        maximum: pageLimitMax,
-        default: Math.min(PAGE_LIMIT_DEFAULT, pageLimitMax),
-      },
-    },
-    Sort: {
-      name: 'sort.meta.moment',
-      ...query,
-      description: '1: the oldest first. -1: the newest first.',
-      schema: { type: 'integer', enum: [1, -1], default: -1 },
-    },
-    After: {
-      name: 'after',
-      ...query,
-      description: 'Where to go on: `page.after` of the answer before, or a sequence number.',
-      schema: { type: 'string', pattern: AFTER.source, default: '0' },
-    },
-    Wait: {
-      name: 'wait',
-      ...query,
-      description: 'Seconds to wait for the first event; not longer than the server lets anybody wait.',
-      schema: { type: 'integer', minimum: 0, maximum: 999_999_999, default: 0 },
-    },
-    Signal: {
-      name: 'signal',
-      ...query,
-      description: 'Events of this signal alone.',
-      schema: ref('Signal'),
-    },
+    PageIndex: inQuery('page.index', 'Which page, from 0.', {
+      type: 'integer',
+      format: 'int64',
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      default: 0,
+    }),
+    PageLimit: inQuery('page.limit', 'How many on a page.', {
+      type: 'integer',
+      minimum: 1,
+      maximum: pageLimitMax,
+      default: Math.min(PAGE_LIMIT_DEFAULT, pageLimitMax),
+    }),
+    Sort: inQuery('sort.meta.moment', '1: the oldest first. -1: the newest first.', {
+      type: 'integer',
+      enum: [1, -1],
+      default: -1,
+    }),
+    After: inQuery('after', 'Where to go on: `page.after` of the answer before, or a sequence number.', {
+      type: 'string',
+      pattern: AFTER.source,
+      default: '0',
+    }),
+    Wait: inQuery('wait', 'Seconds to wait for the first event; not longer than the server lets anybody wait.', {
+      type: 'integer',
+      minimum: 0,
+      maximum: 999_999_999,
+      default: 0,
+    }),
+    Signal: inQuery('signal', 'Events of this signal alone.', ref('Signal')),
   };
 }
 
@@ -265,12 +255,10 @@ function filterParameters(operation: Operation): unknown[] {
   const { filtered } = operation;
   const found = filterSchema(operation);
   if (filtered === undefined || found === null) return [];
-  const equal = plainPaths(filtered).map((path) => ({
-    name: path,
-    in: 'query',
-    description: `Those whose \`${path}\` is this; \`${path}.$gte\` and so on compare otherwise.`,
-    schema: { type: 'string', maxLength: FILTER_TEXT_MAX },
-  }));
+  const equal = plainPaths(filtered).map((path) => {
+    const says = `Those whose \`${path}\` is this; \`${path}.$gte\` and so on compare otherwise.`;
+    return inQuery(path, says, { type: 'string', maxLength: FILTER_TEXT_MAX });
+  });
   const all = {
     name: 'filter',
     in: 'query',
