@@ -17,10 +17,9 @@ import { findHandle } from './finding.ts';
 import { Kind } from './kinds.ts';
 import { type Grouping, groupLeg } from './legs.ts';
 import { Nets } from './nets.ts';
-import { Participants } from './participants.ts';
 import { namesOf } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
-import { routeOf } from './routes.ts';
+import { Participants, routeOf } from './routes.ts';
 import { NAMED_WIDTH, type Sheet, SOURCE, SYMBOL, TARGET } from './sheet.ts';
 import { HAS_BRIDGE, HAS_ROUTES, type State } from './state.ts';
 

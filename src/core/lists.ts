@@ -1,16 +1,18 @@
 /**
- * Lists: which records of a ledger and kind pass the filters, in order of their latest change. candidates.ts says which
- * may; each of those is checked against all filters here.
+ * Lists: which records of a ledger and kind pass the filters, in order of their latest change. Candidates are those
+ * that may; each of them is checked against all filters.
  *
  * A list can be long to look for. That is done in steps, each ended by whoever holds the clock.
  */
-import { Candidates, END } from './candidates.ts';
 import { ANY_STATUS, liveCount } from './counts.ts';
-import { type Filter, isStatus, matchesAll } from './filters.ts';
-import type { Kind } from './kinds.ts';
+import { isFinal } from './entry.ts';
+import { type Filter, isStatus, matchesAll, nameOf } from './filters.ts';
+import { findHandle } from './finding.ts';
+import { Kind, kindRow } from './kinds.ts';
 import { isoMoment } from './proofs.ts';
 import { dataOf, labelsOf, versionAt } from './records.ts';
 import type { State } from './state.ts';
+import { ALL_TERM, CLAIM_WALLET_TERM, memberTerms, rowAtPlace, termHash } from './terms.ts';
 
 export interface ListRequest {
   ledger: number;
@@ -90,4 +92,275 @@ function filterView(state: State, row: number): object {
   const labels = labelsOf(state, row);
   if (labels.length > 0) meta.labels = labels;
   return { data: dataOf(entry), meta };
+}
+
+// ---------------------------------------------------------------- candidates
+
+/*
+ * Candidates of a list: every record that can pass its filters, and as few others as an index allows, in the order that
+ * is asked for. Each is checked against all filters, so an index can only save time, never change an answer.
+ *
+ * Newest first, a list walks a chain of places: the chain of a term where a filter asks for equality with a term, what
+ * the chains of several terms have in common, else that of all records of the kind. Oldest first, it walks the order of
+ * all changes from the kind's first, or a chain turned round: the terms', or the kind's where most changes are others'.
+ * A list of one status passes by the blocks of that chain where nobody has had it; intents on their way, where they are
+ * few, are looked through one by one.
+ *
+ * Records of a kind that never changes (intents) stand where they were put: with no filters and nothing left out, the
+ * n-th of them is known by its number, and a page begins next to it, however deep.
+ */
+
+/** No candidate at this step; and none any more. */
+const NONE = -1;
+const END = -2;
+
+class Candidates {
+  /** The next one's row, a negative number where this step has met none, END where there are no more. */
+  readonly next: () => number;
+  /** Of those that pass, so many stand before the page: all that are to be skipped, or fewer where this begins nearer. */
+  toSkip: number;
+  readonly #state: State;
+  readonly #request: ListRequest;
+  /** The one status that is asked for; null where several will do. */
+  readonly #asked: { readonly status: string; readonly number: number } | null;
+
+  constructor(state: State, request: ListRequest) {
+    this.#state = state;
+    this.#request = request;
+    this.#asked = this.#askedStatus();
+    this.toSkip = request.skip;
+    this.next = this.#isHopeless() ? () => END : this.#begin();
+  }
+
+  #askedStatus(): { status: string; number: number } | null {
+    const equal = this.#request.filters.find((filter) => isStatus(filter) && filter.operator === 'eq');
+    if (equal === undefined) return null;
+    const status = String(equal.value);
+    return { status, number: this.#state.statuses.indexOf(status) };
+  }
+
+  /** A status nobody has needs no walk. */
+  #isHopeless(): boolean {
+    const { ledger, kind } = this.#request;
+    const asked = this.#asked;
+    return asked !== null && (asked.number < 0 || liveCount(this.#state, ledger, kind, asked.number) === 0);
+  }
+
+  /** The cheapest way to meet every record that can pass: a function that gives row, NONE or END. */
+  #begin(): () => number {
+    const { ledger, kind, filters, order } = this.#request;
+    const handle = filters.find((filter) => filter.operator === 'eq' && nameOf(filter) === 'data.handle');
+    if (handle !== undefined) return each([findHandle(this.#state, ledger, kind, String(handle.value))]);
+    if (this.#isNumbered()) return order === 'newest' ? this.#newestNumbered() : this.#oldestNumbered();
+    const open = this.#openRows();
+    if (open !== null) return each(order === 'newest' ? open.reverse() : open);
+    const terms = filters.map((filter) => termOf(kind, filter)).filter((term) => term !== null);
+    const heads = terms.map(([member, value]) =>
+      this.#state.terms.head(termHash(this.#state, ledger, kind, member, value)),
+    );
+    const asked = this.#asked;
+    const short = heads.length > 1 || asked !== null ? this.#shortest(heads) : -1;
+    if (short >= 0) return this.#inOrder(this.#chain(short));
+    if (asked !== null && (heads.length === 0 || this.#isRare(asked.number))) return this.#blocksOf(asked.number);
+    if (heads.length > 1) return this.#inOrder(this.#common(heads));
+    if (heads.length === 1) return this.#inOrder(this.#chain(heads[0]!));
+    if (order === 'oldest' && !this.#isSparse()) return this.#allChanges();
+    return this.#inOrder(this.#chain(this.#all()));
+  }
+
+  /** What is given newest first, in the order that is asked for. */
+  #inOrder(newestFirst: () => number): () => number {
+    return this.#request.order === 'newest' ? newestFirst : turned(newestFirst, Number.POSITIVE_INFINITY);
+  }
+
+  /** The newest node of all records of the kind. */
+  #all(): number {
+    const { ledger, kind } = this.#request;
+    return this.#state.terms.head(termHash(this.#state, ledger, kind, ALL_TERM, ''));
+  }
+
+  /** Whether the status is that of so few records that most blocks are passed by. */
+  #isRare(status: number): boolean {
+    const { ledger, kind } = this.#request;
+    return RARE * liveCount(this.#state, ledger, kind, status) < this.#state.ranks.count(ledger, kind);
+  }
+
+  /** All records in blocks where some may have the status. */
+  #blocksOf(status: number): () => number {
+    const { ledger, kind, order } = this.#request;
+    const { ranks, terms } = this.#state;
+    const by = order === 'newest' ? -1 : 1;
+    let at = order === 'newest' ? Number.POSITIVE_INFINITY : -1;
+    let inBlock = () => END;
+    return () => {
+      const row = inBlock();
+      if (row !== END) return row;
+      const next = ranks.nextBlock(ledger, kind, status, at, by);
+      if (next === null) return END;
+      at = next.block;
+      const newest = Number.isFinite(next.to) ? terms.next(terms.firstOf(next.to)) : this.#all();
+      inBlock = this.#inOrder(this.#chain(newest, next.from));
+      return NONE;
+    };
+  }
+
+  /** The intents on their way with the status that is asked for, oldest first; null where that is no short cut. */
+  #openRows(): number[] | null {
+    const { ledger, kind } = this.#request;
+    const { open } = this.#state;
+    const status = this.#asked?.status;
+    if (kind !== Kind.intent || status === undefined || isFinal(status) || open.size > OPEN_FEW) return null;
+    const rows: number[] = [];
+    for (const [row, intent] of open) if (intent.ledger === ledger && intent.status === status) rows.push(row);
+    return rows;
+  }
+
+  /** Whether most changes since the kind's first are others': then its own chain is the shorter way, turned round. */
+  #isSparse(): boolean {
+    const { order, ranks } = this.#state;
+    const { ledger, kind } = this.#request;
+    return SPARSE * ranks.count(ledger, kind) < order.length - ranks.first(ledger, kind);
+  }
+
+  /** Whether the list is all records of the kind, each of which changed once: when it was made. */
+  #isNumbered(): boolean {
+    const { kind, filters, isVisible } = this.#request;
+    const { update, drop } = kindRow(kind);
+    return filters.length === 0 && isVisible === undefined && !update && !drop;
+  }
+
+  #newestNumbered(): () => number {
+    const { ledger, kind, skip } = this.#request;
+    const newest = this.#state.ranks.count(ledger, kind) - 1;
+    return this.#chainDownTo(newest - skip);
+  }
+
+  #oldestNumbered(): () => number {
+    const { ledger, kind, skip, limit } = this.#request;
+    const newest = this.#state.ranks.count(ledger, kind) - 1;
+    const last = Math.min(skip + limit - 1, newest);
+    if (last < skip) return () => END;
+    const chain = this.#chainDownTo(last);
+    let toPass = this.toSkip;
+    this.toSkip = 0;
+    const page = () => {
+      const row = chain();
+      if (row < 0 || toPass === 0) return row;
+      toPass--;
+      return NONE;
+    };
+    return turned(page, last - skip + 1);
+  }
+
+  /** The chain of all records, begun at a mark; `toSkip` becomes what still lies before number `number`. */
+  #chainDownTo(number: number): () => number {
+    const { ledger, kind } = this.#request;
+    const { ranks, terms } = this.#state;
+    if (number < 0) return () => END;
+    const mark = ranks.markFrom(ledger, kind, number);
+    this.toSkip = (mark?.change ?? ranks.count(ledger, kind) - 1) - number;
+    return this.#chain(mark === null ? this.#all() : terms.firstOf(mark.place));
+  }
+
+  /** The head of a chain that has few nodes, if one of these does: what stands there is all to look through. Else -1. */
+  #shortest(heads: readonly number[]): number {
+    const { terms } = this.#state;
+    let ends = heads;
+    for (let steps = 0; heads.length > 0 && steps <= FEW; steps++) {
+      const shortest = ends.indexOf(0);
+      if (shortest >= 0) return heads[shortest]!;
+      ends = ends.map((node) => terms.next(node));
+    }
+    return -1;
+  }
+
+  /** What stands on all of these long chains: whichever is behind goes on, so that only what they share is read. */
+  #common(heads: readonly number[]): () => number {
+    const { terms } = this.#state;
+    const { ledger, kind } = this.#request;
+    const nodes = [...heads];
+    let last = -1;
+    return () => {
+      let [newest, oldest] = [-1, Number.POSITIVE_INFINITY];
+      for (const node of nodes) {
+        if (node === 0) return END;
+        newest = Math.max(newest, terms.value(node));
+        oldest = Math.min(oldest, terms.value(node));
+      }
+      // A chain leads from the newest place, which is the greatest, to the oldest.
+      for (let i = 0; i < nodes.length; i++) if (terms.value(nodes[i]!) === newest) nodes[i] = terms.next(nodes[i]!);
+      if (oldest < newest || newest === last) return NONE;
+      last = newest;
+      return rowAtPlace(this.#state, ledger, kind, newest);
+    };
+  }
+
+  /** What stands on a chain from this node on, down to this place. */
+  #chain(from: number, least = 0): () => number {
+    const { terms } = this.#state;
+    const { ledger, kind } = this.#request;
+    let node = from;
+    let last = -1;
+    return () => {
+      if (node === 0) return END;
+      const place = terms.value(node);
+      if (place < least) return END;
+      node = terms.next(node);
+      // A record may stand under a term more than once: two claims, one wallet.
+      if (place === last) return NONE;
+      last = place;
+      return rowAtPlace(this.#state, ledger, kind, place);
+    };
+  }
+
+  #allChanges(): () => number {
+    const { order, ranks } = this.#state;
+    const { ledger, kind } = this.#request;
+    let place = ranks.first(ledger, kind);
+    if (place < 0) return () => END;
+    return () => (place >= order.length ? END : rowAtPlace(this.#state, ledger, kind, place++));
+  }
+}
+
+/** A chain of so few nodes is looked through one by one, whatever else is asked for: some milliseconds at most. */
+const FEW = 256;
+
+/** Where one record in so many has a status, other indexes are the longer way. */
+const RARE = 1024;
+
+/** So many intents on their way are picked from by status at once, in a fraction of a millisecond. */
+const OPEN_FEW = 4096;
+
+/** Where one change in so many is the kind's own, what other ledgers do no longer makes its lists longer. */
+const SPARSE = 4;
+
+/** The rows that `newestFirst` gives, up to `max` of them, the last one first. */
+function turned(newestFirst: () => number, max: number): () => number {
+  const rows: number[] = [];
+  let isTurned = false;
+  return () => {
+    if (isTurned) return rows.pop() ?? END;
+    const row = newestFirst();
+    if (row >= 0) rows.push(row);
+    isTurned = row === END || rows.length === max;
+    return NONE;
+  };
+}
+
+function each(rows: readonly number[]): () => number {
+  let next = 0;
+  return () => (next < rows.length ? rows[next++]! : END);
+}
+
+/** The term, member and value, under which every record that passes this filter is found; null where none is. */
+function termOf(kind: Kind, filter: Filter): [string, string] | null {
+  if (filter.operator !== 'eq') return null;
+  const [root, member, part] = filter.path;
+  const value = String(filter.value);
+  if (root !== 'data' || member === undefined) return null;
+  if (kind === Kind.intent && member === 'claims') {
+    return part === 'source' || part === 'target' || part === 'wallet' ? [CLAIM_WALLET_TERM, value] : null;
+  }
+  if (filter.path.length !== 2) return null;
+  return member === 'schema' || memberTerms(kind).includes(member) ? [member, value] : null;
 }

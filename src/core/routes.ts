@@ -1,4 +1,85 @@
 /**
+ * What clearing must know of the wallets of one intent beyond their balances: routes, and the bridge behind them.
+ *
+ * Each record is read once an intent, and read again for the next one only where it changed or room ran out. Records of
+ * strangers may be long and an intent may name many, so an intent has so much effort for them and no more: whatever
+ * anybody writes into wallets, clearing ends soon. The effort is counted in what is looked at, never in time, so the
+ * same books always come to the same end.
+ */
+import { type Claim, handleOf, objectOf } from './claims/index.ts';
+import { type Condition, type Conditions, compileConditions, holdAll } from './conditions.ts';
+import { Side } from './entry.ts';
+import type { Effort } from './filters.ts';
+import { membersOf } from './members.ts';
+import { BYTES_PER_CHAR } from './norms.ts';
+import { versionAt } from './records.ts';
+import { type Refusal, refuse } from './refusal.ts';
+import type { State } from './state.ts';
+
+interface Route {
+  action: 'forward' | 'accept' | 'debit' | 'credit';
+  target: string;
+  conditions: readonly Condition[];
+}
+
+interface Participant {
+  handle: string;
+  /** Handle of the bridge behind the wallet, empty for none. */
+  bridge: string;
+  routes: readonly Route[];
+  /** Of a bridge's own record. */
+  config: Readonly<Record<string, unknown>>;
+  /** Characters of its record. */
+  size: number;
+}
+
+/** About half a second's worth. */
+const EFFORT_MAX = 1_000_000;
+/** Characters of a record that are read with the effort of looking at one member. */
+const CHARS_PER_EFFORT = 16;
+
+export class Participants {
+  readonly effort: Effort = { left: EFFORT_MAX };
+  readonly #state: State;
+  readonly #known = new Map<number, Participant>();
+
+  constructor(state: State) {
+    this.#state = state;
+  }
+
+  /** The wallet or bridge in a row. */
+  of(row: number): Participant {
+    const known = this.#known.get(row);
+    if (known !== undefined) return known;
+    const { norms, rows } = this.#state;
+    const at = rows.at.get(row);
+    const participant = norms.remember(at, () => this.#read(at));
+    this.effort.left -= 1 + participant.size / CHARS_PER_EFFORT;
+    this.#known.set(row, participant);
+    return participant;
+  }
+
+  #read(at: number): { value: Participant; held: number } {
+    const { entry } = versionAt(this.#state, at);
+    const size = entry.data.length;
+    const own = membersOf(entry.data, ['bridge', 'routes', 'config']);
+    const { bridge = '', routes = [], config = {} } = own as Partial<RecordData>;
+    const compiled = routes.map(({ action, target = '', filter }) => {
+      return { action, target, conditions: compileConditions(filter) };
+    });
+    return { value: { handle: entry.handle, bridge, routes: compiled, config, size }, held: BYTES_PER_CHAR * size };
+  }
+}
+
+interface RecordData {
+  bridge: string;
+  routes: { action: Route['action']; target?: string; filter?: Conditions }[];
+  config: Record<string, unknown>;
+}
+
+// ---------------------------------------------------------------- routes
+
+/*
  * Routes: rules of a wallet about the money of claims that name it. The first whose filter holds decides:
  *
  *     accept    the wallet itself
@@ -8,14 +89,9 @@
  * Routes that stand in for the other side are not asked. A wallet with routes for a side, none of which holds, takes no
  * part. A stand-in's own routes are asked in turn, a few times at most.
  */
-import { type Claim, handleOf, objectOf } from './claims/index.ts';
-import { holdAll } from './conditions.ts';
-import { Side } from './entry.ts';
-import type { Participants, Route } from './participants.ts';
-import { type Refusal, refuse } from './refusal.ts';
 
 /** What of a claim a route's filter may look at. */
-export interface RoutedClaim {
+interface RoutedClaim {
   claim: Claim;
   /** The intent's data. */
   intent: object;
@@ -29,7 +105,7 @@ const ACTIONS: Readonly<Record<Side, readonly Route['action'][]>> = {
   [Side.credit]: ['forward', 'credit'],
 };
 
-export interface Routed {
+interface Routed {
   wallet: number;
   /** Where the wallet passes it on to, by an intent of the same thread; empty where it keeps it. */
   forward: string;
