@@ -117,14 +117,6 @@ export class OpenIntents {
     }
   }
 
-  keys(): IterableIterator<number> {
-    return this.#intents.keys();
-  }
-
-  values(): IterableIterator<OpenIntent> {
-    return this.#intents.values();
-  }
-
   /** By ledger, the rows of the pending ones, which alone can expire: there may be very many that rest at prepared. */
   *pending(): Generator<[ledger: number, rows: IterableIterator<number>], void, void> {
     for (const [ledger, rows] of this.#pending) yield [ledger, rows.keys()];

@@ -457,7 +457,7 @@ test('of what waits, nothing is looked at where nothing expires, nor behind the 
     }
   }
   const { open } = books.state;
-  expect([open.size, ...[...open.values()].map(({ status }) => status)]).toEqual([90, ...Array(90).fill('pending')]);
+  expect([open.size, ...[...open].map(([, { status }]) => status)]).toEqual([90, ...Array(90).fill('pending')]);
   const looks = vi.spyOn(open, 'get');
   const due = [...stepsDue(books.state, books.moment)].map(({ ledger, handle }) => `${ledger} ${handle}`);
   // Thirty, twenty-nine … eleven minutes old.

@@ -60,7 +60,7 @@ function act(books: Books, [what, one, other, amount]: Step): void {
   const { state } = books;
   const base = { ledger: 1, moment: books.moment, caller: GRANTED } as const;
   const n = books.entries.length;
-  const open = [...state.open.keys()];
+  const open = [...state.open].map(([row]) => row);
   const row = open[one % Math.max(1, open.length)];
   const prove = (custom: object) => {
     const { luid, hash } = readRow(state, row!).entry;

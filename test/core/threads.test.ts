@@ -38,7 +38,7 @@ const balances = (books: Books, ...wallets: string[]): number[] => wallets.map((
 
 /** What no life may leave behind. */
 function expectNothingHeld({ state }: Books): void {
-  expect([...state.open.keys(), ...state.threads.keys()]).toEqual([]);
+  expect([...state.open, ...state.threads]).toEqual([]);
   for (let slot = 0; slot < state.balances.size; slot++) {
     expect([state.balances.reserved(slot), state.balances.incoming(slot)]).toEqual([0, 0]);
   }

@@ -180,7 +180,7 @@ export function chance(seed: number): (house: House) => void {
       if (house.read(Kind.wallet, handle)) house.addProof(Kind.wallet, handle, custom);
     },
     (house) => {
-      for (const row of house.state.open.keys()) {
+      for (const [row] of house.state.open) {
         const { handle } = house.entryOf(row);
         house.addProof(Kind.intent, handle, `{"action":"${dice.pick(['commit', 'abort'])}","n":${dice.below(1e6)}}`);
         return;
