@@ -17,6 +17,7 @@ import { type Fault, refuseShape } from '../core/refusal.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { parseJson } from './json.ts';
 import { compileRegex, PATTERN_CLASSES_MAX, PATTERN_SIZE_MAX } from './regex.ts';
+import { isDate } from './user-schema-formats.ts';
 
 export interface ListQuery {
   readonly page: { readonly index: number; readonly limit: number };
@@ -288,14 +289,12 @@ function readValue(path: readonly string[], operator: Operator, text: string): s
 function readMoment(text: string): string {
   const isWritten = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text);
   const zoned = isWritten && text.includes('T') && !/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? `${text}Z` : text;
-  const moment = /^\d{1,13}$/.test(text) ? Number(text) : isWritten && hasItsDay(text) ? Date.parse(zoned) : Number.NaN;
+  // V8 takes the 30th of February for the 2nd of March.
+  const moment = /^\d{1,13}$/.test(text)
+    ? Number(text)
+    : isWritten && isDate(text.slice(0, 10))
+      ? Date.parse(zoned)
+      : Number.NaN;
   if (Number.isNaN(moment)) throw malformed('meta.moment must be an ISO 8601 moment');
   return new Date(moment).toISOString();
-}
-
-/** Whether the month has that day: V8 takes the 30th of February for the 2nd of March. */
-function hasItsDay(text: string): boolean {
-  const day = text.slice(0, 10);
-  const start = Date.parse(day);
-  return !Number.isNaN(start) && new Date(start).toISOString().startsWith(day);
 }

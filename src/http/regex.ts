@@ -26,11 +26,6 @@ export const PATTERN_CLASSES_MAX = 64;
 /** Loaded for the first pattern that is compiled. */
 let engine: typeof import('re2js') | null = null;
 
-function loadEngine(): typeof import('re2js') {
-  engine ??= createRequire(import.meta.url)('re2js') as typeof import('re2js');
-  return engine;
-}
-
 /** A pattern that is run. */
 export interface Pattern {
   /** Whether it is anywhere in the text, unless it is anchored. */
@@ -60,7 +55,8 @@ export function compileRegex(pattern: string): Pattern | null {
   const classes = classesIn(pattern);
   if (size > PATTERN_SIZE_MAX || classes > PATTERN_CLASSES_MAX) return null;
   try {
-    const compiled = loadEngine().RE2JS.compile(pattern);
+    engine ??= createRequire(import.meta.url)('re2js') as typeof import('re2js');
+    const compiled = engine.RE2JS.compile(pattern);
     const testAny = (text: string) => compiled.test(text);
     const test = (text: string) => text.length <= TEXT_LENGTH_MAX && testAny(text);
     const held = PATTERN_BYTES + writtenOut(pattern, (token) => STEP_BYTES + CLASS_BYTES * classesIn(token));

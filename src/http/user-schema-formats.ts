@@ -14,7 +14,7 @@ export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
 };
 
 /** A day there is in the proleptic Gregorian calendar. */
-function isDate(text: string): boolean {
+export function isDate(text: string): boolean {
   const [year, month, day] = text.split('-').map(Number) as [number, number, number];
   if (month < 1 || month > 12 || day < 1) return false;
   const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);

@@ -22,8 +22,11 @@ export interface Concern {
 
 interface LogWaiter {
   readonly seq: number;
-  tell: (passed: number) => void;
+  readonly tell: (passed: number) => void;
 }
+
+/** What is called once; with no number where time is over. */
+type Once = (passed?: number) => void;
 
 export class Waiters {
   readonly #byLuid = new Map<string, Set<() => void>>();
@@ -63,13 +66,10 @@ export class Waiters {
    * no entry did.
    */
   watchLog(ms: number, { ledger, luid, signal, seq }: Concern, tell: (passed: number) => void): GiveUp {
-    const waiter: LogWaiter = { seq, tell };
     const keys = [keyOf(ledger, signal), keyOf(luid, signal)];
-    const add = (once: () => void) => {
-      waiter.tell = (last) => {
-        passed = last;
-        once();
-      };
+    let waiter: LogWaiter;
+    const add = (once: Once) => {
+      waiter = { seq, tell: once };
       for (const key of keys) this.#log.set(key, (this.#log.get(key) ?? new Set()).add(waiter));
     };
     const leave = () => {
@@ -79,12 +79,11 @@ export class Waiters {
         if (waiting?.size === 0) this.#log.delete(key);
       }
     };
-    let passed: number | null = null;
     // In vain: of what came meanwhile, nothing concerned it.
-    return this.#wait(ms, () => tell(passed ?? Math.max(seq, this.#seq)), add, leave);
+    return this.#wait(ms, (passed = Math.max(seq, this.#seq)) => tell(passed), add, leave);
   }
 
-  #wait(ms: number, tell: () => void, add: (once: () => void) => void, leave: (once: () => void) => void): GiveUp {
+  #wait(ms: number, tell: Once, add: (once: Once) => void, leave: (once: Once) => void): GiveUp {
     if (this.#isEnded) {
       tell();
       return () => {};
@@ -93,11 +92,11 @@ export class Waiters {
       clearTimeout(timer);
       leave(once);
     };
-    const once = () => {
+    const once: Once = (passed) => {
       giveUp();
-      tell();
+      tell(passed);
     };
-    const timer = setTimeout(once, ms);
+    const timer = setTimeout(() => once(), ms);
     add(once);
     return giveUp;
   }
