@@ -42,7 +42,7 @@ import { inSlices, WokenWalks } from './slices.ts';
 import type { Timers } from './timers.ts';
 
 /** What is noted once an event was taken, or given up. */
-export type DeliveryNote = Omit<DeliveryCommand, 'op' | 'moment' | 'caller'>;
+type DeliveryNote = Omit<DeliveryCommand, 'op' | 'moment' | 'caller'>;
 
 export interface FeedsOptions {
   state: State;

@@ -6,15 +6,12 @@
  */
 import type { Entry } from '../core/entry.ts';
 import type { Stretch } from '../core/history.ts';
-import type { State } from '../core/state.ts';
-import type { Sealer } from '../proof/sealer.ts';
 import { Absences } from './absences.ts';
 import { Calls, type LegNote } from './calls.ts';
 import type { DeliveryView } from './deliveries.ts';
-import { type DeliveryNote, Feeds } from './feeds.ts';
+import { Feeds, type FeedsOptions } from './feeds.ts';
 import { type Job, Lanes, type Outcome } from './lanes.ts';
 import type { Call } from './outgoing.ts';
-import type { Timers } from './timers.ts';
 
 export { isLoopback } from './addresses.ts';
 export type { DeliveryView } from './deliveries.ts';
@@ -24,21 +21,15 @@ export { realTimers, type Timer, type Timers } from './timers.ts';
 /** So long the events of what was written together are looked through at once: half of what clearing it may have taken. */
 const PUBLISH_MS = 5;
 
-export interface EffectsOptions {
-  state: State;
-  sealer: Sealer;
-  timers: Timers;
+export interface EffectsOptions extends Omit<FeedsOptions, 'lanes' | 'note'> {
   /** Does a call over the network. */
   call: Call;
   callsInFlightMax: number;
   /** Calls of one bridge at a time. */
   bridgeCallsMax: number;
   bridgeAttemptsMax: number;
-  /** Sequence number of the last entry on disk. */
-  seq: number;
   noteLeg: (note: LegNote) => void;
-  noteDelivery: (note: DeliveryNote, done: () => void) => void;
-  defect: (error: Error) => void;
+  noteDelivery: FeedsOptions['note'];
   /** Tells the operator. */
   inform: (text: string) => void;
 }

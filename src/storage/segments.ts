@@ -29,12 +29,8 @@ export interface SegmentFile {
 
 /** The segments in a directory, in order; none where there is no directory. */
 export function listSegments(disk: Disk, directory: string): SegmentFile[] {
-  const segments: SegmentFile[] = [];
-  for (const file of namesIn(disk, directory)) {
-    const firstSeq = segmentSeq(file);
-    if (firstSeq > 0) segments.push({ file, firstSeq });
-  }
-  return segments;
+  const all = namesIn(disk, directory).map((file) => ({ file, firstSeq: segmentSeq(file) }));
+  return all.filter(({ firstSeq }) => firstSeq > 0);
 }
 
 /**

@@ -141,7 +141,6 @@ class Found {
 
   /** Whether any of them grants the action. */
   grants(action: number, caller: Caller, scene: RecordScene): boolean {
-    if (this.isOpen) return true;
     if (this.#kept !== null) {
       for (const key of caller.keys) if (this.#passes(key, this.#kept, scene)) return true;
     }
