@@ -1,8 +1,4 @@
-/** What claims and their actions are to clearing, and the table of actions: a new one is a new file and a new row here. */
-import { destroy } from './destroy.ts';
-import { issue } from './issue.ts';
-import { limit } from './limit.ts';
-import { transfer } from './transfer.ts';
+/** What claims and their actions are to clearing. A new action is a new row in CLAIM_ACTIONS. */
 
 /** A reference inside a claim: older clients send the bare handle. */
 export type Reference = string | { handle: string; custom?: Record<string, unknown> };
@@ -60,6 +56,70 @@ export interface ClaimAction {
   readonly supply: 1 | 0 | -1;
   plan(plan: Plan): void;
 }
+
+/** New balance of a symbol for a target wallet. Raises the symbol's supply. */
+const issue: ClaimAction = {
+  name: 'issue',
+  wallets: ['target'],
+  supply: 1,
+  plan(plan) {
+    const target = plan.target();
+    if (target < 0) return;
+    const symbol = plan.symbol();
+    if (symbol < 0) return;
+    plan.need('issue', symbol);
+    plan.credit(target, symbol, false);
+  },
+};
+
+/** Balance from a source wallet to a target wallet. Never changes the symbol's supply. */
+const transfer: ClaimAction = {
+  name: 'transfer',
+  wallets: ['source', 'target'],
+  supply: 0,
+  plan(plan) {
+    const source = plan.source();
+    if (source < 0) return;
+    const target = plan.target();
+    if (target < 0) return;
+    const symbol = plan.symbol();
+    if (symbol < 0) return;
+    plan.need('spend', source);
+    plan.debit(source, symbol, true);
+    plan.credit(target, symbol, true);
+  },
+};
+
+/** Balance of a source wallet ceases to exist. Lowers the symbol's supply. */
+const destroy: ClaimAction = {
+  name: 'destroy',
+  wallets: ['source'],
+  supply: -1,
+  plan(plan) {
+    const source = plan.source();
+    if (source < 0) return;
+    const symbol = plan.symbol();
+    if (symbol < 0) return;
+    plan.need('spend', source);
+    plan.need('destroy', symbol);
+    plan.debit(source, symbol, false);
+  },
+};
+
+/** Sets a wallet's limit of one metric in one symbol. Moves nothing. */
+const limit: ClaimAction = {
+  name: 'limit',
+  wallets: ['wallet'],
+  supply: 0,
+  plan(plan) {
+    const wallet = plan.target();
+    if (wallet < 0) return;
+    const symbol = plan.symbol();
+    if (symbol < 0) return;
+    plan.need('limit', wallet);
+    plan.limit(wallet, symbol);
+  },
+};
 
 /** By their numbers. */
 export const CLAIM_ACTIONS: readonly ClaimAction[] = [issue, transfer, destroy, limit];
