@@ -54,27 +54,60 @@ const PEOPLE_MAX = 4096;
 /** Characters of the signers that are remembered, and of the circles they were asked for, in all ledgers. */
 const PEOPLE_CHARS_MAX = 16_000_000;
 
+/** Room for something that is remembered: where more comes than it takes, all that is there goes first. */
+class Room {
+  readonly #max: number;
+  readonly #forget: () => void;
+  #taken = 0;
+
+  constructor(max: number, forget: () => void) {
+    this.#max = max;
+    this.#forget = forget;
+  }
+
+  take(more: number): void {
+    if (this.#taken + more > this.#max) this.clear();
+    this.#taken += more;
+  }
+
+  clear(): void {
+    this.#forget();
+    this.#taken = 0;
+  }
+}
+
 export class AccessMemo {
   /** The server's own rules; null until they are asked for, or set. */
   server: Rules | null = null;
   /** Whether the server lets everybody in for wallets and the like, that is, for whatever lives in a ledger. */
   isServerOpen = false;
   readonly ledgers: (LedgerFacts | undefined)[] = [];
-  #ledgerChars = 0;
+  readonly #ledgerRoom = new Room(LEDGER_CHARS_MAX, () => {
+    for (const each of this.ledgers) if (each !== undefined) Object.assign(each, { rules: null, before: null });
+  });
   /** Changes of signers, circles and their members, by ledger. */
   readonly #peopleEpochs: number[] = [];
   readonly #policyEpochs: number[] = [];
   readonly #people = new Map<number, People>();
-  #peopleChars = 0;
+  readonly #peopleRoom = new Room(PEOPLE_CHARS_MAX, () => this.#people.clear());
   readonly #records = new Map<number, RecordFacts>();
   /** The lists among their facts. */
   readonly #recordRules = new Set<Rules>();
-  #recordWeight = 0;
+  /** Facts that go are still good for whoever holds them. */
+  readonly #recordRoom = new Room(RECORD_WEIGHT_MAX, () => {
+    this.#records.clear();
+    this.#recordRules.clear();
+  });
   readonly #lists = new Map<string, Rules>();
-  #listChars = 0;
+  readonly #listRoom = new Room(LIST_CHARS_MAX, () => this.#lists.clear());
   readonly #policies = new Map<number, PolicyPart>();
-  #policyRules = 0;
-  #answers = 0;
+  readonly #policyRoom = new Room(POLICY_RULES_MAX, () => this.#policies.clear());
+  readonly #answerRoom = new Room(ANSWERS_MAX, () => {
+    this.#recordRoom.clear();
+    this.#listRoom.clear();
+    this.#ledgerRoom.clear();
+    this.server?.forgetAnswers();
+  });
 
   /** To be told of every change of a record. */
   changed(kind: Kind, ledger: number): void {
@@ -98,26 +131,20 @@ export class AccessMemo {
   }
 
   setPeople(ledger: number, people: People): void {
-    if (this.#people.size >= PEOPLE_MAX) this.#forgetPeople();
+    if (this.#people.size >= PEOPLE_MAX) this.#peopleRoom.clear();
     this.#people.set(ledger, people);
   }
 
   /** A signer of so many characters is remembered from now on, or a circle. What was forgotten since counts as well, for a while. */
   holdPeople(chars: number): void {
-    if (this.#peopleChars + chars > PEOPLE_CHARS_MAX) this.#forgetPeople();
-    this.#peopleChars += chars;
-  }
-
-  #forgetPeople(): void {
-    this.#people.clear();
-    this.#peopleChars = 0;
+    this.#peopleRoom.take(chars);
   }
 
   /** Facts of the record at this address; made empty where there are none. */
   record(at: number): RecordFacts {
     const known = this.#records.get(at);
     if (known !== undefined) return known;
-    this.#weigh(1);
+    this.#recordRoom.take(1);
     const facts: RecordFacts = { rules: null, owners: null, labels: null };
     this.#records.set(at, facts);
     return facts;
@@ -125,26 +152,14 @@ export class AccessMemo {
 
   /** Rules that were read from so many characters. */
   setRecordRules(facts: RecordFacts, rules: Rules, chars: number): void {
-    if (!this.#recordRules.has(rules)) this.#weigh(rules.weight + chars / TEXT_PER_RULE);
+    if (!this.#recordRules.has(rules)) this.#recordRoom.take(rules.weight + chars / TEXT_PER_RULE);
     this.#recordRules.add(rules);
     facts.rules = rules;
   }
 
   setOwners(facts: RecordFacts, owners: readonly Uint8Array[]): void {
-    this.#weigh(owners.length / OWNERS_PER_RULE);
+    this.#recordRoom.take(owners.length / OWNERS_PER_RULE);
     facts.owners = owners;
-  }
-
-  /** Makes room first: facts that go are still good for whoever holds them. */
-  #weigh(more: number): void {
-    if (this.#recordWeight + more > RECORD_WEIGHT_MAX) this.#forgetRecords();
-    this.#recordWeight += more;
-  }
-
-  #forgetRecords(): void {
-    this.#records.clear();
-    this.#recordRules.clear();
-    this.#recordWeight = 0;
   }
 
   list(text: string): Rules | undefined {
@@ -152,34 +167,16 @@ export class AccessMemo {
   }
 
   setList(text: string, rules: Rules): void {
-    const size = text.length + RULE_CHARS * rules.weight;
-    if (this.#listChars + size > LIST_CHARS_MAX) this.#forgetLists();
-    this.#listChars += size;
+    this.#listRoom.take(text.length + RULE_CHARS * rules.weight);
     this.#lists.set(text, rules);
-  }
-
-  #forgetLists(): void {
-    this.#lists.clear();
-    this.#listChars = 0;
   }
 
   /** Rules of a ledger, read from so many characters. Whether a ledger is open to all is remembered without them. */
   setLedgerRules(facts: LedgerFacts, rules: Rules, chars: number): void {
-    const size = chars + RULE_CHARS * rules.weight;
-    if (this.#ledgerChars + size > LEDGER_CHARS_MAX) this.#forgetLedgerRules();
-    this.#ledgerChars += size;
+    this.#ledgerRoom.take(chars + RULE_CHARS * rules.weight);
     facts.rules = rules;
     facts.before = null;
     facts.isOpen = rules.isOpen;
-  }
-
-  #forgetLedgerRules(): void {
-    for (const each of this.ledgers) {
-      if (each === undefined) continue;
-      each.rules = null;
-      each.before = null;
-    }
-    this.#ledgerChars = 0;
   }
 
   /**
@@ -187,14 +184,7 @@ export class AccessMemo {
    * go, and what they remember with them; what was forgotten since counts as well, for a while.
    */
   holdAnswer(words: number): void {
-    if (this.#answers + words > ANSWERS_MAX) {
-      this.#forgetRecords();
-      this.#forgetLists();
-      this.#forgetLedgerRules();
-      this.server?.forgetAnswers();
-      this.#answers = 0;
-    }
-    this.#answers += words;
+    this.#answerRoom.take(words);
   }
 
   policy(at: number): PolicyPart | undefined {
@@ -202,12 +192,7 @@ export class AccessMemo {
   }
 
   setPolicy(at: number, part: PolicyPart): void {
-    const weight = part.values.length + part.weight;
-    if (this.#policyRules + weight > POLICY_RULES_MAX) {
-      this.#policies.clear();
-      this.#policyRules = 0;
-    }
-    this.#policyRules += weight;
+    this.#policyRoom.take(part.values.length + part.weight);
     this.#policies.set(at, part);
   }
 }
