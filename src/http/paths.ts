@@ -56,7 +56,6 @@ const SINGLES = new Map([
   ['events', { methods: methods({ GET: 'events' }), kind: Kind.effect }],
 ]);
 const COLLECTION = methods({ GET: 'list', POST: 'create' });
-/** By kind. */
 const RECORD: readonly Methods[] = KINDS.map(({ update, drop }) =>
   methods({ GET: 'read', ...(update && { PUT: 'update' as const }), ...(drop && { DELETE: 'drop' as const }) }),
 );

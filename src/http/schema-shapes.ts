@@ -97,7 +97,6 @@ export const Conditions = map(
   { maxProperties: MEMBERS_MAX },
 );
 
-/** A schema, or `{$in: [schema, …]}`. */
 function oneOrIn(schema: Schema) {
   return anyOf([schema, closed({ $in: array(schema, { maxItems: RULES_MAX }) })]);
 }

@@ -41,7 +41,6 @@ export const integer = (limits: Schema = {}): Schema => ({ type: 'integer', ...l
 export const number: Schema = { type: 'number' };
 export const boolean: Schema = { type: 'boolean' };
 
-/** This text and no other. */
 export const constant = (value: string): Schema => ({ type: 'string', const: value });
 export const among = (values: readonly (string | number)[]): Schema => ({ enum: values });
 export const anyOf = (schemas: readonly Schema[]): Schema => ({ anyOf: schemas });

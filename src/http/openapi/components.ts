@@ -48,7 +48,6 @@ import type { BodySchemas } from '../schemas.ts';
 import { pascal, ref, singularOf } from './names.ts';
 import { DATA_MEMBERS, MEMBERS, SHAPES } from './shape-texts.ts';
 
-/** Shapes that have a name of their own. */
 const NAMED: Readonly<Record<string, Schema>> = {
   Address,
   LedgerHandle,
@@ -112,7 +111,6 @@ function branchName(kind: string, branch: Schema): string {
   return `${pascal(propertiesOf(branch).schema!.const as string)}${kind}Data`;
 }
 
-/** Which claim it is its action says. */
 function anyClaim(): Schema {
   const actions = Object.keys(CLAIMS);
   const mapping = Object.fromEntries(actions.map((action) => [action, ref(claimName(action)).$ref]));

@@ -50,9 +50,6 @@ export const EXAMPLES: Readonly<Record<Kind, Data>> = {
   [Kind['circle-signer']]: { circle: 'tellers', signer: 'ana-key' },
 };
 
-/** Wallets beside that of the examples: who is paid. */
-const OTHER_WALLETS: readonly Data[] = [{ handle: 'luz' }];
-
 const hashOf = (data: Data): string => sha256Hex(canon(data));
 
 function proofOf(data: Data, custom: Data): unknown {
@@ -69,7 +66,8 @@ export function bodyExamples({ action, kind, path }: RouteRow): Readonly<Record<
   const name = String(data.handle);
   switch (action) {
     case 'create': {
-      const all = kind === Kind.wallet ? [data, ...OTHER_WALLETS] : [data];
+      // Beside the wallet of the examples, that of who is paid.
+      const all = kind === Kind.wallet ? [data, { handle: 'luz' }] : [data];
       return Object.fromEntries(all.map((each) => [String(each.handle), signed(each)]));
     }
     case 'update':
