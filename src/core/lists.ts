@@ -37,8 +37,6 @@ export class Listing {
   readonly #statuses: readonly Filter[];
   readonly #contents: readonly Filter[];
   readonly #candidates: Candidates;
-  /** Of what passes, so many more are left out. */
-  #toSkip: number;
 
   constructor(state: State, request: ListRequest) {
     this.#state = state;
@@ -46,7 +44,6 @@ export class Listing {
     this.#statuses = request.filters.filter(isStatus);
     this.#contents = request.filters.filter((filter) => !isStatus(filter));
     this.#candidates = new Candidates(state, request);
-    this.#toSkip = this.#candidates.toSkip;
   }
 
   /** How many records there are in all, where that is known without looking: no filters, nothing left out. */
@@ -63,7 +60,7 @@ export class Listing {
       const row = this.#candidates.next();
       if (row === END) return true;
       if (row >= 0 && this.#passes(row)) {
-        if (this.#toSkip > 0) this.#toSkip--;
+        if (this.#candidates.toSkip > 0) this.#candidates.toSkip--;
         else this.rows.push(row);
       }
       // One content can be a megabyte, and a pattern over it takes its time.
@@ -117,7 +114,7 @@ const END = -2;
 class Candidates {
   /** The next one's row, a negative number where this step has met none, END where there are no more. */
   readonly next: () => number;
-  /** Of those that pass, so many stand before the page: all that are to be skipped, or fewer where this begins nearer. */
+  /** Of those to come that pass, so many stand before the page: all to be skipped at first, or fewer where this begins nearer. */
   toSkip: number;
   readonly #state: State;
   readonly #request: ListRequest;

@@ -45,7 +45,7 @@ import { absoluteUrl, checkRequestHash, type HashedRequest, type Token, type Tok
 import { listBalances, listLimits, listWalletAnchors } from './wallets.ts';
 import { addProof, createRecord, dropRecord, updateRecord } from './writes.ts';
 
-export interface AppOptions {
+interface AppOptions {
   house: House;
   tokens: TokenChecker;
   /** Index of the ledger that requests without x-ledger work in. */

@@ -53,7 +53,7 @@ export function keysOf({ proofs }: Pick<CheckedProofs, 'proofs'>): Uint8Array[] 
 }
 
 /** Who looks at bodies: by which shapes, and under which key, in base64, the server signs. */
-export interface Doorkeeper {
+interface Doorkeeper {
   readonly validate: ValidateBody;
   readonly sealer: { readonly publicText: string };
 }

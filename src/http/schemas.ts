@@ -40,26 +40,18 @@ type Compiled = () => Validator;
 /** Schemas that are still to be compiled, of every check there is. */
 const UNCOMPILED = new Set<Compiled>();
 
-/** The schema of every body, as it is checked and as it is told. */
-export interface BodySchemas {
-  /** Of create and update: a record that is signed. */
-  readonly byKind: readonly Schema[];
-  readonly drop: Schema;
-  /** Of taking a signer out of a circle. */
-  readonly dropMember: Schema;
-  readonly proof: Schema;
-  readonly check: Schema;
-  readonly proofs: Schema;
-}
+export type BodySchemas = ReturnType<typeof bodySchemas>;
 
-export function bodySchemas({ claimsMax, proofsMax }: SchemaLimits): BodySchemas {
+/** The schema of every body, as it is checked and as it is told. */
+export function bodySchemas({ claimsMax, proofsMax }: SchemaLimits) {
   const proofs = array(Proof, { maxItems: proofsMax });
   const [signedMeta, dropMeta] = [object({ proofs }), object({ proofs: optional(proofs) })];
   const signed = (data: Schema, meta = signedMeta) => object({ hash: Hash, luid: optional(Luid), data, meta });
   return {
-    // By their numbers: members that are named by numbers come in the order of these.
+    // Of create and update. By their numbers: members that are named by numbers come in the order of these.
     byKind: Object.values(kindSchemas(claimsMax)).map((data) => signed(data)),
     drop: signed(DropData, dropMeta),
+    /** Of taking a signer out of a circle. */
     dropMember: signed(CircleSignerData, dropMeta),
     proof: Proof,
     check: signed(CheckData),

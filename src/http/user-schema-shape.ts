@@ -98,13 +98,11 @@ interface Node {
 }
 
 class Misfit extends Error {
-  readonly pointer: string;
-  readonly keyword: string;
+  readonly fault: Fault;
 
   constructor(pointer: string, keyword: string, message: string) {
     super(message);
-    this.pointer = pointer;
-    this.keyword = keyword;
+    this.fault = schemaError(pointer, keyword, message);
   }
 }
 
@@ -127,8 +125,7 @@ export function readUserSchema(schema: unknown): ReadSchema | { errors: Fault[] 
     return { prepared, isTrying, nodes, keywords };
   } catch (error) {
     if (!(error instanceof Misfit)) throw error;
-    const { pointer, keyword, message } = error;
-    return { errors: [schemaError(pointer, keyword, message)] };
+    return { errors: [error.fault] };
   }
 }
 

@@ -7,7 +7,7 @@ import { Kind } from '../core/kinds.ts';
 import { signalsOf } from '../events.ts';
 
 /** Whoever waits no longer: what `tell` would have told is not told. Once it was, this does nothing: the answer may be on its way. */
-export type GiveUp = () => void;
+type GiveUp = () => void;
 
 /** Which entries may have the events that somebody waits for. */
 export interface Concern {
