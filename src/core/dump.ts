@@ -25,7 +25,7 @@ export interface StateExtra {
 }
 
 /** In books of earlier versions more was there; now these are parts. */
-export interface OlderExtra extends StateExtra {
+interface OlderExtra extends StateExtra {
   supply: SupplyRow[];
   counts: CountRow[];
   labels?: LabelRow[];
@@ -48,14 +48,10 @@ export function dumpState(state: State): { extra: StateExtra; parts: Part[] } {
       tokens: state.tokens.extra(),
     },
     parts: [
-      ...[state.open, ...maps(state)].map((map) => map.dump()),
+      ...[state.open, state.supply, state.counts, state.labels, state.feeds].map((map) => map.dump()),
       ...[...structures(state), state.tokens].flatMap((structure) => structure.dump()),
     ],
   };
-}
-
-function maps({ supply, counts, labels, feeds }: State) {
-  return [supply, counts, labels, feeds];
 }
 
 /** The state of which this is a dump. Throws where parts are missing or do not fit. */

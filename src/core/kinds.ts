@@ -6,7 +6,7 @@
  * The position of a row is the kind's number on disk: rows are added at the end and never move.
  */
 
-export interface KindRow {
+interface KindRow {
   /** Name in the singular: the member of events, the word in details. */
   readonly name: string;
   /** Path segment under /v2; empty for what is reached through another record. */

@@ -20,7 +20,7 @@ import { entryAt } from './records.ts';
 import type { State } from './state.ts';
 
 /** Rows; -1 where no posting is about such a record. */
-export interface Meanings {
+interface Meanings {
   /** The wallet that a side of the claim with this number came to, which the claim names by these words. */
   wallet(claim: number, side: Side, words: string): number;
   symbol(words: string): number;

@@ -209,16 +209,11 @@ function goOn(reader: Reader): boolean {
 
 /** Moves on to a member's value; its name. */
 function takeName(reader: Reader): string {
-  const from = reader.at;
-  passName(reader);
-  return textOf(reader.text, from, reader.at - 1);
-}
-
-function passName(reader: Reader): void {
   const { text, at } = reader;
   const end = stringEnd(text, at);
   assert(text.charCodeAt(at) === QUOTE && text.charCodeAt(end) === COLON, NO_CANON);
   reader.at = end + 1;
+  return textOf(text, at, end);
 }
 
 /** Moves past one value, whatever it is. */

@@ -70,9 +70,9 @@ export function sealCustom(entry: Entry): string {
 
 /**
  * The customs of the proofs that tell how the intent `luid` went on, in order. They name it, since whoever signed an
- * intent may send it to another ledger too, where other things become of the same hash.
+ * intent may send it to another ledger too, where other things become of the same hash. `handleOf` gives a leg's by its number.
  */
-export function outcomeCustoms(luid: string, outcome: Outcome, handleOf: LegHandles): string[] {
+export function outcomeCustoms(luid: string, outcome: Outcome, handleOf: (leg: number) => string): string[] {
   const { steps, reason, detail, links } = outcome;
   const at = isoMoment(outcome.moment);
   const whose = outcome.isEarly ? '' : `"luid":"${luid}",`;
@@ -83,6 +83,3 @@ export function outcomeCustoms(luid: string, outcome: Outcome, handleOf: LegHand
     return `{"detail":${JSON.stringify(detail)},${failId}${handle}${whose}"moment":"${at}","reason":"${reason}","status":"${status}"}`;
   });
 }
-
-/** The handle of an intent's leg by its number. */
-export type LegHandles = (leg: number) => string;

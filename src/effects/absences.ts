@@ -17,7 +17,7 @@ const LINES_PER_HOUR_MAX = 20;
 const AWAY_MAX = 1000;
 const HOUR_MS = 3_600_000;
 
-export interface AbsencesOptions {
+interface AbsencesOptions {
   state: State;
   timers: Timers;
   inform: (text: string) => void;

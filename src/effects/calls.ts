@@ -37,7 +37,7 @@ import type { Timers } from './timers.ts';
 /** What the server notes by itself of a leg. */
 export type LegNote = Pick<LegCommand, 'ledger' | 'luid' | 'leg' | 'state' | 'result' | 'detail'>;
 
-export interface CallsOptions {
+interface CallsOptions {
   state: State;
   sealer: Sealer;
   lanes: Lanes;

@@ -158,7 +158,7 @@ export class Feeds {
     this.#woken.wake(bridge);
   }
 
-  /** There may be very many effects, and anybody who may activate a bridge may ask at any time: they are looked through in slices. */
+  /** Effects are looked through in slices: there may be very many, and who may activate a bridge may ask at any time. */
   #retryWoken(bridges: ReadonlySet<number>, done: () => void): void {
     const { state, timers } = this.#options;
     const ledgers = new Set([...bridges].map((bridge) => state.rows.ledger.get(bridge)));

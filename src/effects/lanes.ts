@@ -46,7 +46,7 @@ export interface Job {
 /** `final`: the other side said 501, never to be asked again. `gaveUp`: as many attempts as allowed have failed. */
 export type Outcome = 'delivered' | 'final' | 'gaveUp';
 
-export interface LanesOptions {
+interface LanesOptions {
   timers: Timers;
   /** Does the call. Never rejects; where its signal is aborted it ends soon, with whatever answer. */
   call: Call;

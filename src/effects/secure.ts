@@ -15,7 +15,7 @@ export interface SecureRule {
   readonly [member: string]: unknown;
 }
 
-export interface ClientCredentials {
+interface ClientCredentials {
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -77,7 +77,7 @@ function readCredentials(rule: SecureRule): ClientCredentials | null {
 }
 
 /** A form to be posted to a token endpoint, and what came back: the whole text of the answer, null where it broke off. */
-export type PostForm = (
+type PostForm = (
   url: string,
   headers: ReadonlyMap<string, string>,
   form: string,

@@ -43,14 +43,14 @@ const EDGE_BYTES = 2;
 /** Zeros at the end of a frame: one signature in sixteen ends with one, one in ten million with four. */
 const ZEROS_MAX = 4;
 
-export interface ChangedByte {
+interface ChangedByte {
   /** Where it is. */
   byte: number;
   /** The bits in which it is not what it was. */
   change: number;
 }
 
-export interface ChangeFound extends ChangedByte {
+interface ChangeFound extends ChangedByte {
   /** In the last frame, or among the zeros behind it. */
   where: 'frame' | 'room';
 }

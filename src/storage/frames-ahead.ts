@@ -25,7 +25,7 @@ import {
   readFrameHead,
 } from './format.ts';
 import { CodecError } from './msgpack.ts';
-import type { OutlineNotes } from './outline.ts';
+import type { Frame } from './window.ts';
 
 const PIECES = 3;
 /** Room for some frames of a busy server, which closes its batches at about 1 MiB. */
@@ -66,15 +66,6 @@ export interface FramesAheadData {
   /** A word per piece, one of Stage; behind them a word that is not 0 once it is over. */
   readonly stages: Int32Array<SharedArrayBuffer>;
   readonly pieces: readonly { readonly [member in keyof Piece]: SharedArrayBuffer }[];
-}
-
-/** A whole frame: bytes[from, to), the digests of its entries in a row, notes of them. Good until the next `frameAt`. */
-export interface LookedThrough {
-  bytes: Buffer;
-  from: number;
-  to: number;
-  digests: Buffer;
-  notes: OutlineNotes;
 }
 
 /** A piece that was handed over: file bytes [base, base + length). `frame`: the first that was not asked for. */
@@ -137,8 +128,11 @@ export class FramesAhead {
     this.#fill();
   }
 
-  /** The frame that begins at this byte of the file, or null. Frames are asked for in order; some may be left out. */
-  frameAt(at: number): LookedThrough | null {
+  /**
+   * The frame that begins at this byte of the file, good until the next is asked for, or null. Frames are asked for in
+   * order; some may be left out.
+   */
+  frameAt(at: number): Required<Frame> | null {
     if (!this.#isAnswering) return null;
     this.#dropBefore(at);
     const filled = this.#filled[0];

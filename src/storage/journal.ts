@@ -67,7 +67,7 @@ export interface JournalEnd extends JournalPosition {
 }
 
 /** Where in a segment its last frame ends. */
-export interface SegmentEnd {
+interface SegmentEnd {
   /** Its name, without the directory. */
   readonly file: string;
   readonly byte: number;

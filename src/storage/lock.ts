@@ -66,7 +66,7 @@ export interface Lock {
 /** Of who holds none, since it writes nothing. */
 export const NO_LOCK: Lock = { check() {}, release() {} };
 
-export interface LockOptions {
+interface LockOptions {
   /** The process that takes the lock; this one by default. */
   pid?: number;
   /** Whether a process runs, asked where there is no /proc. */

@@ -49,7 +49,7 @@ export interface SnapshotRead extends JournalPosition {
   parts: ReadPart[];
 }
 
-export interface ReadSnapshotsResult {
+interface ReadSnapshotsResult {
   /** The newest whole one, or null. Each final part has shared memory of its own. */
   snapshot: SnapshotRead | null;
   /** Those passed over on the way, newest first. */
@@ -104,7 +104,7 @@ export function readSnapshot(
   }
 }
 
-export interface Outline {
+interface Outline {
   header: Buffer;
   manifest: Manifest;
   manifestBytes: Buffer;

@@ -78,7 +78,7 @@ export function signersOf(state: State, ledger: number, key: Uint8Array): Carrie
 }
 
 /** The signers of one key, first made first. Each is read when somebody asks for it: a record may be a megabyte. */
-export class Carriers {
+class Carriers {
   readonly #state: State;
   readonly #key: string;
   readonly #rows: readonly number[];
