@@ -32,9 +32,13 @@ export const PLANTS: Plant[] = [
       '    journal.commit(moment, (error) => {',
       '    this.#acknowledge(tickets, entries);\n    journal.commit(moment, (error) => {',
     ],
-    [ENGINE, '      this.#underway = [];\n      this.#acknowledge(tickets, entries);', '      this.#underway = [];'],
+    [
+      ENGINE,
+      '        this.#underway = [];\n        this.#acknowledge(tickets, entries);',
+      '        this.#underway = [];',
+    ],
   ],
-  ['a failed commit is acknowledged', [ENGINE, '      if (error !== null) this.#fail(error);\n', '']],
+  ['a failed commit is acknowledged', [ENGINE, '      if (error !== null) this.fail(error);\n', '']],
   ['a read does not wait', [ENGINE, '    else if (this.#isCommitting) this.#held.push(send);\n', '']],
   [
     'a refusal does not wait for its batch',
@@ -368,8 +372,8 @@ export const PLANTS: Plant[] = [
     'a quiet server does not end when its lock is gone',
     [
       ENGINE,
-      'stop(error: Error): void {\n    this.#fail(error);',
-      'stop(error: Error): void {\n    if (this.#isCommitting) this.#fail(error);',
+      'fail(error: Error): void {\n    if (this.#failure !== null) return;',
+      'fail(error: Error): void {\n    if (this.#failure !== null || !this.#isCommitting) return;',
     ],
   ],
   ['a lock that is gone counts as held', [LOCK, 'if (!released && present(() =>', 'if (released && present(() =>']],
