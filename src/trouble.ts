@@ -13,6 +13,8 @@ import { errorCode, errorText } from './storage/system-error.ts';
 const CLOCK_BEHIND_MS_MAX = 60_000;
 /** And leap so far forward, from one look to the next. */
 const CLOCK_LEAP_MS_MAX = 60_000;
+/** Looks that are due each second may lie so far apart before it is worth a word. */
+const STILL_MS_MAX = 10_000;
 
 /** What stopped the running server. */
 export function fatalText(error: Error, directory: string): string {
@@ -110,8 +112,8 @@ function damageRemedy(what: string): string {
   return 'Put the file back from a copy, or start on your last backup; intents acknowledged after it must then be sent again, which is safe';
 }
 
-/** What to do about an error of the system. */
-function remedy(error: Error, directory: string): string {
+/** What to do about an error of the system, met in the directory. */
+export function remedy(error: Error, directory: string): string {
   switch (errorCode(error)) {
     case 'ENOSPC':
     case 'EDQUOT':
@@ -130,11 +132,11 @@ function remedy(error: Error, directory: string): string {
     case 'ENOENT':
     case 'ELOOP':
       if (isWithin(error, directory)) return 'Put that file back, or what the link in its place leads to';
-      return `See that ${directory} is a directory, or name another with --data`;
+      return `See that ${directory} is a directory, or name another`;
     case 'EEXIST':
     case 'ENOTDIR':
     case 'ENAMETOOLONG':
-      return `See that ${directory} is a directory, or name another with --data`;
+      return `See that ${directory} is a directory, or name another`;
     case 'EISDIR':
     case 'EFTYPE':
       return 'Put the file back, or take away what lies in its place';
@@ -168,6 +170,19 @@ export function watchClock(tell: (text: string) => void): LookAtClock {
     const leapt = now - steady - lead;
     if (leapt > CLOCK_LEAP_MS_MAX) tell(leapText(leapt, now));
     lead = now - steady;
+  };
+}
+
+/** Tells where it was not called for long, from when it was made on; it is to be called each second, with a clock that nobody sets. */
+export function watchStillness(tell: (text: string) => void, begun: number): (steady: number) => void {
+  let last = begun;
+  return (steady) => {
+    const ms = steady - last;
+    last = steady;
+    if (ms <= STILL_MS_MAX) return;
+    tell(
+      `Stood still for ${Math.round(ms / 1000)} s: the process was stopped (SIGSTOP, a debugger), or the machine gave it no time, or no memory but by swapping. Nothing is lost by that; who asked meanwhile had to wait.`,
+    );
   };
 }
 

@@ -10,7 +10,7 @@ import type { Log } from './log.ts';
 import type { ProofPool } from './proof/pool.ts';
 import type { Lock } from './storage/lock.ts';
 import { loadPacking } from './storage/values.ts';
-import { fullText, type LookAtClock } from './trouble.ts';
+import { fullText, type LookAtClock, watchStillness } from './trouble.ts';
 
 const TICK_MS = 1000;
 /** So long after the start, which is not to wait for it, and with such pauses the rest is loaded. */
@@ -35,8 +35,12 @@ export function startWatch({ engine, pool, lock, lookAtClock, expires }: Watched
     lookAtClock(engine.now(), Date.now(), performance.now());
     if (expires) engine.tick();
   }, TICK_MS).unref();
+  const goesOn = watchStillness(tell, performance.now());
   // Goes on while the server stops, which waits for threads too.
-  setInterval(() => lookAt(pool, lock, engine), TICK_MS).unref();
+  setInterval(() => {
+    goesOn(performance.now());
+    lookAt(pool, lock, engine);
+  }, TICK_MS).unref();
   const fullness = setInterval(() => {
     const what = engine.room.whatIsFull(true);
     if (what === null) return;

@@ -14,7 +14,7 @@ import { AssertionError } from '../../src/core/refusal.ts';
 import { Heap } from '../../src/memory/index.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { DamageError } from '../../src/storage/segments.ts';
-import { clockText, defectText, fatalText, startText, watchClock } from '../../src/trouble.ts';
+import { clockText, defectText, fatalText, startText, watchClock, watchStillness } from '../../src/trouble.ts';
 import { ayni, copyOf, filesIn, fillBooks, plainBooks, rewritten } from '../cli/books.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
@@ -266,6 +266,17 @@ describe('a clock that is behind the books', () => {
     pass(1_000, 3_601_000);
     expect(told).toHaveLength(2);
     expect(told[1]).toContain('leapt 3600 s forward, to 2030-01-01T13:14:04.001Z');
+  });
+
+  test('or nothing looked at it for long, as where the process was stopped: told each time', () => {
+    const told: string[] = [];
+    const goesOn = watchStillness((text) => told.push(text), 5_000);
+    for (const steady of [15_000, 16_000, 26_000]) goesOn(steady);
+    expect(told).toEqual([]);
+    goesOn(91_400);
+    expect(told).toEqual([expect.stringContaining('Stood still for 65 s')]);
+    for (const steady of [92_400, 110_000]) goesOn(steady);
+    expect(told).toHaveLength(2);
   });
 
   test('by less than a minute, or not at all: not worth one', () => {
