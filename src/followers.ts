@@ -91,6 +91,8 @@ export class Followers {
   /** Who waits for what is not there yet. */
   #waiting = new Set<() => void>();
   #newestSnapshot = 0;
+  /** Whether it was told that a copy has more than these books. */
+  #isBehind = false;
   /** So many have to have all there is before it is spoken of. */
   #min = 0;
   /** Who waits for that, since when, and what will tell that it takes long: null where it has. */
@@ -245,11 +247,21 @@ export class Followers {
       return;
     const follower: Follower = { seq, chain: chainIn(params), heard: performance.now() };
     this.#followers.set(name, follower);
+    if (seq > this.#options.journal.position.seq) this.#tellBehind(seq);
     // Who hangs up may be gone for good, with all that it had.
     response.once('close', () => {
       if (!response.writableFinished) follower.chain = null;
     });
     this.#release();
+  }
+
+  /** Nothing is handed out that these books do not have: they lost it, as where a backup was put in their place. */
+  #tellBehind(seq: number): void {
+    if (this.#isBehind) return;
+    this.#isBehind = true;
+    this.#options.tell(
+      `A copy has entries up to ${seq}, these books up to ${this.#options.journal.position.seq}: they are older, or other ones. What was acknowledged since is in that copy alone: stop this server, and start it on an \`ayni backup\` of the copy.`,
+    );
   }
 
   #list(): BooksListed {

@@ -7,6 +7,8 @@ import { decodePublic, encodeBase64 } from '../proof/keys.ts';
 import { verifyBy } from '../proof/verify.ts';
 import { realDisk } from '../storage/disk.ts';
 import { SpoiltFrameError } from '../storage/frame-chain.ts';
+import { errorCode, errorText } from '../storage/system-error.ts';
+import { remedy } from '../trouble.ts';
 import { Copy } from './follow/copy.ts';
 import { StrangeBooksError } from './follow/incoming.ts';
 import { AwayError, Source } from './follow/source.ts';
@@ -32,6 +34,8 @@ const AGAIN_MS = { first: 100, max: 1000 };
 const SNAPSHOT_AGAIN_MS = 10_000;
 /** Why it does not go on may change meanwhile; so many reasons are told. */
 const REASONS_MAX = 10;
+/** SIGHUP comes from log rotation too, which means no stop: systemd takes 0 for one, and does not start it again. */
+const HUNG_UP = 129;
 /** Bytes may change on their way, but not each time. */
 const SPOILT_MAX = 5;
 
@@ -45,7 +49,13 @@ export async function run(args: string[]): Promise<number> {
   if (key === null) throw new UsageError("--against: the server's public key, the base64 of 32 bytes");
   const peers = values.tls === undefined ? null : readPeers(values.tls, url);
   const stop = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
+  let isHungUp = false;
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      isHungUp = signal === 'SIGHUP';
+      stop.abort();
+    });
+  }
   const copy = new Copy(realDisk, directory, verifyBy(key));
   // Who takes what there is, and goes, is nobody to wait for.
   const isOnce = values.once === true;
@@ -56,8 +66,9 @@ export async function run(args: string[]): Promise<number> {
   try {
     hasAll = await following.run(isOnce);
   } catch (error) {
-    if (!(error instanceof StrangeBooksError)) throw error;
-    process.stderr.write(`ayni: ${url}: ${error.message}. Of that nothing is in ${directory}.\n`);
+    const text = textOf(error as Error, url, directory);
+    if (text === null) throw error;
+    process.stderr.write(`ayni: ${text}\n`);
     return 1;
   } finally {
     endWatch?.();
@@ -65,9 +76,17 @@ export async function run(args: string[]): Promise<number> {
     copy.close();
   }
   tell(copy.end === null ? `${directory} is not whole yet.` : `${directory} has entries 1 to ${copy.end.seq}.`);
+  if (isHungUp) return HUNG_UP;
   if (hasAll || !isOnce) return 0;
   process.stderr.write('ayni: ended before it had all there is\n');
   return 1;
+}
+
+/** What an operator can do something about; null of anything else. */
+function textOf(error: Error, url: string, directory: string): string | null {
+  if (error instanceof StrangeBooksError) return `${url}: ${error.message}. Of that nothing is in ${directory}.`;
+  if (errorCode(error) === '') return null;
+  return `Cannot go on in ${directory} (${errorText(error)}). What it has stays. ${remedy(error, directory)}, then follow again.`;
 }
 
 function readUrl(text: string): string {

@@ -3,6 +3,7 @@
  * every start while it is not whole yet; nothing comes into it that the server's disk does not have, or that its key has
  * not signed; whoever is killed on either side goes on where it was.
  */
+import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -12,7 +13,7 @@ import { crowd, judgeBooks, openAccount } from '../engine/process.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
-import { type Server, startRefused, startServer } from '../support/server.ts';
+import { AYNI, type Server, startRefused, startServer } from '../support/server.ts';
 import { ayni, ayniProcess, filesIn, fillBooks, fresh } from './books.ts';
 import { copiedWithKey, follow, portOf, serve } from './follower.ts';
 
@@ -129,6 +130,64 @@ describe('ayni follow', () => {
       err: expect.stringMatching(/has changed|continue|belongs|no frame/),
     });
     expect(contentOf(to)).toEqual(newer);
+    await server.stop();
+  });
+
+  test('books that were put back from before: both say that the copy alone has what was lost', async () => {
+    const directory = freshDirectory();
+    let server = await serve({ directory });
+    const older = fresh();
+    const to = fresh();
+    await server.kill();
+    cpSync(directory, older, { recursive: true });
+    server = await serve({ directory });
+    await fillBooks(server, 3);
+    const { code } = await ayniProcess(
+      'follow',
+      `http://127.0.0.1:${portOf(server)}`,
+      to,
+      '--against',
+      server.publicKey,
+      '--once',
+    );
+    expect(code).toBe(0);
+    await server.kill();
+    server = await serve({ directory: older });
+    const follower = follow(portOf(server), to, server.publicKey);
+    expect(await follower.ended).toBe(1);
+    const [, here, there] = /entries up to (\d+), these books up to (\d+): they are older/.exec(server.log())!;
+    expect(Number(here)).toBeGreaterThan(Number(there));
+    expect(follower.log()).toContain(`end before entry ${here}, which is here`);
+    await server.stop();
+  });
+
+  test.skipIf(process.platform === 'win32')(
+    'where its disk takes no more it says so, and goes on once it does',
+    async () => {
+      const server = await serve({ directory: freshDirectory() });
+      const to = fresh();
+      const args = [AYNI, 'follow', `http://127.0.0.1:${portOf(server)}`, to, '--against', server.publicKey, '--once'];
+      const limited = ['-c', 'ulimit -f 1; exec "$0" "$@"', process.execPath, ...args];
+      await fillBooks(server, 3);
+      const child = spawn('/bin/sh', limited, { stdio: ['ignore', 'ignore', 'pipe'] });
+      let told = '';
+      child.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()));
+      const code = await new Promise((resolve) => child.once('close', resolve));
+      expect([code, told]).toEqual([
+        1,
+        expect.stringMatching(/^ayni: Cannot go on in .*EFBIG.*Make room on the disk.*\n$/),
+      ]);
+      expect((await ayniProcess(...args.slice(1))).code).toBe(0);
+      await server.stop();
+    },
+  );
+
+  test('SIGHUP, which log rotation sends too, ends with another code than a stop that was asked for', async () => {
+    const server = await serve({ directory: freshDirectory() });
+    const follower = follow(portOf(server), fresh(), server.publicKey);
+    await follower.tells(/Has entries/);
+    expect(await follower.stop('SIGHUP')).toBe(129);
+    expect(follower.log()).toMatch(/has entries 1 to \d+/);
     await server.stop();
   });
 

@@ -43,8 +43,8 @@ export interface Follower {
   log(): string;
   /** Resolves when it has told so. */
   tells(what: RegExp): Promise<void>;
-  /** SIGTERM; the exit code. */
-  stop(): Promise<number | null>;
+  /** By SIGTERM, unless another is named; the exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
   kill(): Promise<void>;
   ended: Promise<number | null>;
 }
@@ -77,8 +77,8 @@ export function followWith(
         () => `${what} in ${log}`,
       );
     },
-    stop() {
-      child.kill('SIGTERM');
+    stop(signal = 'SIGTERM') {
+      child.kill(signal);
       return ended;
     },
     async kill() {

@@ -212,7 +212,9 @@ export class Copy {
     if (fetched.kind === 'nothing') return 'nothing';
     if (fetched.kind === 'bytes') return (await this.#append(name, from, fetched.chunks)) ? 'more' : 'ended';
     if (fetched.kind === 'missing') throw new StrangeBooksError(await this.#whyMissing(source, name));
-    throw new StrangeBooksError(`the books there end before entry ${has.seq}: they are an older copy, or other ones`);
+    throw new StrangeBooksError(
+      `the books there end before entry ${has.seq}, which is here: they are an older copy, and what they lost is here alone, or they are other ones`,
+    );
   }
 
   async #whyMissing(source: Source, name: string): Promise<string> {
