@@ -1,3 +1,7 @@
+/**
+ * Copies on disks that lose their power, and of servers that lie: half a copy is refused by every start; what was changed or
+ * forged on its way is not kept.
+ */
 import { basename, join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Copy } from '../../src/cli/follow/copy.ts';
