@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { type Filter, matches, matchesAll, memberAt } from '../../src/core/filters.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { isRefusal } from '../../src/core/refusal.ts';
-import { type ListQuery, parseQuery } from '../../src/http/query.ts';
+import { BALANCE_PATHS, LIMIT_PATHS, type ListQuery, parseQuery } from '../../src/http/query.ts';
 import { compileRegex } from '../../src/http/regex.ts';
 import { Dice } from '../support/dice.ts';
 
@@ -78,6 +78,10 @@ describe('page', () => {
     expect(Object.keys(error!).sort()).toEqual(['instancePath', 'keyword', 'message', 'params', 'schemaPath']);
   });
 
+  test('a server of short pages gives no more of its own accord than it may be asked for', () => {
+    expect(parseQuery('', Kind.wallet, 5)).toMatchObject({ page: { index: 0, limit: 5 } });
+  });
+
   test('both members wrong: both told', () => {
     expect(refusalOf('page.index=x&page.limit=0').custom).toMatchObject({
       errors: [{ instancePath: '/page/index' }, { instancePath: '/page/limit' }],
@@ -109,9 +113,14 @@ describe('filters, however they are spelled', () => {
     ['data.schema.$in[]=a&data.schema.$in[]=b', ['data.schema in ["a","b"]']],
     ['data.schema.$in=a', ['data.schema in ["a"]']],
     ['data.schema.$nin[0]=a', ['data.schema nin ["a"]']],
+    [
+      'data.schema.$in=a&data.schema.$nin=b&data.handle.$in=c&data.schema.$in=d&data.schema.$nin=e',
+      ['data.schema in ["a","d"]', 'data.schema nin ["b","e"]', 'data.handle in ["c"]'],
+    ],
     ['filter={"data.schema":{"$in":["a","b"]}}', ['data.schema in ["a","b"]']],
     ['data.schema=x&meta.status=created', ['data.schema eq "x"', 'meta.status eq "created"']],
     ['data.custom.city=S%C3%A3o+Paulo', ['data.custom.city eq "São Paulo"']],
+    ['data.custom.city=a+b+c', ['data.custom.city eq "a b c"']],
     ['data.custom.a.b.c=1', ['data.custom.a.b.c eq "1"']],
     ['data.custom.__proto__=1', ['data.custom.__proto__ eq "1"']],
     ['data.custom.flag=true', ['data.custom.flag eq "true"']],
@@ -122,13 +131,17 @@ describe('filters, however they are spelled', () => {
     ['data.handle=a=b', ['data.handle eq "a=b"']],
     ['data.handle.$regex=^a b', ['data.handle regex "^a b"']],
     ['meta.labels=one', ['meta.labels eq "one"']],
-    ['meta.labels=new+old', ['meta.labels eq "new+old"']],
+    ['meta.labels=new+old+older', ['meta.labels eq "new+old+older"']],
     ['meta.moment.$gte=2030-01-02T03:04:05.678Z', ['meta.moment gte "2030-01-02T03:04:05.678Z"']],
     ['meta.moment.$gte=2030-01-02', ['meta.moment gte "2030-01-02T00:00:00.000Z"']],
     ['meta.moment.$gte=2028-02-29', ['meta.moment gte "2028-02-29T00:00:00.000Z"']],
     ['meta.moment.$lt=2030-03-01T00:30%2B02:00', ['meta.moment lt "2030-02-28T22:30:00.000Z"']],
     ['meta.moment.$gte=2030-01-02T03:04', ['meta.moment gte "2030-01-02T03:04:00.000Z"']],
     ['meta.moment.$lt=2030-01-02T03:04:05+02:00', ['meta.moment lt "2030-01-02T01:04:05.000Z"']],
+    ['meta.moment.$lt=2030-01-02T03:04:05+0200', ['meta.moment lt "2030-01-02T01:04:05.000Z"']],
+    ['meta.moment.$lt=2030-01-02T03:04:05-05:00', ['meta.moment lt "2030-01-02T08:04:05.000Z"']],
+    ['meta.moment.$lt=2030-01-02T03:04:05.678912345Z', ['meta.moment lt "2030-01-02T03:04:05.678Z"']],
+    ['meta.moment.$gt=0', ['meta.moment gt "1970-01-01T00:00:00.000Z"']],
     ['meta.moment.$lt=1893553445678', ['meta.moment lt "2030-01-02T03:04:05.678Z"']],
     [serialize({ filter: { 'data.schema': 'x' } }), ['data.schema eq "x"']],
     [serialize({ filter: { data: { schema: 'x' } } }), ['data.schema eq "x"']],
@@ -181,6 +194,15 @@ describe('paths by kind', () => {
     for (const end of ['', '.handle']) {
       expect(told(`data.claims.${member}${end}=x`, Kind.intent)).toEqual([`data.claims.${member} eq "x"`]);
     }
+  });
+
+  test.each([
+    ['balances', BALANCE_PATHS, ['data.symbol', 'data.schema', 'data.amount']],
+    ['limits', LIMIT_PATHS, ['data.symbol', 'data.metric', 'data.amount']],
+  ])('%s, by moment too', (_, of, paths) => {
+    const query = [...paths.map((path) => `${path}=x`), 'meta.moment.$lt=2030-01-02'].join('&');
+    const parsed = parseQuery(query, of, 100) as ListQuery;
+    expect(parsed.filters.map(({ path }) => path.join('.'))).toEqual([...paths, 'meta.moment']);
   });
 
   test('lists that have no filters refuse them, and take a page', () => {
@@ -243,6 +265,9 @@ describe('refused as malformed', () => {
     Array.from({ length: 33 }, (_, i) => `data.custom.a${i}=1`).join('&'),
     Array.from({ length: 129 }, (_, i) => `data.handle.$in[${i}]=${i}`).join('&'),
     `filter=${JSON.stringify({ 'data.handle': { $in: Array.from({ length: 300 }, String) } })}`,
+    // Lists, and objects, of so many members, each of which would be copied with all of its path.
+    `page=${JSON.stringify({ index: Array.from({ length: 300 }, () => 0) })}`,
+    `page=${JSON.stringify(Object.fromEntries(Array.from({ length: 257 }, (_, i) => [`a${i}`, 1])))}`,
     'a=1&'.repeat(257),
     'a'.repeat(16_384 + 1),
   ])('%s', (query) => {
