@@ -38,10 +38,21 @@ describe('a schema', () => {
       { $schema: 'http://json-schema.org/draft-07/schema#', title: 'x', examples: [1] },
       null,
     ],
+    ['of draft-07 by its other names', { $schema: 'https://json-schema.org/draft-07/schema' }, null],
+    [
+      'of a draft that is a list of one',
+      { $schema: ['http://json-schema.org/draft-07/schema#'] },
+      ['/data/schema/$schema const'],
+    ],
     ['with a name of its own', { $id: 'https://example.com/x', type: 'object' }, null],
     ['that is no object', [], ['/data/schema type']],
     ['of another draft', { $schema: 'http://json-schema.org/draft-04/schema#' }, ['/data/schema/$schema const']],
     ['with a keyword nobody knows', { requried: [] }, ['/data/schema/requried additionalProperties']],
+    [
+      'with a keyword that every object has a member for',
+      { constructor: {} },
+      ['/data/schema/constructor additionalProperties'],
+    ],
     ['that would be asynchronous', { $async: true }, ['/data/schema/$async additionalProperties']],
     ['that asks for costs of its own', { 'ayni-cost': -9 }, ['/data/schema/ayni-cost additionalProperties']],
     ['with a name within', { items: { $id: 'x' } }, ['/data/schema/items/$id additionalProperties']],
@@ -65,6 +76,8 @@ describe('a schema', () => {
         [`of a format that is an object with a ${name}`, { items: { format: odd() } }, [`${at}/format format`]],
       ];
     }),
+    ['of a format that every object has a member for', { format: 'constructor' }, ['/data/schema/format format']],
+    ['of one of several types', { type: ['string', 'null'] }, null],
     ['of a format that is a list', { format: ['date'] }, ['/data/schema/format format']],
     [
       'that leads to a name with half a pair in it',
@@ -74,6 +87,7 @@ describe('a schema', () => {
     ['with an empty choice', { anyOf: [] }, ['/data/schema/anyOf type']],
     ['that leads elsewhere', { $ref: 'https://example.com/x' }, ['/data/schema/$ref $ref']],
     ['that leads to another file', { $ref: 'x.json#/a' }, ['/data/schema/$ref $ref']],
+    ['that leads to a part by its name', { items: { $ref: '#node' } }, ['/data/schema/items/$ref $ref']],
     ['that leads nowhere', { items: { $ref: '#/definitions/a' } }, ['/data/schema/items/$ref $ref']],
     ['that leads into what is no schema', { enum: ['a'], items: { $ref: '#/enum' } }, ['/data/schema/items/$ref $ref']],
     ['that leads to itself', { $ref: '#' }, ['/data/schema $ref']],
@@ -83,7 +97,31 @@ describe('a schema', () => {
       { definitions: { a: { not: { $ref: '#/definitions/b' } }, b: { if: { $ref: '#/definitions/a' } } } },
       ['/data/schema/definitions/a $ref'],
     ],
-    ['that leads to itself by an item', { items: { $ref: '#' } }, null],
+    // Whatever looks at the same value would look at it for ever.
+    ...['not', 'if', 'then', 'else'].map((keyword): [string, unknown, string[]] => [
+      `that leads to itself by ${keyword}`,
+      { [keyword]: { $ref: '#' } },
+      ['/data/schema $ref'],
+    ]),
+    ...['allOf', 'anyOf', 'oneOf'].map((keyword): [string, unknown, string[]] => [
+      `that leads to itself by ${keyword}`,
+      { [keyword]: [{ $ref: '#' }] },
+      ['/data/schema $ref'],
+    ]),
+    ['that leads to itself by dependencies', { dependencies: { a: { $ref: '#' } } }, ['/data/schema $ref']],
+    ...['items', 'additionalItems', 'contains', 'additionalProperties', 'propertyNames'].map(
+      (keyword): [string, unknown, null] => [
+        `that leads to itself one level down, by ${keyword}`,
+        { [keyword]: { $ref: '#' } },
+        null,
+      ],
+    ),
+    ...['properties', 'patternProperties', 'definitions'].map((keyword): [string, unknown, null] => [
+      `that leads to itself one level down, by ${keyword}`,
+      { [keyword]: { a: { $ref: '#' } } },
+      null,
+    ]),
+    ['that leads to itself one level down, by items in a list', { items: [{ $ref: '#' }] }, null],
     [
       'that leads on and on',
       { definitions: named(40, (i) => ({ $ref: `#/definitions/p${i + 1}` })) },
@@ -99,6 +137,12 @@ describe('a schema', () => {
       { definitions: { 'a/b~c%d é': { type: 'string' } }, items: { $ref: '#/definitions/a~1b~0c%25d%20%C3%A9' } },
       null,
     ],
+    [
+      'with a name of signs that stand for others',
+      { definitions: { '~1': {} }, items: { $ref: '#/definitions/~01' } },
+      null,
+    ],
+    ['that names a part __proto__, which asks nothing', { definitions: JSON.parse('{"__proto__": {}}') }, null],
     ['with a pattern that looks ahead', { pattern: '(?=a)b' }, ['/data/schema schema']],
     ['with a pattern that looks back', { pattern: '(a)\\1' }, ['/data/schema schema']],
     ['with a pattern that is written out long', { pattern: '(.{1,100}){10}z' }, ['/data/schema schema']],
@@ -107,6 +151,8 @@ describe('a schema', () => {
     ['with a pattern of usual length', { pattern: '^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$' }, null],
     ['with a format nobody checks', { format: 'iban' }, ['/data/schema/format format']],
     ['with constants of parts', { enum: [{ a: 1 }] }, ['/data/schema/enum enum']],
+    ['with a constant of parts', { const: { a: 1 } }, ['/data/schema/const const']],
+    ['with constants that are null', { enum: ['a', null], items: { const: null } }, null],
     [
       'nested too deeply',
       nested(30, {}, (items) => ({ items })),
@@ -115,13 +161,20 @@ describe('a schema', () => {
       ],
     ],
     ['with too many schemas', { properties: named(200, () => ({})) }, ['/data/schema/properties/p199 maxItems']],
-    ['with too many parts', { required: many(1501, (i) => `m${i}`) }, ['/data/schema/required maxItems']],
+    ['with as many parts as there may be', { required: many(1499, (i) => `m${i}`) }, null],
+    ['with too many parts', { required: many(1500, (i) => `m${i}`) }, ['/data/schema/required maxItems']],
+    [
+      'with too many names of members others need',
+      { dependencies: { a: many(1500, (i) => `m${i}`) } },
+      ['/data/schema/dependencies maxItems'],
+    ],
     [
       'with too many patterns',
       { patternProperties: named(26, () => true) },
       ['/data/schema/patternProperties maxItems'],
     ],
-    ['that is too long', { title: 'x'.repeat(40_000) }, ['/data/schema maxLength']],
+    ['as long as it may be', { title: 'x'.repeat(32_768 - '{"title":""}'.length) }, null],
+    ['that is too long', { title: 'x'.repeat(32_769 - '{"title":""}'.length) }, ['/data/schema maxLength']],
   ])('%s', (_, schema, errors) => {
     expect(unfit(schema)).toEqual(errors);
   });
@@ -294,6 +347,11 @@ describe('work is bounded', () => {
     ['formats', list({ format: 'date' }), many(20_000, () => '2024-02-29')],
     ['long texts', list({ allOf: many(150, () => ({ maxLength: 1_000_000 })) }), many(40, () => 'é'.repeat(12_000))],
     ['tries that may fail', list({ anyOf: [{ minimum: 0 }, {}] }), many(40_000, () => 1)],
+    ['choices of one that may fail', list({ oneOf: [{ minimum: 0 }, false] }), many(40_000, () => 1)],
+    ['what must not be', list({ not: { maximum: 0 }, minimum: 0 }), many(40_000, () => 1)],
+    ['conditions', list({ if: { minimum: 0 }, else: false }), many(40_000, () => 1)],
+    ['items one of which must fit', list({ contains: { minimum: 0 } }), many(40_000, () => [1])],
+    ['names that must fit', list({ propertyNames: { minLength: 1 } }), many(15_000, () => ({ a: 1 }))],
     ['tries that fail', list({ anyOf: [...many(50, () => ({ type: 'string' })), {}] }), many(50_000, () => 1)],
   ])('%s', (_, schema, value) => {
     expect(check(schema, { custom: value })).toEqual(['/data maxWork']);
@@ -335,6 +393,8 @@ describe('compiled schemas are kept by what they take', () => {
     const pattern = (text: string) => compiled({ properties: { custom: { pattern: text } } }).held;
     expect(pattern('^\\p{L}{200}$') - pattern('^[a-z]{200}$')).toBeGreaterThan(1_500_000);
     expect(pattern('^[a-z]+$')).toBeLessThan(60_000);
+    const names = compiled({ dependencies: named(300, () => ['b']) }).held;
+    expect(names, 'each name is code of its own').toBeGreaterThan(300 * 1500);
   });
 
   test('many that take little are kept, of those that take much the last ones', () => {
