@@ -1,6 +1,6 @@
 /** Hashes: the same for ever, different where they must be, and spread evenly enough for the table. */
 import { expect, test } from 'vitest';
-import { hashAscii, hashMix, hashText } from '../../src/memory/index.ts';
+import { hashAscii, hashMix, hashRows, hashText } from '../../src/memory/index.ts';
 
 test('hashes never change: they lie in snapshots', () => {
   const golden: [number, string, number][] = [
@@ -17,6 +17,9 @@ test('hashes never change: they lie in snapshots', () => {
   expect([hashMix(0, 0), hashMix(1, 2), hashMix(2, 1), hashMix(0xffffffff, 0xffffffff)]).toEqual([
     2856213345, 1606317162, 399339924, 1300299365,
   ]);
+  expect([hashRows(0, 1, 2), hashRows(7, 1, 2), hashRows(0xffffffff, 1, 2)]).toEqual([
+    1606317162, 1799464869, 4162753143,
+  ]);
 });
 
 test('texts that look alike as bytes do not meet', () => {
@@ -30,6 +33,9 @@ test('texts that look alike as bytes do not meet', () => {
     'a',
     'a\0',
     '\0a',
+    '\0\u0001',
+    'abc\0',
+    'abc\u0100',
     'ab',
     '\u6261',
     'abcd',
