@@ -152,7 +152,10 @@ function spreadJson(prefix: readonly string[], text: string, pairs: Pair[]): voi
 function spread(segments: readonly string[], value: unknown, pairs: Pair[]): void {
   if (pairs.length > PAIRS_MAX) throw malformed(`query has more than ${PAIRS_MAX} members`);
   if (typeof value === 'object' && value !== null) {
-    for (const [name, member] of Object.entries(value)) spread([...segments, ...splitKey(name)], member, pairs);
+    const members = Object.entries(value);
+    // Passed by, `{"$in":[]}` would let everything through.
+    if (members.length === 0 && segments.length > 1) throw malformed(`${segments[0]} has a member that is empty`);
+    for (const [name, member] of members) spread([...segments, ...splitKey(name)], member, pairs);
   } else if (value === null) {
     throw malformed('null is not supported in filters');
   } else {

@@ -239,6 +239,9 @@ describe('refused as malformed', () => {
     'filter=x',
     'filter=[1]',
     'filter={"data.schema":null}',
+    // Of these nothing was left, so that all there is was listed.
+    'filter={"data.schema":{"$in":[]}}',
+    'filter={"data":{"schema":{}}}',
     `filter=${'{"a":'.repeat(9)}1${'}'.repeat(9)}`,
     'page=5',
     'data.handle=%ff',
