@@ -455,6 +455,16 @@ describe('filters of the other kinds', () => {
   });
 });
 
+test('of a balance that is spent it is told that nothing is available, of what is reserved only while there is some', async () => {
+  const { there, kit } = await freshLedger();
+  const [symbol, wallet, other] = [await kit.symbol(), await kit.wallet(), await kit.wallet()];
+  await kit.clear([issue(wallet, symbol, 5)]);
+  await kit.clear([transfer(wallet, other, symbol, 5)]);
+  const { body } = await there.get(`/wallets/${wallet}/balances`);
+  expect(body.data.map(({ data }: Json) => data)).toEqual([{ wallet, symbol, schema: 'available', amount: 0 }]);
+  expect(body.page.total).toBe(1);
+});
+
 describe('rows of balances and limits are filtered as records are', () => {
   let there: Client;
   let wallet: string;

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { setServerRules } from '../../src/core/access/index.ts';
 import { Desk } from '../fuzz/desk.ts';
-import { type Json, makeKeys, record } from '../support/client.ts';
+import { type Json, makeKeys, proof, record } from '../support/client.ts';
 
 const keys = makeKeys();
 const SYMBOLS = 1100;
@@ -94,6 +94,29 @@ test('what changes while they are looked for is told as it is by then, where the
     [second, SYMBOLS - 1],
   ]);
   expect(told).toEqual(['changed', 'listed', 'listed']);
+});
+
+test('what is held no more once the holds are found is not told', async () => {
+  const post = async (path: string, value: Json) => {
+    const answer = await desk.ask({ method: 'POST', path, body: Buffer.from(JSON.stringify(value)) }, false);
+    expect(answer.status).toBeLessThan(300);
+    return answer.body;
+  };
+  const held = async (handle: string, symbol: string) => {
+    const claims = [{ action: 'destroy', source: 'many', symbol: { handle: symbol }, amount: 1 }];
+    return post('/v2/intents', record({ handle, claims, config: { commit: 'manual' } }, keys));
+  };
+  const [first, second] = [names.at(-1)!, names.at(-2)!];
+  const { hash } = await held('released', first);
+  await held('kept', second);
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => {
+    now += 3;
+    return now;
+  });
+  const asked = balances('many', '?data.schema=reserved');
+  await post('/v2/intents/released/proofs', proof(hash, keys, { status: 'aborted' }));
+  expect((await asked).body.data.map(({ data }: Json) => [data.symbol, data.amount])).toEqual([[second, 1]]);
 });
 
 test('what may not be read any more once they are found is not told', async () => {
