@@ -260,7 +260,7 @@ export class Followers {
     if (this.#isBehind) return;
     this.#isBehind = true;
     this.#options.tell(
-      `A copy has entries up to ${seq}, these books up to ${this.#options.journal.position.seq}: they are older, or other ones. What was acknowledged since is in that copy alone: stop this server, and start it on an \`ayni backup\` of the copy.`,
+      `A copy says that it has entries up to ${seq}, and these books end with ${this.#options.journal.position.seq}: they are older, or other ones. Where they are older, what was acknowledged since is in that copy alone: stop this server, and start it on an \`ayni backup\` of the copy.`,
     );
   }
 

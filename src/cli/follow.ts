@@ -85,7 +85,9 @@ export async function run(args: string[]): Promise<number> {
 /** What an operator can do something about; null of anything else. */
 function textOf(error: Error, url: string, directory: string): string | null {
   if (error instanceof StrangeBooksError) return `${url}: ${error.message}. Of that nothing is in ${directory}.`;
-  if (errorCode(error) === '') return null;
+  const code = errorCode(error);
+  // Those of Node itself are mistakes of ours.
+  if (code === '' || code.startsWith('ERR_')) return null;
   return `Cannot go on in ${directory} (${errorText(error)}). What it has stays. ${remedy(error, directory)}, then follow again.`;
 }
 

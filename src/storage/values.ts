@@ -30,6 +30,7 @@ export function loadPacking(): void {
   packValue([]);
 }
 
+/** A small value of plain data as MessagePack. */
 export function packValue(value: unknown): Uint8Array {
   return Uint8Array.prototype.slice.call(packr().pack(value));
 }

@@ -155,7 +155,7 @@ describe('ayni follow', () => {
     server = await serve({ directory: older });
     const follower = follow(portOf(server), to, server.publicKey);
     expect(await follower.ended).toBe(1);
-    const [, here, there] = /entries up to (\d+), these books up to (\d+): they are older/.exec(server.log())!;
+    const [, here, there] = /entries up to (\d+), and these books end with (\d+): they are older/.exec(server.log())!;
     expect(Number(here)).toBeGreaterThan(Number(there));
     expect(follower.log()).toContain(`end before entry ${here}, which is here`);
     await server.stop();
