@@ -34,7 +34,7 @@ import { Kind } from './kinds.ts';
 import { asksFirst, legIndex, marksOf, type Report, reported, undoing } from './legs.ts';
 import { dataOf, type RecordView, readRow, type Version } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
-import { drawUp, sheetOf } from './sheet.ts';
+import { briefOf, drawUp, sheetOf } from './sheet.ts';
 import type { OpenIntent, State } from './state.ts';
 
 /** A new intent with its first outcome. A rejected one is an entry too. */
@@ -91,7 +91,7 @@ function moveByProof(
 /** A waiting intent as it is tried again. */
 function anew(state: State, { entry }: RecordView, { ledger, moment }: OpenIntent, caller: Caller): Attempt {
   const content = { value: dataOf(entry), data: entry.data };
-  return { ledger, sheet: drawUp(state, ledger, content.value), content, caller, moment, company: null };
+  return { ledger, sheet: drawUp(state, ledger, briefOf(content.value)), content, caller, moment, company: null };
 }
 
 /** Whether the intent waits for this proof, among others: its key has a permission that is missing, and asks for it now. */

@@ -48,22 +48,34 @@ export interface Sheet extends IntentOutline {
   readonly epoch: number;
 }
 
+/** What a sheet is drawn up of: the data of an intent that passed the door, or as much of it as a sheet says. */
+export interface Brief {
+  readonly handle: string;
+  readonly schema?: unknown;
+  readonly claims: readonly Claim[];
+  readonly access?: unknown;
+  readonly config?: { readonly commit?: unknown };
+}
+
 const LIMIT = actionNumber('limit');
 
 /** The sheet of a command to make an intent: the one it has, as long as names lead where that says, else a new one. */
 export function sheetOf(state: State, command: CreateCommand): Sheet {
   const known = command.sheet;
   if (known !== null && known.epoch === state.names.epoch(command.ledger)) return known;
-  const sheet = drawUp(state, command.ledger, commandData(command));
+  const sheet = drawUp(state, command.ledger, briefOf(commandData(command)));
   command.sheet = sheet;
   command.value = null;
   return sheet;
 }
 
-/** `value` is the data of an intent that passed the door. */
-export function drawUp({ names }: State, ledger: number, value: Record<string, unknown>): Sheet {
-  const { handle, schema, access, config } = value as { handle: string; config?: { commit?: unknown } } & typeof value;
-  const asked = value.claims as readonly Claim[];
+/** An intent's data is a brief. */
+export function briefOf(data: Record<string, unknown>): Brief {
+  return data as unknown as Brief;
+}
+
+export function drawUp({ names }: State, ledger: number, brief: Brief): Sheet {
+  const { handle, schema, claims: asked, access, config } = brief;
   const walletScope = scopeOf(ledger, Kind.wallet);
   const symbolScope = scopeOf(ledger, Kind.symbol);
   // Of their size from the start: what is pushed to takes room for seventeen at once.

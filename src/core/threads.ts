@@ -19,7 +19,7 @@ import { attempt, commit, heldBy, stepEntry, undo } from './intents.ts';
 import { Kind } from './kinds.ts';
 import { dataOf, intentIn, namesOf, type RecordView, readRow } from './records.ts';
 import { type Refusal, refuse } from './refusal.ts';
-import { drawUp } from './sheet.ts';
+import { briefOf, drawUp } from './sheet.ts';
 import { DROPPED, type State } from './state.ts';
 
 /** Intents of one thread. */
@@ -114,7 +114,7 @@ function begin(
   const { thread, handle } = intentIn(parent);
   const own = makeIntent({ claims, origin: handle }, received);
   const content = { value: dataOf(own), data: own.data };
-  const sheet = drawUp(state, ledger, content.value);
+  const sheet = drawUp(state, ledger, briefOf(content.value));
   const company = companyOf(state, parent);
   const outcome = attempt(state, { ledger, sheet, content, caller: GRANTED, moment: received, company }, now);
   return { type: EntryType.intent, ledger, kind: Kind.intent, moment: received, thread, outcome, ...own };

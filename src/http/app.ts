@@ -42,6 +42,7 @@ import type { Handler, Reply, Request, RequestHead } from './request.ts';
 import { HANDLE_MESSAGE } from './schema-shapes.ts';
 import type { SchemaLimits } from './schemas.ts';
 import { absoluteUrl, checkRequestHash, type HashedRequest, type Token, type TokenChecker } from './tokens.ts';
+import { UsualIntents } from './usual.ts';
 import { listBalances, listLimits, listWalletAnchors } from './wallets.ts';
 import { addProof, createRecord, dropRecord, updateRecord } from './writes.ts';
 
@@ -57,6 +58,12 @@ interface AppOptions {
   limits: SchemaLimits;
   /** Whether the books are only shown; absent: no. */
   isReadOnly?: boolean;
+}
+
+/** What requests are served with beside the house. */
+interface Desk extends AppOptions {
+  readonly describe: () => Promise<string>;
+  readonly usual: UsualIntents;
 }
 
 const ACTIONS: Record<Action, (call: Call) => void> = {
@@ -114,7 +121,13 @@ const DESCRIPTION_METHODS = refuseMethod(['GET', 'HEAD', 'OPTIONS']);
 export function createApp(options: AppOptions): Handler {
   const { house } = options;
   const describe = describer({ ...options, pageLimitMax: house.pageLimitMax });
-  const serve = (request: Request, reply: Reply) => serveRequest(options, describe, request, reply);
+  const usual = new UsualIntents({
+    ...options.limits,
+    depthMax: options.bodyDepthMax,
+    publicText: house.sealer.publicText,
+  });
+  const desk: Desk = { ...options, describe, usual };
+  const serve = (request: Request, reply: Reply) => serveRequest(desk, request, reply);
   return {
     admit: (head) => (head.method === 'GET' ? null : house.engine.overload(selectLedger(options, head))),
     refuse: (refusal, reply) => sendRefusal({ house, reply }, refusal),
@@ -141,8 +154,8 @@ function keep(request: Request): Request {
   return { method, methodSent, path, query, header: (name) => request.header(name), body: Buffer.from(body) };
 }
 
-function serveRequest(options: AppOptions, describe: () => Promise<string>, request: Request, reply: Reply): void {
-  const { house } = options;
+function serveRequest(options: Desk, request: Request, reply: Reply): void {
+  const { house, describe, usual } = options;
   const route = findRoute(request.method, request.path);
   if (isRefusal(route)) {
     const isDescription = request.path === DESCRIPTION_PATH;
@@ -161,7 +174,7 @@ function serveRequest(options: AppOptions, describe: () => Promise<string>, requ
   if (request.method === 'GET' && ASKING.includes(route.action)) reply.sort = 'list';
   const act = () => actInTurn(call);
   const bodyBytes = request.body.length;
-  const made = { ledger: -1, body: undefined, bodyBytes, bearer: null, showToken: null };
+  const made = { ledger: -1, body: undefined, usual: null, bodyBytes, bearer: null, showToken: null };
   const call: Call = { house, request, reply, route, ...made, act };
 
   if (makesLedger(route) && request.header('x-ledger') !== '') return sendRefusal(call, MADE_OUTSIDE);
@@ -172,7 +185,8 @@ function serveRequest(options: AppOptions, describe: () => Promise<string>, requ
   if (token !== null && isRefusal(token)) return refuseDurable(call, token);
 
   const isBare = request.body.length === 0 && BARE.includes(route.action);
-  if (request.method !== 'GET' && !isBare) {
+  if (takesUsual(route, token)) call.usual = usual.open(request.body);
+  if (request.method !== 'GET' && !isBare && call.usual === null) {
     const parsed = parseJson(request.body, options.bodyDepthMax);
     if (parsed.refusal !== undefined) return sendRefusal(call, parsed.refusal);
     call.body = parsed.value;
@@ -190,6 +204,11 @@ function serveRequest(options: AppOptions, describe: () => Promise<string>, requ
   // A stranger's is not written down, and so counts for nothing, but beside signatures for which the request is taken.
   if (request.method === 'GET') call.bearer = null;
   showToken(call, token);
+}
+
+/** Where no token asks for the value of the body, or has it served twice. */
+function takesUsual({ action, kind }: Route, token: Token | null): boolean {
+  return action === 'create' && kind === Kind.intent && (token === null || (token.hsh === null && token.jti === null));
 }
 
 /** Whose walks those are that are in no ledger. */

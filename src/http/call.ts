@@ -19,6 +19,7 @@ import type { Route } from './paths.ts';
 import type { Reply, Request } from './request.ts';
 import type { ValidateBody } from './schemas.ts';
 import type { EventTexts, RecordTexts } from './texts.ts';
+import type { UsualContent } from './usual.ts';
 import type { Waiters } from './waiters.ts';
 import type { Walks } from './walks.ts';
 
@@ -69,8 +70,10 @@ export interface Call {
   route: Route;
   /** Index of the ledger that x-ledger selects. */
   ledger: number;
-  /** The body as a value; undefined where there is none. */
+  /** The body as a value; undefined where there is none, or none was made. */
   body: unknown;
+  /** What is in it, where it was usual; for whoever takes it, once. */
+  usual: UsualContent | null;
   bodyBytes: number;
   bearer: Bearer | null;
   /**

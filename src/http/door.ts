@@ -23,6 +23,18 @@ export interface ProofBody {
   custom?: Record<string, unknown>;
 }
 
+/** The texts of a proof of the right shape; of its custom the canonical one, or null. */
+export interface ProofTexts {
+  readonly public: string;
+  readonly digest: string;
+  readonly result: string;
+  readonly custom: string | null;
+}
+
+export function proofTexts({ public: key, digest, result, custom }: ProofBody): ProofTexts {
+  return { public: key, digest, result, custom: custom === undefined ? null : canon(custom) };
+}
+
 /** A body of create, update or drop. */
 interface RecordBody {
   hash: string;
@@ -81,10 +93,8 @@ export function openBody(
   }
   const sentProofs = meta.proofs ?? [];
   const isOwn = (proof: ProofBody) => proof.public === sealer.publicText;
-  const checked = openProofs(
-    sentProofs.some(isOwn) ? sentProofs.filter((proof) => !isOwn(proof)) : sentProofs,
-    hashHex,
-  );
+  const others = sentProofs.some(isOwn) ? sentProofs.filter((proof) => !isOwn(proof)) : sentProofs;
+  const checked = openProofs(others.map(proofTexts), hashHex);
   if (isRefusal(checked)) return checked;
   if (operation !== 'drop' && isUnsigned({ meta: checked })) {
     return refuse('crypto.signature-missing', 'meta.proofs must hold at least one proof of a client');
@@ -96,13 +106,12 @@ export function openBody(
 }
 
 /** Checks that each proof speaks of this hash, and lays out the rows that remain to be verified. */
-export function openProofs(bodies: readonly ProofBody[], hashHex: string): CheckedProofs | Refusal {
-  const checks = Buffer.allocUnsafe(bodies.length * CHECK_BYTES);
+export function openProofs(texts: readonly ProofTexts[], hashHex: string): CheckedProofs | Refusal {
+  const checks = Buffer.allocUnsafe(texts.length * CHECK_BYTES);
   const proofs: StoredProof[] = [];
   let text = '';
-  for (let i = 0; i < bodies.length; i++) {
-    const { public: publicText, digest, result: resultText, custom: customValue } = bodies[i]!;
-    const custom = customValue === undefined ? null : canon(customValue);
+  for (let i = 0; i < texts.length; i++) {
+    const { public: publicText, digest, result: resultText, custom } = texts[i]!;
     if (proofDigestHex(hashHex, custom) !== digest) {
       return refuse('crypto.signature-invalid', `The digest of proof ${i} is not that of the hash and its custom`, {
         proof: i,

@@ -1,5 +1,6 @@
 /**
- * A quick yes for the body that comes most: a new intent in its usual form.
+ * A quick yes for new intents in their usual form, where they are there as values: those that are audited, and of those
+ * that come in the long ones, and those with escapes, fractions or the like (usual.ts reads the others where they lie).
  *
  * The compiled schemas spend microseconds on patterns and on lists of member names, for each claim
  * again. Here the same rules stand as plain loops, but only for what intents usually carry. Anything

@@ -66,7 +66,6 @@ export function compileSchemas(limits: SchemaLimits): ValidateBody {
   const dropMember = compiled(schemas.dropMember);
   const others = { drop: compiled(schemas.drop), proof: compiled(schemas.proof), check: compiled(schemas.check) };
 
-  const isAccess = (value: unknown): boolean => RULES().Check(value);
   const ownProofs = compiled(schemas.proofs);
   const check = (schema: Compiled, value: unknown) => errorsOf(schema, value, (body) => withoutRight(body, ownProofs));
 
@@ -79,6 +78,11 @@ export function compileSchemas(limits: SchemaLimits): ValidateBody {
     const wrong = checkClaims((value as { data: { claims: unknown[] } }).data.claims);
     return errors === null ? wrong : [...errors, ...(wrong ?? [])].slice(0, ERRORS_MAX);
   };
+}
+
+/** Whether a value is a right list of access rules. */
+export function isAccess(value: unknown): boolean {
+  return RULES().Check(value);
 }
 
 /** What is wrong with a list of access rules, or null. */

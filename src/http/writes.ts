@@ -10,6 +10,7 @@ import { Kind } from '../core/kinds.ts';
 import { createdCustom, isoMoment, sealCustom, updatedCustom } from '../core/proofs.ts';
 import { readRow, type VersionEntry } from '../core/records.ts';
 import { isRefusal, refuseShape } from '../core/refusal.ts';
+import { drawUp } from '../core/sheet.ts';
 import type { Submission } from '../engine.ts';
 import { ledgerCommand } from '../genesis.ts';
 import { proofDigest, proofDigestHex } from '../proof/digest.ts';
@@ -28,16 +29,26 @@ import {
   rowOf,
   sendRefusal,
 } from './call.ts';
-import { type CheckedProofs, type Content, keysOf, openBody, openProofs, type ProofBody, proofAsSent } from './door.ts';
+import {
+  type CheckedProofs,
+  type Content,
+  keysOf,
+  openBody,
+  openProofs,
+  type ProofBody,
+  proofAsSent,
+  proofTexts,
+} from './door.ts';
 import { type Header, type Refusal, refuse } from './errors.ts';
 import { refuseToKeep } from './json.ts';
 import { sendAsItWas, sendRow } from './reads.ts';
+import type { UsualContent } from './usual.ts';
 
 export function createRecord(call: Call): void {
   const { house, route } = call;
   const { kind } = route;
   if (kind === Kind.ledger) return createLedger(call);
-  const content = openBody(house, kind, 'create', call.body);
+  const content = takeUsual(call) ?? openBody(house, kind, 'create', call.body);
   if (isRefusal(content)) return sendRefusal(call, content);
   const { engine } = house;
   const moment = engine.now();
@@ -46,6 +57,7 @@ export function createRecord(call: Call): void {
   const { value, data, hash, proofs } = content;
   const caller = callerOf(call, keysOf(content));
   const ledger = ledgerOf(call);
+  const sheet = 'brief' in content ? drawUp(house.state, ledger, content.brief) : null;
   // Member by member: V8 takes several times as long to spread what is handed over into a literal.
   const command: CreateCommand = {
     op: 'create',
@@ -56,7 +68,7 @@ export function createRecord(call: Call): void {
     moment,
     caller,
     value,
-    sheet: null,
+    sheet,
     data,
     hash,
     proofs,
@@ -70,6 +82,13 @@ export function createRecord(call: Call): void {
     ([entry]) => answerCreated(call, texts, entry as VersionEntry, digest),
     kind === Kind.intent ? () => bodyText(texts) : undefined,
   );
+}
+
+/** It is taken once: who is sent back comes again with a text, and is read as any other. */
+function takeUsual(call: Call): UsualContent | null {
+  const { usual } = call;
+  call.usual = null;
+  return usual;
 }
 
 /** Content without its value, which takes several times as much and is let go where nobody asks for it. */
@@ -239,7 +258,7 @@ function openProof(
   if (row < 0) return notFound(route.kind);
   if (body.public === house.sealer.publicText) return refuse('auth.forbidden', 'The server alone adds its own proofs');
   const { entry } = readRow(house.state, row);
-  const checked = openProofs([body], hexOf(entry.hash));
+  const checked = openProofs([proofTexts(body)], hexOf(entry.hash));
   if (isRefusal(checked)) return checked;
   return refuseToKeep(checked.text) ?? { ...checked, entry };
 }
