@@ -122,11 +122,7 @@ export class Tape {
 
   /** Whether a string, a name for one, is this text, which is ASCII. */
   isText(string: number, text: string): boolean {
-    const from = this.from(string);
-    if (this.to(string) - from !== text.length) return false;
-    const { bytes } = this;
-    for (let i = 0; i < text.length; i++) if (bytes[from + i] !== text.charCodeAt(i)) return false;
-    return true;
+    return areText(this.bytes, this.from(string), this.to(string), text);
   }
 
   /** A string of ASCII as a text. */
@@ -357,6 +353,13 @@ export class Tape {
     }
     return aEnd - a - (bEnd - b);
   }
+}
+
+/** Whether bytes[from, to) are this text, which is ASCII. */
+export function areText(bytes: Buffer, from: number, to: number, text: string): boolean {
+  if (to - from !== text.length) return false;
+  for (let i = 0; i < text.length; i++) if (bytes[from + i] !== text.charCodeAt(i)) return false;
+  return true;
 }
 
 function viewOf({ buffer, byteOffset, byteLength }: Buffer): DataView {

@@ -12,10 +12,9 @@ import type { Claim } from '../core/claims/index.ts';
 import { isRefusal } from '../core/refusal.ts';
 import type { Brief } from '../core/sheet.ts';
 import { sha256Hex } from '../proof/digest.ts';
-import { Recent } from '../recent.ts';
 import { type Content, openProofs, type ProofTexts } from './door.ts';
 import { isAccess, type SchemaLimits } from './schemas.ts';
-import { Tape } from './tape.ts';
+import { areText, Tape } from './tape.ts';
 
 /** Content whose value nobody has made; the sheet of its intent is drawn up of `brief`. */
 export interface UsualContent extends Omit<Content, 'value'> {
@@ -40,19 +39,17 @@ const AT = 0x40;
 /** No node, since node 0 is the body: it is in nothing. */
 const NONE = 0;
 
-/** Names that came up lately, as texts, found by their last bytes: those of a few wallets and symbols come again and again. */
-const NAMES = 4096;
-const MARKING_BYTES = 4;
-
-/** Lists of rules that were right lately, and how long a text of them may be. */
-const RULES_MAX = 1000;
-const RULES_LENGTH_MAX = 1000;
+/** Addresses, and lists of rules, that were right lately: those of a few wallets, symbols and owners come again and again. */
+const ADDRESSES = 4096;
+const RULES = 4096;
+/** A list of rules that is longer is looked at each time. */
+const RULES_BYTES_MAX = 1024;
 
 export class UsualIntents {
   readonly #options: UsualOptions;
   readonly #tape = new Tape();
-  readonly #names = new Array<string>(NAMES).fill('');
-  readonly #rules = new Recent<string, unknown[]>(RULES_MAX);
+  readonly #addresses = new TextMemo<string>(ADDRESSES, '');
+  readonly #rules = new TextMemo<readonly unknown[]>(RULES, []);
 
   constructor(options: UsualOptions) {
     this.#options = options;
@@ -130,14 +127,18 @@ export class UsualIntents {
   }
 
   /** The rules, where they are right: a wallet's owner, say, always sends the same. */
-  #access(node: number): unknown[] | null {
-    const text = this.#tape.isArray(node) ? this.#tape.canonicalText(node) : null;
-    if (text === null) return null;
-    const known = this.#rules.get(text);
-    if (known !== undefined) return known;
+  #access(node: number): readonly unknown[] | null {
+    const tape = this.#tape;
+    const bytes = tape.isArray(node) ? tape.canonical(node) : null;
+    if (bytes === null) return null;
+    const place = this.#rules.placeOf(bytes, 0, bytes.length);
+    const known = this.#rules.get(place, bytes, 0, bytes.length);
+    if (known !== null) return known;
+    const text = tape.textOf(bytes);
     const access = JSON.parse(text);
     if (!isAccess(access)) return null;
-    if (text.length <= RULES_LENGTH_MAX) this.#rules.set(text, access);
+    // A text of longer characters has fewer of them than bytes, and is never found.
+    if (bytes.length <= RULES_BYTES_MAX) this.#rules.set(place, text, access);
     return access;
   }
 
@@ -224,15 +225,13 @@ export class UsualIntents {
     if (!tape.isString(node)) return null;
     const { bytes } = tape;
     const [from, to] = [tape.from(node), tape.to(node)];
-    let mark = to - from;
-    for (let at = Math.max(from, to - MARKING_BYTES); at < to; at++) mark = Math.imul(mark, 31) + bytes[at]!;
-    const place = (mark ^ (mark >>> 12)) & (NAMES - 1);
-    const known = this.#names[place]!;
-    if (known !== '' && tape.isText(node, known)) return known;
+    const place = this.#addresses.placeOf(bytes, from, to);
+    const known = this.#addresses.get(place, bytes, from, to);
+    if (known !== null) return known;
     if (!isAddress(bytes, from, to)) return null;
-    const name = tape.text(node);
-    this.#names[place] = name;
-    return name;
+    const text = tape.text(node);
+    this.#addresses.set(place, text, text);
+    return text;
   }
 
   /** The proofs' texts, where all are right but for names that come twice; one at least, and none of the server. */
@@ -284,6 +283,38 @@ export class UsualIntents {
       if (customText === null) return null;
     }
     return { public: tape.text(key), digest: tape.text(digest), result: tape.text(result), custom: customText };
+  }
+}
+
+/**
+ * What texts of ASCII were found to be. A text has one place here, which whatever else has that place takes over: nothing
+ * grows, and who sends what nobody sent before makes others' be looked at again, and no more.
+ */
+class TextMemo<Value> {
+  readonly #texts: string[];
+  readonly #values: Value[];
+
+  /** `places`: a power of two. */
+  constructor(places: number, nothing: Value) {
+    this.#texts = new Array<string>(places).fill('');
+    this.#values = new Array<Value>(places).fill(nothing);
+  }
+
+  placeOf(bytes: Buffer, from: number, to: number): number {
+    let mark = to - from;
+    for (let at = from; at < to; at++) mark = Math.imul(mark, 31) + bytes[at]!;
+    return (mark ^ (mark >>> 12)) & (this.#texts.length - 1);
+  }
+
+  /** What this text was found to be, where it is still known; null for none. */
+  get(place: number, bytes: Buffer, from: number, to: number): Value | null {
+    const text = this.#texts[place]!;
+    return text !== '' && areText(bytes, from, to, text) ? this.#values[place]! : null;
+  }
+
+  set(place: number, text: string, value: Value): void {
+    this.#texts[place] = text;
+    this.#values[place] = value;
   }
 }
 
