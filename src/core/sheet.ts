@@ -48,13 +48,14 @@ export interface Sheet extends IntentOutline {
   readonly epoch: number;
 }
 
-/** What a sheet is drawn up of: the data of an intent that passed the door, or as much of it as a sheet says. */
+/** What a sheet is drawn up of: as much of an intent's data as it says. */
 export interface Brief {
   readonly handle: string;
-  readonly schema?: unknown;
+  /** Undefined where it is no text. */
+  readonly schema: string | undefined;
   readonly claims: readonly Claim[];
-  readonly access?: unknown;
-  readonly config?: { readonly commit?: unknown };
+  readonly hasAccess: boolean;
+  readonly isManual: boolean;
 }
 
 const LIMIT = actionNumber('limit');
@@ -69,13 +70,19 @@ export function sheetOf(state: State, command: CreateCommand): Sheet {
   return sheet;
 }
 
-/** An intent's data is a brief. */
-export function briefOf(data: Record<string, unknown>): Brief {
-  return data as unknown as Brief;
+/** The brief of the data of an intent that passed the door. */
+export function briefOf({ handle, schema, claims, access, config }: Record<string, unknown>): Brief {
+  return {
+    handle: handle as string,
+    schema: typeof schema === 'string' ? schema : undefined,
+    claims: claims as readonly Claim[],
+    hasAccess: hasRules(access),
+    isManual: (config as { commit?: unknown } | undefined)?.commit === 'manual',
+  };
 }
 
 export function drawUp({ names }: State, ledger: number, brief: Brief): Sheet {
-  const { handle, schema, claims: asked, access, config } = brief;
+  const { handle, schema, claims: asked, hasAccess, isManual } = brief;
   const walletScope = scopeOf(ledger, Kind.wallet);
   const symbolScope = scopeOf(ledger, Kind.symbol);
   // Of their size from the start: what is pushed to takes room for seventeen at once.
@@ -113,9 +120,9 @@ export function drawUp({ names }: State, ledger: number, brief: Brief): Sheet {
   }
   return {
     handle,
-    schema: typeof schema === 'string' ? schema : undefined,
-    isManual: config?.commit === 'manual',
-    hasAccess: hasRules(access),
+    schema,
+    isManual,
+    hasAccess,
     claims,
     names: null,
     hashes: null,

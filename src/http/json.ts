@@ -139,6 +139,8 @@ function malformed(detail: string): Parsed {
 
 /** The shortest member, `"":0,`: fewer bytes have no more shapes than this. */
 const MEMBER_BYTES_MIN = 5;
+/** In so many bytes nobody has to count them. */
+export const UNCOUNTED_BYTES_MAX = SHAPES_MAX * MEMBER_BYTES_MIN;
 /** As a power of two: a bit for each number that a shape may have. */
 const BITS = 18;
 

@@ -10,7 +10,7 @@
  * It takes plain JSON only: no escapes, whole numbers up to 2^53 - 1, names in ASCII. Anything else, what is no JSON
  * included, is for JSON.parse to read or to refuse.
  *
- * What always holds: what is taken is JSON, and its canonical text is that of what JSON.parse makes of it.
+ * What always holds: what is taken is JSON, and where a canonical text of it is given, that is of what JSON.parse makes of it.
  */
 import { isUtf8 } from 'node:buffer';
 
@@ -19,10 +19,10 @@ type Slice = (this: Uint8Array, from: number, to: number) => string;
 // What is behind Buffer's toString, without the looks at its arguments.
 const { latin1Slice, utf8Slice } = Buffer.prototype as unknown as Record<'latin1Slice' | 'utf8Slice', Slice>;
 
-/** Of so short a text nobody has to count the shapes of its objects (json.ts). */
+/** Of so short a text nobody has to count the shapes of its objects: less than UNCOUNTED_BYTES_MAX in json.ts. */
 export const TAPE_BYTES_MAX = 48 * 1024;
-/** Members of one object that have to be put in order: that is done one by one. */
-const SORTED_MAX = 64;
+/** Members of one object that have to be put in order: that is done one by one, and their names may be long. */
+const SORTED_MAX = 24;
 /** So many bytes are copied with those that are asked for, at most. */
 const MORE_BYTES = 3;
 

@@ -7,7 +7,7 @@
  *
  * What always holds: whatever is taken here, the door takes too, and makes the same of it; a test holds the two together.
  */
-import { ADDRESS_MAX } from '../core/address.ts';
+import { isAddress } from '../core/address.ts';
 import type { Claim } from '../core/claims/index.ts';
 import { isRefusal } from '../core/refusal.ts';
 import type { Brief } from '../core/sheet.ts';
@@ -29,27 +29,20 @@ export interface UsualOptions extends SchemaLimits {
   publicText: string;
 }
 
-/** By byte: 1 where it may stand in a part of an address. */
-const IN_NAMES = new Uint8Array(256);
-for (const byte of Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+.'))
-  IN_NAMES[byte] = 1;
-
-const COLON = 0x3a;
-const AT = 0x40;
 /** No node, since node 0 is the body: it is in nothing. */
-const NONE = 0;
+const ABSENT = 0;
 
 /** Addresses, and lists of rules, that were right lately: those of a few wallets, symbols and owners come again and again. */
 const ADDRESSES = 4096;
 const RULES = 4096;
 /** A list of rules that is longer is looked at each time. */
-const RULES_BYTES_MAX = 1024;
+const RULES_LENGTH_MAX = 1024;
 
 export class UsualIntents {
   readonly #options: UsualOptions;
   readonly #tape = new Tape();
-  readonly #addresses = new TextMemo<string>(ADDRESSES, '');
-  readonly #rules = new TextMemo<readonly unknown[]>(RULES, []);
+  readonly #addresses = new RightTexts(ADDRESSES);
+  readonly #rules = new RightTexts(RULES);
 
   constructor(options: UsualOptions) {
     this.#options = options;
@@ -59,21 +52,15 @@ export class UsualIntents {
   open(body: Uint8Array): UsualContent | null {
     const tape = this.#tape;
     if (!tape.read(body, this.#options.depthMax) || !tape.isObject(0)) return null;
-    let [hash, data, meta] = [NONE, NONE, NONE];
+    let [hash, data, meta] = [ABSENT, ABSENT, ABSENT];
     for (let name = tape.first(0); name < tape.next(0); name = tape.next(tape.value(name))) {
       const member = tape.value(name);
-      if (tape.isText(name, 'hash')) {
-        if (hash !== NONE) return null;
-        hash = member;
-      } else if (tape.isText(name, 'data')) {
-        if (data !== NONE) return null;
-        data = member;
-      } else if (tape.isText(name, 'meta')) {
-        if (meta !== NONE) return null;
-        meta = member;
-      } else if (tape.isText(name, 'luid')) return null;
+      if (tape.isText(name, 'hash')) hash = member;
+      else if (tape.isText(name, 'data')) data = member;
+      else if (tape.isText(name, 'meta')) meta = member;
+      else if (tape.isText(name, 'luid')) return null;
     }
-    if (hash === NONE || data === NONE || meta === NONE || !tape.isString(hash)) return null;
+    if (hash === ABSENT || data === ABSENT || meta === ABSENT || !tape.isString(hash)) return null;
     const brief = this.#brief(data);
     const proofs = brief === null ? null : this.#proofs(meta);
     return brief === null || proofs === null ? null : this.#content(hash, data, brief, proofs);
@@ -91,20 +78,21 @@ export class UsualIntents {
     return { value: null, brief, data: text, hash: Buffer.from(hashHex, 'hex'), hashHex, luid: undefined, ...checked };
   }
 
-  /** What the sheet asks of the data, where that is right but for names that come twice. */
+  /** What the sheet asks of the data, where that is right; that no name comes twice its canonical text tells. */
   #brief(data: number): Brief | null {
     const tape = this.#tape;
     if (!tape.isObject(data)) return null;
     let handle: string | null = null;
     let schema: string | undefined;
     let claims: Claim[] | null = null;
-    let access: unknown;
-    let commit: string | undefined;
+    let hasAccess: boolean | null = false;
+    let isManual: boolean | null = false;
     for (let name = tape.first(data); name < tape.next(data); name = tape.next(tape.value(name))) {
       const member = tape.value(name);
       if (tape.isText(name, 'handle')) {
-        if (!tape.isString(member) || !isAddress(tape.bytes, tape.from(member), tape.to(member))) return null;
-        handle = tape.text(member);
+        // It hardly comes up again.
+        handle = tape.isString(member) ? tape.text(member) : '';
+        if (!isAddress(handle)) return null;
       } else if (tape.isText(name, 'claims')) {
         claims = this.#claims(member);
         if (claims === null) return null;
@@ -115,46 +103,42 @@ export class UsualIntents {
       } else if (tape.isText(name, 'custom')) {
         if (!tape.isObject(member)) return null;
       } else if (tape.isText(name, 'access')) {
-        access = this.#access(member);
-        if (access === null) return null;
+        hasAccess = this.#hasAccess(member);
+        if (hasAccess === null) return null;
       } else if (tape.isText(name, 'config')) {
-        const found = this.#commit(member);
-        if (found === null) return null;
-        commit = found;
+        isManual = this.#isManual(member);
+        if (isManual === null) return null;
       } else return null;
     }
-    return handle === null || claims === null ? null : { handle, schema, claims, access, config: { commit } };
+    return handle === null || claims === null ? null : { handle, schema, claims, hasAccess, isManual };
   }
 
-  /** The rules, where they are right: a wallet's owner, say, always sends the same. */
-  #access(node: number): readonly unknown[] | null {
+  /** Whether there are rules; null where they are wrong. A wallet's owner, say, always sends the same. */
+  #hasAccess(node: number): boolean | null {
     const tape = this.#tape;
     const bytes = tape.isArray(node) ? tape.canonical(node) : null;
     if (bytes === null) return null;
+    const hasAccess = tape.next(node) > tape.first(node);
     const place = this.#rules.placeOf(bytes, 0, bytes.length);
-    const known = this.#rules.get(place, bytes, 0, bytes.length);
-    if (known !== null) return known;
+    if (this.#rules.at(place, bytes, 0, bytes.length) !== null) return hasAccess;
     const text = tape.textOf(bytes);
-    const access = JSON.parse(text);
-    if (!isAccess(access)) return null;
-    // A text of longer characters has fewer of them than bytes, and is never found.
-    if (bytes.length <= RULES_BYTES_MAX) this.#rules.set(place, text, access);
-    return access;
+    if (!isAccess(JSON.parse(text))) return null;
+    if (text.length === bytes.length && text.length <= RULES_LENGTH_MAX) this.#rules.keep(place, text);
+    return hasAccess;
   }
 
-  /** What a config says of it, '' where it says nothing; null where it is wrong. */
-  #commit(config: number): string | null {
+  /** Whether it is committed when somebody says so; null where the config is wrong. */
+  #isManual(config: number): boolean | null {
     const tape = this.#tape;
     if (!tape.isObject(config)) return null;
-    let commit = '';
+    let isManual = false;
     for (let name = tape.first(config); name < tape.next(config); name = tape.next(tape.value(name))) {
       const member = tape.value(name);
       if (!tape.isText(name, 'commit') || !tape.isString(member)) return null;
-      if (tape.isText(member, 'auto')) commit = 'auto';
-      else if (tape.isText(member, 'manual')) commit = 'manual';
-      else return null;
+      isManual = tape.isText(member, 'manual');
+      if (!isManual && !tape.isText(member, 'auto')) return null;
     }
-    return commit;
+    return isManual;
   }
 
   #claims(node: number): Claim[] | null {
@@ -173,7 +157,7 @@ export class UsualIntents {
   #claim(node: number): Claim | null {
     const tape = this.#tape;
     if (!tape.isObject(node)) return null;
-    let [action, amount, source, target, symbol] = [NONE, NONE, NONE, NONE, NONE];
+    let [action, amount, source, target, symbol] = [ABSENT, ABSENT, ABSENT, ABSENT, ABSENT];
     for (let name = tape.first(node); name < tape.next(node); name = tape.next(tape.value(name))) {
       const member = tape.value(name);
       if (tape.isText(name, 'source')) source = member;
@@ -183,14 +167,14 @@ export class UsualIntents {
       else if (tape.isText(name, 'action')) action = member;
       else return null;
     }
-    if (action === NONE || amount === NONE || symbol === NONE || !tape.isString(action)) return null;
+    if (action === ABSENT || amount === ABSENT || symbol === ABSENT || !tape.isString(action)) return null;
     const value = tape.number(amount);
     const symbolText = this.#reference(symbol);
     if (!(value >= 1) || symbolText === null) return null;
-    const sourceText = source === NONE ? undefined : this.#reference(source);
-    const targetText = target === NONE ? undefined : this.#reference(target);
+    const sourceText = source === ABSENT ? undefined : this.#reference(source);
+    const targetText = target === ABSENT ? undefined : this.#reference(target);
     if (sourceText === null || targetText === null) return null;
-    const text = this.#actionOf(action, source !== NONE, target !== NONE);
+    const text = this.#actionOf(action, source !== ABSENT, target !== ABSENT);
     if (text === null) return null;
     // All of one shape: what reads them is the quicker for it.
     return { action: text, amount: value, symbol: symbolText, source: sourceText!, target: targetText! };
@@ -208,13 +192,13 @@ export class UsualIntents {
     const tape = this.#tape;
     let handle = node;
     if (tape.isObject(node)) {
-      handle = NONE;
+      handle = ABSENT;
       for (let name = tape.first(node); name < tape.next(node); name = tape.next(tape.value(name))) {
         const member = tape.value(name);
         if (tape.isText(name, 'handle')) handle = member;
         else if (!tape.isText(name, 'custom') || !tape.isObject(member)) return null;
       }
-      if (handle === NONE) return null;
+      if (handle === ABSENT) return null;
     }
     return this.#address(handle);
   }
@@ -226,25 +210,23 @@ export class UsualIntents {
     const { bytes } = tape;
     const [from, to] = [tape.from(node), tape.to(node)];
     const place = this.#addresses.placeOf(bytes, from, to);
-    const known = this.#addresses.get(place, bytes, from, to);
+    const known = this.#addresses.at(place, bytes, from, to);
     if (known !== null) return known;
-    if (!isAddress(bytes, from, to)) return null;
     const text = tape.text(node);
-    this.#addresses.set(place, text, text);
+    if (!isAddress(text)) return null;
+    this.#addresses.keep(place, text);
     return text;
   }
 
-  /** The proofs' texts, where all are right but for names that come twice; one at least, and none of the server. */
+  /** The proofs' texts, where all have the right shape; one at least, and none of the server. */
   #proofs(meta: number): ProofTexts[] | null {
     const tape = this.#tape;
-    let list = NONE;
+    let list = ABSENT;
     if (!tape.isObject(meta)) return null;
     for (let name = tape.first(meta); name < tape.next(meta); name = tape.next(tape.value(name))) {
-      if (!tape.isText(name, 'proofs')) continue;
-      if (list !== NONE) return null;
-      list = tape.value(name);
+      if (tape.isText(name, 'proofs')) list = tape.value(name);
     }
-    if (list === NONE || !tape.isArray(list)) return null;
+    if (list === ABSENT || !tape.isArray(list)) return null;
     const proofs: ProofTexts[] = [];
     for (let item = tape.first(list); item < tape.next(list); item = tape.next(item)) {
       const proof = proofs.length < this.#options.proofsMax ? this.#proof(item) : null;
@@ -257,11 +239,9 @@ export class UsualIntents {
   #proof(node: number): ProofTexts | null {
     const tape = this.#tape;
     if (!tape.isObject(node)) return null;
-    let [custom, digest, method, key, result] = [NONE, NONE, NONE, NONE, NONE];
-    let members = 0;
+    let [custom, digest, method, key, result] = [ABSENT, ABSENT, ABSENT, ABSENT, ABSENT];
     for (let name = tape.first(node); name < tape.next(node); name = tape.next(tape.value(name))) {
       const member = tape.value(name);
-      members++;
       if (tape.isText(name, 'custom')) custom = member;
       else if (tape.isText(name, 'digest')) digest = member;
       else if (tape.isText(name, 'method')) method = member;
@@ -269,16 +249,13 @@ export class UsualIntents {
       else if (tape.isText(name, 'result')) result = member;
       else return null;
     }
-    const hasCustom = custom !== NONE;
-    // None is there twice where as many came as were found.
-    if (digest === NONE || method === NONE || key === NONE || result === NONE || members !== (hasCustom ? 5 : 4))
-      return null;
+    if (digest === ABSENT || method === ABSENT || key === ABSENT || result === ABSENT) return null;
     if (!tape.isString(method) || !tape.isText(method, 'ed25519-v2')) return null;
     // What they say is looked at with the proofs of all bodies.
     if (!tape.isString(digest) || !tape.isString(key) || !tape.isString(result)) return null;
     if (tape.isText(key, this.#options.publicText)) return null;
     let customText: string | null = null;
-    if (hasCustom) {
+    if (custom !== ABSENT) {
       customText = tape.isObject(custom) ? tape.canonicalText(custom) : null;
       if (customText === null) return null;
     }
@@ -287,17 +264,15 @@ export class UsualIntents {
 }
 
 /**
- * What texts of ASCII were found to be. A text has one place here, which whatever else has that place takes over: nothing
- * grows, and who sends what nobody sent before makes others' be looked at again, and no more.
+ * Texts of ASCII that were found to be right. A text has one place here, which whatever else has that place takes over:
+ * nothing grows, and who sends what nobody sent before makes others' be looked at again, and no more.
  */
-class TextMemo<Value> {
+class RightTexts {
   readonly #texts: string[];
-  readonly #values: Value[];
 
   /** `places`: a power of two. */
-  constructor(places: number, nothing: Value) {
+  constructor(places: number) {
     this.#texts = new Array<string>(places).fill('');
-    this.#values = new Array<Value>(places).fill(nothing);
   }
 
   placeOf(bytes: Buffer, from: number, to: number): number {
@@ -306,35 +281,14 @@ class TextMemo<Value> {
     return (mark ^ (mark >>> 12)) & (this.#texts.length - 1);
   }
 
-  /** What this text was found to be, where it is still known; null for none. */
-  get(place: number, bytes: Buffer, from: number, to: number): Value | null {
+  /** This text, where it is known to be right; null where it is not. */
+  at(place: number, bytes: Buffer, from: number, to: number): string | null {
     const text = this.#texts[place]!;
-    return text !== '' && areText(bytes, from, to, text) ? this.#values[place]! : null;
+    return text !== '' && areText(bytes, from, to, text) ? text : null;
   }
 
-  set(place: number, text: string, value: Value): void {
+  /** It must be ASCII: other bytes than its own may be written as a text with longer characters is. */
+  keep(place: number, text: string): void {
     this.#texts[place] = text;
-    this.#values[place] = value;
   }
-}
-
-/** `[schema:]handle[@parent]`, no part empty. */
-function isAddress(bytes: Uint8Array, from: number, to: number): boolean {
-  if (to - from > ADDRESS_MAX) return false;
-  let part = 0;
-  let hasSchema = false;
-  let hasParent = false;
-  for (let at = from; at < to; at++) {
-    const byte = bytes[at]!;
-    if (IN_NAMES[byte] === 1) {
-      part++;
-      continue;
-    }
-    if (part === 0 || hasParent) return false;
-    if (byte === COLON && !hasSchema) hasSchema = true;
-    else if (byte === AT) hasParent = true;
-    else return false;
-    part = 0;
-  }
-  return part > 0;
 }

@@ -8,7 +8,7 @@ import { EntryType, type IntentEntry } from '../../src/core/entry.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { outlineOf } from '../../src/core/outline.ts';
-import { drawUp, sheetOf } from '../../src/core/sheet.ts';
+import { briefOf, drawUp, sheetOf } from '../../src/core/sheet.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { often } from '../support/long.ts';
 import { Books } from './books.ts';
@@ -148,7 +148,7 @@ describe('an intent with a sheet', () => {
         const { state } = opened();
         const data = { handle: 'i', schema: 'transfer', claims: all, access };
         const said = outlineOf(data);
-        const sheet = drawUp(state, 1, data);
+        const sheet = drawUp(state, 1, briefOf(data));
         const withoutHashes = sheet.claims.map((number, at) => (at % 4 < 2 ? number : 0));
         expect([sheet.schema, sheet.hasAccess, withoutHashes]).toEqual([said.schema, said.hasAccess, said.claims]);
         const hashes = sheet.claims.filter((_, at) => at % 4 >= 2).filter((hash) => hash !== 0);
