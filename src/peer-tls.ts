@@ -12,7 +12,7 @@
  */
 import { constants, X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
-import { createSecureContext } from 'node:tls';
+import { createSecureContext, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
 import { type Disk, readWhole } from './storage/disk.ts';
 import { isOpenToOthers } from './storage/key-file.ts';
 import { errorCode } from './storage/system-error.ts';
@@ -36,6 +36,9 @@ export class PeerTlsError extends Error {
 
 const FILE_BYTES_MAX = 1024 * 1024;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+/** What any of them begins and ends with, and a key too. */
+const ANYTHING = /-----BEGIN ([^-]*)-----[^-]*-----END \1-----/g;
+const MARK = '-----';
 const LOOK_MS = 5_000;
 /** So long before its own certificate ends a machine begins to say so. */
 const ENDS_SOON_MS = 14 * 24 * 3_600_000;
@@ -69,13 +72,14 @@ export class PeerFiles {
     return this.#tls;
   }
 
-  /** Looks now and then, until what it returns is called; calls `renewed` where others are in use since. */
-  watch(tell: (text: string) => void, renewed = () => {}): () => void {
+  /** Looks now and then, until what it returns is called; calls `renewed` where others are in use since, `looked` each time. */
+  watch(tell: (text: string) => void, renewed = () => {}, looked = () => {}): () => void {
     this.#tellConfused(tell);
     this.tellEnding(tell, Date.now());
     const timer = setInterval(() => {
       if (this.look(tell)) renewed();
       this.tellEnding(tell, Date.now());
+      looked();
     }, LOOK_MS);
     timer.unref();
     return () => clearInterval(timer);
@@ -124,18 +128,42 @@ export class PeerFiles {
     }
   }
 
-  /** Tells, once of each, that its own certificate ends soon, or is over. */
+  /** Tells, once of each, that its own certificate ends soon, is over, or does not hold yet. */
   tellEnding(tell: (text: string) => void, now: number): void {
-    const end = endOf(this.#files.cert);
-    if (now < end - ENDS_SOON_MS) return;
-    const path = join(this.#directory, 'cert.pem');
-    const text =
-      now < end
-        ? `The certificate in ${path} ends at ${new Date(end).toISOString()}: no peer takes it after that. Put another there in time.`
-        : `The certificate in ${path} ended at ${new Date(end).toISOString()}: no peer takes it any more. Put another there.`;
-    if (text !== this.#ending) tell(text);
+    const text = this.#endingAt(now);
+    if (text !== '' && text !== this.#ending) tell(text);
     this.#ending = text;
   }
+
+  #endingAt(now: number): string {
+    const { validFrom, validTo } = new X509Certificate(this.#files.cert);
+    const [begin, end] = [Date.parse(validFrom), Date.parse(validTo)];
+    const what = `The certificate in ${join(this.#directory, 'cert.pem')}`;
+    if (now < begin)
+      return `${what} holds from ${new Date(begin).toISOString()} on: no peer takes it before that. Is this machine's clock right?`;
+    if (now >= end)
+      return `${what} ended at ${new Date(end).toISOString()}: no peer takes it any more. Put another there.`;
+    if (!endsSoon(end, now)) return '';
+    return `${what} ends at ${new Date(end).toISOString()}: no peer takes it after that. Put another there in time.`;
+  }
+}
+
+/** Whether a certificate that ends then is to be renewed by now. */
+export function endsSoon(end: number, now: number): boolean {
+  return now >= end - ENDS_SOON_MS;
+}
+
+/** When what a peer has shown ends, milliseconds since 1970: its certificate, or one that leads to its issuer. */
+export function endOfPeer(socket: TLSSocket): number {
+  let end = Number.POSITIVE_INFINITY;
+  const seen = new Set<string>();
+  let each: DetailedPeerCertificate | undefined = socket.getPeerCertificate(true);
+  while (each?.valid_to !== undefined && !seen.has(each.fingerprint256)) {
+    seen.add(each.fingerprint256);
+    end = Math.min(end, Date.parse(each.valid_to));
+    each = each.issuerCertificate;
+  }
+  return end;
 }
 
 function readFiles(disk: Disk, directory: string): Files {
@@ -156,7 +184,7 @@ function peerTlsOf(disk: Disk, directory: string, { cert, key, peers }: Files): 
   // Where nobody is named Node would trust whom the world does.
   if (ca.length === 0) throw new PeerTlsError(`${at('peers.pem')} holds no certificate: nobody could be trusted`);
   // One that was cut off, or is no plain certificate, would be passed over, and its peer not be let in.
-  if (text.match(/-----BEGIN /g)?.length !== ca.length)
+  if (text.replace(CERTIFICATE, '').includes(MARK))
     throw new PeerTlsError(`${at('peers.pem')} holds what is no whole certificate`);
   const secureOptions = constants.SSL_OP_NO_TICKET;
   const tls: PeerTls = { cert, key, ca: [...ca], minVersion: 'TLSv1.3', rejectUnauthorized: true, secureOptions };
@@ -171,6 +199,9 @@ function peerTlsOf(disk: Disk, directory: string, { cert, key, peers }: Files): 
     throw new PeerTlsError(
       `${at('peers.pem')} holds that of ${oneLine(lost.subject)}, and not of who issued it (${oneLine(lost.issuer)}): name that one instead`,
     );
+  // One that leads to its issuer would be left out, and peers not know whose this is.
+  if (cert.toString('latin1').replace(ANYTHING, '').includes(MARK))
+    throw new PeerTlsError(`${at('cert.pem')} holds what is no whole certificate`);
   check(`${at('cert.pem')} and key.pem are no certificate and its key`, () => createSecureContext(tls));
   // OpenSSL takes its own as it is, and looks at nothing in it.
   if (Number.isNaN(endOf(cert))) throw new PeerTlsError(`${at('cert.pem')} does not say when it ends, or is damaged`);

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import type { PeerFiles } from './peer-tls.ts';
+import { endOfPeer, endsSoon, type PeerFiles } from './peer-tls.ts';
 import { errorCode } from './storage/system-error.ts';
 import { urlHost } from './url-host.ts';
 
@@ -75,14 +75,50 @@ export function openSidePort(options: SidePortOptions, answer: RequestListener):
 /** A server that hears peers alone; where others are from now on, each shows again who it is. */
 function openToPeers(peers: PeerFiles, tell: (text: string) => void, answer: RequestListener) {
   const server = createSecureServer({ ...peers.tls, requestCert: true, handshakeTimeout: HANDSHAKE_MS_MAX }, answer);
-  const tellOne = seldom(tell);
-  const shaking = new Handshakes(server, (from, why) => tellOne(`Who came from ${from} was not let in: ${why}.`));
-  const end = peers.watch(tell, () => {
+  const seldom = new Seldom(tell);
+  const shaking = new Handshakes(server, (from, why) => seldom.tell(`Who came from ${from} was not let in: ${why}.`));
+  const shown = new Shown(tell);
+  server.on('secureConnection', (socket) => shown.add(socket));
+  const renewed = () => {
     server.setSecureContext(peers.tls);
     shaking.end();
     server.closeAllConnections();
-  });
+    // Who was refused before may be refused for something else now, or for the same in spite of it.
+    seldom.forget();
+  };
+  const end = peers.watch(tell, renewed, () => shown.look(Date.now()));
   return { server, end };
+}
+
+/** What peers have shown who are connected: it is looked at as they come, and they may stay for longer than it holds. */
+class Shown {
+  readonly #ends = new Map<TLSSocket, number>();
+  readonly #tell: (text: string) => void;
+  readonly #told = new Set<string>();
+
+  constructor(tell: (text: string) => void) {
+    this.#tell = tell;
+  }
+
+  add(socket: TLSSocket): void {
+    this.#ends.set(socket, endOfPeer(socket));
+    socket.once('close', () => this.#ends.delete(socket));
+  }
+
+  /** Hangs up on those whose certificate is over, and tells, once, of each that ends soon. */
+  look(now: number): void {
+    for (const [socket, end] of this.#ends) {
+      if (now >= end) socket.destroy();
+      else if (endsSoon(end, now)) this.#tellOnce(socket.remoteAddress, end);
+    }
+  }
+
+  #tellOnce(from: string | undefined, end: number): void {
+    const text = `The certificate that is shown from ${from} ends at ${new Date(end).toISOString()}: whoever shows it is not let in after that.`;
+    if (this.#told.has(text)) return;
+    this.#told.add(text);
+    this.#tell(text);
+  }
 }
 
 /** Who is about to show something. */
@@ -163,17 +199,28 @@ function nameOf({ remoteAddress, remotePort }: Socket): string {
 }
 
 /** The same is told once an hour, and so many things in it. */
-function seldom(tell: (text: string) => void): (text: string) => void {
-  const told = new Set<string>();
-  let since = 0;
-  return (text) => {
+class Seldom {
+  readonly #tell: (text: string) => void;
+  readonly #told = new Set<string>();
+  #since = 0;
+
+  constructor(tell: (text: string) => void) {
+    this.#tell = tell;
+  }
+
+  tell(text: string): void {
     const now = performance.now();
-    if (told.size === 0 || now - since > HOUR_MS) {
-      told.clear();
-      since = now;
+    if (this.#told.size === 0 || now - this.#since > HOUR_MS) {
+      this.#told.clear();
+      this.#since = now;
     }
-    if (told.has(text) || told.size >= TOLD_PER_HOUR_MAX) return;
-    told.add(text);
-    tell(text);
-  };
+    if (this.#told.has(text) || this.#told.size >= TOLD_PER_HOUR_MAX) return;
+    this.#told.add(text);
+    this.#tell(text);
+  }
+
+  /** What was told may be told again. */
+  forget(): void {
+    this.#told.clear();
+  }
 }

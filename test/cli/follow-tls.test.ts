@@ -2,6 +2,7 @@
  * Copies over TLS (--followers-tls, follow --tls): who shows no certificate of a peer hears nothing of the books, and no
  * server but a peer is followed, whomever else Node would trust; what cannot be used is told before anything is opened.
  */
+import { X509Certificate } from 'node:crypto';
 import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { createServer, get as getSecurely } from 'node:https';
@@ -84,6 +85,45 @@ test('who runs goes on with certificates that were put in the place of others, a
     /Nothing wrong up to entry \d+/.exec((await ayniProcess('verify', books, '--against', server.publicKey)).out)![0];
   expect(await upTo(to)).toBe(await upTo(directory));
   expect(server.log()).toContain('Who came from 127.0.0.1 was not let in: DEPTH_ZERO_SELF_SIGNED_CERT.');
+});
+
+describe('a certificate that ends while its peer is connected', () => {
+  /** Time for a start, and for the first questions. */
+  const soon = () => new Date(Date.now() + 4_000);
+
+  test('of a copy: the server tells it before, hangs up then, and lets it in no more', async () => {
+    const ending = certificate('second', { to: soon() });
+    const server = await serve({ directory: freshDirectory(), flags: ['--followers-tls', machine(first, ending)] });
+    const follower = follow(urlOf(server), fresh(), server.publicKey, '--tls', machine(ending, first));
+    await follower.tells(/Has entries 1 to \d+/);
+    await follower.tells(/Cannot follow just now/);
+    await until(() => server.log().includes('Who came from 127.0.0.1 was not let in: CERT_HAS_EXPIRED.'));
+    expect(await follower.stop()).toBe(0);
+    expect(await server.stop()).toBe(0);
+  });
+
+  test('of a server: its copy takes its word no more', async () => {
+    const ending = certificate('first', { to: soon() });
+    const server = await serve({ directory: freshDirectory(), flags: ['--followers-tls', machine(ending, second)] });
+    const follower = follow(urlOf(server), fresh(), server.publicKey, '--tls', machine(second, ending));
+    await follower.tells(/Has entries 1 to \d+/);
+    await until(() => Date.now() > Date.parse(new X509Certificate(ending.cert).validTo));
+    await fillBooks(server, 1);
+    await follower.tells(/Cannot follow just now \(the certificate that it shows is over\)/);
+    expect(await follower.stop()).toBe(0);
+    expect(await server.stop()).toBe(0);
+  });
+
+  test('is told by the server two weeks before, once', async () => {
+    const ending = certificate('second', { to: new Date(Date.now() + 5 * DAY_MS) });
+    const server = await serve({ directory: freshDirectory(), flags: ['--followers-tls', machine(first, ending)] });
+    const follower = follow(urlOf(server), fresh(), server.publicKey, '--tls', machine(ending, first));
+    const told = /The certificate that is shown from 127\.0\.0\.1 ends at/g;
+    await until(() => told.test(server.log()));
+    expect(await follower.stop()).toBe(0);
+    expect(await server.stop()).toBe(0);
+    expect(server.log().match(told)).toHaveLength(1);
+  });
 });
 
 describe('what has come to lie there', () => {
@@ -177,6 +217,18 @@ describe('what has come to lie there', () => {
     expect(tellAt('2030-06-02T12:00:00Z')).toBe('');
     expect(tellAt('2030-06-15T12:00:00Z')).toMatch(/ended at 2030-06-15T12:00:00.000Z/);
     expect(tellAt('2030-07-15T12:00:00Z')).toBe('');
+    expect(tellAt('2030-01-01T12:00:00Z')).toBe('');
+    expect(tellAt('2030-07-15T12:00:00Z')).toMatch(/ended at 2030-06-15T12:00:00.000Z/);
+  });
+
+  test('is told where its own certificate does not hold yet', () => {
+    const from = new Date('2030-06-15T12:00:00Z');
+    const to = new Date('2031-06-15T12:00:00Z');
+    const files = new PeerFiles(realDisk, machine(certificate('first', { from, to }), second));
+    const told: string[] = [];
+    files.tellEnding((text) => told.push(text), Date.parse('2030-06-15T11:00:00Z'));
+    files.tellEnding((text) => told.push(text), Date.parse('2030-06-15T13:00:00Z'));
+    expect(told).toEqual([expect.stringMatching(/holds from 2030-06-15T12:00:00.000Z on/)]);
   });
 });
 
@@ -422,6 +474,16 @@ describe('files that cannot be used', () => {
       'a certificate among the peers that was cut off',
       (at) => writeFileSync(in_(at, 'peers.pem'), first.cert + second.cert.slice(0, 99)),
       /holds what is no whole certificate/,
+    ],
+    [
+      'a certificate among the peers of which only its first letters came',
+      (at) => writeFileSync(in_(at, 'peers.pem'), `${first.cert}-----BEG`),
+      /holds what is no whole certificate/,
+    ],
+    [
+      'a certificate without the one behind it, of which a part came',
+      (at) => writeFileSync(in_(at, 'cert.pem'), first.cert + second.cert.slice(0, 99)),
+      /cert\.pem holds what is no whole certificate/,
     ],
     [
       'a key among the peers',

@@ -1,8 +1,9 @@
 /** The books that are followed, as the port of `--followers` gives them (src/followers.ts). */
 import { Agent, type IncomingMessage, request as requestClear } from 'node:http';
 import { request as requestSecure, Agent as SecureAgent } from 'node:https';
+import { TLSSocket } from 'node:tls';
 import { type BooksListed, FILE_TYPE, SNAPSHOT_HEADER } from '../../followers.ts';
-import type { PeerFiles } from '../../peer-tls.ts';
+import { endOfPeer, type PeerFiles } from '../../peer-tls.ts';
 import { segmentSeq } from '../../storage/format.ts';
 import type { JournalPosition } from '../../storage/journal.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
@@ -44,6 +45,8 @@ export class Source {
   readonly #peers: Pick<PeerFiles, 'tls'> | null;
   /** Connections are used again: a question may be as short as a frame. */
   readonly #agent: Agent;
+  /** When what the server has shown on a connection ends: that is looked at as it begins, and a connection may last longer. */
+  readonly #ends = new WeakMap<TLSSocket, number>();
   /** The entry of the newest snapshot it has told of. */
   newestSnapshot = 0;
 
@@ -131,7 +134,12 @@ export class Source {
   #ask(url: string, signal: AbortSignal): Promise<IncomingMessage> {
     const request = this.#agent instanceof SecureAgent ? requestSecure : requestClear;
     return new Promise((resolve, reject) => {
-      const asked = request(url, { agent: this.#agent, signal, ...this.#peers?.tls }).on('response', resolve);
+      const asked = request(url, { agent: this.#agent, signal, ...this.#peers?.tls });
+      asked.on('response', (response) => {
+        if (!this.#isOver(response.socket)) return resolve(response);
+        response.destroy();
+        reject(new AwayError('the certificate that it shows is over'));
+      });
       asked.on('error', (error) => {
         // The server may have closed a connection on which nothing went for a while: of that nobody has to hear.
         const isStale = asked.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(errorCode(error));
@@ -140,6 +148,13 @@ export class Source {
       // Of an answer that switches to another protocol neither of them tells.
       asked.on('close', () => reject(new Error('it hangs up'))).end();
     });
+  }
+
+  #isOver(socket: unknown): boolean {
+    if (!(socket instanceof TLSSocket)) return false;
+    const end = this.#ends.get(socket) ?? endOfPeer(socket);
+    this.#ends.set(socket, end);
+    return Date.now() >= end;
   }
 }
 
