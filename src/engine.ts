@@ -38,6 +38,8 @@ export interface Submission {
   besideBytes?: number;
   /** Told once: the entries now on disk (none where nothing changed), or why not. */
   answer(outcome: Entry[] | Refusal): void;
+  /** Told of these entries before, while the disk is to take them: what is made of them leaves with `answer` only. */
+  ahead?: ((entries: Entry[]) => void) | undefined;
   /**
    * It leaves before it was cleared, since it would hold up others, and waits for its ledger's turn once more: returns what
    * is to be called then, to submit it anew with a moment of that time. Absent where it has to stay.
@@ -414,6 +416,9 @@ export class Engine {
         end();
       });
     });
+    for (const { submission, outcome } of tickets) {
+      if (submission.ahead !== undefined && !isRefusal(outcome)) submission.ahead(outcome);
+    }
   }
 
   /**

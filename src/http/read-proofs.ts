@@ -21,18 +21,34 @@ interface Missing {
 
 /** Goes on with `then` once every late proof of these versions is at hand; at once where they are. */
 export function withLateProofs(call: Call, versions: readonly Version[], then: () => void): void {
-  const { house } = call;
+  const coming = makeLateProofs(call.house, versions);
+  if (coming === null) then();
+  else coming(() => guarded(call, then));
+}
+
+/** Calls back once proofs that are being made are there, at once where they are. To be asked once. */
+export type Coming = (then: () => void) => void;
+
+/** Has the late proofs of these versions made, before whoever tells them asks for them; null where all are at hand. */
+export function makeLateProofs(house: House, versions: readonly Version[]): Coming | null {
   const missing = versions.flatMap((version) => missingOf(house, version));
-  if (missing.length === 0) return then();
+  if (missing.length === 0) return null;
+  let isOver = false;
+  let tell = () => {};
   house.pool.submit({
     checks: NO_BYTES,
     seals: Buffer.from(missing.map(({ digests }) => digests.join('')).join(''), 'hex'),
     done({ error, signatures }) {
       // Without the workers they are signed here, as they are rendered.
       if (error === null) remember(house, missing, signatures);
-      guarded(call, then);
+      isOver = true;
+      tell();
     },
   });
+  return (then) => {
+    if (isOver) then();
+    else tell = then;
+  };
 }
 
 /**

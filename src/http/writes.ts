@@ -41,6 +41,7 @@ import {
 } from './door.ts';
 import { type Header, type Refusal, refuse } from './errors.ts';
 import { refuseToKeep } from './json.ts';
+import { type Coming, makeLateProofs } from './read-proofs.ts';
 import { sendAsItWas, sendRow } from './reads.ts';
 import type { UsualContent } from './usual.ts';
 
@@ -76,12 +77,40 @@ export function createRecord(call: Call): void {
   const { hashHex, text } = content;
   const digest = proofDigestHex(hashHex, createdCustom(luid, moment, status));
   const texts: Texts = { data, hashHex, proofs, text };
+  const seals = Buffer.from(digest, 'hex');
+  const wait = kind === Kind.intent ? waitAsked(call) : null;
+  if (wait !== null) return submitAwaited(call, { command, checks: content.checks, seals }, texts, digest, wait);
   submit(
     call,
-    { command, checks: content.checks, seals: Buffer.from(digest, 'hex') },
+    { command, checks: content.checks, seals },
     ([entry]) => answerCreated(call, texts, entry as VersionEntry, digest),
     kind === Kind.intent ? () => bodyText(texts) : undefined,
   );
+}
+
+/** An intent whose client waits for its end. Most come to it at once: what proves it is signed while the disk takes it. */
+function submitAwaited(call: Call, submission: Unanswered, texts: Texts, digest: string, wait: number): void {
+  let coming: Coming | null = null;
+  const ahead = ([entry]: Entry[]) => {
+    coming = proofsAhead(call, entry as IntentEntry);
+  };
+  const done = ([entry]: Entry[]) => {
+    const answer = () => answerFinal(call, texts, entry as IntentEntry, digest, wait);
+    if (coming === null) answer();
+    else coming(() => guarded(call, answer));
+  };
+  submit(call, { ...submission, ahead }, done, () => bodyText(texts));
+}
+
+/** A mistake in it must not be the batch's: without them the answer makes its proofs itself. */
+function proofsAhead({ house }: Call, entry: IntentEntry): Coming | null {
+  if (!isFinal(statusAfter(entry.outcome))) return null;
+  try {
+    return makeLateProofs(house, [{ entry, added: [], before: 0 }]);
+  } catch (error) {
+    house.defect(error as Error);
+    return null;
+  }
 }
 
 /** It is taken once: who is sent back comes again with a text, and is read as any other. */
@@ -131,10 +160,6 @@ function createLedger(call: Call): void {
  * server's proof, as it was signed.
  */
 function answerCreated(call: Call, content: Texts, entry: VersionEntry, digest: string): void {
-  if (entry.type === EntryType.intent) {
-    const wait = waitAsked(call);
-    if (wait !== null) return answerFinal(call, content, entry, digest, wait);
-  }
   const status = entry.type === EntryType.intent ? 'pending' : entry.kind === Kind.effect ? 'active' : 'created';
   call.reply.send(201, createdText(call, content, entry, digest, status));
 }
@@ -301,20 +326,23 @@ function submitProof(
   });
 }
 
+type Unanswered = Omit<Submission, 'answer' | 'leave'>;
+
 /** Where `bodyText` makes the body again, it is not kept as a value. */
 export function submit(
   call: Call,
-  submission: Omit<Submission, 'answer'>,
+  submission: Unanswered,
   done: (entries: Entry[]) => void,
   bodyText?: () => string,
 ): void {
-  const { command, checks, seals } = submission;
+  const { command, checks, seals, ahead } = submission;
   if (call.showToken !== null) return call.showToken(command, checks);
   if (bodyText !== undefined) call.body = undefined;
   call.house.engine.submit({
     command,
     checks,
     seals,
+    ahead,
     answer(outcome) {
       if (isRefusal(outcome)) sendRefusal(call, outcome);
       else guarded(call, () => done(outcome));

@@ -1,0 +1,119 @@
+/** `Prefer: wait`: what proves how an intent ended is signed while the disk takes it, and told when both are there. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type ProofJob, ProofPool } from '../../src/proof/pool.ts';
+import { Sealer } from '../../src/proof/sealer.ts';
+import { Desk } from '../fuzz/desk.ts';
+import { makeKeys, type Reply, record } from '../support/client.ts';
+
+const keys = makeKeys();
+/** Digests of a job that has no signatures to verify: those of late proofs. */
+const lateRows = ({ checks, seals }: ProofJob) => (checks.length > 0 ? 0 : seals.length / 32);
+
+let desk: Desk;
+let made: number;
+/** Late proofs that were asked for, a number for each time. */
+let late: number[];
+/** Those the workers keep to themselves while they are held. */
+let held: (() => void)[] | null;
+
+beforeEach(async () => {
+  desk = await Desk.open();
+  await desk.send('POST', '/v2/symbols', record({ handle: 'usd', factor: 100 }, keys));
+  for (const handle of ['a', 'b']) await desk.send('POST', '/v2/wallets', record({ handle }, keys));
+  made = 0;
+  late = [];
+  held = null;
+  const { submit } = ProofPool.prototype;
+  vi.spyOn(ProofPool.prototype, 'submit').mockImplementation(function (this: ProofPool, job) {
+    if (lateRows(job) === 0) return submit.call(this, job);
+    late.push(lateRows(job));
+    const go = () => submit.call(this, job);
+    if (held === null) go();
+    else held.push(go);
+  });
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  desk.house.disk.releaseSyncs();
+  await desk.close();
+});
+
+async function turns(count = 20): Promise<void> {
+  for (let n = 0; n < count; n++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Sends an intent whose client waits for its end; `told` are the answers. */
+function send(action: 'issue' | 'transfer', told: Reply[] = []) {
+  const source = action === 'transfer' ? { source: { handle: 'a' } } : {};
+  const claim = { action, ...source, target: { handle: 'b' }, symbol: { handle: 'usd' }, amount: 100 };
+  const body = record({ handle: `i-${made++}`, claims: [claim] }, keys);
+  const answer = desk.send('POST', '/v2/intents', body, { prefer: 'wait=5' });
+  answer.then((reply) => told.push(reply)).catch(() => {});
+  return { answer, told };
+}
+
+const statuses = ({ body }: Reply) =>
+  body.meta.proofs.map(({ custom }: { custom?: { status: string } }) => custom?.status);
+const COMPLETED = [undefined, 'pending', 'prepared', 'committed', 'completed'];
+
+test.each([
+  ['an issue', 'issue', COMPLETED],
+  ['a transfer without money', 'transfer', [undefined, 'pending', 'failed', 'aborted', 'rejected']],
+] as const)('the end of %s is signed before the disk has it, once, and told after', async (_, action, all) => {
+  desk.house.disk.holdSyncs();
+  const { answer, told } = send(action);
+  await turns();
+  expect([late, told]).toEqual([[3], []]);
+  desk.house.disk.releaseSyncs();
+  const reply = await answer;
+  expect([reply.status, reply.body.meta.status]).toEqual([201, all.at(-1)]);
+  expect(statuses(reply)).toEqual(all);
+  expect((await desk.get(`/v2/intents/${reply.body.luid}`)).text).toBe(reply.text);
+  expect(late).toEqual([3]);
+});
+
+test('what the disk has is not told before its end is signed, nor twice', async () => {
+  held = [];
+  const { answer, told } = send('issue');
+  await turns();
+  expect([late, told]).toEqual([[3], []]);
+  expect(desk.house.engine.waiting).toBe(0);
+  for (const go of held) go();
+  expect(statuses(await answer)).toEqual(COMPLETED);
+  await turns();
+  expect(told).toHaveLength(1);
+});
+
+test('an intent that is not over yet has nothing signed ahead, nor has one whose client does not wait', async () => {
+  const claims = [{ action: 'issue', target: { handle: 'b' }, symbol: { handle: 'usd' }, amount: 1 }];
+  const open = record({ handle: 'open', claims, config: { commit: 'manual' } }, keys);
+  desk.house.disk.holdSyncs();
+  const answers = [
+    desk.send('POST', '/v2/intents', open, { prefer: 'wait=0' }),
+    desk.send('POST', '/v2/intents', record({ handle: 'not-awaited', claims }, keys)),
+  ];
+  await turns();
+  expect(late).toEqual([]);
+  desk.house.disk.releaseSyncs();
+  const [waiting, other] = await Promise.all(answers);
+  expect([waiting!.body.meta.status, other!.body.meta.status]).toEqual(['prepared', 'pending']);
+});
+
+test('nothing that was signed ahead is told where the disk fails', async () => {
+  desk.house.disk.holdSyncs();
+  const { answer } = send('issue');
+  await turns();
+  expect(late).toEqual([3]);
+  desk.house.engine.fail(new Error('the disk is gone'));
+  await expect(answer).rejects.toThrow('/v2/intents: 503');
+  desk.house.disk.releaseSyncs();
+});
+
+test('a mistake of ours in it is told, and ends neither the batch nor the answer', async () => {
+  vi.spyOn(Sealer.prototype, 'hasLate').mockImplementation(() => {
+    throw new TypeError('no such member');
+  });
+  const { answer } = send('issue');
+  await expect(answer).rejects.toThrow('/v2/intents: 201');
+  expect(desk.house.engine.isFailed).toBe(false);
+});
