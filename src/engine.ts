@@ -221,6 +221,16 @@ export class Engine {
     if (this.#entrance.hasRoom) this.#turnLater();
   }
 
+  /** Counts a request of this ledger as let in while it is looked at before it is submitted; returns what ends that. */
+  hold(ledger: number, bytes: number): () => void {
+    const ms = this.#entrance.enter(ledger, bytes);
+    return () => {
+      this.#entrance.leave(ledger, bytes, ms);
+      // It may go no further.
+      this.#turnLater();
+    };
+  }
+
   #letIn(): void {
     if (this.#entrance.letIn(this.#failure !== null)) this.#turnLater();
   }
@@ -527,7 +537,7 @@ export const CUT_OFF = refuse(
   'The server waits for copies of its books, and tells nothing meanwhile; the request may or may not have been processed, try again shortly',
 );
 
-const NOT_VERIFIED = refuse('api.unexpected-error', 'The signatures could not be verified');
+export const NOT_VERIFIED = refuse('api.unexpected-error', 'The signatures could not be verified');
 
 function badSignature(row: number): Refusal {
   return refuse('crypto.signature-invalid', `Proof ${row} does not verify`, { proof: row });

@@ -13,9 +13,10 @@ import { isLuid, makeLuid } from '../core/luid.ts';
 import { dataOf, readRow } from '../core/records.ts';
 import { DEFECT, isRefusal } from '../core/refusal.ts';
 import type { State } from '../core/state.ts';
-import { CUT_OFF } from '../engine.ts';
+import { CUT_OFF, NOT_VERIFIED } from '../engine.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { decodePublic } from '../proof/keys.ts';
+import type { ProofResult } from '../proof/pool.ts';
 import {
   beginAnew,
   type Call,
@@ -41,7 +42,16 @@ import { listChanges, listRecords, readChange, readRecord, readStatus } from './
 import type { Handler, Reply, Request, RequestHead } from './request.ts';
 import { HANDLE_MESSAGE } from './schema-shapes.ts';
 import type { SchemaLimits } from './schemas.ts';
-import { absoluteUrl, checkRequestHash, type HashedRequest, type Token, type TokenChecker } from './tokens.ts';
+import {
+  absoluteUrl,
+  checkRequestHash,
+  type HashedRequest,
+  hashedBody,
+  isUnverified,
+  type Token,
+  type TokenChecker,
+  type Unverified,
+} from './tokens.ts';
 import { UsualIntents } from './usual.ts';
 import { listBalances, listLimits, listWalletAnchors } from './wallets.ts';
 import { addProof, createRecord, dropRecord, updateRecord } from './writes.ts';
@@ -155,7 +165,7 @@ function keep(request: Request): Request {
 }
 
 function serveRequest(options: Desk, request: Request, reply: Reply): void {
-  const { house, describe, usual } = options;
+  const { house, describe } = options;
   const route = findRoute(request.method, request.path);
   if (isRefusal(route)) {
     const isDescription = request.path === DESCRIPTION_PATH;
@@ -182,10 +192,38 @@ function serveRequest(options: Desk, request: Request, reply: Reply): void {
   if (call.ledger < 0) return refuseDurable(call, NO_SUCH_LEDGER);
 
   const token = tokenOf(options, call);
-  if (token !== null && isRefusal(token)) return refuseDurable(call, token);
+  if (token === null) serveBearer(options, call, null);
+  else if (isRefusal(token)) refuseDurable(call, token);
+  else if (isUnverified(token)) verifyToken(options, call, token);
+  else serveBearer(options, call, token);
+}
 
+/** Has a token's signature verified with all others, and goes on with what it is then. */
+function verifyToken(options: Desk, call: Call, { checks, text, settle }: Unverified): void {
+  const { house, request, reply } = call;
+  // Others wait for their turn while it is verified, as while what it comes with is; who only reads takes no turn.
+  const leave = request.method === 'GET' ? () => {} : house.engine.hold(call.ledger, request.body.length);
+  call.request = keep(request);
+  const done = ({ error, bad }: ProofResult): void => {
+    leave();
+    if (reply.aborted) return;
+    guarded(call, () => {
+      const token = error === null ? settle(bad < 0) : NOT_VERIFIED;
+      if (isRefusal(token)) refuseDurable(call, token);
+      else serveBearer(options, call, token);
+    });
+  };
+  house.pool.submit({ checks, text, seals: NO_BYTES, done });
+}
+
+/** What is asked for by whoever has this token, which is verified, or none. */
+function serveBearer(options: Desk, call: Call, token: Token | null): void {
+  const { house, request, route } = call;
+  if (token !== null && token.jti !== null && house.state.tokens.has(tokenId(call, token))) {
+    return refuseDurable(call, USED_UP);
+  }
   const isBare = request.body.length === 0 && BARE.includes(route.action);
-  if (takesUsual(route, token)) call.usual = usual.open(request.body);
+  if (takesUsual(route, token)) call.usual = options.usual.open(request.body, token !== null && token.hsh !== null);
   if (request.method !== 'GET' && !isBare && call.usual === null) {
     const parsed = parseJson(request.body, options.bodyDepthMax);
     if (parsed.refusal !== undefined) return sendRefusal(call, parsed.refusal);
@@ -198,7 +236,7 @@ function serveRequest(options: Desk, request: Request, reply: Reply): void {
     call.bearer = { iss, sub, aud, hsh: hsh !== null, key };
   }
   if (route.id !== null && !isId(route.kind, route.id)) return sendRefusal(call, BAD_ID);
-  if (token === null || token.jti === null) return act();
+  if (token === null || token.jti === null) return call.act();
   if (options.isReadOnly) return sendRefusal(call, KEEPS_NO_TOKENS);
   if (isLetIn(call)) return useToken(call, token);
   // A stranger's is not written down, and so counts for nothing, but beside signatures for which the request is taken.
@@ -206,9 +244,9 @@ function serveRequest(options: Desk, request: Request, reply: Reply): void {
   showToken(call, token);
 }
 
-/** Where no token asks for the value of the body, or has it served twice. */
+/** Where no token has the body served twice. */
 function takesUsual({ action, kind }: Route, token: Token | null): boolean {
-  return action === 'create' && kind === Kind.intent && (token === null || (token.hsh === null && token.jti === null));
+  return action === 'create' && kind === Kind.intent && (token === null || token.jti === null);
 }
 
 /** Whose walks those are that are in no ledger. */
@@ -263,11 +301,11 @@ function actInTurn(call: Call): void {
 }
 
 /** What a token's `hsh` is held against. */
-function hashedOf({ publicUrl }: AppOptions, { request, body }: Call): HashedRequest {
+function hashedOf({ publicUrl }: AppOptions, { request, body, usual }: Call): HashedRequest {
   const { methodSent: method, path, query } = request;
   const scheme = request.header('x-forwarded-proto') || 'http';
   const url = absoluteUrl(publicUrl, scheme, request.header('host'), path, query);
-  return { method, url, header: (name) => request.header(name), body };
+  return { method, url, header: (name) => request.header(name), body: () => usual?.bodyText ?? hashedBody(body) };
 }
 
 /** Makes what the token comes with, and lets that show it. */
@@ -351,17 +389,15 @@ function selectLedger({ house, defaultLedger }: AppOptions, request: RequestHead
 }
 
 /** The token that a request comes with, null where it has none; or why that is not good, whatever is asked for. */
-function tokenOf({ house: { state, clock }, tokens }: AppOptions, call: Call): Token | Refusal | null {
+function tokenOf({ house: { state, clock }, tokens }: AppOptions, call: Call): Token | Unverified | Refusal | null {
   const { ledger, request } = call;
   const authorization = request.header('authorization');
   if (authorization === '') return null;
-  const token = tokens.check(authorization, {
+  return tokens.check(authorization, {
     now: Math.floor(clock() / 1000),
     audience: state.ledgers[ledger]!.handle,
     keyOf: (handle) => signerKey(state, ledger, handle),
   });
-  if (isRefusal(token) || token.jti === null) return token;
-  return state.tokens.has(tokenId(call, token)) ? USED_UP : token;
 }
 
 /** The public key of a ledger's signer, or null. */

@@ -1,9 +1,10 @@
 /**
  * Bearer tokens: JWTs (RFC 7519) signed with Ed25519, as the ledger's clients make them.
  *
- * A token is checked in two steps, because its `hsh` covers the body and the body is only parsed for a
- * caller whose token holds: `check` looks at form, signature, times and audience, `checkRequestHash` at
- * what the token says about the request. Every token that is sent is checked, needed or not.
+ * A token is checked in steps, because its `hsh` covers the body and the body is only parsed for a
+ * caller whose token holds: `check` looks at form, times and audience, who called it has the signature verified where
+ * that is to be done elsewhere, and `checkRequestHash` looks at what the token says about the request. Every token that
+ * is sent is checked, needed or not.
  *
  * What always holds: the algorithm is EdDSA whatever the token says; a token from the cache has had its
  * signature verified under the very key that its `kid` names now, and is still checked for its times,
@@ -16,6 +17,7 @@ import { TOKEN_LIFE_SECONDS_MAX, TOKEN_SKEW_SECONDS } from '../core/used-tokens.
 import { canon } from '../proof/canon.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { decodePublic, encodeBase64 } from '../proof/keys.ts';
+import { CHECK_BYTES, SIGNATURE_BYTES, TEXT_BYTES_MAX } from '../proof/slab.ts';
 import { Recent } from '../recent.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { parseJson } from './json.ts';
@@ -30,6 +32,15 @@ export interface Token extends Omit<Bearer, 'hsh'> {
   readonly hsh: string | null;
   /** Its key in base64. */
   readonly public: string;
+}
+
+/** A token of which all that is left is to verify its signature. */
+export interface Unverified {
+  /** As a job of the proof pool has it: public key, nothing, signature; and what that is over. */
+  readonly checks: Uint8Array;
+  readonly text: Uint8Array;
+  /** What it is now that this is known. */
+  settle(holds: boolean): Token | Refusal;
 }
 
 /** The acceptance rule for Ed25519. */
@@ -52,33 +63,34 @@ export interface TokenContext {
   keyOf(handle: string): Uint8Array | null;
 }
 
-/** What an `hsh` covers. `body` is the parsed body, undefined without one. */
+/** What an `hsh` covers. */
 export interface HashedRequest {
   readonly method: string;
   /** Absolute, as the client sent it; see absoluteUrl. */
   readonly url: string;
   header(name: string): string;
-  readonly body: unknown;
+  /** The body in canonical form; see hashedBody. */
+  body(): string;
 }
 
 export interface TokenChecker {
-  /** Takes the authorization header as sent. */
-  check(authorization: string, context: TokenContext): Token | Refusal;
+  /** Takes the authorization header as sent. A token that is too long for the proof pool is verified here. */
+  check(authorization: string, context: TokenContext): Token | Unverified | Refusal;
 }
 
 const JSON_DEPTH_MAX = 8;
-const SIGNATURE_BYTES = 64;
+const PUBLIC_KEY_BYTES = 32;
 const HASHED_HEADERS_MAX = 32;
 
-/** A token's claims after form and signature, with the `kid` that led to the key. */
-interface Verified extends Token {
+/** A token's claims, with the `kid` that led to the key. */
+interface Known extends Token {
   readonly kid: string;
   readonly nbf: number | null;
 }
 
 /** Checks tokens, and remembers which were verified, so many of them at most. */
 export function createTokenChecker(verify: Verify, rememberedMax = REMEMBERED_MAX): TokenChecker {
-  const verified = new Recent<string, Verified>(rememberedMax);
+  const verified = new Recent<string, Known>(rememberedMax);
 
   return {
     check(authorization, context) {
@@ -93,15 +105,26 @@ export function createTokenChecker(verify: Verify, rememberedMax = REMEMBERED_MA
         if (Buffer.compare(key, known.key) === 0) return checkClaims(known, context);
       }
 
-      const token = verifyToken(text, context, verify);
-      if (isRefusal(token)) return token;
-      const result = checkClaims(token, context);
-      if (isRefusal(result)) return result;
-      verified.set(text, token);
-      return result;
+      const read = readToken(text, context);
+      if (isRefusal(read)) return read;
+      const { token, message, signature } = read;
+      const settle = (holds: boolean) => {
+        if (!holds) return unauthorized('token signature is invalid');
+        const result = checkClaims(token, context);
+        if (!isRefusal(result)) verified.set(text, token);
+        return result;
+      };
+      if (message.length > TEXT_BYTES_MAX) return settle(verify(token.key, message, signature));
+      return { checks: Buffer.concat([token.key, NO_DIGEST, signature], CHECK_BYTES), text: message, settle };
     },
   };
 }
+
+export function isUnverified(token: Token | Unverified): token is Unverified {
+  return 'settle' in token;
+}
+
+const NO_DIGEST = new Uint8Array(CHECK_BYTES - SIGNATURE_BYTES - PUBLIC_KEY_BYTES);
 
 function unauthorized(detail: string): Refusal {
   return refuse('auth.unauthorized', detail);
@@ -111,8 +134,11 @@ function bearerOf(authorization: string): string | null {
   return /^bearer +([^\s]+)$/i.exec(authorization.trim())?.[1] ?? null;
 }
 
-/** Form and signature. Everything is checked that does not depend on the time. */
-function verifyToken(text: string, context: TokenContext, verify: Verify): Verified | Refusal {
+/** What a token says, and what says that. Everything is looked at that does not depend on the time, but its signature. */
+function readToken(
+  text: string,
+  context: TokenContext,
+): { token: Known; message: Uint8Array; signature: Uint8Array } | Refusal {
   const [headerText, payloadText, signatureText, ...rest] = text.split('.');
   if (headerText === undefined || payloadText === undefined || signatureText === undefined || rest.length > 0) {
     return unauthorized('token must have three parts');
@@ -132,8 +158,7 @@ function verifyToken(text: string, context: TokenContext, verify: Verify): Verif
   const key = keyOf(header.kid, context);
   if (isRefusal(key)) return key;
   const message = Buffer.from(`${headerText}.${payloadText}`, 'latin1');
-  if (!verify(key, message, signature)) return unauthorized('token signature is invalid');
-  return { ...claims, kid: header.kid, key, public: encodeBase64(key) };
+  return { token: { ...claims, kid: header.kid, key, public: encodeBase64(key) }, message, signature };
 }
 
 function keyOf(kid: string, context: TokenContext): Uint8Array | Refusal {
@@ -141,7 +166,7 @@ function keyOf(kid: string, context: TokenContext): Uint8Array | Refusal {
   return key ?? refuse('record.not-found', 'signer of the token not found');
 }
 
-type Claims = Omit<Verified, 'kid' | 'key' | 'public'>;
+type Claims = Omit<Known, 'kid' | 'key' | 'public'>;
 
 function readClaims(payload: Record<string, unknown>): Claims | Refusal {
   const { iss, sub, aud, iat, exp, nbf = null, jti = null, hsh = null } = payload;
@@ -157,7 +182,7 @@ function readClaims(payload: Record<string, unknown>): Claims | Refusal {
 }
 
 /** What changes from request to request: times and the ledger spoken to. */
-function checkClaims(token: Verified, context: TokenContext): Token | Refusal {
+function checkClaims(token: Known, context: TokenContext): Token | Refusal {
   if (token.exp < context.now) return unauthorized('token is expired');
   if (token.iat > context.now + TOKEN_SKEW_SECONDS) return unauthorized('token is issued in the future');
   if (token.nbf !== null && token.nbf > context.now + TOKEN_SKEW_SECONDS) return unauthorized('token is not valid yet');
@@ -168,7 +193,6 @@ function checkClaims(token: Verified, context: TokenContext): Token | Refusal {
 /**
  * Whether the token's `hsh` is that of the request; null where it is, or where the token has none.
  * Form: hex SHA-256 of canon({method, url, headers, body}), and `:name,name` where headers are covered.
- * An empty body of any kind counts as null, as clients have it.
  */
 export function checkRequestHash(token: Token, request: HashedRequest): Refusal | null {
   if (token.hsh === null) return null;
@@ -182,9 +206,9 @@ export function checkRequestHash(token: Token, request: HashedRequest): Refusal 
     if (value === '') return unauthorized('token covers a header that the request does not have');
     headers[name] = value;
   }
-  const { method, url, body } = request;
-  const covered = { method, url, headers: names.length > 0 ? headers : null, body: isEmpty(body) ? null : body };
-  if (sha256Hex(canon(covered)) !== parts[1]!.toLowerCase())
+  const { method, url } = request;
+  const covered = `{"body":${request.body()},"headers":${names.length > 0 ? canon(headers) : 'null'},"method":${canon(method)},"url":${canon(url)}}`;
+  if (sha256Hex(covered) !== parts[1]!.toLowerCase())
     return unauthorized(
       'token hsh does not match the request: its method, body, the headers it names, and its URL as the client sent it',
     );
@@ -234,6 +258,7 @@ function isTime(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0;
 }
 
-function isEmpty(body: unknown): boolean {
-  return typeof body !== 'object' || body === null || Object.keys(body).length === 0;
+/** A body, undefined for none, as an `hsh` has it: an empty one of any kind counts as null, as clients have it. */
+export function hashedBody(body: unknown): string {
+  return typeof body !== 'object' || body === null || Object.keys(body).length === 0 ? 'null' : canon(body);
 }

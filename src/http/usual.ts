@@ -20,6 +20,8 @@ import { areText, Tape } from './tape.ts';
 export interface UsualContent extends Omit<Content, 'value'> {
   value: null;
   brief: Brief;
+  /** All of the body in canonical form, where that was asked for. */
+  bodyText: string | null;
 }
 
 export interface UsualOptions extends SchemaLimits {
@@ -48,8 +50,8 @@ export class UsualIntents {
     this.#options = options;
   }
 
-  /** The content of a usual body, or null. */
-  open(body: Uint8Array): UsualContent | null {
+  /** The content of a usual body, or null; `isWhole`: with all of its text. */
+  open(body: Uint8Array, isWhole = false): UsualContent | null {
     const tape = this.#tape;
     if (!tape.read(body, this.#options.depthMax) || !tape.isObject(0)) return null;
     let [hash, data, meta] = [ABSENT, ABSENT, ABSENT];
@@ -63,7 +65,10 @@ export class UsualIntents {
     if (hash === ABSENT || data === ABSENT || meta === ABSENT || !tape.isString(hash)) return null;
     const brief = this.#brief(data);
     const proofs = brief === null ? null : this.#proofs(meta);
-    return brief === null || proofs === null ? null : this.#content(hash, data, brief, proofs);
+    const content = brief === null || proofs === null ? null : this.#content(hash, data, brief, proofs);
+    if (content === null || !isWhole) return content;
+    content.bodyText = tape.canonicalText(0);
+    return content.bodyText === null ? null : content;
   }
 
   #content(hash: number, data: number, brief: Brief, proofs: readonly ProofTexts[]): UsualContent | null {
@@ -75,7 +80,8 @@ export class UsualIntents {
     const text = tape.textOf(bytes);
     const checked = openProofs(proofs, hashHex);
     if (isRefusal(checked)) return null;
-    return { value: null, brief, data: text, hash: Buffer.from(hashHex, 'hex'), hashHex, luid: undefined, ...checked };
+    const hashBytes = Buffer.from(hashHex, 'hex');
+    return { value: null, brief, bodyText: null, data: text, hash: hashBytes, hashHex, luid: undefined, ...checked };
   }
 
   /** What the sheet asks of the data, where that is right; that no name comes twice its canonical text tells. */

@@ -5,13 +5,15 @@
  * What always holds: `done` is called once, when every part taken has been settled and no row is left to take
  * (or none is worth taking, since an earlier one is bad).
  */
-import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES } from './slab.ts';
+import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, TEXT_BYTES_MAX } from './slab.ts';
 
 export interface ProofJob {
   /** n x 128 bytes: public key 32 | digest 32 | signature 64. Not to be changed before `done`. */
   checks: Uint8Array;
   /** m x 32 bytes: digests the server signs on the same trip. Not to be changed before `done`. */
   seals: Uint8Array;
+  /** What its one check is over, 1 to TEXT_BYTES_MAX bytes, where that is not the digest of its row. */
+  text?: Uint8Array;
   /** Called exactly once, never inside `submit`. */
   done(result: ProofResult): void;
 }
@@ -49,6 +51,10 @@ export class PendingJob {
     this.seals = job.seals.length / SEAL_BYTES;
     if (!Number.isInteger(this.checks) || !Number.isInteger(this.seals)) {
       throw new RangeError(`rows are not whole: ${job.checks.length} bytes of checks, ${job.seals.length} of seals`);
+    }
+    const { text } = job;
+    if (text !== undefined && (this.checks !== 1 || text.length === 0 || text.length > TEXT_BYTES_MAX)) {
+      throw new RangeError(`${this.checks} checks of a text of ${text.length} bytes`);
     }
     this.signatures = this.seals === 0 ? NO_SIGNATURES : new Uint8Array(this.seals * SIGNATURE_BYTES);
   }

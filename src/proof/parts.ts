@@ -5,7 +5,9 @@
  * What always holds: a check counts as good only where the slab says so, and a slab says nothing when it is handed over.
  */
 import type { Part } from './jobs.ts';
-import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, type Slab, Verdict } from './slab.ts';
+import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, type Slab, TEXT_BYTES_MAX, Verdict } from './slab.ts';
+
+const NO_TEXT = new Uint8Array(0);
 
 /** Lays the rows of these parts into a slab, `rows` in all. */
 export function fillSlab(slab: Slab, parts: readonly Part[], rows: number): void {
@@ -14,6 +16,11 @@ export function fillSlab(slab: Slab, parts: readonly Part[], rows: number): void
   for (const { pending, checkFrom, checks, sealFrom, seals } of parts) {
     slab.checks.set(rowsOf(pending.job.checks, CHECK_BYTES, checkFrom, checks), check * CHECK_BYTES);
     slab.seals.set(rowsOf(pending.job.seals, SEAL_BYTES, sealFrom, seals), seal * SEAL_BYTES);
+    const { text } = pending.job;
+    if (text !== undefined && checks > 0) {
+      slab.texts.set(text, check * TEXT_BYTES_MAX);
+      slab.textBytes[check] = text.length;
+    } else slab.textBytes.fill(0, check, check + checks);
     check += checks;
     seal += seals;
   }
@@ -43,11 +50,14 @@ export function readSlab(slab: Slab, parts: readonly Part[]): number[] {
 
 /** A slab of one part, which lies where its job has it. */
 export function slabOf({ pending, checkFrom, checks, sealFrom, seals }: Part): Slab {
+  const { text } = pending.job;
   return {
     checks: aligned(rowsOf(pending.job.checks, CHECK_BYTES, checkFrom, checks)),
     seals: rowsOf(pending.job.seals, SEAL_BYTES, sealFrom, seals),
     verdicts: new Uint8Array(checks + seals),
     signatures: pending.signatures.subarray(sealFrom * SIGNATURE_BYTES),
+    texts: text ?? NO_TEXT,
+    textBytes: text === undefined ? new Uint16Array(checks) : Uint16Array.of(text.length),
   };
 }
 

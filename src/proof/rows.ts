@@ -10,9 +10,10 @@ import { sign } from './verify.ts';
 
 /** Gives each of the first `checks` checks its verdict. `slab` must be local memory, its checks at a multiple of four bytes. */
 export function verifyRows(slab: Slab, checks: number, verifier: KeyedVerifier): void {
-  verifier.verify(slab.checks, checks, (row, holds) => {
+  const onVerdict = (row: number, holds: boolean) => {
     slab.verdicts[row] = holds ? Verdict.good : Verdict.bad;
-  });
+  };
+  verifier.verify(slab.checks, checks, onVerdict, slab);
 }
 
 /** Signs each of the first `seals` seals with the server's key; their verdicts stand after those of `checks` checks. */

@@ -8,7 +8,7 @@ import { KeyedVerifier } from './comb/index.ts';
 import type { KeyPair } from './keys.ts';
 import { Lane, SLABS_PER_LANE } from './lane.ts';
 import { signRows, verifyRows } from './rows.ts';
-import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, slabBytes, slabOver } from './slab.ts';
+import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, slabBytes, slabOver, TEXT_BYTES_MAX } from './slab.ts';
 import { LIBRARIES } from './verify.ts';
 
 /** What it takes to work tasks off. */
@@ -43,6 +43,12 @@ export function createWork({ server, rowsMax, keyTablesMax, memories }: ProofWor
     const started = performance.now();
     const shared = slabs[task.slab]!;
     local.checks.set(shared.checks.subarray(0, task.checks * CHECK_BYTES));
+    local.textBytes.set(shared.textBytes.subarray(0, task.checks));
+    for (let row = 0; row < task.checks; row++) {
+      const at = row * TEXT_BYTES_MAX;
+      const bytes = local.textBytes[row]!;
+      if (bytes > 0) local.texts.set(shared.texts.subarray(at, at + bytes), at);
+    }
     local.seals.set(shared.seals.subarray(0, task.seals * SEAL_BYTES));
     verifyRows(local, task.checks, verifier);
     signRows(local, task.checks, task.seals, server);

@@ -33,9 +33,13 @@ function hold(bytes: Uint8Array): boolean {
   const parsed = parseJson(bytes, DEPTH_MAX);
   const told = parsed.refusal ?? openBody(doorkeeper, Kind.intent, 'create', parsed.value);
   if (isRefusal(told)) throw new Error(`taken, and told ${told.reason}: ${Buffer.from(bytes).toString()}`);
-  const { brief, value: none, ...quick } = content;
+  const { brief, value: none, bodyText, ...quick } = content;
   const { value, ...slow } = told;
-  expect([quick, none]).toEqual([slow, null]);
+  expect([quick, none, bodyText]).toEqual([slow, null, null]);
+  // For a token that covers the body, all of it; a name that comes twice somewhere is for JSON.parse to read.
+  const whole = usual.open(bytes, true);
+  if (whole !== null)
+    expect(whole).toEqual({ ...content, bodyText: canon(parsed.refusal === undefined && parsed.value) });
   expect(drawUp(state, 1, brief)).toEqual(drawUp(state, 1, briefOf(value)));
   return true;
 }
@@ -82,6 +86,8 @@ describe('what is usual is taken', () => {
     // A name of more than ASCII is no usual one.
     expect(holdText(JSON.stringify(body))).toBe(name !== 'a custom of a reference');
     expect(holdText(JSON.stringify(body, null, 2))).toBe(name !== 'a custom of a reference');
+    const whole = usual.open(Buffer.from(JSON.stringify(body, null, 2)), true);
+    expect(whole?.bodyText).toBe(name === 'a custom of a reference' ? undefined : canon(body));
   });
 
   test('again and again, whatever was taken before: rules and names are remembered', () => {

@@ -77,6 +77,34 @@ describe('verifier', () => {
     });
   });
 
+  test.each(SHAPES)('texts of any length beside digests, with and without a table of shape %s', (_, shapes) => {
+    const { verifier, asked } = startVerifier(64, shapes);
+    const lengths = [1, 31, 32, 33, 63, 64, 65, 111, 112, 500, 1023, 1024, 0];
+    const count = 8 * lengths.length;
+    const rows = rowsOf(count, (row) => pairs[row % 2]!);
+    const texts = { texts: new Uint8Array(count * 1024), textBytes: new Uint16Array(count) };
+    const expected: boolean[] = [];
+    for (let row = 0; row < count; row++) {
+      const text = Uint8Array.from({ length: lengths[row % lengths.length]! }, (_, i) => row + 5 * i);
+      const isBad = row % 3 === 1;
+      if (text.length > 0) rows.set(sign(text, pairs[row % 2]!), row * 128 + 64);
+      if (isBad && text.length > 0) text[row % text.length]! ^= 1 << (row & 7);
+      texts.texts.set(text, row * 1024);
+      texts.textBytes[row] = text.length;
+      expected.push(!isBad || text.length === 0);
+    }
+    for (let round = 0; round < 3; round++) {
+      asked.length = 0;
+      const verdicts: boolean[] = [];
+      verifier.verify(rows, count, (row, holds) => (verdicts[row] = holds), texts);
+      expect(verdicts).toEqual(expected);
+    }
+    expect(asked.filter((each) => each.endsWith('true'))).toEqual([]);
+    // The next rows have none: what these had is not theirs.
+    const digests = rowsOf(count, (row) => pairs[row % 2]!);
+    expect(verdictsOf(verifier, digests)).not.toContain(false);
+  });
+
   test('made in steps it is ready after the last, and rows that come between them are answered', () => {
     const { verifier, asked } = startVerifier(64, SHARED);
     const rows = rowsOf(2 * SIGHTS, () => pairs[0]!);

@@ -81,6 +81,7 @@ function startLatePool(options: Partial<ProofPoolOptions> = {}) {
 interface Expected {
   checks: Uint8Array;
   seals: Uint8Array;
+  text?: Uint8Array;
   bad: number;
   signatures: string;
 }
@@ -110,6 +111,22 @@ function makeJob(number: number, checks: number, seals: number, bads: number[] =
   return job;
 }
 
+/**
+ * A job whose one check is over a text. Where that is bad, a bit of the text or of the signature is another, or what is
+ * signed is the digest that its row has, and not the text.
+ */
+function makeTextJob(number: number, seals: number, isBad: boolean): Expected {
+  const job = makeJob(number, 1, seals, isBad ? [0] : []);
+  const client = clients[number % clients.length]!;
+  const text = Uint8Array.from({ length: 1 + (number % 4) * ((number * 37) % 342) }, (_, i) => number + 3 * i);
+  const way = isBad ? number % 3 : -1;
+  if (way !== 2) job.checks.set(Uint8Array.from([...client.public, ...sha256('none'), ...sign(text, client)]));
+  else job.checks.set(goodRows[number % goodRows.length]!);
+  if (way === 0) text[number % text.length]! ^= 1 << (number & 7);
+  if (way === 1) job.checks[64 + (number % 32)]! ^= 1 << (number & 7);
+  return { ...job, text };
+}
+
 /** Submits a job and checks its answer, that it comes once, and not while submitting. */
 function submit(pool: ProofPool, job: Expected): Promise<ProofResult> {
   return new Promise((resolve, reject) => {
@@ -128,12 +145,16 @@ function submit(pool: ProofPool, job: Expected): Promise<ProofResult> {
         reject(error);
       }
     };
-    pool.submit({ checks: job.checks, seals: job.seals, done });
+    const { checks, seals, text } = job;
+    pool.submit({ checks, seals, ...(text !== undefined && { text }), done });
     submitting = false;
   });
 }
 
-/** Jobs of 0 to 5 checks and 0 to 2 seals, a third of them with one to three bad rows, and some larger than a task. */
+/**
+ * Jobs of 0 to 5 checks and 0 to 2 seals, a third of them with one to three bad rows, and some larger than a task; and one
+ * in five over a text, a third of these bad.
+ */
 function mixedJobs(count: number): Expected[] {
   let state = 17;
   // Numerical Recipes' linear congruence: the same jobs in every run, with no pattern between their members.
@@ -142,6 +163,7 @@ function mixedJobs(count: number): Expected[] {
     return Math.floor((state / 2 ** 32) * n);
   };
   return Array.from({ length: count }, (_, i) => {
+    if (below(5) === 0) return makeTextJob(i, below(3), below(3) === 0);
     const checks = i % 251 === 50 ? 200 : below(6);
     const bads = checks > 0 && below(3) === 0 ? Array.from({ length: 1 + below(3) }, () => below(checks)) : [];
     return makeJob(i, checks, below(3), bads);
@@ -221,6 +243,20 @@ describe('workers that fail: verified again, nobody accepted unverified, nobody 
     await submitInTurns(pool, mixedJobs(100), 50);
     expect(pool.stats.rowsInline).toBeGreaterThan(0);
   });
+});
+
+test('a text is one check’s, and has 1 to 1024 bytes: anything else is a bug of ours', () => {
+  const pool = startPool({ workers: 0 });
+  const done = () => {};
+  for (const [checks, bytes] of [
+    [0, 1],
+    [2, 1],
+    [1, 0],
+    [1, 1025],
+  ] as const) {
+    const job = { checks: new Uint8Array(checks * 128), seals: new Uint8Array(0), text: new Uint8Array(bytes), done };
+    expect(() => pool.submit(job), `${checks} checks, ${bytes} bytes`).toThrow(RangeError);
+  }
 });
 
 describe('threads', () => {

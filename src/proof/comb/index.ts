@@ -7,6 +7,7 @@
  * it, and what is not found good here the library is asked about: what this arithmetic says alone is yes, where
  * encode(SB - kA) = R byte for byte, S < L, and R is not of small order.
  */
+import { type Slab, TEXT_BYTES_MAX } from '../slab.ts';
 import type { SignatureLibrary } from '../verify.ts';
 import { Combs, finish, ORDER, PAIRED, ROWS, type Shapes } from './combs.ts';
 import { P, wordsOf } from './field.ts';
@@ -20,6 +21,8 @@ const ROW_BYTES = 4 * ROW_WORDS;
 const MESSAGE = 8;
 const R = 16;
 const S = 24;
+/** In what is hashed: behind R and A. */
+const TEXT_AT = 64;
 
 export interface VerifierOptions {
   library: SignatureLibrary;
@@ -30,6 +33,11 @@ export interface VerifierOptions {
   /** Of the tables, by whether rows come many at a time or alone. */
   shapes?: Shapes;
 }
+
+/** What rows are over where that is no digest: see slab.ts. */
+type Texts = Pick<Slab, 'texts' | 'textBytes'>;
+
+const NO_TEXTS: Texts = { texts: new Uint8Array(0), textBytes: new Uint16Array(0) };
 
 export type OnVerdict = (row: number, holds: boolean) => void;
 
@@ -47,6 +55,9 @@ export class KeyedVerifier {
   /** R, A and M, of which the challenge is the hash. */
   readonly #hashed = new Uint32Array(24);
   readonly #hashedBytes = new Uint8Array(this.#hashed.buffer);
+  /** The same where M is a text. */
+  readonly #hashedText = new Uint8Array(TEXT_AT + TEXT_BYTES_MAX);
+  #texts = NO_TEXTS;
   readonly #encoding = new Uint32Array(8);
   /** Rows that are on their way, in order. */
   readonly #underway: number[] = [];
@@ -77,9 +88,13 @@ export class KeyedVerifier {
     }
   }
 
-  /** Tells `onVerdict` of each of the first `count` rows whether its signature holds. `rows` lie at a multiple of four bytes. */
-  verify(rows: Uint8Array, count: number, onVerdict: OnVerdict): void {
+  /**
+   * Tells `onVerdict` of each of the first `count` rows whether its signature holds: over its message, or over its text
+   * where `texts` has one. `rows` lie at a multiple of four bytes.
+   */
+  verify(rows: Uint8Array, count: number, onVerdict: OnVerdict, texts: Texts = NO_TEXTS): void {
     const places = this.#places;
+    this.#texts = texts;
     // What a task left that ended in the middle are rows of its own.
     this.#underway.length = 0;
     // A table takes as long as some rows; where many keys are due at once, the rows behind them wait for one of them only.
@@ -122,9 +137,16 @@ export class KeyedVerifier {
     const at = row * ROW_BYTES;
     return this.#library.verify(
       rows.subarray(at, at + 4 * MESSAGE),
-      rows.subarray(at + 4 * MESSAGE, at + 4 * R),
+      this.#textOf(row) ?? rows.subarray(at + 4 * MESSAGE, at + 4 * R),
       rows.subarray(at + 4 * R, at + ROW_BYTES),
     );
+  }
+
+  /** What a row is over where that is no digest; null where it is one. */
+  #textOf(row: number): Uint8Array | null {
+    const { texts, textBytes } = this.#texts;
+    const bytes = textBytes[row] ?? 0;
+    return bytes === 0 ? null : texts.subarray(row * TEXT_BYTES_MAX, row * TEXT_BYTES_MAX + bytes);
   }
 
   #begin(words: Uint32Array, row: number, place: number): void {
@@ -135,11 +157,20 @@ export class KeyedVerifier {
       this.#hashed[16 + i] = words[at + MESSAGE + i]!;
       this.#s[i] = words[at + S + i]!;
     }
-    this.#library.challenge(this.#hashedBytes, this.#challenge);
+    this.#library.challenge(this.#inputOf(row), this.#challenge);
     const index = this.#underway.push(row) - 1;
     const combs = this.#made!;
     combs.schedule(index & 1, this.#s, this.#k, combs.tableAt(place));
     if ((index & 1) === 1) combs.run(index >> 1);
+  }
+
+  /** R, A and M of a row whose R and A are in place. */
+  #inputOf(row: number): Uint8Array {
+    const text = this.#textOf(row);
+    if (text === null) return this.#hashedBytes;
+    this.#hashedText.set(this.#hashedBytes.subarray(0, TEXT_AT));
+    this.#hashedText.set(text, TEXT_AT);
+    return this.#hashedText.subarray(0, TEXT_AT + text.length);
   }
 
   #finish(rows: Uint8Array, words: Uint32Array, onVerdict: OnVerdict): void {
