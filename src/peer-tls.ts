@@ -36,10 +36,10 @@ export class PeerTlsError extends Error {
 
 const FILE_BYTES_MAX = 1024 * 1024;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
-/** Any of them, and a key too. */
-const ANYTHING = /-----BEGIN ([^-]*)-----[\s\S]*?-----END \1-----/g;
-/** What is left behind whole ones of one that was cut off, be it but a hyphen; a line of hyphens may stand anywhere. */
-const CUT_OFF = /-----BEGIN |-(?:B(?:E(?:G(?:IN?)?)?)?)?$/;
+/** Any of them, and a key too. Single hyphens stand in some. */
+const ANYTHING = /-----BEGIN ([^-]*)-----(?:[^-]|-(?!----))*-----END \1-----/g;
+/** What is left beside whole ones of one that is damaged or was cut off, be it but a hyphen; a line of hyphens may stand anywhere. */
+const NOT_WHOLE = /-----(?:BEGIN|END) |-(?:B(?:E(?:G(?:IN?)?)?)?)?$/;
 const LOOK_MS = 5_000;
 /** So long before its own certificate ends a machine begins to say so. */
 const ENDS_SOON_MS = 14 * 24 * 3_600_000;
@@ -184,8 +184,8 @@ function peerTlsOf(disk: Disk, directory: string, { cert, key, peers }: Files): 
   const ca = text.match(CERTIFICATE) ?? [];
   // Where nobody is named Node would trust whom the world does.
   if (ca.length === 0) throw new PeerTlsError(`${at('peers.pem')} holds no certificate: nobody could be trusted`);
-  // One that was cut off, or is no plain certificate, would be passed over, and its peer not be let in.
-  if (CUT_OFF.test(text.replace(CERTIFICATE, '')))
+  // One that is damaged, or is no plain certificate, would be passed over, and its peer not be let in.
+  if (NOT_WHOLE.test(text.replace(CERTIFICATE, '')))
     throw new PeerTlsError(`${at('peers.pem')} holds what is no whole certificate`);
   const secureOptions = constants.SSL_OP_NO_TICKET;
   const tls: PeerTls = { cert, key, ca: [...ca], minVersion: 'TLSv1.3', rejectUnauthorized: true, secureOptions };
@@ -201,7 +201,7 @@ function peerTlsOf(disk: Disk, directory: string, { cert, key, peers }: Files): 
       `${at('peers.pem')} holds that of ${oneLine(lost.subject)}, and not of who issued it (${oneLine(lost.issuer)}): name that one instead`,
     );
   // One that leads to its issuer would be left out, and peers not know whose this is.
-  if (CUT_OFF.test(cert.toString('latin1').replace(ANYTHING, '')))
+  if (NOT_WHOLE.test(cert.toString('latin1').replace(ANYTHING, '')))
     throw new PeerTlsError(`${at('cert.pem')} holds what is no whole certificate`);
   check(`${at('cert.pem')} and key.pem are no certificate and its key`, () => createSecureContext(tls));
   // OpenSSL takes its own as it is, and looks at nothing in it.

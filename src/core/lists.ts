@@ -14,7 +14,7 @@ import { dataOf, labelsOf, versionAt } from './records.ts';
 import type { State } from './state.ts';
 import { ALL_TERM, CLAIM_WALLET_TERM, memberTerms, rowAtPlace, termHash } from './terms.ts';
 
-export interface ListRequest {
+interface ListRequest {
   ledger: number;
   kind: Kind;
   filters: readonly Filter[];

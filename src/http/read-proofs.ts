@@ -1,6 +1,7 @@
 /**
  * Proofs that are made for readers: by the workers, on one trip for a whole page. Those that tell how an intent ended
- * are signed when somebody first asks, and remembered: they are the same bytes whenever they are made. That of a list
+ * are signed when somebody first asks, or ahead for who waits to be told, and remembered: they are the same bytes whenever
+ * they are made. That of a list
  * tells when it was made; it is made anew where the list has changed, or where the last one is too old.
  */
 import type { Outcome } from '../core/entry.ts';
@@ -39,8 +40,12 @@ export function makeLateProofs(house: House, versions: readonly Version[]): Comi
     checks: NO_BYTES,
     seals: Buffer.from(missing.map(({ digests }) => digests.join('')).join(''), 'hex'),
     done({ error, signatures }) {
-      // Without the workers they are signed here, as they are rendered.
-      if (error === null) remember(house, missing, signatures);
+      // What is not remembered, without the workers say, is signed here as it is rendered.
+      try {
+        if (error === null) remember(house, missing, signatures);
+      } catch (mistake) {
+        house.defect(mistake as Error);
+      }
       isOver = true;
       tell();
     },

@@ -214,7 +214,7 @@ function plainText(value: unknown): string {
 // 650 digits between them, so an answer takes no longer than a few additions of those.
 
 /** Whether `value` is a whole multiple of `unit`, which is above zero. */
-export function isMultiple(value: number, unit: number): boolean {
+function isMultiple(value: number, unit: number): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(unit)) return value % unit === 0;
   const [one, other] = [decimalOf(value), decimalOf(unit)];
   const exponent = Math.min(one.exponent, other.exponent);

@@ -1,6 +1,6 @@
 /**
  * The server's own proofs as text. Ed25519 is deterministic: a proof is the same bytes whenever it is made, so the
- * ones that tell how an intent ended are made when first asked for, and kept a while.
+ * ones that tell how an intent ended are made when they are first told, and kept a while.
  */
 import { Recent } from '../recent.ts';
 import { proofDigestHex } from './digest.ts';

@@ -488,6 +488,24 @@ describe('files that cannot be used', () => {
       (at) => writeFileSync(in_(at, 'cert.pem'), first.cert + second.cert.slice(0, 99)),
       /cert\.pem holds what is no whole certificate/,
     ],
+    ...[
+      (text: string) => text.slice(1),
+      (text: string) => text.slice(60),
+      (text: string) => text.replace('BEGIN', 'begin'),
+      (text: string) => text.replace('BEGIN ', 'BEGIN'),
+      (text: string) => text.replace(/.*\n/, ''),
+    ].flatMap((damage, way): [string, (at: string) => void, RegExp][] => [
+      [
+        `a certificate among the peers whose beginning is damaged (${way})`,
+        (at) => writeFileSync(in_(at, 'peers.pem'), first.cert + damage(second.cert)),
+        /holds what is no whole certificate/,
+      ],
+      [
+        `a certificate behind its own whose beginning is damaged (${way})`,
+        (at) => writeFileSync(in_(at, 'cert.pem'), first.cert + damage(second.cert)),
+        /cert\.pem holds what is no whole certificate/,
+      ],
+    ]),
     [
       'a key among the peers',
       (at) => writeFileSync(in_(at, 'peers.pem'), first.cert + second.key),

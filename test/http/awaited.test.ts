@@ -109,11 +109,18 @@ test('nothing that was signed ahead is told where the disk fails', async () => {
   desk.house.disk.releaseSyncs();
 });
 
-test('a mistake of ours in it is told, and ends neither the batch nor the answer', async () => {
-  vi.spyOn(Sealer.prototype, 'hasLate').mockImplementation(() => {
-    throw new TypeError('no such member');
-  });
-  const { answer } = send('issue');
-  await expect(answer).rejects.toThrow('/v2/intents: 201');
-  expect(desk.house.engine.isFailed).toBe(false);
-});
+test.each(['hasLate', 'keepLate'] as const)(
+  'a mistake of ours in it (%s) is told, and ends neither the batch nor the answer',
+  async (where) => {
+    let isFirst = true;
+    const was = Sealer.prototype[where] as (this: Sealer, ...args: unknown[]) => never;
+    vi.spyOn(Sealer.prototype, where).mockImplementation(function (this: Sealer, ...args: unknown[]) {
+      if (!isFirst) return was.apply(this, args);
+      isFirst = false;
+      throw new TypeError('no such member');
+    });
+    const { answer } = send('issue');
+    await expect(answer).rejects.toThrow('/v2/intents: 201');
+    expect(desk.house.engine.isFailed).toBe(false);
+  },
+);

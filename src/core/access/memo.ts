@@ -83,7 +83,11 @@ export class AccessMemo {
   isServerOpen = false;
   readonly ledgers: (LedgerFacts | undefined)[] = [];
   readonly #ledgerRoom = new Room(LEDGER_CHARS_MAX, () => {
-    for (const each of this.ledgers) if (each !== undefined) Object.assign(each, { rules: null, before: null });
+    for (const each of this.ledgers) {
+      if (each === undefined) continue;
+      each.rules = null;
+      each.before = null;
+    }
   });
   /** Changes of signers, circles and their members, by ledger. */
   readonly #peopleEpochs: number[] = [];
