@@ -82,15 +82,17 @@ const JSON_DEPTH_MAX = 8;
 const PUBLIC_KEY_BYTES = 32;
 const HASHED_HEADERS_MAX = 32;
 
-/** A token's claims, with the `kid` that led to the key. */
+/** A token's claims, with what led to the key. */
 interface Known extends Token {
-  readonly kid: string;
+  readonly head: Head;
   readonly nbf: number | null;
 }
 
 /** Checks tokens, and remembers which were verified, so many of them at most. */
 export function createTokenChecker(verify: Verify, rememberedMax = REMEMBERED_MAX): TokenChecker {
   const verified = new Recent<string, Known>(rememberedMax);
+  /** What those who send tokens write before them is always the same. */
+  const heads = new Recent<string, Head>(rememberedMax);
 
   return {
     check(authorization, context) {
@@ -100,18 +102,20 @@ export function createTokenChecker(verify: Verify, rememberedMax = REMEMBERED_MA
 
       const known = verified.get(text);
       if (known !== undefined) {
-        const key = keyOf(known.kid, context);
+        const key = keyOf(known.head, context);
         if (isRefusal(key)) return key;
         if (Buffer.compare(key, known.key) === 0) return checkClaims(known, context);
       }
 
-      const read = readToken(text, context);
+      const read = readToken(text, context, heads);
       if (isRefusal(read)) return read;
-      const { token, message, signature } = read;
+      const { token, headerText, message, signature } = read;
       const settle = (holds: boolean) => {
         if (!holds) return unauthorized('token signature is invalid');
         const result = checkClaims(token, context);
-        if (!isRefusal(result)) verified.set(text, token);
+        if (isRefusal(result)) return result;
+        verified.set(text, token);
+        heads.set(headerText, token.head);
         return result;
       };
       if (message.length > TEXT_BYTES_MAX) return settle(verify(token.key, message, signature));
@@ -138,35 +142,56 @@ function bearerOf(authorization: string): string | null {
 function readToken(
   text: string,
   context: TokenContext,
-): { token: Known; message: Uint8Array; signature: Uint8Array } | Refusal {
+  heads: Recent<string, Head>,
+): { token: Known; headerText: string; message: Uint8Array; signature: Uint8Array } | Refusal {
   const [headerText, payloadText, signatureText, ...rest] = text.split('.');
   if (headerText === undefined || payloadText === undefined || signatureText === undefined || rest.length > 0) {
     return unauthorized('token must have three parts');
   }
-  const header = decodeObject(headerText);
+  const head = heads.get(headerText) ?? readHead(headerText);
   const payload = decodeObject(payloadText);
   const signature = decodeBase64Url(signatureText);
-  if (header === null || payload === null || signature === null || signature.length !== SIGNATURE_BYTES) {
+  if (head === null || payload === null || signature === null || signature.length !== SIGNATURE_BYTES) {
     return unauthorized('token is malformed');
   }
-  if (header.alg !== 'EdDSA') return unauthorized('token must be signed with EdDSA');
-  if (Object.hasOwn(header, 'crit')) return unauthorized('token has critical header parameters');
-  if (typeof header.kid !== 'string' || header.kid === '') return unauthorized('token must name its key in kid');
+  if (isRefusal(head)) return head;
   const claims = readClaims(payload);
   if (isRefusal(claims)) return claims;
 
-  const key = keyOf(header.kid, context);
+  const key = keyOf(head, context);
   if (isRefusal(key)) return key;
-  const message = Buffer.from(`${headerText}.${payloadText}`, 'latin1');
-  return { token: { ...claims, kid: header.kid, key, public: encodeBase64(key) }, message, signature };
+  const { iss, sub, aud, iat, exp, nbf, jti, hsh } = claims;
+  const publicText = head.own === null ? encodeBase64(key) : head.kid;
+  // Member by member: V8 takes several times as long to spread what is there into a literal.
+  const token = { iss, sub, aud, iat, exp, nbf, jti, hsh, head, key, public: publicText };
+  const message = Buffer.from(text.slice(0, -signatureText.length - 1), 'latin1');
+  return { token, headerText, message, signature };
 }
 
-function keyOf(kid: string, context: TokenContext): Uint8Array | Refusal {
-  const key = decodePublic(kid) ?? context.keyOf(kid);
+/** What a header says. */
+interface Head {
+  /** The handle of a signer, or a key in base64. */
+  readonly kid: string;
+  /** That key, null where it is a handle. */
+  readonly own: Uint8Array | null;
+}
+
+function readHead(text: string): Head | Refusal | null {
+  const header = decodeObject(text);
+  if (header === null) return null;
+  const { alg, kid } = header;
+  if (alg !== 'EdDSA') return unauthorized('token must be signed with EdDSA');
+  if (Object.hasOwn(header, 'crit')) return unauthorized('token has critical header parameters');
+  if (typeof kid !== 'string' || kid === '') return unauthorized('token must name its key in kid');
+  return { kid, own: decodePublic(kid) };
+}
+
+function keyOf({ kid, own }: Head, context: TokenContext): Uint8Array | Refusal {
+  const key = own ?? context.keyOf(kid);
   return key ?? refuse('record.not-found', 'signer of the token not found');
 }
 
-type Claims = Omit<Known, 'kid' | 'key' | 'public'>;
+type Claims = Omit<Known, 'head' | 'key' | 'public'>;
 
 function readClaims(payload: Record<string, unknown>): Claims | Refusal {
   const { iss, sub, aud, iat, exp, nbf = null, jti = null, hsh = null } = payload;
