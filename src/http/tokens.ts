@@ -88,8 +88,15 @@ interface Known extends Token {
   readonly nbf: number | null;
 }
 
-/** Checks tokens, and remembers which were verified, so many of them at most. */
-export function createTokenChecker(verify: Verify, rememberedMax = REMEMBERED_MAX): TokenChecker {
+/**
+ * Checks tokens, and remembers which were verified, so many of them at most. Those of more than `textBytesMax` bytes are
+ * verified at once; 0: all.
+ */
+export function createTokenChecker(
+  verify: Verify,
+  rememberedMax = REMEMBERED_MAX,
+  textBytesMax = TEXT_BYTES_MAX,
+): TokenChecker {
   const verified = new Recent<string, Known>(rememberedMax);
   /** What those who send tokens write before them is always the same. */
   const heads = new Recent<string, Head>(rememberedMax);
@@ -118,7 +125,7 @@ export function createTokenChecker(verify: Verify, rememberedMax = REMEMBERED_MA
         heads.set(headerText, token.head);
         return result;
       };
-      if (message.length > TEXT_BYTES_MAX) return settle(verify(token.key, message, signature));
+      if (message.length > textBytesMax) return settle(verify(token.key, message, signature));
       return { checks: Buffer.concat([token.key, NO_DIGEST, signature], CHECK_BYTES), text: message, settle };
     },
   };

@@ -337,7 +337,9 @@ export class Host implements Watched {
         preferWaitSecondsMax: 30,
         defect: (error) => loop.fail(error),
       },
-      tokens: createTokenChecker(verify),
+      // At once: what is expected of a request is known when it begins, with its token looked at. test/http/token-trips.test.ts
+      // has what may come between.
+      tokens: createTokenChecker(verify, undefined, 0),
       defaultLedger: findLedger(this.state, 'main'),
       publicUrl: '',
       bodyDepthMax: 64,

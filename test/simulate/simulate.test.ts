@@ -45,7 +45,7 @@ describe('whole lives', () => {
   });
 
   test('are the same each time where the disk fails over a lock that has no place yet, whose name never is', () => {
-    const [first, second] = [simulate('--seed', '264'), simulate('--seed', '264')];
+    const [first, second] = [simulate('--seed', '348'), simulate('--seed', '348')];
     expect(first.stdout).toContain("does not start: EIO: close '/books/lock.");
     expect(second.stdout).toBe(first.stdout);
   });
