@@ -14,7 +14,7 @@ import { constants, X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { createSecureContext, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
 import { type Disk, readWhole } from './storage/disk.ts';
-import { isOpenToOthers } from './storage/key-file.ts';
+import { openToOthers } from './storage/key-file.ts';
 import { errorCode } from './storage/system-error.ts';
 
 /** As node:tls and node:https take it, on either side. */
@@ -178,8 +178,8 @@ function isSame(one: Files, other: Files): boolean {
 
 function peerTlsOf(disk: Disk, directory: string, { cert, key, peers }: Files): PeerTls {
   const at = (name: string) => join(directory, name);
-  if (isOpenToOthers(disk, at('key.pem')))
-    throw new PeerTlsError(`${at('key.pem')} holds a secret, and others may use it; run: chmod 600 ${at('key.pem')}`);
+  const open = openToOthers(disk, at('key.pem'));
+  if (open !== null) throw new PeerTlsError(open);
   const text = peers.toString();
   const ca = text.match(CERTIFICATE) ?? [];
   // Where nobody is named Node would trust whom the world does.

@@ -48,14 +48,21 @@ export interface SyncedFile {
   close(): void;
 }
 
+/** Who may do what with a file. */
+export interface Rights {
+  /** As chmod counts them; those of its owner alone where there are no others. */
+  mode: number;
+  /** Root owns it, and this process is somebody else's. */
+  isRoots: boolean;
+}
+
 export interface Disk {
   open(path: string, mode: OpenMode): DiskFile;
   /** A file that is there, for writes past the page cache; null where the system has none for it, or none to rely on. */
   openSynced(path: string): SyncedFile | null;
   /** Whether the name is there, and leads somewhere; throws where the system does not tell. */
   exists(path: string): boolean;
-  /** Who may do what with a file: its rights as chmod counts them, those of its owner alone where there are no others. */
-  rights(path: string): number;
+  rights(path: string): Rights;
   /** What tells a file, whatever its name, from a copy of it. */
   identity(path: string): string;
   /** Names in the directory, sorted. */
@@ -190,6 +197,7 @@ function counted(start: (done: Counted) => void): Promise<number> {
 const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
 /** On Windows what is told of group and others means nothing. */
+const ROOT = 0;
 const RIGHTS = process.platform === 'win32' ? 0o700 : 0o777;
 /** One system call moves less than 2 GiB. */
 const CALL_BYTES_MAX = 1024 * 1024 * 1024;
@@ -393,7 +401,10 @@ export const realDisk: Disk = {
   open: openFile,
   openSynced,
   exists,
-  rights: (path) => fs.statSync(path).mode & RIGHTS,
+  rights(path) {
+    const { mode, uid } = fs.statSync(path);
+    return { mode: mode & RIGHTS, isRoots: uid === ROOT && process.geteuid?.() !== ROOT };
+  },
   identity,
   readdir: (path) => fs.readdirSync(path).sort(),
   mkdir(path) {

@@ -17,6 +17,8 @@ const KEY_BYTES = 32;
 export const KEY_FILE_BYTES_MAX = 4096;
 /** Rights of group and others. */
 const OTHERS = 0o077;
+/** Of root's file a group may be let read it: that is how a secret is handed to whom it is for, and PostgreSQL takes one so. */
+const OTHERS_OF_ROOTS = 0o037;
 
 export interface KeyPair {
   public: Uint8Array;
@@ -85,26 +87,31 @@ export function refuseOtherKey(disk: Disk, directory: string): void {
 export function writeKeyFile(disk: Disk, directory: string, bytes: Uint8Array, instead: string): void {
   const path = join(directory, KEY_FILE);
   writeWhole(disk, path, bytes);
-  if (!isOpenToOthers(disk, path)) return;
+  if (openToOthers(disk, path) === null) return;
   disk.unlink(path);
   throw new KeyFileError(
     `${directory} lies on a file system where every file is open to others, the server's secret too; ${instead}`,
   );
 }
 
-/** Whether group or others may do anything with the file. */
-export function isOpenToOthers(disk: Disk, path: string): boolean {
-  return (disk.rights(path) & OTHERS) !== 0;
+/**
+ * Says that group or others may do anything with the secret in this file (of root's, anything but read it as its group), and
+ * what helps; null where they may not.
+ */
+export function openToOthers(disk: Disk, path: string): string | null {
+  const { mode, isRoots } = disk.rights(path);
+  if ((mode & (isRoots ? OTHERS_OF_ROOTS : OTHERS)) === 0) return null;
+  return `${path} holds a secret, and others may use it (mode ${mode.toString(8)}); run: chmod ${isRoots ? '640' : '600'} ${path}`;
 }
 
 /** The key in this file, where it is whole and nobody else's; null where there is no file. */
 function usableKey(disk: Disk, path: string, create: MakePair): KeyPair | null {
   const found = readKey(disk, path);
   if (found === null) return null;
-  if (isOpenToOthers(disk, path)) {
-    const mode = disk.rights(path).toString(8);
+  const fault = openToOthers(disk, path);
+  if (fault !== null) {
     throw new KeyFileError(
-      `${path} holds a secret, and others may use it (mode ${mode}); run: chmod 600 ${path} (where that changes nothing, as on file systems without rights of their own, keep it on another; the server's is named by --server-key)`,
+      `${fault} (where that changes nothing, as on file systems without rights of their own, keep it on another; the server's is named by --server-key)`,
     );
   }
   if (equalBytes(create(found.secret).public, found.public)) return found;

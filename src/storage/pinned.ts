@@ -135,7 +135,7 @@ function pinnedDisk(directory: string, files: Map<string, DiskFile>): Pinned {
     },
     openSynced: refuse,
     exists: (path) => path === directory || files.has(basename(path)),
-    rights: () => READ_ONLY,
+    rights: () => ({ mode: READ_ONLY, isRoots: false }),
     identity: (path) => path,
     readdir: () => names,
     size: (name) => files.get(name)!.size(),

@@ -11,7 +11,7 @@
  */
 import { constants } from 'node:os';
 import { dirname } from 'node:path';
-import type { Counted, Disk, DiskFile, Done, OpenMode, SyncedFile } from '../../src/storage/disk.ts';
+import type { Counted, Disk, DiskFile, Done, OpenMode, Rights, SyncedFile } from '../../src/storage/disk.ts';
 
 export const SECTOR_BYTES = 512;
 const BLOCK_BYTES = 4096;
@@ -257,9 +257,9 @@ export class FakeDisk implements Disk {
   }
 
   /** What a file is made with; nothing here changes them. */
-  rights(path: string): number {
+  rights(path: string): Rights {
     this.#inode(path);
-    return 0o600;
+    return { mode: 0o600, isRoots: false };
   }
 
   identity(path: string): string {

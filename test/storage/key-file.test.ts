@@ -3,7 +3,14 @@ import { lstatSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { realDisk } from '../../src/storage/disk.ts';
-import { KeyFileError, type KeyPair, keyText, loadOrCreateKey, readKeyFile } from '../../src/storage/key-file.ts';
+import {
+  KeyFileError,
+  type KeyPair,
+  keyText,
+  loadKey,
+  loadOrCreateKey,
+  readKeyFile,
+} from '../../src/storage/key-file.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { DIRECTORY, freshDisk, writeFrames } from './kit.ts';
 
@@ -98,11 +105,28 @@ describe('damaged: an error that names the file and shows nothing of it, and the
 
 test('open to others wherever it is made: none is left there, and none that lies there is used', () => {
   const disk = freshDisk();
-  disk.rights = () => 0o640;
+  disk.rights = () => ({ mode: 0o640, isRoots: false });
   expect(() => loadOrCreateKey(disk, DIRECTORY, maker())).toThrow(/open to others.*--server-key/);
   expect(disk.readdir(DIRECTORY)).toEqual([]);
   disk.put(PATH, Buffer.from(keyText(maker()())));
   expect(() => loadOrCreateKey(disk, DIRECTORY, maker())).toThrow(/others may use it \(mode 640\)/);
+});
+
+// Kubernetes lays a secret before a service as root's file, for its group to read: it was refused.
+test.each([
+  [0o400, ''],
+  [0o440, ''],
+  [0o640, ''],
+  [0o660, 'run: chmod 640'],
+  [0o650, 'run: chmod 640'],
+  [0o444, 'run: chmod 640'],
+  [0o642, 'run: chmod 640'],
+])("root's file of mode %o, which a group lets this process read: %s", (mode, told) => {
+  const disk = freshDisk();
+  const made = loadOrCreateKey(disk, DIRECTORY, maker());
+  disk.rights = () => ({ mode, isRoots: true });
+  if (told === '') expect(loadKey(disk, PATH, maker())).toEqual(made);
+  else expect(() => loadKey(disk, PATH, maker())).toThrow(told);
 });
 
 test.each(['open', 'write', 'sync', 'close', 'rename', 'syncDirectory'] as const)(
