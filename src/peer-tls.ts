@@ -41,8 +41,9 @@ const ANYTHING = /-----BEGIN ([^-]*)-----(?:[^-]|-(?!----))*-----END \1-----/g;
 /** What is left beside whole ones of one that is damaged or was cut off, be it but a hyphen; a line of hyphens may stand anywhere. */
 const NOT_WHOLE = /-----(?:BEGIN|END) |-(?:B(?:E(?:G(?:IN?)?)?)?)?$/;
 const LOOK_MS = 5_000;
-/** So long before its own certificate ends a machine begins to say so. */
+/** So long before a certificate ends that is said, and no longer than a third of the time for which it holds: some hold a day. */
 const ENDS_SOON_MS = 14 * 24 * 3_600_000;
+const ENDS_SOON_SHARE = 1 / 3;
 
 interface Files {
   cert: Buffer;
@@ -138,33 +139,42 @@ export class PeerFiles {
 
   #endingAt(now: number): string {
     const { validFrom, validTo } = new X509Certificate(this.#files.cert);
-    const [begin, end] = [Date.parse(validFrom), Date.parse(validTo)];
+    const begin = Date.parse(validFrom);
+    const { end, soon } = termOf(validFrom, validTo);
     const what = `The certificate in ${join(this.#directory, 'cert.pem')}`;
     if (now < begin)
       return `${what} holds from ${new Date(begin).toISOString()} on: no peer takes it before that. Is this machine's clock right?`;
     if (now >= end)
       return `${what} ended at ${new Date(end).toISOString()}: no peer takes it any more. Put another there.`;
-    if (!endsSoon(end, now)) return '';
+    if (now < soon) return '';
     return `${what} ends at ${new Date(end).toISOString()}: no peer takes it after that. Put another there in time.`;
   }
 }
 
-/** Whether a certificate that ends then is to be renewed by now. */
-export function endsSoon(end: number, now: number): boolean {
-  return now >= end - ENDS_SOON_MS;
+/** When certificates end, and from when on they are to be renewed; milliseconds since 1970. */
+export interface Term {
+  end: number;
+  soon: number;
 }
 
-/** When what a peer has shown ends, milliseconds since 1970: its certificate, or one that leads to its issuer. */
-export function endOfPeer(socket: TLSSocket): number {
-  let end = Number.POSITIVE_INFINITY;
+function termOf(from: string, to: string): Term {
+  const [begin, end] = [Date.parse(from), Date.parse(to)];
+  return { end, soon: end - Math.min(ENDS_SOON_MS, (end - begin) * ENDS_SOON_SHARE) };
+}
+
+/** That of what a peer has shown: of its certificate and those that lead to its issuer what comes first. */
+export function termOfPeer(socket: TLSSocket): Term {
+  const term = { end: Number.POSITIVE_INFINITY, soon: Number.POSITIVE_INFINITY };
   const seen = new Set<string>();
   let each: DetailedPeerCertificate | undefined = socket.getPeerCertificate(true);
   while (each?.valid_to !== undefined && !seen.has(each.fingerprint256)) {
     seen.add(each.fingerprint256);
-    end = Math.min(end, Date.parse(each.valid_to));
+    const { end, soon } = termOf(each.valid_from, each.valid_to);
+    term.end = Math.min(term.end, end);
+    term.soon = Math.min(term.soon, soon);
     each = each.issuerCertificate;
   }
-  return end;
+  return term;
 }
 
 function readFiles(disk: Disk, directory: string): Files {

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { endOfPeer, endsSoon, type PeerFiles } from './peer-tls.ts';
+import { type PeerFiles, type Term, termOfPeer } from './peer-tls.ts';
 import { errorCode } from './storage/system-error.ts';
 import { urlHost } from './url-host.ts';
 
@@ -92,7 +92,7 @@ function openToPeers(peers: PeerFiles, tell: (text: string) => void, answer: Req
 
 /** What peers have shown who are connected: it is looked at as they come, and they may stay for longer than it holds. */
 class Shown {
-  readonly #ends = new Map<TLSSocket, number>();
+  readonly #terms = new Map<TLSSocket, Term>();
   readonly #tell: (text: string) => void;
   readonly #told = new Set<string>();
 
@@ -101,15 +101,15 @@ class Shown {
   }
 
   add(socket: TLSSocket): void {
-    this.#ends.set(socket, endOfPeer(socket));
-    socket.once('close', () => this.#ends.delete(socket));
+    this.#terms.set(socket, termOfPeer(socket));
+    socket.once('close', () => this.#terms.delete(socket));
   }
 
   /** Hangs up on those whose certificate is over, and tells, once, of each that ends soon. */
   look(now: number): void {
-    for (const [socket, end] of this.#ends) {
+    for (const [socket, { end, soon }] of this.#terms) {
       if (now >= end) socket.destroy();
-      else if (endsSoon(end, now)) this.#tellOnce(socket.remoteAddress, end);
+      else if (now >= soon) this.#tellOnce(socket.remoteAddress, end);
     }
   }
 

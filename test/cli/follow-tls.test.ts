@@ -117,12 +117,20 @@ describe('a certificate that ends while its peer is connected', () => {
     expect(await server.stop()).toBe(0);
   });
 
-  test('is told by the server two weeks before, once', async () => {
+  test('is told by the server two weeks before, once; of one for a week not until a third of that is left', async () => {
     const ending = certificate('second', { to: new Date(Date.now() + 5 * DAY_MS) });
-    const server = await serve({ directory: freshDirectory(), flags: ['--followers-tls', machine(first, ending)] });
+    const short = { from: new Date(Date.now() - 3 * DAY_MS), to: new Date(Date.now() + 4 * DAY_MS) };
+    const brief = certificate('third', short);
+    const server = await serve({
+      directory: freshDirectory(),
+      flags: ['--followers-tls', machine(first, ending, brief)],
+    });
+    const third = follow(urlOf(server), fresh(), server.publicKey, '--tls', machine(brief, first));
+    await third.tells(/Has entries 1 to \d+/);
     const follower = follow(urlOf(server), fresh(), server.publicKey, '--tls', machine(ending, first));
     const told = /The certificate that is shown from 127\.0\.0\.1 ends at/g;
     await until(() => told.test(server.log()));
+    expect(await third.stop()).toBe(0);
     expect(await follower.stop()).toBe(0);
     expect(await server.stop()).toBe(0);
     expect(server.log().match(told)).toHaveLength(1);
@@ -222,6 +230,18 @@ describe('what has come to lie there', () => {
     expect(tellAt('2030-07-15T12:00:00Z')).toBe('');
     expect(tellAt('2030-01-01T12:00:00Z')).toBe('');
     expect(tellAt('2030-07-15T12:00:00Z')).toMatch(/ended at 2030-06-15T12:00:00.000Z/);
+  });
+
+  test('is not told of one for a day before a third of that is left: it was told all the time', () => {
+    const [from, to] = [new Date('2030-06-15T00:00:00Z'), new Date('2030-06-16T00:00:00Z')];
+    const files = new PeerFiles(realDisk, machine(certificate('first', { from, to }), second));
+    const tellAt = (moment: string) => {
+      let told = '';
+      files.tellEnding((text) => (told += text), Date.parse(moment));
+      return told;
+    };
+    expect(tellAt('2030-06-15T15:59:59Z')).toBe('');
+    expect(tellAt('2030-06-15T16:00:00Z')).toMatch(/ends at 2030-06-16T00:00:00.000Z/);
   });
 
   test('is told where its own certificate does not hold yet', () => {

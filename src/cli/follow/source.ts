@@ -3,7 +3,7 @@ import { Agent, type IncomingMessage, request as requestClear } from 'node:http'
 import { request as requestSecure, Agent as SecureAgent } from 'node:https';
 import { TLSSocket } from 'node:tls';
 import { type BooksListed, FILE_TYPE, SNAPSHOT_HEADER } from '../../followers.ts';
-import { endOfPeer, type PeerFiles } from '../../peer-tls.ts';
+import { type PeerFiles, termOfPeer } from '../../peer-tls.ts';
 import { segmentSeq } from '../../storage/format.ts';
 import type { JournalPosition } from '../../storage/journal.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
@@ -152,7 +152,7 @@ export class Source {
 
   #isOver(socket: unknown): boolean {
     if (!(socket instanceof TLSSocket)) return false;
-    const end = this.#ends.get(socket) ?? endOfPeer(socket);
+    const end = this.#ends.get(socket) ?? termOfPeer(socket).end;
     this.#ends.set(socket, end);
     return Date.now() >= end;
   }
