@@ -39,7 +39,7 @@ import { readHead } from './head.ts';
 import { parseJson } from './json.ts';
 import { type Action, findRoute, type Route } from './paths.ts';
 import { listChanges, listRecords, readChange, readRecord, readStatus } from './reads.ts';
-import type { Handler, Reply, Request, RequestHead } from './request.ts';
+import type { Handler, Reply, RequestHead } from './request.ts';
 import { HANDLE_MESSAGE } from './schema-shapes.ts';
 import type { SchemaLimits } from './schemas.ts';
 import {
@@ -50,6 +50,7 @@ import {
   isUnverified,
   type Token,
   type TokenChecker,
+  type TokenContext,
   type Unverified,
 } from './tokens.ts';
 import { UsualIntents } from './usual.ts';
@@ -137,7 +138,6 @@ export function createApp(options: AppOptions): Handler {
     publicText: house.sealer.publicText,
   });
   const desk: Desk = { ...options, describe, usual };
-  const serve = (request: Request, reply: Reply) => serveRequest(desk, request, reply);
   return {
     admit: (head) => (head.method === 'GET' ? null : house.engine.overload(selectLedger(options, head))),
     refuse: (refusal, reply) => sendRefusal({ house, reply }, refusal),
@@ -147,24 +147,19 @@ export function createApp(options: AppOptions): Handler {
         reply.sort = null;
         return house.engine.isCutOff ? sendRefusal({ house, reply }, CUT_OFF) : reply.send(200, READY);
       }
-      const serveNow = () => guarded({ house, reply }, () => serve(request, reply));
+      const serveNow = () => guarded({ house, reply }, () => serveRequest(desk, request, request.body, reply));
       if (request.method === 'GET') return serveNow();
       if (house.engine.isOpen) return house.engine.letInNow(serveNow);
-      const kept = keep(request);
-      house.engine.wait(selectLedger(options, request), request.body.length, () => {
-        if (!reply.aborted) guarded({ house, reply }, () => serve(kept, reply));
+      const body = Buffer.from(request.body);
+      house.engine.wait(selectLedger(options, request), body.length, () => {
+        if (!reply.aborted) guarded({ house, reply }, () => serveRequest(desk, request, body, reply));
       });
     },
   };
 }
 
-/** A request that stays good after it was handed over. */
-function keep(request: Request): Request {
-  const { method, methodSent, path, query, body } = request;
-  return { method, methodSent, path, query, header: (name) => request.header(name), body: Buffer.from(body) };
-}
-
-function serveRequest(options: Desk, request: Request, reply: Reply): void {
+/** `body` is only read before this returns, and goes no further as it is: a request may wait for long behind it. */
+function serveRequest(options: Desk, request: RequestHead, body: Uint8Array, reply: Reply): void {
   const { house, describe } = options;
   const route = findRoute(request.method, request.path);
   if (isRefusal(route)) {
@@ -183,8 +178,7 @@ function serveRequest(options: Desk, request: Request, reply: Reply): void {
   }
   if (request.method === 'GET' && ASKING.includes(route.action)) reply.sort = 'list';
   const act = () => actInTurn(call);
-  const bodyBytes = request.body.length;
-  const made = { ledger: -1, body: undefined, usual: null, bodyBytes, bearer: null, showToken: null };
+  const made = { ledger: -1, body: undefined, usual: null, bodyBytes: body.length, bearer: null, showToken: null };
   const call: Call = { house, request, reply, route, ...made, act };
 
   if (makesLedger(route) && request.header('x-ledger') !== '') return sendRefusal(call, MADE_OUTSIDE);
@@ -192,40 +186,41 @@ function serveRequest(options: Desk, request: Request, reply: Reply): void {
   if (call.ledger < 0) return refuseDurable(call, NO_SUCH_LEDGER);
 
   const token = tokenOf(options, call);
-  if (token === null) serveBearer(options, call, null);
+  if (token === null) serveBearer(options, call, body, null);
   else if (isRefusal(token)) refuseDurable(call, token);
-  else if (isUnverified(token)) verifyToken(options, call, token);
-  else serveBearer(options, call, token);
+  else if (isUnverified(token)) verifyToken(options, call, body, token);
+  else serveBearer(options, call, body, token);
 }
 
 /** Has a token's signature verified with all others, and goes on with what it is then. */
-function verifyToken(options: Desk, call: Call, { checks, text, settle }: Unverified): void {
+function verifyToken(options: Desk, call: Call, lent: Uint8Array, { checks, text, settle }: Unverified): void {
   const { house, request, reply } = call;
+  const isReading = request.method === 'GET';
+  const body = isReading ? NO_BYTES : Buffer.from(lent);
   // Others wait for their turn while it is verified, as while what it comes with is; who only reads takes no turn.
-  const leave = request.method === 'GET' ? () => {} : house.engine.hold(call.ledger, request.body.length);
-  call.request = keep(request);
+  const leave = isReading ? () => {} : house.engine.hold(call.ledger, body.length);
   const done = ({ error, bad }: ProofResult): void => {
     leave();
     if (reply.aborted) return;
     guarded(call, () => {
-      const token = error === null ? settle(bad < 0) : NOT_VERIFIED;
+      const token = error === null ? settle(bad < 0, contextOf(options, call.ledger)) : NOT_VERIFIED;
       if (isRefusal(token)) refuseDurable(call, token);
-      else serveBearer(options, call, token);
+      else serveBearer(options, call, body, token);
     });
   };
   house.pool.submit({ checks, text, seals: NO_BYTES, done });
 }
 
 /** What is asked for by whoever has this token, which is verified, or none. */
-function serveBearer(options: Desk, call: Call, token: Token | null): void {
+function serveBearer(options: Desk, call: Call, body: Uint8Array, token: Token | null): void {
   const { house, request, route } = call;
   if (token !== null && token.jti !== null && house.state.tokens.has(tokenId(call, token))) {
     return refuseDurable(call, USED_UP);
   }
-  const isBare = request.body.length === 0 && BARE.includes(route.action);
-  if (takesUsual(route, token)) call.usual = options.usual.open(request.body, token !== null && token.hsh !== null);
+  const isBare = body.length === 0 && BARE.includes(route.action);
+  if (takesUsual(route, token)) call.usual = options.usual.open(body, token !== null && token.hsh !== null);
   if (request.method !== 'GET' && !isBare && call.usual === null) {
-    const parsed = parseJson(request.body, options.bodyDepthMax);
+    const parsed = parseJson(body, options.bodyDepthMax);
     if (parsed.refusal !== undefined) return sendRefusal(call, parsed.refusal);
     call.body = parsed.value;
   }
@@ -389,15 +384,18 @@ function selectLedger({ house, defaultLedger }: AppOptions, request: RequestHead
 }
 
 /** The token that a request comes with, null where it has none; or why that is not good, whatever is asked for. */
-function tokenOf({ house: { state, clock }, tokens }: AppOptions, call: Call): Token | Unverified | Refusal | null {
-  const { ledger, request } = call;
+function tokenOf(options: AppOptions, { ledger, request }: Call): Token | Unverified | Refusal | null {
   const authorization = request.header('authorization');
-  if (authorization === '') return null;
-  return tokens.check(authorization, {
+  return authorization === '' ? null : options.tokens.check(authorization, contextOf(options, ledger));
+}
+
+/** What a token is checked against now. */
+function contextOf({ house: { state, clock } }: AppOptions, ledger: number): TokenContext {
+  return {
     now: Math.floor(clock() / 1000),
     audience: state.ledgers[ledger]!.handle,
     keyOf: (handle) => signerKey(state, ledger, handle),
-  });
+  };
 }
 
 /** The public key of a ledger's signer, or null. */

@@ -16,7 +16,7 @@ import type { Sealer } from '../proof/sealer.ts';
 import { errorBody, headersOf, type Refusal, refuseUnavailable, statusOf } from './errors.ts';
 import type { LongAnswers } from './long-answers.ts';
 import type { Route } from './paths.ts';
-import type { Reply, Request } from './request.ts';
+import type { Reply, RequestHead } from './request.ts';
 import type { ValidateBody } from './schemas.ts';
 import type { EventTexts, RecordTexts } from './texts.ts';
 import type { UsualContent } from './usual.ts';
@@ -65,7 +65,7 @@ export interface Head {
 
 export interface Call {
   house: House;
-  request: Request;
+  request: RequestHead;
   reply: Reply;
   route: Route;
   /** Index of the ledger that x-ledger selects. */

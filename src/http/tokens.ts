@@ -11,6 +11,7 @@
  * its audience and its request. Refusals tell which rule failed and nothing of the token.
  */
 import type { Bearer } from '../core/access/index.ts';
+import { equalBytes } from '../core/bytes.ts';
 import { isObject } from '../core/filters.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { TOKEN_LIFE_SECONDS_MAX, TOKEN_SKEW_SECONDS } from '../core/used-tokens.ts';
@@ -39,8 +40,8 @@ export interface Unverified {
   /** As a job of the proof pool has it: public key, nothing, signature; and what that is over. */
   readonly checks: Uint8Array;
   readonly text: Uint8Array;
-  /** What it is now that this is known. */
-  settle(holds: boolean): Token | Refusal;
+  /** What it is now that this is known: its times, its key and whom it speaks to are looked at as they are by then. */
+  settle(holds: boolean, context: TokenContext): Token | Refusal;
 }
 
 /** The acceptance rule for Ed25519. */
@@ -111,21 +112,23 @@ export function createTokenChecker(
       if (known !== undefined) {
         const key = keyOf(known.head, context);
         if (isRefusal(key)) return key;
-        if (Buffer.compare(key, known.key) === 0) return checkClaims(known, context);
+        if (equalBytes(key, known.key)) return checkClaims(known, context);
       }
 
       const read = readToken(text, context, heads);
       if (isRefusal(read)) return read;
       const { token, headerText, message, signature } = read;
-      const settle = (holds: boolean) => {
-        if (!holds) return unauthorized('token signature is invalid');
-        const result = checkClaims(token, context);
+      const settle = (holds: boolean, then: TokenContext) => {
+        const key = keyOf(token.head, then);
+        if (isRefusal(key)) return key;
+        if (!holds || !equalBytes(key, token.key)) return unauthorized('token signature is invalid');
+        const result = checkClaims(token, then);
         if (isRefusal(result)) return result;
         verified.set(text, token);
         heads.set(headerText, token.head);
         return result;
       };
-      if (message.length > textBytesMax) return settle(verify(token.key, message, signature));
+      if (message.length > textBytesMax) return settle(verify(token.key, message, signature), context);
       return { checks: Buffer.concat([token.key, NO_DIGEST, signature], CHECK_BYTES), text: message, settle };
     },
   };

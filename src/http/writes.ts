@@ -104,8 +104,8 @@ function submitAwaited(call: Call, submission: Unanswered, texts: Texts, digest:
 
 /** A mistake in it must not be the batch's: without them the answer makes its proofs itself. */
 function proofsAhead({ house }: Call, entry: IntentEntry): Coming | null {
-  if (!isFinal(statusAfter(entry.outcome))) return null;
   try {
+    if (!isFinal(statusAfter(entry.outcome))) return null;
     return makeLateProofs(house, [{ entry, added: [], before: 0 }]);
   } catch (error) {
     house.defect(error as Error);

@@ -1,4 +1,6 @@
 /** Tokens whose signature is verified with those of all requests: what waits meanwhile, and what goes on afterwards. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type ProofJob, ProofPool } from '../../src/proof/pool.ts';
 import { Desk } from '../fuzz/desk.ts';
@@ -118,12 +120,87 @@ describe('while a token is verified', () => {
     expect((await desk.get('/v2/intents/first')).status).toBe(end === 'go' ? 200 : 404);
   });
 
+  test('its time may come to its end: it is refused', async () => {
+    await open();
+    isHolding = true;
+    const sent = intent('late');
+    const answer = post(JSON.stringify(sent), tokenOf(sent));
+    await turns();
+    desk.world.now += 61_000;
+    held[0]!.go();
+    expect(reasonOf(await answer)).toEqual([401, 'auth.unauthorized']);
+    expect((await desk.get('/v2/intents/late')).status).toBe(404);
+  });
+
+  test('its signer may get another key: it is refused, as it would be had it come then', async () => {
+    await open();
+    const signer = { handle: 'ana', format: 'ed25519-raw', public: keys.public };
+    const made = await desk.send('POST', '/v2/signers', record(signer, keys));
+    expect(made.status).toBe(201);
+    isHolding = true;
+    const now = Math.floor(desk.world.now / 1000);
+    const claims = { iss: 'ana', sub: 'ana', aud: 'main', iat: now, exp: now + 60 };
+    const token = { authorization: `Bearer ${makeToken(claims, keys, { kid: 'ana' })}` };
+    const answers = [desk.get('/v2/wallets/w', token)];
+    await turns();
+    const other = makeKeys();
+    const changed = record({ ...signer, public: other.public, parent: made.body.hash }, keys);
+    expect((await desk.send('PUT', '/v2/signers/ana', changed)).status).toBe(200);
+    held[0]!.go();
+    answers.push(desk.get('/v2/wallets/w', { authorization: `Bearer ${makeToken(claims, other, { kid: 'ana' })}` }));
+    await turns();
+    held[1]!.go();
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([401, 200]);
+  });
+
   test('nothing of what it comes with is looked at: a stranger is told of the token alone', async () => {
     await open();
     for (const body of ['{', '{}', JSON.stringify(intent('x'))]) {
       expect(reasonOf(await post(body, forged(tokenOf({}))))).toEqual([401, 'auth.unauthorized']);
     }
   });
+});
+
+test.each([
+  ['verified', 128],
+  ['verified, after its turn', 1],
+])('its body is let go once it was read, though its answer may take long: %s', async (_, pipelineMax) => {
+  await open({ pipelineMax });
+  const { from } = Buffer;
+  const bodies: WeakRef<Buffer>[] = [];
+  // V8 is asked to collect: nothing else tells what is still held.
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const sent = record({ ...intent('long').data, config: { commit: 'manual' } }, keys);
+  const body = from(JSON.stringify(sent) + ' '.repeat(9000));
+  isHolding = true;
+  const first = pipelineMax === 1 ? post(JSON.stringify(intent('before')), tokenOf(intent('before'))) : null;
+  await turns();
+  Buffer.from = ((...args: Parameters<typeof from>) => {
+    const made = from(...args);
+    if (made.length > 9000) bodies.push(new WeakRef(made));
+    return made;
+  }) as typeof from;
+  const answer = desk.ask({
+    method: 'POST',
+    path: '/v2/intents',
+    body,
+    headers: { ...tokenOf(sent), prefer: 'wait=20' },
+  });
+  answer.catch(() => {});
+  await turns();
+  while (held.length > 0) {
+    held.shift()!.go();
+    await turns();
+  }
+  Buffer.from = from;
+  await first;
+  vi.clearAllMocks();
+  await turns();
+  collect();
+  expect(bodies.length).toBeGreaterThan(0);
+  expect(bodies.filter((each) => each.deref() !== undefined)).toEqual([]);
+  expect((await desk.get('/v2/intents/long')).status).toBe(200);
 });
 
 test('a token is verified once as long as it is remembered, one that is too long where it came', async () => {

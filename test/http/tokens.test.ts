@@ -53,7 +53,7 @@ function newChecker(rememberedMax?: number) {
       if (isRefusal(token) || !isUnverified(token)) return token;
       const { checks, text, settle } = token;
       expect([checks.length, text.length <= 1024]).toEqual([128, true]);
-      return settle(verifying(checks.subarray(0, 32), text, checks.subarray(64)));
+      return settle(verifying(checks.subarray(0, 32), text, checks.subarray(64)), given);
     },
   };
 }
