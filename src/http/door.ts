@@ -9,7 +9,7 @@ import { canon, settle } from '../proof/canon.ts';
 import { proofDigestHex, sha256Hex } from '../proof/digest.ts';
 import { decodePublic, decodeSignature } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
-import { CHECK_BYTES } from '../proof/slab.ts';
+import { CHECK_BYTES, layCheck } from '../proof/slab.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { refuseToKeep } from './json.ts';
 import { isUnsigned, type ValidateBody } from './schemas.ts';
@@ -124,7 +124,7 @@ export function openProofs(texts: readonly ProofTexts[], hashHex: string): Check
         proof: i,
       });
     }
-    layRow(checks, i, key, digest, result);
+    layCheck(checks, i, key, digest, result);
     proofs.push({ public: key, result, custom });
     const comma = i === 0 ? '' : ',';
     text += comma + proofText(publicText, digest, resultText, custom);
@@ -132,18 +132,10 @@ export function openProofs(texts: readonly ProofTexts[], hashHex: string): Check
   return { proofs, checks, text };
 }
 
-/** Lays out the row by which a signature is verified, as the n-th of `rows`. */
-function layRow(rows: Buffer, n: number, key: Uint8Array, digestHex: string, signature: Uint8Array): void {
-  const at = n * CHECK_BYTES;
-  rows.set(key, at);
-  rows.write(digestHex, at + 32, 'hex');
-  rows.set(signature, at + 64);
-}
-
 /** A proof of the right shape and the row by which it is verified, whatever its digest is of. */
 export function proofAsSent({ public: key, digest, result }: ProofBody): { proof: StoredProof; checks: Uint8Array } {
   const proof = { public: Buffer.from(key, 'base64'), result: Buffer.from(result, 'base64'), custom: null };
   const checks = Buffer.allocUnsafe(CHECK_BYTES);
-  layRow(checks, 0, proof.public, digest, proof.result);
+  layCheck(checks, 0, proof.public, digest, proof.result);
   return { proof, checks };
 }

@@ -8,6 +8,7 @@ import type { Outcome } from '../core/entry.ts';
 import type { Version } from '../core/records.ts';
 import { proofDigestHex } from '../proof/digest.ts';
 import { encodeBase64 } from '../proof/keys.ts';
+import type { ProofResult } from '../proof/pool.ts';
 import { proofText, type Signed } from '../proof/sealer.ts';
 import { SIGNATURE_BYTES } from '../proof/slab.ts';
 import { customsOf, hexOf, outcomeKey, outcomesOf, type Unsealed } from '../render.ts';
@@ -24,36 +25,26 @@ interface Missing {
 export function withLateProofs(call: Call, versions: readonly Version[], then: () => void): void {
   const coming = makeLateProofs(call.house, versions);
   if (coming === null) then();
-  else coming(() => guarded(call, then));
+  else coming.then(() => guarded(call, then));
 }
 
-/** Calls back once proofs that are being made are there, at once where they are. To be asked once. */
-export type Coming = (then: () => void) => void;
-
-/** Has the late proofs of these versions made, before whoever tells them asks for them; null where all are at hand. */
-export function makeLateProofs(house: House, versions: readonly Version[]): Coming | null {
+/** Has the late proofs of these versions made; null where all are at hand. Never fails. */
+export function makeLateProofs(house: House, versions: readonly Version[]): Promise<void> | null {
   const missing = versions.flatMap((version) => missingOf(house, version));
   if (missing.length === 0) return null;
-  let isOver = false;
-  let tell = () => {};
-  house.pool.submit({
-    checks: NO_BYTES,
-    seals: Buffer.from(missing.map(({ digests }) => digests.join('')).join(''), 'hex'),
-    done({ error, signatures }) {
+  const seals = Buffer.from(missing.map(({ digests }) => digests.join('')).join(''), 'hex');
+  return new Promise((resolve) => {
+    const done = ({ error, signatures }: ProofResult) => {
       // What is not remembered, without the workers say, is signed here as it is rendered.
       try {
         if (error === null) remember(house, missing, signatures);
       } catch (mistake) {
         house.defect(mistake as Error);
       }
-      isOver = true;
-      tell();
-    },
+      resolve();
+    };
+    house.pool.submit({ checks: NO_BYTES, seals, done });
   });
-  return (then) => {
-    if (isOver) then();
-    else tell = then;
-  };
 }
 
 /**

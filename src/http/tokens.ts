@@ -18,7 +18,7 @@ import { TOKEN_LIFE_SECONDS_MAX, TOKEN_SKEW_SECONDS } from '../core/used-tokens.
 import { canon } from '../proof/canon.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { decodePublic, encodeBase64 } from '../proof/keys.ts';
-import { CHECK_BYTES, SIGNATURE_BYTES, TEXT_BYTES_MAX } from '../proof/slab.ts';
+import { CHECK_BYTES, layCheck, SIGNATURE_BYTES, TEXT_BYTES_MAX } from '../proof/slab.ts';
 import { Recent } from '../recent.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { parseJson } from './json.ts';
@@ -80,7 +80,6 @@ export interface TokenChecker {
 }
 
 const JSON_DEPTH_MAX = 8;
-const PUBLIC_KEY_BYTES = 32;
 const HASHED_HEADERS_MAX = 32;
 
 /** A token's claims, with what led to the key. */
@@ -129,7 +128,9 @@ export function createTokenChecker(
         return result;
       };
       if (message.length > textBytesMax) return settle(verify(token.key, message, signature), context);
-      return { checks: Buffer.concat([token.key, NO_DIGEST, signature], CHECK_BYTES), text: message, settle };
+      const checks = Buffer.alloc(CHECK_BYTES);
+      layCheck(checks, 0, token.key, '', signature);
+      return { checks, text: message, settle };
     },
   };
 }
@@ -137,8 +138,6 @@ export function createTokenChecker(
 export function isUnverified(token: Token | Unverified): token is Unverified {
   return 'settle' in token;
 }
-
-const NO_DIGEST = new Uint8Array(CHECK_BYTES - SIGNATURE_BYTES - PUBLIC_KEY_BYTES);
 
 function unauthorized(detail: string): Refusal {
   return refuse('auth.unauthorized', detail);

@@ -41,7 +41,7 @@ import {
 } from './door.ts';
 import { type Header, type Refusal, refuse } from './errors.ts';
 import { refuseToKeep } from './json.ts';
-import { type Coming, makeLateProofs } from './read-proofs.ts';
+import { makeLateProofs } from './read-proofs.ts';
 import { sendAsItWas, sendRow } from './reads.ts';
 import type { UsualContent } from './usual.ts';
 
@@ -90,20 +90,20 @@ export function createRecord(call: Call): void {
 
 /** An intent whose client waits for its end. Most come to it at once: what proves it is signed while the disk takes it. */
 function submitAwaited(call: Call, submission: Unanswered, texts: Texts, digest: string, wait: number): void {
-  let coming: Coming | null = null;
+  let coming: Promise<void> | null = null;
   const ahead = ([entry]: Entry[]) => {
     coming = proofsAhead(call, entry as IntentEntry);
   };
   const done = ([entry]: Entry[]) => {
     const answer = () => answerFinal(call, texts, entry as IntentEntry, digest, wait);
     if (coming === null) answer();
-    else coming(() => guarded(call, answer));
+    else coming.then(() => guarded(call, answer));
   };
   submit(call, { ...submission, ahead }, done, () => bodyText(texts));
 }
 
 /** A mistake in it must not be the batch's: without them the answer makes its proofs itself. */
-function proofsAhead({ house }: Call, entry: IntentEntry): Coming | null {
+function proofsAhead({ house }: Call, entry: IntentEntry): Promise<void> | null {
   try {
     if (!isFinal(statusAfter(entry.outcome))) return null;
     return makeLateProofs(house, [{ entry, added: [], before: 0 }]);
@@ -326,7 +326,7 @@ function submitProof(
   });
 }
 
-type Unanswered = Omit<Submission, 'answer' | 'leave'>;
+type Unanswered = Pick<Submission, 'command' | 'checks' | 'seals' | 'ahead'>;
 
 /** Where `bodyText` makes the body again, it is not kept as a value. */
 export function submit(

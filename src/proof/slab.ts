@@ -31,6 +31,14 @@ export interface Slab {
   readonly textBytes: Uint16Array;
 }
 
+/** Lays out the check of a signature as the n-th of `rows`. Of one over a text the digest is empty. */
+export function layCheck(rows: Buffer, n: number, key: Uint8Array, digestHex: string, signature: Uint8Array): void {
+  const at = n * CHECK_BYTES;
+  rows.set(key, at);
+  rows.write(digestHex, at + 32, 'hex');
+  rows.set(signature, at + 64);
+}
+
 /** Bytes of the shared memory behind a slab of `rowsMax` checks and `rowsMax` seals. */
 export function slabBytes(rowsMax: number): number {
   return rowsMax * (CHECK_BYTES + SEAL_BYTES + SIGNATURE_BYTES + TEXT_BYTES_MAX + 2 + 1);

@@ -50,14 +50,24 @@ test.each([null, new Error('the workers are gone')])('the proof of a list is sig
   expect(jobs).toEqual([1, 1]);
 });
 
-test.each([null, new Error('the workers are gone')])('proofs of how an intent ended are signed once (%s)', (error) => {
-  const books = Books.open().symbols('usd').wallets('w');
-  const { handle } = books.intent(issue('w', 1));
-  const version = readRow(books.state, findHandle(books.state, 1, Kind.intent, handle));
-  const { call, sealer, jobs } = open(error);
-  const texts: string[] = [];
-  for (let n = 0; n < 2; n++) withLateProofs(call, [version, version], () => texts.push(viewText(version, sealer)));
-  expect(new Set(texts)).toEqual(new Set([viewText(version, new Sealer(SERVER))]));
-  expect(texts).toHaveLength(2);
-  expect(jobs).toHaveLength(1);
-});
+test.each([null, new Error('the workers are gone')])(
+  'proofs of how an intent ended are signed once (%s)',
+  async (error) => {
+    const books = Books.open().symbols('usd').wallets('w');
+    const { handle } = books.intent(issue('w', 1));
+    const version = readRow(books.state, findHandle(books.state, 1, Kind.intent, handle));
+    const { call, sealer, jobs } = open(error);
+    const texts: string[] = [];
+    for (let n = 0; n < 2; n++) {
+      await new Promise<void>((told) =>
+        withLateProofs(call, [version, version], () => {
+          texts.push(viewText(version, sealer));
+          told();
+        }),
+      );
+    }
+    expect(new Set(texts)).toEqual(new Set([viewText(version, new Sealer(SERVER))]));
+    expect(texts).toHaveLength(2);
+    expect(jobs).toHaveLength(1);
+  },
+);
