@@ -88,15 +88,8 @@ interface Known extends Token {
   readonly nbf: number | null;
 }
 
-/**
- * Checks tokens, and remembers which were verified, so many of them at most. Those of more than `textBytesMax` bytes are
- * verified at once; 0: all.
- */
-export function createTokenChecker(
-  verify: Verify,
-  rememberedMax = REMEMBERED_MAX,
-  textBytesMax = TEXT_BYTES_MAX,
-): TokenChecker {
+/** Checks tokens, and remembers which were verified, so many of them at most. */
+export function createTokenChecker(verify: Verify, rememberedMax = REMEMBERED_MAX): TokenChecker {
   const verified = new Recent<string, Known>(rememberedMax);
   /** What those who send tokens write before them is always the same. */
   const heads = new Recent<string, Head>(rememberedMax);
@@ -127,7 +120,7 @@ export function createTokenChecker(
         heads.set(headerText, token.head);
         return result;
       };
-      if (message.length > textBytesMax) return settle(verify(token.key, message, signature), context);
+      if (message.length > TEXT_BYTES_MAX) return settle(verify(token.key, message, signature), context);
       const checks = Buffer.alloc(CHECK_BYTES);
       layCheck(checks, 0, token.key, '', signature);
       return { checks, text: message, settle };

@@ -70,13 +70,14 @@ const LATE: Partial<Record<Flaw, Expected>> = {
 /** So far the clocks of clients may be ahead. */
 const SKEW_SECONDS = 60;
 
-/**
- * What a request is told before anything is done with it, or null. `ledger` is the index of the one it names, or -1;
- * `wall` is what the server's clock says.
- */
-export function toldEarly({ flaw, token }: Ask, ledger: number, books: Books, wall: number): Expected | null {
+/** What a request is told before its token is looked at, or null. `ledger` is the index of the one it names, or -1. */
+export function toldOfPlace({ flaw }: Ask, ledger: number): Expected | null {
   if (flaw === 'path' || flaw === 'method') return EARLY[flaw]!;
-  if (ledger < 0) return refused('api.route-not-found', true);
+  return ledger < 0 ? refused('api.route-not-found', true) : null;
+}
+
+/** What it is told before anything else is done with it, its token verified by now; `wall` is what the server's clock says. */
+export function toldEarly({ flaw, token }: Ask, books: Books, wall: number): Expected | null {
   if (flaw === 'token') return EARLY.token!;
   const seconds = Math.floor(wall / 1000);
   if (token !== null && (token.exp < seconds || token.iat > seconds + SKEW_SECONDS)) return EARLY.token!;

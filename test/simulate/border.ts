@@ -6,6 +6,7 @@
  */
 import type { Submission } from '../../src/engine.ts';
 import type { Handler } from '../../src/http/request.ts';
+import type { ProofJob } from '../../src/proof/pool.ts';
 import type { Loop, Owner } from './loop.ts';
 import type { Oracle } from './oracle.ts';
 import type { Visit } from './visit.ts';
@@ -18,6 +19,8 @@ export type Watch = Pick<
   | 'waits'
   | 'hasTurn'
   | 'begins'
+  | 'shows'
+  | 'hasShown'
   | 'submitted'
   | 'goesBack'
   | 'comesAgain'
@@ -44,6 +47,8 @@ export class Border {
   ownWish: Wish | null = null;
   /** Visits without an answer, their clients still there. */
   readonly unanswered = new Map<Visit, (status: number) => void>();
+  /** Who waits until there are none. */
+  #idle: (() => void)[] = [];
   /** Who wants to hear that a client has gone. */
   readonly #gone = new Map<Visit, () => void>();
   /** Whose request is being worked on. */
@@ -82,8 +87,18 @@ export class Border {
   abort(visit: Visit): void {
     const { loop, owner } = this.#server;
     visit.isAborted = true;
-    this.unanswered.delete(visit);
+    this.#forget(visit);
     loop.after(0, () => this.#gone.get(visit)?.(), owner);
+  }
+
+  /** Resolves once every request is answered, or its client gone. */
+  async drained(): Promise<void> {
+    if (this.unanswered.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  #forget(visit: Visit): void {
+    this.unanswered.delete(visit);
+    if (this.unanswered.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   /** Work on a request that had to wait begins when it is its ledger's turn. */
@@ -95,6 +110,20 @@ export class Border {
       this.watch.hasTurn(visit);
       if (!visit.isAborted) this.guard(() => this.watch.begins(visit));
       this.#as(visit, begin);
+    };
+  }
+
+  /** The token of a request is verified with what others signed. */
+  watchToken(job: ProofJob): ProofJob {
+    const visit = this.#visit!;
+    this.guard(() => this.watch.shows(visit));
+    return {
+      ...job,
+      done: (result) => {
+        if (this.#server.owner.isGone) return;
+        this.guard(() => this.watch.hasShown(visit));
+        this.#as(visit, () => job.done(result));
+      },
     };
   }
 
@@ -143,7 +172,7 @@ export class Border {
     const { owner, tell } = this.#server;
     if (owner.isGone || visit.isAborted) return;
     const done = this.unanswered.get(visit);
-    this.unanswered.delete(visit);
+    this.#forget(visit);
     this.#gone.delete(visit);
     this.guard(() => this.watch.leaves(visit, status, text));
     tell(`${visit.number} ${status}`);

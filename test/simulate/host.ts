@@ -153,6 +153,8 @@ export class Host implements Watched {
       startThreads: (data) =>
         new VirtualThreads(data, { loop, dice, count: settings.threads, faults: settings.threadFaults }),
     });
+    const submit = this.pool.submit.bind(this.pool);
+    this.pool.submit = (job) => submit(job.text === undefined ? job : this.border.watchToken(job));
     this.engine = new WatchedEngine(
       {
         state: this.state,
@@ -337,9 +339,7 @@ export class Host implements Watched {
         preferWaitSecondsMax: 30,
         defect: (error) => loop.fail(error),
       },
-      // At once: what is expected of a request is known when it begins, with its token looked at. test/http/token-trips.test.ts
-      // has what may come between.
-      tokens: createTokenChecker(verify, undefined, 0),
+      tokens: createTokenChecker(verify),
       defaultLedger: findLedger(this.state, 'main'),
       publicUrl: '',
       bodyDepthMax: 64,
@@ -359,6 +359,7 @@ export class Host implements Watched {
     await new Promise<void>((resolve) => this.#world.loop.after(0, resolve, this.owner));
     this.#isStopping = true;
     this.waiters.end();
+    await this.border.drained();
     this.effects.close();
     await this.engine.drained();
     await this.journal.close();

@@ -15,7 +15,7 @@ import type { JournalPosition } from '../../src/storage/journal.ts';
 import { accountKey } from '../core/model.ts';
 import type { Json } from '../support/client.ts';
 import type { Dice } from '../support/dice.ts';
-import { done, type Expected, envelopeFault, refused, toldAtOnce, toldEarly } from './answers.ts';
+import { done, type Expected, envelopeFault, refused, toldAtOnce, toldEarly, toldOfPlace } from './answers.ts';
 import { entryText, factText } from './entry-text.ts';
 import type { Books } from './model/books.ts';
 import type { Fact, Given, Verdict } from './model/facts.ts';
@@ -125,10 +125,43 @@ export class Oracle {
     else {
       visit.ledger = this.#ledgerOf(visit.ask);
       visit.ask = aimedAt(visit.ledger, visit.ask);
-      visit.expected = toldEarly(visit.ask, visit.ledger, this.books, server.wall);
-      if (visit.expected === null) this.#enters(visit, visit.ask.token === null);
+      visit.expected = toldOfPlace(visit.ask, visit.ledger);
+      // A token that was verified before is not verified again.
+      if (visit.expected === null) this.#hasShown(visit);
       else this.#waits(visit);
     }
+  }
+
+  /** The token of a request goes to be verified: until that is done nobody knows what it will be told. */
+  shows(visit: Visit): void {
+    const { ask, ledger, expected } = visit;
+    must(
+      ask.token !== null || ask.flaw === 'token',
+      `${ask.method} ${ask.path} has a token verified that it does not have`,
+    );
+    must(toldOfPlace(ask, ledger) === null, `${ask.method} ${ask.path} has its token verified, and is nowhere`);
+    visit.isShowing = true;
+    if (ask.method !== 'GET') this.#places.take(ledger);
+    if (expected === STOPPED) return;
+    visit.expected = null;
+    visit.frame = 0;
+  }
+
+  /** It is verified. */
+  hasShown(visit: Visit): void {
+    const { ask, ledger } = visit;
+    must(visit.isShowing, `the token of ${ask.method} ${ask.path} is verified twice`);
+    visit.isShowing = false;
+    if (ask.method !== 'GET') this.#places.leave(ledger);
+    if (visit.isAborted) return;
+    if (this.#server!.isFailed) Object.assign(visit, { expected: STOPPED, frame: 0 });
+    else this.#hasShown(visit);
+  }
+
+  #hasShown(visit: Visit): void {
+    visit.expected = toldEarly(visit.ask, this.books, this.#server!.wall);
+    if (visit.expected === null) this.#enters(visit, visit.ask.token === null);
+    else this.#waits(visit);
   }
 
   /** A request comes in; its own business begins once it has shown its token, if it has one. */
@@ -147,6 +180,7 @@ export class Oracle {
   /** A command enters the sequence; `visit` is null for what the server asks of itself, `wish` says what that is. */
   submitted(command: Command, visit: Visit | null, wish: Wish | null): Passage {
     must(visit?.expected == null, `a request entered the sequence that should be told ${tellOf(visit?.expected)}`);
+    must(visit?.isShowing !== true, 'a request entered the sequence while its token is being verified');
     must(command.moment === this.#server!.moment, `a command has moment ${command.moment}`);
     if (visit !== null && command.op !== 'token') this.#checkNamed(wish!, command.luid);
     if (command.op === 'delivery') this.#checkDelivery(command);

@@ -50,6 +50,14 @@ export class Ousted implements Watch {
     if (this.#isAhead && SHOWN.includes(visit.ask.wish.op)) this.#ahead.add(visit);
   }
 
+  shows(visit: Visit): void {
+    visit.expected = null;
+  }
+
+  hasShown(visit: Visit): void {
+    this.begins(visit);
+  }
+
   submitted(command: Command, visit: Visit | null, wish: Wish | null): Passage {
     return { visit, wish, command, verdict: null };
   }

@@ -17,6 +17,7 @@ const LOG_FILE = 'src/storage/log-file.ts';
 const READER = 'src/storage/journal-reader.ts';
 const PARTS = 'src/proof/parts.ts';
 const POOL = 'src/proof/pool.ts';
+const APP = 'src/http/app.ts';
 const CODEC = 'src/storage/codec.ts';
 const LANE = 'src/proof/lane.ts';
 const COMB = 'src/proof/comb/index.ts';
@@ -24,6 +25,46 @@ const LOCK = 'src/storage/lock.ts';
 const HELD = 'src/storage/held-disk.ts';
 
 export const PLANTS: Plant[] = [
+  // Tokens on their way to be verified
+  ['a token that a stranger signed is taken', [APP, 'settle(bad < 0,', 'settle(true,']],
+  [
+    'a request goes on while its token is verified',
+    [
+      APP,
+      'house.pool.submit({ checks, text, seals: NO_BYTES, done });',
+      'house.pool.submit({ checks, text, seals: NO_BYTES, done: () => {} });\n  done({ error: null, bad: -1, signatures: NO_BYTES });',
+    ],
+  ],
+  [
+    'a request whose token is verified keeps its place for ever',
+    [APP, '    leave();\n    if (reply.aborted) return;', '    if (reply.aborted) return;'],
+  ],
+  [
+    'one whose client has gone meanwhile keeps its place',
+    [APP, '    leave();\n    if (reply.aborted) return;', '    if (reply.aborted) return;\n    leave();'],
+  ],
+  [
+    'a request has no place while its token is verified',
+    [APP, 'const leave = isReading ? () => {} :', 'const leave = true ? () => {} :'],
+  ],
+  [
+    'a token that was used up is not looked for at the door',
+    [
+      APP,
+      '  if (token !== null && token.jti !== null && house.state.tokens.has(tokenId(call, token))) {\n    return refuseDurable(call, USED_UP);\n  }\n',
+      '',
+    ],
+  ],
+  [
+    'a token is held to the time of its request',
+    [APP, 'settle(bad < 0, contextOf(options, call.ledger))', 'settle(bad < 0, at)'],
+    [
+      APP,
+      '  // Others wait for their turn while it is',
+      '  const at = contextOf(options, call.ledger);\n  // Others wait for their turn while it is',
+    ],
+  ],
+
   // The engine and its order
   [
     'acknowledged before the sync',

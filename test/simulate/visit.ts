@@ -17,13 +17,25 @@ export interface Visit {
   /** Nothing may be told before the disk has this frame. */
   frame: number;
   isBegun: boolean;
+  /** Its token is being verified. */
+  isShowing: boolean;
   isTold: boolean;
   /** The client is gone. */
   isAborted: boolean;
 }
 
 export function newVisit(number: number, ask: Ask, ledger: number): Visit {
-  return { number, ask, ledger, expected: null, frame: 0, isBegun: false, isTold: false, isAborted: false };
+  return {
+    number,
+    ask,
+    ledger,
+    expected: null,
+    frame: 0,
+    isBegun: false,
+    isShowing: false,
+    isTold: false,
+    isAborted: false,
+  };
 }
 
 /** A command on its way through the sequence. */
