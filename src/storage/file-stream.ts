@@ -2,13 +2,17 @@
  * Writes bytes to a file one behind the other, in large pieces, and hashes them on the way.
  *
  * What always holds: a piece that is handed in was copied before anybody else has a turn, so it may lie in memory that
- * changes; the event loop comes round between two pieces where they take long.
+ * changes; the event loop comes round between two pieces where they take long; of what was written hardly more than
+ * `SYNC_BYTES` are not on the device.
  */
 import { createHash } from 'node:crypto';
 import { Breaks } from './breaks.ts';
-import { type DiskFile, writeAllLater } from './disk.ts';
+import { type DiskFile, syncLater, writeAllLater } from './disk.ts';
 import { crc } from './format.ts';
 import { PIECE_BYTES } from './snapshot-format.ts';
+
+/** Had the system all of a long file to bring there at its end, the journal's frames would wait behind hundreds of megabytes. */
+export const SYNC_BYTES = 2 * 1024 * 1024;
 
 export function gatheringBuffer(pieceBytes = PIECE_BYTES): Buffer {
   return Buffer.allocUnsafeSlow(2 * pieceBytes);
@@ -22,6 +26,7 @@ export class FileStream {
   #buffer: Buffer;
   #held = 0;
   #written = 0;
+  #synced = 0;
   readonly #pieceBytes: number;
 
   /**
@@ -75,5 +80,8 @@ export class FileStream {
     await writeAllLater(this.#file, held, this.#written);
     this.#written += held.length;
     this.#held = 0;
+    if (this.#written - this.#synced < SYNC_BYTES) return;
+    await syncLater(this.#file);
+    this.#synced = this.#written;
   }
 }
