@@ -27,7 +27,7 @@ const PLANTINGS: readonly Planting[] = [
 ];
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
-const SEEDS = 600;
+const SEEDS = 1200;
 const PATIENCE_MS = 900_000;
 const OPTIONS = { noUnusedLocals: false, noUnusedParameters: false, sourceMap: false };
 
