@@ -121,6 +121,11 @@ describe.each(paths)('POST /%s', (path, data) => {
     ['a method that is not ed25519-v2', (sent) => changed(sent, { method: 'ed25519' }), 'record.schema-invalid'],
     ['a short result', (sent) => changed(sent, { result: 'AAAA' }), 'record.schema-invalid'],
     ['a short key', (sent) => changed(sent, { public: 'AAAA' }), 'record.schema-invalid'],
+    [
+      'a digest in upper case, which would come back as another text than all others',
+      (sent) => changed(sent, { digest: sent.meta.proofs[0].digest.toUpperCase() }),
+      'record.schema-invalid',
+    ],
     ['a digest that is not hex', (sent) => changed(sent, { digest: 'zz' }), 'record.schema-invalid'],
     ['proofs that are no array', (sent) => ({ ...sent, meta: { proofs: {} } }), 'record.schema-invalid'],
     ['a member beyond the envelope in data', (sent) => record({ ...sent.data, x: 1 }, keys), 'record.schema-invalid'],
@@ -132,6 +137,16 @@ describe.each(paths)('POST /%s', (path, data) => {
     await expectRefused(sent, 'crypto.signature-invalid');
   });
 
+  test.each<[string, Json]>([
+    ['digest', { digest: hashOf('x') }],
+    ['signature', { result: Buffer.alloc(64).toString('base64') }],
+  ])('which of several proofs has a false %s is told', async (_name, lie) => {
+    const sent = record(data(), [keys, other, keys], [{ n: 1 }, { n: 2 }, { n: 3 }]);
+    Object.assign(sent.meta.proofs[1], lie);
+    const reply = await client.post(`/${path}`, sent);
+    expect([reply.status, reply.body.data.custom]).toEqual([422, { proof: 1 }]);
+  });
+
   test.each<[string, Json, string]>([
     ['no proofs', { proofs: [] }, 'crypto.signature-missing'],
     ['an empty meta', {}, 'record.schema-invalid'],
@@ -141,6 +156,16 @@ describe.each(paths)('POST /%s', (path, data) => {
     expect(reasonOf(reply)).toEqual([422, reason]);
     expect((await client.get(`/${path}/${sent.data.handle}`)).status).toBe(404);
   });
+});
+
+test('a change that nobody signed is refused, a drop is taken: nothing of it is kept', async () => {
+  const made = await kit.make('wallets', { handle: unique('wallet') });
+  const path = `/wallets/${made.data.handle}`;
+  const unsigned = (data: Json): Json => ({ ...record(data, keys), meta: { proofs: [] } });
+  const change = unsigned({ ...made.data, custom: { n: 1 }, parent: made.hash });
+  expect(reasonOf(await client.put(path, change))).toEqual([422, 'crypto.signature-missing']);
+  expect((await client.get(path)).body.hash).toBe(made.hash);
+  expect((await client.del(path, unsigned({ parent: made.hash }))).status).toBe(204);
 });
 
 describe('the checks come in their order', () => {

@@ -15,7 +15,7 @@ import type { EngineOptions } from '../../src/engine.ts';
 import { createApp } from '../../src/http/app.ts';
 import { REASONS } from '../../src/http/errors.ts';
 import { LongAnswers } from '../../src/http/long-answers.ts';
-import type { Handler } from '../../src/http/request.ts';
+import type { Handler, Reply as HttpReply } from '../../src/http/request.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
 import { EventTexts, RecordTexts } from '../../src/http/texts.ts';
 import { createTokenChecker } from '../../src/http/tokens.ts';
@@ -173,22 +173,36 @@ export class Desk {
     return { status: turn === 5 ? 500 : turn === 6 ? 501 : 202 };
   };
 
-  #answer({ method, path, headers = {}, body = new Uint8Array(0) }: Ask): Promise<Reply> {
+  /** Asks for a client who hangs up when what this returns is called, before there is an answer. */
+  askAndHangUp(ask: Ask): () => void {
+    const send = () => {
+      if (!reply.aborted) this.#defects.push(new Error(`${ask.method} ${ask.path} was answered before`));
+    };
+    const reply = { aborted: false, whenGone() {}, send };
+    this.#hand(ask, reply);
+    return () => {
+      reply.aborted = true;
+    };
+  }
+
+  #hand({ method, path, headers = {}, body = new Uint8Array(0) }: Ask, reply: HttpReply): void {
     const [, where = '', query = null] = /^([^?]*)(?:\?([\s\S]*))?$/.exec(path)!;
+    const header = (name: string) => headers[name] ?? '';
+    this.#app.handle({ method, methodSent: method, path: where, query, body, header }, reply);
+  }
+
+  #answer(ask: Ask): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      const answered = whenLate(ANSWER_MS, () => reject(new Error(`no answer to ${method} ${path}`)));
-      this.#app.handle(
-        { method, methodSent: method, path: where, query, body, header: (name) => headers[name] ?? '' },
-        {
-          aborted: false,
-          whenGone() {},
-          send(status, text, more = []) {
-            answered();
-            const given = new Headers(more.map(([name, value]) => [name, value] as [string, string]));
-            resolve({ status, headers: given, text, body: text === '' ? undefined : JSON.parse(text) });
-          },
+      const answered = whenLate(ANSWER_MS, () => reject(new Error(`no answer to ${ask.method} ${ask.path}`)));
+      this.#hand(ask, {
+        aborted: false,
+        whenGone() {},
+        send(status, text, more = []) {
+          answered();
+          const given = new Headers(more.map(([name, value]) => [name, value] as [string, string]));
+          resolve({ status, headers: given, text, body: text === '' ? undefined : JSON.parse(text) });
         },
-      );
+      });
     });
   }
 }

@@ -39,3 +39,25 @@ test('such a token is good until its last second is over, and once until then', 
   expect(await ask('too late')).toBe(401);
   await desk.close();
 });
+
+test('that such a token is used up is not told before the disk knows it', async () => {
+  const desk = await Desk.open();
+  const iat = Math.floor(desk.world.now / 1000);
+  const claims = { iss: 'me', sub: 'me', aud: 'main', iat, exp: iat + 60, jti: 'once' };
+  const headers = { authorization: `Bearer ${makeToken(claims, keys)}` };
+  const told: number[] = [];
+  const ask = async () => void told.push((await desk.get('/v2/wallets', headers)).status);
+  const turns = async () => {
+    for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  desk.house.disk.holdSyncs();
+  const answers = [ask()];
+  await turns();
+  answers.push(ask());
+  await turns();
+  expect(told).toEqual([]);
+  desk.house.disk.releaseSyncs();
+  await Promise.all(answers);
+  expect(told.sort()).toEqual([200, 401]);
+  await desk.close();
+});

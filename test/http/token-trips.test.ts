@@ -153,6 +153,43 @@ describe('while a token is verified', () => {
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([401, 200]);
   });
 
+  test('its client may go: its turn is left to others, and nothing is done', async () => {
+    await open({ pipelineMax: 1 });
+    isHolding = true;
+    const sent = intent('gone');
+    const [headers, body] = [tokenOf(sent), Buffer.from(JSON.stringify(sent))];
+    const hangUp = desk.askAndHangUp({ method: 'POST', path: '/v2/intents', body, headers });
+    await turns();
+    const next = post(JSON.stringify(intent('next')), {});
+    hangUp();
+    held[0]!.go();
+    expect((await next).status).toBe(201);
+    expect(desk.house.engine.waiting).toBe(0);
+    expect((await desk.get('/v2/intents/gone')).status).toBe(404);
+  });
+
+  test('its signer may get another key: nothing of that is told before the disk has it', async () => {
+    await open();
+    const signer = { handle: 'ana', format: 'ed25519-raw', public: keys.public };
+    const made = await desk.send('POST', '/v2/signers', record(signer, keys));
+    isHolding = true;
+    const now = Math.floor(desk.world.now / 1000);
+    const claims = { iss: 'ana', sub: 'ana', aud: 'main', iat: now, exp: now + 60 };
+    const told: number[] = [];
+    const answer = desk.get('/v2/wallets/w', { authorization: `Bearer ${makeToken(claims, keys, { kid: 'ana' })}` });
+    answer.then(({ status }) => told.push(status)).catch(() => {});
+    await turns();
+    desk.house.disk.holdSyncs();
+    const changed = record({ ...signer, public: makeKeys().public, parent: made.body.hash }, keys);
+    const change = desk.send('PUT', '/v2/signers/ana', changed);
+    await turns();
+    held[0]!.go();
+    await turns();
+    expect([held.length, told]).toEqual([1, []]);
+    desk.house.disk.releaseSyncs();
+    expect([(await answer).status, (await change).status]).toEqual([401, 200]);
+  });
+
   test('nothing of what it comes with is looked at: a stranger is told of the token alone', async () => {
     await open();
     for (const body of ['{', '{}', JSON.stringify(intent('x'))]) {

@@ -4,6 +4,8 @@
 import { createPrivateKey, sign as nodeSign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { signJWT } from '@minka/ledger-sdk/crypto/src/index.js';
 import { describe, expect, test } from 'vitest';
 import { isRefusal } from '../../src/core/refusal.ts';
@@ -69,9 +71,12 @@ function forge(header: unknown, payload: unknown, secret = first.secret): string
   const part = (value: unknown) =>
     Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
   const text = `${part(header)}.${part(payload)}`;
+  return `Bearer ${text}.${signText(text, secret)}`;
+}
+function signText(text: string, secret = first.secret): string {
   const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.from(secret, 'base64')]);
   const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
-  return `Bearer ${text}.${nodeSign(null, Buffer.from(text), key).toString('base64url')}`;
+  return nodeSign(null, Buffer.from(text), key).toString('base64url');
 }
 const HEADER = { alg: 'EdDSA', kid: first.public };
 
@@ -82,6 +87,17 @@ test('a token is as long as it may be, and no longer', () => {
     reasons.set(token.length - 'Bearer '.length, judge(token));
   }
   expect([reasons.get(8192), reasons.get(8193)]).toEqual(['good', 'auth.unauthorized']);
+});
+
+test('what a token signs goes to the proof pool as long as it fits there, and is verified at once where it is longer', () => {
+  const places = new Map<number, string>();
+  for (let more = 0; more < 10; more++) {
+    const token = forge({ ...HEADER, typ: 'J' }, { ...CLAIMS, sub: 'x'.repeat(614 + more) });
+    const read = createTokenChecker(verify).check(token, context);
+    const isLeft = !isRefusal(read) && isUnverified(read);
+    places.set(token.lastIndexOf('.') - 'Bearer '.length, isLeft ? 'left to the pool' : 'verified');
+  }
+  expect([places.get(1024), places.get(1025)]).toEqual(['left to the pool', 'verified']);
 });
 
 describe('tokens of the public package', () => {
@@ -118,6 +134,7 @@ describe('claims', () => {
     ['iss as number', { iss: 1 }, 'auth.unauthorized'],
     ['aud as list', { aud: ['main'] }, 'auth.unauthorized'],
     ['another ledger', { aud: 'other' }, 'auth.unauthorized'],
+    ['a ledger of the same letters, one of them larger', { aud: 'Main' }, 'auth.unauthorized'],
     ['exp as text', { exp: String(NOW + 60) }, 'auth.unauthorized'],
     ['exp now', { exp: NOW }, 'good'],
     ['exp a second ago', { exp: NOW - 1 }, 'auth.unauthorized'],
@@ -132,6 +149,8 @@ describe('claims', () => {
     ['nbf as text', { nbf: 'x' }, 'auth.unauthorized'],
     ['jti for five minutes', { jti: 'a', iat: NOW - 10, exp: NOW + 290 }, 'good'],
     ['jti for longer', { jti: 'a', iat: NOW - 10, exp: NOW + 291 }, 'auth.unauthorized'],
+    ['jti for less than a second longer', { jti: 'a', iat: NOW - 10, exp: NOW + 290.5 }, 'auth.unauthorized'],
+    ['an empty jti', { jti: '' }, 'auth.unauthorized'],
     ['jti as number', { jti: 5 }, 'auth.unauthorized'],
     ['hsh as number', { hsh: 5 }, 'auth.unauthorized'],
     ['a long life without jti', { exp: NOW + 1e9 }, 'good'],
@@ -152,6 +171,8 @@ describe('form', () => {
   test.each([
     ['as it is', good, 'good'],
     ['lower-case scheme', good.replace('Bearer', 'bearer'), 'good'],
+    ['blanks around', ` ${good} `, 'good'],
+    ['blanks between', good.replace(' ', '   '), 'good'],
     ['nothing', '', 'auth.unauthorized'],
     ['no scheme', good.slice(7), 'auth.unauthorized'],
     ['basic', 'Basic YTpi', 'auth.unauthorized'],
@@ -159,7 +180,17 @@ describe('form', () => {
     ['two tokens', `${good} ${good.slice(7)}`, 'auth.unauthorized'],
     ['two parts', `Bearer ${head}.${body}`, 'auth.unauthorized'],
     ['four parts', `${good}.`, 'auth.unauthorized'],
+    [
+      'four parts, signed up to where the third begins',
+      `Bearer ${head}.${body}.${signText(`${head}.${body}.`)}.`,
+      'auth.unauthorized',
+    ],
     ['no signature', `Bearer ${head}.${body}.`, 'auth.unauthorized'],
+    [
+      'a byte behind the signature',
+      `Bearer ${head}.${body}.${Buffer.concat([Buffer.from(signature, 'base64url'), Buffer.alloc(1)]).toString('base64url')}`,
+      'auth.unauthorized',
+    ],
     ['padding', `${good}==`, 'auth.unauthorized'],
     ['padding within', `Bearer ${head}=.${body}.${signature}`, 'auth.unauthorized'],
     [
@@ -186,6 +217,7 @@ describe('form', () => {
       'auth.unauthorized',
     ],
     ['crit', forge({ ...HEADER, crit: ['b64'], b64: false }, CLAIMS), 'auth.unauthorized'],
+    ['crit of nothing', forge({ ...HEADER, crit: null }, CLAIMS), 'auth.unauthorized'],
     ['typ', forge({ ...HEADER, typ: 'JWT' }, CLAIMS), 'good'],
     ['a header that is a list', forge('[]', CLAIMS), 'auth.unauthorized'],
     ['a payload that is null', forge(HEADER, 'null'), 'auth.unauthorized'],
@@ -200,6 +232,22 @@ describe('form', () => {
     ['too large', forge(HEADER, { ...CLAIMS, pad: 'x'.repeat(8192) }), 'auth.unauthorized'],
   ])('%s', (_, authorization, expected) => {
     expect(judge(authorization)).toBe(expected);
+  });
+
+  test('a signature without its last byte is none, though that byte is zero', () => {
+    let token: string;
+    let n = 0;
+    do token = forge(HEADER, { ...CLAIMS, sub: `${n++}` });
+    while (Buffer.from(token.split('.')[2]!, 'base64url')[63] !== 0);
+    const end = token.lastIndexOf('.') + 1;
+    const short = Buffer.from(token.slice(end), 'base64url').subarray(0, 63).toString('base64url');
+    expect([judge(token), judge(token.slice(0, end) + short)]).toEqual(['good', 'auth.unauthorized']);
+  });
+
+  test('a kid that is a key is that key, though a signer is called so', () => {
+    const keyOf = () => decodePublic(second.public);
+    expect(judge(good, newChecker(), { keyOf })).toBe('good');
+    expect(judge(forge(HEADER, CLAIMS, second.secret), newChecker(), { keyOf })).toBe('auth.unauthorized');
   });
 
   test('any flipped bit of any part', () => {
@@ -242,12 +290,40 @@ describe('the cache', () => {
     expect(verified).toBe(4);
   });
 
+  test('nothing is left of what is forgotten, nor of the header that led to its key', async () => {
+    // V8 is asked to collect: nothing else tells what is still held.
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const checker = newChecker(4);
+    const keys = Array.from({ length: 20 }, (_, n) => {
+      const token = checker.check(forge({ ...HEADER, n }, CLAIMS), context) as Token;
+      return new WeakRef(token.key);
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    collect();
+    expect(keys.filter((key) => key.deref() !== undefined).length).toBeLessThanOrEqual(4);
+    expect(judge(forge({ ...HEADER, n: 19 }, CLAIMS), checker)).toBe('good');
+  });
+
   test('a refused token is not remembered', () => {
     const checker = newChecker();
     const token = forge(HEADER, CLAIMS, second.secret);
     verified = 0;
     for (let i = 0; i < 3; i++) expect(judge(token, checker)).toBe('auth.unauthorized');
     expect(verified).toBe(3);
+  });
+});
+
+describe('a signer that is looked up again once its token is verified', () => {
+  test.each<[string, (handle: string) => Uint8Array | null, string]>([
+    ['is still the same', context.keyOf, 'good'],
+    ['is gone', () => null, 'record.not-found'],
+    ['has another key', () => decodePublic(second.public), 'auth.unauthorized'],
+  ])('%s', (_, keyOf, expected) => {
+    const read = createTokenChecker(verify).check(forge({ alg: 'EdDSA', kid: 'owner' }, CLAIMS), context);
+    if (isRefusal(read) || !isUnverified(read)) throw new Error('it was not left to be verified');
+    const token = read.settle(true, { ...context, keyOf });
+    expect(isRefusal(token) ? token.reason : 'good').toBe(expected);
   });
 });
 
@@ -305,6 +381,25 @@ describe('hsh', () => {
       return refusalOf(tokenWith(`${hsh}:${names.join(',')}`), request)?.reason ?? 'good';
     };
     expect([reason(32), reason(33)]).toEqual(['good', 'auth.unauthorized']);
+  });
+
+  test('covers a header with the name of what all objects have', () => {
+    const reason = (headers: string) => {
+      const hsh = sha256Hex(`{"body":null,"headers":${headers},"method":"GET","url":"/"}`);
+      const request = { method: 'GET', url: '/', body: null, header: () => 'v' };
+      return refusalOf(tokenWith(`${hsh}:__proto__`), request)?.reason ?? 'good';
+    };
+    expect([reason('{"__proto__":"v"}'), reason('{}')]).toEqual(['good', 'auth.unauthorized']);
+  });
+
+  test('covers names of 1024 characters together, and no more', () => {
+    const reason = (length: number) => {
+      const name = 'h'.repeat(length);
+      const hsh = sha256Hex(canon({ method: 'GET', url: '/', headers: { [name]: 'v' }, body: null }));
+      const request = { method: 'GET', url: '/', body: null, header: () => 'v' };
+      return refusalOf(tokenWith(`${hsh}:${name}`), request)?.reason ?? 'good';
+    };
+    expect([reason(1024), reason(1025)]).toEqual(['good', 'auth.unauthorized']);
   });
 
   test('an empty body counts as none', () => {
