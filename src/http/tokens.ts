@@ -253,7 +253,7 @@ export function absoluteUrl(
   path: string,
   query: string | null,
 ): string {
-  const base = publicUrl === '' ? `${scheme}://${host}` : publicUrl.replace(/\/+(?:v2\/*)?$|(?<=\/)v2\/*$/, '');
+  const base = publicUrl === '' ? `${scheme}://${host}` : publicUrl.replace(/\/+(?:v2\/*)?$/, '');
   return `${withoutSlashes(base)}${path}${query === null ? '' : `?${query}`}`;
 }
 

@@ -196,8 +196,8 @@ function counted(start: (done: Counted) => void): Promise<number> {
 
 const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
-/** On Windows what is told of group and others means nothing. */
 const ROOT = 0;
+/** On Windows what is told of group and others means nothing. */
 const RIGHTS = process.platform === 'win32' ? 0o700 : 0o777;
 /** One system call moves less than 2 GiB. */
 const CALL_BYTES_MAX = 1024 * 1024 * 1024;

@@ -127,7 +127,7 @@ export class Oracle {
       visit.ask = aimedAt(visit.ledger, visit.ask);
       visit.expected = toldOfPlace(visit.ask, visit.ledger);
       // A token that was verified before is not verified again.
-      if (visit.expected === null) this.#hasShown(visit);
+      if (visit.expected === null) this.#goesOn(visit);
       else this.#waits(visit);
     }
   }
@@ -155,10 +155,11 @@ export class Oracle {
     if (ask.method !== 'GET') this.#places.leave(ledger);
     if (visit.isAborted) return;
     if (this.#server!.isFailed) Object.assign(visit, { expected: STOPPED, frame: 0 });
-    else this.#hasShown(visit);
+    else this.#goesOn(visit);
   }
 
-  #hasShown(visit: Visit): void {
+  /** What it asks for is looked at, by the books and the clock as they are. */
+  #goesOn(visit: Visit): void {
     visit.expected = toldEarly(visit.ask, this.books, this.#server!.wall);
     if (visit.expected === null) this.#enters(visit, visit.ask.token === null);
     else this.#waits(visit);
