@@ -628,6 +628,19 @@ test('what became of the events of an effect is told to whoever may query them, 
   expect((await there.get('/effects/it/events', bearer(anna, handle))).status).toBe(200);
 });
 
+test('a rule that wants a token of one request lets in no other, nor one of another request', async () => {
+  const { there, handle } = await ledgerWith([
+    GATE,
+    { action: 'read', record: 'any', bearer: { hsh: true, $signer: { public: anna.public } } },
+  ]);
+  const ask = (more?: Json) => there.get('/ledger', bearer(anna, handle, more));
+  const ofThis = hashOf({ method: 'GET', url: `${server.url}/ledger`, headers: null, body: null });
+  expect(reasonOf(await ask())).toEqual(FORBIDDEN);
+  expect(reasonOf(await ask({ hsh: null }))).toEqual(FORBIDDEN);
+  expect(reasonOf(await ask({ hsh: hashOf({}) }))).toEqual([401, 'auth.unauthorized']);
+  expect((await ask({ hsh: ofThis })).status).toBe(200);
+});
+
 describe('a token good only once', () => {
   test('is used up by a read, by a write, by a refused write, and after a restart', async () => {
     const directory = freshDirectory();

@@ -118,6 +118,18 @@ describe('whoever may come in uses the token up', () => {
     expect(reasonOf(await there.post('/wallets', wallet(owner), token))).toEqual(USED_UP);
     expect(reasonOf(await there.get('/wallets', token))).toEqual(USED_UP);
   });
+  test('and hears of nothing else once it is used: neither of the body nor of the id', async () => {
+    const { there, once } = await ledgerWith({ action: 'access', record: 'any', bearer: byToken(anna) });
+    const token = once(anna);
+    await there.get('/wallets', token);
+    for (const [method, path, body] of [
+      ['POST', '/wallets', '{'],
+      ['POST', '/wallets', {}],
+      ['GET', '/wallets/%20', undefined],
+    ] as const) {
+      expect(reasonOf(await there.call(method, path, body, token)), `${method} ${path}`).toEqual(USED_UP);
+    }
+  });
   test('by both together, also where requests with it race', async () => {
     const both = { ...everything, signer: bySignature(ben), bearer: byToken(anna) };
     const { there, once } = await ledgerWith(both);

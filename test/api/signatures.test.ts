@@ -182,6 +182,14 @@ describe('the checks come in their order', () => {
   test('token before JSON', async () => {
     expect(reasonOf(await client.post('/wallets', '{', badToken))).toEqual([401, 'auth.unauthorized']);
   });
+  test('JSON before what the token covers, and that before the id', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const claims = { iss: 'test', sub: 'test', aud: 'main', iat: now, exp: now + 240, hsh: sha256('x') };
+    const token = { authorization: `Bearer ${makeToken(claims, keys)}` };
+    expect(reasonOf(await client.post('/wallets', '{', token))).toEqual([400, 'api.body-malformed']);
+    expect(reasonOf(await client.get('/wallets/%20', token))).toEqual([401, 'auth.unauthorized']);
+    expect(reasonOf(await client.get('/wallets/%20'))).toEqual([422, 'record.schema-invalid']);
+  });
   test('JSON before schema', async () => {
     expect(reasonOf(await client.post('/wallets', '{"hash":1,'))).toEqual([400, 'api.body-malformed']);
   });

@@ -6,7 +6,7 @@ import { Sealer } from '../../src/proof/sealer.ts';
 import { House, SERVER } from '../engine/house.ts';
 import { Desk } from '../fuzz/desk.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
-import { makeKeys, record } from '../support/client.ts';
+import { makeKeys, makeToken, record } from '../support/client.ts';
 
 test('is a 500 without a stack, a path or its message', async () => {
   const { engine } = await House.open(new FakeDisk());
@@ -93,5 +93,27 @@ test('in the answer to who waits for the end of an intent is told to them, and e
   });
   await expect(desk.send('POST', '/v2/intents', body, { prefer: 'wait=1' })).rejects.toThrow('/v2/intents: 500');
   spy.mockRestore();
+  await desk.close();
+});
+
+test.each([
+  ['verified', {}],
+  ['written down as used', { jti: 'once' }],
+])('in a request whose token was %s first is told to its client, and ends nothing else', async (_, more) => {
+  const desk = await Desk.open();
+  const keys = makeKeys();
+  await desk.send('POST', '/v2/wallets', record({ handle: 'w' }, keys));
+  const iat = Math.floor(desk.world.now / 1000);
+  const claims = { iss: 'me', sub: 'me', aud: 'main', iat, exp: iat + 60, ...more };
+  const { at } = desk.house.state.rows;
+  const get = at.get.bind(at);
+  const spy = vi.spyOn(at, 'get').mockImplementation((row) => {
+    if (new Error().stack!.includes('readRecord')) throw new TypeError('no such member');
+    return get(row);
+  });
+  const answer = desk.get('/v2/wallets/w', { authorization: `Bearer ${makeToken(claims, keys)}` });
+  await expect(answer).rejects.toThrow('/v2/wallets/w: 500');
+  spy.mockRestore();
+  expect(desk.house.engine.isFailed).toBe(false);
   await desk.close();
 });

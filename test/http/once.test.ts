@@ -2,8 +2,13 @@
 import { expect, test } from 'vitest';
 import { Desk } from '../fuzz/desk.ts';
 import { makeKeys, makeToken, record } from '../support/client.ts';
+import { reasonOf } from '../support/kit.ts';
 
 const keys = makeKeys();
+
+async function turns(count = 20): Promise<void> {
+  for (let n = 0; n < count; n++) await new Promise((resolve) => setImmediate(resolve));
+}
 
 test('bodies that come with such tokens are let in a few at a time, as others are', async () => {
   const desk = await Desk.open();
@@ -17,6 +22,8 @@ test('bodies that come with such tokens are let in a few at a time, as others ar
     return desk.send('POST', '/v2/wallets', record({ handle: `w-${n}`, custom }, keys), { authorization });
   });
   expect(engine.isOpen).toBe(false);
+  await turns(100);
+  expect(engine.isOpen, 'nor are more let in once their tokens are verified').toBe(false);
   disk.releaseSyncs();
   expect(new Set((await Promise.all(replies)).map(({ status }) => status))).toEqual(new Set([201]));
   expect(engine.stats.waited).toBeGreaterThan(20);
@@ -47,9 +54,6 @@ test('that such a token is used up is not told before the disk knows it', async 
   const headers = { authorization: `Bearer ${makeToken(claims, keys)}` };
   const told: number[] = [];
   const ask = async () => void told.push((await desk.get('/v2/wallets', headers)).status);
-  const turns = async () => {
-    for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve));
-  };
   desk.house.disk.holdSyncs();
   const answers = [ask()];
   await turns();
@@ -59,5 +63,24 @@ test('that such a token is used up is not told before the disk knows it', async 
   desk.house.disk.releaseSyncs();
   await Promise.all(answers);
   expect(told.sort()).toEqual([200, 401]);
+  await desk.close();
+});
+
+test('reads with such tokens are written down, and so have no place where writes have none; others are served', async () => {
+  const desk = await Desk.open({}, { inboxMax: 1 });
+  const iat = Math.floor(desk.world.now / 1000);
+  const once = (jti: string) => {
+    const claims = { iss: 'me', sub: 'me', aud: 'main', iat, exp: iat + 60, jti };
+    return { authorization: `Bearer ${makeToken(claims, keys)}` };
+  };
+  desk.house.disk.holdSyncs();
+  const written = desk.send('POST', '/v2/wallets', record({ handle: 'w' }, keys));
+  await turns();
+  expect(desk.house.engine.overload()).not.toBeNull();
+  expect(reasonOf(await desk.get('/v2/wallets/w', once('early')))).toEqual([429, 'api.rate-limit-exceeded']);
+  const read = desk.get('/v2/wallets/w');
+  desk.house.disk.releaseSyncs();
+  expect([(await written).status, (await read).status]).toEqual([201, 200]);
+  expect((await desk.get('/v2/wallets/w', once('early'))).status, 'nor was it used up').toBe(200);
   await desk.close();
 });

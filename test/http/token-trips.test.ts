@@ -29,7 +29,10 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   vi.restoreAllMocks();
-  await desk.close();
+  desk.house.disk.releaseSyncs();
+  await turns();
+  // It would wait for a turn that is never left, and the test that found one would not be heard of for minutes.
+  if (desk.house.engine.waiting === 0) await desk.close();
 });
 
 async function open(options: Parameters<typeof Desk.open>[1] = {}): Promise<void> {
@@ -154,16 +157,16 @@ describe('while a token is verified', () => {
   });
 
   test('its client may go: its turn is left to others, and nothing is done', async () => {
-    await open({ pipelineMax: 1 });
+    await open();
     isHolding = true;
     const sent = intent('gone');
     const [headers, body] = [tokenOf(sent), Buffer.from(JSON.stringify(sent))];
     const hangUp = desk.askAndHangUp({ method: 'POST', path: '/v2/intents', body, headers });
     await turns();
-    const next = post(JSON.stringify(intent('next')), {});
+    expect(desk.house.engine.waiting).toBe(1);
     hangUp();
     held[0]!.go();
-    expect((await next).status).toBe(201);
+    await turns();
     expect(desk.house.engine.waiting).toBe(0);
     expect((await desk.get('/v2/intents/gone')).status).toBe(404);
   });
