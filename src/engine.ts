@@ -32,6 +32,8 @@ export interface Submission {
   command: Command;
   /** Signatures to verify: rows of public 32 | digest 32 | signature 64. */
   checks: Uint8Array;
+  /** By which number the client knows each of them, where not by its place here. */
+  places?: readonly number[] | undefined;
   /** Digest of the server's own proof, 32 bytes per seal the command lacks; empty where it needs none. */
   seals: Uint8Array;
   /** What waits for the answer in memory beside the command: bytes of a body that will be needed again. */
@@ -260,7 +262,7 @@ export class Engine {
       seals,
       done: (result) => {
         if (result.error !== null) return this.#verified(ticket, NOT_VERIFIED);
-        if (result.bad >= 0) return this.#verified(ticket, badSignature(result.bad));
+        if (result.bad >= 0) return this.#verified(ticket, badSignature(submission.places?.[result.bad] ?? result.bad));
         sealCommand(command, result.signatures);
         this.#verified(ticket, null);
       },
@@ -539,6 +541,6 @@ export const CUT_OFF = refuse(
 
 export const NOT_VERIFIED = refuse('api.unexpected-error', 'The signatures could not be verified');
 
-function badSignature(row: number): Refusal {
-  return refuse('crypto.signature-invalid', `Proof ${row} does not verify`, { proof: row });
+function badSignature(proof: number): Refusal {
+  return refuse('crypto.signature-invalid', `Proof ${proof} does not verify`, { proof });
 }

@@ -5,7 +5,7 @@
 
 import { mayEnter, NO_ROW } from '../core/access/index.ts';
 import { isAddress, isLedgerHandle } from '../core/address.ts';
-import type { Command, TokenCommand } from '../core/command.ts';
+import type { TokenCommand } from '../core/command.ts';
 import { USED_UP } from '../core/decide.ts';
 import { findHandle, findLedger } from '../core/finding.ts';
 import { Kind } from '../core/kinds.ts';
@@ -27,6 +27,7 @@ import {
   NO_BYTES,
   refuseDurable,
   rowOf,
+  type Signed,
   sendRefusal,
   walk,
 } from './call.ts';
@@ -305,9 +306,9 @@ function hashedOf({ publicUrl }: AppOptions, { request, body, usual }: Call): Ha
 
 /** Makes what the token comes with, and lets that show it. */
 function showToken(call: Call, token: Token): void {
-  call.showToken = (command, checks) => {
+  call.showToken = (signed) => {
     call.showToken = null;
-    useToken(call, token, { command, checks });
+    useToken(call, token, signed);
   };
   call.act();
 }
@@ -328,9 +329,9 @@ function tokenId({ ledger }: Call, { public: key, jti }: Token): string {
 
 /**
  * Writes down that the token is used, and goes on once the disk has that: it is used up even after a restart. Where it
- * counts only together with what is signed `beside` it, `checks` are the signatures of that.
+ * counts only together with what is signed `beside` it, the signatures of that are verified.
  */
-function useToken(call: Call, token: Token, beside?: { command: Command; checks: Uint8Array }): void {
+function useToken(call: Call, token: Token, beside?: Signed): void {
   const { ledger } = call;
   const { engine } = call.house;
   const full = engine.overload(ledger);
@@ -353,6 +354,7 @@ function useToken(call: Call, token: Token, beside?: { command: Command; checks:
   engine.submit({
     command,
     checks: beside?.checks ?? NO_BYTES,
+    places: beside?.places,
     seals: NO_BYTES,
     // Parsed it takes ten times its bytes: as many are let in at a time as of requests without such a token.
     besideBytes: call.bodyBytes,

@@ -2,14 +2,13 @@
  * One request that has found its route and ledger, and the house it is served from.
  */
 import type { Bearer, Caller } from '../core/access/index.ts';
-import type { Command } from '../core/command.ts';
 import { findRecord } from '../core/finding.ts';
 import { Kind } from '../core/kinds.ts';
 import { namesOf } from '../core/records.ts';
 import { type Refusal as CoreRefusal, DEFECT } from '../core/refusal.ts';
 import { SERVER_LEDGER, type State } from '../core/state.ts';
 import type { Effects } from '../effects/index.ts';
-import { CUT_OFF, type Engine } from '../engine.ts';
+import { CUT_OFF, type Engine, type Submission } from '../engine.ts';
 import type { KeyPair } from '../proof/keys.ts';
 import type { ProofPool } from '../proof/pool.ts';
 import type { Sealer } from '../proof/sealer.ts';
@@ -63,6 +62,9 @@ export interface Head {
   moment: number;
 }
 
+/** What a client signed, and the signatures that are to be verified. */
+export type Signed = Pick<Submission, 'command' | 'checks' | 'places'>;
+
 export interface Call {
   house: House;
   request: RequestHead;
@@ -80,7 +82,7 @@ export interface Call {
    * Of a token that is good only once and opens no gate by itself: what is signed may open it, and is to be given here
    * first. Once the token is used up, the request is served again. Null where there is no such token.
    */
-  showToken: ((command: Command, checks: Uint8Array) => void) | null;
+  showToken: ((signed: Signed) => void) | null;
   /** Does what is asked for, as often as it is called: who is sent back begins anew. */
   act: () => void;
 }

@@ -5,7 +5,7 @@ import type { CheckCommand } from '../core/command.ts';
 import { Kind } from '../core/kinds.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { type Call, callerOf, ledgerOf, luidOf, NO_BYTES, rowOf, sendRefusal, walk } from './call.ts';
-import { keysOf, openBody } from './door.ts';
+import { type CheckedProofs, keysOf, openBody } from './door.ts';
 import { refuse } from './errors.ts';
 import { sendList } from './reads.ts';
 import { submit } from './writes.ts';
@@ -19,7 +19,7 @@ export function checkAccess(call: Call): void {
   if (target === null) return sendRefusal(call, refuse('record.invalid', `${record} is no kind of record`));
   const caller = callerOf(call, keysOf(content));
   const row = rowOf(call);
-  submitCheck(call, caller, content.checks, () => {
+  submitCheck(call, caller, content, () => {
     // A question to a ledger's record may be about any kind of record in that ledger.
     const home = route.kind === Kind.ledger ? house.state.rows.aux.get(row) : call.ledger;
     // A thousand rules take milliseconds, and hundreds may ask at once.
@@ -33,9 +33,9 @@ export function checkAccess(call: Call): void {
 }
 
 /** Has the signatures under what changes no record verified, in its turn. */
-export function submitCheck(call: Call, caller: Caller, checks: Uint8Array, done: () => void): void {
+export function submitCheck(call: Call, caller: Caller, { checks, places }: CheckedProofs, done: () => void): void {
   const { house, route } = call;
   const [ledger, moment, luid] = [ledgerOf(call), house.engine.now(), luidOf(call)];
   const command: CheckCommand = { op: 'check', ledger, kind: route.kind, moment, caller, luid };
-  submit(call, { command, checks, seals: NO_BYTES }, done);
+  submit(call, { command, checks, places, seals: NO_BYTES }, done);
 }

@@ -24,13 +24,13 @@ export function assignSigner(call: Call): void {
   const content = openMember(call, 'create');
   if (content === null) return;
   const { engine } = call.house;
-  const { hashHex, checks } = content;
+  const { hashHex, checks, places } = content;
   const moment = engine.now();
   const luid = engine.newLuid(MEMBER, moment);
   const shared = contentCommand(call, content, moment);
   const command: CreateCommand = { op: 'create', luid, sheet: null, seal: NO_BYTES, ...shared, kind: MEMBER };
   const digest = proofDigestHex(hashHex, createdCustom(luid, moment, 'created'));
-  submit(call, { command, checks, seals: Buffer.from(digest, 'hex') }, ([entry]) =>
+  submit(call, { command, checks, places, seals: Buffer.from(digest, 'hex') }, ([entry]) =>
     call.reply.send(200, createdText(call, content, entry as VersionEntry, digest, 'created')),
   );
 }
@@ -38,7 +38,7 @@ export function assignSigner(call: Call): void {
 export function removeSigner(call: Call): void {
   const content = openMember(call, 'drop');
   if (content === null) return;
-  const { value, checks } = content;
+  const { value, checks, places } = content;
   const { house, route } = call;
   const signer = value.signer as string;
   if (!isLuid(route.tail) && route.tail !== signer) {
@@ -48,7 +48,7 @@ export function removeSigner(call: Call): void {
   const luid = isThat ? memberLuid(call, value.circle as string, signer) : '';
   const shared = contentCommand(call, content, house.engine.now());
   const command: DropCommand = { op: 'drop', luid, luidSent: content.luid, ...shared, kind: MEMBER };
-  submit(call, { command, checks, seals: NO_BYTES }, () => call.reply.send(204, ''));
+  submit(call, { command, checks, places, seals: NO_BYTES }, () => call.reply.send(204, ''));
 }
 
 /** The members of a circle, for whoever may read it. */

@@ -47,6 +47,8 @@ export interface CheckedProofs {
   proofs: StoredProof[];
   /** Rows of public 32 | digest 32 | signature 64, one per proof. */
   checks: Uint8Array;
+  /** Which of the proofs as they were sent each row is, where the server's own were among them. */
+  places: readonly number[] | undefined;
   /** The proofs as canonical JSON, comma between, as they go back to the client. */
   text: string;
 }
@@ -91,10 +93,13 @@ export function openBody(
   if (hash !== hashHex && hash.toLowerCase() !== hashHex) {
     return refuse('crypto.hash-invalid', 'hash is not the SHA-256 of the canonical form of data');
   }
-  const sentProofs = meta.proofs ?? [];
+  const proofsSent = meta.proofs ?? [];
   const isOwn = (proof: ProofBody) => proof.public === sealer.publicText;
-  const others = sentProofs.some(isOwn) ? sentProofs.filter((proof) => !isOwn(proof)) : sentProofs;
-  const checked = openProofs(others.map(proofTexts), hashHex);
+  const places = proofsSent.some(isOwn)
+    ? [...proofsSent.keys()].filter((place) => !isOwn(proofsSent[place]!))
+    : undefined;
+  const others = places?.map((place) => proofsSent[place]!) ?? proofsSent;
+  const checked = openProofs(others.map(proofTexts), hashHex, places);
   if (isRefusal(checked)) return checked;
   if (operation !== 'drop' && isUnsigned({ meta: checked })) {
     return refuse('crypto.signature-missing', 'meta.proofs must hold at least one proof of a client');
@@ -102,34 +107,38 @@ export function openBody(
   const { proofs, checks, text } = checked;
   const unfit = refuseToKeep(`${data}${text}`);
   if (unfit !== null) return unfit;
-  return { value, data, hash: Buffer.from(hashHex, 'hex'), hashHex, luid, proofs, checks, text };
+  return { value, data, hash: Buffer.from(hashHex, 'hex'), hashHex, luid, proofs, checks, places, text };
 }
 
 /** Checks that each proof speaks of this hash, and lays out the rows that remain to be verified. */
-export function openProofs(texts: readonly ProofTexts[], hashHex: string): CheckedProofs | Refusal {
+export function openProofs(
+  texts: readonly ProofTexts[],
+  hashHex: string,
+  places?: readonly number[],
+): CheckedProofs | Refusal {
   const checks = Buffer.allocUnsafe(texts.length * CHECK_BYTES);
   const proofs: StoredProof[] = [];
   let text = '';
   for (let i = 0; i < texts.length; i++) {
     const { public: publicText, digest, result: resultText, custom } = texts[i]!;
     if (proofDigestHex(hashHex, custom) !== digest) {
-      return refuse('crypto.signature-invalid', `The digest of proof ${i} is not that of the hash and its custom`, {
-        proof: i,
-      });
+      const place = places?.[i] ?? i;
+      const detail = `The digest of proof ${place} is not that of the hash and its custom`;
+      return refuse('crypto.signature-invalid', detail, { proof: place });
     }
     const key = decodePublic(publicText);
     const result = decodeSignature(resultText);
     if (key === null || result === null) {
-      return refuse('crypto.signature-invalid', `Proof ${i} is not an Ed25519 key and signature in base64`, {
-        proof: i,
-      });
+      const place = places?.[i] ?? i;
+      const detail = `Proof ${place} is not an Ed25519 key and signature in base64`;
+      return refuse('crypto.signature-invalid', detail, { proof: place });
     }
     layCheck(checks, i, key, digest, result);
     proofs.push({ public: key, result, custom });
     const comma = i === 0 ? '' : ',';
     text += comma + proofText(publicText, digest, resultText, custom);
   }
-  return { proofs, checks, text };
+  return { proofs, checks, places, text };
 }
 
 /** A proof of the right shape and the row by which it is verified, whatever its digest is of. */

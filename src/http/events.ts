@@ -187,7 +187,7 @@ function act(call: Call, action: AccessAction, work: (row: number) => void): voi
     return sendRefusal(call, refuse('record.invalid', `The action is not ${action}`));
   }
   const keys = keysOf(content);
-  submitCheck(call, callerOf(call, keys), content.checks, () => accept(keys));
+  submitCheck(call, callerOf(call, keys), content, () => accept(keys));
 }
 
 /** Nothing is said: no body, or the empty object of clients that always send one. */

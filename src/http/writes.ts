@@ -55,7 +55,7 @@ export function createRecord(call: Call): void {
   const moment = engine.now();
   const luid = engine.newLuid(kind, moment);
   const status = kind === Kind.intent ? 'pending' : 'created';
-  const { value, data, hash, proofs } = content;
+  const { value, data, hash, proofs, checks, places } = content;
   const caller = callerOf(call, keysOf(content));
   const ledger = ledgerOf(call);
   const sheet = 'brief' in content ? drawUp(house.state, ledger, content.brief) : null;
@@ -79,10 +79,10 @@ export function createRecord(call: Call): void {
   const texts: Texts = { data, hashHex, proofs, text };
   const seals = Buffer.from(digest, 'hex');
   const wait = kind === Kind.intent ? waitAsked(call) : null;
-  if (wait !== null) return submitAwaited(call, { command, checks: content.checks, seals }, texts, digest, wait);
+  if (wait !== null) return submitAwaited(call, { command, checks, places, seals }, texts, digest, wait);
   submit(
     call,
-    { command, checks: content.checks, seals },
+    { command, checks, places, seals },
     ([entry]) => answerCreated(call, texts, entry as VersionEntry, digest),
     kind === Kind.intent ? () => bodyText(texts) : undefined,
   );
@@ -149,7 +149,8 @@ function createLedger(call: Call): void {
   if (isRefusal(content)) return sendRefusal(call, content);
   const caller = callerOf(call, keysOf(content));
   const { command, seals } = ledgerCommand(house.engine, house.server, content, caller);
-  submit(call, { command, checks: content.checks, seals }, ([entry]) => {
+  const { checks, places } = content;
+  submit(call, { command, checks, places, seals }, ([entry]) => {
     const created = entry as VersionEntry;
     answerCreated(call, content, created, proofDigestHex(content.hashHex, sealCustom(created)));
   });
@@ -220,11 +221,12 @@ export function updateRecord(call: Call): void {
   const content = openBody(house, kind, 'update', call.body);
   if (isRefusal(content)) return sendRefusal(call, content);
   const luid = luidOf(call);
-  const { data, hashHex, checks } = content;
+  const { data, hashHex, checks, places } = content;
   const moment = house.engine.now();
   const shared = contentCommand(call, content, moment);
   const command: UpdateCommand = { op: 'update', luid, luidSent: content.luid, seal: NO_BYTES, ...shared };
-  submit(call, { command, checks, seals: proofDigest(hashHex, updatedCustom(luid, moment)) }, ([entry]) => {
+  const seals = proofDigest(hashHex, updatedCustom(luid, moment));
+  submit(call, { command, checks, places, seals }, ([entry]) => {
     const updated = entry as VersionEntry;
     // Owners and status stay those of the record; the row is still as this batch left it.
     const record = readRow(house.state, (updated as { row: number } & VersionEntry).row);
@@ -251,7 +253,8 @@ export function dropRecord(call: Call): void {
   const luid = luidOf(call);
   const shared = contentCommand(call, content, house.engine.now());
   const command: DropCommand = { op: 'drop', luid, luidSent: content.luid, ...shared };
-  submit(call, { command, checks: content.checks, seals: NO_BYTES }, ([entry]) => {
+  const { checks, places } = content;
+  submit(call, { command, checks, places, seals: NO_BYTES }, ([entry]) => {
     if (kind === Kind.effect && request.method === 'DELETE')
       reply.send(200, JSON.stringify(`Effect ${entry!.handle} dropped`));
     else reply.send(204, '');
@@ -326,7 +329,7 @@ function submitProof(
   });
 }
 
-type Unanswered = Pick<Submission, 'command' | 'checks' | 'seals' | 'ahead'>;
+type Unanswered = Pick<Submission, 'command' | 'checks' | 'places' | 'seals' | 'ahead'>;
 
 /** Where `bodyText` makes the body again, it is not kept as a value. */
 export function submit(
@@ -335,12 +338,13 @@ export function submit(
   done: (entries: Entry[]) => void,
   bodyText?: () => string,
 ): void {
-  const { command, checks, seals, ahead } = submission;
-  if (call.showToken !== null) return call.showToken(command, checks);
+  const { command, checks, places, seals, ahead } = submission;
+  if (call.showToken !== null) return call.showToken(submission);
   if (bodyText !== undefined) call.body = undefined;
   call.house.engine.submit({
     command,
     checks,
+    places,
     seals,
     ahead,
     answer(outcome) {

@@ -158,6 +158,28 @@ describe.each(paths)('POST /%s', (path, data) => {
   });
 });
 
+test.each<[string, Json]>([
+  ['digest', { digest: hashOf('x') }],
+  ['signature', { result: Buffer.alloc(64).toString('base64') }],
+])('a false %s is told by its place among all that were sent, the server’s own too', async (_name, lie) => {
+  const made = await kit.make('wallets', { handle: unique('wallet') });
+  const path = `/wallets/${made.data.handle}`;
+  const own = made.meta.proofs.at(-1);
+  const bodyOf = (data: Json): Json => {
+    const sent = record(data, [keys, other], [{ n: 1 }, { n: 2 }]);
+    Object.assign(sent.meta.proofs[1], lie);
+    sent.meta.proofs = [own, sent.meta.proofs[0], own, sent.meta.proofs[1]];
+    return sent;
+  };
+  const replies = [
+    await client.post('/wallets', bodyOf({ handle: unique('wallet') })),
+    await client.put(path, bodyOf({ ...made.data, custom: { n: 1 } })),
+    await client.del(path, bodyOf(made.data)),
+    await client.post(`${path}/access/!check`, bodyOf({ action: 'read' })),
+  ];
+  expect(replies.map((reply) => reply.body.data.custom)).toEqual(replies.map(() => ({ proof: 3 })));
+});
+
 test('a change that nobody signed is refused, a drop is taken: nothing of it is kept', async () => {
   const made = await kit.make('wallets', { handle: unique('wallet') });
   const path = `/wallets/${made.data.handle}`;
