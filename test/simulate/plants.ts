@@ -167,7 +167,11 @@ export const PLANTS: Plant[] = [
   // Proofs
   [
     'a bad signature lets in',
-    [ENGINE, '        if (result.bad >= 0) return this.#verified(ticket, badSignature(result.bad));\n', ''],
+    [
+      ENGINE,
+      '        if (result.bad >= 0) return this.#verified(ticket, badSignature(submission.places?.[result.bad] ?? result.bad));\n',
+      '',
+    ],
   ],
   [
     'rows of a silent thread are taken for good',
