@@ -129,6 +129,8 @@ const WORKERS_MAX = 256;
 const WORKERS = workersFor(coresOfProcess(), memoryOfProcess());
 /** What clients could make the server hold, whoever they are, leaves most of the memory to the books. */
 const UNDER_WAY_BYTES_MAX = Math.min(256, Math.max(16, Math.floor(memoryOfProcess() / 16 / MiB))) * MiB;
+/** An intent takes some 3 KB. */
+const TEXTS_BYTES_MAX = Math.min(256, Math.max(4, Math.floor(memoryOfProcess() / 64 / MiB))) * MiB;
 /**
  * Threads that verify and sign where nobody says: the first thread's core is its own. Each takes some 15 MiB and 16 more
  * for the keys it knows, together an eighth of the memory at most: a container with little of it may see many cores.
@@ -197,6 +199,12 @@ const SETTINGS = {
     0,
     65_536,
     'public keys, those that sign most, of which each of these threads, and the first one, keeps a table of 8 KiB to verify faster; 0: none',
+  ),
+  textsBytesMax: count(
+    TEXTS_BYTES_MAX,
+    MiB,
+    4096 * MiB,
+    'texts of records that were told, kept so that they need not be made again',
   ),
   threadSecondsMax: count(60, 1, 3_600, 'time after which one of them that does not answer ends the process'),
   snapshotEvery: count(1_000_000, 1, 1e12, 'entries between two snapshots'),

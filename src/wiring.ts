@@ -190,7 +190,7 @@ export function openDoor(config: Config, rooms: Rooms, defaultLedger: number, lo
       state,
       server,
       sealer,
-      texts: new RecordTexts(),
+      texts: new RecordTexts(config.textsBytesMax),
       eventTexts: new EventTexts(),
       pool,
       waiters,

@@ -14,6 +14,9 @@ import { Sealer } from '../../src/proof/sealer.ts';
 import { verify } from '../../src/proof/verify.ts';
 import type { House } from './house.ts';
 
+/** As a service has by itself where there is memory enough. */
+const TEXTS_BYTES_MAX = 256 * 1024 * 1024;
+
 /** The app over a house; the default ledger is the house's. */
 export function openApp({ engine, state, server }: House): Handler {
   const sealer = new Sealer(server);
@@ -24,7 +27,7 @@ export function openApp({ engine, state, server }: House): Handler {
       state,
       server,
       sealer,
-      texts: new RecordTexts(),
+      texts: new RecordTexts(TEXTS_BYTES_MAX),
       eventTexts: new EventTexts(),
       pool: new ProofPool({ workers: 0, server, rowsPerTaskMax: 256, inlineRowsMax: 4 }),
       waiters: new Waiters(),

@@ -1,8 +1,10 @@
 /** Texts that were told lately and may be asked for again: of records, and of events. */
 import { Recent } from '../recent.ts';
+import { TextRing } from '../text-ring.ts';
 
-/** All texts together. Texts beyond the second bound are made anew each time. */
-const KEPT_CHARS_MAX = 32 * 1024 * 1024;
+/** All texts of records together, where nobody says. */
+const RECORD_BYTES_MAX = 256 * 1024;
+/** Texts beyond this are made anew each time. */
 const TEXT_CHARS_MAX = 64 * 1024;
 
 interface KeptText {
@@ -17,22 +19,20 @@ interface KeptText {
  * and what is asked for again and again is rendered, hashed and signed once.
  */
 export class RecordTexts {
-  readonly #texts: Recent<number, KeptText>;
+  readonly #texts: TextRing;
 
-  constructor(charsMax = KEPT_CHARS_MAX) {
-    this.#texts = new Recent(charsMax, ({ text }) => text.length);
+  constructor(bytesMax = RECORD_BYTES_MAX) {
+    this.#texts = new TextRing(bytesMax);
   }
 
   /** The text of the record whose newest entry lies at this address, where it is at hand. */
   get(at: number): KeptText | undefined {
-    return this.#texts.get(at);
+    const kept = this.#texts.get(at);
+    return kept === undefined ? undefined : { text: kept.text, size: kept.note };
   }
 
   keep(at: number, text: string, size: number): void {
-    if (text.length > TEXT_CHARS_MAX) return;
-    // Looking into a text joins the pieces it was put together from, which would otherwise all be kept.
-    text.charCodeAt(0);
-    this.#texts.set(at, { text, size });
+    if (text.length <= TEXT_CHARS_MAX) this.#texts.set(at, text, size);
   }
 }
 
@@ -57,7 +57,7 @@ export class EventTexts {
     if (kept !== undefined) return kept;
     const made = make();
     if (made.length > TEXT_CHARS_MAX) return made;
-    // As above.
+    // Looking into a text joins the pieces it was put together from, which would otherwise all be kept.
     made.charCodeAt(0);
     this.#texts.set(key, made);
     return made;
