@@ -8,6 +8,7 @@
  * What always holds: whatever is taken here, the door takes too, and makes the same of it; a test holds the two together.
  */
 import { isAddress } from '../core/address.ts';
+import { METRICS } from '../core/balances.ts';
 import type { Claim } from '../core/claims/index.ts';
 import { isRefusal } from '../core/refusal.ts';
 import type { Brief } from '../core/sheet.ts';
@@ -159,11 +160,12 @@ export class UsualIntents {
     return claims.length === 0 ? null : claims;
   }
 
-  /** A transfer, an issue or a destroy: which references it has must be just what its action needs. */
+  /** Which references it has must be just what its action needs. */
   #claim(node: number): Claim | null {
     const tape = this.#tape;
     if (!tape.isObject(node)) return null;
     let [action, amount, source, target, symbol] = [ABSENT, ABSENT, ABSENT, ABSENT, ABSENT];
+    let [wallet, metric] = [ABSENT, ABSENT];
     for (let name = tape.first(node); name < tape.next(node); name = tape.next(tape.value(name))) {
       const member = tape.value(name);
       if (tape.isText(name, 'source')) source = member;
@@ -171,12 +173,19 @@ export class UsualIntents {
       else if (tape.isText(name, 'symbol')) symbol = member;
       else if (tape.isText(name, 'amount')) amount = member;
       else if (tape.isText(name, 'action')) action = member;
+      else if (tape.isText(name, 'wallet')) wallet = member;
+      else if (tape.isText(name, 'metric')) metric = member;
       else return null;
     }
     if (action === ABSENT || amount === ABSENT || symbol === ABSENT || !tape.isString(action)) return null;
     const value = tape.number(amount);
     const symbolText = this.#reference(symbol);
-    if (!(value >= 1) || symbolText === null) return null;
+    if (symbolText === null) return null;
+    if (wallet !== ABSENT) {
+      const isLimit = source === ABSENT && target === ABSENT && tape.isText(action, 'limit');
+      return isLimit ? this.#limit(wallet, symbolText, metric, value) : null;
+    }
+    if (metric !== ABSENT || !(value >= 1)) return null;
     const sourceText = source === ABSENT ? undefined : this.#reference(source);
     const targetText = target === ABSENT ? undefined : this.#reference(target);
     if (sourceText === null || targetText === null) return null;
@@ -184,6 +193,16 @@ export class UsualIntents {
     if (text === null) return null;
     // All of one shape: what reads them is the quicker for it.
     return { action: text, amount: value, symbol: symbolText, source: sourceText!, target: targetText! };
+  }
+
+  #limit(wallet: number, symbol: string, metric: number, amount: number): Claim | null {
+    const tape = this.#tape;
+    const walletText = this.#reference(wallet);
+    if (walletText === null || metric === ABSENT || Number.isNaN(amount)) return null;
+    const metricText = METRICS.find((each) => tape.isText(metric, each));
+    return metricText === undefined
+      ? null
+      : { action: 'limit', amount, symbol, wallet: walletText, metric: metricText };
   }
 
   #actionOf(action: number, hasSource: boolean, hasTarget: boolean): string | null {

@@ -59,6 +59,7 @@ function bodyOf(data: unknown, customs: readonly (Json | undefined)[] = [{ momen
 }
 
 const DATA = USUAL.data as Json;
+const LIMIT = { action: 'limit', wallet: { handle: 'a' }, symbol: { handle: 'usd' }, metric: 'minBalance', amount: 7 };
 
 describe('what is usual is taken', () => {
   const withClaims = (...claims: unknown[]) => ({ ...DATA, claims });
@@ -71,6 +72,9 @@ describe('what is usual is taken', () => {
       'a destroy',
       bodyOf(withClaims({ action: 'destroy', source: 'a', symbol: 'usd', amount: Number.MAX_SAFE_INTEGER })),
     ],
+    ['a limit', bodyOf(withClaims(LIMIT))],
+    ['a limit of nothing, and one below', bodyOf(withClaims({ ...LIMIT, amount: 0 }, { ...LIMIT, amount: -5 }))],
+    ['money and a limit', bodyOf(withClaims(TRANSFER, { ...LIMIT, wallet: 'a', metric: 'dailyCount' }, TRANSFER))],
     ['as many claims as there may be', bodyOf(withClaims(...Array.from({ length: 20 }, () => TRANSFER)))],
     ['a custom of a reference', bodyOf(withClaims({ ...TRANSFER, source: { handle: 'a', custom: { é: 1 } } }))],
     ['as many proofs as there may be', bodyOf(DATA, [undefined, {}, { b: { d: 1, c: [] }, a: 'é' }])],
@@ -155,7 +159,7 @@ test('whatever stands, misses or is added anywhere, what is taken is what the do
     all++;
     if (holdText(JSON.stringify(body))) taken++;
   }
-  for (const data of changed(DATA)) {
+  for (const data of [...changed(DATA), ...changed({ ...DATA, claims: [LIMIT] })]) {
     all++;
     if (holdText(JSON.stringify(bodyOf(JSON.parse(JSON.stringify(data)))))) taken++;
   }
@@ -191,12 +195,19 @@ const amount = fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1 }) }, fc.con
 const source = reference;
 const target = reference;
 const symbol = reference;
+const wallet = reference;
+const metric = fc.constantFrom<unknown>('minBalance', 'maxBalance', 'dailyAmount', 'dailyCount', 'daily', '', 7);
+const limitAmount = fc.oneof(
+  { weight: 9, arbitrary: fc.maxSafeInteger() },
+  fc.constantFrom<unknown>(0, -0, 1.5, -(2 ** 53), 2 ** 53, '7', null),
+);
 const claim = fc.oneof(
   fc.record({ action: fc.constant('transfer'), amount, symbol, source, target }),
   fc.record({ action: fc.constant('issue'), amount, symbol, target }),
   fc.record({ action: fc.constant('destroy'), amount, symbol, source }),
+  fc.record({ action: fc.constant('limit'), amount: limitAmount, symbol, wallet, metric }),
   fc.record(
-    { action: fc.constantFrom('transfer', 'issue', 'limit'), amount, symbol, source, target },
+    { action: fc.constantFrom('transfer', 'issue', 'limit'), amount, symbol, source, target, wallet, metric },
     { requiredKeys: [] },
   ),
 );
