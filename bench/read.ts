@@ -2,11 +2,11 @@
  * `npm run bench -- read [--intents <count>]`: what reads cost over books of that many intents: over HTTP, closed
  * loop by wrk on 64 connections, and inside one process without sockets, where signatures are made on the one thread.
  *
- * Intents are drawn at random. `few` are a thousand of them: what readers ask for again and again. `many` are as many as the
- * service keeps the texts of, asked for before. `any` are all: most are read for the first time, and the proofs of how they
- * ended are signed then. Nothing is written meanwhile, so lists and
- * balances keep saying the same, and are given with a proof that may be a second old. Before each load and after it an answer is
- * read whole, and the server's proof on it checked.
+ * Intents are drawn at random. `few` are a thousand of them: what readers ask for again and again. `many` are fifty times
+ * as many, asked for before: the service keeps their texts where it has memory enough. `any` are all: most are read for the
+ * first time, and the proofs of how they ended are signed then. Nothing is written meanwhile, so lists and balances keep
+ * saying the same, and are given with a proof that may be a second old. Before each load and after it an answer is read whole,
+ * and the server's proof on it checked.
  */
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
