@@ -2,8 +2,10 @@
 import { Recent } from '../recent.ts';
 import { TextRing } from '../text-ring.ts';
 
-/** All texts of records together, where nobody says. */
+/** All texts of records in flat memory, where nobody says. */
 const RECORD_BYTES_MAX = 256 * 1024;
+/** Those that lie in V8's heap too. */
+const AT_HAND_CHARS_MAX = 32 * 1024 * 1024;
 /** Texts beyond this are made anew each time. */
 const TEXT_CHARS_MAX = 64 * 1024;
 
@@ -17,22 +19,33 @@ interface KeptText {
  * Texts of records as they were last told. What a record's text shows is all in its entries, each new entry has a new
  * address in the heap, and bytes there never change: so the address of a record's newest entry stands for its text,
  * and what is asked for again and again is rendered, hashed and signed once.
+ *
+ * All lie in flat memory. Reading one there takes a microsecond, so the last ones that were made, and those of them that are
+ * asked for all the time, are at hand as strings too. What is found in flat memory does not come among them again: where
+ * readers ask for one after the other, V8 would be busy with strings that live just long enough to be moved.
  */
 export class RecordTexts {
-  readonly #texts: TextRing;
+  readonly #atHand: Recent<number, KeptText>;
+  readonly #all: TextRing;
 
-  constructor(bytesMax = RECORD_BYTES_MAX) {
-    this.#texts = new TextRing(bytesMax);
+  constructor(bytesMax = RECORD_BYTES_MAX, atHandMax = AT_HAND_CHARS_MAX) {
+    this.#atHand = new Recent(atHandMax, ({ text }) => text.length);
+    this.#all = new TextRing(bytesMax);
   }
 
   /** The text of the record whose newest entry lies at this address, where it is at hand. */
   get(at: number): KeptText | undefined {
-    const kept = this.#texts.get(at);
+    const atHand = this.#atHand.get(at);
+    if (atHand !== undefined) return atHand;
+    const kept = this.#all.get(at);
     return kept === undefined ? undefined : { text: kept.text, size: kept.note };
   }
 
   keep(at: number, text: string, size: number): void {
-    if (text.length <= TEXT_CHARS_MAX) this.#texts.set(at, text, size);
+    if (text.length > TEXT_CHARS_MAX) return;
+    // Writing it joins the pieces it was put together from, which would otherwise all be kept.
+    this.#all.set(at, text, size);
+    this.#atHand.set(at, { text, size });
   }
 }
 

@@ -13,6 +13,16 @@ describe('texts of records', () => {
     expect(texts.get(16)).toEqual({ text: text(10, 'b'), size: 9 });
     expect(texts.get(24)).toBeUndefined();
   });
+  test('those that are no longer at hand come back too, and one that is made anew as it was made last', () => {
+    const texts = new RecordTexts(100_000, 100);
+    for (let at = 1; at <= 50; at++) texts.keep(at, text(40, String(at % 10)), at);
+    for (let at = 1; at <= 50; at++) expect(texts.get(at)).toEqual({ text: text(40, String(at % 10)), size: at });
+    texts.keep(1, text(40, 'z'), 7);
+    for (let n = 0; n < 3; n++) {
+      expect(texts.get(1)).toEqual({ text: text(40, 'z'), size: 7 });
+      texts.keep(100 + n, text(40), 1);
+    }
+  });
   test('a very long one is not kept at the cost of the others', () => {
     const texts = new RecordTexts(100_000);
     texts.keep(1, text(10), 1);
