@@ -27,7 +27,7 @@ export type Cleared = Pick<Outcome, 'postings' | 'limits'> & Pick<Links, 'legs' 
 
 /** What the intents of a thread before this one bring along. */
 export interface Company {
-  /** Wallets that have passed money on: none may do so again. */
+  /** Wallets that have passed this money on: none may do so again. */
   passedBy: ReadonlySet<number>;
   /** What those intents will bring to a wallet and nobody has passed on yet. */
   brought(wallet: number, symbol: number): number;

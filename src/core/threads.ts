@@ -81,7 +81,7 @@ function* forward(
     const named = (record: number) => ({ handle: namesOf(state, record).handle });
     const ends = { source: named(wallet), target: { handle: target }, symbol: named(symbol) };
     const claims = [{ action: 'transfer', amount, ...ends }];
-    const child = begin(state, parent, open.ledger, claims, following);
+    const child = begin(state, parent, wallet, open.ledger, claims, following);
     yield child;
     if (child.outcome.steps.includes('rejected')) return child;
     const failed = yield* forward(state, child, following);
@@ -107,6 +107,7 @@ function gone(state: State, wallet: number): Refusal | null {
 function begin(
   state: State,
   parent: RecordView,
+  wallet: number,
   ledger: number,
   claims: readonly object[],
   { received, now, makeIntent }: Following,
@@ -115,16 +116,17 @@ function begin(
   const own = makeIntent({ claims, origin: handle }, received);
   const content = { value: dataOf(own), data: own.data };
   const sheet = drawUp(state, ledger, briefOf(content.value));
-  const company = companyOf(state, parent);
+  const company = companyOf(state, parent, wallet);
   const outcome = attempt(state, { ledger, sheet, content, caller: GRANTED, moment: received, company }, now);
   return { type: EntryType.intent, ledger, kind: Kind.intent, moment: received, thread, outcome, ...own };
 }
 
-/** What the intents that led to the next one of a thread bring along. */
-function companyOf(state: State, parent: RecordView): Company {
-  const passedBy = new Set<number>();
+/** What the intents of a thread bring along to the next one, by which this wallet passes on what the parent brought it. */
+function companyOf(state: State, parent: RecordView, wallet: number): Company {
+  const passedBy = new Set([wallet]);
   for (let at: RecordView | null = parent; at !== null; at = originOf(state, at)) {
-    for (const { wallet } of heldBy(at)?.links?.forwards ?? []) passedBy.add(wallet);
+    // Of its one claim the debit is posted first.
+    if (isOwn(at)) passedBy.add(heldBy(at)!.postings[0]!);
   }
   const { thread } = intentIn(parent);
   const members = (state.threads.get(thread) ?? [parent.row]).map((row) => heldBy(readRow(state, row)));
@@ -145,12 +147,17 @@ function companyOf(state: State, parent: RecordView): Company {
   return { passedBy, brought };
 }
 
+/** Whether the server itself made it, so that a wallet passes on what came to it. */
+function isOwn(intent: RecordView): boolean {
+  const { thread, luid } = intentIn(intent);
+  return thread !== threadOf(luid);
+}
+
 /** The intent of the same thread that this one follows from. */
 function originOf(state: State, intent: RecordView): RecordView | null {
+  if (!isOwn(intent)) return null;
   const entry = intentIn(intent);
-  const { thread, ledger, luid } = entry;
-  if (thread === threadOf(luid)) return null;
-  const row = findHandle(state, ledger, Kind.intent, dataOf(entry).origin as string);
+  const row = findHandle(state, entry.ledger, Kind.intent, dataOf(entry).origin as string);
   return row < 0 ? null : readRow(state, row);
 }
 

@@ -69,6 +69,26 @@ describe('forward', () => {
     expect(balances(books, 'e', 'd')).toEqual([0, 40]);
   });
 
+  test('to a wallet that passes on another claim of the intent as well is no ring', () => {
+    const books = fresh({ c: [{ action: 'forward', target: 'd' }], e: [{ action: 'forward', target: 'c' }] });
+    const entries = send(books, [transfer('a', 'c', 1), transfer('a', 'e', 2)]);
+    expect(reasonsOf(entries)).toEqual([]);
+    expect(intentsIn(entries)).toHaveLength(4);
+    expect(balances(books, 'a', 'c', 'd', 'e')).toEqual([97, 0, 3, 0]);
+    expectNothingHeld(books);
+  });
+
+  test.each([1, 2, 3])('in a ring of %s is refused before the money is back', (wallets) => {
+    const ring = Array.from({ length: wallets }, (_, n) => `r${n}`);
+    const next = (n: number) => ({ action: 'forward', target: ring[(n + 1) % wallets]! });
+    const books = fresh(Object.fromEntries(ring.map((handle, n) => [handle, [next(n)]])));
+    const entries = send(books, [transfer('a', 'b', 1), transfer('a', 'r0', 2)]);
+    expect(intentsIn(entries)).toHaveLength(1 + wallets);
+    expect(reasonsOf(entries)[0]).toBe('core.routing-failed');
+    expect(balances(books, 'a', 'b', ...ring)).toEqual([100, 0, ...ring.map(() => 0)]);
+    expectNothingHeld(books);
+  });
+
   test('of issued money, and over several hops', () => {
     const books = fresh({ c: [{ action: 'forward', target: 'e' }], e: [{ action: 'forward', target: 'd' }] });
     expect(intentsIn(send(books, [issue('c', 7)]))).toHaveLength(3);

@@ -84,7 +84,7 @@ function post(
   // What a wallet passes on is what came to it: nobody else pays that in its stead.
   const isPassedOn = side === 'debit' && origin !== '';
   const end = isPassedOn ? { wallet: begun, forward: '' } : routeFrom(books, begun, side, claim);
-  if (end === null || (end.forward !== '' && passedBefore(books, origin).has(end.wallet.luid))) {
+  if (end === null || (end.forward !== '' && passedBefore(books, origin, source).has(end.wallet.luid))) {
     plan.reason = 'core.routing-failed';
     return '';
   }
@@ -135,11 +135,13 @@ function passes({ amount, symbol }: Claim, filter: Record<string, unknown> | und
   return amount <= most && (wanted === undefined || wanted === handleIn(symbol));
 }
 
-/** Wallets that have passed money on, among the intents that led to one. */
-function passedBefore(books: Books, origin: string): Set<string> {
+/** Wallets that have passed on what this one passes on by an intent that follows from another; none without such. */
+function passedBefore(books: Books, origin: string, source: string): Set<string> {
   const found = new Set<string>();
-  for (let luid = origin; luid !== ''; luid = books.records.get(luid)!.progress!.origin) {
-    for (const { wallet } of books.records.get(luid)!.progress!.forwards) found.add(wallet);
+  if (origin === '') return found;
+  found.add(source);
+  for (let at = books.records.get(origin)!.progress!; at.origin !== ''; at = books.records.get(at.origin)!.progress!) {
+    found.add(at.nets[0]!.wallet);
   }
   return found;
 }
