@@ -27,7 +27,7 @@ import { assertBalanced, assertStill } from './invariants.ts';
 import { Kind, kindRow } from './kinds.ts';
 import { listOf, NONE } from './open-intents.ts';
 import { hasRules, type IntentOutline, type NameHashes, outlineOf } from './outline.ts';
-import { addSupply, countNewlyLimited, hold, move, release, setLimits } from './postings.ts';
+import { addSupply, countNewlyLimited, hold, move, release, setLimits, walletsNotHeld } from './postings.ts';
 import { dataOf, labelsOf, ledgerInfo, namesOf, readRow, type VersionEntry } from './records.ts';
 import { assert } from './refusal.ts';
 import {
@@ -149,6 +149,7 @@ function applyIntent(
     legs: NONE,
     bridges: NONE,
     thread: '',
+    wallets: NONE,
   };
   applyOutcome(state, row, open, outcome, () => outline.claims);
   if (thread !== threadOf(entry.luid)) joinThread(state, row, ledger, thread);
@@ -278,7 +279,16 @@ function applyOutcome(
   const begun = links?.legs ?? [];
   const bridges = begun.length > 0 ? [...new Set(begun.map(({ bridge }) => bridge))] : open.bridges;
   const legs = listOf(marked(begun.length > 0 ? new Array(begun.length).fill(0) : open.legs, links?.marks ?? []));
-  state.open.set(row, { ...open, status, isHolding, counted: listOf(isHolding ? counted : NONE), legs, bridges });
+  const wallets = holds ? walletsNotHeld(outcome) : isHolding ? open.wallets : NONE;
+  state.open.set(row, {
+    ...open,
+    status,
+    isHolding,
+    counted: listOf(isHolding ? counted : NONE),
+    legs,
+    bridges,
+    wallets,
+  });
 }
 
 function isDone({ steps }: Outcome): boolean {

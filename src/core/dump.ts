@@ -8,8 +8,10 @@ import type { EntryCodec } from './codec.ts';
 import { addCount, addOwnStatus } from './counts.ts';
 import { EntryType, POSTING_WIDTH, THROUGH_WIDTH } from './entry.ts';
 import { findSlot } from './finding.ts';
+import { heldBy } from './intents.ts';
 import { Kind } from './kinds.ts';
-import type { OpenIntent } from './open-intents.ts';
+import { NONE, type OpenIntent } from './open-intents.ts';
+import { walletsNotHeld } from './postings.ts';
 import { dataOf, entryAt, intentIn, ledgerInfo, readRow, typeAt, versionAt } from './records.ts';
 import { DROPPED, emptyState, type Feed, type State, structures } from './state.ts';
 import type { UsedTokensExtra } from './used-tokens.ts';
@@ -71,8 +73,14 @@ export function loadState(
   for (const [key, count] of counts) addCount(state, key, count - (state.counts.get(key) ?? 0));
   for (const [key, count] of labels) state.labels.set(key, count);
   for (const [row, feed] of feeds) state.feeds.set(row, feed);
-  if (!('open' in extra)) state.open.load(parts);
-  else for (const [row, intent] of extra.open ?? []) state.open.set(row, { ...intent, bridges: intent.bridges ?? [] });
+  const walletsOf = (row: number) => walletsNotHeld(heldBy(readRow(state, row))!);
+  if (!('open' in extra)) state.open.load(parts, walletsOf);
+  else {
+    for (const [row, intent] of extra.open ?? []) {
+      const wallets = intent.isHolding ? walletsOf(row) : NONE;
+      state.open.set(row, { ...intent, bridges: intent.bridges ?? NONE, wallets });
+    }
+  }
   restoreThreads(state);
   for (const row of extra.ledgerRows) state.ledgers.push(ledgerInfo(row, readRow(state, row).entry));
   restoreOwnStatuses(state);

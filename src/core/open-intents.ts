@@ -23,6 +23,8 @@ export interface OpenIntent {
   readonly bridges: readonly number[];
   /** Its thread, where that has other intents; else empty. */
   readonly thread: string;
+  /** While it holds, rows of the wallets that it is about though nothing is set aside there, each once. */
+  readonly wallets: readonly number[];
 }
 
 export const COUNTED_WIDTH = 4;
@@ -43,6 +45,8 @@ type Row = [
   readonly number[],
   readonly number[],
   string,
+  // In snapshots of earlier builds there are none.
+  (readonly number[])?,
 ];
 
 export class OpenIntents {
@@ -51,6 +55,8 @@ export class OpenIntents {
   readonly #pending = new LongMap<number, LongMap<number, true>>(near);
   /** By bridge, the rows of those that have a leg there. */
   readonly #byBridge = new LongMap<number, LongMap<number, true>>(near);
+  /** By wallet, the rows of those that are about it though they set nothing aside there. */
+  readonly #byWallet = new LongMap<number, LongMap<number, true>>(near);
   /** The highest row there was. */
   #newest = -1;
 
@@ -67,11 +73,9 @@ export class OpenIntents {
   }
 
   set(row: number, intent: OpenIntent): void {
-    const before = this.#intents.get(row)?.bridges ?? NONE;
-    if (before !== intent.bridges) {
-      this.#unlink(row, before);
-      for (const bridge of intent.bridges) addRow(this.#byBridge, bridge, row);
-    }
+    const before = this.#intents.get(row);
+    relink(this.#byBridge, row, before?.bridges ?? NONE, intent.bridges);
+    relink(this.#byWallet, row, before?.wallets ?? NONE, intent.wallets);
     this.#newest = Math.max(this.#newest, row);
     this.#intents.set(row, intent);
     if (intent.status === 'pending') addRow(this.#pending, intent.ledger, row);
@@ -81,18 +85,20 @@ export class OpenIntents {
   delete(row: number): void {
     const intent = this.#intents.get(row);
     if (intent === undefined) return;
-    this.#unlink(row, intent.bridges);
+    relink(this.#byBridge, row, intent.bridges, NONE);
+    relink(this.#byWallet, row, intent.wallets, NONE);
     this.#intents.delete(row);
     deleteRow(this.#pending, intent.ledger, row);
-  }
-
-  #unlink(row: number, bridges: readonly number[]): void {
-    for (const bridge of bridges) deleteRow(this.#byBridge, bridge, row);
   }
 
   /** Whether one of them has a leg at this bridge. */
   isTakingPart(bridge: number): boolean {
     return this.#byBridge.has(bridge);
+  }
+
+  /** Whether one of them is about this wallet though it set nothing aside there. */
+  isAbout(wallet: number): boolean {
+    return this.#byWallet.has(wallet);
   }
 
   /**
@@ -131,25 +137,36 @@ export class OpenIntents {
     return this.#intents.dump();
   }
 
-  /** Takes over what a dump gave. There may be so many that V8 could not hold them twice: the few that are late are held. */
-  load(parts: Map<string, Uint8Array>): void {
+  /**
+   * Takes over what a dump gave, and of those that hold the wallets from elsewhere where it lacks them. There may be so many
+   * that V8 could not hold them twice: the few that are late are held.
+   */
+  load(parts: Map<string, Uint8Array>, walletsOf: (row: number) => readonly number[]): void {
     const late = [...byOrder(parts, true)].sort(([one], [other]) => one - other);
     let taken = 0;
     for (const row of byOrder(parts, false)) {
-      while (taken < late.length && late[taken]![0] < row[0]) this.#load(late[taken++]!);
-      this.#load(row);
+      while (taken < late.length && late[taken]![0] < row[0]) this.#load(late[taken++]!, walletsOf);
+      this.#load(row, walletsOf);
     }
-    while (taken < late.length) this.#load(late[taken++]!);
+    while (taken < late.length) this.#load(late[taken++]!, walletsOf);
   }
 
-  #load([row, ledger, moment, status, isHolding, counted, legs, bridges, thread]: Row): void {
-    const lists = { counted: listOf(counted), legs: listOf(legs), bridges: listOf(bridges) };
+  #load([row, ...rest]: Row, walletsOf: (row: number) => readonly number[]): void {
+    const [ledger, moment, status, isHolding, counted, legs, bridges, thread, dumped] = rest;
+    const wallets = listOf(dumped ?? (isHolding ? walletsOf(row) : NONE));
+    const lists = { counted: listOf(counted), legs: listOf(legs), bridges: listOf(bridges), wallets };
     this.set(row, { ledger, moment, status, isHolding, ...lists, thread });
   }
 }
 
-/** By ledger or bridge, rows. */
+/** By ledger, bridge or wallet, rows. */
 type Rows = LongMap<number, LongMap<number, true>>;
+
+function relink(all: Rows, row: number, before: readonly number[], after: readonly number[]): void {
+  if (before === after) return;
+  for (const key of before) deleteRow(all, key, row);
+  for (const key of after) addRow(all, key, row);
+}
 
 function addRow(all: Rows, key: number, row: number): void {
   const rows = all.get(key) ?? new LongMap<number, true>(near);
@@ -163,8 +180,8 @@ function deleteRow(all: Rows, key: number, row: number): void {
 }
 
 function rowOf(row: number, intent: OpenIntent): Row {
-  const { ledger, moment, status, isHolding, counted, legs, bridges, thread } = intent;
-  return [row, ledger, moment, status, isHolding, counted, legs, bridges, thread];
+  const { ledger, moment, status, isHolding, counted, legs, bridges, thread, wallets } = intent;
+  return [row, ledger, moment, status, isHolding, counted, legs, bridges, thread, wallets];
 }
 
 /** Of the rows of a dump those that stand in order, or those that are late: behind a higher one, since they changed meanwhile. */

@@ -5,7 +5,7 @@
 import { DAILY_AMOUNT, DAILY_COUNT, METRICS } from './balances.ts';
 import { LIMIT_WIDTH, type Outcome, POSTING_WIDTH, THROUGH_WIDTH } from './entry.ts';
 import { findSlot } from './finding.ts';
-import { COUNTED_WIDTH } from './open-intents.ts';
+import { COUNTED_WIDTH, listOf } from './open-intents.ts';
 import { assert } from './refusal.ts';
 import type { OpenIntent, State } from './state.ts';
 
@@ -43,6 +43,14 @@ export function hold(state: State, { postings, moment, links }: Outcome, receive
     const after = balances.movedOn(slot, received);
     counted.push(slot, balances.countedDay(slot), after.amount - before.amount, after.count - before.count);
   }
+}
+
+/** Wallets that the outcome of a hold is about though it sets nothing aside there: limited, or left with what they had. */
+export function walletsNotHeld({ postings, limits }: Outcome): readonly number[] {
+  const wallets = new Set<number>();
+  for (let i = 0; i < limits.length; i += LIMIT_WIDTH) wallets.add(limits[i]!);
+  for (let i = 0; i < postings.length; i += POSTING_WIDTH) if (postings[i + 2] === 0) wallets.add(postings[i]!);
+  return listOf([...wallets]);
 }
 
 /** Ends a hold, for good or as if it had never been. */

@@ -94,7 +94,9 @@ function textsOf(state: State, { hashSeed: _, ...extra }: StateExtra): Record<st
   const { open, threads, supply, counts, labels, feeds } = state;
   const things = {
     ...extra,
-    open: [...open],
+    open: [...open].map(([row, { wallets: __, ...intent }]) => [row, intent]),
+    // By itself: the rest is digested as it was by builds that did not have it.
+    openWallets: [...open].flatMap(([row, { wallets }]) => (wallets.length > 0 ? [[row, wallets]] : [])),
     threads: [...threads].sort(byKey),
     supply: [...supply].sort(byKey).map(([symbol, amount]) => [symbol, amount.toString()]),
     counts: [...counts].sort(byKey),

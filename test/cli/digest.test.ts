@@ -32,6 +32,7 @@ const WAITING: OpenIntent = {
   legs: [],
   bridges: [],
   thread: '',
+  wallets: [],
 };
 
 describe('one life, one digest', () => {
@@ -127,6 +128,7 @@ describe('a difference is seen and named', () => {
     ['a status text', ({ statuses }) => void statuses.push('new'), 'statuses'],
     ['a ledger', ({ ledgers }) => void ledgers.push(ledgers[1]!), 'ledgerRows'],
     ['an open intent', ({ open }) => void open.set(1, WAITING), 'open'],
+    ['its wallets', ({ open }) => void open.set(1, { ...WAITING, wallets: [2] }), 'open openWallets'],
     ['a thread', ({ threads }) => void threads.set('t', [1]), 'threads'],
     ['how far an effect was told', ({ feeds }) => void feeds.set(1, { seq: 1, index: 0, last: 0 }), 'feeds'],
     ['an entry', ({ rows, heap }) => rows.at.set(2, heap.append(new Uint8Array(9), 0, 9, rows.at.get(2))), 'entries'],
@@ -139,7 +141,7 @@ describe('a difference is seen and named', () => {
     // In pages of so few rows that not all of a column lies in the last.
     const [one, other] = [inShortPages(), inShortPages()];
     change(other);
-    expect(differencesOf(one, other)).toEqual(thing === '' ? [] : [thing]);
+    expect(differencesOf(one, other)).toEqual(thing.split(' ').filter(Boolean));
     expect(text(other) === text(one)).toBe(thing === '');
   });
 });

@@ -8,7 +8,7 @@ import { apply } from '../../src/core/apply.ts';
 import type { Claim } from '../../src/core/claims/index.ts';
 import type { Command, CreateCommand } from '../../src/core/command.ts';
 import { decide } from '../../src/core/decide.ts';
-import type { Entry, IntentEntry } from '../../src/core/entry.ts';
+import { type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind, kindRow } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
@@ -127,6 +127,13 @@ export class Books {
     const parent = Buffer.from(entry.hash).toString('hex');
     const { luid } = entry;
     return this.do({ ...this.command(kind, { ...value, parent }, ledger, GRANTED), op: 'update', luid });
+  }
+
+  /** As books may have it that rules of earlier builds were kept by. */
+  dropUnasked(kind: Kind, handle: string, ledger = 1): void {
+    const row = findHandle(this.state, ledger, kind, handle);
+    const { luid, moment, hash, data, proofs } = this.command(kind, {}, ledger, GRANTED);
+    this.#record({ type: EntryType.drop, ledger, kind, luid, handle, moment, hash, data, proofs, row });
   }
 
   drop(kind: Kind, handle: string, value: Record<string, unknown> = {}, ledger = 1): Entry[] | Refusal {

@@ -8,12 +8,13 @@ import { OPEN_PART, type OpenIntent, OpenIntents } from '../../src/core/open-int
 import { Books, issue, limit, transfer } from './books.ts';
 
 function intent(moment: number, ledger = 1): OpenIntent {
-  const lists = { counted: [moment, 0.5], legs: [1, 2], bridges: [[7], [7, 8], []][moment % 3]! };
+  const wallets = [[7, 9], [], [9]][moment % 3]!;
+  const lists = { counted: [moment, 0.5], legs: [1, 2], bridges: [[7], [7, 8], []][moment % 3]!, wallets };
   const status = moment < 2000 ? 'pending' : 'prepared';
   return { ledger, moment, status, isHolding: moment % 3 === 0, ...lists, thread: `ñ\n${moment}` };
 }
 
-/** What is told of each bridge, and of all, is what the intents say one by one. */
+/** What is told of each bridge and wallet, and of all, is what the intents say one by one. */
 function expectBridges(open: OpenIntents): void {
   const rowsWith = (wanted: (bridge: number) => boolean) =>
     [...open].filter(([, { bridges }]) => bridges.some(wanted)).map(([row]) => row);
@@ -22,6 +23,7 @@ function expectBridges(open: OpenIntents): void {
     const isIt = (other: number) => other === bridge;
     expect(found(isIt)).toEqual(rowsWith(isIt));
     expect(open.isTakingPart(bridge)).toBe(rowsWith(isIt).length > 0);
+    expect(open.isAbout(bridge)).toBe([...open].some(([, { wallets }]) => wallets.some(isIt)));
   }
   expect(found(() => true)).toEqual(rowsWith(() => true));
 }
@@ -39,7 +41,7 @@ function expectPending(open: OpenIntents): void {
 
 function loaded(bytes: Uint8Array): [number, OpenIntent][] {
   const open = new OpenIntents();
-  open.load(new Map([[OPEN_PART, bytes]]));
+  open.load(new Map([[OPEN_PART, bytes]]), () => []);
   expectPending(open);
   expectBridges(open);
   return [...open];
@@ -100,7 +102,7 @@ test('a dump has what there was, in the order it came, whatever goes on while it
 });
 
 test('books without the part, or with half a line of it, are refused', () => {
-  expect(() => new OpenIntents().load(new Map())).toThrow(/part open-intents is missing/);
+  expect(() => new OpenIntents().load(new Map(), () => [])).toThrow(/part open-intents is missing/);
   const open = new OpenIntents();
   open.set(1, intent(1));
   const bytes = bytesOf(open.dump());

@@ -514,10 +514,11 @@ describe('bridges in a thread', () => {
       const books = bridged();
       books.intent(issue('d', 500));
       books.create(Kind.wallet, { handle: 'c@d', routes: [{ action: 'forward', target: 'a' }] });
-      // What comes to it leaves it again, so it may be dropped while the bank is asked about the rest.
       const claims = [transfer('a', 'c@d', 40), transfer('c@d', 'a', 40), transfer('a', 'out', 1)];
       const [first] = intentsIn(send(books, claims));
-      expect(books.drop(Kind.wallet, 'c@d')).toBeInstanceOf(Array);
+      // What comes to it leaves it again: earlier builds let it be dropped while the bank was asked about the rest.
+      expect(books.drop(Kind.wallet, 'c@d')).toMatchObject({ reason: 'record.drop-rejected' });
+      books.dropUnasked(Kind.wallet, 'c@d');
       if (how === 'took its name') {
         books.wallets('c@d');
         books.intent(issue('c@d', 500));

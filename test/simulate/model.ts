@@ -237,6 +237,10 @@ function isNeeded(books: Books, record: Rec): boolean {
     return isNamed(books, record) || books.openIntents().some(takesPart);
   }
   if (kind !== 'wallet') return false;
+  const isAbout = ({ wallet }: { wallet: string }) => wallet === luid;
+  const isHeldFor = ({ progress }: Rec) =>
+    progress!.isHolding && (progress!.limits.some(isAbout) || progress!.nets.some(isAbout));
+  if (books.openIntents().some(isHeldFor)) return true;
   for (const [key, account] of books.money.accounts.entries()) {
     if (!key.startsWith(`${luid} `)) continue;
     const { available, reserved, incoming, passing } = account;

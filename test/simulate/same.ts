@@ -90,19 +90,23 @@ export function booksFault(state: State, books: Books): string {
     differ('number of ledgers', state.ledgers.length, books.ledgers.size) ||
     differ('number of open intents', state.open.size, inherited.open + open.length) ||
     differ('number of used tokens', state.tokens.size, books.tokens.size) ||
-    openFault(state, open) ||
+    openFault(state, books, open) ||
     supplyFault(state, books) ||
     reservationFault(books)
   );
 }
 
 /** How far each intent on its way is. */
-function openFault(state: State, open: readonly Rec[]): string {
+function openFault(state: State, books: Books, open: readonly Rec[]): string {
   for (const record of open) {
     const is = state.open.get(rowOf(state, record));
-    const { stage, isHolding, states } = record.progress!;
+    const { stage, isHolding, states, limits, nets } = record.progress!;
     const text = `${is?.status} ${is?.isHolding} ${is?.legs.map((leg) => LEG_STATES[leg])}`;
-    const fault = differ(`stage of ${record.handle}`, text, `${stage} ${isHolding} ${states}`);
+    const about = [...limits, ...nets.filter(({ change }) => change === 0n)].map(({ wallet }) => wallet);
+    const wallets = isHolding ? [...new Set(about)].map((luid) => rowOf(state, books.records.get(luid)!)) : [];
+    const fault =
+      differ(`stage of ${record.handle}`, text, `${stage} ${isHolding} ${states}`) ||
+      differ(`wallets of ${record.handle}`, String(is?.wallets), String(wallets));
     if (fault !== '') return fault;
   }
   return '';
