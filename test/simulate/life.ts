@@ -432,12 +432,13 @@ export class Life implements World {
     );
     await this.#quiet(host);
     this.oracle.checkBooks();
-    const digests = stateDigests(host.state);
-    const replayed = checkReplay(this, digests);
+    const replayed = checkReplay(this, stateDigests(host.state));
     const [views, shouldBe] = [viewOf(replayed), viewOf(host.state)];
     const wrong = views.findIndex((line, n) => line !== shouldBe[n]);
     must(wrong < 0 && views.length === shouldBe.length, `read again: ${views[wrong]}; live: ${shouldBe[wrong]}`);
     await host.stop();
+    // Calls that were on their way have ended since.
+    const digests = stateDigests(host.state);
     await this.#rivals?.alone();
     // Whoever audits the books reads the whole journal too.
     if (this.dice.chance(AUDITED)) {
