@@ -198,7 +198,8 @@ type Claims = Omit<Known, 'head' | 'key' | 'public'>;
 function readClaims(payload: Record<string, unknown>): Claims | Refusal {
   const { iss, sub, aud, iat, exp, nbf = null, jti = null, hsh = null } = payload;
   if (!isText(iss) || !isText(sub) || !isText(aud)) return unauthorized('token must have iss, sub and aud');
-  if (!isTime(iat) || !isTime(exp) || exp < iat) return unauthorized('token must have iat and exp in seconds');
+  if (!isTime(iat) || !isTime(exp)) return unauthorized('token must have iat and exp in seconds');
+  if (exp < iat) return unauthorized('token ends before it is issued');
   if (nbf !== null && !isTime(nbf)) return unauthorized('token has a malformed nbf');
   if (jti !== null && !isText(jti)) return unauthorized('token has a malformed jti');
   if (hsh !== null && !isText(hsh)) return unauthorized('token has a malformed hsh');
@@ -282,7 +283,7 @@ function isText(value: unknown): value is string {
 }
 
 function isTime(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0;
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }
 
 /** A body, undefined for none, as an `hsh` has it: an empty one of any kind counts as null, as clients have it. */
