@@ -89,9 +89,9 @@ export function brings(state: State, attempt: Attempt, caller: Caller): boolean 
   return false;
 }
 
-/** Plans the claims, up to the first that must not happen. */
+/** Plans the claims, up to the first that names nobody; of those behind one that must not happen the names alone count. */
 function planAll(plan: ClearingPlan, { sheet: { claims } }: Attempt): void {
-  for (let at = 0; at < claims.length && plan.refusal === null; at += CLAIM_WIDTH) {
+  for (let at = 0; at < claims.length && !plan.isUnnamed; at += CLAIM_WIDTH) {
     actionAt(claims, at).plan(plan);
     plan.index++;
   }
@@ -110,7 +110,10 @@ class ClearingPlan implements Plan {
   readonly legs: Leg[] = [];
   readonly forwards: Forward[] = [];
   readonly routed: number[] = [];
+  /** Why it must not happen. From then on nothing more is planned. */
   refusal: Refusal | null = null;
+  /** Since a name leads nowhere: that comes before all other reasons. */
+  isUnnamed = false;
   isPermitted = true;
   /** The number of the claim that is being planned. */
   index = 0;
@@ -165,7 +168,9 @@ class ClearingPlan implements Plan {
     if (known >= 0) return known;
     const handle = unknown[-1 - known]!;
     const row = this.#resolve(kind, handle);
-    return row < 0 ? this.#refuse(reason, `${role} ${handle} does not exist`) : row;
+    if (row >= 0) return row;
+    this.isUnnamed = true;
+    return this.#refuse(reason, `${role} ${handle} does not exist`);
   }
 
   get #amount(): number {
@@ -188,7 +193,7 @@ class ClearingPlan implements Plan {
   }
 
   need(action: (typeof NEEDS)[number], row: number): void {
-    if (this.#isFree || (!this.isPermitted && this.#missing === null)) return;
+    if (this.#isFree || this.refusal !== null || (!this.isPermitted && this.#missing === null)) return;
     const question = row * NEEDS.length + NEEDS.indexOf(action);
     if (this.#granted?.has(question) === true || this.#missing?.has(question) === true) return;
     const kind = this.#state.rows.kind.get(row);
@@ -210,6 +215,7 @@ class ClearingPlan implements Plan {
   }
 
   #post(side: Side, named: number, symbol: number, moves: boolean): void {
+    if (this.refusal !== null) return;
     const { flags } = this.#state.rows;
     // What a wallet passes on is what came to it: no other wallet pays that in its stead.
     const isPassedOn = side === Side.debit && this.#company !== null;

@@ -89,6 +89,19 @@ describe('forward', () => {
     expectNothingHeld(books);
   });
 
+  test.each([
+    ['before', false],
+    ['behind', true],
+  ])('a name that leads nowhere is told rather than a route that does, of a claim %s', (_, isBehind) => {
+    const lost: Route[] = [{ action: 'accept', filter: { amount: 7 } }];
+    const claims = [transfer('a', 'x', 1), transfer('a', 'c', 1)];
+    const entries = send(fresh({ c: lost }), isBehind ? claims.reverse() : claims);
+    expect(reasonsOf(entries)).toEqual(['core.target-invalid']);
+    expect(reasonsOf(send(fresh({ c: lost }), [transfer('a', 'c', 1), transfer('a', 'd', 1)]))).toEqual([
+      'core.routing-failed',
+    ]);
+  });
+
   test('of issued money, and over several hops', () => {
     const books = fresh({ c: [{ action: 'forward', target: 'e' }], e: [{ action: 'forward', target: 'd' }] });
     expect(intentsIn(send(books, [issue('c', 7)]))).toHaveLength(3);

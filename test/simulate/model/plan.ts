@@ -46,9 +46,12 @@ export function planOf(books: Books, record: Rec, keys: Keys): Plan {
     const of = books.records.get(luid)!;
     plan.isPermitted &&= isGranted(books, ledger, action, of.kind, of, keys);
   };
-  for (const [number, claim] of (content.value.claims as Claim[]).entries()) {
-    const named = namedIn(claim, find('wallet'), find('symbol'));
-    if (named.reason !== '') return { ...plan, reason: named.reason };
+  const claims = content.value.claims as Claim[];
+  const allNamed = claims.map((claim) => namedIn(claim, find('wallet'), find('symbol')));
+  const unnamed = allNamed.find(({ reason }) => reason !== '');
+  if (unnamed !== undefined) return { ...plan, reason: unnamed.reason };
+  for (const [number, claim] of claims.entries()) {
+    const named = allNamed[number]!;
     const { symbol, limited } = named;
     if (claim.action === 'issue' || claim.action === 'destroy') need(claim.action, symbol);
     if (claim.action === 'limit') {
@@ -60,7 +63,7 @@ export function planOf(books: Books, record: Rec, keys: Keys): Plan {
       const payer = post(books, plan, record, claim, number, 'debit', named);
       if (payer !== '') need('spend', payer);
     }
-    if (named.target !== '') {
+    if (named.target !== '' && plan.reason === '') {
       const wallet = post(books, plan, record, claim, number, 'credit', named);
       plan.credits.set(number, { wallet, symbol });
     }
