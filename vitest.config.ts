@@ -70,6 +70,7 @@ export default defineConfig({
     testTimeout: patienceMs,
     hookTimeout: patienceMs,
     sequence: { sequencer: LongestFirst },
+    globalSetup: `${dist}/test/support/temporary.js`,
     // What the build made is loaded as it is; only the files with the tests themselves need vitest's hand.
     server: { deps: { external: [new RegExp(`/${dist}/(?!test/.*\\.test\\.js)`)] } },
     projects: [

@@ -63,9 +63,12 @@ function tellUnknown(pointer: string, schemaPath: string): Fault {
     schemaPath,
     keyword: 'additionalProperties',
     params: { additionalProperty: name.slice(0, NAME_LENGTH_MAX) },
-    message: 'must NOT have additional properties',
+    message: schemaPath.includes(FILTER) ? PATH_MESSAGE : 'must NOT have additional properties',
   };
 }
+
+const FILTER = '/properties/filter/additionalProperties';
+const PATH_MESSAGE = 'is asked for a path that a filter here cannot have';
 
 /**
  * Of every union that failed, the errors of one branch alone. `from` is where in the schema paths to
@@ -92,13 +95,29 @@ function settleUnions(found: readonly TLocalizedValidationError[], from: number)
     const instance = union.slice(0, union.indexOf(' '));
     const tried = [...branches].map(([path, errors]) => settleUnions(errors, path.length));
     settled.push(
-      ...tried.reduce((one, other) => (strangeness(other, instance) < strangeness(one, instance) ? other : one)),
+      ...(unknownSchema(tried, instance) ??
+        tried.reduce((one, other) => (strangeness(other, instance) < strangeness(one, instance) ? other : one))),
     );
   }
   return settled;
 }
 
 const ANY_OF = '/anyOf/';
+
+/** Where the value's `schema` names none of the branches: all that it may be, in place of that of one of them. */
+function unknownSchema(
+  tried: readonly (readonly TLocalizedValidationError[])[],
+  instance: string,
+): TLocalizedValidationError[] | null {
+  const found = tried.map((errors) =>
+    errors.find(({ instancePath, keyword }) => instancePath === `${instance}/schema` && keyword === 'const'),
+  );
+  const [first] = found;
+  if (first === undefined || found.includes(undefined)) return null;
+  const allowedValues = found.map((error) => (error!.params as { allowedValue: unknown }).allowedValue);
+  const message = `must be one of ${allowedValues.join(', ')}`;
+  return [{ ...first, keyword: 'enum', params: { allowedValues }, message } as TLocalizedValidationError];
+}
 
 /**
  * How little a value looks like a branch of a union: of another type altogether, then another
@@ -117,7 +136,7 @@ function strangeness(errors: readonly TLocalizedValidationError[], instance: str
 
 /** The part of the instance that a schema was applied to: one segment for each property or item on the way. */
 function instanceOf(error: TLocalizedValidationError, schemaPath: string): string {
-  const depth = schemaPath.match(/\/(?:properties\/[^/]+|items)/g)?.length ?? 0;
+  const depth = schemaPath.match(/\/(?:(?:properties|patternProperties)\/[^/]+|items)/g)?.length ?? 0;
   const segments = error.instancePath.split('/');
   return segments.slice(0, depth + 1).join('/');
 }

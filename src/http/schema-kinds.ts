@@ -12,7 +12,8 @@ import {
   Action,
   Address,
   Amount,
-  Conditions,
+  ClaimConditions,
+  EventConditions,
   Free,
   Hash,
   KindName,
@@ -20,6 +21,7 @@ import {
   LedgerHandle,
   LimitAmount,
   Public,
+  RecordConditions,
   Reference,
   Signers,
   Text,
@@ -94,7 +96,7 @@ export const Signal = among(SIGNALS);
 export const Route = closed({
   action: among(['forward', 'accept', 'debit', 'credit']),
   target: optional(Address),
-  filter: optional(Conditions),
+  filter: optional(ClaimConditions),
 });
 
 /** By which members of claims their sides share a leg. */
@@ -120,8 +122,8 @@ export const Secure = anyOf([
 ]);
 
 export const EffectAction = anyOf([
-  closed({ schema: Address, bridge: Address }),
   closed({ schema: constant('webhook'), endpoint: Url }),
+  closed({ schema: Address, bridge: Address }),
 ]);
 
 /*
@@ -171,7 +173,7 @@ const policy = (schema: string, record: Schema, value: Schema) =>
     values: array(value, { maxItems: LIST_MAX }),
     extend: optional(anyOf([Address, array(Address, { maxItems: LIST_MAX })])),
     // One that cannot be read is met by no record: a status policy with it would leave all of them free.
-    filter: optional(Conditions),
+    filter: optional(RecordConditions),
   });
 
 /** data of `POST /circles/{id}/signers`, and of taking the signer out again. */
@@ -217,7 +219,7 @@ export function kindSchemas(claimsMax: number): Readonly<Record<Kind, Schema>> {
     [Kind.effect]: closed({
       ...COMMON,
       signal: Signal,
-      filter: optional(Conditions),
+      filter: optional(EventConditions),
       action: EffectAction,
     }),
     [Kind.bridge]: closed({

@@ -80,21 +80,33 @@ const CONDITION_VALUES_MAX = 1000;
 const ConditionScalar = anyOf([text(), number, boolean]);
 const ConditionList = array(ConditionScalar, { maxItems: CONDITION_VALUES_MAX });
 
-/** Dotted paths, each with the value wanted there or operators on it (core/conditions.ts). */
-export const Conditions = map(
-  anyOf([
-    ConditionScalar,
-    closed(
-      Object.fromEntries(
-        CONDITION_OPERATORS.map((name) => [
-          name,
-          optional(name === '$in' || name === '$nin' ? ConditionList : ConditionScalar),
-        ]),
-      ),
-      { minProperties: 1 },
+const Condition = anyOf([
+  ConditionScalar,
+  closed(
+    Object.fromEntries(
+      CONDITION_OPERATORS.map((name) => [
+        name,
+        optional(name === '$in' || name === '$nin' ? ConditionList : ConditionScalar),
+      ]),
     ),
-  ]),
-  { maxProperties: MEMBERS_MAX },
+    { minProperties: 1 },
+  ),
+]);
+
+/**
+ * Dotted paths that begin as in the pattern, each with the value wanted there or operators on it (core/conditions.ts). One
+ * that leads nowhere would be met by no record: a policy would leave all of them free, a route pass on to the next.
+ */
+const conditions = (paths: string) => map(paths, Condition, { maxProperties: MEMBERS_MAX });
+
+const FIRST_OF_PATH = (names: readonly string[]) => `^(?:${names.join('|')})(?:\\.|$)`;
+/** Into a record. */
+export const RecordConditions = conditions('^(?:data\\.|meta\\.(?:status|moment|labels)$)');
+/** Into a claim, and the intent that it is of. */
+export const ClaimConditions = conditions(FIRST_OF_PATH(['action', 'amount', 'source', 'target', 'symbol', 'intent']));
+/** Into the data of an event. */
+export const EventConditions = conditions(
+  FIRST_OF_PATH(['handle', 'signal', 'amount', 'metric', 'proofs', ...KINDS.map(({ name }) => name)]),
 );
 
 function oneOrIn(schema: Schema) {

@@ -28,10 +28,11 @@ export function object(members: Members, limits: Schema = {}): Schema {
 export const closed = (members: Members, limits: Schema = {}): Schema =>
   object(members, { additionalProperties: false, ...limits });
 
-/** An object with members of any names, all of them such values. A dot would pass by names with a line end in them. */
-export const map = (values: Schema, limits: Schema = {}): Schema => ({
+/** An object all of whose members have names of this pattern, and such values. */
+export const map = (names: string, values: Schema, limits: Schema = {}): Schema => ({
   type: 'object',
-  patternProperties: { '^[^]*$': values },
+  patternProperties: { [names]: values },
+  additionalProperties: false,
   ...limits,
 });
 

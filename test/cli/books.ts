@@ -2,7 +2,7 @@
  * Directories of books to be audited: made by a real server, copied, and rewritten by somebody who holds its key.
  */
 import { execFile } from 'node:child_process';
-import { cpSync, readdirSync, rmSync, unlinkSync } from 'node:fs';
+import { cpSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type AuditOptions, type AuditReport, audit } from '../../src/cli/audit/audit.ts';
@@ -46,14 +46,13 @@ export function copyWithoutKey(directory: string): string {
 }
 
 /**
- * Books that several files of tests look at are made once in a process, which takes them away at its end. Each time they
+ * Books that several files of tests look at are made once in a process, and go when the suite ends. Each time they
  * are asked for a copy is given, for the file or the test to do with as it likes.
  */
 function madeOnce(make: (directory: string) => Promise<void>): () => Promise<string> {
   let made: Promise<string> | null = null;
   const makeIt = async () => {
     const directory = makeDirectory();
-    removeAtExit(directory);
     await make(directory);
     return directory;
   };
@@ -61,10 +60,6 @@ function madeOnce(make: (directory: string) => Promise<void>): () => Promise<str
     made ??= makeIt();
     return copyOf(await made);
   };
-}
-
-function removeAtExit(directory: string): void {
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
 }
 
 const PRUNED = ['--snapshot-every', '40', '--segment-bytes-max', '12000'];

@@ -117,6 +117,18 @@ describe('errors have the form clients know', () => {
     });
   });
 
+  test.each<[KindName, object, string]>([
+    ['effect', { action: { schema: 'webhook' } }, "must have required property 'endpoint'"],
+    ['effect', { action: { schema: 'bank' } }, "must have required property 'bridge'"],
+    ['policy', { schema: 'other' }, 'must be one of access, status, labels'],
+    ['policy', { filter: { 'dat.a': 1 } }, 'is asked for a path that a filter here cannot have'],
+    ['policy', { filter: { 'data.a': { $fits: 1 } } }, 'must NOT have additional properties'],
+    ['policy', { filter: { 'data.a': { $in: 'a' } } }, 'must be array'],
+  ])('of %s with %j the fault of the shape that was meant', (kind, more, message) => {
+    const errors = validate(Kind[kind], 'create', bodyOf(withMember(kind, { ...more })));
+    expect(errors!.map((error) => error.message)).toEqual([message]);
+  });
+
   test('never more than fifty', () => {
     const claims = Array.from({ length: 10_000 }, () => ({ action: 'transfer' }));
     expect(validate(Kind.intent, 'create', bodyOf({ handle: 'i', claims }))!.length).toBe(50);
@@ -124,8 +136,8 @@ describe('errors have the form clients know', () => {
   });
 });
 
-function members(count: number): Record<string, unknown> {
-  return Object.fromEntries(Array.from({ length: count }, (_, i) => [`m${i}`, 1]));
+function members(count: number, path = ''): Record<string, unknown> {
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => [`${path}m${i}`, 1]));
 }
 
 describe('where a body is wrong is looked for among so many parts', () => {
@@ -145,11 +157,11 @@ describe('where a body is wrong is looked for among so many parts', () => {
     ['wallet', { access: rules(1000), schema: '!' }, ['/data/schema pattern']],
     ['policy', { values: [...rules(600), WRONG] }, LARGE],
     ['policy', { values: rules(600), record: 'nope' }, LARGE],
-    ['effect', { filter: { a: { $in: Array(1000).fill(1) } }, signal: '!' }, ['/data/signal enum']],
+    ['effect', { filter: { amount: { $in: Array(1000).fill(1) } }, signal: '!' }, ['/data/signal enum']],
     [
       'effect',
       {
-        filter: Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`m${i}`, { $in: Array(1000).fill(1) }])),
+        filter: Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`wallet.${i}`, { $in: Array(1000).fill(1) }])),
         signal: '!',
       },
       LARGE,
@@ -190,7 +202,7 @@ describe('what is far too wide is told as that, and nobody looks into it', () =>
     const claim = { ...TRANSFER, source: { handle: 'a', custom: WIDE } };
     expect(wrongs('intent', withMember('intent', { claims: [claim], origin: 'a' }))).toEqual([]);
     expect(toldOf('wallet', { ...PROOF, custom: WIDE }, 'proof')).toEqual([]);
-    expect(wrongs('effect', withMember('effect', { filter: members(1000) }))).toEqual([]);
+    expect(wrongs('effect', withMember('effect', { filter: members(1000, 'wallet.') }))).toEqual([]);
   });
 });
 
@@ -393,7 +405,7 @@ describe('members of kinds', () => {
     ['bridge', { secure: [{ schema: 'oauth2', tokenUrl: 'https://x', clientSecret: 's' }] }, '/data/secure/0 required'],
     ['bridge', { secure: [{ ...CREDENTIALS, clientSecret: '' }] }, '/data/secure/0/clientSecret minLength'],
     ['bridge', { secure: [{ ...CREDENTIALS, scope: ['a'] }] }, '/data/secure/0/scope type'],
-    ['policy', { schema: 'other' }, '/data/schema const'],
+    ['policy', { schema: 'other' }, '/data/schema enum'],
     ['policy', { record: 'x' }, '/data/record enum'],
     ['policy', { values: [{ action: 'x' }] }, '/data/values/0/action enum'],
     ['schema', { record: 'x' }, '/data/record enum'],
@@ -417,19 +429,66 @@ describe('conditions: what no filter can ask for came in under a name with a lin
     '__proto__\n',
   ];
   const WRONG = [{ $in: null }, { $in: {} }, { $nin: 1 }, { $eq: {} }, { $fits: 1 }, {}, [1], null];
-  const filterOf = (name: string, wish: unknown) => JSON.parse(`{${JSON.stringify(name)}:${JSON.stringify(wish)}}`);
+  /** Where each kind has filters, and what is wrong with this one there. */
+  const filtersOf = (name: string, wish: unknown) =>
+    (['wallet', 'effect', 'policy'] as const).map((kind) => {
+      const path = `${{ wallet: 'intent', effect: 'wallet', policy: 'data' }[kind]}.${name}`;
+      const filter = { [path]: wish };
+      const isRoute = kind === 'wallet';
+      const told = wrongs(kind, withMember(kind, isRoute ? { routes: [{ action: 'accept', filter }] } : { filter }));
+      return [kind, isRoute ? '/data/routes/0/filter' : '/data/filter', told] as const;
+    });
   test.each(NAMES)('%j', (name) => {
     for (const wish of WRONG) {
-      const filter = filterOf(name, wish);
-      const at = (place: string) => expect.arrayContaining([expect.stringContaining(`${place}/filter/`)]);
-      const told = (kind: KindName, more: Record<string, unknown>) => wrongs(kind, withMember(kind, more));
-      expect(told('wallet', { routes: [{ action: 'accept', filter }] }), JSON.stringify(wish)).toEqual(
-        at('/data/routes/0'),
-      );
-      for (const kind of ['effect', 'policy'] as const) expect(told(kind, { filter }), kind).toEqual(at('/data'));
+      for (const [kind, where, told] of filtersOf(name, wish)) {
+        expect(told, `${kind} ${JSON.stringify(wish)}`).toEqual(
+          expect.arrayContaining([expect.stringContaining(`${where}/`)]),
+        );
+      }
     }
-    const filter = filterOf(name, { $in: [1, 'a', true], $ne: 'b' });
-    expect(wrongs('wallet', withMember('wallet', { routes: [{ action: 'accept', filter }] }))).toEqual([]);
+    for (const [kind, , told] of filtersOf(name, { $in: [1, 'a', true], $ne: 'b' })) expect(told, kind).toEqual([]);
+  });
+});
+
+describe('a filter asks for paths that lead somewhere there', () => {
+  const told = (kind: KindName, path: string) => {
+    const filter = JSON.parse(`{${JSON.stringify(path)}:"a"}`);
+    return wrongs(kind, withMember(kind, kind === 'wallet' ? { routes: [{ action: 'accept', filter }] } : { filter }));
+  };
+
+  test.each<[KindName, string]>([
+    ['policy', 'data.custom.city'],
+    ['policy', 'meta.status'],
+    ['policy', 'meta.labels'],
+    ['policy', 'meta.moment'],
+    ['effect', 'signal'],
+    ['effect', 'amount'],
+    ['effect', 'intent.data.claims.source'],
+    ['effect', 'circle-signer.data.circle'],
+    ['wallet', 'action'],
+    ['wallet', 'amount'],
+    ['wallet', 'symbol.handle'],
+    ['wallet', 'intent.custom.purpose'],
+  ])('%s: %s', (kind, path) => expect(told(kind, path)).toEqual([]));
+
+  test.each<[KindName, string]>([
+    ['policy', 'dat.custom.city'],
+    ['policy', 'data'],
+    ['policy', 'meta.owners'],
+    ['policy', 'meta.status.a'],
+    ['policy', 'record.data.custom'],
+    ['effect', 'walet.data.handle'],
+    ['effect', 'data.handle'],
+    ['effect', 'wallets'],
+    ['wallet', 'symbl.handle'],
+    ['wallet', 'amounts'],
+    ['wallet', 'wallet.handle'],
+    ['wallet', 'amount\n'],
+    ['wallet', ''],
+    ['wallet', '__proto__'],
+  ])('%s: %j is refused', (kind, path) => {
+    const where = kind === 'wallet' ? '/data/routes/0/filter' : '/data/filter';
+    expect(told(kind, path)).toEqual([`${where} additionalProperties`]);
   });
 });
 
@@ -594,12 +653,17 @@ describe('as much as there may be is taken, one more is told', () => {
     ['wallet', 'signers of a rule', 1000, (size) => rule({ signer: { $in: many(size, { handle: 'a' }) } })],
     ['wallet', 'actions of a rule', 1000, (size) => ({ access: [{ action: { $in: many(size, 'read') } }] })],
     ['wallet', 'text about a bearer', 1024, (size) => rule({ bearer: { sub: long(size) } })],
-    ['wallet', 'members of a condition', 1000, (size) => ({ routes: [{ action: 'accept', filter: members(size) }] })],
+    [
+      'wallet',
+      'members of a condition',
+      1000,
+      (size) => ({ routes: [{ action: 'accept', filter: members(size, 'intent.') }] }),
+    ],
     [
       'wallet',
       'values of a condition',
       1000,
-      (size) => ({ routes: [{ action: 'accept', filter: { a: { $in: many(size) } } }] }),
+      (size) => ({ routes: [{ action: 'accept', filter: { amount: { $in: many(size) } } }] }),
     ],
     ['bridge', 'a URL', 2048, (size) => ({ config: { server: url(size) } })],
     ['effect', 'a URL', 2048, (size) => ({ action: { schema: 'webhook', endpoint: url(size) } })],

@@ -18,8 +18,9 @@ import {
   Address,
   Amount,
   Bearer,
-  Conditions,
+  ClaimConditions,
   Digest,
+  EventConditions,
   Hash,
   KindName,
   LedgerHandle,
@@ -27,6 +28,7 @@ import {
   Luid,
   Proof,
   Public,
+  RecordConditions,
   Reference,
   Result,
   Signer,
@@ -61,7 +63,9 @@ const NAMED: Readonly<Record<string, Schema>> = {
   LimitAmount,
   Reference,
   Proof,
-  Conditions,
+  ClaimConditions,
+  EventConditions,
+  RecordConditions,
   KindName,
   Signal,
   AccessAction: Action,
@@ -131,8 +135,7 @@ interface Written extends Schema {
 }
 
 /**
- * A schema that accepts the same, in words that other tools know: names of members by no pattern that JavaScript alone
- * can read, a type beside each enumeration, numbers that do not fit into 32 bits named as such, objects of anything said to be open.
+ * A schema that accepts the same, in words that other tools know: values of members by no pattern of their names, a type beside each enumeration, numbers that do not fit into 32 bits named as such, objects of anything said to be open.
  */
 function writtenOut(schema: Schema, names: ReadonlyMap<Schema, string>): Schema {
   const tell = (part: Schema): Schema => {
@@ -146,8 +149,10 @@ function writtenOut(schema: Schema, names: ReadonlyMap<Schema, string>): Schema 
   if (properties !== undefined && Object.keys(properties).length > 0) {
     told.properties = Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, tell(part)]));
   }
-  if (patternProperties !== undefined) told.additionalProperties = tell(Object.values(patternProperties)[0]!);
-  else if (told.type === 'object' && told.properties === undefined) told.additionalProperties ??= true;
+  if (patternProperties !== undefined) {
+    const [[names, part]] = Object.entries(patternProperties) as [[string, Schema]];
+    Object.assign(told, { propertyNames: { pattern: names }, additionalProperties: tell(part) });
+  } else if (told.type === 'object' && told.properties === undefined) told.additionalProperties ??= true;
   if (items !== undefined) told.items = tell(items);
   if (anyOf !== undefined) {
     told.anyOf = anyOf.map(tell);

@@ -28,9 +28,17 @@ export const SHAPES: Readonly<Record<string, ShapeText>> = {
   Proof: {
     says: 'One signature. `digest` is the SHA-256 of the text of `hash` with the canonical `custom` behind it, if there is one; `result` signs its 32 bytes.',
   },
-  Conditions: {
-    says: 'Dotted paths, each with the value wanted there or with operators on it. All must hold.',
+  ClaimConditions: {
+    says: 'Dotted paths into a claim, and behind `intent` into the data of its intent, each with the value wanted there or with operators on it. All must hold.',
     example: { 'symbol.handle': 'usd', amount: { $gte: 100 } },
+  },
+  EventConditions: {
+    says: 'Dotted paths into the data of an event, each with the value wanted there or with operators on it. All must hold.',
+    example: { 'wallet.data.custom.city': 'Quito' },
+  },
+  RecordConditions: {
+    says: 'Dotted paths into a record, each with the value wanted there or with operators on it. All must hold.',
+    example: { 'data.custom.city': 'Quito' },
   },
   KindName: { says: 'A kind of record.' },
   Signal: { says: 'What an event is about.' },
