@@ -4,8 +4,8 @@ import { TextRing } from '../text-ring.ts';
 
 /** All texts of records in flat memory, where nobody says. */
 const RECORD_BYTES_MAX = 256 * 1024;
-/** Those that lie in V8's heap too. */
-const AT_HAND_CHARS_MAX = 32 * 1024 * 1024;
+/** Of the bytes there may be of them, those that lie in V8's heap too, as so many characters. */
+const AT_HAND_SHARE = 1 / 8;
 /** Texts beyond this are made anew each time. */
 const TEXT_CHARS_MAX = 64 * 1024;
 
@@ -28,7 +28,7 @@ export class RecordTexts {
   readonly #atHand: Recent<number, KeptText>;
   readonly #all: TextRing;
 
-  constructor(bytesMax = RECORD_BYTES_MAX, atHandMax = AT_HAND_CHARS_MAX) {
+  constructor(bytesMax = RECORD_BYTES_MAX, atHandMax = bytesMax * AT_HAND_SHARE) {
     this.#atHand = new Recent(atHandMax, ({ text }) => text.length);
     this.#all = new TextRing(bytesMax);
   }
