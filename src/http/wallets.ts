@@ -24,7 +24,11 @@ export function listBalances(call: Call): void {
   listSlots(call, BALANCE_PATHS, {
     count: 2,
     salt: 0,
-    momentOf: (slot, number) => (number === 0 || amountOf(slot, number) !== 0 ? balances.moment(slot) : null),
+    momentOf: (slot, number) => {
+      const moment = balances.moment(slot);
+      // Before any money moved a limit, or what a prepared intent will bring, makes no balance.
+      return moment > 0 && (number === 0 || amountOf(slot, number) !== 0) ? moment : null;
+    },
     said: (slot, number) => `"amount":${amountOf(slot, number)},"schema":"${number === 0 ? 'available' : 'reserved'}"`,
   });
 }

@@ -465,6 +465,16 @@ test('of a balance that is spent it is told that nothing is available, of what i
   expect(body.page.total).toBe(1);
 });
 
+test('a wallet that is limited, or is to get something, has no balance before any money moved', async () => {
+  const { there, kit } = await freshLedger();
+  const [symbol, wallet, other] = [await kit.symbol(), await kit.wallet(), await kit.wallet()];
+  await kit.clear([limit(wallet, symbol, 'dailyCount', 5), issue(other, symbol, 5)]);
+  await kit.clear([transfer(other, wallet, symbol, 5)], { data: { config: { commit: 'manual' } } });
+  const { body } = await there.get(`/wallets/${wallet}/balances`);
+  expect([body.data, body.page.total]).toEqual([[], 0]);
+  expect((await there.get(`/wallets/${wallet}/limits`)).body.data).toHaveLength(1);
+});
+
 describe('rows of balances and limits are filtered as records are', () => {
   let there: Client;
   let wallet: string;

@@ -195,7 +195,7 @@ function slotCheck(what: 'balances' | 'limits', wallet: Rec, books: Books): Expe
     const moment = new Date(account.moment).toISOString();
     const row = (schema: string, amount: bigint) => rows.push(`${symbol} ${schema} ${amount} ${moment}`);
     if (what === 'balances') {
-      row('available', account.available);
+      if (account.moment > 0) row('available', account.available);
       if (account.reserved !== 0n) row('reserved', account.reserved);
     } else for (const [metric, amount] of account.limits) rows.push(`${symbol} ${metric} ${amount}`);
   }
