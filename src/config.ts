@@ -239,7 +239,7 @@ const SETTINGS = {
     'attempts to deliver before a bridge or webhook is given up; a hundred take over two days',
   ),
 
-  bodyBytesMax: count(MiB, 1024, 16 * MiB, 'largest request body'),
+  bodyBytesMax: count(MiB, 1024, 16 * MiB, 'largest request body, as sent and in canonical form'),
   bodyMsMax: count(
     7_000,
     10,

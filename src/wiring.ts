@@ -199,6 +199,7 @@ export function openDoor(config: Config, rooms: Rooms, defaultLedger: number, lo
       effects,
       clock: Date.now,
       validate: compileSchemas(limits),
+      bodyBytesMax: config.bodyBytesMax,
       pageLimitMax: config.pageLimitMax,
       listMsMax: config.listMsMax,
       listProofMsMax: config.listProofMsMax,

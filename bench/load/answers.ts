@@ -27,6 +27,7 @@ export function openApp({ engine, state, server }: House): Handler {
       state,
       server,
       sealer,
+      bodyBytesMax: 1024 * 1024,
       texts: new RecordTexts(TEXTS_BYTES_MAX),
       eventTexts: new EventTexts(),
       pool: new ProofPool({ workers: 0, server, rowsPerTaskMax: 256, inlineRowsMax: 4 }),

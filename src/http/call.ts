@@ -32,6 +32,7 @@ export interface House {
   eventTexts: EventTexts;
   pool: ProofPool;
   validate: ValidateBody;
+  bodyBytesMax: number;
   pageLimitMax: number;
   waiters: Waiters;
   walks: Walks;

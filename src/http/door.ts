@@ -66,9 +66,10 @@ export function keysOf({ proofs }: Pick<CheckedProofs, 'proofs'>): Uint8Array[] 
   return proofs.map((proof) => proof.public);
 }
 
-/** Who looks at bodies: by which shapes, and under which key, in base64, the server signs. */
+/** Who looks at bodies: by which shapes, how large they may be, and under which key, in base64, the server signs. */
 interface Doorkeeper {
   readonly validate: ValidateBody;
+  readonly bodyBytesMax: number;
   readonly sealer: { readonly publicText: string };
 }
 
@@ -78,7 +79,7 @@ interface Doorkeeper {
  * ledger, so nobody may bring its signature from there as that of a client who wants what the record says.
  */
 export function openBody(
-  { validate, sealer }: Doorkeeper,
+  { validate, sealer, bodyBytesMax }: Doorkeeper,
   kind: Kind,
   operation: 'create' | 'update' | 'drop' | 'check',
   body: unknown,
@@ -105,7 +106,7 @@ export function openBody(
     return refuse('crypto.signature-missing', 'meta.proofs must hold at least one proof of a client');
   }
   const { proofs, checks, text } = checked;
-  const unfit = refuseToKeep(`${data}${text}`);
+  const unfit = refuseToKeep(`${data}${text}`, bodyBytesMax);
   if (unfit !== null) return unfit;
   return { value, data, hash: Buffer.from(hashHex, 'hex'), hashHex, luid, proofs, checks, places, text };
 }

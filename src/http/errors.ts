@@ -60,9 +60,9 @@ const LATER: readonly Header[] = [['retry-after', '1']];
 /** A refusal by a reason that has a status here. */
 export const refuse: (reason: Reason, detail: string, custom?: Record<string, unknown>) => Refusal = refuseFor;
 
-/** 413: the body is larger than the server takes. */
-export function refuseBodySize(bytesMax: number): Refusal {
-  return { reason: 'api.body-malformed', detail: `body must not be larger than ${bytesMax} bytes`, status: 413 };
+/** 413: the body is larger than the server takes, or `what` of it that is said. */
+export function refuseBodySize(bytesMax: number, what = 'body'): Refusal {
+  return { reason: 'api.body-malformed', detail: `${what} must not be larger than ${bytesMax} bytes`, status: 413 };
 }
 
 /** 405: the path is known, the method is not among `allowed`. */

@@ -10,7 +10,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
-import { type Refusal, refuse } from './errors.ts';
+import { type Refusal, refuse, refuseBodySize } from './errors.ts';
 
 export type Parsed = { readonly value: unknown; readonly refusal?: undefined } | { readonly refusal: Refusal };
 
@@ -27,6 +27,9 @@ const MANY_SHAPES = refuse(
   'api.body-malformed',
   `body has more than ${SHAPES_MAX} members that are not named as those of another object are`,
 );
+
+/** Bytes of UTF-8 that one unit of a text takes at most. */
+const UNIT_BYTES_MAX = 3;
 
 /** As deep as any body may be, whatever the configuration says. */
 const KEPT_DEPTH_MAX = 512;
@@ -71,10 +74,15 @@ export function parseJson(bytes: Uint8Array, depthMax: number, keysMax = KEYS_MA
 }
 
 /**
- * Why a body must not be kept of which these are the canonical texts, or null. They are read again, and each sorts the
- * members of an object: one that no other object has may come before all others there that came last in the body.
+ * Why a body must not be kept of which these are the canonical texts, or null. They may be longer than what was sent, of
+ * 1e20 twenty-one digits, and all that is made of them has its room by the size of bodies. And they are read again, and
+ * each sorts the members of an object: one that no other object has may come before all others there that came last in
+ * the body.
  */
-export function refuseToKeep(texts: string): Refusal | null {
+export function refuseToKeep(texts: string, bytesMax: number): Refusal | null {
+  if (texts.length > bytesMax / UNIT_BYTES_MAX && Buffer.byteLength(texts) > bytesMax) {
+    return refuseBodySize(bytesMax, 'the canonical form of a body');
+  }
   if (texts.length <= SHAPES_MAX) return null;
   return hasMoreShapes(Buffer.from(texts), KEPT_DEPTH_MAX, SHAPES_MAX) ? MANY_SHAPES : null;
 }

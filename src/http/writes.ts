@@ -288,7 +288,7 @@ function openProof(
   const { entry } = readRow(house.state, row);
   const checked = openProofs([proofTexts(body)], hexOf(entry.hash));
   if (isRefusal(checked)) return checked;
-  return refuseToKeep(checked.text) ?? { ...checked, entry };
+  return refuseToKeep(checked.text, house.bodyBytesMax) ?? { ...checked, entry };
 }
 
 /**

@@ -19,7 +19,7 @@ import {
   sha256,
 } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { issue, luidOf, makeKit, reasonOf, unique } from '../support/kit.ts';
+import { issue, luidOf, makeKit, proofFor, reasonOf, unique } from '../support/kit.ts';
 import { serverOfTest } from '../support/of-test.ts';
 import { type Server, type ServerOptions, startRefused } from '../support/server.ts';
 
@@ -289,6 +289,30 @@ describe('a limit that is set is the limit that holds', () => {
     const options = { data: { config: { commit: 'manual' } }, headers: { prefer: 'wait=20' } };
     const { body, headers } = await kit.send(claims, options);
     expect([body.meta.status, headers.get('preference-applied')]).toEqual(['prepared', 'wait=1']);
+  });
+
+  test('a body by its canonical form too, which may be several times as long', async () => {
+    // As large as may be, where it is: beyond what the journal writes as one.
+    const [small, large] = [4000, 16 * 1024 * 1024];
+    for (const bytesMax of [small, large]) {
+      const { url } = await serverOfTest({ flags: ['--body-bytes-max', String(bytesMax)] });
+      const post = (path: string, body: Json): Promise<Response> =>
+        fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(body).replaceAll(String(1e20), '1e20') });
+      const numbers = (chars: number): Json => ({ n: new Array(Math.floor(chars / 22)).fill(1e20) });
+      const wallet = (chars: number): Json => record({ handle: 'w', custom: numbers(chars) }, keys);
+      const beyond = await post('/wallets', wallet(bytesMax));
+      expect(beyond.status).toBe(413);
+      expect(((await beyond.json()) as Json).data).toMatchObject({
+        reason: 'api.body-malformed',
+        detail: expect.stringContaining('canonical form'),
+      });
+      const within = wallet(bytesMax - 2000);
+      expect((await post('/wallets', within)).status).toBe(201);
+      const prove = (chars: number) => post('/wallets/w/proofs', proofFor(within, keys, numbers(chars)));
+      expect([(await prove(small)).status, (await prove(small - 1000)).status]).toEqual(
+        bytesMax === small ? [413, 200] : [200, 200],
+      );
+    }
   });
 
   test('body, depth, claims, proofs and page', async () => {

@@ -105,6 +105,7 @@ export class Desk {
         engine,
         state,
         server: SERVER,
+        bodyBytesMax: 1024 * 1024,
         sealer,
         texts: new RecordTexts(),
         eventTexts: new EventTexts(),

@@ -22,7 +22,7 @@ const limits = { claimsMax: 20, proofsMax: 3 };
 const DEPTH_MAX = 64;
 /** The key of the server: what it signed is passed over. */
 const SERVER = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=';
-const doorkeeper = { validate: compileSchemas(limits), sealer: { publicText: SERVER } };
+const doorkeeper = { validate: compileSchemas(limits), sealer: { publicText: SERVER }, bodyBytesMax: 1024 * 1024 };
 const usual = new UsualIntents({ ...limits, depthMax: DEPTH_MAX, publicText: SERVER });
 const state = emptyState(entryCodec, 1, { chunkBytes: 1 << 20 });
 

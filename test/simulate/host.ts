@@ -333,6 +333,7 @@ export class Host implements Watched {
         clock: () => this.clock.now(),
         head: () => this.journal.position,
         validate,
+        bodyBytesMax: 1024 * 1024,
         pageLimitMax: 100,
         listMsMax: 1000,
         listProofMsMax: 1000,
