@@ -18,7 +18,7 @@ import { NO_BYTES } from './http/call.ts';
 import { LongAnswers } from './http/long-answers.ts';
 import type { Handler } from './http/request.ts';
 import { compileSchemas } from './http/schemas.ts';
-import { EventTexts, RecordTexts } from './http/texts.ts';
+import { RecordTexts } from './http/texts.ts';
 import { createTokenChecker } from './http/tokens.ts';
 import { compileUserSchema } from './http/user-schemas.ts';
 import { Waiters } from './http/waiters.ts';
@@ -191,7 +191,6 @@ export function openDoor(config: Config, rooms: Rooms, defaultLedger: number, lo
       server,
       sealer,
       texts: new RecordTexts(config.textsBytesMax),
-      eventTexts: new EventTexts(),
       pool,
       waiters,
       walks: new Walks(),

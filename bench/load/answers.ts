@@ -5,7 +5,7 @@ import { createApp } from '../../src/http/app.ts';
 import { LongAnswers } from '../../src/http/long-answers.ts';
 import type { Handler } from '../../src/http/request.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
-import { EventTexts, RecordTexts } from '../../src/http/texts.ts';
+import { RecordTexts } from '../../src/http/texts.ts';
 import { createTokenChecker } from '../../src/http/tokens.ts';
 import { Waiters } from '../../src/http/waiters.ts';
 import { Walks } from '../../src/http/walks.ts';
@@ -29,7 +29,6 @@ export function openApp({ engine, state, server }: House): Handler {
       sealer,
       bodyBytesMax: 1024 * 1024,
       texts: new RecordTexts(TEXTS_BYTES_MAX),
-      eventTexts: new EventTexts(),
       pool: new ProofPool({ workers: 0, server, rowsPerTaskMax: 256, inlineRowsMax: 4 }),
       waiters: new Waiters(),
       walks: new Walks(),

@@ -5,18 +5,26 @@ import { Kind } from '../core/kinds.ts';
 import { recordAt } from '../core/past.ts';
 import { dataOf, readRow } from '../core/records.ts';
 import type { State } from '../core/state.ts';
-import { eventText, type LedgerEvent, placedAt } from '../events.ts';
+import type { EventTexts } from '../event-texts.ts';
+import { type LedgerEvent, placedAt } from '../events.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { viewText } from '../render.ts';
 import { addressOf } from './leg-call.ts';
 import type { OutgoingCall } from './outgoing.ts';
 
+/** What is told is made of this. */
+export interface Telling {
+  readonly state: State;
+  readonly sealer: Sealer;
+  readonly eventTexts: EventTexts;
+}
+
 /** Of this event to the effect or bridge in this row, as it is now. */
-export function eventCall(state: State, sealer: Sealer, row: number, event: LedgerEvent): OutgoingCall {
+export function eventCall({ state, sealer, eventTexts }: Telling, row: number, event: LedgerEvent): OutgoingCall {
   const { entry } = readRow(state, row);
   if (entry.kind === Kind.bridge) return statusCall(state, sealer, row, event);
   const { action } = dataOf(entry) as { action: { bridge?: string; endpoint?: string } };
-  const body = eventText(event, sealer);
+  const body = eventTexts.of(event);
   const { endpoint, bridge } = action;
   if (endpoint !== undefined) return { method: 'POST', url: endpoint, body, secure: [] };
   const target = findHandle(state, state.rows.ledger.get(row), Kind.bridge, bridge!);

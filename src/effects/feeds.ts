@@ -19,6 +19,7 @@ import { Kind } from '../core/kinds.ts';
 import { recordAt } from '../core/past.ts';
 import { dataOf, namesOf, readRow } from '../core/records.ts';
 import type { Feed, State } from '../core/state.ts';
+import type { EventTexts } from '../event-texts.ts';
 import { isWanted, type LedgerEvent, type Placed, placedAt, signalsOf } from '../events.ts';
 import { LongMap, near } from '../memory/index.ts';
 import type { Sealer } from '../proof/sealer.ts';
@@ -47,6 +48,7 @@ type DeliveryNote = Omit<DeliveryCommand, 'op' | 'moment' | 'caller'>;
 export interface FeedsOptions {
   state: State;
   sealer: Sealer;
+  eventTexts: EventTexts;
   lanes: Lanes;
   timers: Timers;
   /** Sequence number of the last entry on disk. */
@@ -323,8 +325,8 @@ export class Feeds {
   }
 
   #callOf(row: number, { seq, index }: Queued): OutgoingCall | null {
-    const { state, sealer } = this.#options;
-    return state.feeds.has(row) ? eventCall(state, sealer, row, this.#events.at(seq, index)) : null;
+    const { feeds } = this.#options.state;
+    return feeds.has(row) ? eventCall(this.#options, row, this.#events.at(seq, index)) : null;
   }
 
   #settled(row: number, queued: Queued, outcome: Outcome, attempts: number, lastError: string | null): void {

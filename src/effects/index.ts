@@ -6,6 +6,7 @@
  */
 import type { Entry } from '../core/entry.ts';
 import type { Stretch } from '../core/history.ts';
+import { type EventTexts, eventTextsOf } from '../event-texts.ts';
 import { Absences } from './absences.ts';
 import { Calls, type LegNote } from './calls.ts';
 import type { DeliveryView } from './deliveries.ts';
@@ -21,7 +22,7 @@ export { realTimers, type Timer, type Timers } from './timers.ts';
 /** So long the events of what was written together are looked through at once: half of what clearing it may have taken. */
 const PUBLISH_MS = 5;
 
-export interface EffectsOptions extends Omit<FeedsOptions, 'lanes' | 'note'> {
+export interface EffectsOptions extends Omit<FeedsOptions, 'eventTexts' | 'lanes' | 'note'> {
   /** Does a call over the network. */
   call: Call;
   callsInFlightMax: number;
@@ -35,6 +36,8 @@ export interface EffectsOptions extends Omit<FeedsOptions, 'lanes' | 'note'> {
 }
 
 export class Effects {
+  /** Events as they are told, to readers as well. */
+  readonly eventTexts: EventTexts;
   readonly #options: EffectsOptions;
   readonly #lanes: Lanes;
   readonly #calls: Calls;
@@ -43,6 +46,7 @@ export class Effects {
   constructor(options: EffectsOptions) {
     const { callsInFlightMax, bridgeAttemptsMax, bridgeCallsMax, noteLeg, noteDelivery, ...rest } = options;
     this.#options = options;
+    this.eventTexts = eventTextsOf(options.sealer);
     const call = guardedCall(options.call, options.defect);
     this.#lanes = new GuardedLanes(
       { timers: options.timers, call, inFlightMax: callsInFlightMax, attemptsMax: bridgeAttemptsMax },
@@ -50,7 +54,7 @@ export class Effects {
       options.defect,
     );
     this.#calls = new Calls({ ...rest, lanes: this.#lanes, parallelMax: bridgeCallsMax, note: noteLeg });
-    this.#feeds = new Feeds({ ...rest, lanes: this.#lanes, note: noteDelivery });
+    this.#feeds = new Feeds({ ...rest, eventTexts: this.eventTexts, lanes: this.#lanes, note: noteDelivery });
   }
 
   /** Takes up what was due when the server stopped. */

@@ -9,7 +9,9 @@
  * Calls of all lanes share `inFlightMax`. A party may have very many lanes, so all of them together have a share, alone
  * four fifths of the places; parties take turns, and within a party its lanes. A lane may have as many calls on their
  * way as its party may still begin, at most `parallelMax`: the fuller the house, the smaller the share, so lanes whose
- * calls hang until their time limit leave a place for one that had none, and lanes take turns for it.
+ * calls hang until their time limit leave a place for one that had none, and lanes take turns for it. A body that is
+ * longer than usual takes several places, so that what bodies take has an end too. How many, one knows once it is made:
+ * the next of a party is taken to be as long as its last, and where it is longer it may take more than are left.
  *
  * Whoever does not answer, or says that it cannot now, many times in a row, is away: what is to be tried again then comes
  * one by one, with pauses, until a call is answered. A hundred thousand that each are tried again by themselves would keep
@@ -50,13 +52,15 @@ interface LanesOptions {
   timers: Timers;
   /** Does the call. Never rejects; where its signal is aborted it ends soon, with whatever answer. */
   call: Call;
-  /** Calls on their way at once, over all lanes. */
+  /** Places for calls on their way at once, over all lanes. */
   inFlightMax: number;
   /** Attempts of a job before it is given up. */
   attemptsMax: number;
 }
 
 const NOT_IMPLEMENTED = 501;
+/** Bodies that are on their way together, beside the last one: a place is for an even share of that. */
+const BODY_BYTES_MAX = 64 * 1024 * 1024;
 /** Attempts begun in one turn: each makes, and perhaps signs, a body, and requests of clients must get their turn too. */
 const STARTS_PER_TURN_MAX = 16;
 /** Bodies may be large. */
@@ -87,8 +91,9 @@ interface Row extends Standing<Row> {
   tail: Entry;
   /** Set while the head waits to be tried again. */
   timer: Timer | null;
-  /** Set while a call of this row is on its way. */
+  /** Set while a call of this row is on its way: it takes so many places. */
   calling: AbortController | null;
+  places: number;
   /** The head was cancelled while its call was on its way. */
   cancelled: boolean;
 }
@@ -97,7 +102,10 @@ interface Row extends Standing<Row> {
 interface Party {
   readonly name: string;
   lanes: number;
+  /** Places that its calls take. */
   inFlight: number;
+  /** Those that its last one took. */
+  lastPlaces: number;
   /** Its lanes with something ready and fewer calls than their `parallelMax`; the next in turn first. */
   readonly hungry: Set<Lane>;
 }
@@ -113,6 +121,7 @@ interface Lane {
   readonly due: Line<Row>;
   /** Set while there are any. */
   pace: Timer | null;
+  /** Places that its calls take. */
   inFlight: number;
   /** Calls that have failed since one was answered. */
   failures: number;
@@ -126,7 +135,10 @@ export class Lanes {
   readonly #parties = new Map<string, Party>();
   /** Parties with hungry lanes; the next in turn first. */
   readonly #hungry = new Set<Party>();
+  readonly #placeBytes: number;
+  /** Places taken, and by how many calls. */
   #inFlight = 0;
+  #calls = 0;
   #jobs = 0;
   #turn: Timer | null = null;
   #closed = false;
@@ -134,6 +146,7 @@ export class Lanes {
   constructor(options: LanesOptions) {
     if (options.inFlightMax < 1 || options.attemptsMax < 1) throw new RangeError('lanes need at least one call');
     this.#options = options;
+    this.#placeBytes = BODY_BYTES_MAX / options.inFlightMax;
   }
 
   /** Adds a job to the end of the lane of `address`. The lane takes `parallelMax` and `party` of its first job. */
@@ -150,13 +163,22 @@ export class Lanes {
       return;
     }
     const standing = { line: null, before: null, behind: null };
-    const begun: Row = { key, head: entry, tail: entry, timer: null, calling: null, cancelled: false, ...standing };
+    const begun: Row = {
+      key,
+      head: entry,
+      tail: entry,
+      timer: null,
+      calling: null,
+      places: 0,
+      cancelled: false,
+      ...standing,
+    };
     lane.rows.set(key, begun);
     this.#makeReady(lane, begun);
   }
 
   #open(address: string, parallelMax: number, name: string): Lane {
-    const party = this.#parties.get(name) ?? { name, lanes: 0, inFlight: 0, hungry: new Set() };
+    const party = this.#parties.get(name) ?? { name, lanes: 0, inFlight: 0, lastPlaces: 1, hungry: new Set() };
     this.#parties.set(name, party);
     party.lanes++;
     const rows = new LongMap<number, Row>(near);
@@ -229,7 +251,7 @@ export class Lanes {
 
   /** Lanes with jobs, jobs added and not settled, and calls on their way. */
   counts(): { lanes: number; jobs: number; inFlight: number } {
-    return { lanes: this.#lanes.size, jobs: this.#jobs, inFlight: this.#inFlight };
+    return { lanes: this.#lanes.size, jobs: this.#jobs, inFlight: this.#calls };
   }
 
   #makeReady(lane: Lane, row: Row): void {
@@ -254,9 +276,9 @@ export class Lanes {
     // A set is walked in the order of adding, what is added on the way included.
     for (const party of this.#hungry) {
       const free = this.#options.inFlightMax - this.#inFlight;
-      if (free === 0) return;
+      if (free <= 0) return;
       const room = roomOf(party, free);
-      const lane = room > 0 ? nextOf(party, room) : undefined;
+      const lane = nextOf(party, room);
       if (lane === undefined) continue;
       if (starts++ === STARTS_PER_TURN_MAX || this.#options.timers.now() >= end) {
         this.#turn = this.#options.timers.after(0, () => this.#takeTurn());
@@ -282,18 +304,29 @@ export class Lanes {
       return;
     }
     const calling = new AbortController();
+    // The text is not kept beside its bytes.
+    const body = Buffer.from(wanted.body);
     row.calling = calling;
+    row.places = Math.ceil(Math.max(1, body.length / this.#placeBytes));
+    lane.party.lastPlaces = row.places;
     entry.attempts++;
-    lane.inFlight++;
-    lane.party.inFlight++;
-    this.#inFlight++;
-    void this.#options.call({ ...wanted, signal: calling.signal }).then((answer) => this.#ended(lane, row, answer));
+    this.#take(lane, row.places);
+    this.#calls++;
+    void this.#options
+      .call({ ...wanted, body, signal: calling.signal })
+      .then((answer) => this.#ended(lane, row, answer));
+  }
+
+  /** So many places more, or fewer. */
+  #take(lane: Lane, places: number): void {
+    lane.inFlight += places;
+    lane.party.inFlight += places;
+    this.#inFlight += places;
   }
 
   #ended(lane: Lane, row: Row, answer: Answer): void {
-    lane.inFlight--;
-    lane.party.inFlight--;
-    this.#inFlight--;
+    this.#take(lane, -row.places);
+    this.#calls--;
     if (this.#closed) return;
     row.calling = null;
     const { head: entry, cancelled } = row;
@@ -407,14 +440,15 @@ function isThere(answer: Answer): boolean {
   return status === NOT_IMPLEMENTED || (status < 500 && status !== 429);
 }
 
-/** Calls that a party may still begin: each of them takes a free place too. The last one is left to a party that has none. */
+/** Places that a party may still take: each of them is a free one less, too. The last one is left to a party that has none. */
 function roomOf({ inFlight }: Party, free: number): number {
   const room = Math.ceil((SHARE * (free - 1) - inFlight) / (SHARE + 1));
   return inFlight === 0 ? Math.max(1, room) : room;
 }
 
 /** Whose turn it is of a party's lanes: those that have no share left are as few as there are calls on their way. */
-function nextOf({ hungry }: Party, room: number): Lane | undefined {
+function nextOf({ hungry, inFlight, lastPlaces }: Party, room: number): Lane | undefined {
+  if (inFlight > 0 && room < lastPlaces) return undefined;
   for (const lane of hungry) if (lane.inFlight < room) return lane;
   return undefined;
 }

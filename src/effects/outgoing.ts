@@ -27,11 +27,14 @@ export interface OutgoingCall {
   signal?: AbortSignal;
 }
 
+/** Bytes take the place of a long text: else it would lie there beside them for as long as the call takes. */
+type Sent = Omit<OutgoingCall, 'body'> & { readonly body: string | Buffer };
+
 /** The status of an answer that came, or why none did. `retryAfterMs`: what its Retry-After asks for. */
 export type Answer = { status: number; retryAfterMs?: number } | { error: string };
 
 /** Never rejects. */
-export type Call = (call: OutgoingCall) => Promise<Answer>;
+export type Call = (call: Sent) => Promise<Answer>;
 
 export interface OutgoingOptions extends Omit<GuardOptions, 'resolve'> {
   /** Longest a call may take in all. */
@@ -52,7 +55,7 @@ interface Parcel {
   readonly method: string;
   readonly url: string;
   readonly headers: ReadonlyMap<string, string>;
-  readonly body: string;
+  readonly body: string | Buffer;
   /** Whether the body of the answer is wanted. */
   readonly keepsAnswer: boolean;
   readonly signal: AbortSignal;
@@ -129,7 +132,7 @@ export class Outgoing {
   }
 
   /** Sends with what the rules ask for. A token the bridge does not take is renewed, once. */
-  async #secured({ method, url, body, secure }: OutgoingCall, signal: AbortSignal): Promise<Answer> {
+  async #secured({ method, url, body, secure }: Sent, signal: AbortSignal): Promise<Answer> {
     const rules = readRules(secure);
     if ('error' in rules) return rules;
     const { credentials } = rules;
@@ -161,7 +164,7 @@ export class Outgoing {
   #exchange(parcel: Parcel, onNewSocket: boolean): Promise<Reply | 'stale'> {
     const { headers, signal } = parcel;
     // Bytes: text would be joined with the head and take its values beyond ASCII along into UTF-8.
-    const body = Buffer.from(parcel.body);
+    const body = typeof parcel.body === 'string' ? Buffer.from(parcel.body) : parcel.body;
     return new Promise((resolve) => {
       const failed = (error: unknown) => resolve({ error: signal.aborted ? String(signal.reason) : describe(error) });
       let request: http.ClientRequest;

@@ -17,7 +17,7 @@ import type { LongAnswers } from './long-answers.ts';
 import type { Route } from './paths.ts';
 import type { Reply, RequestHead } from './request.ts';
 import type { ValidateBody } from './schemas.ts';
-import type { EventTexts, RecordTexts } from './texts.ts';
+import type { RecordTexts } from './texts.ts';
 import type { UsualContent } from './usual.ts';
 import type { Waiters } from './waiters.ts';
 import type { Walks } from './walks.ts';
@@ -29,7 +29,6 @@ export interface House {
   server: KeyPair;
   sealer: Sealer;
   texts: RecordTexts;
-  eventTexts: EventTexts;
   pool: ProofPool;
   validate: ValidateBody;
   bodyBytesMax: number;

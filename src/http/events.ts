@@ -8,7 +8,7 @@ import { isoMoment } from '../core/proofs.ts';
 import { namesOf, readRow } from '../core/records.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
 import type { DeliveryView } from '../effects/index.ts';
-import { allEvents, eventsOf, eventText, type LedgerEvent, placedAt, signalsOf } from '../events.ts';
+import { allEvents, eventsOf, type LedgerEvent, placedAt, signalsOf } from '../events.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { signedText } from '../render.ts';
 import { type Call, callerOf, refuseDurable, rowOf, sendDurable, sendRefusal, walk } from './call.ts';
@@ -59,7 +59,7 @@ export function listEvents(call: Call): void {
     if (done !== true) {
       from = event.index + 1;
       if (!mayReadAll(call, event)) return;
-      const text = house.eventTexts.textOf(event, () => eventText(event, house.sealer));
+      const text = house.effects.eventTexts.of(event);
       texts.push(`${text.slice(0, -1)},"seq":${seq + 1}}`);
       size += text.length;
       return;

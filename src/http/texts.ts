@@ -1,4 +1,4 @@
-/** Texts that were told lately and may be asked for again: of records, and of events. */
+/** Texts of records that were told lately and may be asked for again. */
 import { Recent } from '../recent.ts';
 import { TextRing } from '../text-ring.ts';
 
@@ -46,33 +46,5 @@ export class RecordTexts {
     // Writing it joins the pieces it was put together from, which would otherwise all be kept.
     this.#all.set(at, text, size);
     this.#atHand.set(at, { text, size });
-  }
-}
-
-/** Texts of events, as long as others than the first are likely to ask for them; larger ones are made anew each time. */
-const EVENT_CHARS_MAX = 8 * 1024 * 1024;
-
-/**
- * Texts of events that were told lately. Hundreds may follow one ledger, and each of them is told the same events, which
- * are the same to the last byte whenever they are made: one of them has each made and signed, the others have it from here.
- */
-export class EventTexts {
-  readonly #texts: Recent<string, string>;
-
-  constructor(charsMax = EVENT_CHARS_MAX) {
-    this.#texts = new Recent(charsMax, (text) => text.length);
-  }
-
-  /** The text of the event with this number among those of an entry, made where it is not at hand. */
-  textOf({ seq, index }: { seq: number; index: number }, make: () => string): string {
-    const key = `${seq}.${index}`;
-    const kept = this.#texts.get(key);
-    if (kept !== undefined) return kept;
-    const made = make();
-    if (made.length > TEXT_CHARS_MAX) return made;
-    // Looking into a text joins the pieces it was put together from, which would otherwise all be kept.
-    made.charCodeAt(0);
-    this.#texts.set(key, made);
-    return made;
   }
 }

@@ -2,7 +2,7 @@
  * A clock turned by hand, and a network beside it: answers come when the clock says so. Between two timers everything
  * that promises have to do is done, as it would be between two turns of the real loop.
  */
-import type { Answer, Call, OutgoingCall } from '../../src/effects/outgoing.ts';
+import type { Answer, Call } from '../../src/effects/outgoing.ts';
 import type { Timers } from '../../src/effects/timers.ts';
 
 interface Due {
@@ -89,7 +89,7 @@ export function makeNetwork(
   const sent: Sent[] = [];
   const attempts = new Map<string, number>();
   let [onWay, onWayMax] = [0, 0];
-  const call = ({ url, signal }: OutgoingCall) =>
+  const call: Call = ({ url, signal }) =>
     new Promise<Answer>((resolve) => {
       const attempt = (attempts.get(url) ?? 0) + 1;
       attempts.set(url, attempt);

@@ -4,6 +4,7 @@ import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { eventCall } from '../../src/effects/event-call.ts';
 import type { OutgoingCall } from '../../src/effects/outgoing.ts';
+import { eventTextsOf } from '../../src/event-texts.ts';
 import { allEvents, placedAt } from '../../src/events.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { Books, issue } from '../core/books.ts';
@@ -28,7 +29,9 @@ function open(): Books {
 function callTo(books: Books, kind: Kind, handle: string, ledger = 1, seq = books.state.log.length): OutgoingCall {
   const { state } = books;
   const event = [...allEvents(state, placedAt(state, seq)!, 0)].at(-1)!;
-  return eventCall(state, new Sealer(SERVER), findHandle(state, ledger, kind, handle), event);
+  const sealer = new Sealer(SERVER);
+  const told = { state, sealer, eventTexts: eventTextsOf(sealer) };
+  return eventCall(told, findHandle(state, ledger, kind, handle), event);
 }
 
 test.each([1, 2])(

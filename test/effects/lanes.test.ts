@@ -136,6 +136,48 @@ describe('a job', () => {
   });
 });
 
+describe('long bodies', () => {
+  const MiB = 1024 * 1024;
+  /** Of places for a mebibyte each. */
+  const makeRoom = () => {
+    const world = makeWorld(hangs, { inFlightMax: 64 });
+    const add = (party: string, lanes: number, bytes: number) => {
+      const make = () => ({ method: 'POST', url: party, body: 'x'.repeat(bytes), secure: [] });
+      for (let n = 0; n < lanes; n++) world.lanes.add(`${party}${n}`, 1, world.job(party, party, { make }), party);
+    };
+    const onWay = (party: string) => world.urls().filter((url) => url === party).length;
+    return { ...world, add, onWay };
+  };
+
+  test('take as many places as they are long, and leave some to others', async () => {
+    const { clock, lanes, add, onWay } = makeRoom();
+    add('long', 64, 16 * MiB);
+    await clock.run(1000);
+    expect(lanes.counts()).toMatchObject({ jobs: 64, inFlight: 3 });
+    add('other', 1, 16 * MiB);
+    add('short', 64, 1000);
+    await clock.run(1000);
+    expect([onWay('long'), onWay('other')]).toEqual([3, 1]);
+    lanes.close();
+  });
+
+  test('that are longer than all there may be go one by one', async () => {
+    const { clock, lanes, add, network } = makeRoom();
+    for (const party of ['a', 'b', 'c']) add(party, 2, 70 * MiB);
+    await clock.run(1000);
+    expect(network.onWay()).toBe(1);
+    lanes.close();
+  });
+
+  test('give their places back', async () => {
+    const { clock, lanes, job, network, outcomes } = makeWorld(() => taken(5), { inFlightMax: 64 });
+    const make = () => ({ method: 'POST', url: 'x', body: 'x'.repeat(20 * MiB), secure: [] });
+    for (let n = 0; n < 9; n++) lanes.add(`x${n}`, 1, job(`${n}`, `${n}`, { make }));
+    await clock.run(1000);
+    expect([outcomes().length, network.onWayMax(), lanes.counts()]).toEqual([9, 4, nothingLeft]);
+  });
+});
+
 describe('order', () => {
   test('with one place the head is retried until it is settled, whatever the keys', async () => {
     const { clock, lanes, job, urls } = makeWorld((url, attempt) => (url === 'a' && attempt < 4 ? refused() : taken()));

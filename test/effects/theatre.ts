@@ -60,7 +60,7 @@ export class Theatre {
       state,
       sealer: new Sealer(SERVER),
       timers: this.clock,
-      call: (call) => this.#call(call),
+      call: (call) => this.#call({ ...call, body: String(call.body) }),
       callsInFlightMax: 64,
       bridgeCallsMax: 16,
       bridgeAttemptsMax: 100,

@@ -17,7 +17,7 @@ import { REASONS } from '../../src/http/errors.ts';
 import { LongAnswers } from '../../src/http/long-answers.ts';
 import type { Handler, Reply as HttpReply } from '../../src/http/request.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
-import { EventTexts, RecordTexts } from '../../src/http/texts.ts';
+import { RecordTexts } from '../../src/http/texts.ts';
 import { createTokenChecker } from '../../src/http/tokens.ts';
 import { compileUserSchema } from '../../src/http/user-schemas.ts';
 import { Waiters } from '../../src/http/waiters.ts';
@@ -108,7 +108,6 @@ export class Desk {
         bodyBytesMax: 1024 * 1024,
         sealer,
         texts: new RecordTexts(),
-        eventTexts: new EventTexts(),
         pool: inlinePool(),
         waiters,
         walks: this.walks,

@@ -58,6 +58,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   render: ['core', 'proof'],
   'event-members': ['recent', 'core', 'proof', 'render'],
   events: ['event-members', 'core', 'proof', 'render'],
+  'event-texts': ['events', 'proof', 'recent'],
   http: [
     'histogram',
     'recent',
@@ -71,7 +72,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'genesis',
     'side-port',
   ],
-  effects: ['recent', 'memory', 'core', 'proof', 'render', 'event-members', 'events'],
+  effects: ['recent', 'memory', 'core', 'proof', 'render', 'event-members', 'events', 'event-texts'],
   // Somebody else's system: it shares with the ledger what anybody must know, and nothing else.
   bridge: ['proof'],
   // What checks a story shares with what tells it the canonical text and the rule for signatures.

@@ -1,6 +1,6 @@
 /** Kept texts must be those of the bytes they were made from, and never more than there is room for. */
 import { describe, expect, test } from 'vitest';
-import { EventTexts, RecordTexts } from '../../src/http/texts.ts';
+import { RecordTexts } from '../../src/http/texts.ts';
 
 const text = (length: number, letter = 'x') => letter.repeat(length);
 
@@ -29,39 +29,5 @@ describe('texts of records', () => {
     texts.keep(2, text(70_000), 1);
     expect(texts.get(2)).toBeUndefined();
     expect(texts.get(1)).toBeDefined();
-  });
-});
-
-describe('texts of events', () => {
-  const made: string[] = [];
-  const tell = (texts: EventTexts, seq: number, index: number, length = 10) =>
-    texts.textOf({ seq, index }, () => {
-      made.push(`${seq}.${index}`);
-      return text(length, String(index));
-    });
-
-  test('one that many ask for is made once', () => {
-    const texts = new EventTexts(1000);
-    made.length = 0;
-    for (let reader = 0; reader < 5; reader++) {
-      expect([tell(texts, 7, 0), tell(texts, 7, 1), tell(texts, 71, 0)]).toEqual([
-        text(10, '0'),
-        text(10, '1'),
-        text(10, '0'),
-      ]);
-    }
-    expect(made).toEqual(['7.0', '7.1', '71.0']);
-  });
-  test('the oldest make room for new ones, and are made again', () => {
-    const texts = new EventTexts(100);
-    made.length = 0;
-    for (const seq of [1, 2, 3, 4, 5, 5, 4, 1]) tell(texts, seq, 0, 20 + seq);
-    expect(made).toEqual(['1.0', '2.0', '3.0', '4.0', '5.0', '1.0']);
-  });
-  test('a very long one is made each time, not kept at the cost of the others', () => {
-    const texts = new EventTexts(1_000_000);
-    made.length = 0;
-    for (const length of [70_000, 70_000]) tell(texts, 1, 0, length);
-    expect(made).toEqual(['1.0', '1.0']);
   });
 });

@@ -15,7 +15,7 @@ import { createDefaultLedger } from '../../src/genesis.ts';
 import { createApp } from '../../src/http/app.ts';
 import { LongAnswers } from '../../src/http/long-answers.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
-import { EventTexts, RecordTexts } from '../../src/http/texts.ts';
+import { RecordTexts } from '../../src/http/texts.ts';
 import { createTokenChecker } from '../../src/http/tokens.ts';
 import { compileUserSchema } from '../../src/http/user-schemas.ts';
 import { Waiters } from '../../src/http/waiters.ts';
@@ -324,7 +324,6 @@ export class Host implements Watched {
         server: SERVER.pair,
         sealer: this.#sealer,
         texts: new RecordTexts(),
-        eventTexts: new EventTexts(),
         pool: this.pool,
         waiters: this.waiters,
         walks: new Walks(),

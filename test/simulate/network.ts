@@ -33,7 +33,8 @@ export class Network {
   }
 
   /** What the server calls, in place of sockets. */
-  readonly call: Call = (call) => {
+  readonly call: Call = (sent) => {
+    const call = { ...sent, body: String(sent.body) };
     this.#mustBeDurable(call);
     const { loop } = this.#world;
     const { owner } = loop;

@@ -668,8 +668,8 @@ export const PLANTS: Plant[] = [
     'an event is told again in other words',
     [
       'src/effects/event-call.ts',
-      '  const body = eventText(event, sealer);\n',
-      "  const body = eventText(event, sealer).slice(0, -1).concat(',\"at\":', String(state.log.length), '}');\n",
+      '  const body = eventTexts.of(event);\n',
+      "  const body = eventTexts.of(event).slice(0, -1).concat(',\"at\":', String(state.log.length), '}');\n",
     ],
   ],
   ['calls that were due are forgotten at a start', ['src/effects/calls.ts', '    this.#resume(() => true);\n', '']],
