@@ -15,7 +15,7 @@ import { startMetrics } from './metrics.ts';
 import { filesMax, fitOpenFiles } from './open-files.ts';
 import { PeerFiles } from './peer-tls.ts';
 import { encodeBase64 } from './proof/keys.ts';
-import type { SidePort } from './side-port.ts';
+import { type SidePort, tryPort } from './side-port.ts';
 import { freeBytes, realDisk } from './storage/disk.ts';
 import type { Lock } from './storage/lock.ts';
 import { fatalText, startText, watchClock } from './trouble.ts';
@@ -69,7 +69,10 @@ async function serve(given: Config, directory: string): Promise<void> {
 
   const isReadOnly = config.readOnly === 'yes';
   // Before a directory, a lock or a key is made where a disk is to be mounted, or a key is asked for that nothing needs.
-  if (!mayBegin(config) && !hasBooks(directory)) throw noBooksError(directory);
+  const isFirst = !hasBooks(directory);
+  if (isFirst && !mayBegin(config)) throw noBooksError(directory);
+  // Books that were made for nothing would keep the rules that this start asks for from the next one.
+  if (isFirst) await tryPort(config.host, config.port);
   const books = (isReadOnly ? showBooks : openBooks)(directory, config.serverKey, log);
   const lookAtClock = watchClock(tell);
   lookAtClock(books.end.moment, Date.now(), performance.now());
@@ -112,10 +115,10 @@ async function serve(given: Config, directory: string): Promise<void> {
 function checkFollowers({ followers, followersMin, followersTls, durability, readOnly }: Config): PeerFiles | null {
   if (readOnly === 'yes' && followers !== '')
     throw new ConfigError('--followers: nothing is added to books that are read-only; copy them (ayni backup)');
-  if (followersMin > 0 && (followers === '' || durability === 'none'))
-    throw new ConfigError(
-      '--followers-min: copies get what this disk has, by way of --followers; with --durability none it may have less than they do',
-    );
+  if (followersMin > 0 && followers === '')
+    throw new ConfigError('--followers-min: there is no port for who follows (--followers)');
+  if (followersMin > 0 && durability === 'none')
+    throw new ConfigError('--followers-min: with --durability none copies may have what this disk has not');
   if (followersTls === '') return null;
   if (followers === '') throw new ConfigError('--followers-tls: there is no port for who follows (--followers)');
   return new PeerFiles(realDisk, resolve(followersTls));

@@ -1,7 +1,7 @@
 /** Ports beside that of the ledgers, for whoever runs the server: HTTP, or HTTPS among peers, where the operator asked for them. */
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import { type AddressInfo, createServer as createPlainServer, type Server, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { type PeerFiles, type Term, termOfPeer } from './peer-tls.ts';
 import { errorCode } from './storage/system-error.ts';
@@ -16,6 +16,15 @@ export class ListenError extends Error {
       `Cannot listen on ${urlHost(host)}:${port}: another process has it, this user may not, or it is no address of this machine. Choose another with ${flags}`,
     );
   }
+}
+
+/** Whether the port can be had now, without anybody being served. Rejects with ListenError where it cannot. */
+export function tryPort(host: string, port: number): Promise<void> {
+  const server = createPlainServer();
+  return new Promise((resolve, reject) => {
+    server.on('error', () => reject(new ListenError(host, port)));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve()));
+  });
 }
 
 /** Nobody has shown a certificate by then: he takes the place of somebody who would. */

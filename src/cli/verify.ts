@@ -50,7 +50,8 @@ export async function run(args: string[]): Promise<number> {
       signedOnly: values['signed-only'] === true,
       ...(head !== null && { head }),
     });
-    process.stdout.write(isJson ? jsonText(directory, report) : tableText(directory, report));
+    const isSignedOnly = values['signed-only'] === true;
+    process.stdout.write(isJson ? jsonText(directory, report) : tableText(directory, report, isSignedOnly));
     return report.finding === null && report.head?.isProven !== false ? 0 : 1;
   } catch (error) {
     // Damage may be met before there is a report, while the key is looked for.
@@ -84,7 +85,7 @@ function jsonText(directory: string, { key, finding, ...report }: AuditReport): 
   return `${JSON.stringify(shown)}\n`;
 }
 
-function tableText(directory: string, report: AuditReport): string {
+function tableText(directory: string, report: AuditReport, isSignedOnly: boolean): string {
   const { counts, key } = report;
   const seconds = report.milliseconds / 1000;
   const rows: [what: string, count: number, more: string][] = [
@@ -114,7 +115,7 @@ function tableText(directory: string, report: AuditReport): string {
     report.finding === null
       ? `Nothing wrong up to entry ${report.seq}, chain ${report.chain}, in ${seconds.toFixed(1)} s.`
       : findingText(report.finding),
-    ...(report.finding?.kind === 'decided' ? [OF_EARLIER_RULES] : []),
+    ...(report.finding?.kind === 'decided' ? [isSignedOnly ? OF_SIGNED_ONLY : OF_EARLIER_RULES] : []),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -122,6 +123,9 @@ function tableText(directory: string, report: AuditReport): string {
 /** Who has kept books since before a rule came needs to know how they are read to their end. */
 const OF_EARLIER_RULES =
   'That is no damage: earlier versions had fewer rules. Nothing after it was looked at; --other-rules counts it, and reads on.';
+
+const OF_SIGNED_ONLY =
+  'Without --signed-only tokens and rules of the server are believed to have permitted it. Where neither is in use, whoever has the key made it up, or earlier versions had fewer rules. Nothing after it was looked at.';
 
 function headText({ seq, chain }: HeadReport): string {
   return `The history up to entry ${seq} is the one the server signed the head ${chain} of.`;

@@ -124,7 +124,7 @@ export function openProofs(
     const { public: publicText, digest, result: resultText, custom } = texts[i]!;
     if (proofDigestHex(hashHex, custom) !== digest) {
       const place = places?.[i] ?? i;
-      const detail = `The digest of proof ${place} is not that of the hash and its custom`;
+      const detail = `The digest of proof ${place} is not that of the hash, as it is now, and its custom`;
       return refuse('crypto.signature-invalid', detail, { proof: place });
     }
     const key = decodePublic(publicText);

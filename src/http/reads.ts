@@ -175,7 +175,7 @@ export function through<T>(steps: Iterator<undefined, T>, goOn: (found: T) => vo
 
 const LIST_TIMEOUT = refuse(
   'api.request-timeout',
-  'The list took too long; narrow it by a handle, a schema or a wallet',
+  'The list took too long; narrow it by a handle, a status or a wallet',
 );
 
 const PAGE_TOO_LARGE = refuse(

@@ -4,8 +4,8 @@
  * values are equal exactly where their texts are.
  *
  * What always holds: the value is only read; `JSON.parse(canon(x))` is `x` again, but for minus zero and numbers past
- * the double (see `settle`), and its canon is the same text. Lone surrogates, which RFC 8785 leaves undefined, are written
- * as \udXXX, as JSON.stringify does.
+ * the double (see `settle`), and its canon is the same text. Lone surrogates, for which RFC 8785 has an error instead, are
+ * written as \udXXX, as JSON.stringify does.
  *
  * It runs once per request, so it is written for speed where that costs no clarity elsewhere: a text grows by
  * two concatenations per string member, because what stands between two values is prepared once per key.

@@ -478,6 +478,7 @@ describe('a transfer that somebody else signed than the ledger asks for', async 
     expect((await look(stolen, { signedOnly: true })).finding).toMatchObject({ kind: 'decided', seq, what });
     const ran = await ayni('verify', '--signed-only', stolen);
     expect([ran.code, ran.out]).toEqual([1, expect.stringContaining(what)]);
+    expect(ran.out).toContain('Without --signed-only');
   });
 });
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -144,6 +144,14 @@ describe('no start', () => {
     const first = await start(copyOf(books));
     const log = await refusedAfter(() => {}, ['--port', String(first.port)]);
     expect(log).toContain(`Cannot listen on 127.0.0.1:${first.port}: another process has it`);
+  });
+
+  test('where another process listens, by a first start: it makes no books, open to all where the next one says otherwise', async () => {
+    const first = await start(copyOf(books));
+    const directory = join(freshDirectory(), 'books');
+    const { log } = await startRefused({ directory, flags: ['--port', String(first.port)] });
+    expect(log).toContain('Cannot listen on');
+    expect(existsSync(directory)).toBe(false);
   });
 
   test("on an IPv6 address, whose colons were not told from the port's", async () => {
