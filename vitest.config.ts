@@ -20,35 +20,11 @@ delete process.env.NODE_EXTRA_CA_CERTS;
 
 /** Files that take or wait longest, the longest first: one of them begun last would have the machine to itself. */
 const LONGEST = [
-  ...[
-    'bridge/two-banks',
-    'http/server-limits',
-    'api/effect-delivery',
-    'process/faults',
-    'cli/backup',
-    'cli/verify',
-    'cli/verify-lies',
-    'cli/verify-damage',
-    'api/restart',
-  ],
-  ...[
-    'cli/export',
-    'golden/golden',
-    'engine/process',
-    'proof/pool',
-    'api/door',
-    'process/trouble',
-    'api/configuration',
-  ],
-  ...[
-    'cli/tools',
-    'api/errors',
-    'cli/head',
-    'api/bridge-trouble',
-    'cli/changed-byte',
-    'bridge/reports',
-    'bridge/process',
-  ],
+  ...['cli/send', 'cli/follow-min', 'process/faults', 'cli/follow-tls', 'cli/verify', 'golden/golden', 'cli/follow'],
+  ...['api/restart', 'cli/export', 'proof/pool', 'engine/process', 'api/openapi', 'process/trouble', 'bridge/process'],
+  ...['process/two-servers', 'cli/follow-disk', 'core/effort', 'api/door', 'bridge/two-banks', 'http/server-limits'],
+  ...['api/metrics', 'core/access-memo', 'api/configuration', 'api/effect-delivery', 'api/access', 'cli/past'],
+  ...['cli/backup', 'process/read-only', 'cli/server-key', 'effects/feeds', 'cli/tools', 'proof/verify', 'cli/sign'],
 ];
 
 class LongestFirst extends BaseSequencer {
