@@ -250,7 +250,16 @@ function close({ open, threads }: State, row: number): void {
   else threads.set(thread, rest);
 }
 
-/** What an outcome does to the books, for an intent that was as `open` says. */
+/**
+ * What an outcome does to the books, for an intent that was as `open` says:
+ *
+ *     is holding   the outcome says                  its money
+ *     no           committed, all at once            moves, its limits are set
+ *     no           prepared, or legs to be asked     is set aside
+ *     yes          committed                         moves for good, its limits are set
+ *     yes          aborted                           goes back
+ *     either       anything else                     stays
+ */
 function applyOutcome(
   state: State,
   row: number,

@@ -28,7 +28,15 @@ export function move(state: State, { postings, moment }: Outcome, received: numb
   }
 }
 
-/** Sets money aside; what that adds to daily counters is noted in `counted`. */
+/**
+ * Sets money aside; what that adds to daily counters is noted in `counted`. Of what a thread brings to a wallet and takes on
+ * from there nothing is set aside, or to come: a gives c 40, which c passes on to d, so the first intent of the thread has
+ * the postings a −40, c +40, the second c −40, of which 40 come with the thread, d +40.
+ *
+ *                    a                c                          d
+ *     the first      reserved 40      incoming 40
+ *     the second                      incoming 0, passing 40     incoming 40
+ */
 export function hold(state: State, { postings, moment, links }: Outcome, received: number, counted: number[]): void {
   const { balances } = state;
   for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
