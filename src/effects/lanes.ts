@@ -11,7 +11,8 @@
  * way as its party may still begin, at most `parallelMax`: the fuller the house, the smaller the share, so lanes whose
  * calls hang until their time limit leave a place for one that had none, and lanes take turns for it. A body that is
  * longer than usual takes several places, so that what bodies take has an end too. How many, one knows once it is made:
- * the next of a party is taken to be as long as its last, and where it is longer it may take more than are left.
+ * the next of a party is taken to be as long as its last, and where it is longer it may take more than are left. A party
+ * whose body took long to make rests several times as long, so that requests of clients get the most of the thread.
  *
  * Whoever does not answer, or says that it cannot now, many times in a row, is away: what is to be tried again then comes
  * one by one, with pauses, until a call is answered. A hundred thousand that each are tried again by themselves would keep
@@ -65,6 +66,8 @@ const BODY_BYTES_MAX = 64 * 1024 * 1024;
 const STARTS_PER_TURN_MAX = 16;
 /** Bodies may be large. */
 const TURN_MS_MAX = 4;
+/** So many times as long as making a body took, where that was longer than a turn, its party rests. */
+const REST = 4;
 /** So many calls in a row have failed where a lane is taken to be away. */
 const AWAY_AFTER = 32;
 /** Then this lies between two that are tried again: fifty a second are some hundredths of a core. */
@@ -135,6 +138,8 @@ export class Lanes {
   readonly #parties = new Map<string, Party>();
   /** Parties with hungry lanes; the next in turn first. */
   readonly #hungry = new Set<Party>();
+  /** By the names of parties that rest, which outlast them, what ends that. */
+  readonly #resting = new Map<string, Timer>();
   readonly #placeBytes: number;
   /** Places taken, and by how many calls. */
   #inFlight = 0;
@@ -236,6 +241,7 @@ export class Lanes {
   close(): void {
     this.#closed = true;
     if (this.#turn !== null) this.#options.timers.cancel(this.#turn);
+    for (const rest of this.#resting.values()) this.#options.timers.cancel(rest);
     for (const lane of this.#lanes.values()) {
       if (lane.pace !== null) this.#options.timers.cancel(lane.pace);
       for (const row of lane.rows.values()) {
@@ -264,15 +270,30 @@ export class Lanes {
   #offer(lane: Lane): void {
     if (lane.ready.first === null || lane.inFlight >= lane.parallelMax) return;
     lane.party.hungry.add(lane);
-    this.#hungry.add(lane.party);
+    this.#offerParty(lane.party);
+  }
+
+  #offerParty(party: Party): void {
+    if (party.hungry.size === 0 || this.#resting.has(party.name)) return;
+    this.#hungry.add(party);
     this.#turn ??= this.#options.timers.after(0, () => this.#takeTurn());
+  }
+
+  #rest({ name }: Party, ms: number): void {
+    const rest = this.#options.timers.after(ms, () => {
+      this.#resting.delete(name);
+      const party = this.#parties.get(name);
+      if (party !== undefined) this.#offerParty(party);
+    });
+    this.#resting.set(name, rest);
   }
 
   /** Begins attempts, one a party in turn. What finds no place is left for the turn that the end of a call brings. */
   #takeTurn(): void {
     this.#turn = null;
     let starts = 0;
-    const end = this.#options.timers.now() + TURN_MS_MAX;
+    const { timers } = this.#options;
+    const end = timers.now() + TURN_MS_MAX;
     // A set is walked in the order of adding, what is added on the way included.
     for (const party of this.#hungry) {
       const free = this.#options.inFlightMax - this.#inFlight;
@@ -280,16 +301,19 @@ export class Lanes {
       const room = roomOf(party, free);
       const lane = nextOf(party, room);
       if (lane === undefined) continue;
-      if (starts++ === STARTS_PER_TURN_MAX || this.#options.timers.now() >= end) {
-        this.#turn = this.#options.timers.after(0, () => this.#takeTurn());
+      const begun = timers.now();
+      if (starts++ === STARTS_PER_TURN_MAX || begun >= end) {
+        this.#turn = timers.after(0, () => this.#takeTurn());
         return;
       }
       party.hungry.delete(lane);
       this.#hungry.delete(party);
       this.#startNext(lane);
       if (this.#closed) return;
+      const took = timers.now() - begun;
+      if (took > TURN_MS_MAX) this.#rest(party, took * REST);
       if (lane.ready.first !== null && lane.inFlight < lane.parallelMax) party.hungry.add(lane);
-      if (party.hungry.size > 0) this.#hungry.add(party);
+      if (party.hungry.size > 0 && !this.#resting.has(party.name)) this.#hungry.add(party);
     }
   }
 

@@ -169,6 +169,35 @@ describe('long bodies', () => {
     lanes.close();
   });
 
+  test('that take long to make leave most of the time to others', async () => {
+    const { clock, lanes, job, outcomes, urls, settled } = makeWorld(() => taken(1));
+    const makeIn = (ms: number) => () => {
+      clock.pass(ms);
+      return { method: 'POST', url: `${ms} ms`, body: '', secure: [] };
+    };
+    const add = (party: string, n: number, ms: number) =>
+      lanes.add(`${party}${n}`, 1, job(`${party}${n}`, `${party}${n}`, { make: makeIn(ms) }), party);
+    // One lane that empties each time, and lanes side by side.
+    for (let n = 0; n < 10; n++) {
+      add('alone', 0, 100);
+      add('many', n, 100);
+    }
+    for (let n = 0; n < 50; n++) add('quick', n, 1);
+    await clock.run(900);
+    expect(urls().filter((url) => url === '100 ms')).toHaveLength(4);
+    expect(outcomes().filter((text) => text.startsWith('quick'))).toHaveLength(50);
+    await clock.run(10_000);
+    expect(lanes.counts()).toEqual(nothingLeft);
+    // Each but the last of ten has rested for four times as long.
+    expect(settled.at(-1)!.at).toBeGreaterThan(9 * 500);
+    add('many', 0, 100);
+    add('many', 1, 100);
+    await clock.run(1);
+    lanes.close();
+    await clock.run(10);
+    expect(clock.pending).toBe(0);
+  });
+
   test('give their places back', async () => {
     const { clock, lanes, job, network, outcomes } = makeWorld(() => taken(5), { inFlightMax: 64 });
     const make = () => ({ method: 'POST', url: 'x', body: 'x'.repeat(20 * MiB), secure: [] });
