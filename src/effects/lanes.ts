@@ -11,8 +11,8 @@
  * way as its party may still begin, at most `parallelMax`: the fuller the house, the smaller the share, so lanes whose
  * calls hang until their time limit leave a place for one that had none, and lanes take turns for it. A body that is
  * longer than usual takes several places, so that what bodies take has an end too. How many, one knows once it is made:
- * the next of a party is taken to be as long as its last, and where it is longer it may take more than are left. A party
- * whose body took long to make rests several times as long, so that requests of clients get the most of the thread.
+ * one that finds no room then is let go, and made again when there is. A party whose body took long to make rests several
+ * times as long, so that requests of clients get the most of the thread.
  *
  * Whoever does not answer, or says that it cannot now, many times in a row, is away: what is to be tried again then comes
  * one by one, with pauses, until a call is answered. A hundred thousand that each are tried again by themselves would keep
@@ -60,7 +60,7 @@ interface LanesOptions {
 }
 
 const NOT_IMPLEMENTED = 501;
-/** Bodies that are on their way together, beside the last one: a place is for an even share of that. */
+/** Bodies that are on their way together, beside one that finds its party with none: a place is for an even share. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
 /** Attempts begun in one turn: each makes, and perhaps signs, a body, and requests of clients must get their turn too. */
 const STARTS_PER_TURN_MAX = 16;
@@ -94,8 +94,9 @@ interface Row extends Standing<Row> {
   tail: Entry;
   /** Set while the head waits to be tried again. */
   timer: Timer | null;
-  /** Set while a call of this row is on its way: it takes so many places. */
+  /** Set while a call of this row is on its way. */
   calling: AbortController | null;
+  /** What its call takes, or took when it found no room. */
   places: number;
   /** The head was cancelled while its call was on its way. */
   cancelled: boolean;
@@ -107,8 +108,6 @@ interface Party {
   lanes: number;
   /** Places that its calls take. */
   inFlight: number;
-  /** Those that its last one took. */
-  lastPlaces: number;
   /** Its lanes with something ready and fewer calls than their `parallelMax`; the next in turn first. */
   readonly hungry: Set<Lane>;
 }
@@ -124,8 +123,8 @@ interface Lane {
   readonly due: Line<Row>;
   /** Set while there are any. */
   pace: Timer | null;
-  /** Places that its calls take. */
-  inFlight: number;
+  /** On their way. */
+  calls: number;
   /** Calls that have failed since one was answered. */
   failures: number;
   /** Its rows are being woken, and are to be once more. */
@@ -174,7 +173,7 @@ export class Lanes {
       tail: entry,
       timer: null,
       calling: null,
-      places: 0,
+      places: 1,
       cancelled: false,
       ...standing,
     };
@@ -183,12 +182,21 @@ export class Lanes {
   }
 
   #open(address: string, parallelMax: number, name: string): Lane {
-    const party = this.#parties.get(name) ?? { name, lanes: 0, inFlight: 0, lastPlaces: 1, hungry: new Set() };
+    const party = this.#parties.get(name) ?? { name, lanes: 0, inFlight: 0, hungry: new Set() };
     this.#parties.set(name, party);
     party.lanes++;
     const rows = new LongMap<number, Row>(near);
     const lines = { ready: new Line<Row>(), due: new Line<Row>(), pace: null };
-    const lane: Lane = { address, party, parallelMax, rows, ...lines, inFlight: 0, failures: 0, waking: 'no' };
+    const lane: Lane = {
+      address,
+      party,
+      parallelMax,
+      rows,
+      ...lines,
+      calls: 0,
+      failures: 0,
+      waking: 'no',
+    };
     this.#lanes.set(address, lane);
     return lane;
   }
@@ -268,7 +276,7 @@ export class Lanes {
 
   /** The lane takes part in the next turn, if it can use one. */
   #offer(lane: Lane): void {
-    if (lane.ready.first === null || lane.inFlight >= lane.parallelMax) return;
+    if (lane.ready.first === null || lane.calls >= lane.parallelMax) return;
     lane.party.hungry.add(lane);
     this.#offerParty(lane.party);
   }
@@ -308,16 +316,16 @@ export class Lanes {
       }
       party.hungry.delete(lane);
       this.#hungry.delete(party);
-      this.#startNext(lane);
+      this.#startNext(lane, room);
       if (this.#closed) return;
       const took = timers.now() - begun;
       if (took > TURN_MS_MAX) this.#rest(party, took * REST);
-      if (lane.ready.first !== null && lane.inFlight < lane.parallelMax) party.hungry.add(lane);
+      if (lane.ready.first !== null && lane.calls < lane.parallelMax) party.hungry.add(lane);
       if (party.hungry.size > 0 && !this.#resting.has(party.name)) this.#hungry.add(party);
     }
   }
 
-  #startNext(lane: Lane): void {
+  #startNext(lane: Lane, room: number): void {
     const row = lane.ready.first;
     if (row === null) return;
     lane.ready.delete(row);
@@ -327,30 +335,30 @@ export class Lanes {
       this.#removeHead(lane, row);
       return;
     }
-    const calling = new AbortController();
     // The text is not kept beside its bytes.
     const body = Buffer.from(wanted.body);
-    row.calling = calling;
     row.places = Math.ceil(Math.max(1, body.length / this.#placeBytes));
-    lane.party.lastPlaces = row.places;
+    if (!fits(lane.party, row, room)) return lane.ready.add(row);
+    const calling = new AbortController();
+    row.calling = calling;
     entry.attempts++;
-    this.#take(lane, row.places);
-    this.#calls++;
+    this.#take(lane, 1, row.places);
     void this.#options
       .call({ ...wanted, body, signal: calling.signal })
       .then((answer) => this.#ended(lane, row, answer));
   }
 
-  /** So many places more, or fewer. */
-  #take(lane: Lane, places: number): void {
-    lane.inFlight += places;
+  /** A call more with its places, or both less. */
+  #take(lane: Lane, calls: 1 | -1, places: number): void {
+    lane.calls += calls;
+    this.#calls += calls;
     lane.party.inFlight += places;
     this.#inFlight += places;
   }
 
   #ended(lane: Lane, row: Row, answer: Answer): void {
-    this.#take(lane, -row.places);
-    this.#calls--;
+    this.#take(lane, -1, -row.places);
+    row.places = 1;
     if (this.#closed) return;
     row.calling = null;
     const { head: entry, cancelled } = row;
@@ -453,8 +461,8 @@ function isAway({ failures }: Lane): boolean {
 }
 
 /** One row, where it need not stand in line before what is new. */
-function onlyWhereFree({ ready, inFlight, parallelMax }: Lane): 0 | 1 {
-  return ready.first === null && inFlight < parallelMax ? 1 : 0;
+function onlyWhereFree({ ready, calls, parallelMax }: Lane): 0 | 1 {
+  return ready.first === null && calls < parallelMax ? 1 : 0;
 }
 
 /** Whether somebody answered who can do what is asked, if not this. */
@@ -471,8 +479,14 @@ function roomOf({ inFlight }: Party, free: number): number {
 }
 
 /** Whose turn it is of a party's lanes: those that have no share left are as few as there are calls on their way. */
-function nextOf({ hungry, inFlight, lastPlaces }: Party, room: number): Lane | undefined {
-  if (inFlight > 0 && room < lastPlaces) return undefined;
-  for (const lane of hungry) if (lane.inFlight < room) return lane;
+function nextOf(party: Party, room: number): Lane | undefined {
+  for (const lane of party.hungry) {
+    if (lane.calls < room && fits(party, lane.ready.first!, room)) return lane;
+  }
   return undefined;
+}
+
+/** Whether what the row's call takes, as far as is known, is there. A party that has none on their way may always begin one. */
+function fits({ inFlight }: Party, { places }: Row, room: number): boolean {
+  return inFlight === 0 || places <= room;
 }

@@ -161,6 +161,36 @@ describe('long bodies', () => {
     lanes.close();
   });
 
+  test('count as one call each of those that a lane may make at once, and hold up no short ones of their party', async () => {
+    const { clock, lanes, job, urls } = makeWorld(hangs, { inFlightMax: 64 });
+    const make = (url: string, bytes: number) => () => ({ method: 'POST', url, body: 'x'.repeat(bytes), secure: [] });
+    const add = (lane: string, url: string, bytes: number) =>
+      lanes.add(lane, 4, job(url, url, { make: make(url, bytes) }), 'party');
+    for (let n = 0; n < 3; n++) add('bank', `long ${n}`, 15 * MiB);
+    add('bank', 'short', 10);
+    await clock.run(1000);
+    for (let n = 0; n < 5; n++) add('other', `other ${n}`, 20 * MiB);
+    for (let n = 0; n < 2; n++) add('third', `third ${n}`, 10);
+    await clock.run(1000);
+    expect(urls().sort()).toEqual(['long 0', 'long 1', 'long 2', 'short', 'third 0', 'third 1']);
+    lanes.close();
+  });
+
+  test('that found no room are made again once there is', async () => {
+    const { clock, lanes, job, outcomes } = makeWorld(() => taken(50), { inFlightMax: 64 });
+    let made = 0;
+    const make = () => {
+      made++;
+      return { method: 'POST', url: 'x', body: 'x'.repeat(20 * MiB), secure: [] };
+    };
+    for (let n = 0; n < 12; n++) lanes.add(`x${n}`, 1, job(`${n}`, `${n}`, { make }), 'party');
+    await clock.run(40);
+    expect([lanes.counts().inFlight, made <= 12]).toEqual([2, true]);
+    await clock.run(DAY);
+    expect([outcomes().length, lanes.counts()]).toEqual([12, nothingLeft]);
+    expect(made).toBeLessThanOrEqual(24);
+  });
+
   test('that are longer than all there may be go one by one', async () => {
     const { clock, lanes, add, network } = makeRoom();
     for (const party of ['a', 'b', 'c']) add(party, 2, 70 * MiB);

@@ -832,12 +832,12 @@ export const TESTED_PLANTS: TestedPlant[] = [
   [
     'a long body gives one place back',
     'effects/lanes',
-    ['src/effects/lanes.ts', 'this.#take(lane, -row.places);', 'this.#take(lane, -1);'],
+    ['src/effects/lanes.ts', 'this.#take(lane, -1, -row.places);', 'this.#take(lane, -1, -1);'],
   ],
   [
     'a party takes what is left for others, by long bodies',
     'effects/lanes',
-    ['src/effects/lanes.ts', '  if (inFlight > 0 && room < lastPlaces) return undefined;\n', ''],
+    ['src/effects/lanes.ts', '    if (!fits(lane.party, row, room)) return lane.ready.add(row);\n', ''],
   ],
   // A life would have to bring one symbol, and less than it takes of another, to a wallet that has none of either.
   [
