@@ -1,42 +1,40 @@
 /** Texts of events that were told lately and may be asked for again. */
 import { eventText, type LedgerEvent } from './events.ts';
 import type { Sealer } from './proof/sealer.ts';
-import { Recent } from './recent.ts';
+import { TextRing } from './text-ring.ts';
 
-/** Characters of those that are kept, and of the long ones, beyond LONG_CHARS each. */
-const CHARS_MAX = 8 * 1024 * 1024;
-const LONG_CHARS_MAX = 16 * 1024 * 1024;
-const LONG_CHARS = 64 * 1024;
+/** Where nobody says. */
+const BYTES_MAX = 256 * 1024;
+/** Above the number of any event that is kept among those of its entry, so that both are one number that is exact. */
+const INDEX_MAX = 2 ** 20;
 
 /**
  * Hundreds may follow one ledger, effects and readers, and each of them is told the same events, which are the same to the
- * last byte whenever they are made: one of them has each made and signed, the others have it from here. Long ones have
- * room of their own, so that they cost the others theirs no more than they cost the first thread its time.
+ * last byte whenever they are made: one of them has each made and signed, the others have it from here. They lie in flat
+ * memory, since a few of them may be as long as all of V8's heap should hold.
  */
 export class EventTexts {
   readonly #make: (event: LedgerEvent) => string;
-  readonly #short: Recent<string, string>;
-  readonly #long: Recent<string, string>;
+  readonly #texts: TextRing;
 
-  constructor(make: (event: LedgerEvent) => string, charsMax = CHARS_MAX, longCharsMax = LONG_CHARS_MAX) {
+  constructor(make: (event: LedgerEvent) => string, bytesMax = BYTES_MAX) {
     this.#make = make;
-    this.#short = new Recent(charsMax, (text) => text.length);
-    this.#long = new Recent(longCharsMax, (text) => text.length);
+    this.#texts = new TextRing(bytesMax);
   }
 
   /** The event as a record that the server signed, made where it is not at hand. */
   of(event: LedgerEvent): string {
-    const key = `${event.seq}.${event.index}`;
-    const kept = this.#short.get(key) ?? this.#long.get(key);
-    if (kept !== undefined) return kept;
+    const { seq, index } = event;
+    if (index >= INDEX_MAX) return this.#make(event);
+    const key = seq * INDEX_MAX + index;
+    const kept = this.#texts.get(key);
+    if (kept !== undefined) return kept.text;
     const made = this.#make(event);
-    // Looking into a text joins the pieces it was put together from, which would otherwise all be kept.
-    made.charCodeAt(0);
-    (made.length > LONG_CHARS ? this.#long : this.#short).set(key, made);
+    this.#texts.set(key, made, 0);
     return made;
   }
 }
 
-export function eventTextsOf(sealer: Sealer): EventTexts {
-  return new EventTexts((event) => eventText(event, sealer));
+export function eventTextsOf(sealer: Sealer, bytesMax?: number): EventTexts {
+  return new EventTexts((event) => eventText(event, sealer), bytesMax);
 }

@@ -8,14 +8,14 @@ import { setServerRules } from './core/access/index.ts';
 import { tellFault } from './core/refusal.ts';
 import { mayBegin, noBooksError, openDefaultLedger, whoMay } from './default-ledger.ts';
 import { accessErrors } from './http/schemas.ts';
-import { type Server, startServer } from './http/server.ts';
+import { holdPort, type Server, startServer } from './http/server.ts';
 import { SEMVER } from './http/version.ts';
 import { type Log, logAt, tell } from './log.ts';
 import { startMetrics } from './metrics.ts';
 import { filesMax, fitOpenFiles } from './open-files.ts';
 import { PeerFiles } from './peer-tls.ts';
 import { encodeBase64 } from './proof/keys.ts';
-import { type SidePort, tryPort } from './side-port.ts';
+import { holdSidePort, type SidePort } from './side-port.ts';
 import { freeBytes, realDisk } from './storage/disk.ts';
 import type { Lock } from './storage/lock.ts';
 import { fatalText, startText, watchClock } from './trouble.ts';
@@ -72,7 +72,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   const isFirst = !hasBooks(directory);
   if (isFirst && !mayBegin(config)) throw noBooksError(directory);
   // Books that were made for nothing would keep the rules that this start asks for from the next one.
-  if (isFirst) await tryPort(config.host, config.port);
+  if (isFirst) await tryPorts(config);
   const books = (isReadOnly ? showBooks : openBooks)(directory, config.serverKey, log);
   const lookAtClock = watchClock(tell);
   lookAtClock(books.end.moment, Date.now(), performance.now());
@@ -122,6 +122,18 @@ function checkFollowers({ followers, followersMin, followersTls, durability, rea
   if (followersTls === '') return null;
   if (followers === '') throw new ConfigError('--followers-tls: there is no port for who follows (--followers)');
   return new PeerFiles(realDisk, resolve(followersTls));
+}
+
+/** Rejects where one of the ports that are asked for cannot be had. Each is held until all are: two may be the same. */
+async function tryPorts({ host, port, metrics, followers }: Config): Promise<void> {
+  const held = [await holdPort(host, port)];
+  try {
+    for (const [flag, place] of Object.entries({ '--metrics': metrics, '--followers': followers })) {
+      if (place !== '') held.push(await holdSidePort({ ...readPlace(place), flag }));
+    }
+  } finally {
+    for (const letGo of held) letGo();
+  }
 }
 
 async function openMetrics(config: Config, directory: string, running: Running, { inform }: Log): Promise<SidePort> {

@@ -18,12 +18,16 @@ export class ListenError extends Error {
   }
 }
 
-/** Whether the port can be had now, without anybody being served. Rejects with ListenError where it cannot. */
-export function tryPort(host: string, port: number): Promise<void> {
+/** Takes the port, and serves nobody there; resolves with what lets it go. Rejects with ListenError where it cannot be had. */
+export function holdSidePort({
+  host,
+  port,
+  flag,
+}: Pick<SidePortOptions, 'host' | 'port' | 'flag'>): Promise<() => void> {
   const server = createPlainServer();
   return new Promise((resolve, reject) => {
-    server.on('error', () => reject(new ListenError(host, port)));
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve()));
+    server.on('error', () => reject(new ListenError(host, port, flag)));
+    server.listen({ host, port, exclusive: true }, () => resolve(() => server.close()));
   });
 }
 

@@ -125,6 +125,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     sealer,
     timers: config.followersMin > 0 ? settledTimers(engine) : realTimers,
     call: outgoing.call,
+    eventBytesMax: Math.ceil(config.textsBytesMax / 8),
     seq: end.seq,
     defect: log.defect,
     inform: log.tell,

@@ -120,12 +120,12 @@ function tableText(directory: string, report: AuditReport, isSignedOnly: boolean
   return `${lines.join('\n')}\n`;
 }
 
-/** Who has kept books since before a rule came needs to know how they are read to their end. */
+/** Who has kept books since before a rule changed needs to know how they are read to their end. */
 const OF_EARLIER_RULES =
-  'That is no damage: earlier versions had fewer rules. Nothing after it was looked at; --other-rules counts it, and reads on.';
+  'That is no damage: earlier versions had other rules. Nothing after it was looked at; --other-rules counts it, and reads on.';
 
 const OF_SIGNED_ONLY =
-  'Without --signed-only tokens and rules of the server are believed to have permitted it. Where neither is in use, whoever has the key made it up, or earlier versions had fewer rules. Nothing after it was looked at.';
+  'Without --signed-only tokens and rules of the server are believed to have permitted it. Where neither is in use, whoever has the key made it up, or earlier versions had other rules. Nothing after it was looked at.';
 
 function headText({ seq, chain }: HeadReport): string {
   return `The history up to entry ${seq} is the one the server signed the head ${chain} of.`;

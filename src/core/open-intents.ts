@@ -55,8 +55,8 @@ export class OpenIntents {
   readonly #pending = new LongMap<number, LongMap<number, true>>(near);
   /** By bridge, the rows of those that have a leg there. */
   readonly #byBridge = new LongMap<number, LongMap<number, true>>(near);
-  /** By wallet, the rows of those that are about it though they set nothing aside there. */
-  readonly #byWallet = new LongMap<number, LongMap<number, true>>(near);
+  /** By wallet, how many are about it though they set nothing aside there. One intent may have thousands. */
+  readonly #about = new LongMap<number, number>(near);
   /** The highest row there was. */
   #newest = -1;
 
@@ -73,9 +73,15 @@ export class OpenIntents {
   }
 
   set(row: number, intent: OpenIntent): void {
-    const before = this.#intents.get(row);
-    relink(this.#byBridge, row, before?.bridges ?? NONE, intent.bridges);
-    relink(this.#byWallet, row, before?.wallets ?? NONE, intent.wallets);
+    const { bridges, wallets } = this.#intents.get(row) ?? { bridges: NONE, wallets: NONE };
+    if (bridges !== intent.bridges) {
+      for (const bridge of bridges) deleteRow(this.#byBridge, bridge, row);
+      for (const bridge of intent.bridges) addRow(this.#byBridge, bridge, row);
+    }
+    if (wallets !== intent.wallets) {
+      for (const wallet of wallets) this.#count(wallet, -1);
+      for (const wallet of intent.wallets) this.#count(wallet, 1);
+    }
     this.#newest = Math.max(this.#newest, row);
     this.#intents.set(row, intent);
     if (intent.status === 'pending') addRow(this.#pending, intent.ledger, row);
@@ -85,10 +91,16 @@ export class OpenIntents {
   delete(row: number): void {
     const intent = this.#intents.get(row);
     if (intent === undefined) return;
-    relink(this.#byBridge, row, intent.bridges, NONE);
-    relink(this.#byWallet, row, intent.wallets, NONE);
+    for (const bridge of intent.bridges) deleteRow(this.#byBridge, bridge, row);
+    for (const wallet of intent.wallets) this.#count(wallet, -1);
     this.#intents.delete(row);
     deleteRow(this.#pending, intent.ledger, row);
+  }
+
+  #count(wallet: number, change: 1 | -1): void {
+    const count = (this.#about.get(wallet) ?? 0) + change;
+    if (count === 0) this.#about.delete(wallet);
+    else this.#about.set(wallet, count);
   }
 
   /** Whether one of them has a leg at this bridge. */
@@ -98,7 +110,7 @@ export class OpenIntents {
 
   /** Whether one of them is about this wallet though it set nothing aside there. */
   isAbout(wallet: number): boolean {
-    return this.#byWallet.has(wallet);
+    return this.#about.has(wallet);
   }
 
   /**
@@ -159,14 +171,8 @@ export class OpenIntents {
   }
 }
 
-/** By ledger, bridge or wallet, rows. */
+/** By ledger or bridge, rows. */
 type Rows = LongMap<number, LongMap<number, true>>;
-
-function relink(all: Rows, row: number, before: readonly number[], after: readonly number[]): void {
-  if (before === after) return;
-  for (const key of before) deleteRow(all, key, row);
-  for (const key of after) addRow(all, key, row);
-}
 
 function addRow(all: Rows, key: number, row: number): void {
   const rows = all.get(key) ?? new LongMap<number, true>(near);

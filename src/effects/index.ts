@@ -29,6 +29,8 @@ export interface EffectsOptions extends Omit<FeedsOptions, 'eventTexts' | 'lanes
   /** Calls of one bridge at a time. */
   bridgeCallsMax: number;
   bridgeAttemptsMax: number;
+  /** Texts of events that are kept. */
+  eventBytesMax?: number;
   noteLeg: (note: LegNote) => void;
   noteDelivery: FeedsOptions['note'];
   /** Tells the operator. */
@@ -44,9 +46,10 @@ export class Effects {
   readonly #feeds: Feeds;
 
   constructor(options: EffectsOptions) {
-    const { callsInFlightMax, bridgeAttemptsMax, bridgeCallsMax, noteLeg, noteDelivery, ...rest } = options;
+    const { callsInFlightMax, bridgeAttemptsMax, bridgeCallsMax, eventBytesMax, noteLeg, noteDelivery, ...rest } =
+      options;
     this.#options = options;
-    this.eventTexts = eventTextsOf(options.sealer);
+    this.eventTexts = eventTextsOf(options.sealer, eventBytesMax);
     const call = guardedCall(options.call, options.defect);
     this.#lanes = new GuardedLanes(
       { timers: options.timers, call, inFlightMax: callsInFlightMax, attemptsMax: bridgeAttemptsMax },

@@ -481,7 +481,9 @@ function roomOf({ inFlight }: Party, free: number): number {
 /** Whose turn it is of a party's lanes: those that have no share left are as few as there are calls on their way. */
 function nextOf(party: Party, room: number): Lane | undefined {
   for (const lane of party.hungry) {
-    if (lane.calls < room && fits(party, lane.ready.first!, room)) return lane;
+    const { first } = lane.ready;
+    // What was ready may be cancelled by now: its lane is looked at once more, and is hungry no longer.
+    if (lane.calls < room && (first === null || fits(party, first, room))) return lane;
   }
   return undefined;
 }

@@ -76,7 +76,7 @@ const PATH_MESSAGE = 'is asked for a path that a filter here cannot have';
  */
 function settleUnions(found: readonly TLocalizedValidationError[], from: number): TLocalizedValidationError[] {
   const settled: TLocalizedValidationError[] = [];
-  const unions = new Map<string, Map<string, TLocalizedValidationError[]>>();
+  const unions = new Map<string, { instance: string; branches: Map<string, TLocalizedValidationError[]> }>();
   for (const error of found) {
     const path = error.schemaPath;
     const at = path.indexOf(ANY_OF, from);
@@ -86,13 +86,12 @@ function settleUnions(found: readonly TLocalizedValidationError[], from: number)
     }
     const end = path.indexOf('/', at + ANY_OF.length);
     const branch = end < 0 ? path : path.slice(0, end);
-    const union = `${instanceOf(error, path.slice(0, at))} ${path.slice(0, at)}`;
-    const branches = unions.get(union) ?? new Map<string, TLocalizedValidationError[]>();
-    unions.set(union, branches);
+    const instance = instanceOf(error, path.slice(0, at));
+    const union = `${instance} ${path.slice(0, at)}`;
+    const { branches } = unions.get(union) ?? unions.set(union, { instance, branches: new Map() }).get(union)!;
     branches.set(branch, [...(branches.get(branch) ?? []), error]);
   }
-  for (const [union, branches] of unions) {
-    const instance = union.slice(0, union.indexOf(' '));
+  for (const { instance, branches } of unions.values()) {
     const tried = [...branches].map(([path, errors]) => settleUnions(errors, path.length));
     settled.push(
       ...(unknownSchema(tried, instance) ??

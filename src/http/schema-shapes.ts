@@ -76,6 +76,8 @@ export const Proof = closed({
   custom: optional(Free),
 });
 
+const KIND_NAMES = KINDS.map((kind) => kind.name);
+
 const CONDITION_VALUES_MAX = 1000;
 const ConditionScalar = anyOf([text(), number, boolean]);
 const ConditionList = array(ConditionScalar, { maxItems: CONDITION_VALUES_MAX });
@@ -99,14 +101,17 @@ const Condition = anyOf([
  */
 const conditions = (paths: string) => map(paths, Condition, { maxProperties: MEMBERS_MAX });
 
-const FIRST_OF_PATH = (names: readonly string[]) => `^(?:${names.join('|')})(?:\\.|$)`;
+/** Members behind others: none of them is without a name. */
+const BEHIND = '(?:\\.[^.]+)+';
 /** Into a record. */
-export const RecordConditions = conditions('^(?:data\\.|meta\\.(?:status|moment|labels)$)');
-/** Into a claim, and the intent that it is of. */
-export const ClaimConditions = conditions(FIRST_OF_PATH(['action', 'amount', 'source', 'target', 'symbol', 'intent']));
-/** Into the data of an event. */
+export const RecordConditions = conditions(`^(?:data${BEHIND}|meta\\.(?:status|moment|labels))$`);
+/** Into a claim, and the data of the intent that it is of. */
+export const ClaimConditions = conditions(
+  `^(?:action|amount|(?:source|target|symbol)(?:\\.handle|\\.custom${BEHIND})?|intent(?!\\.(?:data|meta|hash|luid)(?:\\.|$))${BEHIND})$`,
+);
+/** Into the data of an event: what it is, and records. */
 export const EventConditions = conditions(
-  FIRST_OF_PATH(['handle', 'signal', 'amount', 'metric', 'proofs', ...KINDS.map(({ name }) => name)]),
+  `^(?:handle|signal|amount|metric|proofs${BEHIND}|(?:${KIND_NAMES.join('|')})(?:\\.(?:data|meta)${BEHIND}|\\.(?:hash|luid))?)$`,
 );
 
 function oneOrIn(schema: Schema) {
@@ -116,7 +121,6 @@ function oneOrIn(schema: Schema) {
 /** `sign` and `sign-intent` are what the public package calls rights that a proof needs. */
 const ACTIONS = ['any', ...ACCESS_ACTIONS];
 
-const KIND_NAMES = KINDS.map((kind) => kind.name);
 /** `server` is what the public package calls the server's own rights. */
 const ACCESS_RECORDS = ['any', 'server', ...KIND_NAMES, ...KIND_NAMES.map((name) => `${name}-proof`)];
 

@@ -110,18 +110,29 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
 };
 
 /** Listens. Rejects with ListenError where the port cannot be had. */
-export function startServer(options: ServerOptions, handler: Handler): Promise<Server> {
+export async function startServer(options: ServerOptions, handler: Handler): Promise<Server> {
   const app = uws.App();
   const hall = new Hall(options);
   const scene: Scene = { hall, options, handler };
   app.filter((res, change) => countConnection(scene, res, Number(change)));
   app.any('/*', (res, req) => receive(scene, res, req));
+  return serverOver(app, await listenAt(app, options.host, options.port), hall, options);
+}
+
+/** Takes the port, and serves nobody there; resolves with what lets it go. Rejects with ListenError where it cannot be had. */
+export async function holdPort(host: string, port: number): Promise<() => void> {
+  const app = uws.App();
+  await listenAt(app, host, port);
+  return () => app.close();
+}
+
+function listenAt(app: TemplatedApp, host: string, port: number): Promise<us_listen_socket> {
   return new Promise((resolve, reject) => {
     // The library's types know options without a host only; its native part takes both.
     const listen = app.listen.bind(app) as unknown as ListenWithOptions;
-    listen(options.host, options.port, LISTEN_EXCLUSIVE_PORT, (socket) => {
-      if (socket === false) reject(new ListenError(options.host, options.port));
-      else resolve(serverOver(app, socket, hall, options));
+    listen(host, port, LISTEN_EXCLUSIVE_PORT, (socket) => {
+      if (socket === false) reject(new ListenError(host, port));
+      else resolve(socket);
     });
   });
 }

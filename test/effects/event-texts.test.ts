@@ -4,14 +4,14 @@ import { EventTexts } from '../../src/event-texts.ts';
 import type { LedgerEvent } from '../../src/events.ts';
 
 /** Texts of `length` characters that begin with the event's index, and which of them were made. */
-function makeTexts(charsMax?: number, longCharsMax?: number) {
+function makeTexts(bytesMax?: number) {
   const made: string[] = [];
   let length = 10;
   const make = ({ seq, index }: LedgerEvent) => {
     made.push(`${seq}.${index}`);
     return String(index).padEnd(length, 'x');
   };
-  const texts = new EventTexts(make, charsMax, longCharsMax);
+  const texts = new EventTexts(make, bytesMax);
   const tell = (seq: number, index = 0, chars = 10) => {
     length = chars;
     return texts.of({ seq, index } as LedgerEvent);
@@ -34,13 +34,24 @@ describe('texts of events', () => {
     expect(made).toEqual(['1.0', '2.0', '3.0', '4.0', '5.0', '1.0']);
   });
 
-  test('long ones are made once too, and not kept at the cost of the others', () => {
-    const { made, tell } = makeTexts(1000, 400_000);
-    tell(1);
-    for (let reader = 0; reader < 3; reader++) for (const seq of [2, 3]) tell(seq, 0, 70_000);
-    for (const seq of [4, 5, 6, 7]) tell(seq, 0, 100_000);
-    for (let reader = 0; reader < 2; reader++) tell(8, 0, 300_000);
-    tell(1);
-    expect(made).toEqual(['1.0', '2.0', '3.0', '4.0', '5.0', '6.0', '7.0', '8.0', '8.0']);
+  test('long ones are made once too, unless they are longer than all that is kept', () => {
+    const { made, tell } = makeTexts(400_000);
+    for (let reader = 0; reader < 3; reader++) {
+      for (const seq of [2, 3]) expect(tell(seq, 1, 70_000)).toBe(tell(seq, 1));
+    }
+    for (let reader = 0; reader < 2; reader++) tell(8, 0, 500_000);
+    expect(made).toEqual(['2.1', '3.1', '8.0', '8.0']);
+  });
+
+  test('is that of its entry and its number there, however high', () => {
+    const { made, tell } = makeTexts();
+    const events = [
+      [1, 2 ** 20],
+      [2, 0],
+      [2 ** 32, 2 ** 20 - 1],
+      [2 ** 32 + 1, 0],
+    ] as const;
+    for (const [seq, index] of [...events, ...events]) expect(tell(seq, index)).toBe(String(index).padEnd(10, 'x'));
+    expect(made).toHaveLength(5);
   });
 });

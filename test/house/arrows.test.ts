@@ -58,7 +58,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   render: ['core', 'proof'],
   'event-members': ['recent', 'core', 'proof', 'render'],
   events: ['event-members', 'core', 'proof', 'render'],
-  'event-texts': ['events', 'proof', 'recent'],
+  'event-texts': ['events', 'proof', 'text-ring'],
   http: [
     'histogram',
     'recent',

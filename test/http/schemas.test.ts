@@ -124,6 +124,7 @@ describe('errors have the form clients know', () => {
     ['policy', { filter: { 'dat.a': 1 } }, 'is asked for a path that a filter here cannot have'],
     ['policy', { filter: { 'data.a': { $fits: 1 } } }, 'must NOT have additional properties'],
     ['policy', { filter: { 'data.a': { $in: 'a' } } }, 'must be array'],
+    ['policy', { filter: { 'data.a b': { $in: 'a' } } }, 'must be array'],
   ])('of %s with %j the fault of the shape that was meant', (kind, more, message) => {
     const errors = validate(Kind[kind], 'create', bodyOf(withMember(kind, { ...more })));
     expect(errors!.map((error) => error.message)).toEqual([message]);
@@ -161,7 +162,9 @@ describe('where a body is wrong is looked for among so many parts', () => {
     [
       'effect',
       {
-        filter: Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`wallet.${i}`, { $in: Array(1000).fill(1) }])),
+        filter: Object.fromEntries(
+          Array.from({ length: 11 }, (_, i) => [`wallet.data.${i}`, { $in: Array(1000).fill(1) }]),
+        ),
         signal: '!',
       },
       LARGE,
@@ -202,7 +205,7 @@ describe('what is far too wide is told as that, and nobody looks into it', () =>
     const claim = { ...TRANSFER, source: { handle: 'a', custom: WIDE } };
     expect(wrongs('intent', withMember('intent', { claims: [claim], origin: 'a' }))).toEqual([]);
     expect(toldOf('wallet', { ...PROOF, custom: WIDE }, 'proof')).toEqual([]);
-    expect(wrongs('effect', withMember('effect', { filter: members(1000, 'wallet.') }))).toEqual([]);
+    expect(wrongs('effect', withMember('effect', { filter: members(1000, 'wallet.data.') }))).toEqual([]);
   });
 });
 
@@ -416,23 +419,12 @@ describe('members of kinds', () => {
 });
 
 describe('conditions: what no filter can ask for came in under a name with a line end in it', () => {
-  const NAMES = [
-    'amount',
-    '',
-    'amount\n',
-    'a\rb',
-    '\u2028',
-    'a\u2029',
-    '\n\n',
-    '\u{1f600}\n',
-    '__proto__',
-    '__proto__\n',
-  ];
+  const NAMES = ['amount', 'amount\n', 'a\rb', '\u2028', 'a\u2029', '\n\n', '\u{1f600}\n', '__proto__', '__proto__\n'];
   const WRONG = [{ $in: null }, { $in: {} }, { $nin: 1 }, { $eq: {} }, { $fits: 1 }, {}, [1], null];
   /** Where each kind has filters, and what is wrong with this one there. */
   const filtersOf = (name: string, wish: unknown) =>
     (['wallet', 'effect', 'policy'] as const).map((kind) => {
-      const path = `${{ wallet: 'intent', effect: 'wallet', policy: 'data' }[kind]}.${name}`;
+      const path = `${{ wallet: 'intent.custom', effect: 'wallet.data', policy: 'data' }[kind]}.${name}`;
       const filter = { [path]: wish };
       const isRoute = kind === 'wallet';
       const told = wrongs(kind, withMember(kind, isRoute ? { routes: [{ action: 'accept', filter }] } : { filter }));
@@ -465,6 +457,14 @@ describe('a filter asks for paths that lead somewhere there', () => {
     ['effect', 'amount'],
     ['effect', 'intent.data.claims.source'],
     ['effect', 'circle-signer.data.circle'],
+    ['effect', 'wallet'],
+    ['effect', 'intent.meta.status'],
+    ['effect', 'symbol.luid'],
+    ['effect', 'proofs.public'],
+    ['wallet', 'source'],
+    ['wallet', 'target.custom.till'],
+    ['wallet', 'intent.claims.amount'],
+    ['wallet', 'intent.database.name'],
     ['wallet', 'action'],
     ['wallet', 'amount'],
     ['wallet', 'symbol.handle'],
@@ -477,6 +477,17 @@ describe('a filter asks for paths that lead somewhere there', () => {
     ['policy', 'meta.owners'],
     ['policy', 'meta.status.a'],
     ['policy', 'record.data.custom'],
+    ['policy', 'data.'],
+    ['policy', 'data.custom..a'],
+    ['effect', 'wallet.handle'],
+    ['effect', 'intent.status'],
+    ['wallet', 'intent.data.custom.purpose'],
+    ['wallet', 'intent.meta.status'],
+    ['wallet', 'intent'],
+    ['wallet', 'amount.x'],
+    ['wallet', 'symbol.hande'],
+    ['wallet', 'source.data.handle'],
+    ['wallet', 'target..'],
     ['effect', 'walet.data.handle'],
     ['effect', 'data.handle'],
     ['effect', 'wallets'],
@@ -657,7 +668,7 @@ describe('as much as there may be is taken, one more is told', () => {
       'wallet',
       'members of a condition',
       1000,
-      (size) => ({ routes: [{ action: 'accept', filter: members(size, 'intent.') }] }),
+      (size) => ({ routes: [{ action: 'accept', filter: members(size, 'intent.custom.') }] }),
     ],
     [
       'wallet',

@@ -20,7 +20,7 @@ import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { MOMENT, makeKit, pause, until } from '../support/kit.ts';
 import { everyOther, isLong, SHARE } from '../support/long.ts';
-import { serverOfTest } from '../support/of-test.ts';
+import { freePort, serverOfTest } from '../support/of-test.ts';
 import { unopened } from '../support/refused.ts';
 import { type Server, startRefused, startServer } from '../support/server.ts';
 
@@ -148,10 +148,19 @@ describe('no start', () => {
 
   test('where another process listens, by a first start: it makes no books, open to all where the next one says otherwise', async () => {
     const first = await start(copyOf(books));
-    const directory = join(freshDirectory(), 'books');
-    const { log } = await startRefused({ directory, flags: ['--port', String(first.port)] });
-    expect(log).toContain('Cannot listen on');
-    expect(existsSync(directory)).toBe(false);
+    const port = String(first.port);
+    const free = String(await freePort());
+    for (const [flags, flag] of [
+      [['--port', port], '--port'],
+      [['--metrics', port], '--metrics'],
+      [['--followers', port], '--followers'],
+      [['--port', free, '--metrics', free], '--metrics'],
+    ] as const) {
+      const directory = join(freshDirectory(), 'books');
+      const { log } = await startRefused({ directory, flags: [...flags] });
+      expect(log).toMatch(new RegExp(`Cannot listen on .*Choose another with ${flag}`));
+      expect(existsSync(directory)).toBe(false);
+    }
   });
 
   test("on an IPv6 address, whose colons were not told from the port's", async () => {
