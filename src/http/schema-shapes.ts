@@ -96,8 +96,8 @@ const Condition = anyOf([
 ]);
 
 /**
- * Dotted paths that begin as in the pattern, each with the value wanted there or operators on it (core/conditions.ts). One
- * that leads nowhere would be met by no record: a policy would leave all of them free, a route pass on to the next.
+ * Dotted paths of this pattern, each with the value wanted there or operators on it (core/conditions.ts). One that leads
+ * nowhere would be met by no record: a policy would leave all of them free, a route pass on to the next.
  */
 const conditions = (paths: string) => map(paths, Condition, { maxProperties: MEMBERS_MAX });
 
@@ -105,9 +105,10 @@ const conditions = (paths: string) => map(paths, Condition, { maxProperties: MEM
 const BEHIND = '(?:\\.[^.]+)+';
 /** Into a record. */
 export const RecordConditions = conditions(`^(?:data${BEHIND}|meta\\.(?:status|moment|labels))$`);
+const INTENT_MEMBERS = 'handle|schema|claims|custom|config|access|origin';
 /** Into a claim, and the data of the intent that it is of. */
 export const ClaimConditions = conditions(
-  `^(?:action|amount|(?:source|target|symbol)(?:\\.handle|\\.custom${BEHIND})?|intent(?!\\.(?:data|meta|hash|luid)(?:\\.|$))${BEHIND})$`,
+  `^(?:action|amount|(?:source|target|symbol)(?:\\.handle|\\.custom${BEHIND})?|intent\\.(?:${INTENT_MEMBERS})(?:${BEHIND})?)$`,
 );
 /** Into the data of an event: what it is, and records. */
 export const EventConditions = conditions(
