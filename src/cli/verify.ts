@@ -38,6 +38,7 @@ export async function run(args: string[]): Promise<number> {
   const { values, positionals } = readArgs(args, { ...flags, ...switches });
   const directory = dataDirectory(positionals);
   const isJson = values.json === true;
+  const isSignedOnly = values['signed-only'] === true;
   const key = givenKey(values.against ?? values.key);
   const head = values.head === undefined ? null : { file: values.head, text: textOf(values.head) };
   try {
@@ -47,10 +48,9 @@ export async function run(args: string[]): Promise<number> {
       key,
       workers: workersOf(values.workers),
       otherRules: values['other-rules'] === true,
-      signedOnly: values['signed-only'] === true,
+      signedOnly: isSignedOnly,
       ...(head !== null && { head }),
     });
-    const isSignedOnly = values['signed-only'] === true;
     process.stdout.write(isJson ? jsonText(directory, report) : tableText(directory, report, isSignedOnly));
     return report.finding === null && report.head?.isProven !== false ? 0 : 1;
   } catch (error) {

@@ -96,7 +96,7 @@ interface Row extends Standing<Row> {
   timer: Timer | null;
   /** Set while a call of this row is on its way. */
   calling: AbortController | null;
-  /** What its call takes, or took when it found no room. */
+  /** What the call of its head takes, or took when it was made last. */
   places: number;
   /** The head was cancelled while its call was on its way. */
   cancelled: boolean;
@@ -187,16 +187,7 @@ export class Lanes {
     party.lanes++;
     const rows = new LongMap<number, Row>(near);
     const lines = { ready: new Line<Row>(), due: new Line<Row>(), pace: null };
-    const lane: Lane = {
-      address,
-      party,
-      parallelMax,
-      rows,
-      ...lines,
-      calls: 0,
-      failures: 0,
-      waking: 'no',
-    };
+    const lane: Lane = { address, party, parallelMax, rows, ...lines, calls: 0, failures: 0, waking: 'no' };
     this.#lanes.set(address, lane);
     return lane;
   }
@@ -358,7 +349,6 @@ export class Lanes {
 
   #ended(lane: Lane, row: Row, answer: Answer): void {
     this.#take(lane, -1, -row.places);
-    row.places = 1;
     if (this.#closed) return;
     row.calling = null;
     const { head: entry, cancelled } = row;
@@ -420,6 +410,7 @@ export class Lanes {
   #removeHead(lane: Lane, row: Row): void {
     this.#jobs--;
     row.cancelled = false;
+    row.places = 1;
     if (row.head.next !== null) {
       row.head = row.head.next;
       this.#makeReady(lane, row);

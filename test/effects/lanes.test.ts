@@ -191,6 +191,22 @@ describe('long bodies', () => {
     expect(made).toBeLessThanOrEqual(24);
   });
 
+  test('that are to be tried again are not made before there is room', async () => {
+    const { clock, lanes, job } = makeWorld((url) => (url === 'fails' ? refused() : hangs()), { inFlightMax: 64 });
+    let made = 0;
+    const make = (url: string) => () => {
+      if (url === 'fails') made++;
+      return { method: 'POST', url, body: 'x'.repeat(16 * MiB), secure: [] };
+    };
+    const add = (url: string) => lanes.add(url, 1, job(url, url, { make: make(url.slice(0, 5)) }), 'party');
+    add('fails');
+    await clock.run(100);
+    for (let n = 0; n < 4; n++) add(`hangs ${n}`);
+    await clock.run(60_000);
+    expect([made, lanes.counts().inFlight]).toEqual([1, 3]);
+    lanes.close();
+  });
+
   test('that are longer than all there may be go one by one', async () => {
     const { clock, lanes, add, network } = makeRoom();
     for (const party of ['a', 'b', 'c']) add(party, 2, 70 * MiB);
