@@ -2,8 +2,10 @@
  * Where a thread's time went, by room of the house: V8 looks at the stack about every half millisecond, and each look
  * counts for the room of the innermost function of ours (what a built-in works, works for its caller).
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { SourceMap } from 'node:module';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /** For Node: write a profile of each thread into this directory when the process ends. */
 export function profileFlags(directory: string): string[] {
@@ -11,10 +13,18 @@ export function profileFlags(directory: string): string[] {
 }
 
 interface CpuProfile {
-  nodes: { id: number; callFrame: { functionName: string; url: string }; children?: number[] }[];
+  nodes: { id: number; callFrame: CallFrame; children?: number[] }[];
   samples: number[];
   /** Microseconds from each sample to the one before. */
   timeDeltas: number[];
+}
+
+/** Lines and columns from 0. */
+interface CallFrame {
+  functionName: string;
+  url: string;
+  lineNumber: number;
+  columnNumber: number;
 }
 
 /** The HTTP library and the one file that calls it, and what belongs to no function: sockets, parsing, the kernel. */
@@ -57,16 +67,31 @@ export function readShares(directory: string, fromMs: number, toMs: number): [st
 function roomsOf({ nodes }: CpuProfile): Map<number, string> {
   const rooms = new Map<number, string>();
   const callers = new Map<number, number>();
+  const originOf = origins();
   for (const { id, callFrame, children } of nodes) {
     for (const child of children ?? []) callers.set(child, id);
     // Built-ins work for their caller.
-    rooms.set(id, roomOf(callFrame) ?? rooms.get(callers.get(id)!) ?? SOCKETS);
+    rooms.set(id, roomOf(callFrame, originOf(callFrame)) ?? rooms.get(callers.get(id)!) ?? SOCKETS);
   }
   return rooms;
 }
 
+/** URLs of the files that functions stood in before the build put them together. */
+function origins(): (frame: CallFrame) => string {
+  const maps = new Map<string, SourceMap | null>();
+  const mapOf = (url: string) => {
+    const path = url.startsWith('file:') ? `${fileURLToPath(url)}.map` : '';
+    return existsSync(path) ? new SourceMap(JSON.parse(readFileSync(path, 'utf8'))) : null;
+  };
+  return ({ url, lineNumber, columnNumber }) => {
+    if (!maps.has(url)) maps.set(url, mapOf(url));
+    const entry = maps.get(url)?.findEntry(lineNumber, columnNumber);
+    return entry !== undefined && 'originalSource' in entry ? new URL(entry.originalSource, url).href : url;
+  };
+}
+
 /** Null for a built-in. */
-function roomOf({ functionName, url }: CpuProfile['nodes'][number]['callFrame']): string | null {
+function roomOf({ functionName }: CallFrame, url: string): string | null {
   if (functionName === '(idle)') return IDLE;
   if (functionName === '(garbage collector)') return GARBAGE;
   if (functionName === '(program)' || url.endsWith('/http/server.js')) return SOCKETS;

@@ -30,12 +30,12 @@ export interface StartOptions {
 }
 
 const SERVICE = {
-  script: '../main.js',
+  program: ['../bin/main.js'],
   nodeFlags: YOUNG_GENERATION_FLAGS,
   listening: /(http:\/\/127\.0\.0\.1:(\d+)\/v2)/,
 };
 const BRIDGE: typeof SERVICE = {
-  script: './bridge.js',
+  program: ['../bin/ayni.js', 'bridge'],
   nodeFlags: [],
   listening: /listens on (http:\/\/127\.0\.0\.1:(\d+))/,
 };
@@ -57,14 +57,14 @@ export function startBridge(directory: string, options: StartOptions = {}): Prom
 }
 
 function start(
-  { script, nodeFlags, listening }: typeof SERVICE,
+  { program: [script, ...command], nodeFlags, listening }: typeof SERVICE,
   directory: string,
   options: StartOptions,
 ): Promise<ServerProcess> {
   const began = performance.now();
-  const main = fileURLToPath(new URL(script, import.meta.url));
+  const main = fileURLToPath(new URL(script!, import.meta.url));
   const node = [...nodeFlags, ...(options.nodeFlags ?? [])];
-  const flags = [...node, main, '--port', '0', '--data', directory, ...(options.flags ?? [])];
+  const flags = [...node, main, ...command, '--port', '0', '--data', directory, ...(options.flags ?? [])];
   const child = spawn(process.execPath, flags, {
     env: options.environment ?? plainEnvironment(),
     stdio: ['ignore', 'pipe', 'pipe'],

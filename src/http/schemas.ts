@@ -8,12 +8,12 @@
  * An empty list of proofs has the right shape. A body that nobody signed is a missing signature, not a
  * wrong form: `isUnsigned` tells.
  *
- * What always holds: a schema is compiled when the first body of its kind comes, and the compiler loaded for the first
- * of all, since that would take longer than the rest of a start; prepareSchemas does it ahead. From then on, checking a
- * body that is right compiles nothing, and errors are only looked for once a body is known to be wrong.
+ * What always holds: a schema is compiled when the first body of its kind comes, so that a start does not wait for it;
+ * prepareSchemas does it ahead. From then on, checking a body that is right compiles nothing, and errors are only looked
+ * for once a body is known to be wrong.
  */
-import { createRequire } from 'node:module';
-import type { Validator } from 'typebox/schema';
+import { Compile, type Validator } from 'typebox/schema';
+import { Settings } from 'typebox/system';
 import { Kind } from '../core/kinds.ts';
 import type { Fault } from '../core/refusal.ts';
 import { ERRORS_MAX, tellErrors } from './schema-errors.ts';
@@ -22,6 +22,8 @@ import { CheckData, CircleSignerData, CLAIMS, DropData, kindSchemas } from './sc
 import { Access, Hash, Luid, Proof } from './schema-shapes.ts';
 import { tellLarge, tellWidth } from './schema-width.ts';
 import { among, array, object, optional, type Schema } from './schema-words.ts';
+
+Settings.Set({ maxErrors: 4 * ERRORS_MAX });
 
 /** `proof` is a bare proof, `check` a body beside the records. */
 export type Operation = 'create' | 'update' | 'drop' | 'proof' | 'check';
@@ -99,7 +101,7 @@ function compiled(schema: Schema): Compiled {
   let validator: Validator | null = null;
   const get = () => {
     if (validator === null) {
-      validator = loadCompiler().Compile(schema);
+      validator = Compile(schema);
       UNCOMPILED.delete(get);
     }
     return validator;
@@ -109,34 +111,14 @@ function compiled(schema: Schema): Compiled {
 }
 
 /**
- * Loads the compiler and compiles what nobody has needed yet, so that no body has to wait for that. It awaits `pause`
- * between the parts of the compiler and before each schema: others get their turn between. The parts are not imported file
- * by file, for Node gives no module that is on its way to whoever needs it at once: bodies that came then were told 500.
+ * Compiles what nobody has needed yet, so that no body has to wait for that. It awaits `pause` before each schema: others
+ * get their turn between.
  */
 export async function prepareSchemas(pause: () => Promise<void>): Promise<void> {
-  for (const part of compiler === null ? COMPILER_PARTS : []) {
-    load(part);
-    await pause();
-  }
-  loadCompiler();
   for (const schema of UNCOMPILED) {
     await pause();
     schema();
   }
-}
-
-const load = createRequire(import.meta.url);
-/** Of some 10 to 30 ms each; what is left takes 35 to 50. */
-const COMPILER_PARTS = ['typebox/guard', 'typebox/system', 'typebox/format'];
-let compiler: typeof import('typebox/schema') | null = null;
-
-function loadCompiler(): typeof import('typebox/schema') {
-  if (compiler === null) {
-    const { Settings } = load('typebox/system') as typeof import('typebox/system');
-    Settings.Set({ maxErrors: 4 * ERRORS_MAX });
-    compiler = load('typebox/schema') as typeof import('typebox/schema');
-  }
-  return compiler;
 }
 
 /** What is wrong with a value, or null; of a wrong one, only what `narrow` leaves is looked through. */

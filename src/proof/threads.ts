@@ -25,7 +25,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-const THREAD = new URL('./thread.cjs', import.meta.url);
+const THREAD = new URL('../proof/thread.cjs', import.meta.url);
 
 /** Loaded with the first threads, which a start does not need. */
 const loadPiscina = () => createRequire(import.meta.url)('piscina') as typeof import('piscina');
@@ -38,7 +38,7 @@ export async function loadAhead(): Promise<void> {
 export function startThreads(
   data: ProofWorkData,
   workers: number,
-  workerUrl = new URL('./worker.js', import.meta.url),
+  workerUrl = new URL('../proof/worker.js', import.meta.url),
 ): Threads {
   const memories = Array.from({ length: workers }, () => new SharedArrayBuffer(LANE_BYTES));
   const workerData: ProofWorkerData = { ...data, lanes: memories };

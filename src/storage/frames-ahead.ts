@@ -109,7 +109,9 @@ export class FramesAhead {
       })),
     };
     this.#pieces = piecesOf(this.#data);
-    this.#worker = new Worker(new URL('./frames-ahead-worker.js', import.meta.url), { workerData: this.#data });
+    this.#worker = new Worker(new URL('../storage/frames-ahead-worker.js', import.meta.url), {
+      workerData: this.#data,
+    });
     // What it does not do is done here.
     this.#worker.on('error', () => {});
     this.#worker.unref();

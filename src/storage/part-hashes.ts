@@ -39,7 +39,7 @@ export class PartHashes {
     this.#data = { pieces, stages, hashes };
     if (pieces.reduce((sum, { length }) => sum + length, 0) < threadsFromBytes) return;
     const count = Math.min(availableParallelism() - 1, THREADS_MAX, pieces.length);
-    const program = new URL('./part-hash-worker.js', import.meta.url);
+    const program = new URL('../storage/part-hash-worker.js', import.meta.url);
     for (let thread = 0; thread < count; thread++) {
       const worker = new Worker(program, { workerData: this.#data });
       // What it does not do is done here.

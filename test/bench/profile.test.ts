@@ -1,5 +1,5 @@
 /** Whose time a sample is: the innermost function of ours, and nobody's where nothing was done. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readShares } from '../../bench/load/profile.ts';
@@ -7,9 +7,9 @@ import { freshDirectory } from '../support/directory.ts';
 
 const directory = freshDirectory();
 
-const at = (id: number, functionName: string, url = '', children: number[] = []) => ({
+const at = (id: number, functionName: string, url = '', children: number[] = [], lineNumber = 0) => ({
   id,
-  callFrame: { functionName, url },
+  callFrame: { functionName, url, lineNumber, columnNumber: 0 },
   children,
 });
 
@@ -44,4 +44,17 @@ test('shares of the busy time in a window, by room', () => {
   for (const room of ['main', 'http', 'node', 'garbage collection']) expect(shares.get(room)).toBeCloseTo(1 / 8);
   expect([...shares.values()].reduce((sum, share) => sum + share, 0)).toBeCloseTo(1);
   expect(shares.has('idle')).toBe(false);
+});
+
+test('functions that the build has put into one file count for the rooms that they are from', () => {
+  const built = new URL('../../src/bin/', import.meta.url);
+  const text = readFileSync(new URL('main.js', built), 'utf8');
+  const lineOf = (start: string) => text.split('\n').findIndex((line) => line.startsWith(start));
+  const frame = (id: number, start: string) => at(id, 'own', new URL('main.js', built).href, [], lineOf(start));
+  const nodes = [frame(1, 'async function serve('), frame(2, 'function openDoor('), frame(3, 'function startMetrics(')];
+  const directory = freshDirectory();
+  const profile = { nodes, samples: [1, 1, 2, 3, 3, 3], timeDeltas: [1000, 100, 100, 100, 100, 100] };
+  writeFileSync(join(directory, 'main.cpuprofile'), JSON.stringify(profile));
+  const shares = new Map(readShares(directory, 1.05, 100));
+  expect([...shares.keys()]).toEqual(['metrics', 'main', 'wiring', 'rest']);
 });

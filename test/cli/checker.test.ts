@@ -4,13 +4,13 @@
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { createContext, runInContext, runInNewContext } from 'node:vm';
+import { createContext, runInContext } from 'node:vm';
+import { build } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkerPage } from '../../src/cli/checker.ts';
 import { storyOf } from '../../src/cli/export.ts';
-import { oneScript } from '../../src/cli/one-script.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { type Browser, hasBrowser, startBrowser, type Tab } from '../support/browser.ts';
@@ -61,63 +61,22 @@ describe('the page', () => {
     expect((await ayniProcess('checker', 'story.json')).code).toBe(2);
   });
 
-  test('checks with what every browser has, in a world that is not that of Node', () => {
-    const bare = createContext({ TextDecoder, TextEncoder, atob, btoa, check: null });
-    const entry = join(freshDirectory(), 'entry.js');
-    const check = relative(dirname(entry), fileURLToPath(new URL('../../src/story/check.js', import.meta.url)));
-    writeFileSync(entry, `import { checkText } from '${check}';\ncheck = checkText;\n`);
-    runInContext(oneScript(entry), bare);
+  test('checks with what every browser has, in a world that is not that of Node', async () => {
+    const bare = createContext({ TextDecoder, TextEncoder, atob, btoa });
+    const input = fileURLToPath(new URL('../../src/story/check.js', import.meta.url));
+    const output = { format: 'iife', name: 'bundled' } as const;
+    const { output: chunks } = await build({ input, platform: 'browser', output, write: false });
+    const check = runInContext(`${chunks[0].code}; bundled.checkText`, bare);
     const keys = makeKeys();
     const luid = '$wlt.0rZ3aaaaaaaaaaaaa';
     const text = JSON.stringify({ ...record({ handle: 'ana' }, keys, [{ luid }]), luid });
-    expect(bare.check(text, keys.public).verdict).toBe('signed');
-    expect(bare.check(text.replace('ana', 'eva'), keys.public).verdict).toBe('wrong');
+    expect(check(text, keys.public).verdict).toBe('signed');
+    expect(check(text.replace('ana', 'eva'), keys.public).verdict).toBe('wrong');
   });
 
   test('has the licences of what it is made of', () => {
     for (const name of ['ed25519', 'hashes'])
       expect(script).toContain(readFileSync(`node_modules/@noble/${name}/LICENSE`, 'utf8').trimEnd());
-  });
-});
-
-describe('one script of modules', () => {
-  const directory = freshDirectory();
-  const write = (name: string, text: string) => {
-    writeFileSync(join(directory, name), text);
-    return join(directory, name);
-  };
-
-  test('says what they said', () => {
-    write('a.js', '/** A comment. */\nlet n = 1;\nexport const next = () => ++n;\nconst own = 5;\nexport { own, };\n');
-    write('b.js', "import { next as more } from './a.js';\nexport function two() { return more() + more(); }\n");
-    const entry = write(
-      'c.js',
-      "import * as a from './a.js';\nimport { two } from './b.js';\nresult = [two(), a.next(), a.own];\n//# sourceMappingURL=c.js.map",
-    );
-    const world: Json = { result: null };
-    runInNewContext(oneScript(entry), world);
-    expect(JSON.stringify(world.result)).toBe('[5,4,5]');
-  });
-
-  test.each([
-    ["import 'node:fs';", /cannot be put into one script/],
-    ["import { readFileSync } from 'node:fs';", /no browser has/],
-    ["export * from './a.js';", /cannot be put into one script/],
-    ['export default 1;', /cannot be put into one script/],
-    ['export let n = 1;', /cannot be put into one script/],
-    ['const n = 1;\nexport { n as m };', /cannot be put into one script/],
-    ["const a = await import('./a.js');", /cannot be put into one script/],
-    ["const end = '</script>';", /cannot stand in a page/],
-    ["const odd = '<!--';", /cannot stand in a page/],
-    ["import { x } from './odd.js';", /imports itself/],
-    ['const text = `a\n// of the text\n`;', /cannot be put into one script/],
-    ['const text = `a\nexport const n = 1;\n`;', /cannot be put into one script/],
-    ['const [one, two] = [`a`, `b\n// of the text\n`];', /cannot be put into one script/],
-    ["const text = 'a\\\n// of the text';", /cannot be put into one script/],
-    ["import { own, gone } from './a.js';", /imports gone/],
-    ["import { n } from './a.js';", /imports n/],
-  ])('%j ends it', (text, what) => {
-    expect(() => oneScript(write('odd.js', `${text}\n`))).toThrow(what);
   });
 });
 

@@ -162,7 +162,7 @@ describe('the demo', () => {
 });
 
 describe('standard output', () => {
-  const tool = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
+  const tool = fileURLToPath(new URL('../../src/bin/ayni.js', import.meta.url));
 
   test('that nobody reads any more ends no server: ayni serve ended with 0, without a word', async () => {
     const [port] = (await freePorts(1)) as [number];

@@ -90,6 +90,7 @@ const DOORS: Record<string, readonly string[]> = {
   '@noble/hashes': ['proof/verify-noble.ts', 'story/bytes.ts'],
   msgpackr: ['storage/values.ts'],
   re2js: ['http/regex.ts'],
+  typebox: ['http/schemas.ts', 'http/schema-errors.ts'],
   ajv: ['http/user-schemas.ts'],
   'node:fs': ['storage/disk.ts'],
   'prom-client': ['metrics.ts'],

@@ -11,8 +11,8 @@ import { makeDirectory } from './directory.ts';
 import { until } from './kit.ts';
 
 /** The programs, as they were built. */
-export const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
-export const AYNI = fileURLToPath(new URL('../../src/cli/ayni.js', import.meta.url));
+export const MAIN = fileURLToPath(new URL('../../src/bin/main.js', import.meta.url));
+export const AYNI = fileURLToPath(new URL('../../src/bin/ayni.js', import.meta.url));
 
 export interface LaunchOptions {
   /** Further flags, `['--snapshot-every', '50']`. */

@@ -66,7 +66,7 @@ export async function play(plan: PlayPlan): Promise<string[]> {
 
 /** What `ayni verify` says of the ledger's files, or why it could not say anything: null where nothing is wrong. */
 export function audit(directory: string): string | null {
-  const ayni = fileURLToPath(new URL('../ayni.js', import.meta.url));
+  const ayni = fileURLToPath(new URL('../../bin/ayni.js', import.meta.url));
   const done = spawnSync(process.execPath, [ayni, 'verify', `${directory}/ledger`], { encoding: 'utf8' });
   if (done.status === 0) return null;
   const how = done.error?.message ?? (done.signal === null ? `exit code ${done.status}` : `ended by ${done.signal}`);

@@ -1,0 +1,39 @@
+/**
+ * What is run is put together of what tsc made: Node takes a millisecond to find and load a module, and the service has
+ * some 220, the compiler of schemas as many again. Packages stay what they are, each in its directory, but for that
+ * compiler, and for the page that checks stories, which has no packages beside it.
+ *
+ * Whatever refers to a file of the tree says `../room/file`: that is the same file from its own room and from here.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { build } from 'rolldown';
+
+const dir = 'dist/src/bin';
+
+/** What the bundler has doubts about is a mistake of ours: a package that no browser has, names that nobody gives. */
+const refuse = (level, { message }) => {
+  if (level === 'warn') throw new Error(message);
+};
+
+/** The licences of the packages that a file is made of. */
+function licencesOf({ moduleIds }) {
+  const packages = new Set(moduleIds.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+\//.exec(id) ?? []));
+  const textIn = (path) => readFileSync(path + readdirSync(path).find((name) => /^licen[cs]e/i.test(name)), 'utf8');
+  return [...packages].map((path) => `/*\n${textIn(path).trimEnd()}\n*/`).join('\n');
+}
+
+await build([
+  {
+    input: { main: 'dist/src/main.js', ayni: 'dist/src/cli/ayni.js' },
+    platform: 'node',
+    external: /^(?!typebox)[@\w]/,
+    onLog: refuse,
+    output: { dir, cleanDir: true, chunkFileNames: '[name].js', sourcemap: true, banner: licencesOf },
+  },
+  {
+    input: { 'story-page': 'dist/src/story/page.js' },
+    platform: 'browser',
+    onLog: refuse,
+    output: { dir, format: 'iife', comments: false, intro: "'use strict';", banner: licencesOf },
+  },
+]);
