@@ -4,11 +4,13 @@
  * it does not ask for certificates (peer-tls.ts).
  *
  *     GET /books               the server's key, and which segments and snapshots there are
- *     GET /books/<name>?from=  the file from that byte on; of the last segment as far as it is on the device, and where
- *                              that is not farther, as soon as it is (204: for half a minute it was not; at once with wait=no)
+ *     GET /books/<name>?from=  the file from that byte on, and to=, where that is asked for; of the last segment as far as
+ *                              it is on the device, and where that is not farther, as soon as it is (204: for half a minute
+ *                              it was not; at once with wait=no)
  *
- * With each question they say how far their copy has come (follower=<its name>&seq=<entry>&chain=<hash of the frame>), and
- * answers may be made to wait until so many of them have all there is (`guard`).
+ * With each question they say how far their copy has come (follower=<its name>&seq=<entry>&chain=<hash of the frame>): one
+ * that has another last entry than these books is told so (409). Answers may be made to wait until so many of them have all
+ * there is (`guard`).
  *
  * What always holds: nothing is handed out that the device does not have, so no copy is ever ahead of these books; none
  * counts as one that has what was written last but by the hash of the last frame, which nobody has of other books; no file
@@ -65,13 +67,18 @@ const SILENT_MS_MAX = 60_000;
 const STOP_MS_MAX = 3_000;
 const PIECE_BYTES = 1024 * 1024;
 
+/** How far somebody had come who followed, and when that was last heard. */
+interface Heard {
+  seq: number;
+  heard: number;
+}
+
 /** How far somebody has come who follows. */
-interface Follower {
+interface Follower extends Heard {
   /** The last entry that it has on its device. */
   seq: number;
   /** The hash of the frame that it is the last of; null where that was not said. */
   chain: Buffer | null;
-  heard: number;
 }
 
 /** A stop found that answers waited for copies. */
@@ -88,11 +95,15 @@ export class NotCopiedError extends Error {
 export class Followers {
   readonly #options: FollowersOptions;
   readonly #followers = new Map<string, Follower>();
+  /** Those of whom nothing was heard for a while, the last to be silent last. */
+  readonly #silent = new Map<string, Heard>();
   /** Who waits for what is not there yet. */
   #waiting = new Set<() => void>();
   #newestSnapshot = 0;
-  /** Whether it was told that a copy has more than these books. */
-  #isBehind = false;
+  /** The entry that a copy said it has, and these books have not: what is said once may be a byte that has changed on its way. */
+  readonly #strange = new Map<string, number>();
+  /** Whether that was told of one of them. */
+  #hasTold = false;
   /** So many have to have all there is before it is spoken of. */
   #min = 0;
   /** Who waits for that, since when, and what will tell that it takes long: null where it has. */
@@ -113,7 +124,13 @@ export class Followers {
 
   #forgetSilent(): void {
     const since = performance.now() - SILENT_MS_MAX;
-    for (const [name, { heard }] of this.#followers) if (heard < since) this.#followers.delete(name);
+    for (const [name, { seq, heard }] of this.#followers) {
+      if (heard >= since) continue;
+      this.#followers.delete(name);
+      this.#strange.delete(name);
+      this.#silent.set(name, { seq, heard });
+    }
+    for (const [name] of this.#silent) if (this.#silent.size > FOLLOWERS_MAX) this.#silent.delete(name);
   }
 
   /** To be called when the device has more, or a snapshot is taken. */
@@ -186,14 +203,30 @@ export class Followers {
     for (const done of unspoken) queueMicrotask(done);
   }
 
-  /** Resolves when all of them have all there is, as far as they say so within some seconds: returns whether they do. */
-  async caughtUp(): Promise<boolean> {
-    const { seq } = this.#options.journal.position;
-    const isBehind = () => this.entries.some((entry) => entry < seq);
-    for (const end = performance.now() + STOP_MS_MAX; isBehind() && performance.now() < end; ) {
+  /** Resolves when all of them have all there is, as far as they say so within some seconds: returns whether they do, and what is to be said of it. */
+  async caughtUp(): Promise<{ haveAll: boolean; text: string }> {
+    for (const end = performance.now() + STOP_MS_MAX; this.#behind().length > 0 && performance.now() < end; ) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    return !isBehind();
+    const { seq } = this.#options.journal.position;
+    const [behind, all] = [this.#behind(), this.#followers.size];
+    const silent = [...this.#silent.values()].filter((it) => it.seq < seq);
+    const lacking = [
+      ...behind.map((it) => (it.seq < seq ? `one has entries up to ${it.seq}` : 'one has others')),
+      ...silent.map((it) => `one has said nothing for ${secondsSince(it.heard)} s, and had entries up to ${it.seq}`),
+    ];
+    const here = `entries up to ${seq}`;
+    if (lacking.length === 0 && all > 0)
+      return { haveAll: true, text: `All who follow these books (${all}) have ${here}.` };
+    const who = lacking.length === 0 ? 'nobody follows them' : lacking.join('; ');
+    return { haveAll: false, text: `Not every copy of these books has what they have, ${here}: ${who}.` };
+  }
+
+  /** Those that have not all there is. Whoever has hung up is taken at the last word. */
+  #behind(): Follower[] {
+    this.#forgetSilent();
+    const { seq, chain } = this.#options.journal.position;
+    return [...this.#followers.values()].filter((it) => it.seq !== seq || it.chain?.equals(chain) === false);
   }
 
   /** Listens, to `peers` alone where there are any; port 0 takes a free one. Rejects with ListenError where the port cannot be had. */
@@ -226,10 +259,13 @@ export class Followers {
     const { pathname, searchParams } = new URL(request.url!, 'http://books');
     const [, books, name = '', ...rest] = pathname.split('/');
     if (request.method !== 'GET' || books !== 'books' || rest.length > 0) return void response.writeHead(404).end();
-    this.#hear(searchParams, response);
+    const isStrange = this.#hear(searchParams, response);
     if (name === '') return void response.end(JSON.stringify(this.#list()));
+    if (isStrange) return void response.writeHead(409).end();
     const from = Number(searchParams.get('from') ?? 0);
-    if (!Number.isSafeInteger(from) || from < 0) return void response.writeHead(400).end('from: a byte');
+    const to = Number(searchParams.get('to') ?? Number.MAX_SAFE_INTEGER);
+    if (![from, to].every((byte) => Number.isSafeInteger(byte) && byte >= 0))
+      return void response.writeHead(400).end('from, to: a byte');
     const waitMs = searchParams.get('wait') === 'no' ? 0 : (this.#options.waitMsMax ?? WAIT_MS_MAX);
     const end = await this.#endOf(name, from, waitMs, response);
     if (response.destroyed) return;
@@ -237,30 +273,43 @@ export class Followers {
     response.setHeader(SNAPSHOT_HEADER, this.#newestSnapshot);
     if (from > end) return void response.writeHead(416).end();
     if (from === end && this.#options.journal.end?.file === name) return void response.writeHead(204).end();
-    await this.#send(name, from, end, response);
+    await this.#send(name, from, Math.max(from, Math.min(to, end)), response);
   }
 
-  #hear(params: URLSearchParams, response: ServerResponse): void {
+  /** Takes what is said of a copy, if anything; returns whether it is as far as these books, and has another last entry. */
+  #hear(params: URLSearchParams, response: ServerResponse): boolean {
     const [name, seq] = [params.get('follower') ?? '', Number(params.get('seq') ?? Number.NaN)];
     const isNew = !this.#followers.has(name);
     if (!/^[\w-]{1,40}$/.test(name) || !Number.isSafeInteger(seq) || (isNew && this.entries.length >= FOLLOWERS_MAX))
-      return;
+      return false;
     const follower: Follower = { seq, chain: chainIn(params), heard: performance.now() };
     this.#followers.set(name, follower);
-    if (seq > this.#options.journal.position.seq) this.#tellBehind(seq);
+    this.#silent.delete(name);
+    const { position } = this.#options.journal;
+    const isOther = seq === position.seq && follower.chain?.equals(position.chain) === false;
+    if (isOther || seq > position.seq) this.#hearStrange(name, seq);
+    else this.#strange.delete(name);
     // Who hangs up may be gone for good, with all that it had.
     response.once('close', () => {
       if (!response.writableFinished) follower.chain = null;
     });
     this.#release();
+    return isOther;
   }
 
   /** Nothing is handed out that these books do not have: they lost it, as where a backup was put in their place. */
-  #tellBehind(seq: number): void {
-    if (this.#isBehind) return;
-    this.#isBehind = true;
+  #hearStrange(name: string, seq: number): void {
+    const end = this.#options.journal.position.seq;
+    const what =
+      seq > end
+        ? `has entries up to ${seq}, and these books end with ${end}: they are older, or other ones. Where they are older`
+        : `has another entry ${seq} than these books: one of both has gone on from an older copy. Where it is these books`;
+    const isTwice = this.#strange.get(name) === seq;
+    this.#strange.set(name, seq);
+    if (!isTwice || this.#hasTold) return;
+    this.#hasTold = true;
     this.#options.tell(
-      `A copy says that it has entries up to ${seq}, and these books end with ${this.#options.journal.position.seq}: they are older, or other ones. Where they are older, what was acknowledged since is in that copy alone: stop this server, and start it on an \`ayni backup\` of the copy.`,
+      `A copy says that it ${what}, what was acknowledged since is in that copy alone: stop this server, and start it on an \`ayni backup\` of the copy.`,
     );
   }
 
@@ -342,6 +391,10 @@ export class Followers {
 function chainIn(params: URLSearchParams): Buffer | null {
   const chain = params.get('chain') ?? '';
   return /^[0-9a-f]{64}$/.test(chain) ? Buffer.from(chain, 'hex') : null;
+}
+
+function secondsSince(time: number): number {
+  return Math.round((performance.now() - time) / 1000);
 }
 
 function copies(count: number): string {

@@ -183,7 +183,7 @@ function stopOnSignals(running: Running, directory: string, { inform }: Log): vo
       if (running.isStopping) return;
       running.isStopping = true;
       (code === 0 ? inform : tell)(`${signal}: stops listening, finishes what is on its way.`);
-      stop(running, code).catch((error: Error) => {
+      stop(running, code, inform).catch((error: Error) => {
         tell(fatalText(error, directory));
         process.exit(1);
       });
@@ -192,7 +192,7 @@ function stopOnSignals(running: Running, directory: string, { inform }: Log): vo
 }
 
 /** The plan backwards: nobody comes in any more, what is on its way comes to its end, the files are closed. */
-async function stop(running: Running, code: number): Promise<void> {
+async function stop(running: Running, code: number, inform: Log['inform']): Promise<void> {
   const { waiters, effects, outgoing, engine, followers, journal, pool } = running.rooms;
   const closed = running.listening?.close();
   const watch = setInterval(() => endWithoutCopies(running), STUCK_LOOK_MS);
@@ -205,8 +205,8 @@ async function stop(running: Running, code: number): Promise<void> {
   // What nobody waits for is in the books, and copies get it after the next start.
   await either(engine.drained(), () => engine.isCutOff && !engine.owesAnswers);
   clearInterval(watch);
-  if (!(await followers.caughtUp()))
-    tell('Who follows these books has not got all of them: what is missing, they get after the next start.');
+  const { haveAll, text } = await followers.caughtUp();
+  if (running.followers !== null) (haveAll ? inform : tell)(text);
   running.followers?.close();
   // One of them may have had all, and something may have followed from that.
   await either(engine.drained(), () => followers.waitedSeconds > 0);

@@ -10,12 +10,13 @@ import { lookAheadOfApply } from './core/ahead.ts';
 import { apply } from './core/apply.ts';
 import { loadState, type StateExtra } from './core/dump.ts';
 import { emptyState, type MemorySizes, type State } from './core/state.ts';
-import { changeIn, changeText, putBack } from './storage/changed-byte.ts';
+import { changeIn, changeText } from './storage/changed-byte.ts';
 import { entryCodec } from './storage/codec.ts';
 import type { Disk } from './storage/disk.ts';
 import type { VerifyHash } from './storage/format.ts';
 import { JOURNAL_START, type JournalEnd } from './storage/journal.ts';
-import { cutTornTail, NOT_SIGNED, type ReadResult, replayJournal, type TornTail } from './storage/journal-reader.ts';
+import { NOT_SIGNED, type ReadResult, replayJournal, type TornTail } from './storage/journal-reader.ts';
+import { mendEnd, NOT_PUT_BACK } from './storage/mend.ts';
 import { DamageError } from './storage/segments.ts';
 import { snapshotSeq } from './storage/snapshot-format.ts';
 import { removeHalfWritten } from './storage/snapshot-prune.ts';
@@ -85,21 +86,10 @@ function mend(options: RecoveryOptions): Recovered {
   const { disk, directory, verify } = options;
   const { torn, ...recovered } = readBooks(options);
   if (torn === null) return recovered;
-  const { file, byte, bytes } = torn;
-  const changed = changeIn(disk, directory, { torn, position: recovered.end }, verify);
-  if (changed === null) {
-    cutTornTail(disk, directory, torn);
-    const note = `Cut a torn tail of ${bytes} bytes off ${file} at byte ${byte}: a write that was never acknowledged.`;
-    return { ...recovered, notes: [...recovered.notes, note] };
-  }
-  putBack(disk, directory, file, changed);
+  const { note, byte } = mendEnd(disk, directory, { torn, position: recovered.end }, verify);
+  if (byte === null) return { ...recovered, notes: [...recovered.notes, note] };
   const again = readBooks(options);
-  if (again.torn !== null) throw new DamageError(join(directory, file), changed.byte, 'a byte that cannot be put back');
-  const [where, why] =
-    changed.where === 'frame'
-      ? ['in the last frame', "The server's signature proves what it was"]
-      : ['behind the last frame', 'Nothing was written there yet'];
-  const note = `Byte ${changed.byte} of ${file}, ${where}, had changed. ${why}, and it was put back. Look after the disk.`;
+  if (again.torn !== null) throw new DamageError(join(directory, torn.file), byte, NOT_PUT_BACK);
   const { torn: _, ...mended } = again;
   return { ...mended, notes: [note, ...mended.notes] };
 }

@@ -56,7 +56,18 @@ export async function run(args: string[]): Promise<number> {
       stop.abort();
     });
   }
-  const copy = new Copy(realDisk, directory, verifyBy(key));
+  const failed = (error: Error): number => {
+    const text = textOf(error, url, directory);
+    if (text === null) throw error;
+    process.stderr.write(`ayni: ${text}\n`);
+    return 1;
+  };
+  let copy: Copy;
+  try {
+    copy = new Copy(realDisk, directory, verifyBy(key), tell);
+  } catch (error) {
+    return failed(error as Error);
+  }
   // Who takes what there is, and goes, is nobody to wait for.
   const isOnce = values.once === true;
   const source = new Source(url, isOnce ? '' : copy.name(), stop.signal, peers);
@@ -66,10 +77,7 @@ export async function run(args: string[]): Promise<number> {
   try {
     hasAll = await following.run(isOnce);
   } catch (error) {
-    const text = textOf(error as Error, url, directory);
-    if (text === null) throw error;
-    process.stderr.write(`ayni: ${text}\n`);
-    return 1;
+    return failed(error as Error);
   } finally {
     endWatch?.();
     source.close();
@@ -123,6 +131,8 @@ class Following {
   #snapshotsFrom = 0;
   #lacksSnapshots = false;
   #failure: Error | null = null;
+  /** What was found wrong with the books there the last time: without TLS it may be a byte that changed on its way. */
+  #strange = '';
 
   constructor(copy: Copy, source: Source, key: string, stop: AbortController) {
     this.#copy = copy;
@@ -159,6 +169,7 @@ class Following {
     if (server !== this.#key)
       throw new StrangeBooksError(`the books there are of another server, with the key ${server}`);
     if (copy.end === null) await copy.begin(source);
+    else await copy.compare(source);
     const { seq, moment } = copy.end!;
     tell(`Has entries 1 to ${seq}, the last of ${isoMoment(moment)}, and goes on.`);
     // Not the first time: the answer tells of snapshots, too.
@@ -227,6 +238,10 @@ class Following {
   /** What an error comes to that will be the same the next time; null of one that need not be. */
   #lasting(error: Error, what: 'journal' | 'snapshot'): Error | null {
     if (error instanceof AwayError) return null;
+    if (error instanceof StrangeBooksError && error.message !== this.#strange) {
+      this.#strange = error.message;
+      return null;
+    }
     if (!(error instanceof SpoiltFrameError)) return error;
     return ++this.#spoilt[what] > SPOILT_MAX ? new StrangeBooksError(`${error.message}, again and again`) : null;
   }

@@ -14,7 +14,11 @@ import { showTo } from './follower.ts';
 export const COPY = '/copy';
 export const booksIn = (disk: Disk) => readBooks({ disk, directory: COPY, verify: verifyHash, hashSeed: 7 });
 
-export const openTo = ({ disk, journal }: House) => showTo({ disk, directory: DIRECTORY, journal });
+export async function openTo({ disk, journal }: House) {
+  const told: string[] = [];
+  const tell = (text: string) => void told.push(text);
+  return { ...(await showTo({ disk, directory: DIRECTORY, journal, tell })), told };
+}
 
 /** Somebody between a house and who follows it, who answers in its stead where `change` makes something of an answer. */
 export function between(url: string, change: (path: string, body: Buffer) => Buffer | number): Promise<string> {
@@ -51,16 +55,20 @@ export function forgetLock(disk: Disk): void {
   for (const name of names) if (name.startsWith('lock')) disk.unlink(join(COPY, name));
 }
 
+/** For a copy whose notes nobody asks for. */
+export const untold = () => {};
+
 /** Follows until there is nothing more. */
 export async function catchUp(copy: Copy, source: Source): Promise<void> {
   if (copy.end === null) await copy.begin(source);
+  else await copy.compare(source);
   while ((await copy.goOn(source, false)) === 'more');
   await copy.takeSnapshots(source);
 }
 
 /** The same onto this disk, as one who ends then. */
 export async function followOnce(disk: Disk, url: string): Promise<Copy> {
-  const copy = new Copy(disk, COPY, verifyHash);
+  const copy = new Copy(disk, COPY, verifyHash, untold);
   await catchUp(copy, sourceOf(url));
   copy.close();
   return copy;

@@ -8,9 +8,10 @@ import { Copy } from '../../src/cli/follow/copy.ts';
 import { StrangeBooksError } from '../../src/cli/follow/incoming.ts';
 import { AwayError } from '../../src/cli/follow/source.ts';
 import type { BooksListed } from '../../src/followers.ts';
-import { type Disk, type OpenMode, realDisk } from '../../src/storage/disk.ts';
+import { type Disk, type OpenMode, readWhole, realDisk, writeWhole } from '../../src/storage/disk.ts';
+import { segmentSeq } from '../../src/storage/format.ts';
 import { SpoiltFrameError } from '../../src/storage/frame-chain.ts';
-import { JOURNAL_START } from '../../src/storage/journal.ts';
+import { JOURNAL_START, type JournalEnd } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { journalStart } from '../../src/storage/segments.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
@@ -24,7 +25,19 @@ import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
 import { atPlaces } from '../support/long.ts';
 import { answering } from '../support/of-test.ts';
-import { between, booksIn, COPY, catchUp, filesOf, followOnce, forgetLock, moves, openTo, sourceOf } from './copies.ts';
+import {
+  between,
+  booksIn,
+  COPY,
+  catchUp,
+  filesOf,
+  followOnce,
+  forgetLock,
+  moves,
+  openTo,
+  sourceOf,
+  untold,
+} from './copies.ts';
 
 describe.each(['whole', 'pruned'] as const)('a copy of books whose journal is %s', (shape) => {
   test('that is cut off at any call of the disk is whole, or refused by every start, and made whole by going on', async () => {
@@ -33,7 +46,7 @@ describe.each(['whole', 'pruned'] as const)('a copy of books whose journal is %s
     const before = { seq: house.journal.position.seq, state: differencesOf(house.state, house.state) };
     expect(before.state).toEqual([]);
     const run = async (disk: Disk) => {
-      const copy = new Copy(disk, COPY, verifyHash);
+      const copy = new Copy(disk, COPY, verifyHash, untold);
       const source = sourceOf(url);
       await catchUp(copy, source).finally(() => source.close());
       return copy;
@@ -80,7 +93,7 @@ describe('a copy that is begun', () => {
       for (let n = 0; n < 8; n++) await moves(house, `before-${at}-${n}`);
       asked = 0;
       const disk = new FakeDisk(at);
-      const copy = new Copy(disk, COPY, verifyHash);
+      const copy = new Copy(disk, COPY, verifyHash, untold);
       const error = await copy.begin(sourceOf(breaks)).catch((error: Error) => error);
       expect(error).toBeInstanceOf(AwayError);
       for (let n = 0; n < 5; n++) {
@@ -99,7 +112,7 @@ describe('a copy that is begun', () => {
   test('is none while snapshots are missing that its journal does not go back behind', async () => {
     const house = await lived('pruned');
     const { url } = await openTo(house);
-    const copy = new Copy(new FakeDisk(1), COPY, verifyHash);
+    const copy = new Copy(new FakeDisk(1), COPY, verifyHash, untold);
     const [source, gone] = [sourceOf(url), sourceOf(url)];
     gone.fetch = (name, question) =>
       name.startsWith('snapshot') ? Promise.resolve({ kind: 'missing' }) : source.fetch(name, question);
@@ -130,7 +143,7 @@ describe('what comes for a copy', () => {
     const { house, bytes } = await withPart();
     const { url } = await openTo(house);
     const disk = new FakeDisk(1);
-    const copy = new Copy(disk, COPY, verifyHash);
+    const copy = new Copy(disk, COPY, verifyHash, untold);
     const source = sourceOf(url);
     const asked: string[] = [];
     const fetch = source.fetch.bind(source);
@@ -162,7 +175,7 @@ describe('what comes for a copy', () => {
     const { url } = await openTo(house);
     const lies = await between(url, (path, body) => (path.startsWith(`/books/${part}`) ? change(body) : body));
     const disk = new FakeDisk(1);
-    const copy = new Copy(disk, COPY, verifyHash);
+    const copy = new Copy(disk, COPY, verifyHash, untold);
     await expect(catchUp(copy, sourceOf(lies))).rejects.toThrow(SpoiltFrameError);
     expect(filesOf(disk).filter((name) => /\.ay[ps]$/.test(name))).toEqual([]);
     await catchUp(copy, sourceOf(url));
@@ -175,7 +188,7 @@ describe('what comes for a copy', () => {
     for (const name of house.disk.readdir(DIRECTORY))
       if (name.startsWith(part)) house.disk.unlink(join(DIRECTORY, name));
     const disk = new FakeDisk(1);
-    const copy = new Copy(disk, COPY, verifyHash);
+    const copy = new Copy(disk, COPY, verifyHash, untold);
     await catchUp(copy, sourceOf((await openTo(house)).url));
     expect([copy.end!.seq, copy.newestSnapshot]).toEqual([house.journal.position.seq, 0]);
     expect(filesOf(disk).filter((name) => name.endsWith('.ays'))).toEqual([]);
@@ -192,7 +205,7 @@ describe('what comes for a copy', () => {
     const bytes = house.disk.bytesOf(join(DIRECTORY, older));
     const lies = await between(url, (path, body) => (path.startsWith(`/books/${newer}`) ? bytes : body));
     const disk = new FakeDisk(1);
-    const copy = new Copy(disk, COPY, verifyHash);
+    const copy = new Copy(disk, COPY, verifyHash, untold);
     await expect(catchUp(copy, sourceOf(lies))).rejects.toThrow(StrangeBooksError);
     expect(disk.exists(join(COPY, newer))).toBe(false);
     copy.close();
@@ -210,7 +223,7 @@ describe('what comes for a copy', () => {
       return spoilt;
     });
     const disk = new FakeDisk(1);
-    const copy = new Copy(disk, COPY, verifyHash);
+    const copy = new Copy(disk, COPY, verifyHash, untold);
     for (at of [0, 12, 13, length >> 2, length >> 1, length - 1]) {
       await expect(catchUp(copy, sourceOf(lies)), `byte ${at}`).rejects.toThrow(SpoiltFrameError);
       expect(filesOf(disk).filter((each) => each.startsWith(name))).toEqual([]);
@@ -233,7 +246,7 @@ describe('what comes for a copy', () => {
       };
       return { ...file, close };
     };
-    const copy = new Copy(disk, COPY, verifyHash);
+    const copy = new Copy(disk, COPY, verifyHash, untold);
     await catchUp(copy, source);
     const segments = filesOf(disk).length;
     for (let n = 0; n < 8; n++) {
@@ -250,7 +263,7 @@ describe('what comes for a copy', () => {
   test('is no snapshot ahead of its journal: that is taken once the journal has come so far', async () => {
     const house = await lived('pruned');
     const source = sourceOf((await openTo(house)).url);
-    const copy = new Copy(new FakeDisk(1), COPY, verifyHash);
+    const copy = new Copy(new FakeDisk(1), COPY, verifyHash, untold);
     await catchUp(copy, source);
     await moves(house, 'later');
     await house.takeSnapshot();
@@ -280,7 +293,7 @@ describe('what comes for a copy', () => {
         path.startsWith(`/books/${name}`) ? body.subarray(0, left) : body,
       );
       const disk = new FakeDisk(1);
-      const copy = new Copy(disk, COPY, verifyHash);
+      const copy = new Copy(disk, COPY, verifyHash, untold);
       await expect(catchUp(copy, sourceOf(lies))).rejects.toThrow(kind);
       expect(disk.exists(join(COPY, name))).toBe(false);
       await catchUp(copy, sourceOf(url));
@@ -330,7 +343,7 @@ describe('a copy that goes on', () => {
       const { url } = await openTo(house);
       const disk = new FakeDisk(seed);
       const power = new Power(disk);
-      const killed = new Copy(power, COPY, verifyHash);
+      const killed = new Copy(power, COPY, verifyHash, untold);
       await catchUp(killed, sourceOf(url));
       for (let n = 0; n < 3; n++) await moves(house, `later-${n}`);
       disk.holdSyncs();
@@ -340,7 +353,7 @@ describe('a copy that goes on', () => {
       power.cut('kill');
       disk.releaseSyncs();
       forgetLock(disk);
-      const copy = new Copy(disk, COPY, verifyHash);
+      const copy = new Copy(disk, COPY, verifyHash, untold);
       const { seq } = copy.end!;
       disk.crash();
       expect(booksIn(disk).end.seq, `seed ${seed}`).toBeGreaterThanOrEqual(seq);
@@ -354,13 +367,13 @@ describe('a copy that goes on', () => {
         const house = await lived('whole');
         const { url } = await openTo(house);
         const disk = new FakeDisk(seed);
-        const failed = new Copy(disk, COPY, verifyHash);
+        const failed = new Copy(disk, COPY, verifyHash, untold);
         await catchUp(failed, sourceOf(url));
         for (let n = 0; n < 8; n++) await moves(house, `later-${n}`);
         disk.inject({ call, path: call === 'sync' ? 'journal' : COPY, code: 'EIO' });
         await expect(catchUp(failed, sourceOf(url))).rejects.toThrow('EIO');
         failed.close();
-        const copy = new Copy(disk, COPY, verifyHash);
+        const copy = new Copy(disk, COPY, verifyHash, untold);
         const { seq } = copy.end!;
         disk.crash();
         expect(booksIn(disk).end.seq, `seed ${seed}`).toBeGreaterThanOrEqual(seq);
@@ -376,7 +389,7 @@ describe('a copy that goes on', () => {
     const path = join(COPY, filesOf(disk).findLast((name) => name.startsWith('journal'))!);
     const bytes = disk.bytesOf(path);
     disk.put(path, Buffer.concat([bytes, Buffer.alloc(3000, 7)]));
-    const copy = new Copy(disk, COPY, verifyHash);
+    const copy = new Copy(disk, COPY, verifyHash, untold);
     expect(disk.bytesOf(path).equals(bytes)).toBe(true);
     expect(copy.end!.seq).toBe(house.journal.position.seq);
     copy.close();
@@ -389,7 +402,7 @@ describe('a copy that goes on', () => {
     const disks = Array.from({ length: 24 }, (_, seed) => new FakeDisk(seed));
     const copies = disks.map((disk) => {
       const power = new Power(disk);
-      return { disk, power, copy: new Copy(power, COPY, verifyHash), source: sourceOf(url) };
+      return { disk, power, copy: new Copy(power, COPY, verifyHash, untold), source: sourceOf(url) };
     });
     for (const { copy, source } of copies) await catchUp(copy, source);
     const { seq } = house.journal.position;
@@ -409,7 +422,7 @@ describe('a copy that goes on', () => {
     await live(house, SCRIPT.slice(0, 3));
     const { url } = await openTo(house);
     const disk = new FakeDisk(1);
-    const copy = new Copy(disk, COPY, verifyHash);
+    const copy = new Copy(disk, COPY, verifyHash, untold);
     await catchUp(copy, sourceOf(url));
     for (let n = 0; n < 4; n++) await moves(house, `later-${n}`);
     disk.inject({ call, path: 'journal', code: 'ENOSPC' });
@@ -431,7 +444,7 @@ describe('a copy that goes on', () => {
     });
     for (let n = 0; n < 60; n++) {
       const disk = new FakeDisk(n);
-      const copy = new Copy(disk, COPY, verifyHash);
+      const copy = new Copy(disk, COPY, verifyHash, untold);
       flips = n;
       const error = await catchUp(copy, sourceOf(lies)).catch((error: Error) => error);
       expect(error).toBeInstanceOf(Error);
@@ -472,7 +485,7 @@ describe('a copy that goes on', () => {
     const watched: Disk = new Proxy(disk, {
       get: (target, name) => (name === 'open' ? open : Reflect.get(target, name).bind(target)),
     });
-    const copy = new Copy(watched, COPY, verifyHash);
+    const copy = new Copy(watched, COPY, verifyHash, untold);
     await catchUp(copy, sourceOf(lies));
     copy.close();
     expect(opened.filter((path) => !/^\/copy\/[^/]+$/.test(path))).toEqual([]);
@@ -483,7 +496,7 @@ describe('a copy that goes on', () => {
     const house = await lived('whole');
     const { url } = await openTo(house);
     const disk = new FakeDisk(1);
-    const copy = new Copy(disk, COPY, verifyHash);
+    const copy = new Copy(disk, COPY, verifyHash, untold);
     await catchUp(copy, sourceOf(url));
     for (let n = 0; n < 4; n++) await moves(house, `later-${n}`);
     let breaks = true;
@@ -500,7 +513,7 @@ describe('a copy that goes on', () => {
   test('takes no books of another history of the same server', async () => {
     const house = await lived('whole');
     const disk = new FakeDisk(1);
-    const copy = new Copy(disk, COPY, verifyHash);
+    const copy = new Copy(disk, COPY, verifyHash, untold);
     await catchUp(copy, sourceOf((await openTo(house)).url));
     const before = booksIn(disk).end;
     // With the same key, and as long, and longer.
@@ -518,7 +531,7 @@ describe('a copy that goes on', () => {
 
   test('takes no snapshot of another history of the same server', async () => {
     const disk = new FakeDisk(1);
-    const copy = new Copy(disk, COPY, verifyHash);
+    const copy = new Copy(disk, COPY, verifyHash, untold);
     const house = await lived('pruned');
     for (let n = 0; n < 6; n++) await moves(house, `later-${n}`);
     await catchUp(copy, sourceOf((await openTo(house)).url));
@@ -573,15 +586,21 @@ describe('a copy that goes on', () => {
   test('says how far it is, so that a stop can wait for it', async () => {
     const house = await lived('whole');
     const { url, followers } = await openTo(house);
-    expect([followers.entries, await followers.caughtUp()]).toEqual([[], true]);
-    const copy = new Copy(new FakeDisk(1), COPY, verifyHash);
+    expect(followers.entries).toEqual([]);
+    expect(await followers.caughtUp()).toMatchObject({
+      haveAll: false,
+      text: expect.stringContaining('nobody follows'),
+    });
+    const copy = new Copy(new FakeDisk(1), COPY, verifyHash, untold);
     const source = sourceOf(url);
     await catchUp(copy, source);
     expect(followers.entries).toEqual([house.journal.position.seq]);
     await moves(house, 'later');
     const isCaughtUp = followers.caughtUp();
     await catchUp(copy, source);
-    expect(await isCaughtUp).toBe(true);
+    const { seq } = house.journal.position;
+    const text = `All who follow these books (1) have entries up to ${seq}.`;
+    expect(await isCaughtUp).toEqual({ haveAll: true, text });
     await until(() => followers.entries[0] === house.journal.position.seq);
     // Nobody waits for who took what there was, and is over.
     await catchUp(copy, sourceOf(url, ''));
@@ -592,27 +611,181 @@ describe('a copy that goes on', () => {
   test('is waited for by a stop for some seconds where it does not have all, and else not at all', async () => {
     const house = await lived('whole');
     const { url, followers } = await openTo(house);
-    const copy = new Copy(new FakeDisk(1), COPY, verifyHash);
+    const copy = new Copy(new FakeDisk(1), COPY, verifyHash, untold);
     await catchUp(copy, sourceOf(url));
     copy.close();
     const atOnce = new Promise((resolve) => setImmediate(resolve));
-    expect(await Promise.race([followers.caughtUp(), atOnce])).toBe(true);
+    expect(await Promise.race([followers.caughtUp(), atOnce])).toMatchObject({ haveAll: true });
     await moves(house, 'later');
     const isCaughtUp = followers.caughtUp();
     const later = performance.now() + 3_001;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => later);
     onTestFinished(() => clock.mockRestore());
-    expect(await isCaughtUp).toBe(false);
+    const { seq } = house.journal.position;
+    const text = `Not every copy of these books has what they have, entries up to ${seq}: one has entries up to ${copy.end!.seq}.`;
+    expect(await isCaughtUp).toEqual({ haveAll: false, text });
+  });
+
+  test('is spoken of by a stop where it has been silent for long, and does not have all', async () => {
+    const house = await lived('whole');
+    const { url, followers } = await openTo(house);
+    const copy = new Copy(new FakeDisk(1), COPY, verifyHash, untold);
+    await catchUp(copy, sourceOf(url));
+    copy.close();
+    const later = performance.now() + 61_000;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => later);
+    onTestFinished(() => clock.mockRestore());
+    // What it had was all there was.
+    expect(await followers.caughtUp()).toMatchObject({ text: expect.stringContaining('nobody follows them') });
+    await moves(house, 'later');
+    expect(await followers.caughtUp()).toMatchObject({
+      haveAll: false,
+      text: expect.stringMatching(/one has said nothing for 6\d s, and had entries up to \d+\.$/),
+    });
   });
 
   test('has one name, whoever keeps it going', () => {
     const [one, other] = [freshDirectory(), freshDirectory()];
     const names = [one, one, other].map((directory) => {
-      const copy = new Copy(realDisk, directory, verifyHash);
+      const copy = new Copy(realDisk, directory, verifyHash, untold);
       copy.close();
       return copy.name();
     });
     expect(names[1]).toBe(names[0]);
     expect(names[2]).not.toBe(names[0]);
+  });
+});
+
+describe('books that are of another history than their copy', () => {
+  /** A copy, and books that have gone on otherwise from an older state: the same up to that. */
+  async function parted(own: string[], theirs: string[]) {
+    const first = await lived('whole');
+    const older = new FakeDisk(1);
+    older.mkdir(DIRECTORY);
+    for (const name of first.disk.readdir(DIRECTORY)) {
+      const path = join(DIRECTORY, name);
+      writeWhole(older, path, readWhole(first.disk, path, 1 << 20));
+    }
+    const second = await House.open(older, { world: { ...first.world }, segmentBytesMax: 900 });
+    expect(second.journal.position).toEqual(first.journal.position);
+    for (const name of own) await moves(first, name);
+    for (const name of theirs) await moves(second, name);
+    const disk = new FakeDisk(1);
+    const copy = new Copy(disk, COPY, verifyHash, untold);
+    await catchUp(copy, sourceOf((await openTo(first)).url));
+    return { copy, second, ...(await openTo(second)) };
+  }
+
+  test.each([
+    ['as long as it', ['own-1', 'own-2'], ['new-1', 'new-2'], /another history/],
+    ['longer', ['own-1', 'own-2'], ['a-new-one', 'and-another', 'and-a-third'], /another history/],
+    ['shorter', ['own-1', 'own-2', 'own-3'], ['new-1'], /end before entry \d+/],
+  ])('are no books to go on from, where they are %s', async (_how, own, theirs, why) => {
+    const { copy, url } = await parted(own, theirs);
+    const before = copy.end;
+    await expect(copy.compare(sourceOf(url))).rejects.toThrow(why);
+    expect(copy.end).toEqual(before);
+  });
+
+  test('are none either where nobody has compared them, and say so when they hear it twice', async () => {
+    const { copy, second, url, followers, told } = await parted(['own-1'], ['new-1']);
+    const { seq } = second.journal.position;
+    await expect(copy.goOn(sourceOf(url), false)).rejects.toThrow(/another history/);
+    expect(told).toEqual([]);
+    await expect(copy.goOn(sourceOf(url), true)).rejects.toThrow(/another history/);
+    expect(told).toEqual([expect.stringContaining(`A copy says that it has another entry ${seq} than these books`)]);
+    const later = performance.now() + 3_001;
+    const isCaughtUp = followers.caughtUp();
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => later);
+    onTestFinished(() => clock.mockRestore());
+    expect(await isCaughtUp).toMatchObject({ haveAll: false, text: expect.stringContaining('one has others') });
+  });
+});
+
+test('a copy whose last segment has gone there goes on with the one that follows it', async () => {
+  const house = await lived('whole');
+  const { url } = await openTo(house);
+  const disk = new FakeDisk(1);
+  const copy = new Copy(disk, COPY, verifyHash, untold);
+  await catchUp(copy, sourceOf(url));
+  const { seq, file } = copy.end as JournalEnd;
+  while (house.journal.end!.file === file) await moves(house, `more-${house.journal.position.seq}`);
+  await catchUp(copy, sourceOf(url));
+  // So far as that segment goes.
+  const source = sourceOf(url);
+  const gone = sourceOf(url);
+  const last = copy.end as JournalEnd;
+  while (house.journal.end!.file === last.file) await moves(house, `more-${house.journal.position.seq}`);
+  const next = house.journal.end!.file!;
+  while (copy.end!.seq < segmentSeq(next) - 1) await copy.goOn(source, false);
+  gone.fetch = (name, question) => (name < next ? Promise.resolve({ kind: 'missing' }) : source.fetch(name, question));
+  gone.list = async () => {
+    const { segments, ...rest } = await source.list();
+    return { ...rest, segments: segments.filter((name) => name >= next) };
+  };
+  expect(copy.end!.seq).toBeGreaterThan(seq);
+  await catchUp(copy, gone);
+  expect(copy.end).toMatchObject({ seq: house.journal.position.seq, file: next });
+  expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
+  copy.close();
+});
+
+describe('the end of a copy', () => {
+  async function copied() {
+    const house = await lived('whole');
+    await moves(house, 'last');
+    const { url } = await openTo(house);
+    const disk = new FakeDisk(1);
+    return { house, url, disk, copy: await followOnce(disk, url) };
+  }
+
+  test('of whose last frame one byte has changed is put back, as by a start, and that is told', async () => {
+    const { disk, copy } = await copied();
+    const { file, byte } = copy.end as JournalEnd;
+    const bytes = Buffer.alloc(1);
+    const held = disk.open(join(COPY, file!), 'write');
+    held.read(bytes, 0, 1, byte - 100);
+    bytes[0]! ^= 4;
+    held.write(bytes, 0, 1, byte - 100);
+    held.close();
+    const told: string[] = [];
+    const again = new Copy(disk, COPY, verifyHash, (text) => told.push(text));
+    expect(again.end).toMatchObject({ seq: copy.end!.seq, byte });
+    expect(told).toEqual([
+      expect.stringMatching(/^Byte \d+ of journal-.*, in the last frame, had changed\..* put back/),
+    ]);
+    again.close();
+  });
+
+  test('that is torn is cut, and that is told', async () => {
+    const { disk, copy } = await copied();
+    const { file, byte } = copy.end as JournalEnd;
+    const held = disk.open(join(COPY, file!), 'write');
+    held.truncate(byte - 40);
+    held.close();
+    const told: string[] = [];
+    const again = new Copy(disk, COPY, verifyHash, (text) => told.push(text));
+    expect(again.end!.seq).toBeLessThan(copy.end!.seq);
+    expect(told).toEqual([expect.stringMatching(/^Cut a torn tail/)]);
+    again.close();
+  });
+
+  test('that is cut while it waits for more gets no hole', async () => {
+    const { house, url, disk } = await copied();
+    const copy = new Copy(disk, COPY, verifyHash, untold);
+    const { file, byte } = copy.end as JournalEnd;
+    const source = sourceOf(url);
+    const cuts = sourceOf(url);
+    cuts.fetch = async (name, question) => {
+      const fetched = await source.fetch(name, question);
+      const held = disk.open(join(COPY, file!), 'write');
+      held.truncate(byte - 200);
+      held.close();
+      return fetched;
+    };
+    await moves(house, 'more');
+    await expect(copy.goOn(cuts, false)).rejects.toThrow('was replaced, or cut');
+    expect(disk.open(join(COPY, file!), 'read').size()).toBe(byte - 200);
+    copy.close();
   });
 });

@@ -14,6 +14,7 @@ import { Breaks } from '../../storage/breaks.ts';
 import {
   type Disk,
   type DiskFile,
+  readAllLater,
   readWhole,
   renameLater,
   syncDirectoryLater,
@@ -28,9 +29,10 @@ import { type SegmentHeader, segmentName, segmentSeq, type VerifyHash } from '..
 import { FrameChain, SpoiltFrameError } from '../../storage/frame-chain.ts';
 import { whileHeld } from '../../storage/held-disk.ts';
 import { type JournalEnd, type JournalPosition, writeAgain } from '../../storage/journal.ts';
-import { cutTornTail, readJournal, stepJournal } from '../../storage/journal-reader.ts';
+import { readJournal, stepJournal } from '../../storage/journal-reader.ts';
 import { acquireLock, type Lock } from '../../storage/lock.ts';
-import { headerOf, journalStart, listSegments } from '../../storage/segments.ts';
+import { mendEnd, NOT_PUT_BACK } from '../../storage/mend.ts';
+import { DamageError, headerOf, journalStart, listSegments } from '../../storage/segments.ts';
 import { isBooksName, isPartName, type Manifest, partName, snapshotSeq } from '../../storage/snapshot-format.ts';
 import { pruneSnapshots } from '../../storage/snapshot-prune.ts';
 import { listSnapshots } from '../../storage/snapshot-reader.ts';
@@ -40,6 +42,9 @@ import { AwayError, type Source } from './source.ts';
 const NAME_FILE = 'follower';
 const NAME_BYTES_MAX = 1024;
 
+/** Of the end of a journal, so many bytes are compared: the signature of its last frame is among them. */
+const COMPARED_BYTES = 4096;
+
 /** What came of asking for more. */
 export type Step = 'more' | 'nothing';
 
@@ -48,6 +53,7 @@ export class Copy {
   readonly #disk: Disk;
   readonly #lock: Lock;
   readonly #verify: VerifyHash;
+  readonly #tell: (text: string) => void;
   /** Null until it is whole. */
   #end: JournalEnd | null = null;
   /** The last segment, held open: what is put in its place later is another. */
@@ -55,9 +61,10 @@ export class Copy {
   #newestSnapshot: number;
 
   /** Takes the directory, which is made where it is not there; nobody else may write to it until `close`. */
-  constructor(disk: Disk, directory: string, verify: VerifyHash) {
+  constructor(disk: Disk, directory: string, verify: VerifyHash, tell: (text: string) => void) {
     this.directory = directory;
     this.#verify = verify;
+    this.#tell = tell;
     disk.mkdir(directory);
     this.#lock = acquireLock(disk, directory);
     this.#disk = whileHeld(disk, this.#lock);
@@ -102,14 +109,23 @@ export class Copy {
     return first !== undefined && (first.firstSeq === 1 || this.newestSnapshot >= first.firstSeq - 1);
   }
 
-  /** Reads the last two segments; takes away what was being written when the last one ended who followed. */
+  /** Reads the last two segments; mends what whoever followed has left behind the last frame, as a start would. */
   #readEnd(): void {
     const [disk, directory] = [this.#disk, this.directory];
     // Of the last one the header itself may be torn.
     const before = listSegments(disk, directory).at(-2)?.firstSeq;
     const options = { verifyFrame: this.#verify, onEntry() {} };
-    const { position, torn } = readJournal(disk, directory, journalStart(disk, directory, before), options);
-    if (torn !== null) cutTornTail(disk, directory, torn);
+    const read = () => readJournal(disk, directory, journalStart(disk, directory, before), options);
+    let { position, torn } = read();
+    if (torn !== null) {
+      const { note, byte } = mendEnd(disk, directory, { torn, position }, this.#verify);
+      this.#tell(note);
+      if (byte !== null) {
+        const { file } = torn;
+        ({ position, torn } = read());
+        if (torn !== null) throw new DamageError(join(directory, file), byte, NOT_PUT_BACK);
+      }
+    }
     this.#syncLast(position);
     this.#end = position;
     this.#hold(position.file!);
@@ -195,6 +211,22 @@ export class Copy {
     throw new StrangeBooksError(`${name} there does not lead to ${segmentName(next.firstSeq)}`);
   }
 
+  /** Throws where the journal there does not have the last frame of this one, where this one has it: then it does not go on from it. */
+  async compare(source: Source): Promise<void> {
+    const has = this.#end!;
+    const { file: name, byte: to, seq } = has;
+    const from = Math.max(0, to - COMPARED_BYTES);
+    const fetched = await source.fetch(name!, { from, to, has, waits: false });
+    // Where that segment has gone there, the next one tells what it goes on from.
+    if (fetched.kind === 'missing') return void (await this.#missing(source, name!));
+    if (fetched.kind === 'strange') throw otherHistory(seq);
+    const there = fetched.kind === 'bytes' ? await beginningOf(fetched.chunks, to - from) : Buffer.alloc(0);
+    if (there.length < to - from) throw endsBefore(seq);
+    const here = Buffer.alloc(to - from);
+    await readAllLater(this.#file!, here, from);
+    if (!here.equals(there)) throw otherHistory(seq);
+  }
+
   /** Takes what the journal there has behind the end of this one, which is on the device when it resolves. */
   async goOn(source: Source, waits: boolean): Promise<Step> {
     const end = this.#end!;
@@ -211,18 +243,27 @@ export class Copy {
     const fetched = await source.fetch(name, { from, has, waits });
     if (fetched.kind === 'nothing') return 'nothing';
     if (fetched.kind === 'bytes') return (await this.#append(name, from, fetched.chunks)) ? 'more' : 'ended';
-    if (fetched.kind === 'missing') throw new StrangeBooksError(await this.#whyMissing(source, name));
-    throw new StrangeBooksError(
-      `the books there end before entry ${has.seq}, which is here: they are an older copy, and what they lost is here alone, or they are other ones`,
-    );
+    if (fetched.kind === 'shorter') throw endsBefore(has.seq);
+    if (fetched.kind === 'strange') throw otherHistory(has.seq);
+    return this.#missing(source, name);
   }
 
-  async #whyMissing(source: Source, name: string): Promise<string> {
+  /** What it means that a segment is not there: throws where nothing can follow from that. */
+  async #missing(source: Source, name: string): Promise<'ended'> {
     const { segments } = await source.list();
-    const oldest = segmentSeq(segments[0] ?? '');
+    const [oldest, newest] = [segments.at(0), segments.at(-1)].map((file) => segmentSeq(file ?? '')) as [
+      number,
+      number,
+    ];
     const { seq } = this.#end!;
-    if (oldest <= segmentSeq(name)) return `nothing follows entry ${seq} there: the books there are other ones`;
-    return `the journal there goes back to entry ${oldest}, and the last here is ${seq}: begin a new copy, in an empty directory`;
+    const next = segmentName(seq + 1);
+    // The last one here has gone there, as a whole; what follows it has not.
+    if (name !== next && segments.includes(next)) return 'ended';
+    if (newest < segmentSeq(name)) throw endsBefore(seq);
+    if (oldest <= segmentSeq(name)) throw otherHistory(seq);
+    throw new StrangeBooksError(
+      `the journal there goes back to entry ${oldest}, and the last here is ${seq}: begin a new copy, in an empty directory`,
+    );
   }
 
   /** Takes what comes of the segment, from its byte `from` on, to the device; returns whether anything did. */
@@ -233,6 +274,8 @@ export class Copy {
     if (from === 0) await this.#appendNew(name, chain, chunks, endAt);
     else {
       await copyFrames(name, from, chain, chunks, async (bytes, at) => {
+        // It may have been cut while this waited for them: there would be a hole before them.
+        this.#mustHave(at);
         await writeAllLater(this.#file!, bytes, at);
         await syncLater(this.#file!);
         this.#mustHave(at + bytes.length);
@@ -357,6 +400,30 @@ export class Copy {
     await renameLater(this.#disk, path + TEMPORARY, path);
     await syncDirectoryLater(this.#disk, this.directory);
   }
+}
+
+function endsBefore(seq: number): StrangeBooksError {
+  return new StrangeBooksError(
+    `the books there end before entry ${seq}, which is here: they are an older copy, and what they lost is here alone, or they are other ones`,
+  );
+}
+
+function otherHistory(seq: number): StrangeBooksError {
+  return new StrangeBooksError(
+    `the books there have not the entry ${seq} that is here: they are of another history. Where an older copy was put there and went on, what it lost is here alone`,
+  );
+}
+
+/** The first bytes of what comes, or all where it is less. */
+async function beginningOf(chunks: AsyncIterable<Uint8Array>, length: number): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    pieces.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= length) break;
+  }
+  return Buffer.concat(pieces).subarray(0, length);
 }
 
 /** What somebody who followed has left of a file that did not come whole. */

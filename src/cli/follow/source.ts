@@ -21,10 +21,14 @@ export type Fetched =
   | { kind: 'nothing' }
   | { kind: 'missing' }
   /** It ends before that byte. */
-  | { kind: 'shorter' };
+  | { kind: 'shorter' }
+  /** What whoever asks has is not in these books. */
+  | { kind: 'strange' };
 
 export interface Question {
   from: number;
+  /** No byte from this one on is wanted; a server of before sends what it has. */
+  to?: number;
   /**
    * What whoever asks has on its device, null where that is no whole copy yet. Absent where that is told elsewhere: said on
    * two ways at once, what was said before could come later.
@@ -95,9 +99,10 @@ export class Source {
     }
   }
 
-  async fetch(name: string, { from, has, waits }: Question): Promise<Fetched> {
+  async fetch(name: string, { from, to, has, waits }: Question): Promise<Fetched> {
     const query = {
       from,
+      ...(to !== undefined && { to }),
       ...(this.#name !== '' && has !== undefined && this.#said(has)),
       ...(!waits && { wait: 'no' }),
     };
@@ -111,6 +116,7 @@ export class Source {
     if (status === 204) return { kind: 'nothing' };
     if (status === 404) return { kind: 'missing' };
     if (status === 416) return { kind: 'shorter' };
+    if (status === 409) return { kind: 'strange' };
     throw new AwayError(`it answers ${status}${status === 200 ? ', with none of its files' : ''}`);
   }
 

@@ -1,0 +1,43 @@
+/**
+ * What a journal has behind its last whole frame, brought to an end: a torn tail was never acknowledged, and is cut; where
+ * only one byte has changed, its CRC tells which and the server's signature what it was, and it is put back
+ * (changed-byte.ts). Either is told.
+ */
+import { changeIn, putBack } from './changed-byte.ts';
+import type { Disk } from './disk.ts';
+import type { VerifyHash } from './format.ts';
+import type { JournalPosition } from './journal.ts';
+import { cutTornTail, type TornTail } from './journal-reader.ts';
+
+/** Why books are damaged whose end is not mended by that. */
+export const NOT_PUT_BACK = 'a byte that cannot be put back';
+
+export interface Mended {
+  /** For the operator, a sentence or more. */
+  note: string;
+  /** The byte that was put back, with which there may be another frame: the journal is to be read again. Null where it was cut. */
+  byte: number | null;
+}
+
+/** Mends what stands behind `position`, durably. */
+export function mendEnd(
+  disk: Disk,
+  directory: string,
+  { torn, position }: { torn: TornTail; position: JournalPosition },
+  verify: VerifyHash,
+): Mended {
+  const { file, byte, bytes } = torn;
+  const changed = changeIn(disk, directory, { torn, position }, verify);
+  if (changed === null) {
+    cutTornTail(disk, directory, torn);
+    const note = `Cut a torn tail of ${bytes} bytes off ${file} at byte ${byte}: a write that was never acknowledged.`;
+    return { note, byte: null };
+  }
+  putBack(disk, directory, file, changed);
+  const [where, why] =
+    changed.where === 'frame'
+      ? ['in the last frame', "The server's signature proves what it was"]
+      : ['behind the last frame', 'Nothing was written there yet'];
+  const note = `Byte ${changed.byte} of ${file}, ${where}, had changed. ${why}, and it was put back. Look after the disk.`;
+  return { note, byte: changed.byte };
+}
