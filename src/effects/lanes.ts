@@ -11,8 +11,9 @@
  * way as its party may still begin, at most `parallelMax`: the fuller the house, the smaller the share, so lanes whose
  * calls hang until their time limit leave a place for one that had none, and lanes take turns for it. A body that is
  * longer than usual takes several places, so that what bodies take has an end too. How many, one knows once it is made:
- * one that finds no room then is let go, and made again when there is. A party whose body took long to make rests several
- * times as long, so that requests of clients get the most of the thread.
+ * one that finds no room then is let go, and made again when there is. For that, half of what becomes free is put by for
+ * it: where calls never cease there would never be so many places at a time. A party whose body took long to make rests
+ * several times as long, so that requests of clients get the most of the thread.
  *
  * Whoever does not answer, or says that it cannot now, many times in a row, is away: what is to be tried again then comes
  * one by one, with pauses, until a call is answered. A hundred thousand that each are tried again by themselves would keep
@@ -108,6 +109,9 @@ interface Party {
   lanes: number;
   /** Places that its calls take. */
   inFlight: number;
+  /** What was too long for its room, the first such row; and the places that are put by for it. */
+  waiting: { readonly lane: Lane; readonly row: Row } | null;
+  saved: number;
   /** Its lanes with something ready and fewer calls than their `parallelMax`; the next in turn first. */
   readonly hungry: Set<Lane>;
 }
@@ -182,7 +186,14 @@ export class Lanes {
   }
 
   #open(address: string, parallelMax: number, name: string): Lane {
-    const party = this.#parties.get(name) ?? { name, lanes: 0, inFlight: 0, hungry: new Set() };
+    const party = this.#parties.get(name) ?? {
+      name,
+      lanes: 0,
+      inFlight: 0,
+      waiting: null,
+      saved: 0,
+      hungry: new Set(),
+    };
     this.#parties.set(name, party);
     party.lanes++;
     const rows = new LongMap<number, Row>(near);
@@ -278,7 +289,11 @@ export class Lanes {
     this.#turn ??= this.#options.timers.after(0, () => this.#takeTurn());
   }
 
-  #rest({ name }: Party, ms: number): void {
+  #rest(party: Party, ms: number): void {
+    const { name } = party;
+    this.#hungry.delete(party);
+    const before = this.#resting.get(name);
+    if (before !== undefined) this.#options.timers.cancel(before);
     const rest = this.#options.timers.after(ms, () => {
       this.#resting.delete(name);
       const party = this.#parties.get(name);
@@ -298,16 +313,17 @@ export class Lanes {
       const free = this.#options.inFlightMax - this.#inFlight;
       if (free <= 0) return;
       const room = roomOf(party, free);
-      const lane = nextOf(party, room);
-      if (lane === undefined) continue;
+      const next = nextOf(party, room);
+      if (next === undefined) continue;
       const begun = timers.now();
       if (starts++ === STARTS_PER_TURN_MAX || begun >= end) {
         this.#turn = timers.after(0, () => this.#takeTurn());
         return;
       }
+      const { lane, row } = next;
       party.hungry.delete(lane);
       this.#hungry.delete(party);
-      this.#startNext(lane, room);
+      if (row !== null) this.#start(lane, row, room);
       if (this.#closed) return;
       const took = timers.now() - begun;
       if (took > TURN_MS_MAX) this.#rest(party, took * REST);
@@ -316,9 +332,8 @@ export class Lanes {
     }
   }
 
-  #startNext(lane: Lane, room: number): void {
-    const row = lane.ready.first;
-    if (row === null) return;
+  #start(lane: Lane, row: Row, room: number): void {
+    const { party } = lane;
     lane.ready.delete(row);
     const entry = row.head;
     const wanted = entry.job.make();
@@ -329,7 +344,11 @@ export class Lanes {
     // The text is not kept beside its bytes.
     const body = Buffer.from(wanted.body);
     row.places = Math.ceil(Math.max(1, body.length / this.#placeBytes));
-    if (!fits(lane.party, row, room)) return lane.ready.add(row);
+    if (!fits(party, row, room)) {
+      party.waiting ??= { lane, row };
+      return lane.ready.add(row);
+    }
+    waitNoMore(party, row);
     const calling = new AbortController();
     row.calling = calling;
     entry.attempts++;
@@ -349,6 +368,7 @@ export class Lanes {
 
   #ended(lane: Lane, row: Row, answer: Answer): void {
     this.#take(lane, -1, -row.places);
+    if (lane.party.waiting !== null) lane.party.saved += row.places / 2;
     if (this.#closed) return;
     row.calling = null;
     const { head: entry, cancelled } = row;
@@ -411,6 +431,7 @@ export class Lanes {
     this.#jobs--;
     row.cancelled = false;
     row.places = 1;
+    waitNoMore(lane.party, row);
     if (row.head.next !== null) {
       row.head = row.head.next;
       this.#makeReady(lane, row);
@@ -434,6 +455,7 @@ export class Lanes {
     if (timer !== null) this.#options.timers.cancel(timer);
     row.line?.delete(row);
     lane.rows.delete(row.key);
+    waitNoMore(lane.party, row);
   }
 
   #forgetIdle(lane: Lane): void {
@@ -469,17 +491,30 @@ function roomOf({ inFlight }: Party, free: number): number {
   return inFlight === 0 ? Math.max(1, room) : room;
 }
 
-/** Whose turn it is of a party's lanes: those that have no share left are as few as there are calls on their way. */
-function nextOf(party: Party, room: number): Lane | undefined {
+/**
+ * What goes next of a party: what has waited for room, once there is; else the first of the lane whose turn it is. Those
+ * that have no share left are as few as there are calls on their way.
+ */
+function nextOf(party: Party, room: number): { lane: Lane; row: Row | null } | undefined {
+  const { waiting } = party;
+  if (waiting !== null && party.hungry.has(waiting.lane) && fits(party, waiting.row, room)) return waiting;
   for (const lane of party.hungry) {
-    const { first } = lane.ready;
+    const row = lane.ready.first;
     // What was ready may be cancelled by now: its lane is looked at once more, and is hungry no longer.
-    if (lane.calls < room && (first === null || fits(party, first, room))) return lane;
+    if (lane.calls < room - party.saved && (row === null || fits(party, row, room))) return { lane, row };
   }
   return undefined;
 }
 
-/** Whether what the row's call takes, as far as is known, is there. A party that has none on their way may always begin one. */
-function fits({ inFlight }: Party, { places }: Row, room: number): boolean {
-  return inFlight === 0 || places <= room;
+/**
+ * Whether what the row's call takes, as far as is known, is there, without what is put by for another. A party that has none
+ * on their way may always begin one.
+ */
+function fits({ inFlight, waiting, saved }: Party, row: Row, room: number): boolean {
+  return inFlight === 0 || row.places <= (waiting?.row === row ? room : room - saved);
+}
+
+/** Nothing is put by for this row any more. */
+function waitNoMore(party: Party, row: Row): void {
+  if (party.waiting?.row === row) Object.assign(party, { waiting: null, saved: 0 });
 }

@@ -8,51 +8,10 @@ import { backoffMs } from '../../src/effects/backoff.ts';
 import { type Job, Lanes, type Outcome } from '../../src/effects/lanes.ts';
 import { often } from '../support/long.ts';
 import { longestMapIn } from '../support/longest-map.ts';
-import { Clock, makeNetwork, type Said } from './clock.ts';
+import type { Said } from './clock.ts';
+import { DAY, hangs, makeWorld, nothingLeft, refused, taken } from './lanes-world.ts';
 
 const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-const taken = (afterMs = 5): Said => ({ status: 202, afterMs });
-const refused = (status = 503, retryAfterMs = 0): Said => ({ status, retryAfterMs, afterMs: 5 });
-const hangs = (): Said => ({ status: 202, afterMs: Infinity });
-
-interface Settled {
-  name: string;
-  outcome: Outcome;
-  attempts: number;
-  lastError: string | null;
-  at: number;
-}
-
-function makeWorld(
-  say: (url: string, attempt: number) => Said,
-  limits: { inFlightMax?: number; attemptsMax?: number } = {},
-) {
-  const clock = new Clock();
-  const network = makeNetwork(clock, say);
-  const lanes = new Lanes({ timers: clock, call: network.call, inFlightMax: 100, attemptsMax: 100, ...limits });
-  const settled: Settled[] = [];
-  const keys = new Map<string, number>();
-  /** The number that stands for a key. */
-  const keyOf = (key: string) => {
-    const number = keys.get(key) ?? keys.size;
-    keys.set(key, number);
-    return number;
-  };
-  /** A job whose URL is its name. */
-  const job = (name: string, key = name, more: Partial<Job> = {}): Job => ({
-    key: keyOf(key),
-    receiver: 0,
-    make: () => ({ method: 'POST', url: name, body: '{}', secure: [] }),
-    settled: (outcome, attempts, lastError) => settled.push({ name, outcome, attempts, lastError, at: clock.now() }),
-    ...more,
-  });
-  const urls = () => network.sent.map((one) => one.url);
-  const outcomes = () => settled.map(({ name, outcome }) => `${name} ${outcome}`);
-  return { clock, network, lanes, settled, job, keyOf, urls, outcomes };
-}
-
-const nothingLeft = { lanes: 0, jobs: 0, inFlight: 0 };
 
 describe('a job', () => {
   test.each([
@@ -133,123 +92,6 @@ describe('a job', () => {
     lanes.add('y', 1, job('e'));
     await clock.run(100);
     expect(urls()).not.toContain('e');
-  });
-});
-
-describe('long bodies', () => {
-  const MiB = 1024 * 1024;
-  /** Of places for a mebibyte each. */
-  const makeRoom = () => {
-    const world = makeWorld(hangs, { inFlightMax: 64 });
-    const add = (party: string, lanes: number, bytes: number) => {
-      const make = () => ({ method: 'POST', url: party, body: 'x'.repeat(bytes), secure: [] });
-      for (let n = 0; n < lanes; n++) world.lanes.add(`${party}${n}`, 1, world.job(party, party, { make }), party);
-    };
-    const onWay = (party: string) => world.urls().filter((url) => url === party).length;
-    return { ...world, add, onWay };
-  };
-
-  test('take as many places as they are long, and leave some to others', async () => {
-    const { clock, lanes, add, onWay } = makeRoom();
-    add('long', 64, 16 * MiB);
-    await clock.run(1000);
-    expect(lanes.counts()).toMatchObject({ jobs: 64, inFlight: 3 });
-    add('other', 1, 16 * MiB);
-    add('short', 64, 1000);
-    await clock.run(1000);
-    expect([onWay('long'), onWay('other')]).toEqual([3, 1]);
-    lanes.close();
-  });
-
-  test('count as one call each of those that a lane may make at once, and hold up no short ones of their party', async () => {
-    const { clock, lanes, job, urls } = makeWorld(hangs, { inFlightMax: 64 });
-    const make = (url: string, bytes: number) => () => ({ method: 'POST', url, body: 'x'.repeat(bytes), secure: [] });
-    const add = (lane: string, url: string, bytes: number) =>
-      lanes.add(lane, 4, job(url, url, { make: make(url, bytes) }), 'party');
-    for (let n = 0; n < 3; n++) add('bank', `long ${n}`, 15 * MiB);
-    add('bank', 'short', 10);
-    await clock.run(1000);
-    for (let n = 0; n < 5; n++) add('other', `other ${n}`, 20 * MiB);
-    for (let n = 0; n < 2; n++) add('third', `third ${n}`, 10);
-    await clock.run(1000);
-    expect(urls().sort()).toEqual(['long 0', 'long 1', 'long 2', 'short', 'third 0', 'third 1']);
-    lanes.close();
-  });
-
-  test('that found no room are made again once there is', async () => {
-    const { clock, lanes, job, outcomes } = makeWorld(() => taken(50), { inFlightMax: 64 });
-    let made = 0;
-    const make = () => {
-      made++;
-      return { method: 'POST', url: 'x', body: 'x'.repeat(20 * MiB), secure: [] };
-    };
-    for (let n = 0; n < 12; n++) lanes.add(`x${n}`, 1, job(`${n}`, `${n}`, { make }), 'party');
-    await clock.run(40);
-    expect([lanes.counts().inFlight, made <= 12]).toEqual([2, true]);
-    await clock.run(DAY);
-    expect([outcomes().length, lanes.counts()]).toEqual([12, nothingLeft]);
-    expect(made).toBeLessThanOrEqual(24);
-  });
-
-  test('that are to be tried again are not made before there is room', async () => {
-    const { clock, lanes, job } = makeWorld((url) => (url === 'fails' ? refused() : hangs()), { inFlightMax: 64 });
-    let made = 0;
-    const make = (url: string) => () => {
-      if (url === 'fails') made++;
-      return { method: 'POST', url, body: 'x'.repeat(16 * MiB), secure: [] };
-    };
-    const add = (url: string) => lanes.add(url, 1, job(url, url, { make: make(url.slice(0, 5)) }), 'party');
-    add('fails');
-    await clock.run(100);
-    for (let n = 0; n < 4; n++) add(`hangs ${n}`);
-    await clock.run(60_000);
-    expect([made, lanes.counts().inFlight]).toEqual([1, 3]);
-    lanes.close();
-  });
-
-  test('that are longer than all there may be go one by one', async () => {
-    const { clock, lanes, add, network } = makeRoom();
-    for (const party of ['a', 'b', 'c']) add(party, 2, 70 * MiB);
-    await clock.run(1000);
-    expect(network.onWay()).toBe(1);
-    lanes.close();
-  });
-
-  test('that take long to make leave most of the time to others', async () => {
-    const { clock, lanes, job, outcomes, urls, settled } = makeWorld(() => taken(1));
-    const makeIn = (ms: number) => () => {
-      clock.pass(ms);
-      return { method: 'POST', url: `${ms} ms`, body: '', secure: [] };
-    };
-    const add = (party: string, n: number, ms: number) =>
-      lanes.add(`${party}${n}`, 1, job(`${party}${n}`, `${party}${n}`, { make: makeIn(ms) }), party);
-    // One lane that empties each time, and lanes side by side.
-    for (let n = 0; n < 10; n++) {
-      add('alone', 0, 100);
-      add('many', n, 100);
-    }
-    for (let n = 0; n < 50; n++) add('quick', n, 1);
-    await clock.run(900);
-    expect(urls().filter((url) => url === '100 ms')).toHaveLength(4);
-    expect(outcomes().filter((text) => text.startsWith('quick'))).toHaveLength(50);
-    await clock.run(10_000);
-    expect(lanes.counts()).toEqual(nothingLeft);
-    // Each but the last of ten has rested for four times as long.
-    expect(settled.at(-1)!.at).toBeGreaterThan(9 * 500);
-    add('many', 0, 100);
-    add('many', 1, 100);
-    await clock.run(1);
-    lanes.close();
-    await clock.run(10);
-    expect(clock.pending).toBe(0);
-  });
-
-  test('give their places back', async () => {
-    const { clock, lanes, job, network, outcomes } = makeWorld(() => taken(5), { inFlightMax: 64 });
-    const make = () => ({ method: 'POST', url: 'x', body: 'x'.repeat(20 * MiB), secure: [] });
-    for (let n = 0; n < 9; n++) lanes.add(`x${n}`, 1, job(`${n}`, `${n}`, { make }));
-    await clock.run(1000);
-    expect([outcomes().length, network.onWayMax(), lanes.counts()]).toEqual([9, 4, nothingLeft]);
   });
 });
 
