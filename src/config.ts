@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net';
 import { parseArgs } from 'node:util';
-import { isLedgerHandle } from './core/address.ts';
+import { isHandle, isLedgerHandle } from './core/address.ts';
 import { coresOfProcess, memoryOfProcess } from './machine.ts';
 
 interface Setting<T> {
@@ -34,7 +34,7 @@ function filledText(value: string, help: string): Setting<string> {
 
 function ledgerHandle(value: string, help: string): Setting<string> {
   const fault = 'must consist of letters, digits, underscore, hyphen, plus and period';
-  return text(value, help, (given) => (isLedgerHandle(given) ? null : fault));
+  return text(value, help, (given) => (isLedgerHandle(given) && isHandle(given) ? null : fault));
 }
 
 function choice<T extends string>(value: T, choices: readonly T[], help: string): Setting<T> {

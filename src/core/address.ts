@@ -22,6 +22,14 @@ export function isLedgerHandle(text: string): boolean {
   return text.length <= LEDGER_HANDLE_MAX && HANDLE.test(text);
 }
 
+/** Addresses that nothing new is called: in the path of a URL they mean something else. */
+export const DOTS: readonly string[] = ['.', '..'];
+
+/** Whether a record may be called so. */
+export function isHandle(text: string): boolean {
+  return isAddress(text) && !DOTS.includes(text);
+}
+
 /** The addresses to try after the exact one, nearest first. */
 export function fallbackAddresses(address: string): string[] {
   const at = address.lastIndexOf('@');

@@ -47,9 +47,13 @@ function tellError(error: TLocalizedValidationError, prefix: string): Fault[] {
     const missing = params.requiredProperties as string[];
     return missing.map((name) => one({ missingProperty: name }, `must have required property '${name}'`));
   }
+  // Only handles have one (schema-shapes.ts).
+  if (keyword === 'not') return [one(params, DOTS_MESSAGE)];
   const pattern = keyword === 'pattern' ? PATTERN_MESSAGES.get(String(params.pattern)) : undefined;
   return [one(params, pattern ?? error.message)];
 }
+
+const DOTS_MESSAGE = 'handle must not be one period or two, which the path of a URL takes for something else';
 
 /** The last segment of the pointer is the unknown member, the rest the object that has it. */
 function tellUnknown(pointer: string, schemaPath: string): Fault {

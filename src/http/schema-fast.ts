@@ -48,8 +48,10 @@ export function isUsualIntent(
   if (!Array.isArray(proofs) || proofs.length > proofsMax) return false;
   for (let i = 0; i < proofs.length; i++) if (!isProof(proofs[i])) return false;
   for (const name in data) {
-    if (name === 'handle' || name === 'schema') {
-      if (!isAddress(data[name])) return false;
+    if (name === 'handle') {
+      if (!isAddress(data.handle) || data.handle === '.' || data.handle === '..') return false;
+    } else if (name === 'schema') {
+      if (!isAddress(data.schema)) return false;
     } else if (name === 'claims') {
       if (!areClaims(data.claims, claimsMax)) return false;
     } else if (name === 'custom') {

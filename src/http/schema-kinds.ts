@@ -15,6 +15,7 @@ import {
   ClaimConditions,
   EventConditions,
   Free,
+  Handle,
   Hash,
   KindName,
   KindOrAny,
@@ -49,7 +50,7 @@ const FACTORS = Array.from({ length: 16 }, (_, power) => 10 ** power);
 
 /** What `data` of every kind may carry beside its handle. */
 const COMMON = {
-  handle: Address,
+  handle: Handle,
   schema: optional(Address),
   custom: optional(Free),
   access: optional(Access),

@@ -7,7 +7,7 @@
  * and give the very same text back.
  */
 import { ACCESS_ACTIONS } from '../core/access/caller.ts';
-import { ADDRESS_MAX, ADDRESS_PATTERN, HANDLE_PATTERN, LEDGER_HANDLE_MAX } from '../core/address.ts';
+import { ADDRESS_MAX, ADDRESS_PATTERN, DOTS, HANDLE_PATTERN, LEDGER_HANDLE_MAX } from '../core/address.ts';
 import { CONDITION_OPERATORS } from '../core/conditions.ts';
 import { KINDS } from '../core/kinds.ts';
 import { MEMBERS_MAX } from './schema-width.ts';
@@ -51,7 +51,9 @@ const RULES_MAX = 1000;
 const TEXT_MAX = 1024;
 
 export const Address = text({ pattern: ADDRESS_PATTERN, maxLength: ADDRESS_MAX });
-export const LedgerHandle = text({ pattern: HANDLE_PATTERN, maxLength: LEDGER_HANDLE_MAX });
+/** What something new may be called. */
+export const Handle = text({ pattern: ADDRESS_PATTERN, maxLength: ADDRESS_MAX, not: among(DOTS) });
+export const LedgerHandle = text({ pattern: HANDLE_PATTERN, maxLength: LEDGER_HANDLE_MAX, not: among(DOTS) });
 export const Public = text({ pattern: PUBLIC_PATTERN });
 export const Result = text({ pattern: RESULT_PATTERN });
 export const Hash = text({ pattern: HASH_PATTERN });

@@ -7,7 +7,7 @@
  *
  * What always holds: whatever is taken here, the door takes too, and makes the same of it; a test holds the two together.
  */
-import { isAddress } from '../core/address.ts';
+import { isAddress, isHandle } from '../core/address.ts';
 import { METRICS } from '../core/balances.ts';
 import type { Claim } from '../core/claims/index.ts';
 import { isRefusal } from '../core/refusal.ts';
@@ -99,7 +99,7 @@ export class UsualIntents {
       if (tape.isText(name, 'handle')) {
         // It hardly comes up again.
         handle = tape.isString(member) ? tape.text(member) : '';
-        if (!isAddress(handle)) return null;
+        if (!isHandle(handle)) return null;
       } else if (tape.isText(name, 'claims')) {
         claims = this.#claims(member);
         if (claims === null) return null;

@@ -348,7 +348,8 @@ describe('handles', () => {
     'svgs:1001@bank-a',
     'A.b-c_d+e:F.g@H.i',
     '+57300',
-    '..',
+    '..a',
+    '...',
     `x${'y'.repeat(255)}`,
   ];
   test.each(good.map((base, n) => [n, base] as const))('%i: %s is one', async (n, base) => {
@@ -368,6 +369,8 @@ describe('handles', () => {
     'a b',
     'a/b',
     'á',
+    '.',
+    '..',
     'a:b:c',
     'a@b@c',
     ':a',

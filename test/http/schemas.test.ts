@@ -69,6 +69,13 @@ describe.each(names)('%s', (kind) => {
     expect(errors).toMatchObject([{ instancePath: '/data/handle', keyword: 'pattern', message: HANDLE_MESSAGE }]);
   });
 
+  test.each(['.', '..'])('%j, which no URL leads to: such an intent stopped the news of a bridge', (handle) => {
+    const errors = validate(Kind[kind], 'create', bodyOf(withMember(kind, { handle })));
+    const message = expect.stringContaining('must not be one period or two');
+    expect(errors).toMatchObject([{ instancePath: '/data/handle', keyword: 'not', message }]);
+    expect(validate(Kind[kind], 'create', bodyOf(withMember(kind, { handle: `${handle}a` })))).toBeNull();
+  });
+
   test.each([
     ['hash', { hash: 'zz' }, ['/hash pattern']],
     ['hash of 65', { hash: `${HASH}0` }, ['/hash pattern']],

@@ -114,6 +114,7 @@ describe('what is not is left to the door', () => {
   const texts: [string, string][] = [
     ['another hash', `{"hash":"${hash.replace(/^./, (c) => (c === '0' ? '1' : '0'))}","data":${data},"meta":${meta}}`],
     ['a member of data twice', `{"hash":"${hash}","data":${data.replace('{', '{"handle":"x",')},"meta":${meta}}`],
+    ['a handle that no URL leads to', JSON.stringify(bodyOf({ ...DATA, handle: '..' }))],
     ['no proof', `{"hash":"${hash}","data":${data},"meta":{"proofs":[]}}`],
     ['proofs that are none', `{"hash":"${hash}","data":${data},"meta":{"proofs":[1]}}`],
     ['a proof too many', `{"hash":"${hash}","data":${data},"meta":{"proofs":[${[proof, proof, proof, proof]}]}}`],

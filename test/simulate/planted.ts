@@ -34,7 +34,7 @@ const OPTIONS = { noUnusedLocals: false, noUnusedParameters: false, sourceMap: f
 /** A copy of the tree in which anything may be spoilt. */
 function copyTree(): string {
   const copy = mkdtempSync(join(tmpdir(), 'ayni-planted-'));
-  for (const name of ['src', 'bench', 'test', 'package.json', 'vitest.config.ts']) {
+  for (const name of ['src', 'bench', 'test', 'bundle.js', 'package.json', 'vitest.config.ts']) {
     cpSync(join(root, name), join(copy, name), { recursive: true });
   }
   const config = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'));
@@ -48,6 +48,8 @@ function copyTree(): string {
 function compile(copy: string): void {
   const { status, stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', copy], { encoding: 'utf8' });
   if (status !== 0) throw new Error(`it does not compile: ${stdout.slice(0, 400)}`);
+  // What tests start as a process.
+  spawnSync(process.execPath, ['bundle.js'], { cwd: copy });
 }
 
 /** What noticed the bug and what it said, or ''. */

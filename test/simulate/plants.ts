@@ -243,7 +243,7 @@ export const PLANTS: Plant[] = [
       'run.result.torn = { file: segment.file, byte: run.result.position.written || at,',
     ],
   ],
-  ['the torn tail is not cut', ['src/recovery.ts', '    cutTornTail(disk, directory, torn);\n', '']],
+  ['the torn tail is not cut', ['src/storage/mend.ts', '    cutTornTail(disk, directory, torn);\n', '']],
   [
     'the next frame goes behind the room',
     [JOURNAL, 'this.#fileBytes = end?.byte ?? this.#reservedTo;', 'this.#fileBytes = this.#reservedTo;'],
@@ -299,9 +299,9 @@ export const PLANTS: Plant[] = [
   [
     'a changed byte of the last frame is a torn tail',
     [
-      'src/recovery.ts',
-      'const changed = changeIn(disk, directory, { torn, position: recovered.end }, verify);',
-      'const changed = changeIn(disk, directory, { torn, position: recovered.end }, () => false);',
+      'src/storage/mend.ts',
+      'const changed = changeIn(disk, directory, { torn, position }, verify);',
+      'const changed = changeIn(disk, directory, { torn, position }, () => false);',
     ],
   ],
   // Snapshots
@@ -836,8 +836,23 @@ export const TESTED_PLANTS: TestedPlant[] = [
   ],
   [
     'a party takes what is left for others, by long bodies',
-    'effects/lanes',
-    ['src/effects/lanes.ts', '    if (!fits(lane.party, row, room)) return lane.ready.add(row);\n', ''],
+    'effects/long-bodies',
+    ['src/effects/lanes.ts', '    if (!fits(party, row, room)) {\n', '    if (false as boolean) {\n'],
+  ],
+  [
+    'a body that is too long for its room waits for as long as others come',
+    'effects/long-bodies',
+    ['src/effects/lanes.ts', 'lane.party.saved += row.places / 2;', 'lane.party.saved = 0;'],
+  ],
+  [
+    'who follows is told of no other history where it is as long',
+    'cli/follow-disk',
+    ['src/followers.ts', '    if (isStrange) return void response.writeHead(409).end();\n', ''],
+  ],
+  [
+    'a copy is not compared with the books it comes to',
+    'cli/follow-disk',
+    ['src/cli/follow/copy.ts', '    if (!here.equals(there)) throw otherHistory(seq);\n', ''],
   ],
   // A life would have to bring one symbol, and less than it takes of another, to a wallet that has none of either.
   [

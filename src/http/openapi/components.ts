@@ -21,6 +21,7 @@ import {
   ClaimConditions,
   Digest,
   EventConditions,
+  Handle,
   Hash,
   KindName,
   LedgerHandle,
@@ -52,6 +53,7 @@ import { DATA_MEMBERS, MEMBERS, SHAPES } from './shape-texts.ts';
 
 const NAMED: Readonly<Record<string, Schema>> = {
   Address,
+  Handle,
   LedgerHandle,
   PublicKey: Public,
   Signature: Result,

@@ -15,6 +15,7 @@ export const SHAPES: Readonly<Record<string, ShapeText>> = {
     says: 'A handle, unique in its ledger and kind: `[schema:]handle[@parent]`.',
     example: 'ana',
   },
+  Handle: { says: 'What a record is called, unique in its ledger and kind: an address.', example: 'ana' },
   LedgerHandle: { says: 'The handle of a ledger.', example: 'main' },
   PublicKey: { says: 'An Ed25519 public key: base64 of 32 bytes.', example: EXAMPLE_PUBLIC },
   Signature: { says: 'An Ed25519 signature over the 32 bytes that the digest stands for: base64 of 64 bytes.' },
