@@ -56,6 +56,8 @@ export function judgeLabels(
   if (!Array.isArray(words) || words.length > LABELS_MAX || !words.every((word) => typeof word === 'string')) {
     return violation(`custom.labels must be an array of at most ${LABELS_MAX} labels`);
   }
+  const both = (words as string[]).find((word) => words.includes(`-${word}`));
+  if (both !== undefined) return violation(`The label ${both.slice(0, SHOWN_CHARS)} is put on and taken away at once`);
   const { record } = scene;
   const labels = new Set(record.labels);
   const said = saidOf(record);

@@ -2,7 +2,10 @@
  * Lists: which records of a ledger and kind pass the filters, in order of their latest change. Candidates are those
  * that may; each of them is checked against all filters.
  *
- * A list can be long to look for. That is done in steps, each ended by whoever holds the clock.
+ * A list can be long to look for. That is done in steps, each ended by whoever holds the clock, and records change
+ * meanwhile. What always holds, as of its last step: no record stands on a page twice, or in a state that does not pass, or
+ * behind its place; and none that passed all along is missing from the first page, though it moved to where the walk had
+ * been.
  */
 import { ANY_STATUS, liveCount } from './counts.ts';
 import { isFinal } from './entry.ts';
@@ -28,9 +31,29 @@ interface ListRequest {
 /** Candidates between two looks at the clock, where none needs its content read. */
 const STRIDE = 64;
 
-/** One list on its way. `rows` is the page once `step` has returned true. */
+/** A record as it was right after the entry at an address. */
+export interface Stand {
+  readonly row: number;
+  readonly at: number;
+}
+
+/** One that was found: it passed as it is after that entry, its latest. */
+interface Listed extends Stand {
+  /** Where that stands in the order of changes. */
+  readonly place: number;
+  at: number;
+}
+
+/** One list on its way. `page` is that once `step` has returned true. */
 export class Listing {
-  readonly rows: number[] = [];
+  /** In order. */
+  page: readonly Stand[] = [];
+  #found: Listed[] = [];
+  /** Of a first page that begins with the newest: what has come to stand before where the walk began, oldest first. */
+  #front: Listed[] = [];
+  /** What has changed since the walk began stands from this place on, and from the other on what was not looked at. */
+  readonly #from: number;
+  #next: number;
   readonly #state: State;
   readonly #request: ListRequest;
   /** Filters a candidate's columns answer; the others need its content. */
@@ -43,7 +66,14 @@ export class Listing {
     this.#request = request;
     this.#statuses = request.filters.filter(isStatus);
     this.#contents = request.filters.filter((filter) => !isStatus(filter));
+    this.#from = state.order.length;
+    this.#next = this.#from;
     this.#candidates = new Candidates(state, request);
+  }
+
+  /** The rows of the page. */
+  get rows(): number[] {
+    return this.page.map(({ row }) => row);
   }
 
   /** How many records there are in all, where that is known without looking: no filters, nothing left out. */
@@ -52,21 +82,75 @@ export class Listing {
     return filters.length > 0 || isVisible !== undefined ? undefined : liveCount(this.#state, ledger, kind, ANY_STATUS);
   }
 
-  /** Goes on until the page is full, the end is reached (true), or `expired` says to pause (false). */
+  /** Goes on until the page is full, or the end is reached, and it is right as of now (true), or `expired` says to pause (false). */
   step(expired: () => boolean): boolean {
-    const { limit } = this.#request;
+    // What was found in this very step cannot have changed; before it may have, and something else takes its place.
+    do {
+      if (!this.#walk(expired) || !this.#walkOn(expired)) return false;
+    } while (!this.#isAsFound());
+    this.page = [...this.#front.toReversed(), ...this.#found].slice(0, this.#request.limit);
+    return true;
+  }
+
+  get #isFull(): boolean {
+    return this.#front.length + this.#found.length >= this.#request.limit;
+  }
+
+  /** Looks at what had changed last before the walk began. */
+  #walk(expired: () => boolean): boolean {
+    const { rows } = this.#state;
     const isRead = this.#contents.length > 0 || this.#request.isVisible !== undefined;
-    for (let seen = 1; this.rows.length < limit; seen++) {
+    for (let seen = 1; !this.#isFull; seen++) {
       const row = this.#candidates.next();
       if (row === END) return true;
-      if (row >= 0 && this.#passes(row)) {
-        if (this.#candidates.toSkip > 0) this.#candidates.toSkip--;
-        else this.rows.push(row);
-      }
+      if (row >= 0 && rows.place.get(row) < this.#from && this.#passes(row)) this.#add(row);
       // One content can be a megabyte, and a pattern over it takes its time.
       if (((isRead && row >= 0) || seen % STRIDE === 0) && expired()) return false;
     }
     return true;
+  }
+
+  /** And at what has changed since, where that comes on this page: before all else, or behind it. */
+  #walkOn(expired: () => boolean): boolean {
+    const { order } = this.#state;
+    const { ledger, kind, skip } = this.#request;
+    const isNewest = this.#request.order === 'newest';
+    if (isFixed(kind) || (isNewest && skip > 0)) return true;
+    while (this.#next < order.length && (isNewest || !this.#isFull)) {
+      const row = rowAtPlace(this.#state, ledger, kind, this.#next++);
+      if (row >= 0 && this.#passes(row)) {
+        if (isNewest) this.#front.push(this.#listed(row));
+        else this.#add(row);
+      }
+      if (expired()) return false;
+    }
+    return true;
+  }
+
+  #add(row: number): void {
+    if (this.#candidates.toSkip > 0) this.#candidates.toSkip--;
+    else this.#found.push(this.#listed(row));
+  }
+
+  #listed(row: number): Listed {
+    const { rows } = this.#state;
+    return { row, place: rows.place.get(row), at: rows.at.get(row) };
+  }
+
+  /** Lets go of what has moved on, or does not pass any more; whether that was nothing. */
+  #isAsFound(): boolean {
+    const before = this.#front.length + this.#found.length;
+    this.#front = this.#front.filter((listed) => this.#isStill(listed));
+    this.#found = this.#found.filter((listed) => this.#isStill(listed));
+    return this.#front.length + this.#found.length === before;
+  }
+
+  #isStill(listed: Listed): boolean {
+    const { ledger, kind } = this.#request;
+    const { row, place, at } = listed;
+    if (rowAtPlace(this.#state, ledger, kind, place) !== row) return false;
+    listed.at = this.#state.rows.at.get(row);
+    return listed.at === at || this.#passes(row);
   }
 
   #passes(row: number): boolean {
@@ -222,8 +306,7 @@ class Candidates {
   /** Whether the list is all records of the kind, each of which changed once: when it was made. */
   #isNumbered(): boolean {
     const { kind, filters, isVisible } = this.#request;
-    const { update, drop } = kindRow(kind);
-    return filters.length === 0 && isVisible === undefined && !update && !drop;
+    return filters.length === 0 && isVisible === undefined && isFixed(kind);
   }
 
   #newestNumbered(): () => number {
@@ -314,9 +397,16 @@ class Candidates {
     const { order, ranks } = this.#state;
     const { ledger, kind } = this.#request;
     let place = ranks.first(ledger, kind);
+    const end = order.length;
     if (place < 0) return () => END;
-    return () => (place >= order.length ? END : rowAtPlace(this.#state, ledger, kind, place++));
+    return () => (place >= end ? END : rowAtPlace(this.#state, ledger, kind, place++));
   }
+}
+
+/** Whether records of the kind stay where they were put in the order of changes. */
+function isFixed(kind: Kind): boolean {
+  const { update, drop } = kindRow(kind);
+  return !update && !drop;
 }
 
 /** A chain of so few nodes is looked through one by one, whatever else is asked for: some milliseconds at most. */

@@ -293,7 +293,8 @@ function readMoment(text: string): string {
   const isWritten = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text);
   const zoned = isWritten && text.includes('T') && !/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? `${text}Z` : text;
   // V8 takes the 30th of February for the 2nd of March.
-  const moment = /^\d{1,13}$/.test(text)
+  // Milliseconds since 1970 have twelve digits from 1973 on: fewer are a year, or a date without its hyphens.
+  const moment = /^(?:0|\d{12,13})$/.test(text)
     ? Number(text)
     : isWritten && isDate(text.slice(0, 10))
       ? Date.parse(zoned)

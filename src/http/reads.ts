@@ -4,8 +4,8 @@
 import { EntryType, type StoredProof } from '../core/entry.ts';
 import { type FoundVersions, findVersion, findVersions, type PastVersion, readVersions } from '../core/history.ts';
 import { Kind } from '../core/kinds.ts';
-import { Listing } from '../core/lists.ts';
-import { recordWith } from '../core/past.ts';
+import { Listing, type Stand } from '../core/lists.ts';
+import { recordAt, recordWith } from '../core/past.ts';
 import { type RecordView, readRow, sizeOf } from '../core/records.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { SERVER_LEDGER } from '../core/state.ts';
@@ -98,11 +98,11 @@ interface Seen {
   records: readonly RecordView[];
 }
 
-function see({ state, texts }: House, row: number): Seen {
-  const at = state.rows.at.get(row);
+/** As it is now, or was right after the entry at an address. */
+function see({ state, texts }: House, row: number, at = state.rows.at.get(row)): Seen {
   const kept = texts.get(at);
   if (kept !== undefined) return { at, size: kept.size, text: kept.text, records: NO_RECORDS };
-  const record = readRow(state, row);
+  const record = recordAt(state, row, at);
   return { at, size: sizeOf(record), text: null, records: [record] };
 }
 
@@ -149,7 +149,11 @@ export function sendListing(
   walkList(call, (pause) => {
     if (!listing.step(() => performance.now() > pause)) return false;
     const page = isPageTold ? { index, limit, total: listing.total } : null;
-    sendRecords(call, () => listing.rows.filter(visible() ?? (() => true)), page);
+    const shown = () => {
+      const isVisible = visible();
+      return isVisible === undefined ? listing.page : listing.page.filter(({ row }) => isVisible(row));
+    };
+    sendRecords(call, shown, page);
     return true;
   });
 }
@@ -183,10 +187,10 @@ const PAGE_TOO_LARGE = refuse(
   'The records of this page are larger than one answer may be; ask for fewer with page.limit',
 );
 
-/** `rows` is asked again where the page has to wait. */
-function sendRecords(call: Call, rows: () => readonly number[], page: Page | null): void {
+/** `shown` is asked again where the page has to wait. What changes meanwhile is told as it was when the page was found. */
+function sendRecords(call: Call, shown: () => readonly Stand[], page: Page | null): void {
   const { house } = call;
-  const see = () => seeAll(house, rows());
+  const see = () => seeAll(house, shown());
   const tell = (held: Call, { size, seen }: SeenAll) => {
     if (size > PAGE_TEXT_MAX) refuseDurable(held, PAGE_TOO_LARGE);
     else sendPage(held, seen, page);
@@ -200,12 +204,12 @@ interface SeenAll {
 }
 
 /** Some records, or as many of them as are already too much. */
-function seeAll(house: House, rows: readonly number[]): SeenAll {
+function seeAll(house: House, stands: readonly Stand[]): SeenAll {
   const seen: Seen[] = [];
   let size = 0;
-  for (const row of rows) {
+  for (const { row, at } of stands) {
     if (size > PAGE_TEXT_MAX) break;
-    const each = see(house, row);
+    const each = see(house, row, at);
     size += each.size;
     seen.push(each);
   }

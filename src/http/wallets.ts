@@ -70,7 +70,8 @@ function listSlots(call: Call, paths: readonly string[], { count, salt, momentOf
   if (isRefusal(query)) return refuseDurable(call, query);
   const { filters, order } = query;
   const { index, limit } = query.page;
-  const first = new FirstRows(index * limit + limit, order);
+  // Of those that stand on the page when they are looked at, some may pass no more when it is told: others take their places.
+  const first = new FirstRows(index * limit + 2 * limit, order);
   let next = state.rows.aux.get(row);
   const textOf = (slot: number, number: number, moment: number, wallet: Names) => {
     const symbol = namesOf(state, balances.symbol(slot));
@@ -100,13 +101,18 @@ function listSlots(call: Call, paths: readonly string[], { count, salt, momentOf
     const wallet = namesOf(state, row);
     const { total } = first;
     // Since they were looked at they may have changed, or gone.
-    const rows = first.from(index * limit).flatMap((place) => {
+    const now = new FirstRows(2 * limit, order);
+    for (const place of first.from(index * limit)) {
+      const moment = momentOf(slotAt(place), rowAt(place));
+      if (moment !== null) now.add(moment, place);
+    }
+    const rows: string[] = [];
+    for (const place of now.from(0)) {
+      if (rows.length === limit) break;
       const [slot, number] = [slotAt(place), rowAt(place)];
-      const moment = momentOf(slot, number);
-      if (moment === null) return [];
-      const text = textOf(slot, number, moment, wallet);
-      return passes(text) ? [text] : [];
-    });
+      const text = textOf(slot, number, momentOf(slot, number)!, wallet);
+      if (passes(text)) rows.push(text);
+    }
     sendList(call, rows, { index, limit, total });
   };
   const slots = filters.length === 0 ? SLOTS_PER_LOOK : FILTERED_PER_LOOK;

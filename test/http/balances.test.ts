@@ -96,6 +96,21 @@ test('what changes while they are looked for is told as it is by then, where the
   expect(told).toEqual(['changed', 'listed', 'listed']);
 });
 
+test('a page from which one falls while they are looked for is full', async () => {
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => {
+    now += 3;
+    return now;
+  });
+  const asked = balances('many', '?data.amount.$gt=500&page.limit=5');
+  const gone = names.at(-4)!;
+  const claims = [{ action: 'destroy', source: 'many', symbol: { handle: gone }, amount: SYMBOLS - 3 - 500 }];
+  const body = Buffer.from(JSON.stringify(record({ handle: 'meanwhile', claims }, keys)));
+  expect((await desk.ask({ method: 'POST', path: '/v2/intents', body }, false)).status).toBe(201);
+  const symbols = (await asked).body.data.map((row: Json) => row.data.symbol);
+  expect(symbols).toEqual([-1, -2, -3, -5, -6].map((at) => names.at(at)));
+});
+
 test('what is held no more once the holds are found is not told', async () => {
   const post = async (path: string, value: Json) => {
     const answer = await desk.ask({ method: 'POST', path, body: Buffer.from(JSON.stringify(value)) }, false);

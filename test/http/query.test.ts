@@ -251,6 +251,9 @@ describe('refused as malformed', () => {
     'sort.meta.moment=2',
     'sort=1',
     'meta.moment=yesterday',
+    // They were milliseconds since 1970: before all there is, or after it.
+    'meta.moment.$gte=2027',
+    'meta.moment.$lt=20270101',
     'meta.moment.$gt=2030-13-01',
     // A day that there is not was taken for one in the month after.
     'meta.moment.$gte=2030-02-29',
