@@ -22,13 +22,20 @@ function licencesOf({ moduleIds }) {
   return [...packages].map((path) => `/*\n${textIn(path).trimEnd()}\n*/`).join('\n');
 }
 
-await build([
+const builds = [
   {
     input: { main: 'dist/src/main.js', ayni: 'dist/src/cli/ayni.js' },
     platform: 'node',
     external: /^(?!typebox)[@\w]/,
     onLog: refuse,
-    output: { dir, cleanDir: true, chunkFileNames: '[name].js', sourcemap: true, banner: licencesOf },
+    output: {
+      dir,
+      cleanDir: true,
+      chunkFileNames: '[name].js',
+      minifyInternalExports: false,
+      sourcemap: true,
+      banner: licencesOf,
+    },
   },
   {
     input: { 'story-page': 'dist/src/story/page.js' },
@@ -36,4 +43,6 @@ await build([
     onLog: refuse,
     output: { dir, format: 'iife', comments: false, intro: "'use strict';", banner: licencesOf },
   },
-]);
+];
+// One after the other: the first makes the directory empty.
+for (const each of builds) await build(each);

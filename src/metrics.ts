@@ -82,7 +82,7 @@ const METRICS: readonly Metric[] = [
   {
     type: 'counter',
     name: 'ayni_stage_seconds_total',
-    help: 'Time that requests (turn, verify_wait, inbox), their tasks (verify) and batches (clear, disk) spent in each stage',
+    help: 'Time that requests (turn, verify_wait, inbox), their tasks (verify) and batches (clear, disk, copies) spent in each stage',
     label: 'stage',
     tell: (watched) => stagesOf(watched).map(([stage, , ms]) => [stage, ms / 1000]),
   },

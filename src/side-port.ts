@@ -24,7 +24,8 @@ export function holdSidePort({
   port,
   flag,
 }: Pick<SidePortOptions, 'host' | 'port' | 'flag'>): Promise<() => void> {
-  const server = createPlainServer();
+  // Who knocks already comes again.
+  const server = createPlainServer((socket) => socket.destroy());
   return new Promise((resolve, reject) => {
     server.on('error', () => reject(new ListenError(host, port, flag)));
     server.listen({ host, port, exclusive: true }, () => resolve(() => server.close()));

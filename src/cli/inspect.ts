@@ -141,7 +141,9 @@ function printPlan(pinned: Pinned, directory: string): number {
   const { held, end } = survey(pinned, directory);
   for (const { file } of listSegments(pinned, directory)) {
     const has = held.get(file);
-    line(file, has === undefined ? 'no whole frame' : `entries ${has.from} to ${has.to} in ${has.frames} frames`);
+    const isBehind = end instanceof DamageError && file > basename(end.file);
+    const none = isBehind ? 'not read: behind the damage' : 'no whole frame';
+    line(file, has === undefined ? none : `entries ${has.from} to ${has.to} in ${has.frames} frames`);
   }
   if (snapshots.length === 0) say('No snapshot: a start reads the journal from its beginning.');
   if (end instanceof DamageError) {

@@ -108,9 +108,11 @@ const BARE: readonly Action[] = ['retry', 'activate'];
 /** What begins nothing: it brings to its end, or takes away, what is there. */
 const GOING_ON: readonly Action[] = ['proof', 'drop', 'remove', 'check', 'retry', 'activate'];
 
-const BOOKS_FULL = refuseUnavailable(
-  'The books are full: this server takes nothing new, and goes on telling what is in them',
-);
+/** Records stay; V8's heap has room again once what waits has come to its end. */
+const FULL = {
+  records: refuseForGood('The books are full: this server takes nothing new, and goes on telling what is in them'),
+  v8: refuseUnavailable('The books are full until some of what waits in them comes to its end: nothing new is taken'),
+};
 
 /** Questions that come with a body. */
 const ASKED_WITH_BODY: readonly Action[] = ['check'];
@@ -174,8 +176,9 @@ function serveRequest(options: Desk, request: RequestHead, body: Uint8Array, rep
   if (options.isReadOnly && request.method !== 'GET' && !ASKED_WITH_BODY.includes(route.action)) {
     return sendRefusal({ house, reply }, READ_ONLY);
   }
-  if (request.method !== 'GET' && house.engine.room.whatIsFull(!GOING_ON.includes(route.action)) !== null) {
-    return sendRefusal({ house, reply }, BOOKS_FULL);
+  const whatIsFull = request.method === 'GET' ? null : house.engine.room.whatIsFull(!GOING_ON.includes(route.action));
+  if (whatIsFull !== null) {
+    return sendRefusal({ house, reply }, FULL[whatIsFull]);
   }
   if (request.method === 'GET' && ASKING.includes(route.action)) reply.sort = 'list';
   const act = () => actInTurn(call);

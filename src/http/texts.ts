@@ -4,8 +4,9 @@ import { TextRing } from '../text-ring.ts';
 
 /** All texts of records in flat memory, where nobody says. */
 const RECORD_BYTES_MAX = 256 * 1024;
-/** Of the bytes there may be of them, those that lie in V8's heap too, as so many characters. */
+/** Of the bytes there may be of them, those that lie in V8's heap too, as so many characters: more of it is for what is open. */
 const AT_HAND_SHARE = 1 / 8;
+const AT_HAND_CHARS_MAX = 32 * 1024 * 1024;
 /** Texts beyond this are made anew each time. */
 const TEXT_CHARS_MAX = 64 * 1024;
 
@@ -28,7 +29,7 @@ export class RecordTexts {
   readonly #atHand: Recent<number, KeptText>;
   readonly #all: TextRing;
 
-  constructor(bytesMax = RECORD_BYTES_MAX, atHandMax = bytesMax * AT_HAND_SHARE) {
+  constructor(bytesMax = RECORD_BYTES_MAX, atHandMax = Math.min(AT_HAND_CHARS_MAX, bytesMax * AT_HAND_SHARE)) {
     this.#atHand = new Recent(atHandMax, ({ text }) => text.length);
     this.#all = new TextRing(bytesMax);
   }

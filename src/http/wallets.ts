@@ -26,7 +26,7 @@ export function listBalances(call: Call): void {
     salt: 0,
     momentOf: (slot, number) => {
       const moment = balances.moment(slot);
-      // Before any money moved a limit, or what a prepared intent will bring, makes no balance.
+      // A limit, or what a prepared intent will bring, makes no balance before any money moved, or was not to move after all.
       return moment > 0 && (number === 0 || amountOf(slot, number) !== 0) ? moment : null;
     },
     said: (slot, number) => `"amount":${amountOf(slot, number)},"schema":"${number === 0 ? 'available' : 'reserved'}"`,

@@ -191,7 +191,7 @@ describe.skipIf(!hasBrowser('the page that checks a record, in a browser'))('in 
 
   test('whose script was changed it says that it checks nothing', async () => {
     const changed = join(directory, 'changed.html');
-    writeFileSync(changed, checkerPage().replace("'use strict';", "'use strict'; "));
+    writeFileSync(changed, checkerPage().replace('"use strict";', '"use strict"; '));
     const tab = await browser.open(pathToFileURL(changed).href);
     expect(await tab.run(`[document.getElementById('dead').hidden, document.getElementById('form').hidden]`)).toEqual([
       false,

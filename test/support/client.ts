@@ -185,8 +185,8 @@ export function check(reply: Reply, server: string): void {
   if (reply.status >= 400) {
     if (reply.body === undefined) throw new Error(`${reply.status} without a body`);
     verifyError(reply.body, reply.text, server);
-    // Of what a server that only shows its books never does, there is nothing to wait for.
-    const isForGood = reply.body.data.detail.includes('only shows its books');
+    // Of what a server that only shows its books never does, or a full one does no more, there is nothing to wait for.
+    const isForGood = /only shows its books|books are full:/.test(reply.body.data.detail);
     const again = reply.status === 429 || (reply.status === 503 && !isForGood);
     if (again && !reply.headers.get('retry-after')) throw new Error(`${reply.status} without Retry-After`);
   } else if (typeof reply.body === 'string' || reply.body === undefined) return;
