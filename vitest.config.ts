@@ -9,7 +9,12 @@ const dist = process.env.AYNI_DIST ?? 'dist';
  * A sweep that is taken whole lasts minutes, and longer where the machine has other work. Others last seconds; but a machine
  * may stand still for a minute or two, and a busy one has taken a hundred seconds for a start.
  */
-const patienceMs = process.env.AYNI_LONG === '1' ? 1_200_000 : 600_000;
+const isLong = process.env.AYNI_LONG === '1';
+const patienceMs = isLong ? 1_200_000 : 600_000;
+
+/** Scenes of whole processes, and of much memory, that take or wait seconds each: left to CI, where something quicker guards most of it. */
+const SLOW = { name: 'slow', description: 'left out by npm test' };
+const isWhole = isLong || process.env.AYNI_TESTS === 'all';
 
 /** Rooms whose tests leave something behind in their process. The others share one for many files, which spares loading all again. */
 const alone = ['simulate', 'fuzz'].map((room) => `${dist}/test/${room}/**/*.test.js`);
@@ -45,6 +50,8 @@ export default defineConfig({
     // Nothing is judged by its time; this only ends what hangs.
     testTimeout: patienceMs,
     hookTimeout: patienceMs,
+    tags: [SLOW],
+    ...(!isWhole && { tagsFilter: [`!${SLOW.name}`] }),
     sequence: { sequencer: LongestFirst },
     globalSetup: `${dist}/test/support/temporary.js`,
     // What the build made is loaded as it is; only the files with the tests themselves need vitest's hand.

@@ -8,6 +8,7 @@ import { type Json, makeKeys, verifyRecord } from '../support/client.ts';
 import type { Call } from '../support/hook.ts';
 import { destroy, issue, pause, reasonOf, segment, statuses, transfer, until } from '../support/kit.ts';
 import { hookOfFile, serverOfFile } from '../support/of-file.ts';
+import { slow } from '../support/slow.ts';
 
 const keys = makeKeys();
 const hook = await hookOfFile();
@@ -219,7 +220,7 @@ describe('through a bank', () => {
     expect(await Promise.all([a, c, d].map(balance))).toEqual([-25, 0, 25]);
   });
 
-  test('two thousand claims of one intent go in as many legs as they have targets, and come to one end', async () => {
+  slow('two thousand claims of one intent go in as many legs as they have targets, and come to one end', async () => {
     const LEGS = 20;
     const bank = await Bank.open(town);
     const source = await town.kit.funded(town.symbol, 100_000);

@@ -22,6 +22,7 @@ import { freshDirectory } from '../support/directory.ts';
 import { issue, luidOf, makeKit, proofFor, reasonOf, unique } from '../support/kit.ts';
 import { serverOfTest } from '../support/of-test.ts';
 import { type Server, type ServerOptions, startRefused } from '../support/server.ts';
+import { slow } from '../support/slow.ts';
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const keys = makeKeys();
@@ -288,7 +289,7 @@ describe('a limit that is set is the limit that holds', () => {
     expect([body.meta.status, headers.get('preference-applied')]).toEqual(['prepared', 'wait=1']);
   });
 
-  test('a body by its canonical form too, which may be several times as long', async () => {
+  slow('a body by its canonical form too, which may be several times as long', async () => {
     // As large as may be, where it is: beyond what the journal writes as one.
     const [small, large] = [4000, 16 * 1024 * 1024];
     for (const bytesMax of [small, large]) {

@@ -12,6 +12,7 @@ import { issue, makeKit, openLedger, pause, reasonOf, transfer, unique } from '.
 import { serverOfTest } from '../support/of-test.ts';
 import { head, rawRequest } from '../support/raw.ts';
 import type { Server } from '../support/server.ts';
+import { slow } from '../support/slow.ts';
 
 const keys = makeKeys();
 
@@ -138,7 +139,7 @@ test('no secret stands in the log, in an error, or in a file that others may rea
   for (const name of files) expect(statSync(join(directory, name)).mode & 0o077, name).toBe(0);
 });
 
-test('a crowd of clients that drip, shout, hang up and do not read: nobody beside them notices', async () => {
+slow('a crowd of clients that drip, shout, hang up and do not read: nobody beside them notices', async () => {
   const server = await serverOfTest({ flags: ['--arriving-bytes-max', '4194304', '--unread-bytes-max', '4194304'] });
   const client = connect(server);
   const kit = makeKit(client, keys);

@@ -10,6 +10,7 @@ import { issue, type Kit, luidOf, makeKit, pause, reasonOf, segment, transfer, u
 import { often } from '../support/long.ts';
 import { hookOfFile, serverOfFile } from '../support/of-file.ts';
 import { hookOfTest, serverOfTest } from '../support/of-test.ts';
+import { slow } from '../support/slow.ts';
 
 const keys = makeKeys();
 const hook = await hookOfFile();
@@ -179,7 +180,7 @@ describe('what became of them', () => {
 });
 
 describe('luids', () => {
-  test('of deliveries begin with the second of their event, waiting and noted, so that they sort by it', async () => {
+  slow('of deliveries begin with the second of their event, waiting and noted, so that they sort by it', async () => {
     const path = `/${unique('luids')}`;
     const refuse = holdAt(path);
     const effect = await listen(kit, path, 'circle-created');
@@ -303,7 +304,7 @@ describe('killed in the middle of many deliveries', () => {
 const EVENTS = often(400, 20_000);
 
 describe(`${EVENTS} events behind a consumer that was away`, () => {
-  test('cost little memory while they wait, and come once each, in order', async () => {
+  slow('cost little memory while they wait, and come once each, in order', async () => {
     const quiet = await hookOfTest();
     quiet.silent = true;
     const other = await serverOfTest({ flags: ['--log-level', 'debug', '--call-ms-max', '3000'] });

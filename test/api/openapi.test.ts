@@ -19,6 +19,7 @@ import { limit, makeKit, openLedger, proofFor, segment, transfer, unique } from 
 import { serverOfTest } from '../support/of-test.ts';
 import { NOWHERE, SAMPLES } from '../support/samples.ts';
 import type { Server } from '../support/server.ts';
+import { slow } from '../support/slow.ts';
 
 const keys = makeKeys();
 
@@ -220,7 +221,7 @@ test.each([
 
 // ---------------------------------------------------------------- answers
 
-test('an answer is not as is told, or of an operation none was tried', async () => {
+slow('an answer is not as is told, or of an operation none was tried', async () => {
   const judge = await judged();
   const { client } = judge;
   const kit = makeKit(client, keys);
@@ -333,7 +334,7 @@ function someOf({ name, content, schema }: Json, judge: Judge): string {
   return String(values?.[0] ?? usual ?? minimum ?? (name === 'meta.moment' ? '2026-01-01' : 'x'));
 }
 
-test('a refusal is not as is told, or is told and never comes', async () => {
+slow('a refusal is not as is told, or is told and never comes', async () => {
   const judge = await judged(['--body-bytes-max', '20000']);
   const { client } = judge;
   const open = (await openLedger(client, keys)).data.handle;

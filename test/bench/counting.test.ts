@@ -9,6 +9,7 @@ import { connect } from '../../src/cli/client.ts';
 import { makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { serverOfTest } from '../support/of-test.ts';
+import { slow } from '../support/slow.ts';
 
 const PLAN = { parts: 1, intents: 8, claims: 1, wallets: 4 };
 
@@ -55,7 +56,7 @@ test('an intent that is answered 201 and then rejected is no transfer', async ()
   expect(await findRejected(client)).toEqual([expect.stringContaining('unpaid: rejected')]);
 });
 
-test('refusals have no latency: they come quicker than what is done', async () => {
+slow('refusals have no latency: they come quicker than what is done', async () => {
   const { server, directory, part } = await loadOfTest('refused');
   const once = () => measureOneByOne(server.port, part, directory, 1, PLAN.intents, 0);
   expect(await once()).toMatchObject({ accepted: 8, failed: 0, p50: expect.toSatisfy((ms: number) => ms > 0) });

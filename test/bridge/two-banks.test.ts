@@ -7,8 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { audit, play } from '../../src/cli/two-banks/play.ts';
 import { freshDirectory } from '../support/directory.ts';
+import { slow } from '../support/slow.ts';
 
-test('payments between two banks: anybody is killed, the banks misbehave, and nothing is lost', async () => {
+slow('payments between two banks: anybody is killed, the banks misbehave, and nothing is lost', async () => {
   const directory = freshDirectory();
   const said: string[] = [];
   const findings = await play({
@@ -24,7 +25,7 @@ test('payments between two banks: anybody is killed, the banks misbehave, and no
   });
   expect(findings, said.join('\n')).toEqual([]);
   expect(audit(directory)).toBeNull();
-}, 900_000);
+});
 
 test.each([
   ['--payments', 'many'],

@@ -14,6 +14,7 @@ import { freshDirectory } from '../support/directory.ts';
 import { issue, makeKit, pause, unique, until } from '../support/kit.ts';
 import { hookOfTest } from '../support/of-test.ts';
 import { launch, type Server, startRefused, startServer } from '../support/server.ts';
+import { SLOW, slow } from '../support/slow.ts';
 import { filesIn, fresh } from './books.ts';
 import { copiedWithKey, emptyJournal, follow, portOf, serve, showTo } from './follower.ts';
 
@@ -126,7 +127,7 @@ describe('--followers-min', () => {
     expect(await follower.stop()).toBe(0);
   });
 
-  test('meanwhile nothing is told of it, nor called; once the copy is back, all is', async () => {
+  slow('meanwhile nothing is told of it, nor called; once the copy is back, all is', async () => {
     const begun = await begin();
     const to = fresh();
     let follower = follow(begun.port, to, begun.key);
@@ -159,7 +160,7 @@ describe('--followers-min', () => {
     await server.kill();
   });
 
-  test('a stop ends with 0 where nobody waits but the server itself, which notes what became of a call', async () => {
+  slow('a stop ends with 0 where nobody waits but the server itself, which notes what became of a call', async () => {
     const begun = await begin();
     const follower = follow(begun.port, fresh(), begun.key);
     const server = await restart(begun);
@@ -181,7 +182,7 @@ describe('--followers-min', () => {
   test.each([
     ['before anything came', 0],
     ['after something came', 1],
-  ])('a file that is put in the place of the copy under who follows, %s, is no copy', async (_name, posts) => {
+  ])('a file that is put in the place of the copy under who follows, %s, is no copy', SLOW, async (_name, posts) => {
     const begun = await begin();
     // That of a server, with zeros behind its end.
     const to = join(freshDirectory(), 'server');
@@ -200,7 +201,7 @@ describe('--followers-min', () => {
     expect(await waiting).toBe(null);
   });
 
-  test('a copy whose files are gone is none, though who follows is there', async () => {
+  slow('a copy whose files are gone is none, though who follows is there', async () => {
     const begun = await begin();
     const to = fresh();
     const follower = follow(begun.port, to, begun.key);
@@ -218,7 +219,7 @@ describe('--followers-min', () => {
     await Promise.all([ended, other.stop()]);
   });
 
-  test('a stop tells who waits for a copy that does not come, and ends with 1', async () => {
+  slow('a stop tells who waits for a copy that does not come, and ends with 1', async () => {
     const begun = await begin();
     const follower = follow(begun.port, fresh(), begun.key);
     const server = await restart(begun);
@@ -233,7 +234,7 @@ describe('--followers-min', () => {
   test.each([
     ['there was a copy', 0],
     ['a copy had all', 1],
-  ])('a stop before %s ends with 0, and nobody is served', async (_name, seq) => {
+  ])('a stop before %s ends with 0, and nobody is served', SLOW, async (_name, seq) => {
     const begun = await begin();
     const starting = launch(begun.directory, { flags: begun.flags(1) });
     // Whoever has only some of it is waited for at the stop.

@@ -21,6 +21,7 @@ import { certificate, type Issued, type Issuer } from '../support/certificate.ts
 import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
 import { startRefused, startServer } from '../support/server.ts';
+import { slow } from '../support/slow.ts';
 import { ayni, ayniProcess, fillBooks, fresh } from './books.ts';
 import { emptyJournal, follow, followWith, portOf, serve, showTo, urlOf } from './follower.ts';
 
@@ -64,37 +65,40 @@ function renew(directory: string, { cert, key }: Issued, ...peers: Issued[]): vo
   writeFileSync(join(directory, 'cert.pem'), cert);
 }
 
-test('who runs goes on with certificates that were put in the place of others, and hears who they were no more', async () => {
-  const [firstNow, secondNow] = [certificate('first'), certificate('second')];
-  const [here, there] = [machine(first, second, stranger), machine(second, first)];
-  const directory = freshDirectory();
-  const server = await serve({ directory, flags: ['--followers-tls', here] });
-  const to = fresh();
-  const follower = follow(urlOf(server), to, server.publicKey, '--tls', there);
-  await follower.tells(/Has entries 1 to \d+/);
-  const left = follow(urlOf(server), fresh(), server.publicKey, '--tls', machine(stranger, first, firstNow));
-  await left.tells(/Has entries 1 to \d+/);
-  renew(there, secondNow, firstNow);
-  renew(here, firstNow, secondNow);
-  await follower.tells(/Uses what lies in/);
-  await left.tells(/Cannot follow just now/);
-  expect(server.log()).toContain('Uses what lies in');
-  expect(await left.stop()).toBe(0);
-  await fillBooks(server, 10);
-  expect(await server.stop()).toBe(0);
-  await follower.tells(/Cannot follow just now \(connect/);
-  expect(await follower.stop()).toBe(0);
-  const upTo = async (books: string) =>
-    /Nothing wrong up to entry \d+/.exec((await ayniProcess('verify', books, '--against', server.publicKey)).out)![0];
-  expect(await upTo(to)).toBe(await upTo(directory));
-  expect(server.log()).toContain('Who came from 127.0.0.1 was not let in: DEPTH_ZERO_SELF_SIGNED_CERT.');
-});
+slow(
+  'who runs goes on with certificates that were put in the place of others, and hears who they were no more',
+  async () => {
+    const [firstNow, secondNow] = [certificate('first'), certificate('second')];
+    const [here, there] = [machine(first, second, stranger), machine(second, first)];
+    const directory = freshDirectory();
+    const server = await serve({ directory, flags: ['--followers-tls', here] });
+    const to = fresh();
+    const follower = follow(urlOf(server), to, server.publicKey, '--tls', there);
+    await follower.tells(/Has entries 1 to \d+/);
+    const left = follow(urlOf(server), fresh(), server.publicKey, '--tls', machine(stranger, first, firstNow));
+    await left.tells(/Has entries 1 to \d+/);
+    renew(there, secondNow, firstNow);
+    renew(here, firstNow, secondNow);
+    await follower.tells(/Uses what lies in/);
+    await left.tells(/Cannot follow just now/);
+    expect(server.log()).toContain('Uses what lies in');
+    expect(await left.stop()).toBe(0);
+    await fillBooks(server, 10);
+    expect(await server.stop()).toBe(0);
+    await follower.tells(/Cannot follow just now \(connect/);
+    expect(await follower.stop()).toBe(0);
+    const upTo = async (books: string) =>
+      /Nothing wrong up to entry \d+/.exec((await ayniProcess('verify', books, '--against', server.publicKey)).out)![0];
+    expect(await upTo(to)).toBe(await upTo(directory));
+    expect(server.log()).toContain('Who came from 127.0.0.1 was not let in: DEPTH_ZERO_SELF_SIGNED_CERT.');
+  },
+);
 
 describe('a certificate that ends while its peer is connected', () => {
   /** Time for a start, and for the first questions. */
   const soon = () => new Date(Date.now() + 10_000);
 
-  test('of a copy: the server hangs up then, and lets it in no more', async () => {
+  slow('of a copy: the server hangs up then, and lets it in no more', async () => {
     const ending = certificate('second', { to: soon() });
     const server = await serve({ directory: freshDirectory(), flags: ['--followers-tls', machine(first, ending)] });
     const follower = follow(urlOf(server), fresh(), server.publicKey, '--tls', machine(ending, first));
@@ -105,7 +109,7 @@ describe('a certificate that ends while its peer is connected', () => {
     expect(await server.stop()).toBe(0);
   });
 
-  test('of a server: its copy takes its word no more', async () => {
+  slow('of a server: its copy takes its word no more', async () => {
     const ending = certificate('first', { to: soon() });
     const server = await serve({ directory: freshDirectory(), flags: ['--followers-tls', machine(ending, second)] });
     const follower = follow(urlOf(server), fresh(), server.publicKey, '--tls', machine(second, ending));
@@ -117,24 +121,27 @@ describe('a certificate that ends while its peer is connected', () => {
     expect(await server.stop()).toBe(0);
   });
 
-  test('is told by the server two weeks before, once; of one for a week not until a third of that is left', async () => {
-    const ending = certificate('second', { to: new Date(Date.now() + 5 * DAY_MS) });
-    const short = { from: new Date(Date.now() - 3 * DAY_MS), to: new Date(Date.now() + 4 * DAY_MS) };
-    const brief = certificate('third', short);
-    const server = await serve({
-      directory: freshDirectory(),
-      flags: ['--followers-tls', machine(first, ending, brief)],
-    });
-    const third = follow(urlOf(server), fresh(), server.publicKey, '--tls', machine(brief, first));
-    await third.tells(/Has entries 1 to \d+/);
-    const follower = follow(urlOf(server), fresh(), server.publicKey, '--tls', machine(ending, first));
-    const told = /The certificate that is shown from 127\.0\.0\.1 ends at/g;
-    await until(() => told.test(server.log()));
-    expect(await third.stop()).toBe(0);
-    expect(await follower.stop()).toBe(0);
-    expect(await server.stop()).toBe(0);
-    expect(server.log().match(told)).toHaveLength(1);
-  });
+  slow(
+    'is told by the server two weeks before, once; of one for a week not until a third of that is left',
+    async () => {
+      const ending = certificate('second', { to: new Date(Date.now() + 5 * DAY_MS) });
+      const short = { from: new Date(Date.now() - 3 * DAY_MS), to: new Date(Date.now() + 4 * DAY_MS) };
+      const brief = certificate('third', short);
+      const server = await serve({
+        directory: freshDirectory(),
+        flags: ['--followers-tls', machine(first, ending, brief)],
+      });
+      const third = follow(urlOf(server), fresh(), server.publicKey, '--tls', machine(brief, first));
+      await third.tells(/Has entries 1 to \d+/);
+      const follower = follow(urlOf(server), fresh(), server.publicKey, '--tls', machine(ending, first));
+      const told = /The certificate that is shown from 127\.0\.0\.1 ends at/g;
+      await until(() => told.test(server.log()));
+      expect(await third.stop()).toBe(0);
+      expect(await follower.stop()).toBe(0);
+      expect(await server.stop()).toBe(0);
+      expect(server.log().match(told)).toHaveLength(1);
+    },
+  );
 });
 
 describe('what has come to lie there', () => {
@@ -455,7 +462,7 @@ describe('ayni follow --tls', () => {
     expect(await server.stop()).toBe(0);
   });
 
-  test('tells why it cannot go on where that is another reason than before', async () => {
+  slow('tells why it cannot go on where that is another reason than before', async () => {
     const directory = freshDirectory();
     let server = await serve({ directory, flags: ['--followers-tls', machine(first, second)] });
     const port = String(portOf(server));

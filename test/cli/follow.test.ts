@@ -14,6 +14,7 @@ import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
 import { AYNI, type Server, startRefused, startServer } from '../support/server.ts';
+import { SLOW, slow } from '../support/slow.ts';
 import { ayni, ayniProcess, filesIn, fillBooks, fresh } from './books.ts';
 import { copiedWithKey, follow, portOf, serve } from './follower.ts';
 
@@ -102,7 +103,7 @@ describe('ayni follow', () => {
     await server.stop();
   });
 
-  test('ends, and keeps what it has, where the books there are not those it has followed', async () => {
+  slow('ends, and keeps what it has, where the books there are not those it has followed', async () => {
     const directory = freshDirectory();
     let server = await serve({ directory });
     await fillBooks(server, 3);
@@ -133,7 +134,7 @@ describe('ayni follow', () => {
     await server.stop();
   });
 
-  test('books that were put back from before: both say that the copy alone has what was lost', async () => {
+  slow('books that were put back from before: both say that the copy alone has what was lost', async () => {
     const directory = freshDirectory();
     let server = await serve({ directory });
     const older = fresh();
@@ -163,6 +164,7 @@ describe('ayni follow', () => {
 
   test.skipIf(process.platform === 'win32')(
     'where its disk takes no more it says so, and goes on once it does',
+    SLOW,
     async () => {
       const server = await serve({ directory: freshDirectory() });
       const to = fresh();
@@ -198,7 +200,7 @@ describe('ayni follow', () => {
     expect(follower.log()).toContain('ended before it had all there is');
   });
 
-  test('--once ends with 1 where a snapshot there is not what was signed, however often it is asked for', async () => {
+  slow('--once ends with 1 where a snapshot there is not what was signed, however often it is asked for', async () => {
     const directory = freshDirectory();
     const server = await serve({ directory, flags: ['--segment-bytes-max', '12000'] });
     const to = fresh();
@@ -216,7 +218,7 @@ describe('ayni follow', () => {
     await server.stop();
   });
 
-  test('fetches a snapshot from before the server was last started, and tells where it cannot be had', async () => {
+  slow('fetches a snapshot from before the server was last started, and tells where it cannot be had', async () => {
     const directory = freshDirectory();
     const flags = ['--segment-bytes-max', '12000'];
     let server = await serve({ directory, flags });
@@ -243,7 +245,7 @@ describe('ayni follow', () => {
     await server.stop();
   });
 
-  test('tells that what it has misses is gone there', async () => {
+  slow('tells that what it has misses is gone there', async () => {
     const directory = freshDirectory();
     const server = await serve({ directory, flags: PRUNING });
     await fillBooks(server, 3);

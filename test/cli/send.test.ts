@@ -13,6 +13,7 @@ import { freshDirectory } from '../support/directory.ts';
 import { issue, transfer, until } from '../support/kit.ts';
 import { answering, serverOfTest } from '../support/of-test.ts';
 import { AYNI, type Server } from '../support/server.ts';
+import { SLOW, slow } from '../support/slow.ts';
 import { ayniProcess, makeKeyFile, type Ran } from './books.ts';
 
 const answersFile = (): string => join(freshDirectory(), 'answers.ndjson');
@@ -211,7 +212,7 @@ test('what is refused, rejected, there or waits is told by line, with why, and r
   expect(answersIn(answers).at(10)).toMatchObject({ line: 7, outcome: 'there', status: 'completed' });
 });
 
-test('a server that takes one at a time gets all of them', async () => {
+slow('a server that takes one at a time gets all of them', async () => {
   const { file } = await makeKeyFile();
   const server = await serverOfTest({ flags: ['--inbox-max', '1'] });
   const input = linesOf(Array.from({ length: 40 }, (_, index) => ({ handle: `ana-${index}` })));
@@ -230,7 +231,7 @@ test('a server that takes one at a time gets all of them', async () => {
   expect([ran.code, ran.out]).toEqual([0, expect.stringMatching(/^40 answered: .* 0 refused\.\n {11}40 in\n$/)]);
 });
 
-test('where nobody answers it ends, says so, and goes on the next time', async () => {
+slow('where nobody answers it ends, says so, and goes on the next time', async () => {
   const { file } = await makeKeyFile();
   const directory = freshDirectory();
   const door = await doorTo();
@@ -257,6 +258,7 @@ test('where nobody answers it ends, says so, and goes on the next time', async (
 
 test.skipIf(!canMount('a file of answers on a disk that is full'))(
   'where the file of answers cannot grow it ends, says so, and goes on when there is room',
+  SLOW,
   async () => {
     const { file } = await makeKeyFile();
     const server = await serverOfTest();
@@ -372,7 +374,7 @@ test('a signed record is known by its data, whatever it says that its hash is', 
   expect([ran.code, ran.out]).toEqual([1, expect.stringContaining('crypto.hash-invalid, as line 1 (luz)')]);
 });
 
-test('of an intent that its sender may not read it is not said that it came to its end', async () => {
+slow('of an intent that its sender may not read it is not said that it came to its end', async () => {
   const { file, key } = await makeKeyFile();
   const poster = await makeKeyFile();
   const server = await serverOfTest();
@@ -400,7 +402,7 @@ test('of an intent that its sender may not read it is not said that it came to i
   }
 });
 
-test('what cannot be used is named, and nothing is sent', async () => {
+slow('what cannot be used is named, and nothing is sent', async () => {
   const { file } = await makeKeyFile();
   const url = 'http://127.0.0.1:1/v2/wallets';
   const [other, strange] = [answersFile(), answersFile()];
@@ -438,6 +440,7 @@ test.each([
   ['an older copy', 3],
 ] as const)(
   'books without what the file of answers tells of, %s: that is said, and nothing taken for done',
+  SLOW,
   async (which, taken) => {
     const { file } = await makeKeyFile();
     const { url, leadTo } = await doorTo();

@@ -8,6 +8,7 @@ import { connect, type Json } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { serverOfTest } from '../support/of-test.ts';
 import { AYNI } from '../support/server.ts';
+import { slow } from '../support/slow.ts';
 import { ayniProcess, makeKeyFile } from './books.ts';
 
 async function printed(...args: string[]): Promise<string> {
@@ -56,7 +57,7 @@ test('the data comes by standard input where it is not given', async () => {
   expect(JSON.parse(await text(child.stdout)).data).toEqual({ handle: 'ana' });
 });
 
-test('what cannot be used is named, and no secret is shown', async () => {
+slow('what cannot be used is named, and no secret is shown', async () => {
   const { file } = await makeKeyFile();
   const open = join(freshDirectory(), 'open.json');
   writeFileSync(open, await printed('keygen'));

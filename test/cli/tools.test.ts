@@ -41,6 +41,7 @@ import { dieWithUs } from '../support/children.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
+import { SLOW } from '../support/slow.ts';
 import {
   ayni,
   ayniProcess,
@@ -143,6 +144,7 @@ describe('the demo', () => {
 
   test.each(['SIGTERM', 'SIGINT'] as const)(
     'ended by %s leaves nothing: its server ran on for ever',
+    SLOW,
     async (signal) => {
       const temporary = freshDirectory();
       const { child, ended, text } = demo(temporary);

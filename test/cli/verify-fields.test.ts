@@ -5,13 +5,14 @@
  */
 import { chmodSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { hex } from '../../src/core/bytes.ts';
 import { type Entry, EntryType } from '../../src/core/entry.ts';
 import { sealCustom } from '../../src/core/proofs.ts';
 import { proofDigest } from '../../src/proof/digest.ts';
 import { sign } from '../../src/proof/verify.ts';
 import { againWith, everyOther, often } from '../support/long.ts';
+import { slow } from '../support/slow.ts';
 import { copyOf, framesOf, keyIn, look, rewritten } from './books.ts';
 import { type Frames, flipped } from './lies.ts';
 
@@ -110,39 +111,42 @@ const SERVERS_WORD = [
   'token ledger: more',
 ];
 
-test('each field of each type of entry, changed and signed again, is noticed, but for what is the server’s own word', async () => {
-  const books = copyOf(join(process.cwd(), 'test', 'golden', '0.4.0', 'books'));
-  chmodSync(join(books, 'server.key'), 0o600);
-  const key = keyIn(books);
-  expect((await look(await rewritten(books, () => {}))).finding).toBeNull();
-  const lies = liesOf(framesOf(books));
-  expect([...lies.keys()]).toEqual(expect.arrayContaining(SERVERS_WORD));
-  const tried = new Set<string>();
-  const unseen: string[] = [];
-  for (const [what, places] of everyOther([...lies], 4)) {
-    for (const place of places) {
-      const lying = await lie(place);
-      if (lying === null) continue;
-      tried.add(what);
-      if ((await look(lying, { key: key.public })).finding === null) unseen.push(what);
-      rmSync(lying, { recursive: true });
-      break;
+slow(
+  'each field of each type of entry, changed and signed again, is noticed, but for what is the server’s own word',
+  async () => {
+    const books = copyOf(join(process.cwd(), 'test', 'golden', '0.4.0', 'books'));
+    chmodSync(join(books, 'server.key'), 0o600);
+    const key = keyIn(books);
+    expect((await look(await rewritten(books, () => {}))).finding).toBeNull();
+    const lies = liesOf(framesOf(books));
+    expect([...lies.keys()]).toEqual(expect.arrayContaining(SERVERS_WORD));
+    const tried = new Set<string>();
+    const unseen: string[] = [];
+    for (const [what, places] of everyOther([...lies], 4)) {
+      for (const place of places) {
+        const lying = await lie(place);
+        if (lying === null) continue;
+        tried.add(what);
+        if ((await look(lying, { key: key.public })).finding === null) unseen.push(what);
+        rmSync(lying, { recursive: true });
+        break;
+      }
     }
-  }
-  expect(unseen.sort(), againWith()).toEqual(SERVERS_WORD.filter((what) => tried.has(what)).sort());
-  expect(tried.size).toBeGreaterThan(often(35, 150));
+    expect(unseen.sort(), againWith()).toEqual(SERVERS_WORD.filter((what) => tried.has(what)).sort());
+    expect(tried.size).toBeGreaterThan(often(35, 150));
 
-  /** Null where there are no bytes for such an entry. */
-  async function lie({ frame, index, path, changed }: Lie): Promise<string | null> {
-    const change = (entry: Entry) => {
-      Object.assign(at(entry, path.slice(0, -1)) as object, { [path.at(-1)!]: changed });
-      if ('seal' in entry && path[0] !== 'seal')
-        entry.seal = sign(proofDigest(hex(entry.hash), sealCustom(entry)), key);
-    };
-    try {
-      return await rewritten(books, (frames) => change(frames[frame]!.entries[index]!));
-    } catch {
-      return null;
+    /** Null where there are no bytes for such an entry. */
+    async function lie({ frame, index, path, changed }: Lie): Promise<string | null> {
+      const change = (entry: Entry) => {
+        Object.assign(at(entry, path.slice(0, -1)) as object, { [path.at(-1)!]: changed });
+        if ('seal' in entry && path[0] !== 'seal')
+          entry.seal = sign(proofDigest(hex(entry.hash), sealCustom(entry)), key);
+      };
+      try {
+        return await rewritten(books, (frames) => change(frames[frame]!.entries[index]!));
+      } catch {
+        return null;
+      }
     }
-  }
-});
+  },
+);

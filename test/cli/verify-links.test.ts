@@ -20,6 +20,7 @@ import { freshDirectory } from '../support/directory.ts';
 import { openHook } from '../support/hook.ts';
 import { issue, makeKit, openLedger, proofFor, segment, transfer, unique, until } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
+import { slow } from '../support/slow.ts';
 import { filesIn, framesOf, look, rewritten } from './books.ts';
 
 const [plain, snapped] = [freshDirectory(), freshDirectory()];
@@ -274,7 +275,7 @@ describe('changed by somebody who holds the key', () => {
   });
 });
 
-test('a large intent is read once, not for each of its events that was delivered', async () => {
+slow('a large intent is read once, not for each of its events that was delivered', async () => {
   const [directory, hook, claims] = [freshDirectory(), await openHook(), 200];
   const server = await startServer({ directory });
   const kit = makeKit(connect(server), makeKeys());

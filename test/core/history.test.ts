@@ -12,6 +12,7 @@ import { recordAt, recordWith } from '../../src/core/past.ts';
 import { namesOf, readRow } from '../../src/core/records.ts';
 import { isRefusal } from '../../src/core/refusal.ts';
 import type { State } from '../../src/core/state.ts';
+import { slow } from '../support/slow.ts';
 import { Books } from './books.ts';
 
 const KEY = new Uint8Array(32).fill(7);
@@ -111,7 +112,7 @@ test('a record of very many versions is not walked through whenever it is read, 
   for (const at of [versions[3]!, versions[499]!, versions[20]!]) expect(recordAt(state, row, at)).toMatchObject(given);
 });
 
-test('versions with many proofs are kept at hand as far as there is room, however much each of them says', () => {
+slow('versions with many proofs are kept at hand as far as there is room, however much each of them says', () => {
   const books = Books.open();
   const { state } = books;
   const rows: number[] = [];

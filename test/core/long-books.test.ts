@@ -6,6 +6,7 @@ import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { readRow } from '../../src/core/records.ts';
 import { longestMapIn } from '../support/longest-map.ts';
+import { SLOW } from '../support/slow.ts';
 import { Books, issue, transfer } from './books.ts';
 
 const MANY = 9000;
@@ -98,6 +99,7 @@ const things: [what: string, fill: (books: Books) => void][] = [
 
 test.each(things)(
   'with very many %s no map grows long, nor what is kept for a dump while all of them change',
+  SLOW,
   (_, fill) => {
     const books = Books.open().wallets('a');
     books.state.compileSchema = () => ({ check: () => null, held: 0 });

@@ -8,6 +8,7 @@ import { Sealer } from '../../src/proof/sealer.ts';
 import { issue } from '../core/books.ts';
 import { SERVER } from '../engine/house.ts';
 import { heldBytes } from '../support/collect.ts';
+import { slow } from '../support/slow.ts';
 import { Clock } from './clock.ts';
 import { type Made, Theatre } from './theatre.ts';
 
@@ -341,7 +342,7 @@ test('an intent that moves the money of many large wallets is told of without ke
   expect(heldBytes() - before).toBeLessThan(50e6);
 });
 
-test('effects whose filters are long are heard by, and not all of the filters kept', async () => {
+slow('effects whose filters are long are heard by, and not all of the filters kept', async () => {
   const theatre = await Theatre.open();
   const { house } = theatre;
   const count = 60;

@@ -12,12 +12,13 @@ import { readJournal } from '../../src/storage/journal-reader.ts';
 import { unpackValue } from '../../src/storage/values.ts';
 import { filesIn } from '../cli/books.ts';
 import { freshDirectory } from '../support/directory.ts';
+import { SLOW } from '../support/slow.ts';
 import { type Expected, faultsOf, writeGolden } from './golden.ts';
 
 const home = join(process.cwd(), 'test', 'golden');
 const kept = readdirSync(home).filter((name) => existsSync(join(home, name, 'expected.json')));
 
-describe.skipIf(kept.length === 0)('books of a released version', () => {
+describe.skipIf(kept.length === 0)('books of a released version', SLOW, () => {
   test.each(kept)('%s: opened, the same, gone on with', async (name) => {
     expect(await faultsOf(join(home, name))).toEqual([]);
   });

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { turns } from '../engine/house.ts';
 import { Desk } from '../fuzz/desk.ts';
 import { type Json, makeKeys, proof, record } from '../support/client.ts';
+import { slow } from '../support/slow.ts';
 
 const owner = makeKeys();
 /** Lists in an intent's data, which can be told from all else that a server has in memory. */
@@ -18,7 +19,7 @@ function bodyOf(): Buffer {
   return Buffer.from(`{"hash":"${hash}","data":${data},"meta":{"proofs":[${JSON.stringify(proof(hash, owner))}]}}`);
 }
 
-test('an intent that waits is kept as text, not as the value that was read of it', async () => {
+slow('an intent that waits is kept as text, not as the value that was read of it', async () => {
   const desk = await Desk.open();
   await desk.send('POST', '/v2/symbols', record({ handle: 'usd', factor: 100 }, owner));
   await desk.send('POST', '/v2/wallets', record({ handle: 'a' }, owner));

@@ -4,6 +4,7 @@ import { setServerRules } from '../../src/core/access/index.ts';
 import { Desk } from '../fuzz/desk.ts';
 import { type Json, makeKeys, proof, record } from '../support/client.ts';
 import { reasonOf } from '../support/kit.ts';
+import { slow } from '../support/slow.ts';
 
 const keys = makeKeys();
 const VERSIONS = 10;
@@ -56,20 +57,24 @@ describe('while the disk takes its time', () => {
   });
 });
 
-test('a page, of records or of a history, that is longer than one answer may be is refused; of fewer it is told', async () => {
-  const custom = { text: 'x'.repeat(VERSION_BYTES) };
-  let { hash: parent } = (await desk.get('/v2/wallets/w')).body;
-  for (let n = VERSIONS; n * VERSION_BYTES < 32 * MiB; n++) {
-    parent = (await desk.send('PUT', '/v2/wallets/w', record({ handle: 'w', custom: { ...custom, n }, parent }, keys)))
-      .body.hash;
-    await desk.send('POST', '/v2/wallets', record({ handle: `other-${n}`, custom }, keys));
-  }
-  for (const path of ['/v2/wallets', '/v2/wallets/w/changes']) {
-    const ask = (max: number) => desk.ask({ method: 'GET', path: `${path}?page.limit=${max}` }, false);
-    expect(reasonOf(await ask(100)), path).toEqual([400, 'api.query-malformed']);
-    expect((await ask(20)).body.data.length, path).toBe(20);
-  }
-});
+slow(
+  'a page, of records or of a history, that is longer than one answer may be is refused; of fewer it is told',
+  async () => {
+    const custom = { text: 'x'.repeat(VERSION_BYTES) };
+    let { hash: parent } = (await desk.get('/v2/wallets/w')).body;
+    for (let n = VERSIONS; n * VERSION_BYTES < 32 * MiB; n++) {
+      parent = (
+        await desk.send('PUT', '/v2/wallets/w', record({ handle: 'w', custom: { ...custom, n }, parent }, keys))
+      ).body.hash;
+      await desk.send('POST', '/v2/wallets', record({ handle: `other-${n}`, custom }, keys));
+    }
+    for (const path of ['/v2/wallets', '/v2/wallets/w/changes']) {
+      const ask = (max: number) => desk.ask({ method: 'GET', path: `${path}?page.limit=${max}` }, false);
+      expect(reasonOf(await ask(100)), path).toEqual([400, 'api.query-malformed']);
+      expect((await ask(20)).body.data.length, path).toBe(20);
+    }
+  },
+);
 
 type Asked = readonly [name: string, path: string, ledger: string];
 

@@ -7,6 +7,7 @@ import type { Handler, Reply, RequestHead } from '../../src/http/request.ts';
 import { HEADER_BYTES_MAX } from '../../src/http/server.ts';
 import { collect } from '../support/collect.ts';
 import { pause, until } from '../support/kit.ts';
+import { SLOW } from '../support/slow.ts';
 import { AGAIN, echo, start, told, url, type Wire, wire } from './wire.ts';
 
 describe('bodies that are too much', () => {
@@ -383,42 +384,41 @@ describe('at the door', () => {
     expect(other.text()).toMatch(/^HTTP\/1.1 431 /);
   });
 
-  test(
-    'silence, half headers, no host, too many header lines and answers nobody takes are cut after some seconds, others are served',
-    AGAIN,
-    async () => {
-      const paths: string[] = [];
-      const large = 'a'.repeat(40 * 1_048_576);
-      const server = await start({
-        handle: (request, reply) => {
-          paths.push(request.path);
-          if (request.path === '/large') reply.send(200, large);
-          else echo(request, reply);
-        },
-      });
-      const deaf = await wire(server);
-      deaf.socket.pause();
-      deaf.socket.write('GET /large HTTP/1.1\r\nHost: h\r\n\r\n');
-      const lines = await Promise.all([wire(server), wire(server), wire(server), wire(server)]);
-      const [dripping, nameless, crowded] = lines.map((line) => line.socket);
-      dripping!.write('GET /drip HTTP/1.1\r\nX: ');
-      nameless!.write('GET /nameless HTTP/1.1\r\n\r\n');
-      crowded!.write(`GET /crowded HTTP/1.1\r\nHost: h\r\n${'X: y\r\n'.repeat(200)}\r\n`);
-      const drip = setInterval(() => dripping!.write('a'), 500);
-      expect((await fetch(url(server, '/y'))).status).toBe(200);
-      await Promise.all(lines.map((line) => line.closed));
-      clearInterval(drip);
-      // The others began later, but the library's own clock is a coarse one.
-      await pause(4_000);
-      deaf.socket.resume();
-      await deaf.closed;
-      expect(deaf.text().length).toBeLessThan(large.length);
-      expect([paths, server.running()]).toEqual([['/large', '/y'], 0]);
-      const [dripped, noHost, tooMany, silent] = lines.map((line) => line.text());
-      expect([dripped, silent]).toEqual(['', '']);
-      // Its build for Node 24 and newer says why.
-      expect(noHost).toMatch(/^(HTTP\/1.1 400 |$)/);
-      expect(tooMany).toMatch(/^(HTTP\/1.1 431 |$)/);
-    },
-  );
+  test('silence, half headers, no host, too many header lines and answers nobody takes are cut after some seconds, others are served', {
+    ...AGAIN,
+    ...SLOW,
+  }, async () => {
+    const paths: string[] = [];
+    const large = 'a'.repeat(40 * 1_048_576);
+    const server = await start({
+      handle: (request, reply) => {
+        paths.push(request.path);
+        if (request.path === '/large') reply.send(200, large);
+        else echo(request, reply);
+      },
+    });
+    const deaf = await wire(server);
+    deaf.socket.pause();
+    deaf.socket.write('GET /large HTTP/1.1\r\nHost: h\r\n\r\n');
+    const lines = await Promise.all([wire(server), wire(server), wire(server), wire(server)]);
+    const [dripping, nameless, crowded] = lines.map((line) => line.socket);
+    dripping!.write('GET /drip HTTP/1.1\r\nX: ');
+    nameless!.write('GET /nameless HTTP/1.1\r\n\r\n');
+    crowded!.write(`GET /crowded HTTP/1.1\r\nHost: h\r\n${'X: y\r\n'.repeat(200)}\r\n`);
+    const drip = setInterval(() => dripping!.write('a'), 500);
+    expect((await fetch(url(server, '/y'))).status).toBe(200);
+    await Promise.all(lines.map((line) => line.closed));
+    clearInterval(drip);
+    // The others began later, but the library's own clock is a coarse one.
+    await pause(4_000);
+    deaf.socket.resume();
+    await deaf.closed;
+    expect(deaf.text().length).toBeLessThan(large.length);
+    expect([paths, server.running()]).toEqual([['/large', '/y'], 0]);
+    const [dripped, noHost, tooMany, silent] = lines.map((line) => line.text());
+    expect([dripped, silent]).toEqual(['', '']);
+    // Its build for Node 24 and newer says why.
+    expect(noHost).toMatch(/^(HTTP\/1.1 400 |$)/);
+    expect(tooMany).toMatch(/^(HTTP\/1.1 431 |$)/);
+  });
 });

@@ -26,6 +26,7 @@ import { issue, makeKit, pause, unique, until } from '../support/kit.ts';
 import { isLong, often, oneOfEach } from '../support/long.ts';
 import { hookOfTest } from '../support/of-test.ts';
 import { startRefused } from '../support/server.ts';
+import { SLOW, slow } from '../support/slow.ts';
 import { canMount, canTrace, mountDisk, mountReadOnly, trace } from './system.ts';
 
 const traceable = canTrace('calls of the real process that fail, and writes that take long');
@@ -97,30 +98,34 @@ describe.skipIf(!traceable)('a call that fails while serving ends the process, a
   });
 });
 
-test.skipIf(!traceable)('after the disk has failed nothing is told to anybody: it could not be noted', async () => {
-  const path = freshDirectory();
-  const server = await launchOfTest(path, { env: COUNTED });
-  const { wallet, symbol } = await openAccount(server.client, keys);
-  const hook = await hookOfTest();
-  const late = new Map<string, number>();
-  hook.answer = (call) => {
-    if (server.log().includes('The disk failed')) late.set(call.path, (late.get(call.path) ?? 0) + 1);
-    return 200;
-  };
-  const kit = makeKit(server.client, keys);
-  for (let n = 0; n < 8; n++) {
-    const action = { schema: 'webhook', endpoint: `${hook.url}/${n}` };
-    await kit.make('effects', { handle: unique('effect'), signal: 'intent-created', action });
-  }
-  const traced = await trace(server.pid, 'pwrite64', 'pwrite64:error=EIO:when=60');
-  onTestFinished(traced.detach);
-  const load = crowd(server.url, 8, wallet, symbol);
-  await load.end();
-  expect(await server.ended).toBe(1);
-  expect(hook.calls.length).toBeGreaterThan(8);
-  // Of each effect one may have been on its way.
-  expect([...late].filter(([, count]) => count > 1)).toEqual([]);
-});
+test.skipIf(!traceable)(
+  'after the disk has failed nothing is told to anybody: it could not be noted',
+  SLOW,
+  async () => {
+    const path = freshDirectory();
+    const server = await launchOfTest(path, { env: COUNTED });
+    const { wallet, symbol } = await openAccount(server.client, keys);
+    const hook = await hookOfTest();
+    const late = new Map<string, number>();
+    hook.answer = (call) => {
+      if (server.log().includes('The disk failed')) late.set(call.path, (late.get(call.path) ?? 0) + 1);
+      return 200;
+    };
+    const kit = makeKit(server.client, keys);
+    for (let n = 0; n < 8; n++) {
+      const action = { schema: 'webhook', endpoint: `${hook.url}/${n}` };
+      await kit.make('effects', { handle: unique('effect'), signal: 'intent-created', action });
+    }
+    const traced = await trace(server.pid, 'pwrite64', 'pwrite64:error=EIO:when=60');
+    onTestFinished(traced.detach);
+    const load = crowd(server.url, 8, wallet, symbol);
+    await load.end();
+    expect(await server.ended).toBe(1);
+    expect(hook.calls.length).toBeGreaterThan(8);
+    // Of each effect one may have been on its way.
+    expect([...late].filter(([, count]) => count > 1)).toEqual([]);
+  },
+);
 
 describe.skipIf(!traceable)('a write that takes', () => {
   test.each(isLong ? [100, 300, 3_000, 30_000] : [300])(
@@ -157,7 +162,7 @@ describe.skipIf(!traceable)('a write that takes', () => {
     isLong ? 200_000 : undefined,
   );
 
-  test('a while, and an inbox that is full: told to come again, and the rest is kept', async () => {
+  slow('a while, and an inbox that is full: told to come again, and the rest is kept', async () => {
     const path = freshDirectory();
     const server = await launchOfTest(path, { env: COUNTED, flags: ['--inbox-max', '12'] });
     const { wallet, symbol } = await openAccount(server.client, keys);
@@ -227,7 +232,7 @@ test.skipIf(!mountable)('a directory nobody may write to, root neither: told whe
   expect(log).not.toMatch(/\n\s+at /);
 });
 
-test('proof workers that die in the middle of a task: everybody is verified, and nobody else is let in', async () => {
+slow('proof workers that die in the middle of a task: everybody is verified, and nobody else is let in', async () => {
   const path = freshDirectory();
   const preload = fileURLToPath(new URL('./dying-worker.js', import.meta.url));
   const server = await launchOfTest(path, { env: { NODE_OPTIONS: `--import ${preload}` } });
@@ -265,7 +270,7 @@ describe('a proof worker that hangs in the middle of a task ends the process, an
   }
 
   // Where a busy machine takes longer than that to begin a thread, it is said of that one.
-  const AGAIN = { retry: 3 };
+  const AGAIN = { retry: 3, ...SLOW };
 
   test('serving', AGAIN, async () => {
     const path = freshDirectory();

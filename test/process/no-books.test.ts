@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { freshDirectory } from '../support/directory.ts';
 import { startRefused, startServer } from '../support/server.ts';
+import { slow } from '../support/slow.ts';
 
 const THERE = ['--new-books', 'no'];
 const REFUSED = { code: 2, log: expect.stringMatching(/has no books, and by .* none are begun\..*last backup/) };
@@ -35,20 +36,23 @@ test('a first start says that it is one, a second does not, and starts where boo
   expect(await logOf(directory, THERE)).not.toContain('has no books');
 });
 
-test('a start on a key without its books says that they are gone, and does not take place where they are to be there', async () => {
-  const { directory, server } = await begun();
-  remove(directory, /^(?:journal|snapshot|part)-/);
-  const before = readdirSync(directory);
-  expect(await startRefused({ directory, flags: THERE })).toEqual(REFUSED);
-  expect(readdirSync(directory)).toEqual(before);
-  const log = await logOf(directory);
-  expect(log).toContain(
-    'new ones are begun; the key was there already, so where this server has had books, they are gone',
-  );
-  expect(log).toContain(server.publicKey);
-});
+slow(
+  'a start on a key without its books says that they are gone, and does not take place where they are to be there',
+  async () => {
+    const { directory, server } = await begun();
+    remove(directory, /^(?:journal|snapshot|part)-/);
+    const before = readdirSync(directory);
+    expect(await startRefused({ directory, flags: THERE })).toEqual(REFUSED);
+    expect(readdirSync(directory)).toEqual(before);
+    const log = await logOf(directory);
+    expect(log).toContain(
+      'new ones are begun; the key was there already, so where this server has had books, they are gone',
+    );
+    expect(log).toContain(server.publicKey);
+  },
+);
 
-test('nothing is made where a disk is to be mounted, be the directory there or not', async () => {
+slow('nothing is made where a disk is to be mounted, be the directory there or not', async () => {
   const parent = freshDirectory();
   const key = join(freshDirectory(), 'key');
   writeFileSync(key, readFileSync(join((await begun()).directory, 'server.key')), { mode: 0o600 });

@@ -14,6 +14,7 @@ import { issue, makeKit, openLedger, pause, proofFor, segment, transfer, until }
 import { hookOfFile } from '../support/of-file.ts';
 import { serverOfTest } from '../support/of-test.ts';
 import { type Server, startRefused, startServer } from '../support/server.ts';
+import { slow } from '../support/slow.ts';
 
 const SHOWN = ['--read-only', 'yes'];
 /** Two hours on: what waited is long over its time. */
@@ -149,7 +150,7 @@ describe('books in which a call to a bank, one to a webhook and an end are due, 
     expect(lookOf(path)).toEqual(before);
   });
 
-  test('are shown by two at once, also beside the server that goes on with them and does what is due', async () => {
+  slow('are shown by two at once, also beside the server that goes on with them and does what is due', async () => {
     const path = copied();
     const one = await show(path);
     const calls = hook.calls.length;

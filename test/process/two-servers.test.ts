@@ -10,6 +10,7 @@ import { ayni } from '../cli/books.ts';
 import { answeredWith, crowd, judge, launchOfTest, openAccount, strangeStatuses } from '../engine/process.ts';
 import { makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
+import { SLOW, slow } from '../support/slow.ts';
 import { canHide, UNSEEN } from './system.ts';
 
 const hidable = canHide('a server that another cannot see');
@@ -65,20 +66,23 @@ test.skipIf(!hidable).each([
   },
 );
 
-test('a directory that is moved away: nobody hears yes any more, and what was acknowledged is where it went', async () => {
-  const path = freshDirectory();
-  const { log, ended, load, wallet, symbol } = await startWith(path, 100);
-  const moved = `${freshDirectory()}/books`;
-  renameSync(path, moved);
-  await load.end();
-  expect(await ended).toBe(1);
-  expect(log()).toContain('it was moved, removed, or put back from a copy');
-  expect(strangeStatuses(load)).toEqual([]);
-  const again = await launchOfTest(moved);
-  await judge(again.client, load.sent, wallet, symbol);
-});
+slow(
+  'a directory that is moved away: nobody hears yes any more, and what was acknowledged is where it went',
+  async () => {
+    const path = freshDirectory();
+    const { log, ended, load, wallet, symbol } = await startWith(path, 100);
+    const moved = `${freshDirectory()}/books`;
+    renameSync(path, moved);
+    await load.end();
+    expect(await ended).toBe(1);
+    expect(log()).toContain('it was moved, removed, or put back from a copy');
+    expect(strangeStatuses(load)).toEqual([]);
+    const again = await launchOfTest(moved);
+    await judge(again.client, load.sent, wallet, symbol);
+  },
+);
 
-test('a copy put in the place of a directory: what comes after is not written where nobody looks for it', async () => {
+slow('a copy put in the place of a directory: what comes after is not written where nobody looks for it', async () => {
   const path = freshDirectory();
   const { url, log, ended, load, wallet, symbol } = await startWith(path, 50);
   await load.end(true);
@@ -101,7 +105,7 @@ test('a copy put in the place of a directory: what comes after is not written wh
 test.each([
   ['in place of the files', (from: string, to: string) => renameSync(from, to)],
   ['into the files', copyFileSync],
-])('a backup put back beside a running server, %s: nobody hears yes any more', async (_how, put) => {
+])('a backup put back beside a running server, %s: nobody hears yes any more', SLOW, async (_how, put) => {
   const path = freshDirectory();
   const { url, log, ended, load, wallet, symbol } = await startWith(path, 50);
   const backup = `${freshDirectory()}/backup`;
@@ -116,7 +120,7 @@ test.each([
   expect(log()).toMatch(/its journal-\d+\.ayj is gone, or not as it was left.*put back from a copy/);
 });
 
-test('a quiet server ends by itself where its directory has gone', async () => {
+slow('a quiet server ends by itself where its directory has gone', async () => {
   const path = freshDirectory();
   const { log, ended, load } = await startWith(path, 10);
   await load.end(true);
@@ -125,7 +129,7 @@ test('a quiet server ends by itself where its directory has gone', async () => {
   expect(log()).toContain('it was moved, removed, or put back from a copy');
 });
 
-test('a copy of the directory starts while the server runs on the first', async () => {
+slow('a copy of the directory starts while the server runs on the first', async () => {
   const path = freshDirectory();
   const { client, load, wallet, symbol } = await startWith(path, 50);
   await load.end(true);

@@ -1,6 +1,7 @@
 /** Lives that hang, crash, or outlast their time hold up nobody, and none of them goes untold. */
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { slow } from '../support/slow.ts';
 import { Crew, type Report } from './crew.ts';
 import { Loop } from './loop.ts';
 
@@ -41,7 +42,7 @@ function* forever(seed: number): Generator<number> {
 }
 
 describe('a crew', () => {
-  test('lives each seed once, and tells of those that fail, crash or hang', async () => {
+  slow('lives each seed once, and tells of those that fail, crash or hang', async () => {
     const { lived, failed } = await live([10, 11, 12, 13, 14, 15, 16, 17], 1000, 3);
     expect(lived).toEqual([10, 11, 12, 13, 14, 15, 16, 17]);
     expect(failed).toEqual({

@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { againWith, isLong, often, SHARE } from '../support/long.ts';
+import { slow } from '../support/slow.ts';
 
 const MAIN = fileURLToPath(new URL('./main.js', import.meta.url));
 const LIVES = 100;
@@ -32,7 +33,7 @@ describe('whole lives', () => {
     expect(status).toBe(0);
   });
 
-  test('are the same each time, to the byte, alone and after others in one process', () => {
+  slow('are the same each time, to the byte, alone and after others in one process', () => {
     // The second of them is lived on two machines.
     const after = simulate('--from', '3', '--seeds', '3', '--workers', '1', '--digests');
     for (const seed of [4, 5]) {
@@ -44,7 +45,7 @@ describe('whole lives', () => {
     }
   });
 
-  test('are the same each time where the disk fails over a lock that has no place yet, whose name never is', () => {
+  slow('are the same each time where the disk fails over a lock that has no place yet, whose name never is', () => {
     const [first, second] = [simulate('--seed', '348'), simulate('--seed', '348')];
     expect(first.stdout).toContain("does not start: EIO: close '/books/lock.");
     expect(second.stdout).toBe(first.stdout);

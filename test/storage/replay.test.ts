@@ -16,6 +16,7 @@ import {
 } from '../../src/storage/journal-reader.ts';
 import { DamageError } from '../../src/storage/segments.ts';
 import { often } from '../support/long.ts';
+import { slow } from '../support/slow.ts';
 import { type FakeDisk, randomFrom } from './fake-disk.ts';
 import {
   commit,
@@ -87,7 +88,7 @@ describe('frames looked through ahead', () => {
     expect(files.size).toBeGreaterThan(1);
   });
 
-  test('hand on the same as a plain reading, from every frame on', () => {
+  slow('hand on the same as a plain reading, from every frame on', () => {
     for (const after of [JOURNAL_START, ...positions.filter((_, index) => index % 19 === 3), positions.at(-1)!]) {
       const expected = cameOf(plainly, diskOf(files), after);
       expect(expected).toHaveProperty('torn', null);

@@ -24,6 +24,7 @@ import {
 import { listSnapshots, type ReadPart, readSnapshots, type SnapshotRead } from '../../src/storage/snapshot-reader.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { isLong } from '../support/long.ts';
+import { slow } from '../support/slow.ts';
 import { FakeDisk, type Fault, randomFrom } from './fake-disk.ts';
 import { DIRECTORY, filesOf, freshDisk, readFrames, server, signerOf, writeFrames } from './kit.ts';
 
@@ -88,7 +89,7 @@ describe('a snapshot', () => {
     expect(plain(read(disk).snapshot)).toEqual(plain(content));
   });
 
-  test('with as much outside its parts as a million used tokens take comes back', async () => {
+  slow('with as much outside its parts as a million used tokens take comes back', async () => {
     const disk = fresh();
     const extra = Buffer.alloc(72_000_013, 'a token ');
     await take(disk, { ...START, extra, parts: [] });
