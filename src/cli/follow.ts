@@ -7,6 +7,8 @@ import { decodePublic, encodeBase64 } from '../proof/keys.ts';
 import { verifyBy } from '../proof/verify.ts';
 import { realDisk } from '../storage/disk.ts';
 import { SpoiltFrameError } from '../storage/frame-chain.ts';
+import { LockLostError } from '../storage/lock.ts';
+import { DamageError } from '../storage/segments.ts';
 import { errorCode, errorText } from '../storage/system-error.ts';
 import { remedy } from '../trouble.ts';
 import { Copy } from './follow/copy.ts';
@@ -76,12 +78,14 @@ export async function run(args: string[]): Promise<number> {
   let hasAll = false;
   try {
     hasAll = await following.run(isOnce);
+    copy.close();
   } catch (error) {
+    // What is wrong was told, or is thrown on.
+    copy.abandon();
     return failed(error as Error);
   } finally {
     endWatch?.();
     source.close();
-    copy.close();
   }
   tell(copy.end === null ? `${directory} is not whole yet.` : `${directory} has entries 1 to ${copy.end.seq}.`);
   if (isHungUp) return HUNG_UP;
@@ -93,6 +97,10 @@ export async function run(args: string[]): Promise<number> {
 /** What an operator can do something about; null of anything else. */
 function textOf(error: Error, url: string, directory: string): string | null {
   if (error instanceof StrangeBooksError) return `${url}: ${error.message}. Of that nothing is in ${directory}.`;
+  if (error instanceof LockLostError)
+    return `${directory} is not this copy's any more: it was moved, removed or put back, or another process has taken it. See that one process works on it, then follow again.`;
+  if (error instanceof DamageError)
+    return `${error.message}. The copy is damaged, or of another server than the one whose key --against names: begin a new one, in an empty directory.`;
   const code = errorCode(error);
   // Those of Node itself are mistakes of ours.
   if (code === '' || code.startsWith('ERR_')) return null;

@@ -784,7 +784,7 @@ describe('the end of a copy', () => {
       return fetched;
     };
     await moves(house, 'more');
-    await expect(copy.goOn(cuts, false)).rejects.toThrow('was replaced, or cut');
+    await expect(copy.goOn(cuts, false)).rejects.toThrow('was replaced, cut or taken away');
     expect(disk.open(join(COPY, file!), 'read').size()).toBe(byte - 200);
     copy.close();
   });

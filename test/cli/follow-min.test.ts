@@ -195,7 +195,7 @@ describe('--followers-min', () => {
     renameSync(join(to, 'older'), join(to, segment!));
     const waiting = post(server, begun).catch(() => null);
     expect(await follower.ended).toBe(1);
-    expect(follower.log()).toContain('was replaced, or cut');
+    expect(follower.log()).toContain('was replaced, cut or taken away');
     await until(() => server.log().includes('Answers wait'));
     await server.kill();
     expect(await waiting).toBe(null);
@@ -210,7 +210,7 @@ describe('--followers-min', () => {
     for (const name of filesIn(to, /^journal/)) rmSync(join(to, name));
     const starting = launch(begun.directory, { flags: begun.flags(1) });
     expect(await follower.ended).toBe(1);
-    expect(follower.log()).toContain('was replaced, or cut');
+    expect(follower.log()).toContain('was replaced, cut or taken away');
     const other = follow(begun.port, fresh(), begun.key);
     const { url, child, ended } = await starting;
     expect(url).not.toBe('');

@@ -114,6 +114,9 @@ describe('ayni follow', () => {
     const before = contentOf(to);
     const strange = await once(fresh(), encodeBase64(SERVER.public));
     expect([strange.code, strange.err]).toEqual([1, expect.stringContaining('of another server, with the key')]);
+    const foreign = await once(to, encodeBase64(SERVER.public));
+    expect([foreign.code, foreign.err]).toEqual([1, expect.stringContaining('or of another server than the one')]);
+    expect(contentOf(to)).toEqual(before);
     // Put back from a copy that is older than this one.
     const older = fresh();
     cpSync(directory, older, { recursive: true });

@@ -98,9 +98,18 @@ export class Copy {
     return name;
   }
 
+  /** Lets the directory go; throws LockLostError where it was somebody else's by then. */
   close(): void {
     this.#file?.close();
+    this.#file = null;
     this.#lock.release();
+  }
+
+  /** The same after an error, of which whatever is wrong now is no news. */
+  abandon(): void {
+    try {
+      this.close();
+    } catch {}
   }
 
   /** A server could be started on it: the journal goes back to the first entry, or to a snapshot. */
@@ -294,7 +303,7 @@ export class Copy {
   #mustHave(bytes: number): void {
     const file = this.#file!;
     if (!file.isInPlace() || file.size() < bytes)
-      throw new Error(`${file.path} was replaced, or cut, while the books were followed into it: begin a new copy`);
+      throw new Error(`${file.path} was replaced, cut or taken away while the books were followed into it: begin a new copy`);
   }
 
   /** A segment that begins gets its name when what came of it is on the device. */
