@@ -21,7 +21,7 @@ import type { Lock } from './storage/lock.ts';
 import { fatalText, startText, watchClock } from './trouble.ts';
 import { urlHost } from './url-host.ts';
 import { startWatch, watchFigures } from './watch.ts';
-import { openDoor, type Rooms, wireRooms } from './wiring.ts';
+import { endProcess, openDoor, type Rooms, wireRooms } from './wiring.ts';
 import { keepYoungGenerationToFirstThread } from './young-generation.ts';
 
 const DRAIN_MS_MAX = 10_000;
@@ -211,11 +211,11 @@ async function stop(running: Running, code: number, inform: Log['inform']): Prom
   // One of them may have had all, and something may have followed from that.
   await either(engine.drained(), () => followers.waitedSeconds > 0);
   await journal.close();
-  await pool.close();
   running.lock.release();
   running.metrics?.close();
   running.tellFigures();
-  process.exit(process.exitCode ?? code);
+  // All is on the disk, and somebody else may have the directory, whatever becomes of the threads.
+  endProcess(pool, Number(process.exitCode ?? code));
 }
 
 /** Where copies do not come for what is to be answered, whoever waits for it is told; nothing else would end that. */

@@ -113,7 +113,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
       // What becomes of a call cannot be noted any more, so none that comes after it may go out.
       effects.close();
       process.exitCode = 1;
-      setTimeout(() => endProcess(pool), FATAL_LINGER_MS);
+      setTimeout(() => endProcess(pool, 1), FATAL_LINGER_MS);
     },
   });
   const outgoing = new Outgoing({ ...config, allowPrivate: isLoopback(config.host) });
@@ -163,13 +163,13 @@ function settledTimers(engine: Engine): Timers {
   };
 }
 
-/** An exit waits for all threads, and for ever where one is in a call that the system never ends. */
-function endProcess(pool: ProofPool): void {
+/** Ends the process with this code. An exit waits for all threads, and for ever where one is in a call that the system never ends. */
+export function endProcess(pool: ProofPool, code: number): void {
   let looks = 0;
   setInterval(() => {
     if (++looks > THREADS_END_LOOKS_MAX) process.kill(process.pid, 'SIGKILL');
   }, 1000);
-  pool.abandon().finally(() => process.exit(1));
+  pool.abandon().finally(() => process.exit(code));
 }
 
 /** To be called between two batches: what the state holds is then what the journal does. */

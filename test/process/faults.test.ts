@@ -5,7 +5,7 @@
  * `npm run test:long` takes the slow rows too.
  */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, statfsSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -306,6 +306,21 @@ describe('a proof worker that hangs in the middle of a task ends the process, an
     expect(server.log()).toContain('has not answered');
     judgeBooks(path, load.sent, wallet, symbol);
   });
+});
+
+slow('a thread that never comes to its beginning, nor to its end, is no reason not to stop', async () => {
+  const path = freshDirectory();
+  const fifo = join(freshDirectory(), 'fifo');
+  execFileSync('mkfifo', [fifo]);
+  const preload = fileURLToPath(new URL('./hanging-worker.js', import.meta.url));
+  const env = { NODE_OPTIONS: `--import ${preload}`, AYNI_TEST_FIFO: fifo, AYNI_TEST_AT_ONCE: '1' };
+  const server = await launchOfTest(path, { flags: ['--workers', '1'], env });
+  await until(() => server.log().includes('a proof worker hangs'));
+  server.child.kill('SIGTERM');
+  await server.ended;
+  expect(server.child.signalCode ?? 0).toBe('SIGKILL');
+  // It had let the directory go by then.
+  expect(readFileSync(join(path, 'lock-0000000001'), 'utf8')).toBe('');
 });
 
 test('held up as a whole for a second: it goes on where it was, and nobody is told anything false', async () => {

@@ -303,7 +303,9 @@ export class Copy {
   #mustHave(bytes: number): void {
     const file = this.#file!;
     if (!file.isInPlace() || file.size() < bytes)
-      throw new Error(`${file.path} was replaced, cut or taken away while the books were followed into it: begin a new copy`);
+      throw new Error(
+        `${file.path} was replaced, cut or taken away while the books were followed into it: begin a new copy`,
+      );
   }
 
   /** A segment that begins gets its name when what came of it is on the device. */
