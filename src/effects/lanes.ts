@@ -368,7 +368,7 @@ export class Lanes {
 
   #ended(lane: Lane, row: Row, answer: Answer): void {
     this.#take(lane, -1, -row.places);
-    if (lane.party.waiting !== null) lane.party.saved += row.places / 2;
+    putBy(lane.party, row.places / 2);
     if (this.#closed) return;
     row.calling = null;
     const { head: entry, cancelled } = row;
@@ -512,6 +512,11 @@ function nextOf(party: Party, room: number): { lane: Lane; row: Row | null } | u
  */
 function fits({ inFlight, waiting, saved }: Party, row: Row, room: number): boolean {
   return inFlight === 0 || row.places <= (waiting?.row === row ? room : room - saved);
+}
+
+/** Puts places by for what waits, as many as it takes and no more: its lane may be full of calls that hang. */
+function putBy(party: Party, places: number): void {
+  if (party.waiting !== null) party.saved = Math.min(party.waiting.row.places, party.saved + places);
 }
 
 /** Nothing is put by for this row any more. */

@@ -122,13 +122,14 @@ describe('long bodies', () => {
   /** A closed loop of short calls, some at a time in each lane, of which as many always wait as there may be. */
   const saturated = (lanes: number, parallelMax: number, ms: number) => {
     const random = randomFrom(1);
-    const world = makeWorld(() => taken(Math.round(ms * (0.5 + random()))), { inFlightMax: 256 });
+    const say = (url: string) => (url.startsWith('hangs') ? hangs() : taken(Math.round(ms * (0.5 + random()))));
+    const world = makeWorld(say, { inFlightMax: 256 });
     const done = new Map<string, number>();
     let key = 0;
-    const add = (lane: string, bytes: number, settled: () => void) => {
+    const add = (lane: string, bytes: number, settled: () => void, calls = parallelMax) => {
       const name = `${lane} ${key++}`;
       const make = () => ({ method: 'POST', url: name, body: 'x'.repeat(bytes), secure: [] });
-      world.lanes.add(lane, parallelMax, world.job(name, name, { make, settled }), 'party');
+      world.lanes.add(lane, calls, world.job(name, name, { make, settled }), 'party');
     };
     const feed = (lane: string): void =>
       add(lane, 2, () => {
@@ -161,6 +162,18 @@ describe('long bodies', () => {
       lanes.close();
     },
   );
+
+  test('that wait for a lane full of calls that hang hold up no others', async () => {
+    const { clock, lanes, add, doneBy } = saturated(200, 1, 1000);
+    await clock.run(10_000);
+    // There is room for short calls, which take both places of the lane, and not for the long one between them.
+    for (const bytes of [2, 20 * MiB, 2]) add('hangs', bytes, () => {}, 2);
+    await clock.run(30_000);
+    const before = doneBy('lane 1');
+    await clock.run(60_000);
+    expect(doneBy('lane 1') - before).toBeGreaterThan(20);
+    lanes.close();
+  });
 
   test('for which places were put by leave them to others where they are wanted no more', async () => {
     const { clock, lanes, add, doneBy } = saturated(20, 16, 1000);

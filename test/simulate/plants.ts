@@ -842,7 +842,7 @@ export const TESTED_PLANTS: TestedPlant[] = [
   [
     'a body that is too long for its room waits for as long as others come',
     'effects/long-bodies',
-    ['src/effects/lanes.ts', 'lane.party.saved += row.places / 2;', 'lane.party.saved = 0;'],
+    ['src/effects/lanes.ts', '    putBy(lane.party, row.places / 2);\n', ''],
   ],
   [
     'who follows is told of no other history where it is as long',
