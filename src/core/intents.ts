@@ -236,6 +236,12 @@ export function heldBy({ entry, added }: Version): Outcome | undefined {
   return undefined;
 }
 
+/** How many of an intent's entries came after the one that set its postings aside. */
+export function countSinceHeld({ entry, added }: Version): number {
+  if ('outcome' in entry && holds(entry.outcome)) return added.length;
+  return added.length - 1 - added.findIndex((each) => each.type === EntryType.step && holds(each.outcome));
+}
+
 function holds(outcome: Outcome): boolean {
   return statusAfter(outcome) === 'prepared' || (outcome.links?.legs.length ?? 0) > 0;
 }

@@ -68,6 +68,13 @@ function lastBefore(state: State, row: number, address: number): number {
   return at;
 }
 
+/** Address of the record's entry that has `count` of its entries between itself and `address`, that one included. */
+export function addressBefore(state: State, row: number, address: number, count: number): number {
+  let at = lastBefore(state, row, address);
+  for (let passed = 0; passed < count; passed++) at = state.heap.prev(at);
+  return at;
+}
+
 /** The handle that the record in a row had right after the entry at this address; nothing else of it is read. */
 export function nameAt(state: State, row: number, address: number): string {
   return namesAt(state, lastBefore(state, row, address)).handle;

@@ -4,9 +4,9 @@
  */
 import { type Claim, objectOf } from '../core/claims/index.ts';
 import { decidedAt, type Leg, type LegState, ROUTED_WIDTH, Side } from '../core/entry.ts';
-import { heldBy, legsOf } from '../core/intents.ts';
+import { countSinceHeld, heldBy, legsOf } from '../core/intents.ts';
 import { legHandle } from '../core/legs.ts';
-import { ledgerAt, nameAt, recordAt } from '../core/past.ts';
+import { addressBefore, ledgerAt, nameAt, recordAt } from '../core/past.ts';
 import { dataOf, entryAt, readRow, type Version } from '../core/records.ts';
 import type { State } from '../core/state.ts';
 import { canon } from '../proof/canon.ts';
@@ -39,7 +39,7 @@ export class LegCalls {
   of({ row, leg: index, state: at, address, bridge }: Due): OutgoingCall {
     const [state, sealer] = [this.#state, this.#sealer];
     const { server, secure } = addressOf(state, bridge);
-    const { luid, legs, led, claims, moment, text } = this.#tellingOf(row, address);
+    const { luid, legs, led, claims, moment, text, held } = this.#tellingOf(row, address);
     const leg = legs[index]!;
     const handle = legHandle(luid, leg, index);
     const path = leg.side === Side.debit ? 'debits' : 'credits';
@@ -48,8 +48,8 @@ export class LegCalls {
         ? prepareData(leg, handle, claims, led, (row) => recordAt(state, row, address).entry.handle, text)
         : `{"action":"${actionOf(at)}","handle":"${handle}","intent":${text}}`;
     const tail = at === 'preparing' ? '' : `/${handle}/${actionOf(at)}`;
-    const ledger = ledgerAt(state, state.rows.ledger.get(row), address);
-    const body = outwardText(data, moment, { bridge: nameAt(state, bridge, address), ledger }, sealer);
+    const ledger = ledgerAt(state, state.rows.ledger.get(row), held);
+    const body = outwardText(data, moment, { bridge: nameAt(state, bridge, held), ledger }, sealer);
     return { method: 'POST', url: `${server}/${path}${tail}`, body, secure };
   }
 
@@ -62,7 +62,18 @@ export class LegCalls {
     const moment = decidedAt(entryAt(state, address));
     const { luid } = intent.entry;
     const led = ledIn(intent);
-    this.#told = { row, address, luid, legs: legsOf(intent), led, claims, moment, text: viewText(intent, sealer) };
+    const held = addressBefore(state, row, address, countSinceHeld(intent));
+    this.#told = {
+      row,
+      address,
+      luid,
+      legs: legsOf(intent),
+      led,
+      claims,
+      moment,
+      text: viewText(intent, sealer),
+      held,
+    };
     return this.#told;
   }
 }
@@ -78,6 +89,11 @@ interface Telling {
   claims: readonly Claim[];
   moment: number;
   text: string;
+  /**
+   * Address of the entry that set the money aside: its bridge and ledger are called as they were then, whatever the call. A
+   * bank that knows them by these names would take no other word about what it has prepared.
+   */
+  held: number;
 }
 
 function sideOf(claim: number, side: Side): string {

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { GRANTED } from '../../src/core/access/index.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
+import { SERVER_LEDGER } from '../../src/core/state.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { issue, limit, transfer } from '../core/books.ts';
 import { SERVER as SERVER_KEYS, turn } from '../engine/house.ts';
@@ -256,6 +257,35 @@ describe('what a bank is asked', () => {
     await second.run(30_000);
     expect(second.calls.length).toBeGreaterThan(10);
     expect(new Set(second.calls.map(({ text }) => text)).size).toBe(1);
+  });
+
+  test('is said of the bridge and ledger that were called so when its money was set aside: it may believe no others', async () => {
+    const theatre = await open();
+    const { house, effects, calls } = theatre;
+    await theatre.done(
+      house.intent('funds', limit('x', 'minBalance', -100)),
+      house.intent('i', transfer('a', 'x', 5)),
+      house.intent('j', transfer('a', 'y', 6)),
+      house.intent('k', transfer('x', 'y', 7)),
+    );
+    await theatre.run();
+    await theatre.done(
+      ...['x', 'y'].map((handle) => house.update(Kind.wallet, handle, { handle })),
+      house.update(Kind.bridge, 'bank', { handle: 'bank2', config: { server: SERVER } }),
+      house.update(Kind.ledger, 'main', { handle: 'main2', access: [{ action: 'any', record: 'any' }] }, SERVER_LEDGER),
+    );
+    await report(theatre, 'i', 'prepared');
+    await report(theatre, 'j', 'failed');
+    // Its other side is asked only now.
+    const debit = `deb_${house.read(Kind.intent, 'k')!.entry.luid.slice(5)}.0`;
+    await theatre.done(house.addProof(Kind.intent, 'k', JSON.stringify({ handle: debit, status: 'prepared' })));
+    await theatre.run();
+    effects.activate(bridgeRow(theatre));
+    await theatre.run();
+    expect(['prepare', 'commit', 'abort'].map((action) => asked(theatre, action).length)).toEqual([4, 2, 1]);
+    for (const { body } of calls) {
+      expect(body.meta.proofs[0].custom).toMatchObject({ bridge: 'bank', ledger: 'main' });
+    }
   });
 
   test('names an account behind its wallet only where all its claims name that one', async () => {

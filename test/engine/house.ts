@@ -234,10 +234,10 @@ export class House {
   }
 
   /** A change of the live record with this handle to `value`. */
-  update(kind: Kind, handle: string, value: Record<string, unknown>): Sent {
-    const { entry } = this.read(kind, handle)!;
+  update(kind: Kind, handle: string, value: Record<string, unknown>, ledger = MAIN_LEDGER): Sent {
+    const { entry } = this.read(kind, handle, ledger)!;
     const content = contentOf({ ...value, parent: Buffer.from(entry.hash).toString('hex') });
-    return this.submit({ op: 'update', ...this.#base(kind), ...content, luid: entry.luid, seal: NO_SEAL });
+    return this.submit({ op: 'update', ...this.#base(kind), ledger, ...content, luid: entry.luid, seal: NO_SEAL });
   }
 
   drop(kind: Kind, handle: string): Sent {
@@ -253,9 +253,9 @@ export class House {
     return this.submit({ op: 'proof', ...this.#base(kind), luid: entry.luid, hash: entry.hash, proof });
   }
 
-  /** The live record with this handle in the ledger `main`, or null. */
-  read(kind: Kind, handle: string) {
-    const row = findHandle(this.state, MAIN_LEDGER, kind, handle);
+  /** The live record with this handle in the ledger, or null. */
+  read(kind: Kind, handle: string, ledger = MAIN_LEDGER) {
+    const row = findHandle(this.state, ledger, kind, handle);
     return row < 0 ? null : readRow(this.state, row);
   }
 
