@@ -24,6 +24,7 @@ import {
   Public,
   RecordConditions,
   Reference,
+  ServerUrl,
   Signers,
   Text,
   Url,
@@ -226,7 +227,7 @@ export function kindSchemas(claimsMax: number): Readonly<Record<Kind, Schema>> {
     [Kind.bridge]: closed({
       ...COMMON,
       config: object({
-        server: Url,
+        server: ServerUrl,
         'debits.claims.groupBy': optional(GroupBy),
         'credits.claims.groupBy': optional(GroupBy),
       }),

@@ -33,6 +33,8 @@ const HASH_PATTERN = '^[A-Fa-f0-9]{64}$';
 const DIGEST_PATTERN = '^[a-f0-9]{64}$';
 const LUID_PATTERN = '^\\$[a-z]{3}\\.[A-Za-z0-9_-]{17}$';
 const URL_PATTERN = '^https?://[^\\s/?#][^\\s]*$';
+/** Of one that paths are put behind. */
+const SERVER_PATTERN = '^https?://[^\\s/?#][^\\s?#]*$';
 export const HANDLE_MESSAGE = 'handle must consist of letters, digits, underscore, hyphen, plus and period';
 
 /** What is said where a text does not match, by the pattern. */
@@ -45,6 +47,7 @@ export const PATTERN_MESSAGES: ReadonlyMap<string, string> = new Map([
   [DIGEST_PATTERN, 'must be 64 lower-case hexadecimal digits'],
   [LUID_PATTERN, 'must be a luid'],
   [URL_PATTERN, 'must be an http or https URL'],
+  [SERVER_PATTERN, 'must be an http or https URL without ? and #: paths are put behind it'],
 ]);
 
 const RULES_MAX = 1000;
@@ -60,6 +63,7 @@ export const Hash = text({ pattern: HASH_PATTERN });
 export const Digest = text({ pattern: DIGEST_PATTERN });
 export const Luid = text({ pattern: LUID_PATTERN });
 export const Url = text({ pattern: URL_PATTERN, maxLength: 2048 });
+export const ServerUrl = text({ pattern: SERVER_PATTERN, maxLength: 2048 });
 export const Text = text({ maxLength: TEXT_MAX });
 export const Amount = integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 export const LimitAmount = integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });

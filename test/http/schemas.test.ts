@@ -409,6 +409,9 @@ describe('members of kinds', () => {
     ['effect', { action: 'x' }, '/data/action type'],
     ['bridge', { config: {} }, '/data/config required'],
     ['bridge', { config: { server: 'ftp://x' } }, '/data/config/server pattern'],
+    // All its calls would go to one path.
+    ['bridge', { config: { server: 'http://x/y?z' } }, '/data/config/server pattern'],
+    ['bridge', { config: { server: 'http://x/y#z' } }, '/data/config/server pattern'],
     ['bridge', { secure: [{ schema: 'header', key: 'x' }] }, '/data/secure/0 required'],
     ['bridge', { secure: [{ schema: 'oauth2', clientId: 'c', clientSecret: 's' }] }, '/data/secure/0 required'],
     ['bridge', { secure: [{ ...CREDENTIALS, tokenUrl: 'ftp://x' }] }, '/data/secure/0/tokenUrl pattern'],

@@ -32,6 +32,7 @@ import {
   RecordConditions,
   Reference,
   Result,
+  ServerUrl,
   Signer,
   Url,
 } from '../schema-shapes.ts';
@@ -61,6 +62,7 @@ const NAMED: Readonly<Record<string, Schema>> = {
   Digest,
   Luid,
   Url,
+  ServerUrl,
   Amount,
   LimitAmount,
   Reference,

@@ -22,7 +22,11 @@ export const SHAPES: Readonly<Record<string, ShapeText>> = {
   Hash: { says: 'SHA-256 of the canonical JSON (RFC 8785) of `data`, in hex.', example: EXAMPLE_HASH },
   Digest: { says: 'A SHA-256 in lower-case hex.', example: EXAMPLE_HASH },
   Luid: { says: 'The name that the server gave a record; it never changes.', example: '$wlt.0-7hL2xPqRsT3uVwX' },
-  Url: { says: 'An http or https URL.', example: 'https://bank.example/ayni' },
+  Url: { says: 'An http or https URL.', example: 'https://shop.example/heard?of=ayni' },
+  ServerUrl: {
+    says: 'An http or https URL that paths are put behind, so it has no `?` and no `#`.',
+    example: 'https://bank.example/ayni',
+  },
   Amount: { says: 'A whole number: 250 of a symbol with `factor` 100 is 2.50.', example: 250 },
   LimitAmount: { says: 'A whole number, which may be negative.', example: -1000 },
   Reference: { says: 'A wallet or symbol by its handle: an object, perhaps with `custom`, or the bare handle.' },
