@@ -42,8 +42,12 @@ export function isConsent(words: Words): boolean {
 }
 
 /** Of a leg, or of labels alone. */
-function isOfElse({ action, status, handle, labels }: Words): boolean {
-  return handle !== undefined || (labels !== undefined && action === undefined && status === undefined);
+function isOfElse(words: Words): boolean {
+  return words.handle !== undefined || isOfLabels(words);
+}
+
+function isOfLabels({ action, status, labels }: Words): boolean {
+  return labels !== undefined && action === undefined && status === undefined;
 }
 
 /**
@@ -99,10 +103,10 @@ export const REPORTS: readonly unknown[] = ['prepared', 'failed', 'committed', '
 
 /**
  * What a proof that an intent begins with says of it: who sends the intent may have it from anywhere, also from the same
- * intent in another ledger, where it refused, or reported, which says neither. Nothing else is there yet that a handle
- * could name.
+ * intent in another ledger, where it refused, or reported, or gave it labels, which says neither. Nothing else is there
+ * yet that a handle could name.
  */
 function beginningOf(words: Words): 'yes' | 'no' | 'neither' {
-  if (words.handle !== undefined && REPORTS.includes(words.status)) return 'neither';
+  if (isOfLabels(words) || (words.handle !== undefined && REPORTS.includes(words.status))) return 'neither';
   return isRefused(words) ? 'no' : 'yes';
 }

@@ -15,6 +15,7 @@ import {
   type Scene,
   type SignerJson,
   SignerTest,
+  setAside,
 } from './access/matchers.ts';
 import { compileFilter } from './access/policies.ts';
 import { includesBytes } from './bytes.ts';
@@ -69,11 +70,16 @@ export function isReached(seats: Seats, keys: readonly Uint8Array[], scene: Scen
   if (seats.length === 0) return true;
   /** How many keys fit just these lines. */
   const fitting = new Map<number, number>();
-  for (const key of distinct(keys)) {
+  const { effort } = scene;
+  const voters = distinct(keys);
+  for (const [index, key] of voters.entries()) {
+    // Of the votes some may be strangers'.
+    const aside = setAside(effort, voters.length - index);
     const lines = seats.reduce((set, { test }, line) => (passes(test, key, scene) ? set | (1 << line) : set), 0);
+    effort.left = aside + Math.max(effort.left, 0);
     fitting.set(lines, (fitting.get(lines) ?? 0) + 1);
   }
-  if (scene.effort.left < 0) return false;
+  if (effort.left < 0) return false;
   for (let set = 1; set < 1 << seats.length; set++) {
     let wanted = 0;
     for (const [line, { count }] of seats.entries()) if ((set & (1 << line)) !== 0) wanted += count;
@@ -105,6 +111,7 @@ export class ProofScene implements Scene {
   readonly kind: Kind;
   readonly record: RecordView;
   readonly effort: Effort = { left: EFFORT_MAX };
+  read: Scene['read'] = null;
   #ledgerOwners: readonly Uint8Array[] | null = null;
   #begun: Begun | null = null;
 

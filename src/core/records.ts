@@ -53,6 +53,16 @@ export function versionAt(state: State, at: number): Version {
   throw new AssertionError('a record begins with a version');
 }
 
+/** Where the entry of the version lies whose last entry lies at `at`: what was added to it is passed by. */
+export function versionAddress(state: State, at: number): number {
+  let address = at;
+  for (;;) {
+    const type = typeAt(state, address);
+    if (type !== EntryType.proof && type !== EntryType.step) return address;
+    address = state.heap.prev(address);
+  }
+}
+
 /** A version that was known as far as `address`, with what was added since. */
 function longer(
   { longVersions }: State,

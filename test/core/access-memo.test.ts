@@ -507,7 +507,7 @@ test('circles that rules name are remembered of signers as far as there is room'
   }
   for (const name of names) expect(world.core({ signs: [name] }, 'update', 'wallet', 'mine')).toBe(false);
   const { byKey } = state.memo.people(1)!;
-  const held = names.flatMap((name) => byKey.get(keyOf(name))?.at(0) ?? []);
+  const held = names.flatMap((name) => byKey.get(keyOf(name))?.counted[0]?.fact ?? []);
   expect(held.reduce((sum, { circles }) => sum + circles.size, 0)).toBeLessThan(500_000);
   // Whoever was forgotten is found again.
   world.make(Kind.circle, { handle: 'c7' }, 1, ['lead']);

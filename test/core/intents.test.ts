@@ -551,6 +551,7 @@ describe('a proof that an intent begins with', () => {
     { status: 'failed' },
     { status: 'declined' },
     { handle: 'deb_of-another-ledger.0', status: 'prepared' },
+    { labels: ['seen'] },
   ])('does not spend where it says %j, whoever signs after it', (custom) => {
     const { books, sent } = send(custom);
     const row = findLuid(books.state, 2, Kind.intent, sent.luid);

@@ -155,7 +155,7 @@ export function grantingRules(
     const scene = new Judged(state, { home, row: asked, draft: null, budget: null }, heard);
     const about = wanted.map((number) => [number, new Set(rules.of(number, target, state.memo).all)] as const);
     const found = rules.list.filter((rule) =>
-      about.every(([number, all]) => all.has(rule) && holds(rule, number, heard, scene)),
+      about.every(([number, all]) => all.has(rule) && holds(rule, number, heard.keys, heard.bearer, scene)),
     );
     return found.map((rule) => rule.shown);
   });
@@ -249,6 +249,7 @@ class Judged implements RecordScene {
   readonly state: State;
   readonly ledger: number;
   readonly effort: Effort = { left: EFFORT_MAX };
+  read: RecordScene['read'] = null;
   readonly #where: Where;
   readonly #caller: Caller;
   #view: object | null | undefined;

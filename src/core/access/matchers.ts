@@ -9,7 +9,7 @@ import { type Effort, isObject } from '../filters.ts';
 import type { State } from '../state.ts';
 import type { Bearer } from './caller.ts';
 import { KeyMap } from './key-map.ts';
-import { isMember, type SignerFact, signersOf } from './people.ts';
+import { type Carrier, isMember, type SignerFact, signersOf } from './people.ts';
 
 /**
  * Looks that one list of rules, or the policies of one proof, are given. Whoever writes rules, they are asked on the thread
@@ -20,12 +20,25 @@ export const EFFORT_MAX = 200_000;
 /** Characters of JSON that are read or compared with the effort of one look. */
 export const CHARS_PER_EFFORT = 64;
 
+/**
+ * Sets effort aside while one of so many, who are asked one after the other, is asked: what it takes to no end is not missed
+ * by the others. Returns what is to be added to the rest of the share afterwards.
+ */
+export function setAside(effort: Effort, count: number): number {
+  const share = Math.floor(Math.max(effort.left, 0) / count);
+  const aside = effort.left - share;
+  effort.left = share;
+  return aside;
+}
+
 /** What a matcher may ask about the record in question. */
 export interface Scene {
   readonly state: State;
   readonly ledger: number;
   /** Taken by whatever costs more than comparing keys; once there is none left, nobody is who is meant. */
   readonly effort: Effort;
+  /** Signers that were read for this decision, where that took effort: it takes it once. */
+  read: Set<Carrier> | null;
   isOwner(key: Uint8Array): boolean;
   isLedgerOwner(key: Uint8Array): boolean;
 }
@@ -79,6 +92,11 @@ export class SignerTest {
     );
   }
 
+  /** Whether no record of a signer is asked for. */
+  get isPlain(): boolean {
+    return this.#others.length === 0;
+  }
+
   passes(key: Uint8Array, scene: Scene): boolean {
     if (this.isAny || (this.#key !== null && equalBytes(this.#key, key))) return true;
     if (this.#keys !== null && this.#keys.get(key) === true) return true;
@@ -122,17 +140,32 @@ function matchesSigner(match: SignerMatch, key: Uint8Array, scene: Scene): boole
   if (json.$ledger !== undefined && !scene.isLedgerOwner(key)) return false;
   if (!isRecorded) return true;
   const carriers = signersOf(scene.state, scene.ledger, key);
-  for (let index = 0; ; index++) {
-    const signer = carriers.at(index);
-    if (signer === undefined) return false;
-    effort.left -= weight + signer.weight;
-    if (effort.left < 0) return false;
-    if (matchesRecord(json, signer, scene)) return true;
+  if (json.handle !== undefined) {
+    const carrier = carriers.named(json.handle);
+    return carrier !== null && affordsReading(carrier, weight, scene) && matchesRecord(json, carrier.fact, scene);
   }
+  for (const carrier of carriers.counted) {
+    if (!affordsReading(carrier, weight, scene)) return false;
+    if (matchesRecord(json, carrier.fact, scene)) return true;
+  }
+  return false;
 }
 
-function matchesRecord({ handle, schema, custom, $circle }: SignerJson, signer: SignerFact, scene: Scene): boolean {
-  if (handle !== undefined && handle !== signer.handle) return false;
+/** Whether there is effort enough to read a signer, and to compare with it; takes it. */
+function affordsReading(carrier: Carrier, weight: number, scene: Scene): boolean {
+  const { effort } = scene;
+  effort.left -= weight;
+  if (carrier.weight > 0) {
+    scene.read ??= new Set();
+    if (!scene.read.has(carrier)) effort.left -= carrier.weight;
+    scene.read.add(carrier);
+  }
+  return effort.left >= 0;
+}
+
+/** Whether the rest holds of a signer that was found by its key, and its handle where one is asked for; null: another key's. */
+function matchesRecord({ schema, custom, $circle }: SignerJson, signer: SignerFact | null, scene: Scene): boolean {
+  if (signer === null) return false;
   if (schema !== undefined && schema !== signer.schema) return false;
   if ($circle !== undefined && !isMember(scene.state, scene.ledger, signer, $circle)) return false;
   return custom === undefined || isPart(custom, signer.custom);

@@ -7,7 +7,7 @@
 import { base64 } from '../bytes.ts';
 import { findHandle } from '../finding.ts';
 import { Kind } from '../kinds.ts';
-import { dataOf, versionAt } from '../records.ts';
+import { dataOf, entryAt, type VersionEntry, versionAddress, versionAt } from '../records.ts';
 import type { State } from '../state.ts';
 import { rowAtPlace, termHash } from '../terms.ts';
 import { KeyMap } from './key-map.ts';
@@ -15,13 +15,10 @@ import { KeyMap } from './key-map.ts';
 /** A signer record as rules see it. */
 export interface SignerFact {
   readonly luid: string;
-  readonly handle: string;
   readonly schema: string | undefined;
   readonly custom: unknown;
   /** By the circle's handle. */
   readonly circles: Map<string, boolean>;
-  /** The effort of reading it, where that is worth counting. */
-  readonly weight: number;
 }
 
 /** What is known of a ledger's signers and circles at one count of their changes. */
@@ -30,18 +27,24 @@ export interface People {
   readonly byKey: KeyMap<Carriers>;
   /** The luid of the circle of this handle, or null. */
   readonly circles: Map<string, string | null>;
+  /** The row of the signer of this handle, negative where there is none. */
+  readonly signers: Map<string, number>;
 }
 
 const KEYS_MAX = 20_000;
-const CIRCLES_MAX = 20_000;
+/** Names of circles, and of signers, that rules asked for. */
+const NAMES_MAX = 20_000;
 const CIRCLES_PER_SIGNER_MAX = 1000;
 /**
- * Signers that carry one key. All of them are read again after each change of any signer, on the thread that serves
- * everybody. The first ones count: whoever makes thousands more with somebody else's key takes nothing from its owner.
+ * Signers that carry one key, and what reading all of them may take. Whoever may make signers may make them with
+ * somebody else's key: each decision about that key's owner looks at them, so they are few, and short together, and must
+ * leave enough of its effort for all the rules there are. The first ones count, so that nobody takes anything from those
+ * who were there before; one that a rule names by its handle counts in any case.
  */
-const SIGNERS_PER_KEY_MAX = 1000;
-/** Characters of a record from which on reading it counts, and the effort of reading as many. */
-const LONG_CHARS = 4096;
+const SIGNERS_PER_KEY_MAX = 50;
+const WEIGHT_PER_KEY_MAX = 4096;
+/** Bytes of an entry from which on reading it counts, and the effort of reading as many. */
+const LONG_BYTES = 4096;
 const LONG_WEIGHT = 256;
 /** What a key takes of the room for signers, though none may carry it: anybody may sign with as many as they like. */
 const KEY_CHARS = 256;
@@ -52,13 +55,14 @@ function peopleOf({ memo }: State, ledger: number): People {
   const epoch = memo.peopleEpoch(ledger);
   const known = memo.people(ledger);
   if (known === undefined) {
-    const people: People = { epoch, byKey: new KeyMap(), circles: new Map() };
+    const people: People = { epoch, byKey: new KeyMap(), circles: new Map(), signers: new Map() };
     memo.setPeople(ledger, people);
     return people;
   }
   if (known.epoch !== epoch) {
     known.byKey.clear();
     known.circles.clear();
+    known.signers.clear();
     known.epoch = epoch;
   }
   return known;
@@ -70,56 +74,117 @@ export function signersOf(state: State, ledger: number, key: Uint8Array): Carrie
   const known = byKey.get(key);
   if (known !== undefined) return known;
   const text = base64(key);
-  const found = new Carriers(state, text, carriersOf(state, ledger, text));
+  const rows = rowsOf(state, ledger, text);
+  const found = rows.length === 0 ? NOBODY : new SomeCarriers(state, ledger, text, rows);
   if (byKey.size >= KEYS_MAX) byKey.clear();
   byKey.add(key.slice(), found);
   state.memo.holdPeople(KEY_CHARS);
   return found;
 }
 
-/** The signers of one key, first made first. Each is read when somebody asks for it: a record may be a megabyte. */
-class Carriers {
+/** A signer record that carries a key, or is found with those. It is read when somebody asks for it: it may be a megabyte. */
+export class Carrier {
+  /** The effort of reading it, where that is worth counting. */
+  readonly weight: number;
   readonly #state: State;
+  readonly #address: number;
   readonly #key: string;
-  readonly #rows: readonly number[];
-  #next = 0;
-  readonly #known: SignerFact[] = [];
+  #fact: SignerFact | null | undefined;
 
-  constructor(state: State, key: string, rows: readonly number[]) {
+  constructor(state: State, row: number, key: string) {
     this.#state = state;
+    this.#address = versionAddress(state, state.rows.at.get(row));
     this.#key = key;
-    this.#rows = rows;
+    this.weight = LONG_WEIGHT * Math.floor(state.heap.length(this.#address) / LONG_BYTES);
   }
 
-  at(index: number): SignerFact | undefined {
-    while (this.#known.length <= index && this.#known.length < SIGNERS_PER_KEY_MAX && this.#next < this.#rows.length) {
-      const fact = this.#read(this.#rows[this.#next++]!);
-      if (fact !== null) this.#known.push(fact);
-    }
-    return this.#known[index];
+  /** Null where it carries another key: they are found by a hash. */
+  get fact(): SignerFact | null {
+    if (this.#fact === undefined) this.#fact = this.#read();
+    return this.#fact;
   }
 
-  #read(row: number): SignerFact | null {
-    const { entry } = versionAt(this.#state, this.#state.rows.at.get(row));
+  #read(): SignerFact | null {
+    const entry = entryAt(this.#state, this.#address) as VersionEntry;
     const data = dataOf(entry) as { public: string; schema?: string; custom?: unknown };
     if (data.public !== this.#key) return null;
     const { schema, custom } = data;
     this.#state.memo.holdPeople(entry.data.length);
-    const weight = LONG_WEIGHT * Math.floor(entry.data.length / LONG_CHARS);
-    return { luid: entry.luid, handle: entry.handle, schema, custom, circles: new Map(), weight };
+    return { luid: entry.luid, schema, custom, circles: new Map() };
   }
 }
 
-/** Their rows, in the order in which they were made. */
-function carriersOf(state: State, ledger: number, key: string): number[] {
+/** The signers of one key. */
+interface Carriers {
+  /** Those that count, first made first: of many some, of long ones those that fit. */
+  readonly counted: readonly Carrier[];
+  /** The one of this handle, whether it counts or not; null where there is none. */
+  named(handle: string): Carrier | null;
+}
+
+/** Anybody may sign with as many keys as they like, so what is known of one that no signer carries is little. */
+const NOBODY: Carriers = { counted: [], named: () => null };
+
+class SomeCarriers implements Carriers {
+  readonly counted: readonly Carrier[];
+  readonly #state: State;
+  readonly #ledger: number;
+  readonly #key: string;
+  readonly #rows: ReadonlySet<number>;
+  /** Those that were asked for, by their rows. */
+  readonly #carriers = new Map<number, Carrier>();
+
+  constructor(state: State, ledger: number, key: string, rows: readonly number[]) {
+    this.#state = state;
+    this.#ledger = ledger;
+    this.#key = key;
+    this.#rows = new Set(rows);
+    const counted: Carrier[] = [];
+    let weight = 0;
+    for (let i = 0; i < rows.length && counted.length < SIGNERS_PER_KEY_MAX; i++) {
+      const carrier = this.#carrier(rows[i]!);
+      if (weight + carrier.weight > WEIGHT_PER_KEY_MAX) continue;
+      weight += carrier.weight;
+      counted.push(carrier);
+    }
+    this.counted = counted;
+  }
+
+  named(handle: string): Carrier | null {
+    const row = signerRow(this.#state, this.#ledger, handle);
+    return this.#rows.has(row) ? this.#carrier(row) : null;
+  }
+
+  #carrier(row: number): Carrier {
+    const known = this.#carriers.get(row);
+    if (known !== undefined) return known;
+    const carrier = new Carrier(this.#state, row, this.#key);
+    this.#carriers.set(row, carrier);
+    return carrier;
+  }
+}
+
+/** Rows of the signers that carry a key, in the order in which they were made. */
+function rowsOf(state: State, ledger: number, key: string): number[] {
   const { terms } = state;
-  const carriers: number[] = [];
+  const found: number[] = [];
   const head = terms.head(termHash(state, ledger, Kind.signer, 'public', key));
   for (let node = head; node !== 0; node = terms.next(node)) {
     const row = rowAtPlace(state, ledger, Kind.signer, terms.value(node));
-    if (row >= 0) carriers.push(row);
+    if (row >= 0) found.push(row);
   }
-  return carriers.sort((one, other) => one - other);
+  return found.sort((one, other) => one - other);
+}
+
+function signerRow(state: State, ledger: number, handle: string): number {
+  const { signers } = peopleOf(state, ledger);
+  const known = signers.get(handle);
+  if (known !== undefined) return known;
+  const row = findHandle(state, ledger, Kind.signer, handle);
+  if (signers.size >= NAMES_MAX) signers.clear();
+  signers.set(handle, row);
+  state.memo.holdPeople(CIRCLE_CHARS + handle.length);
+  return row;
 }
 
 /** Whether the signer is in the circle of this handle. */
@@ -140,7 +205,7 @@ function circleLuid(state: State, ledger: number, handle: string): string | null
   if (known !== undefined) return known;
   const row = findHandle(state, ledger, Kind.circle, handle);
   const luid = row < 0 ? null : versionAt(state, state.rows.at.get(row)).entry.luid;
-  if (circles.size >= CIRCLES_MAX) circles.clear();
+  if (circles.size >= NAMES_MAX) circles.clear();
   circles.set(handle, luid);
   state.memo.holdPeople(CIRCLE_CHARS + handle.length);
   return luid;

@@ -10,6 +10,7 @@ import { KINDS } from '../kinds.ts';
 import {
   ACCESS,
   ACTION_NUMBERS,
+  type Bearer,
   type Caller,
   CREATE,
   PROOF_TARGET,
@@ -28,6 +29,7 @@ import {
   type Scene,
   type SignerJson,
   SignerTest,
+  setAside,
 } from './matchers.ts';
 import type { AccessMemo } from './memo.ts';
 
@@ -121,9 +123,12 @@ class Found {
   /** Whether one of them asks nothing of anybody: the usual open ledger. */
   readonly isOpen: boolean;
   readonly all: readonly Rule[];
-  /** Those that a key decides by itself, and the others. */
+  /** Those that a key decides by itself, where these are worth keeping. */
   readonly #fixed: readonly Rule[];
-  readonly #others: readonly Rule[];
+  /** Of the others, those that name no signer, those that name one, and those that ask about the record in question. */
+  readonly #unsigned: readonly Rule[];
+  readonly #signed: readonly Rule[];
+  readonly #narrow: readonly Rule[];
   readonly #kept: KeyMap<Answer> | null;
   readonly #place: Place;
   #epoch = -1;
@@ -136,15 +141,35 @@ class Found {
     const fixed = action === READ ? [] : all.filter(isFixed);
     this.#fixed = fixed.length < KEPT_RULES_MIN ? [] : fixed;
     this.#kept = this.#fixed.length === 0 ? null : new KeyMap();
-    this.#others = this.#fixed.length === 0 ? all : all.filter((rule) => !isFixed(rule));
+    const others = this.#fixed.length === 0 ? all : all.filter((rule) => !isFixed(rule));
+    const whole = others.filter((rule) => !isNarrow(rule));
+    this.#unsigned = whole.filter(({ signer }) => signer === null);
+    // A key alone costs least.
+    const isPlain = ({ signer }: Rule) => signer?.isPlain === true;
+    this.#signed = [...whole.filter(isPlain), ...whole.filter((rule) => rule.signer !== null && !isPlain(rule))];
+    this.#narrow = others.filter(isNarrow);
   }
 
-  /** Whether any of them grants the action. */
-  grants(action: number, caller: Caller, scene: RecordScene): boolean {
-    if (this.#kept !== null) {
-      for (const key of caller.keys) if (this.#passes(key, this.#kept, scene)) return true;
+  /**
+   * Whether any of them grants the action. What costs least is asked first, and of several keys each has its share of the
+   * effort: strangers may have signed too, and what they are known by must not take from others what these may do.
+   */
+  grants(action: number, { keys, bearer }: Caller, scene: RecordScene): boolean {
+    const { effort } = scene;
+    for (const rule of this.#unsigned) if (holds(rule, action, keys, bearer, scene)) return true;
+    for (let index = 0; index < keys.length; index++) {
+      const aside = setAside(effort, keys.length - index);
+      if (this.#grantsTo(keys.length === 1 ? keys : [keys[index]!], action, bearer, scene)) return true;
+      effort.left = aside + Math.max(effort.left, 0);
     }
-    for (const rule of this.#others) if (holds(rule, action, caller, scene)) return true;
+    for (const rule of this.#narrow) if (holds(rule, action, keys, bearer, scene)) return true;
+    return false;
+  }
+
+  /** To a key alone, the one in `keys`. */
+  #grantsTo(keys: readonly Uint8Array[], action: number, bearer: Bearer | null, scene: RecordScene): boolean {
+    if (this.#kept !== null && this.#passes(keys[0]!, this.#kept, scene)) return true;
+    for (const rule of this.#signed) if (holds(rule, action, keys, bearer, scene)) return true;
     return false;
   }
 
@@ -158,11 +183,13 @@ class Found {
     }
     let answer = kept.get(key);
     if (answer === undefined) {
-      const { left } = effort;
+      const [{ left }, { read }] = [effort, scene];
       effort.left = EFFORT_MAX;
+      scene.read = null;
       const passes = this.#fixed.some((rule) => effort.left-- > 0 && rule.signer!.passes(key, scene));
       answer = { passes, cost: EFFORT_MAX - effort.left };
       effort.left = left;
+      scene.read = read;
       scene.state.memo.holdAnswer(KEPT_KEY_WORDS);
       kept.add(key.slice(), answer);
     }
@@ -178,8 +205,12 @@ interface Answer {
   readonly cost: number;
 }
 
-function isFixed({ signer, bearer, narrowed }: Rule): boolean {
-  return signer?.isFixed === true && bearer === null && narrowed.every(({ filters }) => filters.length === 0);
+function isFixed(rule: Rule): boolean {
+  return rule.signer?.isFixed === true && rule.bearer === null && !isNarrow(rule);
+}
+
+function isNarrow({ narrowed }: Rule): boolean {
+  return narrowed.some(({ filters }) => filters.length > 0);
 }
 
 /** A list of rules in its place, of one ledger or of the server. */
@@ -262,16 +293,22 @@ export interface RecordScene extends Scene {
 }
 
 /** Whether the rule grants the action it was found for. */
-export function holds({ signer, bearer, narrowed }: Rule, action: number, caller: Caller, scene: RecordScene): boolean {
+export function holds(
+  { signer, bearer, narrowed }: Rule,
+  action: number,
+  keys: readonly Uint8Array[],
+  token: Bearer | null,
+  scene: RecordScene,
+): boolean {
   const { effort } = scene;
-  effort.left -= signer === null ? 1 : 1 + caller.keys.length;
+  effort.left -= signer === null ? 1 : 1 + keys.length;
   if (effort.left < 0) return false;
   if (signer !== null) {
     // Signatures are on bodies, and what is read has none: such a rule was never meant to open a record.
     if (bearer === null && action === READ) return false;
-    if (!anyPasses(signer, caller.keys, scene)) return false;
+    if (!anyPasses(signer, keys, scene)) return false;
   }
-  if (bearer !== null && (caller.bearer === null || !bearer.passes(caller.bearer, scene))) return false;
+  if (bearer !== null && (token === null || !bearer.passes(token, scene))) return false;
   for (const { filters } of narrowed) if (filters.length > 0 && !isWithin(filters, action, scene)) return false;
   return true;
 }

@@ -13,15 +13,15 @@ function isAboutLabels(custom: Record<string, unknown>): boolean {
 }
 
 /**
- * Keys that ask by the proofs an intent comes with, where a handle means nothing but in what a bridge reports; none that
- * also says no.
+ * Keys that ask by the proofs an intent comes with, where a handle means nothing but in what a bridge reports: not those that
+ * give it labels alone, and none that also says no.
  */
 export function willing(proofs: readonly Signed[]): string[] {
   const isReport = ({ handle, status }: Record<string, unknown>) =>
     handle !== undefined && /^(prepared|failed|committed|aborted)$/.test(String(status));
   const spoken = proofs
     .map((proof) => ({ key: proof.public, words: JSON.parse(proof.custom ?? '{}') }))
-    .filter(({ words }) => !isReport(words));
+    .filter(({ words }) => !isReport(words) && !isAboutLabels(words));
   const refusing = spoken.filter(({ words }) => isNo(words)).map(({ key }) => key);
   return spoken.map(({ key }) => key).filter((key) => !refusing.includes(key));
 }
