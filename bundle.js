@@ -5,10 +5,12 @@
  *
  * Whatever refers to a file of the tree says `../room/file`: that is the same file from its own room and from here.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { build } from 'rolldown';
 
-const dir = 'dist/src/bin';
+/** What is run, and what it is put together as: a server may be started meanwhile, and runs what was there before. */
+const place = 'dist/src/bin';
+const dir = `${place}.${process.pid}`;
 
 /** What the bundler has doubts about is a mistake of ours: a package that no browser has, names that nobody gives. */
 const refuse = (level, { message }) => {
@@ -30,7 +32,6 @@ const builds = [
     onLog: refuse,
     output: {
       dir,
-      cleanDir: true,
       chunkFileNames: '[name].js',
       minifyInternalExports: false,
       sourcemap: true,
@@ -44,5 +45,27 @@ const builds = [
     output: { dir, format: 'iife', comments: false, intro: "'use strict';", banner: licencesOf },
   },
 ];
-// One after the other: the first makes the directory empty.
-for (const each of builds) await build(each);
+
+try {
+  for (const each of builds) await build(each);
+  exchange();
+} finally {
+  for (const path of [dir, `${dir}.old`]) rmSync(path, { recursive: true, force: true });
+}
+
+/** Puts what was made in its place. Another build may do the same at the same time. */
+function exchange() {
+  const tries = (from, to, codes) => {
+    try {
+      renameSync(from, to);
+      return true;
+    } catch (error) {
+      if (codes.includes(error.code)) return false;
+      throw error;
+    }
+  };
+  do {
+    rmSync(`${dir}.old`, { recursive: true, force: true });
+    tries(place, `${dir}.old`, ['ENOENT']);
+  } while (!tries(dir, place, ['ENOTEMPTY', 'EEXIST']));
+}

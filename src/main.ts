@@ -99,7 +99,11 @@ async function serve(given: Config, directory: string): Promise<void> {
   stopOnSignals(running, directory, log);
   takeSnapshotNow = isReadOnly
     ? () => tell('No snapshot is taken: the server is read-only.')
-    : () => engine.requestSnapshot();
+    : () => {
+        // Once it has stopped the directory may be another server's, whatever this process still waits for.
+        if (running.isStopping) tell('No snapshot is taken: the server stops.');
+        else engine.requestSnapshot();
+      };
   if (config.followers !== '') running.followers = await openToFollowers(config, peers, running, log);
   if (config.metrics !== '') running.metrics = await openMetrics(config, directory, running, log);
   if (config.followersMin > 0) await guard(config.followersMin, running);

@@ -344,10 +344,7 @@ export class Lanes {
     // The text is not kept beside its bytes.
     const body = Buffer.from(wanted.body);
     row.places = Math.ceil(Math.max(1, body.length / this.#placeBytes));
-    if (!fits(party, row, room)) {
-      party.waiting ??= { lane, row };
-      return lane.ready.add(row);
-    }
+    if (!fits(party, row, room)) return lane.ready.add(row);
     waitNoMore(party, row);
     const calling = new AbortController();
     row.calling = calling;
@@ -493,7 +490,8 @@ function roomOf({ inFlight }: Party, free: number): number {
 
 /**
  * What goes next of a party: what has waited for room, once there is; else the first of the lane whose turn it is. Those
- * that have no share left are as few as there are calls on their way.
+ * that have no share left are as few as there are calls on their way. What is met that is known to be too long for its room
+ * waits from now on.
  */
 function nextOf(party: Party, room: number): { lane: Lane; row: Row | null } | undefined {
   const { waiting } = party;
@@ -501,7 +499,9 @@ function nextOf(party: Party, room: number): { lane: Lane; row: Row | null } | u
   for (const lane of party.hungry) {
     const row = lane.ready.first;
     // What was ready may be cancelled by now: its lane is looked at once more, and is hungry no longer.
-    if (lane.calls < room - party.saved && (row === null || fits(party, row, room))) return { lane, row };
+    if (row === null || fits(party, row, room)) {
+      if (lane.calls < room - party.saved) return { lane, row };
+    } else if (row.places > 1) party.waiting ??= { lane, row };
   }
   return undefined;
 }

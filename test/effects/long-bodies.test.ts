@@ -122,7 +122,11 @@ describe('long bodies', () => {
   /** A closed loop of short calls, some at a time in each lane, of which as many always wait as there may be. */
   const saturated = (lanes: number, parallelMax: number, ms: number) => {
     const random = randomFrom(1);
-    const say = (url: string) => (url.startsWith('hangs') ? hangs() : taken(Math.round(ms * (0.5 + random()))));
+    const say = (url: string, attempt: number) => {
+      if (url.startsWith('hangs')) return hangs();
+      if (url.startsWith('comes again') && attempt === 1) return refused();
+      return taken(Math.round(ms * (0.5 + random())));
+    };
     const world = makeWorld(say, { inFlightMax: 256 });
     const done = new Map<string, number>();
     let key = 0;
@@ -159,6 +163,37 @@ describe('long bodies', () => {
       const before = [doneBy('lane 0'), doneBy('lane 1')];
       await clock.run(60_000);
       for (const [n, lane] of ['lane 0', 'lane 1'].entries()) expect(doneBy(lane)).toBeGreaterThan(before[n]! + 5);
+      lanes.close();
+    },
+  );
+
+  test.each([
+    [300, 1, 1],
+    [300, 1, 2],
+    [40, 16, 2],
+    [20, 16, 5],
+  ])('go though they were refused once: %i lanes of %i calls, %i MiB', async (count, parallel, mib) => {
+    const { clock, lanes, add } = saturated(count, parallel, 1000);
+    await clock.run(60_000);
+    let ended = 0;
+    for (let n = 0; n < 2; n++) add('comes again', mib * MiB, () => ended++, 1);
+    await clock.run(60_000);
+    expect(ended).toBe(2);
+    lanes.close();
+  });
+
+  test.each([
+    [300, 1, 1, 3],
+    [20, 16, 1, 5],
+  ])(
+    'go behind others that are not as long: %i lanes of %i calls, %i and %i MiB',
+    async (count, parallel, less, more) => {
+      const { clock, lanes, add } = saturated(count, parallel, 1000);
+      await clock.run(60_000);
+      let ended = 0;
+      for (const mib of [less, more]) add(`of ${mib}`, mib * MiB, () => ended++, 1);
+      await clock.run(60_000);
+      expect(ended).toBe(2);
       lanes.close();
     },
   );

@@ -315,12 +315,16 @@ slow('a thread that never comes to its beginning, nor to its end, is no reason n
   const preload = fileURLToPath(new URL('./hanging-worker.js', import.meta.url));
   const env = { NODE_OPTIONS: `--import ${preload}`, AYNI_TEST_FIFO: fifo, AYNI_TEST_AT_ONCE: '1' };
   const server = await launchOfTest(path, { flags: ['--workers', '1'], env });
+  await openAccount(server.client, keys);
   await until(() => server.log().includes('a proof worker hangs'));
   server.child.kill('SIGTERM');
+  await until(() => readFileSync(join(path, 'lock-0000000001'), 'utf8') === '');
+  // It has let the directory go, which may be another server's, and writes nothing more there.
+  server.child.kill('SIGUSR2');
+  await until(() => server.log().includes('No snapshot is taken: the server stops.'));
   await server.ended;
   expect(server.child.signalCode ?? 0).toBe('SIGKILL');
-  // It had let the directory go by then.
-  expect(readFileSync(join(path, 'lock-0000000001'), 'utf8')).toBe('');
+  expect(readdirSync(path).filter((name) => name.startsWith('snapshot'))).toEqual([]);
 });
 
 test('held up as a whole for a second: it goes on where it was, and nobody is told anything false', async () => {

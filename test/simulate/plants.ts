@@ -837,7 +837,7 @@ export const TESTED_PLANTS: TestedPlant[] = [
   [
     'a party takes what is left for others, by long bodies',
     'effects/long-bodies',
-    ['src/effects/lanes.ts', '    if (!fits(party, row, room)) {\n', '    if (false as boolean) {\n'],
+    ['src/effects/lanes.ts', '    if (!fits(party, row, room)) return', '    if (false as boolean) return'],
   ],
   [
     'a body that is too long for its room waits for as long as others come',
