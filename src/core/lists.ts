@@ -181,14 +181,13 @@ function filterView(state: State, row: number): object {
  * Candidates of a list: every record that can pass its filters, and as few others as an index allows, in the order that
  * is asked for. Each is checked against all filters, so an index can only save time, never change an answer.
  *
- * Newest first, a list walks a chain of places: the chain of a term where a filter asks for equality with a term, what
- * the chains of several terms have in common, else that of all records of the kind. Oldest first, it walks the order of
- * all changes from the kind's first, or a chain turned round: the terms', or the kind's where most changes are others'.
- * A list of one status passes by the blocks of that chain where nobody has had it; intents on their way, where they are
- * few, are looked through one by one.
+ * Where a filter asks for equality with a term, a list walks the chain of that, or what the chains of several terms have in
+ * common; else all records of the kind, block by block, but for those where nobody has had the status that is asked for. A
+ * chain leads from the newest to the oldest: for the other order it is turned round, and so is each block. Intents on their
+ * way, where they are few, are looked through one by one.
  *
  * Records of a kind that never changes (intents) stand where they were put: with no filters and nothing left out, the
- * n-th of them is known by its number, and a page begins next to it, however deep.
+ * n-th of them is known by its number, and a page begins with the block it is in, however deep.
  */
 
 /** No candidate at this step; and none any more. */
@@ -232,7 +231,6 @@ class Candidates {
     const { ledger, kind, filters, order } = this.#request;
     const handle = filters.find((filter) => filter.operator === 'eq' && nameOf(filter) === 'data.handle');
     if (handle !== undefined) return each([findHandle(this.#state, ledger, kind, String(handle.value))]);
-    if (this.#isNumbered()) return order === 'newest' ? this.#newestNumbered() : this.#oldestNumbered();
     const open = this.#openRows();
     if (open !== null) return each(order === 'newest' ? open.reverse() : open);
     const terms = filters.map((filter) => termOf(kind, filter)).filter((term) => term !== null);
@@ -242,16 +240,15 @@ class Candidates {
     const asked = this.#asked;
     const short = heads.length > 1 || asked !== null ? this.#shortest(heads) : -1;
     if (short >= 0) return this.#inOrder(this.#chain(short));
-    if (asked !== null && (heads.length === 0 || this.#isRare(asked.number))) return this.#blocksOf(asked.number);
-    if (heads.length > 1) return this.#inOrder(this.#common(heads));
-    if (heads.length === 1) return this.#inOrder(this.#chain(heads[0]!));
-    if (order === 'oldest' && !this.#isSparse()) return this.#allChanges();
-    return this.#inOrder(this.#chain(this.#all()));
+    if (heads.length === 0 || (asked !== null && this.#isRare(asked.number))) {
+      return this.#blocksOf(asked?.number ?? ANY_STATUS);
+    }
+    return this.#inOrder(heads.length > 1 ? this.#common(heads) : this.#chain(heads[0]!));
   }
 
   /** What is given newest first, in the order that is asked for. */
   #inOrder(newestFirst: () => number): () => number {
-    return this.#request.order === 'newest' ? newestFirst : turned(newestFirst, Number.POSITIVE_INFINITY);
+    return this.#request.order === 'newest' ? newestFirst : turned(newestFirst);
   }
 
   /** The newest node of all records of the kind. */
@@ -266,12 +263,12 @@ class Candidates {
     return RARE * liveCount(this.#state, ledger, kind, status) < this.#state.ranks.count(ledger, kind);
   }
 
-  /** All records in blocks where some may have the status. */
+  /** All records of the kind, but for blocks where none may have the status. */
   #blocksOf(status: number): () => number {
     const { ledger, kind, order } = this.#request;
     const { ranks, terms } = this.#state;
     const by = order === 'newest' ? -1 : 1;
-    let at = order === 'newest' ? Number.POSITIVE_INFINITY : -1;
+    let at = this.#blockBefore();
     let inBlock = () => END;
     return () => {
       const row = inBlock();
@@ -285,6 +282,19 @@ class Candidates {
     };
   }
 
+  /** After which block the walk begins: in lists of all records that never change next to the page, in others at the end. */
+  #blockBefore(): number {
+    const { ledger, kind, filters, isVisible, order, skip } = this.#request;
+    const isNewest = order === 'newest';
+    if (filters.length > 0 || isVisible !== undefined || !isFixed(kind))
+      return isNewest ? Number.POSITIVE_INFINITY : -1;
+    const { ranks } = this.#state;
+    const number = isNewest ? ranks.count(ledger, kind) - 1 - skip : skip;
+    const { block, older, newer } = ranks.blockOf(ledger, kind, number);
+    this.toSkip = isNewest ? newer : older;
+    return isNewest ? block + 1 : block - 1;
+  }
+
   /** The intents on their way with the status that is asked for, oldest first; null where that is no short cut. */
   #openRows(): number[] | null {
     const { ledger, kind } = this.#request;
@@ -294,52 +304,6 @@ class Candidates {
     const rows: number[] = [];
     for (const [row, intent] of open) if (intent.ledger === ledger && intent.status === status) rows.push(row);
     return rows;
-  }
-
-  /** Whether most changes since the kind's first are others': then its own chain is the shorter way, turned round. */
-  #isSparse(): boolean {
-    const { order, ranks } = this.#state;
-    const { ledger, kind } = this.#request;
-    return SPARSE * ranks.count(ledger, kind) < order.length - ranks.first(ledger, kind);
-  }
-
-  /** Whether the list is all records of the kind, each of which changed once: when it was made. */
-  #isNumbered(): boolean {
-    const { kind, filters, isVisible } = this.#request;
-    return filters.length === 0 && isVisible === undefined && isFixed(kind);
-  }
-
-  #newestNumbered(): () => number {
-    const { ledger, kind, skip } = this.#request;
-    const newest = this.#state.ranks.count(ledger, kind) - 1;
-    return this.#chainDownTo(newest - skip);
-  }
-
-  #oldestNumbered(): () => number {
-    const { ledger, kind, skip, limit } = this.#request;
-    const newest = this.#state.ranks.count(ledger, kind) - 1;
-    const last = Math.min(skip + limit - 1, newest);
-    if (last < skip) return () => END;
-    const chain = this.#chainDownTo(last);
-    let toPass = this.toSkip;
-    this.toSkip = 0;
-    const page = () => {
-      const row = chain();
-      if (row < 0 || toPass === 0) return row;
-      toPass--;
-      return NONE;
-    };
-    return turned(page, last - skip + 1);
-  }
-
-  /** The chain of all records, begun at a mark; `toSkip` becomes what still lies before number `number`. */
-  #chainDownTo(number: number): () => number {
-    const { ledger, kind } = this.#request;
-    const { ranks, terms } = this.#state;
-    if (number < 0) return () => END;
-    const mark = ranks.markFrom(ledger, kind, number);
-    this.toSkip = (mark?.change ?? ranks.count(ledger, kind) - 1) - number;
-    return this.#chain(mark === null ? this.#all() : terms.firstOf(mark.place));
   }
 
   /** The head of a chain that has few nodes, if one of these does: what stands there is all to look through. Else -1. */
@@ -392,15 +356,6 @@ class Candidates {
       return rowAtPlace(this.#state, ledger, kind, place);
     };
   }
-
-  #allChanges(): () => number {
-    const { order, ranks } = this.#state;
-    const { ledger, kind } = this.#request;
-    let place = ranks.first(ledger, kind);
-    const end = order.length;
-    if (place < 0) return () => END;
-    return () => (place >= end ? END : rowAtPlace(this.#state, ledger, kind, place++));
-  }
 }
 
 /** Whether records of the kind stay where they were put in the order of changes. */
@@ -418,18 +373,15 @@ const RARE = 1024;
 /** So many intents on their way are picked from by status at once, in a fraction of a millisecond. */
 const OPEN_FEW = 4096;
 
-/** Where one change in so many is the kind's own, what other ledgers do no longer makes its lists longer. */
-const SPARSE = 4;
-
-/** The rows that `newestFirst` gives, up to `max` of them, the last one first. */
-function turned(newestFirst: () => number, max: number): () => number {
+/** The rows that `newestFirst` gives, the last one first. */
+function turned(newestFirst: () => number): () => number {
   const rows: number[] = [];
   let isTurned = false;
   return () => {
     if (isTurned) return rows.pop() ?? END;
     const row = newestFirst();
     if (row >= 0) rows.push(row);
-    isTurned = row === END || rows.length === max;
+    isTurned = row === END;
     return NONE;
   };
 }

@@ -1,12 +1,13 @@
 /**
  * Where in the order of all changes a kind's n-th change stands, for every STRIDE-th, and which statuses are met from
- * there to the next: a deep page of a list begins at the mark next to it, instead of at the end of the list, and a list of
- * one status passes by what has none of it.
+ * there to the next: a list that goes through all records of a kind passes by what stands before a deep page, and what has
+ * none of the status that is asked for.
  *
  * Changes are counted from 0, the oldest, per ledger and kind; STRIDE of them are a block. Not part of the books: it
  * follows from `order` and the rows.
  */
 import { LongMap, near } from '../memory/index.ts';
+import { ANY_STATUS } from './counts.ts';
 import { type Kind, scopeOf } from './kinds.ts';
 
 const STRIDE = 256;
@@ -59,21 +60,17 @@ export class Ranks {
     return this.#rows.get(scopeOf(ledger, kind))?.count ?? 0;
   }
 
-  /** Place of the first change, -1 where there is none. */
-  first(ledger: number, kind: Kind): number {
-    return this.#rows.get(scopeOf(ledger, kind))?.marks[0] ?? -1;
-  }
-
-  /** The next marked change from `change` on, and its place; null where none follows. */
-  markFrom(ledger: number, kind: Kind, change: number): { change: number; place: number } | null {
-    const mark = Math.ceil(change / STRIDE);
-    const place = this.#rows.get(scopeOf(ledger, kind))?.marks[mark];
-    return place === undefined ? null : { change: mark * STRIDE, place };
+  /** The block that a change is in, and how many of that are older, and how many newer. */
+  blockOf(ledger: number, kind: Kind, change: number): { block: number; older: number; newer: number } {
+    const block = Math.floor(change / STRIDE);
+    const first = block * STRIDE;
+    const last = Math.min(first + STRIDE, this.count(ledger, kind)) - 1;
+    return { block, older: change - first, newer: last - change };
   }
 
   /**
-   * The next block where a record may have this status, in the direction of `by` (1 or -1) from block `after` on, without
-   * that: where it begins, and where the block behind it does, infinity for none. Null where there is no such block.
+   * The next block where a record may have this status, or any, in the direction of `by` (1 or -1) from block `after` on,
+   * without that: where it begins, and where the block behind it does, infinity for none. Null where there is no such block.
    */
   nextBlock(ledger: number, kind: Kind, status: number, after: number, by: 1 | -1): Block | null {
     const row = this.#rows.get(scopeOf(ledger, kind));
@@ -87,12 +84,12 @@ export class Ranks {
   }
 }
 
-export interface Block {
+interface Block {
   block: number;
   from: number;
   to: number;
 }
 
 function bitOf(status: number): number {
-  return 1 << (status & 31);
+  return status === ANY_STATUS ? -1 : 1 << (status & 31);
 }
