@@ -22,28 +22,26 @@ export function openApp({ engine, state, server }: House): Handler {
   const sealer = new Sealer(server);
   const limits = { claimsMax: 10_000, proofsMax: 64 };
   return createApp({
-    house: {
-      engine,
-      state,
-      server,
-      sealer,
-      bodyBytesMax: 1024 * 1024,
-      texts: new RecordTexts(TEXTS_BYTES_MAX),
-      pool: new ProofPool({ workers: 0, server, rowsPerTaskMax: 256, inlineRowsMax: 4 }),
-      waiters: new Waiters(),
-      walks: new Walks(),
-      longAnswers: new LongAnswers(),
-      effects: quiet(state, sealer),
-      validate: compileSchemas(limits),
-      pageLimitMax: 100,
-      listMsMax: 60_000,
-      listProofMsMax: 1000,
-      preferWaitSecondsMax: 30,
-      head: () => ({ seq: 0, chain: new Uint8Array(32), moment: 0 }),
-      clock: Date.now,
-      defect(error) {
-        throw error;
-      },
+    engine,
+    state,
+    server,
+    sealer,
+    bodyBytesMax: 1024 * 1024,
+    texts: new RecordTexts(TEXTS_BYTES_MAX),
+    pool: new ProofPool({ workers: 0, server, rowsPerTaskMax: 256, inlineRowsMax: 4 }),
+    waiters: new Waiters(),
+    walks: new Walks(),
+    longAnswers: new LongAnswers(),
+    effects: quiet(state, sealer),
+    validate: compileSchemas(limits),
+    pageLimitMax: 100,
+    listMsMax: 60_000,
+    listProofMsMax: 1000,
+    preferWaitSecondsMax: 30,
+    head: () => ({ seq: 0, chain: new Uint8Array(32), moment: 0 }),
+    clock: Date.now,
+    defect(error) {
+      throw error;
     },
     tokens: createTokenChecker(verify),
     defaultLedger: 1,

@@ -42,7 +42,6 @@ import { type Action, findRoute, type Route } from './paths.ts';
 import { listChanges, listRecords, readChange, readRecord, readStatus } from './reads.ts';
 import type { Handler, Reply, RequestHead } from './request.ts';
 import { HANDLE_MESSAGE } from './schema-shapes.ts';
-import type { SchemaLimits } from './schemas.ts';
 import {
   absoluteUrl,
   checkRequestHash,
@@ -50,33 +49,12 @@ import {
   hashedBody,
   isUnverified,
   type Token,
-  type TokenChecker,
   type TokenContext,
   type Unverified,
 } from './tokens.ts';
 import { UsualIntents } from './usual.ts';
 import { listBalances, listLimits, listWalletAnchors } from './wallets.ts';
 import { addProof, createRecord, dropRecord, updateRecord } from './writes.ts';
-
-interface AppOptions {
-  house: House;
-  tokens: TokenChecker;
-  /** Index of the ledger that requests without x-ledger work in. */
-  defaultLedger: number;
-  /** Under which clients see the server; empty: the Host header tells. */
-  publicUrl: string;
-  bodyDepthMax: number;
-  /** Those by which `house.validate` was made. */
-  limits: SchemaLimits;
-  /** Whether the books are only shown; absent: no. */
-  isReadOnly?: boolean;
-}
-
-/** What requests are served with beside the house. */
-interface Desk extends AppOptions {
-  readonly describe: () => Promise<string>;
-  readonly usual: UsualIntents;
-}
 
 const ACTIONS: Record<Action, (call: Call) => void> = {
   status: readStatus,
@@ -132,17 +110,12 @@ const DESCRIPTION_PATH = '/openapi.json';
 const DESCRIPTION_METHODS = refuseMethod(['GET', 'HEAD', 'OPTIONS']);
 
 /** The handler that server.ts calls for every request. */
-export function createApp(options: AppOptions): Handler {
-  const { house } = options;
-  const describe = describer({ ...options, pageLimitMax: house.pageLimitMax });
-  const usual = new UsualIntents({
-    ...options.limits,
-    depthMax: options.bodyDepthMax,
-    publicText: house.sealer.publicText,
-  });
-  const desk: Desk = { ...options, describe, usual };
+export function createApp(options: Omit<House, 'describe' | 'usual'>): Handler {
+  const { limits, bodyDepthMax, sealer } = options;
+  const usual = new UsualIntents({ ...limits, depthMax: bodyDepthMax, publicText: sealer.publicText });
+  const house: House = { ...options, describe: describer(options), usual };
   return {
-    admit: (head) => (head.method === 'GET' ? null : house.engine.overload(selectLedger(options, head))),
+    admit: (head) => (head.method === 'GET' ? null : house.engine.overload(selectLedger(house, head))),
     refuse: (refusal, reply) => sendRefusal({ house, reply }, refusal),
     handle(request, reply) {
       // The port opens after recovery, so whoever gets an answer here gets this one.
@@ -150,30 +123,29 @@ export function createApp(options: AppOptions): Handler {
         reply.sort = null;
         return house.engine.isCutOff ? sendRefusal({ house, reply }, CUT_OFF) : reply.send(200, READY);
       }
-      const serveNow = () => guarded({ house, reply }, () => serveRequest(desk, request, request.body, reply));
+      const serveNow = () => guarded({ house, reply }, () => serveRequest(house, request, request.body, reply));
       if (request.method === 'GET') return serveNow();
       if (house.engine.isOpen) return house.engine.letInNow(serveNow);
       const body = Buffer.from(request.body);
-      house.engine.wait(selectLedger(options, request), body.length, () => {
-        if (!reply.aborted) guarded({ house, reply }, () => serveRequest(desk, request, body, reply));
+      house.engine.wait(selectLedger(house, request), body.length, () => {
+        if (!reply.aborted) guarded({ house, reply }, () => serveRequest(house, request, body, reply));
       });
     },
   };
 }
 
 /** `body` is only read before this returns, and goes no further as it is: a request may wait for long behind it. */
-function serveRequest(options: Desk, request: RequestHead, body: Uint8Array, reply: Reply): void {
-  const { house, describe } = options;
+function serveRequest(house: House, request: RequestHead, body: Uint8Array, reply: Reply): void {
   const route = findRoute(request.method, request.path);
   if (isRefusal(route)) {
     const isDescription = request.path === DESCRIPTION_PATH;
-    if (isDescription && request.method === 'GET') return sendDescription(house, describe, reply);
+    if (isDescription && request.method === 'GET') return sendDescription(house, reply);
     const refusal = isDescription ? DESCRIPTION_METHODS : route;
     // Whoever asks for the methods that there are hears what who takes another one is told.
     if (request.method === 'OPTIONS' && statusOf(refusal) === 405) return reply.send(204, '', headersOf(refusal));
     return sendRefusal({ house, reply }, refusal);
   }
-  if (options.isReadOnly && request.method !== 'GET' && !ASKED_WITH_BODY.includes(route.action)) {
+  if (house.isReadOnly && request.method !== 'GET' && !ASKED_WITH_BODY.includes(route.action)) {
     return sendRefusal({ house, reply }, READ_ONLY);
   }
   const whatIsFull = request.method === 'GET' ? null : house.engine.room.whatIsFull(!GOING_ON.includes(route.action));
@@ -186,18 +158,18 @@ function serveRequest(options: Desk, request: RequestHead, body: Uint8Array, rep
   const call: Call = { house, request, reply, route, ...made, act };
 
   if (makesLedger(route) && request.header('x-ledger') !== '') return sendRefusal(call, MADE_OUTSIDE);
-  call.ledger = selectLedger(options, request);
+  call.ledger = selectLedger(house, request);
   if (call.ledger < 0) return refuseDurable(call, NO_SUCH_LEDGER);
 
-  const token = tokenOf(options, call);
-  if (token === null) serveBearer(options, call, body, null);
+  const token = tokenOf(call);
+  if (token === null) serveBearer(call, body, null);
   else if (isRefusal(token)) refuseDurable(call, token);
-  else if (isUnverified(token)) verifyToken(options, call, body, token);
-  else serveBearer(options, call, body, token);
+  else if (isUnverified(token)) verifyToken(call, body, token);
+  else serveBearer(call, body, token);
 }
 
 /** Has a token's signature verified with all others, and goes on with what it is then. */
-function verifyToken(options: Desk, call: Call, lent: Uint8Array, { checks, text, settle }: Unverified): void {
+function verifyToken(call: Call, lent: Uint8Array, { checks, text, settle }: Unverified): void {
   const { house, request, reply } = call;
   const isReading = request.method === 'GET';
   const body = isReading ? NO_BYTES : Buffer.from(lent);
@@ -207,36 +179,36 @@ function verifyToken(options: Desk, call: Call, lent: Uint8Array, { checks, text
     leave();
     if (reply.aborted) return;
     guarded(call, () => {
-      const token = error === null ? settle(bad < 0, contextOf(options, call.ledger)) : NOT_VERIFIED;
+      const token = error === null ? settle(bad < 0, contextOf(call)) : NOT_VERIFIED;
       if (isRefusal(token)) refuseDurable(call, token);
-      else serveBearer(options, call, body, token);
+      else serveBearer(call, body, token);
     });
   };
   house.pool.submit({ checks, text, seals: NO_BYTES, done });
 }
 
 /** What is asked for by whoever has this token, which is verified, or none. */
-function serveBearer(options: Desk, call: Call, body: Uint8Array, token: Token | null): void {
+function serveBearer(call: Call, body: Uint8Array, token: Token | null): void {
   const { house, request, route } = call;
   if (token !== null && token.jti !== null && house.state.tokens.has(tokenId(call, token))) {
     return refuseDurable(call, USED_UP);
   }
   const isBare = body.length === 0 && BARE.includes(route.action);
-  if (takesUsual(route, token)) call.usual = options.usual.open(body, token !== null && token.hsh !== null);
+  if (takesUsual(route, token)) call.usual = house.usual.open(body, token !== null && token.hsh !== null);
   if (request.method !== 'GET' && !isBare && call.usual === null) {
-    const parsed = parseJson(body, options.bodyDepthMax);
+    const parsed = parseJson(body, house.bodyDepthMax);
     if (parsed.refusal !== undefined) return sendRefusal(call, parsed.refusal);
     call.body = parsed.value;
   }
   if (token !== null) {
-    const refusal = checkRequestHash(token, hashedOf(options, call));
+    const refusal = checkRequestHash(token, hashedOf(call));
     if (refusal !== null) return sendRefusal(call, refusal);
     const { iss, sub, aud, hsh, key } = token;
     call.bearer = { iss, sub, aud, hsh: hsh !== null, key };
   }
   if (route.id !== null && !isId(route.kind, route.id)) return sendRefusal(call, BAD_ID);
   if (token === null || token.jti === null) return call.act();
-  if (options.isReadOnly) return sendRefusal(call, KEEPS_NO_TOKENS);
+  if (house.isReadOnly) return sendRefusal(call, KEEPS_NO_TOKENS);
   if (isLetIn(call)) return useToken(call, token);
   // A stranger's is not written down, and so counts for nothing, but beside signatures for which the request is taken.
   if (request.method === 'GET') call.bearer = null;
@@ -255,13 +227,13 @@ const NO_LEDGER = -1;
  * Handing over so long a text takes a third of a millisecond, and anybody may ask for it, a thousand at once. So they take
  * turns, beside the ledgers.
  */
-function sendDescription(house: House, describe: () => Promise<string>, reply: Reply): void {
+function sendDescription(house: House, reply: Reply): void {
   reply.sort = null;
   const tell = (text: string) => (): boolean => {
     guarded({ house, reply }, () => reply.send(200, text));
     return true;
   };
-  describe().then(
+  house.describe().then(
     (text) => house.walks.begin(NO_LEDGER, tell(text)),
     (error: Error) => {
       house.defect(error);
@@ -300,10 +272,10 @@ function actInTurn(call: Call): void {
 }
 
 /** What a token's `hsh` is held against. */
-function hashedOf({ publicUrl }: AppOptions, { request, body, usual }: Call): HashedRequest {
+function hashedOf({ house, request, body, usual }: Call): HashedRequest {
   const { methodSent: method, path, query } = request;
   const scheme = request.header('x-forwarded-proto') || 'http';
-  const url = absoluteUrl(publicUrl, scheme, request.header('host'), path, query);
+  const url = absoluteUrl(house.publicUrl, scheme, request.header('host'), path, query);
   return { method, url, header: (name) => request.header(name), body: () => usual?.bodyText ?? hashedBody(body) };
 }
 
@@ -383,19 +355,19 @@ function makesLedger({ action, kind }: Route): boolean {
 
 const NO_SUCH_LEDGER = refuse('api.route-not-found', 'server does not host requested ledger');
 
-function selectLedger({ house, defaultLedger }: AppOptions, request: RequestHead): number {
+function selectLedger({ state, defaultLedger }: House, request: RequestHead): number {
   const selected = request.header('x-ledger');
-  return selected === '' ? defaultLedger : findLedger(house.state, selected);
+  return selected === '' ? defaultLedger : findLedger(state, selected);
 }
 
 /** The token that a request comes with, null where it has none; or why that is not good, whatever is asked for. */
-function tokenOf(options: AppOptions, { ledger, request }: Call): Token | Unverified | Refusal | null {
-  const authorization = request.header('authorization');
-  return authorization === '' ? null : options.tokens.check(authorization, contextOf(options, ledger));
+function tokenOf(call: Call): Token | Unverified | Refusal | null {
+  const authorization = call.request.header('authorization');
+  return authorization === '' ? null : call.house.tokens.check(authorization, contextOf(call));
 }
 
 /** What a token is checked against now. */
-function contextOf({ house: { state, clock } }: AppOptions, ledger: number): TokenContext {
+function contextOf({ house: { state, clock }, ledger }: Call): TokenContext {
   return {
     now: Math.floor(clock() / 1000),
     audience: state.ledgers[ledger]!.handle,

@@ -16,9 +16,10 @@ import { errorBody, headersOf, type Refusal, refuseUnavailable, statusOf } from 
 import type { LongAnswers } from './long-answers.ts';
 import type { Route } from './paths.ts';
 import type { Reply, RequestHead } from './request.ts';
-import type { ValidateBody } from './schemas.ts';
+import type { SchemaLimits, ValidateBody } from './schemas.ts';
 import type { RecordTexts } from './texts.ts';
-import type { UsualContent } from './usual.ts';
+import type { TokenChecker } from './tokens.ts';
+import type { UsualContent, UsualIntents } from './usual.ts';
 import type { Waiters } from './waiters.ts';
 import type { Walks } from './walks.ts';
 
@@ -30,8 +31,17 @@ export interface House {
   sealer: Sealer;
   texts: RecordTexts;
   pool: ProofPool;
+  tokens: TokenChecker;
+  /** Index of the ledger that requests without x-ledger work in. */
+  defaultLedger: number;
+  /** Under which clients see the server; empty: the Host header tells. */
+  publicUrl: string;
   validate: ValidateBody;
+  /** Those by which that was made. */
+  limits: SchemaLimits;
+  usual: UsualIntents;
   bodyBytesMax: number;
+  bodyDepthMax: number;
   pageLimitMax: number;
   waiters: Waiters;
   walks: Walks;
@@ -42,6 +52,10 @@ export interface House {
   listMsMax: number;
   listProofMsMax: number;
   preferWaitSecondsMax: number;
+  /** Whether the books are only shown; absent: no. */
+  isReadOnly?: boolean;
+  /** The description of the interface. */
+  describe: () => Promise<string>;
   /** Told of errors that only a defect of ours can cause. */
   defect: (error: Error) => void;
   /** The end of the journal that is on the disk. */

@@ -57,11 +57,11 @@ export const PLANTS: Plant[] = [
   ],
   [
     'a token is held to the time of its request',
-    [APP, 'settle(bad < 0, contextOf(options, call.ledger))', 'settle(bad < 0, at)'],
+    [APP, 'settle(bad < 0, contextOf(call))', 'settle(bad < 0, at)'],
     [
       APP,
       '  // Others wait for their turn while it is',
-      '  const at = contextOf(options, call.ledger);\n  // Others wait for their turn while it is',
+      '  const at = contextOf(call);\n  // Others wait for their turn while it is',
     ],
   ],
 
