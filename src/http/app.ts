@@ -56,44 +56,48 @@ import { UsualIntents } from './usual.ts';
 import { listBalances, listLimits, listWalletAnchors } from './wallets.ts';
 import { addProof, createRecord, dropRecord, updateRecord } from './writes.ts';
 
-const ACTIONS: Record<Action, (call: Call) => void> = {
-  status: readStatus,
-  head: readHead,
-  create: createRecord,
-  list: listRecords,
-  read: readRecord,
-  update: updateRecord,
-  drop: dropRecord,
-  proof: addProof,
-  changes: listChanges,
-  change: readChange,
-  balances: listBalances,
-  limits: listLimits,
-  anchors: listWalletAnchors,
-  check: checkAccess,
-  assign: assignSigner,
-  members: listSigners,
-  remove: removeSigner,
-  events: listEvents,
-  deliveries: listDeliveries,
-  retry: retryEvents,
-  activate: activateBridge,
+/** How what is asked for is done, and what is special about asking for it. */
+interface ActionRow {
+  readonly act: (call: Call) => void;
+  /** A question behind `?` is read. */
+  readonly isAsked?: true;
+  /** It begins something: all else that writes brings to its end, or takes away, what is there. */
+  readonly isNew?: true;
+  /** A question that comes with a body: nothing changes. */
+  readonly isAskedInBody?: true;
+  /** It may be asked for without a body. */
+  readonly isBare?: true;
+}
+
+const ACTIONS: Record<Action, ActionRow> = {
+  status: { act: readStatus },
+  head: { act: readHead },
+  create: { act: createRecord, isNew: true },
+  list: { act: listRecords, isAsked: true },
+  read: { act: readRecord },
+  update: { act: updateRecord, isNew: true },
+  drop: { act: dropRecord },
+  proof: { act: addProof },
+  changes: { act: listChanges, isAsked: true },
+  change: { act: readChange },
+  balances: { act: listBalances, isAsked: true },
+  limits: { act: listLimits, isAsked: true },
+  anchors: { act: listWalletAnchors, isAsked: true },
+  check: { act: checkAccess, isAskedInBody: true },
+  assign: { act: assignSigner, isNew: true },
+  members: { act: listSigners, isAsked: true },
+  remove: { act: removeSigner },
+  events: { act: listEvents, isAsked: true },
+  deliveries: { act: listDeliveries, isAsked: true },
+  retry: { act: retryEvents, isBare: true },
+  activate: { act: activateBridge, isBare: true },
 };
-
-/** What may be asked for without a body. */
-const BARE: readonly Action[] = ['retry', 'activate'];
-
-/** What begins nothing: it brings to its end, or takes away, what is there. */
-const GOING_ON: readonly Action[] = ['proof', 'drop', 'remove', 'check', 'retry', 'activate'];
 
 /** Records stay; V8's heap has room again once what waits has come to its end. */
 const FULL = {
   records: refuseForGood('The books are full: this server takes nothing new, and goes on telling what is in them'),
   v8: refuseUnavailable('The books are full until some of what waits in them comes to its end: nothing new is taken'),
 };
-
-/** Questions that come with a body. */
-const ASKED_WITH_BODY: readonly Action[] = ['check'];
 
 const READ_ONLY = refuseForGood('This server only shows its books: it takes nothing in, and calls nobody');
 const KEEPS_NO_TOKENS = refuseForGood(
@@ -145,14 +149,13 @@ function serveRequest(house: House, request: RequestHead, body: Uint8Array, repl
     if (request.method === 'OPTIONS' && statusOf(refusal) === 405) return reply.send(204, '', headersOf(refusal));
     return sendRefusal({ house, reply }, refusal);
   }
-  if (house.isReadOnly && request.method !== 'GET' && !ASKED_WITH_BODY.includes(route.action)) {
-    return sendRefusal({ house, reply }, READ_ONLY);
+  const { isAsked, isNew, isAskedInBody } = ACTIONS[route.action];
+  if (request.method !== 'GET') {
+    if (house.isReadOnly && !isAskedInBody) return sendRefusal({ house, reply }, READ_ONLY);
+    const whatIsFull = house.engine.room.whatIsFull(isNew === true);
+    if (whatIsFull !== null) return sendRefusal({ house, reply }, FULL[whatIsFull]);
   }
-  const whatIsFull = request.method === 'GET' ? null : house.engine.room.whatIsFull(!GOING_ON.includes(route.action));
-  if (whatIsFull !== null) {
-    return sendRefusal({ house, reply }, FULL[whatIsFull]);
-  }
-  if (request.method === 'GET' && ASKING.includes(route.action)) reply.sort = 'list';
+  if (isAsked) reply.sort = 'list';
   const act = () => actInTurn(call);
   const made = { ledger: -1, body: undefined, usual: null, bodyBytes: body.length, bearer: null, showToken: null };
   const call: Call = { house, request, reply, route, ...made, act };
@@ -193,7 +196,7 @@ function serveBearer(call: Call, body: Uint8Array, token: Token | null): void {
   if (token !== null && token.jti !== null && house.state.tokens.has(tokenId(call, token))) {
     return refuseDurable(call, USED_UP);
   }
-  const isBare = body.length === 0 && BARE.includes(route.action);
+  const isBare = body.length === 0 && ACTIONS[route.action].isBare;
   if (takesUsual(route, token)) call.usual = house.usual.open(body, token !== null && token.hsh !== null);
   if (request.method !== 'GET' && !isBare && call.usual === null) {
     const parsed = parseJson(body, house.bodyDepthMax);
@@ -248,25 +251,13 @@ function sendDescription(house: House, reply: Reply): void {
  */
 const QUERY_AT_ONCE_MAX = 1024;
 
-/** Those whose questions are read. */
-const ASKING: readonly Action[] = [
-  'list',
-  'changes',
-  'balances',
-  'limits',
-  'anchors',
-  'members',
-  'events',
-  'deliveries',
-];
-
 function actInTurn(call: Call): void {
   const { request, route } = call;
-  const action = ACTIONS[route.action];
+  const { act, isAsked } = ACTIONS[route.action];
   const isLong = (request.query?.length ?? 0) > QUERY_AT_ONCE_MAX;
-  if (!isLong || !ASKING.includes(route.action)) return action(call);
+  if (!isLong || !isAsked) return act(call);
   walk(call, () => {
-    action(call);
+    act(call);
     return true;
   });
 }
