@@ -37,7 +37,7 @@ export interface Submission {
   /** Digest of the server's own proof, 32 bytes per seal the command lacks; empty where it needs none. */
   seals: Uint8Array;
   /** What waits for the answer in memory beside the command: bytes of a body that will be needed again. */
-  besideBytes?: number;
+  besideBytes?: number | undefined;
   /** Told once: the entries now on disk (none where nothing changed), or why not. */
   answer(outcome: Entry[] | Refusal): void;
   /** Told of these entries before, while the disk is to take them: what is made of them leaves with `answer` only. */

@@ -18,7 +18,6 @@ import { sha256Hex } from '../proof/digest.ts';
 import { decodePublic } from '../proof/keys.ts';
 import type { ProofResult } from '../proof/pool.ts';
 import {
-  beginAnew,
   type Call,
   callerOf,
   guarded,
@@ -54,7 +53,7 @@ import {
 } from './tokens.ts';
 import { UsualIntents } from './usual.ts';
 import { listBalances, listLimits, listWalletAnchors } from './wallets.ts';
-import { addProof, createRecord, dropRecord, updateRecord } from './writes.ts';
+import { addProof, createRecord, dropRecord, submit, updateRecord } from './writes.ts';
 
 /** How what is asked for is done, and what is special about asking for it. */
 interface ActionRow {
@@ -317,19 +316,11 @@ function useToken(call: Call, token: Token, beside?: Signed): void {
     exp,
   };
   if (beside !== undefined) command.beside = beside.command;
-  engine.submit({
-    command,
-    checks: beside?.checks ?? NO_BYTES,
-    places: beside?.places,
-    seals: NO_BYTES,
-    // Parsed it takes ten times its bytes: as many are let in at a time as of requests without such a token.
-    besideBytes: call.bodyBytes,
-    answer(outcome) {
-      if (isRefusal(outcome)) sendRefusal(call, outcome);
-      else guarded(call, call.act);
-    },
-    leave: beginAnew(call, () => (beside === undefined ? useToken(call, token) : showToken(call, token))),
-  });
+  const { checks, places } = beside ?? { checks: NO_BYTES };
+  // Parsed it takes ten times its bytes: as many are let in at a time as of requests without such a token.
+  const besideBytes = call.bodyBytes;
+  const again = () => (beside === undefined ? useToken(call, token) : showToken(call, token));
+  submit(call, { command, checks, places, seals: NO_BYTES, besideBytes }, call.act, undefined, again);
 }
 
 /** A luid, or a handle of the form its kind has. */

@@ -329,16 +329,17 @@ function submitProof(
   });
 }
 
-type Unanswered = Pick<Submission, 'command' | 'checks' | 'places' | 'seals' | 'ahead'>;
+type Unanswered = Omit<Submission, 'answer' | 'leave'>;
 
-/** Where `bodyText` makes the body again, it is not kept as a value. */
+/** Where `bodyText` makes the body again, it is not kept as a value. Who is sent back does `again` at the next turn. */
 export function submit(
   call: Call,
   submission: Unanswered,
   done: (entries: Entry[]) => void,
   bodyText?: () => string,
+  again = call.act,
 ): void {
-  const { command, checks, places, seals, ahead } = submission;
+  const { command, checks, places, seals, besideBytes, ahead } = submission;
   if (call.showToken !== null) return call.showToken(submission);
   if (bodyText !== undefined) call.body = undefined;
   call.house.engine.submit({
@@ -346,11 +347,12 @@ export function submit(
     checks,
     places,
     seals,
+    besideBytes,
     ahead,
     answer(outcome) {
       if (isRefusal(outcome)) sendRefusal(call, outcome);
       else guarded(call, () => done(outcome));
     },
-    leave: beginAnew(call, call.act, bodyText),
+    leave: beginAnew(call, again, bodyText),
   });
 }
