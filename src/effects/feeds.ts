@@ -79,9 +79,12 @@ interface Receiver extends Reader {
   asked: number;
   /** On their way, in order. */
   readonly queue: Tried[];
-  /** It gets events as they come, or reads the log, or waits for room before it reads on. */
+  /**
+   * Who is `live` gets events as they come, and stands nowhere. Who is not through with them in time is `reading`: the log,
+   * in a company, up to its end, then is live again. Who has no room is `full` until there is some, and then reads on.
+   */
   mode: 'live' | 'reading' | 'full';
-  /** Of the entry at `from`, the first event that was not looked at. */
+  /** Of the entry at `from`, the first event that was not looked at; both tell where it stands that is not live. */
   index: number;
 }
 
@@ -201,15 +204,16 @@ export class Feeds {
     const receiver: Receiver = { row, kind, ledger: rows.ledger.get(row), key: '', asked: 0, queue: [], ...place };
     let seq = from;
     while (log.get(seq - 1) === 0) seq--;
-    Object.assign(receiver, this.#wishAt(receiver, log.get(seq - 1)));
+    this.#ask(receiver, log.get(seq - 1));
     this.#receivers.set(row, receiver);
     this.#join(receiver);
   }
 
-  /** What it asked for right after the entry at this address. */
-  #wishAt({ row, kind, ledger }: Receiver, asked: number): Pick<Receiver, 'key' | 'asked'> {
-    if (kind === Kind.bridge) return { key: `${ledger} intent-updated`, asked };
-    return { key: `${ledger} ${this.#wishOf(row, asked).signal}`, asked };
+  /** What it asked for right after the entry at this address counts for it now. */
+  #ask(receiver: Receiver, asked: number): void {
+    const { row, kind, ledger } = receiver;
+    const signal = kind === Kind.bridge ? 'intent-updated' : this.#wishOf(row, asked).signal;
+    Object.assign(receiver, { key: `${ledger} ${signal}`, asked });
   }
 
   #wishOf(row: number, address: number): { signal: string; filter: readonly Condition[] } {
@@ -226,7 +230,7 @@ export class Feeds {
 
   /** From the entry at this address on it asks for something else. */
   #change(receiver: Receiver, address: number): void {
-    const change = () => Object.assign(receiver, this.#wishAt(receiver, address));
+    const change = () => this.#ask(receiver, address);
     if (receiver.mode === 'reading') return this.#companies.change(receiver, change);
     this.#leave(receiver);
     change();
@@ -386,7 +390,6 @@ export class Feeds {
     // They have come to the end: so many may have that the last of them wait for the next slice, or read on before that.
     for (const receiver of company.all()) {
       this.#setMode(receiver, 'live');
-      receiver.index = 0;
       if (timers.now() >= end) return;
     }
   }
