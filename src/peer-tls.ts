@@ -18,7 +18,7 @@ import { openToOthers } from './storage/key-file.ts';
 import { errorCode } from './storage/system-error.ts';
 
 /** As node:tls and node:https take it, on either side. */
-export interface PeerTls {
+interface PeerTls {
   cert: Buffer;
   key: Buffer;
   ca: string[];

@@ -34,7 +34,7 @@ export interface Recovered {
   notes: string[];
 }
 
-export interface RecoveryOptions {
+interface RecoveryOptions {
   disk: Disk;
   directory: string;
   verify: VerifyHash;

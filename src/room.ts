@@ -23,7 +23,7 @@ export interface RoomOptions {
 }
 
 /** What there is no room for: records, or in V8's heap what is not a record. */
-export type Fullness = 'records' | 'v8';
+type Fullness = 'records' | 'v8';
 
 export class Room {
   /** Bytes that records, their indexes and balances take, as of the last look. */

@@ -46,7 +46,7 @@ export interface SidePort {
   close(): void;
 }
 
-export interface SidePortOptions {
+interface SidePortOptions {
   host: string;
   /** 0 takes a free one. */
   port: number;

@@ -17,7 +17,7 @@ const SET_ROWS = 4;
 /** For so much of the ring there is a row. Most texts are longer: a set with more of them than it has rows loses the oldest. */
 const ROW_FOR_BYTES = 512;
 
-export interface NotedText {
+interface NotedText {
   readonly text: string;
   /** As it was set with the text, 0 to 2^32 - 1. */
   readonly note: number;

@@ -31,7 +31,7 @@ import { type PrepareRequest, readHandle, readIntent, readPrepare, readStatus, r
 
 export const BOOKS_FILE = 'books.jsonl';
 
-export interface BankOptions {
+interface BankOptions {
   disk: LineDisk;
   /** Where its file lies; it must exist, and no other process may use it. */
   directory: string;

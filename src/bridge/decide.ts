@@ -13,7 +13,7 @@ export interface House {
 }
 
 /** Why a prepare fails; it goes back to the ledger in the report. */
-export interface Failure {
+interface Failure {
   readonly reason: string;
   readonly detail: string;
 }

@@ -9,7 +9,7 @@ import { isObject, type JsonObject, parseObject } from './json.ts';
 import type { Ledger, LedgerAnswer } from './ledger.ts';
 import { makeRecord } from './records.ts';
 
-export interface JoinOptions {
+interface JoinOptions {
   ledger: Ledger;
   keys: KeyPair;
   /** Handle of bridge and wallet. */

@@ -15,7 +15,7 @@
  */
 import { crc32 } from 'node:zlib';
 
-export interface LineFile {
+interface LineFile {
   size(): number;
   /** Both may do less than asked for, and tell how much. */
   read(bytes: Uint8Array, from: number, to: number, position: number): number;
@@ -63,7 +63,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-export interface Opened<Fact extends object> {
+interface Opened<Fact extends object> {
   lines: Lines<Fact>;
   /** Bytes of a torn end that were cut. */
   cutBytes: number;

@@ -13,7 +13,7 @@ import type { Ledger } from './ledger.ts';
 import type { State } from './machine.ts';
 import { makeProof, type Proof } from './records.ts';
 
-export interface ReportOptions {
+interface ReportOptions {
   ledger: Ledger;
   keys: KeyPair;
   chaos: Chaos;

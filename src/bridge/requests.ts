@@ -24,7 +24,7 @@ export interface PrepareRequest {
   readonly intent: IntentName;
 }
 
-export interface StepRequest {
+interface StepRequest {
   readonly handle: string;
   readonly intent: IntentName;
 }

@@ -25,7 +25,7 @@ export interface UsualContent extends Omit<Content, 'value'> {
   bodyText: string | null;
 }
 
-export interface UsualOptions extends SchemaLimits {
+interface UsualOptions extends SchemaLimits {
   /** As deep as a body may be. */
   depthMax: number;
   /** The server's own key, in base64: what it signed is no client's proof. */

@@ -12,7 +12,7 @@ import { cutTornTail, type TornTail } from './journal-reader.ts';
 /** Why books are damaged whose end is not mended by that. */
 export const NOT_PUT_BACK = 'a byte that cannot be put back';
 
-export interface Mended {
+interface Mended {
   /** For the operator, a sentence or more. */
   note: string;
   /** The byte that was put back, with which there may be another frame: the journal is to be read again. Null where it was cut. */

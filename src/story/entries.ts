@@ -25,7 +25,7 @@ export interface ToldOutcome {
   links: ToldLinks | null;
 }
 
-export interface ToldLinks {
+interface ToldLinks {
   /** Of each leg, whether it is a credit. */
   legs: boolean[];
   isRouted: boolean;

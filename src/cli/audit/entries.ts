@@ -73,7 +73,7 @@ export function noCounts() {
   };
 }
 
-export interface EntryAuditOptions {
+interface EntryAuditOptions {
   serverKey: Uint8Array;
   signatures: Signatures;
   hashSeed: number;

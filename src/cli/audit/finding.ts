@@ -5,7 +5,7 @@ import { DamageError } from '../../storage/segments.ts';
  * damage: bytes are not what they were. lie: the bytes are whole, and what they say cannot be. decided: today's rules
  * decide otherwise than the books say.
  */
-export type FindingKind = 'damage' | 'lie' | 'decided';
+type FindingKind = 'damage' | 'lie' | 'decided';
 
 /** Where something stands in the books. */
 export interface Place {

@@ -15,7 +15,7 @@ export class AwayError extends Error {
 }
 
 /** What there is of a file from the byte on that was asked for. */
-export type Fetched =
+type Fetched =
   | { kind: 'bytes'; chunks: AsyncIterable<Uint8Array> }
   /** It has nothing more yet. */
   | { kind: 'nothing' }

@@ -37,7 +37,7 @@ export interface Outgoing {
   body: JsonObject;
 }
 
-export interface SenderOptions extends Destination {
+interface SenderOptions extends Destination {
   /** Signs what is not signed, and the tokens; null: all is signed, and asked without a token. */
   keys: KeyPair | null;
   /** Milliseconds for which a line may go without an answer. */

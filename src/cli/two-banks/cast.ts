@@ -23,7 +23,7 @@ export interface Cast {
   banks: [Actor, Actor];
 }
 
-export interface CastPlan {
+interface CastPlan {
   directory: string;
   symbol: string;
   /** Accounts each bank opens, with so much in each. */

@@ -13,7 +13,7 @@ import { type Actor, type Cast, engage } from './cast.ts';
 import { type BankBooks, completed, type EntryRow, findDisagreements, type Story } from './check.ts';
 import { makePayment, type Payment, send } from './traffic.ts';
 
-export interface PlayPlan {
+interface PlayPlan {
   directory: string;
   /** Decides about payments and kills; the machine decides when they meet. */
   seed: number;

@@ -24,7 +24,7 @@ export interface Payment {
   record: SignedRecord;
 }
 
-export interface TrafficPlan {
+interface TrafficPlan {
   banks: readonly [string, string];
   accounts: readonly string[];
   symbol: string;

@@ -24,7 +24,7 @@ const S = 24;
 /** In what is hashed: behind R and A. */
 const TEXT_AT = 64;
 
-export interface VerifierOptions {
+interface VerifierOptions {
   library: SignatureLibrary;
   /** Keys that have a table at most, 8 KiB each; fewer than 8 are none. */
   keysMax: number;
@@ -39,7 +39,7 @@ type Texts = Pick<Slab, 'texts' | 'textBytes'>;
 
 const NO_TEXTS: Texts = { texts: new Uint8Array(0), textBytes: new Uint16Array(0) };
 
-export type OnVerdict = (row: number, holds: boolean) => void;
+type OnVerdict = (row: number, holds: boolean) => void;
 
 /** Every y of the eight points of small order: x = 0, y = 0, and those of order 8. */
 const Y_OF_ORDER_8 = 2707385501144840649318225287225658788936804267575313519463743609750303402022n;

@@ -108,7 +108,7 @@ function simd(operation: number): Code {
 }
 
 /** An engine's exports: each function of the module by its name. */
-export type Exports = Record<string, (...addresses: number[]) => void>;
+type Exports = Record<string, (...addresses: number[]) => void>;
 
 /** Compiles the functions over a memory of `bytes`, all zero. Throws where the machine has no 128-bit vectors. */
 export function compile(functions: readonly WasmFunction[], bytes: number): { exports: Exports; memory: ArrayBuffer } {
