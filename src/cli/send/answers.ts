@@ -7,6 +7,7 @@
  */
 import { appendFileSync, closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs';
 import { parseObject } from '../../bridge/json.ts';
+import { isFinal } from '../../core/entry.ts';
 import { isLuid, secondOf } from '../../core/luid.ts';
 import { UsageError } from '../usage.ts';
 import { linesOf } from './lines.ts';
@@ -121,11 +122,6 @@ function checkHead(path: string, head: object | null, { url, ledger }: Destinati
 /** What was refused may be taken today, and what waits may have come to its end. */
 function isSettled({ outcome, status }: SentAnswer): boolean {
   return outcome !== 'refused' && (status === null || isFinal(status));
-}
-
-/** Whether an intent of this status keeps it. */
-export function isFinal(status: string | null): boolean {
-  return status === 'completed' || status === 'rejected';
 }
 
 /** The second in which the record was made; before all others where that is not told. */

@@ -8,6 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isObject, type JsonObject, parseObject } from '../../bridge/json.ts';
 import { makeRecord } from '../../bridge/records.ts';
+import { isFinal } from '../../core/entry.ts';
 import { KINDS, Kind } from '../../core/kinds.ts';
 import { canon } from '../../proof/canon.ts';
 import { sha256Hex } from '../../proof/digest.ts';
@@ -15,7 +16,7 @@ import type { KeyPair } from '../../proof/keys.ts';
 import { type Answer, type Client, connect, type Refusal, type StoredRecord } from '../client.ts';
 import { makeToken } from '../token.ts';
 import { findUnclear } from '../unclear.ts';
-import { type Destination, isFinal, type SentAnswer } from './answers.ts';
+import type { Destination, SentAnswer } from './answers.ts';
 
 /** How long the server may wait for an intent's end before it answers; a bridge may take longer. */
 const WAIT_SECONDS = 1;
@@ -108,7 +109,7 @@ export class Sender {
   async #endOf(taken: StoredRecord): Promise<End> {
     if (this.#kind !== Kind.intent) return NO_END;
     const end = endIn(taken);
-    return isFinal(end.status) ? end : ((await this.#readEnd(taken.luid)) ?? end);
+    return end.status !== null && isFinal(end.status) ? end : ((await this.#readEnd(taken.luid)) ?? end);
   }
 
   /** What has become of an intent that is in; null for who may not read it. */

@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { randomFrom } from '../../bridge/chaos.ts';
+import { isFinal } from '../../core/entry.ts';
 import { type Client, connect, type StoredRecord } from '../client.ts';
 import { runInParallel } from '../parallel.ts';
 import { type Actor, type Cast, engage } from './cast.ts';
@@ -133,8 +134,7 @@ async function collect(cast: Cast, client: Client, payments: Payment[], endMsMax
     for (;;) {
       const { status, body } = await client.get(`/intents/${handle}`);
       if (status === 200) stored.set(handle, body);
-      const isFinal = body.meta.status === 'completed' || body.meta.status === 'rejected';
-      if (status !== 200 || isFinal || performance.now() > late) return;
+      if (status !== 200 || isFinal(body.meta.status ?? '') || performance.now() > late) return;
       await pause(POLL_MS);
     }
   });
