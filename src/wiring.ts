@@ -207,7 +207,8 @@ export function openDoor(config: Config, rooms: Rooms, defaultLedger: number, lo
     defect: log.defect,
     tokens: createTokenChecker(verify),
     defaultLedger,
-    publicUrl: config.publicUrl,
+    // As every client writes it that takes it for a URL: tokens are over what they write.
+    publicUrl: config.publicUrl === '' ? '' : new URL(config.publicUrl).href,
     bodyDepthMax: config.bodyDepthMax,
     limits,
     isReadOnly: config.readOnly === 'yes',

@@ -54,6 +54,9 @@ export interface Refusal extends CoreRefusal {
   readonly headers?: readonly Header[];
 }
 
+/** How somebody may say who they are, on 401 (RFC 9110, 15.5.2). */
+const CHALLENGE: readonly Header[] = [['www-authenticate', 'Bearer']];
+
 /** What a client is asked to wait on 429 and 503, in seconds. */
 const LATER: readonly Header[] = [['retry-after', '1']];
 
@@ -91,10 +94,13 @@ export function statusOf(refusal: Refusal): number {
   return Object.hasOwn(REASONS, refusal.reason) ? REASONS[refusal.reason as Reason] : 500;
 }
 
+const NO_HEADERS: readonly Header[] = [];
+
 /** The headers of a refusal; 429 and 503 name a time to wait, where there is any. */
 export function headersOf(refusal: Refusal): readonly Header[] {
   const status = statusOf(refusal);
-  return refusal.headers ?? (status === 429 || status === 503 ? LATER : []);
+  if (refusal.headers !== undefined) return refusal.headers;
+  return status === 429 || status === 503 ? LATER : status === 401 ? CHALLENGE : NO_HEADERS;
 }
 
 /** The body that was made last: who is flooded says the same thing many times in a millisecond. */

@@ -43,6 +43,9 @@ export function listEvents(call: Call): void {
   if (!entersFor(call, Kind.effect)) return;
   const { house, reply } = call;
   const { log } = house.state;
+  // Whoever goes on from books that had more would not be told what comes here in their place.
+  if (wish.after > log.length)
+    return refuseDurable(call, refuse('api.query-malformed', beyond(wish.after, log.length)));
   const end = performance.now() + house.listMsMax;
   const giveUp = performance.now() + wish.waitMs;
   const texts: string[] = [];
@@ -106,6 +109,10 @@ function wishOf({ house, request }: Call): Wish | Refusal {
   // Whoever misspells one would wait for ever.
   if (signal !== '' && !SIGNALS.includes(signal)) return refuse('api.query-malformed', 'there is no such signal');
   return { after: Number(seq), from: Number(from), limit: query.page.limit, signal, waitMs };
+}
+
+function beyond(after: number, end: number): string {
+  return `after ${after} is beyond the end of these books, which is ${end}: it is of other ones, or they are older than they were`;
 }
 
 /** The events of an entry, from a number on, that belong to this ledger. */

@@ -33,6 +33,8 @@ const HASH_PATTERN = '^[A-Fa-f0-9]{64}$';
 const DIGEST_PATTERN = '^[a-f0-9]{64}$';
 const LUID_PATTERN = '^\\$[a-z]{3}\\.[A-Za-z0-9_-]{17}$';
 const URL_PATTERN = '^https?://[^\\s/?#][^\\s]*$';
+/** A day, or a moment as records carry it. */
+const MOMENT_PATTERN = '^\\d{4}-\\d{2}-\\d{2}(?:T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z)?$';
 /** Of one that paths are put behind. */
 const SERVER_PATTERN = '^https?://[^\\s/?#][^\\s?#]*$';
 export const HANDLE_MESSAGE = 'handle must consist of letters, digits, underscore, hyphen, plus and period';
@@ -47,6 +49,7 @@ export const PATTERN_MESSAGES: ReadonlyMap<string, string> = new Map([
   [DIGEST_PATTERN, 'must be 64 lower-case hexadecimal digits'],
   [LUID_PATTERN, 'must be a luid'],
   [URL_PATTERN, 'must be an http or https URL'],
+  [MOMENT_PATTERN, 'must be a day, 2026-11-28, or a moment as records carry it, 2026-11-28T09:30:00.000Z'],
   [SERVER_PATTERN, 'must be an http or https URL without ? and #: paths are put behind it'],
 ]);
 
@@ -85,32 +88,32 @@ export const Proof = closed({
 const KIND_NAMES = KINDS.map((kind) => kind.name);
 
 const CONDITION_VALUES_MAX = 1000;
-const ConditionScalar = anyOf([text(), number, boolean]);
-const ConditionList = array(ConditionScalar, { maxItems: CONDITION_VALUES_MAX });
 
-const Condition = anyOf([
-  ConditionScalar,
-  closed(
-    Object.fromEntries(
-      CONDITION_OPERATORS.map((name) => [
-        name,
-        optional(name === '$in' || name === '$nin' ? ConditionList : ConditionScalar),
-      ]),
-    ),
-    { minProperties: 1 },
-  ),
-]);
+/** A value that is wanted, or operators on such values. */
+function conditionOn(scalar: Schema): Schema {
+  const list = array(scalar, { maxItems: CONDITION_VALUES_MAX });
+  const operand = (name: string) => optional(name === '$in' || name === '$nin' ? list : scalar);
+  const operators = Object.fromEntries(CONDITION_OPERATORS.map((name) => [name, operand(name)]));
+  return anyOf([scalar, closed(operators, { minProperties: 1 })]);
+}
+
+const Condition = conditionOn(anyOf([text(), number, boolean]));
+/** What is kept is compared as it is, letter by letter: another form of a moment, or a number, would let everything pass, or nothing. */
+const MomentCondition = conditionOn(text({ pattern: MOMENT_PATTERN }));
 
 /**
  * Dotted paths of this pattern, each with the value wanted there or operators on it (core/conditions.ts). One that leads
  * nowhere would be met by no record: a policy would leave all of them free, a route pass on to the next.
  */
-const conditions = (paths: string) => map(paths, Condition, { maxProperties: MEMBERS_MAX });
+const conditions = (paths: string, moments: readonly string[] = []) => {
+  const known = Object.fromEntries(moments.map((path) => [path, optional(MomentCondition)]));
+  return map(paths, Condition, known, { maxProperties: MEMBERS_MAX });
+};
 
 /** Members behind others: none of them is without a name. */
 const BEHIND = '(?:\\.[^.]+)+';
 /** Into a record. */
-export const RecordConditions = conditions(`^(?:data${BEHIND}|meta\\.(?:status|moment|labels))$`);
+export const RecordConditions = conditions(`^(?:data${BEHIND}|meta\\.(?:status|moment|labels))$`, ['meta.moment']);
 const INTENT_MEMBERS = 'handle|schema|claims|custom|config|access|origin';
 /** Into a claim, and the data of the intent that it is of. */
 export const ClaimConditions = conditions(
@@ -119,6 +122,7 @@ export const ClaimConditions = conditions(
 /** Into the data of an event: what it is, and records. */
 export const EventConditions = conditions(
   `^(?:handle|signal|amount|metric|proofs${BEHIND}|(?:${KIND_NAMES.join('|')})(?:\\.(?:data|meta)${BEHIND}|\\.(?:hash|luid))?)$`,
+  KIND_NAMES.map((name) => `${name}.meta.moment`),
 );
 
 function oneOrIn(schema: Schema) {

@@ -125,7 +125,7 @@ describe('the default ledger', () => {
 
 describe('the public address', () => {
   test('is what request hashes are taken over', async () => {
-    const server = await serverOfTest({ flags: ['--public-url', 'https://ledger.example/api/v2'] });
+    const server = await serverOfTest({ flags: ['--public-url', 'https://Ledger.Example:443/api/v2'] });
     const client = connect(server);
     const ask = (url: string): Promise<Reply> => {
       const hsh = sha256(canon({ method: 'GET', url: `${url}/wallets`, headers: null, body: null }));

@@ -61,6 +61,11 @@ describe('statuses', () => {
   });
 });
 
+test('a 401 says how somebody may say who they are', () => {
+  expect(headersOf(refuse('auth.unauthorized', 'no'))).toEqual([['www-authenticate', 'Bearer']]);
+  expect(headersOf(refuse('auth.forbidden', 'no'))).toEqual([]);
+});
+
 describe('bodies', () => {
   test('canonical, hashed over data, signed with the moment', () => {
     const text = errorBody(refuse('record.not-found', 'Wallet not found'), Date.UTC(2030, 0, 2), sealer);

@@ -409,6 +409,14 @@ describe('members of kinds', () => {
     ['effect', { action: 'x' }, '/data/action type'],
     ['bridge', { config: {} }, '/data/config required'],
     ['bridge', { config: { server: 'ftp://x' } }, '/data/config/server pattern'],
+    // Letter by letter any number is less than any text, so that would grant everything.
+    ['policy', { filter: { 'meta.moment': { $lt: 978307200000 } } }, '/data/filter/meta.moment/$lt type'],
+    ['policy', { filter: { 'meta.moment': '2026-11-28T10:17:01+05:00' } }, '/data/filter/meta.moment pattern'],
+    [
+      'effect',
+      { filter: { 'wallet.meta.moment': { $in: ['soon'] } } },
+      '/data/filter/wallet.meta.moment/$in/0 pattern',
+    ],
     // All its calls would go to one path.
     ['bridge', { config: { server: 'http://x/y?z' } }, '/data/config/server pattern'],
     ['bridge', { config: { server: 'http://x/y#z' } }, '/data/config/server pattern'],
@@ -454,7 +462,8 @@ describe('conditions: what no filter can ask for came in under a name with a lin
 
 describe('a filter asks for paths that lead somewhere there', () => {
   const told = (kind: KindName, path: string) => {
-    const filter = JSON.parse(`{${JSON.stringify(path)}:"a"}`);
+    const value = path.endsWith('moment') ? '2026-11-28' : 'a';
+    const filter = JSON.parse(`{${JSON.stringify(path)}:"${value}"}`);
     return wrongs(kind, withMember(kind, kind === 'wallet' ? { routes: [{ action: 'accept', filter }] } : { filter }));
   };
 

@@ -25,7 +25,13 @@ import {
   writeWhole,
 } from '../../storage/disk.ts';
 import { fileBytes, writeTemporary } from '../../storage/final-parts.ts';
-import { type SegmentHeader, segmentName, segmentSeq, type VerifyHash } from '../../storage/format.ts';
+import {
+  FRAME_FOOT_BYTES,
+  type SegmentHeader,
+  segmentName,
+  segmentSeq,
+  type VerifyHash,
+} from '../../storage/format.ts';
 import { FrameChain, SpoiltFrameError } from '../../storage/frame-chain.ts';
 import { whileHeld } from '../../storage/held-disk.ts';
 import { type JournalEnd, type JournalPosition, writeAgain } from '../../storage/journal.ts';
@@ -41,9 +47,6 @@ import { AwayError, type Source } from './source.ts';
 
 const NAME_FILE = 'follower';
 const NAME_BYTES_MAX = 1024;
-
-/** Of the end of a journal, so many bytes are compared: the signature of its last frame is among them. */
-const COMPARED_BYTES = 4096;
 
 /** What came of asking for more. */
 export type Step = 'more' | 'nothing';
@@ -224,7 +227,8 @@ export class Copy {
   async compare(source: Source): Promise<void> {
     const has = this.#end!;
     const { file: name, byte: to, seq } = has;
-    const from = Math.max(0, to - COMPARED_BYTES);
+    // The signature of the last frame stands for all before it; of these a byte that has changed there is no other history.
+    const from = Math.max(0, to - FRAME_FOOT_BYTES);
     const fetched = await source.fetch(name!, { from, to, has, waits: false });
     // Where that segment has gone there, the next one tells what it goes on from.
     if (fetched.kind === 'missing') return void (await this.#missing(source, name!));
@@ -421,7 +425,7 @@ function endsBefore(seq: number): StrangeBooksError {
 
 function otherHistory(seq: number): StrangeBooksError {
   return new StrangeBooksError(
-    `the books there have not the entry ${seq} that is here: they are of another history. Where an older copy was put there and went on, what it lost is here alone`,
+    `the books there have not the entry ${seq} that is here: they are of another history, or have changed there (\`ayni verify\` tells). Where an older copy was put there and went on, what it lost is here alone`,
   );
 }
 
