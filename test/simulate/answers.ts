@@ -25,6 +25,7 @@ export interface Expected {
 
 const STATUS: Readonly<Record<string, number>> = {
   'api.body-malformed': 400,
+  'api.query-malformed': 400,
   'auth.unauthorized': 401,
   'auth.forbidden': 403,
   'record.not-found': 404,
@@ -109,7 +110,9 @@ function isLook(wish: Ask['wish']): wish is Look {
 
 function lookedAt(look: Look, books: Books): Expected {
   if (look.op === 'list') return told(200, listCheck(look, books));
-  if (look.op === 'events') return told(200, eventsCheck(look, books));
+  if (look.op === 'events') {
+    return look.after > books.seq ? refused('api.query-malformed', true) : told(200, eventsCheck(look, books));
+  }
   // Of what is on the disk the oracle knows.
   if (look.op === 'head') return told(200, () => '');
   // What a wallet may be called with its parent, no ledger is.

@@ -826,12 +826,12 @@ export const TESTED_PLANTS: TestedPlant[] = [
   // Bodies of lives are short.
   [
     'a long body takes one place',
-    'effects/lanes',
+    'effects/long-bodies',
     ['src/effects/lanes.ts', 'Math.ceil(Math.max(1, body.length / this.#placeBytes))', '1'],
   ],
   [
     'a long body gives one place back',
-    'effects/lanes',
+    'effects/long-bodies',
     ['src/effects/lanes.ts', 'this.#take(lane, -1, -row.places);', 'this.#take(lane, -1, -1);'],
   ],
   [
