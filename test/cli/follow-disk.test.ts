@@ -8,7 +8,16 @@ import { Copy } from '../../src/cli/follow/copy.ts';
 import { StrangeBooksError } from '../../src/cli/follow/incoming.ts';
 import { AwayError } from '../../src/cli/follow/source.ts';
 import type { BooksListed } from '../../src/followers.ts';
-import { type Disk, type OpenMode, readWhole, realDisk, writeWhole } from '../../src/storage/disk.ts';
+import {
+  type Disk,
+  type OpenMode,
+  readAll,
+  readWhole,
+  realDisk,
+  withFile,
+  writeAll,
+  writeWhole,
+} from '../../src/storage/disk.ts';
 import { segmentSeq } from '../../src/storage/format.ts';
 import { SpoiltFrameError } from '../../src/storage/frame-chain.ts';
 import { JOURNAL_START, type JournalEnd } from '../../src/storage/journal.ts';
@@ -700,6 +709,24 @@ describe('books that are of another history than their copy', () => {
     onTestFinished(() => clock.mockRestore());
     expect(await isCaughtUp).toMatchObject({ haveAll: false, text: expect.stringContaining('one has others') });
   });
+});
+
+test('books in which a byte before the copy’s end has changed are no other history: it goes on', async () => {
+  const house = await lived('whole');
+  const { url } = await openTo(house);
+  const copy = new Copy(new FakeDisk(1), COPY, verifyHash, untold);
+  await catchUp(copy, sourceOf(url));
+  const { file, byte, seq } = copy.end as JournalEnd;
+  await moves(house, 'more');
+  withFile(house.disk, join(DIRECTORY, file!), 'write', (journal) => {
+    const [at, one] = [byte - 100, new Uint8Array(1)];
+    readAll(journal, one, at);
+    one[0]! ^= 1;
+    writeAll(journal, one, 0, 1, at);
+  });
+  await copy.compare(sourceOf(url));
+  await catchUp(copy, sourceOf(url));
+  expect(copy.end!.seq).toBeGreaterThan(seq);
 });
 
 test('a copy whose last segment has gone there goes on with the one that follows it', async () => {
