@@ -28,15 +28,15 @@ export interface ListQuery {
 
 const QUERY_CHARS_MAX = 16_384;
 const PAIRS_MAX = 256;
-const FILTERS_MAX = 32;
-const FILTER_VALUES_MAX = 128;
+export const FILTERS_MAX = 32;
+export const FILTER_VALUES_MAX = 128;
 export const FILTER_TEXT_MAX = 1024;
 /** Characters of the records on a page; beyond, fewer must be asked for. */
 export const PAGE_TEXT_MAX = 32 * 1024 * 1024;
 
 export const PAGE_LIMIT_DEFAULT = 20;
 const JSON_DEPTH_MAX = 8;
-const CUSTOM_DEPTH_MAX = 8;
+export const CUSTOM_DEPTH_MAX = 8;
 /** Steps of all patterns together over one record, a tenth of a second's worth: nobody else is served meanwhile. */
 const PATTERN_STEPS_MAX = 4_000_000;
 

@@ -9,7 +9,15 @@ import { KINDS, Kind } from '../../core/kinds.ts';
 import { REASONS, refuseBodySize, refuseMethod, refuseUnavailable, statusOf } from '../errors.ts';
 import { AFTER } from '../events.ts';
 import { allRoutes, type RouteRow } from '../paths.ts';
-import { FILTER_TEXT_MAX, type Filtered, PAGE_LIMIT_DEFAULT, pathsOf } from '../query.ts';
+import {
+  CUSTOM_DEPTH_MAX,
+  FILTER_TEXT_MAX,
+  FILTER_VALUES_MAX,
+  FILTERS_MAX,
+  type Filtered,
+  PAGE_LIMIT_DEFAULT,
+  pathsOf,
+} from '../query.ts';
 import type { Schema } from '../schema-words.ts';
 import { bodySchemas, type SchemaLimits } from '../schemas.ts';
 import { absoluteUrl } from '../tokens.ts';
@@ -262,7 +270,8 @@ function filterParameters(operation: Operation): unknown[] {
   const all = {
     name: 'filter',
     in: 'query',
-    description: 'All filters as one JSON object, with operators. All of them must hold.',
+    description:
+      'All filters as one JSON object, with operators. All of them must hold. A moment is ISO 8601, or milliseconds since 1970.',
     content: { [JSON_TYPE]: { schema: ref(found[0]), example: { 'meta.moment': { $gte: '2026-01-01' } } } },
   };
   return [...equal, all];
@@ -278,7 +287,7 @@ function filterSchema({ filtered, answer }: Operation): [name: string, schema: S
   const name = typeof filtered === 'number' ? singularOf(filtered) : answer.schema!.replace(/List$/, '');
   const properties = Object.fromEntries(plainPaths(filtered).map((path) => [path, ref('FilterValue')]));
   const custom = pathsOf(filtered).includes(CUSTOM) && {
-    patternProperties: { '^data\\.custom\\.': ref('FilterValue') },
+    patternProperties: { [`^data\\.custom(?:\\.[^.]+){1,${CUSTOM_DEPTH_MAX}}$`]: ref('FilterValue') },
   };
   return [
     `${name}Filter`,
@@ -288,19 +297,22 @@ function filterSchema({ filtered, answer }: Operation): [name: string, schema: S
       properties,
       ...custom,
       additionalProperties: false,
+      maxProperties: FILTERS_MAX,
     },
   ];
 }
 
 function filterValue(): Schema {
-  const scalar = { type: ['string', 'number', 'boolean'] };
+  const scalar = { type: ['string', 'number', 'boolean'], maxLength: FILTER_TEXT_MAX };
+  const list = { type: 'array', items: scalar, minItems: 1, maxItems: FILTER_VALUES_MAX };
   const operator = (name: string) => {
-    if (name === 'regex') return { type: 'string', description: 'RE2 syntax.' };
-    return name === 'in' || name === 'nin' ? { type: 'array', items: scalar } : scalar;
+    if (name === 'regex') return { type: 'string', maxLength: FILTER_TEXT_MAX, description: 'RE2 syntax.' };
+    return name === 'in' || name === 'nin' ? list : scalar;
   };
   const properties = Object.fromEntries(OPERATORS.map((name) => [`$${name}`, operator(name)]));
   return {
-    description: 'What a member is, or how it compares.',
+    description:
+      'What a member is, or how it compares: a number with numbers. Of a member of several, claims say, one that fits will do, and another for each path; under `$ne` and `$nin` none may be that.',
     anyOf: [scalar, { type: 'object', properties, additionalProperties: false, minProperties: 1 }],
   };
 }
