@@ -2,7 +2,7 @@
  * Rules and policies that take more looking than a decision is given. Whoever writes them, what they are asked for ends
  * soon, the same way each time, and never with a yes: past the effort nothing is granted and nobody may say anything.
  */
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { GRANTED, isGranted } from '../../src/core/access/index.ts';
 import { SignerTest } from '../../src/core/access/matchers.ts';
 import type { IntentEntry } from '../../src/core/entry.ts';
@@ -126,6 +126,31 @@ describe('strangers who may make signers take nothing from others by what they m
     for (let n = 0; n < count; n++) signer(`x${n}`, key, { pad: 'x'.repeat(chars) });
     return { books, row: findHandle(books.state, 2, Kind.wallet, 'mine') };
   }
+
+  test('whose signers are long are not read beyond the effort, by whichever rules', () => {
+    const { books } = open([], stranger, 0, 0);
+    const role = { custom: { role: 'bank' } };
+    const filter = { 'data.handle': 'all' };
+    const values = [{ action: 'spend', signer: role }];
+    books.create(Kind.policy, { handle: 'p', schema: 'access', record: 'wallet', filter, values }, 2, GRANTED);
+    const access = [{ action: 'spend', signer: { custom: { role: 'none' } } }, { policy: 'p' }];
+    books.create(Kind.wallet, { handle: 'all', access }, 2, GRANTED);
+    const row = findHandle(books.state, 2, Kind.wallet, 'all');
+    const keys = Array.from({ length: 250 }, (_, n) => new Uint8Array(32).fill(n + 3));
+    for (const [n, key] of keys.entries()) {
+      const signer = {
+        handle: `y${n}`,
+        format: 'ed25519-raw',
+        public: textOf(key),
+        custom: { pad: 'x'.repeat(60_000) },
+      };
+      books.create(Kind.signer, signer, 2, GRANTED);
+    }
+    const decode = vi.spyOn(books.state.codec, 'decode');
+    onTestFinished(() => decode.mockRestore());
+    expect(maySpend({ books, row }, keys)).toBe(false);
+    expect(decode.mock.calls.length).toBeLessThan(70);
+  });
 
   const maySpend = ({ books, row }: ReturnType<typeof open>, keys: Uint8Array[]) =>
     isGranted(books.state, 2, 'spend', Kind.wallet, row, { keys, bearer: null });

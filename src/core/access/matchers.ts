@@ -155,9 +155,10 @@ function matchesSigner(match: SignerMatch, key: Uint8Array, scene: Scene): boole
 function affordsReading(carrier: Carrier, weight: number, scene: Scene): boolean {
   const { effort } = scene;
   effort.left -= weight;
-  if (carrier.weight > 0) {
+  if (carrier.weight > 0 && scene.read?.has(carrier) !== true) {
+    effort.left -= carrier.weight;
+    if (effort.left < 0) return false;
     scene.read ??= new Set();
-    if (!scene.read.has(carrier)) effort.left -= carrier.weight;
     scene.read.add(carrier);
   }
   return effort.left >= 0;
