@@ -231,15 +231,17 @@ export function undo(
 
 /** The outcome that set an intent's postings aside. */
 export function heldBy({ entry, added }: Version): Outcome | undefined {
-  if ('outcome' in entry && holds(entry.outcome)) return entry.outcome;
-  for (const each of added) if (each.type === EntryType.step && holds(each.outcome)) return each.outcome;
-  return undefined;
+  return 'outcome' in entry && holds(entry.outcome) ? entry.outcome : added.find(isHolding)?.outcome;
 }
 
 /** How many of an intent's entries came after the one that set its postings aside. */
 export function countSinceHeld({ entry, added }: Version): number {
   if ('outcome' in entry && holds(entry.outcome)) return added.length;
-  return added.length - 1 - added.findIndex((each) => each.type === EntryType.step && holds(each.outcome));
+  return added.length - 1 - added.findIndex(isHolding);
+}
+
+function isHolding(added: Version['added'][number]): added is StepEntry {
+  return added.type === EntryType.step && holds(added.outcome);
 }
 
 function holds(outcome: Outcome): boolean {

@@ -11,6 +11,7 @@ import { KeyMap } from './access/key-map.ts';
 import {
   CHARS_PER_EFFORT,
   EFFORT_MAX,
+  giveBack,
   type OneOrIn,
   type Scene,
   type SignerJson,
@@ -76,7 +77,7 @@ export function isReached(seats: Seats, keys: readonly Uint8Array[], scene: Scen
     // Of the votes some may be strangers'.
     const aside = setAside(effort, voters.length - index);
     const lines = seats.reduce((set, { test }, line) => (passes(test, key, scene) ? set | (1 << line) : set), 0);
-    effort.left = aside + Math.max(effort.left, 0);
+    giveBack(effort, aside);
     fitting.set(lines, (fitting.get(lines) ?? 0) + 1);
   }
   if (effort.left < 0) return false;

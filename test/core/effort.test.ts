@@ -127,6 +127,19 @@ describe('strangers who may make signers take nothing from others by what they m
     return { books, row: findHandle(books.state, 2, Kind.wallet, 'mine') };
   }
 
+  /** As many keys more, each with a signer that takes long to read. */
+  function longSigners(books: Books, count: number): Uint8Array[] {
+    const keys = Array.from({ length: count }, (_, n) => new Uint8Array(32).fill(n + 3));
+    const custom = { pad: 'x'.repeat(60_000) };
+    for (const [n, key] of keys.entries()) {
+      books.create(Kind.signer, { handle: `y${n}`, format: 'ed25519-raw', public: textOf(key), custom }, 2, GRANTED);
+    }
+    return keys;
+  }
+
+  const maySpend = ({ books, row }: ReturnType<typeof open>, keys: Uint8Array[]) =>
+    isGranted(books.state, 2, 'spend', Kind.wallet, row, { keys, bearer: null });
+
   test('whose signers are long are not read beyond the effort, by whichever rules', () => {
     const { books } = open([], stranger, 0, 0);
     const role = { custom: { role: 'bank' } };
@@ -136,24 +149,12 @@ describe('strangers who may make signers take nothing from others by what they m
     const access = [{ action: 'spend', signer: { custom: { role: 'none' } } }, { policy: 'p' }];
     books.create(Kind.wallet, { handle: 'all', access }, 2, GRANTED);
     const row = findHandle(books.state, 2, Kind.wallet, 'all');
-    const keys = Array.from({ length: 250 }, (_, n) => new Uint8Array(32).fill(n + 3));
-    for (const [n, key] of keys.entries()) {
-      const signer = {
-        handle: `y${n}`,
-        format: 'ed25519-raw',
-        public: textOf(key),
-        custom: { pad: 'x'.repeat(60_000) },
-      };
-      books.create(Kind.signer, signer, 2, GRANTED);
-    }
+    const keys = longSigners(books, 250);
     const decode = vi.spyOn(books.state.codec, 'decode');
     onTestFinished(() => decode.mockRestore());
     expect(maySpend({ books, row }, keys)).toBe(false);
     expect(decode.mock.calls.length).toBeLessThan(70);
   });
-
-  const maySpend = ({ books, row }: ReturnType<typeof open>, keys: Uint8Array[]) =>
-    isGranted(books.state, 2, 'spend', Kind.wallet, row, { keys, bearer: null });
 
   describe.each([
     ['six that are long', 6, 1_000_000],
@@ -176,17 +177,8 @@ describe('strangers who may make signers take nothing from others by what they m
       ['its handle', { handle: 'bank' }],
       ['its key', { public: textOf(bank) }],
     ])('with their own keys, which they sign with, leave a bank what it may by %s', (_how, last) => {
-      const keys = Array.from({ length: 60 }, (_, n) => new Uint8Array(32).fill(n + 3));
       const world = open([...members.slice(0, 60), last], stranger, count, chars);
-      for (const [n, key] of keys.entries()) {
-        const signer = {
-          handle: `y${n}`,
-          format: 'ed25519-raw',
-          public: textOf(key),
-          custom: { pad: 'x'.repeat(60_000) },
-        };
-        world.books.create(Kind.signer, signer, 2, GRANTED);
-      }
+      const keys = longSigners(world.books, 60);
       for (const all of [
         [stranger, bank],
         [stranger, ...keys, bank],

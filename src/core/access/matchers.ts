@@ -22,13 +22,17 @@ export const CHARS_PER_EFFORT = 64;
 
 /**
  * Sets effort aside while one of so many, who are asked one after the other, is asked: what it takes to no end is not missed
- * by the others. Returns what is to be added to the rest of the share afterwards.
+ * by the others. Returns what `giveBack` adds to the rest of the share afterwards.
  */
 export function setAside(effort: Effort, count: number): number {
   const share = Math.floor(Math.max(effort.left, 0) / count);
   const aside = effort.left - share;
   effort.left = share;
   return aside;
+}
+
+export function giveBack(effort: Effort, aside: number): void {
+  effort.left = aside + Math.max(effort.left, 0);
 }
 
 /** What a matcher may ask about the record in question. */

@@ -139,15 +139,15 @@ class SomeCarriers implements Carriers {
     this.#ledger = ledger;
     this.#key = key;
     this.#rows = new Set(rows);
-    const counted: Carrier[] = [];
     let weight = 0;
-    for (let i = 0; i < rows.length && counted.length < SIGNERS_PER_KEY_MAX; i++) {
-      const carrier = this.#carrier(rows[i]!);
-      if (weight + carrier.weight > WEIGHT_PER_KEY_MAX) continue;
-      weight += carrier.weight;
-      counted.push(carrier);
-    }
-    this.counted = counted;
+    this.counted = rows
+      .slice(0, SIGNERS_PER_KEY_MAX)
+      .map((row) => this.#carrier(row))
+      .filter((carrier) => {
+        const isFitting = weight + carrier.weight <= WEIGHT_PER_KEY_MAX;
+        if (isFitting) weight += carrier.weight;
+        return isFitting;
+      });
   }
 
   named(handle: string): Carrier | null {

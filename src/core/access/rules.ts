@@ -25,6 +25,7 @@ import {
   type BearerJson,
   BearerTest,
   EFFORT_MAX,
+  giveBack,
   type OneOrIn,
   type Scene,
   type SignerJson,
@@ -160,7 +161,7 @@ class Found {
     for (let index = 0; index < keys.length; index++) {
       const aside = setAside(effort, keys.length - index);
       if (this.#grantsTo(keys.length === 1 ? keys : [keys[index]!], action, bearer, scene)) return true;
-      effort.left = aside + Math.max(effort.left, 0);
+      giveBack(effort, aside);
     }
     for (const rule of this.#narrow) if (holds(rule, action, keys, bearer, scene)) return true;
     return false;
