@@ -293,6 +293,11 @@ export class Engine {
     return this.#held.length + this.#entrance.queued > 0 || this.#onTheirWay().some(isOwed);
   }
 
+  /** One is being written, beside all else: a directory that is let go meanwhile would be written to afterwards. */
+  get isSnapshotting(): boolean {
+    return this.#isSnapshotting;
+  }
+
   #onTheirWay(): Ticket[] {
     return [...this.#underway, ...this.#inbox, ...this.#door];
   }

@@ -207,13 +207,13 @@ async function stop(running: Running, code: number, inform: Log['inform']): Prom
   effects.close();
   outgoing.close();
   // What nobody waits for is in the books, and copies get it after the next start.
-  await either(engine.drained(), () => engine.isCutOff && !engine.owesAnswers);
+  await either(engine.drained(), () => engine.isCutOff && !engine.owesAnswers && !engine.isSnapshotting);
   clearInterval(watch);
   const { haveAll, text } = await followers.caughtUp();
   if (running.followers !== null) (haveAll ? inform : tell)(text);
   running.followers?.close();
   // One of them may have had all, and something may have followed from that.
-  await either(engine.drained(), () => followers.waitedSeconds > 0);
+  await either(engine.drained(), () => followers.waitedSeconds > 0 && !engine.isSnapshotting);
   await journal.close();
   running.lock.release();
   running.metrics?.close();

@@ -85,4 +85,15 @@ describe('while copies do not have what the disk has', () => {
     await turns(3);
     expect(house.engine.owesAnswers).toBe(false);
   });
+
+  test('a snapshot that is being written shows, so that nobody lets the directory go meanwhile', async () => {
+    const { house, copies, come } = await open();
+    copies.isAway = false;
+    come();
+    await house.quiet();
+    house.engine.requestSnapshot();
+    expect([house.engine.isSnapshotting, house.engine.owesAnswers]).toEqual([true, false]);
+    await house.quiet();
+    expect(house.engine.isSnapshotting).toBe(false);
+  });
 });
