@@ -14,7 +14,9 @@ import { type Recovered, recover, show } from './recovery.ts';
 import { type Disk, realDisk, withFile } from './storage/disk.ts';
 import type { VerifyHash } from './storage/format.ts';
 import { whileHeld } from './storage/held-disk.ts';
+import type { JournalPosition } from './storage/journal.ts';
 import { KEY_FILE, loadKey, loadOrCreateKey, refuseOtherKey } from './storage/key-file.ts';
+import { noteEnd } from './storage/known-end.ts';
 import { acquireLock, type Lock, NO_LOCK } from './storage/lock.ts';
 import { pin } from './storage/pinned.ts';
 import { isBooksName } from './storage/snapshot-format.ts';
@@ -63,6 +65,12 @@ export function showBooks(directory: string, keyFile: string, log: Log): HeldBoo
   disk.release();
   tellRecovered(shown, began, log);
   return { ...shown, ...signatures, directory, lock: NO_LOCK, disk, server, knewKey: true };
+}
+
+/** Lets others have them. `end`, null where that is not on the disk for good, is where the books are left, whole. */
+export function leaveBooks({ disk, directory, signHash, lock }: HeldBooks, end: JournalPosition | null): void {
+  if (end !== null) noteEnd(disk, directory, end, signHash);
+  lock.release();
 }
 
 function signaturesOf(server: KeyPair): Pick<HeldBooks, 'signHash' | 'verifyHash'> {

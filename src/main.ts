@@ -2,7 +2,7 @@
  * The plan: read the configuration, open the books, wire the rooms, listen; and the same backwards to stop.
  */
 import { resolve } from 'node:path';
-import { hasBooks, openBooks, showBooks } from './books.ts';
+import { type HeldBooks, hasBooks, leaveBooks, openBooks, showBooks } from './books.ts';
 import { type Config, ConfigError, configHelp, readConfig, readPlace, strangeVariables } from './config.ts';
 import { setServerRules } from './core/access/index.ts';
 import { tellFault } from './core/refusal.ts';
@@ -17,7 +17,6 @@ import { PeerFiles } from './peer-tls.ts';
 import { encodeBase64 } from './proof/keys.ts';
 import { holdSidePort, type SidePort } from './side-port.ts';
 import { freeBytes, realDisk } from './storage/disk.ts';
-import type { Lock } from './storage/lock.ts';
 import { fatalText, startText, watchClock } from './trouble.ts';
 import { urlHost } from './url-host.ts';
 import { startWatch, watchFigures } from './watch.ts';
@@ -43,7 +42,9 @@ process.on('SIGUSR1', () => tell('SIGUSR1 does nothing here. SIGUSR2 takes a sna
 /** What there is to stop. */
 interface Running {
   rooms: Rooms;
-  lock: Lock;
+  books: HeldBooks;
+  /** Whether what is in the journal is on the disk, and by this server's doing. */
+  isDurable: boolean;
   endWatch: () => void;
   /** Tells the figures, where they were asked for. */
   tellFigures: () => void;
@@ -88,7 +89,8 @@ async function serve(given: Config, directory: string): Promise<void> {
   const endWatch = startWatch({ engine, pool, lock: books.lock, lookAtClock, expires: !isReadOnly }, log);
   const running: Running = {
     rooms,
-    lock: books.lock,
+    books,
+    isDurable: !isReadOnly && config.durability === 'sync',
     endWatch,
     tellFigures,
     metrics: null,
@@ -215,7 +217,7 @@ async function stop(running: Running, code: number, inform: Log['inform']): Prom
   // One of them may have had all, and something may have followed from that.
   await either(engine.drained(), () => followers.waitedSeconds > 0 && !engine.isSnapshotting);
   await journal.close();
-  running.lock.release();
+  leaveBooks(running.books, running.isDurable ? journal.position : null);
   running.metrics?.close();
   running.tellFigures();
   // All is on the disk, and somebody else may have the directory, whatever becomes of the threads.

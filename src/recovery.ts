@@ -2,8 +2,8 @@
  * The road back: newest whole snapshot, then every journal frame after it, through the same `apply` as live traffic.
  * Nothing is decided again. A torn tail was never acknowledged: it is cut, and told. Where only one byte of the last
  * frame has changed, its CRC tells which and the server's signature what it was: it is put back, and told, as is one
- * among the zeros behind it. Anything else that does not fit is damage: the error names file and byte, and nothing is
- * changed.
+ * among the zeros behind it. Anything else that does not fit is damage, a torn tail too where a server has stopped there
+ * and left the end whole: the error names file and byte, and nothing is changed.
  */
 import { join } from 'node:path';
 import { lookAheadOfApply } from './core/ahead.ts';
@@ -16,6 +16,7 @@ import type { Disk } from './storage/disk.ts';
 import type { VerifyHash } from './storage/format.ts';
 import { JOURNAL_START, type JournalEnd } from './storage/journal.ts';
 import { NOT_SIGNED, type ReadResult, replayJournal, type TornTail } from './storage/journal-reader.ts';
+import { endDamage } from './storage/known-end.ts';
 import { mendEnd, NOT_PUT_BACK } from './storage/mend.ts';
 import { DamageError } from './storage/segments.ts';
 import { snapshotSeq } from './storage/snapshot-format.ts';
@@ -95,7 +96,8 @@ function mend(options: RecoveryOptions): Recovered {
 }
 
 /** Reads what is there and changes nothing. */
-export function readBooks({ disk, directory, verify, hashSeed, sizes }: RecoveryOptions): Books {
+export function readBooks(options: RecoveryOptions): Books {
+  const { disk, directory, verify, hashSeed, sizes } = options;
   const notes: string[] = [];
   const { snapshot, refused } = readSnapshots(disk, directory, verify);
   for (const { file, reason } of refused) notes.push(`Snapshot ${file} is not used: ${reason}.`);
@@ -110,6 +112,7 @@ export function readBooks({ disk, directory, verify, hashSeed, sizes }: Recovery
       onEntry: (entry, bytes, from, to) => apply(state, entry, bytes, from, to),
     });
     reachesRefused(directory, read, refused);
+    reachesKnown(options, read);
     return read;
   });
   return { state, end: position, entries, refused: refused.map(({ file }) => file), notes, torn };
@@ -131,6 +134,13 @@ function reachesRefused(directory: string, { position, torn }: ReadResult, refus
   const { file, byte } = torn ?? position;
   const what = `the journal ends at entry ${position.seq}, entry ${named} is known`;
   throw new DamageError(join(directory, file ?? ''), byte, what);
+}
+
+/** Where a server stopped properly it left the end whole. A changed byte of it may still be put back. */
+function reachesKnown({ disk, directory, verify }: RecoveryOptions, { position, torn }: ReadResult): void {
+  const damage = endDamage(disk, directory, { torn, position }, verify);
+  if (damage === null || (torn !== null && changeIn(disk, directory, { torn, position }, verify) !== null)) return;
+  throw damage;
 }
 
 /** What somebody else has signed says nothing of our journal. */

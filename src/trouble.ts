@@ -6,7 +6,8 @@
  */
 
 import { NOT_SIGNED } from './storage/journal-reader.ts';
-import { DamageError } from './storage/segments.ts';
+import { END_FILE } from './storage/known-end.ts';
+import { BEGINNING_GONE, DamageError } from './storage/segments.ts';
 import { errorCode, errorText } from './storage/system-error.ts';
 
 /** The clock may be behind the last entry by so much before it is worth a word. */
@@ -105,11 +106,17 @@ function damageRemedy(what: string): string {
   if (what.includes('a start that may write')) {
     return 'A start without --read-only loses nothing by it, but makes the calls to banks and webhooks that are due; otherwise put the file back from a copy';
   }
+  if (what.includes(END_FILE)) {
+    return `Put the newest files of the journal back as they were then, or go on with a copy that has that entry. If you mean to go on with older books than these were, take ${END_FILE} away: what was acknowledged after them is lost then`;
+  }
   // Whoever goes back to a backup here loses what the newer server acknowledged.
   if (what.includes('format version')) {
     return 'If a newer server wrote here, start that one again: it loses nothing. Otherwise put the file back from a copy';
   }
-  return 'Put the file back from a copy, or start on your last backup; intents acknowledged after it must then be sent again, which is safe';
+  const unfinished = what.includes(BEGINNING_GONE)
+    ? 'If this is a copy that `ayni follow` did not bring to its end, run that again, or start on another. Otherwise put'
+    : 'Put';
+  return `${unfinished} the file back from a copy, or start on your last backup; intents acknowledged after it must then be sent again, which is safe`;
 }
 
 /** What to do about an error of the system, met in the directory. */
@@ -123,7 +130,7 @@ export function remedy(error: Error, directory: string): string {
     case 'EPERM':
       return `See that this user may read and write ${directory} and every file in it (with --read-only: read)`;
     case 'EROFS':
-      return `The disk of ${directory} is mounted read-only: mount it writable; where nobody has made it so, the system has: look at the log of the system, as for a device that fails`;
+      return `The disk of ${directory} is mounted read-only: mount it writable; under systemd name it by ReadWritePaths=; where nobody has made it so, the system has: look at the log of the system, as for a device that fails`;
     case 'EMFILE':
     case 'ENFILE':
       return 'Raise the limit of open files (ulimit -n)';

@@ -12,20 +12,22 @@ import { isoMoment } from '../core/proofs.ts';
 import { type Disk, type DiskFile, readWhole, realDisk, TEMPORARY, writeAll } from '../storage/disk.ts';
 import { segmentSeq } from '../storage/format.ts';
 import { KEY_FILE, KEY_FILE_BYTES_MAX, readKeyFile, writeKeyFile } from '../storage/key-file.ts';
+import { END_FILE } from '../storage/known-end.ts';
 import { type Pinned, pin } from '../storage/pinned.ts';
 import { isPartName, snapshotSeq } from '../storage/snapshot-format.ts';
 import { errorCode } from '../storage/system-error.ts';
 import { type Checked, checkBooks } from './audit/check-books.ts';
 import { findingOf, findingText } from './audit/finding.ts';
-import { findKey } from './audit/key.ts';
+import { findKey, givenKey } from './audit/key.ts';
 import { countText } from './count.ts';
-import { readArgs, readFilled, SWITCH, UsageError } from './usage.ts';
+import { readArgs, readFilled, SWITCH, TEXT, UsageError } from './usage.ts';
 
-export const HELP = `ayni backup <from> <to> [--with-key] [--no-check] [--json]
+export const HELP = `ayni backup <from> <to> [--against <server key>] [--with-key] [--no-check] [--json]
 
 Copies the books in <from> to <to>, a new or empty directory, also while a server writes to them. The copy holds all
 that was acknowledged before the command began. It is then read as a start would read it.
 
+  --against    the server's public key, by which the copy is checked; by default that of server.key, or of the books
   --with-key   copy the server's key too: whoever has the copy can then sign as the server
   --no-check   only copy; reading it takes as much memory as a server on these books. Check it elsewhere: ayni verify
   --json       the report as one JSON object
@@ -35,12 +37,17 @@ Without --with-key, keep a copy of the key somewhere else: no server starts on t
 
 /** Runs the command; returns the exit code. */
 export function run(args: string[]): number {
-  const { values, positionals } = readArgs(args, { 'with-key': SWITCH, 'no-check': SWITCH, json: SWITCH });
+  const { values, positionals } = readArgs(args, {
+    against: TEXT,
+    'with-key': SWITCH,
+    'no-check': SWITCH,
+    json: SWITCH,
+  });
   if (positionals.length !== 2) throw new UsageError('two directories: the books, and where their copy goes');
   const [from, to] = positionals.map((path) => resolve(readFilled('a directory', path))) as [string, string];
   const withKey = values['with-key'] === true;
   const began = performance.now();
-  const copied = copyBooks(realDisk, from, to, withKey);
+  const copied = copyBooks(realDisk, from, to, withKey, givenKey(values.against));
   const seconds = (performance.now() - began) / 1000;
   let checked: Checked | null = null;
   if (values['no-check'] !== true) {
@@ -72,22 +79,30 @@ export interface Copied {
 }
 
 /** Copies the books; throws where there are none, where `to` is not empty, and what the disk throws. */
-export function copyBooks(disk: Disk, from: string, to: string, withKey: boolean): Copied {
+export function copyBooks(
+  disk: Disk,
+  from: string,
+  to: string,
+  withKey: boolean,
+  given: Uint8Array | null = null,
+): Copied {
   const pinned = pin(disk, from);
   try {
     const names = pinned.readdir(from);
-    const key = findKey({ disk, directory: from, key: null }, pinned).public;
+    const key = findKey({ disk, directory: from, key: given }, pinned).public;
     if (withKey && readKeyFile(disk, from) === null) throw new Error(`${from} holds no ${KEY_FILE} to copy`);
     if (disk.exists(to) && disk.readdir(to).length > 0) {
       throw new Error(`${to} is not empty; a copy goes to a new or empty directory`);
     }
     disk.mkdir(to);
     const segments = names.filter((name) => segmentSeq(name) > 0).reverse();
+    // First, so that a copy that is cut off before it has the end is known to be short of it.
+    const ends = names.filter((name) => name === END_FILE);
     const parts = names.filter(isPartName);
     const snapshots = names.filter((name) => snapshotSeq(name) >= 0);
     const bytes = orNothing(disk, from, to, () => {
       let sum = 0;
-      for (const name of [...segments, ...parts, ...snapshots]) sum += copyFile(disk, pinned, from, to, name);
+      for (const name of [...ends, ...segments, ...parts, ...snapshots]) sum += copyFile(disk, pinned, from, to, name);
       if (withKey) {
         const bytes = readWhole(disk, join(from, KEY_FILE), KEY_FILE_BYTES_MAX);
         writeKeyFile(disk, to, bytes, 'leave --with-key out, and keep a copy of the key elsewhere');

@@ -18,9 +18,10 @@ import { plainUrl, readArgs, readFilled, SWITCH, TEXT, UsageError } from './usag
 
 export const HELP = `ayni follow <url> <dir> --against <base64> [--tls <dir>] [--once]
 
-Keeps a copy of a running server's books in <dir>, a new or empty directory, or one in which it was kept before. What the
-server has on its disk comes as soon as it is there; a server that cannot be reached is asked again until it can. Of each
-frame it is checked that it is the next one and that the server with this key has signed it. SIGTERM ends it.
+Keeps a copy of a running server's books in <dir>, a new directory, or one in which it was kept before; what else lies
+there stays. What the server has on its disk comes as soon as it is there; a server that cannot be reached is asked again
+until it can. Of each frame it is checked that it is the next one and that the server with this key has signed it. SIGTERM
+ends it.
 
   <url>               of the server's --followers
   --against <base64>  the server's public key

@@ -12,6 +12,7 @@ import { isoMoment } from '../core/proofs.ts';
 import { encodeBase64 } from '../proof/keys.ts';
 import { realDisk } from '../storage/disk.ts';
 import { type ReadResult, readJournal, stepJournal } from '../storage/journal-reader.ts';
+import { END_FILE } from '../storage/known-end.ts';
 import { type Pinned, pin } from '../storage/pinned.ts';
 import { DamageError, journalStart, listSegments } from '../storage/segments.ts';
 import { isPartName, snapshotSeq } from '../storage/snapshot-format.ts';
@@ -23,10 +24,10 @@ export const HELP = `ayni inspect [dir] [--seq <n> | --luid <luid> | --handle <h
 
 Without a choice: the files a start would read, their sizes, and the entries in them. With one: those entries of the
 journal, each as a line of JSON. Snapshots and parts are told by their names and lengths alone, and no signature is
-checked: ayni verify does both. Changes nothing. The directory is AYNI_DATA, else snapshots, where none is given.
+checked: ayni verify does both. Ends with 1 where no server would start on it. Changes nothing. The directory is AYNI_DATA, else snapshots, where none is given.
 `;
 
-/** Runs the command; returns the exit code: 1 where no entry was found. */
+/** Runs the command; returns the exit code: 1 where no entry was found, or the books are not whole. */
 export function run(args: string[]): number {
   const { values, positionals } = readArgs(args, { seq: TEXT, luid: TEXT, handle: TEXT, from: TEXT, to: TEXT });
   const choice = choiceOf(values);
@@ -139,17 +140,26 @@ function printPlan(pinned: Pinned, directory: string): number {
   }
   for (const name of names.filter(isPartName)) line(name, 'part of a snapshot');
   const { held, end } = survey(pinned, directory);
-  for (const { file } of listSegments(pinned, directory)) {
+  const segments = listSegments(pinned, directory);
+  for (const { file } of segments) {
     const has = held.get(file);
     const isBehind = end instanceof DamageError && file > basename(end.file);
     const none = isBehind ? 'not read: behind the damage' : 'no whole frame';
     line(file, has === undefined ? none : `entries ${has.from} to ${has.to} in ${has.frames} frames`);
   }
-  if (snapshots.length === 0) say('No snapshot: a start reads the journal from its beginning.');
+  for (const name of names.filter((name) => name === END_FILE)) line(name, 'where a server stopped properly');
   if (end instanceof DamageError) {
     say(`DAMAGE: ${end.message}`);
     return 1;
   }
+  const before = (segments[0]?.firstSeq ?? 1) - 1;
+  if (before > 0 && !snapshots.some((name) => snapshotSeq(name) >= before)) {
+    say(
+      `NOT WHOLE: entries 1 to ${before} are missing, so no server starts on this. A copy may not have been fetched to its end: run \`ayni follow\` again, or take another.`,
+    );
+    return 1;
+  }
+  if (snapshots.length === 0) say('No snapshot: a start reads the journal from its beginning.');
   const { position, torn } = end;
   if (torn !== null) say(`Torn tail: ${torn.bytes} bytes of ${torn.file} from byte ${torn.byte}.`);
   if (position.seq > 0) say(`Last entry ${position.seq}, written ${isoMoment(position.moment)}.`);

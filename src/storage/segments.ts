@@ -22,6 +22,9 @@ export class DamageError extends Error {
   }
 }
 
+/** What is said of books whose first segments are not there, nor a snapshot in their place. */
+export const BEGINNING_GONE = 'is missing, and no snapshot holds it';
+
 export interface SegmentFile {
   file: string;
   firstSeq: number;
@@ -77,7 +80,8 @@ export function neededSegments(disk: Disk, directory: string, after: JournalPosi
     throw new DamageError(directory, 0, `no journal, but entry ${after.seq} is known`);
   }
   if (first.firstSeq > after.seq + 1) {
-    throw new DamageError(join(directory, first.file), 0, `the segment with entry ${after.seq + 1} is missing`);
+    const what = `the segment with entry ${after.seq + 1} ${BEGINNING_GONE}`;
+    throw new DamageError(join(directory, first.file), 0, what);
   }
   const from = segments.findLastIndex((segment) => segment.firstSeq <= after.seq);
   return segments.slice(Math.max(from, 0));

@@ -2,7 +2,7 @@
  * Directories of books to be audited: made by a real server, copied, and rewritten by somebody who holds its key.
  */
 import { execFile } from 'node:child_process';
-import { cpSync, readdirSync, unlinkSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type AuditOptions, type AuditReport, audit } from '../../src/cli/audit/audit.ts';
@@ -17,6 +17,7 @@ import { realDisk } from '../../src/storage/disk.ts';
 import { type EntryFormat, JOURNAL_START, Journal } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { readKeyFile } from '../../src/storage/key-file.ts';
+import { END_FILE } from '../../src/storage/known-end.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { snapshotName } from '../../src/storage/snapshot-format.ts';
 import { readSnapshots } from '../../src/storage/snapshot-reader.ts';
@@ -32,9 +33,11 @@ import { AYNI, type Server, startServer } from '../support/server.ts';
 /** Where a copy may go: not there yet. */
 export const fresh = () => join(freshDirectory(), 'copy');
 
+/** A copy whose end may be rewritten: nothing is noted of where a server stopped. */
 export function copyOf(directory: string): string {
   const copy = freshDirectory();
   cpSync(directory, copy, { recursive: true });
+  rmSync(join(copy, END_FILE), { force: true });
   return copy;
 }
 

@@ -31,12 +31,12 @@ test.each(['flag', 'variable'])(
     const directory = freshDirectory();
     const first = await serverOfTest({ directory, ...given });
     expect(first.publicKey).toBe(publicKey);
-    expect(readdirSync(directory).filter((name) => !/^(journal|lock)-/.test(name))).toEqual([]);
+    expect(readdirSync(directory).filter((name) => !/^(journal|lock|stopped)-/.test(name))).toEqual([]);
     // From there on who has told it makes no difference.
     if (by === 'variable' && !isLong) return;
     const made = await makeKit(connect(first), makeKeys()).make('circles', { handle: 'c' });
     await first.stop();
-    expect(readdirSync(directory).filter((name) => !/^(journal|lock)-/.test(name))).toEqual([]);
+    expect(readdirSync(directory).filter((name) => !/^(journal|lock|stopped)-/.test(name))).toEqual([]);
     const second = await serverOfTest({ directory, ...given });
     expect((await connect(second).get('/circles/c')).body).toEqual(made);
     await second.stop();

@@ -40,7 +40,7 @@ import { entriesFrom } from '../storage/kit.ts';
 import { dieWithUs } from '../support/children.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
-import { startServer } from '../support/server.ts';
+import { startRefused, startServer } from '../support/server.ts';
 import { SLOW } from '../support/slow.ts';
 import {
   ayni,
@@ -285,6 +285,16 @@ describe('inspect', () => {
     expect(out).toContain('DAMAGE: ');
     expect(out).toContain(`${name}: damaged at byte`);
     expect(out).toContain(`entries ${first()} to `);
+  });
+
+  test('of a copy without its beginning says that no server starts on it: it told of the last entry, and ended with 0', async () => {
+    const directory = copyOf(books);
+    for (const name of filesIn(directory, /^(snapshot|part)-/)) rmSync(join(directory, name));
+    const { out, code } = await ayni('inspect', directory);
+    expect([code, out]).toEqual([1, expect.stringContaining(`NOT WHOLE: entries 1 to ${first() - 1} are missing`)]);
+    expect(out).not.toContain('Last entry');
+    const refused = await startRefused({ directory });
+    expect([refused.code, refused.log]).toEqual([1, expect.stringContaining('`ayni follow` did not bring to its end')]);
   });
 
   test('of a directory that holds none says so: it told of books there, and ended as if all were well', async () => {

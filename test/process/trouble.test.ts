@@ -89,7 +89,7 @@ describe('no start', () => {
     const { code, log } = await startRefused({ directory });
     expect(code).toBe(1);
     for (const name of names) expect(log).toContain(`${name} cannot be used: it is damaged between bytes`);
-    expect(log).toMatch(/the segment with entry \d+ is missing; /);
+    expect(log).toMatch(/the segment with entry \d+ is missing, and no snapshot holds it; /);
     expect(log).toContain('start on your last backup');
   });
 

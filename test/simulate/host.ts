@@ -28,6 +28,7 @@ import type { Recovered } from '../../src/recovery.ts';
 import type { Disk } from '../../src/storage/disk.ts';
 import { whileHeld } from '../../src/storage/held-disk.ts';
 import { Journal } from '../../src/storage/journal.ts';
+import { noteEnd } from '../../src/storage/known-end.ts';
 import { acquireLock, type Lock, LockLostError } from '../../src/storage/lock.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { packValue } from '../../src/storage/values.ts';
@@ -362,6 +363,7 @@ export class Host implements Watched {
     await this.engine.drained();
     await this.journal.close();
     await this.pool.close();
+    noteEnd(this.#disk, DIRECTORY, this.journal.position, signHash);
     this.#lock?.release();
     this.power.cut('stop');
   }

@@ -15,12 +15,12 @@ import type { Entry } from '../../core/entry.ts';
 import { isoMoment } from '../../core/proofs.ts';
 import type { MemorySizes } from '../../core/state.ts';
 import { verifyBy } from '../../proof/verify.ts';
-import { changeIn, changeText } from '../../storage/changed-byte.ts';
 import { type Disk, readAll } from '../../storage/disk.ts';
 import { FRAME_HEAD_BYTES, type VerifyHash } from '../../storage/format.ts';
 import { JOURNAL_START, type JournalPosition } from '../../storage/journal.ts';
 import { type FrameRead, type ReadResult, stepJournal } from '../../storage/journal-reader.ts';
 import { KEY_FILE } from '../../storage/key-file.ts';
+import { END_FILE } from '../../storage/known-end.ts';
 import { type Pinned, pin } from '../../storage/pinned.ts';
 import { journalStart, listSegments } from '../../storage/segments.ts';
 import {
@@ -32,6 +32,7 @@ import {
   snapshotSeq,
 } from '../../storage/snapshot-format.ts';
 import { differencesOf } from '../../storage/state-digest.ts';
+import { checkEnd } from './end.ts';
 import { EntryAudit, type EntryCounts, noCounts, type PlacedEntry } from './entries.ts';
 import { type Finding, FoundError, findingOf } from './finding.ts';
 import { type KnownHead, readHead } from './head.ts';
@@ -403,13 +404,10 @@ class Run {
     throw new FoundError('damage', { file: path, byte: 0 }, `its ${size} bytes have another hash than its name`);
   }
 
-  #end({ torn, position }: ReadResult): void {
+  #end(read: ReadResult): void {
+    checkEnd(this.#pinned, this.#options.directory, read, this.#verify);
+    const { torn } = read;
     if (torn === null) return;
-    const path = join(this.#options.directory, torn.file);
-    const changed = changeIn(this.#pinned, this.#options.directory, { torn, position }, this.#verify);
-    if (changed !== null) {
-      throw new FoundError('damage', { file: path, byte: changed.byte }, changeText(changed));
-    }
     this.report.notes.push(
       `${torn.file} ends with a torn tail of ${torn.bytes} bytes at byte ${torn.byte}: a write that had not ended, and was not acknowledged. Where it is still there, the next start cuts it off.`,
     );
@@ -417,5 +415,5 @@ class Run {
 }
 
 function isOfBooks(name: string): boolean {
-  return isBooksName(name) || isPartName(name) || name === KEY_FILE || isTemporaryName(name);
+  return isBooksName(name) || isPartName(name) || name === KEY_FILE || name === END_FILE || isTemporaryName(name);
 }

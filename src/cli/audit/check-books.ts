@@ -5,11 +5,9 @@
  *
  * What always holds: not a byte changes.
  */
-import { join } from 'node:path';
 import { apply } from '../../core/apply.ts';
 import { emptyState, type State } from '../../core/state.ts';
 import { verifyBy } from '../../proof/verify.ts';
-import { changeIn, changeText } from '../../storage/changed-byte.ts';
 import { entryCodec } from '../../storage/codec.ts';
 import type { Disk } from '../../storage/disk.ts';
 import type { JournalPosition } from '../../storage/journal.ts';
@@ -17,6 +15,7 @@ import { readJournal } from '../../storage/journal-reader.ts';
 import { pin } from '../../storage/pinned.ts';
 import { journalStart } from '../../storage/segments.ts';
 import { listSnapshots } from '../../storage/snapshot-reader.ts';
+import { checkEnd } from './end.ts';
 import { FoundError } from './finding.ts';
 import { type LoadedSnapshot, loadSnapshot } from './snapshots.ts';
 
@@ -59,21 +58,18 @@ function check(disk: Disk, directory: string, key: Uint8Array): Checked {
   if (start.seq > from) {
     throw new FoundError('damage', { file: directory, seq: start.seq }, 'neither a segment nor a snapshot holds it');
   }
-  const { position, torn } = readJournal(disk, directory, start, {
+  const read = readJournal(disk, directory, start, {
     verifyFrame,
     onEntry(entry, bytes, at, to, seq) {
       if (seq > from) apply(state, entry, bytes, at, to);
     },
     onFrame: meet,
   });
+  const { position, torn } = read;
   for (const seq of known.keys()) {
     throw new FoundError('damage', { file: directory, seq }, `the journal leads to entry ${position.seq}, not there`);
   }
-  if (torn !== null) {
-    const changed = changeIn(disk, directory, { torn, position }, verifyFrame);
-    const place = { file: join(directory, torn.file), byte: changed?.byte };
-    if (changed !== null) throw new FoundError('damage', place, changeText(changed));
-  }
+  checkEnd(disk, directory, read, verifyFrame);
   const { seq, chain, moment } = position;
   return { seq, chain, moment, torn: torn?.bytes ?? 0, checkSeconds: (performance.now() - began) / 1000 };
 }

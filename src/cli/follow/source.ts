@@ -84,8 +84,11 @@ export class Source {
       if (bytes > LIST_BYTES_MAX) break;
     }
     const text = Buffer.concat(read).toString();
-    if (response.statusCode !== 200)
-      throw new AwayError(`it answers ${response.statusCode} ${text.slice(0, 200)}`.trim());
+    if (response.statusCode !== 200) {
+      // A ledger's own port says in JSON that there is nothing, each time with another moment.
+      const why = text.startsWith('{') ? 'as no port of --followers does' : text.slice(0, 200);
+      throw new AwayError(`it answers ${response.statusCode} ${why}`.trim());
+    }
     try {
       const { server, segments, snapshots } = JSON.parse(text) as Record<string, unknown>;
       if (typeof server !== 'string') throw new Error('no key');
