@@ -160,18 +160,32 @@ export class Balances {
     this.#moment.set(slot, moment);
   }
 
-  /** Sets `delta` aside: what leaves is no longer available, what comes is expected. */
-  hold(slot: number, delta: number, moment: number): void {
-    const field = delta < 0 ? this.#reserved : this.#incoming;
-    field.set(slot, field.get(slot) + Math.abs(delta));
-    if (delta < 0) this.add(slot, delta, moment);
+  /**
+   * Sets aside a change of the slot. Of what leaves, `through` comes with a thread and goes on with it; of the rest, what
+   * leaves is no longer available.
+   */
+  hold(slot: number, change: number, through: number, moment: number): void {
+    const leaves = this.#keep(slot, change, through, 1);
+    if (leaves > 0) this.add(slot, -leaves, moment);
   }
 
-  /** What is to come changes by `amount`, because something that is held brings it on or takes it along. */
-  expect(slot: number, amount: number): void {
-    if (amount === 0) return;
-    this.#incoming.set(slot, this.#incoming.get(slot) + amount);
-    this.pass(slot, -amount);
+  /** Ends that hold: all is as before, and where it moves, changes by `change`. */
+  endHold(slot: number, change: number, through: number, moves: boolean, moment: number): void {
+    const leaves = this.#keep(slot, change, through, -1);
+    this.add(slot, leaves + (moves ? change : 0), moment);
+  }
+
+  /**
+   * Notes what is set aside (`sign` 1), or no longer (-1): what leaves is reserved, what comes is incoming, and what passes
+   * is incoming no more. Returns how much leaves beside what passes.
+   */
+  #keep(slot: number, change: number, through: number, sign: 1 | -1): number {
+    const rest = change + through;
+    const leaves = Math.max(0, -rest);
+    this.#reserved.set(slot, this.#reserved.get(slot) + sign * leaves);
+    this.#incoming.set(slot, this.#incoming.get(slot) + sign * (Math.max(0, rest) - through));
+    if (through > 0) this.pass(slot, sign * through);
+    return leaves;
   }
 
   /** So much more passes through the slot. */
@@ -179,14 +193,6 @@ export class Balances {
     const sum = this.passing(slot) + amount;
     if (sum === 0) this.#passing.delete(slot);
     else this.#passing.set(slot, sum);
-  }
-
-  /** Ends a hold of `delta`: it moves for good, or everything is as before. */
-  settle(slot: number, delta: number, moves: boolean, moment: number): void {
-    const field = delta < 0 ? this.#reserved : this.#incoming;
-    field.set(slot, field.get(slot) - Math.abs(delta));
-    if (delta > 0 === moves) this.add(slot, moves ? delta : -delta, moment);
-    else this.#moment.set(slot, moment);
   }
 
   isLimited(slot: number): boolean {

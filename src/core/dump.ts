@@ -6,7 +6,7 @@
 import { type MemorySizes, type Part, rowsOf } from '../memory/index.ts';
 import type { EntryCodec } from './codec.ts';
 import { addCount, addOwnStatus } from './counts.ts';
-import { EntryType, POSTING_WIDTH, THROUGH_WIDTH } from './entry.ts';
+import { EntryType, POSTING_WIDTH, throughAt } from './entry.ts';
 import { findSlot } from './finding.ts';
 import { heldBy } from './intents.ts';
 import { Kind } from './kinds.ts';
@@ -115,11 +115,10 @@ function restoreThreads(state: State): void {
 /** What an intent takes on that others of its thread bring stands in the entry it began with. */
 function restorePassing(state: State, row: number): void {
   const { outcome } = intentIn(versionAt(state, state.rows.at.get(row)));
-  const { postings, links } = outcome;
-  const through = links?.through ?? [];
-  for (let i = 0; i < through.length; i += THROUGH_WIDTH) {
-    const at = through[i]! * POSTING_WIDTH;
-    state.balances.pass(findSlot(state, postings[at]!, postings[at + 1]!), through[i + 1]!);
+  const { postings } = outcome;
+  for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
+    const amount = throughAt(outcome, i);
+    if (amount > 0) state.balances.pass(findSlot(state, postings[i]!, postings[i + 1]!), amount);
   }
 }
 

@@ -185,6 +185,16 @@ export function links(some: Partial<Links>): Links {
   return { legs: [], marks: [], forwards: [], routed: [], through: [], failId: '', leg: -1, ...some };
 }
 
+/** How much of what leaves by the posting at `at` comes with its thread. */
+export function throughAt({ links }: Outcome, at: number): number {
+  if (links === undefined) return 0;
+  const { through } = links;
+  for (let i = 0; i < through.length; i += THROUGH_WIDTH) {
+    if (through[i]! * POSTING_WIDTH === at) return through[i + 1]!;
+  }
+  return 0;
+}
+
 /** A new intent, and how far it came at once. */
 export interface IntentEntry extends EntryBase, SignedContent {
   type: typeof EntryType.intent;

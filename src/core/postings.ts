@@ -3,7 +3,7 @@
  * apply's matter (apply.ts).
  */
 import { DAILY_AMOUNT, DAILY_COUNT, METRICS } from './balances.ts';
-import { LIMIT_WIDTH, type Outcome, POSTING_WIDTH, THROUGH_WIDTH } from './entry.ts';
+import { LIMIT_WIDTH, type Outcome, POSTING_WIDTH, throughAt } from './entry.ts';
 import { findSlot } from './finding.ts';
 import { COUNTED_WIDTH, listOf } from './open-intents.ts';
 import { assert } from './refusal.ts';
@@ -37,14 +37,13 @@ export function move(state: State, { postings, moment }: Outcome, received: numb
  *     the first      reserved 40      incoming 40
  *     the second                      incoming 0, passing 40     incoming 40
  */
-export function hold(state: State, { postings, moment, links }: Outcome, received: number, counted: number[]): void {
+export function hold(state: State, outcome: Outcome, received: number, counted: number[]): void {
   const { balances } = state;
+  const { postings, moment } = outcome;
   for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
     const slot = slotOf(state, postings[i]!, postings[i + 1]!);
     const moved = postings[i + 3]!;
-    const through = throughOf(links, i);
-    balances.hold(slot, postings[i + 2]! + through, moment);
-    balances.expect(slot, -through);
+    balances.hold(slot, postings[i + 2]!, throughAt(outcome, i), moment);
     if (moved === 0 || !balances.isLimited(slot)) continue;
     const before = balances.movedOn(slot, received);
     balances.countMoved(slot, moved, received);
@@ -65,16 +64,14 @@ export function walletsNotHeld({ postings, limits }: Outcome): readonly number[]
 export function release(
   state: State,
   { moment: received, counted }: OpenIntent,
-  { postings, moment, links }: Outcome,
+  outcome: Outcome,
   moves: boolean,
 ): void {
   const { balances } = state;
+  const { postings, moment } = outcome;
   for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
     const slot = slotOf(state, postings[i]!, postings[i + 1]!);
-    const through = throughOf(links, i);
-    balances.settle(slot, postings[i + 2]! + through, moves, moment);
-    balances.expect(slot, through);
-    if (moves && through > 0) balances.add(slot, -through, moment);
+    balances.endHold(slot, postings[i + 2]!, throughAt(outcome, i), moves, moment);
     assert(Number.isSafeInteger(balances.available(slot)), 'a balance stays within ±(2^53-1)');
   }
   if (moves) return;
@@ -116,16 +113,6 @@ export function countNewlyLimited(
     const count = begun.has(counterOf(slot, DAILY_COUNT)) ? 1 : 0;
     if (amount + count > 0) balances.addMoved(slot, amount, count, received);
   }
-}
-
-/** How much of the posting at `at` comes and goes with its thread. */
-function throughOf(links: Outcome['links'], at: number): number {
-  if (links === undefined) return 0;
-  const { through } = links;
-  for (let i = 0; i < through.length; i += THROUGH_WIDTH) {
-    if (through[i]! * POSTING_WIDTH === at) return through[i + 1]!;
-  }
-  return 0;
 }
 
 /** Transfers cancel out; what remains per symbol was issued or destroyed. */

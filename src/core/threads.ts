@@ -11,8 +11,8 @@ import {
   luidOfThread,
   POSTING_WIDTH,
   type StepEntry,
-  THROUGH_WIDTH,
   threadOf,
+  throughAt,
 } from './entry.ts';
 import { findHandle, findLuid } from './finding.ts';
 import { attempt, commit, heldBy, stepEntry, undo } from './intents.ts';
@@ -134,12 +134,10 @@ function companyOf(state: State, parent: RecordView, wallet: number): Company {
     let sum = 0;
     for (const held of members) {
       if (held === undefined) continue;
-      const { postings, links } = held;
-      const isOf = (at: number) => postings[at] === wallet && postings[at + 1] === symbol;
-      for (let i = 0; i < postings.length; i += POSTING_WIDTH) if (isOf(i)) sum += Math.max(0, postings[i + 2]!);
-      const through = links?.through ?? [];
-      for (let i = 0; i < through.length; i += THROUGH_WIDTH) {
-        if (isOf(through[i]! * POSTING_WIDTH)) sum -= through[i + 1]!;
+      const { postings } = held;
+      for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
+        const isOf = postings[i] === wallet && postings[i + 1] === symbol;
+        if (isOf) sum += Math.max(0, postings[i + 2]!) - throughAt(held, i);
       }
     }
     return sum;

@@ -115,7 +115,7 @@ const inShortPages = () => life(emptyState(entryCodec, 1, { chunkBytes: 1 << 20,
 describe('a difference is seen and named', () => {
   test.each<[string, (state: State) => void, string]>([
     ['an amount', ({ balances }) => balances.add(0, 1, balances.moment(0)), 'balance-available'],
-    ['a held amount', ({ balances }) => balances.hold(0, 5, balances.moment(0)), 'balance-incoming'],
+    ['a held amount', ({ balances }) => balances.hold(0, 5, 0, balances.moment(0)), 'balance-incoming'],
     ['when a balance moved', ({ balances }) => balances.add(0, 0, 5), 'balance-moment'],
     ['a limit', ({ balances }) => balances.setLimit(2, 0, 5, 5), 'balance-limits'],
     ['what was moved today', ({ balances }) => balances.addMoved(3, 1, 1, 9e12), 'balance-limits'],

@@ -469,8 +469,8 @@ export const PLANTS: Plant[] = [
     'a hold is released twice',
     [
       'src/core/postings.ts',
-      '    balances.settle(slot, postings[i + 2]! + through, moves, moment);\n',
-      '    balances.settle(slot, postings[i + 2]! + through, moves, moment);\n    if (!moves) balances.settle(slot, postings[i + 2]! + through, moves, moment);\n',
+      '    balances.endHold(slot, postings[i + 2]!, throughAt(outcome, i), moves, moment);\n',
+      '    balances.endHold(slot, postings[i + 2]!, throughAt(outcome, i), moves, moment);\n    if (!moves) balances.endHold(slot, postings[i + 2]!, throughAt(outcome, i), moves, moment);\n',
     ],
   ],
   [
@@ -729,10 +729,7 @@ export const PLANTS: Plant[] = [
       '  if (!isCommit && !isAbort) return null;\n  if (!isCommit) return',
     ],
   ],
-  [
-    'what a thread brings is passed on twice',
-    ['src/core/threads.ts', 'if (isOf(through[i]! * POSTING_WIDTH)) sum -= through[i + 1]!;', ''],
-  ],
+  ['what a thread brings is passed on twice', ['src/core/threads.ts', ' - throughAt(held, i);', ';']],
   [
     'a wallet goes that a prepared intent limits',
     [
@@ -860,8 +857,8 @@ export const TESTED_PLANTS: TestedPlant[] = [
     'core/threads',
     [
       'src/core/threads.ts',
-      'postings[at] === wallet && postings[at + 1] === symbol',
-      'postings[at] === wallet && symbol >= 0',
+      'postings[i] === wallet && postings[i + 1] === symbol',
+      'postings[i] === wallet && symbol >= 0',
     ],
   ],
   // No life has a ledger whose data is that of a record in it.
