@@ -5,16 +5,14 @@
 
 import { mayEnter, NO_ROW } from '../core/access/index.ts';
 import { isAddress, isLedgerHandle } from '../core/address.ts';
-import type { TokenCommand } from '../core/command.ts';
 import { USED_UP } from '../core/decide.ts';
 import { findHandle, findLedger } from '../core/finding.ts';
 import { Kind } from '../core/kinds.ts';
-import { isLuid, makeLuid } from '../core/luid.ts';
+import { isLuid } from '../core/luid.ts';
 import { dataOf, readRow } from '../core/records.ts';
 import { DEFECT, isRefusal } from '../core/refusal.ts';
 import type { State } from '../core/state.ts';
 import { CUT_OFF, NOT_VERIFIED } from '../engine.ts';
-import { sha256Hex } from '../proof/digest.ts';
 import { decodePublic } from '../proof/keys.ts';
 import type { ProofResult } from '../proof/pool.ts';
 import {
@@ -26,7 +24,6 @@ import {
   NO_BYTES,
   refuseDurable,
   rowOf,
-  type Signed,
   sendRefusal,
   walk,
 } from './call.ts';
@@ -41,6 +38,7 @@ import { type Action, findRoute, type Route } from './paths.ts';
 import { listChanges, listRecords, readChange, readRecord, readStatus } from './reads.ts';
 import type { Handler, Reply, RequestHead } from './request.ts';
 import { HANDLE_MESSAGE } from './schema-shapes.ts';
+import { type Prepare, serveWrite, tokenId, useToken } from './submit.ts';
 import {
   absoluteUrl,
   checkRequestHash,
@@ -53,13 +51,18 @@ import {
 } from './tokens.ts';
 import { UsualIntents } from './usual.ts';
 import { listBalances, listLimits, listWalletAnchors } from './wallets.ts';
-import { addProof, createRecord, dropRecord, submit, updateRecord } from './writes.ts';
+import { addProof, createRecord, dropRecord, updateRecord } from './writes.ts';
 
-/** How what is asked for is done, and what is special about asking for it. */
-interface ActionRow {
-  readonly act: (call: Call) => void;
+/** What only reads. */
+interface Reading {
+  readonly read: (call: Call) => void;
   /** A question behind `?` is read. */
   readonly isAsked?: true;
+}
+
+/** What comes by any method but GET. */
+interface Writing {
+  readonly write: Prepare;
   /** It begins something: all else that writes brings to its end, or takes away, what is there. */
   readonly isNew?: true;
   /** A question that comes with a body: nothing changes. */
@@ -68,28 +71,28 @@ interface ActionRow {
   readonly isBare?: true;
 }
 
-const ACTIONS: Record<Action, ActionRow> = {
-  status: { act: readStatus },
-  head: { act: readHead },
-  create: { act: createRecord, isNew: true },
-  list: { act: listRecords, isAsked: true },
-  read: { act: readRecord },
-  update: { act: updateRecord, isNew: true },
-  drop: { act: dropRecord },
-  proof: { act: addProof },
-  changes: { act: listChanges, isAsked: true },
-  change: { act: readChange },
-  balances: { act: listBalances, isAsked: true },
-  limits: { act: listLimits, isAsked: true },
-  anchors: { act: listWalletAnchors, isAsked: true },
-  check: { act: checkAccess, isAskedInBody: true },
-  assign: { act: assignSigner, isNew: true },
-  members: { act: listSigners, isAsked: true },
-  remove: { act: removeSigner },
-  events: { act: listEvents, isAsked: true },
-  deliveries: { act: listDeliveries, isAsked: true },
-  retry: { act: retryEvents, isBare: true },
-  activate: { act: activateBridge, isBare: true },
+const ACTIONS: Record<Action, Reading | Writing> = {
+  status: { read: readStatus },
+  head: { read: readHead },
+  create: { write: createRecord, isNew: true },
+  list: { read: listRecords, isAsked: true },
+  read: { read: readRecord },
+  update: { write: updateRecord, isNew: true },
+  drop: { write: dropRecord },
+  proof: { write: addProof },
+  changes: { read: listChanges, isAsked: true },
+  change: { read: readChange },
+  balances: { read: listBalances, isAsked: true },
+  limits: { read: listLimits, isAsked: true },
+  anchors: { read: listWalletAnchors, isAsked: true },
+  check: { write: checkAccess, isAskedInBody: true },
+  assign: { write: assignSigner, isNew: true },
+  members: { read: listSigners, isAsked: true },
+  remove: { write: removeSigner },
+  events: { read: listEvents, isAsked: true },
+  deliveries: { read: listDeliveries, isAsked: true },
+  retry: { write: retryEvents, isBare: true },
+  activate: { write: activateBridge, isBare: true },
 };
 
 /** Records stay; V8's heap has room again once what waits has come to its end. */
@@ -148,16 +151,14 @@ function serveRequest(house: House, request: RequestHead, body: Uint8Array, repl
     if (request.method === 'OPTIONS' && statusOf(refusal) === 405) return reply.send(204, '', headersOf(refusal));
     return sendRefusal({ house, reply }, refusal);
   }
-  const { isAsked, isNew, isAskedInBody } = ACTIONS[route.action];
-  if (request.method !== 'GET') {
-    if (house.isReadOnly && !isAskedInBody) return sendRefusal({ house, reply }, READ_ONLY);
-    const whatIsFull = house.engine.room.whatIsFull(isNew === true);
+  const action = ACTIONS[route.action];
+  if ('write' in action) {
+    if (house.isReadOnly && !action.isAskedInBody) return sendRefusal({ house, reply }, READ_ONLY);
+    const whatIsFull = house.engine.room.whatIsFull(action.isNew === true);
     if (whatIsFull !== null) return sendRefusal({ house, reply }, FULL[whatIsFull]);
-  }
-  if (isAsked) reply.sort = 'list';
-  const act = () => actInTurn(call);
-  const made = { ledger: -1, body: undefined, usual: null, bodyBytes: body.length, bearer: null, showToken: null };
-  const call: Call = { house, request, reply, route, ...made, act };
+  } else if (action.isAsked) reply.sort = 'list';
+  const made = { ledger: -1, body: undefined, usual: null, bodyBytes: body.length, bearer: null };
+  const call: Call = { house, request, reply, route, ...made };
 
   if (makesLedger(route) && request.header('x-ledger') !== '') return sendRefusal(call, MADE_OUTSIDE);
   call.ledger = selectLedger(house, request);
@@ -195,7 +196,8 @@ function serveBearer(call: Call, body: Uint8Array, token: Token | null): void {
   if (token !== null && token.jti !== null && house.state.tokens.has(tokenId(call, token))) {
     return refuseDurable(call, USED_UP);
   }
-  const isBare = body.length === 0 && ACTIONS[route.action].isBare;
+  const action = ACTIONS[route.action];
+  const isBare = body.length === 0 && 'write' in action && action.isBare;
   if (takesUsual(route, token)) call.usual = house.usual.open(body, token !== null && token.hsh !== null);
   if (request.method !== 'GET' && !isBare && call.usual === null) {
     const parsed = parseJson(body, house.bodyDepthMax);
@@ -209,12 +211,14 @@ function serveBearer(call: Call, body: Uint8Array, token: Token | null): void {
     call.bearer = { iss, sub, aud, hsh: hsh !== null, key };
   }
   if (route.id !== null && !isId(route.kind, route.id)) return sendRefusal(call, BAD_ID);
-  if (token === null || token.jti === null) return call.act();
+  const serve = () => ('write' in action ? serveWrite(call, action.write) : serveRead(call, action));
+  if (token === null || token.jti === null) return serve();
   if (house.isReadOnly) return sendRefusal(call, KEEPS_NO_TOKENS);
-  if (isLetIn(call)) return useToken(call, token);
+  if (isLetIn(call)) return useToken(call, token, serve);
   // A stranger's is not written down, and so counts for nothing, but beside signatures for which the request is taken.
-  if (request.method === 'GET') call.bearer = null;
-  showToken(call, token);
+  if ('write' in action) return serveWrite(call, action.write, token);
+  call.bearer = null;
+  serve();
 }
 
 /** Where no token has the body served twice. */
@@ -250,13 +254,11 @@ function sendDescription(house: House, reply: Reply): void {
  */
 const QUERY_AT_ONCE_MAX = 1024;
 
-function actInTurn(call: Call): void {
-  const { request, route } = call;
-  const { act, isAsked } = ACTIONS[route.action];
-  const isLong = (request.query?.length ?? 0) > QUERY_AT_ONCE_MAX;
-  if (!isLong || !isAsked) return act(call);
+function serveRead(call: Call, { read, isAsked }: Reading): void {
+  const isLong = (call.request.query?.length ?? 0) > QUERY_AT_ONCE_MAX;
+  if (!isLong || !isAsked) return read(call);
   walk(call, () => {
-    act(call);
+    read(call);
     return true;
   });
 }
@@ -269,15 +271,6 @@ function hashedOf({ house, request, body, usual }: Call): HashedRequest {
   return { method, url, header: (name) => request.header(name), body: () => usual?.bodyText ?? hashedBody(body) };
 }
 
-/** Makes what the token comes with, and lets that show it. */
-function showToken(call: Call, token: Token): void {
-  call.showToken = (signed) => {
-    call.showToken = null;
-    useToken(call, token, signed);
-  };
-  call.act();
-}
-
 /** Whether the token alone opens the gate for what is asked: of a ledger that is not there that of the token's own. */
 function isLetIn(call: Call): boolean {
   const { house, route, ledger } = call;
@@ -285,42 +278,6 @@ function isLetIn(call: Call): boolean {
   const found = route.id === null ? NO_ROW : rowOf(call);
   const row = found < 0 && route.kind === Kind.ledger ? state.ledgers[ledger]!.row : found;
   return mayEnter(state, ledgerOf(call), route.kind, row, callerOf(call, []));
-}
-
-/** Of a token that is good only once: the same for the same jti of the same key, and for no other. */
-function tokenId({ ledger }: Call, { public: key, jti }: Token): string {
-  return sha256Hex(`${ledger} ${key} ${jti}`);
-}
-
-/**
- * Writes down that the token is used, and goes on once the disk has that: it is used up even after a restart. Where it
- * counts only together with what is signed `beside` it, the signatures of that are verified.
- */
-function useToken(call: Call, token: Token, beside?: Signed): void {
-  const { ledger } = call;
-  const { engine } = call.house;
-  const full = engine.overload(ledger);
-  if (full !== null) return sendRefusal(call, full);
-  const moment = engine.now();
-  const id = tokenId(call, token);
-  const luid = makeLuid('tkn', moment, Buffer.from(id, 'hex'));
-  const exp = Math.floor(token.exp);
-  const command: TokenCommand = {
-    op: 'token',
-    ledger,
-    kind: Kind.ledger,
-    moment,
-    caller: callerOf(call, []),
-    luid,
-    id,
-    exp,
-  };
-  if (beside !== undefined) command.beside = beside.command;
-  const { checks, places } = beside ?? { checks: NO_BYTES };
-  // Parsed it takes ten times its bytes: as many are let in at a time as of requests without such a token.
-  const besideBytes = call.bodyBytes;
-  const again = () => (beside === undefined ? useToken(call, token) : showToken(call, token));
-  submit(call, { command, checks, places, seals: NO_BYTES, besideBytes }, call.act, undefined, again);
 }
 
 /** A luid, or a handle of the form its kind has. */

@@ -8,7 +8,7 @@ import { namesOf } from '../core/records.ts';
 import { type Refusal as CoreRefusal, DEFECT } from '../core/refusal.ts';
 import { SERVER_LEDGER, type State } from '../core/state.ts';
 import type { Effects } from '../effects/index.ts';
-import { CUT_OFF, type Engine, type Submission } from '../engine.ts';
+import { CUT_OFF, type Engine } from '../engine.ts';
 import type { KeyPair } from '../proof/keys.ts';
 import type { ProofPool } from '../proof/pool.ts';
 import type { Sealer } from '../proof/sealer.ts';
@@ -76,9 +76,6 @@ export interface Head {
   moment: number;
 }
 
-/** What a client signed, and the signatures that are to be verified. */
-export type Signed = Pick<Submission, 'command' | 'checks' | 'places'>;
-
 export interface Call {
   house: House;
   request: RequestHead;
@@ -92,13 +89,6 @@ export interface Call {
   usual: UsualContent | null;
   bodyBytes: number;
   bearer: Bearer | null;
-  /**
-   * Of a token that is good only once and opens no gate by itself: what is signed may open it, and is to be given here
-   * first. Once the token is used up, the request is served again. Null where there is no such token.
-   */
-  showToken: ((signed: Signed) => void) | null;
-  /** Does what is asked for, as often as it is called: who is sent back begins anew. */
-  act: () => void;
 }
 
 /** The ledger a kind's records live in: ledgers themselves belong to the server. */
@@ -153,27 +143,6 @@ export function guarded(asked: Asked, work: () => void): void {
     asked.house.defect(error as Error);
     sendRefusal(asked, DEFECT);
   }
-}
-
-/**
- * How a request is sent back before the books heard of it, and what it does at its next turn. Until then its body is kept
- * as text, as those of all who wait: parsed it takes ten times as much.
- */
-export function beginAnew(call: Call, work: () => void, bodyText = () => textOf(call.body)): () => () => void {
-  return () => {
-    const made = bodyText();
-    const text = made === null ? null : Buffer.from(made);
-    call.body = undefined;
-    return () => {
-      if (call.reply.aborted) return;
-      if (text !== null) call.body = JSON.parse(text.toString());
-      guarded(call, work);
-    };
-  };
-}
-
-function textOf(body: unknown): string | null {
-  return body === undefined ? null : JSON.stringify(body);
 }
 
 export function refuseDurable(call: Call, refusal: Refusal | CoreRefusal): void {

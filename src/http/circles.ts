@@ -8,21 +8,22 @@ import { Kind } from '../core/kinds.ts';
 import { isLuid } from '../core/luid.ts';
 import { createdCustom } from '../core/proofs.ts';
 import { readRow, type VersionEntry } from '../core/records.ts';
-import { isRefusal } from '../core/refusal.ts';
+import { isRefusal, type Refusal } from '../core/refusal.ts';
 import { proofDigestHex } from '../proof/digest.ts';
-import { type Call, NO_BYTES, refuseDurable, sendRefusal } from './call.ts';
+import { type Call, NO_BYTES, refuseDurable } from './call.ts';
 import { type Content, openBody } from './door.ts';
 import { refuse } from './errors.ts';
 import { readableRow } from './may.ts';
 import { parseQuery } from './query.ts';
 import { sendListing } from './reads.ts';
-import { contentCommand, createdText, submit } from './writes.ts';
+import type { Write } from './submit.ts';
+import { contentCommand, createdText } from './writes.ts';
 
 const MEMBER = Kind['circle-signer'];
 
-export function assignSigner(call: Call): void {
+export function assignSigner(call: Call): Write | Refusal {
   const content = openMember(call, 'create');
-  if (content === null) return;
+  if (isRefusal(content)) return content;
   const { engine } = call.house;
   const { hashHex, checks, places } = content;
   const moment = engine.now();
@@ -30,25 +31,26 @@ export function assignSigner(call: Call): void {
   const shared = contentCommand(call, content, moment);
   const command: CreateCommand = { op: 'create', luid, sheet: null, seal: NO_BYTES, ...shared, kind: MEMBER };
   const digest = proofDigestHex(hashHex, createdCustom(luid, moment, 'created'));
-  submit(call, { command, checks, places, seals: Buffer.from(digest, 'hex') }, ([entry]) =>
-    call.reply.send(200, createdText(call, content, entry as VersionEntry, digest, 'created')),
-  );
+  return {
+    submission: { command, checks, places, seals: Buffer.from(digest, 'hex') },
+    done: ([entry]) => call.reply.send(200, createdText(call, content, entry as VersionEntry, digest, 'created')),
+  };
 }
 
-export function removeSigner(call: Call): void {
+export function removeSigner(call: Call): Write | Refusal {
   const content = openMember(call, 'drop');
-  if (content === null) return;
+  if (isRefusal(content)) return content;
   const { value, checks, places } = content;
   const { house, route } = call;
   const signer = value.signer as string;
   if (!isLuid(route.tail) && route.tail !== signer) {
-    return sendRefusal(call, refuse('record.invalid', 'The signer is not that of the path'));
+    return refuse('record.invalid', 'The signer is not that of the path');
   }
   const isThat = isNamed(call, Kind.signer, route.tail, signer);
   const luid = isThat ? memberLuid(call, value.circle as string, signer) : '';
   const shared = contentCommand(call, content, house.engine.now());
   const command: DropCommand = { op: 'drop', luid, luidSent: content.luid, ...shared, kind: MEMBER };
-  submit(call, { command, checks, places, seals: NO_BYTES }, () => call.reply.send(204, ''));
+  return { submission: { command, checks, places, seals: NO_BYTES }, done: () => call.reply.send(204, '') };
 }
 
 /** The members of a circle, for whoever may read it. */
@@ -64,19 +66,19 @@ export function listSigners(call: Call): void {
 }
 
 /**
- * The body, checked up to its signatures; null once it has been told what is wrong with it. Whose a luid in the path is is
+ * The body, checked up to its signatures. Whose a luid in the path is is
  * told once those are verified, as that there is no such circle: else whoever may not come in could try names for it.
  */
-function openMember(call: Call, operation: 'create' | 'drop'): Content | null {
+function openMember(call: Call, operation: 'create' | 'drop'): Content | Refusal {
   const { house, route } = call;
   const content = openBody(house, MEMBER, operation, call.body);
   const id = route.id!;
-  if (isRefusal(content)) sendRefusal(call, content);
-  else if (!isLuid(id) && id !== content.value.circle) {
-    sendRefusal(call, refuse('record.invalid', 'The circle is not that of the path'));
-  } else if (isNamed(call, Kind.circle, id, content.value.circle as string)) return content;
-  else return { ...content, value: { ...content.value, circle: NOBODYS } };
-  return null;
+  if (isRefusal(content)) return content;
+  if (!isLuid(id) && id !== content.value.circle) {
+    return refuse('record.invalid', 'The circle is not that of the path');
+  }
+  if (isNamed(call, Kind.circle, id, content.value.circle as string)) return content;
+  return { ...content, value: { ...content.value, circle: NOBODYS } };
 }
 
 /** No record has it. */

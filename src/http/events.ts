@@ -11,14 +11,15 @@ import type { DeliveryView } from '../effects/index.ts';
 import { allEvents, eventsOf, type LedgerEvent, placedAt, signalsOf } from '../events.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { signedText } from '../render.ts';
-import { type Call, callerOf, refuseDurable, rowOf, sendDurable, sendRefusal, walk } from './call.ts';
-import { submitCheck } from './check.ts';
+import { type Call, callerOf, refuseDurable, rowOf, sendDurable, walk } from './call.ts';
+import { checkSubmission } from './check.ts';
 import { keysOf, openBody } from './door.ts';
 import { refuse } from './errors.ts';
 import { entersFor, whyNot } from './may.ts';
 import { PAGE_TEXT_MAX, parseQuery } from './query.ts';
 import { sendList, through, walkList } from './reads.ts';
 import { SIGNALS } from './schema-kinds.ts';
+import type { Write } from './submit.ts';
 
 // ---------------------------------------------------------------- events of a ledger
 
@@ -166,17 +167,17 @@ function deliveryText({ luid, event, status, attempts, detail, moment }: Deliver
 // ---------------------------------------------------------------- trying again
 
 /** `POST /effects/{id}/events/retry`: what waits goes now, what was given up is tried again. */
-export function retryEvents(call: Call): void {
-  act(call, 'retry-event', (row) => call.house.effects.retry(row));
+export function retryEvents(call: Call): Write | Refusal | null {
+  return act(call, 'retry-event', (row) => call.house.effects.retry(row));
 }
 
 /** `POST /bridges/{id}/activate`: the same for everything that goes to a bridge. */
-export function activateBridge(call: Call): void {
-  act(call, 'activate', (row) => call.house.effects.activate(row));
+export function activateBridge(call: Call): Write | Refusal | null {
+  return act(call, 'activate', (row) => call.house.effects.activate(row));
 }
 
 /** Does something that changes no record, for whom it is allowed: by a token, or by signatures on `{action}`. */
-function act(call: Call, action: AccessAction, work: (row: number) => void): void {
+function act(call: Call, action: AccessAction, work: (row: number) => void): Write | Refusal | null {
   const { house, route } = call;
   const row = rowOf(call);
   const accept = (keys: readonly Uint8Array[]): void => {
@@ -187,14 +188,15 @@ function act(call: Call, action: AccessAction, work: (row: number) => void): voi
     const data = `{"handle":"${handle}","luid":"${luid}"}`;
     sendDurable(call, () => call.reply.send(202, signedText(data, house.engine.now(), house.sealer)));
   };
-  if (isSilent(call.body)) return accept([]);
-  const content = openBody(house, route.kind, 'check', call.body);
-  if (isRefusal(content)) return sendRefusal(call, content);
-  if (content.value.action !== action) {
-    return sendRefusal(call, refuse('record.invalid', `The action is not ${action}`));
+  if (isSilent(call.body)) {
+    accept([]);
+    return null;
   }
+  const content = openBody(house, route.kind, 'check', call.body);
+  if (isRefusal(content)) return content;
+  if (content.value.action !== action) return refuse('record.invalid', `The action is not ${action}`);
   const keys = keysOf(content);
-  submitCheck(call, callerOf(call, keys), content, () => accept(keys));
+  return { submission: checkSubmission(call, callerOf(call, keys), content), done: () => accept(keys) };
 }
 
 /** Nothing is said: no body, or the empty object of clients that always send one. */

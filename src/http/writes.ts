@@ -11,24 +11,12 @@ import { createdCustom, isoMoment, sealCustom, updatedCustom } from '../core/pro
 import { readRow, type VersionEntry } from '../core/records.ts';
 import { isRefusal, refuseShape } from '../core/refusal.ts';
 import { drawUp } from '../core/sheet.ts';
-import type { Submission } from '../engine.ts';
 import { ledgerCommand } from '../genesis.ts';
 import { proofDigest, proofDigestHex } from '../proof/digest.ts';
 import { encodeBase64 } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
 import { hexOf, isRouted, labelsText, outcomeText, ownersText, recordText, threadIn } from '../render.ts';
-import {
-  beginAnew,
-  type Call,
-  callerOf,
-  guarded,
-  ledgerOf,
-  luidOf,
-  NO_BYTES,
-  refuseDurable,
-  rowOf,
-  sendRefusal,
-} from './call.ts';
+import { type Call, callerOf, guarded, ledgerOf, luidOf, NO_BYTES, refuseDurable, rowOf } from './call.ts';
 import {
   type CheckedProofs,
   type Content,
@@ -43,14 +31,15 @@ import { type Header, type Refusal, refuse } from './errors.ts';
 import { refuseToKeep } from './json.ts';
 import { makeLateProofs } from './read-proofs.ts';
 import { sendAsItWas, sendRow } from './reads.ts';
+import type { Unanswered, Write } from './submit.ts';
 import type { UsualContent } from './usual.ts';
 
-export function createRecord(call: Call): void {
+export function createRecord(call: Call): Write | Refusal {
   const { house, route } = call;
   const { kind } = route;
   if (kind === Kind.ledger) return createLedger(call);
   const content = takeUsual(call) ?? openBody(house, kind, 'create', call.body);
-  if (isRefusal(content)) return sendRefusal(call, content);
+  if (isRefusal(content)) return content;
   const { engine } = house;
   const moment = engine.now();
   const luid = engine.newLuid(kind, moment);
@@ -78,18 +67,18 @@ export function createRecord(call: Call): void {
   const digest = proofDigestHex(hashHex, createdCustom(luid, moment, status));
   const texts: Texts = { data, hashHex, proofs, text };
   const seals = Buffer.from(digest, 'hex');
+  const submission: Unanswered = { command, checks, places, seals };
   const wait = kind === Kind.intent ? waitAsked(call) : null;
-  if (wait !== null) return submitAwaited(call, { command, checks, places, seals }, texts, digest, wait);
-  submit(
-    call,
-    { command, checks, places, seals },
-    ([entry]) => answerCreated(call, texts, entry as VersionEntry, digest),
-    kind === Kind.intent ? () => bodyText(texts) : undefined,
-  );
+  if (wait !== null) return awaited(call, submission, texts, digest, wait);
+  return {
+    submission,
+    done: ([entry]) => answerCreated(call, texts, entry as VersionEntry, digest),
+    bodyText: kind === Kind.intent ? () => bodyText(texts) : undefined,
+  };
 }
 
 /** An intent whose client waits for its end. Most come to it at once: what proves it is signed while the disk takes it. */
-function submitAwaited(call: Call, submission: Unanswered, texts: Texts, digest: string, wait: number): void {
+function awaited(call: Call, submission: Unanswered, texts: Texts, digest: string, wait: number): Write {
   let coming: Promise<void> | null = null;
   const ahead = ([entry]: Entry[]) => {
     coming = proofsAhead(call, entry as IntentEntry);
@@ -99,7 +88,7 @@ function submitAwaited(call: Call, submission: Unanswered, texts: Texts, digest:
     if (coming === null) answer();
     else coming.then(() => guarded(call, answer));
   };
-  submit(call, { ...submission, ahead }, done, () => bodyText(texts));
+  return { submission: { ...submission, ahead }, done, bodyText: () => bodyText(texts) };
 }
 
 /** A mistake in it must not be the batch's: without them the answer makes its proofs itself. */
@@ -143,17 +132,18 @@ export function contentCommand(call: Call, content: Content, moment: number) {
   };
 }
 
-function createLedger(call: Call): void {
+function createLedger(call: Call): Write | Refusal {
   const { house } = call;
   const content = openBody(house, Kind.ledger, 'create', call.body);
-  if (isRefusal(content)) return sendRefusal(call, content);
+  if (isRefusal(content)) return content;
   const caller = callerOf(call, keysOf(content));
   const { command, seals } = ledgerCommand(house.engine, house.server, content, caller);
   const { checks, places } = content;
-  submit(call, { command, checks, places, seals }, ([entry]) => {
+  const done = ([entry]: Entry[]) => {
     const created = entry as VersionEntry;
     answerCreated(call, content, created, proofDigestHex(content.hashHex, sealCustom(created)));
-  });
+  };
+  return { submission: { command, checks, places, seals }, done };
 }
 
 /**
@@ -215,18 +205,18 @@ function waitAsked(call: Call): number | null {
   return found === null ? null : Math.min(Number(found[1]), call.house.preferWaitSecondsMax);
 }
 
-export function updateRecord(call: Call): void {
+export function updateRecord(call: Call): Write | Refusal {
   const { house, route } = call;
   const { kind } = route;
   const content = openBody(house, kind, 'update', call.body);
-  if (isRefusal(content)) return sendRefusal(call, content);
+  if (isRefusal(content)) return content;
   const luid = luidOf(call);
   const { data, hashHex, checks, places } = content;
   const moment = house.engine.now();
   const shared = contentCommand(call, content, moment);
   const command: UpdateCommand = { op: 'update', luid, luidSent: content.luid, seal: NO_BYTES, ...shared };
   const seals = proofDigest(hashHex, updatedCustom(luid, moment));
-  submit(call, { command, checks, places, seals }, ([entry]) => {
+  const done = ([entry]: Entry[]) => {
     const updated = entry as VersionEntry;
     // Owners and status stay those of the record; the row is still as this batch left it.
     const record = readRow(house.state, (updated as { row: number } & VersionEntry).row);
@@ -242,39 +232,44 @@ export function updateRecord(call: Call): void {
       thread: null,
     });
     call.reply.send(200, text);
-  });
+  };
+  return { submission: { command, checks, places, seals }, done };
 }
 
-export function dropRecord(call: Call): void {
+export function dropRecord(call: Call): Write | Refusal {
   const { house, route, request, reply } = call;
   const { kind } = route;
   const content = openBody(house, kind, 'drop', call.body);
-  if (isRefusal(content)) return sendRefusal(call, content);
+  if (isRefusal(content)) return content;
   const luid = luidOf(call);
   const shared = contentCommand(call, content, house.engine.now());
   const command: DropCommand = { op: 'drop', luid, luidSent: content.luid, ...shared };
   const { checks, places } = content;
-  submit(call, { command, checks, places, seals: NO_BYTES }, ([entry]) => {
+  const done = ([entry]: Entry[]) => {
     if (kind === Kind.effect && request.method === 'DELETE')
       reply.send(200, JSON.stringify(`Effect ${entry!.handle} dropped`));
     else reply.send(204, '');
-  });
+  };
+  return { submission: { command, checks, places, seals: NO_BYTES }, done };
 }
 
-export function addProof(call: Call): void {
+export function addProof(call: Call): Write | Refusal | null {
   const { house, route } = call;
   const errors = house.validate(route.kind, 'proof', call.body);
-  if (errors !== null) return sendRefusal(call, refuseShape(errors));
+  if (errors !== null) return refuseShape(errors);
   const row = rowOf(call);
   const body = call.body as ProofBody;
   const opened = openProof(call, row, body);
   if (!isRefusal(opened)) {
     const { entry, proofs, checks } = opened;
-    return submitProof(call, row, { hash: entry.hash, proof: proofs[0]! }, checks);
+    return proofWrite(call, row, { hash: entry.hash, proof: proofs[0]! }, checks);
   }
-  if (isToldOfProofs(call, row)) return refuseDurable(call, opened);
+  if (isToldOfProofs(call, row)) {
+    refuseDurable(call, opened);
+    return null;
+  }
   const { proof, checks } = proofAsSent(body);
-  submitProof(call, row, { hash: NO_BYTES, proof, unfit: opened }, checks);
+  return proofWrite(call, row, { hash: NO_BYTES, proof, unfit: opened }, checks);
 }
 
 /** The proof, checked up to its signature, and the record it is over; or why it cannot be added. */
@@ -303,12 +298,12 @@ function isToldOfProofs(call: Call, row: number): boolean {
   return isAllowed(house.state, ledgerOf(call), 'create', target, row, caller);
 }
 
-function submitProof(
+function proofWrite(
   call: Call,
   row: number,
   what: Pick<ProofCommand, 'hash' | 'proof' | 'unfit'>,
   checks: Uint8Array,
-): void {
+): Write {
   const { house, route } = call;
   const command: ProofCommand = {
     op: 'proof',
@@ -319,40 +314,13 @@ function submitProof(
     luid: luidOf(call),
     ...what,
   };
-  submit(call, { command, checks, seals: NO_BYTES }, (entries) => {
+  const done = (entries: Entry[]) => {
     const { ledger, kind, caller, hash, proof } = command;
     // A proof that stands on the record may be sent by whoever has read or recorded it, as often as they like: without the
     // right to read it is no way to hear what became of the record since.
     const isTold = entries.length > 0 || isAllowed(house.state, ledger, 'read', kind, row, caller);
     if (isTold) sendRow(call, 200, row);
     else sendAsItWas(call, row, hash, proof);
-  });
-}
-
-type Unanswered = Omit<Submission, 'answer' | 'leave'>;
-
-/** Where `bodyText` makes the body again, it is not kept as a value. Who is sent back does `again` at the next turn. */
-export function submit(
-  call: Call,
-  submission: Unanswered,
-  done: (entries: Entry[]) => void,
-  bodyText?: () => string,
-  again = call.act,
-): void {
-  const { command, checks, places, seals, besideBytes, ahead } = submission;
-  if (call.showToken !== null) return call.showToken(submission);
-  if (bodyText !== undefined) call.body = undefined;
-  call.house.engine.submit({
-    command,
-    checks,
-    places,
-    seals,
-    besideBytes,
-    ahead,
-    answer(outcome) {
-      if (isRefusal(outcome)) sendRefusal(call, outcome);
-      else guarded(call, () => done(outcome));
-    },
-    leave: beginAnew(call, again, bodyText),
-  });
+  };
+  return { submission: { command, checks, seals: NO_BYTES }, done };
 }
