@@ -80,12 +80,27 @@ interface Receiver extends Reader {
   /** On their way, in order. */
   readonly queue: Tried[];
   /**
-   * Who is `live` gets events as they come, and stands nowhere. Who is not through with them in time is `reading`: the log,
-   * in a company, up to its end, then is live again. Who has no room is `full` until there is some, and then reads on.
+   * Who is `live` gets events as they come, and stands nowhere; who is `reading` the log does so in a company; who is `full`
+   * waits for its queue:
+   *
+   *     live, reading   has no room for an event             full
+   *     live            is not through with an entry in time reading
+   *     full            has room again                       reading
+   *     reading         has come to the end of the log       live
    */
   mode: 'live' | 'reading' | 'full';
   /** Of the entry at `from`, the first event that was not looked at; both tell where it stands that is not live. */
   index: number;
+}
+
+/** Where a receiver stands. */
+type Place = { readonly mode: 'live' } | Stop;
+
+/** The first event that it was not given: for want of time, so that it reads on there, or for want of room. */
+interface Stop {
+  readonly mode: 'reading' | 'full';
+  readonly from: number;
+  readonly index: number;
 }
 
 /** What an effect asks for, and how many characters its record has. */
@@ -247,10 +262,12 @@ export class Feeds {
     this.#companies.delete(receiver);
   }
 
-  #setMode(receiver: Receiver, mode: Receiver['mode']): void {
-    this.#leave(receiver);
-    receiver.mode = mode;
-    this.#join(receiver);
+  /** Who goes on reading stays in the company it is in. */
+  #move(receiver: Receiver, place: Place): void {
+    const isStaying = receiver.mode === place.mode;
+    if (!isStaying) this.#leave(receiver);
+    Object.assign(receiver, place);
+    if (!isStaying) this.#join(receiver);
   }
 
   // ---------------------------------------------------------------- events
@@ -267,39 +284,34 @@ export class Feeds {
       placed ??= placedAt(this.#options.state, seq);
       if (placed === null) return;
       for (const receiver of receivers) {
-        Object.assign(receiver, { from: seq, index: 0 });
-        const isThrough = timers.now() < end && this.#give(receiver, placed, signal, end);
-        if (!isThrough) this.#setMode(receiver, 'reading');
+        const isLate = timers.now() >= end;
+        const stop: Stop | null = isLate
+          ? { mode: 'reading', from: seq, index: 0 }
+          : this.#give(receiver, placed, signal, 0, end);
+        if (stop !== null) this.#move(receiver, stop);
       }
       this.#read();
     }
   }
 
   /**
-   * Gives it the entry's events from where it stands on; false where time was over before that. What has no room is looked
-   * up again when there is some. At least one event is looked at.
+   * Gives it the entry's events from the one with number `first` on; null where it is through with them. At least one event
+   * is looked at.
    */
-  #give(receiver: Receiver, placed: Placed, signal: string, end: number): boolean {
+  #give(receiver: Receiver, placed: Placed, signal: string, first: number, end: number): Stop | null {
     const { state, timers } = this.#options;
     const told = state.feeds.get(receiver.row);
-    if (told === undefined) return true;
+    if (told === undefined) return null;
     for (const event of this.#events.of(placed, signal)) {
       const { seq, index } = event;
-      const isBefore = seq === receiver.from && index < receiver.index;
-      if (isBefore || isOver(event, told)) continue;
+      if (index < first || isOver(event, told)) continue;
       if (this.#wants(receiver, placed, event)) {
-        if (receiver.queue.length >= QUEUE_MAX) {
-          this.#setMode(receiver, 'full');
-          Object.assign(receiver, { from: seq, index });
-          return true;
-        }
+        if (receiver.queue.length >= QUEUE_MAX) return { mode: 'full', from: seq, index };
         this.#send(receiver, { seq, index });
       }
-      if (timers.now() < end) continue;
-      Object.assign(receiver, { from: seq, index: index + 1 });
-      return false;
+      if (timers.now() >= end) return { mode: 'reading', from: seq, index: index + 1 };
     }
-    return true;
+    return null;
   }
 
   #wants(receiver: Receiver, { entry, row, address }: Placed, event: LedgerEvent): boolean {
@@ -348,7 +360,7 @@ export class Feeds {
       if (at >= 0) receiver.queue.splice(at, 1);
       const hasRoom = receiver.mode === 'full' && receiver.queue.length < QUEUE_MAX / 2;
       if (!hasRoom || this.#receivers.get(row) !== receiver) return;
-      this.#setMode(receiver, 'reading');
+      this.#move(receiver, { mode: 'reading', from: receiver.from, index: receiver.index });
       this.#read();
     });
   }
@@ -389,7 +401,7 @@ export class Feeds {
     }
     // They have come to the end: so many may have that the last of them wait for the next slice, or read on before that.
     for (const receiver of company.all()) {
-      this.#setMode(receiver, 'live');
+      this.#move(receiver, { mode: 'live' });
       if (timers.now() >= end) return;
     }
   }
@@ -406,8 +418,9 @@ export class Feeds {
     if (isHere && entry.type === EntryType.update) this.#change(own, address);
     for (const signal of signalsOf(entry)) {
       for (const receiver of company.waitingFor(`${ledger} ${signal}`)) {
-        if (!this.#give(receiver, placed, signal, end)) return false;
-        if (receiver.mode === 'reading') Object.assign(receiver, { from: seq + 1, index: 0 });
+        const first = receiver.from === seq ? receiver.index : 0;
+        const stop = this.#give(receiver, placed, signal, first, end);
+        this.#move(receiver, stop ?? { mode: 'reading', from: seq + 1, index: 0 });
         if (timers.now() >= end) return false;
       }
     }
