@@ -17,7 +17,6 @@ import { Settings } from 'typebox/system';
 import { Kind } from '../core/kinds.ts';
 import type { Fault } from '../core/refusal.ts';
 import { ERRORS_MAX, tellErrors } from './schema-errors.ts';
-import { isUsualIntent } from './schema-fast.ts';
 import { CheckData, CircleSignerData, CLAIMS, DropData, kindSchemas } from './schema-kinds.ts';
 import { Access, Hash, Luid, Proof } from './schema-shapes.ts';
 import { tellLarge, tellWidth } from './schema-width.ts';
@@ -74,7 +73,6 @@ export function compileSchemas(limits: SchemaLimits): ValidateBody {
   return (kind, operation, value) => {
     if (operation === 'drop' && kind === Kind['circle-signer']) return check(dropMember, value);
     if (operation !== 'create' && operation !== 'update') return check(others[operation], value);
-    if (kind === Kind.intent && isUsualIntent(value, limits.claimsMax, limits.proofsMax, isAccess)) return null;
     const errors = check(byKind[kind]!, value);
     if (kind !== Kind.intent || (errors !== null && !hasClaims(value))) return errors;
     const wrong = checkClaims((value as { data: { claims: unknown[] } }).data.claims);

@@ -14,6 +14,7 @@ import { isRefusal } from '../core/refusal.ts';
 import type { Brief } from '../core/sheet.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { type Content, openProofs, type ProofTexts } from './door.ts';
+import { MEMBERS_MAX } from './schema-width.ts';
 import { isAccess, type SchemaLimits } from './schemas.ts';
 import { areText, Tape } from './tape.ts';
 
@@ -56,7 +57,9 @@ export class UsualIntents {
     const tape = this.#tape;
     if (!tape.read(body, this.#options.depthMax) || !tape.isObject(0)) return null;
     let [hash, data, meta] = [ABSENT, ABSENT, ABSENT];
+    let left = MEMBERS_MAX;
     for (let name = tape.first(0); name < tape.next(0); name = tape.next(tape.value(name))) {
+      if (left-- === 0) return null;
       const member = tape.value(name);
       if (tape.isText(name, 'hash')) hash = member;
       else if (tape.isText(name, 'data')) data = member;
@@ -248,7 +251,9 @@ export class UsualIntents {
     const tape = this.#tape;
     let list = ABSENT;
     if (!tape.isObject(meta)) return null;
+    let left = MEMBERS_MAX;
     for (let name = tape.first(meta); name < tape.next(meta); name = tape.next(tape.value(name))) {
+      if (left-- === 0) return null;
       if (tape.isText(name, 'proofs')) list = tape.value(name);
     }
     if (list === ABSENT || !tape.isArray(list)) return null;
