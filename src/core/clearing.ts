@@ -232,7 +232,8 @@ class ClearingPlan implements Plan {
   #route(side: Side, named: number, symbol: number): number {
     const find = (handle: string) => this.#resolve(Kind.wallet, handle);
     this.#participants ??= new Participants(this.#state);
-    const routed = { claim: this.#claim(), intent: commandData(this.#content) };
+    const { handle } = namesOf(this.#state, symbol);
+    const routed = { claim: this.#claim(), symbol: handle, intent: commandData(this.#content) };
     const found = routeOf(this.#participants, side, named, routed, find);
     if (isRefusal(found)) return this.#refuse(found.reason, found.detail);
     const { wallet, forward } = found;

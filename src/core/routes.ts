@@ -93,6 +93,8 @@ interface RecordData {
 /** What of a claim a route's filter may look at. */
 interface RoutedClaim {
   claim: Claim;
+  /** Handle of the symbol it is in: a longer address that stands for a symbol would pass by what routes say of that. */
+  symbol: string;
   /** The intent's data. */
   intent: object;
 }
@@ -149,9 +151,9 @@ function concerns(side: Side, action: Route['action']): boolean {
 }
 
 /** A claim as filters see it: references as objects, however they were sent. */
-function viewOf({ claim, intent }: RoutedClaim): object {
-  const view: Record<string, unknown> = { ...claim, intent };
-  for (const member of ['source', 'target', 'symbol'] as const) {
+function viewOf({ claim, symbol, intent }: RoutedClaim): object {
+  const view: Record<string, unknown> = { ...claim, symbol: { ...objectOf(claim.symbol), handle: symbol }, intent };
+  for (const member of ['source', 'target'] as const) {
     if (claim[member] !== undefined) view[member] = objectOf(claim[member]);
   }
   return view;

@@ -125,7 +125,8 @@ function actionOf(state: LegState): 'commit' | 'abort' {
  * What a bridge is to prepare. Its own side is the wallet behind it, as the claims name it where all of them say the
  * same: what only some say, an account behind it above all, is not true of the whole amount. That is so whatever the
  * wallet's own handle is: a longer address stands for it, and it may have been renamed since. A claim that routes `led`
- * to it names another. The other side is left out where claims that share the leg name several. `handleIn` tells the
+ * to it names another. The other side is left out where claims that share the leg name several. A symbol has no accounts
+ * behind it, so it is told by its own handle. `handleIn` tells the
  * handle of the record in a row.
  */
 function prepareData(
@@ -146,7 +147,7 @@ function prepareData(
     inputs: JSON.stringify(leg.claims),
     intent,
     schema: leg.side === Side.debit ? '"debit"' : '"credit"',
-    symbol: saidByAll(mine, 'symbol') || canon({ handle: handleIn(leg.symbol) }),
+    symbol: canon({ ...JSON.parse(saidByAll(mine, 'symbol') || '{}'), handle: handleIn(leg.symbol) }),
     [own]: (isNamed && saidByAll(mine, own)) || canon({ handle: handleIn(leg.wallet) }),
   };
   const others = saidByAll(mine, other);

@@ -156,6 +156,20 @@ describe('whom a claim reaches', () => {
     await kit.done([issue(wallet, `${own}s:${own}h@${own}p`, 5)]);
     expect(await kit.balance(wallet, symbol)).toBe(5);
   });
+  test('and routes ask for the symbol that is meant: another way to name it led past them', async () => {
+    const symbol = await kit.symbol();
+    const frozen = await kit.wallet({
+      routes: [
+        { action: 'debit', target: unique('nobody'), filter: { 'symbol.handle': symbol } },
+        { action: 'accept' },
+      ],
+    });
+    await kit.done([issue(frozen, symbol, 5)]);
+    const rich = await kit.wallet();
+    for (const words of [symbol, `x@${symbol}`, `${symbol}:x@nowhere`]) {
+      expect(await kit.refused([transfer(frozen, rich, words, 1)])).toBe('core.routing-failed');
+    }
+  });
   test('a bare handle falls back to nothing', async () => {
     const own = unique('r');
     await kit.wallet({ handle: `x:${own}` });

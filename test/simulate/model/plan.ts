@@ -4,7 +4,7 @@
  */
 import type { Claim } from '../../../src/core/claims/index.ts';
 import type { KindName } from '../../../src/core/kinds.ts';
-import { addNet, handleIn, type LimitSet, type Named, type Net, namedIn } from '../../core/model.ts';
+import { addNet, type LimitSet, type Named, type Net, namedIn } from '../../core/model.ts';
 import { isGranted } from './access.ts';
 import type { Books } from './books.ts';
 import { addLeg, type Leg } from './legs.ts';
@@ -86,7 +86,9 @@ function post(
   const begun = books.records.get(side === 'debit' ? source : target)!;
   // What a wallet passes on is what came to it: nobody else pays that in its stead.
   const isPassedOn = side === 'debit' && origin !== '';
-  const end = isPassedOn ? { wallet: begun, forward: '' } : routeFrom(books, begun, side, claim);
+  const end = isPassedOn
+    ? { wallet: begun, forward: '' }
+    : routeFrom(books, begun, side, claim, handleOf(books, symbol));
   if (end === null || (end.forward !== '' && passedBefore(books, origin, source).has(end.wallet.luid))) {
     plan.reason = 'core.routing-failed';
     return '';
@@ -109,8 +111,18 @@ function post(
   return wallet.luid;
 }
 
+function handleOf(books: Books, luid: string): string {
+  return books.records.get(luid)!.content.value.handle as string;
+}
+
 /** Where a wallet's routes lead; null where they lead nowhere. */
-function routeFrom(books: Books, begun: Rec, side: Leg['side'], claim: Claim): { wallet: Rec; forward: string } | null {
+function routeFrom(
+  books: Books,
+  begun: Rec,
+  side: Leg['side'],
+  claim: Claim,
+  symbol: string,
+): { wallet: Rec; forward: string } | null {
   const seen = [begun.luid];
   let wallet = begun;
   for (let hops = 0; ; hops++) {
@@ -120,7 +132,7 @@ function routeFrom(books: Books, begun: Rec, side: Leg['side'], claim: Claim): {
     );
     const isOpen = side === 'debit' ? routes.every(({ action }) => action === 'accept') : routes.length === 0;
     if (isOpen) return { wallet, forward: '' };
-    const route = routes.find(({ filter }) => passes(claim, filter));
+    const route = routes.find(({ filter }) => passes(claim, symbol, filter));
     if (route === undefined) return null;
     if (route.action === 'accept') return { wallet, forward: '' };
     if (route.action === 'forward') return { wallet, forward: route.target! };
@@ -132,10 +144,10 @@ function routeFrom(books: Books, begun: Rec, side: Leg['side'], claim: Claim): {
 }
 
 /** The filters that lives use: one symbol, or an amount up to something. */
-function passes({ amount, symbol }: Claim, filter: Record<string, unknown> | undefined): boolean {
+function passes({ amount }: Claim, symbol: string, filter: Record<string, unknown> | undefined): boolean {
   const most = (filter?.amount as { $lte: number } | undefined)?.$lte ?? Number.MAX_SAFE_INTEGER;
   const wanted = filter?.['symbol.handle'];
-  return amount <= most && (wanted === undefined || wanted === handleIn(symbol));
+  return amount <= most && (wanted === undefined || wanted === symbol);
 }
 
 /** Wallets that have passed on what this one passes on by an intent that follows from another; none without such. */
