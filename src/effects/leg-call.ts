@@ -45,7 +45,7 @@ export class LegCalls {
     const path = leg.side === Side.debit ? 'debits' : 'credits';
     const data =
       at === 'preparing'
-        ? prepareData(leg, handle, claims, led, (row) => recordAt(state, row, address).entry.handle, text)
+        ? prepareData(leg, handle, claims, led, namesOfLeg(state, leg, address, held), text)
         : `{"action":"${actionOf(at)}","handle":"${handle}","intent":${text}}`;
     const tail = at === 'preparing' ? '' : `/${handle}/${actionOf(at)}`;
     const ledger = ledgerAt(state, state.rows.ledger.get(row), held);
@@ -117,6 +117,11 @@ export function addressOf(state: State, bridge: number): { server: string; secur
   return { server: config.server.replace(/\/+$/, ''), secure: secure ?? [] };
 }
 
+/** Its wallet's name when the bridge was asked, and its symbol's when the money was set aside: that is what claims say. */
+function namesOfLeg(state: State, { wallet, symbol }: Leg, asked: number, held: number) {
+  return { wallet: nameAt(state, wallet, asked), symbol: nameAt(state, symbol, held) };
+}
+
 function actionOf(state: LegState): 'commit' | 'abort' {
   return state === 'committing' ? 'commit' : 'abort';
 }
@@ -126,15 +131,14 @@ function actionOf(state: LegState): 'commit' | 'abort' {
  * same: what only some say, an account behind it above all, is not true of the whole amount. That is so whatever the
  * wallet's own handle is: a longer address stands for it, and it may have been renamed since. A claim that routes `led`
  * to it names another. The other side is left out where claims that share the leg name several. A symbol has no accounts
- * behind it, so it is told by its own handle. `handleIn` tells the
- * handle of the record in a row.
+ * behind it, so it is told by its own handle.
  */
 function prepareData(
   leg: Leg,
   handle: string,
   claims: readonly Claim[],
   led: ReadonlySet<string>,
-  handleIn: (row: number) => string,
+  called: Readonly<Record<'wallet' | 'symbol', string>>,
   intent: string,
 ): string {
   const own = leg.side === Side.debit ? 'source' : 'target';
@@ -147,8 +151,8 @@ function prepareData(
     inputs: JSON.stringify(leg.claims),
     intent,
     schema: leg.side === Side.debit ? '"debit"' : '"credit"',
-    symbol: canon({ ...JSON.parse(saidByAll(mine, 'symbol') || '{}'), handle: handleIn(leg.symbol) }),
-    [own]: (isNamed && saidByAll(mine, own)) || canon({ handle: handleIn(leg.wallet) }),
+    symbol: canon({ ...JSON.parse(saidByAll(mine, 'symbol') || '{}'), handle: called.symbol }),
+    [own]: (isNamed && saidByAll(mine, own)) || canon({ handle: called.wallet }),
   };
   const others = saidByAll(mine, other);
   if (others !== '') members[other] = others;

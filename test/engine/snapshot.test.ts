@@ -332,7 +332,9 @@ describe('a snapshot that is not whole', () => {
     for (const name of names) house.disk.put(path(name), Buffer.from('no snapshot'));
     const before = house.disk.readdir(DIRECTORY);
     const said = names.toReversed().map((name) => `${name} cannot be used: it is half-written`);
-    expect(() => recoverFrom(house.disk)).toThrow(new RegExp(`is missing, and no snapshot holds it; ${said[0]}.*; ${said[1]}`));
+    expect(() => recoverFrom(house.disk)).toThrow(
+      new RegExp(`is missing, and no snapshot holds it; ${said[0]}.*; ${said[1]}`),
+    );
     expect(house.disk.readdir(DIRECTORY)).toEqual(before);
   });
 
