@@ -79,6 +79,8 @@ export class Calls {
   /** Takes an entry that is on disk, and lies at `address`, 0 for one that is not kept; all of them in order. */
   publish(entry: Entry, address: number): void {
     if (address !== 0) this.#durable = address;
+    // It may have another address by now, at which nobody has failed yet.
+    if (entry.type === EntryType.update && entry.kind === Kind.bridge) this.#options.lanes.wake(laneOf(entry.row));
     if (entry.type !== EntryType.intent && entry.type !== EntryType.step) return;
     const { links } = entry.outcome;
     if (links === undefined || links.marks.length === 0) return;

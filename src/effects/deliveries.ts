@@ -27,7 +27,7 @@ export interface Tried extends Queued {
 /** A delivery as it is told to whoever asks. */
 export interface DeliveryView {
   luid: string;
-  event: Pick<LedgerEvent, 'handle' | 'signal'>;
+  event: Pick<LedgerEvent, 'handle' | 'signal' | 'seq'>;
   status: 'pending' | 'delivered' | 'failed';
   attempts: number;
   detail: string;
@@ -69,7 +69,7 @@ function* newestOf(
 ): Generator<undefined, DeliveryView[]> {
   const views: DeliveryView[] = [];
   const add = ({ seq, index }: Queued, rest: Omit<DeliveryView, 'event'>) => {
-    views.push({ event: eventNameAt(state, seq, index), ...rest });
+    views.push({ event: { ...eventNameAt(state, seq, index), seq }, ...rest });
   };
   for (const queued of queue.slice(skip, skip + max)) {
     const { moment } = placedAt(state, queued.seq)!.entry;

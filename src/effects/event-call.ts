@@ -10,7 +10,7 @@ import { type LedgerEvent, placedAt } from '../events.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { viewText } from '../render.ts';
 import { addressOf } from './leg-call.ts';
-import type { OutgoingCall } from './outgoing.ts';
+import { NOWHERE, type OutgoingCall } from './outgoing.ts';
 
 /** What is told is made of this. */
 export interface Telling {
@@ -28,8 +28,9 @@ export function eventCall({ state, sealer, eventTexts }: Telling, row: number, e
   const { endpoint, bridge } = action;
   if (endpoint !== undefined) return { method: 'POST', url: endpoint, body, secure: [] };
   const target = findHandle(state, state.rows.ledger.get(row), Kind.bridge, bridge!);
-  // A bridge that is no more cannot be reached: the call fails, and is tried again, like any other.
-  const { server, secure } = target < 0 ? { server: 'http://-', secure: [] } : addressOf(state, target);
+  // One that is not there cannot be reached: the call fails, and is tried again, like any other.
+  if (target < 0) return { method: 'POST', url: NOWHERE, body, secure: [] };
+  const { server, secure } = addressOf(state, target);
   return { method: 'POST', url: `${server}/effects/${encodeURIComponent(entry.handle)}`, body, secure };
 }
 

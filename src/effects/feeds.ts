@@ -120,7 +120,9 @@ export class Feeds {
   readonly #live = new ByKey<Receiver>();
   readonly #companies = new Companies<Receiver>();
   /** For the effects of bridges that are there again. */
-  readonly #woken = new WokenWalks((woken, done) => this.#retryWoken(woken, done));
+  readonly #woken = new WokenWalks((woken, done) => this.#forEffectsOf(woken, (row) => this.retry(row), done));
+  /** For those of bridges that have another address, say: what waits goes now. */
+  readonly #moved = new WokenWalks((moved, done) => this.#forEffectsOf(moved, (row) => this.#wake(row), done));
   #seq: number;
   #isReading = false;
 
@@ -169,6 +171,11 @@ export class Feeds {
     for (const queued of failedOf(this.#options.state, row)) {
       if (!receiver.queue.some((other) => isSame(other, queued))) this.#send(receiver, queued);
     }
+    this.#wake(row);
+  }
+
+  /** What waits goes now. */
+  #wake(row: number): void {
     this.#options.lanes.wake(laneOf(row));
   }
 
@@ -179,15 +186,15 @@ export class Feeds {
   }
 
   /** Effects are looked through in slices: there may be very many, and who may activate a bridge may ask at any time. */
-  #retryWoken(bridges: ReadonlySet<number>, done: () => void): void {
+  #forEffectsOf(bridges: ReadonlySet<number>, visit: (row: number) => void, done: () => void): void {
     const { state, timers } = this.#options;
     const ledgers = new Set([...bridges].map((bridge) => state.rows.ledger.get(bridge)));
     const names = new Set([...bridges].map((bridge) => nameIn(state, bridge, namesOf(state, bridge).handle)));
-    const retryEffect = (row: number) => {
+    const visitEffect = (row: number) => {
       if (!ledgers.has(state.rows.ledger.get(row))) return;
-      if (names.has(nameIn(state, row, bridgeOf(state, row)))) this.retry(row);
+      if (names.has(nameIn(state, row, bridgeOf(state, row)))) visit(row);
     };
-    inSlices(timers, state.feeds.keys(), retryEffect, done);
+    inSlices(timers, state.feeds.keys(), visitEffect, done);
   }
 
   // ---------------------------------------------------------------- receivers
@@ -198,6 +205,11 @@ export class Feeds {
     const placed = placedAt(state, this.#seq);
     if (placed === null) return;
     const { row, address } = placed;
+    // It may have another address by now, at which nobody has failed yet.
+    if (entry.type === EntryType.update) {
+      this.#wake(row);
+      if (entry.kind === Kind.bridge) this.#moved.wake(row);
+    }
     this.#takeUp(row);
     const known = this.#receivers.get(row);
     if (!state.feeds.has(row)) {

@@ -27,6 +27,9 @@ export interface OutgoingCall {
   signal?: AbortSignal;
 }
 
+/** Where a bridge is that is not there. */
+export const NOWHERE = 'nowhere:';
+
 /** Bytes take the place of a long text: else it would lie there beside them for as long as the call takes. */
 type Sent = Omit<OutgoingCall, 'body'> & { readonly body: string | Buffer };
 
@@ -211,6 +214,7 @@ export class Outgoing {
   #open({ method, url, signal }: Parcel, onNewSocket: boolean): http.ClientRequest {
     const target = new URL(url);
     const { protocol } = target;
+    if (url === NOWHERE) throw Object.assign(new Error(), { code: NOWHERE });
     if (protocol !== 'http:' && protocol !== 'https:')
       throw Object.assign(new Error(), { code: 'ERR_INVALID_PROTOCOL' });
     const lookup = this.#guard.lookupFor(target);
@@ -300,6 +304,7 @@ async function unlessAborted<R>(work: Promise<R>, signal: AbortSignal): Promise<
 /** Only the code: messages of errors name URLs, and what the other side sent. */
 function describe(error: unknown): string {
   const code = Object(error).code;
+  if (code === NOWHERE) return 'there is no such bridge';
   if (code === NOT_ALLOWED) return 'address not allowed';
   if (code === 'ERR_INVALID_PROTOCOL' || code === 'ERR_INVALID_URL') return 'not an http or https URL';
   return typeof code === 'string' ? `connection failed: ${code}` : 'connection failed';

@@ -45,7 +45,7 @@ export function listEvents(call: Call): void {
   const { house, reply } = call;
   const { log } = house.state;
   // Whoever goes on from books that had more would not be told what comes here in their place.
-  if (wish.after > log.length)
+  if (wish.after > log.length || (wish.after === log.length && wish.from > 0))
     return refuseDurable(call, refuse('api.query-malformed', beyond(wish.after, log.length)));
   const end = performance.now() + house.listMsMax;
   const giveUp = performance.now() + wish.waitMs;
@@ -159,7 +159,8 @@ export function listDeliveries(call: Call): void {
 
 function deliveryText({ luid, event, status, attempts, detail, moment }: DeliveryView, effect: string): string {
   const why = detail === '' ? '' : `"detail":${JSON.stringify(detail)},`;
-  const data = `{"attempts":${attempts},${why}"effect":"${effect}","event":"${event.handle}","signal":"${event.signal}"}`;
+  const told = `"effect":"${effect}","event":"${event.handle}","seq":${event.seq},"signal":"${event.signal}"`;
+  const data = `{"attempts":${attempts},${why}${told}}`;
   const meta = `{"moment":"${isoMoment(moment)}","status":"${status}"}`;
   return `{"data":${data},"hash":"${sha256Hex(data)}","luid":"${luid}","meta":${meta}}`;
 }

@@ -2,7 +2,9 @@
  * Deliveries under strain: in order though some fail, at least once though the server is killed, and nobody waits for
  * somebody else's webhook; what became of each can be read.
  */
-import { describe, expect, test } from 'vitest';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect, type Json, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import type { Call } from '../support/hook.ts';
@@ -133,6 +135,58 @@ describe('very many webhooks that never answer', () => {
   });
 });
 
+/** Somebody who asks everybody to come again in an hour. */
+async function inAnHour(): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(503, { 'retry-after': '3600' }).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('who gets another address is called there at once, however long the old one was to be left alone', () => {
+  test('a webhook', async () => {
+    const path = `/${unique('moved')}`;
+    const action = { schema: 'webhook', endpoint: await inAnHour() };
+    const effect = await listen(kit, path, 'circle-created', { action });
+    const made = await makeCircles(kit, 2);
+    await until(async () => (await rowsOf(effect)).some(({ data }) => data.detail === 'status 503'));
+    hook.answer = () => 202;
+    await kit.change('effects', effect, {
+      ...effect.data,
+      action: { schema: 'webhook', endpoint: hook.url + path },
+    });
+    await hook.waitFor(at(path), 2);
+    expect(circlesAt(path)).toEqual(made);
+  });
+
+  test('a bridge, for debits and for the events that go to it', async () => {
+    const [path, usd] = [`/${unique('moved')}`, await kit.symbol()];
+    const bridge = await kit.make('bridges', { handle: unique('bank'), config: { server: await inAnHour() } });
+    const action = { schema: 'bridge', bridge: bridge.data.handle };
+    const effect = await kit.make('effects', { handle: unique('effect'), signal: 'circle-created', action });
+    await makeCircles(kit, 1);
+    await kit.send([issue(await kit.wallet({ bridge: bridge.data.handle }), usd, 1)]);
+    await until(async () => (await rowsOf(effect)).some(({ data }) => data.detail === 'status 503'));
+    hook.answer = () => 202;
+    await kit.change('bridges', bridge, { ...bridge.data, config: { server: hook.url + path } });
+    await hook.waitFor(at(`${path}/credits`), 1);
+    await hook.waitFor(at(`${path}/effects/${effect.data.handle}`), 1);
+  });
+});
+
+test('a bridge that is not there is told as that: a host was looked for instead', async () => {
+  const action = { schema: 'bridge', bridge: unique('nobody') };
+  const effect = await listen(kit, '', 'circle-created', { action });
+  await makeCircles(kit, 1);
+  await until(async () => (await rowsOf(effect)).some(({ data }) => data.detail === 'there is no such bridge'));
+});
+
 describe('what became of them', () => {
   test('can be read page by page: on its way, delivered, given up; and is tried again on a word', async () => {
     const path = `/${unique('rows')}`;
@@ -155,6 +209,9 @@ describe('what became of them', () => {
     // It is tried for a second more, unless this machine took as long to ask.
     expect(['pending', 'failed']).toContain(last);
     for (const row of rows) expect(row.luid).toMatch(luidOf('evd'));
+    // From where it stands it can be asked for.
+    const { body: events } = await client.get(`/events?after=${failed.data.seq - 1}&page.limit=1`);
+    expect(events.data[0].data.handle).toBe(failed.data.event);
     expect(await rowsOf(effect, 2)).toHaveLength(5);
     expect((await rowsOf(effect, 2)).map(({ data }) => data.event)).toEqual(rows.map(({ data }) => data.event));
     await untilRows(effect, 'failed', 2);

@@ -205,6 +205,10 @@ describe('who waits', () => {
   test('from beyond the end is told so: of older books it would miss what comes before that', async () => {
     const { at } = await ledgerOfItsOwn();
     expect(reasonOf(await at.get('/events?after=999999&wait=1'))).toEqual([400, 'api.query-malformed']);
+    // Who stands within an entry was told some of it, so there was one.
+    const { seq } = (await at.get('/head')).body.data;
+    expect((await at.get(`/events?after=${seq}`)).status).toBe(200);
+    expect(reasonOf(await at.get(`/events?after=${seq}.1`))).toEqual([400, 'api.query-malformed']);
   });
 
   test('in vain is told so in time, and goes on after what it passed by', async () => {

@@ -111,7 +111,8 @@ function isLook(wish: Ask['wish']): wish is Look {
 function lookedAt(look: Look, books: Books): Expected {
   if (look.op === 'list') return told(200, listCheck(look, books));
   if (look.op === 'events') {
-    return look.after > books.seq ? refused('api.query-malformed', true) : told(200, eventsCheck(look, books));
+    const isBeyond = look.after > books.seq || (look.after === books.seq && look.skip > 0);
+    return isBeyond ? refused('api.query-malformed', true) : told(200, eventsCheck(look, books));
   }
   // Of what is on the disk the oracle knows.
   if (look.op === 'head') return told(200, () => '');

@@ -3,7 +3,7 @@
  * down for a while; what each must be told is checked as it comes, network/listeners.ts and network/banks.ts. What leaves
  * the server must be on its disk by then.
  */
-import type { Answer, Call, OutgoingCall } from '../../src/effects/outgoing.ts';
+import { type Answer, type Call, NOWHERE, type OutgoingCall } from '../../src/effects/outgoing.ts';
 import { type Json, verifyRecord } from '../support/client.ts';
 import { must } from './must.ts';
 import { Banks } from './network/banks.ts';
@@ -69,7 +69,7 @@ export class Network {
   #answer(call: OutgoingCall): Answer {
     const { dice } = this.#world;
     // What goes to a bridge that is no more has no address.
-    if (this.temper.mood === 'down' || call.url.startsWith('http://-')) return { error: 'ECONNREFUSED' };
+    if (this.temper.mood === 'down' || call.url === NOWHERE) return { error: 'ECONNREFUSED' };
     const isOdd = this.temper.mood === 'odd';
     if (isOdd && dice.chance(0.3))
       return dice.pick<Answer>([{ status: 503 }, { status: 500 }, { error: 'ECONNRESET' }]);

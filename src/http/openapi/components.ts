@@ -240,6 +240,7 @@ function answerSchemas(): Record<string, Schema> {
       object({
         effect: Address,
         event: text(),
+        seq: integer({ minimum: 1 }),
         signal: Signal,
         attempts: integer({ minimum: 0 }),
         detail: optional(text()),
