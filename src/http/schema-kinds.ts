@@ -17,6 +17,7 @@ import {
   Free,
   Handle,
   Hash,
+  KIND_NAMES,
   KindName,
   KindOrAny,
   LedgerHandle,
@@ -237,7 +238,8 @@ export function kindSchemas(claimsMax: number): Readonly<Record<Kind, Schema>> {
     [Kind.circle]: closed(COMMON),
     [Kind.policy]: anyOf([
       policy('access', AccessRecord, AccessRule),
-      policy('status', KindOrAny, StatusValue),
+      // What an intent's status is follows from what becomes of it: nobody gives it one, and no policy would be asked.
+      policy('status', among(['any', ...KIND_NAMES.filter((name) => name !== 'intent')]), StatusValue),
       policy('labels', KindOrAny, LabelValue),
     ]),
     [Kind.schema]: closed({ ...COMMON, record: KindName, format: constant('json-schema'), schema: Free }),

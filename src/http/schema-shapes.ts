@@ -85,7 +85,7 @@ export const Proof = closed({
   custom: optional(Free),
 });
 
-const KIND_NAMES = KINDS.map((kind) => kind.name);
+export const KIND_NAMES = KINDS.map((kind) => kind.name);
 
 const CONDITION_VALUES_MAX = 1000;
 

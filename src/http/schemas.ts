@@ -21,6 +21,7 @@ import { CheckData, CircleSignerData, CLAIMS, DropData, kindSchemas } from './sc
 import { Access, Hash, Luid, Proof } from './schema-shapes.ts';
 import { tellLarge, tellWidth } from './schema-width.ts';
 import { among, array, object, optional, type Schema } from './schema-words.ts';
+import { checkSignalFilter } from './signal-filters.ts';
 
 Settings.Set({ maxErrors: 4 * ERRORS_MAX });
 
@@ -34,6 +35,10 @@ export interface SchemaLimits {
 
 /** The errors of a body, or null for one that has the right shape. `kind` is of no matter to a proof. */
 export type ValidateBody = (kind: Kind, operation: Operation, value: unknown) => Fault[] | null;
+
+interface EffectBody {
+  readonly data: { readonly signal: string; readonly filter?: object };
+}
 
 /** A schema that is compiled by whoever needs it first. */
 type Compiled = () => Validator;
@@ -74,6 +79,7 @@ export function compileSchemas(limits: SchemaLimits): ValidateBody {
     if (operation === 'drop' && kind === Kind['circle-signer']) return check(dropMember, value);
     if (operation !== 'create' && operation !== 'update') return check(others[operation], value);
     const errors = check(byKind[kind]!, value);
+    if (kind === Kind.effect && errors === null) return checkSignalFilter((value as EffectBody).data);
     if (kind !== Kind.intent || (errors !== null && !hasClaims(value))) return errors;
     const wrong = checkClaims((value as { data: { claims: unknown[] } }).data.claims);
     return errors === null ? wrong : [...errors, ...(wrong ?? [])].slice(0, ERRORS_MAX);

@@ -20,7 +20,8 @@ const LEAST: Record<KindName, Record<string, unknown>> = {
   wallet: { handle: 'w' },
   anchor: { handle: 'a', wallet: 'w', target: 't' },
   intent: { handle: 'i', claims: [TRANSFER] },
-  effect: { handle: 'e', signal: 'intent-created', action: { bridge: 'b', schema: 'rest' } },
+  // Of what nothing sends: its filter may ask for anything.
+  effect: { handle: 'e', signal: 'bridge-entry-created', action: { bridge: 'b', schema: 'rest' } },
   bridge: { handle: 'b', config: { server: 'http://localhost:3001' } },
   circle: { handle: 'c' },
   policy: { handle: 'p', record: 'wallet', schema: 'access', values: [] },
@@ -404,6 +405,7 @@ describe('members of kinds', () => {
     ['intent', { config: { commit: 'later' } }, '/data/config/commit enum'],
     ['intent', { claims: {} }, '/data/claims type'],
     ['effect', { signal: 'intent-exploded' }, '/data/signal enum'],
+    ['policy', { schema: 'status', record: 'intent', values: [] }, '/data/record enum'],
     ['effect', { action: { schema: 'webhook', endpoint: 'file:///etc/passwd' } }, '/data/action/endpoint pattern'],
     ['effect', { action: { bridge: 'b' } }, '/data/action required'],
     ['effect', { action: 'x' }, '/data/action type'],
@@ -458,6 +460,32 @@ describe('conditions: what no filter can ask for came in under a name with a lin
     }
     for (const [kind, , told] of filtersOf(name, { $in: [1, 'a', true], $ne: 'b' })) expect(told, kind).toEqual([]);
   });
+});
+
+describe('a filter of an effect asks for what events of its signal have: with another it was taken, and told nothing', () => {
+  const told = (signal: string, path: string) =>
+    wrongs('effect', withMember('effect', { signal, filter: { [path]: 'a' } }));
+  test.each([
+    ['balance-received', 'wallet.data.handle'],
+    ['balance-received', 'intent.meta.status'],
+    ['wallet-limited', 'metric'],
+    ['wallet-updated', 'wallet.data.handle'],
+    ['wallet-updated', 'handle'],
+    ['circle-signer-created', 'circle-signer.data.circle'],
+    ['wallet-proofs-added', 'wallet'],
+    ['wallet-proofs-added', 'proofs.public'],
+    ['bridge-dropped', 'signal'],
+  ])('%s: %s', (signal, path) => expect(told(signal, path)).toEqual([]));
+  test.each([
+    ['balance-received', 'metric'],
+    ['balance-received', 'bridge.data.handle'],
+    ['wallet-updated', 'intent.meta.status'],
+    ['wallet-updated', 'wallet'],
+    ['wallet-updated', 'proofs.public'],
+    ['wallet-proofs-added', 'wallet.data.handle'],
+    ['circle-signer-created', 'signer.data.handle'],
+    ['bridge-created', 'amount'],
+  ])('%s: %s is refused', (signal, path) => expect(told(signal, path)).toEqual(['/data/filter signal']));
 });
 
 describe('a filter asks for paths that lead somewhere there', () => {
