@@ -6,7 +6,7 @@ the record is what they tell (status, labels, owners, each proof in its place), 
 link from there to the head the server signed. Standard library only; the Ed25519
 below is RFC 8032, for checking: it is slow and keeps no secret. Ends with 0 where all is proven, 2 where only what is
 signed on the record is, as the file does not hold the frames of its entries, 1 where anything is wrong."""
-import base64, datetime, decimal, hashlib, json, re, sys
+import base64, datetime, decimal, hashlib, json, re, sys; sys.setrecursionlimit(4000)  # a body may be 512 deep
 ORDER = ''.join(sorted('-_0123456789' + ''.join(chr(a + i) for a in (65, 97) for i in range(26))))
 P, L, D = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493, -121665 * pow(121666, -1, 2**255 - 19)
 def add(p, q):  # points as (X, Y, Z, T), 5.1.4

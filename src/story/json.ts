@@ -15,8 +15,8 @@ export interface JsonObject {
   readonly [name: string]: Json;
 }
 
-/** Canonical text calls itself once a level, here and in check-story.py, whose own bound lies not far above. */
-const DEPTH_MAX = 256;
+/** What a server takes at most (--body-depth-max), with what is around it in a story. Canonical text calls itself once a level. */
+const DEPTH_MAX = 640;
 
 /** Members and items together: each is memory, and a few bytes of text make one. */
 const PARTS_MAX = 4_000_000;

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { bearer, connect, type Json, makeKeys, record } from '../support/client.ts';
-import { issue, makeKit, openLedger, proofFor, transfer } from '../support/kit.ts';
+import { issue, makeKit, openLedger, proofFor, transfer, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
 import { blocksOf, readPages } from '../support/pages.ts';
 
@@ -124,6 +124,12 @@ test.runIf(hasCryptography)(
     const asking = here.slice(0, here.indexOf('key = Ed25519PrivateKey.generate()'));
     const listed = `${asking}print(len(check(call('GET', '/wallets')[1], call('GET', '/signers/system')[1]['data']['public'])))`;
     expect(await run(listed)).toBe('1\n');
+    const numbers = await kit.make('wallets', {
+      handle: unique('odd'),
+      custom: { all: [1e-7, 0.00001, 1e21, -0, 0.1 + 0.2, -1.5e300] },
+    });
+    const checked = `${asking}print(len(check(call('GET', '/wallets/${numbers.data.handle}')[1], call('GET', '/signers/system')[1]['data']['public'])))`;
+    expect(await run(checked)).toBe('1\n');
     const forged =
       asking +
       `answer = call('GET', '/signers/system')[1]; answer['meta']['proofs'][0]['custom']['status'] = 'x'; check(answer, '')`;

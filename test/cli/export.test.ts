@@ -49,11 +49,14 @@ beforeAll(async () => {
   cpSync(whole, pruned, { recursive: true });
   const again = await startServer({
     directory: pruned,
-    flags: ['--snapshot-every', '10', '--segment-bytes-max', '4096'],
+    flags: ['--snapshot-every', '10', '--segment-bytes-max', '4096', '--body-depth-max', '512'],
   });
   const kit = makeKit(connect(again), makeKeys());
   const symbol = await kit.symbol({ handle: 'late-symbol' });
   for (let n = 0; n < 30; n++) lateIntent = (await kit.done([issue('ana', symbol, 1)])).data.handle;
+  let custom = {};
+  for (let level = 0; level < 505; level++) custom = { a: custom };
+  await kit.make('wallets', { handle: 'deep', custom });
   await again.stop();
 });
 
@@ -313,6 +316,11 @@ describe.skipIf(!hasPython)('checked by another program', () => {
     expect(results.map(({ code, said }) => [code, said.slice(0, 7)])).toEqual(texts.map(() => [0, 'Proven:']));
     expect(results.at(-1)!.said).toContain(', dropped: 2 entries');
     expect(results.at(-1)!.said).toMatch(/in the chain up to entry \d+/);
+  });
+
+  test('one as deep as a server may take is proven: it was called wrong', () => {
+    const [result] = check([story('wallets', 'deep', pruned)]);
+    expect([result!.code, result!.said.slice(0, 7)]).toEqual([0, 'Proven:']);
   });
 
   test('no member of a story can be changed, none that is proven be left out', () => {
