@@ -165,6 +165,12 @@ const METRICS: readonly Metric[] = [
     },
   },
   {
+    type: 'gauge',
+    name: 'ayni_effects_behind_entries',
+    help: 'Entries since the oldest that an effect has not been told of: 0 where all keep up',
+    tell: ({ effects }) => effects.behind(),
+  },
+  {
     type: 'counter',
     name: 'ayni_snapshots_total',
     help: 'Snapshots taken since the start',

@@ -163,6 +163,15 @@ export class Feeds {
     return yield* listDeliveries(this.#options.state, row, underway, stretch);
   }
 
+  /** Entries since the oldest that is not told yet to somebody who is to hear of it, or was not looked at for him. */
+  behind(): number {
+    let oldest = this.#seq + 1;
+    for (const { mode, from, queue } of this.#receivers.values()) {
+      oldest = Math.min(oldest, queue[0]?.seq ?? (mode === 'live' ? oldest : from));
+    }
+    return this.#seq + 1 - oldest;
+  }
+
   /** Tries again: what waits, and what was given up and not delivered since. */
   retry(row: number): void {
     this.#takeUp(row);

@@ -97,6 +97,11 @@ export class Effects {
     return this.#lanes.counts();
   }
 
+  /** See Feeds.behind. */
+  behind(): number {
+    return this.#feeds.behind();
+  }
+
   /** Calls off what is on its way; it is due again after the next start. */
   close(): void {
     this.#lanes.close();

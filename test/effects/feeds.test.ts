@@ -810,3 +810,20 @@ test('what is to be tried again in a while goes at once on a word, and what stan
   await theatre.run();
   expect(namesIn(theatre.calls.slice(before))).toEqual(['x1', 'x2']);
 });
+
+test('how far the last of them is behind is told: what waits in the log was in no figure', async () => {
+  const theatre = await Theatre.open();
+  expect(theatre.effects.behind()).toBe(0);
+  await theatre.done(
+    effect(theatre, { signal: 'wallet-created' }),
+    effect(theatre, { signal: 'circle-created' }, 'idle'),
+  );
+  theatre.answer = () => 503;
+  await theatre.done(...wallets(theatre, 'x', ...Array.from({ length: 400 }, (_, n) => `w${n}`)));
+  expect(theatre.effects.behind()).toBe(400);
+  theatre.answer = () => 200;
+  theatre.effects.retry(theatre.house.read(Kind.effect, 'e')!.row);
+  await theatre.run(20_000);
+  // Each delivery is an entry itself.
+  expect([heard(theatre).length, theatre.effects.behind()]).toEqual([400, 0]);
+});
