@@ -15,7 +15,7 @@ import { entryCodec } from './storage/codec.ts';
 import type { Disk } from './storage/disk.ts';
 import type { VerifyHash } from './storage/format.ts';
 import { JOURNAL_START, type JournalEnd } from './storage/journal.ts';
-import { NOT_SIGNED, type ReadResult, replayJournal, type TornTail } from './storage/journal-reader.ts';
+import { type ReadResult, replayJournal, type TornTail } from './storage/journal-reader.ts';
 import { endDamage } from './storage/known-end.ts';
 import { mendEnd, NOT_PUT_BACK } from './storage/mend.ts';
 import { DamageError } from './storage/segments.ts';
@@ -72,6 +72,7 @@ export function show(options: RecoveryOptions): Recovered {
       join(directory, file),
       changed.byte,
       `${changeText(changed)}; a start that may write puts it back`,
+      'one-byte',
     );
   }
   const what =
@@ -144,8 +145,8 @@ function reachesKnown({ disk, directory, verify }: RecoveryOptions, { position, 
 }
 
 /** What somebody else has signed says nothing of our journal. */
-function isOurs({ reason }: RefusedSnapshot): boolean {
-  return !reason.includes(NOT_SIGNED);
+function isOurs({ kind }: RefusedSnapshot): boolean {
+  return kind !== 'unsigned';
 }
 
 /** Where the journal does not do without them, the snapshots that could not be used are the damage to tell of. */
@@ -155,6 +156,8 @@ function withRefused<T>(refused: readonly RefusedSnapshot[], read: () => T): T {
   } catch (error) {
     if (!(error instanceof DamageError) || refused.length === 0) throw error;
     const why = refused.map(({ file, reason }) => `${file} cannot be used: ${reason}`).join('; ');
-    throw new DamageError(error.file, error.byte, `${error.what}; ${why}`);
+    // Whose books they are, and of which server, matters more than what is missing of them.
+    const kind = refused.find(({ kind }) => kind !== 'other')?.kind ?? error.kind;
+    throw new DamageError(error.file, error.byte, `${error.what}; ${why}`, kind);
   }
 }

@@ -5,9 +5,8 @@
  * A stack is shown for our own mistakes only; nobody else can do anything with one.
  */
 
-import { NOT_SIGNED } from './storage/journal-reader.ts';
 import { END_FILE } from './storage/known-end.ts';
-import { BEGINNING_GONE, DamageError } from './storage/segments.ts';
+import { DamageError, type DamageKind } from './storage/segments.ts';
 import { errorCode, errorText } from './storage/system-error.ts';
 
 /** The clock may be behind the last entry by so much before it is worth a word. */
@@ -94,30 +93,26 @@ function memoryText({ message }: Error): string {
 
 const MORE_MEMORY = 'Give it more (ulimit -v, the limit of its container), or the machine';
 
-function damageText({ message, what }: DamageError, directory: string): string {
-  return `${message}. Nothing was changed, and nothing is served from damaged books. Keep ${directory} as it is; \`ayni verify\` says more. ${damageRemedy(what)}.`;
+function damageText({ message, kind }: DamageError, directory: string): string {
+  return `${message}. Nothing was changed, and nothing is served from damaged books. Keep ${directory} as it is; \`ayni verify\` says more. ${REMEDIES[kind]}.`;
 }
 
-function damageRemedy(what: string): string {
-  if (what.includes(NOT_SIGNED)) {
-    return 'Either the key that this start took (server.key, or the file that --server-key names) is not the one these books were made with, then start with that one; or somebody else wrote this, then start on a copy from before';
-  }
+const FROM_A_COPY =
+  'the file back from a copy, or start on your last backup; intents acknowledged after it must then be sent again, which is safe';
+
+const REMEDIES: Readonly<Record<DamageKind, string>> = {
+  unsigned:
+    'Either the key that this start took (server.key, or the file that --server-key names) is not the one these books were made with, then start with that one; or somebody else wrote this, then start on a copy from before',
   // Whoever goes back to a backup here loses what was acknowledged, and nothing has to be lost.
-  if (what.includes('a start that may write')) {
-    return 'A start without --read-only loses nothing by it, but makes the calls to banks and webhooks that are due; otherwise put the file back from a copy';
-  }
-  if (what.includes(END_FILE)) {
-    return `Put the newest files of the journal back as they were then, or go on with a copy that has that entry. If you mean to go on with older books than these were, take ${END_FILE} away: what was acknowledged after them is lost then`;
-  }
+  'one-byte':
+    'A start without --read-only loses nothing by it, but makes the calls to banks and webhooks that are due; otherwise put the file back from a copy',
   // Whoever goes back to a backup here loses what the newer server acknowledged.
-  if (what.includes('format version')) {
-    return 'If a newer server wrote here, start that one again: it loses nothing. Otherwise put the file back from a copy';
-  }
-  const unfinished = what.includes(BEGINNING_GONE)
-    ? 'If this is a copy that `ayni follow` did not bring to its end, run that again, or start on another. Otherwise put'
-    : 'Put';
-  return `${unfinished} the file back from a copy, or start on your last backup; intents acknowledged after it must then be sent again, which is safe`;
-}
+  newer:
+    'If a newer server wrote here, start that one again: it loses nothing. Otherwise put the file back from a copy',
+  'no-end': `Put the newest files of the journal back as they were then, or go on with a copy that has that entry. If you mean to go on with older books than these were, take ${END_FILE} away: what was acknowledged after them is lost then`,
+  'no-beginning': `If this is a copy that \`ayni follow\` did not bring to its end, run that again, or start on another. Otherwise put ${FROM_A_COPY}`,
+  other: `Put ${FROM_A_COPY}`,
+};
 
 /** What to do about an error of the system, met in the directory. */
 export function remedy(error: Error, directory: string): string {

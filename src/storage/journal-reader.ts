@@ -20,6 +20,7 @@ import {
   frameChain,
   frameHash,
   frameSignature,
+  frameVersion,
   HASH_BYTES,
   isKnownVersion,
   LENGTH_AT,
@@ -272,7 +273,7 @@ function readHeader(run: Run, segment: SegmentFile, isFirst: boolean, isLast: bo
     tear(run, segment, 0, isLast);
     return false;
   }
-  if (!isKnownVersion(header.version)) throw new DamageError(path, 0, `format version ${header.version}`);
+  if (!isKnownVersion(header.version)) throw new DamageError(path, 0, `format version ${header.version}`, 'newer');
   if (header.firstSeq !== segment.firstSeq) {
     throw new DamageError(path, 0, `the header of the segment with entry ${header.firstSeq}`);
   }
@@ -297,7 +298,8 @@ function readFrame<E>(run: Run<E>, path: string, at: number): number {
   const { head, result } = run;
   const { position } = result;
   const wrong = readFrameHead(bytes, from, to, head) || misplaced(head, position, bytes, from);
-  if (wrong !== '') throw new DamageError(path, at, wrong);
+  if (wrong !== '')
+    throw new DamageError(path, at, wrong, isKnownVersion(frameVersion(bytes, from)) ? 'other' : 'newer');
   const isKnown = head.firstSeq <= run.after.seq;
   const digests = readEntries(run, path, at, frame, isKnown);
   const hash = frameHash(bytes, from, digests);
@@ -339,7 +341,7 @@ function prove(run: Run, path: string): void {
   run.unproven = null;
   run.isFirstProven = true;
   if (run.options.verifyFrame(unproven.hash, unproven.signature) !== false) return;
-  throw new DamageError(path, unproven.byte, NOT_SIGNED);
+  throw new DamageError(path, unproven.byte, NOT_SIGNED, 'unsigned');
 }
 
 /** Why a frame cannot be the one behind `position`, or ''. */

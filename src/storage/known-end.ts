@@ -45,13 +45,14 @@ export function endDamage(
   const path = join(directory, END_FILE);
   if (!disk.exists(path)) return null;
   const known = parse(readWhole(disk, path, END_BYTES_MAX).toString(), verify);
-  if (known === null) return new DamageError(path, 0, `${END_FILE} holds nothing that this server's key has signed`);
+  if (known === null)
+    return new DamageError(path, 0, `${END_FILE} holds nothing that this server's key has signed`, 'no-end');
   const { seq } = position;
   if (seq > known.seq || (seq === known.seq && hex(position.chain) === known.chain)) return null;
   const end = seq < known.seq ? `ends at entry ${seq}` : `has another entry ${seq}`;
   const what = `the journal ${end}, and a server stopped properly at entry ${known.seq} (${END_FILE})`;
   const { file, byte } = torn ?? position;
-  return new DamageError(join(directory, file ?? ''), byte, what);
+  return new DamageError(join(directory, file ?? ''), byte, what, 'no-end');
 }
 
 function parse(text: string, verify: VerifyHash): KnownEnd | null {

@@ -5,6 +5,12 @@ import { HASH_BYTES, readSegmentHeader, SEGMENT_HEADER_BYTES, type SegmentHeader
 import type { JournalPosition } from './journal.ts';
 import { errorCode } from './system-error.ts';
 
+/**
+ * What an operator has to know to do something about damage: signed with another key; one byte that a start puts back; of a
+ * format that only a newer server knows; the end, or the beginning, is not there. Most is none of these.
+ */
+export type DamageKind = 'unsigned' | 'one-byte' | 'newer' | 'no-end' | 'no-beginning' | 'other';
+
 /** Bytes on disk that were once whole and are not any more, or are missing. */
 export class DamageError extends Error {
   override name = 'DamageError';
@@ -13,17 +19,16 @@ export class DamageError extends Error {
   /** Where in it the damage begins. */
   readonly byte: number;
   readonly what: string;
+  readonly kind: DamageKind;
 
-  constructor(file: string, byte: number, what: string) {
+  constructor(file: string, byte: number, what: string, kind: DamageKind = 'other') {
     super(`${file}: damaged at byte ${byte}: ${what}`);
     this.file = file;
     this.byte = byte;
     this.what = what;
+    this.kind = kind;
   }
 }
-
-/** What is said of books whose first segments are not there, nor a snapshot in their place. */
-export const BEGINNING_GONE = 'is missing, and no snapshot holds it';
 
 export interface SegmentFile {
   file: string;
@@ -80,8 +85,8 @@ export function neededSegments(disk: Disk, directory: string, after: JournalPosi
     throw new DamageError(directory, 0, `no journal, but entry ${after.seq} is known`);
   }
   if (first.firstSeq > after.seq + 1) {
-    const what = `the segment with entry ${after.seq + 1} ${BEGINNING_GONE}`;
-    throw new DamageError(join(directory, first.file), 0, what);
+    const what = `the segment with entry ${after.seq + 1} is missing, and no snapshot holds it`;
+    throw new DamageError(join(directory, first.file), 0, what, 'no-beginning');
   }
   const from = segments.findLastIndex((segment) => segment.firstSeq <= after.seq);
   return segments.slice(Math.max(from, 0));

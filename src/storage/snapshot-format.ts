@@ -26,6 +26,7 @@
 
 import { crc, HASH_BYTES, SIGNATURE_BYTES, segmentSeq, seqDigits } from './format.ts';
 import type { JournalPosition } from './journal.ts';
+import type { DamageKind } from './segments.ts';
 import { packValue, unpackValue } from './values.ts';
 
 /** What is written, and the oldest that is read. */
@@ -71,6 +72,12 @@ export interface Foot {
 /** Why a snapshot cannot be used. */
 export class SnapshotError extends Error {
   override name = 'SnapshotError';
+  readonly kind: DamageKind;
+
+  constructor(why: string, kind: DamageKind = 'other') {
+    super(why);
+    this.kind = kind;
+  }
 }
 
 export function snapshotName(seq: number): string {
@@ -117,7 +124,7 @@ export function checkSnapshotHeader(bytes: Buffer): void {
   if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw new SnapshotError('it is not a snapshot');
   const version = bytes.readUInt32BE(MAGIC.length);
   if (version < SNAPSHOT_VERSION_MIN || version > SNAPSHOT_VERSION)
-    throw new SnapshotError(`its format version is ${version}`);
+    throw new SnapshotError(`its format version is ${version}`, 'newer');
 }
 
 export function packFoot(foot: Foot): Buffer {

@@ -14,6 +14,7 @@ import { crc, type VerifyHash } from './format.ts';
 import type { JournalPosition } from './journal.ts';
 import { NOT_SIGNED } from './journal-reader.ts';
 import { PartHashes } from './part-hashes.ts';
+import type { DamageKind } from './segments.ts';
 import {
   checkSnapshotHeader,
   FOOT_BYTES,
@@ -35,6 +36,7 @@ export interface RefusedSnapshot {
   /** Name of the file. */
   file: string;
   reason: string;
+  kind: DamageKind;
 }
 
 export interface ReadPart {
@@ -100,7 +102,8 @@ export function readSnapshot(
   } catch (error) {
     const code = errorCode(error);
     if ((!(error instanceof SnapshotError) && code === '') || NOT_OURS_TO_READ.includes(code)) throw error;
-    return { file: name, reason: (error as Error).message };
+    const kind = error instanceof SnapshotError ? error.kind : 'other';
+    return { file: name, reason: (error as Error).message, kind };
   }
 }
 
@@ -118,7 +121,7 @@ export function readFoot(file: DiskFile, verify: VerifyHash): Pick<Outline, 'hea
   const header = readPiece(file, SNAPSHOT_HEADER_BYTES, 0);
   checkSnapshotHeader(header);
   const foot = unpackFoot(readPiece(file, FOOT_BYTES, size - FOOT_BYTES));
-  if (!verify(foot.hash, foot.signature)) throw new SnapshotError(`it is ${NOT_SIGNED}`);
+  if (!verify(foot.hash, foot.signature)) throw new SnapshotError(`it is ${NOT_SIGNED}`, 'unsigned');
   return { header, foot };
 }
 

@@ -402,12 +402,8 @@ describe('the words for', () => {
     expect(startText(new DamageError('/books/f', 7, 'bad'), '/books')).toMatch(/^\/books\/f: damaged at byte 7: bad\./);
   });
 
-  test.each([
-    'format version 3',
-    'frame of format version 3',
-    'snapshot-1.ays cannot be used: its format version is 3',
-  ])('books of a newer server (%s): start that one; they said to go back to a backup', (what) => {
-    const text = startText(new DamageError('/books/f', 0, what), '/books');
+  test('books of a newer server: start that one; they said to go back to a backup', () => {
+    const text = startText(new DamageError('/books/f', 0, 'format version 9', 'newer'), '/books');
     expect(text).toContain('start that one again');
     expect(text).toContain('Nothing was changed');
     expect(text).not.toContain('Put the file back');

@@ -155,9 +155,8 @@ test('a frame of a later version is refused as such', async () => {
   const disk = freshDisk();
   await writeFrames(disk, [1]);
   await writeFrames(disk, [1], { format: { version: FORMAT_VERSION + 1, encode } }, readFrames(disk).position);
-  expect(() => readFrames(disk)).toThrow(
-    new RegExp(`damaged at byte \\d+: frame of format version ${FORMAT_VERSION + 1}`),
-  );
+  const what = `frame of format version ${FORMAT_VERSION + 1}`;
+  expect(() => readFrames(disk)).toThrow(expect.objectContaining({ what, kind: 'newer' }));
 });
 
 describe('room in a segment for the frames to come', () => {

@@ -371,11 +371,11 @@ describe('a spoilt newest one is passed over, with the reason', () => {
     return disk;
   }
 
-  function expectOlder(disk: FakeDisk, reason: RegExp): void {
+  function expectOlder(disk: FakeDisk, reason: RegExp, kind: unknown = expect.any(String)): void {
     const { snapshot, refused } = read(disk);
     expect(snapshot?.seq).toBe(5);
     expect(refused).toEqual([
-      { file: 'snapshot-00000000000000000006.ays', reason: expect.stringMatching(reason) as string },
+      { file: 'snapshot-00000000000000000006.ays', reason: expect.stringMatching(reason) as string, kind },
     ]);
   }
 
@@ -448,7 +448,7 @@ describe('a spoilt newest one is passed over, with the reason', () => {
     const disk = fresh();
     await take(disk, contentAt(START, []));
     await takeSnapshot(disk, DIRECTORY, contentAt({ ...START, seq: 6 }, []), signerOf('another server'));
-    expectOlder(disk, /not signed by this server/);
+    expectOlder(disk, /not signed by this server/, 'unsigned');
   });
 
   test('under the name of another entry', () => {
@@ -461,13 +461,13 @@ describe('a spoilt newest one is passed over, with the reason', () => {
   test('of a later format', () => {
     const bytes = Buffer.from(files.get(newest)!);
     bytes.writeUInt32BE(6, 8);
-    expectOlder(spoilt(newest, bytes), /its format version is 6/);
+    expectOlder(spoilt(newest, bytes), /its format version is 6/, 'newer');
   });
 
   test('that the disk does not give', () => {
     const disk = spoilt('', null);
     disk.inject({ call: 'read', path: newest, code: 'EIO' });
-    expectOlder(disk, /EIO/);
+    expectOlder(disk, /EIO/, 'other');
   });
 
   test.each(['EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOMEM'])(

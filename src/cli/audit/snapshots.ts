@@ -5,7 +5,6 @@ import { stateOf } from '../../recovery.ts';
 import type { Disk } from '../../storage/disk.ts';
 import type { VerifyHash } from '../../storage/format.ts';
 import type { JournalPosition } from '../../storage/journal.ts';
-import { NOT_SIGNED } from '../../storage/journal-reader.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
 import { readSnapshot } from '../../storage/snapshot-reader.ts';
 import { isOutOfMemory } from '../../trouble.ts';
@@ -28,8 +27,7 @@ export function loadSnapshot(
   const place = { file: join(directory, name), seq: snapshotSeq(name) };
   if ('reason' in read) {
     const { reason } = read;
-    const kind = reason.includes(NOT_SIGNED) ? 'lie' : 'damage';
-    throw new FoundError(kind, { ...place, byte: byteOf(reason) }, reason);
+    throw new FoundError(read.kind === 'unsigned' ? 'lie' : 'damage', { ...place, byte: byteOf(reason) }, reason);
   }
   const { seq, chain, moment } = read;
   try {
