@@ -44,6 +44,10 @@ slow(
     const before = readdirSync(directory);
     expect(await startRefused({ directory, flags: THERE })).toEqual(REFUSED);
     expect(readdirSync(directory)).toEqual(before);
+    // A server stopped there, and left a word of it.
+    const refused = await startRefused({ directory });
+    expect([refused.code, refused.log]).toEqual([1, expect.stringContaining('a server stopped properly at entry')]);
+    remove(directory, /^stopped-at/);
     const log = await logOf(directory);
     expect(log).toContain(
       'new ones are begun; the key was there already, so where this server has had books, they are gone',

@@ -237,7 +237,11 @@ export class RecordTraffic {
     const { value: before, hash } = record.content;
     const parent = dice.chance(0.93) ? hash : record.versions[0] === hash ? 'ab'.repeat(32) : record.versions[0];
     const value: Value = { ...before, custom: { ...(before.custom as object), n: this.#clients.count() }, parent };
-    if (kind === 'effect' && dice.chance(0.4)) value.signal = dice.pick(['intent-updated', 'balance-received']);
+    if (kind === 'effect' && dice.chance(0.4)) {
+      value.signal = dice.pick(['intent-updated', 'balance-received']);
+      // Of amounts only the one knows.
+      if (value.signal === 'intent-updated') delete value.filter;
+    }
     if (kind === 'ledger' && ledger !== 1) {
       value.config = { ...(before.config as object), 'intent.expiryThresholdMinutes': dice.between(1, 8) };
       // Who may do something today may not tomorrow.
