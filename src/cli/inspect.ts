@@ -24,7 +24,8 @@ export const HELP = `ayni inspect [dir] [--seq <n> | --luid <luid> | --handle <h
 
 Without a choice: the files a start would read, their sizes, and the entries in them. With one: those entries of the
 journal, each as a line of JSON. Snapshots and parts are told by their names and lengths alone, and no signature is
-checked: ayni verify does both. Ends with 1 where no server would start on it. Changes nothing. The directory is AYNI_DATA, else snapshots, where none is given.
+checked: ayni verify does both. Ends with 1 where the books are damaged or not whole. Changes nothing. The directory is
+AYNI_DATA, else snapshots, where none is given.
 `;
 
 /** Runs the command; returns the exit code: 1 where no entry was found, or the books are not whole. */
