@@ -51,6 +51,8 @@ export interface BooksListed {
   snapshots: string[];
 }
 
+/** In the directory of a copy, what it is called. */
+export const COPY_NAME_FILE = 'follower';
 /** Tells who follows of a snapshot that may be new to it, beside every answer: its entry. */
 export const SNAPSHOT_HEADER = 'ayni-snapshot';
 /** What a file is sent as; whoever gets anything else has met somebody in between. */

@@ -1,12 +1,13 @@
 /**
  * The plan: read the configuration, open the books, wire the rooms, listen; and the same backwards to stop.
  */
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type HeldBooks, hasBooks, leaveBooks, openBooks, showBooks } from './books.ts';
 import { type Config, ConfigError, configHelp, readConfig, readPlace, strangeVariables } from './config.ts';
 import { setServerRules } from './core/access/index.ts';
 import { tellFault } from './core/refusal.ts';
 import { mayBegin, noBooksError, openDefaultLedger, whoMay } from './default-ledger.ts';
+import { COPY_NAME_FILE } from './followers.ts';
 import { accessErrors } from './http/schemas.ts';
 import { holdPort, type Server, startServer } from './http/server.ts';
 import { SEMVER } from './http/version.ts';
@@ -72,6 +73,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   // Before a directory, a lock or a key is made where a disk is to be mounted, or a key is asked for that nothing needs.
   const isFirst = !hasBooks(directory);
   if (isFirst && !mayBegin(config)) throw noBooksError(directory);
+  if (isFirst && realDisk.exists(join(directory, COPY_NAME_FILE))) throw unfinishedError(directory);
   // Books that were made for nothing would keep the rules that this start asks for from the next one.
   if (isFirst) await tryPorts(config);
   const books = (isReadOnly ? showBooks : openBooks)(directory, config.serverKey, log);
@@ -128,6 +130,13 @@ function checkFollowers({ followers, followersMin, followersTls, durability, rea
   if (followersTls === '') return null;
   if (followers === '') throw new ConfigError('--followers-tls: there is no port for who follows (--followers)');
   return new PeerFiles(realDisk, resolve(followersTls));
+}
+
+/** New books, under the key of those that are to come there, and open to all, are not what a copy is started for. */
+function unfinishedError(directory: string): ConfigError {
+  return new ConfigError(
+    `${directory} is a copy of which nothing is whole yet, and no books are begun there: run \`ayni follow\` again, or start on another copy. For new books name another directory`,
+  );
 }
 
 /** Rejects where one of the ports that are asked for cannot be had. Each is held until all are: two may be the same. */

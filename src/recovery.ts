@@ -140,8 +140,10 @@ function reachesRefused(directory: string, { position, torn }: ReadResult, refus
 /** Where a server stopped properly it left the end whole. A changed byte of it may still be put back. */
 function reachesKnown({ disk, directory, verify }: RecoveryOptions, { position, torn }: ReadResult): void {
   const damage = endDamage(disk, directory, { torn, position }, verify);
-  if (damage === null || (torn !== null && changeIn(disk, directory, { torn, position }, verify) !== null)) return;
-  throw damage;
+  if (damage === null) return;
+  const changed = torn === null ? null : changeIn(disk, directory, { torn, position }, verify);
+  // One behind the last frame brings back none.
+  if (changed?.where !== 'frame') throw damage;
 }
 
 /** What somebody else has signed says nothing of our journal. */

@@ -110,6 +110,7 @@ const REMEDIES: Readonly<Record<DamageKind, string>> = {
   newer:
     'If a newer server wrote here, start that one again: it loses nothing. Otherwise put the file back from a copy',
   'no-end': `Put the newest files of the journal back as they were then, or go on with a copy that has that entry. If you mean to go on with older books than these were, take ${END_FILE} away: what was acknowledged after them is lost then`,
+  'no-note': `Put it back from a copy; or take it away, where \`ayni verify\` then finds nothing wrong and ends at the entry that you know to be the last: without it nobody is told of an end that is gone`,
   'no-beginning': `If this is a copy that \`ayni follow\` did not bring to its end, run that again, or start on another. Otherwise put ${FROM_A_COPY}`,
   other: `Put ${FROM_A_COPY}`,
 };

@@ -12,7 +12,7 @@ import { isoMoment } from '../core/proofs.ts';
 import { encodeBase64 } from '../proof/keys.ts';
 import { realDisk } from '../storage/disk.ts';
 import { type ReadResult, readJournal, stepJournal } from '../storage/journal-reader.ts';
-import { END_FILE } from '../storage/known-end.ts';
+import { END_FILE, endDamage } from '../storage/known-end.ts';
 import { type Pinned, pin } from '../storage/pinned.ts';
 import { DamageError, journalStart, listSegments } from '../storage/segments.ts';
 import { isPartName, snapshotSeq } from '../storage/snapshot-format.ts';
@@ -161,6 +161,12 @@ function printPlan(pinned: Pinned, directory: string): number {
     return 1;
   }
   if (snapshots.length === 0) say('No snapshot: a start reads the journal from its beginning.');
+  // No signature is checked here, nor is that of the note.
+  const short = endDamage(pinned, directory, end, () => true);
+  if (short !== null) {
+    say(`DAMAGE: ${short.message}`);
+    return 1;
+  }
   const { position, torn } = end;
   if (torn !== null) say(`Torn tail: ${torn.bytes} bytes of ${torn.file} from byte ${torn.byte}.`);
   if (position.seq > 0) say(`Last entry ${position.seq}, written ${isoMoment(position.moment)}.`);

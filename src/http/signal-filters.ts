@@ -5,11 +5,12 @@
 import { Kind } from '../core/kinds.ts';
 import type { Fault } from '../core/refusal.ts';
 
-/** Members that events of these signals have beside `handle` and `signal`; of the others the record itself. */
-const MEMBERS: Readonly<Record<string, readonly string[]>> = {
-  'balance-received': ['amount', 'wallet', 'symbol', 'intent'],
-  'wallet-limited': ['amount', 'metric', 'wallet', 'symbol', 'intent'],
+/** Values that events of these signals have beside `handle` and `signal`, and records; of the others the record itself. */
+const VALUES: Readonly<Record<string, readonly string[]>> = {
+  'balance-received': ['amount'],
+  'wallet-limited': ['amount', 'metric'],
 };
+const RECORDS = ['wallet', 'symbol', 'intent'];
 const KIND_OF_SIGNAL = /^(.+)-(?:created|updated|dropped|(proofs-added))$/;
 
 /** What is wrong with the filter of an effect of the right shape, or null. */
@@ -31,8 +32,8 @@ export function checkSignalFilter(data: { readonly signal: string; readonly filt
 function isOf(signal: string, path: string): boolean {
   const [member, ...behind] = path.split('.');
   if (member === 'handle' || member === 'signal') return true;
-  const known = MEMBERS[signal];
-  if (known !== undefined) return known.includes(member!);
+  const values = VALUES[signal];
+  if (values !== undefined) return behind.length === 0 ? values.includes(member!) : RECORDS.includes(member!);
   const [, kind, proofs] = KIND_OF_SIGNAL.exec(signal) ?? [];
   // Of what nothing sends nothing is known.
   if (kind === undefined || !Object.hasOwn(Kind, kind)) return true;

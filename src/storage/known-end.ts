@@ -46,7 +46,7 @@ export function endDamage(
   if (!disk.exists(path)) return null;
   const known = parse(readWhole(disk, path, END_BYTES_MAX).toString(), verify);
   if (known === null)
-    return new DamageError(path, 0, `${END_FILE} holds nothing that this server's key has signed`, 'no-end');
+    return new DamageError(path, 0, `${END_FILE} holds nothing that this server's key has signed`, 'no-note');
   const { seq } = position;
   if (seq > known.seq || (seq === known.seq && hex(position.chain) === known.chain)) return null;
   const end = seq < known.seq ? `ends at entry ${seq}` : `has another entry ${seq}`;

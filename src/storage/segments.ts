@@ -7,9 +7,10 @@ import { errorCode } from './system-error.ts';
 
 /**
  * What an operator has to know to do something about damage: signed with another key; one byte that a start puts back; of a
- * format that only a newer server knows; the end, or the beginning, is not there. Most is none of these.
+ * format that only a newer server knows; the end, or the beginning, is not there, or what was noted of the end. Most is
+ * none of these.
  */
-export type DamageKind = 'unsigned' | 'one-byte' | 'newer' | 'no-end' | 'no-beginning' | 'other';
+export type DamageKind = 'unsigned' | 'one-byte' | 'newer' | 'no-end' | 'no-beginning' | 'no-note' | 'other';
 
 /** Bytes on disk that were once whole and are not any more, or are missing. */
 export class DamageError extends Error {

@@ -298,6 +298,13 @@ describe('ayni follow', () => {
   });
 });
 
+test('a server is not started on a copy of which nothing came: it began new books there, under the old key', async () => {
+  const directory = freshDirectory();
+  writeFileSync(join(directory, 'follower'), 'x\n');
+  const { code, log } = await startRefused({ directory });
+  expect([code, log]).toEqual([2, expect.stringContaining('run `ayni follow` again')]);
+});
+
 async function takesSnapshot(server: Server): Promise<void> {
   server.process.kill('SIGUSR2');
   await until(() => /Took snapshot/.test(server.log()));

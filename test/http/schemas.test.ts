@@ -479,6 +479,8 @@ describe('a filter of an effect asks for what events of its signal have: with an
   test.each([
     ['balance-received', 'metric'],
     ['balance-received', 'bridge.data.handle'],
+    ['balance-received', 'wallet'],
+    ['wallet-limited', 'symbol'],
     ['wallet-updated', 'intent.meta.status'],
     ['wallet-updated', 'wallet'],
     ['wallet-updated', 'proofs.public'],

@@ -5,6 +5,9 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { realDisk } from '../../src/storage/disk.ts';
+import { JOURNAL_START } from '../../src/storage/journal.ts';
+import { readJournal } from '../../src/storage/journal-reader.ts';
 import { END_FILE } from '../../src/storage/known-end.ts';
 import { ayniProcess } from '../cli/books.ts';
 import { connect, makeKeys } from '../support/client.ts';
@@ -32,6 +35,11 @@ function copyOf(directory: string): string {
 
 const lastSegment = (directory: string) =>
   join(directory, readdirSync(directory).findLast((name) => name.startsWith('journal-'))!);
+
+/** Where the last frame of the journal begins. */
+function lastFrame(directory: string): number {
+  return readJournal(realDisk, directory, JOURNAL_START, { verifyFrame: () => null, onEntry() {} }).position.written;
+}
 
 function spoil(path: string): void {
   const bytes = readFileSync(path);
@@ -66,6 +74,7 @@ describe('after a stop', () => {
       for (const args of [
         ['verify', directory],
         ['backup', directory, join(freshDirectory(), 'copy')],
+        ['inspect', directory],
       ]) {
         const told = await ayniProcess(...args);
         expect([told.code, told.out]).toEqual([1, expect.stringContaining('a server stopped properly')]);
@@ -76,6 +85,23 @@ describe('after a stop', () => {
       await server.kill();
     },
   );
+
+  test('a stray byte behind a lost end does not hide that: it was taken for all that is wrong', async () => {
+    const directory = copyOf(stopped);
+    const path = lastSegment(directory);
+    const whole = readFileSync(path);
+    // Up to where its last frame begins, and then what looks like room for more.
+    const byte = lastFrame(directory);
+    const bytes = Buffer.concat([whole.subarray(0, byte), Buffer.alloc(8000)]);
+    bytes[byte + 4000] = 8;
+    writeFileSync(path, bytes);
+    for (const flags of [['--read-only', 'yes'], []]) {
+      const { code, log } = await startRefused({ directory, flags });
+      expect([code, log]).toEqual([1, expect.stringContaining('a server stopped properly')]);
+    }
+    expect(readFileSync(path).equals(bytes)).toBe(true);
+    expect((await ayniProcess('verify', directory)).out).toContain('a server stopped properly');
+  });
 
   test('one byte that has changed is put back as ever', async () => {
     const directory = copyOf(stopped);

@@ -10,6 +10,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { equalBytes } from '../../core/bytes.ts';
+import { COPY_NAME_FILE } from '../../followers.ts';
 import { Breaks } from '../../storage/breaks.ts';
 import {
   type Disk,
@@ -45,7 +46,6 @@ import { listSnapshots } from '../../storage/snapshot-reader.ts';
 import { copyFrames, provenManifest, StrangeBooksError } from './incoming.ts';
 import { AwayError, type Source } from './source.ts';
 
-const NAME_FILE = 'follower';
 const NAME_BYTES_MAX = 1024;
 
 /** What came of asking for more. */
@@ -91,7 +91,7 @@ export class Copy {
    * down where it has none yet.
    */
   name(): string {
-    const path = join(this.directory, NAME_FILE);
+    const path = join(this.directory, COPY_NAME_FILE);
     if (this.#disk.exists(path)) {
       const known = readWhole(this.#disk, path, NAME_BYTES_MAX).toString().trim();
       if (/^[\w-]{1,40}$/.test(known)) return known;
