@@ -17,6 +17,8 @@ import {
   Free,
   Handle,
   Hash,
+  HeaderName,
+  HeaderValue,
   KIND_NAMES,
   KindName,
   KindOrAny,
@@ -25,6 +27,7 @@ import {
   Public,
   RecordConditions,
   Reference,
+  SECRET_LENGTH_MAX,
   ServerUrl,
   Signers,
   Text,
@@ -46,7 +49,6 @@ import {
 } from './schema-words.ts';
 
 const LIST_MAX = 1000;
-const SECRET_LENGTH_MAX = 4096;
 const EXPIRY_MINUTES_MAX = 5_256_000;
 const FACTORS = Array.from({ length: 16 }, (_, power) => 10 ** power);
 
@@ -118,7 +120,7 @@ const CREDENTIALS = {
  * to other programs, but must say what it takes to get a token.
  */
 export const Secure = anyOf([
-  closed({ schema: constant('header'), key: Text, value: Secret }),
+  closed({ schema: constant('header'), key: HeaderName, value: HeaderValue }),
   object({ ...CREDENTIALS, tokenUrl: Url }),
   object({ ...CREDENTIALS, url: Url }),
   closed({ schema: Text, public: Text, secret: Secret }),

@@ -32,11 +32,14 @@ const RESULT_PATTERN = '^[A-Za-z0-9+/]{85}[AQgw]==$';
 const HASH_PATTERN = '^[A-Fa-f0-9]{64}$';
 const DIGEST_PATTERN = '^[a-f0-9]{64}$';
 const LUID_PATTERN = '^\\$[a-z]{3}\\.[A-Za-z0-9_-]{17}$';
-const URL_PATTERN = '^https?://[^\\s/?#][^\\s]*$';
+const URL_PATTERN = '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s/?#][^\\s]*$';
 /** A day, or a moment as records carry it. */
 const MOMENT_PATTERN = '^\\d{4}-\\d{2}-\\d{2}(?:T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z)?$';
 /** Of one that paths are put behind. */
-const SERVER_PATTERN = '^https?://[^\\s/?#][^\\s?#]*$';
+const SERVER_PATTERN = '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s/?#][^\\s?#]*$';
+/** RFC 9110: a token, and a value without control characters, line ends above all. */
+const HEADER_NAME_PATTERN = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
+const HEADER_VALUE_PATTERN = '^[\\t\\x20-\\x7e\\x80-\\xff]*$';
 export const HANDLE_MESSAGE = 'handle must consist of letters, digits, underscore, hyphen, plus and period';
 
 /** What is said where a text does not match, by the pattern. */
@@ -51,10 +54,14 @@ export const PATTERN_MESSAGES: ReadonlyMap<string, string> = new Map([
   [URL_PATTERN, 'must be an http or https URL'],
   [MOMENT_PATTERN, 'must be a day, 2026-11-28, or a moment as records carry it, 2026-11-28T09:30:00.000Z'],
   [SERVER_PATTERN, 'must be an http or https URL without ? and #: paths are put behind it'],
+  [HEADER_NAME_PATTERN, 'must be the name of a header'],
+  [HEADER_VALUE_PATTERN, 'must be what a header may hold: no line ends, and nothing beyond Latin-1'],
 ]);
 
 const RULES_MAX = 1000;
 const TEXT_MAX = 1024;
+/** Of credentials. */
+export const SECRET_LENGTH_MAX = 4096;
 
 export const Address = text({ pattern: ADDRESS_PATTERN, maxLength: ADDRESS_MAX });
 /** What something new may be called. */
@@ -67,6 +74,8 @@ export const Digest = text({ pattern: DIGEST_PATTERN });
 export const Luid = text({ pattern: LUID_PATTERN });
 export const Url = text({ pattern: URL_PATTERN, maxLength: 2048 });
 export const ServerUrl = text({ pattern: SERVER_PATTERN, maxLength: 2048 });
+export const HeaderName = text({ pattern: HEADER_NAME_PATTERN, maxLength: TEXT_MAX });
+export const HeaderValue = text({ pattern: HEADER_VALUE_PATTERN, maxLength: SECRET_LENGTH_MAX });
 export const Text = text({ maxLength: TEXT_MAX });
 export const Amount = integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 export const LimitAmount = integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
