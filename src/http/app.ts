@@ -253,9 +253,12 @@ function sendDescription(house: House, reply: Reply): void {
  * turns, by ledgers, as lists do: a few hundred clients may send one at once, and nobody else would be heard meanwhile.
  */
 const QUERY_AT_ONCE_MAX = 1024;
+/** What may name an operator by which patterns have to be compiled, be it in letters that are escaped. */
+const MAY_HAVE_PATTERNS = /regex|%[67]/;
 
 function serveRead(call: Call, { read, isAsked }: Reading): void {
-  const isLong = (call.request.query?.length ?? 0) > QUERY_AT_ONCE_MAX;
+  const query = call.request.query ?? '';
+  const isLong = query.length > QUERY_AT_ONCE_MAX || MAY_HAVE_PATTERNS.test(query);
   if (!isLong || !isAsked) return read(call);
   walk(call, () => {
     read(call);
@@ -267,7 +270,10 @@ function serveRead(call: Call, { read, isAsked }: Reading): void {
 function hashedOf({ house, request, body, usual }: Call): HashedRequest {
   const { methodSent: method, path, query } = request;
   const scheme = request.header('x-forwarded-proto') || 'http';
-  const url = absoluteUrl(house.publicUrl, scheme, request.header('host'), path, query);
+  const host = request.header('host');
+  // Where either is more than its name, what was signed for another path could be put together with this one behind it.
+  const isNamed = house.publicUrl !== '' || (/^https?$/.test(scheme) && /^[^/?#@\s]*$/.test(host));
+  const url = isNamed ? absoluteUrl(house.publicUrl, scheme, host, path, query) : '';
   return { method, url, header: (name) => request.header(name), body: () => usual?.bodyText ?? hashedBody(body) };
 }
 

@@ -119,9 +119,11 @@ function textOf({ sealer, texts }: House, { at, size, text, records: [record] }:
 
 export function listRecords(call: Call): void {
   const { house, route, request } = call;
+  // Before what a stranger asks for is looked at: patterns have to be compiled.
+  if (!entersFor(call, route.kind)) return;
   const query = parseQuery(request.query, route.kind, house.pageLimitMax);
   if (isRefusal(query)) return refuseDurable(call, query);
-  if (entersFor(call, route.kind)) sendListing(call, route.kind, query, () => visibleRows(call, route.kind));
+  sendListing(call, route.kind, query, () => visibleRows(call, route.kind));
 }
 
 /**

@@ -7,6 +7,7 @@
  * What always holds: pattern and text are bounded before the engine sees them, the text by its length or by whoever counts
  * the work it takes.
  */
+import { AssertionError, ok as assert } from 'node:assert/strict';
 import { createRequire } from 'node:module';
 
 const PATTERN_LENGTH_MAX = 256;
@@ -23,6 +24,23 @@ export const PATTERN_SIZE_MAX = 512;
  */
 export const PATTERN_CLASSES_MAX = 64;
 
+/**
+ * Characters in ranges of classes that are compiled for one request where case is folded: each is looked up, so that
+ * hundreds of thousands, as of `(?i)[b-\x{1e942}]`, would take some milliseconds a range.
+ */
+export const PATTERN_FOLDED_MAX = 4096;
+
+/** What the patterns of one request, or schema, may come to together. */
+export interface PatternRoom {
+  size: number;
+  classes: number;
+  folded: number;
+}
+
+export function patternRoom(size = PATTERN_SIZE_MAX): PatternRoom {
+  return { size, classes: PATTERN_CLASSES_MAX, folded: PATTERN_FOLDED_MAX };
+}
+
 /** Loaded for the first pattern that is compiled. */
 let engine: typeof import('re2js') | null = null;
 
@@ -34,8 +52,6 @@ export interface Pattern {
   readonly testAny: (text: string) => boolean;
   /** How many steps each character of a text may take. */
   readonly size: number;
-  /** How many classes by Unicode property it names. */
-  readonly classes: number;
   /** About how many bytes it takes once it was run. */
   readonly held: number;
 }
@@ -44,26 +60,71 @@ export interface Pattern {
 const PATTERN_BYTES = 5000;
 const STEP_BYTES = 500;
 const CLASS_BYTES = 8500;
+/**
+ * What it may keep of the states it has been in, which spare most texts all but a look at each character. A pattern that
+ * comes into another state with each would make 8 MiB of them by itself, at ten times the price of going on without.
+ */
+const STATES_BYTES = 64 * 1024;
+
+/** What of re2js is no part of its types: what its states may take, in all and yet. */
+interface States {
+  stateBudget: number;
+  memBudget: number;
+}
 
 /**
  * The pattern, or null for one that is refused: because it is none, or too long, or, before it is compiled, because counted
- * repetitions (`(a{100}){100}`) or classes would make it large.
+ * repetitions (`(a{100}){100}`) or classes would make it large. It takes of the room, which is below 0 where that was why.
  */
-export function compileRegex(pattern: string): Pattern | null {
+export function compileRegex(pattern: string, room = patternRoom()): Pattern | null {
   if (pattern.length === 0 || pattern.length > PATTERN_LENGTH_MAX) return null;
   const size = writtenOut(pattern);
-  const classes = classesIn(pattern);
-  if (size > PATTERN_SIZE_MAX || classes > PATTERN_CLASSES_MAX) return null;
+  room.size -= size;
+  room.classes -= classesIn(pattern);
+  room.folded -= foldedIn(pattern);
+  if (size > PATTERN_SIZE_MAX || !hasRoom(room)) return null;
   try {
     engine ??= createRequire(import.meta.url)('re2js') as typeof import('re2js');
     const compiled = engine.RE2JS.compile(pattern);
+    const { dfa } = compiled.re2() as unknown as { dfa: States };
+    assert(dfa.stateBudget > 0 && dfa.memBudget > 0, 're2js bounds its states by other names');
+    dfa.stateBudget = STATES_BYTES;
+    dfa.memBudget = STATES_BYTES;
     const testAny = (text: string) => compiled.test(text);
     const test = (text: string) => text.length <= TEXT_LENGTH_MAX && testAny(text);
-    const held = PATTERN_BYTES + writtenOut(pattern, (token) => STEP_BYTES + CLASS_BYTES * classesIn(token));
-    return { test, testAny, size, classes, held };
-  } catch {
+    const held =
+      PATTERN_BYTES + STATES_BYTES + writtenOut(pattern, (token) => STEP_BYTES + CLASS_BYTES * classesIn(token));
+    return { test, testAny, size, held };
+  } catch (error) {
+    if (error instanceof AssertionError) throw error;
     return null;
   }
+}
+
+export function hasRoom({ size, classes, folded }: PatternRoom): boolean {
+  return size >= 0 && classes >= 0 && folded >= 0;
+}
+
+/** A character of a class as it is written: by its number, of one that stands for another, or itself. */
+const CLASS_CHARACTER = /\\x\{([0-9A-Fa-f]{1,8})\}|\\x([0-9A-Fa-f]{2})|\\[\s\S]|[\s\S]/gu;
+
+/** Characters in the ranges of classes, where the pattern folds case anywhere. */
+function foldedIn(pattern: string): number {
+  if (!/\(\?[a-zA-Z-]*i/.test(pattern)) return 0;
+  let sum = 0;
+  for (const [token] of pattern.matchAll(/\[\^?\]?(?:\\[\s\S]|[^\]\\])*\]/gu)) {
+    const written = [...token.slice(1, -1).matchAll(CLASS_CHARACTER)];
+    const codes = written.map(([text, long, short]) => {
+      const digits = long ?? short;
+      return digits === undefined
+        ? text.codePointAt(text.length > 1 && text[0] === '\\' ? 1 : 0)!
+        : Number.parseInt(digits, 16);
+    });
+    for (let at = 1; at + 1 < codes.length; at++) {
+      if (written[at]![0] === '-') sum += Math.max(0, codes[at + 1]! - codes[at - 1]! + 1);
+    }
+  }
+  return sum;
 }
 
 function classesIn(pattern: string): number {

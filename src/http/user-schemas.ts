@@ -10,7 +10,7 @@ import { createRequire } from 'node:module';
 import type { Ajv, ErrorObject, KeywordCxt, ValidateFunction } from 'ajv';
 import type { Fault } from '../core/refusal.ts';
 import type { CompileSchema } from '../core/user-schemas.ts';
-import { compileRegex, PATTERN_CLASSES_MAX, type Pattern } from './regex.ts';
+import { compileRegex, type Pattern, patternRoom } from './regex.ts';
 import { ERRORS_MAX } from './schema-errors.ts';
 import { FORMATS } from './user-schema-formats.ts';
 import { COST, KEYS_COST, type ReadSchema, readUserSchema, schemaError } from './user-schema-shape.ts';
@@ -150,11 +150,11 @@ function createCompiler(allErrors: boolean, patterns: Patterns = { held: 0 }): A
 
 /** The patterns of one schema, which together name so many classes and no more. */
 function linearPatterns(patterns: Patterns) {
-  let classes = 0;
+  // Their sizes are counted where they are run.
+  const room = patternRoom(Number.POSITIVE_INFINITY);
   const compile = (source: string) => {
-    const compiled = compileRegex(source);
-    classes += compiled?.classes ?? 0;
-    if (compiled === null || classes > PATTERN_CLASSES_MAX) {
+    const compiled = compileRegex(source, room);
+    if (compiled === null) {
       throw new Error(`pattern ${source.slice(0, PARAM_CHARS_MAX)} is not supported`);
     }
     patterns.held += compiled.held;

@@ -173,6 +173,17 @@ describe('hsh binds a token to one request', () => {
     expect((await send(secure, 'GET', '/wallets')).status).toBe(401);
     expect((await send(hsh('GET', '/wallets'), 'GET', '/wallets', undefined, forwarded)).status).toBe(401);
   });
+  test('not to what a Host, or a scheme, puts before the path of another request', async () => {
+    const url = `http://good/v2/wallets?a=http://x/v2/wallets`;
+    const token = withToken(
+      makeToken(claims({ hsh: sha256(canon({ method: 'GET', url, headers: null, body: null })) }), keys),
+    );
+    const answers = [
+      { host: 'good/v2/wallets?a=http://x' },
+      { host: 'x', 'x-forwarded-proto': 'http://good/v2/wallets?a=http' },
+    ].map((headers) => rawRequest(server, [head('GET', '/v2/wallets', { ...headers, ...token })]));
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([401, 401]);
+  });
   test('POST with a body', async () => {
     const body = record({ handle: unique('wallet'), custom: { z: 1, a: 'é' } }, keys);
     const changed = record({ handle: unique('wallet') }, keys);

@@ -392,7 +392,7 @@ describe('compiled schemas are kept by what they take', () => {
     expect(compiled(heavy('a')).held).toBeGreaterThan(15_000_000);
     const pattern = (text: string) => compiled({ properties: { custom: { pattern: text } } }).held;
     expect(pattern('^\\p{L}{200}$') - pattern('^[a-z]{200}$')).toBeGreaterThan(1_500_000);
-    expect(pattern('^[a-z]+$')).toBeLessThan(60_000);
+    expect(pattern('^[a-z]+$')).toBeLessThan(200_000);
     const names = compiled({ dependencies: named(300, () => ['b']) }).held;
     expect(names, 'each name is code of its own').toBeGreaterThan(300 * 1500);
   });
