@@ -7,8 +7,8 @@
  * What always holds: pattern and text are bounded before the engine sees them, the text by its length or by whoever counts
  * the work it takes.
  */
-import { AssertionError, ok as assert } from 'node:assert/strict';
 import { createRequire } from 'node:module';
+import { assert } from '../core/refusal.ts';
 
 const PATTERN_LENGTH_MAX = 256;
 
@@ -22,13 +22,13 @@ export const PATTERN_SIZE_MAX = 512;
  * Classes by Unicode property (`\pL`) that are compiled for one request: each is hundreds of ranges, more where case is
  * folded, so a quarter of a millisecond.
  */
-export const PATTERN_CLASSES_MAX = 64;
+const PATTERN_CLASSES_MAX = 64;
 
 /**
  * Characters in ranges of classes that are compiled for one request where case is folded: each is looked up, so that
  * hundreds of thousands, as of `(?i)[b-\x{1e942}]`, would take some milliseconds a range.
  */
-export const PATTERN_FOLDED_MAX = 4096;
+const PATTERN_FOLDED_MAX = 4096;
 
 /** What the patterns of one request, or schema, may come to together. */
 export interface PatternRoom {
@@ -41,8 +41,10 @@ export function patternRoom(size = PATTERN_SIZE_MAX): PatternRoom {
   return { size, classes: PATTERN_CLASSES_MAX, folded: PATTERN_FOLDED_MAX };
 }
 
+type Engine = typeof import('re2js');
+
 /** Loaded for the first pattern that is compiled. */
-let engine: typeof import('re2js') | null = null;
+let engine: Engine | null = null;
 
 /** A pattern that is run. */
 export interface Pattern {
@@ -83,36 +85,44 @@ export function compileRegex(pattern: string, room = patternRoom()): Pattern | n
   room.classes -= classesIn(pattern);
   room.folded -= foldedIn(pattern);
   if (size > PATTERN_SIZE_MAX || !hasRoom(room)) return null;
+  engine ??= createRequire(import.meta.url)('re2js') as Engine;
+  let compiled: ReturnType<Engine['RE2JS']['compile']>;
   try {
-    engine ??= createRequire(import.meta.url)('re2js') as typeof import('re2js');
-    const compiled = engine.RE2JS.compile(pattern);
-    const { dfa } = compiled.re2() as unknown as { dfa: States };
-    assert(dfa.stateBudget > 0 && dfa.memBudget > 0, 're2js bounds its states by other names');
-    dfa.stateBudget = STATES_BYTES;
-    dfa.memBudget = STATES_BYTES;
-    const testAny = (text: string) => compiled.test(text);
-    const test = (text: string) => text.length <= TEXT_LENGTH_MAX && testAny(text);
-    const held =
-      PATTERN_BYTES + STATES_BYTES + writtenOut(pattern, (token) => STEP_BYTES + CLASS_BYTES * classesIn(token));
-    return { test, testAny, size, held };
-  } catch (error) {
-    if (error instanceof AssertionError) throw error;
+    compiled = engine.RE2JS.compile(pattern);
+  } catch {
     return null;
   }
+  const { dfa } = compiled.re2() as unknown as { dfa: States };
+  assert(dfa.stateBudget > 0 && dfa.memBudget > 0, 're2js bounds its states by other names');
+  dfa.stateBudget = STATES_BYTES;
+  dfa.memBudget = STATES_BYTES;
+  const testAny = (text: string) => compiled.test(text);
+  const test = (text: string) => text.length <= TEXT_LENGTH_MAX && testAny(text);
+  const held =
+    PATTERN_BYTES + STATES_BYTES + writtenOut(pattern, (token) => STEP_BYTES + CLASS_BYTES * classesIn(token));
+  return { test, testAny, size, held };
 }
 
 export function hasRoom({ size, classes, folded }: PatternRoom): boolean {
   return size >= 0 && classes >= 0 && folded >= 0;
 }
 
+/**
+ * A pattern piece by piece: flags, what is quoted, classes by property, escapes, classes, repetitions, and all else. A class
+ * ends where the engine says: not with a class by name in it, `[[:alpha:]b-d]`, nor within a quotation.
+ */
+const TOKENS =
+  /(\(\?[a-zA-Z-]*\))|\\Q((?:(?!\\E)[\s\S])*)(?:\\E)?|\\[pP]\{[^}]*\}|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|\[:\^?[a-z]*:\]|[^\]\\])*\]|\{(\d{1,4})(,?)(\d{0,4})\}|[\s\S]/gy;
+
 /** A character of a class as it is written: by its number, of one that stands for another, or itself. */
-const CLASS_CHARACTER = /\\x\{([0-9A-Fa-f]{1,8})\}|\\x([0-9A-Fa-f]{2})|\\[\s\S]|[\s\S]/gu;
+const CLASS_CHARACTER = /\\x\{([0-9A-Fa-f]+)\}|\\x([0-9A-Fa-f]{2})|\\[\s\S]|[\s\S]/gu;
 
 /** Characters in the ranges of classes, where the pattern folds case anywhere. */
 function foldedIn(pattern: string): number {
   if (!/\(\?[a-zA-Z-]*i/.test(pattern)) return 0;
   let sum = 0;
-  for (const [token] of pattern.matchAll(/\[\^?\]?(?:\\[\s\S]|[^\]\\])*\]/gu)) {
+  for (const [token] of pattern.matchAll(TOKENS)) {
+    if (!token.startsWith('[')) continue;
     const written = [...token.slice(1, -1).matchAll(CLASS_CHARACTER)];
     const codes = written.map(([text, long, short]) => {
       const digits = long ?? short;
@@ -135,8 +145,6 @@ function classesIn(pattern: string): number {
 
 /** About how many single characters and classes a pattern has with `{n,m}` written out, or what those weigh together. */
 function writtenOut(pattern: string, weigh: (token: string) => number = () => 1): number {
-  const TOKENS =
-    /(\(\?[a-zA-Z-]*\))|\\Q((?:(?!\\E)[\s\S])*)(?:\\E)?|\\[pP]\{[^}]*\}|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|[^\]\\])*\]|\{(\d{1,4})(,?)(\d{0,4})\}|[\s\S]/gy;
   /** Sizes of the groups that are open, the pattern itself first. */
   const open = [0];
   let last = 0;

@@ -515,6 +515,11 @@ describe('a filter meets a member', () => {
   test.each([
     ['(?i)[B-\u{1e942}]', null],
     ['(?i)[^b-\\x{1E942}]', null],
+    ['(?i)\\[[]B-\u{1e942}]', null],
+    ['(?i)\\Q[\\E[]B-\u{1e942}]', null],
+    ['(?i)[[:alpha:]B-\u{1e942}]', null],
+    ['(?i)[B-\\x{0000000001e942}]', null],
+    ['(?i)[[:alpha:]b-d]', 'C'],
     ['x(?-i)(?si:[\\x41-\\x{ffff}])', null],
     ['(?i)[a-z0-9_]+[\u0400-\u04ff]', 'Ж'],
     ['(?i)[]b-]', '-'],
