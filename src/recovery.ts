@@ -97,8 +97,7 @@ function mend(options: RecoveryOptions): Recovered {
 }
 
 /** Reads what is there and changes nothing. */
-export function readBooks(options: RecoveryOptions): Books {
-  const { disk, directory, verify, hashSeed, sizes } = options;
+export function readBooks({ disk, directory, verify, hashSeed, sizes }: RecoveryOptions): Books {
   const notes: string[] = [];
   const { snapshot, refused } = readSnapshots(disk, directory, verify);
   for (const { file, reason } of refused) notes.push(`Snapshot ${file} is not used: ${reason}.`);
@@ -113,7 +112,8 @@ export function readBooks(options: RecoveryOptions): Books {
       onEntry: (entry, bytes, from, to) => apply(state, entry, bytes, from, to),
     });
     reachesRefused(directory, read, refused);
-    reachesKnown(options, read);
+    const damage = endDamage(disk, directory, read, verify);
+    if (damage !== null) throw damage;
     return read;
   });
   return { state, end: position, entries, refused: refused.map(({ file }) => file), notes, torn };
@@ -135,15 +135,6 @@ function reachesRefused(directory: string, { position, torn }: ReadResult, refus
   const { file, byte } = torn ?? position;
   const what = `the journal ends at entry ${position.seq}, entry ${named} is known`;
   throw new DamageError(join(directory, file ?? ''), byte, what);
-}
-
-/** Where a server stopped properly it left the end whole. A changed byte of it may still be put back. */
-function reachesKnown({ disk, directory, verify }: RecoveryOptions, { position, torn }: ReadResult): void {
-  const damage = endDamage(disk, directory, { torn, position }, verify);
-  if (damage === null) return;
-  const changed = torn === null ? null : changeIn(disk, directory, { torn, position }, verify);
-  // One behind the last frame brings back none.
-  if (changed?.where !== 'frame') throw damage;
 }
 
 /** What somebody else has signed says nothing of our journal. */

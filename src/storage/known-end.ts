@@ -8,6 +8,7 @@
  */
 import { join } from 'node:path';
 import { hex } from '../core/bytes.ts';
+import { changeIn } from './changed-byte.ts';
 import { type Disk, readWhole, writeWhole } from './disk.ts';
 import { sha256, type VerifyHash } from './format.ts';
 import type { JournalPosition } from './journal.ts';
@@ -35,7 +36,10 @@ export function noteEnd(
   writeWhole(disk, join(directory, END_FILE), Buffer.from(`${JSON.stringify({ ...end, signature })}\n`));
 }
 
-/** What is wrong with books that were read so far, by what was noted; null where nothing is. */
+/**
+ * What is wrong with books that were read so far, by what was noted; null where nothing is, or a byte of the last frame has
+ * changed, which can be put back.
+ */
 export function endDamage(
   disk: Disk,
   directory: string,
@@ -51,6 +55,8 @@ export function endDamage(
   if (seq > known.seq || (seq === known.seq && hex(position.chain) === known.chain)) return null;
   const end = seq < known.seq ? `ends at entry ${seq}` : `has another entry ${seq}`;
   const what = `the journal ${end}, and a server stopped properly at entry ${known.seq} (${END_FILE})`;
+  // One behind the last frame brings back none.
+  if (torn !== null && changeIn(disk, directory, { torn, position }, verify)?.where === 'frame') return null;
   const { file, byte } = torn ?? position;
   return new DamageError(join(directory, file ?? ''), byte, what, 'no-end');
 }

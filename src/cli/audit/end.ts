@@ -9,9 +9,9 @@ import { FoundError } from './finding.ts';
 
 /** Throws FoundError or DamageError where not: a torn tail may, where no server has stopped behind it. */
 export function checkEnd(disk: Disk, directory: string, { torn, position }: ReadResult, verify: VerifyHash): void {
-  const changed = torn === null ? null : changeIn(disk, directory, { torn, position }, verify);
   const damage = endDamage(disk, directory, { torn, position }, verify);
-  if (damage !== null && changed?.where !== 'frame') throw damage;
+  if (damage !== null) throw damage;
+  const changed = torn === null ? null : changeIn(disk, directory, { torn, position }, verify);
   if (changed === null) return;
   const place = { file: join(directory, torn!.file), byte: changed.byte };
   throw new FoundError('damage', place, changeText(changed));
