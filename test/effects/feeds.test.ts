@@ -1,8 +1,7 @@
 /** Feeds: who hears what, once it is late, changed, started again, or part of something very large. */
 import { describe, expect, test, vi } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
-import { type DeliveryView, Effects, type EffectsOptions } from '../../src/effects/index.ts';
-import { ByKey, Companies, Readers } from '../../src/effects/readers.ts';
+import { Effects, type EffectsOptions } from '../../src/effects/index.ts';
 import { WokenWalks } from '../../src/effects/slices.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { issue } from '../core/books.ts';
@@ -10,34 +9,8 @@ import { SERVER } from '../engine/house.ts';
 import { heldBytes } from '../support/collect.ts';
 import { slow } from '../support/slow.ts';
 import { Clock } from './clock.ts';
-import { type Made, Theatre } from './theatre.ts';
-
-const HOOK = 'http://127.0.0.1:1/hook';
-
-function effect(theatre: Theatre, data: object, handle = 'e') {
-  return theatre.house.create(Kind.effect, { handle, action: { schema: 'webhook', endpoint: HOOK }, ...data });
-}
-
-function wallets(theatre: Theatre, schema: string, ...handles: string[]) {
-  return handles.map((handle) => theatre.house.create(Kind.wallet, { handle, schema }));
-}
-
-const namesIn = (calls: Made[]): string[] => calls.map(({ body }) => body.data.wallet.data.handle);
-
-/** The list of an effect's deliveries, at once. */
-function deliveriesOf(
-  theatre: Theatre,
-  row: number,
-  skip: number,
-  max: number,
-  order: 'newest' | 'oldest' = 'newest',
-): DeliveryView[] {
-  const steps = theatre.effects.deliveries(row, { skip, max, order });
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-  }
-}
+import { Theatre } from './theatre.ts';
+import { effect, HOOK, namesIn, wallets } from './told.ts';
 
 /** What arrived, each once, in order of its first arrival. */
 const heard = (theatre: Theatre): string[] => [...new Set(namesIn(theatre.at('/hook')))];
@@ -611,192 +584,6 @@ test('an effect that hears of very much, slowly, does not keep others from readi
   };
   for (let n = 0; n < 60 && !told.includes('/quick'); n++) await theatre.run(1000);
   expect(told).toContain('/quick');
-});
-
-describe('the list of deliveries', () => {
-  /** An effect, in its row, that was told of so many credits of each intent. */
-  async function toldOfCredits(credits: number, intents = 1): Promise<{ theatre: Theatre; row: number }> {
-    const theatre = await Theatre.open();
-    const { house } = theatre;
-    await theatre.done(
-      house.create(Kind.symbol, { handle: 'usd', factor: 1 }),
-      ...wallets(theatre, 'x', 'a'),
-      effect(theatre, { signal: 'balance-received' }),
-    );
-    const claims = Array.from({ length: credits }, (_, n) => issue('a', n + 1));
-    await theatre.done(...Array.from({ length: intents }, (_, n) => house.intent(`i${n}`, ...claims)));
-    await theatre.run(5000);
-    return { theatre, row: house.state.feeds.keys().next().value! };
-  }
-
-  test('names each event, also those of one large entry, page after page', async () => {
-    const { theatre, row } = await toldOfCredits(30);
-    const pages = [0, 10, 20].flatMap((skip) => deliveriesOf(theatre, row, skip, 10));
-    const told = theatre.at('/hook').map(({ body }) => body.data.handle);
-    expect(pages.map(({ event }) => event.handle)).toEqual(told.reverse());
-    expect(new Set(pages.map(({ event }) => event.signal))).toEqual(new Set(['balance-received']));
-    expect(new Set(pages.map(({ status }) => status))).toEqual(new Set(['delivered']));
-    expect(deliveriesOf(theatre, row, 30, 10)).toEqual([]);
-  });
-
-  test('goes the other way round, those on their way at its end, where the oldest are asked for', async () => {
-    const { theatre, row } = await toldOfCredits(7);
-    theatre.answer = () => 503;
-    await theatre.done(theatre.house.intent('late', ...[8, 9, 10].map((amount) => issue('a', amount))));
-    await theatre.run();
-    const newest = deliveriesOf(theatre, row, 0, 100);
-    expect(newest.map(({ status }) => status)).toEqual([...Array(3).fill('pending'), ...Array(7).fill('delivered')]);
-    for (const limit of [1, 3, 4, 10, 100]) {
-      const pages = Array.from({ length: 12 }, (_, n) => deliveriesOf(theatre, row, n * limit, limit, 'oldest'));
-      expect(pages.flat()).toEqual(newest.toReversed());
-    }
-  });
-
-  test('of very many passes by those before its page, and names those on it, in steps', async () => {
-    const { theatre, row } = await toldOfCredits(50, 30);
-    const { heap } = theatre.house.state;
-    const [prev, offset] = [heap.prev.bind(heap), heap.offset.bind(heap)];
-    let looks = 0;
-    const counted = (look: (at: number) => number) => (at: number) => {
-      looks++;
-      return look(at);
-    };
-    Object.assign(heap, { prev: counted(prev), offset: counted(offset) });
-    const steps = theatre.effects.deliveries(row, { skip: 1400, max: 100, order: 'newest' });
-    let most = 0;
-    for (let before = 0; steps.next().done !== true; before = looks) most = Math.max(most, looks - before);
-    expect(most).toBeLessThan(1200);
-    expect(looks).toBeGreaterThan(1400);
-  });
-});
-
-describe('readers of the log', () => {
-  interface Walker {
-    key: string;
-    from: number;
-    seen: number[];
-  }
-  const walker = (from: number, key = 'k'): Walker => ({ key, from, seen: [] });
-  /** Walks to the end of a log of `length`, and tells how many entries were looked at. */
-  function walk(readers: Readers<Walker>, length: number): number {
-    let looked = 0;
-    for (; readers.at <= length; readers.at++) {
-      looked++;
-      for (const one of readers.waitingFor('k')) one.seen.push(readers.at);
-    }
-    return looked;
-  }
-  const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n);
-
-  test('go through it once, each from its own place', () => {
-    const readers = new Readers<Walker>();
-    const all = [5, 1, 9].map((from) => walker(from));
-    for (const one of all) readers.add(one);
-    readers.add(walker(1, 'other'));
-    expect(walk(readers, 10)).toBe(10);
-    expect(all.map(({ seen }) => seen)).toEqual([range(5, 10), range(1, 10), range(9, 10)]);
-  });
-
-  test('one that left and comes back goes on where it left, and the others hear nothing twice', () => {
-    const readers = new Readers<Walker>();
-    const [slow, quick] = [walker(1), walker(2)];
-    readers.add(slow);
-    readers.add(quick);
-    walk(readers, 4);
-    readers.delete(slow);
-    walk(readers, 8);
-    expect(slow.from).toBe(5);
-    readers.add(slow);
-    walk(readers, 20);
-    expect(slow.seen).toEqual(range(1, 20));
-    expect(quick.seen).toEqual(range(2, 20));
-  });
-
-  test('hundreds, wherever they stand, walk through it twice together, and those near the end do not wait for the others', () => {
-    const END = 20_000;
-    const companies = new Companies<Walker>();
-    const all = Array.from({ length: 200 }, (_, n) => walker(1 + n * 100));
-    for (const one of all) companies.add(one, END);
-    expect(companies.count).toBeLessThan(20);
-    let looked = 0;
-    let lastHeard = 0;
-    while (companies.count > 0) {
-      const company = companies.next();
-      looked++;
-      for (const one of company.waitingFor('k')) one.seen.push(company.at);
-      if (company.at++ < END) continue;
-      if ([...company.all()].includes(all.at(-1)!)) lastHeard = looked;
-      for (const one of company.all()) companies.delete(one);
-    }
-    expect(looked).toBeLessThan(2 * END);
-    expect(lastHeard).toBeLessThan(2000);
-    for (const { from, seen } of all)
-      expect([seen[0], seen.length, from]).toEqual([seen[0], END - seen[0]! + 1, END + 1]);
-    expect(all.map(({ seen }) => seen[0])).toEqual(all.map((_, n) => 1 + n * 100));
-  });
-
-  test('who stands far behind brings nobody back, who stands a little behind does, and there is an end of companies', () => {
-    const companies = new Companies<Walker>();
-    const placeOf = (one: Walker) => {
-      for (let n = companies.count; n > 0; n--) {
-        const company = companies.next();
-        if (companies.isIn(company, one)) return company.at;
-      }
-      return -1;
-    };
-    const [first, near, far] = [walker(50_000), walker(49_900), walker(10)];
-    companies.add(first, 60_000);
-    companies.add(far, 60_000);
-    expect([companies.count, placeOf(first), placeOf(far)]).toEqual([2, 50_000, 10]);
-    companies.delete(far);
-    companies.add(near, 60_000);
-    expect([companies.count, placeOf(first), first.from]).toEqual([1, 49_900, 50_000]);
-    companies.add(far, 60_000);
-    companies.change(far, () => {
-      far.key = 'other';
-    });
-    expect([companies.count, placeOf(far)]).toEqual([2, 10]);
-    // A little behind the last, however far behind the others.
-    const nearFar = walker(5);
-    companies.add(nearFar, 60_000);
-    expect([companies.count, placeOf(nearFar), placeOf(first)]).toEqual([2, 5, 49_900]);
-    companies.delete(nearFar);
-    expect([companies.count, placeOf(nearFar), placeOf(far)], 'who left is in none').toEqual([2, -1, 5]);
-    companies.delete(far);
-    for (let n = 0; n < 40; n++) companies.add(walker(40_000 - n * 1000), 60_000);
-    expect(companies.count).toBe(32);
-    companies.add(walker(59_990), 60_000);
-    expect(companies.count, 'nor does one ahead of all begin another').toBe(32);
-  });
-
-  test('those told may leave meanwhile', () => {
-    const byKey = new ByKey<Walker>();
-    const all = [walker(1), walker(1)];
-    for (const one of all) byKey.add(one);
-    for (const one of byKey.get('k')) byKey.delete(one);
-    expect(byKey.get('k')).toEqual([]);
-  });
-});
-
-test('what waits to be tried again tells how often, and why: of a refused address nobody heard for two days', async () => {
-  const theatre = await Theatre.open();
-  theatre.answer = () => 503;
-  await theatre.done(effect(theatre, { signal: 'wallet-created' }), ...wallets(theatre, 'x', 'x1', 'x2'));
-  await theatre.run(3000);
-  const row = theatre.house.state.feeds.keys().next().value!;
-  const rows = () =>
-    deliveriesOf(theatre, row, 0, 10).map(({ status, attempts, detail }) => [status, attempts, detail]);
-  expect(rows()).toEqual([
-    ['pending', 0, ''],
-    ['pending', theatre.at('/hook').length, 'status 503'],
-  ]);
-  expect(theatre.at('/hook').length).toBeGreaterThan(1);
-  theatre.answer = () => 200;
-  await theatre.run(10_000);
-  expect(rows().map(([status, , detail]) => [status, detail])).toEqual([
-    ['delivered', ''],
-    ['delivered', ''],
-  ]);
 });
 
 test('what is to be tried again in a while goes at once on a word, and what stands behind it after it', async () => {

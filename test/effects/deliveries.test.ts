@@ -1,0 +1,100 @@
+/** The list of an effect's deliveries: each event by its name, page after page, and what becomes of it. */
+import { describe, expect, test } from 'vitest';
+import { Kind } from '../../src/core/kinds.ts';
+import type { DeliveryView } from '../../src/effects/index.ts';
+import { issue } from '../core/books.ts';
+import { Theatre } from './theatre.ts';
+import { effect, wallets } from './told.ts';
+
+/** The list of an effect's deliveries, at once. */
+function deliveriesOf(
+  theatre: Theatre,
+  row: number,
+  skip: number,
+  max: number,
+  order: 'newest' | 'oldest' = 'newest',
+): DeliveryView[] {
+  const steps = theatre.effects.deliveries(row, { skip, max, order });
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+describe('the list of deliveries', () => {
+  /** An effect, in its row, that was told of so many credits of each intent. */
+  async function toldOfCredits(credits: number, intents = 1): Promise<{ theatre: Theatre; row: number }> {
+    const theatre = await Theatre.open();
+    const { house } = theatre;
+    await theatre.done(
+      house.create(Kind.symbol, { handle: 'usd', factor: 1 }),
+      ...wallets(theatre, 'x', 'a'),
+      effect(theatre, { signal: 'balance-received' }),
+    );
+    const claims = Array.from({ length: credits }, (_, n) => issue('a', n + 1));
+    await theatre.done(...Array.from({ length: intents }, (_, n) => house.intent(`i${n}`, ...claims)));
+    await theatre.run(5000);
+    return { theatre, row: house.state.feeds.keys().next().value! };
+  }
+
+  test('names each event, also those of one large entry, page after page', async () => {
+    const { theatre, row } = await toldOfCredits(30);
+    const pages = [0, 10, 20].flatMap((skip) => deliveriesOf(theatre, row, skip, 10));
+    const told = theatre.at('/hook').map(({ body }) => body.data.handle);
+    expect(pages.map(({ event }) => event.handle)).toEqual(told.reverse());
+    expect(new Set(pages.map(({ event }) => event.signal))).toEqual(new Set(['balance-received']));
+    expect(new Set(pages.map(({ status }) => status))).toEqual(new Set(['delivered']));
+    expect(deliveriesOf(theatre, row, 30, 10)).toEqual([]);
+  });
+
+  test('goes the other way round, those on their way at its end, where the oldest are asked for', async () => {
+    const { theatre, row } = await toldOfCredits(7);
+    theatre.answer = () => 503;
+    await theatre.done(theatre.house.intent('late', ...[8, 9, 10].map((amount) => issue('a', amount))));
+    await theatre.run();
+    const newest = deliveriesOf(theatre, row, 0, 100);
+    expect(newest.map(({ status }) => status)).toEqual([...Array(3).fill('pending'), ...Array(7).fill('delivered')]);
+    for (const limit of [1, 3, 4, 10, 100]) {
+      const pages = Array.from({ length: 12 }, (_, n) => deliveriesOf(theatre, row, n * limit, limit, 'oldest'));
+      expect(pages.flat()).toEqual(newest.toReversed());
+    }
+  });
+
+  test('of very many passes by those before its page, and names those on it, in steps', async () => {
+    const { theatre, row } = await toldOfCredits(50, 30);
+    const { heap } = theatre.house.state;
+    const [prev, offset] = [heap.prev.bind(heap), heap.offset.bind(heap)];
+    let looks = 0;
+    const counted = (look: (at: number) => number) => (at: number) => {
+      looks++;
+      return look(at);
+    };
+    Object.assign(heap, { prev: counted(prev), offset: counted(offset) });
+    const steps = theatre.effects.deliveries(row, { skip: 1400, max: 100, order: 'newest' });
+    let most = 0;
+    for (let before = 0; steps.next().done !== true; before = looks) most = Math.max(most, looks - before);
+    expect(most).toBeLessThan(1200);
+    expect(looks).toBeGreaterThan(1400);
+  });
+});
+
+test('what waits to be tried again tells how often, and why: of a refused address nobody heard for two days', async () => {
+  const theatre = await Theatre.open();
+  theatre.answer = () => 503;
+  await theatre.done(effect(theatre, { signal: 'wallet-created' }), ...wallets(theatre, 'x', 'x1', 'x2'));
+  await theatre.run(3000);
+  const row = theatre.house.state.feeds.keys().next().value!;
+  const rows = () =>
+    deliveriesOf(theatre, row, 0, 10).map(({ status, attempts, detail }) => [status, attempts, detail]);
+  expect(rows()).toEqual([
+    ['pending', 0, ''],
+    ['pending', theatre.at('/hook').length, 'status 503'],
+  ]);
+  expect(theatre.at('/hook').length).toBeGreaterThan(1);
+  theatre.answer = () => 200;
+  await theatre.run(10_000);
+  expect(rows().map(([status, , detail]) => [status, detail])).toEqual([
+    ['delivered', ''],
+    ['delivered', ''],
+  ]);
+});
