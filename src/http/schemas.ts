@@ -12,6 +12,7 @@
  * prepareSchemas does it ahead. From then on, checking a body that is right compiles nothing, and errors are only looked
  * for once a body is known to be wrong.
  */
+import { Format } from 'typebox/format';
 import { Compile, type Validator } from 'typebox/schema';
 import { Settings } from 'typebox/system';
 import { Kind } from '../core/kinds.ts';
@@ -24,6 +25,8 @@ import { among, array, object, optional, type Schema } from './schema-words.ts';
 import { checkSignalFilter } from './signal-filters.ts';
 
 Settings.Set({ maxErrors: 4 * ERRORS_MAX });
+// What a call can be made to: a port beyond 65535 has the pattern's form. What has not even that is told by the pattern alone.
+Format.Set('uri', (url) => !/^https?:\/\/[^\s/?#]/i.test(url) || URL.canParse(url));
 
 /** `proof` is a bare proof, `check` a body beside the records. */
 export type Operation = 'create' | 'update' | 'drop' | 'proof' | 'check';

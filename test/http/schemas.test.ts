@@ -422,6 +422,9 @@ describe('members of kinds', () => {
     ],
     // All its calls would go to one path.
     ['bridge', { config: { server: 'http://x/y?z' } }, '/data/config/server pattern'],
+    ['bridge', { config: { server: 'http://x:65536' } }, '/data/config/server format'],
+    ['effect', { action: { schema: 'webhook', endpoint: 'http://[::1/x' } }, '/data/action/endpoint format'],
+    ['bridge', { secure: [{ ...CREDENTIALS, tokenUrl: 'https://a%zz/' }] }, '/data/secure/0/tokenUrl format'],
     ['bridge', { config: { server: 'http://x/y#z' } }, '/data/config/server pattern'],
     ['bridge', { secure: [{ schema: 'header', key: 'x' }] }, '/data/secure/0 required'],
     ['bridge', { secure: [{ schema: 'header', key: 'x y', value: 'z' }] }, '/data/secure/0/key pattern'],
