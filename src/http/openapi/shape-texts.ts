@@ -38,7 +38,7 @@ export const SHAPES: Readonly<Record<string, ShapeText>> = {
     example: { 'symbol.handle': 'usd', amount: { $gte: 100 } },
   },
   EventConditions: {
-    says: 'Dotted paths into the data of an event, each with the value wanted there or with operators on it. All must hold.',
+    says: 'Dotted paths into the data of an event, each with the value wanted there or with operators on it. All must hold. A path that no event of the signal has is refused.',
     example: { 'wallet.data.custom.city': 'Quito' },
   },
   RecordConditions: {
