@@ -91,13 +91,14 @@ function decideCreate(state: State, command: CreateCommand, now: number): Entry[
   if (kind === Kind['circle-signer']) return decideMember(state, command);
   const handle = (kind === Kind.intent ? sheetOf(state, command) : commandData(command)).handle as string;
   const isMine = isAllowed(state, ledger, 'create', kind, NO_ROW, command.caller, command);
+  if (!isMine) return forbidden('create', kind);
+  const holder = findHandle(state, ledger, kind, handle);
   const no =
-    (isMine ? null : forbidden('create', kind)) ??
+    sentAgain(state, command, handle, holder) ??
     unrelated(state, command) ??
     misfit(state, command) ??
     crowded(state, command, NO_ROW) ??
-    duplicate(state, command, handle) ??
-    replayed(state, command, handle);
+    duplicate(state, command, handle, holder);
   if (no !== null) return no;
   if (kind === Kind.intent) return [beginIntent(state, command, now)];
   const entry = createEntry(command, ledger, handle);
@@ -126,7 +127,7 @@ function decideUpdate(state: State, command: UpdateCommand): Entry[] | Refusal {
     unrelated(state, command) ??
     misfit(state, command) ??
     crowded(state, command, row) ??
-    (handle === record.entry.handle ? null : (duplicate(state, command, handle) ?? named(state, command, record))) ??
+    (handle === record.entry.handle ? null : renamed(state, command, record)) ??
     replayed(state, command, handle, row);
   if (late !== null) return late;
   return [{ type: EntryType.update, ledger, kind, luid, handle, moment, hash, data, proofs, seal, row }];
@@ -198,14 +199,14 @@ function decideMember(state: State, command: CreateCommand): Entry[] | Refusal {
   const circle = findHandle(state, ledger, Kind.circle, value.circle as string);
   const no = denied(state, { ...command, kind: Kind.circle }, 'assign-signer', Kind.circle, circle);
   if (no !== null) return no;
+  const again = replayed(state, command, undefined);
+  if (again !== null) return again;
   const signer = findHandle(state, ledger, Kind.signer, value.signer as string);
   if (signer < 0) return refuse('record.relation-not-found', `Signer ${value.signer} does not exist`);
   const handle = memberHandle(namesOf(state, circle).luid, namesOf(state, signer).luid);
+  const holder = findHandle(state, ledger, command.kind, handle);
   const what = `Signer ${value.signer} is in circle ${value.circle} already`;
-  return (
-    duplicate(state, command, handle, what) ??
-    replayed(state, command, undefined) ?? [createEntry(command, ledger, handle)]
-  );
+  return duplicate(state, command, handle, holder, what) ?? [createEntry(command, ledger, handle)];
 }
 
 /** Who may take a signer out of a circle is a matter of the circle. */
@@ -298,20 +299,29 @@ function strayed(state: State, command: UpdateCommand, row: number): Refusal | n
 }
 
 /**
- * That the handle is taken, by which record. Whoever may add proofs is shown the record whose hash they know, so its hash
- * is for who may read it, or has sent the same.
+ * That what was sent is in already, or was: told before all that was decided since about what may come in, or whoever sends
+ * a payment again for want of an answer would take it for refused.
+ */
+function sentAgain(state: State, command: CreateCommand, handle: string, holder: number): Refusal | null {
+  const isIn = holder >= 0 && equalBytes(readRow(state, holder).entry.hash, command.hash);
+  return isIn ? duplicate(state, command, handle, holder) : replayed(state, command, handle);
+}
+
+/**
+ * That the handle is taken, by the record in the row `holder`. Whoever may add proofs is shown the record whose hash they
+ * know, so its hash is for who may read it, or has sent the same.
  */
 function duplicate(
   state: State,
   command: CreateCommand | UpdateCommand,
   handle: string,
+  holder: number,
   what = `A record with handle ${handle} already exists`,
 ): Refusal | null {
-  const row = findHandle(state, command.ledger, command.kind, handle);
-  if (row < 0) return keptForHome(state, command, handle);
+  if (holder < 0) return keptForHome(state, command, handle);
   const { ledger, kind, caller } = command;
-  const { luid, hash } = readRow(state, row).entry;
-  const isTold = equalBytes(hash, command.hash) || isAllowed(state, ledger, 'read', kind, row, caller);
+  const { luid, hash } = readRow(state, holder).entry;
+  const isTold = equalBytes(hash, command.hash) || isAllowed(state, ledger, 'read', kind, holder, caller);
   return refuse('record.duplicated', what, isTold ? { luid, hash: hex(hash) } : { luid });
 }
 
@@ -394,6 +404,14 @@ function inUse(state: State, ledger: number, kind: Kind, record: RecordView): Re
   if (namer !== null) return no(namer);
   if (kind === Kind.bridge && state.open.isTakingPart(record.row)) return no('Intents on their way need the bridge');
   return null;
+}
+
+/** Why the record cannot have its new handle. */
+function renamed(state: State, command: UpdateCommand, record: RecordView): Refusal | null {
+  const { ledger, kind, value } = command;
+  const handle = value.handle as string;
+  const holder = findHandle(state, ledger, kind, handle);
+  return duplicate(state, command, handle, holder) ?? named(state, command, record);
 }
 
 /** What names a record by its handle would speak of nobody after a rename, and of whoever takes the handle next. */

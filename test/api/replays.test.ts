@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
 import { connect, hashOf, type Json, type Keys, makeKeys, proof, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { issue, openLedger, reasonOf, segment, unique } from '../support/kit.ts';
+import { issue, makeKit, openLedger, reasonOf, segment, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
 import { serverOfTest } from '../support/of-test.ts';
 import { SAMPLES } from '../support/samples.ts';
@@ -198,6 +198,42 @@ describe('a request that is only sent again', () => {
         detail: `A record with handle ${body.data.handle} already exists`,
         custom: { luid: made.luid, hash: made.hash },
       });
+    }
+  });
+
+  test('is told that it is in, though it could not come in any more: a payment that was made was told as refused', async () => {
+    const ledger = await openLedger(client, keys);
+    const there = connect(server, { 'x-ledger': ledger.data.handle });
+    const own = makeKit(there, keys);
+    const [symbol, wallet, named] = [
+      await own.symbol(),
+      await own.wallet(),
+      await own.make('wallets', { handle: 'a' }),
+    ];
+    const { path, data } = await makeMember(there);
+    const sent: [string, Json][] = [
+      ['/intents', { handle: 'i', schema: 'for-intent', claims: [issue(wallet, symbol, 1)] }],
+      ['/wallets', { handle: 'w' }],
+      ['/anchors', { handle: 'n', wallet: 'a', target: 'elsewhere' }],
+      [path, data],
+    ];
+    const bodies = sent.map(([path, data]) => [path, dated(data)] as const);
+    const made: Json[] = [];
+    for (const [path, body] of bodies) made.push((await there.post(path, body)).body);
+    // Since then: both kinds have schemas that what was sent does not fit, and what it names is called otherwise.
+    await there.del('/anchors/n', own.dropBody(made[2]!));
+    await own.change('wallets', named, { handle: 'b' });
+    await own.change('signers', (await there.get(`/signers/${data.signer}`)).body, { ...data, handle: 'renamed' });
+    for (const kind of ['wallet', 'intent']) {
+      const schema = { required: ['custom'] };
+      await own.make('schemas', { handle: `for-${kind}`, record: kind, format: 'json-schema', schema });
+    }
+    for (const [n, [path, body]] of bodies.entries()) {
+      const again = await there.post(path, body);
+      expect(reasonOf(again), path).toEqual(DUPLICATED);
+      expect(again.body.data.custom).toEqual({ luid: made[n]!.luid, hash: made[n]!.hash });
+      const other = await there.post(path, dated({ ...body.data, access: [] }));
+      expect(other.status, `${path}: anything else is held to what there is now`).toBe(422);
     }
   });
 

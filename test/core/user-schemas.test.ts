@@ -94,11 +94,12 @@ describe('a record of a kind that has schemas', () => {
     expect(said(make(books, Kind.ledger, { handle: 'third' }, 0))).toBe('ok');
   });
 
-  test('is checked after what it relates to and before its duplicate', () => {
+  test('is checked after what it relates to and before its duplicate, but for one that is in already', () => {
     const books = openBooks().wallets('w');
     schema(books, 'named', 'wallet');
     expect(wallet(books, { bridge: 'nobody' })).toBe('record.relation-not-found');
-    expect(said(make(books, Kind.wallet, { handle: 'w' }))).toBe(INVALID);
+    expect(said(make(books, Kind.wallet, { handle: 'w', access: [] }))).toBe(INVALID);
+    expect(said(make(books, Kind.wallet, { handle: 'w' }))).toBe('record.duplicated');
   });
 
   test('that needs permission is refused before its schema is looked at', () => {

@@ -72,10 +72,12 @@ export class Model {
     const { value } = content;
     const handle = value.handle as string;
     if (!this.#may(ledger, 'create', kind, null, content, given)) return no('auth.forbidden');
+    const holder = books.find(ledger, kind, handle);
+    const isIn = holder?.content.hash === content.hash || books.isReplayed(ledger, kind, content.proofs);
+    if (isIn) return no('record.duplicated');
     const reason = unrelated(books, ledger, kind, value) || misfit(books, ledger, kind, value);
     if (reason !== '') return no(reason);
-    if (books.find(ledger, kind, handle) !== null || books.isReplayed(ledger, kind, content.proofs))
-      return no('record.duplicated');
+    if (holder !== null) return no('record.duplicated');
     if (kind === 'intent') return did(this.intents.begin(ledger, content, given), 1);
     return did([this.#made(ledger, kind, handle, content, given.luid, given.moment)]);
   }
@@ -96,11 +98,11 @@ export class Model {
     const of = books.find(ledger, 'circle', circle);
     if (of === null) return no('record.not-found');
     if (!this.#may(ledger, 'assign-signer', 'circle', of, content, given)) return no('auth.forbidden');
+    if (books.isReplayed(ledger, 'circle-signer', content.proofs)) return no('record.duplicated');
     const who = books.find(ledger, 'signer', signer);
     if (who === null) return no('record.relation-not-found');
     const handle = of.luid + who.luid;
     if (books.find(ledger, 'circle-signer', handle) !== null) return no('record.duplicated');
-    if (books.isReplayed(ledger, 'circle-signer', content.proofs)) return no('record.duplicated');
     return did([this.#made(ledger, 'circle-signer', handle, content, given.luid, given.moment)]);
   }
 

@@ -135,8 +135,8 @@ export const PLANTS: Plant[] = [
     'duplicates are looked for on the disk only',
     [
       'src/core/decide.ts',
-      '  if (row < 0) return keptForHome(state, command, handle);\n',
-      '  if (row < 0 || row >= ((state as unknown as { onDisk?: number }).onDisk ?? 0)) return keptForHome(state, command, handle);\n',
+      '  if (holder < 0) return keptForHome(state, command, handle);\n',
+      '  if (holder < 0 || holder >= ((state as unknown as { onDisk?: number }).onDisk ?? 0)) return keptForHome(state, command, handle);\n',
     ],
     [
       ENGINE,
@@ -518,8 +518,8 @@ export const PLANTS: Plant[] = [
     'a retry gets a new answer',
     [
       'src/core/decide.ts',
-      '  const { luid, hash } = readRow(state, row).entry;\n',
-      "  const { entry, status } = readRow(state, row);\n  const { luid, hash } = entry;\n  if (status === 'rejected') return null;\n",
+      '  const { luid, hash } = readRow(state, holder).entry;\n',
+      "  const { entry, status } = readRow(state, holder);\n  const { luid, hash } = entry;\n  if (status === 'rejected') return null;\n",
     ],
   ],
   [
