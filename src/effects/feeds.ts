@@ -38,6 +38,7 @@ import { eventCall } from './event-call.ts';
 import { EventMemo } from './event-memo.ts';
 import type { Job, Lanes, Outcome } from './lanes.ts';
 import type { OutgoingCall } from './outgoing.ts';
+import { QueueRoom } from './queue-room.ts';
 import { ByKey, Companies, type Reader, type Readers } from './readers.ts';
 import { inSlices, WokenWalks } from './slices.ts';
 import type { Timers } from './timers.ts';
@@ -56,9 +57,11 @@ export interface FeedsOptions {
   /** `done` is called once the note is on disk, or never will be. */
   note: (note: DeliveryNote, done: () => void) => void;
   defect: (error: Error) => void;
+  /** Events queued for all receivers together. */
+  queuedMax?: number;
 }
 
-/** Events queued for one receiver; further ones are looked up when there is room. */
+/** Events queued for one receiver, while there is room for all; further ones are looked up when there is. */
 const QUEUE_MAX = 256;
 /** Events are looked through in slices, so that nobody waits for longer: one intent may have thousands, for thousands of effects. */
 const SLICE_MS = 2;
@@ -113,6 +116,7 @@ export class Feeds {
   readonly #options: FeedsOptions;
   readonly #events: EventMemo;
   readonly #receivers = new LongMap<number, Receiver>(near);
+  readonly #room: QueueRoom;
   /** Those of the books that were not taken up yet. */
   readonly #unopened = new LongMap<number, true>(near);
   /** By the row of the effect. */
@@ -129,6 +133,7 @@ export class Feeds {
   constructor(options: FeedsOptions) {
     this.#options = options;
     this.#events = new EventMemo(options.state);
+    this.#room = new QueueRoom(options.queuedMax);
     this.#seq = options.seq;
   }
 
@@ -172,12 +177,13 @@ export class Feeds {
     return this.#seq + 1 - oldest;
   }
 
-  /** Tries again: what waits, and what was given up and not delivered since. */
+  /** Tries again: what waits, and of what was given up and not delivered since as much as there is room for. */
   retry(row: number): void {
     this.#takeUp(row);
     const receiver = this.#receivers.get(row);
     if (receiver === undefined) return;
     for (const queued of failedOf(this.#options.state, row)) {
+      if (!this.#room.isThereFor(receiver.ledger)) break;
       if (!receiver.queue.some((other) => isSame(other, queued))) this.#send(receiver, queued);
     }
     this.#wake(row);
@@ -224,6 +230,7 @@ export class Feeds {
     if (!state.feeds.has(row)) {
       if (known === undefined) return;
       this.#leave(known);
+      this.#room.take(known.ledger, -known.queue.length);
       this.#receivers.delete(row);
       lanes.cancel(laneOf(row));
     } else if (known === undefined) {
@@ -327,12 +334,17 @@ export class Feeds {
       const { seq, index } = event;
       if (index < first || isOver(event, told)) continue;
       if (this.#wants(receiver, placed, event)) {
-        if (receiver.queue.length >= QUEUE_MAX) return { mode: 'full', from: seq, index };
+        if (receiver.queue.length >= this.#queueMaxOf(receiver)) return { mode: 'full', from: seq, index };
         this.#send(receiver, { seq, index });
       }
       if (timers.now() >= end) return { mode: 'reading', from: seq, index: index + 1 };
     }
     return null;
+  }
+
+  /** Where there is no room, all the same one each: nobody waits for others to be done. */
+  #queueMaxOf({ ledger }: Receiver): number {
+    return this.#room.isThereFor(ledger) ? QUEUE_MAX : 1;
   }
 
   #wants(receiver: Receiver, { entry, row, address }: Placed, event: LedgerEvent): boolean {
@@ -346,6 +358,7 @@ export class Feeds {
   #send(receiver: Receiver, queued: Queued): void {
     const tried: Tried = { ...queued, attempts: 0, detail: '' };
     receiver.queue.push(tried);
+    this.#room.take(receiver.ledger, 1);
     const { row, ledger } = receiver;
     const job: Job = {
       key: 0,
@@ -377,10 +390,10 @@ export class Feeds {
     const { seq, index } = queued;
     // Until the disk has the note, the event counts as on its way.
     note({ ledger, kind, luid: delivery, receiver: luid, seq, index, attempts, isDelivered, detail }, () => {
+      if (this.#receivers.get(row) !== receiver) return;
       const at = receiver.queue.findIndex((other) => isSame(other, queued));
-      if (at >= 0) receiver.queue.splice(at, 1);
-      const hasRoom = receiver.mode === 'full' && receiver.queue.length < QUEUE_MAX / 2;
-      if (!hasRoom || this.#receivers.get(row) !== receiver) return;
+      if (at >= 0) this.#room.take(receiver.ledger, -receiver.queue.splice(at, 1).length);
+      if (receiver.mode !== 'full' || receiver.queue.length >= this.#queueMaxOf(receiver) / 2) return;
       this.#move(receiver, { mode: 'reading', from: receiver.from, index: receiver.index });
       this.#read();
     });

@@ -2,6 +2,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { Effects, type EffectsOptions } from '../../src/effects/index.ts';
+import { QueueRoom } from '../../src/effects/queue-room.ts';
 import { WokenWalks } from '../../src/effects/slices.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { issue } from '../core/books.ts';
@@ -529,6 +530,48 @@ test('events of many records that are written together are looked through for so
   for (let n = 0; n < EFFECTS; n++) {
     expect(theatre.at(`/hook${n}`).map(({ body }) => body.data.wallet.data.handle)).toEqual(names);
   }
+});
+
+describe('what is queued for all receivers together has an end: thousands whose endpoints hung filled the heap', () => {
+  const EFFECTS = 30;
+  const QUEUED_MAX = 100;
+
+  test('and all of them hear all, in order, however late', async () => {
+    const theatre = await Theatre.open(undefined, { queuedMax: QUEUED_MAX });
+    const asking = (n: number) => ({
+      signal: 'wallet-created',
+      action: { schema: 'webhook', endpoint: `${HOOK}${n}` },
+    });
+    await theatre.done(...Array.from({ length: EFFECTS }, (_, n) => effect(theatre, asking(n), `e${n}`)));
+    theatre.answer = () => 503;
+    const names = Array.from({ length: 50 }, (_, n) => `w${n}`);
+    await theatre.done(...wallets(theatre, 'x', ...names));
+    let most = 0;
+    for (let n = 0; n < 20; n++) {
+      await theatre.run(1000);
+      most = Math.max(most, theatre.effects.counts().jobs);
+    }
+    expect(most).toBeGreaterThan(QUEUED_MAX / 2);
+    expect(most).toBeLessThanOrEqual(QUEUED_MAX + EFFECTS);
+    theatre.answer = () => 200;
+    for (let n = 0; n < 40; n++) await theatre.run(1000);
+    for (let n = 0; n < EFFECTS; n++) {
+      expect([...new Set(namesIn(theatre.at(`/hook${n}`)))], `effect ${n}`).toEqual(names);
+    }
+    expect(theatre.effects.counts().jobs).toBe(0);
+  });
+
+  test('and what one ledger has queued, or had, leaves room for another', () => {
+    const room = new QueueRoom(QUEUED_MAX);
+    const fill = (ledger: number) => {
+      let taken = 0;
+      for (; room.isThereFor(ledger); taken++) room.take(ledger, 1);
+      return taken;
+    };
+    expect([fill(1), fill(2), fill(3)]).toEqual([80, 16, 4]);
+    room.take(1, -80);
+    expect([room.isThereFor(2), fill(1)]).toEqual([true, 64]);
+  });
 });
 
 describe('money received', () => {

@@ -272,6 +272,7 @@ export class Host implements Watched {
         return border.guard(() => network.call(call));
       },
       callsInFlightMax: 8,
+      queuedMax: 20,
       bridgeCallsMax: 3,
       bridgeAttemptsMax: this.settings.bridgeAttemptsMax,
       seq: this.recovered.end.seq,
