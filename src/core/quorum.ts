@@ -18,10 +18,10 @@ import {
   SignerTest,
   setAside,
 } from './access/matchers.ts';
-import { compileFilter } from './access/policies.ts';
 import { includesBytes } from './bytes.ts';
+import { type Conditions, compileFilters } from './conditions.ts';
 import { EntryType } from './entry.ts';
-import { type Effort, type Filter, matchesAll } from './filters.ts';
+import { type Effort, matchesAll } from './filters.ts';
 import { type Given, giveBefore } from './history.ts';
 import { Kind, kindRow } from './kinds.ts';
 import { membersOf, viewOf } from './members.ts';
@@ -173,7 +173,7 @@ export function rulesAbout<R>(policies: readonly RulesByWord<R>[], word: string)
 
 interface PolicyJson<V> {
   values: V[];
-  filter?: Record<string, unknown>;
+  filter?: Conditions;
 }
 
 /**
@@ -210,9 +210,9 @@ function policyAt<V, R extends WordRule>(state: State, row: number, compile: (va
   return state.norms.remember(at, () => {
     const { entry } = versionAt(state, at);
     const { values, filter } = membersOf(entry.data, ['values', 'filter']) as unknown as PolicyJson<V>;
-    const filters: Filter[] = compileFilter(filter);
     const size = entry.data.length;
-    return { value: { filters, rules: byWord(values.map(compile)), size }, held: BYTES_PER_CHAR * size };
+    const value = { filters: compileFilters(filter), rules: byWord(values.map(compile)), size };
+    return { value, held: BYTES_PER_CHAR * size };
   });
 }
 

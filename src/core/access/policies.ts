@@ -4,7 +4,7 @@
  * A policy gives its values and those of the policies it extends; all of them only for the records it speaks of and
  * that pass its filter. Whatever an extended policy says for itself narrows its own rules further.
  */
-import { type Filter, filterPath, OPERATORS, type Operator } from '../filters.ts';
+import { compileFilters } from '../conditions.ts';
 import { findHandle } from '../finding.ts';
 import { Kind } from '../kinds.ts';
 import { textsOf } from '../members.ts';
@@ -166,7 +166,8 @@ function readPolicy(data: string): PolicyPart {
   const chars = schema.length + record.length + values.length + extend.length + filter.length;
   const isEmpty = values === '[]' && extended.length === 0;
   if (isEmpty || JSON.parse(schema) !== 'access') return NOTHING;
-  const narrowing = { record: recordCode(JSON.parse(record) ?? undefined), filters: compileFilter(JSON.parse(filter)) };
+  const filters = compileFilters(JSON.parse(filter));
+  const narrowing = { record: recordCode(JSON.parse(record) ?? undefined), filters };
   const items: (Rule | readonly string[])[] = [];
   let rules = 0;
   let names = extended.length;
@@ -191,31 +192,4 @@ function isOfPolicies(json: ListJson): json is PolicyJson {
 
 function isNames(item: Rule | readonly string[]): item is readonly string[] {
   return Array.isArray(item);
-}
-
-/** Conditions out of `{path: value}` or `{path: {$operator: value}}`. One that cannot be read is never met. */
-export function compileFilter(filter: Record<string, unknown> | undefined): Filter[] {
-  if (filter === undefined) return [];
-  return Object.entries(filter).flatMap(([name, wish]) => {
-    const path = filterPath(name.split('.'));
-    if (typeof wish !== 'object' || wish === null) return [condition(path, 'eq', wish)];
-    if (Array.isArray(wish) || Object.keys(wish).length === 0) return [NEVER];
-    return Object.entries(wish).map(([key, value]) => {
-      const operator = key.slice(1) as Operator;
-      const isKnown = key.startsWith('$') && OPERATORS.includes(operator) && operator !== 'regex';
-      return isKnown ? condition(path, operator, value) : NEVER;
-    });
-  });
-}
-
-const NEVER: Filter = { path: [], operator: 'in', value: [] };
-
-function condition(path: readonly string[], operator: Operator, value: unknown): Filter {
-  const isList = operator === 'in' || operator === 'nin';
-  if (isList && Array.isArray(value) && value.every(isScalar)) return { path, operator, value };
-  return !isList && isScalar(value) ? { path, operator, value } : NEVER;
-}
-
-function isScalar(value: unknown): value is string | number | boolean {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
