@@ -3,6 +3,7 @@
  * balance may have. Knows the net change alone, and nothing of the claims that it is made of.
  */
 import { DAILY_AMOUNT, DAILY_COUNT, MAX_BALANCE, MIN_BALANCE } from './balances.ts';
+import { CHANGE, MOVED } from './entry.ts';
 import { findSlot } from './finding.ts';
 import { namesOf } from './records.ts';
 import { type Refusal, refuse } from './refusal.ts';
@@ -20,8 +21,8 @@ export function judge(
   moment: number,
 ): Refusal | null {
   const { balances } = state;
-  const delta = postings[at + 2]!;
-  const moved = postings[at + 3]!;
+  const delta = postings[at + CHANGE]!;
+  const moved = postings[at + MOVED]!;
   const slot = findSlot(state, postings[at]!, postings[at + 1]!);
   const available = (slot < 0 ? 0 : balances.available(slot)) + passed;
   const after = available + delta;

@@ -11,7 +11,7 @@ import { fallbackAddresses } from './address.ts';
 import { judge } from './bounds.ts';
 import { AMOUNT, actionAt, CLAIM_WIDTH, type Claim, type Plan } from './claims/index.ts';
 import { type CommandData, commandData } from './command.ts';
-import { type Forward, type Leg, type Links, type Outcome, POSTING_WIDTH, Side } from './entry.ts';
+import { CHANGE, type Forward, type Leg, type Links, type Outcome, POSTING_WIDTH, Side } from './entry.ts';
 import type { Effort } from './filters.ts';
 import { findHandle } from './finding.ts';
 import { Kind } from './kinds.ts';
@@ -99,7 +99,7 @@ function planAll(plan: ClearingPlan, { sheet: { claims } }: Attempt): void {
 
 /** How much of what leaves by this posting the thread has brought. */
 function passedOn(postings: readonly number[], at: number, company: Company): number {
-  const delta = postings[at + 2]!;
+  const delta = postings[at + CHANGE]!;
   return delta >= 0 ? 0 : Math.min(-delta, company.brought(postings[at]!, postings[at + 1]!));
 }
 

@@ -244,6 +244,9 @@ export interface DeliveryEntry extends EntryBase {
 }
 
 export const POSTING_WIDTH = 4;
+/** Columns of a posting, behind its wallet and symbol. */
+export const CHANGE = 2;
+export const MOVED = 3;
 export const LIMIT_WIDTH = 4;
 
 export const MARK_WIDTH = 2;

@@ -2,7 +2,7 @@
  * What must hold whatever anybody sends, checked as the books are written and again as they are read.
  */
 import { AMOUNT, actionAt, CLAIM_WIDTH, type ClaimAction } from './claims/index.ts';
-import { LIMIT_WIDTH, type Outcome, POSTING_WIDTH } from './entry.ts';
+import { CHANGE, LIMIT_WIDTH, type Outcome, POSTING_WIDTH } from './entry.ts';
 import { assert } from './refusal.ts';
 
 /**
@@ -27,7 +27,7 @@ export function assertBalanced({ postings, limits }: Outcome, claims: readonly n
     actionAt(claims, 0).name === 'transfer' &&
     postings.length === 2 * POSTING_WIDTH
   ) {
-    assert(postings[1] === postings[POSTING_WIDTH + 1] && postings[2] === -postings[POSTING_WIDTH + 2]!, UNBALANCED);
+    assert(isStillInOne(postings), UNBALANCED);
     return;
   }
   if (!isAll(claims, ({ supply }) => supply === 0)) {
@@ -63,7 +63,7 @@ function madeBy(claims: readonly number[]): number[] {
 function isStillInOne(postings: readonly number[]): boolean {
   let sum = 0;
   for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
-    sum += postings[i + 2]!;
+    sum += postings[i + CHANGE]!;
     if (postings[i + 1] !== postings[1] || !Number.isSafeInteger(sum)) return false;
   }
   return sum === 0;
@@ -73,7 +73,7 @@ function isStillInOne(postings: readonly number[]): boolean {
 function deltasOf(postings: readonly number[], symbol: number): number[] {
   const deltas: number[] = [];
   for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
-    if (symbol < 0 || postings[i + 1] === symbol) deltas.push(postings[i + 2]!);
+    if (symbol < 0 || postings[i + 1] === symbol) deltas.push(postings[i + CHANGE]!);
   }
   return deltas;
 }

@@ -6,15 +6,13 @@
  * table, and the latest have it.
  */
 import { hashRows } from '../memory/index.ts';
-import { POSTING_WIDTH } from './entry.ts';
+import { CHANGE, MOVED, POSTING_WIDTH } from './entry.ts';
 
 /** Above this, amounts are summed in two parts, so that 100 000 claims of 2^53−1 still add up exactly. */
 const SMALL_AMOUNT = 2 ** 36;
 const HIGH_UNIT = 2 ** 27;
 /** Up to this many rows are walked. */
 const WALKED_ROWS = 8;
-const CHANGE = 2;
-const MOVED = 3;
 
 /** By hash of wallet and symbol, a row's number plus one; 0 is free. */
 let table = new Int32Array(0);

@@ -3,7 +3,7 @@
  * apply's matter (apply.ts).
  */
 import { DAILY_AMOUNT, DAILY_COUNT, METRICS } from './balances.ts';
-import { LIMIT_WIDTH, type Outcome, POSTING_WIDTH, throughAt } from './entry.ts';
+import { CHANGE, LIMIT_WIDTH, MOVED, type Outcome, POSTING_WIDTH, throughAt } from './entry.ts';
 import { findSlot } from './finding.ts';
 import { COUNTED_WIDTH, listOf } from './open-intents.ts';
 import { assert } from './refusal.ts';
@@ -12,7 +12,7 @@ import type { OpenIntent, State } from './state.ts';
 /** The limits that an outcome sets hold from now on. */
 export function setLimits(state: State, { limits, moment }: Outcome): void {
   for (let i = 0; i < limits.length; i += LIMIT_WIDTH) {
-    state.balances.setLimit(slotOf(state, limits[i]!, limits[i + 1]!), limits[i + 2]!, limits[i + 3]!, moment);
+    state.balances.setLimit(slotOf(state, limits, i), limits[i + 2]!, limits[i + 3]!, moment);
   }
 }
 
@@ -20,9 +20,9 @@ export function setLimits(state: State, { limits, moment }: Outcome): void {
 export function move(state: State, { postings, moment }: Outcome, received: number): void {
   const { balances } = state;
   for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
-    const slot = slotOf(state, postings[i]!, postings[i + 1]!);
-    const moved = postings[i + 3]!;
-    balances.add(slot, postings[i + 2]!, moment);
+    const slot = slotOf(state, postings, i);
+    const moved = postings[i + MOVED]!;
+    balances.add(slot, postings[i + CHANGE]!, moment);
     assert(Number.isSafeInteger(balances.available(slot)), 'a balance stays within ±(2^53-1)');
     if (moved !== 0 && balances.isLimited(slot)) balances.countMoved(slot, moved, received);
   }
@@ -41,9 +41,9 @@ export function hold(state: State, outcome: Outcome, received: number, counted: 
   const { balances } = state;
   const { postings, moment } = outcome;
   for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
-    const slot = slotOf(state, postings[i]!, postings[i + 1]!);
-    const moved = postings[i + 3]!;
-    balances.hold(slot, postings[i + 2]!, throughAt(outcome, i), moment);
+    const slot = slotOf(state, postings, i);
+    const moved = postings[i + MOVED]!;
+    balances.hold(slot, postings[i + CHANGE]!, throughAt(outcome, i), moment);
     if (moved === 0 || !balances.isLimited(slot)) continue;
     const before = balances.movedOn(slot, received);
     balances.countMoved(slot, moved, received);
@@ -56,7 +56,7 @@ export function hold(state: State, outcome: Outcome, received: number, counted: 
 export function walletsNotHeld({ postings, limits }: Outcome): readonly number[] {
   const wallets = new Set<number>();
   for (let i = 0; i < limits.length; i += LIMIT_WIDTH) wallets.add(limits[i]!);
-  for (let i = 0; i < postings.length; i += POSTING_WIDTH) if (postings[i + 2] === 0) wallets.add(postings[i]!);
+  for (let i = 0; i < postings.length; i += POSTING_WIDTH) if (postings[i + CHANGE] === 0) wallets.add(postings[i]!);
   return listOf([...wallets]);
 }
 
@@ -70,8 +70,8 @@ export function release(
   const { balances } = state;
   const { postings, moment } = outcome;
   for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
-    const slot = slotOf(state, postings[i]!, postings[i + 1]!);
-    balances.endHold(slot, postings[i + 2]!, throughAt(outcome, i), moves, moment);
+    const slot = slotOf(state, postings, i);
+    balances.endHold(slot, postings[i + CHANGE]!, throughAt(outcome, i), moves, moment);
     assert(Number.isSafeInteger(balances.available(slot)), 'a balance stays within ±(2^53-1)');
   }
   if (moves) return;
@@ -96,9 +96,7 @@ export function countNewlyLimited(
   const begun = new Set<number>();
   for (let i = 0; i < limits.length; i += LIMIT_WIDTH) {
     const metric = limits[i + 2]!;
-    if (metric === DAILY_AMOUNT || metric === DAILY_COUNT) {
-      begun.add(counterOf(slotOf(state, limits[i]!, limits[i + 1]!), metric));
-    }
+    if (metric === DAILY_AMOUNT || metric === DAILY_COUNT) begun.add(counterOf(slotOf(state, limits, i), metric));
   }
   if (begun.size === 0) return;
   for (let i = 0; i < counted.length; i += COUNTED_WIDTH) {
@@ -106,9 +104,9 @@ export function countNewlyLimited(
     if (counted[i + 3] !== 0) begun.delete(counterOf(counted[i]!, DAILY_COUNT));
   }
   for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
-    const moved = postings[i + 3]!;
+    const moved = postings[i + MOVED]!;
     if (moved === 0) continue;
-    const slot = slotOf(state, postings[i]!, postings[i + 1]!);
+    const slot = slotOf(state, postings, i);
     const amount = begun.has(counterOf(slot, DAILY_AMOUNT)) ? moved : 0;
     const count = begun.has(counterOf(slot, DAILY_COUNT)) ? 1 : 0;
     if (amount + count > 0) balances.addMoved(slot, amount, count, received);
@@ -118,7 +116,7 @@ export function countNewlyLimited(
 /** Transfers cancel out; what remains per symbol was issued or destroyed. */
 export function addSupply(state: State, postings: number[]): void {
   if (postings.length === 2 * POSTING_WIDTH && postings[1] === postings[POSTING_WIDTH + 1]) {
-    if (postings[2]! + postings[POSTING_WIDTH + 2]! === 0) return;
+    if (postings[CHANGE]! + postings[POSTING_WIDTH + CHANGE]! === 0) return;
   }
   for (let i = 0; i < postings.length; ) {
     const symbol = postings[i + 1]!;
@@ -126,9 +124,9 @@ export function addSupply(state: State, postings: number[]): void {
     let sum = 0;
     let at = i;
     do {
-      sum += postings[at + 2]!;
+      sum += postings[at + CHANGE]!;
       at += POSTING_WIDTH;
-    } while (postings[at + 1] === symbol && Number.isSafeInteger(sum + postings[at + 2]!));
+    } while (postings[at + 1] === symbol && Number.isSafeInteger(sum + postings[at + CHANGE]!));
     addToSupply(state, symbol, sum);
     i = at;
   }
@@ -139,8 +137,10 @@ function addToSupply({ supply }: State, symbol: number, sum: number): void {
   if (before === undefined || sum !== 0) supply.set(symbol, (before ?? 0n) + BigInt(sum));
 }
 
-function slotOf(state: State, wallet: number, symbol: number): number {
+/** The slot of the wallet and symbol with which the row of a posting or limit begins at `at`; a new one where there is none. */
+function slotOf(state: State, postings: readonly number[], at: number): number {
   const { balances, rows } = state;
+  const [wallet, symbol] = [postings[at]!, postings[at + 1]!];
   const slot = findSlot(state, wallet, symbol);
   if (slot >= 0) return slot;
   const made = balances.create(wallet, symbol, rows.aux.get(wallet));

@@ -5,6 +5,7 @@
 import { GRANTED } from './access/index.ts';
 import type { Company } from './clearing.ts';
 import {
+  CHANGE,
   type Entry,
   EntryType,
   type IntentEntry,
@@ -137,7 +138,7 @@ function companyOf(state: State, parent: RecordView, wallet: number): Company {
       const { postings } = held;
       for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
         const isOf = postings[i] === wallet && postings[i + 1] === symbol;
-        if (isOf) sum += Math.max(0, postings[i + 2]!) - throughAt(held, i);
+        if (isOf) sum += Math.max(0, postings[i + CHANGE]!) - throughAt(held, i);
       }
     }
     return sum;

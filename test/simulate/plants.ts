@@ -461,16 +461,16 @@ export const PLANTS: Plant[] = [
     'one move inside an intent is forgotten',
     [
       'src/core/postings.ts',
-      '    balances.add(slot, postings[i + 2]!, moment);\n',
-      '    if (i < 2 * POSTING_WIDTH) balances.add(slot, postings[i + 2]!, moment);\n',
+      '    balances.add(slot, postings[i + CHANGE]!, moment);\n',
+      '    if (i < 2 * POSTING_WIDTH) balances.add(slot, postings[i + CHANGE]!, moment);\n',
     ],
   ],
   [
     'a hold is released twice',
     [
       'src/core/postings.ts',
-      '    balances.endHold(slot, postings[i + 2]!, throughAt(outcome, i), moves, moment);\n',
-      '    balances.endHold(slot, postings[i + 2]!, throughAt(outcome, i), moves, moment);\n    if (!moves) balances.endHold(slot, postings[i + 2]!, throughAt(outcome, i), moves, moment);\n',
+      '    balances.endHold(slot, postings[i + CHANGE]!, throughAt(outcome, i), moves, moment);\n',
+      '    balances.endHold(slot, postings[i + CHANGE]!, throughAt(outcome, i), moves, moment);\n    if (!moves) balances.endHold(slot, postings[i + CHANGE]!, throughAt(outcome, i), moves, moment);\n',
     ],
   ],
   [

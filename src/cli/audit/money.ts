@@ -11,7 +11,7 @@
  * What always holds at the end: per symbol, available and reserved of all wallets add up to what was issued less what
  * was destroyed.
  */
-import { type Entry, EntryType, type Outcome, POSTING_WIDTH, THROUGH_WIDTH } from '../../core/entry.ts';
+import { CHANGE, type Entry, EntryType, type Outcome, POSTING_WIDTH, THROUGH_WIDTH } from '../../core/entry.ts';
 import { readRow } from '../../core/records.ts';
 import type { State } from '../../core/state.ts';
 
@@ -50,7 +50,7 @@ export class Money {
     }
     for (let i = 0; i < postings.length; i += POSTING_WIDTH) {
       const symbol = postings[i + 1]!;
-      const change = BigInt(postings[i + 2]!);
+      const change = BigInt(postings[i + CHANGE]!);
       const account = this.#account(symbol, postings[i]!);
       this.postings++;
       const passed = BigInt(through.get(i) ?? 0);
