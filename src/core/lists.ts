@@ -234,9 +234,7 @@ class Candidates {
     const open = this.#openRows();
     if (open !== null) return each(order === 'newest' ? open.reverse() : open);
     const terms = filters.map((filter) => termOf(kind, filter)).filter((term) => term !== null);
-    const heads = terms.map(([member, value]) =>
-      this.#state.terms.head(termHash(this.#state, ledger, kind, member, value)),
-    );
+    const heads = terms.map(([member, value]) => this.#head(member, value));
     const asked = this.#asked;
     const short = heads.length > 1 || asked !== null ? this.#shortest(heads) : -1;
     if (short >= 0) return this.#inOrder(this.#chain(short));
@@ -251,10 +249,10 @@ class Candidates {
     return this.#request.order === 'newest' ? newestFirst : turned(newestFirst);
   }
 
-  /** The newest node of all records of the kind. */
-  #all(): number {
+  /** The newest node of a term. */
+  #head(member: string, value: string): number {
     const { ledger, kind } = this.#request;
-    return this.#state.terms.head(termHash(this.#state, ledger, kind, ALL_TERM, ''));
+    return this.#state.terms.head(termHash(this.#state, ledger, kind, member, value));
   }
 
   /** Whether the status is that of so few records that most blocks are passed by. */
@@ -276,7 +274,7 @@ class Candidates {
       const next = ranks.nextBlock(ledger, kind, status, at, by);
       if (next === null) return END;
       at = next.block;
-      const newest = Number.isFinite(next.to) ? terms.next(terms.firstOf(next.to)) : this.#all();
+      const newest = Number.isFinite(next.to) ? terms.next(terms.firstOf(next.to)) : this.#head(ALL_TERM, '');
       inBlock = this.#inOrder(this.#chain(newest, next.from));
       return NONE;
     };

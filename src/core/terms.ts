@@ -94,12 +94,25 @@ export function rowAtPlace(state: State, ledger: number, kind: Kind, place: numb
   return rows.kind.get(row) === kind && rows.ledger.get(row) === ledger ? row : -1;
 }
 
-/** Whether any live record of the kind has this member at this value. */
-export function isTermInUse(state: State, ledger: number, kind: Kind, member: string, value: string): boolean {
+/** The live rows that stand under a term, the latest change first, and those of other values whose hash is the same. */
+export function* rowsUnder(
+  state: State,
+  ledger: number,
+  kind: Kind,
+  member: string,
+  value: string,
+): Generator<number, void, void> {
   const { terms } = state;
   for (let node = terms.head(termHash(state, ledger, kind, member, value)); node !== 0; node = terms.next(node)) {
     const row = rowAtPlace(state, ledger, kind, terms.value(node));
-    if (row >= 0 && dataOf(versionAt(state, state.rows.at.get(row)).entry)[member] === value) return true;
+    if (row >= 0) yield row;
+  }
+}
+
+/** Whether any live record of the kind has this member at this value. */
+export function isTermInUse(state: State, ledger: number, kind: Kind, member: string, value: string): boolean {
+  for (const row of rowsUnder(state, ledger, kind, member, value)) {
+    if (dataOf(versionAt(state, state.rows.at.get(row)).entry)[member] === value) return true;
   }
   return false;
 }

@@ -9,7 +9,7 @@ import { findHandle } from '../finding.ts';
 import { Kind } from '../kinds.ts';
 import { dataOf, entryAt, type VersionEntry, versionAddress, versionAt } from '../records.ts';
 import type { State } from '../state.ts';
-import { rowAtPlace, termHash } from '../terms.ts';
+import { rowsUnder } from '../terms.ts';
 import { KeyMap } from './key-map.ts';
 
 /** A signer record as rules see it. */
@@ -74,7 +74,8 @@ export function signersOf(state: State, ledger: number, key: Uint8Array): Carrie
   const known = byKey.get(key);
   if (known !== undefined) return known;
   const text = base64(key);
-  const rows = rowsOf(state, ledger, text);
+  // In the order in which they were made.
+  const rows = [...rowsUnder(state, ledger, Kind.signer, 'public', text)].sort((one, other) => one - other);
   const found = rows.length === 0 ? NOBODY : new SomeCarriers(state, ledger, text, rows);
   if (byKey.size >= KEYS_MAX) byKey.clear();
   byKey.add(key.slice(), found);
@@ -162,18 +163,6 @@ class SomeCarriers implements Carriers {
     this.#carriers.set(row, carrier);
     return carrier;
   }
-}
-
-/** Rows of the signers that carry a key, in the order in which they were made. */
-function rowsOf(state: State, ledger: number, key: string): number[] {
-  const { terms } = state;
-  const found: number[] = [];
-  const head = terms.head(termHash(state, ledger, Kind.signer, 'public', key));
-  for (let node = head; node !== 0; node = terms.next(node)) {
-    const row = rowAtPlace(state, ledger, Kind.signer, terms.value(node));
-    if (row >= 0) found.push(row);
-  }
-  return found.sort((one, other) => one - other);
 }
 
 function signerRow(state: State, ledger: number, handle: string): number {

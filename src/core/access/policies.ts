@@ -10,7 +10,7 @@ import { Kind } from '../kinds.ts';
 import { textsOf } from '../members.ts';
 import { versionAt } from '../records.ts';
 import type { State } from '../state.ts';
-import { ALL_TERM, rowAtPlace, termHash } from '../terms.ts';
+import { ALL_TERM, rowsUnder } from '../terms.ts';
 import { alternatives, type OneOrIn } from './matchers.ts';
 import { TEXT_PER_RULE } from './memo.ts';
 import {
@@ -61,12 +61,7 @@ export function compileList(
 export function compilePolicies(state: State, ledger: number, before: Rules | null): Rules {
   const builder = new ListBuilder(state, ledger, before);
   builder.isLinked = true;
-  const { terms } = state;
-  const head = terms.head(termHash(state, ledger, Kind.policy, ALL_TERM, ''));
-  for (let node = head; node !== 0; node = terms.next(node)) {
-    const row = rowAtPlace(state, ledger, Kind.policy, terms.value(node));
-    if (row >= 0) builder.addRoot(row);
-  }
+  for (const row of rowsUnder(state, ledger, Kind.policy, ALL_TERM, '')) builder.addRoot(row);
   return builder.build('ledger', 0);
 }
 
