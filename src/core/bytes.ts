@@ -21,9 +21,15 @@ export function includesBytes(list: readonly Uint8Array[], bytes: Uint8Array): b
 }
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-/** What each of its letters stands for, by the letter's code. */
-const DIGITS = Uint8Array.from({ length: 128 }, (_, code) => Math.max(0, ALPHABET.indexOf(String.fromCharCode(code))));
+/** What each of its letters stands for, by the letter's code; -1 for what is none. */
+const DIGITS = Int8Array.from({ length: 128 }, (_, code) => ALPHABET.indexOf(String.fromCharCode(code)));
 const PADDING = '='.charCodeAt(0);
+
+/** What the letter of base64 at `at` stands for, below 0 where there is none. */
+export function base64DigitAt(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  return code < 128 ? DIGITS[code]! : -1;
+}
 
 /** Base64, padded. */
 export function base64(bytes: Uint8Array): string {
@@ -46,7 +52,7 @@ export function bytesOfBase64(text: string): Uint8Array {
   let count = 0;
   let to = 0;
   for (let i = 0; i < digits; i++) {
-    bits = ((bits << 6) | DIGITS[text.charCodeAt(i)]!) & 0xffff;
+    bits = ((bits << 6) | base64DigitAt(text, i)) & 0xffff;
     count += 6;
     if (count < 8) continue;
     count -= 8;

@@ -2,13 +2,9 @@
  * Base64 of fixed lengths, strictly: standard alphabet, padded, unused bits zero. One text for one value, so
  * that a key or signature that decodes also compares equal as text.
  */
+import { base64DigitAt as digitAt } from '../core/bytes.ts';
 
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const PADDING = 0x3d;
-
-/** Value of each character code, 0x40 (a bit no value has) for those outside the alphabet. */
-const VALUES = new Uint8Array(128).fill(0x40);
-for (let i = 0; i < ALPHABET.length; i++) VALUES[ALPHABET.charCodeAt(i)] = i;
 
 /** `length` bytes out of their base64 text, or null where the text is not exactly the one that encodes them. */
 export function decodeBase64(text: string, length: number): Uint8Array | null {
@@ -20,10 +16,10 @@ export function decodeBase64(text: string, length: number): Uint8Array | null {
   let at = 0;
   for (let group = 0; group < groups; group++) {
     const from = group * 4;
-    const a = valueAt(text, from);
-    const b = valueAt(text, from + 1);
-    const c = valueAt(text, from + 2);
-    const d = valueAt(text, from + 3);
+    const a = digitAt(text, from);
+    const b = digitAt(text, from + 1);
+    const c = digitAt(text, from + 2);
+    const d = digitAt(text, from + 3);
     outside |= a | b | c | d;
     bytes[at++] = (a << 2) | (b >> 4);
     bytes[at++] = (b << 4) | (c >> 2);
@@ -31,24 +27,19 @@ export function decodeBase64(text: string, length: number): Uint8Array | null {
   }
   if (padding > 0) {
     const from = groups * 4;
-    const a = valueAt(text, from);
-    const b = valueAt(text, from + 1);
+    const a = digitAt(text, from);
+    const b = digitAt(text, from + 1);
     outside |= a | b;
     bytes[at++] = (a << 2) | (b >> 4);
     if (padding === 1) {
-      const c = valueAt(text, from + 2);
+      const c = digitAt(text, from + 2);
       outside |= c;
       bytes[at++] = (b << 4) | (c >> 2);
       if ((c & 0x03) !== 0) return null;
     } else if ((b & 0x0f) !== 0 || text.charCodeAt(from + 2) !== PADDING) return null;
     if (text.charCodeAt(from + 3) !== PADDING) return null;
   }
-  return (outside & 0x40) === 0 ? bytes : null;
-}
-
-function valueAt(text: string, at: number): number {
-  const code = text.charCodeAt(at);
-  return code < 128 ? VALUES[code]! : 0x40;
+  return outside < 0 ? null : bytes;
 }
 
 interface Base64Slice {

@@ -5,6 +5,8 @@
  * What always holds: `keyAt(data, placeOf(data, key))` is `key`, byte for byte, wherever `placeOf` finds one. Places are
  * counted in UTF-16 units. Looking for a key takes no longer in long data than in short: there it is not looked for.
  */
+import { base64DigitAt as digitAt } from '../core/bytes.ts';
+
 const KEY_BYTES = 32;
 /** 43 that say something, and the one that makes them whole. */
 const KEY_CHARS = 44;
@@ -13,11 +15,6 @@ const PADDING = '=';
 const DATA_CHARS_MAX = 4096;
 /** Paddings that are looked at before there is said to be no such key. */
 const PADDINGS_MAX = 8;
-
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-/** By character code; -1 for what is not in the ALPHABET. */
-const DIGITS = new Int8Array(128).fill(-1);
-for (let i = 0; i < ALPHABET.length; i++) DIGITS[ALPHABET.charCodeAt(i)] = i;
 
 /** Where in the data the key stands in base64, or -1. */
 export function placeOf(data: string, key: Uint8Array): number {
@@ -64,8 +61,4 @@ export function keyAt(data: string, place: number): Uint8Array | null {
 function bitsAt(data: string, at: number, byte: number): number {
   const high = (digitAt(data, at) << 18) | (digitAt(data, at + 1) << 12) | (digitAt(data, at + 2) << 6);
   return byte + 2 < KEY_BYTES ? high | digitAt(data, at + 3) : high;
-}
-
-function digitAt(data: string, at: number): number {
-  return DIGITS[data.charCodeAt(at)] ?? -1;
 }
