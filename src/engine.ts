@@ -13,7 +13,7 @@
 import { Batch, type BatchOptions } from './batch.ts';
 import { GRANTED } from './core/access/index.ts';
 import { lookAhead } from './core/ahead.ts';
-import { type Command, commandSize, sealCommand } from './core/command.ts';
+import { type Command, commandSize, type Note, sealCommand } from './core/command.ts';
 import type { Entry } from './core/entry.ts';
 import { Kind } from './core/kinds.ts';
 import { assert, isRefusal, type Refusal, refuse } from './core/refusal.ts';
@@ -267,6 +267,12 @@ export class Engine {
         this.#verified(ticket, null);
       },
     });
+  }
+
+  /** Takes what the server notes by itself; `done` is called once it is on disk, or never will be. */
+  note(what: Note, done = () => {}): void {
+    const command = { ...what, moment: this.now(), caller: GRANTED };
+    this.submit({ command, checks: NO_BYTES, seals: NO_BYTES, answer: done });
   }
 
   /** Runs `send` once everything the state now holds is on disk, or with the reason why it never will be. */
@@ -532,6 +538,7 @@ function sentBack(ticket: Ticket): SentBack {
 }
 
 const NO_LEDGER = -1;
+const NO_BYTES = new Uint8Array(0);
 
 const OVERLOADED = refuse(
   'api.rate-limit-exceeded',

@@ -5,16 +5,12 @@
 
 import type { HeldBooks } from './books.ts';
 import type { Config } from './config.ts';
-import { GRANTED } from './core/access/index.ts';
-import type { DeliveryCommand, LegCommand } from './core/command.ts';
 import { dumpState } from './core/dump.ts';
-import { Kind } from './core/kinds.ts';
 import type { State } from './core/state.ts';
 import { Effects, isLoopback, Outgoing, realTimers, type Timer, type Timers } from './effects/index.ts';
 import { Engine } from './engine.ts';
 import { Followers } from './followers.ts';
 import { createApp } from './http/app.ts';
-import { NO_BYTES } from './http/call.ts';
 import { LongAnswers } from './http/long-answers.ts';
 import type { Handler } from './http/request.ts';
 import { compileSchemas } from './http/schemas.ts';
@@ -117,8 +113,6 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     },
   });
   const outgoing = new Outgoing({ ...config, allowPrivate: isLoopback(config.host) });
-  const note = (command: LegCommand | DeliveryCommand, done = () => {}) =>
-    engine.submit({ command, checks: NO_BYTES, seals: NO_BYTES, answer: done });
   const effects = new Effects({
     ...config,
     state,
@@ -129,9 +123,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     seq: end.seq,
     defect: log.defect,
     inform: log.tell,
-    noteLeg: (leg) => note({ op: 'leg', kind: Kind.intent, moment: engine.now(), caller: GRANTED, ...leg }),
-    noteDelivery: (delivery, done) =>
-      note({ op: 'delivery', moment: engine.now(), caller: GRANTED, ...delivery }, done),
+    note: (what, done) => engine.note(what, done),
   });
   return { state, server, sealer, journal, pool, engine, waiters, outgoing, effects, followers, snapshots };
 }

@@ -62,8 +62,7 @@ function quiet(state: State, sealer: Sealer): Effects {
     bridgeCallsMax: 1,
     bridgeAttemptsMax: 1,
     seq: state.log.length,
-    noteLeg: () => {},
-    noteDelivery: () => {},
+    note: () => {},
     inform: () => {},
     defect(error) {
       throw error;

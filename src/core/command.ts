@@ -114,6 +114,9 @@ export interface DeliveryCommand
   receiver: string;
 }
 
+/** What the server notes by itself, before it is said when, and that nobody is asked. */
+export type Note = Omit<LegCommand, 'moment' | 'caller'> | Omit<DeliveryCommand, 'moment' | 'caller'>;
+
 export type Command =
   | CreateCommand
   | UpdateCommand

@@ -10,7 +10,7 @@
  * A call that was taken and never reported on is due as long as its leg waits for it: it goes again after a restart, and
  * when somebody says that the bridge is there again.
  */
-import type { LegCommand } from '../core/command.ts';
+import type { Note } from '../core/command.ts';
 import {
   type Entry,
   EntryType,
@@ -34,9 +34,6 @@ import type { OutgoingCall } from './outgoing.ts';
 import { inSlices, WokenWalks } from './slices.ts';
 import type { Timers } from './timers.ts';
 
-/** What the server notes by itself of a leg. */
-export type LegNote = Pick<LegCommand, 'ledger' | 'luid' | 'leg' | 'state' | 'result' | 'detail'>;
-
 interface CallsOptions {
   state: State;
   sealer: Sealer;
@@ -46,7 +43,7 @@ interface CallsOptions {
   parallelMax: number;
   /** Sequence number of the last entry on disk. */
   seq: number;
-  note: (note: LegNote) => void;
+  note: (note: Note) => void;
 }
 
 const DETAIL_MAX = 200;
@@ -142,13 +139,13 @@ export class Calls {
     this.#queued.delete(nameOf(due));
     if (!isDue(state, due)) return;
     const { ledger, luid } = readRow(state, due.row).entry;
-    const { leg } = due;
+    const leg = { op: 'leg', kind: Kind.intent, ledger, luid, leg: due.leg, state: due.state } as const;
     // A leg that failed by its own word holds nothing: it need only have heard, or have no ear for it.
     if (due.state === 'dismissing' && outcome !== 'gaveUp') {
-      note({ ledger, luid, leg, state: due.state, result: 'told', detail: '' });
+      note({ ...leg, result: 'told', detail: '' });
     } else if (outcome !== 'delivered') {
       const detail = `The bridge could not be called: ${lastError ?? 'no answer'}`.slice(0, DETAIL_MAX);
-      note({ ledger, luid, leg, state: due.state, result: 'lost', detail });
+      note({ ...leg, result: 'lost', detail });
     }
   }
 }

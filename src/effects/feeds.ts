@@ -10,7 +10,7 @@
  * What an effect asks for is what its version of that time asked for, whenever its events are looked up: one that is
  * changed neither loses what waits for it nor hears what it did not ask for then.
  */
-import type { DeliveryCommand } from '../core/command.ts';
+import type { Note } from '../core/command.ts';
 import { type Condition, type Conditions, compileConditions } from '../core/conditions.ts';
 import { type Entry, EntryType } from '../core/entry.ts';
 import type { Stretch } from '../core/history.ts';
@@ -43,9 +43,6 @@ import { ByKey, Companies, type Reader, type Readers } from './readers.ts';
 import { inSlices, WokenWalks } from './slices.ts';
 import type { Timers } from './timers.ts';
 
-/** What is noted once an event was taken, or given up. */
-type DeliveryNote = Omit<DeliveryCommand, 'op' | 'moment' | 'caller'>;
-
 export interface FeedsOptions {
   state: State;
   sealer: Sealer;
@@ -54,8 +51,8 @@ export interface FeedsOptions {
   timers: Timers;
   /** Sequence number of the last entry on disk. */
   seq: number;
-  /** `done` is called once the note is on disk, or never will be. */
-  note: (note: DeliveryNote, done: () => void) => void;
+  /** See Engine.note. */
+  note: (note: Note, done?: () => void) => void;
   defect: (error: Error) => void;
   /** Events queued for all receivers together. */
   queuedMax?: number;
@@ -386,10 +383,10 @@ export class Feeds {
     const { luid, ledger, kind } = readRow(state, row).entry;
     const isDelivered = outcome === 'delivered';
     const detail = isDelivered ? '' : (lastError ?? '').slice(0, DETAIL_MAX);
-    const delivery = deliveryLuid(state, row, queued);
     const { seq, index } = queued;
+    const event = { seq, index, attempts, isDelivered, detail };
     // Until the disk has the note, the event counts as on its way.
-    note({ ledger, kind, luid: delivery, receiver: luid, seq, index, attempts, isDelivered, detail }, () => {
+    note({ op: 'delivery', ledger, kind, luid: deliveryLuid(state, row, queued), receiver: luid, ...event }, () => {
       if (this.#receivers.get(row) !== receiver) return;
       const at = receiver.queue.findIndex((other) => isSame(other, queued));
       if (at >= 0) this.#room.take(receiver.ledger, -receiver.queue.splice(at, 1).length);

@@ -8,7 +8,7 @@ import type { Entry } from '../core/entry.ts';
 import type { Stretch } from '../core/history.ts';
 import { type EventTexts, eventTextsOf } from '../event-texts.ts';
 import { Absences } from './absences.ts';
-import { Calls, type LegNote } from './calls.ts';
+import { Calls } from './calls.ts';
 import type { DeliveryView } from './deliveries.ts';
 import { Feeds, type FeedsOptions } from './feeds.ts';
 import { type Job, Lanes, type Outcome } from './lanes.ts';
@@ -22,7 +22,7 @@ export { realTimers, type Timer, type Timers } from './timers.ts';
 /** So long the events of what was written together are looked through at once: half of what clearing it may have taken. */
 const PUBLISH_MS = 5;
 
-export interface EffectsOptions extends Omit<FeedsOptions, 'eventTexts' | 'lanes' | 'note'> {
+export interface EffectsOptions extends Omit<FeedsOptions, 'eventTexts' | 'lanes'> {
   /** Does a call over the network. */
   call: Call;
   callsInFlightMax: number;
@@ -31,8 +31,6 @@ export interface EffectsOptions extends Omit<FeedsOptions, 'eventTexts' | 'lanes
   bridgeAttemptsMax: number;
   /** Texts of events that are kept. */
   eventBytesMax?: number;
-  noteLeg: (note: LegNote) => void;
-  noteDelivery: FeedsOptions['note'];
   /** Tells the operator. */
   inform: (text: string) => void;
 }
@@ -46,8 +44,7 @@ export class Effects {
   readonly #feeds: Feeds;
 
   constructor(options: EffectsOptions) {
-    const { callsInFlightMax, bridgeAttemptsMax, bridgeCallsMax, eventBytesMax, noteLeg, noteDelivery, ...rest } =
-      options;
+    const { callsInFlightMax, bridgeAttemptsMax, bridgeCallsMax, eventBytesMax, ...rest } = options;
     this.#options = options;
     this.eventTexts = eventTextsOf(options.sealer, eventBytesMax);
     const call = guardedCall(options.call, options.defect);
@@ -56,8 +53,8 @@ export class Effects {
       new Absences(options),
       options.defect,
     );
-    this.#calls = new Calls({ ...rest, lanes: this.#lanes, parallelMax: bridgeCallsMax, note: noteLeg });
-    this.#feeds = new Feeds({ ...rest, eventTexts: this.eventTexts, lanes: this.#lanes, note: noteDelivery });
+    this.#calls = new Calls({ ...rest, lanes: this.#lanes, parallelMax: bridgeCallsMax });
+    this.#feeds = new Feeds({ ...rest, eventTexts: this.eventTexts, lanes: this.#lanes });
   }
 
   /** Takes up what was due when the server stopped. */

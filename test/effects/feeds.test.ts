@@ -475,7 +475,7 @@ test('very many effects are taken up some at a time after a start, and hear what
   const { state, journal } = house;
   const [note, inform] = [() => {}, () => {}];
   const effects = new Effects({
-    ...{ state, timers, inform, noteLeg: note, noteDelivery: note, seq: journal.position.seq },
+    ...{ state, timers, inform, note, seq: journal.position.seq },
     ...{ sealer: new Sealer(SERVER), call: async () => ({ status: 202 }) as const },
     ...{ callsInFlightMax: 1, bridgeCallsMax: 1, bridgeAttemptsMax: 1 },
     defect: (error) => {

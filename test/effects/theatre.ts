@@ -3,8 +3,6 @@
  * that answers as a test wants, both under clocks turned by hand.
  */
 import { expect } from 'vitest';
-import { GRANTED } from '../../src/core/access/index.ts';
-import { Kind } from '../../src/core/kinds.ts';
 import { Effects, type EffectsOptions } from '../../src/effects/index.ts';
 import type { Answer, OutgoingCall } from '../../src/effects/outgoing.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
@@ -12,7 +10,6 @@ import { House, SERVER, turn, type World } from '../engine/house.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { Clock } from './clock.ts';
 
-const NO_BYTES = new Uint8Array(0);
 /** Steps of the clock: short beside any wait between two attempts. */
 const STEP_MS = 250;
 
@@ -54,8 +51,6 @@ export class Theatre {
     this.clock = new Clock();
     this.calls = before?.calls ?? [];
     const { engine, state } = house;
-    const note = (command: Parameters<House['engine']['submit']>[0]['command'], done = () => {}) =>
-      engine.submit({ command, checks: NO_BYTES, seals: NO_BYTES, answer: done });
     this.effects = new Effects({
       state,
       sealer: new Sealer(SERVER),
@@ -65,8 +60,7 @@ export class Theatre {
       bridgeCallsMax: 16,
       bridgeAttemptsMax: 100,
       seq: house.journal.position.seq,
-      noteLeg: (leg) => note({ op: 'leg', kind: Kind.intent, moment: engine.now(), caller: GRANTED, ...leg }),
-      noteDelivery: (one, done) => note({ op: 'delivery', moment: engine.now(), caller: GRANTED, ...one }, done),
+      note: (what, done) => engine.note(what, done),
       inform: () => {},
       defect: (error) => {
         throw error;

@@ -4,10 +4,7 @@
  * and none may be one that is not listed: a 5xx, a defect of ours, a reason nobody knows.
  */
 import assert from 'node:assert/strict';
-import { GRANTED } from '../../src/core/access/index.ts';
-import type { DeliveryCommand, LegCommand } from '../../src/core/command.ts';
 import { findLedger } from '../../src/core/finding.ts';
-import { Kind } from '../../src/core/kinds.ts';
 import type { MemorySizes } from '../../src/core/state.ts';
 import { Effects } from '../../src/effects/index.ts';
 import type { Answer } from '../../src/effects/outgoing.ts';
@@ -35,7 +32,6 @@ import { whenLate } from '../support/late.ts';
 const ANSWER_MS = 10_000;
 /** Between two requests the clock of deliveries goes on by so much. */
 const STEP_MS = 700;
-const NO_BYTES = new Uint8Array(0);
 const SERVER_KEY = encodeBase64(SERVER.public);
 /** Compiled once: it takes milliseconds. */
 const limits = { claimsMax: 10_000, proofsMax: 256 };
@@ -84,8 +80,6 @@ export class Desk {
     const sealer = new Sealer(SERVER);
     const { state, engine } = house;
     const defect = (error: Error) => this.#defects.push(error);
-    const note = (command: LegCommand | DeliveryCommand) =>
-      engine.submit({ command, checks: NO_BYTES, seals: NO_BYTES, answer: () => {} });
     this.effects = new Effects({
       state,
       sealer,
@@ -97,8 +91,7 @@ export class Desk {
       seq: house.journal.position.seq,
       defect,
       inform: () => {},
-      noteLeg: (leg) => note({ op: 'leg', kind: Kind.intent, moment: engine.now(), caller: GRANTED, ...leg }),
-      noteDelivery: (delivery) => note({ op: 'delivery', moment: engine.now(), caller: GRANTED, ...delivery }),
+      note: (what, done) => engine.note(what, done),
     });
     this.#app = createApp({
       engine,

@@ -4,8 +4,6 @@
  *
  * Always holds: once the process is gone nothing it still does is seen by anybody.
  */
-import { GRANTED } from '../../src/core/access/index.ts';
-import type { DeliveryCommand, LegCommand } from '../../src/core/command.ts';
 import { dumpState } from '../../src/core/dump.ts';
 import { findLedger } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
@@ -52,7 +50,6 @@ import { type Ask, contentOf, SERVER } from './wish.ts';
 
 export const TICK_MS = 1000;
 const FATAL_LINGER_MS = 200;
-const NO_BYTES = new Uint8Array(0);
 
 /** The world a process lives in. */
 export interface World {
@@ -251,8 +248,6 @@ export class Host implements Watched {
   #openEffects(): Effects {
     const { loop, network } = this.#world;
     const { state, engine, owner } = this;
-    const note = (command: LegCommand | DeliveryCommand, done = () => {}) =>
-      engine.submit({ command, checks: NO_BYTES, seals: NO_BYTES, answer: done });
     return new Effects({
       state,
       sealer: this.#sealer,
@@ -278,9 +273,7 @@ export class Host implements Watched {
       seq: this.recovered.end.seq,
       defect: (error) => loop.fail(error),
       inform: () => {},
-      noteLeg: (leg) => note({ op: 'leg', kind: Kind.intent, moment: engine.now(), caller: GRANTED, ...leg }),
-      noteDelivery: (delivery, done) =>
-        note({ op: 'delivery', moment: engine.now(), caller: GRANTED, ...delivery }, done),
+      note: (what, done) => engine.note(what, done),
     });
   }
 
