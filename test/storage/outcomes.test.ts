@@ -10,8 +10,8 @@ import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** A step whose outcome has these parts, as it comes back. */
-function throughBytes(outcome: Outcome): Outcome {
+/** Of a step with this outcome. */
+function bytesOf(outcome: Outcome): Uint8Array {
   const step: StepEntry = {
     ...{ type: EntryType.step, ledger: 1, kind: Kind.intent, luid: '$int.00000000000000000', handle: 'i' },
     ...{ moment: 1000, row: 1, outcome },
@@ -19,7 +19,12 @@ function throughBytes(outcome: Outcome): Outcome {
   const buffer = new FrameBuffer();
   const from = buffer.end;
   encode(step, buffer);
-  return (entryCodec.decode(buffer.bytes.slice(from, buffer.end), 0, buffer.end - from) as StepEntry).outcome;
+  return buffer.bytes.slice(from, buffer.end);
+}
+
+/** The outcome of the step that has these bytes. */
+function outcomeIn(bytes: Uint8Array): Outcome {
+  return (entryCodec.decode(bytes, 0, bytes.length) as StepEntry).outcome;
 }
 
 const TRANSFER = [1, 2, -5, 5, 3, 2, 5, 5];
@@ -47,7 +52,7 @@ test.each<[string, Partial<Outcome>]>([
     ...{ moment: 1007, steps: [...steps], reason: '', detail: '', postings: TRANSFER, limits: [] },
     ...parts,
   };
-  expect(throughBytes(outcome)).toEqual(outcome);
+  expect(outcomeIn(bytesOf(outcome))).toEqual(outcome);
 });
 
 test('forwards are read one by one, not all that are left for each', () => {
@@ -63,14 +68,7 @@ test('forwards are read one by one, not all that are left for each', () => {
     ...{ moment: 1000, steps: ['prepared' as const], reason: '', detail: '', postings: [], limits: [] },
     links: links({ forwards }),
   };
-  const step: StepEntry = {
-    ...{ type: EntryType.step, ledger: 1, kind: Kind.intent, luid: '$int.00000000000000000', handle: 'i' },
-    ...{ moment: 1000, row: 1, outcome },
-  };
-  const buffer = new FrameBuffer();
-  const from = buffer.end;
-  encode(step, buffer);
-  const bytes = buffer.bytes.slice(from, buffer.end);
+  const bytes = bytesOf(outcome);
   const { slice } = Array.prototype;
   let copied = 0;
   vi.spyOn(Array.prototype, 'slice').mockImplementation(function (this: unknown[], ...range: unknown[]) {
@@ -78,8 +76,8 @@ test('forwards are read one by one, not all that are left for each', () => {
     copied += part.length;
     return part;
   });
-  const read = entryCodec.decode(bytes, 0, bytes.length) as StepEntry;
+  const read = outcomeIn(bytes);
   vi.restoreAllMocks();
-  expect(read.outcome.links?.forwards).toEqual(forwards);
+  expect(read.links?.forwards).toEqual(forwards);
   expect(copied).toBeLessThan(10 * count);
 });
