@@ -61,7 +61,7 @@ export function matches(value: unknown, filter: Filter): boolean {
   if (operator === 'in' || operator === 'nin') {
     return matchesAny(value, isOneOf, askedOf(filter.value)) === (operator === 'in');
   }
-  const asked = new Asked(filter.value);
+  const asked = askedBy(filter);
   if (operator === 'ne') return !matchesAny(value, COMPARISONS.eq, asked);
   return matchesAny(value, COMPARISONS[operator], asked);
 }
@@ -96,7 +96,7 @@ function isMatch(member: unknown, { test, charsMax = Number.POSITIVE_INFINITY }:
   return matchesAny(member, passes, undefined);
 }
 
-/** A value that is asked for, as texts and numbers are compared with it: read once, however many members there are. */
+/** A value that is asked for, as texts and numbers are compared with it. */
 class Asked {
   /** Null for what nothing can be compared with. */
   readonly text: string | null;
@@ -117,6 +117,17 @@ class Asked {
           : Number.NaN;
     return this.#number;
   }
+}
+
+/** What filters ask for, as long as somebody holds them: it may be a number of a million digits, for thousands of claims. */
+const askedFor = new WeakMap<Filter, Asked>();
+
+function askedBy(filter: Filter): Asked {
+  const known = askedFor.get(filter);
+  if (known !== undefined) return known;
+  const made = new Asked(filter.value);
+  askedFor.set(filter, made);
+  return made;
 }
 
 /** All values of a list. A claim is held against a list as against one value, though there may be thousands of both. */

@@ -67,6 +67,20 @@ describe('rules that take long grant nothing, and those after them that cost as 
   });
 });
 
+test("a policy's filter is held against a record once, not once for each of its thousand rules", () => {
+  const values = times(1000, { action: 'update' });
+  const world = new World({
+    policies: [policy({ filter: { 'data.handle': 'other' }, values })],
+    record: [{ policy: 'p' }],
+  });
+  const looks = vi.spyOn(Object, 'hasOwn');
+  onTestFinished(() => looks.mockRestore());
+  expect(world.core(anna, 'update', 'wallet', 'mine')).toBe(false);
+  const held = looks.mock.calls.filter(([, name]) => name === 'data').length;
+  expect(held).toBeGreaterThan(0);
+  expect(held).toBeLessThan(10);
+});
+
 describe('signers that carry one key', () => {
   const key = new Uint8Array(32).fill(3);
   const text = Buffer.from(key).toString('base64');

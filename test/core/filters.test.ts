@@ -1,10 +1,18 @@
 /** One condition on one member: every claim of a large intent may be held against it. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Conditions, compileConditions, compileFilters, holdAll } from '../../src/core/conditions.ts';
 import { type Filter, matches, matchesAll, type Operator, type Scalar } from '../../src/core/filters.ts';
 import { Dice } from '../support/dice.ts';
 
 const filter = (operator: Operator, value: Filter['value']): Filter => ({ path: ['data', 'x'], operator, value });
+
+test('a number written as a text is read once, not once for each claim: one of a million digits held everybody up for minutes', () => {
+  const looks = vi.spyOn(RegExp.prototype, 'test');
+  onTestFinished(() => looks.mockRestore());
+  const long = filter('gt', '9'.repeat(1000));
+  for (let claim = 0; claim < 100; claim++) expect(matches(claim, long)).toBe(false);
+  expect(looks).toHaveBeenCalledTimes(1);
+});
 
 describe('a list of values', () => {
   test('is read once, not once for each of many claims', () => {

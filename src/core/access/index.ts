@@ -250,6 +250,7 @@ class Judged implements RecordScene {
   readonly ledger: number;
   readonly effort: Effort = { left: EFFORT_MAX };
   read: RecordScene['read'] = null;
+  judged: RecordScene['judged'] = null;
   readonly #where: Where;
   readonly #caller: Caller;
   #view: object | null | undefined;

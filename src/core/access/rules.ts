@@ -200,7 +200,7 @@ class Found {
   }
 }
 
-/** What is kept of a key: whether a rule lets it pass, and what it took to tell. */
+/** Whether a key, or a record, passes, and what it took to tell. */
 interface Answer {
   readonly passes: boolean;
   readonly cost: number;
@@ -291,6 +291,8 @@ export interface RecordScene extends Scene {
   view(): object | null;
   /** Whether it is enough, where no record is in question, that some would pass. */
   readonly isOfSome: boolean;
+  /** What was found of filters: a policy has them once, for a thousand rules. */
+  judged: Map<readonly Filter[], Answer> | null;
 }
 
 /** Whether the rule grants the action it was found for. */
@@ -322,5 +324,17 @@ function anyPasses(signer: SignerTest, keys: readonly Uint8Array[], scene: Scene
 /** Where no record is in question, only the gate may be asked for, and it is open to whom some record is. */
 function isWithin(filters: readonly Filter[], action: number, scene: RecordScene): boolean {
   const view = scene.view();
-  return view === null ? action === ACCESS && scene.isOfSome : matchesAll(view, filters, scene.effort);
+  if (view === null) return action === ACCESS && scene.isOfSome;
+  const { effort } = scene;
+  scene.judged ??= new Map();
+  const known = scene.judged.get(filters);
+  // It costs what it did, so that what is granted does not hang on what was kept.
+  if (known !== undefined && known.cost <= effort.left) {
+    effort.left -= known.cost;
+    return known.passes;
+  }
+  const { left } = effort;
+  const passes = matchesAll(view, filters, effort);
+  if (effort.left >= 0) scene.judged.set(filters, { passes, cost: left - effort.left });
+  return passes;
 }
