@@ -197,8 +197,10 @@ class Reader {
       } else if (keyword === 'items') {
         copy[keyword] = Array.isArray(value) ? mapList(value, at, 'below', inner) : inner(value, at, 'below');
       } else if (keyword === 'dependencies') {
-        // Schemas for the same value, or lists of members that must be there too.
-        const schemaOrNames: Inner = (within, path) => (Array.isArray(within) ? within : inner(within, path, 'same'));
+        // Schemas for the same value, or lists of members that must be there too: of a long one the library makes code that
+        // takes seconds, but of the same as a schema.
+        const schemaOrNames: Inner = (within, path) =>
+          Array.isArray(within) ? { required: within } : inner(within, path, 'same');
         copy[keyword] = mapMembers(value, at, 'same', schemaOrNames);
       } else if (keyword === '$ref') copy[keyword] = this.#ref(value, at, node);
       else if (PLAIN.has(keyword)) copy[keyword] = plain(keyword, value, at);
