@@ -143,7 +143,7 @@ export class Calls {
     // A leg that failed by its own word holds nothing: it need only have heard, or have no ear for it.
     if (due.state === 'dismissing' && outcome !== 'gaveUp') {
       note({ ...leg, result: 'told', detail: '' });
-    } else if (outcome !== 'delivered') {
+    } else if (outcome !== 'delivered' && !isNotedLost(state, due)) {
       const detail = `The bridge could not be called: ${lastError ?? 'no answer'}`.slice(0, DETAIL_MAX);
       note({ ...leg, result: 'lost', detail });
     }
@@ -179,6 +179,16 @@ function marksOf({ links }: IntentOutcome): { leg: number; to: LegState }[] {
   const found = [];
   for (let i = 0; i < marks.length; i += MARK_WIDTH) found.push({ leg: marks[i]!, to: LEG_STATES[marks[i + 1]!]! });
   return found;
+}
+
+/** Whether the intent says already that this very call was given up: once is enough, or who activates a dead bridge again and again fills the books. */
+function isNotedLost(state: State, { row, leg, address }: Due): boolean {
+  for (let at = state.rows.at.get(row); at !== address && at !== 0; at = state.heap.prev(at)) {
+    const entry = entryAt(state, at);
+    if (entry.type === EntryType.step && entry.outcome.steps[0] === 'error' && entry.outcome.links?.leg === leg)
+      return true;
+  }
+  return false;
 }
 
 /** The calls that an open intent waits for, each with the entry that asked for it. */

@@ -200,12 +200,15 @@ describe('a bank that cannot be reached', () => {
     expect(errorsOf(theatre, 'i')).toBe(1);
     theatre.effects.activate(bridgeRow(theatre));
     await theatre.run(60_000);
-    expect([theatre.calls.length, errorsOf(theatre, 'i')]).toEqual([4, 2]);
+    expect([theatre.calls.length, errorsOf(theatre, 'i')], 'told once: it filled the books').toEqual([4, 1]);
     theatre.answer = () => 202;
     theatre.effects.activate(bridgeRow(theatre));
     await theatre.run();
     expect(new Set(theatre.calls.map(({ text }) => text)).size).toBe(1);
+    theatre.answer = () => 503;
     await report(theatre, 'i', 'prepared');
+    await theatre.run(60_000);
+    expect(errorsOf(theatre, 'i'), 'and once of the commit').toBe(2);
     await report(theatre, 'i', 'committed');
     expect(statusOf(theatre, 'i')).toBe('completed');
   });
