@@ -272,7 +272,7 @@ function readBody(
     const seq = msgpack.readCount(reader);
     const index = msgpack.readCount(reader);
     const attempts = msgpack.readCount(reader);
-    const isDelivered = msgpack.readCount(reader) === 1;
+    const isDelivered = readFlag(reader);
     const detail = msgpack.readText(reader);
     const event = { row, seq, index, attempts, isDelivered, detail };
     return { type, ledger, kind, luid, handle, moment, ...event } satisfies DeliveryEntry;
@@ -290,6 +290,12 @@ function readBody(
   }
   const row = msgpack.readCount(reader);
   return { type, ledger, kind, luid, handle, moment, hash, data, proofs, seal, row } satisfies UpdateEntry;
+}
+
+function readFlag(reader: msgpack.Reader): boolean {
+  const value = msgpack.readCount(reader);
+  if (value > 1) throw msgpack.misfit(reader, `${value} is neither yes nor no`);
+  return value === 1;
 }
 
 function readIntent(
