@@ -542,6 +542,23 @@ describe('rows of balances and limits are filtered as records are', () => {
   });
 });
 
+test('lists that have no filters say so, and their pages have bounds as others have', async () => {
+  const { there, kit } = await freshLedger();
+  const wallet = await kit.wallet();
+  const [circle, effect] = [unique('circle'), unique('effect')];
+  await kit.make('circles', { handle: circle });
+  const action = { schema: 'webhook', endpoint: `${NOWHERE}/hook` };
+  await kit.make('effects', { handle: effect, signal: 'policy-dropped', action });
+  for (const path of [`/circles/${circle}/signers`, `/effects/${effect}/events`, `/wallets/${wallet}/changes`]) {
+    const ask = async (query: string) => reasonOf(await there.get(`${path}?${query}`));
+    for (const query of ['data.handle=x', 'filter.meta.status=created', 'sort[]=data.handle', '%ff=1']) {
+      expect([path, query, await ask(query)]).toEqual([path, query, [400, 'api.query-malformed']]);
+    }
+    expect([path, await ask('page.limit=0')]).toEqual([path, [422, 'record.schema-invalid']]);
+    expect([path, (await there.get(`${path}?page.limit=1`)).status]).toEqual([path, 200]);
+  }
+});
+
 describe("a list's proof", () => {
   const openAt = async (flags: string[]) => {
     const apart = await startServer({ flags });
