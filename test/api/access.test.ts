@@ -514,6 +514,19 @@ describe('may I', () => {
     const reply = await ask(there, '/ledger', { action: 'create', record: 'symbol' }, anna);
     expect([reply.status, reply.body.data]).toEqual([200, [{ action: 'create', record: 'symbol' }]]);
   });
+  test('of nothing but a kind of record', async () => {
+    const { there, kit } = await ledgerWith([{ action: 'any', record: 'any' }]);
+    const path = `/wallets/${await kit.wallet()}`;
+    for (const [record, reason] of [
+      ['server', 'record.invalid'],
+      ['wallets', 'record.schema-invalid'],
+      ['toString', 'record.schema-invalid'],
+      [{ $in: ['wallet'] }, 'record.schema-invalid'],
+    ]) {
+      expect(reasonOf(await ask(there, path, { action: 'read', record }, anna)), `${record}`).toEqual([422, reason]);
+    }
+    expect((await ask(there, path, { action: 'read', record: 'wallet' }, anna)).body.data).toHaveLength(1);
+  });
   test('of a ledger by its name, asked from within another, is about the one that is named', async () => {
     const rules = (record: string) => [GATE, { action: 'create', record, signer: { public: anna.public } }];
     const [mine, theirs] = [await ledgerWith(rules('symbol')), await ledgerWith(rules('wallet'))];
