@@ -62,6 +62,13 @@ describe('a schema', () => {
       ['/data/schema/properties/a/minLength minimum'],
     ],
     ['with a schema of a wrong form', { properties: { a: 1 } }, ['/data/schema/properties/a type']],
+    ...['properties', 'patternProperties', 'definitions', 'dependencies'].flatMap((keyword) =>
+      [7, null, [{}]].map((value): [string, unknown, string[]] => [
+        `with ${JSON.stringify(value)} for ${keyword}`,
+        { items: { [keyword]: value } },
+        [`/data/schema/items/${keyword} type`],
+      ]),
+    ),
     ...['properties', 'patternProperties', 'dependencies'].map((keyword): [string, unknown, string[]] => [
       `that asks of __proto__ by ${keyword} what nobody would check`,
       { items: { [keyword]: JSON.parse('{"__proto__": {"type": "string"}}') } },
