@@ -33,6 +33,26 @@ test.each(LEG_STATES.flatMap((state) => REPORTS.map((report) => [state, report] 
   },
 );
 
+test('a wallet whose bridge is gone, in books that rules of earlier builds were kept by, takes no part', () => {
+  const books = Books.open().symbols('usd').wallets('a', 'b');
+  books.intent(issue('b', 40));
+  books.create(Kind.bridge, { handle: 'bank', config: { server: 'http://127.0.0.1:1' } });
+  books.update(Kind.wallet, 'b', { handle: 'b', bridge: 'bank' });
+  expect(books.drop(Kind.bridge, 'bank')).toMatchObject({ reason: 'record.drop-rejected' });
+  books.dropUnasked(Kind.bridge, 'bank');
+  for (const claims of [[transfer('b', 'a', 1)], [issue('a', 5), issue('b', 5)]]) {
+    expect(books.intent(...claims).outcome).toMatchObject({
+      ...{
+        steps: ['failed', 'aborted', 'rejected'],
+        reason: 'core.bridge-unreachable',
+        detail: 'Bridge bank does not exist any more',
+      },
+      postings: [],
+    });
+    expect([books.balance('a'), books.balance('b')]).toEqual([0, 40]);
+  }
+});
+
 /** Two banks, one debit and one credit of 40 between them. */
 class TwoBanks {
   readonly books = Books.open({ 'intent.expiryThresholdMinutes': 10 }).symbols('usd').wallets('a');
