@@ -5,7 +5,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { GRANTED, isGranted } from '../../src/core/access/index.ts';
 import { SignerTest } from '../../src/core/access/matchers.ts';
-import type { IntentEntry } from '../../src/core/entry.ts';
+import { type IntentEntry, statusAfter } from '../../src/core/entry.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { compileSeats, isReached, ProofScene } from '../../src/core/quorum.ts';
@@ -13,7 +13,7 @@ import { Dice } from '../support/dice.ts';
 import { ANNA, ledger, own, policy } from './access-kit.ts';
 import type { RuleText } from './access-model.ts';
 import { callerOf, type Setup, World } from './access-world.ts';
-import { Books } from './books.ts';
+import { Books, issue } from './books.ts';
 import { keyOf as keyOfLetter, make, only, openBooks, prove, publicOf, recordOf, said } from './proof-world.ts';
 
 const VIOLATION = 'record.status-policy-violation';
@@ -520,6 +520,23 @@ test('a quorum is reached though many strangers have voted, whose signers are lo
   };
   expect(isReachedBy(['b', ...strangers, 'a'])).toBe(true);
   expect(isReachedBy(['a', ...strangers])).toBe(false);
+});
+
+test.each([
+  [14, 'pending', ''],
+  [20, 'rejected', 'core.routing-failed'],
+])('an intent whose wallets lie behind %i bridges of a megabyte each is %s', (count, status, reason) => {
+  const books = Books.open().symbols('usd');
+  const config = { server: 'http://127.0.0.1:1' };
+  const claims = Array.from({ length: count }, (_, n) => {
+    books.create(Kind.bridge, { handle: `b${n}`, config, custom: { text: 'x'.repeat(1_000_000) } });
+    books.create(Kind.wallet, { handle: `w${n}`, bridge: `b${n}` });
+    return issue(`w${n}`, 5);
+  });
+  const { outcome } = books.intent(...claims);
+  expect([statusAfter(outcome), outcome.reason]).toEqual([status, reason]);
+  expect(outcome.links?.legs.length ?? 0).toBe(status === 'pending' ? count : 0);
+  for (let n = 0; n < count; n++) expect(books.balance(`w${n}`)).toBe(0);
 });
 
 test('quorums by chance are reached where people can be seated one by one', () => {
