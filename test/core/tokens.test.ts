@@ -1,6 +1,6 @@
 /** Tokens that are good only once: used up by the first use, forgotten when they hold no longer, never before. */
 import { createHash } from 'node:crypto';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { NOBODY } from '../../src/core/access/index.ts';
 import { apply } from '../../src/core/apply.ts';
 import type { TokenCommand } from '../../src/core/command.ts';
@@ -22,7 +22,7 @@ const SPAN = TOKEN_LIFE_SECONDS_MAX + TOKEN_SKEW_SECONDS;
 const idOf = (name: string) => createHash('sha256').update(name).digest('hex');
 
 /** Uses the token that ends so many seconds after midnight, whatever the clock of the books says. */
-function use(books: Books, name: string, seconds: number): 'used' | 'refused' {
+function use(books: Books, name: string, seconds: number): 'used' | 'refused' | 'api.rate-limit-exceeded' {
   const { moment } = books;
   const exp = MIDNIGHT / SECOND + seconds;
   const luid = makeLuid('tkn', moment, new Uint8Array(32));
@@ -30,6 +30,7 @@ function use(books: Books, name: string, seconds: number): 'used' | 'refused' {
   const command: TokenCommand = { op: 'token', ledger: 1, kind: Kind.ledger, moment, caller: NOBODY, luid, id, exp };
   const outcome = books.do(command);
   if (!isRefusal(outcome)) return 'used';
+  if (outcome.reason === 'api.rate-limit-exceeded') return outcome.reason;
   expect(outcome.reason).toBe('auth.unauthorized');
   return 'refused';
 }
@@ -142,6 +143,18 @@ test('tokens are remembered by replay and by a snapshot', () => {
   }
   use(books, 'more', 5 + SPAN);
   expect(differencesOf(loaded.state, books.state)).toEqual([]);
+});
+
+test('where there is no room for one more it is refused for now, and not used up', () => {
+  const books = Books.open();
+  use(books, 'old', 60);
+  const room = vi.spyOn(books.state.tokens, 'hasRoom').mockReturnValue(false);
+  const entries = books.entries.length;
+  expect(use(books, 'new', 60)).toBe('api.rate-limit-exceeded');
+  expect([books.entries.length, knows(books, 'new')]).toEqual([entries, false]);
+  expect(use(books, 'old', 60), 'what is known is told as that').toBe('refused');
+  room.mockRestore();
+  expect(use(books, 'new', 60)).toBe('used');
 });
 
 test('what a snapshot remembers is forgotten once it is over', () => {
