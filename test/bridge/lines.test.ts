@@ -167,6 +167,16 @@ describe('reading', () => {
     }
   });
 
+  test('an end that is longer than any line is damage: no one write can have left it', async () => {
+    const disk = await written(2);
+    const bytes = disk.bytesOf(FILE);
+    disk.put(FILE, Buffer.concat([bytes, Buffer.alloc(2 ** 26 + 10)]));
+    expect(() => open(disk)).toThrow(`/bank/lines: damaged from byte ${bytes.length} to its end`);
+    expect(disk.bytesOf(FILE).length).toBe(bytes.length + 2 ** 26 + 10);
+    disk.put(FILE, Buffer.concat([bytes, Buffer.alloc(2 ** 26 + 9)]));
+    expect(open(disk).cutBytes).toBe(2 ** 26 + 9);
+  });
+
   test('one bit turned anywhere before the last line is damage, named by byte', async () => {
     const disk = await written(3);
     const bytes = disk.bytesOf(FILE);
