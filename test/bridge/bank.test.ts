@@ -433,6 +433,15 @@ describe('a forged body changes nothing', () => {
     ['a credit', 422, inside(() => ({ schema: 'credit' }))],
     ['a handle of no debit', 422, inside(() => ({ handle: 'cre_1' }))],
     ['no source', 422, inside(() => ({ source: undefined }))],
+    [
+      'no symbol, nor one in the claim',
+      422,
+      inside(({ intent }) => {
+        const [{ symbol: _, ...claim }] = intent.data.claims;
+        return { symbol: undefined, intent: signed({ ...intent.data, claims: [claim] }, ledger.keys) };
+      }),
+    ],
+    ['an intent of no name', 422, withIntent(({ data }) => signed({ ...data, handle: '' }, ledger.keys))],
   ];
   test.each(FORGERIES)('%s: %i', async (_, status, change) => {
     const house = await open();
@@ -541,6 +550,39 @@ describe('what the ledger tells', () => {
     expect((await house.send('POST', '/effects/notify', amid(event))).status).toBe(202);
     const stranger = resigned(event, makeKeys());
     expect((await house.send('POST', '/effects/notify', amid(stranger))).status).toBe(401);
+  });
+
+  test.each<[what: string, method: string, path: string, status: number, make: () => Json]>([
+    ['an intent that is no JSON', 'PUT', '/intents/told', 400, () => '{'],
+    [
+      'an intent of whose status it has signed nothing',
+      ...(['PUT', '/intents/told', 422] as const),
+      () => ({ ...signed({ handle: 'told', claims: [] }, ledger.keys), status: 'completed' }),
+    ],
+    ['an event that is a list', 'POST', '/effects/notify', 400, () => '[]'],
+    [
+      'an event of another name',
+      ...(['POST', '/effects/notify', 422] as const),
+      () => signed({ handle: 'deb_1', signal: 'balance-received' }, ledger.keys),
+    ],
+    [
+      'an event of no name',
+      ...(['POST', '/effects/notify', 422] as const),
+      () => signed({ signal: 'balance-received' }, ledger.keys),
+    ],
+    [
+      'an event of no signal',
+      ...(['POST', '/effects/notify', 422] as const),
+      () => signed({ handle: 'evt_1' }, ledger.keys),
+    ],
+  ])('%s is not taken', async (_, method, path, status, make) => {
+    const house = await open();
+    const before = house.disk.bytesOf(FILE);
+    const answer = await house.send(method, path, make());
+    expect(answer.status).toBe(status);
+    verifyRecord(answer.body, BANK_KEYS.public);
+    expect(house.disk.bytesOf(FILE).equals(before)).toBe(true);
+    expect((await house.send('GET', '/intents')).body.data.intents).toEqual([]);
   });
 
   test('an event is taken once, however often it comes', async () => {
