@@ -3,7 +3,7 @@
  * what its command line takes.
  */
 import { createHash } from 'node:crypto';
-import { appendFileSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { hex } from '../../src/core/bytes.ts';
@@ -12,9 +12,10 @@ import { Kind } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { sealCustom } from '../../src/core/proofs.ts';
 import { proofDigest } from '../../src/proof/digest.ts';
-import { encodeBase64 } from '../../src/proof/keys.ts';
+import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
-import { segmentSeq } from '../../src/storage/format.ts';
+import { SEGMENT_HEADER_BYTES, segmentSeq } from '../../src/storage/format.ts';
+import { keyText } from '../../src/storage/key-file.ts';
 import { snapshotSeq } from '../../src/storage/snapshot-format.ts';
 import { connect, type Json, type Keys, makeKeys, makeToken, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
@@ -38,7 +39,7 @@ import {
   strandedBooks,
   tokenBooks,
 } from './books.ts';
-import { type Frames, pick, pickTransfer } from './lies.ts';
+import { type Frames, isSystem, pick, pickTransfer } from './lies.ts';
 
 const plain = await plainBooks();
 const pruned = await prunedBooks();
@@ -272,6 +273,43 @@ describe('honest books', () => {
     const found = await ayni('verify', directory);
     expect([found.code, found.out]).toEqual([0, expect.stringContaining('the books themselves')]);
     expect(found.out).toContain(key);
+  });
+});
+
+describe('the key to verify with', () => {
+  const NO_KEY = /no key to verify with; give the server's with --against/;
+  test.each(['null', '[]', '{"public":', '{"public":7}', '{"public":"AAAA"}'])(
+    'where the books give %s for it they give none: some of these were told as a mistake of JavaScript',
+    async (data) => {
+      const directory = await rewritten(plain, (frames) => {
+        Object.assign(pick<CreateEntry>(frames, isSystem), { data });
+      });
+      rmSync(join(directory, 'server.key'));
+      const ran = await ayni('verify', directory);
+      expect([ran.code, ran.out, ran.err]).toEqual([1, '', expect.stringMatching(NO_KEY)]);
+      const against = encodeBase64(keyIn(plain).public);
+      expect((await ayni('verify', directory, '--against', against)).out).toMatch(/^LIE: /m);
+    },
+  );
+
+  test('nor does a journal give one that has only begun', async () => {
+    const directory = copyOf(plain);
+    rmSync(join(directory, 'server.key'));
+    for (const name of filesIn(directory, /^journal/)) truncateSync(join(directory, name), SEGMENT_HEADER_BYTES);
+    const ran = await ayni('verify', directory);
+    expect([ran.code, ran.out, ran.err]).toEqual([1, '', expect.stringMatching(NO_KEY)]);
+  });
+
+  test('that lies beside books of another is damage there, and nothing is wrong with the books', async () => {
+    const directory = copyOf(plain);
+    const file = join(directory, 'server.key');
+    writeFileSync(file, keyText(createKeyPair()));
+    const found = { kind: 'damage', file, byte: 0, what: 'it is not the key these books are signed with' };
+    expect((await look(directory, { key: keyIn(plain).public })).finding).toMatchObject(found);
+    expect((await look(directory)).finding).toMatchObject({
+      kind: 'lie',
+      what: 'this frame is not signed by the server',
+    });
   });
 });
 

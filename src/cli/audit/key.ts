@@ -3,6 +3,7 @@
  * themselves give in the record `system`. The last proves only that the books agree with themselves, and says so.
  */
 import { join } from 'node:path';
+import { parseObject } from '../../bridge/json.ts';
 import { SYSTEM_SIGNER } from '../../core/decide.ts';
 import { type CreateEntry, EntryType } from '../../core/entry.ts';
 import { findHandle } from '../../core/finding.ts';
@@ -106,7 +107,8 @@ function keyInJournal(pinned: Disk, directory: string): Uint8Array | null {
   return found[0] === undefined ? null : keyOf(found[0].data);
 }
 
+/** Nobody has looked at the data yet. */
 function keyOf(data: string): Uint8Array | null {
-  const { public: text } = JSON.parse(data) as { public?: unknown };
+  const text = parseObject(Buffer.from(data))?.public;
   return typeof text === 'string' ? decodePublic(text) : null;
 }
