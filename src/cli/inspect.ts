@@ -113,11 +113,20 @@ function asEvent(rest: object): object {
 
 function readable(value: unknown, name = ''): unknown {
   if (value instanceof Uint8Array) return name === 'hash' ? hex(value) : encodeBase64(value);
-  if ((name === 'data' || name === 'custom') && typeof value === 'string') return JSON.parse(value);
+  if ((name === 'data' || name === 'custom') && typeof value === 'string') return parsed(value);
   if (name === 'moment' && typeof value === 'number') return momentText(value);
   if (Array.isArray(value)) return value.map((element) => readable(element));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([member, each]) => [member, readable(each, member)]));
+}
+
+/** What the text is the JSON of. Whoever made an entry up may have given it data that is none: that is shown as it stands. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 // ---------------------------------------------------------------- the plan

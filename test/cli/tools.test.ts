@@ -366,6 +366,18 @@ describe('inspect', () => {
     expect(shown).toMatchObject({ moment, outcome: { moment } });
   });
 
+  test('shows data and customs that are no JSON as they stand: it said `Unexpected end of JSON input`, and nobody knew of which entry', async () => {
+    const forged = await rewritten(await plainBooks(), (frames) => {
+      const intent = frames.flatMap(({ entries }) => entries).findLast(({ type }) => type === EntryType.intent)!;
+      const [first, ...others] = (intent as IntentEntry).proofs;
+      Object.assign(intent, { data: '{"a":', proofs: [{ ...first, custom: '{' }, ...others] });
+    });
+    const { out, err, code } = await ayni('inspect', forged, '--from', '1');
+    const shown = lines(out).findLast(({ type }) => type === 'intent')!;
+    expect(shown).toMatchObject({ data: '{"a":', proofs: [{ custom: '{' }] });
+    expect([err, code]).toEqual(['', 0]);
+  });
+
   test.each<[string, string[], number, RegExp]>([
     ['no such entry', ['--seq', '99999'], 1, /no such entry/],
     ['an entry whose segment is gone', ['--seq', '2'], 1, /segments are gone/],
