@@ -106,6 +106,18 @@ describe("lies that the server's key signs", () => {
       'lie',
       /proof 0|did not seal/,
     ],
+    [
+      'what a client says in a proof, out of order',
+      (frames) => void Object.assign(pickTransfer(frames).proofs[0]!, { custom: '{"b":1,"a":2}' }),
+      'lie',
+      /custom of proof 0 is not canonical/,
+    ],
+    [
+      'what a client says in a proof, no object',
+      (frames) => void Object.assign(pickTransfer(frames).proofs[0]!, { custom: '[]' }),
+      'lie',
+      /custom of proof 0 is not canonical/,
+    ],
     ['data out of order', (frames) => unsorted(pickTransfer(frames)), 'lie', /not canonical/],
     [
       'a handle beside its data',
