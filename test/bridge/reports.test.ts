@@ -169,6 +169,39 @@ describe("the ledger's key", () => {
     client.close();
   });
 
+  test('is none in an answer that is too large to be one', async () => {
+    const client = new Ledger(ledger.url, '', 1);
+    const { system } = ledger;
+    ledger.system = { ...system, more: 'x'.repeat(9_000_000) };
+    const asked = client.fetchKey();
+    await expect(asked).rejects.toThrow('the answer is too large');
+    await expect(asked).rejects.toThrow(UnreachableError);
+    ledger.system = { ...system, more: 'x'.repeat(7_000_000) };
+    expect(await client.fetchKey()).toBe(ledger.keys.public);
+    client.close();
+  });
+
+  test('and the ledger that it speaks to are those that it has signed', async () => {
+    const client = new Ledger(ledger.url, '', 1);
+    const ask = () => client.fetchHandle(ledger.keys.public);
+    expect(await ask()).toBe('main');
+    const { status } = ledger;
+    for (const [told, why] of [
+      [resigned(status, makeKeys()), /the status is not signed by the ledger/],
+      [{ ...status, data: { ...status.data, ledger: 'other' } }, /the hash of the status is not that of its data/],
+      [{ ...status, data: { handle: 'ayni' } }, /answers 200, and no ledger/],
+      [[], /answers 200, and no ledger/],
+    ] as const) {
+      ledger.status = told;
+      await expect(ask()).rejects.toThrow(why);
+    }
+    for (const busy of [503, 429]) {
+      ledger.busy = [busy];
+      await expect(ask()).rejects.toThrow(UnreachableError);
+    }
+    client.close();
+  });
+
   test('is none where another has signed it', async () => {
     const client = new Ledger(ledger.url, '', 1);
     ledger.system = resigned(ledger.system, makeKeys());
