@@ -327,9 +327,14 @@ describe('a limit that is set is the limit that holds', () => {
       );
     };
     const noted = (custom: Json): Json => record({ handle: unique('wallet'), custom }, keys);
+    /** Of numbers that take 21 digits, where five bytes say the same. */
+    const short = (count: number): string =>
+      JSON.stringify(noted({ n: new Array(count).fill(1e20) })).replaceAll(String(1e20), '1e20');
     const asked: [string, Promise<Reply>, number, string | undefined][] = [
+      ['what is kept of it within', client.post('/wallets', short(100)), 201, undefined],
       ['a body within', client.post('/wallets', noted({ text: 'x'.repeat(2000) })), 201, undefined],
       ['a body beyond', client.post('/wallets', noted({ text: 'x'.repeat(4000) })), 413, 'api.body-malformed'],
+      ['what is kept of it beyond', client.post('/wallets', short(200)), 413, 'api.body-malformed'],
       ['nesting within', client.post('/wallets', noted(deep(7))), 201, undefined],
       ['nesting beyond', client.post('/wallets', noted(deep(8))), 400, 'api.body-malformed'],
       ['claims within', client.post('/intents', intent(2)), 201, undefined],
