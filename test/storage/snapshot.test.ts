@@ -470,6 +470,18 @@ describe('a spoilt newest one is passed over, with the reason', () => {
     expectOlder(disk, /EIO/, 'other');
   });
 
+  test('that becomes shorter while it is read, or its part', () => {
+    const part = [...files.keys()].find((name) => name.includes('/part-'))!;
+    // Header, foot, manifest, and the parts that lie in it.
+    for (const [path, reads] of [[newest, 5] as const, [part, 1] as const]) {
+      for (let skip = 0; skip < reads; skip++) {
+        const disk = spoilt('', null);
+        disk.inject({ call: 'read', path, skip, short: 0 });
+        expectOlder(disk, /^it ends while being read$/, 'other');
+      }
+    }
+  });
+
   test.each(['EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOMEM'])(
     'that this process may not have (%s): an error, since nothing is wrong with it',
     (code) => {
