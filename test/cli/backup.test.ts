@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkBooks } from '../../src/cli/audit/check-books.ts';
 import { copyBooks } from '../../src/cli/backup.ts';
+import type { Part } from '../../src/core/dump.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { readRow } from '../../src/core/records.ts';
@@ -16,9 +17,11 @@ import { type Disk, type DiskFile, type OpenMode, realDisk } from '../../src/sto
 import { JOURNAL_START } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { pin } from '../../src/storage/pinned.ts';
+import { type SnapshotContent, takeSnapshot } from '../../src/storage/snapshot.ts';
+import { readSnapshots } from '../../src/storage/snapshot-reader.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { transfer } from '../core/books.ts';
-import { DIRECTORY, MAIN_LEDGER, SERVER, verifyHash } from '../engine/house.ts';
+import { DIRECTORY, MAIN_LEDGER, SERVER, signHash, verifyHash } from '../engine/house.ts';
 import { live, lived, type Shape } from '../engine/life.ts';
 import { Power, PowerCut } from '../engine/power.ts';
 import { crowd, judge } from '../engine/process.ts';
@@ -234,6 +237,36 @@ describe.each<[string, Shape]>([
       }
       house.disk.put(join(TO, name), bytes);
     }
+  });
+});
+
+describe('a copy whose snapshot the server has signed, and that is', () => {
+  /** A copy with its newest snapshot taken again as of somewhere else. */
+  async function copied(change: Partial<SnapshotContent>): Promise<FakeDisk> {
+    const { disk } = await lived('pruned');
+    copyBooks(disk, DIRECTORY, TO, false);
+    const { snapshot } = readSnapshots(disk, TO, verifyHash);
+    for (const name of disk.readdir(TO)) if (name.startsWith('snapshot-')) disk.put(join(TO, name), null);
+    const parts = snapshot!.parts.map(
+      ({ name, final, bytes }): Part => (final ? { name, final, bytes } : { name, final, pieces: [bytes] }),
+    );
+    await takeSnapshot(disk, TO, { ...snapshot!, parts, ...change }, { sign: signHash, verify: verifyHash });
+    return disk;
+  }
+
+  test('as it was is sound', async () => {
+    const disk = await copied({});
+    expect(checkBooks(disk, TO, SERVER.public).torn).toBe(0);
+  });
+
+  test('of another history is a lie', async () => {
+    const disk = await copied({ chain: new Uint8Array(32) });
+    expect(() => checkBooks(disk, TO, SERVER.public)).toThrow('a snapshot is of another journal: its chain differs');
+  });
+
+  test('of an entry that the journal does not come to is damage', async () => {
+    const disk = await copied({ seq: 1_000 });
+    expect(() => checkBooks(disk, TO, SERVER.public)).toThrow(/the journal leads to entry \d+, not there/);
   });
 });
 
