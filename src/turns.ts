@@ -26,36 +26,53 @@ const SHARE = 4;
 
 /** What is thought of a ledger none of whose requests was cleared yet: dearer than most, so that few are let in at once. */
 const CLEAR_MS = 1;
+/** The same where the first ones of other ledgers were quick lately: no less, for who made those may make dear ones next. */
+const CLEAR_MS_LEAST = 0.25;
 /** So many requests make most of what is known of a ledger. */
 const RECENT = 32;
+/** And so many make most of what is thought of new ones, where they turn out to be dear. */
+const DEAR_RECENT = 4;
 /** One counts as so many times what was known at most: it may have met a collection, or a thread that took its processor. */
 const SURPRISE = 16;
 const SURPRISE_MS = 0.05;
 
+interface Known {
+  ms: number;
+  /** It is the average of so many, then of about the last so many. */
+  count: number;
+}
+
 /** What it takes to clear a request of each ledger, as its last ones have shown. */
 export class ClearTimes {
-  readonly #known = new Map<number, { ms: number }>();
+  readonly #known = new Map<number, Known>();
+  /** Of a ledger that is not known, as the first requests of others have shown. */
+  #first = CLEAR_MS;
 
   /** Milliseconds that its next request will take, most likely. */
   of(ledger: number): number {
-    return this.#known.get(ledger)?.ms ?? CLEAR_MS;
+    return this.#known.get(ledger)?.ms ?? this.#first;
   }
 
   learn(ledger: number, ms: number): void {
     let known = this.#known.get(ledger);
     if (known === undefined) {
-      known = { ms: CLEAR_MS };
+      known = { ms: this.#first, count: 1 };
       this.#known.set(ledger, known);
+      this.#learnFirst(ms);
     }
     const counted = Math.min(ms, SURPRISE * known.ms + SURPRISE_MS);
-    known.ms += (counted - known.ms) / RECENT;
+    known.count = Math.min(known.count + 1, RECENT);
+    known.ms += (counted - known.ms) / known.count;
+  }
+
+  #learnFirst(ms: number): void {
+    const first = this.#first + (ms - this.#first) / (ms > this.#first ? DEAR_RECENT : RECENT);
+    this.#first = Math.min(Math.max(first, CLEAR_MS_LEAST), CLEAR_MS);
   }
 
   /** Its next requests will take so long at least, until they have shown otherwise. */
   expect(ledger: number, ms: number): void {
-    const known = this.#known.get(ledger);
-    if (known === undefined) this.#known.set(ledger, { ms: Math.max(ms, CLEAR_MS) });
-    else known.ms = Math.max(known.ms, ms);
+    this.#known.set(ledger, { ms: Math.max(ms, this.#known.get(ledger)?.ms ?? CLEAR_MS), count: RECENT });
   }
 }
 

@@ -27,6 +27,28 @@ describe('what clearing takes', () => {
     expect(times.of(2)).toBeGreaterThan(15);
   });
 
+  test('of a ledger that is new is thought to be as others showed by their first, but not to be next to nothing', () => {
+    const times = new ClearTimes();
+    expect(times.of(1)).toBe(1);
+    for (let ledger = 1; ledger <= 200; ledger++) times.learn(ledger, 0.04);
+    expect(times.of(1000), 'a thousand ledgers of a few intents each went through ten at a time').toBe(0.25);
+    for (let ledger = 201; ledger <= 204; ledger++) times.learn(ledger, 9);
+    expect(times.of(1000), 'whoever makes ledgers whose first requests are dear').toBe(1);
+    for (let ledger = 300; ledger <= 400; ledger++) times.learn(ledger, 0.04);
+    expect(times.of(1000)).toBeLessThan(0.3);
+  });
+
+  test('is the average of the first ones, and one of those does not outweigh what was thought', () => {
+    const times = new ClearTimes();
+    times.learn(1, 0.04);
+    expect(times.of(1)).toBeCloseTo(0.52);
+    for (let n = 0; n < 2; n++) times.learn(1, 0.04);
+    expect(times.of(1)).toBeCloseTo(0.28);
+    times.expect(1, 5);
+    times.learn(1, 0.04);
+    expect(times.of(1), 'but what was seen of a batch').toBeGreaterThan(4.8);
+  });
+
   test('is not known from one bad moment', () => {
     const times = knowing({ 1: 0.01 });
     times.learn(1, 20);
