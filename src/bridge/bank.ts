@@ -38,8 +38,8 @@ interface BankOptions {
   house: House;
   keys: KeyPair;
   clock(): number;
-  /** Handle of the ledger whose calls it believes, since others share the key; empty: of the one it has learnt, or any. */
-  ledgerHandle: string;
+  /** Handles that the ledger has, or had, whose calls it believes, since others share the key; none: what it has learnt, or any. */
+  ledgerHandles: readonly string[];
   /** Entries the bank keeps; beyond, it prepares no more. */
   entriesMax: number;
   /** The disk failed, or the books contradict themselves: the process must end. */
@@ -105,9 +105,11 @@ export class Bank {
     if (ledgerKey === null) return this.#enter({ type: 'ledger', key });
   }
 
-  /** Handle of the ledger whose calls it believes; empty: of any that has the key. */
-  get #believed(): string {
-    return this.#options.ledgerHandle || (this.books.ledgerHandle ?? '');
+  /** Handles of the ledger whose calls it believes; none: of any that has the key. */
+  get #believed(): readonly string[] {
+    const { ledgerHandles } = this.#options;
+    const { ledgerHandle } = this.books;
+    return ledgerHandles.length > 0 || ledgerHandle === null ? ledgerHandles : [ledgerHandle];
   }
 
   /** Opens the accounts that are not there yet, with their amounts, and lets each be active or not. */
@@ -229,7 +231,7 @@ export class Bank {
 
   /** The data of a call that the ledger has signed for this very bank: another would hand on what it was told. */
   #readCall(bytes: Buffer): JsonObject | Refusal {
-    return this.#read(bytes, { bridge: this.#options.house.name });
+    return this.#read(bytes, { bridge: [this.#options.house.name] });
   }
 
   /** The data of a body the ledger has signed. */
@@ -238,7 +240,7 @@ export class Bank {
     if (body === null) return malformed();
     const key = this.#ledgerKey();
     const ledger = this.#believed;
-    const bearing = ledger === '' ? to : { ...to, ledger };
+    const bearing = ledger.length === 0 ? to : { ...to, ledger };
     return findForgery(body, key, 'the body') ?? findStranger(body, key, bearing) ?? (body.data as JsonObject);
   }
 

@@ -54,19 +54,20 @@ function wrongHash(what: string): Refusal {
   return refuse(422, 'crypto.hash-invalid', `the hash of ${what} is not that of its data`);
 }
 
-/** For whom a proof says that it speaks, and to whom. A member that is left out may be any. */
+/** For whom a proof says that it speaks, and to whom: one of these. A member that is left out may be any. */
 export interface Bearing {
-  readonly ledger?: string;
-  readonly bridge?: string;
+  readonly ledger?: readonly string[];
+  readonly bridge?: readonly string[];
 }
 
 /** Why a record that `ledgerKey` has signed is not a word that bears all of this, or null. */
 export function findStranger({ meta }: JsonObject, ledgerKey: string, bearing: Bearing): Refusal | null {
   const members = Object.entries(bearing);
   const proofs = proofsBy(ledgerKey, (meta as { proofs: unknown[] }).proofs);
-  const isMine = ({ custom }: JsonObject) => members.every(([name, one]) => isObject(custom) && custom[name] === one);
+  const isMine = ({ custom }: JsonObject) =>
+    isObject(custom) && members.every(([name, any]) => any.includes(custom[name]));
   if (proofs.some(isMine)) return null;
-  const wanted = members.map(([name, one]) => `the ${name} ${one}`).join(' and ');
+  const wanted = members.map(([name, any]) => `the ${name} ${any.join(' or ')}`).join(' and ');
   return refuse(401, 'crypto.signature-invalid', `the body is not signed for ${wanted}`);
 }
 

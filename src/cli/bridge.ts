@@ -29,7 +29,8 @@ const HELP = `npm run bridge -- [flags]
   --data bank                         directory of its books and its key
   --name bank                         its name, and that of its wallet and bridge at the ledger
   --ledger http://127.0.0.1:4000/v2   the ledger; --x-ledger <handle> where it is not the server's default one, whose
-                                      handle is else asked for at the first start, and kept: only its calls are believed
+                                      handle is else asked for at the first start, and kept: only its calls are believed.
+                                      Of one that was renamed, its handle now and the ones before: new,old
   --key <base64>                      the ledger's public key; else it is asked for at the first start, and kept
   --symbol usd                        what its accounts are in
   --accounts ana=1000,old=5:inactive  accounts to open where they are not there yet, and which take part in nothing
@@ -63,7 +64,7 @@ interface Flags {
   directory: string;
   name: string;
   ledger: string;
-  xLedger: string;
+  xLedger: readonly string[];
   key: string | null;
   symbol: string;
   accounts: AccountPlan[];
@@ -97,12 +98,12 @@ async function serve(flags: Flags): Promise<void> {
     house: { name: flags.name, symbol: flags.symbol },
     keys,
     clock: Date.now,
-    ledgerHandle: flags.xLedger,
+    ledgerHandles: flags.xLedger,
     entriesMax: LIMITS.entriesMax,
     fatal,
   });
   if (bank.cutBytes > 0) tell(`Cut ${bank.cutBytes} bytes at the end of its file, which were never acknowledged.`);
-  const ledger = new Ledger(flags.ledger, flags.xLedger, LIMITS.reportsInFlightMax);
+  const ledger = new Ledger(flags.ledger, flags.xLedger[0] ?? '', LIMITS.reportsInFlightMax);
   await knowLedger(ledger, bank, flags);
   await bank.plan(flags.accounts);
 
@@ -150,7 +151,7 @@ async function serve(flags: Flags): Promise<void> {
 async function knowLedger(ledger: Ledger, bank: Bank, flags: Flags): Promise<void> {
   const key = flags.key ?? bank.books.ledgerKey ?? (await patiently(() => ledger.fetchKey()));
   // Whoever makes a ledger on the same server has its signature, and must not have these accounts.
-  const isTold = flags.xLedger !== '' || bank.books.ledgerHandle !== null;
+  const isTold = flags.xLedger.length > 0 || bank.books.ledgerHandle !== null;
   await bank.pinLedger(key, isTold ? null : await patiently(() => ledger.fetchHandle(key)));
 }
 
@@ -217,7 +218,7 @@ function readFlags(args: string[]): Flags {
     directory: resolve(readFilled('--data', values.data)),
     name: readName('--name', values.name),
     ledger: readUrl('--ledger', values.ledger),
-    xLedger: values['x-ledger'] === undefined ? '' : readLedger(values['x-ledger']),
+    xLedger: values['x-ledger'] === undefined ? [] : readLedgers(values['x-ledger']),
     key: values.key === undefined ? null : readKey(values.key),
     symbol: readName('--symbol', values.symbol),
     accounts: values.accounts === '' ? [] : readAccounts(values.accounts),
@@ -234,9 +235,11 @@ function readName(flag: string, text: string): string {
 }
 
 /** Only its calls are believed, so what could not be the handle of one is told. */
-function readLedger(text: string): string {
-  if (!isLedgerHandle(text)) throw new UsageError(`--x-ledger: ${text} is no handle of a ledger`);
-  return text;
+function readLedgers(text: string): string[] {
+  const handles = text.split(',');
+  const wrong = handles.find((handle) => !isLedgerHandle(handle));
+  if (wrong !== undefined) throw new UsageError(`--x-ledger: ${wrong} is no handle of a ledger`);
+  return handles;
 }
 
 function readUrl(flag: string, text: string): string {

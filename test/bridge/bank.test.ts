@@ -315,7 +315,7 @@ describe('a bank of one of several ledgers', () => {
     ['of another', { ledger: 'theirs' }, 401],
     ['of nobody in particular', {}, 401],
   ])('and a call %s', async (_, more, status) => {
-    const told = await open({ ledgerHandle: 'mine' });
+    const told = await open({ ledgerHandles: ['mine'] });
     const { body } = entryOf(ledger, 'debit', 'ana', 1);
     const custom = { bridge: 'bank-a', moment: new Date().toISOString(), ...more };
     const named = { ...body, meta: { proofs: [proof(body.hash, ledger.keys, custom)] } };
@@ -329,6 +329,17 @@ describe('a bank of one of several ledgers', () => {
     expect(await answer(learning)).toBe(status);
     await learning.close();
     expect(await answer(await open({ disk: before.disk })), 'it is kept').toBe(status);
+  });
+
+  test.each([
+    [['new', 'mine'], 202],
+    [['new'], 401],
+  ])('that was renamed, where it is told of it as %j', async (ledgerHandles, status) => {
+    const house = await open({ ledgerHandles });
+    const { body } = entryOf(ledger, 'debit', 'ana', 1);
+    const custom = { bridge: 'bank-a', ledger: 'mine', moment: new Date().toISOString() };
+    const named = { ...body, meta: { proofs: [proof(body.hash, ledger.keys, custom)] } };
+    expect((await house.send('POST', '/debits', named)).status).toBe(status);
   });
 });
 
@@ -540,7 +551,7 @@ describe('what the ledger tells', () => {
   });
 
   test('what stands among the proofs and is none is passed by: it was told as a defect, and as 503', async () => {
-    const house = await open({ ledgerHandle: 'main' });
+    const house = await open({ ledgerHandles: ['main'] });
     const amid = (body: Json): Json => ({
       ...body,
       meta: { ...body.meta, proofs: [null, 'x', ...body.meta.proofs, 7] },

@@ -174,7 +174,7 @@ export interface HouseOptions {
   xLedger?: string;
   chaos?: Chaos;
   entriesMax?: number;
-  ledgerHandle?: string;
+  ledgerHandles?: readonly string[];
   /** The handle that it learns at this start. */
   learnt?: string;
   header?: { name: string; value: string };
@@ -200,7 +200,7 @@ export async function openHouse(ledger: FakeLedger, options: HouseOptions = {}):
     house: { name: 'bank-a', symbol: 'usd' },
     keys,
     clock: () => MOMENT,
-    ledgerHandle: options.ledgerHandle ?? '',
+    ledgerHandles: options.ledgerHandles ?? [],
     entriesMax: options.entriesMax ?? 1000,
     fatal: (error) => fatal.push(error),
   });
