@@ -6,38 +6,13 @@ import { describe, expect, test } from 'vitest';
 import { KINDS, Kind, type KindName } from '../../src/core/kinds.ts';
 import { compileSchemas, isUnsigned, type Operation } from '../../src/http/schemas.ts';
 import { bodyOf, HASH, PROOF, PUBLIC, TRANSFER } from './bodies.ts';
+import { LEAST, toldOf, validate, withMember, wrongs } from './shapes.ts';
 
-const validate = compileSchemas({ claimsMax: 10_000, proofsMax: 256 });
 const SECRET = 'BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=';
 const HANDLE_MESSAGE = 'handle must consist of letters, digits, underscore, hyphen, plus and period';
 const CREDENTIALS = { schema: 'oauth2', tokenUrl: 'https://x/token', clientId: 'c', clientSecret: 's' };
 
-/** The least `data` each kind takes. */
-const LEAST: Record<KindName, Record<string, unknown>> = {
-  ledger: { handle: 'main' },
-  signer: { handle: 's', public: PUBLIC, format: 'ed25519-raw' },
-  symbol: { handle: 'usd', factor: 100 },
-  wallet: { handle: 'w' },
-  anchor: { handle: 'a', wallet: 'w', target: 't' },
-  intent: { handle: 'i', claims: [TRANSFER] },
-  // Of what nothing sends: its filter may ask for anything.
-  effect: { handle: 'e', signal: 'bridge-entry-created', action: { bridge: 'b', schema: 'rest' } },
-  bridge: { handle: 'b', config: { server: 'http://localhost:3001' } },
-  circle: { handle: 'c' },
-  policy: { handle: 'p', record: 'wallet', schema: 'access', values: [] },
-  schema: { handle: 's', record: 'wallet', format: 'json-schema', schema: {} },
-  'circle-signer': { circle: 'c', signer: 's' },
-};
 const names = KINDS.map((row) => row.name).filter((name) => name !== 'circle-signer');
-
-/** Errors as `instancePath keyword`, one line each. */
-function wrongs(kind: KindName, data: unknown, operation: Operation = 'create'): string[] {
-  return toldOf(kind, bodyOf(data), operation);
-}
-function toldOf(kind: KindName, body: unknown, operation: Operation = 'create'): string[] {
-  return (validate(Kind[kind], operation, body) ?? []).map((error) => `${error.instancePath} ${error.keyword}`);
-}
-const withMember = (kind: KindName, member: Record<string, unknown>) => ({ ...LEAST[kind], ...member });
 
 describe.each(names)('%s', (kind) => {
   test('the least and the common members', () => {
@@ -442,121 +417,6 @@ describe('members of kinds', () => {
     ['schema', { schema: 'x' }, '/data/schema type'],
   ])('%s refuses %j', (kind, member, expected) => {
     expect(wrongs(kind, withMember(kind, member))).toEqual([expected]);
-  });
-});
-
-describe('conditions: what no filter can ask for came in under a name with a line end in it', () => {
-  const NAMES = ['amount', 'amount\n', 'a\rb', '\u2028', 'a\u2029', '\n\n', '\u{1f600}\n', '__proto__', '__proto__\n'];
-  const WRONG = [{ $in: null }, { $in: {} }, { $nin: 1 }, { $eq: {} }, { $fits: 1 }, {}, [1], null];
-  /** Where each kind has filters, and what is wrong with this one there. */
-  const filtersOf = (name: string, wish: unknown) =>
-    (['wallet', 'effect', 'policy'] as const).map((kind) => {
-      const path = `${{ wallet: 'intent.custom', effect: 'wallet.data', policy: 'data' }[kind]}.${name}`;
-      const filter = { [path]: wish };
-      const isRoute = kind === 'wallet';
-      const told = wrongs(kind, withMember(kind, isRoute ? { routes: [{ action: 'accept', filter }] } : { filter }));
-      return [kind, isRoute ? '/data/routes/0/filter' : '/data/filter', told] as const;
-    });
-  test.each(NAMES)('%j', (name) => {
-    for (const wish of WRONG) {
-      for (const [kind, where, told] of filtersOf(name, wish)) {
-        expect(told, `${kind} ${JSON.stringify(wish)}`).toEqual(
-          expect.arrayContaining([expect.stringContaining(`${where}/`)]),
-        );
-      }
-    }
-    for (const [kind, , told] of filtersOf(name, { $in: [1, 'a', true], $ne: 'b' })) expect(told, kind).toEqual([]);
-  });
-});
-
-describe('a filter of an effect asks for what events of its signal have: with another it was taken, and told nothing', () => {
-  const told = (signal: string, path: string) =>
-    wrongs('effect', withMember('effect', { signal, filter: { [path]: 'a' } }));
-  test.each([
-    ['balance-received', 'wallet.data.handle'],
-    ['balance-received', 'intent.meta.status'],
-    ['wallet-limited', 'metric'],
-    ['wallet-updated', 'wallet.data.handle'],
-    ['wallet-updated', 'handle'],
-    ['circle-signer-created', 'circle-signer.data.circle'],
-    ['wallet-proofs-added', 'wallet'],
-    ['wallet-proofs-added', 'proofs.public'],
-    ['bridge-dropped', 'signal'],
-  ])('%s: %s', (signal, path) => expect(told(signal, path)).toEqual([]));
-  test.each([
-    ['balance-received', 'metric'],
-    ['balance-received', 'bridge.data.handle'],
-    ['balance-received', 'wallet'],
-    ['wallet-limited', 'symbol'],
-    ['wallet-updated', 'intent.meta.status'],
-    ['wallet-updated', 'wallet'],
-    ['wallet-updated', 'proofs.public'],
-    ['wallet-proofs-added', 'wallet.data.handle'],
-    ['circle-signer-created', 'signer.data.handle'],
-    ['bridge-created', 'amount'],
-  ])('%s: %s is refused', (signal, path) => expect(told(signal, path)).toEqual(['/data/filter signal']));
-});
-
-describe('a filter asks for paths that lead somewhere there', () => {
-  const told = (kind: KindName, path: string) => {
-    const value = path.endsWith('moment') ? '2026-11-28' : 'a';
-    const filter = JSON.parse(`{${JSON.stringify(path)}:"${value}"}`);
-    return wrongs(kind, withMember(kind, kind === 'wallet' ? { routes: [{ action: 'accept', filter }] } : { filter }));
-  };
-
-  test.each<[KindName, string]>([
-    ['policy', 'data.custom.city'],
-    ['policy', 'meta.status'],
-    ['policy', 'meta.labels'],
-    ['policy', 'meta.moment'],
-    ['effect', 'signal'],
-    ['effect', 'amount'],
-    ['effect', 'intent.data.claims.source'],
-    ['effect', 'circle-signer.data.circle'],
-    ['effect', 'wallet'],
-    ['effect', 'intent.meta.status'],
-    ['effect', 'symbol.luid'],
-    ['effect', 'proofs.public'],
-    ['wallet', 'source'],
-    ['wallet', 'target.custom.till'],
-    ['wallet', 'intent.claims.amount'],
-    ['wallet', 'intent.handle'],
-    ['wallet', 'action'],
-    ['wallet', 'amount'],
-    ['wallet', 'symbol.handle'],
-    ['wallet', 'intent.custom.purpose'],
-  ])('%s: %s', (kind, path) => expect(told(kind, path)).toEqual([]));
-
-  test.each<[KindName, string]>([
-    ['policy', 'dat.custom.city'],
-    ['policy', 'data'],
-    ['policy', 'meta.owners'],
-    ['policy', 'meta.status.a'],
-    ['policy', 'record.data.custom'],
-    ['policy', 'data.'],
-    ['policy', 'data.custom..a'],
-    ['effect', 'wallet.handle'],
-    ['effect', 'intent.status'],
-    ['wallet', 'intent.data.custom.purpose'],
-    ['wallet', 'intent.meta.status'],
-    ['wallet', 'intent.custm.purpose'],
-    ['wallet', 'intent'],
-    ['wallet', 'amount.x'],
-    ['wallet', 'symbol.hande'],
-    ['wallet', 'source.data.handle'],
-    ['wallet', 'target..'],
-    ['effect', 'walet.data.handle'],
-    ['effect', 'data.handle'],
-    ['effect', 'wallets'],
-    ['wallet', 'symbl.handle'],
-    ['wallet', 'amounts'],
-    ['wallet', 'wallet.handle'],
-    ['wallet', 'amount\n'],
-    ['wallet', ''],
-    ['wallet', '__proto__'],
-  ])('%s: %j is refused', (kind, path) => {
-    const where = kind === 'wallet' ? '/data/routes/0/filter' : '/data/filter';
-    expect(told(kind, path)).toEqual([`${where} additionalProperties`]);
   });
 });
 
