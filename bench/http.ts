@@ -67,12 +67,14 @@ interface Measured extends LoadFigures {
   perSecond: number;
   cpu: number;
   /**
-   * Of that: the first thread's, the proof workers', and the rest, which is disk threads and V8's helpers. Workers tell their
-   * time by the clock: where all processors are busy it holds what they waited for one, and the rest is too little.
+   * Of that: the first thread's, the proof workers', and the rest, which is disk threads and V8's helpers. All three as the
+   * system counts them, in hundredths of a second.
    */
   cpuMain: number;
   cpuProof: number;
   cpuOthers: number;
+  /** What the proof workers worked, by the clock: where all processors are busy, what they waited for one is in it. */
+  clockProof: number;
   cpuGenerator: number;
   /** Processors busy with neither the service nor the load generator, on average: above 0.1 figures say little. */
   othersBusy: number;
@@ -159,7 +161,8 @@ async function measure(session: Session, shares: number[]): Promise<BenchResult>
             'disk',
             'entries/batch',
           ],
-          ...['main thread µs', 'proof workers µs', 'other threads µs', 'event loop late p99.9 ms'],
+          ...['main thread CPU µs', 'proof workers CPU µs', 'other threads CPU µs', 'proof workers by the clock µs'],
+          'event loop late p99.9 ms',
         ],
         rows: session.stageRows,
       },
@@ -192,7 +195,7 @@ async function measure(session: Session, shares: number[]): Promise<BenchResult>
       'the load generator ran on the same machine; open-loop latency is counted from when a request was due',
       `one fdatasync of 4 KB beside the lone client: p50 ${alone.syncAppendP50.toFixed(3)} ms appending, ${alone.syncOverwriteP50.toFixed(3)} ms overwriting`,
       `on schedule for ${sizes.openSeconds} s: of a rate that is more than it does, latencies grow for as long as that goes on`,
-      'proof workers by the clock: where all cores are busy, what they waited for one is in it, and missing in other threads',
+      'proof workers by the clock: where all cores are busy, what they waited for one is in it; their CPU is the system’s count',
       'journal B/intent counts the zeros behind its end: short runs say nothing of it',
       `the service started in ${service.startMs.toFixed(0)} ms and held ${(residentBytes / 2 ** 20).toFixed(0)} MiB at the end`,
       wrong.length === 0
@@ -298,7 +301,11 @@ async function withRequests(
   });
   // Else the kernel writes the requests out while the service syncs its journal.
   execFileSync('sync');
-  const before = { ...readUsage(service.pid, dataDirectory), figures: await service.readFigures() };
+  const read = async () => ({
+    ...readUsage(service.pid, dataDirectory, service.proofThreads),
+    figures: await service.readFigures(),
+  });
+  const before = await read();
   let [start, seconds] = [0, 0];
   const load = await countingEntries(session.client, async () => {
     start = performance.now();
@@ -306,21 +313,21 @@ async function withRequests(
     seconds = (performance.now() - start) / 1000;
     return figures;
   });
-  const after = { ...readUsage(service.pid, dataDirectory), figures: await service.readFigures() };
+  const after = await read();
   removeRequests(paths);
   takeSample(session, run, load);
-  const each = (name: 'cpuSeconds' | 'mainSeconds' | 'ownSeconds') =>
+  const each = (name: 'cpuSeconds' | 'mainSeconds' | 'threadSeconds' | 'ownSeconds') =>
     ((after[name] - before[name]) * 1e6) / load.accepted;
   const stages = stagesBetween(before.figures, after.figures);
-  const cpuProof = (stages.workMs * 1000) / load.accepted;
   const servedSeconds = after.cpuSeconds - before.cpuSeconds + after.ownSeconds - before.ownSeconds;
   return {
     ...load,
     perSecond: load.accepted / load.seconds,
     cpu: each('cpuSeconds'),
     cpuMain: each('mainSeconds'),
-    cpuProof,
-    cpuOthers: Math.max(0, each('cpuSeconds') - each('mainSeconds') - cpuProof),
+    cpuProof: each('threadSeconds'),
+    cpuOthers: each('cpuSeconds') - each('mainSeconds') - each('threadSeconds'),
+    clockProof: (stages.workMs * 1000) / load.accepted,
     cpuGenerator: each('ownSeconds'),
     othersBusy: Math.max(0, after.machineSeconds - before.machineSeconds - servedSeconds) / seconds,
     journalBytes: (after.journalBytes - before.journalBytes) / load.accepted,
@@ -344,7 +351,7 @@ function takeSample(session: Session, run: string, load: LoadFigures): void {
 }
 
 function addRow(session: Session, load: string, claims: number, measured: Measured): void {
-  const { perSecond, p50, p99, p999, cpu, cpuMain, cpuProof, cpuOthers, stages } = measured;
+  const { perSecond, p50, p99, p999, cpu, cpuMain, cpuProof, cpuOthers, clockProof, stages } = measured;
   const refused = refusedOf(measured);
   const words = measured.ranOut ? `${load} (requests ran out)` : load;
   session.rows.push(
@@ -364,7 +371,8 @@ function addRow(session: Session, load: string, claims: number, measured: Measur
         stages.clear,
         stages.disk,
       ],
-      ...[stages.entries / stages.frames, cpuMain, cpuProof, cpuOthers, measured.loopLateP999],
+      ...[stages.entries / stages.frames, cpuMain, cpuProof, cpuOthers, clockProof],
+      measured.loopLateP999,
     ].map(orNull),
   );
 }
@@ -398,7 +406,7 @@ async function profileIntents(directory: string, sizes: typeof FULL): Promise<Ba
     bars: [
       { name: 'main thread', parts: shares.map(([room, share]) => [room, share * measured.cpuMain]) },
       { name: 'proof workers', parts: [['verify and sign', measured.cpuProof]] },
-      { name: 'other threads', parts: [['disk, garbage collection', measured.cpuOthers]] },
+      { name: 'other threads', parts: [['disk, garbage collection', Math.max(0, measured.cpuOthers)]] },
     ],
   };
 }

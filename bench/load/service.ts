@@ -3,6 +3,7 @@
  * load can be told from what went before.
  */
 
+import { fileURLToPath } from 'node:url';
 import { type Client, connect } from '../../src/cli/client.ts';
 import { type ServerProcess, type StartOptions, startServer } from '../../src/cli/server-process.ts';
 import type { EngineStats } from '../../src/engine.ts';
@@ -18,27 +19,34 @@ export interface ServiceFigures {
 
 export interface Service extends ServerProcess {
   readFigures(): Promise<ServiceFigures>;
+  /** Its proof workers that have started so far, by the system's numbers; none but on Linux. */
+  proofThreads: readonly number[];
   /** Has it take a snapshot now; resolves once it says that there is one. */
   takeSnapshot(): Promise<void>;
 }
 
 const FIGURES = /Figures (\{.*\})\n/g;
+const PROOF_THREAD = /Proof thread (\d+)\n/g;
 const SNAPSHOT = /Took snapshot-.*\n/;
 /** A machine may be busy, or stand still for a while: figures become poor then, and nothing is wrong. */
 const PATIENCE_MS = 600_000;
+const TELL_THREAD = fileURLToPath(new URL('./proof-thread.cjs', import.meta.url));
 
 /** The service on `directory`, with the settings of the environment and these flags. */
 export async function startService(directory: string, options: StartOptions = {}): Promise<Service> {
   let log = '';
   let heard: ((figures: ServiceFigures) => void) | null = null;
   let isTaken: (() => void) | null = null;
+  const proofThreads: number[] = [];
   const server = await startServer(directory, {
     environment: process.env,
     ...options,
+    nodeFlags: ['--require', TELL_THREAD, ...(options.nodeFlags ?? [])],
     flags: ['--log-level', 'debug', ...(options.flags ?? [])],
     onLog(text) {
       log += text;
       for (const [, figures] of log.matchAll(FIGURES)) heard?.(JSON.parse(figures!) as ServiceFigures);
+      for (const [, thread] of log.matchAll(PROOF_THREAD)) proofThreads.push(Number(thread));
       if (SNAPSHOT.test(log)) isTaken?.();
       log = log.slice(log.lastIndexOf('\n') + 1);
     },
@@ -61,7 +69,7 @@ export async function startService(directory: string, options: StartOptions = {}
       };
       process.kill(server.pid, 'SIGUSR2');
     });
-  return { ...server, readFigures, takeSnapshot };
+  return { ...server, readFigures, takeSnapshot, proofThreads };
 }
 
 /** A client of the service; `headers` go with every request. */
@@ -81,7 +89,7 @@ export interface StageTimes {
   /** The batch clearing, and on its way to the disk: nobody in it waits for anything else meanwhile. */
   clear: number;
   disk: number;
-  /** Of the workers' time, milliseconds in all. */
+  /** What the proof workers worked, by the clock: milliseconds in all, waits for a core included. */
   workMs: number;
   /** Batches with anything to write. */
   frames: number;

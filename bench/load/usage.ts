@@ -11,6 +11,8 @@ export interface Usage {
   cpuSeconds: number;
   /** Of these, the first thread's: the one that runs the event loop. */
   mainSeconds: number;
+  /** Of these, that of the threads asked for. */
+  threadSeconds: number;
   /** The same of this process and of its children that have ended: the load generator's share. */
   ownSeconds: number;
   /** The same of the whole machine, whoever used it, time taken by the machine's host included. */
@@ -25,10 +27,11 @@ const JOURNAL_FILE = /\.ayj$/;
 
 let ticksPerSecond: number | null = null;
 
-export function readUsage(pid: number, directory: string): Usage {
+export function readUsage(pid: number, directory: string, threads: readonly number[] = []): Usage {
   return {
     cpuSeconds: readCpuSeconds(`${pid}`, 2),
     mainSeconds: readCpuSeconds(`${pid}/task/${pid}`, 2),
+    threadSeconds: threads.reduce((sum, thread) => sum + readCpuSeconds(`${pid}/task/${thread}`, 2), 0),
     ownSeconds: readCpuSeconds(`${process.pid}`, 4),
     machineSeconds: readMachineSeconds(),
     journalBytes: measureJournal(directory),

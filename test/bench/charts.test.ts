@@ -69,6 +69,27 @@ test('the parts of a bar are as long as their figures, one behind the other', ()
   expect(third[1]!).toBeGreaterThan(first[1]!);
 });
 
+test('the workers’ time by the clock, of older results, is not called processor time', () => {
+  const directory = freshDirectory();
+  const part = (name: string): [string, number] => [name, 1];
+  const bars = ['main thread', 'proof workers'].map((name) => ({ name, parts: [part('verify and sign')] }));
+  const chart: BenchChart = { kind: 'bars', name: 'n', title: 'Where the processor time goes', x: 'µs', bars };
+  const draw = (column: string) => {
+    const place = { date: '2030', commit: 'c', cpu: 'CPU', cores: 2, disk: 'disk', node: 'v20', loadBefore: 0 };
+    const tables = [{ title: 't', columns: [column], rows: [] }];
+    const saved: SavedResult = {
+      ...{ place, pace: GOALS_PACE, name: 'x', tables, charts: [chart], goals: [], notes: [], ok: true },
+    };
+    writeFileSync(join(directory, 'a.json'), JSON.stringify(saved));
+    drawCharts(directory);
+    return readFileSync(join(directory, 'n.svg'), 'utf8');
+  };
+  const older = draw('proof workers µs');
+  expect(older).toContain('>workers, by the clock<');
+  expect(older).not.toContain('processor time');
+  expect(draw('proof workers CPU µs')).toContain('>proof workers<');
+});
+
 test('of several results of a bench the newest is drawn, and says where it ran', () => {
   const directory = freshDirectory();
   const place = { cpu: 'CPU', cores: 2, disk: 'disk', node: 'v20', loadBefore: 0 };
