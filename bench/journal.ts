@@ -6,6 +6,7 @@
  * server's key as they are in service, and are not checked when reading: the chain is.
  */
 import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { Packr } from 'msgpackr';
@@ -22,11 +23,10 @@ import { realDisk } from '../src/storage/disk.ts';
 import { FrameBuffer } from '../src/storage/frame-buffer.ts';
 import { JOURNAL_START, Journal, RESERVE_BYTES } from '../src/storage/journal.ts';
 import { readJournal } from '../src/storage/journal-reader.ts';
+import { makeScratchDirectory } from './load/root.ts';
 import { type BenchCell, type BenchOptions, type BenchResult, type BenchTable, runParts } from './result.ts';
 
 const BATCHES = [1, 16, 64, 256];
-/** Beside the data of the service, so that the disk measured is the one that will be used. */
-const ROOT = 'snapshots';
 /** Entries in a frame of the journal that is read. */
 const READ_FRAME = 64;
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
@@ -36,7 +36,15 @@ const SMOKE: typeof FULL = { partMs: 5, batchMs: 30, readEntries: 500 };
 
 export async function run({ smoke }: BenchOptions): Promise<BenchResult> {
   const size = smoke ? SMOKE : FULL;
-  const directory = join(ROOT, `bench-journal-${process.pid}-${randomBytes(4).toString('hex')}`);
+  const scratch = makeScratchDirectory();
+  try {
+    return await measure(join(scratch, 'journal'), size);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+async function measure(directory: string, size: typeof FULL): Promise<BenchResult> {
   const parts = await measureParts(size.partMs);
   const writes: BenchCell[][] = [];
   for (const batch of BATCHES) {

@@ -2,7 +2,7 @@
  * Where the work tree is. Compiled files lie at different depths in different build directories, and some
  * things they need (Lua scripts, a scratch directory on the same disk) are not compiled along.
  */
-import { existsSync, mkdirSync, mkdtempSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -17,11 +17,27 @@ export function findRoot(): string {
   return directory;
 }
 
-/** A fresh directory on the disk of the work tree (/tmp may be memory, which has no disk to wait for). */
-export function makeScratchDirectory(): string {
-  const above = join(findRoot(), '.build');
+/**
+ * A fresh directory on the disk of the work tree (/tmp may be memory, which has no disk to wait for). What benches that were
+ * killed have left there goes.
+ */
+export function makeScratchDirectory(above = join(findRoot(), '.build')): string {
   mkdirSync(above, { recursive: true });
-  return mkdtempSync(join(above, 'bench-'));
+  for (const name of readdirSync(above)) {
+    const owner = /^bench-(\d+)-/.exec(name)?.[1];
+    if (owner !== undefined && !isAlive(Number(owner))) rmSync(join(above, name), { recursive: true, force: true });
+  }
+  return mkdtempSync(join(above, `bench-${process.pid}-`));
+}
+
+/** Whether there is a process of this number, whoever's it is. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
 }
 
 /** Where results are kept, and the charts drawn from them. */
