@@ -32,7 +32,7 @@ import { clientOf, type Service, type ServiceFigures, startService } from './loa
 import { readUsage } from './load/usage.ts';
 import { atLeast, atMost, type BenchCell, type BenchChart, type BenchOptions, type BenchResult } from './result.ts';
 
-/** Owners who sign in the load over HTTP: making a key pair takes longer than an intent. */
+/** `signers`: keys that sign in the load over HTTP; the wallets are all that there are. */
 const FULL = {
   intents: 1_000_000,
   steps: 10,
@@ -43,10 +43,10 @@ const FULL = {
   roundIntents: 20_000,
   roundSeconds: 4,
   roundRequests: 60_000,
-  owners: 1000,
+  signers: 1000,
 };
 const SMOKE: typeof FULL = {
-  ...{ intents: 2000, steps: 2, warmup: 500, pacedMs: 100, seconds: 1, owners: 20 },
+  ...{ intents: 2000, steps: 2, warmup: 500, pacedMs: 100, seconds: 1, signers: 20 },
   ...{ rounds: 1, roundIntents: 200, roundSeconds: 1, roundRequests: 300 },
 };
 /** Intents handed in at a time where pauses are measured: making them must not be the longest pause. */
@@ -106,7 +106,7 @@ export async function run({ smoke, intents: asked }: BenchOptions): Promise<Benc
     const empty = join(scratch, 'empty');
     await fillEmpty(empty, wallets);
     const [atNone, atAll] = await measureHttp({ scratch, directories: [empty, full], wallets, sizes });
-    return report({ intents, wallets, base, steps, engineShare, atNone: atNone!, atAll: atAll! });
+    return report({ sizes, intents, wallets, base, steps, engineShare, atNone: atNone!, atAll: atAll! });
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -344,7 +344,7 @@ async function prepare(
   { scratch, wallets, sizes }: Comparison,
   plan: Pick<RequestPlan, 'run' | 'parts' | 'intents'>,
 ): Promise<string[]> {
-  const parts = await prepareRequests(scratch, { claims: 1, wallets: Math.min(wallets, sizes.owners), ...plan });
+  const parts = await prepareRequests(scratch, { claims: 1, wallets, signers: sizes.signers, ...plan });
   execFileSync('sync');
   return parts;
 }
@@ -357,6 +357,7 @@ function startOn(directory: string): Promise<Service> {
 // ---------------------------------------------------------------- the report
 
 interface Measured {
+  sizes: typeof FULL;
   intents: number;
   wallets: number;
   base: number;
@@ -366,7 +367,7 @@ interface Measured {
   atAll: HttpFigures;
 }
 
-function report({ intents, wallets, base, steps, engineShare, atNone, atAll }: Measured): BenchResult {
+function report({ sizes, intents, wallets, base, steps, engineShare, atNone, atAll }: Measured): BenchResult {
   const last = steps.at(-1)!;
   const each = (step: Step) => (step.residentBytes - base) / step.stored;
   const pause = Math.max(...steps.map(({ pauseP999, snapshot }) => Math.max(pauseP999, snapshot.pauseP999)));
@@ -417,6 +418,7 @@ function report({ intents, wallets, base, steps, engineShare, atNone, atAll }: M
     ],
     notes: [
       'B/intent: what resident memory has grown by since there were wallets alone, over all intents there are',
+      `over HTTP money goes from each of all wallets in turns to any, and ${sizes.signers} keys sign`,
       `late: beyond turns of ${PACED_SLICE} intents made, handed in and cleared; over HTTP as the service itself sees it`,
       'p99.9 of the loop: of looks, one a millisecond where it can: what keeps it for long is one look, and stands in max',
     ],

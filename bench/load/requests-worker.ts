@@ -9,7 +9,10 @@ import type { PartPlan } from './requests.ts';
 const WRITE_BYTES = 4 * 1024 * 1024;
 
 const plan = workerData as PartPlan;
-const owners = Array.from({ length: plan.sources ?? plan.wallets }, (_, wallet) => {
+/** A prime: from whichever wallet it starts, all have had their turn before one comes again. */
+const FAR = 7_368_787;
+
+const owners = Array.from({ length: plan.signers ?? plan.sources ?? plan.wallets }, (_, wallet) => {
   const keys = ownerKeys(wallet);
   return { keys, public: encodeBase64(keys.public) };
 });
@@ -19,8 +22,9 @@ let texts: string[] = [];
 let bytes = 0;
 
 for (let position = 0; position < plan.intents; position++) {
-  const source = (position * 7 + plan.part) % owners.length;
-  const owner = owners[source]!;
+  const turn = position * 7 + plan.part;
+  const owner = owners[turn % owners.length]!;
+  const source = plan.signers === undefined ? turn % owners.length : (position * FAR + plan.part) % plan.wallets;
   const handle = intentHandle(plan.run, plan.part, position);
   const data = transferData(handle, owner.public, source, plan.wallets, plan.claims, position * 31 + plan.part);
   const text = formatRequest(signRecord(data, owner.keys));

@@ -18,6 +18,11 @@ export interface RequestPlan {
   wallets: number;
   /** Wallets whose owners send, the first ones; all of them unless said otherwise. */
   sources?: number;
+  /**
+   * Money comes from all wallets, each time from one far from that before, and so many keys sign in turns, the first
+   * wallets' owners: of a million wallets it would take longer to make the keys than to sign.
+   */
+  signers?: number;
   /** The ledger to select; the default one unless said otherwise. */
   ledger?: string;
 }
