@@ -3,7 +3,8 @@
  * the disk of the work tree, driven from the same machine.
  *
  * Measured are one transfer an intent at 64 connections, the same on schedule at shares of that rate, 50
- * transfers an intent, and one client alone; then, under a profiler, where the processors' time of an intent goes.
+ * transfers an intent, one client alone, and a thousand ledgers that get a few intents each, their first; then, under a
+ * profiler, where the processors' time of an intent goes.
  * Of each load the books must have as many entries as answers 201 were counted. After all of them a sample of the intents
  * is read back and every proof of it checked, none may have been rejected, and the balances must sum up to what was
  * issued: figures of a service that loses something are not printed as success.
@@ -11,13 +12,21 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Client } from '../src/cli/client.ts';
-import { countingEntries, fillBooks, findRejected, findWrongBalances, findWrongIntents } from './load/books.ts';
+import { agentFor, type Client } from '../src/cli/client.ts';
+import { runInParallel } from '../src/cli/parallel.ts';
+import {
+  countingEntries,
+  fillBooks,
+  findRejected,
+  findWrongBalances,
+  findWrongIntents,
+  makeLedger,
+} from './load/books.ts';
 import { driveClosedLoop, driveOpenLoop, hasWrk, type LoadFigures, refusedOf } from './load/drive.ts';
-import { intentHandle } from './load/intents.ts';
+import { intentHandle, ledgerHandle } from './load/intents.ts';
 import { measureOneByOne, type OneByOneFigures } from './load/one-by-one.ts';
 import { profileFlags, readShares } from './load/profile.ts';
-import { prepareRequests, removeRequests } from './load/requests.ts';
+import { prepareRequests, type RequestPlan, removeRequests } from './load/requests.ts';
 import { makeScratchDirectory } from './load/root.ts';
 import { clientOf, type Service, type StageTimes, stagesBetween, startService } from './load/service.ts';
 import { readUsage } from './load/usage.ts';
@@ -34,6 +43,10 @@ const SAMPLE_PER_RUN = 100;
 const SPARE = 1.4;
 const INTENTS_MAX = 500_000;
 const WARMUPS_MAX = 5;
+/** In each of many ledgers. */
+const FEW_WALLETS = 4;
+/** Ledgers that are filled, or read back, at a time. */
+const LEDGERS_AT_ONCE = 32;
 
 const FULL = {
   wallets: 1000,
@@ -44,9 +57,12 @@ const FULL = {
   rounds: 5,
   alone: 400,
   sights: 10,
+  ledgers: 1000,
+  ledgerIntents: 20,
 };
 const SMOKE: typeof FULL = {
   ...{ wallets: 50, warmup: 1000, warmupSeconds: 1, seconds: 1, openSeconds: 1, rounds: 1, alone: 50, sights: 1 },
+  ...{ ledgers: 20, ledgerIntents: 10 },
 };
 
 /** One service under load, and what was done to it so far. */
@@ -130,7 +146,10 @@ async function measure(session: Session, shares: number[]): Promise<BenchResult>
   const aloneForMany = await runAlone(session, 'alone-many', '1 claim, one client of a thousand keys, one at a time');
   const residentBytes = readUsage(service.pid, session.dataDirectory).residentBytes;
 
+  const wrongInLedgers = await runLedgers(session);
+
   const wrong = [
+    ...wrongInLedgers,
     ...(await findWrongIntents(client, session.sample)),
     ...(await findWrongBalances(client, sizes.wallets)),
     ...(await findRejected(client)),
@@ -199,7 +218,7 @@ async function measure(session: Session, shares: number[]): Promise<BenchResult>
       'journal B/intent counts the zeros behind its end: short runs say nothing of it',
       `the service started in ${service.startMs.toFixed(0)} ms and held ${(residentBytes / 2 ** 20).toFixed(0)} MiB at the end`,
       wrong.length === 0
-        ? `checked: an entry for each answer 201, none rejected, ${session.sample.length} intents read back with every proof, the sum of ${sizes.wallets} balances`
+        ? `checked: an entry for each answer 201, none rejected, ${session.sample.length} intents read back with every proof, the sum of ${sizes.wallets} balances; in each of ${sizes.ledgers} ledgers an intent and the balances`
         : `WRONG: ${wrong.length} findings, the first: ${wrong.slice(0, 5).join('; ')}`,
     ],
     ok: wrong.length === 0,
@@ -263,8 +282,44 @@ async function runAlone(session: Session, run: string, words: string, sources?: 
       ...{ refusedP50: null, refusedP99: null },
     };
   };
-  addRow(session, words, 1, await withRequests(session, run, 1, sizes.rounds * sizes.alone, 1, drive, sources));
+  const plan = sources === undefined ? {} : { sources };
+  addRow(session, words, 1, await withRequests(session, run, 1, sizes.rounds * sizes.alone, 1, drive, plan));
   return alone!;
+}
+
+/**
+ * Ledgers that nobody has sent to, a few intents in each, in turns: what the service learns of a ledger it has not learnt of
+ * these. Answers what is wrong in them afterwards.
+ */
+async function runLedgers(session: Session): Promise<string[]> {
+  const { service, client, sizes } = session;
+  const { ledgers, ledgerIntents } = sizes;
+  // One for all: else each ledger's would keep connections of its own.
+  const agent = agentFor(service.url);
+  const of = (ledger: number) => clientOf(service, { 'x-ledger': ledgerHandle(ledger) }, agent);
+  await runInParallel(ledgers, LEDGERS_AT_ONCE, async (ledger) => {
+    await makeLedger(client, ledgerHandle(ledger));
+    await fillBooks(of(ledger), FEW_WALLETS);
+  });
+  const intents = ledgers * ledgerIntents;
+  const plan = { wallets: FEW_WALLETS, signers: sizes.wallets, ledgers };
+  const run = 'ledgers';
+  const drive = (parts: string[]) => driveClosedLoop(service.port, parts, CONNECTIONS, sizes.seconds);
+  const measured = await withRequests(session, run, WRK_THREADS, intents, 1, drive, plan);
+  const load = `1 claim, ${ledgers} new ledgers, ${ledgerIntents} intents each, ${CONNECTIONS} connections, closed loop`;
+  addRow(session, load, 1, measured);
+
+  const [sent = 0] = measured.sent;
+  const certain = measured.accepted === intents ? sent : sent - 4 * CONNECTIONS;
+  const wrong: string[] = [];
+  await runInParallel(ledgers, LEDGERS_AT_ONCE, async (ledger) => {
+    const client = of(ledger);
+    // In the first part each has its first intent before any has a second.
+    if (ledger < certain) wrong.push(...(await findWrongIntents(client, [intentHandle(run, 0, ledger)])));
+    wrong.push(...(await findWrongBalances(client, FEW_WALLETS)), ...(await findRejected(client)));
+  });
+  agent.destroy();
+  return wrong;
 }
 
 /**
@@ -292,12 +347,12 @@ async function withRequests(
   intents: number,
   claims: number,
   drive: (parts: string[]) => Promise<LoadFigures>,
-  sources?: number,
+  more: Partial<RequestPlan> = {},
 ): Promise<Measured> {
   const { service, dataDirectory, directory, sizes } = session;
   const paths = await prepareRequests(directory, {
     ...{ run, parts, intents, claims, wallets: sizes.wallets },
-    ...(sources === undefined ? {} : { sources }),
+    ...more,
   });
   // Else the kernel writes the requests out while the service syncs its journal.
   execFileSync('sync');
@@ -315,7 +370,7 @@ async function withRequests(
   });
   const after = await read();
   removeRequests(paths);
-  takeSample(session, run, load);
+  if (more.ledgers === undefined) takeSample(session, run, load);
   const each = (name: 'cpuSeconds' | 'mainSeconds' | 'threadSeconds' | 'ownSeconds') =>
     ((after[name] - before[name]) * 1e6) / load.accepted;
   const stages = stagesBetween(before.figures, after.figures);

@@ -9,10 +9,8 @@ import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { signRecord } from '../src/cli/client.ts';
-import { countingEntries, fillBooks, findRejected, findWrongBalances } from './load/books.ts';
+import { countingEntries, fillBooks, findRejected, findWrongBalances, makeLedger } from './load/books.ts';
 import { driveClosedLoop, driveOpenLoop, hasWrk, type LoadFigures, refusedOf } from './load/drive.ts';
-import { ownerKeys } from './load/intents.ts';
 import { prepareRequests, type RequestPlan, removeRequests } from './load/requests.ts';
 import { makeScratchDirectory } from './load/root.ts';
 import { clientOf, type Service, type ServiceFigures, stagesBetween, startService } from './load/service.ts';
@@ -85,9 +83,7 @@ export async function run({ smoke }: BenchOptions): Promise<BenchResult> {
 /** The default ledger and another, each with wallets and funds of its own. */
 async function fillLedgers(service: Service, wallets: number): Promise<void> {
   await fillBooks(clientOf(service), wallets);
-  const access = [{ action: 'any', record: 'any' }];
-  const made = await clientOf(service).post('/ledgers', signRecord({ handle: OTHER, access }, ownerKeys(0)));
-  if (made.status !== 201) throw new Error(`there is no second ledger: ${made.status}`);
+  await makeLedger(clientOf(service), OTHER);
   const other = clientOf(service, { 'x-ledger': OTHER });
   await fillBooks(other, wallets);
 }

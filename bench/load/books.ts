@@ -31,6 +31,12 @@ export async function fillBooks(client: Client, wallets: number): Promise<void> 
   }
 }
 
+/** Makes a ledger that is open to all. Throws where it is refused. */
+export async function makeLedger(client: Client, handle: string): Promise<void> {
+  const access = [{ action: 'any', record: 'any' }];
+  expectCreated(await client.post('/ledgers', signRecord({ handle, access }, ownerKeys(0))));
+}
+
 /** What is wrong with these intents: missing, not completed, or with a proof that does not hold. */
 export async function findWrongIntents(client: Client, handles: string[]): Promise<string[]> {
   const wrong: string[] = [];

@@ -19,6 +19,10 @@ export function intentHandle(run: string, part: number, position: number): strin
   return `${run}-${part}-${String(position).padStart(8, '0')}`;
 }
 
+export function ledgerHandle(ledger: number): string {
+  return `ledger-${String(ledger).padStart(6, '0')}`;
+}
+
 /** The key of a wallet's owner: a bench key, made from its number, good for nothing else. */
 export function ownerKeys(wallet: number): KeyPair {
   return keyPairFromSecret(sha256(`ayni bench owner ${wallet}`));

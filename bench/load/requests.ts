@@ -25,6 +25,8 @@ export interface RequestPlan {
   signers?: number;
   /** The ledger to select; the default one unless said otherwise. */
   ledger?: string;
+  /** Or so many, in turns, as intents.ts names them. */
+  ledgers?: number;
 }
 
 /** What one worker makes; parts of one run differ in `part` and `path` alone. */

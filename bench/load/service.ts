@@ -3,6 +3,7 @@
  * load can be told from what went before.
  */
 
+import type { Agent } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { type Client, connect } from '../../src/cli/client.ts';
 import { type ServerProcess, type StartOptions, startServer } from '../../src/cli/server-process.ts';
@@ -73,8 +74,8 @@ export async function startService(directory: string, options: StartOptions = {}
 }
 
 /** A client of the service; `headers` go with every request. */
-export const clientOf = ({ url }: Service, headers?: Readonly<Record<string, string>>): Client =>
-  connect(url, headers, PATIENCE_MS);
+export const clientOf = ({ url }: Service, headers?: Readonly<Record<string, string>>, agent?: Agent): Client =>
+  connect(url, headers, PATIENCE_MS, agent);
 
 /** Where intents waited and were served between two readings: means in milliseconds. */
 export interface StageTimes {

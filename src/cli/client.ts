@@ -43,19 +43,24 @@ export interface Client {
 
 /**
  * A client of the service at `url`, which ends in `/v2`; paths begin with a slash. `headers` go with every request, and
- * each is waited for so long.
+ * each is waited for so long. Clients share their connections where they get one agent.
  */
 export function connect(
   url: string,
   headers: Readonly<Record<string, string>> = {},
   answerMsMax = ANSWER_MS_MAX,
+  agent = agentFor(url),
 ): Client {
-  const { Agent } = url.startsWith('https:') ? https : http;
-  const agent = new Agent({ keepAlive: true, noDelay: true });
   return {
     post: (path, body) => exchange(agent, 'POST', `${url}${path}`, headers, JSON.stringify(body), answerMsMax),
     get: (path) => exchange(agent, 'GET', `${url}${path}`, headers, null, answerMsMax),
   };
+}
+
+/** Keeps connections open for what is asked next. */
+export function agentFor(url: string): http.Agent {
+  const { Agent } = url.startsWith('https:') ? https : http;
+  return new Agent({ keepAlive: true, noDelay: true });
 }
 
 function exchange<Body>(
