@@ -28,10 +28,13 @@ const JOURNAL_FILE = /\.ayj$/;
 let ticksPerSecond: number | null = null;
 
 export function readUsage(pid: number, directory: string, threads: readonly number[] = []): Usage {
+  const cpuSeconds = readCpuSeconds(`${pid}`, 2);
+  // Of no threads it is nothing, but not where nobody tells.
+  const none = Number.isNaN(cpuSeconds) ? Number.NaN : 0;
   return {
-    cpuSeconds: readCpuSeconds(`${pid}`, 2),
+    cpuSeconds,
     mainSeconds: readCpuSeconds(`${pid}/task/${pid}`, 2),
-    threadSeconds: threads.reduce((sum, thread) => sum + readCpuSeconds(`${pid}/task/${thread}`, 2), 0),
+    threadSeconds: threads.reduce((sum, thread) => sum + readCpuSeconds(`${pid}/task/${thread}`, 2), none),
     ownSeconds: readCpuSeconds(`${process.pid}`, 4),
     machineSeconds: readMachineSeconds(),
     journalBytes: measureJournal(directory),
