@@ -40,7 +40,8 @@ const OWNERS_PER_RULE = 6;
 export const TEXT_PER_RULE = 1024;
 /** Characters of rule lists by which equal ones are found, and of what their rules take. */
 const LIST_CHARS_MAX = 4_000_000;
-const POLICY_RULES_MAX = 60_000;
+/** The same of policies: a kilobyte of what `$in` lists can be some six of memory. */
+const POLICY_RULES_MAX = 15_000;
 /**
  * Characters of ledgers' records whose rules are at hand, and of what those take: a record can be a megabyte, or name few
  * policies that come to thousands of rules, and anybody may make more of them.
@@ -177,7 +178,8 @@ export class AccessMemo {
 
   /** Rules of a ledger, read from so many characters. Whether a ledger is open to all is remembered without them. */
   setLedgerRules(facts: LedgerFacts, rules: Rules, chars: number): void {
-    this.#ledgerRoom.take(chars + RULE_CHARS * rules.weight);
+    const { list, weight } = rules;
+    this.#ledgerRoom.take(chars + RULE_CHARS * list.length + TEXT_PER_RULE * (weight - list.length));
     facts.rules = rules;
     facts.before = null;
     facts.isOpen = rules.isOpen;
