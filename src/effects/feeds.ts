@@ -63,6 +63,8 @@ const QUEUE_MAX = 256;
 /** Events are looked through in slices, so that nobody waits for longer: one intent may have thousands, for thousands of effects. */
 const SLICE_MS = 2;
 const PAUSE_MS = 5;
+/** So many times as long as a slice took, reading rests: one event may take its filter a tenth of a second. */
+const REST = 4;
 const DETAIL_MAX = 200;
 /**
  * Characters of the records whose filters are at hand. A filter may be a megabyte and there may be thousands: those that
@@ -126,6 +128,7 @@ export class Feeds {
   readonly #moved = new WokenWalks((moved, done) => this.#forEffectsOf(moved, (row) => this.#wake(row), done));
   #seq: number;
   #isReading = false;
+  #sliceMs = 0;
 
   constructor(options: FeedsOptions) {
     this.#options = options;
@@ -402,9 +405,12 @@ export class Feeds {
   #read(): void {
     if (this.#isReading || this.#companies.count === 0) return;
     this.#isReading = true;
-    this.#options.timers.after(PAUSE_MS, () => {
+    const { timers } = this.#options;
+    timers.after(Math.max(PAUSE_MS, REST * this.#sliceMs), () => {
       this.#isReading = false;
+      const begun = timers.now();
       this.#readSlice();
+      this.#sliceMs = timers.now() - begun;
       this.#read();
     });
   }
